@@ -1,0 +1,222 @@
+# shardlab: build, tests, set-up. `make help` lists the targets.
+#
+#     make demo                           everything from a fresh Debian: install what is missing, build, show
+#     make check                          the same set-up, then every test
+#     make check ONLY=plan                only tests with "plan" in their name
+#     make check SAN=address,undefined    the tests under sanitizers, in a build folder of their own
+#     make V=1 WERROR=1                   show the commands; a warning is an error (as CI has it)
+#
+# A new source file needs no line here: every .c file in a layer's folder belongs to the program, and tests go by name
+#
+#     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
+#     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
+#     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
+
+# Use all cores unless the caller says how many.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+CC = gcc
+AR = ar
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+comma := ,
+
+# ---- Options: sanitizers, warnings as errors, commands shown ----
+
+BUILD := build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+ifneq ($(SAN),)
+sanitize := -fsanitize=$(SAN) -fno-sanitize-recover=all
+endif
+ifneq ($(V),1)
+quiet = @echo '  $(1)  $@';
+endif
+
+# ---- Flags ----
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
+	    $(if $(filter 1,$(WERROR)),-Werror)
+CPPFLAGS := -I.
+CFLAGS := -std=gnu11 -O2 -g -fno-omit-frame-pointer
+LDFLAGS := -Wl,--as-needed
+ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
+
+# The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
+# Make builds the file first and then starts over. Targets that compile nothing do without.
+modules := ompi-c openblas jansson yaml-0.1 zlib check
+compiles_nothing := setup clean help format uninstall fresh-root check-format
+ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
+include $(BUILD)/libraries.mk
+endif
+
+# ---- Sources ----
+
+library_sources := $(sort $(filter-out cli/main.c,$(shell find $(wildcard strategy sim real cli) -name '*.c')) \
+			  $(wildcard kernels/cpu/*.c))
+# Vector code is compiled once for each level of instructions; the program picks one when it starts.
+simd_sources := $(sort $(wildcard kernels/cpu/simd/*.c))
+SIMD_FLAGS_0 :=
+SIMD_FLAGS_1 := -mavx2 -mfma
+SIMD_FLAGS_2 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512
+simd_levels := $(if $(filter x86_64,$(shell uname -m)),0 1 2,0)
+
+library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
+		   $(foreach level,$(simd_levels),$(simd_sources:%.c=$(BUILD)/%.level$(level).o))
+test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
+test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/mpi_*.c))
+# Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
+test_scripts := $(filter-out tests/fresh_root.sh,$(wildcard tests/*.sh))
+fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
+		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
+bench_scripts := $(wildcard tests/bench/bench_*.sh)
+
+every_source := $(sort $(shell find * -path build -prune -o -name '*.[ch]' -print))
+
+# ---- The program ----
+
+.PHONY: all
+all: $(BUILD)/shardlab ## build the program (the default)
+
+$(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
+
+# Everything but main, so that tests reach all of it. A list of members that changed (a file is gone) makes it anew.
+$(BUILD)/libshardlab.a: $(library_objects) $(BUILD)/members
+	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $(library_objects)
+
+$(BUILD)/kernels/%: CFLAGS += -O3 -fopenmp
+
+# Every object depends on the flags that it was made with.
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	$(call quiet,CC)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+define simd_rule
+$$(BUILD)/%.level$(1).o: %.c $$(BUILD)/flags
+	$$(call quiet,CC)mkdir -p $$(@D) && $$(CC) $$(ALL_CFLAGS) $$(SIMD_FLAGS_$(1)) -DSIMD_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+endef
+$(foreach level,$(simd_levels),$(eval $(call simd_rule,$(level))))
+
+# Two files that are rewritten only when what they hold changes.
+flags_text := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LIBRARIES)
+members_text := $(library_objects)
+$(BUILD)/flags $(BUILD)/members: always
+	@mkdir -p $(@D)
+	@echo '$($(@F)_text)' | cmp -s - $@ || echo '$($(@F)_text)' >$@
+.PHONY: always
+
+$(BUILD)/libraries.mk: Makefile
+	@mkdir -p $(@D)
+	@pkg-config --print-errors --exists $(modules) || { \
+		echo 'make: libraries are missing; run: make setup' >&2; exit 2; }
+	@# Their headers are not ours to warn about: -isystem.
+	@echo "LIBRARY_CFLAGS := $$(pkg-config --cflags $(modules) | sed 's/-I */-isystem /g')" >$@
+	@echo "LIBRARIES := $$(pkg-config --libs $(filter-out check,$(modules))) -lm -lpthread" >>$@
+	@echo "CHECK_LIBRARIES := $$(pkg-config --libs check)" >>$@
+
+# Which headers each object was made from, written by the compiler.
+-include $(patsubst %.o,%.d,$(library_objects) $(test_support)) \
+	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/kernels/bench $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs))
+
+# ---- Set-up and the two commands of the README ----
+
+.PHONY: setup demo check
+setup: ## install the Debian packages that are missing
+	@tools/install-dependencies.sh
+	@mkdir -p build && touch build/packages
+
+# For these the packages come first, and are looked at again only when the list changes.
+ifneq ($(filter demo check bench,$(MAKECMDGOALS)),)
+$(BUILD)/libraries.mk: build/packages
+build/packages: tools/install-dependencies.sh
+	@tools/install-dependencies.sh
+	@mkdir -p $(@D) && touch $@
+endif
+
+demo: $(BUILD)/shardlab ## set up, build, and show the main job
+	@$(BUILD)/shardlab demo
+
+check: $(BUILD)/shardlab $(test_programs) $(fuzz_programs) ## set up, build, and run every test
+	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
+		tools/run-tests.sh $(test_programs) $(fuzz_programs) $(test_scripts)
+
+# ---- Tests, fuzz targets, benchmarks ----
+
+$(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -o $@
+
+# In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.
+ifeq ($(filter fuzzer-no-link,$(subst $(comma), ,$(SAN))),)
+fuzz_driver := $(BUILD)/tests/fuzz/replay.o
+else
+fuzz_driver := -fsanitize=fuzzer
+endif
+$(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $(filter -%,$(fuzz_driver)) $^ $(LIBRARIES) -o $@
+
+.PHONY: fuzz fuzz-programs bench
+fuzz-programs: $(fuzz_programs)
+fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clang
+	@# The warnings that count are gcc's.
+	@$(MAKE) --no-print-directory CC=clang WARNINGS= SAN=fuzzer-no-link,address BUILD=build/fuzz fuzz-programs
+	@tools/run-fuzzers.sh $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build/fuzz/%,$(fuzz_programs))
+
+# The kernels' program is no test and lies beside shardlab.
+$(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
+
+# One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
+# allows root only with the two OMPI settings). A forced BLAS kernel would change the rates.
+bench_on_ranks := $(patsubst %.c,$(BUILD)/%,$(shell grep -ls '<mpi.h>' tests/bench/bench_*.c))
+bench: $(BUILD)/shardlab $(bench_programs) ## set up, build, and measure: kernels against the machine's limits, then the rest
+	@set -e; unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE; export SHARDLAB='$(abspath $(BUILD)/shardlab)'; \
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
+	for program in $(filter-out $(bench_on_ranks),$(bench_programs)) $(bench_scripts); do \
+		echo "== $$program"; $$program; done; \
+	for program in $(bench_on_ranks); do \
+		for ranks in $$(sed -n 's/^ \* ranks: //p' tests/bench/$$(basename $$program).c); do \
+			echo "== $$program on $$ranks ranks"; \
+			mpirun --oversubscribe --bind-to none -n $$ranks $$program; done; done
+
+# ---- Checks without running: see .ci/run ----
+
+.PHONY: format check-format tidy cppcheck
+format: ## lay out all C files as .clang-format says
+	@clang-format -i $(every_source)
+check-format: ## fail when a C file is laid out differently
+	@clang-format --dry-run -Werror $(every_source)
+
+# Level 1 stands for the vector code: the same text, with the intrinsics that a checker can parse.
+checked_sources := $(filter %.c,$(every_source))
+tidy: ## clang-tidy, with the checks in .clang-tidy
+	@printf '%s\n' $(filter-out $(simd_sources),$(checked_sources)) | xargs -P $$(nproc) -I {} \
+		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) $(LIBRARY_CFLAGS) -std=gnu11 -fopenmp
+	@printf '%s\n' $(simd_sources) | xargs -r -P $$(nproc) -I {} \
+		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 -fopenmp $(SIMD_FLAGS_1) -DSIMD_LEVEL=1
+cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
+	@mkdir -p build/cppcheck
+	@cppcheck --quiet --error-exitcode=1 --inline-suppr --suppressions-list=tools/cppcheck.txt -j $$(nproc) \
+		--enable=warning,portability --std=c11 -D__x86_64__ -DSIMD_LEVEL=1 $(CPPFLAGS) \
+		--cppcheck-build-dir=build/cppcheck $(checked_sources)
+
+# ---- Installing and the rest ----
+
+.PHONY: install uninstall clean fresh-root help
+install: $(BUILD)/shardlab ## put the program into $(PREFIX)/bin
+	install -D -m 755 $< '$(DESTDIR)$(PREFIX)/bin/shardlab'
+uninstall: ## take it away again
+	rm -f '$(DESTDIR)$(PREFIX)/bin/shardlab'
+clean: ## remove all that was built
+	rm -rf build
+fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network
+	tests/fresh_root.sh
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 16
+
+# Objects are kept: a test that fails to link does not compile again.
+.SECONDARY:
+# A recipe that fails leaves no half-written file behind.
+.DELETE_ON_ERROR:

@@ -1,0 +1,15 @@
+/* Rates of this machine, measured by ranks that are started for it. */
+#ifndef SHARDLAB_CLI_CALIBRATE_H
+#define SHARDLAB_CLI_CALIBRATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/cluster/cluster.h"
+
+/* Measures quickly, and writes the cluster `local`, if this machine has none yet. Says so on stderr. */
+enum status calibrate_if_needed(void);
+/* Also if it has, but measured more than so many seconds ago. */
+enum status calibrate_if_older(int64_t seconds);
+
+#endif

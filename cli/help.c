@@ -1,0 +1,114 @@
+/* shardlab help: commands, options, and the models, strategies and clusters there are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+#include "strategy/cluster/cluster.h"
+#include "strategy/model/model.h"
+#include "strategy/strategy.h"
+
+static void list_line(void *context, const char *name, const char *what)
+{
+	struct table *t = context;
+	table_add_row(t, STYLE_PLAIN);
+	table_cell(t, 0, "%s", name);
+	table_cell(t, 1, "%s", what);
+}
+
+static void help_list(void (*list)(void (*line)(void *, const char *, const char *), void *))
+{
+	struct table t;
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	list(list_line, &t);
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static void help_models(void)
+{
+	puts("--model NAME[:key=value,…]\n");
+	help_list(model_list);
+	puts("\nmlp:sizes=784-256-10 sets the layers of the MLP. layers, width, heads, context and vocabulary are keys "
+	     "of\n"
+	     "gpt and of its presets: gpt:layers=12,width=768,heads=12. units is the key of params=: "
+	     "params=7.5e9,units=32.");
+}
+
+static void help_clusters(void)
+{
+	puts("--cluster NAME|FILE\n");
+	help_list(cluster_list);
+	puts("\nA file is YAML, with a '/' in its path or ending in .yaml; calibrate writes one, and it is a good "
+	     "start for\n"
+	     "your own: shardlab calibrate --output mine.yaml");
+}
+
+static void help_strategies(void)
+{
+	struct table t;
+	table_init(&t, stdout, 3);
+	t.text_columns = 3;
+	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is these seven\n");
+	for (int i = 0; strategy_at(i); i++) {
+		const struct strategy *g = strategy_at(i);
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "%s", g->name);
+		table_cell(&t, 1, "%s", g->what);
+		table_cell_style(&t, 0, STYLE_HEAD);
+	}
+	table_print(&t, 2);
+	table_release(&t);
+	puts("\nTheir keys, the default first:\n");
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	for (int i = 0; strategy_at(i); i++)
+		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
+			const struct strategy_key *key = &strategy_at(i)->keys[k];
+			table_add_row(&t, STYLE_PLAIN);
+			table_cell(&t, 0, "%s:%s=%s", strategy_at(i)->name, key->name, key->values);
+			table_cell(&t, 1, "%s", key->help);
+		}
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static const struct {
+	const char *name;
+	void (*print)(void);
+} topics[] = {{"models", help_models}, {"strategies", help_strategies}, {"clusters", help_clusters}};
+
+enum status help_topic(const char *topic, bool more)
+{
+	enum command c;
+	if (more)
+		return status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies or clusters");
+	if (!topic || !strcmp(topic, "--help")) {
+		commands_help(stdout);
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+		if (!strcmp(topic, topics[i].name)) {
+			topics[i].print();
+			return STATUS_OK;
+		}
+	enum status s = command_find(topic, &c);
+	if (s)
+		return status_fail(STATUS_INPUT,
+		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
+		                   "models, strategies, clusters",
+		                   topic);
+	if (c == COMMAND_HELP)
+		commands_help(stdout);
+	else
+		options_help(c, stdout);
+	return STATUS_OK;
+}
+
+enum status command_help(const struct options *o)
+{
+	(void)o;
+	commands_help(stdout);
+	return STATUS_OK;
+}

@@ -1,0 +1,257 @@
+#include "cli/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "strategy/strategy.h"
+
+enum { LARGEST_PLAN_FILE = 256 << 20 };
+
+/* ---- one job ---- */
+
+enum status job_open(struct job *j, const struct settings *settings)
+{
+	*j = (struct job){.settings = *settings};
+	enum status s = model_open(&j->model, settings->model, settings->sequence);
+	if (!s)
+		s = plan_compile(&j->plan, &j->model, &j->settings);
+	if (!s)
+		s = plan_verify(&j->plan, NULL);
+	if (s)
+		job_release(j);
+	return s;
+}
+
+static enum status read_text(const char *path, char **text, size_t *size)
+{
+	char *bytes = NULL;
+	size_t capacity = 0, n = 0, got;
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return status_fail(STATUS_INPUT, "--plan: cannot open '%s': %s", path, strerror(errno));
+	do {
+		bytes = array_reserve(bytes, n + BUFSIZ, &capacity, 1);
+		got = fread(bytes + n, 1, BUFSIZ, f);
+		n += got;
+	} while (got && n < LARGEST_PLAN_FILE);
+	bool failed = ferror(f);
+	fclose(f);
+	*text = bytes;
+	*size = n;
+	if (failed)
+		return status_fail(STATUS_INPUT, "--plan: cannot read '%s': is it a folder?", path);
+	if (n >= LARGEST_PLAN_FILE)
+		return status_fail(STATUS_INPUT, "--plan: '%s' is larger than 256 MiB: not a plan", path);
+	return STATUS_OK;
+}
+
+enum status job_read(struct job *j, const char *path)
+{
+	size_t size = 0;
+	*j = (struct job){0};
+	enum status s = read_text(path, &j->text, &size);
+	if (!s)
+		s = plan_read(&j->plan, &j->model, j->text, size, path);
+	if (!s)
+		s = plan_verify(&j->plan, NULL);
+	if (s) {
+		job_release(j);
+		return s;
+	}
+	j->settings = j->plan.settings;
+	return STATUS_OK;
+}
+
+void job_release(struct job *j)
+{
+	if (!j)
+		return;
+	plan_release(&j->plan);
+	model_release(&j->model);
+	free(j->text);
+	*j = (struct job){0};
+}
+
+/* What a plan's text says already cannot be said again by options. */
+static enum status check_plan_alone(const struct options *o)
+{
+	static const enum option in_plan[] = {
+	        OPTION_MODEL,        OPTION_STRATEGY,      OPTION_RANKS,    OPTION_BATCH,
+	        OPTION_MICRO_BATCH,  OPTION_ACCUMULATE,    OPTION_SEQUENCE, OPTION_PRECISION,
+	        OPTION_OPTIMIZER,    OPTION_LEARNING_RATE, OPTION_WARMUP,   OPTION_DECAY,
+	        OPTION_WEIGHT_DECAY, OPTION_CLIP,          OPTION_BUCKET,   OPTION_SEED};
+	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
+		if (option_given(o, in_plan[i]))
+			return status_fail(STATUS_INPUT, "--plan FILE says --%s already; leave one of them out",
+			                   option_name(in_plan[i]));
+	return STATUS_OK;
+}
+
+enum status job_from_options(struct job *j, const struct options *o)
+{
+	struct settings settings;
+	const struct strategy *strategy;
+	const char *list = option_text(o, OPTION_STRATEGY);
+	enum status s;
+	*j = (struct job){0};
+	if (option_given(o, OPTION_PLAN_FILE)) {
+		s = check_plan_alone(o);
+		return s ? s : job_read(j, option_text(o, OPTION_PLAN_FILE));
+	}
+	if (strchr(list, ',') || !strcmp(list, "all"))
+		return status_fail(STATUS_INPUT,
+		                   "%s takes one strategy, and --strategy is '%.60s'; compare takes several",
+		                   command_name(o->command), list);
+	if ((s = options_settings(o, &settings)) || (s = strategy_parse(list, &strategy)))
+		return s;
+	if (strlen(list) >= sizeof settings.strategy)
+		return status_fail(STATUS_INPUT, "--strategy: the value has more than %d characters",
+		                   (int)sizeof settings.strategy - 1);
+	if ((s = settings_resolve(&settings)))
+		return s;
+	return job_open(j, &settings);
+}
+
+enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
+                        struct trace *trace, struct report *out)
+{
+	struct cluster c;
+	*out = (struct report){0};
+	enum status s = cluster_open(&c, cluster, j->plan.ranks);
+	if (s)
+		return s;
+	if (threads)
+		c.threads = threads;
+	s = sim_run(&j->plan, &c, grain, trace, out);
+	cluster_release(&c);
+	return s;
+}
+
+/* ---- lists of strategies ---- */
+
+static enum status add_member(struct members *m, const char *text, size_t length)
+{
+	const struct strategy *strategy;
+	struct member *one = &m->member[m->count];
+	if (m->count == MEMBERS)
+		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", MEMBERS);
+	if (length >= sizeof one->strategy)
+		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
+		                   (int)sizeof one->strategy - 1);
+	if (!length)
+		return status_fail(STATUS_INPUT,
+		                   "--strategy: an empty name in the list; it looks like ddp,zero2,zero3");
+	*one = (struct member){0};
+	memcpy(one->strategy, text, length);
+	m->count++;
+	return strategy_parse(one->strategy, &strategy);
+}
+
+/* One rank that takes the whole global batch, in as many micro-batches. */
+static enum status settle_single(struct settings *s)
+{
+	s->ranks = 1;
+	s->micro_batch = 0;
+	return settings_resolve(s);
+}
+
+enum status members_from_options(struct members *m, const struct options *o)
+{
+	struct settings settings;
+	enum status s;
+	m->count = 0;
+	if ((s = options_settings(o, &settings)))
+		return s;
+	/* What compare and validate take by default is not for one rank. */
+	const char *list = option_text(o, OPTION_STRATEGY);
+	if (!strcmp(list, "single") && !option_given(o, OPTION_RANKS))
+		settings.ranks = 1;
+	if ((s = settings_resolve(&settings)))
+		return s;
+	for (const char *p = list;; p++) {
+		size_t length = strcspn(p, ",");
+		if (length == 3 && !strncmp(p, "all", 3)) {
+			for (int i = 0; strategy_at(i); i++)
+				if ((s = add_member(m, strategy_at(i)->name, strlen(strategy_at(i)->name))))
+					return s;
+		} else if ((s = add_member(m, p, length))) {
+			return s;
+		}
+		p += length;
+		if (!*p)
+			break;
+	}
+	for (int i = 0; i < m->count; i++) {
+		struct member *one = &m->member[i];
+		one->settings = settings;
+		snprintf(one->settings.strategy, sizeof one->settings.strategy, "%s", one->strategy);
+		/* Alone it is an error with more than one rank; in a list it is what the others are compared with. */
+		if (m->count > 1 && !strcmp(one->strategy, "single") && (s = settle_single(&one->settings)))
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* ---- output ---- */
+
+static enum status temporary_name(const char *path, const char *option, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s.%d.tmp", path, (int)getpid());
+	if (n < 0 || (size_t)n >= size)
+		return status_fail(STATUS_INPUT, "--%s: the path is too long", option);
+	struct stat there;
+	if (!stat(path, &there) && S_ISDIR(there.st_mode))
+		return status_fail(STATUS_INPUT, "--%s: cannot write '%s': it is a folder", option, path);
+	return STATUS_OK;
+}
+
+static enum status cannot_write(const char *path, const char *option, enum status s)
+{
+	return status_fail(s, "--%s: cannot write '%s': %s", option, path, strerror(errno));
+}
+
+enum status check_writable(const char *path, const char *option)
+{
+	char temporary[4096];
+	enum status s = temporary_name(path, option, temporary, sizeof temporary);
+	if (s)
+		return s;
+	FILE *f = fopen(temporary, "w");
+	if (!f)
+		return cannot_write(path, option, STATUS_INPUT);
+	fclose(f);
+	unlink(temporary);
+	return STATUS_OK;
+}
+
+enum status write_file(const char *path, const char *option, enum status (*write)(void *context, FILE *out),
+                       void *context)
+{
+	char temporary[4096];
+	enum status s = temporary_name(path, option, temporary, sizeof temporary);
+	if (s)
+		return s;
+	FILE *f = fopen(temporary, "w");
+	if (!f)
+		return cannot_write(path, option, STATUS_INPUT);
+	s = write(context, f);
+	bool failed = fflush(f) || ferror(f);
+	failed |= fclose(f) != 0;
+	if (!s && (failed || rename(temporary, path)))
+		s = cannot_write(path, option, STATUS_RUN);
+	if (s)
+		unlink(temporary);
+	return s;
+}
+
+void print_json(json_t *object, bool one_line)
+{
+	/* Fifteen digits: what a double holds for certain, and 0.1 stays 0.1. */
+	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(object);
+}

@@ -1,0 +1,48 @@
+/* Starts ranks: this same program under Open MPI's mpirun, or by itself for one rank, as a child whose output is read.
+ *
+ *     char *arguments[] = {"train", "--json", "--ranks=4", NULL};
+ *     struct launch l = {.ranks = 4, .arguments = arguments, .on_line = print, .context = &x};
+ *     enum status s = launch_run(&l);
+ *
+ * What the child prints comes line by line. What is left of its stderr is one message: mpirun's own talk stays away
+ * from the user. Nothing outlives this process, however it ends: mpirun and each rank ask the kernel for a signal when
+ * their parent dies.
+ *
+ * Ctrl+C: the ranks end after the step at hand; a second one kills them.
+ */
+#ifndef SHARDLAB_LAUNCH_H
+#define SHARDLAB_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+
+struct launch {
+	int64_t ranks;
+	char *const *arguments;                           /* of this program, after its name; ends with NULL */
+	bool under_mpi;                                   /* mpirun also for one rank */
+	void (*on_line)(void *context, const char *line); /* of stdout, without the newline */
+	void *context;
+};
+
+/* Is there what it takes to start them? STATUS_INPUT with what to install if not. */
+enum status launch_check(int64_t ranks);
+
+/* The ranks' own failure: the message of the first that said one, with the status that goes with its exit.
+ * STATUS_RUN: a rank died. STATUS_INTERRUPTED: stopped by a signal to this process. */
+enum status launch_run(const struct launch *l);
+
+/* Called first thing: if launch_run() started this process, it ends when its parent does, and SIGUSR1 asks it to stop.
+ */
+void launch_join(void);
+/* Did launch_run() start this process? */
+bool launch_is_child(void);
+
+/* Set to 1 by the signal that asks this process to stop; see launch_join and launch_stop_on_signals. */
+extern volatile int launch_stop;
+/* SIGINT and SIGTERM set launch_stop; a second one kills. For a run in this process, and for the time before
+ * launch_run, which then does not start. */
+void launch_stop_on_signals(void);
+
+#endif

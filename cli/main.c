@@ -1,0 +1,59 @@
+/* The command `shardlab`: finds the subcommand, reads its options, prints the one line when something is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/launch.h"
+
+#define VERSION "0.1"
+
+static enum status (*const run[])(const struct options *o) = {
+#define X(constant, name, what, more) command_##name,
+        COMMAND_LIST(X)
+#undef X
+};
+
+static enum status run_command(int argc, char **argv)
+{
+	enum command c;
+	struct options o;
+	enum status s = command_find(argv[0], &c);
+	if (s)
+		return s;
+	if (c == COMMAND_HELP) /* its arguments are words */
+		return help_topic(argc > 1 ? argv[1] : NULL, argc > 2);
+	s = options_parse(&o, c, argc - 1, argv + 1);
+	if (s)
+		return s;
+	if (o.help) {
+		options_help(c, stdout);
+		return STATUS_OK;
+	}
+	return run[c](&o);
+}
+
+int main(int argc, char **argv)
+{
+	enum status s;
+	launch_join();
+	if (argc < 2) {
+		s = status_fail(STATUS_INPUT, "no command; see: shardlab help");
+	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		commands_help(stdout);
+		s = STATUS_OK;
+	} else if (!strcmp(argv[1], "--version")) {
+		puts("shardlab " VERSION);
+		s = STATUS_OK;
+	} else {
+		s = run_command(argc - 1, argv + 1);
+	}
+	/* A full disk must not look like success. */
+	if (fflush(stdout) || ferror(stdout)) {
+		if (!s)
+			s = status_fail(STATUS_RUN, "cannot write to standard output");
+	}
+	if (s)
+		fprintf(stderr, "%s%s\n",
+		        s == STATUS_CHECK || s == STATUS_INTERRUPTED ? "" : "fatal: ", status_message());
+	return status_exit_code(s);
+}

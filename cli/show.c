@@ -1,0 +1,352 @@
+#include "cli/show.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/figure.h"
+#include "cli/table.h"
+#include "strategy/base/number.h"
+
+const char *show_count(char *out, int64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
+void show_heading(const struct report *r, FILE *out)
+{
+	bool colour = terminal_colour(out);
+	char n[32];
+	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters · %s", style_begin(STYLE_HEAD, colour),
+	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
+	        show_count(n, r->parameters), type_name(r->precision));
+	fprintf(out, " · batch %s", show_count(n, r->batch));
+	if (r->ranks > 1 || r->accumulate > 1) {
+		fprintf(out, " = %" PRId64 " ranks × %s", r->ranks, show_count(n, r->micro_batch));
+		if (r->accumulate > 1)
+			fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
+	}
+	if (r->sequence > 1)
+		fprintf(out, " · sequence %" PRId64, r->sequence);
+	fprintf(out, " · cluster %s\n", r->cluster);
+}
+
+void show_rates(const struct report *r, FILE *out)
+{
+	if (r->rates_measured)
+		return;
+	fprintf(out, "* rests on assumed rates%s\n",
+	        strcmp(r->cluster, "local") ? "" : "; shardlab calibrate measures those of this machine");
+}
+
+/* ---- one report ---- */
+
+static void show_memory(const struct report *r, FILE *out)
+{
+	struct table t;
+	table_init(&t, out, 1 + 2 * r->role_count);
+	if (r->role_count > 1) {
+		table_add_row(&t, STYLE_HEAD);
+		for (int i = 0; i < r->role_count; i++) {
+			table_cell(&t, 2 + 2 * i, "%s%s", r->roles[i].ranks > 1 ? "each " : "", r->roles[i].role);
+		}
+	}
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "memory of a rank");
+	for (int i = 0; i < r->role_count; i++) {
+		table_cell(&t, 1 + 2 * i, "at the peak");
+		table_cell(&t, 2 + 2 * i, "between steps");
+	}
+	for (int c = 0; c < CATEGORY_COUNT; c++) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "  %s", category_name((enum category)c));
+		for (int i = 0; i < r->role_count; i++) {
+			table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].at_peak[c]);
+			table_bytes(&t, 2 + 2 * i, r->roles[i].memory[SPACE_DEVICE].steady[c]);
+		}
+	}
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "  total");
+	for (int i = 0; i < r->role_count; i++) {
+		const struct report_memory *m = &r->roles[i].memory[SPACE_DEVICE];
+		int64_t steady = 0;
+		for (int c = 0; c < CATEGORY_COUNT; c++)
+			steady += m->steady[c];
+		table_bytes(&t, 1 + 2 * i, m->peak_bytes);
+		table_bytes(&t, 2 + 2 * i, steady);
+	}
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "  as laid out");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].arena_bytes);
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "  libraries%s", r->roles[0].memory[SPACE_DEVICE].overhead_assumed ? " *" : "");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].overhead_bytes);
+	table_print(&t, 0);
+	table_release(&t);
+	for (int i = 0; i < r->role_count; i++) {
+		fprintf(out, "  peak at: %s", r->roles[i].memory[SPACE_DEVICE].peak_at);
+		if (r->role_count > 1)
+			fprintf(out, " (%s)", r->roles[i].role);
+		fputc('\n', out);
+	}
+	fprintf(out, "  fits: %s\n", r->fits ? "yes" : "no");
+}
+
+static bool communicates(const struct report_role *role)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++)
+		if (role->by_kind[k].calls)
+			return true;
+	return false;
+}
+
+static void traffic_row(struct table *t, const char *name, const struct report_traffic *f, enum style style)
+{
+	table_add_row(t, style);
+	table_cell(t, 0, "  %s", name);
+	table_cell(t, 1, "%" PRId64, f->calls);
+	table_bytes(t, 2, f->payload_bytes);
+	table_bytes(t, 3, f->sent_bytes);
+	table_bytes(t, 4, f->received_bytes);
+}
+
+static void show_traffic(const struct report_role *role, bool several, FILE *out)
+{
+	struct table t;
+	static const char *const heads[] = {"calls", "payload", "sent", "received"};
+	bool any = communicates(role);
+	table_init(&t, out, 5);
+	table_add_row(&t, STYLE_HEAD);
+	if (several)
+		table_cell(&t, 0, "communication of %s%s, a step", role->ranks > 1 ? "a " : "the ", role->role);
+	else
+		table_cell(&t, 0, any ? "communication of a rank, a step" : "communication: none");
+	for (int c = 0; any && c < 4; c++)
+		table_cell(&t, 1 + c, "%s", heads[c]);
+	for (int k = 0; k < TRAFFIC_COUNT; k++)
+		if (role->by_kind[k].calls && k != TRAFFIC_CONTROL)
+			traffic_row(&t, traffic_name((enum traffic_kind)k), &role->by_kind[k], STYLE_PLAIN);
+	if (any) {
+		table_add_row(&t, STYLE_HEAD);
+		table_cell(&t, 0, "  total");
+		table_bytes(&t, 3, role->sent_bytes);
+		table_bytes(&t, 4, role->received_bytes);
+	}
+	if (role->by_kind[TRAFFIC_CONTROL].calls)
+		traffic_row(&t, "control (not in the total)", &role->by_kind[TRAFFIC_CONTROL], STYLE_FAINT);
+	table_print(&t, 0);
+	table_release(&t);
+}
+
+static void time_row(struct table *t, const char *name, int64_t ns, int64_t step, enum style style)
+{
+	table_add_row(t, style);
+	table_cell(t, 0, "  %s", name);
+	table_time(t, 1, ns);
+	if (step)
+		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
+}
+
+static void show_time(const struct report *r, FILE *out)
+{
+	struct table t;
+	const struct times *n = &r->time;
+	table_init(&t, out, 3);
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "time of a step%s", r->rates_measured ? "" : " *");
+	time_row(&t, "computing", n->compute, n->step, STYLE_PLAIN);
+	time_row(&t, "waiting for communication", n->exposed, n->step, STYLE_PLAIN);
+	time_row(&t, "waiting for anything else", n->bubble, n->step, STYLE_PLAIN);
+	time_row(&t, "step", n->step, 0, STYLE_HEAD);
+	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
+	table_print(&t, 0);
+	table_release(&t);
+}
+
+void show_report(const struct report *r, FILE *out)
+{
+	show_heading(r, out);
+	fputc('\n', out);
+	show_memory(r, out);
+	for (int i = 0; i < r->role_count; i++) {
+		fputc('\n', out);
+		show_traffic(&r->roles[i], r->role_count > 1, out);
+	}
+	fputc('\n', out);
+	show_time(r, out);
+	if (!r->rates_measured || r->roles[0].memory[SPACE_DEVICE].overhead_assumed) {
+		fputc('\n', out);
+		show_rates(r, out);
+	}
+}
+
+/* ---- side by side ---- */
+
+/* All in one row: each role of each report is a column. */
+struct spread {
+	const struct report *report[TABLE_COLUMNS];
+	int role[TABLE_COLUMNS];
+	const char *heading[TABLE_COLUMNS];
+	int count;
+	bool roles; /* some report has several */
+};
+
+static struct spread spread_out(const struct column *columns, int count)
+{
+	struct spread s = {0};
+	for (int i = 0; i < count; i++)
+		for (int role = 0; role < columns[i].report->role_count && s.count < TABLE_COLUMNS - 1; role++) {
+			s.report[s.count] = columns[i].report;
+			s.role[s.count] = role;
+			s.heading[s.count++] = columns[i].heading;
+			s.roles |= role > 0;
+		}
+	return s;
+}
+
+static void show_headings(struct table *t, const struct spread *s)
+{
+	table_add_row(t, STYLE_HEAD);
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_cell(t, 1 + c, "%s", s->heading[c]);
+	if (!s->roles)
+		return;
+	table_add_row(t, STYLE_FAINT);
+	for (int c = 0; c < s->count; c++)
+		if (s->report[c]->role_count > 1)
+			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
+}
+
+static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
+{
+	struct scale scale = group_scale(g, s->report, s->count);
+	table_gap(t);
+	table_add_row(t, STYLE_HEAD);
+	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
+	for (int i = 0; figure_at(i); i++) {
+		const struct figure *f = figure_at(i);
+		if (f->group != g)
+			continue;
+		table_add_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN);
+		table_cell(t, 0, "  %s", f->name);
+		for (int c = 0; c < s->count; c++)
+			if (!f->whole_run || !s->role[c])
+				table_scaled(t, 1 + c, figure_value(i, s->report[c], s->role[c]), scale);
+	}
+}
+
+void show_columns(const struct column *columns, int count, FILE *out)
+{
+	struct table t;
+	struct spread s = spread_out(columns, count);
+	const struct report *assumed = NULL;
+	for (int c = 0; c < s.count; c++)
+		if (!s.report[c]->rates_measured)
+			assumed = s.report[c];
+	table_init(&t, out, 1 + s.count);
+	show_headings(&t, &s);
+	for (int g = 0; g < GROUP_COUNT; g++)
+		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
+	table_gap(&t);
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "fits");
+	for (int c = 0; c < s.count; c++)
+		if (!s.role[c]) {
+			table_cell(&t, 1 + c, s.report[c]->fits ? "yes" : "no");
+			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
+		}
+	table_print(&t, 0);
+	table_release(&t);
+	if (assumed) {
+		fputc('\n', out);
+		show_rates(assumed, out);
+	}
+}
+
+/* RFC 4180: a field with a comma or a quote stands in quotes. */
+static void csv_text(FILE *out, const char *text)
+{
+	if (!strpbrk(text, ",\"\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++)
+		fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
+	fputc('"', out);
+}
+
+void show_csv(const struct column *columns, int count, FILE *out)
+{
+	fputs("strategy,role,ranks,model,precision,batch,micro_batch,accumulate,sequence,cluster,rates,fits", out);
+	for (int i = 0; figure_at(i); i++)
+		fprintf(out, ",%s", figure_at(i)->key);
+	fputc('\n', out);
+	for (int c = 0; c < count; c++) {
+		const struct report *r = columns[c].report;
+		for (int role = 0; role < r->role_count; role++) {
+			csv_text(out, columns[c].heading);
+			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
+			csv_text(out, r->model);
+			fprintf(out, ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", type_name(r->precision),
+			        r->batch, r->micro_batch, r->accumulate, r->sequence);
+			csv_text(out, r->cluster);
+			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
+			for (int i = 0; figure_at(i); i++) {
+				int64_t v = figure_value(i, r, role);
+				if (v < 0)
+					fputc(',', out);
+				else
+					fprintf(out, ",%" PRId64, v);
+			}
+			fputc('\n', out);
+		}
+	}
+}
+
+/* ---- a run ---- */
+
+void show_run(const struct report *r, FILE *out)
+{
+	struct table t;
+	table_init(&t, out, 2);
+	if (r->loss_count) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "loss, first and last step");
+		table_cell(&t, 1, "%.6f → %.6f", r->losses[0], r->losses[r->loss_count - 1]);
+	}
+	if (isfinite(r->validation_loss)) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "validation loss");
+		table_cell(&t, 1, "%.6f", r->validation_loss);
+	}
+	if (isfinite(r->validation_accuracy)) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "validation accuracy");
+		table_cell(&t, 1, "%.2f %%", 100 * r->validation_accuracy);
+	}
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
+	table_cell(&t, 1, "%.0f", r->units_per_s);
+	if (r->resident_bytes) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "resident memory of the largest rank");
+		table_bytes(&t, 1, r->resident_bytes);
+	}
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "checksum of the weights");
+	table_cell(&t, 1, "%s", r->weights_checksum);
+	table_print(&t, 0);
+	table_release(&t);
+}

@@ -1,0 +1,32 @@
+/* Reports as text for people. */
+#ifndef SHARDLAB_SHOW_H
+#define SHARDLAB_SHOW_H
+
+#include "strategy/trace/report.h"
+
+/* "zero2 on 4 ranks · gpt, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 · sequence 128" */
+void show_heading(const struct report *r, FILE *out);
+
+/* One report, in full: what `sim` prints. */
+void show_report(const struct report *r, FILE *out);
+
+/* Several, a column for each role of each. */
+struct column {
+	const char *heading; /* "zero2", "predicted" */
+	const struct report *report;
+};
+void show_columns(const struct column *columns, int count, FILE *out);
+
+/* The same figures, exact, a line for each role of each. */
+void show_csv(const struct column *columns, int count, FILE *out);
+
+/* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
+const char *show_count(char *out, int64_t n);
+
+/* What a measured run has besides: losses, validation, checksum, memory as the operating system sees it. */
+void show_run(const struct report *r, FILE *out);
+
+/* A line that says on which rates times rest, where they are not measured. */
+void show_rates(const struct report *r, FILE *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* Softmax cross-entropy: the parts' sums are added in order. */
+#include "kernels/cpu/bodies.h"
+
+void classifier(int64_t rows, int64_t classes, float *logits, const int32_t *targets, double scale, float *loss,
+                bool accumulate)
+{
+	double parts[SUM_PARTS], sum = 0;
+	struct classifier_task t = {.rows = rows,
+	                            .classes = classes,
+	                            .gradient = logits,
+	                            .targets = targets,
+	                            .scale = scale,
+	                            .loss_parts = parts};
+	parallel_for(kernel_bodies()->classifier, &t, SUM_PARTS, 1);
+	for (int i = 0; i < SUM_PARTS; i++)
+		sum += parts[i];
+	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);
+}
+
+void classifier_evaluate(int64_t rows, int64_t classes, const float *logits, const int32_t *targets, double *loss,
+                         int64_t *correct)
+{
+	double parts[SUM_PARTS];
+	int64_t correct_parts[SUM_PARTS];
+	struct classifier_task t = {.rows = rows,
+	                            .classes = classes,
+	                            .logits = logits,
+	                            .targets = targets,
+	                            .loss_parts = parts,
+	                            .correct_parts = correct_parts};
+	parallel_for(kernel_bodies()->classifier_evaluate, &t, SUM_PARTS, 1);
+	*loss = 0;
+	*correct = 0;
+	for (int i = 0; i < SUM_PARTS; i++) {
+		*loss += parts[i];
+		*correct += correct_parts[i];
+	}
+}

@@ -1,0 +1,159 @@
+/* Causal attention, forward (FlashAttention, algorithm 1), for one head of one sample at a time:
+ *
+ *                keys ►  k0      k0+64
+ *     queries  q0 ┌───────┬───────┬───      for each tile of queries, over the tiles of keys up to the diagonal:
+ *        ▼        │ S  ╲  │ never │           S = Q · Kᵀ
+ *        q0+64    ├───────┼───────┼───        m, l: running maximum and sum of exponentials of each row
+ *                 │ S     │ S  ╲  │           P = exp(S/√d − m), 0 right of the diagonal
+ *                 └───────┴───────┴───        y = y · exp(m_old − m) + P · V
+ *                                           then y /= l, and log_sum_exp = m + log l
+ *
+ * Inside the diagonal tile, a block of rows takes only the vectors of keys that it can see. Heads wider than DEPTH are
+ * taken in chunks.
+ */
+#include <math.h>
+
+#include "kernels/cpu/simd/math.h"
+#include "kernels/cpu/simd/tile.h"
+
+#define QUERIES 64
+#define KEYS 64
+#define DEPTH 64
+
+struct workspace {                                 /* 48 KiB of stack */
+	_Alignas(64) float scores[QUERIES * KEYS]; /* S, then P */
+	_Alignas(64) float keys[DEPTH * KEYS];     /* transposed */
+	_Alignas(64) float values[KEYS * DEPTH];
+	float maximum[QUERIES], sum[QUERIES];
+};
+
+struct head {
+	const float *q, *k, *v;
+	float *y, *log_sum_exp;
+	int64_t qkv_row, y_row, tokens, size;
+	float scale;
+};
+
+/* How many keys from k0 on the query sees; may exceed the tile. */
+ALWAYS_INLINE int64_t visible_keys(int64_t query, int64_t k0)
+{
+	return query - k0 + 1;
+}
+
+static void tile_scores(const struct head *h, struct workspace *w, int64_t q0, int64_t queries, int64_t k0,
+                        int64_t keys)
+{
+	for (int64_t d = 0; d < h->size; d += DEPTH) {
+		int64_t depth = smaller(DEPTH, h->size - d);
+		tile_pack_transposed(keys, depth, h->k + k0 * h->qkv_row + d, h->qkv_row, w->keys, KEYS);
+		for (int64_t r = 0; r < queries; r += TILE_ROWS) {
+			int64_t rows = smaller(TILE_ROWS, queries - r);
+			int64_t columns = round_up_lanes(smaller(keys, visible_keys(q0 + r + rows - 1, k0)));
+			tile_multiply(rows, columns, depth, h->q + (q0 + r) * h->qkv_row + d, h->qkv_row, 1, w->keys,
+			              KEYS, w->scores + r * KEYS, KEYS, d > 0);
+		}
+	}
+}
+
+/* One row of S becomes P; the running maximum, sum and y follow. */
+static void row_softmax(const struct head *h, struct workspace *w, int64_t q0, int64_t r, int64_t k0, int64_t keys)
+{
+	float *s = w->scores + r * KEYS;
+	int64_t n = smaller(keys, visible_keys(q0 + r, k0)), whole = n - n % LANES, i;
+	mask tail = vector_below(n - whole);
+
+	vector x[TOGETHER], top = vector_all(s[0]), sum = {0};
+	for (i = 0; i < whole; i += LANES)
+		top = vector_maximum(top, vector_load(s + i));
+	if (i < n)
+		top = vector_maximum(top, vector_select(tail, vector_load(s + i), top));
+	float maximum = vector_reduce_maximum(top) * h->scale;
+	if (k0 > 0) {
+		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
+		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
+		w->sum[r] *= correction;
+		float *y = h->y + (q0 + r) * h->y_row;
+		for (int64_t j = 0; j < h->size; j++)
+			y[j] *= correction;
+	} else {
+		w->sum[r] = 0;
+	}
+	w->maximum[r] = maximum;
+
+	for (i = 0; i + TOGETHER * LANES <= n; i += TOGETHER * LANES) {
+		EACH(TOGETHER) x[j] = vector_load(s + i + j * LANES) * h->scale - maximum;
+		vectors_exp(x, TOGETHER);
+		EACH(TOGETHER) vector_store(s + i + j * LANES, x[j]);
+		sum += (x[0] + x[1]) + (x[2] + x[3]);
+	}
+	for (; i < n; i += LANES) {
+		vector p = vector_exp(vector_load(s + i) * h->scale - maximum);
+		if (i == whole)
+			p = vector_select(tail, p, (vector){0});
+		vector_store(s + i, p);
+		sum += p;
+	}
+	w->sum[r] += vector_reduce_sum(sum);
+}
+
+static void tile_output(const struct head *h, struct workspace *w, int64_t q0, int64_t queries, int64_t k0,
+                        int64_t keys)
+{
+	for (int64_t d = 0; d < h->size; d += DEPTH) {
+		int64_t columns = smaller(DEPTH, h->size - d);
+		int64_t length = tile_pack(keys, columns, h->v + k0 * h->qkv_row + d, h->qkv_row, w->values);
+		for (int64_t r = 0; r < queries; r += TILE_ROWS) {
+			int64_t rows = smaller(TILE_ROWS, queries - r);
+			int64_t depth = smaller(keys, visible_keys(q0 + r + rows - 1, k0));
+			tile_multiply(rows, columns, depth, w->scores + r * KEYS, KEYS, 1, w->values, length,
+			              h->y + (q0 + r) * h->y_row + d, h->y_row, k0 > 0);
+		}
+	}
+}
+
+static void head_forward(const struct head *h, struct workspace *w)
+{
+	for (int64_t q0 = 0; q0 < h->tokens; q0 += QUERIES) {
+		int64_t queries = smaller(QUERIES, h->tokens - q0);
+		for (int64_t k0 = 0; k0 <= q0; k0 += KEYS) {
+			int64_t keys = smaller(KEYS, h->tokens - k0);
+			tile_scores(h, w, q0, queries, k0, keys);
+			for (int64_t r = 0; r < queries; r++)
+				row_softmax(h, w, q0, r, k0, keys);
+			tile_output(h, w, q0, queries, k0, keys);
+		}
+		for (int64_t r = 0; r < queries; r++) {
+			float *y = h->y + (q0 + r) * h->y_row, inverse = 1.0f / w->sum[r];
+			for (int64_t j = 0; j < h->size; j++)
+				y[j] *= inverse;
+			h->log_sum_exp[q0 + r] = w->maximum[r] + logf(w->sum[r]);
+		}
+	}
+}
+
+/* Tiles of queries and keys begin at the same places, so the diagonal crosses only tiles with k0 = q0. */
+_Static_assert(QUERIES == KEYS, "the loop over keys ends with the tile on the diagonal");
+
+void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct attention_task *t = task;
+	const struct attention_shape *s = &t->shape;
+	struct workspace w;
+	int64_t width = s->heads * s->head_size;
+
+	for (int64_t i = begin; i < end; i++) {
+		int64_t sample = i / s->heads, column = i % s->heads * s->head_size;
+		const float *q = t->qkv + sample * s->tokens * 3 * width + column;
+		struct head h = {.q = q,
+		                 .k = q + width,
+		                 .v = q + 2 * width,
+		                 .qkv_row = 3 * width,
+		                 .y = t->y + sample * s->tokens * width + column,
+		                 .y_row = width,
+		                 .log_sum_exp = t->log_sum_exp_out + i * s->tokens,
+		                 .tokens = s->tokens,
+		                 .size = s->head_size,
+		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		head_forward(&h, &w);
+	}
+}

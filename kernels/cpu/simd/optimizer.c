@@ -1,0 +1,42 @@
+/* Parameter updates, one element at a time, bound by memory. */
+#include "kernels/cpu/simd/simd.h"
+
+ALWAYS_INLINE vector adamw_vector(const struct adamw_task *t, vector p, vector g, vector *m, vector *v)
+{
+	*m = *m * t->beta1 + g * t->rest1;
+	*v = *v * t->beta2 + g * g * t->rest2;
+	vector denominator = vector_square_root(*v) * t->root_correction + t->epsilon;
+	return p * t->decay - t->step_size * *m / denominator;
+}
+
+void SIMD_BODY(adamw)(const void *task, int64_t begin, int64_t end)
+{
+	const struct adamw_task *t = task;
+	struct adamw_task local = *t; /* the stores below cannot change it, so it stays in registers */
+	int64_t i = begin;
+	for (; i + LANES <= end; i += LANES) {
+		vector m = vector_load(t->first_moment + i), v = vector_load(t->second_moment + i);
+		vector p = adamw_vector(&local, vector_load(t->parameters + i), vector_load(t->gradients + i), &m, &v);
+		vector_store(t->first_moment + i, m);
+		vector_store(t->second_moment + i, v);
+		vector_store(t->parameters + i, p);
+	}
+	if (i < end) {
+		int64_t n = end - i;
+		vector m = vector_load_part(t->first_moment + i, n), v = vector_load_part(t->second_moment + i, n);
+		vector p = adamw_vector(&local, vector_load_part(t->parameters + i, n),
+		                        vector_load_part(t->gradients + i, n), &m, &v);
+		vector_store_part(t->first_moment + i, m, n);
+		vector_store_part(t->second_moment + i, v, n);
+		vector_store_part(t->parameters + i, p, n);
+	}
+}
+
+void SIMD_BODY(sgd)(const void *task, int64_t begin, int64_t end)
+{
+	const struct scale_task *t = task;
+	const float *restrict x = t->x;
+	float *restrict y = t->y, factor = t->factor;
+	for (int64_t i = begin; i < end; i++)
+		y[i] -= factor * x[i];
+}

@@ -1,0 +1,94 @@
+/* Threads: static ranges handed to OpenMP's threads. OpenBLAS itself always runs on one thread, and its callers split
+ * the matrices by rows: so one pool of threads works on everything, and no second pool spins on the same cores. */
+#include <cblas.h>
+#include <omp.h>
+#include <sys/mman.h>
+
+#include "kernels/cpu/bodies.h"
+
+static int threads_in_use = 1;
+
+/* Without a call OpenBLAS would start with a thread per core. */
+__attribute__((constructor)) static void threads_init(void)
+{
+	openblas_set_num_threads(1);
+}
+
+void kernels_set_threads(int threads)
+{
+	threads_in_use = threads < 1 ? 1 : threads;
+	openblas_set_num_threads(1);
+}
+
+/* Not in cblas.h, and exported by every build of OpenBLAS so far: how a product gets its buffer, and gives it back to a
+ * pool. */
+extern void *blas_memory_alloc(int position) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+/* A thread that looks for a buffer while another gives one back may pass it by and take the next. */
+static int pool_size(int threads)
+{
+	return threads > 1 ? 2 * threads : 1;
+}
+
+/* A pool of buffers for all products that run at the same time. Where the pool cannot be asked for, products
+ * make it grow; those of two threads may not have met by then, and one buffer more is taken later. */
+static void take_blas_buffers(int threads)
+{
+	enum { MOST = 64, N = 128 }; /* cores with AVX-512 multiply up to 100³ without a buffer */
+	static const float a[N * N];
+	static float c[N * N];
+	void *buffer[MOST];
+	int n = pool_size(threads) < MOST ? pool_size(threads) : MOST;
+	if (blas_memory_alloc && blas_memory_free) {
+		for (int i = 0; i < n; i++)
+			buffer[i] = blas_memory_alloc(1);
+		for (int i = 0; i < n; i++)
+			blas_memory_free(buffer[i]);
+	}
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1, a, N, a, N, 0, c, N);
+}
+
+/* OpenBLAS takes a buffer a thread at its first product, and tries for ever when there is no memory for it. So it is
+ * tried here whether there is, and then it is made to take them. */
+bool kernels_prepare(int64_t *bytes)
+{
+	*bytes = pool_size(threads_in_use) * KERNELS_BLAS_BYTES;
+	void *room =
+	        mmap(NULL, (size_t)*bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return false;
+	munmap(room, (size_t)*bytes);
+	take_blas_buffers(threads_in_use);
+	return true;
+}
+
+int kernels_threads(void)
+{
+	return threads_in_use;
+}
+
+const char *kernels_blas_core(void)
+{
+	return openblas_get_corename();
+}
+
+void parallel_for(kernel_body *body, const void *task, int64_t count, int64_t grain)
+{
+	int64_t pieces = (count + grain - 1) / grain;
+	int64_t threads = threads_in_use < pieces ? threads_in_use : pieces;
+	if (threads <= 1) {
+		body(task, 0, count);
+		return;
+	}
+#pragma omp parallel num_threads((int)threads)
+	{
+		/* The runtime may give fewer threads than asked for; the ranges do not depend on it. */
+		int64_t given = omp_get_num_threads();
+		for (int64_t t = omp_get_thread_num(); t < threads; t += given) {
+			int64_t begin = pieces * t / threads * grain;
+			int64_t end = t + 1 == threads ? count : pieces * (t + 1) / threads * grain;
+			body(task, begin, end);
+		}
+	}
+}

@@ -1,0 +1,55 @@
+/* Calibration: measures what this machine can do, in the terms in which the simulator counts.
+ *
+ * Rates are measured where they are used: the operations of real plans are carried out by the CPU executor, and the
+ * spans that it records become FLOP/s by kind of operation and work. A rate measured so holds all that the operation
+ * costs, its memory traffic included. What the ranks of one machine take from each other is measured with all of them
+ * at work.
+ *
+ *     what                  how
+ *     compute               steps of small models on one rank, the others asleep, and on all ranks side by side: each
+ *                           operation's FLOPs over its time
+ *     launch                the time of a step that is in none of its operations, by operation
+ *     device_bandwidth      the most that one rank alone was seen to move, copying or in a step
+ *     node_bandwidth        what all ranks together were seen to move, each in steps of its own
+ *     link                  all-reduce, reduce-scatter and all-gather by the ring, fitted to n rounds of
+ *                           latency + bytes / bandwidth (sim/cost.h)
+ *     collective_launch     handing a collective to the communication thread, and the way back
+ *     collective_cores      processor time of a collective over its duration
+ *     overhead              resident memory of a rank that has joined and computed, without its buffers
+ *
+ * Every figure is the median of its repeats, with the smallest and the largest beside it.
+ *
+ * Called by every rank of an MPI job, or by a process that stands alone: then there are no ranks to measure between,
+ * and link, collective_launch and collective_cores stay as assumed.
+ *
+ *     struct calibrate_options o = calibrate_options_default();
+ *     struct cluster c;
+ *     enum status s = calibrate_run(&o, &c);              rank 0 gets the cluster, the others an empty one
+ *     if (!s && !rank)
+ *         s = cluster_write(&c, path);
+ *     cluster_release(&c);
+ */
+#ifndef SHARDLAB_CALIBRATE_H
+#define SHARDLAB_CALIBRATE_H
+
+#include <stdbool.h>
+
+#include "strategy/cluster/cluster.h"
+
+struct calibrate_options {
+	bool quick;  /* fewer sizes and repeats: about 8 seconds instead of about a minute */
+	int threads; /* of each rank */
+	void (*progress)(void *context, double done, const char *what); /* done: 0 to 1; on rank 0 only; NULL: none */
+	void *context;
+};
+
+struct calibrate_options calibrate_options_default(void);
+
+/* Starts MPI if the process was started by mpirun and nobody did so before; then it also ends it. */
+enum status calibrate_run(const struct calibrate_options *o, struct cluster *out);
+
+/* The core that OPENBLAS_CORETYPE forces on OpenBLAS; NULL if the library chooses. Rates measured under a forced core
+ * are that core's: whoever shows them must say so. */
+const char *calibrate_forced_core(void);
+
+#endif

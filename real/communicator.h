@@ -1,0 +1,61 @@
+/* The communicator: how a rank's communication queue moves bytes. A small table of functions, so that executors know
+ * collectives and not libraries. `ring` carries out our schedules over MPI point-to-point; `mpi` calls the library's
+ * collectives. A caller that asks for one gets it or an error: nothing falls back by itself.
+ *
+ * All calls are made by one thread (the communication thread), in the plan's order, and return when the rank's part is
+ * done. Bytes are counted where they are sent. Inside a library's collective they cannot be counted: `counted` is
+ * false.
+ *
+ * A rank that dies: the others notice (a wait that sees no progress asks whether all are alive, MPI's error handler, or
+ * mpirun's own abort) and fail with STATUS_RUN within seconds.
+ */
+#ifndef SHARDLAB_COMMUNICATOR_H
+#define SHARDLAB_COMMUNICATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+#include "strategy/collective/schedule.h"
+
+struct communicator;
+
+/* One collective on fp32 elements (or int32 for scatter, gather, broadcast: bits are moved as they are). */
+struct collective {
+	enum schedule_algorithm algorithm; /* which schedule; `mpi` takes the operation from it and ignores the rest */
+	int64_t root;
+	int64_t elements; /* of the whole, a multiple of ranks */
+	void *whole;      /* reduce-scatter, all-gather, scatter, gather at ranks that have it whole; all others */
+	void *part;       /* the slice of elements/ranks: result of reduce-scatter and scatter, source of all-gather and
+	                     gather. May lie inside `whole` at the rank's own slice (in place). */
+	void *staging;    /* SCHEDULE_STAGING_BYTES; may be used for what comes in, and nothing else */
+};
+/* Scatter and gather: `whole` is NULL on ranks other than the root. Reduce: spoils `whole` where the schedule does. */
+
+struct traffic {
+	int64_t sent_bytes, received_bytes; /* what this rank sent and received in this call */
+	bool counted;                       /* false: inside a library's collective */
+};
+
+struct communicator_ops {
+	const char *name; /* "ring", "mpi" */
+	enum status (*run)(struct communicator *c, const struct collective *what, struct traffic *traffic);
+	/* control values: sums `n` doubles over all ranks, the same bits everywhere (fixed order) */
+	enum status (*sum)(struct communicator *c, double *values, int n, struct traffic *traffic);
+	/* set by the executor while its compute queue stands still waiting for communication: then spinning is right;
+	 * otherwise the communicator sleeps between polls, and leaves the core to the compute thread */
+	void (*hurry)(struct communicator *c, bool hurry);
+	void (*release)(struct communicator *c);
+};
+
+struct communicator {
+	const struct communicator_ops *ops;
+	int rank, ranks;
+};
+
+/* name: "ring" or "mpi". `mpi_communicator` is a pointer to an MPI_Comm (kept out of this header), which is duplicated.
+ * MPI must be initialized with at least MPI_THREAD_SERIALIZED. */
+enum status communicator_open(struct communicator **out, const char *name, void *mpi_communicator);
+void communicator_close(struct communicator *c); /* accepts NULL */
+
+#endif

@@ -1,0 +1,117 @@
+/* Waiting for messages, on a machine where the compute threads need the cores.
+ *
+ * MPI moves bytes only inside its calls, so a wait is a loop of polls. Between two that found nothing:
+ *
+ *     hurry        yield: the compute thread stands still, nothing is taken from it; but now and then sleep a little,
+ * or two ranks that found themselves on one core would hand it to each other once in a time slice otherwise    yield a
+ * few times (a message is often microseconds away), then sleep, longer each time up to a limit
+ *
+ * The sleeps are short against the time of a piece of a large message, and several pieces are under way at once, so a
+ * poll that comes late still finds work.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "real/communicator_internal.h"
+
+enum {
+	YIELDS = 8,
+	SLEEP_FIRST_NS = 20 * 1000,
+	SLEEP_LIMIT_NS = 100 * 1000,
+	HURRY_YIELDS = 64,
+	HURRY_SLEEP_NS = 5 * 1000,
+	CLOCK_EVERY = 1024, /* in a hurry, look at the clock once in so many yields */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void sleep_ns(int64_t ns)
+{
+	/* Linux adds up to 50 µs to a thread's sleeps by default, more than the sleep itself. */
+	static _Thread_local bool exact;
+	struct timespec t = {0, (long)ns};
+	if (!exact) {
+		prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
+		exact = true;
+	}
+	nanosleep(&t, NULL);
+}
+
+static bool time_is_up(const struct communicator_base *b, struct patience *p)
+{
+	int64_t now = now_ns();
+	if (p->since_ns == 0)
+		p->since_ns = now;
+	return now - p->since_ns > b->timeout_ns;
+}
+
+bool patience_pause(struct communicator_base *b, struct patience *p)
+{
+	p->polls++;
+	if (atomic_load_explicit(&b->hurry, memory_order_relaxed)) {
+		if (p->polls % HURRY_YIELDS)
+			sched_yield();
+		else
+			sleep_ns(HURRY_SLEEP_NS);
+		return p->polls % CLOCK_EVERY != 0 || !time_is_up(b, p);
+	}
+	if (p->polls <= YIELDS) {
+		sched_yield();
+		return true;
+	}
+	int64_t ns = (int64_t)SLEEP_FIRST_NS * (p->polls - YIELDS);
+	sleep_ns(ns < SLEEP_LIMIT_NS ? ns : SLEEP_LIMIT_NS);
+	return !time_is_up(b, p);
+}
+
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer)
+{
+	struct patience patience = {0};
+	for (;;) {
+		int done = 0, code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+		if (code != MPI_SUCCESS)
+			return communicator_mpi_failed(b, code, what, peer);
+		if (done)
+			return STATUS_OK;
+		if (!patience_pause(b, &patience))
+			return communicator_timed_out(b, what, peer);
+	}
+}
+
+enum status communicator_mpi_failed(struct communicator_base *b, int code, const char *what, int peer)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length;
+	b->broken = true;
+	MPI_Error_string(code, text, &length);
+	if (peer < 0)
+		return status_fail(STATUS_RUN, "rank %d: %s: MPI says: %s", b->public.rank, what, text);
+	return status_fail(STATUS_RUN, "rank %d: %s with rank %d: MPI says: %s", b->public.rank, what, peer, text);
+}
+
+enum status communicator_timed_out(struct communicator_base *b, const char *what, int peer)
+{
+	double seconds = (double)b->timeout_ns * 1e-9;
+	char whom[32] = "the other ranks";
+	b->broken = true;
+	if (peer >= 0)
+		snprintf(whom, sizeof whom, "rank %d", peer);
+	return status_fail(STATUS_RUN,
+	                   "rank %d: %s: waited %g s for %s and nothing moved: it is dead, stopped, waiting itself or "
+	                   "elsewhere in the plan "
+	                   "(SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+	                   b->public.rank, what, seconds, whom);
+}
+
+enum status communicator_is_broken(const struct communicator_base *b)
+{
+	return status_fail(STATUS_RUN, "rank %d: the communicator failed before and cannot be used again",
+	                   b->public.rank);
+}

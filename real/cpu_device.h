@@ -1,0 +1,93 @@
+/* The CPU device: one rank's memory, and the operations that need no other rank.
+ *
+ * The memory is one arena, taken once; buffers stand where the plan's layout puts them. Nothing is allocated while a
+ * step runs. What is measured is measured here: `touched` records which elements of each buffer kernels and collectives
+ * were really given, by the kernels' own shapes, not by the plan's regions.
+ *
+ *     struct cpu_device d;
+ *     status = cpu_device_open(&d, &plan, rank, &input, false);
+ *     cpu_device_execute(&d, number);                         any operation that is not a collective
+ *     float *x = cpu_device_region(&d, &op->operand[0], &n);
+ *     cpu_device_release(&d);
+ *
+ * With `guard` (test runs): memory is filled with NaNs at alloc and at free, buffers have zones around them that must
+ * stay as they were, and cpu_device_check says which buffer was run over. Operations must then be executed in issue
+ * order.
+ */
+#ifndef SHARDLAB_CPU_DEVICE_H
+#define SHARDLAB_CPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/plan/plan.h"
+
+/* Where samples come from. inputs are float or int32 as the model takes them. */
+struct input_source {
+	void *context;
+	/* training samples [first, first + count) of the run */
+	void (*training)(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
+	/* validation samples [first, first + count); those past `validation_samples` are left alone */
+	void (*validation)(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
+	int64_t validation_samples;
+};
+
+/* Who takes part in initialize and weights, element by element of the model. */
+struct weight_source {
+	void *context;
+	/* elements [first, first + count) of a tensor; NULL: the model's own initial weights */
+	enum status (*read)(void *context, int tensor, int64_t first, int64_t count, float *out);
+	/* called by `weights` for what this rank shows; NULL: nobody looks */
+	enum status (*show)(void *context, int tensor, int64_t first, int64_t count, const float *values);
+};
+
+struct touched {
+	int64_t begin, end; /* elements; begin >= end: never */
+};
+
+struct cpu_device {
+	const struct plan *plan;
+	const struct role *role;
+	int64_t rank;
+	bool guard;
+	struct layout layout;
+	unsigned char *arena;
+	int64_t arena_bytes;
+	void *mapped; /* what the arena lies in, aligned to large pages */
+	size_t mapped_bytes;
+	struct input_source input;
+	struct weight_source weights;
+	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
+	/* the evaluate section */
+	bool evaluating;
+	int64_t evaluate_pass; /* which part of the validation data is next */
+	int64_t evaluate_rows; /* rows of it that `evaluate` counts */
+	double evaluate_loss;  /* sums, over all passes so far */
+	int64_t evaluate_correct, evaluate_total;
+	uint64_t checksum; /* of what `weights` showed */
+};
+
+#define CPU_DEVICE_GUARD 256 /* bytes on each side of a buffer */
+
+enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                            bool guard);
+void cpu_device_release(struct cpu_device *d); /* accepts NULL and a zeroed struct */
+
+/* The region's memory on this rank, and how many elements. NULL for an absent operand. */
+void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count);
+void *cpu_device_buffer(const struct cpu_device *d, int buffer);
+
+/* Records that `count` elements of an operand, from its first on, are really used. Called by cpu_device_execute, and by
+ * executors for what they hand to the communicator. */
+void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count);
+
+/* Carries out an operation of any class but collective. */
+enum status cpu_device_execute(struct cpu_device *d, int number);
+
+/* With guard: STATUS_RUN if a zone around a live buffer was written to. */
+enum status cpu_device_check(const struct cpu_device *d);
+
+/* As plan_memory, but from what was touched: the plan's allocs and frees give the order, the touches the sizes. */
+void cpu_device_memory(const struct cpu_device *d, struct memory_use *out);
+
+#endif

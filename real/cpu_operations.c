@@ -1,0 +1,378 @@
+/* Each operation finds its memory, says what it touches by the kernel's own shape, and calls the kernel. */
+#include "real/cpu_operations.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "real/checksum.h"
+#include "real/random.h"
+
+/* An operand's memory, of which `count` elements are used. */
+static void *use(struct cpu_device *d, const struct op *op, int operand, int64_t count)
+{
+	int64_t n;
+	cpu_device_touch(d, op, operand, count);
+	return cpu_device_region(d, &op->operand[operand], &n);
+}
+
+/* An operand used as far as its region goes: vector operations have no shape of their own. */
+static float *use_all(struct cpu_device *d, const struct op *op, int operand, int64_t *count)
+{
+	float *p = cpu_device_region(d, &op->operand[operand], count);
+	cpu_device_touch(d, op, operand, *count);
+	return p;
+}
+
+static const struct kernel *kernel_of(const struct cpu_device *d, const struct op *op)
+{
+	return &d->plan->model->kernels[op->kernel];
+}
+
+static int64_t samples_of(const struct cpu_device *d, const struct op *op)
+{
+	return d->plan->settings.micro_batch * (op->wide ? d->plan->ranks : 1);
+}
+
+static int64_t rows_of(const struct cpu_device *d, const struct op *op)
+{
+	return samples_of(d, op) * kernel_of(d, op)->tokens;
+}
+
+static bool adds(const struct op *op, int operand)
+{
+	return op->accumulate >> operand & 1;
+}
+
+/* ---- what a group holds ---- */
+
+struct group_walk {
+	struct cpu_device *d;
+	enum status (*visit)(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at);
+	bool padding; /* zero what is past the last tensor */
+};
+
+/* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. An operand that is a
+ * ranks-th of the group holds this rank's slice of it. */
+static enum status walk_group(struct cpu_device *d, const struct op *op, const struct group_walk *w)
+{
+	const struct group *g = &d->plan->groups[op->group];
+	int64_t count;
+	float *values = use_all(d, op, 0, &count);
+	int64_t first = count == g->padded ? 0 : count * d->rank; /* place in the group of values[0] */
+	for (int i = 0; i < g->tensor_count; i++) {
+		int t = g->tensors[i];
+		int64_t begin = d->plan->tensor_offset[t], end = begin + d->plan->model->tensors[t].elements;
+		int64_t from = begin > first ? begin : first, to = end < first + count ? end : first + count;
+		if (from >= to)
+			continue;
+		enum status s = w->visit(d, t, from - begin, to - from, values + (from - first));
+		if (s)
+			return s;
+	}
+	if (w->padding && first + count > g->elements) {
+		int64_t pad = g->elements > first ? g->elements - first : 0;
+		memset(values + pad, 0, (size_t)(count - pad) * sizeof *values);
+	}
+	return STATUS_OK;
+}
+
+static enum status fill_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+{
+	static const enum weights_init kinds[] = {[INIT_ZERO] = WEIGHTS_ZEROS,
+	                                          [INIT_ONE] = WEIGHTS_ONES,
+	                                          [INIT_NORMAL] = WEIGHTS_NORMAL,
+	                                          [INIT_UNIFORM] = WEIGHTS_UNIFORM};
+	const struct tensor *t = &d->plan->model->tensors[tensor];
+	if (d->weights.read)
+		return d->weights.read(d->weights.context, tensor, first, count, at);
+	weights_fill((uint64_t)d->plan->settings.seed, (uint64_t)tensor, first, count, kinds[t->init], t->init_scale,
+	             at);
+	return STATUS_OK;
+}
+
+static enum status show_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+{
+	int64_t place = 0;
+	for (int t = 0; t < tensor; t++)
+		place += d->plan->model->tensors[t].elements;
+	d->checksum += weights_checksum(place + first, count, at);
+	return d->weights.show ? d->weights.show(d->weights.context, tensor, first, count, at) : STATUS_OK;
+}
+
+static enum status op_initialize(struct cpu_device *d, const struct op *op)
+{
+	return walk_group(d, op, &(struct group_walk){.d = d, .visit = fill_tensor, .padding = true});
+}
+
+static enum status op_weights(struct cpu_device *d, const struct op *op)
+{
+	return walk_group(d, op, &(struct group_walk){.d = d, .visit = show_tensor});
+}
+
+/* ---- vectors ---- */
+
+static enum status op_zero(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	void *x = use_all(d, op, 0, &n);
+	memset(x, 0, (size_t)(n * type_bytes(d->role->buffers[op->operand[0].buffer].type)));
+	return STATUS_OK;
+}
+
+static enum status op_copy(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	float *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
+	vector_copy(n, x, y);
+	return STATUS_OK;
+}
+
+static enum status op_add(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	float *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
+	vector_add(n, x, y);
+	return STATUS_OK;
+}
+
+static enum status op_squares(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	float *x = use_all(d, op, 0, &n), *norm = use(d, op, 1, 1);
+	double sum = vector_sum_of_squares(n, x);
+	*norm = (float)(adds(op, 1) ? *norm + sum : sum);
+	return STATUS_OK;
+}
+
+static enum status op_advance(struct cpu_device *d, const struct op *op)
+{
+	int64_t *step = use(d, op, 0, 1);
+	++*step;
+	return STATUS_OK;
+}
+
+/* ---- data ---- */
+
+/* Sample m·ranks·micro + rank·micro + i of the step's batch is the i-th of micro-batch m on this rank. */
+static void load_training(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets)
+{
+	const struct settings *s = &d->plan->settings;
+	int64_t first = step * s->batch + op->micro * s->micro_batch * d->plan->ranks;
+	if (!op->wide)
+		first += d->rank * s->micro_batch;
+	d->input.training(d->input.context, first, samples_of(d, op), inputs, targets);
+}
+
+static void load_validation(struct cpu_device *d, const struct op *op, void *inputs, int32_t *targets)
+{
+	const struct settings *s = &d->plan->settings;
+	const struct model *m = d->plan->model;
+	int64_t samples = samples_of(d, op);
+	int64_t first = d->evaluate_pass * s->micro_batch * d->plan->ranks + (op->wide ? 0 : d->rank * s->micro_batch);
+	int64_t left = d->input.validation_samples - first, count = left < samples ? left > 0 ? left : 0 : samples;
+	/* Rows past the end of the data are computed like the others, and not counted. */
+	memset(inputs, 0, (size_t)(samples * m->input_elements) * sizeof(float));
+	memset(targets, 0, (size_t)(samples * m->tokens) * sizeof *targets);
+	if (count)
+		d->input.validation(d->input.context, first, count, inputs, targets);
+	d->evaluate_rows = count * m->tokens;
+}
+
+static enum status op_load(struct cpu_device *d, const struct op *op)
+{
+	const struct model *m = d->plan->model;
+	int64_t samples = samples_of(d, op);
+	void *inputs = use(d, op, 0, samples * m->input_elements);
+	int32_t *targets = use(d, op, 1, samples * m->tokens);
+	const int64_t *step = use(d, op, 2, 1);
+	if (d->evaluating)
+		load_validation(d, op, inputs, targets);
+	else
+		load_training(d, op, *step, inputs, targets);
+	return STATUS_OK;
+}
+
+/* ---- the model's kernels ---- */
+
+static enum status op_embedding_forward(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	const struct model *m = d->plan->model;
+	int64_t rows = rows_of(d, op);
+	embedding_forward(samples_of(d, op), k->tokens, k->out, use(d, op, 0, rows),
+	                  use(d, op, 1, m->tensors[k->weight].elements), use(d, op, 2, m->tensors[k->bias].elements),
+	                  use(d, op, 3, rows * k->out));
+	return STATUS_OK;
+}
+
+static enum status op_embedding_backward(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	const struct model *m = d->plan->model;
+	const struct tensor *tokens = &m->tensors[k->weight], *positions = &m->tensors[k->bias];
+	int64_t rows = rows_of(d, op);
+	embedding_backward(samples_of(d, op), k->tokens, k->out, tokens->rows, positions->rows, use(d, op, 1, rows),
+	                   use(d, op, 0, rows * k->out), use(d, op, 2, tokens->elements), adds(op, 2),
+	                   use(d, op, 3, positions->elements), adds(op, 3));
+	return STATUS_OK;
+}
+
+static enum status op_norm_forward(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), width = kernel_of(d, op)->out;
+	norm_forward(rows, width, use(d, op, 0, rows * width), use(d, op, 1, width), use(d, op, 2, width),
+	             use(d, op, 3, rows * width), use(d, op, 4, 2 * rows));
+	return STATUS_OK;
+}
+
+static enum status op_norm_backward(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), width = kernel_of(d, op)->out;
+	norm_backward(rows, width, use(d, op, 0, rows * width), use(d, op, 1, rows * width), use(d, op, 2, 2 * rows),
+	              use(d, op, 3, width), use(d, op, 4, rows * width), adds(op, 4), use(d, op, 5, width), adds(op, 5),
+	              use(d, op, 6, width), adds(op, 6));
+	return STATUS_OK;
+}
+
+static struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct linear_shape){rows_of(d, op), k->in, k->out, k->weight_in_out, k->gelu};
+}
+
+static enum status op_linear_forward(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	linear_forward(&s, use(d, op, 0, s.rows * s.in), use(d, op, 1, s.in * s.out), use(d, op, 2, s.out),
+	               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.out), use(d, op, 5, s.rows * s.out));
+	return STATUS_OK;
+}
+
+static enum status op_linear_backward(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	linear_backward(&s, use(d, op, 0, s.rows * s.out), use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out),
+	                use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out),
+	                adds(op, 5), use(d, op, 6, s.out), adds(op, 6));
+	return STATUS_OK;
+}
+
+static struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size};
+}
+
+static enum status op_attention_forward(struct cpu_device *d, const struct op *op)
+{
+	struct attention_shape s = attention_shape_of(d, op);
+	int64_t rows = rows_of(d, op), width = s.heads * s.head_size;
+	attention_forward(&s, use(d, op, 0, 3 * rows * width), use(d, op, 1, rows * width),
+	                  use(d, op, 2, rows * s.heads));
+	return STATUS_OK;
+}
+
+static enum status op_attention_backward(struct cpu_device *d, const struct op *op)
+{
+	struct attention_shape s = attention_shape_of(d, op);
+	int64_t rows = rows_of(d, op), width = s.heads * s.head_size;
+	attention_backward(&s, use(d, op, 0, rows * width), use(d, op, 1, 3 * rows * width),
+	                   use(d, op, 2, rows * width), use(d, op, 3, rows * s.heads), use(d, op, 4, 3 * rows * width));
+	return STATUS_OK;
+}
+
+static enum status op_classifier(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out;
+	classifier(rows, classes, use(d, op, 0, rows * classes), use(d, op, 1, rows), op->scale, use(d, op, 2, 1),
+	           adds(op, 2));
+	return STATUS_OK;
+}
+
+static enum status op_evaluate(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, correct = 0;
+	double loss = 0;
+	const float *logits = use(d, op, 0, rows * classes);
+	const int32_t *targets = use(d, op, 1, rows);
+	classifier_evaluate(d->evaluate_rows, classes, logits, targets, &loss, &correct);
+	d->evaluate_loss += loss;
+	d->evaluate_correct += correct;
+	d->evaluate_total += d->evaluate_rows;
+	return STATUS_OK;
+}
+
+/* ---- the optimizer ---- */
+
+double settings_learning_rate(const struct settings *s, int64_t step)
+{
+	double rate = s->learning_rate;
+	if (s->warmup > 0 && step <= s->warmup)
+		return rate * (double)step / (double)s->warmup;
+	if (s->decay <= 0)
+		return rate;
+	double done = (double)(step - s->warmup) / (double)(s->decay - s->warmup > 0 ? s->decay - s->warmup : 1);
+	return rate * (1 - 0.9 * (done < 1 ? done : 1));
+}
+
+/* Clipping by the global norm, as torch.nn.utils.clip_grad_norm_: factor = clip / (norm + 1e-6), at most 1. */
+static void clip(struct cpu_device *d, const struct op *op, int norm_operand, int64_t n, float *gradients)
+{
+	const float *squares = use(d, op, norm_operand, 1);
+	if (!squares)
+		return;
+	double factor = d->plan->settings.clip / (sqrt((double)*squares) + 1e-6);
+	if (factor < 1)
+		vector_scale(n, (float)factor, gradients);
+}
+
+static enum status op_adamw(struct cpu_device *d, const struct op *op)
+{
+	const struct settings *s = &d->plan->settings;
+	int64_t n;
+	float *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n), *first = use_all(d, op, 2, &n),
+	      *second = use_all(d, op, 3, &n);
+	const int64_t *step = use(d, op, 5, 1);
+	struct adamw a = {.learning_rate = (float)settings_learning_rate(s, *step),
+	                  .beta1 = 0.9F,
+	                  .beta2 = 0.999F,
+	                  .epsilon = 1e-8F,
+	                  .weight_decay = (float)s->weight_decay};
+	clip(d, op, 6, n, gradients);
+	adamw_update(&a, *step, n, parameters, gradients, first, second);
+	return STATUS_OK;
+}
+
+static enum status op_sgd(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	float *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
+	const int64_t *step = use(d, op, 3, 1);
+	clip(d, op, 4, n, gradients);
+	sgd_update((float)settings_learning_rate(&d->plan->settings, *step), n, parameters, gradients);
+	return STATUS_OK;
+}
+
+enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, const struct op *op) = {
+        [OP_INITIALIZE] = op_initialize,
+        [OP_ZERO] = op_zero,
+        [OP_COPY] = op_copy,
+        [OP_ADD] = op_add,
+        [OP_LOAD] = op_load,
+        [OP_EMBEDDING_FORWARD] = op_embedding_forward,
+        [OP_EMBEDDING_BACKWARD] = op_embedding_backward,
+        [OP_NORM_FORWARD] = op_norm_forward,
+        [OP_NORM_BACKWARD] = op_norm_backward,
+        [OP_LINEAR_FORWARD] = op_linear_forward,
+        [OP_LINEAR_BACKWARD] = op_linear_backward,
+        [OP_ATTENTION_FORWARD] = op_attention_forward,
+        [OP_ATTENTION_BACKWARD] = op_attention_backward,
+        [OP_CLASSIFIER] = op_classifier,
+        [OP_EVALUATE] = op_evaluate,
+        [OP_ADAMW] = op_adamw,
+        [OP_SGD] = op_sgd,
+        [OP_SQUARES] = op_squares,
+        [OP_ADVANCE] = op_advance,
+        [OP_WEIGHTS] = op_weights,
+};

@@ -1,0 +1,301 @@
+#include "real/executor.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct op_record {
+	int64_t begin, end;
+	bool done;
+};
+
+struct executor {
+	struct cpu_device *device;
+	struct communicator *communicator;
+	const struct role *role;
+	struct op_record *record; /* by operation */
+	struct traffic_count traffic[TRAFFIC_COUNT];
+	int64_t started; /* of the section at hand */
+	struct trace trace;
+
+	pthread_t thread; /* of the communication queue */
+	bool has_thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a section was given or is done */
+	pthread_cond_t op_done; /* what a queue awaits is done */
+	/* under the lock */
+	const struct op *awaits[QUEUE_COUNT]; /* that a queue stands before; NULL: it does not stand */
+	const struct section *section;        /* the communication thread has work; NULL: none, or done */
+	bool quit;
+	enum status status; /* of the first operation that failed; stops both queues */
+	char message[1024];
+};
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- collectives ---- */
+
+/* Scalars travel as doubles and come back as what they were. */
+static enum status run_sum(struct executor *e, const struct op *op, struct traffic *traffic)
+{
+	double values[4];
+	int64_t n;
+	float *x = cpu_device_region(e->device, &op->operand[0], &n);
+	if (n > 4)
+		return status_fail(STATUS_INPUT, "sum: more than 4 control values");
+	for (int64_t i = 0; i < n; i++)
+		values[i] = x[i];
+	enum status s = e->communicator->ops->sum(e->communicator, values, (int)n, traffic);
+	for (int64_t i = 0; i < n && !s; i++)
+		x[i] = (float)values[i];
+	cpu_device_touch(e->device, op, 0, n);
+	return s;
+}
+
+static enum status run_collective(struct executor *e, const struct op *op)
+{
+	struct cpu_device *d = e->device;
+	struct traffic traffic = {0};
+	enum status s = STATUS_OK;
+	if (op->kind == OP_SUM) {
+		s = run_sum(e, op, &traffic);
+		traffic.counted = true;
+	} else {
+		int64_t n[3];
+		void *operand[3];
+		for (int i = 0; i < 3; i++)
+			operand[i] = cpu_device_region(d, &op->operand[i], &n[i]);
+		bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
+		           op->kind == OP_GATHER;
+		bool x_whole = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
+		struct schedule schedule = op_schedule(d->plan, op);
+		struct collective c = {.algorithm = op->algorithm,
+		                       .root = op->root,
+		                       .elements = schedule.elements,
+		                       .whole = !two || x_whole ? operand[0] : operand[1],
+		                       .part = !two      ? NULL
+		                               : x_whole ? operand[1]
+		                                         : operand[0],
+		                       .staging = two ? operand[2] : operand[1]};
+		s = e->communicator->ops->run(e->communicator, &c, &traffic);
+		for (int i = 0; i < 3; i++)
+			cpu_device_touch(d, op, i, n[i]);
+	}
+	struct traffic_count *t = &e->traffic[op->traffic];
+	t->calls++;
+	t->payload_bytes += op_payload_bytes(e->role, op);
+	t->sent_bytes += traffic.sent_bytes;
+	t->received_bytes += traffic.received_bytes;
+	t->counted &= traffic.counted;
+	return s;
+}
+
+/* ---- queues ---- */
+
+static enum status run_op(struct executor *e, int number)
+{
+	const struct op *op = &e->role->ops[number];
+	struct op_record *r = &e->record[number];
+	r->begin = now() - e->started;
+	enum status s =
+	        op_class(op->kind) == OP_CLASS_C ? run_collective(e, op) : cpu_device_execute(e->device, number);
+	r->end = now() - e->started;
+	return s;
+}
+
+static bool waits_are_done(const struct executor *e, const struct op *op)
+{
+	for (int i = 0; i < op->after_count; i++)
+		if (!e->record[op->after[i]].done)
+			return false;
+	return true;
+}
+
+static void hurry(struct executor *e, bool yes)
+{
+	if (e->communicator)
+		e->communicator->ops->hurry(e->communicator, yes);
+}
+
+/* Called with the lock. The communicator may spin while the compute queue has nothing better to do. */
+static void wait_for(struct executor *e, const struct op *op)
+{
+	if (waits_are_done(e, op))
+		return;
+	if (op->queue == QUEUE_COMPUTE)
+		hurry(e, true);
+	e->awaits[op->queue] = op;
+	while (!waits_are_done(e, op) && !e->status)
+		pthread_cond_wait(&e->op_done, &e->lock);
+	e->awaits[op->queue] = NULL;
+	if (op->queue == QUEUE_COMPUTE)
+		hurry(e, false);
+}
+
+/* Called with the lock, when an operation is done. Waking a queue that must go on waiting costs ten microseconds, more
+ * than small operations take. */
+static void wake(struct executor *e)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->awaits[q] && (e->status || waits_are_done(e, e->awaits[q])))
+			pthread_cond_broadcast(&e->op_done);
+}
+
+static void run_queue(struct executor *e, enum queue queue, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &e->role->ops[i];
+		if (op->queue != queue || op_class(op->kind) == OP_CLASS_M)
+			continue;
+		pthread_mutex_lock(&e->lock);
+		wait_for(e, op);
+		bool stop = e->status != STATUS_OK;
+		pthread_mutex_unlock(&e->lock);
+		if (stop)
+			return;
+		enum status status = run_op(e, i);
+		pthread_mutex_lock(&e->lock);
+		e->record[i].done = true;
+		if (status && !e->status) {
+			e->status = status;
+			snprintf(e->message, sizeof e->message, "%s", status_message());
+		}
+		wake(e);
+		pthread_mutex_unlock(&e->lock);
+	}
+}
+
+static void *communication_thread(void *context)
+{
+	struct executor *e = context;
+	pthread_mutex_lock(&e->lock);
+	for (;;) {
+		while (!e->section && !e->quit)
+			pthread_cond_wait(&e->changed, &e->lock);
+		if (e->quit)
+			break;
+		const struct section *s = e->section;
+		pthread_mutex_unlock(&e->lock);
+		run_queue(e, QUEUE_COMMUNICATION, s);
+		pthread_mutex_lock(&e->lock);
+		e->section = NULL;
+		pthread_cond_broadcast(&e->changed);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+static void run_threads(struct executor *e, const struct section *s)
+{
+	pthread_mutex_lock(&e->lock);
+	e->section = s;
+	pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&e->lock);
+	run_queue(e, QUEUE_COMPUTE, s);
+	pthread_mutex_lock(&e->lock);
+	hurry(e, true);
+	while (e->section)
+		pthread_cond_wait(&e->changed, &e->lock);
+	hurry(e, false);
+	pthread_mutex_unlock(&e->lock);
+}
+
+static bool uses_communication(const struct executor *e, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if (e->role->ops[i].queue == QUEUE_COMMUNICATION && op_class(e->role->ops[i].kind) != OP_CLASS_M)
+			return true;
+	return false;
+}
+
+enum status executor_run(struct executor *e, const struct section *s)
+{
+	e->status = STATUS_OK;
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		e->traffic[t] = (struct traffic_count){.counted = true};
+	for (int i = s->begin; i < s->end; i++)
+		e->record[i] = (struct op_record){-1, -1, false};
+	e->started = now();
+	if (e->device->guard) {
+		hurry(e, true);
+		for (int i = s->begin; i < s->end && !e->status; i++)
+			e->status = run_op(e, i);
+		return e->status ? e->status : cpu_device_check(e->device);
+	}
+	if (uses_communication(e, s))
+		run_threads(e, s);
+	else
+		run_queue(e, QUEUE_COMPUTE, s);
+	e->trace.span_count = 0;
+	for (int i = s->begin; i < s->end; i++)
+		if (e->record[i].begin >= 0 && op_class(e->role->ops[i].kind) != OP_CLASS_M)
+			trace_add_span(&e->trace, e->device->rank, i, e->record[i].begin, e->record[i].end);
+	return e->status ? status_fail(e->status, "%s", e->message) : STATUS_OK;
+}
+
+/* ---- life ---- */
+
+enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator)
+{
+	struct executor *e = calloc(1, sizeof *e);
+	*out = e;
+	if (!e)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	e->device = device;
+	e->communicator = communicator;
+	e->role = device->role;
+	e->record = calloc((size_t)e->role->op_count + 1, sizeof *e->record);
+	if (!e->record)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	trace_open(&e->trace, device->plan, "", true);
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_cond_init(&e->changed, NULL);
+	pthread_cond_init(&e->op_done, NULL);
+	if (pthread_create(&e->thread, NULL, communication_thread, e))
+		return status_fail(STATUS_RUN, "cannot start the communication thread");
+	e->has_thread = true;
+	return STATUS_OK;
+}
+
+void executor_close(struct executor *e)
+{
+	if (!e)
+		return;
+	if (e->has_thread) {
+		pthread_mutex_lock(&e->lock);
+		e->quit = true;
+		pthread_cond_broadcast(&e->changed);
+		pthread_mutex_unlock(&e->lock);
+		pthread_join(e->thread, NULL);
+	}
+	trace_release(&e->trace);
+	free(e->record);
+	free(e);
+}
+
+void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end)
+{
+	*begin = e->record[op].begin;
+	*end = e->record[op].end;
+}
+
+struct times executor_times(const struct executor *e)
+{
+	return trace_times(&e->trace, e->device->rank, 0);
+}
+
+int64_t executor_started(const struct executor *e)
+{
+	return e->started;
+}
+
+const struct traffic_count *executor_traffic(const struct executor *e)
+{
+	return e->traffic;
+}

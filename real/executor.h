@@ -1,0 +1,38 @@
+/* The CPU executor: carries out one rank's program with a thread for the compute queue and one for the communication
+ * queue, ordered by the plan's waits and nothing else.
+ *
+ *     compute thread         op ─ op ─ op ──────── wait ─ op ─ …
+ *                                   └──────┐        ▲
+ *     communication thread         wait ─ all-reduce ┘ ─ …
+ *
+ * Executors see operations, never strategies. Between sections both queues are empty. With a device that guards its
+ * memory, operations run one at a time in issue order instead.
+ */
+#ifndef SHARDLAB_EXECUTOR_H
+#define SHARDLAB_EXECUTOR_H
+
+#include "real/communicator.h"
+#include "real/cpu_device.h"
+#include "strategy/trace/trace.h"
+
+struct executor;
+
+struct traffic_count {
+	int64_t calls, payload_bytes, sent_bytes, received_bytes;
+	bool counted; /* false once a call's bytes could not be counted */
+};
+
+/* communicator NULL: there is one rank. */
+enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator);
+void executor_close(struct executor *e); /* accepts NULL */
+
+/* Carries out a section. Returns when both queues are empty. */
+enum status executor_run(struct executor *e, const struct section *s);
+
+/* Of the last section that was run. Nanoseconds since it began; -1 for operations that take no time. */
+void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end);
+int64_t executor_started(const struct executor *e); /* CLOCK_MONOTONIC */
+struct times executor_times(const struct executor *e);
+const struct traffic_count *executor_traffic(const struct executor *e); /* [TRAFFIC_COUNT], of the last section */
+
+#endif

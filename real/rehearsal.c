@@ -1,0 +1,60 @@
+#include "real/rehearsal.h"
+
+#include <stdio.h>
+
+#include "strategy/strategy.h"
+
+/* Different from sample to sample, so that tables are read all over and no value is special. */
+static void made_up_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	const struct model *m = context;
+	uint64_t state = (uint64_t)first * 2654435761u + 1;
+	float *pixels = inputs;
+	int32_t *ids = inputs;
+	for (int64_t i = 0; i < count * m->input_elements; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		if (m->is_text)
+			ids[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
+		else
+			pixels[i] = (float)(state >> 40) / (float)(1 << 24);
+	}
+	for (int64_t i = 0; i < count * m->tokens; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		targets[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
+	}
+}
+
+enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
+{
+	struct settings settings = settings_default();
+	*r = (struct rehearsal){0};
+	snprintf(settings.model, sizeof settings.model, "%s", what->model);
+	snprintf(settings.strategy, sizeof settings.strategy, "%s", what->strategy);
+	settings.ranks = communicator ? communicator->ranks : 1;
+	settings.micro_batch = what->micro_batch;
+	enum status s = settings_resolve(&settings);
+	if (!s)
+		s = model_open(&r->model, settings.model, 0);
+	if (!s)
+		s = plan_compile(&r->plan, &r->model, &settings);
+	struct input_source input = {.context = &r->model, .training = made_up_samples};
+	if (!s)
+		s = cpu_device_open(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false);
+	if (!s)
+		s = executor_open(&r->executor, &r->device, communicator);
+	if (s)
+		return s;
+	r->step = &r->device.role->step;
+	return executor_run(r->executor, &r->device.role->prologue);
+}
+
+void rehearsal_release(struct rehearsal *r)
+{
+	if (!r)
+		return;
+	executor_close(r->executor);
+	cpu_device_release(&r->device);
+	plan_release(&r->plan);
+	model_release(&r->model);
+	*r = (struct rehearsal){0};
+}

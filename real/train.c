@@ -1,0 +1,231 @@
+/* Training: prologue, steps, evaluation, epilogue, each a section of the plan. There is no training loop beside it. */
+#include "real/train.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/kernels.h"
+#include "real/train_internal.h"
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- data ---- */
+
+static void training_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	struct training *t = context;
+	dataset_fill(&t->data, (uint64_t)t->plan.settings.seed, first, count, inputs, targets);
+}
+
+static void validation_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	struct training *t = context;
+	dataset_fill_validation(&t->data, first, count, inputs, targets);
+}
+
+/* ---- the sections ---- */
+
+static enum status open_rank(struct training *t)
+{
+	struct input_source input = {.context = t,
+	                             .training = training_samples,
+	                             .validation = validation_samples,
+	                             .validation_samples = t->validation_samples};
+	enum status s = cpu_device_open(&t->device, &t->plan, t->rank, &input, t->options->guard);
+	if (s)
+		return s;
+	t->device.weights.context = t;
+	if (t->options->init_file)
+		t->device.weights.read = training_read_weights;
+	if (t->options->save_file)
+		t->device.weights.show = training_show_weights;
+	if (t->mpi) {
+		MPI_Comm world = MPI_COMM_WORLD;
+		s = communicator_open(&t->communicator, t->options->communicator, &world);
+		if (s)
+			return s;
+	}
+	return executor_open(&t->executor, &t->device, t->communicator);
+}
+
+/* All ranks stop together, or not at all. */
+static enum status should_stop(struct training *t, bool *stop)
+{
+	double wish = t->options->stop && *t->options->stop;
+	struct traffic traffic;
+	enum status s = STATUS_OK;
+	if (t->communicator && t->options->stop)
+		s = t->communicator->ops->sum(t->communicator, &wish, 1, &traffic);
+	*stop = wish > 0;
+	return s;
+}
+
+/* The loss is on every rank that holds state; rank 0 always does. */
+static double read_loss(const struct training *t)
+{
+	for (int i = 0; i < t->device.role->buffer_count; i++) {
+		const struct buffer *b = &t->device.role->buffers[i];
+		if (b->state && !strcmp(b->name, "loss"))
+			return *(const float *)cpu_device_buffer(&t->device, i);
+	}
+	return NAN;
+}
+
+static enum status run_steps(struct training *t, bool *stopped)
+{
+	const struct train_options *o = t->options;
+	double units = (double)t->plan.settings.batch * (double)t->model.tokens;
+	enum status s = STATUS_OK;
+	double before = seconds();
+	*stopped = false;
+	while (t->steps_done < o->steps && !*stopped) {
+		s = executor_run(t->executor, &t->device.role->step);
+		if (s)
+			return s;
+		t->losses[t->steps_done] = read_loss(t);
+		t->times[t->steps_done] = executor_times(t->executor);
+		t->steps_done++;
+		double after = seconds();
+		if (o->on_step && !t->rank)
+			o->on_step(o->context, &(struct train_step){.step = t->steps_done,
+			                                            .loss = t->losses[t->steps_done - 1],
+			                                            .units_per_s = units / (after - before),
+			                                            .is_text = t->model.is_text});
+		before = after;
+		s = should_stop(t, stopped);
+		if (s)
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* Passes over the validation data; the figures of all ranks are added up. */
+static enum status evaluate(struct training *t)
+{
+	int64_t per_pass = t->plan.settings.micro_batch * t->plan.ranks;
+	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
+	struct cpu_device *d = &t->device;
+	enum status s = STATUS_OK;
+	if (!passes)
+		return STATUS_OK;
+	d->evaluating = true;
+	for (d->evaluate_pass = 0; d->evaluate_pass < passes && !s; d->evaluate_pass++)
+		s = executor_run(t->executor, &d->role->evaluate);
+	d->evaluating = false;
+	double sums[3] = {d->evaluate_loss, (double)d->evaluate_correct, (double)d->evaluate_total};
+	struct traffic traffic;
+	if (!s && t->communicator)
+		s = t->communicator->ops->sum(t->communicator, sums, 3, &traffic);
+	t->validation_loss = sums[0] / sums[2];
+	t->validation_accuracy = sums[1] / sums[2];
+	return s;
+}
+
+static enum status run_epilogue(struct training *t)
+{
+	enum status s = training_save_begin(t);
+	if (!s)
+		s = executor_run(t->executor, &t->device.role->epilogue);
+	if (!s)
+		s = training_save_finish(t);
+	uint64_t mine = t->device.checksum;
+	t->checksum = mine;
+	if (!s && t->mpi)
+		MPI_Allreduce(&mine, &t->checksum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+	return s;
+}
+
+static enum status run_all(struct training *t, struct report *out, bool *stopped)
+{
+	enum status s = open_rank(t);
+	if (!s)
+		s = executor_run(t->executor, &t->device.role->prologue);
+	if (!s)
+		s = run_steps(t, stopped);
+	/* What the last step sent, before other sections overwrite it. */
+	if (!s)
+		s = training_trace(t);
+	if (!s)
+		s = training_report(t, out);
+	if (!s && t->options->evaluate && !*stopped)
+		s = evaluate(t);
+	if (!s)
+		s = run_epilogue(t);
+	out->validation_loss = t->validation_loss;
+	out->validation_accuracy = t->validation_accuracy;
+	snprintf(out->weights_checksum, sizeof out->weights_checksum, "%016llx", (unsigned long long)t->checksum);
+	return s;
+}
+
+/* ---- MPI ---- */
+
+static enum status join_world(struct training *t)
+{
+	int rank, ranks, given = 0;
+	if (!train_under_mpi(&rank, &ranks)) {
+		if (t->plan.ranks > 1)
+			return status_fail(STATUS_INPUT, "%lld ranks need mpirun", (long long)t->plan.ranks);
+		return STATUS_OK;
+	}
+	MPI_Initialized(&given);
+	if (!given) {
+		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given);
+		if (given < MPI_THREAD_SERIALIZED)
+			return status_fail(STATUS_RUN, "this MPI library does not allow a communication thread");
+		t->started_mpi = true;
+	}
+	t->mpi = true;
+	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
+	if (t->ranks != t->plan.ranks)
+		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
+		                   (long long)t->plan.ranks, t->ranks);
+	return STATUS_OK;
+}
+
+static enum status take_library_memory(void)
+{
+	int64_t bytes;
+	if (kernels_prepare(&bytes))
+		return STATUS_OK;
+	return status_fail(STATUS_RUN,
+	                   "no memory for OpenBLAS's working buffers, %lld bytes; raise the memory limit or use fewer "
+	                   "--threads",
+	                   (long long)bytes);
+}
+
+enum status train_run(const struct train_options *o, struct report *out)
+{
+	struct training t;
+	bool stopped = false;
+	*out = (struct report){0};
+	enum status s = training_prepare(&t, o);
+	if (!s)
+		s = join_world(&t);
+	kernels_set_threads(o->threads);
+	if (!s)
+		s = take_library_memory();
+	if (!s)
+		s = run_all(&t, out, &stopped);
+	/* A rank that failed alone would leave the others waiting. */
+	if (s && t.mpi && t.ranks > 1) {
+		fprintf(stderr, "fatal: rank %d: %s\n", t.rank, status_message());
+		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
+	}
+	bool started_mpi = t.started_mpi;
+	training_release(&t);
+	if (started_mpi)
+		MPI_Finalize();
+	if (!s && stopped)
+		s = status_fail(STATUS_INTERRUPTED, "stopped by the user after step %lld", (long long)out->loss_count);
+	return s;
+}

@@ -1,0 +1,50 @@
+/* What the files of the training loop share. */
+#ifndef SHARDLAB_TRAIN_INTERNAL_H
+#define SHARDLAB_TRAIN_INTERNAL_H
+
+#include "real/communicator.h"
+#include "real/cpu_device.h"
+#include "real/data.h"
+#include "real/executor.h"
+#include "real/safetensors.h"
+#include "real/train.h"
+
+struct training {
+	const struct train_options *options;
+	int rank, ranks;
+	bool mpi;         /* MPI runs; false for one rank that stands alone */
+	bool started_mpi; /* … and will be ended with the run; not where the caller had started it */
+	struct model model;
+	struct plan plan;
+	char *plan_text;
+	struct dataset data;
+	int64_t validation_samples; /* that are evaluated */
+	struct safetensors init;
+	struct safetensors_writer save;
+	struct cpu_device device;
+	struct communicator *communicator;
+	struct executor *executor;
+
+	int64_t steps_done;
+	double *losses;                              /* by step */
+	struct times *times;                         /* by step */
+	double validation_loss, validation_accuracy; /* NaN: none */
+	uint64_t checksum;
+};
+
+/* train_setup.c: everything that needs no other rank. */
+enum status training_prepare(struct training *t, const struct train_options *o);
+void training_release(struct training *t);
+
+/* train_weights.c */
+enum status training_open_init(struct training *t);
+enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
+enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);
+enum status training_save_begin(struct training *t);
+enum status training_save_finish(struct training *t);
+
+/* train_report.c: collective; rank 0 gets it. */
+enum status training_report(struct training *t, struct report *out);
+enum status training_trace(struct training *t);
+
+#endif

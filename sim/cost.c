@@ -1,0 +1,54 @@
+#include "sim/cost.h"
+
+/* Where a kernel computes: a 16-bit model kernel in its type, all else in fp32. */
+static enum type type_of(const struct plan *p, const struct op *op)
+{
+	return op_class(op->kind) == OP_CLASS_K ? p->settings.precision : TYPE_FP32;
+}
+
+static int64_t longer(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static enum status cost_host_copy(const struct cluster *c, int64_t bytes, struct cost *out)
+{
+	if (c->kind == DEVICE_CPU) { /* one memory: it is read and written there */
+		*out = (struct cost){time_of(bytes, c->device_bandwidth.value) + c->launch.value, bytes,
+		                     c->device_bandwidth.measured && c->launch.measured};
+		return STATUS_OK;
+	}
+	const struct link *l = &c->host_link;
+	*out = (struct cost){time_clamp((wide)(l->latency.value + time_of(bytes / 2, l->bandwidth.value))), bytes / 2,
+	                     l->latency.measured && l->bandwidth.measured};
+	return STATUS_OK;
+}
+
+enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
+                        struct cost *out)
+{
+	int64_t flops = op_flops(p, op), bytes = op_bytes(p, r, op);
+	enum type type = type_of(p, op);
+	bool host = op->queue == QUEUE_HOST_COMPUTE && c->kind == DEVICE_GPU;
+	struct rate rate, bandwidth = host ? c->node_bandwidth : c->device_bandwidth;
+
+	if (op->queue == QUEUE_HOST_TO_DEVICE || op->queue == QUEUE_DEVICE_TO_HOST)
+		return cost_host_copy(c, bytes, out);
+	if (host) { /* each rank has its part of the node's cores */
+		rate = c->core_compute;
+		rate.value *= longer(c->cores / c->devices, 1);
+	} else {
+		rate = cluster_compute_rate(c, op->kind, type, flops);
+	}
+	if (flops && !rate.value)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--cluster %s: no rate for %s in %s: take another --precision, or give the cluster a "
+		        "compute.default.%s",
+		        c->name, op_name(op->kind), type_name(type), type_name(type));
+	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
+	out->ns = longer(compute, memory) + c->launch.value;
+	out->bytes = bytes;
+	out->measured = c->launch.measured && bandwidth.measured && (!flops || rate.measured);
+	return STATUS_OK;
+}

@@ -1,0 +1,74 @@
+/* What operations cost on a cluster when nothing else runs: the figures before anything is shared.
+ *
+ * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009).
+ *
+ * A collective, by its algorithm, for n ranks and S bytes; hop(x) = latency + x / bandwidth of the slower of the links
+ * that a round uses, inside a node or between nodes:
+ *
+ *     ring all-reduce                   2(n-1) · hop(S/n)       reduce-scatter, all-gather  (n-1) · hop(S/n)
+ *     halving-doubling                  sum over its rounds of hop(what the round moves)
+ *     tree broadcast, reduce            sum over ⌈log2 n⌉ rounds of hop(S)
+ *     chain broadcast, reduce           the first of P pieces passes all hops, the others follow at the slowest:
+ *                                       sum over n-1 hops of hop(S/P) + (P-1) · hop(S/P)
+ *     star broadcast, reduce            sum over the n-1 others of hop(S)
+ *     star scatter, gather              … of hop(S/n)
+ *     sum (control values)              a tree to rank 0 and back
+ *
+ * plus collective_launch. Between nodes, messages are striped over the rails, as NCCL's channels are: a node sends and
+ * receives rails × bandwidth, shared by its messages of that round. A device's own link bounds each message.
+ */
+#ifndef SHARDLAB_SIM_COST_H
+#define SHARDLAB_SIM_COST_H
+
+#include "sim/fixed.h"
+#include "strategy/cluster/cluster.h"
+#include "strategy/plan/plan.h"
+
+struct cost {
+	int64_t ns;    /* alone, at full speed */
+	int64_t bytes; /* through the memory that ranks share */
+	bool measured; /* all rates that it rests on are */
+};
+
+/* Of an operation of class K or V, or of a copy between host and device. A type or link that the cluster has no rate
+ * for: STATUS_INPUT. */
+enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
+                        struct cost *out);
+
+/* Which rounds of an algorithm leave a node, found by walking all ranks once; kept for the collectives that follow. */
+struct cost_profile {
+	enum schedule_algorithm algorithm;
+	int64_t root;
+	int rounds;
+	struct {
+		int64_t crossing; /* messages that leave or reach the busiest node */
+		bool inside;      /* some stay inside one */
+	} round[128];
+};
+struct cost_cache {
+	struct cost_profile *profiles;
+	size_t count, capacity;
+};
+void cost_cache_release(struct cost_cache *cache);
+
+/* Of a collective. bytes: of all messages together. The cache is for one plan on one cluster. */
+enum status cost_collective(struct cost_cache *cache, const struct cluster *c, const struct plan *p,
+                            const struct role *r, const struct op *op, struct cost *out);
+
+/* One message between two ranks: its latency, and the rest at the rate that nobody shares. */
+bool cost_crosses(const struct cluster *c, int64_t from, int64_t to); /* it leaves the node */
+int64_t cost_latency(const struct cluster *c, bool crosses);
+fixed cost_link_rate(const struct cluster *c);    /* of a device, each way: bytes a nanosecond */
+fixed cost_network_rate(const struct cluster *c); /* of a node, all rails, each way */
+
+/* The rounds of a collective as they go over the links: those of its schedule, or of the tree up and the tree down. */
+struct rounds {
+	struct schedule first, second; /* second.ranks 0: there is none */
+	int64_t element_bytes;
+	int64_t message_bytes; /* of every message, whatever the schedule says; 0: the schedule's elements */
+	int64_t count;         /* of both together */
+};
+struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op);
+struct round rounds_at(const struct rounds *rounds, int64_t rank, int64_t number);
+
+#endif

@@ -1,0 +1,297 @@
+#include "sim/cost.h"
+
+#include <stdlib.h>
+
+#include "strategy/base/arena.h"
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t element_bytes(const struct role *r, const struct op *op)
+{
+	if (op->kind == OP_SUM)
+		return (int64_t)sizeof(double);
+	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	return type_bytes(r->buffers[b].type);
+}
+
+struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op)
+{
+	struct rounds all = {.element_bytes = element_bytes(r, op)};
+	if (op->kind == OP_SUM) { /* every message carries all values, too few to cut */
+		all.message_bytes = op->operand[0].count * all.element_bytes;
+		all.first = (struct schedule){SCHEDULE_TREE_REDUCE, p->ranks, 0, p->ranks, 0};
+		all.second = (struct schedule){SCHEDULE_TREE_BROADCAST, p->ranks, 0, p->ranks, 0};
+		all.count = schedule_rounds(&all.first) + schedule_rounds(&all.second);
+		return all;
+	}
+	all.first = op_schedule(p, op);
+	all.count = schedule_rounds(&all.first);
+	return all;
+}
+
+struct round rounds_at(const struct rounds *rounds, int64_t rank, int64_t number)
+{
+	int64_t first = schedule_rounds(&rounds->first);
+	if (number < first)
+		return schedule_round(&rounds->first, rank, number);
+	return schedule_round(&rounds->second, rank, number - first);
+}
+
+/* ---- links ---- */
+
+bool cost_crosses(const struct cluster *c, int64_t from, int64_t to)
+{
+	return cluster_node_of(c, from) != cluster_node_of(c, to);
+}
+
+int64_t cost_latency(const struct cluster *c, bool crosses)
+{
+	return crosses ? c->network.latency.value : c->link.latency.value;
+}
+
+fixed cost_link_rate(const struct cluster *c)
+{
+	return fixed_rate(c->link.bandwidth.value);
+}
+
+fixed cost_network_rate(const struct cluster *c)
+{
+	fixed one = fixed_rate(c->network.bandwidth.value);
+	return fixed_clamp((wide)one * (uint64_t)c->rails);
+}
+
+static int64_t bytes_at(int64_t bytes, fixed rate)
+{
+	return time_clamp((((wide)bytes << 32) + rate - 1) / rate);
+}
+
+/* `crossing`: messages that leave or reach the busiest node at the same time; 0: all stay inside. */
+static int64_t hop(const struct cluster *c, int64_t bytes, int64_t crossing)
+{
+	fixed rate = cost_link_rate(c);
+	if (crossing) {
+		fixed share = cost_network_rate(c) / (uint64_t)crossing;
+		rate = share < rate ? share : rate;
+	}
+	return cost_latency(c, crossing > 0) + bytes_at(bytes, rate ? rate : 1);
+}
+
+static int64_t slower(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* ---- algorithms ---- */
+
+struct shape {
+	const struct cluster *c;
+	struct schedule s;
+	int64_t n, per_node, nodes;
+	int64_t element_bytes, message_bytes;
+};
+
+static wide cost_ring(const struct shape *h)
+{
+	int64_t bytes = h->s.elements / h->n * h->element_bytes;
+	int64_t inside = h->per_node > 1 ? hop(h->c, bytes, 0) : 0;
+	int64_t between = h->nodes > 1 ? hop(h->c, bytes, 1) : 0;
+	return (wide)schedule_rounds(&h->s) * (uint64_t)slower(inside, between);
+}
+
+/* One hop from each rank of the chain to the next; those that leave a node are as many as there are nodes in the ring,
+ * less the one that closes it. */
+static wide cost_chain(const struct shape *h)
+{
+	int64_t pieces = h->s.pieces ? h->s.pieces : h->n, whole = h->s.elements;
+	int64_t bytes = (whole + pieces - 1) / pieces * h->element_bytes;
+	int64_t closing = (h->s.root + h->n - 1) % h->n;
+	int64_t crossing = h->nodes > 1 ? h->nodes - cost_crosses(h->c, closing, h->s.root) : 0;
+	int64_t inside = hop(h->c, bytes, 0), between = crossing ? hop(h->c, bytes, 1) : 0;
+	int64_t slowest = h->n - 1 > crossing ? slower(inside, between) : between;
+	return (wide)(h->n - 1 - crossing) * (uint64_t)inside + (wide)crossing * (uint64_t)between +
+	       (wide)(pieces - 1) * (uint64_t)slowest;
+}
+
+static wide cost_star(const struct shape *h, bool whole)
+{
+	int64_t bytes = (whole ? h->s.elements : h->s.elements / h->n) * h->element_bytes;
+	int64_t first = h->s.root / h->per_node * h->per_node;
+	int64_t inside = smaller(h->per_node, h->n - first) - 1, between = h->n - 1 - inside;
+	return (wide)inside * (uint64_t)hop(h->c, bytes, 0) +
+	       (between ? (wide)between * (uint64_t)hop(h->c, bytes, 1) : 0);
+}
+
+/* ---- algorithms of few rounds: which of them leave a node ---- */
+
+/* Of a tree, only the ranks nearest to the root move in the early (broadcast) or late (reduce) rounds. */
+static int64_t ranks_moving(const struct shape *h, int64_t number)
+{
+	if (h->s.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE)
+		return h->n;
+	if (h->s.algorithm == SCHEDULE_TREE_REDUCE)
+		number = schedule_rounds(&h->s) - 1 - number;
+	return smaller(h->n, INT64_C(2) << number);
+}
+
+static void profile_round(const struct shape *h, struct cost_profile *p, int number, int64_t *out_of, int64_t *into)
+{
+	for (int64_t i = 0; i < h->nodes; i++)
+		out_of[i] = into[i] = 0;
+	for (int64_t v = 0; v < ranks_moving(h, number); v++) {
+		int64_t rank = (h->s.root + v) % h->n;
+		struct round r = schedule_round(&h->s, rank, number);
+		if (r.send_to < 0)
+			continue;
+		if (!cost_crosses(h->c, rank, r.send_to)) {
+			p->round[number].inside = true;
+			continue;
+		}
+		int64_t out = ++out_of[rank / h->per_node], in = ++into[r.send_to / h->per_node];
+		p->round[number].crossing = slower(p->round[number].crossing, slower(out, in));
+	}
+}
+
+static const struct cost_profile *profile_of(struct cost_cache *cache, const struct shape *h)
+{
+	for (size_t i = 0; i < cache->count; i++)
+		if (cache->profiles[i].algorithm == h->s.algorithm && cache->profiles[i].root == h->s.root)
+			return &cache->profiles[i];
+	cache->profiles = array_reserve(cache->profiles, cache->count, &cache->capacity, sizeof *cache->profiles);
+	struct cost_profile *p = &cache->profiles[cache->count++];
+	*p = (struct cost_profile){
+	        .algorithm = h->s.algorithm, .root = h->s.root, .rounds = (int)schedule_rounds(&h->s)};
+	int64_t *counts = calloc((size_t)h->nodes * 2, sizeof *counts);
+	struct shape whole = *h;
+	whole.s.elements = h->n; /* a message that carries nothing would not show */
+	while (whole.s.elements < 2 * h->n * h->n && whole.s.elements < INT64_C(1) << 40)
+		whole.s.elements *= 2;
+	if (!counts || p->rounds > (int)(sizeof p->round / sizeof *p->round))
+		abort();
+	for (int i = 0; i < p->rounds; i++)
+		profile_round(&whole, p, i, counts, counts + h->nodes);
+	free(counts);
+	return p;
+}
+
+/* Rank 0 is in every round of halving-doubling, and moves as much as any, but for one element of rounding. */
+static int64_t bytes_of_round(const struct shape *h, int64_t number)
+{
+	if (h->message_bytes)
+		return h->message_bytes;
+	if (h->s.algorithm != SCHEDULE_HALVING_DOUBLING_ALL_REDUCE)
+		return h->s.elements * h->element_bytes;
+	struct round r = schedule_round(&h->s, 0, number);
+	return slower(r.send_count, r.receive_count) * h->element_bytes;
+}
+
+static wide cost_by_rounds(struct cost_cache *cache, const struct shape *h)
+{
+	const struct cost_profile *p = profile_of(cache, h);
+	wide ns = 0;
+	for (int i = 0; i < p->rounds; i++) {
+		int64_t bytes = bytes_of_round(h, i), inside = 0, between = 0;
+		if (p->round[i].inside)
+			inside = hop(h->c, bytes, 0);
+		if (p->round[i].crossing)
+			between = hop(h->c, bytes, p->round[i].crossing);
+		ns += (uint64_t)slower(inside, between);
+	}
+	return ns;
+}
+
+static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
+{
+	switch (h->s.algorithm) {
+	case SCHEDULE_RING_ALL_REDUCE:
+	case SCHEDULE_RING_REDUCE_SCATTER:
+	case SCHEDULE_RING_ALL_GATHER:
+		return cost_ring(h);
+	case SCHEDULE_CHAIN_BROADCAST:
+	case SCHEDULE_CHAIN_REDUCE:
+		return cost_chain(h);
+	case SCHEDULE_STAR_BROADCAST:
+	case SCHEDULE_STAR_REDUCE:
+		return cost_star(h, true);
+	case SCHEDULE_STAR_SCATTER:
+	case SCHEDULE_STAR_GATHER:
+		return cost_star(h, false);
+	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
+	case SCHEDULE_TREE_BROADCAST:
+	case SCHEDULE_TREE_REDUCE:
+	case SCHEDULE_COUNT:
+		break;
+	}
+	return cost_by_rounds(cache, h);
+}
+
+/* Elements that all ranks together send. */
+static wide sent_by_all(const struct schedule *s)
+{
+	wide n = (wide)s->ranks, whole = (wide)s->elements;
+	switch (s->algorithm) {
+	case SCHEDULE_RING_ALL_REDUCE:
+	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE: /* 2(p-1) in its rounds, 2(n-p) to fold and unfold */
+		return 2 * (n - 1) * whole;
+	case SCHEDULE_STAR_SCATTER:
+	case SCHEDULE_STAR_GATHER:
+		return (n - 1) * (whole / n);
+	case SCHEDULE_RING_REDUCE_SCATTER:
+	case SCHEDULE_RING_ALL_GATHER:
+	case SCHEDULE_TREE_BROADCAST:
+	case SCHEDULE_TREE_REDUCE:
+	case SCHEDULE_STAR_BROADCAST:
+	case SCHEDULE_STAR_REDUCE:
+	case SCHEDULE_CHAIN_BROADCAST:
+	case SCHEDULE_CHAIN_REDUCE:
+	case SCHEDULE_COUNT:
+		break;
+	}
+	return (n - 1) * whole;
+}
+
+static bool links_measured(const struct shape *h)
+{
+	const struct link *in = &h->c->link, *out = &h->c->network;
+	return (h->per_node == 1 || (in->latency.measured && in->bandwidth.measured)) &&
+	       (h->nodes == 1 || (out->latency.measured && out->bandwidth.measured));
+}
+
+enum status cost_collective(struct cost_cache *cache, const struct cluster *c, const struct plan *p,
+                            const struct role *r, const struct op *op, struct cost *out)
+{
+	struct rounds rounds = cost_rounds(p, r, op);
+	int64_t n = p->ranks, per_node = c->devices ? smaller(c->devices, n) : n;
+	struct shape h = {c,
+	                  rounds.first,
+	                  n,
+	                  per_node,
+	                  (n + per_node - 1) / per_node,
+	                  rounds.element_bytes,
+	                  rounds.message_bytes};
+	*out = (struct cost){.measured = true};
+	if (n == 1)
+		return STATUS_OK;
+	if (h.nodes > 1 && !c->network.bandwidth.value)
+		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		                   c->name, (long long)n);
+	wide ns = (uint64_t)c->collective_launch.value + cost_schedule(cache, &h);
+	wide bytes = sent_by_all(&h.s) * (uint64_t)h.element_bytes;
+	if (rounds.second.ranks) {
+		h.s = rounds.second;
+		ns += cost_schedule(cache, &h);
+		bytes = 2 * (wide)(n - 1) * (uint64_t)h.message_bytes;
+	}
+	out->ns = time_clamp(ns);
+	out->bytes = time_clamp(bytes);
+	out->measured = c->collective_launch.measured && links_measured(&h);
+	return STATUS_OK;
+}
+
+void cost_cache_release(struct cost_cache *cache)
+{
+	free(cache->profiles);
+	*cache = (struct cost_cache){0};
+}

@@ -1,0 +1,259 @@
+#include "sim/fluid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/arena.h"
+
+#define APPEND(array, count, capacity, value)                                                                          \
+	do {                                                                                                           \
+		(array) = array_reserve((array), (count), &(capacity), sizeof *(array));                               \
+		(array)[(count)++] = (value);                                                                          \
+	} while (0)
+
+void fluid_release(struct fluid *f)
+{
+	for (size_t i = 0; i < f->activity_count; i++) {
+		free(f->activities[i].uses);
+		free(f->activities[i].places);
+	}
+	for (size_t i = 0; i < f->resource_count; i++)
+		free(f->resources[i].users);
+	free(f->activities);
+	free(f->unused);
+	free(f->resources);
+	free(f->dirty);
+	free(f->near_resources);
+	free(f->near_activities);
+	heap_release(&f->heap);
+	*f = (struct fluid){0};
+}
+
+int fluid_add_resource(struct fluid *f, fixed capacity)
+{
+	struct resource r = {.capacity = capacity};
+	APPEND(f->resources, f->resource_count, f->resource_capacity, r);
+	return (int)f->resource_count - 1;
+}
+
+static void touch(struct fluid *f, int resource)
+{
+	struct resource *r = &f->resources[resource];
+	if (r->dirty)
+		return;
+	r->dirty = true;
+	APPEND(f->dirty, f->dirty_count, f->dirty_capacity, resource);
+}
+
+/* ---- beginning and ending ---- */
+
+static int take_place(struct fluid *f)
+{
+	if (f->unused_count)
+		return f->unused[--f->unused_count];
+	struct activity fresh = {.alive = false};
+	APPEND(f->activities, f->activity_count, f->activity_capacity, fresh);
+	return (int)f->activity_count - 1;
+}
+
+static void set_uses(struct fluid *f, int id, const struct use *uses, int count)
+{
+	struct activity *a = &f->activities[id];
+	if (count > a->use_capacity) {
+		free(a->uses);
+		free(a->places);
+		a->uses = calloc((size_t)count, sizeof *a->uses);
+		a->places = calloc((size_t)count, sizeof *a->places);
+		if (!a->uses || !a->places)
+			abort();
+		a->use_capacity = count;
+	}
+	a->use_count = 0;
+	for (int i = 0; i < count; i++) {
+		if (!uses[i].amount)
+			continue;
+		struct resource *r = &f->resources[uses[i].resource];
+		struct user user = {id, a->use_count};
+		a->places[a->use_count] = (int)r->user_count;
+		a->uses[a->use_count++] = uses[i];
+		APPEND(r->users, r->user_count, r->user_capacity, user);
+		touch(f, uses[i].resource);
+	}
+}
+
+/* Whole nanoseconds until `left` is gone at `rate`, rounded up. */
+static int64_t end_of(const struct activity *a, int64_t now)
+{
+	wide ns = (a->left + a->rate - 1) / a->rate;
+	return time_clamp((wide)now + ns);
+}
+
+int fluid_begin(struct fluid *f, struct activity_tag tag, int64_t work, fixed limit, fixed weight,
+                const struct use *uses, int use_count)
+{
+	int id = take_place(f);
+	struct activity *a = &f->activities[id];
+	a->tag = tag;
+	a->alive = true;
+	a->without_end = work == FLUID_WITHOUT_END;
+	a->left = a->without_end ? 0 : (wide)work << 32;
+	a->limit = limit ? limit : 1;
+	a->weight = weight ? weight : 1;
+	a->ceiling = fixed_over(a->limit, a->weight);
+	a->rate = 0;
+	a->updated = f->now;
+	set_uses(f, id, uses, use_count);
+	if (!a->use_count) { /* shares nothing: runs at its limit to the end */
+		a->rate = a->limit;
+		if (!a->without_end)
+			heap_set(&f->heap, id, end_of(a, f->now));
+	}
+	return id;
+}
+
+void fluid_end(struct fluid *f, int id)
+{
+	struct activity *a = &f->activities[id];
+	for (int i = 0; i < a->use_count; i++) {
+		struct resource *r = &f->resources[a->uses[i].resource];
+		struct user moved = r->users[--r->user_count];
+		r->users[a->places[i]] = moved;
+		f->activities[moved.activity].places[moved.use] = a->places[i];
+		touch(f, a->uses[i].resource);
+	}
+	heap_remove(&f->heap, id);
+	a->alive = false;
+	a->use_count = 0;
+	APPEND(f->unused, f->unused_count, f->unused_capacity, id);
+}
+
+/* ---- sharing ---- */
+
+/* All that hangs together with the resources that changed: only there can rates have changed. */
+static void gather_near(struct fluid *f)
+{
+	f->stamp++;
+	f->near_resource_count = f->near_activity_count = 0;
+	for (size_t i = 0; i < f->dirty_count; i++) {
+		f->resources[f->dirty[i]].dirty = false;
+		f->resources[f->dirty[i]].stamp = f->stamp;
+		APPEND(f->near_resources, f->near_resource_count, f->near_resource_capacity, f->dirty[i]);
+	}
+	f->dirty_count = 0;
+	for (size_t i = 0; i < f->near_resource_count; i++) {
+		const struct resource *r = &f->resources[f->near_resources[i]];
+		for (size_t u = 0; u < r->user_count; u++) {
+			struct activity *a = &f->activities[r->users[u].activity];
+			if (a->stamp == f->stamp)
+				continue;
+			a->stamp = f->stamp;
+			a->frozen = false;
+			APPEND(f->near_activities, f->near_activity_count, f->near_activity_capacity,
+			       r->users[u].activity);
+			for (int k = 0; k < a->use_count; k++) {
+				struct resource *other = &f->resources[a->uses[k].resource];
+				if (other->stamp == f->stamp)
+					continue;
+				other->stamp = f->stamp;
+				APPEND(f->near_resources, f->near_resource_count, f->near_resource_capacity,
+				       a->uses[k].resource);
+			}
+		}
+	}
+}
+
+/* What an activity takes of a resource for each unit of level. At least 2^-32, so that it is never nothing. */
+static fixed demand_of(const struct activity *a, int use)
+{
+	fixed d = fixed_times(a->weight, a->uses[use].amount);
+	return d ? d : 1;
+}
+
+static void get_on(struct activity *a, int64_t now)
+{
+	wide done = (wide)a->rate * (wide)(now - a->updated);
+	a->left = done < a->left ? a->left - done : 0;
+	a->updated = now;
+}
+
+static void freeze(struct fluid *f, int id, fixed rate)
+{
+	struct activity *a = &f->activities[id];
+	if (!rate)
+		rate = 1;
+	a->frozen = true;
+	for (int k = 0; k < a->use_count; k++) {
+		struct resource *r = &f->resources[a->uses[k].resource];
+		fixed taken = fixed_times(rate, a->uses[k].amount), demand = demand_of(a, k);
+		r->free = r->free > taken ? r->free - taken : 0;
+		r->demand -= demand;
+	}
+	if (rate == a->rate && !a->without_end)
+		return; /* its end stays where it is */
+	get_on(a, f->now);
+	a->rate = rate;
+	if (!a->without_end)
+		heap_set(&f->heap, id, end_of(a, f->now));
+}
+
+/* Progressive filling. Each turn stops at the lowest level at which an activity reaches its limit or a resource is
+ * full, and freezes those whom that concerns; so there are at most as many turns as activities. */
+static void share(struct fluid *f)
+{
+	gather_near(f);
+	for (size_t i = 0; i < f->near_resource_count; i++) {
+		struct resource *r = &f->resources[f->near_resources[i]];
+		r->free = r->capacity;
+		r->demand = 0;
+		for (size_t u = 0; u < r->user_count; u++)
+			r->demand += demand_of(&f->activities[r->users[u].activity], r->users[u].use);
+	}
+	for (size_t left = f->near_activity_count; left;) {
+		fixed lowest = FIXED_MOST;
+		int full = -1;
+		bool limited = false;
+		for (size_t i = 0; i < f->near_resource_count; i++) {
+			const struct resource *r = &f->resources[f->near_resources[i]];
+			fixed level = r->demand ? fixed_over(r->free, r->demand) : FIXED_MOST;
+			if (level < lowest) {
+				lowest = level;
+				full = f->near_resources[i];
+			}
+		}
+		for (size_t i = 0; i < f->near_activity_count; i++) {
+			const struct activity *a = &f->activities[f->near_activities[i]];
+			if (!a->frozen && a->ceiling <= lowest)
+				limited = true;
+		}
+		size_t kept = 0;
+		for (size_t i = 0; i < f->near_activity_count; i++) {
+			int id = f->near_activities[i];
+			const struct activity *a = &f->activities[id];
+			bool concerned = false;
+			if (limited) {
+				concerned = a->ceiling <= lowest;
+			} else {
+				for (int k = 0; k < a->use_count && !concerned; k++)
+					concerned = a->uses[k].resource == full;
+			}
+			if (concerned)
+				freeze(f, id, limited ? a->limit : fixed_times(lowest, a->weight));
+			else
+				f->near_activities[kept++] = id;
+		}
+		f->near_activity_count = left = kept;
+	}
+}
+
+int fluid_next(struct fluid *f, int64_t *now)
+{
+	/* Changes at one instant are shared out together, before the clock moves on. */
+	if (f->dirty_count && (heap_empty(&f->heap) || f->heap.entry[0].time > f->now))
+		share(f);
+	int64_t time = f->now;
+	int id = heap_pop(&f->heap, &time);
+	if (id < 0)
+		return -1;
+	f->now = *now = time;
+	return id;
+}

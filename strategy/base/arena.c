@@ -1,0 +1,83 @@
+#include "strategy/base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 64 * 1024, ALIGNMENT = 16 };
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t used, size;
+	_Alignas(ALIGNMENT) char data[];
+};
+
+static void out_of_memory(void)
+{
+	fputs("fatal: out of memory while building a plan\n", stderr);
+	abort();
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+	bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	struct arena_chunk *c = a->chunks;
+	if (!c || c->size - c->used < bytes) {
+		size_t size = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+		c = calloc(1, sizeof *c + size);
+		if (!c)
+			out_of_memory();
+		c->size = size;
+		c->next = a->chunks;
+		a->chunks = c;
+	}
+	void *p = c->data + c->used;
+	c->used += bytes;
+	a->bytes += bytes;
+	return p;
+}
+
+char *arena_print(struct arena *a, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	char *text = arena_alloc(a, (size_t)n + 1);
+	va_start(args, format);
+	vsnprintf(text, (size_t)n + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+char *arena_copy(struct arena *a, const char *text)
+{
+	return arena_print(a, "%s", text);
+}
+
+void arena_release(struct arena *a)
+{
+	if (!a)
+		return;
+	while (a->chunks) {
+		struct arena_chunk *next = a->chunks->next;
+		free(a->chunks);
+		a->chunks = next;
+	}
+	a->bytes = 0;
+}
+
+void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes)
+{
+	if (count < *capacity)
+		return array;
+	size_t grown = *capacity ? 2 * *capacity : 16;
+	while (grown <= count)
+		grown *= 2;
+	void *p = realloc(array, grown * element_bytes);
+	if (!p)
+		out_of_memory();
+	*capacity = grown;
+	return p;
+}

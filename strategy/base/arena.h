@@ -1,0 +1,36 @@
+/* A bump allocator: what is built together is freed together. A plan, with all its names and operations, lives in one.
+ *
+ *     struct arena a = {0};
+ *     char *name = arena_print(&a, "block.%d", 3);
+ *     arena_release(&a);
+ *
+ * Running out of memory aborts: the plans of the largest models take megabytes, and nothing could go on without them.
+ */
+#ifndef SHARDLAB_ARENA_H
+#define SHARDLAB_ARENA_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct arena_chunk;
+
+struct arena {
+	struct arena_chunk *chunks;
+	size_t bytes; /* handed out so far */
+};
+
+void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned to 16 bytes */
+char *arena_print(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_copy(struct arena *a, const char *text);
+void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
+
+/* Grows an array that lives in ordinary memory so that `count + 1` elements fit; doubles. `capacity` is updated. */
+void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,138 @@
+#include "strategy/base/number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* strtod also takes hexadecimal, "nan" and "inf", which nobody means here. */
+static bool starts_as_number(const char *text)
+{
+	const char *p = text;
+	if (*p == '-' || *p == '+')
+		p++;
+	if (!isdigit((unsigned char)*p) && !(*p == '.' && isdigit((unsigned char)p[1])))
+		return false;
+	return !(p[0] == '0' && (p[1] == 'x' || p[1] == 'X'));
+}
+
+static enum status in_range(const char *text, const char *what, double v, double low, double high)
+{
+	if (v < low)
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is below %.17g", what, text, low);
+	if (v > high)
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is above %.17g", what, text, high);
+	return STATUS_OK;
+}
+
+static enum status whole_with_unit(const char *text, const char *what, int64_t low, int64_t high, bool units,
+                                   int64_t *out)
+{
+	const char *kind = units ? "a number of bytes such as 1048576, 1MiB or 25MB" : "a whole number";
+	if (!starts_as_number(text))
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
+	static const struct {
+		const char *name;
+		double factor;
+	} unit[] = {{"", 1},
+	            {"B", 1},
+	            {"kB", 1e3},
+	            {"KB", 1e3},
+	            {"MB", 1e6},
+	            {"GB", 1e9},
+	            {"TB", 1e12},
+	            {"KiB", 1024.0},
+	            {"MiB", 1048576.0},
+	            {"GiB", 1073741824.0},
+	            {"TiB", 1099511627776.0}};
+	char *end = NULL;
+	errno = 0;
+	int64_t digits = strtoll(text, &end, 10);
+	if (!*end && !errno) { /* plain digits keep all their 63 bits */
+		if (digits < low)
+			return status_fail(STATUS_INPUT, "%s: '%.60s' is below %" PRId64, what, text, low);
+		if (digits > high)
+			return status_fail(STATUS_INPUT, "%s: '%.60s' is above %" PRId64, what, text, high);
+		*out = digits;
+		return STATUS_OK;
+	}
+	double v = strtod(text, &end);
+	size_t u = units ? 0 : sizeof unit / sizeof unit[0];
+	for (; u < sizeof unit / sizeof unit[0]; u++)
+		if (!strcmp(end, unit[u].name))
+			break;
+	if (units && u == sizeof unit / sizeof unit[0])
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
+	if (!units && *end)
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not %s", what, text, kind);
+	if (units)
+		v *= unit[u].factor;
+	if (!isfinite(v) || v > 9.0e18 || v < -9.0e18)
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is too large", what, text);
+	if (v != floor(v))
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not whole", what, text);
+	enum status s = in_range(text, what, v, (double)low, (double)high);
+	if (s)
+		return s;
+	*out = (int64_t)v;
+	return STATUS_OK;
+}
+
+enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out)
+{
+	return whole_with_unit(text, what, low, high, false, out);
+}
+
+enum status number_bytes(const char *text, const char *what, int64_t low, int64_t high, int64_t *out)
+{
+	return whole_with_unit(text, what, low, high, true, out);
+}
+
+enum status number_real(const char *text, const char *what, double low, double high, double *out)
+{
+	char *end = NULL;
+	double v = starts_as_number(text) ? strtod(text, &end) : 0;
+	if (!end || *end || !isfinite(v))
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is not a number", what, text);
+	enum status s = in_range(text, what, v, low, high);
+	if (s)
+		return s;
+	*out = v;
+	return STATUS_OK;
+}
+
+/* Four significant digits without trailing noise. */
+static void format_scaled(char *out, int size, double v, const char *unit)
+{
+	int decimals = v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0;
+	snprintf(out, (size_t)size, "%.*f %s", decimals, v, unit);
+}
+
+void number_format_bytes(char *out, int size, int64_t bytes)
+{
+	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double v = (double)bytes;
+	int u = 0;
+	while (v >= 999.95 && u < 6) {
+		v /= 1000;
+		u++;
+	}
+	if (!u)
+		snprintf(out, (size_t)size, "%d B", (int)bytes);
+	else
+		format_scaled(out, size, v, unit[u]);
+}
+
+void number_format_time(char *out, int size, int64_t nanoseconds)
+{
+	double v = (double)nanoseconds;
+	if (nanoseconds >= 1000000000)
+		format_scaled(out, size, v / 1e9, "s");
+	else if (nanoseconds >= 1000000)
+		format_scaled(out, size, v / 1e6, "ms");
+	else
+		format_scaled(out, size, v / 1e3, "us");
+}

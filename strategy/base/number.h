@@ -1,0 +1,34 @@
+/* Numbers as people write them: 1024, 7.5e9, 25MiB, 1e-3. Every size that comes from outside goes through here. */
+#ifndef SHARDLAB_NUMBER_H
+#define SHARDLAB_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+
+/* A whole number in [low, high]: digits, or scientific notation whose value is whole (7.5e9). `what` names it in the
+ * message: "--ranks: '0' is below 1". */
+enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
+/* Bytes: as above, with B, kB, MB, GB, TB (10³) or KiB, MiB, GiB, TiB (2¹⁰). */
+enum status number_bytes(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
+/* A finite number in [low, high]. */
+enum status number_real(const char *text, const char *what, double low, double high, double *out);
+
+/* Products that would overflow return false. */
+static inline bool multiply(int64_t a, int64_t b, int64_t *out)
+{
+	return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline int64_t round_up(int64_t n, int64_t multiple)
+{
+	return (n + multiple - 1) / multiple * multiple;
+}
+
+/* "1.5 GB", "37.2 MB", "512 B": at most four digits, powers of ten. */
+void number_format_bytes(char *out, int size, int64_t bytes);
+/* "1.23 s", "4.56 ms", "789 us". */
+void number_format_time(char *out, int size, int64_t nanoseconds);
+
+#endif

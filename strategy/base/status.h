@@ -1,0 +1,50 @@
+/* Errors, said once.
+ *
+ * A function that can fail returns an `enum status`: 0, or negative. Whoever decides that something is an error
+ * calls status_fail() with the one line that the user will read: what is wrong, where, and what to do. Those that
+ * pass it on only pass the status on:
+ *
+ *     enum status s = cluster_read(&cluster, path);
+ *     if (s)
+ *         return s;
+ *
+ * The line is kept for the calling thread until the next failure; the command prints it and exits with
+ * status_exit_code(). abort() is for bugs, never for input.
+ */
+#ifndef SHARDLAB_STATUS_H
+#define SHARDLAB_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, value, exit status of the command, meaning */
+#define STATUS_LIST(X)                                                                                                 \
+	X(OK, 0, 0, "done")                                                                                            \
+	X(INPUT, -1, 2, "the input is wrong: a file, an option, a size, missing hardware")                             \
+	X(REFUSED, -2, 2, "the verifier refused the plan")                                                             \
+	X(CHECK, -3, 1, "done, and what was checked does not hold")                                                    \
+	X(RUN, -4, 1, "a run failed: a rank died, a file could not be written")                                        \
+	X(MEMORY, -5, 1, "out of memory")                                                                              \
+	X(INTERRUPTED, -6, 1, "stopped by the user")
+
+enum status {
+#define X(name, value, code, meaning) STATUS_##name = (value),
+	STATUS_LIST(X)
+#undef X
+};
+
+/* Records the message and returns `status`, so that a failing function can `return status_fail(…)`. */
+enum status status_fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts `context: ` before the recorded message: for the one caller that knows where (a file name, a strategy). */
+enum status status_prefix(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+const char *status_message(void);            /* of the calling thread's last failure; "" before the first */
+const char *status_name(enum status status); /* "INPUT" */
+int status_exit_code(enum status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

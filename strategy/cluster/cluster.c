@@ -1,0 +1,256 @@
+#include "strategy/cluster/cluster.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__extension__ typedef __int128 wide;
+
+struct rate rate_assumed(int64_t value)
+{
+	return (struct rate){value, value, value, false};
+}
+
+struct rate rate_measured(int64_t median, int64_t low, int64_t high)
+{
+	return (struct rate){median, low, high, true};
+}
+
+/* ---- curves ---- */
+
+enum status curve_add(struct curve *curve, int64_t work, struct rate rate)
+{
+	if (curve->count == CURVE_POINTS)
+		return status_fail(STATUS_INPUT, "more than %d points", CURVE_POINTS);
+	if (curve->count && curve->point[curve->count - 1].work >= work)
+		return status_fail(STATUS_INPUT, "points must be in ascending order of work");
+	curve->point[curve->count].work = work;
+	curve->point[curve->count++].rate = rate;
+	return STATUS_OK;
+}
+
+/* log2(x) in 2^-16, by squaring, so that it is the same on every machine: x is shifted until it is m·2^e with m in
+ * [1, 2); squaring m doubles its logarithm, and each time the square reaches 2, that is a one in the next place. */
+static int64_t log2_fixed(uint64_t x)
+{
+	int e = 63 - __builtin_clzll(x);
+	uint64_t m = e > 31 ? x >> (e - 31) : x << (31 - e);
+	int64_t log = e;
+	for (int i = 0; i < 16; i++) {
+		m = m * m >> 31;
+		log <<= 1;
+		if (m >> 32) {
+			m >>= 1;
+			log |= 1;
+		}
+	}
+	return log;
+}
+
+static int64_t between(int64_t a, int64_t b, int64_t part, int64_t whole)
+{
+	return a + (int64_t)((wide)(b - a) * part / whole);
+}
+
+struct rate curve_rate(const struct curve *curve, int64_t work)
+{
+	if (!curve->count)
+		return (struct rate){0};
+	int i = 0;
+	while (i < curve->count && curve->point[i].work <= work)
+		i++;
+	if (!i)
+		return curve->point[0].rate;
+	struct rate low = curve->point[i - 1].rate;
+	if (i == curve->count)
+		return low;
+	struct rate high = curve->point[i].rate;
+	int64_t from = log2_fixed((uint64_t)curve->point[i - 1].work);
+	int64_t part = log2_fixed((uint64_t)work) - from;
+	int64_t whole = log2_fixed((uint64_t)curve->point[i].work) - from;
+	if (!whole) /* neighbours that 2^-16 does not tell apart */
+		return low;
+	return (struct rate){between(low.value, high.value, part, whole), between(low.low, high.low, part, whole),
+	                     between(low.high, high.high, part, whole), low.measured && high.measured};
+}
+
+/* ---- keys of `compute` ---- */
+
+static const struct {
+	const char *name;
+	enum op_class class;
+} operations[] = {
+#define X(constant, name, class, operands) {name, OP_CLASS_##class},
+        OP_LIST(X)
+#undef X
+};
+
+static const char *const families[] = {
+#define X(constant, name) name,
+        KERNEL_LIST(X)
+#undef X
+};
+
+_Static_assert(sizeof families / sizeof *families == COMPUTE_VECTOR - COMPUTE_FAMILY, "one key for each model kernel");
+
+const char *compute_key_name(int key)
+{
+	if (key < OP_KIND_COUNT)
+		return operations[key].name;
+	if (key < COMPUTE_VECTOR)
+		return families[key - COMPUTE_FAMILY];
+	return key == COMPUTE_VECTOR ? "vector" : "default";
+}
+
+static bool computes(int key)
+{
+	return key >= OP_KIND_COUNT || operations[key].class == OP_CLASS_K || operations[key].class == OP_CLASS_V;
+}
+
+/* `classifier` is an operation and a model kernel: the family, which also says the rate of the operation. */
+int compute_key_parse(const char *name)
+{
+	for (int key = COMPUTE_KEY_COUNT - 1; key >= 0; key--)
+		if (computes(key) && !strcmp(name, compute_key_name(key)))
+			return key;
+	return -1;
+}
+
+/* "linear.forward" belongs to "linear"; an evaluation is half a classifier. */
+static int family_of(enum op_kind kind)
+{
+	if (operations[kind].class == OP_CLASS_V)
+		return COMPUTE_VECTOR;
+	const char *name = kind == OP_EVALUATE ? operations[OP_CLASSIFIER].name : operations[kind].name;
+	size_t length = strcspn(name, ".");
+	for (int key = COMPUTE_FAMILY; key < COMPUTE_VECTOR; key++)
+		if (strlen(compute_key_name(key)) == length && !strncmp(name, compute_key_name(key), length))
+			return key;
+	return COMPUTE_DEFAULT;
+}
+
+struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
+{
+	const int keys[] = {(int)kind, family_of(kind), COMPUTE_DEFAULT};
+	for (int i = 0; i < 3; i++)
+		if (type < CLUSTER_TYPES && c->compute[keys[i]][type].count)
+			return curve_rate(&c->compute[keys[i]][type], work > 0 ? work : 1);
+	return (struct rate){0};
+}
+
+/* ---- ranks ---- */
+
+int64_t cluster_node_of(const struct cluster *c, int64_t rank)
+{
+	return c->devices ? rank / c->devices : 0;
+}
+
+int64_t cluster_slow_factor(const struct cluster *c, int64_t rank)
+{
+	int low = 0, high = c->slow_count;
+	while (low < high) {
+		int middle = (low + high) / 2;
+		if (c->slow[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->slow_count && c->slow[low].rank == rank ? c->slow[low].factor : MILLION;
+}
+
+static enum status fits_ranks(const struct cluster *c, int64_t ranks)
+{
+	if (c->nodes && ranks > c->nodes * c->devices)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--cluster %s: %lld ranks on %lld nodes of %lld; take fewer ranks, or another number "
+		        "of nodes",
+		        c->name, (long long)ranks, (long long)c->nodes, (long long)c->devices);
+	if (c->devices && ranks > c->devices && !c->network.bandwidth.value)
+		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		                   c->name, (long long)ranks);
+	if (c->slow_count && c->slow[c->slow_count - 1].rank >= ranks)
+		return status_fail(STATUS_INPUT, "--cluster %s: slow: there is no rank %lld among %lld", c->name,
+		                   (long long)c->slow[c->slow_count - 1].rank, (long long)ranks);
+	return STATUS_OK;
+}
+
+/* ---- opening ---- */
+
+static enum status read_file(struct cluster *c, const char *path)
+{
+	enum { BUFFER = (1 << 20) + 1 }; /* one byte above the largest that cluster_read() takes */
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return status_fail(STATUS_INPUT, "--cluster %s: %s", path, strerror(errno));
+	char *text = malloc(BUFFER);
+	size_t size = text ? fread(text, 1, BUFFER, f) : 0;
+	enum status s = STATUS_OK;
+	if (!text)
+		s = status_fail(STATUS_MEMORY, "out of memory");
+	else if (ferror(f))
+		s = status_fail(STATUS_INPUT, "--cluster %s: %s", path, strerror(errno));
+	else
+		s = cluster_read(c, text, size, path);
+	free(text);
+	fclose(f);
+	return s;
+}
+
+static bool is_path(const char *text)
+{
+	const char *dot = strrchr(text, '.');
+	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
+}
+
+static enum status open_local(struct cluster *c)
+{
+	char path[4096];
+	if (cluster_local_path(path, sizeof path)) /* no home directory: nothing can have been calibrated */
+		return cluster_local_assumed(c);
+	FILE *f = fopen(path, "rb");
+	if (!f && errno == ENOENT)
+		return cluster_local_assumed(c);
+	if (f)
+		fclose(f);
+	return read_file(c, path);
+}
+
+static void append_name(void *context, const char *name, const char *what)
+{
+	char *list = context;
+	size_t n = strlen(list);
+	(void)what;
+	snprintf(list + n, 400 - n, "%s%s", n ? ", " : "", name);
+}
+
+enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks)
+{
+	const char *text = cluster_catalogue(name_or_path);
+	enum status s;
+	*c = (struct cluster){0};
+	if (is_path(name_or_path))
+		s = read_file(c, name_or_path);
+	else if (!strcmp(name_or_path, "local"))
+		s = open_local(c);
+	else if (text)
+		s = cluster_read(c, text, strlen(text), name_or_path);
+	else {
+		char list[400] = "";
+		cluster_list(append_name, list);
+		s = status_fail(STATUS_INPUT, "--cluster: unknown cluster '%.60s'; known: %s, or a file (./NAME.yaml)",
+		                name_or_path, list);
+	}
+	if (!s && (s = fits_ranks(c, ranks)))
+		cluster_release(c);
+	return s;
+}
+
+void cluster_release(struct cluster *c)
+{
+	if (!c)
+		return;
+	free(c->slow);
+	*c = (struct cluster){0};
+}

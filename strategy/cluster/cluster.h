@@ -1,0 +1,154 @@
+/* A cluster: what a plan runs on. Nodes, the devices in them, the links between them, and host memory, with rates.
+ *
+ * Every rate knows where it comes from. A plain number is *assumed*: from a data sheet, or a published figure. A rate
+ * with `measured:` was measured on this hardware, and carries its spread. Predictions say which they rest on.
+ *
+ *     name: lab
+ *     kind: gpu
+ *     nodes: 4                      # leave out: as many as the ranks need
+ *     node: {devices: 8, cores: 64, memory: 512GB, memory_bandwidth: 2e11, core_compute: 2e10}
+ *     device:
+ *       memory: 80GiB
+ *       overhead: 2GiB              # CUDA context and communicator
+ *       memory_bandwidth: {measured: 1.81e12, min: 1.78e12, max: 1.83e12}
+ *       launch: 2e-6                # seconds: units are FLOP/s, bytes/s, seconds and bytes everywhere
+ *       collective_launch: 8.4e-6
+ *       collective_share: 0.08      # of the multiprocessors, while a collective runs
+ *     compute:                      # FLOP/s by kernel and type; a list gives it by size and is interpolated
+ *       default: {fp32: 1.9e13, bf16: 1.9e13}
+ *       linear: {bf16: [{work: 1e8, rate: 4e13}, {work: 1e11, rate: 2.7e14}]}
+ *       attention.backward: {bf16: 1e14}
+ *     link: {latency: 3.4e-6, bandwidth: 2.4e11}              # inside a node: per device and direction
+ *     network: {latency: 1.4e-5, bandwidth: 2.4e10, rails: 8} # between nodes: of one NIC, and how many a node has
+ *     host_link: {latency: 1e-5, bandwidth: 2.5e10}           # between a device and its host
+ *     slow: {3: 1.5}                # rank 3 computes 1.5 times as long
+ *
+ * Ranks fill nodes in order: rank r is device r mod devices of node r / devices. On a `cpu` cluster a rank is a
+ * process: it has `threads` cores while the node's `cores` last, all ranks of a node share cores and memory bandwidth,
+ * and without `devices` all ranks are on one node, so 4 ranks on 2 cores run at half speed.
+ *
+ * Keys of `compute`: an operation of the plan ("linear.forward", "adamw"), a family (a model kernel: "linear" is both
+ * passes; "vector": all that are not model kernels), or `default`. The most specific one counts. A type without a
+ * rate (bf16 on V100) is refused when a plan needs it.
+ *
+ *     struct cluster c;
+ *     enum status s = cluster_open(&c, "a100-80gb", 64);      (catalogue name, or file)
+ *     cluster_release(&c);
+ */
+#ifndef SHARDLAB_CLUSTER_H
+#define SHARDLAB_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+#include "strategy/plan/plan.h"
+
+/* Whole numbers, so that what is computed from them is the same on every machine: FLOP/s, bytes/s, nanoseconds, bytes,
+ * or millionths (of shares and factors). 0: the cluster has none. */
+struct rate {
+	int64_t value;
+	int64_t low, high; /* the spread: minimum and maximum of the measurements; assumed: equal to value */
+	bool measured;
+};
+
+#define MILLION INT64_C(1000000)
+
+/* FLOP/s over the FLOPs of one kernel: between points by the logarithm of the work, outside them the nearest. */
+#define CURVE_POINTS 24
+struct curve {
+	struct {
+		int64_t work;
+		struct rate rate;
+	} point[CURVE_POINTS];
+	int count; /* 0: none */
+};
+
+#define CLUSTER_TYPES 3 /* fp32, bf16, fp16: the first of enum type */
+
+/* What a line of `compute` speaks of. The operations come first, so that an op_kind is a key. */
+enum compute_key {
+	COMPUTE_FAMILY = OP_KIND_COUNT, /* + enum kernel_kind */
+	COMPUTE_VECTOR = COMPUTE_FAMILY + KERNEL_ABSTRACT + 1,
+	COMPUTE_DEFAULT,
+	COMPUTE_KEY_COUNT
+};
+
+enum device_kind { DEVICE_CPU, DEVICE_GPU };
+
+struct link {
+	struct rate latency;   /* ns: of a message before its first byte */
+	struct rate bandwidth; /* bytes/s, each direction */
+};
+
+struct slow {
+	int64_t rank;
+	int64_t factor; /* millionths */
+};
+
+struct cluster {
+	char name[64];
+	char about[256];
+	enum device_kind kind;
+	int64_t nodes;   /* 0: as many as needed */
+	int64_t devices; /* of a node; 0: all ranks on one node */
+	int64_t cores, threads, rails;
+	int64_t node_memory, device_memory;    /* bytes; a cpu has only the node's */
+	struct rate overhead;                  /* bytes a rank */
+	struct rate node_bandwidth;            /* of host memory, shared by the node's ranks, bytes/s */
+	struct rate device_bandwidth;          /* of the device's memory; cpu: what one rank can draw */
+	struct rate core_compute;              /* gpu: of one host core, FLOP/s, for the host queue */
+	struct rate launch, collective_launch; /* ns */
+	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */
+	struct rate collective_cores;          /* cpu: millionths of a core that a running collective needs, per rank */
+	struct link link, network, host_link;
+	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_TYPES];
+	struct slow *slow; /* owned; by rank, ascending */
+	int slow_count;
+};
+
+/* name_or_path: a name of the catalogue, or a file (with a '/' or ending in .yaml or .yml). `local` is this machine:
+ * as calibrated if cluster_local_path() exists, else with assumed rates for the cores that the system shows.
+ * More ranks than devices: STATUS_INPUT. */
+enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
+void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
+
+/* Reads a description from memory. Errors begin with "file:line:column: ". */
+enum status cluster_read(struct cluster *c, const char *text, size_t size, const char *file);
+
+/* Writes the description that cluster_read() reads back to the same cluster. The file is there whole or not at all: it
+ * is written beside and renamed. Missing directories are made. */
+enum status cluster_write(const struct cluster *c, const char *path);
+void cluster_print(const struct cluster *c, FILE *out);
+
+/* Where `local` is kept: $SHARDLAB_CONFIG, or ${XDG_CONFIG_HOME:-$HOME/.config}/shardlab/local.yaml. */
+enum status cluster_local_path(char *out, size_t size);
+/* This machine with assumed rates, whether or not it was calibrated: what calibration starts from. */
+enum status cluster_local_assumed(struct cluster *c);
+
+/* One line an entry of the catalogue, for `shardlab help`. */
+void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context);
+/* The text of an entry, NULL if there is none: a start for a file of one's own. */
+const char *cluster_catalogue(const char *name);
+
+/* ---- reading ---- */
+
+/* Rate of an operation with `work` FLOPs in a type; value 0 if the cluster has none. */
+struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
+
+int64_t cluster_node_of(const struct cluster *c, int64_t rank);
+int64_t cluster_slow_factor(const struct cluster *c, int64_t rank); /* millionths: MILLION is as fast as the others */
+
+struct rate rate_assumed(int64_t value);
+struct rate rate_measured(int64_t median, int64_t low, int64_t high);
+
+/* Adds a point to a curve, in ascending order of work. STATUS_INPUT if it is full or the work is there already. */
+enum status curve_add(struct curve *curve, int64_t work, struct rate rate);
+struct rate curve_rate(const struct curve *curve, int64_t work);
+
+/* "linear.forward", "linear", "vector", "default". The inverse: -1 if it is none of these. */
+const char *compute_key_name(int key);
+int compute_key_parse(const char *name);
+
+#endif

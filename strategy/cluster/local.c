@@ -1,0 +1,66 @@
+/* This machine, before it was calibrated: what the system shows of its cores and memory, and assumed rates. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "strategy/cluster/cluster.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum status cluster_local_path(char *out, size_t size)
+{
+	const char *file = getenv("SHARDLAB_CONFIG"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int n;
+	if (file && *file)
+		n = snprintf(out, size, "%s", file);
+	else if (config && *config)
+		n = snprintf(out, size, "%s/shardlab/local.yaml", config);
+	else if (home && *home)
+		n = snprintf(out, size, "%s/.config/shardlab/local.yaml", home);
+	else
+		return status_fail(STATUS_INPUT, "no place for the calibration: set HOME or SHARDLAB_CONFIG");
+	if (n < 0 || (size_t)n >= size)
+		return status_fail(STATUS_INPUT, "the path of the calibration is too long: set SHARDLAB_CONFIG");
+	return STATUS_OK;
+}
+
+static int64_t cores_here(void)
+{
+	cpu_set_t set;
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	if (!sched_getaffinity(0, sizeof set, &set)) /* fails on machines with more cores than a set holds */
+		return CPU_COUNT(&set);
+	return online > 0 ? online : 1;
+}
+
+static int64_t memory_here(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+	return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_C(8000000000);
+}
+
+/* Assumed, of one core: 50 GFLOP/s in matrix products (half of 3 GHz × 2 FMA of 8 lanes), a fifth of that and less in
+ * kernels without them; 12 GB/s of 20 GB/s memory bandwidth (two channels of DDR4-2400 are 38.4 at best). 16-bit types
+ * take as long as fp32: they are computed in fp32. A message through shared memory: 2 us and 5 GB/s, with half a core
+ * of copying at each end. 64 MiB of libraries a process (OpenBLAS's buffers, Open MPI). Calibration replaces all. */
+enum status cluster_local_assumed(struct cluster *c)
+{
+	char text[1600];
+	snprintf(
+	        text, sizeof text,
+	        "name: local\n"
+	        "about: this machine; rates assumed, not measured\n"
+	        "kind: cpu\n"
+	        "node: {cores: %lld, memory: %lld, memory_bandwidth: 20e9}\n"
+	        "device: {threads: 1, overhead: 64MiB, memory_bandwidth: 12e9, launch: 1e-6, collective_launch: 5e-6,\n"
+	        "  collective_cores: 0.5}\n"
+	        "compute:\n"
+	        "  default: {fp32: 5e9, bf16: 5e9, fp16: 5e9}\n"
+	        "  linear: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
+	        "  abstract: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
+	        "  attention: {fp32: 20e9, bf16: 20e9, fp16: 20e9}\n"
+	        "link: {latency: 2e-6, bandwidth: 5e9}\n",
+	        (long long)cores_here(), (long long)memory_here());
+	return cluster_read(c, text, strlen(text), "local");
+}

@@ -1,0 +1,110 @@
+#include "strategy/cluster/reader.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+
+void reader_place(struct reader *r, const yaml_node_t *node, const char *what)
+{
+	snprintf(r->where, sizeof r->where, "%.200s:%zu:%zu%s%.120s", r->file, node->start_mark.line + 1,
+	         node->start_mark.column + 1, *what ? ": " : "", what);
+}
+
+enum status reader_fail(struct reader *r, const char *format, ...)
+{
+	char text[600];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return status_fail(STATUS_INPUT, "%s: %s", r->where, text);
+}
+
+yaml_node_t *reader_node(struct reader *r, int index)
+{
+	return yaml_document_get_node(&r->document, index);
+}
+
+const char *reader_scalar(const yaml_node_t *node)
+{
+	if (node->type != YAML_SCALAR_NODE || node->data.scalar.length >= READER_TEXT)
+		return NULL;
+	const char *text = (const char *)node->data.scalar.value;
+	return strlen(text) == node->data.scalar.length ? text : NULL;
+}
+
+enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char *what)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return FAIL(r, node, "%s must be a list of `key: value`", what);
+	const yaml_node_pair_t *first = node->data.mapping.pairs.start, *end = node->data.mapping.pairs.top;
+	if (end - first > READER_KEYS)
+		return FAIL(r, node, "%s has more than %d keys", what, READER_KEYS);
+	for (const yaml_node_pair_t *p = first; p < end; p++) {
+		const char *key = reader_scalar(reader_node(r, p->key));
+		if (!key)
+			return FAIL(r, reader_node(r, p->key), "a key of %s must be a word", what);
+	}
+	return STATUS_OK;
+}
+
+/* ---- values ---- */
+
+enum status reader_number(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
+                          int64_t *out)
+{
+	const char *text = reader_scalar(node);
+	if (!text)
+		return FAIL(r, node, "%s must be a number", what);
+	reader_place(r, node, what);
+	if (f->kind == FIELD_WHOLE)
+		return number_whole(text, r->where, (int64_t)f->low, (int64_t)f->high, out);
+	if (f->kind == FIELD_BYTES || f->kind == FIELD_RATE_BYTES)
+		return number_bytes(text, r->where, (int64_t)f->low, (int64_t)f->high, out);
+	double v = 0;
+	enum status s = number_real(text, r->where, f->low, f->high, &v);
+	if (!s)
+		*out = llround(v * field_scale(f->kind));
+	return s;
+}
+
+enum status reader_rate(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
+                        struct rate *out)
+{
+	static const char *const names[] = {"measured", "min", "max"};
+	int64_t value[3] = {0};
+	bool given[3] = {false};
+	enum status s;
+
+	if (node->type != YAML_MAPPING_NODE) {
+		if ((s = reader_number(r, node, what, f, &value[0])))
+			return s;
+		*out = rate_assumed(value[0]);
+		return STATUS_OK;
+	}
+	if ((s = reader_mapping(r, node, what)))
+		return s;
+	for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
+		const yaml_node_t *key = reader_node(r, p->key);
+		int i = 0;
+		while (i < 3 && strcmp(reader_scalar(key), names[i]))
+			i++;
+		if (i == 3)
+			return FAIL(r, key, "%s: unknown key '%s'; known keys: measured, min, max", what,
+			            reader_scalar(key));
+		if (given[i])
+			return FAIL(r, key, "%s: '%s' is there twice", what, names[i]);
+		given[i] = true;
+		if ((s = reader_number(r, reader_node(r, p->value), what, f, &value[i])))
+			return s;
+	}
+	if (!given[0])
+		return FAIL(r, node, "%s: 'measured' is missing: the median of the measurements", what);
+	*out = rate_measured(value[0], given[1] ? value[1] : value[0], given[2] ? value[2] : value[0]);
+	if (out->low > out->value || out->value > out->high)
+		return FAIL(r, node, "%s: needs min <= measured <= max", what);
+	return STATUS_OK;
+}

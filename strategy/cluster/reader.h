@@ -1,0 +1,39 @@
+/* Inside the reader of cluster files: where in the file it is, and the values that a rate is made of. */
+#ifndef SHARDLAB_CLUSTER_READER_H
+#define SHARDLAB_CLUSTER_READER_H
+
+#include <yaml.h>
+
+#include "strategy/cluster/cluster.h"
+#include "strategy/cluster/fields.h"
+
+enum { READER_KEYS = 4096, READER_TEXT = 128 };
+
+struct reader {
+	struct cluster *c;
+	yaml_document_t document;
+	const char *file;
+	char where[400]; /* "file:line:column: section.key", for the messages of number_*() */
+	bool seen[CLUSTER_FIELDS_MOST];
+};
+
+/* Puts the place of a node, and what stands there, into `where`. */
+void reader_place(struct reader *r, const yaml_node_t *node, const char *what);
+/* STATUS_INPUT, with `where` before the message. */
+enum status reader_fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define FAIL(r, node, ...) (reader_place(r, node, ""), reader_fail(r, __VA_ARGS__))
+
+yaml_node_t *reader_node(struct reader *r, int index);
+/* Text of a scalar; NULL for anything else, for what is too long, and for text with a zero byte in it. */
+const char *reader_scalar(const yaml_node_t *node);
+/* That the node is a mapping whose keys are words. */
+enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char *what);
+
+/* A number in the bounds and the unit of a field. */
+enum status reader_number(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
+                          int64_t *out);
+/* NUMBER is assumed; {measured: NUMBER, min: NUMBER, max: NUMBER} is measured. */
+enum status reader_rate(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
+                        struct rate *out);
+
+#endif

@@ -1,0 +1,167 @@
+/* Writes a cluster as the reader takes it, every field by the same table. */
+#include "strategy/cluster/cluster.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "strategy/cluster/fields.h"
+
+/* Exactly what llround(v · scale) turns back into the same integer: the digits of value / scale. */
+static void print_scaled(FILE *out, int64_t value, double scale)
+{
+	if (scale == 1) {
+		fprintf(out, "%" PRId64, value);
+		return;
+	}
+	int digits = scale == 1e9 ? 9 : 6;
+	int64_t s = (int64_t)scale;
+	fprintf(out, "%" PRId64 ".%0*" PRId64, value / s, digits, value % s);
+}
+
+static void print_rate(FILE *out, const struct rate *r, double scale)
+{
+	if (!r->measured) {
+		print_scaled(out, r->value, scale);
+		return;
+	}
+	fputs("{measured: ", out);
+	print_scaled(out, r->value, scale);
+	fputs(", min: ", out);
+	print_scaled(out, r->low, scale);
+	fputs(", max: ", out);
+	print_scaled(out, r->high, scale);
+	fputc('}', out);
+}
+
+static void print_curve(FILE *out, const struct curve *curve)
+{
+	if (curve->count == 1 && curve->point[0].work == 1) {
+		print_rate(out, &curve->point[0].rate, 1);
+		return;
+	}
+	for (int i = 0; i < curve->count; i++) {
+		fprintf(out, "\n      - {work: %" PRId64 ", rate: ", curve->point[i].work);
+		print_rate(out, &curve->point[i].rate, 1);
+		fputc('}', out);
+	}
+}
+
+static void print_compute(const struct cluster *c, FILE *out)
+{
+	fputs("compute:\n", out);
+	for (int key = COMPUTE_KEY_COUNT - 1; key >= 0; key--) {
+		bool any = false;
+		for (int type = 0; type < CLUSTER_TYPES; type++) {
+			const struct curve *curve = &c->compute[key][type];
+			if (!curve->count)
+				continue;
+			if (!any)
+				fprintf(out, "  %s:\n", compute_key_name(key));
+			any = true;
+			fprintf(out, "    %s: ", type_name((enum type)type));
+			print_curve(out, curve);
+			fputc('\n', out);
+		}
+	}
+}
+
+static void print_section(const struct cluster *c, const char *section, FILE *out)
+{
+	unsigned here = c->kind == DEVICE_GPU ? ON_GPU : ON_CPU;
+	bool any = !*section;
+	if (!strcmp(section, "network") && !c->network.bandwidth.value)
+		return;
+	for (int i = 0; i < cluster_field_count; i++) {
+		const struct field *f = &cluster_fields[i];
+		if (strcmp(f->section, section) || !(f->flags & here))
+			continue;
+		const void *at = (const char *)c + f->offset;
+		bool plain = f->kind == FIELD_WHOLE || f->kind == FIELD_BYTES;
+		if (plain && !*(const int64_t *)at) /* optional and not given */
+			continue;
+		if (!any)
+			fprintf(out, "%s:\n", section);
+		any = true;
+		fprintf(out, "%s%s: ", *section ? "  " : "", f->key);
+		if (plain)
+			fprintf(out, "%" PRId64, *(const int64_t *)at);
+		else
+			print_rate(out, at, field_scale(f->kind));
+		fputc('\n', out);
+	}
+}
+
+/* Single-quoted YAML: only the quote itself needs care. */
+static void print_text(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s: '", key);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
+	fputs("'\n", out);
+}
+
+void cluster_print(const struct cluster *c, FILE *out)
+{
+	print_text(out, "name", c->name);
+	if (*c->about)
+		print_text(out, "about", c->about);
+	fprintf(out, "kind: %s\n", c->kind == DEVICE_GPU ? "gpu" : "cpu");
+	for (int i = 0; i < cluster_section_count; i++)
+		print_section(c, cluster_sections[i], out);
+	print_compute(c, out);
+	if (!c->slow_count)
+		return;
+	fputs("slow:\n", out);
+	for (int i = 0; i < c->slow_count; i++) {
+		fprintf(out, "  %" PRId64 ": ", c->slow[i].rank);
+		print_scaled(out, c->slow[i].factor, 1e6);
+		fputc('\n', out);
+	}
+}
+
+static enum status make_directories(const char *path)
+{
+	char part[4096];
+	snprintf(part, sizeof part, "%s", path);
+	for (char *p = strchr(part + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = 0;
+		if (mkdir(part, 0777) && errno != EEXIST)
+			return status_fail(STATUS_RUN, "%s: cannot make the directory: %s", part, strerror(errno));
+		*p = '/';
+	}
+	return STATUS_OK;
+}
+
+enum status cluster_write(const struct cluster *c, const char *path)
+{
+	char beside[4096];
+	int n = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
+	enum status s;
+	if (n < 0 || (size_t)n >= sizeof beside)
+		return status_fail(STATUS_INPUT, "%.80s…: the path is too long", path);
+	if ((s = make_directories(path)))
+		return s;
+	int fd = mkstemp(beside);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out) {
+		s = status_fail(STATUS_RUN, "%s: cannot write: %s", path, strerror(errno));
+		if (fd >= 0) {
+			close(fd);
+			unlink(beside);
+		}
+		return s;
+	}
+	cluster_print(c, out);
+	bool written = !ferror(out) && !fflush(out) && !fchmod(fd, 0644) && !fsync(fd);
+	written = !fclose(out) && written;
+	if (written && !rename(beside, path))
+		return STATUS_OK;
+	s = status_fail(STATUS_RUN, "%s: cannot write: %s", path, strerror(errno));
+	unlink(beside);
+	return s;
+}

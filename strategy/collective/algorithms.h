@@ -1,0 +1,64 @@
+/* What schedule.c and the algorithms share: each algorithm is one file with the same four functions.
+ *
+ * schedule.c calls them only with two or more ranks, a rank and a round that exist; an algorithm may return a message
+ * of zero elements, which schedule_round() turns into no message, at the sender and at the receiver alike.
+ */
+#ifndef SHARDLAB_COLLECTIVE_ALGORITHMS_H
+#define SHARDLAB_COLLECTIVE_ALGORITHMS_H
+
+#include "strategy/collective/schedule.h"
+
+#define DECLARE_ALGORITHM(name)                                                                                        \
+	int64_t name##_rounds(const struct schedule *s);                                                               \
+	void name##_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r);                     \
+	int64_t name##_sent(const struct schedule *s, int64_t rank);                                                   \
+	int64_t name##_received(const struct schedule *s, int64_t rank);
+
+DECLARE_ALGORITHM(ring)
+DECLARE_ALGORITHM(halving_doubling)
+DECLARE_ALGORITHM(tree)
+DECLARE_ALGORITHM(chain)
+DECLARE_ALGORITHM(star)
+
+#undef DECLARE_ALGORITHM
+
+/* A stretch of the buffer. */
+struct stretch {
+	int64_t offset, count;
+};
+
+/* Where piece k begins when `elements` are cut into `pieces`: k·elements/pieces rounded down, without the product that
+ * would overflow. Pieces differ by at most one element and cover everything; some are empty if pieces > elements. */
+static inline int64_t piece_begin(int64_t elements, int64_t pieces, int64_t k)
+{
+	return elements / pieces * k + elements % pieces * k / pieces;
+}
+
+static inline struct stretch piece_of(int64_t elements, int64_t pieces, int64_t k)
+{
+	int64_t begin = piece_begin(elements, pieces, k);
+	return (struct stretch){begin, piece_begin(elements, pieces, k + 1) - begin};
+}
+
+/* a mod n in 0 … n-1, for a ≥ -n */
+static inline int64_t around(int64_t a, int64_t n)
+{
+	return (a + n) % n;
+}
+
+static inline void round_send(struct round *r, int64_t to, struct stretch what)
+{
+	r->send_to = to;
+	r->send_offset = what.offset;
+	r->send_count = what.count;
+}
+
+static inline void round_receive(struct round *r, int64_t from, struct stretch what, bool add)
+{
+	r->receive_from = from;
+	r->receive_offset = what.offset;
+	r->receive_count = what.count;
+	r->add = add;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
+#include "strategy/base/number.h"
+#include "strategy/step.h"
+
+static struct region *regions(struct arena *a, int n)
+{
+	struct region *r = arena_alloc(a, (size_t)n * sizeof *r);
+	for (int i = 0; i < n; i++)
+		r[i] = region_none();
+	return r;
+}
+
+static int *numbers(struct arena *a, int n)
+{
+	int *p = arena_alloc(a, (size_t)n * sizeof *p);
+	for (int i = 0; i < n; i++)
+		p[i] = -1;
+	return p;
+}
+
+static void step_prepare(struct step *s)
+{
+	struct arena *a = &s->b->plan->arena;
+	const struct model *m = s->model;
+	int groups = s->plan->group_count;
+	s->weight = regions(a, m->tensor_count);
+	s->gradient = regions(a, m->tensor_count);
+	s->value = regions(a, m->value_count);
+	s->value_gradient = regions(a, m->value_count);
+	s->uses_left = numbers(a, m->tensor_count);
+	s->written = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->written);
+	s->value_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->value_owned);
+	s->gradient_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->gradient_owned);
+	s->needed = numbers(a, m->value_count);
+	s->reduced = numbers(a, groups);
+	s->group_left = numbers(a, groups);
+	s->group_buffer = numbers(a, groups);
+	s->gathered = numbers(a, groups);
+	s->gather_op = numbers(a, groups);
+	s->visit = numbers(a, 2 * m->unit_count);
+}
+
+static enum status too_many_ranks(const struct model *m, int64_t ranks)
+{
+	if (ranks <= m->parameters)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--ranks: %lld ranks are more than the model has elements (%lld)",
+	                   (long long)ranks, (long long)m->parameters);
+}
+
+/* Every count and byte of the plan must fit in 63 bits with room to spare. */
+static enum status sizes_fit(const struct model *m, const struct settings *t)
+{
+	int64_t samples, largest = m->parameters, product;
+	for (int v = 0; v < m->value_count; v++)
+		if (m->values[v].elements > largest)
+			largest = m->values[v].elements;
+	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, largest, &product) ||
+	    product > ((int64_t)1 << 56))
+		return status_fail(
+		        STATUS_INPUT,
+		        "--batch: %lld samples of this model do not fit in 64-bit sizes; use a smaller batch",
+		        (long long)samples);
+	return STATUS_OK;
+}
+
+enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
+{
+	const struct strategy *strategy;
+	struct step s = {0};
+	*p = (struct plan){0};
+	enum status status = strategy_parse(settings->strategy, &strategy);
+	if (status || (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)))
+		return status;
+	if (strategy == &strategy_single && settings->ranks > 1)
+		return status_fail(STATUS_INPUT,
+		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
+		                   "choose another strategy",
+		                   (long long)settings->ranks);
+	p->model = model;
+	p->settings = *settings;
+	p->strategy = strategy->name;
+	p->ranks = settings->ranks;
+	strategy->pack(p);
+	bool two = strategy->roots && p->ranks > 1;
+	p->role_count = two ? 2 : 1;
+	p->roles[0] = (struct role){.name = two ? "root" : "rank", .first_rank = 0, .ranks = two ? 1 : p->ranks};
+	if (two)
+		p->roles[1] = (struct role){.name = "worker", .first_rank = 1, .ranks = p->ranks - 1};
+	for (int i = 0; i < p->role_count; i++) {
+		struct build b = {.plan = p, .role = &p->roles[i]};
+		s = (struct step){.b = &b,
+		                  .plan = p,
+		                  .model = model,
+		                  .settings = &p->settings,
+		                  .strategy = strategy,
+		                  .ranks = p->ranks,
+		                  .micro = -1,
+		                  .root = i == 0};
+		step_prepare(&s);
+		step_compile_role(&s, &p->roles[i]);
+	}
+	return STATUS_OK;
+}

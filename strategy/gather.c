@@ -1,0 +1,139 @@
+/* Parameters that come before use: ZeRO-3 and FSDP keep slice r of every unit on rank r, gather a unit before its
+ * kernels run, and free it after.
+ *
+ *     communication  | gather 0 | gather 1 |          | gather 2 |
+ *     compute                   | forward 0           | forward 1           |
+ *                                 ▲ frees unit 0 after ┘
+ *
+ * While one unit is at work the next is on its way: gather 2 is issued when unit 1 begins, and begins when unit 0 is
+ * done with, whose bytes it may take. How far ahead is a setting, in elements, as DeepSpeed's prefetch bucket; by
+ * default one unit (FSDP: at most two gathers in flight, the one in use among them). A unit that is used again within
+ * `reuse` elements is not freed in between (DeepSpeed's stage3_max_reuse_distance).
+ *
+ * Groups are units here (pack_units), so a unit's number is its group's.
+ */
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/step.h"
+
+/* Units in the order of their first kernel, forward, then backward. */
+void gather_begin(struct step *s)
+{
+	const struct model *m = s->model;
+	s->visit_count = s->visit_next = s->visit_issued = 0;
+	for (int backward = 0; backward < (s->evaluating ? 1 : 2); backward++) {
+		int first = s->visit_count;
+		for (int i = 0; i < m->kernel_count; i++) {
+			int unit = m->kernels[backward ? m->kernel_count - 1 - i : i].unit, seen = first;
+			while (seen < s->visit_count && s->visit[seen] != unit)
+				seen++;
+			if (seen == s->visit_count)
+				s->visit[s->visit_count++] = unit;
+		}
+	}
+}
+
+/* A setting in elements; `otherwise` for its word ("unit", "unlimited") and where the strategy has no such setting. */
+static int64_t setting_elements(const struct step *s, const char *key, int64_t otherwise)
+{
+	const char *text = strategy_setting(s, key);
+	if (!*text || !strcmp(text, "unit") || !strcmp(text, "unlimited"))
+		return otherwise;
+	int64_t n = 0;
+	/* strategy_parse has checked it */
+	(void)number_whole(text, key, 0, INT64_MAX, &n);
+	return n;
+}
+
+static void point_weights(struct step *s, int group, int buffer)
+{
+	const struct group *g = &s->plan->groups[group];
+	for (int i = 0; i < g->tensor_count; i++) {
+		int t = g->tensors[i];
+		s->weight[t] = buffer < 0 ? region_none()
+		                          : region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
+	}
+}
+
+static void issue(struct step *s, int unit)
+{
+	const struct group *g = &s->plan->groups[unit];
+	/* With one rank the shard is the unit. */
+	if (s->ranks == 1) {
+		s->gathered[unit] = s->parameters;
+		for (int i = 0; i < g->tensor_count; i++)
+			s->weight[g->tensors[i]] =
+			        region_of(s->parameters, g->base + s->plan->tensor_offset[g->tensors[i]],
+			                  s->model->tensors[g->tensors[i]].elements);
+		return;
+	}
+	bool backward = s->visit_issued >= s->visit_count / 2 && !s->evaluating;
+	int buffer = build_alloc(s->b, step_name(s, "gathered.%s.%s", g->name, backward ? "backward" : "forward"),
+	                         CATEGORY_GATHERED, s->settings->precision, g->padded);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
+	op->unit = unit;
+	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
+	op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, unit);
+	op->operand[1] = region_of(buffer, 0, g->padded);
+	s->gathered[unit] = buffer;
+	s->gather_op[unit] = build_number(s->b, op);
+	point_weights(s, unit, buffer);
+}
+
+void gather_before(struct step *s, int unit)
+{
+	const struct plan *p = s->plan;
+	int mine = s->visit_next++;
+	int next_unit = mine + 1 < s->visit_count ? s->visit[mine + 1] : unit;
+	int64_t ahead = setting_elements(s, "prefetch", p->groups[next_unit].padded);
+	int64_t live_most = setting_elements(s, "live", INT64_MAX), fetched = 0, live = 0;
+	if (s->visit_issued <= mine) {
+		s->visit_issued = mine;
+		if (s->gathered[unit] < 0)
+			issue(s, unit);
+		s->visit_issued = mine + 1;
+	}
+	for (int g = 0; g < p->group_count; g++)
+		live += s->gathered[g] >= 0 ? p->groups[g].padded : 0;
+	for (int v = mine + 1; v < s->visit_issued; v++)
+		fetched += p->groups[s->visit[v]].padded;
+	/* Fetch ahead, in order; a unit that is still there from its last visit ends it. */
+	while (s->visit_issued < s->visit_count) {
+		int group = s->visit[s->visit_issued];
+		int64_t size = p->groups[group].padded;
+		if (s->gathered[group] >= 0 || fetched + size > ahead || live + size > live_most)
+			break;
+		issue(s, s->visit[s->visit_issued]);
+		s->visit_issued++;
+		fetched += size;
+		live += size;
+	}
+	if (s->ranks > 1)
+		build_wait(s->b, QUEUE_COMPUTE, s->gather_op[unit]);
+}
+
+/* Elements of the units that are visited before `unit` is visited again; -1: never again in this micro-batch. */
+static int64_t reuse_distance(const struct step *s, int unit)
+{
+	int64_t distance = 0;
+	for (int v = s->visit_next; v < s->visit_count; v++) {
+		if (s->visit[v] == unit)
+			return distance;
+		distance += s->plan->groups[s->visit[v]].padded;
+	}
+	return -1;
+}
+
+void gather_after(struct step *s, int unit, bool keep)
+{
+	int64_t distance = reuse_distance(s, unit);
+	int64_t reuse = setting_elements(s, "reuse", -1);
+	if (distance >= 0 && (keep || distance < reuse))
+		return;
+	if (s->ranks > 1)
+		build_free(s->b, s->gathered[unit]);
+	s->gathered[unit] = -1;
+	point_weights(s, unit, -1);
+}

@@ -1,0 +1,374 @@
+#include "strategy/model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+
+/* Sizes up to this keep every product of two, times 16 bytes, within 63 bits. */
+#define LARGEST_SIZE ((int64_t)1 << 26)
+#define MOST_PARAMETERS ((int64_t)1 << 53)
+
+/* ---- building ---- */
+
+/* Arrays of a model live in its arena and grow by doubling when the count reaches a power of two. */
+static void *grow(struct arena *a, void *array, int count, size_t element_bytes)
+{
+	if (count && (count & (count - 1)))
+		return array;
+	void *grown = arena_alloc(a, (size_t)(count ? 2 * count : 1) * element_bytes);
+	if (count)
+		memcpy(grown, array, (size_t)count * element_bytes);
+	return grown;
+}
+
+int model_add_unit(struct model *m, const char *name)
+{
+	m->units = grow(&m->arena, m->units, m->unit_count, sizeof *m->units);
+	m->units[m->unit_count] = (struct unit){.name = name};
+	return m->unit_count++;
+}
+
+int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
+                     double scale)
+{
+	m->tensors = grow(&m->arena, m->tensors, m->tensor_count, sizeof *m->tensors);
+	int64_t elements = columns ? rows * columns : rows;
+	m->tensors[m->tensor_count] = (struct tensor){.name = name,
+	                                              .rows = rows,
+	                                              .columns = columns,
+	                                              .elements = elements,
+	                                              .unit = unit,
+	                                              .init = init,
+	                                              .init_scale = scale};
+	struct unit *u = &m->units[unit];
+	u->tensors++;
+	u->elements += elements;
+	m->parameters += elements;
+	return m->tensor_count++;
+}
+
+int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type)
+{
+	m->values = grow(&m->arena, m->values, m->value_count, sizeof *m->values);
+	m->values[m->value_count] = (struct value){.name = name, .elements = elements, .type = type, .producer = -1};
+	return m->value_count++;
+}
+
+struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name)
+{
+	m->kernels = grow(&m->arena, m->kernels, m->kernel_count, sizeof *m->kernels);
+	struct kernel *k = &m->kernels[m->kernel_count++];
+	*k = (struct kernel){.kind = kind,
+	                     .name = name,
+	                     .unit = unit,
+	                     .x = -1,
+	                     .residual = -1,
+	                     .y = -1,
+	                     .saved = -1,
+	                     .weight = -1,
+	                     .bias = -1,
+	                     .tokens = m->tokens,
+	                     .needs_dx = true};
+	return k;
+}
+
+/* ---- the specification: NAME[:key=value,…] ---- */
+
+struct model_options {
+	const char *specification;
+	char text[512];
+	char *key[16], *value[16];
+	bool used[16];
+	int count;
+};
+
+static enum status options_parse(struct model_options *o, const char *specification, const char *list)
+{
+	if (strlen(list) >= sizeof o->text)
+		return status_fail(STATUS_INPUT, "--model: '%.40s…' is longer than %zu characters", specification,
+		                   sizeof o->text - 1);
+	snprintf(o->text, sizeof o->text, "%s", list);
+	for (char *p = o->text; p;) {
+		char *next = strchr(p, ',');
+		if (next)
+			*next++ = 0;
+		char *equals = strchr(p, '=');
+		if (!equals)
+			return status_fail(STATUS_INPUT, "--model %s: '%s' is not key=value", specification, p);
+		if (o->count == 16)
+			return status_fail(STATUS_INPUT, "--model %s: more than 16 keys", specification);
+		*equals = 0;
+		o->key[o->count] = p;
+		o->value[o->count++] = equals + 1;
+		p = next;
+	}
+	return STATUS_OK;
+}
+
+static const char *options_take(struct model_options *o, const char *key)
+{
+	for (int i = 0; i < o->count; i++)
+		if (!o->used[i] && !strcmp(o->key[i], key)) {
+			o->used[i] = true;
+			return o->value[i];
+		}
+	return NULL;
+}
+
+static enum status take_size(struct model_options *o, const char *key, int64_t fallback, int64_t *out)
+{
+	const char *value = options_take(o, key);
+	char what[600];
+	*out = fallback;
+	if (!value)
+		return STATUS_OK;
+	snprintf(what, sizeof what, "--model %s: %s", o->specification, key);
+	return number_whole(value, what, 1, LARGEST_SIZE, out);
+}
+
+static enum status options_finish(const struct model_options *o, const char *known)
+{
+	for (int i = 0; i < o->count; i++)
+		if (!o->used[i])
+			return status_fail(STATUS_INPUT, "--model %s: unknown or repeated key '%s'; known keys: %s",
+			                   o->specification, o->key[i], known);
+	return STATUS_OK;
+}
+
+/* ---- the families ---- */
+
+struct preset {
+	const char *name, *what;
+	struct gpt_sizes sizes;
+};
+
+static const struct preset presets[] = {
+        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256}},
+        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257}},
+        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257}},
+        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257}},
+        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257}},
+        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257}},
+};
+
+/* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
+static bool gpt_too_large(const struct gpt_sizes *g)
+{
+	double parameters = 12.0 * (double)g->layers * (double)g->width * (double)g->width +
+	                    (double)(g->vocabulary + g->context) * (double)g->width;
+	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
+}
+
+static enum status open_gpt(struct model *m, struct model_options *o, const struct preset *p, int64_t sequence)
+{
+	struct gpt_sizes g;
+	enum status s;
+	if ((s = take_size(o, "layers", p->sizes.layers, &g.layers)) ||
+	    (s = take_size(o, "width", p->sizes.width, &g.width)) ||
+	    (s = take_size(o, "heads", p->sizes.heads, &g.heads)) ||
+	    (s = take_size(o, "context", p->sizes.context, &g.context)) ||
+	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) ||
+	    (s = options_finish(o, "layers, width, heads, context, vocabulary")))
+		return s;
+	if (g.width % g.heads)
+		return status_fail(STATUS_INPUT, "--model %s: width %lld is not divisible by %lld heads",
+		                   o->specification, (long long)g.width, (long long)g.heads);
+	if (gpt_too_large(&g))
+		return status_fail(STATUS_INPUT, "--model %s: too large: at most 100,000 layers and 2^53 parameters",
+		                   o->specification);
+	if (sequence > g.context)
+		return status_fail(STATUS_INPUT, "--sequence: %lld is longer than the context of %s, %lld",
+		                   (long long)sequence, p->name, (long long)g.context);
+	m->name = p->name;
+	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld",
+	                               p->name, (long long)g.layers, (long long)g.width, (long long)g.heads,
+	                               (long long)g.context, (long long)g.vocabulary);
+	model_build_gpt(m, &g, sequence ? sequence : g.context);
+	return STATUS_OK;
+}
+
+static enum status open_mlp(struct model *m, struct model_options *o, int64_t sequence)
+{
+	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4};
+	const char *list = options_take(o, "sizes");
+	enum status s = options_finish(o, "sizes (such as sizes=784-1024-1024-10)");
+	if (s)
+		return s;
+	if (sequence > 1)
+		return status_fail(STATUS_INPUT, "--sequence: the MLP has no sequence; leave the option out");
+	if (list) {
+		char text[512];
+		snprintf(text, sizeof text, "%s", list);
+		z.count = 0;
+		for (char *p = text; p;) {
+			char *next = strchr(p, '-');
+			if (next)
+				*next++ = 0;
+			char what[600];
+			snprintf(what, sizeof what, "--model %s: sizes", o->specification);
+			if (z.count == 65)
+				return status_fail(STATUS_INPUT, "%s: more than 65 sizes", what);
+			if ((s = number_whole(p, what, 1, LARGEST_SIZE, &z.sizes[z.count++])))
+				return s;
+			p = next;
+		}
+		if (z.count < 2)
+			return status_fail(STATUS_INPUT, "--model %s: sizes needs at least an input and an output",
+			                   o->specification);
+	}
+	m->name = "mlp";
+	m->specification = arena_print(&m->arena, "mlp:sizes=%lld", (long long)z.sizes[0]);
+	for (int i = 1; i < z.count; i++)
+		m->specification = arena_print(&m->arena, "%s-%lld", m->specification, (long long)z.sizes[i]);
+	model_build_mlp(m, &z);
+	return STATUS_OK;
+}
+
+static enum status open_abstract(struct model *m, const char *specification, int64_t sequence)
+{
+	char text[128];
+	int64_t parameters, units = 1;
+	snprintf(text, sizeof text, "%s", specification + strlen("params="));
+	char *keys = strpbrk(text, ":,");
+	enum status s;
+	if (keys) {
+		*keys++ = 0;
+		if (strncmp(keys, "units=", 6))
+			return status_fail(STATUS_INPUT, "--model %s: unknown key '%s'; known key: units",
+			                   specification, keys);
+		if ((s = number_whole(keys + 6, "--model params: units", 1, 100000, &units)))
+			return s;
+	}
+	if ((s = number_whole(text, "--model params=", 1, MOST_PARAMETERS, &parameters)))
+		return s;
+	if (sequence > 1)
+		return status_fail(STATUS_INPUT, "--sequence: %s has model states only; leave the option out",
+		                   specification);
+	if (units > parameters)
+		return status_fail(STATUS_INPUT, "--model %s: more units than parameters", specification);
+	m->name = arena_print(&m->arena, "params=%lld", (long long)parameters);
+	m->specification = arena_print(&m->arena, "params=%lld:units=%lld", (long long)parameters, (long long)units);
+	model_build_abstract(m, parameters, units);
+	return STATUS_OK;
+}
+
+static enum status open_named(struct model *m, struct model_options *o, const char *name, int64_t sequence)
+{
+	if (!strcmp(name, "mlp"))
+		return open_mlp(m, o, sequence);
+	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+		if (!strcmp(name, presets[i].name))
+			return open_gpt(m, o, &presets[i], sequence);
+	return status_fail(STATUS_INPUT,
+	                   "--model: unknown model '%.60s'; known: mlp, gpt, gpt2-124m, gpt2-355m, gpt2-774m, "
+	                   "gpt2-1558m, gpt3-175b, params=NUMBER",
+	                   name);
+}
+
+/* What can be derived from the kernels, once all are there. */
+static void finish(struct model *m)
+{
+	for (int i = 0; i < m->kernel_count; i++) {
+		struct kernel *k = &m->kernels[i];
+		if (k->y >= 0)
+			m->values[k->y].producer = i;
+		if (k->saved >= 0)
+			m->values[k->saved].producer = i;
+		k->needs_dx = k->x >= 0 && m->values[k->x].producer >= 0;
+		if (k->weight >= 0)
+			m->tensors[k->weight].uses++;
+		if (k->bias >= 0)
+			m->tensors[k->bias].uses++;
+	}
+}
+
+enum status model_open(struct model *m, const char *specification, int64_t sequence)
+{
+	*m = (struct model){.tokens = 1, .context = 1};
+	enum status s;
+	if (!strncmp(specification, "params=", 7)) {
+		s = open_abstract(m, specification, sequence);
+	} else {
+		struct model_options o = {.specification = specification};
+		char name[64];
+		const char *colon = strchr(specification, ':');
+		size_t length = colon ? (size_t)(colon - specification) : strlen(specification);
+		snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), specification);
+		s = colon ? options_parse(&o, specification, colon + 1) : STATUS_OK;
+		if (!s)
+			s = open_named(m, &o, name, sequence);
+	}
+	if (s) {
+		model_release(m);
+		return s;
+	}
+	finish(m);
+	return STATUS_OK;
+}
+
+void model_release(struct model *m)
+{
+	if (!m)
+		return;
+	arena_release(&m->arena);
+	*m = (struct model){0};
+}
+
+void model_list(void (*line)(void *context, const char *name, const char *what), void *context)
+{
+	line(context, "mlp", "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters");
+	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+		line(context, presets[i].name, presets[i].what);
+	line(context, "params=7.5e9", "model states only: an abstract model of that many parameters");
+}
+
+const char *kernel_kind_name(enum kernel_kind kind)
+{
+	static const char *const names[] = {
+#define X(constant, name) name,
+	        KERNEL_LIST(X)
+#undef X
+	};
+	return names[kind];
+}
+
+int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
+{
+	int64_t rows = samples * k->tokens;
+	switch (k->kind) {
+	case KERNEL_EMBEDDING:
+		return rows * k->out;
+	case KERNEL_NORM:
+		return 8 * rows * k->out;
+	case KERNEL_LINEAR:
+		return 2 * rows * k->in * k->out;
+	case KERNEL_ATTENTION: /* two products over the causal half */
+		return 2 * samples * k->heads * k->head_size * k->tokens * (k->tokens + 1);
+	case KERNEL_CLASSIFIER:
+		return 6 * rows * k->out;
+	case KERNEL_ABSTRACT:
+		return 2 * rows * k->out;
+	}
+	return 0;
+}
+
+int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
+{
+	int64_t forward = kernel_forward_flops(k, samples);
+	switch (k->kind) {
+	case KERNEL_LINEAR:
+	case KERNEL_ABSTRACT:
+		return k->needs_dx ? 2 * forward : forward;
+	case KERNEL_ATTENTION: /* five products instead of two: the probabilities are recomputed */
+		return forward / 2 * 5;
+	case KERNEL_NORM:
+		return 2 * forward;
+	case KERNEL_EMBEDDING:
+		return 2 * forward;
+	case KERNEL_CLASSIFIER: /* its gradient is made in the forward pass */
+		return 0;
+	}
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* A model: a list of units, each a list of kernels.
+ *
+ * A *tensor* is a parameter. A *value* is what a kernel makes for each sample: an activation, or a statistic that the
+ * backward pass needs. A *kernel* reads values and tensors and makes values. A *unit* is what strategies gather and
+ * free as one: a transformer block, a linear layer with its activation, the embedding with the tied head.
+ *
+ *     struct model m;
+ *     enum status s = model_open(&m, "gpt:layers=2,width=64", 0);
+ *     … m.kernels[0 … kernel_count) in forward order; backward is the reverse …
+ *     model_release(&m);
+ *
+ * The kernels of one unit need not be neighbours: the root unit of a GPT has the embedding first and the final norm,
+ * the tied head and the loss last (GPT-2: Radford et al. 2019; names and layouts as in Hugging Face's GPT-2).
+ */
+#ifndef SHARDLAB_MODEL_H
+#define SHARDLAB_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/arena.h"
+#include "strategy/base/status.h"
+
+enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
+
+struct tensor {
+	const char *name;      /* "h.0.attn.c_attn.weight" */
+	int64_t rows, columns; /* columns 0: a vector */
+	int64_t elements;
+	int unit;
+	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
+	enum weight_init init;
+	double init_scale; /* standard deviation, or bound of the uniform distribution */
+};
+
+enum value_type {
+	VALUE_ACTIVATION, /* in the type of the parameters */
+	VALUE_FP32,       /* statistics, and what is kept in fp32 whatever the precision */
+	VALUE_INDEX,      /* token ids, labels: 32-bit integers */
+};
+
+struct value {
+	const char *name;
+	int64_t elements; /* a sample */
+	enum value_type type;
+	int producer; /* kernel; -1: comes from the data */
+};
+
+/* constant, name */
+#define KERNEL_LIST(X)                                                                                                 \
+	X(EMBEDDING, "embedding")                                                                                      \
+	X(NORM, "norm")                                                                                                \
+	X(LINEAR, "linear")                                                                                            \
+	X(ATTENTION, "attention")                                                                                      \
+	X(CLASSIFIER, "classifier")                                                                                    \
+	X(ABSTRACT, "abstract")
+
+enum kernel_kind {
+#define X(constant, name) KERNEL_##constant,
+	KERNEL_LIST(X)
+#undef X
+};
+
+/* Indices of values and tensors; -1 where there is none. */
+struct kernel {
+	enum kernel_kind kind;
+	const char *name; /* "block.0.qkv" */
+	int unit;
+	int x;        /* what it reads: an activation, or the token ids */
+	int residual; /* linear: added to the output; its gradient is the output's own */
+	int y;        /* what it makes; a classifier turns its x into x's gradient, in place, and has none */
+	int saved; /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of GELU
+	            */
+	int weight, bias; /* tensors; embedding: token and position table */
+	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
+	int64_t heads, head_size;
+	int64_t tokens; /* rows of one sample */
+	bool weight_in_out, gelu;
+	bool needs_dx; /* its input is not the data */
+};
+
+struct unit {
+	const char *name; /* "block.0" */
+	int tensors;
+	int64_t elements;
+};
+
+struct model {
+	struct arena arena;
+	const char *name;          /* "gpt" */
+	const char *specification; /* normalized: "gpt:layers=6,width=256,heads=8,context=128,vocabulary=256" */
+	struct unit *units;
+	int unit_count;
+	struct kernel *kernels;
+	int kernel_count;
+	struct tensor *tensors;
+	int tensor_count;
+	struct value *values;
+	int value_count;
+	int64_t parameters;
+	int64_t context;           /* the longest sequence; 1 for the MLP */
+	int64_t tokens;            /* the sequence in use */
+	int64_t input_elements;    /* of one sample */
+	int64_t classes;           /* vocabulary, or classes */
+	int input, target, logits; /* values */
+	bool is_text, is_abstract;
+};
+
+/* specification: NAME[:key=value,…]. sequence 0: the model's context. An unknown name or key, or a size that is not
+ * positive or overflows, is STATUS_INPUT with a line that names it. */
+enum status model_open(struct model *m, const char *specification, int64_t sequence);
+void model_release(struct model *m); /* accepts NULL and a zeroed struct */
+
+/* One line a model, for `shardlab help`. */
+void model_list(void (*line)(void *context, const char *name, const char *what), void *context);
+
+/* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
+int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
+int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
+
+const char *kernel_kind_name(enum kernel_kind kind);
+
+/* For the files that build models: the model starts zeroed; indices are those of the arrays. */
+int model_add_unit(struct model *m, const char *name);
+int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
+                     double scale);
+int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
+struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
+
+struct mlp_sizes {
+	int64_t sizes[66];
+	int count;
+};
+void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
+struct gpt_sizes {
+	int64_t layers, width, heads, context, vocabulary;
+};
+void model_build_gpt(struct model *m, const struct gpt_sizes *sizes, int64_t tokens);
+void model_build_abstract(struct model *m, int64_t parameters, int64_t units);
+
+#endif

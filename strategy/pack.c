@@ -1,0 +1,85 @@
+/* Packing: in which groups the tensors of a model stand, and where. A group is what a strategy sends as one. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/step.h"
+
+/* PyTorch's Reducer: a first bucket of 1 MiB, so that communication begins early, then 25 MiB
+ * (kDefaultFirstBucketBytes, kDefaultBucketBytesCap of torch/csrc/distributed/c10d/reducer.hpp). */
+enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20 };
+
+static struct group *add_group(struct plan *p, const char *name)
+{
+	struct group *g = &p->groups[p->group_count++];
+	g->name = name;
+	g->base = p->group_elements;
+	g->tensors = arena_alloc(&p->arena, (size_t)p->model->tensor_count * sizeof *g->tensors);
+	return g;
+}
+
+static void add_tensor(struct plan *p, struct group *g, int tensor)
+{
+	p->tensor_group[tensor] = (int)(g - p->groups);
+	p->tensor_offset[tensor] = g->elements;
+	g->tensors[g->tensor_count++] = tensor;
+	g->elements += p->model->tensors[tensor].elements;
+}
+
+/* Slices are equal: a group is padded to a multiple of the ranks. */
+static void close_group(struct plan *p, struct group *g)
+{
+	g->padded = round_up(g->elements, p->ranks);
+	p->group_elements += g->padded;
+}
+
+static void begin(struct plan *p, int most_groups)
+{
+	int tensors = p->model->tensor_count;
+	p->groups = arena_alloc(&p->arena, (size_t)most_groups * sizeof *p->groups);
+	p->tensor_group = arena_alloc(&p->arena, (size_t)tensors * sizeof *p->tensor_group);
+	p->tensor_offset = arena_alloc(&p->arena, (size_t)tensors * sizeof *p->tensor_offset);
+}
+
+void pack_all(struct plan *p)
+{
+	begin(p, 1);
+	struct group *g = add_group(p, "all");
+	for (int t = 0; t < p->model->tensor_count; t++)
+		add_tensor(p, g, t);
+	close_group(p, g);
+}
+
+void pack_units(struct plan *p)
+{
+	const struct model *m = p->model;
+	begin(p, m->unit_count);
+	for (int u = 0; u < m->unit_count; u++) {
+		struct group *g = add_group(p, m->units[u].name);
+		for (int t = 0; t < m->tensor_count; t++)
+			if (m->tensors[t].unit == u)
+				add_tensor(p, g, t);
+		close_group(p, g);
+	}
+}
+
+void pack_buckets(struct plan *p)
+{
+	const struct model *m = p->model;
+	int64_t bytes = type_bytes(p->settings.precision);
+	int64_t limit = p->settings.bucket ? p->settings.bucket : FIRST_BUCKET_BYTES;
+	struct group *g = NULL;
+	begin(p, m->tensor_count);
+	for (int t = m->tensor_count - 1; t >= 0; t--) {
+		if (!g)
+			g = add_group(p, arena_print(&p->arena, "bucket.%d", p->group_count));
+		add_tensor(p, g, t);
+		if (g->elements * bytes >= limit) {
+			close_group(p, g);
+			g = NULL;
+			limit = p->settings.bucket ? p->settings.bucket : BUCKET_BYTES;
+		}
+	}
+	if (g)
+		close_group(p, g);
+}

@@ -1,0 +1,121 @@
+#include "strategy/plan/build.h"
+
+#include <string.h>
+
+/* Arrays live in the plan's arena; outgrown copies stay there until the plan is released. */
+static void *grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = *capacity ? 2 * *capacity : 256;
+	void *grown = arena_alloc(a, (size_t)*capacity * element_bytes);
+	if (count)
+		memcpy(grown, array, (size_t)count * element_bytes);
+	return grown;
+}
+
+void build_section(struct build *b, struct section *section)
+{
+	if (b->section)
+		b->section->end = b->role->op_count;
+	b->section = section;
+	if (section)
+		section->begin = section->end = b->role->op_count;
+	for (int i = 0; i < QUEUE_COUNT; i++) {
+		b->last[i] = -1;
+		for (int j = 0; j < QUEUE_COUNT; j++)
+			b->pending[i][j] = b->waited[i][j] = -1;
+	}
+}
+
+static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
+{
+	struct role *r = b->role;
+	r->ops = grow(&b->plan->arena, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
+	struct op *op = &r->ops[r->op_count++];
+	*op = (struct op){.kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1};
+	for (int i = 0; i < OP_OPERANDS; i++)
+		op->operand[i].buffer = -1;
+	return op;
+}
+
+static int declare(struct build *b, const char *name, enum category c, enum type t, int64_t elements, bool state)
+{
+	struct role *r = b->role;
+	r->buffers = grow(&b->plan->arena, r->buffers, r->buffer_count, &r->buffer_capacity, sizeof *r->buffers);
+	r->buffers[r->buffer_count] = (struct buffer){.name = arena_copy(&b->plan->arena, name),
+	                                              .category = c,
+	                                              .space = SPACE_DEVICE,
+	                                              .type = t,
+	                                              .elements = elements,
+	                                              .state = state};
+	append(b, OP_ALLOC, QUEUE_COMPUTE)->operand[0] = region_of(r->buffer_count, 0, elements);
+	return r->buffer_count++;
+}
+
+int build_state(struct build *b, const char *name, enum category c, enum type t, int64_t elements)
+{
+	return declare(b, name, c, t, elements, true);
+}
+
+int build_alloc(struct build *b, const char *name, enum category c, enum type t, int64_t elements)
+{
+	return declare(b, name, c, t, elements, false);
+}
+
+struct region region_whole(const struct build *b, int buffer)
+{
+	return region_of(buffer, 0, b->role->buffers[buffer].elements);
+}
+
+void build_free(struct build *b, int buffer)
+{
+	append(b, OP_FREE, QUEUE_COMPUTE)->operand[0] = region_whole(b, buffer);
+}
+
+void build_free_state(struct build *b)
+{
+	for (int i = 0; i < b->role->buffer_count; i++)
+		if (b->role->buffers[i].state)
+			build_free(b, i);
+}
+
+struct op *build_op(struct build *b, enum op_kind kind, enum queue queue)
+{
+	struct op *op = append(b, kind, queue);
+	int after[QUEUE_COUNT], n = 0;
+	for (int on = 0; on < QUEUE_COUNT; on++) {
+		int number = b->pending[queue][on];
+		b->pending[queue][on] = -1;
+		if (number > b->waited[queue][on]) {
+			b->waited[queue][on] = number;
+			after[n++] = number;
+		}
+	}
+	if (n) {
+		op->after = arena_alloc(&b->plan->arena, (size_t)n * sizeof *op->after);
+		memcpy(op->after, after, (size_t)n * sizeof *op->after);
+		op->after_count = n;
+	}
+	b->last[queue] = b->role->op_count - 1;
+	return op;
+}
+
+int build_number(const struct build *b, const struct op *op)
+{
+	return (int)(op - b->role->ops);
+}
+
+void build_wait(struct build *b, enum queue queue, int number)
+{
+	if (number < 0)
+		return;
+	enum queue on = b->role->ops[number].queue;
+	if (on != queue && number > b->pending[queue][on])
+		b->pending[queue][on] = number;
+}
+
+void build_wait_all(struct build *b, enum queue queue, enum queue on)
+{
+	build_wait(b, queue, b->last[on]);
+}

@@ -1,0 +1,47 @@
+/* Memory of a plan, exactly: the sum of live bytes after every alloc of the step, in issue order. */
+#include "strategy/plan/plan.h"
+
+void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out)
+{
+	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
+	(void)p;
+	*out = (struct memory_use){.peak_op = -1};
+	for (int i = 0; i < r->buffer_count; i++) {
+		const struct buffer *b = &r->buffers[i];
+		if (!b->state || b->space != space)
+			continue;
+		live[b->category] += buffer_bytes(b);
+		total += buffer_bytes(b);
+	}
+	for (int c = 0; c < CATEGORY_COUNT; c++)
+		out->steady[c] = out->at_peak[c] = live[c];
+	out->peak_bytes = total;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) != OP_CLASS_M)
+			continue;
+		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		if (b->space != space)
+			continue;
+		int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
+		live[b->category] += bytes;
+		total += bytes;
+		if (total <= out->peak_bytes)
+			continue;
+		out->peak_bytes = total;
+		out->peak_op = i;
+		for (int c = 0; c < CATEGORY_COUNT; c++)
+			out->at_peak[c] = live[c];
+	}
+	struct layout l;
+	layout_make(&l, p, r, 0);
+	out->arena_bytes = l.arena_bytes[space];
+	layout_release(&l);
+}
+
+void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size)
+{
+	while (peak_op + 1 < r->step.end && op_class(r->ops[peak_op].kind) == OP_CLASS_M)
+		peak_op++;
+	op_describe(p, &r->ops[peak_op], out, size);
+}

@@ -1,0 +1,47 @@
+#include "strategy/plan/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void join(int *clock, const int *other)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (other[q] > clock[q])
+			clock[q] = other[q];
+}
+
+void order_make(struct order *o, const struct role *r, const struct section *s)
+{
+	int n = s->end - s->begin, last[QUEUE_COUNT];
+	o->begin = s->begin;
+	o->role = r;
+	o->clock = malloc(((size_t)n + 1) * sizeof *o->clock);
+	if (!o->clock)
+		abort();
+	memset(o->clock, -1, ((size_t)n + 1) * sizeof *o->clock);
+	memset(last, -1, sizeof last);
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &r->ops[i];
+		int *clock = o->clock[i - s->begin];
+		if (op_class(op->kind) == OP_CLASS_M)
+			continue;
+		int before = last[op->queue];
+		if (before >= 0) {
+			join(clock, o->clock[before - s->begin]);
+			clock[op->queue] = before;
+		}
+		for (int w = 0; w < op->after_count; w++) {
+			int on = op->after[w];
+			join(clock, o->clock[on - s->begin]);
+			if (on > clock[r->ops[on].queue])
+				clock[r->ops[on].queue] = on;
+		}
+		last[op->queue] = i;
+	}
+}
+
+void order_release(struct order *o)
+{
+	if (o)
+		free(o->clock);
+}

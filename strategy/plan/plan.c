@@ -1,0 +1,292 @@
+#include "strategy/plan/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const category_names[] = {
+#define X(constant, name) name,
+        CATEGORY_LIST(X)
+#undef X
+};
+static const char *const space_names[] = {
+#define X(constant, name) name,
+        SPACE_LIST(X)
+#undef X
+};
+static const char *const queue_names[] = {
+#define X(constant, name) name,
+        QUEUE_LIST(X)
+#undef X
+};
+static const char *const traffic_names[] = {
+#define X(constant, name) name,
+        TRAFFIC_LIST(X)
+#undef X
+};
+static_assert(sizeof category_names / sizeof category_names[0] == CATEGORY_COUNT, "one name a category");
+static_assert(sizeof traffic_names / sizeof traffic_names[0] == TRAFFIC_COUNT, "one name a kind");
+
+const char *category_name(enum category c)
+{
+	return category_names[c];
+}
+
+const char *space_name(enum space s)
+{
+	return space_names[s];
+}
+
+const char *queue_name(enum queue q)
+{
+	return queue_names[q];
+}
+
+const char *traffic_name(enum traffic_kind t)
+{
+	return traffic_names[t];
+}
+
+const char *pass_name(enum pass p)
+{
+	static const char *const names[] = {"", "forward", "backward", "update"};
+	return names[p];
+}
+
+/* ---- the table of operations, its operands parsed once from their text ---- */
+
+struct op_info {
+	const char *name;
+	enum op_class class;
+	const char *operands;
+};
+
+static const struct op_info infos[] = {
+#define X(constant, name, class, operands) {name, OP_CLASS_##class, operands},
+        OP_LIST(X)
+#undef X
+};
+static_assert(sizeof infos / sizeof infos[0] == OP_KIND_COUNT, "one row an operation");
+
+struct operand_info {
+	char name[24];
+	char access;
+	bool optional;
+};
+
+static struct operand_info operands[OP_KIND_COUNT][OP_OPERANDS];
+static int operand_counts[OP_KIND_COUNT];
+
+/* Runs before main: the table never changes afterwards, so threads may read it. */
+__attribute__((constructor)) static void parse_operands(void)
+{
+	for (int k = 0; k < OP_KIND_COUNT; k++) {
+		const char *p = infos[k].operands;
+		int n = 0;
+		while (*p) {
+			struct operand_info *o = &operands[k][n++];
+			size_t length = strcspn(p, ":");
+			memcpy(o->name, p, length);
+			o->access = p[length + 1];
+			p += length + 2;
+			if (*p == '?') {
+				o->optional = true;
+				p++;
+			}
+			p += *p == ' ';
+		}
+		operand_counts[k] = n;
+	}
+}
+
+const char *op_name(enum op_kind k)
+{
+	return infos[k].name;
+}
+
+enum op_class op_class(enum op_kind k)
+{
+	return infos[k].class;
+}
+
+bool op_kind_parse(const char *name, enum op_kind *out)
+{
+	for (int k = 0; k < OP_KIND_COUNT; k++)
+		if (!strcmp(name, infos[k].name)) {
+			*out = (enum op_kind)k;
+			return true;
+		}
+	return false;
+}
+
+int op_operand_count(enum op_kind k)
+{
+	return operand_counts[k];
+}
+
+const char *op_operand_name(enum op_kind k, int operand)
+{
+	return operands[k][operand].name;
+}
+
+bool op_operand_optional(enum op_kind k, int operand)
+{
+	return operands[k][operand].optional;
+}
+
+char op_declared_access(enum op_kind k, int operand)
+{
+	return operands[k][operand].access;
+}
+
+char op_access(const struct op *op, int operand)
+{
+	char access = operands[op->kind][operand].access;
+	if (!access || op->operand[operand].buffer < 0)
+		return 0;
+	if (access == 'a')
+		return op->accumulate >> operand & 1 ? 'x' : 'w';
+	/* Clipping scales the gradients where they are. */
+	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[6].buffer >= 0) ||
+	    (op->kind == OP_SGD && operand == 1 && op->operand[4].buffer >= 0))
+		return 'x';
+	/* A linear layer without GELU only reads its dy. */
+	if (op->kind == OP_LINEAR_BACKWARD && operand == 0 && op->operand[3].buffer < 0)
+		return 'r';
+	return access;
+}
+
+void op_describe(const struct plan *p, const struct op *op, char *out, int size)
+{
+	char micro[32] = "";
+	if (op->micro >= 0 && p->settings.accumulate > 1)
+		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
+	if (op->kernel >= 0)
+		snprintf(out, (size_t)size, "%s %s%s", op->pass == PASS_BACKWARD ? "backward" : "forward",
+		         p->model->kernels[op->kernel].name, micro);
+	else if (op->group >= 0)
+		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
+	else
+		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
+}
+
+const struct role *plan_role_of(const struct plan *p, int64_t rank)
+{
+	for (int i = 0; i < p->role_count; i++)
+		if (rank >= p->roles[i].first_rank && rank < p->roles[i].first_rank + p->roles[i].ranks)
+			return &p->roles[i];
+	return NULL;
+}
+
+void plan_release(struct plan *p)
+{
+	if (!p)
+		return;
+	arena_release(&p->arena);
+	*p = (struct plan){0};
+}
+
+int64_t buffer_bytes(const struct buffer *b)
+{
+	return b->elements * type_bytes(b->type);
+}
+
+/* ---- what an operation costs ---- */
+
+/* Elements of the whole buffer of a collective: reduce-scatter and scatter name it x, all-gather and gather y. A rank
+ * that has only its part knows the whole from it. */
+static int64_t whole_elements(const struct plan *p, const struct op *op)
+{
+	const struct region *x = &op->operand[0], *y = &op->operand[1];
+	switch (op->kind) {
+	case OP_ALL_GATHER:
+		return y->count;
+	case OP_GATHER:
+		return y->buffer >= 0 ? y->count : x->count * p->ranks;
+	case OP_SCATTER:
+		return x->buffer >= 0 ? x->count : y->count * p->ranks;
+	default:
+		return x->count;
+	}
+}
+
+struct schedule op_schedule(const struct plan *p, const struct op *op)
+{
+	return (struct schedule){.algorithm = op->algorithm,
+	                         .ranks = p->ranks,
+	                         .root = op->root,
+	                         .elements = whole_elements(p, op),
+	                         .pieces = 0};
+}
+
+static int64_t element_bytes(const struct role *r, const struct op *op)
+{
+	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	return type_bytes(r->buffers[b].type);
+}
+
+int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
+		return 0;
+	if (op->kind == OP_SUM)
+		return (rank ? 1 : p->ranks - 1) * op->operand[0].count * (int64_t)sizeof(double);
+	struct schedule s = op_schedule(p, op);
+	return schedule_sent(&s, rank) * element_bytes(r, op);
+}
+
+int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
+		return 0;
+	if (op->kind == OP_SUM)
+		return op_sent_bytes(p, r, op, rank);
+	struct schedule s = op_schedule(p, op);
+	return schedule_received(&s, rank) * element_bytes(r, op);
+}
+
+int64_t op_payload_bytes(const struct role *r, const struct op *op)
+{
+	if (op_class(op->kind) != OP_CLASS_C)
+		return 0;
+	return op->payload * (op->kind == OP_SUM ? (int64_t)sizeof(double) : element_bytes(r, op));
+}
+
+int64_t op_flops(const struct plan *p, const struct op *op)
+{
+	int64_t n = op->operand[0].buffer >= 0 ? op->operand[0].count / (op->operand[0].slice ? p->ranks : 1) : 0;
+	int64_t samples = p->settings.micro_batch * (op->wide ? p->ranks : 1);
+	switch (op->kind) {
+	case OP_ADAMW:
+		return 14 * n;
+	case OP_SGD:
+	case OP_SQUARES:
+		return 2 * n;
+	case OP_ADD:
+		return n;
+	default:
+		break;
+	}
+	if (op->kernel < 0)
+		return 0;
+	const struct kernel *k = &p->model->kernels[op->kernel];
+	return op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
+}
+
+int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t bytes = 0;
+	if (op_class(op->kind) == OP_CLASS_M)
+		return 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		char access = op_access(op, i);
+		if (!access)
+			continue;
+		int64_t offset, count;
+		region_resolve(&op->operand[i], 0, p->ranks, &offset, &count);
+		/* An embedding reads the rows that it uses, not the table. */
+		if (op->kind == OP_EMBEDDING_FORWARD && (i == 1 || i == 2))
+			count = op->operand[3].count;
+		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
+	}
+	return bytes;
+}

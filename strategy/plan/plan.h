@@ -1,0 +1,330 @@
+/* The plan: the program that every rank carries out in a training step. It is built once, checked once, and read by
+ * everything else: the simulator, the CPU and GPU executors, the picture.
+ *
+ * A plan has one program per *role* (everyone; or the root and the rest), so a plan for 16,384 devices is as small as
+ * one for 8. A program is a list of *operations* in issue order, in four sections:
+ *
+ *     prologue   state is allocated and initialised (and broadcast, as DDP does)
+ *     step       one training step; repeated
+ *     evaluate   forward only, on validation data
+ *     epilogue   the weights are shown to whoever saves or checks them, and state is freed
+ *
+ * Every operation belongs to a *queue*. A queue carries out its operations in order; different queues run side by side,
+ * ordered only by waits (`after`): the operation begins when those it names are done. Between sections and between
+ * steps all queues are empty. `alloc` and `free` take effect in issue order: that is the order in which memory is
+ * counted, so the peak is a property of the plan.
+ *
+ * A *buffer* is a run of elements of one type. It is state (it lives from prologue to epilogue) or is allocated and
+ * freed within a section. A *region* is part of a buffer: [offset, offset+count), or with `slice` this rank's slice of
+ * it, [offset + rank·count/ranks, … + count/ranks).
+ *
+ * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded to a multiple of the
+ * number of ranks, so that slices are equal. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
+ *
+ *     struct plan p;
+ *     status = plan_compile(&p, &model, &settings);     (strategy/strategy.h)
+ *     for (int i = r->step.begin; i < r->step.end; i++) … r->ops[i] …
+ *     plan_release(&p);
+ */
+#ifndef SHARDLAB_PLAN_H
+#define SHARDLAB_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "strategy/base/arena.h"
+#include "strategy/base/status.h"
+#include "strategy/collective/schedule.h"
+#include "strategy/model/model.h"
+#include "strategy/settings.h"
+
+/* Of a buffer: see the design's accounting. constant, name */
+#define CATEGORY_LIST(X)                                                                                               \
+	X(PARAMETERS, "parameters")                                                                                    \
+	X(GRADIENTS, "gradients")                                                                                      \
+	X(OPTIMIZER, "optimizer")                                                                                      \
+	X(ACTIVATIONS, "activations")                                                                                  \
+	X(GATHERED, "gathered")                                                                                        \
+	X(BUFFERS, "buffers")
+
+enum category {
+#define X(constant, name) CATEGORY_##constant,
+	CATEGORY_LIST(X)
+#undef X
+	        CATEGORY_COUNT
+};
+
+#define SPACE_LIST(X)                                                                                                  \
+	X(DEVICE, "device")                                                                                            \
+	X(HOST, "host")                                                                                                \
+	X(DISK, "disk")
+
+enum space {
+#define X(constant, name) SPACE_##constant,
+	SPACE_LIST(X)
+#undef X
+	        SPACE_COUNT
+};
+
+#define QUEUE_LIST(X)                                                                                                  \
+	X(COMPUTE, "compute")                                                                                          \
+	X(COMMUNICATION, "communication")                                                                              \
+	X(HOST_TO_DEVICE, "host-to-device")                                                                            \
+	X(DEVICE_TO_HOST, "device-to-host")                                                                            \
+	X(HOST_COMPUTE, "host")
+
+enum queue {
+#define X(constant, name) QUEUE_##constant,
+	QUEUE_LIST(X)
+#undef X
+	        QUEUE_COUNT
+};
+
+/* Every operation there is: constant, name, class, operands.
+ *
+ * Operands are `name:access`, in order: r read, w write, x read and written in place, a written or added to (the
+ * operation's `accumulate` says which), a `?` after it: may be absent.
+ *
+ * class: M memory, K kernel of the model (has a model kernel, a pass and a micro-batch), V vector work without a model
+ * kernel, C collective.
+ */
+#define OP_LIST(X)                                                                                                     \
+	X(ALLOC, "alloc", M, "buffer:w")                                                                               \
+	X(FREE, "free", M, "buffer:w")                                                                                 \
+	X(INITIALIZE, "initialize", V, "weights:w")                                                                    \
+	X(ZERO, "zero", V, "x:w")                                                                                      \
+	X(COPY, "copy", V, "x:r y:w")                                                                                  \
+	X(ADD, "add", V, "x:r y:x")                                                                                    \
+	X(LOAD, "load", V, "inputs:w targets:w step:r")                                                                \
+	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r y:w")                       \
+	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
+	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w")                                     \
+	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r weight:r dx:a dweight:a dbias:a")                  \
+	X(LINEAR_FORWARD, "linear.forward", K, "x:r weight:r bias:r? residual:r? y:w pre:w?")                          \
+	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
+	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
+	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
+	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a")                                                    \
+	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
+	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
+	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
+	X(ADAMW, "adamw", V, "parameters:x gradients:r first:x second:x master:x? step:r norm:r?")                     \
+	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r?")                                          \
+	X(SQUARES, "squares", V, "x:r norm:a")                                                                         \
+	X(ADVANCE, "advance", V, "step:x")                                                                             \
+	X(WEIGHTS, "weights", V, "weights:r")                                                                          \
+	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
+	X(REDUCE_SCATTER, "reduce_scatter", C, "x:x y:w staging:x?")                                                   \
+	X(ALL_GATHER, "all_gather", C, "x:r y:w staging:x?")                                                           \
+	X(BROADCAST, "broadcast", C, "x:x staging:x?")                                                                 \
+	X(REDUCE, "reduce", C, "x:x staging:x?")                                                                       \
+	X(SCATTER, "scatter", C, "x:r? y:w staging:x?")                                                                \
+	X(GATHER, "gather", C, "x:r y:w? staging:x?")                                                                  \
+	X(SUM, "sum", C, "x:x")
+
+enum op_kind {
+#define X(constant, name, class, operands) OP_##constant,
+	OP_LIST(X)
+#undef X
+	        OP_KIND_COUNT
+};
+
+enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
+
+/* What a collective's bytes are counted under: `by_kind` of the reports. */
+#define TRAFFIC_LIST(X)                                                                                                \
+	X(ALL_REDUCE, "all_reduce")                                                                                    \
+	X(REDUCE_SCATTER, "reduce_scatter")                                                                            \
+	X(ALL_GATHER, "all_gather")                                                                                    \
+	X(BROADCAST, "broadcast")                                                                                      \
+	X(REDUCE, "reduce")                                                                                            \
+	X(SCATTER_INPUTS, "scatter_inputs")                                                                            \
+	X(GATHER_OUTPUTS, "gather_outputs")                                                                            \
+	X(SCATTER_OUTPUT_GRADIENTS, "scatter_output_gradients")                                                        \
+	X(CONTROL, "control")
+
+enum traffic_kind {
+#define X(constant, name) TRAFFIC_##constant,
+	TRAFFIC_LIST(X)
+#undef X
+	        TRAFFIC_COUNT
+};
+
+enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD, PASS_UPDATE };
+
+#define PLAN_VERSION 1
+#define OP_OPERANDS 8
+
+struct buffer {
+	const char *name; /* unique within the role */
+	enum category category;
+	enum space space;
+	enum type type;
+	int64_t elements;
+	bool state; /* lives from the prologue to the epilogue */
+};
+
+struct region {
+	int buffer; /* -1: the operand is absent */
+	bool slice;
+	int64_t offset, count; /* elements; with slice, of the whole range */
+};
+
+struct op {
+	enum op_kind kind;
+	enum queue queue;
+	enum pass pass;
+	int unit;   /* of the model; -1 */
+	int kernel; /* of the model; -1 */
+	int micro;  /* micro-batch; -1 */
+	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
+	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
+	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
+	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1 */
+	enum schedule_algorithm algorithm; /* collectives */
+	enum traffic_kind traffic;
+	int root;
+	int64_t payload; /* collectives: elements without padding */
+	struct region operand[OP_OPERANDS];
+	int *after; /* operations of the same section that must be done, on other queues */
+	int after_count;
+};
+
+struct section {
+	int begin, end; /* operations [begin, end) of the role */
+};
+
+struct role {
+	const char *name;
+	int64_t first_rank, ranks; /* [first_rank, first_rank + ranks) */
+	struct buffer *buffers;
+	int buffer_count;
+	struct op *ops;
+	int op_count;
+	struct section prologue, step, evaluate, epilogue;
+	int buffer_capacity, op_capacity; /* of the builder */
+};
+
+struct group {
+	const char *name; /* "bucket.0", "block.3" */
+	int64_t base;     /* where it begins in a buffer that holds all groups, padded */
+	int64_t elements, padded;
+	int *tensors, tensor_count; /* in order, one after another from 0 */
+};
+
+struct plan {
+	struct arena arena;
+	const struct model *model; /* not owned; outlives the plan */
+	struct settings settings;  /* resolved */
+	const char *strategy;      /* its name alone: "zero2" */
+	int64_t ranks;
+	struct role roles[2];
+	int role_count;
+	struct group *groups;
+	int group_count;
+	int *tensor_group;      /* by tensor */
+	int64_t *tensor_offset; /* within its group */
+	int64_t group_elements; /* padded, of all groups together */
+};
+
+void plan_release(struct plan *p); /* accepts NULL and a zeroed struct */
+
+/* ---- reading ---- */
+
+const char *category_name(enum category c);
+const char *space_name(enum space s);
+const char *queue_name(enum queue q);
+const char *traffic_name(enum traffic_kind t);
+const char *pass_name(enum pass p);
+
+const char *op_name(enum op_kind k);
+enum op_class op_class(enum op_kind k);
+bool op_kind_parse(const char *name, enum op_kind *out);
+int op_operand_count(enum op_kind k);
+const char *op_operand_name(enum op_kind k, int operand);
+/* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
+char op_access(const struct op *op, int operand);
+bool op_operand_optional(enum op_kind k, int operand);
+char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
+
+/* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
+void op_describe(const struct plan *p, const struct op *op, char *out, int size);
+
+/* The operation at which memory peaks, in words: that of the kernel for which operation `peak_op` allocates. */
+void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
+
+const struct role *plan_role_of(const struct plan *p, int64_t rank);
+
+/* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
+static inline void region_resolve(const struct region *r, int64_t rank, int64_t ranks, int64_t *offset, int64_t *count)
+{
+	*count = r->slice ? r->count / ranks : r->count;
+	*offset = r->slice ? r->offset + rank * *count : r->offset;
+}
+
+/* What a collective moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. A `sum` (control) sends its values to rank 0 and gets them back. */
+struct schedule op_schedule(const struct plan *p, const struct op *op);
+int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
+int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
+int64_t op_payload_bytes(const struct role *r, const struct op *op);
+
+/* What an operation computes: FLOPs, and bytes read and written by its operands. */
+int64_t op_flops(const struct plan *p, const struct op *op);
+int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
+
+/* ---- memory ---- */
+
+struct memory_use {
+	int64_t peak_bytes;
+	int peak_op; /* the first operation at which it is reached; -1 if nothing is alive */
+	int64_t at_peak[CATEGORY_COUNT];
+	int64_t steady[CATEGORY_COUNT]; /* between steps */
+	int64_t arena_bytes;            /* what the layout needs */
+};
+
+int64_t buffer_bytes(const struct buffer *b);
+/* Peak over the step, in issue order; arena_bytes from plan_layout. */
+void plan_memory(const struct plan *p, const struct role *r, enum space space, struct memory_use *out);
+
+/* Offsets of a role's buffers in one arena per space: buffers share bytes only if waits order every use of the first
+ * before the first use of the second (strategy/plan/layout.c). offsets has buffer_count entries. `guard` bytes are left
+ * free around each buffer (0, or a zone in which test runs look for strays). */
+#define LAYOUT_ALIGNMENT 64
+struct layout {
+	int64_t *offset;
+	int64_t arena_bytes[SPACE_COUNT];
+};
+void layout_make(struct layout *l, const struct plan *p, const struct role *r, int64_t guard);
+void layout_release(struct layout *l);
+
+/* ---- text ---- */
+
+/* Prints the plan as text that a person can read, plan_read parses back, and `train --plan` runs. role: NULL for all.
+ */
+void plan_write(const struct plan *p, const char *role, FILE *out);
+/* Graphviz: operations as nodes, queue order and waits as edges. */
+void plan_write_dot(const struct plan *p, const char *role, FILE *out);
+
+/* Reads a plan's text. The model it names is opened into *model, which must outlive the plan. Messages begin with
+ * "name:line:column: ". The plan is not verified. */
+enum status plan_read(struct plan *p, struct model *model, const char *text, size_t size, const char *name);
+
+/* ---- the verifier ---- */
+
+#define RULE_LIST(X)                                                                                                   \
+	X(1, "deadlock", "the joint graph of all ranks has no cycle")                                                  \
+	X(2, "matching", "the members of a group issue the same collectives in the same order, sizes and types")       \
+	X(3, "lifetime", "a buffer is used only while alive, freed once, and only state outlives the step")            \
+	X(4, "race", "operations on different queues that touch one buffer, one writing, are ordered by waits")        \
+	X(5, "gradient", "the update reads the sum over every sample and use, each once, with the declared scale")     \
+	X(6, "version", "every pass reads the parameter version that the strategy declares, the same on all ranks")    \
+	X(7, "saved", "a backward kernel finds what it needs saved, or recomputed")                                    \
+	X(8, "layout", "buffers that share bytes are ordered by waits")
+
+/* 0, or STATUS_REFUSED and a line "rule 4 (race): …" that names operation, buffer and rank. layouts: one per role, or
+ * NULL to have them made. */
+enum status plan_verify(const struct plan *p, const struct layout *layouts);
+
+#endif

@@ -1,0 +1,153 @@
+/* The `set` lines of a plan's text, each key exactly once, and the model that they name. */
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/plan/text_read.h"
+
+enum { MOST_ACCUMULATE = 4096 };
+
+static enum status set_text(struct reader *r, const char *what, char *out, size_t size)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, what, &text);
+	if (s)
+		return s;
+	if (strlen(text) >= size)
+		return scan_fail(&r->scan, r->scan.next - 1, "%s is longer than %zu characters", what, size - 1);
+	memcpy(out, text, strlen(text) + 1);
+	return STATUS_OK;
+}
+
+static enum status at_word(struct reader *r, enum status s)
+{
+	if (!s)
+		return s;
+	return status_prefix(s, "%.200s:%d:%d", r->scan.name, r->scan.line, r->scan.words[r->scan.next - 1].column);
+}
+
+static enum status set_precision(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a precision", &text);
+	return s ? s : at_word(r, type_parse(text, &r->p->settings.precision));
+}
+
+static enum status set_optimizer(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "an optimizer", &text);
+	return s ? s : at_word(r, optimizer_parse(text, &r->p->settings.optimizer));
+}
+
+static enum status set_collectives(struct reader *r)
+{
+	r->p->settings.library_collectives = scan_is(&r->scan, "library");
+	if (r->p->settings.library_collectives || scan_is(&r->scan, "schedule"))
+		return STATUS_OK;
+	return scan_fail(&r->scan, r->scan.next, "collectives are 'schedule' or 'library'");
+}
+
+/* key, how its value is read */
+#define KEY_LIST(X)                                                                                                    \
+	X("model", set_text(r, "a model", t->model, sizeof t->model))                                                  \
+	X("strategy", set_text(r, "a strategy", t->strategy, sizeof t->strategy))                                      \
+	X("ranks", scan_whole(c, "ranks", 1, READ_MOST_RANKS, &t->ranks))                                              \
+	X("micro_batch", scan_whole(c, "a micro-batch", 1, READ_MOST_ELEMENTS, &t->micro_batch))                       \
+	X("accumulate", scan_whole(c, "accumulate", 1, MOST_ACCUMULATE, &t->accumulate))                               \
+	X("sequence", scan_whole(c, "a sequence", 1, READ_MOST_ELEMENTS, &t->sequence))                                \
+	X("precision", set_precision(r))                                                                               \
+	X("optimizer", set_optimizer(r))                                                                               \
+	X("learning_rate", scan_real(c, "a learning rate", &t->learning_rate))                                         \
+	X("warmup", scan_whole(c, "warm-up steps", 0, INT64_MAX, &t->warmup))                                          \
+	X("decay", scan_whole(c, "decay steps", 0, INT64_MAX, &t->decay))                                              \
+	X("weight_decay", scan_real(c, "a weight decay", &t->weight_decay))                                            \
+	X("clip", scan_real(c, "a norm", &t->clip))                                                                    \
+	X("collectives", set_collectives(r))                                                                           \
+	X("seed", scan_whole(c, "a seed", 0, INT64_MAX, &t->seed))
+
+static const char *const keys[] = {
+#define X(name, read) name,
+        KEY_LIST(X)
+#undef X
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+static enum status read_value(struct reader *r, int key)
+{
+	struct settings *t = &r->p->settings;
+	struct scan *c = &r->scan;
+	int i = 0;
+#define X(name, read)                                                                                                  \
+	if (i++ == key)                                                                                                \
+		return read;
+	KEY_LIST(X)
+#undef X
+	return STATUS_OK;
+}
+
+enum status read_setting(struct reader *r)
+{
+	char *name;
+	enum status s = scan_word(&r->scan, "a setting", &name);
+	if (s)
+		return s;
+	int key = 0;
+	while (key < KEYS && strcmp(keys[key], name))
+		key++;
+	if (key == KEYS)
+		return scan_fail(&r->scan, r->scan.next - 1, "unknown setting '%.60s'", name);
+	if (r->model_open)
+		return scan_fail(&r->scan, 0, "settings come before groups and roles; move this line up");
+	if (r->settings_seen >> key & 1)
+		return scan_fail(&r->scan, r->scan.next - 1, "'%s' is set a second time; take one out", name);
+	r->settings_seen |= 1u << key;
+	s = read_value(r, key);
+	return s ? s : scan_end(&r->scan);
+}
+
+/* Every size must fit in 63 bits with room to spare, as plan_compile has it. */
+static bool sizes_fit(const struct model *m, struct settings *t)
+{
+	int64_t samples, all, largest = m->parameters > m->tokens ? m->parameters : m->tokens, product;
+	for (int v = 0; v < m->value_count; v++)
+		if (m->values[v].elements > largest)
+			largest = m->values[v].elements;
+	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
+	    !multiply(all, largest, &product) || product > READ_MOST_ELEMENTS)
+		return false;
+	t->batch = all;
+	return true;
+}
+
+enum status read_model(struct reader *r)
+{
+	struct settings *t = &r->p->settings;
+	if (r->model_open)
+		return STATUS_OK;
+	for (int i = 0; i < KEYS; i++)
+		if (!(r->settings_seen >> i & 1))
+			return scan_fail(&r->scan, 0, "'set %s …' is missing above this line", keys[i]);
+	enum status s = model_open(r->model, t->model, t->sequence);
+	if (s)
+		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
+	r->model_open = true;
+	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t))
+		return scan_fail(
+		        &r->scan, 0,
+		        "ranks × micro_batch × accumulate of this model are too large, or there are more ranks "
+		        "than parameters");
+	r->p->model = r->model;
+	r->p->ranks = t->ranks;
+	r->p->strategy = arena_print(&r->p->arena, "%.*s", (int)strcspn(t->strategy, ":"), t->strategy);
+	int tensors = r->model->tensor_count;
+	r->p->tensor_group = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_group);
+	r->p->tensor_offset = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_offset);
+	r->p->groups = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->groups);
+	for (int i = 0; i < tensors; i++) {
+		r->p->tensor_group[i] = -1;
+		names_add(&r->tensors, r->model->tensors[i].name, i);
+	}
+	for (int i = 0; i < r->model->kernel_count; i++)
+		names_add(&r->kernels, r->model->kernels[i].name, i);
+	return STATUS_OK;
+}

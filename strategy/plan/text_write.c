@@ -1,0 +1,177 @@
+/* The plan as text. The form, by example:
+ *
+ *     shardlab plan 1
+ *     set model gpt:layers=6,…
+ *     set strategy zero2
+ *     set ranks 4
+ *     …
+ *     group bucket.0 base 0 elements 98816 padded 98816 tensors 75 74
+ *     role rank ranks 0 4
+ *     buffer parameters parameters device fp32 4837376 state
+ *     prologue
+ *     0: alloc step
+ *     step
+ *     12: linear.forward block.0.qkv on compute micro 0 x=block.0.ln_1.y[0:32768] … -> y=… after 9
+ *
+ * A region is buffer[offset:count], or buffer[offset:count/r] for this rank's slice of it. Operands that are added to
+ * are written name+=region. What an operation waits for stands behind `after`, by number.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "strategy/plan/plan.h"
+
+static void write_settings(const struct plan *p, FILE *out)
+{
+	const struct settings *s = &p->settings;
+	fprintf(out, "set model %s\n", p->model->specification);
+	fprintf(out, "set strategy %s\n", s->strategy);
+	fprintf(out, "set ranks %" PRId64 "\n", s->ranks);
+	fprintf(out, "set micro_batch %" PRId64 "\n", s->micro_batch);
+	fprintf(out, "set accumulate %" PRId64 "\n", s->accumulate);
+	fprintf(out, "set sequence %" PRId64 "\n", p->model->tokens);
+	fprintf(out, "set precision %s\n", type_name(s->precision));
+	fprintf(out, "set optimizer %s\n", optimizer_name(s->optimizer));
+	fprintf(out, "set learning_rate %.17g\n", s->learning_rate);
+	fprintf(out, "set warmup %" PRId64 "\n", s->warmup);
+	fprintf(out, "set decay %" PRId64 "\n", s->decay);
+	fprintf(out, "set weight_decay %.17g\n", s->weight_decay);
+	fprintf(out, "set clip %.17g\n", s->clip);
+	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
+	fprintf(out, "set seed %" PRId64 "\n", s->seed);
+}
+
+static void write_region(const struct role *r, const struct region *g, FILE *out)
+{
+	fprintf(out, "%s[%" PRId64 ":%" PRId64 "%s]", r->buffers[g->buffer].name, g->offset, g->count,
+	        g->slice ? "/r" : "");
+}
+
+/* In issue order, what is read first, then "->" and what is written. */
+static void write_operands(const struct role *r, const struct op *op, FILE *out)
+{
+	for (int written = 0; written < 2; written++) {
+		bool first = true;
+		for (int i = 0; i < op_operand_count(op->kind); i++) {
+			char access = op_access(op, i);
+			if (!access || (access != 'r') != written)
+				continue;
+			fprintf(out, first && written ? " -> %s" : " %s", op_operand_name(op->kind, i));
+			fputs(op->accumulate >> i & 1 ? "+=" : "=", out);
+			write_region(r, &op->operand[i], out);
+			first = false;
+		}
+	}
+}
+
+static void write_op(const struct plan *p, const struct role *r, int number, FILE *out)
+{
+	const struct op *op = &r->ops[number];
+	fprintf(out, "%d: %s", number, op_name(op->kind));
+	if (op_class(op->kind) == OP_CLASS_M) {
+		fprintf(out, " %s\n", r->buffers[op->operand[0].buffer].name);
+		return;
+	}
+	if (op->kernel >= 0)
+		fprintf(out, " %s", p->model->kernels[op->kernel].name);
+	fprintf(out, " on %s", queue_name(op->queue));
+	if (op->kernel < 0 && op->pass != PASS_NONE)
+		fprintf(out, " in %s", pass_name(op->pass));
+	if (op->group >= 0)
+		fprintf(out, " group %s", p->groups[op->group].name);
+	if (op->micro >= 0)
+		fprintf(out, " micro %d", op->micro);
+	if (op->wide)
+		fputs(" wide", out);
+	if (op->kind == OP_CLASSIFIER)
+		fprintf(out, " scale %.17g", op->scale);
+	if (op_class(op->kind) == OP_CLASS_C) {
+		if (op->kind != OP_SUM)
+			fprintf(out, " by %s root %d", schedule_name(op->algorithm), op->root);
+		fprintf(out, " as %s payload %" PRId64, traffic_name(op->traffic), op->payload);
+	}
+	write_operands(r, op, out);
+	for (int i = 0; i < op->after_count; i++)
+		fprintf(out, i ? " %d" : " after %d", op->after[i]);
+	fputc('\n', out);
+}
+
+static void write_section(const struct plan *p, const struct role *r, const char *name, const struct section *s,
+                          FILE *out)
+{
+	fprintf(out, "%s\n", name);
+	for (int i = s->begin; i < s->end; i++)
+		write_op(p, r, i, out);
+}
+
+static void write_role(const struct plan *p, const struct role *r, FILE *out)
+{
+	fprintf(out, "role %s ranks %" PRId64 " %" PRId64 "\n", r->name, r->first_rank, r->ranks);
+	for (int i = 0; i < r->buffer_count; i++) {
+		const struct buffer *b = &r->buffers[i];
+		fprintf(out, "buffer %s %s %s %s %" PRId64 "%s\n", b->name, category_name(b->category),
+		        space_name(b->space), type_name(b->type), b->elements, b->state ? " state" : "");
+	}
+	write_section(p, r, "prologue", &r->prologue, out);
+	write_section(p, r, "step", &r->step, out);
+	write_section(p, r, "evaluate", &r->evaluate, out);
+	write_section(p, r, "epilogue", &r->epilogue, out);
+}
+
+void plan_write(const struct plan *p, const char *role, FILE *out)
+{
+	fprintf(out, "shardlab plan %d\n", PLAN_VERSION);
+	write_settings(p, out);
+	for (int i = 0; i < p->group_count; i++) {
+		const struct group *g = &p->groups[i];
+		fprintf(out, "group %s base %" PRId64 " elements %" PRId64 " padded %" PRId64 " tensors", g->name,
+		        g->base, g->elements, g->padded);
+		for (int t = 0; t < g->tensor_count; t++)
+			fprintf(out, " %s", p->model->tensors[g->tensors[t]].name);
+		fputc('\n', out);
+	}
+	for (int i = 0; i < p->role_count; i++)
+		if (!role || !strcmp(role, p->roles[i].name))
+			write_role(p, &p->roles[i], out);
+}
+
+/* ---- Graphviz ---- */
+
+static void dot_node(const struct plan *p, int role, int number, FILE *out)
+{
+	static const char *const colours[QUEUE_COUNT] = {"#cfe3f5", "#f8dfc0", "#e4d4ee", "#e4d4ee", "#d6ead2"};
+	const struct op *op = &p->roles[role].ops[number];
+	char text[160];
+	op_describe(p, op, text, sizeof text);
+	fprintf(out, "    r%d_%d [label=\"%d %s\\n%s\", fillcolor=\"%s\"];\n", role, number, number, op_name(op->kind),
+	        text, colours[op->queue]);
+}
+
+static void dot_role(const struct plan *p, int role, FILE *out)
+{
+	const struct role *r = &p->roles[role];
+	int last[QUEUE_COUNT];
+	memset(last, -1, sizeof last);
+	fprintf(out, "  subgraph cluster_%d {\n    label=\"role %s\";\n", role, r->name);
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) == OP_CLASS_M)
+			continue;
+		dot_node(p, role, i, out);
+		if (last[op->queue] >= 0)
+			fprintf(out, "    r%d_%d -> r%d_%d [weight=10];\n", role, last[op->queue], role, i);
+		last[op->queue] = i;
+		for (int w = 0; w < op->after_count; w++)
+			fprintf(out, "    r%d_%d -> r%d_%d [style=dashed];\n", role, op->after[w], role, i);
+	}
+	fprintf(out, "  }\n");
+}
+
+void plan_write_dot(const struct plan *p, const char *role, FILE *out)
+{
+	fprintf(out, "digraph plan {\n  rankdir=TB;\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n");
+	for (int i = 0; i < p->role_count; i++)
+		if (!role || !strcmp(role, p->roles[i].name))
+			dot_role(p, i, out);
+	fprintf(out, "}\n");
+}

@@ -1,0 +1,87 @@
+/* The verifier, file by file. Each file is one idea, and may rely on those above it having passed:
+ *
+ *     verify.c            the order of the checks; how a refusal reads
+ *     verify_structure.c  every index and region is in range, roles cover the ranks, groups hold the model
+ *     verify_graph.c      rule 1: the joint graph of all ranks comes to an end
+ *     verify_shape.c      rule 2: operands are what the operation and the model's kernel demand
+ *     verify_match.c      rule 2: collectives fit their members, and the roles issue the same ones
+ *     verify_lifetime.c   rule 3
+ *     verify_race.c       rule 4
+ *     verify_layout.c     rule 8
+ *     verify_replicas.c   rule 6: what several ranks keep whole is made equal by a collective
+ *     verify_meaning.c    rules 5, 6, 7: the program is carried out in issue order on what buffers *stand for*
+ *                         (verify_memory.h), which is one legal order since there is no race
+ *       verify_kernel.c       … the model's kernels
+ *       verify_update.c       … vector operations: state, optimizer, weights
+ *       verify_collective.c   … collectives, on all roles at once
+ *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
+ *
+ * Nothing depends on the number of ranks: all ranks of a role run one program, so what matters about a rank is its own
+ * slice against the slices of the others.
+ */
+#ifndef SHARDLAB_VERIFY_H
+#define SHARDLAB_VERIFY_H
+
+#include "strategy/plan/order.h"
+#include "strategy/plan/plan.h"
+
+enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+
+enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
+
+struct verify {
+	const struct plan *p;
+	struct order order[ROLES][SECTION_KINDS]; /* from verify_lifetime on */
+};
+
+const struct section *section_of(const struct role *r, enum section_kind k);
+
+/* STATUS_REFUSED with "rule 4 (race): operation 12, reduce bucket.0, of role rank (ranks 0 to 3), buffer 'x': …".
+ * op or buffer -1: not named. The text says what is wrong and what to do. */
+enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
+        __attribute__((format(printf, 6, 7)));
+
+/* "31 (backward layer.0.linear)", for texts of refusals. Good until the fourth call after it. */
+const char *op_title(const struct verify *v, const struct role *r, int op);
+
+/* Elements of the whole buffer that a collective works on. */
+int64_t collective_elements(const struct plan *p, const struct op *op);
+/* The operand that is a part (1/ranks) of the whole, and the one that is whole; -1 if the kind has none. */
+int collective_part(enum op_kind k);
+int collective_whole(enum op_kind k);
+int collective_staging(enum op_kind k);
+/* The algorithm of this name for this kind of collective. */
+bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out);
+
+/* What a kernel's operand stands for: tells its size, its type and its meaning. */
+enum part {
+	PART_NONE,
+	PART_X,
+	PART_Y,
+	PART_SAVED,
+	PART_RESIDUAL,
+	PART_WEIGHT,
+	PART_BIAS,
+	PART_DX,
+	PART_DY,
+	PART_DWEIGHT,
+	PART_DBIAS,
+	PART_TARGET,
+	PART_LOSS,
+};
+enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
+
+/* Could the two regions of one buffer share an element on some rank of the role? */
+bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
+
+enum status verify_structure(const struct verify *v);
+enum status verify_graph(const struct verify *v);
+enum status verify_shapes(const struct verify *v);
+enum status verify_matching(const struct verify *v);
+enum status verify_lifetimes(const struct verify *v);
+enum status verify_replicas(const struct verify *v);
+enum status verify_races(const struct verify *v);
+enum status verify_meaning(const struct verify *v);
+enum status verify_layout(const struct verify *v, const struct layout *layouts);
+
+#endif

@@ -1,0 +1,242 @@
+/* Rules 5, 6 and 7 for the model's kernels: each reads the value it is meant to, of its micro-batch, and the weights of
+ * the version at hand; and what it writes stands for what it made.
+ *
+ * The gradient of a value is the sum over the kernels that read it, its consumers. A residual connection hands the
+ * gradient of its output on as its own part, in the same memory:
+ *
+ *     mid ──► ln_2 ──► fc ──► out ──(+ mid)──► y        d.y complete  =  d.mid, as far as `out` contributes
+ *      └────────────────────────┘                       ln_2's backward adds the rest
+ */
+#include <stdio.h>
+
+#include "strategy/plan/verify_meaning.h"
+
+static const struct kernel *kernel_of(const struct at *a)
+{
+	return &a->ip->v->p->model->kernels[a->op->kernel];
+}
+
+static struct meaning value_of(const struct at *a, int operand, int value, bool wide)
+{
+	return (struct meaning){.kind = MEANING_VALUE,
+	                        .index = value,
+	                        .micro = a->op->micro,
+	                        .wide = wide,
+	                        .origin = a->op->operand[operand].offset};
+}
+
+static struct meaning gradient_of(const struct at *a, int operand, int value, uint64_t consumers)
+{
+	struct meaning m = value_of(a, operand, value, a->op->wide);
+	m.kind = MEANING_VALUE_GRADIENT;
+	m.consumers = consumers;
+	return m;
+}
+
+static enum status read_value(const struct at *a, int operand, int value)
+{
+	return read_exactly(a, operand, 7, value_of(a, operand, value, a->op->wide));
+}
+
+static enum status read_weight(const struct at *a, int operand, int tensor)
+{
+	const struct plan *p = a->ip->v->p;
+	return read_exactly(a, operand, 6,
+	                    (struct meaning){.kind = MEANING_WEIGHTS,
+	                                     .index = p->tensor_group[tensor],
+	                                     .version = a->ip->reads,
+	                                     .origin = a->op->operand[operand].offset - p->tensor_offset[tensor]});
+}
+
+/* ---- gradients of values ---- */
+
+/* Sees the gradient of a residual kernel's output as what that kernel contributes to the residual. */
+static bool see_as(const struct at *a, struct meaning *g, int value)
+{
+	const struct model *m = a->ip->v->p->model;
+	while (g->kind == MEANING_VALUE_GRADIENT && g->index != value) {
+		int producer = m->values[g->index].producer;
+		if (producer < 0 || m->kernels[producer].residual < 0 || g->consumers != a->ip->consumers[g->index])
+			return false;
+		g->index = m->kernels[producer].residual;
+		g->consumers = UINT64_C(1) << a->ip->residual_consumer[producer];
+	}
+	return g->kind == MEANING_VALUE_GRADIENT;
+}
+
+static enum status present_gradient(const struct at *a, int operand, int value, struct meaning *out)
+{
+	const struct memory *m = &a->ip->memory;
+	const struct region *g = &a->op->operand[operand];
+	int number = memory_get(m, a->role, g);
+	char text[300];
+	if (number >= 0) {
+		*out = *meaning_of(m, number);
+		if (see_as(a, out, value) && out->micro == a->op->micro && out->wide == a->op->wide &&
+		    out->origin == g->offset)
+			return STATUS_OK;
+	}
+	memory_describe(m, a->role, g, -1, text, sizeof text);
+	return refuse_at(a, 7, operand, " must hold the gradient of %s, micro-batch %d; %s",
+	                 a->ip->v->p->model->values[value].name, a->op->micro, text);
+}
+
+static enum status read_dy(const struct at *a, int operand, int value)
+{
+	struct meaning m = {.consumers = 0};
+	enum status s = present_gradient(a, operand, value, &m);
+	if (s)
+		return s;
+	if (m.consumers != a->ip->consumers[value])
+		return refuse_at(a, 5, operand, ": the gradient of %s lacks what one of its readers contributes",
+		                 a->ip->v->p->model->values[value].name);
+	return STATUS_OK;
+}
+
+static enum status write_dx(const struct at *a, int operand, int value)
+{
+	uint64_t mine = UINT64_C(1) << a->ip->x_consumer[a->op->kernel];
+	struct meaning m = {.consumers = 0};
+	if (a->op->accumulate >> operand & 1) {
+		enum status s = present_gradient(a, operand, value, &m);
+		if (s)
+			return s;
+		if (m.consumers & mine)
+			return refuse_at(a, 5, operand,
+			                 ": this kernel's contribution to the gradient of %s is in there already",
+			                 a->ip->v->p->model->values[value].name);
+	}
+	write_meaning(a, operand, gradient_of(a, operand, value, m.consumers | mine));
+	return STATUS_OK;
+}
+
+/* ---- gradients of tensors ---- */
+
+static enum status write_dweight(const struct at *a, int operand, int tensor, int use)
+{
+	struct memory *m = &a->ip->memory;
+	const struct plan *p = a->ip->v->p;
+	const struct region *g = &a->op->operand[operand];
+	const struct tensor *t = &p->model->tensors[tensor];
+	struct meaning now = {.kind = MEANING_GRADIENT,
+	                      .index = p->tensor_group[tensor],
+	                      .origin = g->offset - p->tensor_offset[tensor]};
+	char text[300];
+	if (a->op->accumulate >> operand & 1) {
+		int number = memory_get(m, a->role, g);
+		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
+		bool same = there.kind == MEANING_GRADIENT && there.index == now.index && there.origin == now.origin &&
+		            !there.shard;
+		if (!same && there.kind != MEANING_ZERO) {
+			memory_describe(m, a->role, g, -1, text, sizeof text);
+			return refuse_at(a, 5, operand, " is added to, and must hold the gradient of %s so far; %s",
+			                 t->name, text);
+		}
+		now.sum = same ? there.sum : 0;
+	}
+	now.sum = sum_add(&m->sums, now.sum, a->op->micro, use, t->uses, false);
+	if (now.sum < 0)
+		return refuse_at(a, 5, operand, ": micro-batch %d of this use is in the gradient of %s already",
+		                 a->op->micro, t->name);
+	write_meaning(a, operand, now);
+	return STATUS_OK;
+}
+
+/* ---- the loss ---- */
+
+static enum status write_loss(const struct at *a, int operand)
+{
+	struct memory *m = &a->ip->memory;
+	struct meaning now = {.kind = MEANING_LOSS};
+	char text[300];
+	if (a->op->accumulate >> operand & 1) {
+		int number = memory_get(m, a->role, &a->op->operand[operand]);
+		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
+		if (there.kind != MEANING_LOSS && there.kind != MEANING_ZERO) {
+			memory_describe(m, a->role, &a->op->operand[operand], -1, text, sizeof text);
+			return refuse_at(a, 5, operand, " is added to, and must hold the loss of this step so far; %s",
+			                 text);
+		}
+		now.sum = there.kind == MEANING_LOSS ? there.sum : 0;
+	}
+	now.sum = sum_add(&m->sums, now.sum, a->op->micro, 0, 1, a->op->wide);
+	if (now.sum < 0)
+		return refuse_at(a, 5, operand, ": micro-batch %d is in the loss already", a->op->micro);
+	write_meaning(a, operand, now);
+	return STATUS_OK;
+}
+
+/* ---- one kernel ---- */
+
+static enum status read_part(const struct at *a, int operand, enum part part)
+{
+	const struct kernel *k = kernel_of(a);
+	switch (part) {
+	case PART_X:
+		return read_value(a, operand, k->x);
+	case PART_RESIDUAL:
+		return read_value(a, operand, k->residual);
+	case PART_TARGET:
+		return read_value(a, operand, a->ip->v->p->model->target);
+	case PART_WEIGHT:
+		return read_weight(a, operand, k->weight);
+	case PART_BIAS:
+		return read_weight(a, operand, k->bias);
+	case PART_DY:
+		return read_dy(a, operand, k->y);
+	case PART_Y:
+		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->y) : STATUS_OK;
+	case PART_SAVED:
+		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->saved) : STATUS_OK;
+	default:
+		return STATUS_OK;
+	}
+}
+
+static enum status write_part(const struct at *a, int operand, enum part part)
+{
+	const struct kernel *k = kernel_of(a);
+	switch (part) {
+	case PART_DX:
+		return write_dx(a, operand, k->x);
+	case PART_DWEIGHT:
+		return write_dweight(a, operand, k->weight, a->ip->weight_use[a->op->kernel]);
+	case PART_DBIAS:
+		return write_dweight(a, operand, k->bias, a->ip->bias_use[a->op->kernel]);
+	case PART_LOSS:
+		return write_loss(a, operand);
+	case PART_Y:
+		if (a->op->pass == PASS_FORWARD)
+			write_meaning(a, operand, value_of(a, operand, k->y, false));
+		return STATUS_OK;
+	case PART_SAVED:
+		if (a->op->pass == PASS_FORWARD)
+			write_meaning(a, operand, value_of(a, operand, k->saved, false));
+		return STATUS_OK;
+	case PART_DY: /* with GELU it becomes the gradient of what GELU was applied to */
+		if (op_access(a->op, operand) != 'r')
+			write_meaning(a, operand, (struct meaning){.kind = MEANING_SPOILED});
+		return STATUS_OK;
+	case PART_X: /* logits become their gradient */
+		if (a->op->kind == OP_CLASSIFIER)
+			write_meaning(a, operand, gradient_of(a, operand, k->x, a->ip->consumers[k->x]));
+		return STATUS_OK;
+	default:
+		return STATUS_OK;
+	}
+}
+
+enum status mean_kernel(const struct at *a)
+{
+	enum status s;
+	int n = op_operand_count(a->op->kind);
+	for (int i = 0; i < n; i++)
+		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, kernel_part(a->op->kind, i))))
+			return s;
+	for (int i = 0; i < n; i++)
+		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i))))
+			return s;
+	if (a->op->kind == OP_EVALUATE)
+		++*(a->op->wide ? &a->ip->evaluated_wide[a->role] : &a->ip->evaluated_own[a->role]);
+	return STATUS_OK;
+}

@@ -1,0 +1,253 @@
+/* Rule 2, for collectives: each fits its members, and in every section the roles issue the same ones in the same
+ * order. */
+#include <string.h>
+
+#include "strategy/plan/verify.h"
+
+/* kind → which operand is whole, which is a part of it, which is staging; what it may be counted under; algorithms */
+static const struct {
+	int whole, part, staging;
+	bool rooted;
+	enum traffic_kind traffic, or_traffic;
+	enum schedule_algorithm algorithm[3];
+	int algorithms;
+} forms[OP_KIND_COUNT] = {
+        [OP_ALL_REDUCE] = {0,
+                           -1,
+                           1,
+                           false,
+                           TRAFFIC_ALL_REDUCE,
+                           TRAFFIC_ALL_REDUCE,
+                           {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
+                           2},
+        [OP_REDUCE_SCATTER] =
+                {0, 1, 2, false, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, {SCHEDULE_RING_REDUCE_SCATTER}, 1},
+        [OP_ALL_GATHER] = {1, 0, 2, false, TRAFFIC_ALL_GATHER, TRAFFIC_ALL_GATHER, {SCHEDULE_RING_ALL_GATHER}, 1},
+        [OP_BROADCAST] = {0,
+                          -1,
+                          1,
+                          true,
+                          TRAFFIC_BROADCAST,
+                          TRAFFIC_BROADCAST,
+                          {SCHEDULE_TREE_BROADCAST, SCHEDULE_STAR_BROADCAST, SCHEDULE_CHAIN_BROADCAST},
+                          3},
+        [OP_REDUCE] = {0,
+                       -1,
+                       1,
+                       true,
+                       TRAFFIC_REDUCE,
+                       TRAFFIC_REDUCE,
+                       {SCHEDULE_TREE_REDUCE, SCHEDULE_STAR_REDUCE, SCHEDULE_CHAIN_REDUCE},
+                       3},
+        [OP_SCATTER] =
+                {0, 1, 2, true, TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, {SCHEDULE_STAR_SCATTER}, 1},
+        [OP_GATHER] = {1, 0, 2, true, TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS, {SCHEDULE_STAR_GATHER}, 1},
+        [OP_SUM] = {0, -1, -1, false, TRAFFIC_CONTROL, TRAFFIC_CONTROL, {(enum schedule_algorithm)0}, 1},
+};
+
+enum { MOST_CONTROL_VALUES = 4 };
+
+static bool is_collective(enum op_kind k)
+{
+	return op_class(k) == OP_CLASS_C;
+}
+
+int collective_whole(enum op_kind k)
+{
+	return is_collective(k) ? forms[k].whole : -1;
+}
+
+int collective_part(enum op_kind k)
+{
+	return is_collective(k) ? forms[k].part : -1;
+}
+
+int collective_staging(enum op_kind k)
+{
+	return is_collective(k) ? forms[k].staging : -1;
+}
+
+bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out)
+{
+	for (int i = 0; i < forms[k].algorithms; i++)
+		if (!strcmp(schedule_name(forms[k].algorithm[i]), name)) {
+			*out = forms[k].algorithm[i];
+			return true;
+		}
+	return false;
+}
+
+int64_t collective_elements(const struct plan *p, const struct op *op)
+{
+	const struct region *whole = &op->operand[forms[op->kind].whole];
+	if (whole->buffer >= 0)
+		return whole->count;
+	const struct region *part = &op->operand[forms[op->kind].part];
+	return part->slice ? part->count : part->count * p->ranks;
+}
+
+static enum type element_type(const struct role *r, const struct op *op)
+{
+	int whole = op->operand[forms[op->kind].whole].buffer;
+	return r->buffers[whole >= 0 ? whole : op->operand[forms[op->kind].part].buffer].type;
+}
+
+/* ---- one collective ---- */
+
+static enum status check_operands(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int w = forms[op->kind].whole, k = forms[op->kind].part;
+	const struct region *whole = &op->operand[w];
+	bool only_root = r->ranks == 1 && r->first_rank == op->root;
+	bool has_root = op->root >= r->first_rank && op->root < r->first_rank + r->ranks;
+	bool at_root_only = op->kind == OP_SCATTER || op->kind == OP_GATHER;
+	if (at_root_only && has_root && !only_root)
+		return refuse(v, 2, r, number, -1, "rank %d is the root and needs a role of its own", op->root);
+	if (at_root_only && (whole->buffer >= 0) != only_root)
+		return refuse(v, 2, r, number, whole->buffer, "operand %s is for the root, rank %d, alone",
+		              op_operand_name(op->kind, w), op->root);
+	if (whole->buffer >= 0 && (whole->slice || (op->kind != OP_SUM && whole->count % v->p->ranks)))
+		return refuse(v, 2, r, number, whole->buffer,
+		              "operand %s: %lld elements must be whole and divide into %lld slices",
+		              op_operand_name(op->kind, w), (long long)whole->count, (long long)v->p->ranks);
+	if (k < 0)
+		return STATUS_OK;
+	const struct region *part = &op->operand[k];
+	int64_t n = part->slice ? part->count / v->p->ranks : part->count;
+	if (part->buffer < 0)
+		return refuse(v, 2, r, number, -1, "operand %s is missing", op_operand_name(op->kind, k));
+	if (n > INT64_MAX / v->p->ranks)
+		return refuse(v, 2, r, number, part->buffer,
+		              "operand %s: %lld elements on each of %lld ranks are too many",
+		              op_operand_name(op->kind, k), (long long)n, (long long)v->p->ranks);
+	if (whole->buffer >= 0 && n != whole->count / v->p->ranks)
+		return refuse(v, 2, r, number, part->buffer, "operand %s is %lld elements; %s ÷ %lld ranks is %lld",
+		              op_operand_name(op->kind, k), (long long)n, op_operand_name(op->kind, w),
+		              (long long)v->p->ranks, (long long)(whole->count / v->p->ranks));
+	if (whole->buffer >= 0 && r->buffers[whole->buffer].type != r->buffers[part->buffer].type)
+		return refuse(v, 2, r, number, part->buffer, "its operands are of different types");
+	return STATUS_OK;
+}
+
+static enum status check_staging(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int k = forms[op->kind].staging;
+	if (k < 0)
+		return STATUS_OK;
+	const struct region *g = &op->operand[k];
+	if (g->buffer < 0)
+		return v->p->settings.library_collectives
+		               ? STATUS_OK
+		               : refuse(v, 2, r, number, -1, "has no staging; give it a buffer of %d bytes",
+		                        SCHEDULE_STAGING_BYTES);
+	if (g->slice || g->count * type_bytes(r->buffers[g->buffer].type) < SCHEDULE_STAGING_BYTES)
+		return refuse(v, 2, r, number, g->buffer, "staging must be %d bytes at least", SCHEDULE_STAGING_BYTES);
+	return STATUS_OK;
+}
+
+static enum status check_payload(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int64_t elements = collective_elements(v->p, op), payload = elements;
+	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	if (op->group >= 0) {
+		const struct group *g = &v->p->groups[op->group];
+		payload = g->elements;
+		if (elements != g->padded)
+			return refuse(v, 2, r, number, buffer, "moves %lld elements; its group has %lld, padded",
+			              (long long)elements, (long long)g->padded);
+	}
+	if (op->payload != payload)
+		return refuse(v, 2, r, number, buffer, "payload %lld must be %lld", (long long)op->payload,
+		              (long long)payload);
+	return STATUS_OK;
+}
+
+static enum status check_collective(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	bool known = false;
+	enum status s;
+	if (v->p->ranks == 1)
+		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
+	if (op->root < 0 || op->root >= v->p->ranks || (!forms[op->kind].rooted && op->root))
+		return refuse(v, 2, r, number, buffer, "root %d is not a rank of its group", op->root);
+	for (int i = 0; i < forms[op->kind].algorithms; i++)
+		known |= forms[op->kind].algorithm[i] == op->algorithm;
+	if (!known)
+		return refuse(v, 2, r, number, buffer, "its algorithm is not one of %s", op_name(op->kind));
+	if (op->traffic != forms[op->kind].traffic && op->traffic != forms[op->kind].or_traffic)
+		return refuse(v, 2, r, number, buffer, "is counted as %s; use %s",
+		              (int)op->traffic < TRAFFIC_COUNT ? traffic_name(op->traffic) : "?",
+		              traffic_name(forms[op->kind].traffic));
+	if ((s = check_operands(v, r, number)) || (s = check_staging(v, r, number)))
+		return s;
+	if (op->kind == OP_SUM && (op->operand[0].count > MOST_CONTROL_VALUES || element_type(r, op) != TYPE_FP32))
+		return refuse(v, 2, r, number, buffer, "sums up to %d fp32 numbers", MOST_CONTROL_VALUES);
+	return check_payload(v, r, number);
+}
+
+/* ---- between roles ---- */
+
+static const char *difference(const struct verify *v, const struct role *ra, const struct op *a, const struct role *rb,
+                              const struct op *b)
+{
+	if (a->kind != b->kind)
+		return "the kind";
+	if (a->algorithm != b->algorithm)
+		return "the algorithm";
+	if (a->root != b->root)
+		return "the root";
+	if (collective_elements(v->p, a) != collective_elements(v->p, b))
+		return "the number of elements";
+	if (element_type(ra, a) != element_type(rb, b))
+		return "the type";
+	if (a->payload != b->payload)
+		return "the payload";
+	if (a->traffic != b->traffic)
+		return "what it is counted as";
+	return NULL;
+}
+
+static int next_collective(const struct role *r, const struct section *s, int from)
+{
+	while (from < s->end && !is_collective(r->ops[from].kind))
+		from++;
+	return from;
+}
+
+static enum status match_roles(const struct verify *v, const struct role *ra, const struct role *rb,
+                               enum section_kind k)
+{
+	const struct section *sa = section_of(ra, k), *sb = section_of(rb, k);
+	int a = next_collective(ra, sa, sa->begin), b = next_collective(rb, sb, sb->begin);
+	while (a < sa->end && b < sb->end) {
+		const char *what = difference(v, ra, &ra->ops[a], rb, &rb->ops[b]);
+		if (what)
+			return refuse(v, 2, ra, a,
+			              ra->ops[a].operand[0].buffer >= 0 ? ra->ops[a].operand[0].buffer
+			                                                : ra->ops[a].operand[1].buffer,
+			              "meets operation %s of role %s (rank %lld …), and %s differs; make them the same",
+			              op_title(v, rb, b), rb->name, (long long)rb->first_rank, what);
+		a = next_collective(ra, sa, a + 1);
+		b = next_collective(rb, sb, b + 1);
+	}
+	/* Different numbers of them cannot get here: the joint graph would not have come to its end. */
+	return STATUS_OK;
+}
+
+enum status verify_matching(const struct verify *v)
+{
+	enum status s;
+	for (int i = 0; i < v->p->role_count; i++)
+		for (int n = 0; n < v->p->roles[i].op_count; n++)
+			if (is_collective(v->p->roles[i].ops[n].kind) && (s = check_collective(v, &v->p->roles[i], n)))
+				return s;
+	for (int k = 0; k < SECTION_KINDS && v->p->role_count > 1; k++)
+		if ((s = match_roles(v, &v->p->roles[0], &v->p->roles[1], (enum section_kind)k)))
+			return s;
+	return STATUS_OK;
+}

@@ -1,0 +1,54 @@
+/* Carrying a plan out on what its buffers stand for: what the files verify_meaning.c, verify_kernel.c, verify_update.c
+ * and verify_collective.c share. */
+#ifndef SHARDLAB_VERIFY_MEANING_H
+#define SHARDLAB_VERIFY_MEANING_H
+
+#include "strategy/plan/verify_memory.h"
+
+struct interpreter {
+	const struct verify *v;
+	struct memory memory;
+	int reads; /* the version of the weights that forward and backward read */
+	int step;  /* the step at hand, from 1; what the update makes */
+	/* by kernel: its number among those that read x or residual (bit of meaning.consumers), among the uses of its
+	 * tensors (bit of run.uses) */
+	int *x_consumer, *residual_consumer, *weight_use, *bias_use;
+	uint64_t *consumers; /* by value: all of them */
+	/* what is shown: evaluation figures by role; weights by role and group */
+	int evaluated_own[ROLES], evaluated_wide[ROLES];
+	int *shown_own[ROLES], *shown_whole[ROLES];
+};
+
+/* The operation at hand: messages name it. */
+struct at {
+	struct interpreter *ip;
+	int role, number;
+	const struct role *r;
+	const struct op *op;
+};
+
+/* What a region of a group stands for: all of it, or this rank's slice. */
+struct group_part {
+	enum meaning_kind kind; /* ZERO: zeros, and then no group */
+	int group;
+	bool own; /* this rank's slice; false with one rank */
+	int version, sum;
+};
+
+/* The meaning of a weights-, moments- or gradient-like operand; refuses under `rule` what is not the same throughout,
+ * or is not the whole group or the slice of it. Zeros are let pass as padding. */
+enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
+/* Refuses under `rule` unless the region stands for exactly this. */
+enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
+enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out);
+/* Makes a region of a group stand for `part`. keep_padding: zeros stay zeros. */
+enum status write_group(const struct at *a, int operand, const struct group_part *part, bool keep_padding);
+void write_meaning(const struct at *a, int operand, struct meaning what); /* operand is no slice */
+enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+
+enum status mean_kernel(const struct at *a);
+enum status mean_vector(const struct at *a);
+enum status mean_collective(const struct at *all); /* one a role */
+
+#endif

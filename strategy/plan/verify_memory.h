@@ -1,0 +1,111 @@
+/* What buffers stand for, without numbers: the memory of rules 5, 6 and 7.
+ *
+ * A buffer is a row of blocks; a block stands for one thing (a *meaning*), or for one thing on the rank's own slice of
+ * a frame and for another on the slices of the others:
+ *
+ *     parameters   │ weights of bucket.0, version 1 │ bucket.1: own slice version 1, the others' version 0 │
+ *     after        all_gather bucket.0                 adamw bucket.1 (ZeRO-1)
+ *
+ * Meanings are numbers, equal if and only if what they stand for is equal. A meaning knows where it stands: element p
+ * of the buffer is element p - origin of the group, or of the value. A *shard* is this rank's slice of a group and
+ * nothing else: element p is p - origin of the slice.
+ */
+#ifndef SHARDLAB_VERIFY_MEMORY_H
+#define SHARDLAB_VERIFY_MEMORY_H
+
+#include "strategy/plan/verify.h"
+#include "strategy/plan/verify_sum.h"
+
+enum meaning_kind {
+	MEANING_UNDEFINED, /* never written since its alloc: 0 */
+	MEANING_ZERO,
+	MEANING_SPOILED, /* partial sums that a collective or kernel left behind */
+	MEANING_STALE,   /* of an earlier step, and not state that is carried on */
+	MEANING_WEIGHTS, /* index: group; version */
+	MEANING_FIRST_MOMENT,
+	MEANING_SECOND_MOMENT,
+	MEANING_GRADIENT,       /* index: group; sum: by micro-batch and use of the tensor */
+	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
+	MEANING_VALUE_GRADIENT, /* … its gradient; consumers: the kernels that contributed */
+	MEANING_COUNTER,        /* version: how often it was advanced */
+	MEANING_LOSS,           /* sum: by micro-batch */
+	MEANING_NORM,           /* sum: by group */
+};
+
+struct meaning {
+	enum meaning_kind kind;
+	int index, micro, version, sum;
+	bool shard, wide;
+	int64_t origin;
+	uint64_t consumers;
+};
+
+struct block {
+	int64_t begin;              /* up to the next block, or the end of the buffer */
+	int own, rest;              /* meanings; the same unless there is a frame */
+	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) */
+};
+
+struct cells {
+	struct block *blocks;
+	int count, capacity;
+	int64_t elements;
+	struct block first; /* room for one, which most buffers are content with */
+};
+
+struct memory {
+	const struct verify *v;
+	struct sums sums;
+	struct meaning *meanings;
+	size_t count, capacity;
+	int *table;
+	size_t table_size;
+	struct cells *cells[ROLES]; /* by buffer */
+};
+
+void memory_init(struct memory *m, const struct verify *v);
+void memory_release(struct memory *m);
+
+int meaning_number(struct memory *m, const struct meaning *what);
+static inline const struct meaning *meaning_of(const struct memory *m, int number)
+{
+	return &m->meanings[number];
+}
+void meaning_describe(const struct memory *m, int number, char *out, size_t size);
+
+/* Writing. `region` is resolved: with slice, the own slice alone is written (false: its frame is not that of what
+ * stands there, so the result could not be told). */
+void memory_clear(struct memory *m, int role, int buffer); /* alloc */
+bool memory_set(struct memory *m, int role, const struct region *g, int meaning);
+void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning); /* zeros stay zeros */
+void memory_spoil(struct memory *m, int role, const struct region *g); /* … of any region; zeros stay zeros */
+
+/* The one meaning of all of a region that is no slice; -1 if there are several. */
+int memory_get(const struct memory *m, int role, const struct region *g);
+/* For messages: of the first element that is not `good` (-1: the first at all). */
+void memory_describe(const struct memory *m, int role, const struct region *g, int good, char *out, size_t size);
+
+/* Walks the meanings of a region: of a slice, those on the own slice. */
+struct memory_walk {
+	const struct cells *cells;
+	const struct region *region;
+	int block;
+	int64_t begin, end; /* elements of the buffer that `meaning` covers */
+	int meaning;        /* -1: split, and the region asks for all of it */
+};
+void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g);
+bool memory_walk_next(struct memory_walk *w);
+
+/* Between steps: what is not carried on becomes stale. */
+/* verify_state.c */
+void memory_age(struct memory *m);
+/* State as it was: of all state buffers. */
+struct snapshot {
+	struct cells *cells[ROLES]; /* by buffer; those of others are empty */
+};
+void snapshot_take(struct snapshot *s, const struct memory *m);
+void snapshot_release(struct snapshot *s, const struct memory *m);
+/* Is state the same now, up to versions that are `later` higher? If not: where. */
+bool snapshot_same(const struct snapshot *s, struct memory *m, int later, int *role, int *buffer);
+
+#endif

@@ -1,0 +1,364 @@
+/* Rule 2, for operations alone: each is where it belongs, and its operands are as many elements of the type that the
+ * model's kernel, or the other operands, demand. */
+#include <math.h>
+
+#include "strategy/plan/verify.h"
+
+/* What each operand of a model kernel is, in the order of OP_LIST. */
+static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
+        [OP_EMBEDDING_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y},
+        [OP_EMBEDDING_BACKWARD] = {PART_DY, PART_X, PART_DWEIGHT, PART_DBIAS},
+        [OP_NORM_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y, PART_SAVED},
+        [OP_NORM_BACKWARD] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_DX, PART_DWEIGHT, PART_DBIAS},
+        [OP_LINEAR_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_RESIDUAL, PART_Y, PART_SAVED},
+        [OP_LINEAR_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_SAVED, PART_DX, PART_DWEIGHT, PART_DBIAS},
+        [OP_ATTENTION_FORWARD] = {PART_X, PART_Y, PART_SAVED},
+        [OP_ATTENTION_BACKWARD] = {PART_DY, PART_X, PART_Y, PART_SAVED, PART_DX},
+        [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS},
+        [OP_EVALUATE] = {PART_X, PART_TARGET},
+        [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
+        [OP_ABSTRACT_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_DX, PART_DWEIGHT},
+};
+
+enum part kernel_part(enum op_kind k, int operand)
+{
+	return kernel_parts[k][operand];
+}
+
+/* ---- where an operation may stand ---- */
+
+#define IN(section) (1u << SECTION_##section)
+
+static unsigned sections_for(enum op_kind k)
+{
+	switch (k) {
+	case OP_INITIALIZE:
+		return IN(PROLOGUE);
+	case OP_WEIGHTS:
+		return IN(EPILOGUE);
+	case OP_EVALUATE:
+		return IN(EVALUATE);
+	case OP_LOAD:
+	case OP_EMBEDDING_FORWARD:
+	case OP_NORM_FORWARD:
+	case OP_LINEAR_FORWARD:
+	case OP_ATTENTION_FORWARD:
+	case OP_ABSTRACT_FORWARD:
+		return IN(STEP) | IN(EVALUATE);
+	case OP_EMBEDDING_BACKWARD:
+	case OP_NORM_BACKWARD:
+	case OP_LINEAR_BACKWARD:
+	case OP_ATTENTION_BACKWARD:
+	case OP_ABSTRACT_BACKWARD:
+	case OP_CLASSIFIER:
+	case OP_ADAMW:
+	case OP_SGD:
+	case OP_SQUARES:
+	case OP_ADVANCE:
+	case OP_SUM:
+		return IN(STEP);
+	default:
+		return ~0u;
+	}
+}
+
+/* ---- sizes and types ---- */
+
+static int64_t resolved(const struct verify *v, const struct region *g)
+{
+	return g->slice ? g->count / v->p->ranks : g->count;
+}
+
+static enum status expect(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
+                          enum type type)
+{
+	const struct op *op = &r->ops[number];
+	const struct region *g = &op->operand[operand];
+	const char *name = op_operand_name(op->kind, operand);
+	if (resolved(v, g) != count)
+		return refuse(v, 2, r, number, g->buffer, "operand %s is %lld elements; it must be %lld", name,
+		              (long long)resolved(v, g), (long long)count);
+	if (r->buffers[g->buffer].type != type)
+		return refuse(v, 2, r, number, g->buffer, "operand %s is %s; it must be %s", name,
+		              type_name(r->buffers[g->buffer].type), type_name(type));
+	return STATUS_OK;
+}
+
+static enum type value_type(const struct verify *v, int value)
+{
+	switch (v->p->model->values[value].type) {
+	case VALUE_INDEX:
+		return TYPE_I32;
+	case VALUE_FP32:
+		return TYPE_FP32;
+	case VALUE_ACTIVATION:
+		break;
+	}
+	return v->p->settings.precision;
+}
+
+static int part_value(const struct verify *v, const struct kernel *k, enum part part)
+{
+	switch (part) {
+	case PART_X:
+		return k->x;
+	case PART_DX:
+		return k->needs_dx ? k->x : -1;
+	case PART_Y:
+	case PART_DY:
+		return k->y;
+	case PART_SAVED:
+		return k->saved;
+	case PART_RESIDUAL:
+		return k->residual;
+	case PART_TARGET:
+		return v->p->model->target;
+	default:
+		return -1;
+	}
+}
+
+static enum status check_part(const struct verify *v, const struct role *r, int number, int operand, enum part part)
+{
+	const struct op *op = &r->ops[number];
+	const struct model *m = v->p->model;
+	const struct kernel *k = &m->kernels[op->kernel];
+	bool is_tensor = part == PART_WEIGHT || part == PART_BIAS || part == PART_DWEIGHT || part == PART_DBIAS;
+	int tensor = part == PART_WEIGHT || part == PART_DWEIGHT ? k->weight : k->bias;
+	int thing = part == PART_LOSS ? 0 : is_tensor ? tensor : part_value(v, k, part);
+	const struct region *g = &op->operand[operand];
+	if ((thing >= 0) != (g->buffer >= 0))
+		return refuse(v, 2, r, number, g->buffer, "operand %s %s in this kernel",
+		              op_operand_name(op->kind, operand), thing < 0 ? "has no place" : "is missing");
+	if (thing < 0)
+		return STATUS_OK;
+	if (g->slice)
+		return refuse(v, 2, r, number, g->buffer, "operand %s is a slice; kernels work on whole regions",
+		              op_operand_name(op->kind, operand));
+	if (part == PART_LOSS)
+		return expect(v, r, number, operand, 1, TYPE_FP32);
+	if (is_tensor)
+		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
+	return expect(v, r, number, operand, m->values[thing].elements * samples, value_type(v, thing));
+}
+
+static enum status check_kernel(const struct verify *v, const struct role *r, int number)
+{
+	static const struct {
+		enum op_kind forward, backward;
+	} kinds[] = {[KERNEL_EMBEDDING] = {OP_EMBEDDING_FORWARD, OP_EMBEDDING_BACKWARD},
+	             [KERNEL_NORM] = {OP_NORM_FORWARD, OP_NORM_BACKWARD},
+	             [KERNEL_LINEAR] = {OP_LINEAR_FORWARD, OP_LINEAR_BACKWARD},
+	             [KERNEL_ATTENTION] = {OP_ATTENTION_FORWARD, OP_ATTENTION_BACKWARD},
+	             [KERNEL_CLASSIFIER] = {OP_CLASSIFIER, OP_EVALUATE},
+	             [KERNEL_ABSTRACT] = {OP_ABSTRACT_FORWARD, OP_ABSTRACT_BACKWARD}};
+	const struct op *op = &r->ops[number];
+	if (op->kernel < 0)
+		return refuse(v, 2, r, number, -1, "names no kernel of the model");
+	const struct kernel *k = &v->p->model->kernels[op->kernel];
+	bool first = op->kind == kinds[k->kind].forward, second = op->kind == kinds[k->kind].backward;
+	bool backward = second && k->kind != KERNEL_CLASSIFIER;
+	if (!first && !second)
+		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
+		              kernel_kind_name(k->kind));
+	if (op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) || op->unit != k->unit || op->micro < 0)
+		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
+	if (op->wide && k->kind != KERNEL_CLASSIFIER)
+		return refuse(v, 2, r, number, -1,
+		              "only load, classifier and evaluate work on the samples of all ranks");
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		enum status s = check_part(v, r, number, i, kernel_part(op->kind, i));
+		if (s)
+			return s;
+	}
+	if (op->kind == OP_CLASSIFIER) {
+		double rows = (double)v->p->settings.batch * (double)v->p->model->tokens;
+		if (!(fabs(op->scale * rows - 1) < 1e-12))
+			return refuse(v, 5, r, number, op->operand[2].buffer,
+			              "scale %.17g × %.0f rows of the global batch is not 1; use %.17g", op->scale,
+			              rows, 1 / rows);
+	}
+	return STATUS_OK;
+}
+
+static enum status check_load(const struct verify *v, const struct role *r, int number)
+{
+	const struct model *m = v->p->model;
+	const struct op *op = &r->ops[number];
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
+	enum status s;
+	if (op->micro < 0 || op->operand[0].slice || op->operand[1].slice)
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              "needs a micro-batch, and operands that are no slices");
+	if ((s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input))) ||
+	    (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32)))
+		return s;
+	return expect(v, r, number, 2, 1, TYPE_I64);
+}
+
+/* adamw: parameters gradients first second master step norm; sgd: parameters gradients master step norm */
+static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct settings *t = &v->p->settings;
+	bool adam = op->kind == OP_ADAMW;
+	int master = adam ? 4 : 2;
+	int64_t n = resolved(v, &op->operand[0]);
+	bool mixed = t->precision != TYPE_FP32;
+	enum status s;
+	if (adam != (t->optimizer == OPTIMIZER_ADAMW))
+		return refuse(v, 2, r, number, op->operand[0].buffer, "the plan's optimizer is %s",
+		              optimizer_name(t->optimizer));
+	if (op->group < 0)
+		return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
+	if ((op->operand[master].buffer >= 0) != mixed)
+		return refuse(v, 2, r, number, op->operand[master].buffer, "operand master: precision %s %s",
+		              type_name(t->precision), mixed ? "needs fp32 master weights" : "has none");
+	if ((op->operand[master + 2].buffer >= 0) != (t->clip > 0))
+		return refuse(v, 2, r, number, op->operand[master + 2].buffer, "operand norm: clip is %g, so it %s",
+		              t->clip, t->clip > 0 ? "must read the norm" : "has none");
+	if ((s = expect(v, r, number, 0, n, t->precision)) || (s = expect(v, r, number, 1, n, t->precision)))
+		return s;
+	for (int i = 2; i < master; i++)
+		if ((s = expect(v, r, number, i, n, TYPE_FP32)))
+			return s;
+	if (mixed && (s = expect(v, r, number, master, n, TYPE_FP32)))
+		return s;
+	if (t->clip > 0 && (s = expect(v, r, number, master + 2, 1, TYPE_FP32)))
+		return s;
+	return expect(v, r, number, master + 1, 1, TYPE_I64);
+}
+
+static enum status check_group_operand(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct region *g = &op->operand[0];
+	enum type type = r->buffers[g->buffer].type;
+	if (op->group < 0)
+		return refuse(v, 2, r, number, g->buffer, "names no group");
+	int64_t padded = v->p->groups[op->group].padded, n = resolved(v, g);
+	if (n != padded && n != padded / v->p->ranks)
+		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
+		              (long long)n, (long long)padded, (long long)(padded / v->p->ranks));
+	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
+		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
+		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
+	return STATUS_OK;
+}
+
+static enum status check_pair(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	enum type type = r->buffers[op->operand[0].buffer].type;
+	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64))
+		return refuse(v, 2, r, number, op->operand[0].buffer, "adds %s; it adds floating-point numbers",
+		              type_name(type));
+	return expect(v, r, number, 1, resolved(v, &op->operand[0]), type);
+}
+
+static enum status check_vector(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	enum status s;
+	switch (op->kind) {
+	case OP_INITIALIZE:
+	case OP_WEIGHTS:
+		return check_group_operand(v, r, number);
+	case OP_COPY:
+	case OP_ADD:
+		return check_pair(v, r, number);
+	case OP_LOAD:
+		return check_load(v, r, number);
+	case OP_ADAMW:
+	case OP_SGD:
+		return check_optimizer(v, r, number);
+	case OP_SQUARES:
+		if (op->group < 0)
+			return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
+		if ((s = expect(v, r, number, 0, resolved(v, &op->operand[0]), v->p->settings.precision)))
+			return s;
+		return expect(v, r, number, 1, 1, TYPE_FP32);
+	case OP_ADVANCE:
+		return expect(v, r, number, 0, 1, TYPE_I64);
+	default:
+		return STATUS_OK;
+	}
+}
+
+/* ---- operands that stand on each other ---- */
+
+bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b)
+{
+	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;
+	if (r->ranks == 1) {
+		region_resolve(a, r->first_rank, p->ranks, &begin_a, &count_a);
+		region_resolve(b, r->first_rank, p->ranks, &begin_b, &count_b);
+	}
+	return begin_a < begin_b + count_b && begin_b < begin_a + count_a;
+}
+
+/* A collective in place: the part is this rank's own slice of the whole. */
+static bool in_place(const struct verify *v, const struct role *r, const struct op *op, int a, int b)
+{
+	int part = collective_part(op->kind), whole = collective_whole(op->kind);
+	if (part < 0 || whole < 0 || a + b != part + whole || (a != part && b != part))
+		return false;
+	const struct region *x = &op->operand[part], *y = &op->operand[whole];
+	if (x->slice)
+		return x->offset == y->offset && x->count == y->count;
+	return r->ranks == 1 && x->offset == y->offset + r->first_rank * (y->count / v->p->ranks) &&
+	       x->count == y->count / v->p->ranks;
+}
+
+static enum status check_alias(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int n = op_operand_count(op->kind);
+	for (int i = 0; i < n; i++)
+		for (int k = i + 1; k < n; k++) {
+			const struct region *a = &op->operand[i], *b = &op->operand[k];
+			if (a->buffer < 0 || a->buffer != b->buffer ||
+			    (op_access(op, i) == 'r' && op_access(op, k) == 'r'))
+				continue;
+			if (regions_overlap(v->p, r, a, b) && !in_place(v, r, op, i, k))
+				return refuse(
+				        v, 4, r, number, a->buffer,
+				        "operands %s and %s overlap, and one is written; give them memory of their own",
+				        op_operand_name(op->kind, i), op_operand_name(op->kind, k));
+		}
+	return STATUS_OK;
+}
+
+static enum status check_op(const struct verify *v, const struct role *r, int number, enum section_kind section)
+{
+	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
+	const struct op *op = &r->ops[number];
+	enum status s = STATUS_OK;
+	if (!(sections_for(op->kind) >> section & 1))
+		return refuse(v, 2, r, number, op->operand[0].buffer, "%s has no place in section %s",
+		              op_name(op->kind), names[section]);
+	if (section == SECTION_EVALUATE && op->micro > 0)
+		return refuse(v, 2, r, number, op->operand[0].buffer, "there is one micro-batch in evaluate, number 0");
+	if (op_class(op->kind) == OP_CLASS_K)
+		s = check_kernel(v, r, number);
+	else if (op_class(op->kind) == OP_CLASS_V)
+		s = check_vector(v, r, number);
+	if (s || op_class(op->kind) == OP_CLASS_M)
+		return s;
+	return check_alias(v, r, number);
+}
+
+enum status verify_shapes(const struct verify *v)
+{
+	for (int i = 0; i < v->p->role_count; i++)
+		for (int k = 0; k < SECTION_KINDS; k++) {
+			const struct section *section = section_of(&v->p->roles[i], (enum section_kind)k);
+			for (int n = section->begin; n < section->end; n++) {
+				enum status s = check_op(v, &v->p->roles[i], n, (enum section_kind)k);
+				if (s)
+					return s;
+			}
+		}
+	return STATUS_OK;
+}

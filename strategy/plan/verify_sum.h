@@ -1,0 +1,59 @@
+/* Whose contributions a sum holds: of a gradient (by micro-batch and use of the tensor), of the loss (by micro-batch),
+ * of the norm (by group). A sum is a number; equal sums have equal numbers; 0 is the empty sum.
+ *
+ *     runs of one sum:   [0, 3) every use, all ranks   [3, 4) uses 0 and 2, this rank's own samples
+ *
+ * A valid plan fills micro-batches in order, so a sum has two or three runs however many micro-batches there are.
+ */
+#ifndef SHARDLAB_VERIFY_SUM_H
+#define SHARDLAB_VERIFY_SUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define USES_EVERY UINT64_MAX
+enum { MOST_USES = 63 };
+
+struct run {
+	int begin, end; /* micro-batches (or groups) */
+	uint64_t uses;  /* bit by use; USES_EVERY: complete */
+	bool all;       /* of all ranks; else this rank's own */
+};
+
+struct sums {
+	struct run *runs;
+	size_t run_count, run_capacity;
+	struct sum {
+		size_t first;
+		int count;
+		uint64_t hash;
+	} * list;
+	size_t count, capacity;
+	int *table; /* by hash; -1 */
+	size_t table_size;
+};
+
+void sums_init(struct sums *s);
+void sums_release(struct sums *s);
+
+const struct run *sum_runs(const struct sums *s, int sum, int *count);
+
+enum { SUM_TWICE = -1, SUM_PARTIAL = -2, SUM_MIXED = -3 };
+
+/* + use `use` of `uses` of micro-batch `at`. SUM_TWICE if it is there already. */
+int sum_add(struct sums *s, int sum, int at, int use, int uses, bool all);
+/* a + b; SUM_TWICE if they share a contribution, SUM_PARTIAL if they would have to be mixed within one micro-batch. */
+int sum_merge(struct sums *s, int a, int b);
+/* Added up over all ranks, of which role i has ranks[i], each with sum[i]. SUM_TWICE: some contribution would be
+ * counted more than once; SUM_PARTIAL: a micro-batch still lacks uses; SUM_MIXED: some ranks have it and some have not.
+ */
+int sum_over_ranks(struct sums *s, const int *sum, const int64_t *ranks, int roles);
+
+/* Holds every use of 0 … n-1 from all ranks. */
+bool sum_is_complete(const struct sums *s, int sum, int n, int64_t ranks);
+
+/* "micro-batches 0 to 2 of all ranks; 3, in part, of this rank alone" */
+void sum_describe(const struct sums *s, int sum, char *out, size_t size);
+
+#endif

@@ -1,0 +1,231 @@
+/* Rules 5 and 6 for vector operations: initial state, the optimizer, and what is shown at the end. */
+#include <stdio.h>
+
+#include "strategy/plan/verify_meaning.h"
+
+static int64_t resolved(const struct at *a, int operand)
+{
+	const struct region *g = &a->op->operand[operand];
+	return g->slice ? g->count / a->ip->v->p->ranks : g->count;
+}
+
+/* A step counter; zeros are one that was never advanced. */
+static enum status read_counter(const struct at *a, int operand, int advanced)
+{
+	const struct memory *m = &a->ip->memory;
+	int number = memory_get(m, a->role, &a->op->operand[operand]);
+	char text[300];
+	if (number >= 0) {
+		const struct meaning *what = meaning_of(m, number);
+		if ((what->kind == MEANING_ZERO && !advanced) ||
+		    (what->kind == MEANING_COUNTER && what->version == advanced))
+			return STATUS_OK;
+	}
+	memory_describe(m, a->role, &a->op->operand[operand], -1, text, sizeof text);
+	return refuse_at(a, 6, operand, " must be the step counter, advanced %d times; %s", advanced, text);
+}
+
+static enum status initialize(const struct at *a)
+{
+	const struct plan *p = a->ip->v->p;
+	bool own = p->ranks > 1 && resolved(a, 0) != p->groups[a->op->group].padded;
+	return write_group(a, 0, &(struct group_part){.kind = MEANING_WEIGHTS, .group = a->op->group, .own = own},
+	                   false);
+}
+
+static enum status load(const struct at *a)
+{
+	const struct model *m = a->ip->v->p->model;
+	enum status s = read_counter(a, 2, a->ip->reads);
+	for (int i = 0; i < 2 && !s; i++)
+		write_meaning(a, i,
+		              (struct meaning){.kind = MEANING_VALUE,
+		                               .index = i ? m->target : m->input,
+		                               .micro = a->op->micro,
+		                               .wide = a->op->wide,
+		                               .origin = a->op->operand[i].offset});
+	return s;
+}
+
+/* y += x, of gradients: their contributions must not overlap. */
+static enum status add(const struct at *a)
+{
+	struct group_part x, y;
+	enum status s;
+	if ((s = read_group(a, 0, 5, &x)) || (s = read_group(a, 1, 5, &y)))
+		return s;
+	bool sums = (x.kind == MEANING_GRADIENT || x.kind == MEANING_ZERO) &&
+	            (y.kind == MEANING_GRADIENT || y.kind == MEANING_ZERO);
+	if (!sums || (x.group >= 0 && y.group >= 0 && (x.group != y.group || x.own != y.own)))
+		return refuse_at(a, 5, 0, " and y must be gradients of the same part of one group");
+	if (x.group < 0 || y.group < 0)
+		return x.group < 0 ? STATUS_OK : write_group(a, 1, &x, false);
+	y.sum = sum_merge(&a->ip->memory.sums, x.sum, y.sum);
+	if (y.sum < 0)
+		return refuse_at(a, 5, 0, " holds contributions that y has already, or has in part");
+	return write_group(a, 1, &y, true);
+}
+
+static enum status copy(const struct at *a)
+{
+	struct memory *m = &a->ip->memory;
+	int number = memory_get(m, a->role, &a->op->operand[0]);
+	if (number >= 0 && !a->op->operand[1].slice && !a->op->operand[0].slice) {
+		struct meaning what = *meaning_of(m, number);
+		what.origin += a->op->operand[1].offset - a->op->operand[0].offset;
+		if (what.kind < MEANING_WEIGHTS || what.kind > MEANING_VALUE_GRADIENT)
+			what.origin = 0;
+		write_meaning(a, 1, what);
+		return STATUS_OK;
+	}
+	struct group_part x;
+	enum status s = read_group(a, 0, 7, &x);
+	return s ? s : write_group(a, 1, &x, false);
+}
+
+static enum status squares(const struct at *a)
+{
+	struct memory *m = &a->ip->memory;
+	struct group_part x;
+	struct meaning now = {.kind = MEANING_NORM};
+	enum status s = read_gradient_complete(a, 0, &x);
+	if (s)
+		return s;
+	if (a->op->accumulate >> 1 & 1) {
+		int number = memory_get(m, a->role, &a->op->operand[1]);
+		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
+		if (there.kind != MEANING_NORM && there.kind != MEANING_ZERO)
+			return refuse_at(a, 5, 1, " is added to, and must hold the squares of other groups");
+		now.sum = there.kind == MEANING_NORM ? there.sum : 0;
+	}
+	now.sum = sum_add(&m->sums, now.sum, x.group, 0, 1, !x.own);
+	if (now.sum < 0)
+		return refuse_at(a, 5, 1, ": the squares of %s are in there already",
+		                 a->ip->v->p->groups[x.group].name);
+	write_meaning(a, 1, now);
+	return STATUS_OK;
+}
+
+static enum status read_norm(const struct at *a, int operand)
+{
+	const struct memory *m = &a->ip->memory;
+	const struct plan *p = a->ip->v->p;
+	int number = memory_get(m, a->role, &a->op->operand[operand]);
+	char text[300];
+	if (number >= 0 && meaning_of(m, number)->kind == MEANING_NORM &&
+	    sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, p->ranks))
+		return STATUS_OK;
+	memory_describe(m, a->role, &a->op->operand[operand], -1, text, sizeof text);
+	return refuse_at(a, 5, operand,
+	                 " must be the squares of all groups, each once, over all ranks; %s; add up every group, and "
+	                 "sum over ranks that hold slices",
+	                 text);
+}
+
+/* Moments and master weights are of the same part, as old as the parameters. Moments begin as zeros. */
+static enum status read_optimizer_state(const struct at *a, int operand, enum meaning_kind kind,
+                                        const struct group_part *parameters)
+{
+	struct group_part x;
+	char text[300];
+	enum status s = read_group(a, operand, 6, &x);
+	if (s)
+		return s;
+	bool fresh = x.kind == MEANING_ZERO && kind != MEANING_WEIGHTS && a->ip->reads == 0;
+	bool right =
+	        x.kind == kind && x.group == parameters->group && x.own == parameters->own && x.version == a->ip->reads;
+	if (fresh || right)
+		return STATUS_OK;
+	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
+	return refuse_at(a, 6, operand, " must be of the same part of %s as the parameters, version %d; %s",
+	                 a->ip->v->p->groups[parameters->group].name, a->ip->reads, text);
+}
+
+static enum status optimize(const struct at *a)
+{
+	static const enum meaning_kind moments[] = {MEANING_FIRST_MOMENT, MEANING_SECOND_MOMENT};
+	bool adam = a->op->kind == OP_ADAMW;
+	int master = adam ? 4 : 2;
+	struct group_part parameters, gradients;
+	enum status s;
+	if ((s = read_group(a, 0, 6, &parameters)))
+		return s;
+	if (parameters.kind != MEANING_WEIGHTS || parameters.version != a->ip->reads)
+		return refuse_at(a, 6, 0,
+		                 " must be weights of version %d, and %s version %d; each part is updated once a step",
+		                 a->ip->reads, parameters.kind == MEANING_WEIGHTS ? "is" : "is not weights;",
+		                 parameters.version);
+	if ((s = read_gradient_complete(a, 1, &gradients)))
+		return s;
+	if (gradients.own != parameters.own || gradients.group != parameters.group)
+		return refuse_at(a, 5, 1, " is of another part of the group than the parameters");
+	for (int i = 2; i < master; i++)
+		if ((s = read_optimizer_state(a, i, moments[i - 2], &parameters)))
+			return s;
+	if (a->op->operand[master].buffer >= 0 && (s = read_optimizer_state(a, master, MEANING_WEIGHTS, &parameters)))
+		return s;
+	if ((s = read_counter(a, master + 1, a->ip->step)))
+		return s;
+	if (a->op->operand[master + 2].buffer >= 0) {
+		if ((s = read_norm(a, master + 2)))
+			return s;
+		memory_spoil(&a->ip->memory, a->role, &a->op->operand[1]); /* clipped where it stands */
+	}
+	parameters.version = a->ip->step;
+	if ((s = write_group(a, 0, &parameters, false)))
+		return s;
+	if (a->op->operand[master].buffer >= 0 && (s = write_group(a, master, &parameters, false)))
+		return s;
+	for (int i = 2; i < master && !s; i++) {
+		parameters.kind = moments[i - 2];
+		s = write_group(a, i, &parameters, false);
+	}
+	return s;
+}
+
+static enum status advance(const struct at *a)
+{
+	enum status s = read_counter(a, 0, a->ip->reads);
+	if (!s)
+		write_meaning(a, 0, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
+	return s;
+}
+
+static enum status show(const struct at *a)
+{
+	struct group_part x;
+	enum status s = read_group(a, 0, 6, &x);
+	if (s)
+		return s;
+	if (x.kind != MEANING_WEIGHTS || x.version != a->ip->reads)
+		return refuse_at(a, 6, 0, " must be the weights as the last step left them");
+	++*(x.own ? &a->ip->shown_own[a->role][x.group] : &a->ip->shown_whole[a->role][x.group]);
+	return STATUS_OK;
+}
+
+enum status mean_vector(const struct at *a)
+{
+	switch (a->op->kind) {
+	case OP_INITIALIZE:
+		return initialize(a);
+	case OP_ZERO:
+		return write_group(a, 0, &(struct group_part){.kind = MEANING_ZERO}, false);
+	case OP_COPY:
+		return copy(a);
+	case OP_ADD:
+		return add(a);
+	case OP_LOAD:
+		return load(a);
+	case OP_SQUARES:
+		return squares(a);
+	case OP_ADAMW:
+	case OP_SGD:
+		return optimize(a);
+	case OP_ADVANCE:
+		return advance(a);
+	case OP_WEIGHTS:
+		return show(a);
+	default:
+		return STATUS_OK;
+	}
+}

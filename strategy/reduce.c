@@ -1,0 +1,119 @@
+/* Gradients that leave as their group fills: ZeRO-2 (a group is a bucket), ZeRO-3 and FSDP (a group is a unit).
+ *
+ * A whole group's gradients live in a gathered buffer from the first kernel that writes to it until its reduce-scatter
+ * is done; what stays is this rank's slice. On later micro-batches the slice arrives in staging and is added.
+ *
+ *     compute        | backward 2 | backward 1 | backward 0 |
+ *     communication               | reduce-scatter 2 | reduce-scatter 1 | …
+ *                                                    ▲ before a third group is opened, the first has left
+ *
+ * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
+ * reduced once.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "strategy/step.h"
+
+enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
+
+static bool sync_every_micro(const struct step *s)
+{
+	const char *sync = strategy_setting(s, "sync");
+	return !sync || strcmp(sync, "last");
+}
+
+/* The oldest one has arrived: what was gathered is freed. */
+static void arrive(struct step *s)
+{
+	int group = s->leaving[0].group, staging = s->leaving[0].staging;
+	build_wait(s->b, QUEUE_COMPUTE, s->leaving[0].op);
+	if (staging >= 0) {
+		struct op *add = build_op(s->b, OP_ADD, QUEUE_COMPUTE);
+		add->group = group;
+		add->micro = s->micro;
+		add->pass = PASS_BACKWARD;
+		add->operand[0] = region_whole(s->b, staging);
+		add->operand[1] = step_place(s, s->gradients, PLACE_SHARD, group);
+		build_free(s->b, staging);
+	}
+	build_free(s->b, s->leaving[0].buffer);
+	s->leaving_count--;
+	memmove(&s->leaving[0], &s->leaving[1], (size_t)s->leaving_count * sizeof s->leaving[0]);
+}
+
+void reduce_finish(struct step *s)
+{
+	while (s->leaving_count)
+		arrive(s);
+}
+
+static void point_gradients(struct step *s, int group, int buffer)
+{
+	const struct group *g = &s->plan->groups[group];
+	for (int i = 0; i < g->tensor_count; i++) {
+		int t = g->tensors[i];
+		s->gradient[t] = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
+		s->written[t] = false;
+	}
+}
+
+void reduce_needed(struct step *s, int tensor)
+{
+	int group = s->plan->tensor_group[tensor];
+	const struct group *g = &s->plan->groups[group];
+	if (s->group_buffer[group] >= 0)
+		return;
+	if (s->ranks == 1) { /* the slice is the whole: written where it stays */
+		s->group_buffer[group] = s->gradients;
+		if (!s->micro)
+			for (int i = 0; i < g->tensor_count; i++)
+				s->gradient[g->tensors[i]] =
+				        region_of(s->gradients, g->base + s->plan->tensor_offset[g->tensors[i]],
+				                  s->model->tensors[g->tensors[i]].elements);
+		return;
+	}
+	while (s->leaving_count > GROUPS_IN_FLIGHT)
+		arrive(s);
+	int buffer = build_alloc(s->b, step_name(s, "gathered.gradients.%s", g->name), CATEGORY_GATHERED,
+	                         s->settings->precision, g->padded);
+	s->group_buffer[group] = buffer;
+	point_gradients(s, group, buffer);
+	if (g->padded > g->elements)
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] =
+		        region_of(buffer, g->elements, g->padded - g->elements);
+}
+
+static void send(struct step *s, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	bool first = !s->micro || !sync_every_micro(s);
+	int buffer = s->group_buffer[group], staging = -1;
+	assert(s->leaving_count < STEP_IN_FLIGHT);
+	if (!first)
+		staging = build_alloc(s->b, step_name(s, "staging.gradients.%s", g->name), CATEGORY_BUFFERS,
+		                      s->settings->precision, g->padded / s->ranks);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op =
+	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
+	op->pass = PASS_BACKWARD;
+	op->operand[0] = region_of(buffer, 0, g->padded);
+	op->operand[1] = first ? step_place(s, s->gradients, PLACE_SHARD, group) : region_whole(s->b, staging);
+	s->leaving[s->leaving_count].group = group;
+	s->leaving[s->leaving_count].buffer = buffer;
+	s->leaving[s->leaving_count].staging = staging;
+	s->leaving[s->leaving_count].op = build_number(s->b, op);
+	s->leaving_count++;
+	s->group_buffer[group] = -1;
+}
+
+void reduce_ready(struct step *s, int tensor)
+{
+	int group = s->plan->tensor_group[tensor];
+	if (--s->group_left[group] > 0)
+		return;
+	if (s->ranks == 1)
+		s->group_buffer[group] = -1;
+	else if (s->last_micro || sync_every_micro(s))
+		send(s, group);
+}

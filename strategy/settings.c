@@ -1,0 +1,94 @@
+#include "strategy/settings.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+
+struct settings settings_default(void)
+{
+	return (struct settings){.model = "mlp",
+	                         .strategy = "ddp",
+	                         .ranks = 1,
+	                         .precision = TYPE_FP32,
+	                         .optimizer = OPTIMIZER_ADAMW,
+	                         .learning_rate = 1e-3,
+	                         .weight_decay = 0.01,
+	                         .seed = 1};
+}
+
+enum status settings_resolve(struct settings *s)
+{
+	int64_t given_batch = s->batch, per_step;
+	if (!s->accumulate && s->batch && s->micro_batch) {
+		if (!multiply(s->ranks, s->micro_batch, &per_step) || s->batch % per_step)
+			return status_fail(STATUS_INPUT,
+			                   "--batch %" PRId64 " is not divisible by ranks × micro-batch = %" PRId64
+			                   " × %" PRId64 "; change one of them",
+			                   s->batch, s->ranks, s->micro_batch);
+		s->accumulate = s->batch / per_step;
+	}
+	if (!s->accumulate)
+		s->accumulate = 1;
+	if (!s->batch && !s->micro_batch)
+		s->micro_batch = 4; /* batch = 4 × ranks */
+	if (!s->micro_batch) {
+		if (!multiply(s->ranks, s->accumulate, &per_step) || s->batch % per_step)
+			return status_fail(STATUS_INPUT,
+			                   "--batch %" PRId64 " is not divisible by ranks × accumulate = %" PRId64
+			                   " × %" PRId64 "; change one of them",
+			                   s->batch, s->ranks, s->accumulate);
+		s->micro_batch = s->batch / per_step;
+	}
+	if (!multiply(s->ranks, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
+		return status_fail(STATUS_INPUT, "ranks × micro-batch × accumulate is too large");
+	if (given_batch && given_batch != s->batch)
+		return status_fail(STATUS_INPUT,
+		                   "--batch %" PRId64 " is not ranks × micro-batch × accumulate = %" PRId64
+		                   " × %" PRId64 " × %" PRId64 "; leave one of them out",
+		                   given_batch, s->ranks, s->micro_batch, s->accumulate);
+	if (s->accumulate > 4096)
+		return status_fail(STATUS_INPUT, "--accumulate: %" PRId64 " is above 4096", s->accumulate);
+	return STATUS_OK;
+}
+
+static const struct {
+	const char *name;
+	int64_t bytes;
+} types[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"i32", 4}, {"i64", 8}};
+
+int64_t type_bytes(enum type t)
+{
+	return types[t].bytes;
+}
+
+const char *type_name(enum type t)
+{
+	return types[t].name;
+}
+
+enum status type_parse(const char *text, enum type *out)
+{
+	for (int i = TYPE_FP32; i <= TYPE_FP16; i++)
+		if (!strcmp(text, types[i].name)) {
+			*out = (enum type)i;
+			return STATUS_OK;
+		}
+	return status_fail(STATUS_INPUT, "--precision: unknown type '%.40s'; known: fp32, bf16, fp16", text);
+}
+
+const char *optimizer_name(enum optimizer o)
+{
+	return o == OPTIMIZER_ADAMW ? "adamw" : "sgd";
+}
+
+enum status optimizer_parse(const char *text, enum optimizer *out)
+{
+	if (!strcmp(text, "adamw"))
+		*out = OPTIMIZER_ADAMW;
+	else if (!strcmp(text, "sgd"))
+		*out = OPTIMIZER_SGD;
+	else
+		return status_fail(STATUS_INPUT, "--optimizer: unknown optimizer '%.40s'; known: adamw, sgd", text);
+	return STATUS_OK;
+}

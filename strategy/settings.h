@@ -1,0 +1,47 @@
+/* What a user asks for, beside the model and the cluster: everything that a plan depends on.
+ *
+ *     struct settings s = settings_default();
+ *     s.ranks = 4;
+ *     settings_resolve(&s);       // batch = ranks × micro-batch × accumulate: what is missing follows from the rest
+ */
+#ifndef SHARDLAB_SETTINGS_H
+#define SHARDLAB_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+
+enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64 };
+enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
+
+struct settings {
+	char model[512];    /* specification */
+	char strategy[256]; /* NAME[:key=value:…] */
+	int64_t ranks;
+	int64_t batch, micro_batch, accumulate; /* 0: not given */
+	int64_t sequence;                       /* 0: the model's context */
+	enum type precision;                    /* of parameters, gradients and activations */
+	enum optimizer optimizer;
+	double learning_rate;
+	int64_t warmup,
+	        decay; /* steps of linear warm-up, and the step at which a linear decay reaches a tenth; 0: none */
+	double weight_decay;
+	double clip;    /* global norm; 0: none */
+	int64_t bucket; /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
+	int64_t seed;
+	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
+};
+
+struct settings settings_default(void);
+
+/* Fills batch, micro_batch and accumulate. All given and unequal, or not divisible: STATUS_INPUT. */
+enum status settings_resolve(struct settings *s);
+
+int64_t type_bytes(enum type t);
+const char *type_name(enum type t);                       /* "fp32" */
+enum status type_parse(const char *text, enum type *out); /* of --precision: fp32, bf16, fp16 */
+const char *optimizer_name(enum optimizer o);
+enum status optimizer_parse(const char *text, enum optimizer *out);
+
+#endif

@@ -1,0 +1,120 @@
+/* The shared training step: one program a role, in four sections.
+ *
+ *     prologue:  state; strategy.prologue
+ *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse
+ *                then the update
+ *     evaluate:  load → forward → count
+ *     epilogue:  show the weights; free state
+ *
+ * What a kernel reads and writes is in step_values.c, what a rank keeps in update.c.
+ */
+#include "strategy/step.h"
+
+/* ---- the passes ---- */
+
+static int kernels_of_unit(const struct model *m, int unit)
+{
+	int n = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		n += m->kernels[i].unit == unit;
+	return n;
+}
+
+static void run_pass(struct step *s, bool backward)
+{
+	const struct strategy *g = s->strategy;
+	void (*before)(struct step *, int) = backward ? g->before_backward : g->before_forward;
+	void (*after)(struct step *, int) = backward ? g->after_backward : g->after_forward;
+	const struct model *m = s->model;
+	int *left = arena_alloc(&s->b->plan->arena, (size_t)m->unit_count * sizeof *left);
+	for (int u = 0; u < m->unit_count; u++)
+		left[u] = -1;
+	for (int i = 0; i < m->kernel_count; i++) {
+		int index = backward ? m->kernel_count - 1 - i : i;
+		int unit = m->kernels[index].unit;
+		if (left[unit] < 0) {
+			left[unit] = kernels_of_unit(m, unit);
+			if (before)
+				before(s, unit);
+		}
+		if (backward)
+			step_backward_kernel(s, index);
+		else
+			step_forward_kernel(s, index);
+		if (--left[unit] == 0 && after)
+			after(s, unit);
+	}
+}
+
+static void default_load(struct step *s)
+{
+	const struct model *m = s->model;
+	step_alloc_value(s, m->input);
+	step_alloc_value(s, m->target);
+	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
+	op->micro = s->micro;
+	op->operand[0] = s->value[m->input];
+	op->operand[1] = s->value[m->target];
+	op->operand[2] = region_whole(s->b, s->counter);
+}
+
+static void begin_micro(struct step *s)
+{
+	const struct model *m = s->model;
+	step_count_needs(s);
+	for (int t = 0; t < m->tensor_count; t++)
+		s->uses_left[t] = m->tensors[t].uses;
+	for (int g = 0; g < s->plan->group_count; g++)
+		s->group_left[g] = s->plan->groups[g].tensor_count;
+	if (s->strategy->begin_micro)
+		s->strategy->begin_micro(s);
+	if (s->strategy->load)
+		s->strategy->load(s);
+	else
+		default_load(s);
+}
+
+static void compile_step(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	for (int t = 0; t < s->model->tensor_count; t++)
+		s->written[t] = false;
+	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
+		s->last_micro = s->micro + 1 == s->settings->accumulate;
+		begin_micro(s);
+		run_pass(s, false);
+		run_pass(s, true);
+		if (g->end_backward)
+			g->end_backward(s);
+	}
+	s->micro = -1;
+	if (g->update)
+		g->update(s);
+	else
+		step_update(s);
+}
+
+static void compile_evaluate(struct step *s)
+{
+	s->evaluating = true;
+	s->micro = 0;
+	begin_micro(s);
+	run_pass(s, false);
+	s->evaluating = false;
+}
+
+void step_compile_role(struct step *s, struct role *role)
+{
+	build_section(s->b, &role->prologue);
+	step_state(s);
+	if (s->strategy->prologue)
+		s->strategy->prologue(s);
+	build_section(s->b, &role->step);
+	compile_step(s);
+	build_section(s->b, &role->evaluate);
+	compile_evaluate(s);
+	build_section(s->b, &role->epilogue);
+	step_show_weights(s);
+	build_free_state(s->b);
+	build_section(s->b, NULL);
+}

@@ -1,0 +1,110 @@
+/* The shared training step, and what hooks may use of it while it is being compiled.
+ *
+ * Follow one gradient: `step_backward` asks the strategy where it goes (gradient_needed sets s->gradient[tensor]), lets
+ * the kernel write it, and says when its last use is in (gradient_ready): then DDP sends its bucket off, and the update
+ * waits for it.
+ */
+#ifndef SHARDLAB_STEP_H
+#define SHARDLAB_STEP_H
+
+#include "strategy/strategy.h"
+
+enum { STEP_IN_FLIGHT = 64 };
+
+struct step {
+	struct build *b;
+	const struct plan *plan;
+	const struct model *model;
+	const struct settings *settings;
+	const struct strategy *strategy;
+	int64_t ranks;
+	bool root;       /* compiling the root's program */
+	bool evaluating; /* compiling the evaluate section: forward only */
+	int micro;       /* the micro-batch at hand */
+	bool last_micro;
+
+	/* State of this role; -1 where it has none. */
+	int parameters, gradients, master, first, second, staging, counter, loss, norm;
+
+	/* Where kernels find a parameter and put its gradient; set by hooks when it moves. By tensor. */
+	struct region *weight, *gradient;
+	int *uses_left; /* by tensor: contributions still to come in this micro-batch */
+	bool *written;  /* by tensor: what stands at its gradient's place must be added to */
+
+	/* Where the values of this micro-batch stand, and their gradients. By value. */
+	struct region *value, *value_gradient;
+	bool *value_owned, *gradient_owned; /* the buffer is the step's own and is freed by it */
+	int *needed;                        /* by value: kernels that still have to read it */
+
+	/* By group. */
+	int *reduced;      /* the operation that completes its gradient; -1 */
+	int *group_left;   /* tensors whose gradient is not ready yet */
+	int *group_buffer; /* gathered gradients in use; -1 */
+	int *gathered;     /* gathered parameters in use; -1 */
+	int *gather_op;    /* the operation that gathered them */
+
+	/* reduce.c: gradients on their way, oldest first. */
+	struct {
+		int group, buffer, staging, op;
+	} leaving[STEP_IN_FLIGHT];
+	int leaving_count;
+
+	/* gather.c: the visits of units to come in this micro-batch, in order. */
+	int *visit;
+	int visit_count, visit_next, visit_issued;
+};
+
+/* ---- step.c ---- */
+
+void step_compile_role(struct step *s, struct role *role);
+
+/* ---- step_values.c ---- */
+
+void step_count_needs(struct step *s);               /* a micro-batch begins: how often each value will be read */
+void step_forward_kernel(struct step *s, int index); /* allocates what it makes, frees what nobody needs any more */
+void step_backward_kernel(struct step *s, int index);
+
+/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
+const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int64_t step_value_elements(const struct step *s, int value); /* of one rank's micro-batch */
+enum type step_value_type(const struct step *s, int value);
+int step_alloc_value(struct step *s, int value);       /* allocates it and sets s->value */
+struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */
+
+/* ---- update.c ---- */
+
+/* The part of a group in a buffer under a placement. */
+struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
+void step_state(struct step *s);                  /* prologue: allocates this role's state and initialises it */
+void step_update(struct step *s);                 /* the update: norm if clipping, then every group */
+int step_update_group(struct step *s, int group); /* one group; returns the operation */
+void step_show_weights(struct step *s);           /* epilogue */
+
+/* ---- pack.c: how tensors are packed in groups ---- */
+
+void pack_units(struct plan *p);   /* a group a unit, in order of first use */
+void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
+void pack_all(struct plan *p);     /* one group */
+
+/* ---- collectives on groups ---- */
+
+struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
+                           int group);
+
+/* ---- gather.c: parameters that come before use (ZeRO-3 and FSDP) ---- */
+
+void gather_begin(struct step *s);            /* plans the visits of the micro-batch */
+void gather_before(struct step *s, int unit); /* makes sure it is there, fetches ahead */
+void gather_after(struct step *s, int unit, bool keep);
+
+/* ---- reduce.c: gradients that leave as their group fills (ZeRO-2, ZeRO-3, FSDP) ---- */
+
+void reduce_needed(struct step *s, int tensor);
+void reduce_ready(struct step *s, int tensor);
+void reduce_finish(struct step *s); /* all that are on their way have arrived */
+
+#define X(name) extern const struct strategy strategy_##name;
+STRATEGY_LIST(X)
+#undef X
+
+#endif

@@ -1,0 +1,314 @@
+/* Activations, once for all strategies: a value is allocated when its kernel makes it, and freed when the last kernel
+ * that needs it (forward or backward) has read it. The gradient of a residual connection is the same buffer handed on,
+ * so it is never copied. Parameters and their gradients are the strategy's business.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/step.h"
+
+/* ---- names and sizes ---- */
+
+const char *step_name(struct step *s, const char *format, ...)
+{
+	char text[160];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(text, sizeof text - 24, format, args);
+	va_end(args);
+	if (n > (int)sizeof text - 25)
+		n = (int)sizeof text - 25;
+	if (s->evaluating)
+		snprintf(text + n, sizeof text - (size_t)n, ".eval");
+	else if (s->settings->accumulate > 1)
+		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
+	return arena_copy(&s->b->plan->arena, text);
+}
+
+enum type step_value_type(const struct step *s, int value)
+{
+	switch (s->model->values[value].type) {
+	case VALUE_INDEX:
+		return TYPE_I32;
+	case VALUE_FP32:
+		return TYPE_FP32;
+	case VALUE_ACTIVATION:
+		break;
+	}
+	return s->settings->precision;
+}
+
+int64_t step_value_elements(const struct step *s, int value)
+{
+	return s->model->values[value].elements * s->settings->micro_batch;
+}
+
+/* ---- values ---- */
+
+static int alloc_like(struct step *s, int value, const char *name)
+{
+	return build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
+}
+
+int step_alloc_value(struct step *s, int value)
+{
+	int buffer = alloc_like(s, value, step_name(s, "%s", s->model->values[value].name));
+	s->value[value] = region_whole(s->b, buffer);
+	s->value_owned[value] = true;
+	return buffer;
+}
+
+static void free_value(struct step *s, int value)
+{
+	if (s->value_owned[value])
+		build_free(s->b, s->value[value].buffer);
+	s->value[value] = region_none();
+	s->value_owned[value] = false;
+}
+
+/* The kernel that needed it has read it. */
+static void value_used(struct step *s, int value)
+{
+	if (value >= 0 && --s->needed[value] == 0)
+		free_value(s, value);
+}
+
+static void free_gradient(struct step *s, int value)
+{
+	if (s->gradient_owned[value])
+		build_free(s->b, s->value_gradient[value].buffer);
+	s->value_gradient[value] = region_none();
+	s->gradient_owned[value] = false;
+}
+
+static struct region alloc_gradient(struct step *s, int value)
+{
+	int buffer = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
+	s->value_gradient[value] = region_whole(s->b, buffer);
+	s->gradient_owned[value] = true;
+	return s->value_gradient[value];
+}
+
+/* Does the backward pass of a kernel read its input? Its output? (What is `saved` always.) */
+static bool backward_reads_x(const struct kernel *k)
+{
+	return k->kind != KERNEL_CLASSIFIER;
+}
+
+static bool backward_reads_y(const struct kernel *k)
+{
+	return k->kind == KERNEL_ATTENTION;
+}
+
+/* How often each value is read from here on. */
+void step_count_needs(struct step *s)
+{
+	const struct model *m = s->model;
+	memset(s->needed, 0, (size_t)m->value_count * sizeof *s->needed);
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		bool train = !s->evaluating;
+		s->needed[k->x]++;
+		if (k->residual >= 0)
+			s->needed[k->residual]++;
+		if (train && backward_reads_x(k))
+			s->needed[k->x]++;
+		if (train && backward_reads_y(k))
+			s->needed[k->y]++;
+		if (k->saved >= 0)
+			s->needed[k->saved]++;
+	}
+	s->needed[m->target] = 1;
+}
+
+/* ---- one kernel ---- */
+
+static struct op *kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
+	op->kernel = index;
+	op->unit = s->model->kernels[index].unit;
+	op->pass = pass;
+	op->micro = s->micro;
+	return op;
+}
+
+static struct region weight_of(const struct step *s, int tensor)
+{
+	return tensor < 0 ? region_none() : s->weight[tensor];
+}
+
+struct op *step_classifier(struct step *s, bool wide)
+{
+	const struct model *m = s->model;
+	int index = m->kernel_count - 1;
+	struct op *op = kernel_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER, index, PASS_FORWARD);
+	op->operand[0] = s->value[m->logits];
+	op->operand[1] = s->value[m->target];
+	op->wide = wide;
+	if (!s->evaluating) {
+		op->operand[2] = region_whole(s->b, s->loss);
+		op->accumulate = s->micro ? 1u << 2 : 0;
+		op->scale = 1.0 / ((double)s->settings->batch * (double)m->tokens);
+	}
+	return op;
+}
+
+static void forward_classifier(struct step *s)
+{
+	const struct model *m = s->model;
+	if (s->strategy->loss)
+		s->strategy->loss(s);
+	else
+		step_classifier(s, false);
+	value_used(s, m->target);
+	/* What were logits are their gradient now. */
+	if (s->evaluating) {
+		value_used(s, m->logits);
+	} else {
+		s->value_gradient[m->logits] = s->value[m->logits];
+		s->gradient_owned[m->logits] = s->value_owned[m->logits];
+		s->value[m->logits] = region_none();
+		s->value_owned[m->logits] = false;
+	}
+}
+
+void step_forward_kernel(struct step *s, int index)
+{
+	static const enum op_kind kinds[] = {[KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD,
+	                                     [KERNEL_NORM] = OP_NORM_FORWARD,
+	                                     [KERNEL_LINEAR] = OP_LINEAR_FORWARD,
+	                                     [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
+	                                     [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
+	const struct kernel *k = &s->model->kernels[index];
+	if (k->kind == KERNEL_CLASSIFIER) {
+		forward_classifier(s);
+		return;
+	}
+	if (k->y == s->model->logits && s->strategy->alloc_outputs)
+		s->strategy->alloc_outputs(s);
+	if (s->value[k->y].buffer < 0)
+		step_alloc_value(s, k->y);
+	if (k->saved >= 0)
+		step_alloc_value(s, k->saved);
+	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_FORWARD);
+	struct region *o = op->operand;
+	o[0] = s->value[k->x];
+	switch (k->kind) {
+	case KERNEL_EMBEDDING:
+		o[1] = weight_of(s, k->weight);
+		o[2] = weight_of(s, k->bias);
+		o[3] = s->value[k->y];
+		break;
+	case KERNEL_NORM:
+		o[1] = weight_of(s, k->weight);
+		o[2] = weight_of(s, k->bias);
+		o[3] = s->value[k->y];
+		o[4] = s->value[k->saved];
+		break;
+	case KERNEL_LINEAR:
+		o[1] = weight_of(s, k->weight);
+		o[2] = weight_of(s, k->bias);
+		o[3] = k->residual >= 0 ? s->value[k->residual] : region_none();
+		o[4] = s->value[k->y];
+		o[5] = k->saved >= 0 ? s->value[k->saved] : region_none();
+		break;
+	case KERNEL_ATTENTION:
+		o[1] = s->value[k->y];
+		o[2] = s->value[k->saved];
+		break;
+	case KERNEL_ABSTRACT:
+		o[1] = weight_of(s, k->weight);
+		o[2] = s->value[k->y];
+		break;
+	case KERNEL_CLASSIFIER:
+		break;
+	}
+	value_used(s, k->x);
+	value_used(s, k->residual);
+	if (s->evaluating)
+		value_used(s, k->saved);
+}
+
+/* Where the kernel writes a tensor's gradient, and whether it adds to what is there. */
+static struct region gradient_place(struct step *s, struct op *op, int operand, int tensor)
+{
+	if (tensor < 0)
+		return region_none();
+	if (s->written[tensor])
+		op->accumulate |= 1u << operand;
+	s->written[tensor] = true;
+	return s->gradient[tensor];
+}
+
+void step_backward_kernel(struct step *s, int index)
+{
+	static const enum op_kind kinds[] = {[KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD,
+	                                     [KERNEL_NORM] = OP_NORM_BACKWARD,
+	                                     [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,
+	                                     [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
+	                                     [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
+	const struct kernel *k = &s->model->kernels[index];
+	int tensors[2] = {k->weight, k->bias};
+	if (k->kind == KERNEL_CLASSIFIER)
+		return;
+	for (int i = 0; i < 2; i++)
+		if (tensors[i] >= 0 && s->strategy->gradient_needed)
+			s->strategy->gradient_needed(s, tensors[i]);
+	bool dx_adds = k->needs_dx && s->value_gradient[k->x].buffer >= 0;
+	struct region dx = !k->needs_dx ? region_none() : dx_adds ? s->value_gradient[k->x] : alloc_gradient(s, k->x);
+	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
+	struct region *o = op->operand;
+	o[0] = s->value_gradient[k->y];
+	o[1] = s->value[k->x];
+	switch (k->kind) {
+	case KERNEL_EMBEDDING:
+		o[2] = gradient_place(s, op, 2, k->weight);
+		o[3] = gradient_place(s, op, 3, k->bias);
+		break;
+	case KERNEL_NORM:
+		o[2] = s->value[k->saved];
+		o[3] = weight_of(s, k->weight);
+		o[4] = dx;
+		op->accumulate |= dx_adds ? 1u << 4 : 0;
+		o[5] = gradient_place(s, op, 5, k->weight);
+		o[6] = gradient_place(s, op, 6, k->bias);
+		break;
+	case KERNEL_LINEAR:
+		o[2] = weight_of(s, k->weight);
+		o[3] = k->saved >= 0 ? s->value[k->saved] : region_none();
+		o[4] = dx;
+		o[5] = gradient_place(s, op, 5, k->weight);
+		o[6] = gradient_place(s, op, 6, k->bias);
+		break;
+	case KERNEL_ATTENTION:
+		o[2] = s->value[k->y];
+		o[3] = s->value[k->saved];
+		o[4] = dx;
+		break;
+	case KERNEL_ABSTRACT:
+		o[2] = weight_of(s, k->weight);
+		o[3] = dx;
+		o[4] = gradient_place(s, op, 4, k->weight);
+		break;
+	case KERNEL_CLASSIFIER:
+		break;
+	}
+	/* The gradient of the output: handed on along the residual connection, or done with. */
+	if (k->residual >= 0) {
+		s->value_gradient[k->residual] = s->value_gradient[k->y];
+		s->gradient_owned[k->residual] = s->gradient_owned[k->y];
+		s->value_gradient[k->y] = region_none();
+		s->gradient_owned[k->y] = false;
+	} else {
+		free_gradient(s, k->y);
+	}
+	value_used(s, k->x);
+	if (backward_reads_y(k))
+		value_used(s, k->y);
+	value_used(s, k->saved);
+	for (int i = 0; i < 2; i++)
+		if (tensors[i] >= 0 && --s->uses_left[tensors[i]] == 0 && s->strategy->gradient_ready)
+			s->strategy->gradient_ready(s, tensors[i]);
+}

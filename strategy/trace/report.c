@@ -1,0 +1,136 @@
+#include "strategy/trace/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Before its first counted operation, the peak is what lives between steps. */
+static void describe_peak(const struct plan *p, const struct role *r, int peak, char *out, int size)
+{
+	if (peak < 0) {
+		snprintf(out, (size_t)size, "between steps");
+		return;
+	}
+	for (int i = peak; i < r->step.end; i++) /* the operation that the memory was allocated for */
+		if (op_class(r->ops[i].kind) != OP_CLASS_M) {
+			op_describe(p, &r->ops[i], out, size);
+			return;
+		}
+	snprintf(out, (size_t)size, "the end of the step");
+}
+
+static bool has_space(const struct role *r, enum space space)
+{
+	for (int i = 0; i < r->buffer_count; i++)
+		if (r->buffers[i].space == space)
+			return true;
+	return false;
+}
+
+static void report_memory(struct report_memory *m, const struct plan *p, const struct role *r, enum space space)
+{
+	struct memory_use use;
+	if (!has_space(r, space))
+		return;
+	plan_memory(p, r, space, &use);
+	m->peak_bytes = use.peak_bytes;
+	m->arena_bytes = use.arena_bytes;
+	for (int c = 0; c < CATEGORY_COUNT; c++) {
+		m->at_peak[c] = use.at_peak[c];
+		m->steady[c] = use.steady[c];
+	}
+	describe_peak(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
+}
+
+/* ---- communication ---- */
+
+static bool is_collective(const struct op *op)
+{
+	return op_class(op->kind) == OP_CLASS_C;
+}
+
+/* All ranks send and receive the same, so one speaks for all. */
+static bool is_symmetric(const struct op *op)
+{
+	return op->algorithm == SCHEDULE_RING_ALL_REDUCE || op->algorithm == SCHEDULE_RING_REDUCE_SCATTER ||
+	       op->algorithm == SCHEDULE_RING_ALL_GATHER;
+}
+
+/* Sends and receives most, of the bytes that count; the lowest of equals. */
+static int64_t busiest_rank(const struct plan *p, const struct role *r)
+{
+	int *uneven = malloc(((size_t)(r->step.end - r->step.begin) + 1) * sizeof *uneven), count = 0;
+	int64_t busiest = r->first_rank, most = -1;
+	if (!uneven)
+		abort();
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (is_collective(&r->ops[i]) && r->ops[i].traffic != TRAFFIC_CONTROL && !is_symmetric(&r->ops[i]))
+			uneven[count++] = i;
+	for (int64_t rank = r->first_rank; count && rank < r->first_rank + r->ranks; rank++) {
+		int64_t bytes = 0;
+		for (int i = 0; i < count; i++)
+			bytes += op_sent_bytes(p, r, &r->ops[uneven[i]], rank) +
+			         op_received_bytes(p, r, &r->ops[uneven[i]], rank);
+		if (bytes > most) {
+			most = bytes;
+			busiest = rank;
+		}
+	}
+	free(uneven);
+	return busiest;
+}
+
+static void report_communication(struct report_role *out, const struct plan *p, const struct role *r)
+{
+	int64_t rank = busiest_rank(p, r);
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (!is_collective(op))
+			continue;
+		struct report_traffic *t = &out->by_kind[op->traffic];
+		int64_t sent = op_sent_bytes(p, r, op, rank), received = op_received_bytes(p, r, op, rank);
+		t->calls++;
+		t->payload_bytes += op_payload_bytes(r, op);
+		t->sent_bytes += sent;
+		t->received_bytes += received;
+		if (op->traffic == TRAFFIC_CONTROL)
+			continue;
+		out->sent_bytes += sent;
+		out->received_bytes += received;
+	}
+}
+
+/* ---- the whole ---- */
+
+void report_from_plan(struct report *r, const struct plan *p)
+{
+	const struct settings *s = &p->settings;
+	*r = (struct report){.parameters = p->model->parameters,
+	                     .units = p->model->unit_count,
+	                     .ranks = p->ranks,
+	                     .batch = s->batch,
+	                     .micro_batch = s->micro_batch,
+	                     .accumulate = s->accumulate,
+	                     .sequence = p->model->tokens,
+	                     .precision = s->precision,
+	                     .role_count = p->role_count,
+	                     .validation_loss = __builtin_nan(""),
+	                     .validation_accuracy = __builtin_nan("")};
+	snprintf(r->model, sizeof r->model, "%s", p->model->name);
+	snprintf(r->strategy, sizeof r->strategy, "%s", p->strategy);
+	for (int i = 0; i < p->role_count; i++) {
+		struct report_role *role = &r->roles[i];
+		snprintf(role->role, sizeof role->role, "%s", p->roles[i].name);
+		role->ranks = p->roles[i].ranks;
+		for (int space = 0; space < SPACE_COUNT; space++)
+			report_memory(&role->memory[space], p, &p->roles[i], (enum space)space);
+		report_communication(role, p, &p->roles[i]);
+	}
+}
+
+void report_release(struct report *r)
+{
+	if (!r)
+		return;
+	free(r->losses);
+	*r = (struct report){0};
+}

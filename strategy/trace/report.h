@@ -1,0 +1,65 @@
+/* A report: the figures of one strategy, predicted or measured, in one form, so that they stand side by side. It is
+ * what `sim --json` prints (the names are the design's), what the tables show, and what `validate` subtracts.
+ */
+#ifndef SHARDLAB_REPORT_H
+#define SHARDLAB_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "strategy/plan/plan.h"
+#include "strategy/trace/trace.h"
+
+struct report_traffic {
+	int64_t calls, payload_bytes;
+	int64_t sent_bytes, received_bytes; /* -1: not countable (inside a library's collective) */
+};
+
+struct report_memory {
+	int64_t peak_bytes, arena_bytes;
+	int64_t overhead_bytes;
+	bool overhead_assumed;
+	char peak_at[96]; /* "backward block.5.qkv, micro-batch 0" */
+	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
+};
+
+struct report_role {
+	char role[16];
+	int64_t ranks;
+	struct report_memory memory[SPACE_COUNT];
+	int64_t sent_bytes, received_bytes;           /* of the busiest rank, without control; -1: not countable */
+	struct report_traffic by_kind[TRAFFIC_COUNT]; /* of the busiest rank */
+};
+
+struct report {
+	char model[64], strategy[64], cluster[64];
+	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
+	enum type precision;
+	struct report_role roles[2];
+	int role_count;
+	struct times time;   /* of the slowest rank */
+	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
+	bool fits;
+	/* of a real run */
+	bool measured;
+	double *losses; /* owned */
+	int64_t loss_count;
+	double validation_loss, validation_accuracy; /* NaN: none */
+	char weights_checksum[17];
+	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
+	double units_per_s;     /* tokens or samples a second */
+};
+
+/* Everything that follows from the plan alone: names, memory by category, bytes by kind. Times and fits are left 0. */
+void report_from_plan(struct report *r, const struct plan *p);
+void report_release(struct report *r);
+
+/* The JSON object of the design. New reference. */
+json_t *report_to_json(const struct report *r);
+/* The inverse, for `validate`, which reads what a run printed. STATUS_RUN when fields are missing or of another type.
+ */
+enum status report_from_json(struct report *r, const json_t *object);
+
+#endif

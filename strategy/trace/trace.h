@@ -1,0 +1,61 @@
+/* A trace: what happened. When each operation of each rank began and ended, and which messages moved when. Memory and
+ * bytes need no record of their own: they follow from the plan's operations in issue order. The simulator and the real
+ * executors write the same trace, so comparing them is a subtraction.
+ *
+ *     struct trace t = {0};
+ *     trace_open(&t, &plan, "local", false);
+ *     trace_add_span(&t, rank, op, begin_ns, end_ns);
+ *     trace_write(&t, file);              // Chrome trace JSON: opens in Perfetto
+ *     trace_release(&t);
+ */
+#ifndef SHARDLAB_TRACE_H
+#define SHARDLAB_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "strategy/plan/plan.h"
+
+struct span {
+	int64_t rank;
+	int op;             /* of the rank's role */
+	int64_t begin, end; /* nanoseconds since the step began */
+};
+
+struct message {
+	int64_t from, to, bytes;
+	int op; /* of the sender's role */
+	int64_t begin, end;
+};
+
+struct trace {
+	const struct plan *plan;
+	char cluster[64];
+	bool measured;
+	struct span *spans;
+	size_t span_count, span_capacity;
+	struct message *messages;
+	size_t message_count, message_capacity;
+};
+
+/* Of one rank over one step, nanoseconds. exposed: the compute queue idles while the communication queue works; bubble:
+ * it idles for any other reason. compute + exposed + bubble = step. */
+struct times {
+	int64_t step, compute, communication, exposed, bubble;
+};
+
+void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured);
+void trace_release(struct trace *t); /* accepts NULL and a zeroed struct */
+void trace_add_span(struct trace *t, int64_t rank, int op, int64_t begin, int64_t end);
+void trace_add_message(struct trace *t, const struct message *m);
+
+/* step: the end of the last span of any rank, or `step` if that is larger. */
+struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
+
+/* Chrome trace JSON with one process a rank and one thread a queue, memory as counters, and under "shardlab" the plan's
+ * text, so that the window can open it. STATUS_RUN if the file cannot be written. */
+enum status trace_write(const struct trace *t, FILE *out);
+
+#endif

@@ -1,0 +1,236 @@
+/* State and the update: what is kept between steps, and how the optimizer turns gradients into parameters.
+ *
+ * The same for all strategies: each rank updates the part of every group that it owns. A strategy says where that part
+ * stands (its `parameters`, `gradients` and `optimizer` placements) and sends the result to whoever needs it.
+ */
+#include "strategy/step.h"
+
+/* What the communicator may use for what comes in. */
+#define STAGING_ELEMENTS (SCHEDULE_STAGING_BYTES / (int64_t)sizeof(float))
+
+static bool mixed(const struct step *s)
+{
+	return s->settings->precision != TYPE_FP32;
+}
+
+static bool adamw(const struct step *s)
+{
+	return s->settings->optimizer == OPTIMIZER_ADAMW;
+}
+
+static int64_t state_elements(const struct step *s, enum placement place)
+{
+	return place == PLACE_SHARD ? s->plan->group_elements / s->ranks : s->plan->group_elements;
+}
+
+struct region step_place(const struct step *s, int buffer, enum placement place, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	switch (place) {
+	case PLACE_SLICE:
+		if (s->ranks > 1)
+			return region_slice(buffer, g->base, g->padded);
+		break;
+	case PLACE_SHARD:
+		return region_of(buffer, g->base / s->ranks, g->padded / s->ranks);
+	case PLACE_WHOLE:
+		break;
+	}
+	return region_of(buffer, g->base, g->padded);
+}
+
+static void zero(struct step *s, struct region region)
+{
+	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region;
+}
+
+/* The optimizer state stands where the placement says; a slice of something that only the owner keeps is a shard. */
+static enum placement owned_place(enum placement p)
+{
+	return p == PLACE_SLICE ? PLACE_SHARD : p;
+}
+
+/* Gradients that stay whole are padded too, and what is sent must be defined. */
+static void zero_padding(struct step *s, int buffer)
+{
+	for (int g = 0; g < s->plan->group_count; g++) {
+		const struct group *group = &s->plan->groups[g];
+		if (group->padded > group->elements)
+			zero(s, region_of(buffer, group->base + group->elements, group->padded - group->elements));
+	}
+}
+
+static void alloc_state(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	enum type t = s->settings->precision;
+	int64_t own = state_elements(s, owned_place(g->optimizer));
+	s->parameters = build_state(s->b, "parameters", CATEGORY_PARAMETERS, t, state_elements(s, g->parameters));
+	s->gradients = build_state(s->b, "gradients", CATEGORY_GRADIENTS, t, state_elements(s, g->gradients));
+	if (mixed(s))
+		s->master = build_state(s->b, "master", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+	if (adamw(s)) {
+		s->first = build_state(s->b, "first_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+		s->second = build_state(s->b, "second_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+	}
+}
+
+static void initialize(struct step *s, int buffer, enum placement place)
+{
+	for (int g = 0; g < s->plan->group_count; g++) {
+		struct op *op = build_op(s->b, OP_INITIALIZE, QUEUE_COMPUTE);
+		op->operand[0] = step_place(s, buffer, place, g);
+		op->group = g;
+	}
+}
+
+void step_state(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	s->parameters = s->gradients = s->master = s->first = s->second = s->staging = s->loss = s->norm = -1;
+	s->counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
+	zero(s, region_whole(s->b, s->counter));
+	if (s->ranks > 1 && !s->settings->library_collectives)
+		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
+	if (g->holds_state && !g->holds_state(s))
+		return;
+	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	if (s->settings->clip > 0)
+		s->norm = build_state(s->b, "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	alloc_state(s);
+	initialize(s, s->parameters, g->parameters);
+	if (mixed(s))
+		initialize(s, s->master, owned_place(g->optimizer));
+	if (adamw(s)) {
+		zero(s, region_whole(s->b, s->first));
+		zero(s, region_whole(s->b, s->second));
+	}
+	if (g->gradients != PLACE_SHARD)
+		zero_padding(s, s->gradients);
+	/* Whole parameters and gradients stay where they are. */
+	for (int t = 0; t < s->model->tensor_count; t++) {
+		const struct group *group = &s->plan->groups[s->plan->tensor_group[t]];
+		int64_t offset = group->base + s->plan->tensor_offset[t], n = s->model->tensors[t].elements;
+		if (g->parameters != PLACE_SHARD)
+			s->weight[t] = region_of(s->parameters, offset, n);
+		if (g->gradients != PLACE_SHARD)
+			s->gradient[t] = region_of(s->gradients, offset, n);
+	}
+}
+
+int step_update_group(struct step *s, int group)
+{
+	const struct strategy *g = s->strategy;
+	enum placement own = g->optimizer;
+	bool adam = adamw(s);
+	build_wait(s->b, QUEUE_COMPUTE, s->reduced[group]);
+	struct op *op = build_op(s->b, adam ? OP_ADAMW : OP_SGD, QUEUE_COMPUTE);
+	op->pass = PASS_UPDATE;
+	op->group = group;
+	int n = 0;
+	op->operand[n++] = step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? own : g->parameters, group);
+	op->operand[n++] = step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? own : g->gradients, group);
+	if (adam) {
+		op->operand[n++] = step_place(s, s->first, owned_place(own), group);
+		op->operand[n++] = step_place(s, s->second, owned_place(own), group);
+	}
+	op->operand[n++] = mixed(s) ? step_place(s, s->master, owned_place(own), group) : region_none();
+	op->operand[n++] = region_whole(s->b, s->counter);
+	op->operand[n] = s->norm >= 0 ? region_whole(s->b, s->norm) : region_none();
+	return build_number(s->b, op);
+}
+
+/* The global norm: each rank adds up the squares of its part of every group; where parts are slices, they are summed.
+ */
+static void compute_norm(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	for (int i = 0; i < s->plan->group_count; i++) {
+		build_wait(s->b, QUEUE_COMPUTE, s->reduced[i]);
+		struct op *op = build_op(s->b, OP_SQUARES, QUEUE_COMPUTE);
+		op->pass = PASS_UPDATE;
+		op->group = i;
+		op->operand[0] =
+		        step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? g->optimizer : g->gradients, i);
+		op->operand[1] = region_whole(s->b, s->norm);
+		op->accumulate = i ? 1u << 1 : 0;
+	}
+	if (g->optimizer == PLACE_WHOLE || s->ranks == 1)
+		return;
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->pass = PASS_UPDATE;
+	sum->traffic = TRAFFIC_CONTROL;
+	sum->payload = 1;
+	sum->operand[0] = region_whole(s->b, s->norm);
+	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, sum));
+}
+
+static void sum_loss(struct step *s)
+{
+	if (s->ranks == 1 || s->strategy->roots)
+		return;
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->traffic = TRAFFIC_CONTROL;
+	sum->payload = 1;
+	sum->operand[0] = region_whole(s->b, s->loss);
+}
+
+void step_update(struct step *s)
+{
+	bool holds = !s->strategy->holds_state || s->strategy->holds_state(s);
+	struct op *op = build_op(s->b, OP_ADVANCE, QUEUE_COMPUTE);
+	op->pass = PASS_UPDATE;
+	op->operand[0] = region_whole(s->b, s->counter);
+	if (!holds)
+		return;
+	sum_loss(s);
+	if (s->norm >= 0)
+		compute_norm(s);
+	for (int g = 0; g < s->plan->group_count; g++) {
+		step_update_group(s, g);
+		/* Whoever else keeps these parameters gets the new ones, while the next group is updated. */
+		if (s->strategy->parameters == PLACE_WHOLE && s->strategy->optimizer == PLACE_SLICE && s->ranks > 1) {
+			build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+			op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, g);
+			op->pass = PASS_UPDATE;
+			op->operand[0] = step_place(s, s->parameters, PLACE_SLICE, g);
+			op->operand[1] = step_place(s, s->parameters, PLACE_WHOLE, g);
+		}
+	}
+}
+
+/* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice. */
+void step_show_weights(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	if (s->parameters < 0)
+		return;
+	for (int i = 0; i < s->plan->group_count; i++) {
+		enum placement whole = g->roots ? PLACE_WHOLE : PLACE_SLICE;
+		struct op *op = build_op(s->b, OP_WEIGHTS, QUEUE_COMPUTE);
+		op->group = i;
+		if (mixed(s))
+			op->operand[0] = step_place(s, s->master, g->optimizer == PLACE_WHOLE ? whole : PLACE_SHARD, i);
+		else
+			op->operand[0] =
+			        step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? whole : PLACE_SHARD, i);
+	}
+}
+
+struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
+	op->algorithm = a;
+	op->traffic = t;
+	op->group = group;
+	op->micro = s->micro;
+	if (group >= 0)
+		op->payload = s->plan->groups[group].elements;
+	/* Two-buffer collectives have it as their third operand. */
+	bool in_place = kind == OP_ALL_REDUCE || kind == OP_BROADCAST || kind == OP_REDUCE;
+	if (s->staging >= 0)
+		op->operand[in_place ? 1 : 2] = region_whole(s->b, s->staging);
+	return op;
+}

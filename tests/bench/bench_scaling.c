@@ -1,0 +1,111 @@
+/* What a second rank brings: samples a second of two DDP ranks ÷ those of one rank alone, the same samples a rank.
+ * ranks: 2
+ *
+ *     mpirun -n 2 bench_scaling [rounds]            default: 7
+ *
+ * In each round rank 0 makes steps of its own while the other sleeps, then both make steps together: so what else the
+ * machine does falls on both alike. The steps are those of training: plans of `gpt`, the CPU executor, the ring.
+ */
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kernels/kernels.h"
+#include "real/rehearsal.h"
+
+enum { STEPS = 3, ROUNDS_MOST = 1000 };
+static const double TARGET = 0.9; /* of the number of ranks */
+
+static void must(enum status s)
+{
+	if (s) {
+		fprintf(stderr, "fatal: bench_scaling: %s\n", status_message());
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof *values, by_value);
+	return values[n / 2];
+}
+
+/* Those who wait leave the cores to the one who works. */
+static void wait_asleep(void)
+{
+	const struct timespec pause = {0, 2000000};
+	MPI_Request request;
+	int done = 0;
+	MPI_Ibarrier(MPI_COMM_WORLD, &request);
+	for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+		nanosleep(&pause, NULL);
+}
+
+static double steps(struct rehearsal *r)
+{
+	double begin = MPI_Wtime();
+	for (int i = 0; i < STEPS; i++)
+		must(executor_run(r->executor, r->step));
+	return (MPI_Wtime() - begin) / STEPS;
+}
+
+static void compare(int64_t samples, int rounds, struct communicator *communicator)
+{
+	const struct rehearsal_case one = {"gpt", "single", samples}, all = {"gpt", "ddp", samples};
+	static double alone[ROUNDS_MOST], together[ROUNDS_MOST];
+	struct rehearsal r, joint;
+	int rank = communicator->rank, ranks = communicator->ranks;
+	must(rehearsal_open(&joint, &all, communicator));
+	if (!rank)
+		must(rehearsal_open(&r, &one, NULL));
+	for (int i = -1; i < rounds; i++) { /* the first round warms up */
+		double s = rank ? 0 : steps(&r);
+		if (i >= 0)
+			alone[i] = s;
+		wait_asleep();
+		MPI_Barrier(MPI_COMM_WORLD);
+		s = steps(&joint);
+		MPI_Allreduce(MPI_IN_PLACE, &s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+		if (i >= 0)
+			together[i] = s;
+	}
+	if (!rank) {
+		double one_s = median(alone, rounds), all_s = median(together, rounds), gain = ranks * one_s / all_s;
+		printf("(b) %d DDP ranks ÷ one, %2lld samples a rank %5.2f   (%.1f and %.1f samples/s)   target ≥ %.1f "
+		       "  %s\n",
+		       ranks, (long long)samples, gain, ranks * (double)samples / all_s, (double)samples / one_s,
+		       TARGET * ranks, gain >= TARGET * ranks ? "reached" : "MISSED");
+		rehearsal_release(&r);
+	}
+	rehearsal_release(&joint);
+}
+
+int main(int argc, char **argv)
+{
+	struct communicator *communicator;
+	int level, rounds = argc > 1 ? atoi(argv[1]) : 7;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+	MPI_Comm world = MPI_COMM_WORLD;
+	must(communicator_open(&communicator, "ring", &world));
+	if (communicator->ranks < 2 || rounds < 1 || rounds > ROUNDS_MOST) {
+		if (!communicator->rank)
+			fprintf(stderr, "fatal: bench_scaling: start it as: mpirun -n 2 bench_scaling [rounds]\n");
+		communicator_close(communicator);
+		MPI_Finalize();
+		return 2;
+	}
+	kernels_set_threads(1);
+	compare(4, rounds, communicator);
+	compare(16, rounds, communicator);
+	communicator_close(communicator);
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* How large and how long simulations are: compile, verify, simulate; each in a process of its own, of which the system
+ * tells the largest memory.
+ *
+ *     bench_simulation [repeats]            default: 5; the median counts
+ */
+#define _GNU_SOURCE /* wait4 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/sim.h"
+#include "strategy/strategy.h"
+
+enum { REPEATS_MOST = 99 };
+
+static const struct simulation {
+	const char *model, *strategy, *cluster;
+	enum type precision;
+	int64_t ranks;
+	enum grain grain;
+	double target_ms, target_mb; /* 0: none */
+} simulations[] = {
+        {"gpt3-175b", "zero3", "a100-80gb", TYPE_BF16, 16384, GRAIN_OPERATION, 50, 100},
+        {"gpt", "ddp", "a100-80gb", TYPE_FP32, 64, GRAIN_MESSAGE, 1000, 0},
+};
+
+struct figures {
+	double compile_s, verify_s, simulate_s, step_s;
+};
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static enum status simulate(const struct simulation *s, struct figures *f)
+{
+	struct settings settings = settings_default();
+	struct model m = {0};
+	struct plan p = {0};
+	struct cluster c = {0};
+	struct report r = {0};
+	snprintf(settings.model, sizeof settings.model, "%s", s->model);
+	snprintf(settings.strategy, sizeof settings.strategy, "%s", s->strategy);
+	settings.ranks = s->ranks;
+	settings.precision = s->precision;
+	double begin = seconds();
+	enum status e = settings_resolve(&settings);
+	if (!e)
+		e = model_open(&m, settings.model, 0);
+	if (!e)
+		e = plan_compile(&p, &m, &settings);
+	double compiled = seconds();
+	if (!e)
+		e = plan_verify(&p, NULL);
+	double verified = seconds();
+	if (!e)
+		e = cluster_open(&c, s->cluster, s->ranks);
+	if (!e)
+		e = sim_run(&p, &c, s->grain, NULL, &r);
+	*f = (struct figures){compiled - begin, verified - compiled, seconds() - verified, (double)r.time.step / 1e9};
+	report_release(&r);
+	cluster_release(&c);
+	plan_release(&p);
+	model_release(&m);
+	return e;
+}
+
+/* In a child, which sends its figures back. */
+static int measure(const struct simulation *s, struct figures *f, double *mb)
+{
+	int ends[2], state;
+	struct rusage usage;
+	if (pipe(ends))
+		return -1;
+	fflush(stdout);
+	pid_t child = fork();
+	if (child < 0)
+		return -1;
+	if (!child) {
+		enum status e = simulate(s, f);
+		if (e)
+			fprintf(stderr, "fatal: bench_simulation: %s, %s: %s\n", s->model, s->strategy,
+			        status_message());
+		_exit(e || write(ends[1], f, sizeof *f) != (ssize_t)sizeof *f);
+	}
+	close(ends[1]);
+	ssize_t got = read(ends[0], f, sizeof *f);
+	close(ends[0]);
+	if (wait4(child, &state, 0, &usage) < 0 || got != (ssize_t)sizeof *f)
+		return -1;
+	*mb = (double)usage.ru_maxrss * 1024 / 1e6;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct figures *x = a, *y = b;
+	double s = x->compile_s + x->verify_s + x->simulate_s, t = y->compile_s + y->verify_s + y->simulate_s;
+	return (s > t) - (s < t);
+}
+
+static int bench(const struct simulation *s, int repeats)
+{
+	struct figures all[REPEATS_MOST];
+	double mb, most_mb = 0;
+	for (int i = 0; i < repeats; i++) {
+		if (measure(s, &all[i], &mb))
+			return -1;
+		most_mb = mb > most_mb ? mb : most_mb;
+	}
+	qsort(all, (size_t)repeats, sizeof *all, by_time);
+	const struct figures *f = &all[repeats / 2];
+	double ms = 1e3 * (f->compile_s + f->verify_s + f->simulate_s);
+	bool reached = ms <= s->target_ms && (!s->target_mb || most_mb <= s->target_mb);
+	char limit[64] = "";
+	if (s->target_mb)
+		snprintf(limit, sizeof limit, ", %.0f MB", s->target_mb);
+	printf("(d) %-9s %-5s %6lld ranks, by %-9s %7.1f ms, %5.1f MB   (compile %.1f, verify %.1f, simulate %.1f ms)  "
+	       " "
+	       "target ≤ %.0f ms%s   %s\n",
+	       s->model, s->strategy, (long long)s->ranks, grain_name(s->grain), ms, most_mb, 1e3 * f->compile_s,
+	       1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit, reached ? "reached" : "MISSED");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int repeats = argc > 1 ? atoi(argv[1]) : 5;
+	if (repeats < 1 || repeats > REPEATS_MOST) {
+		fprintf(stderr, "fatal: bench_simulation: repeats must be between 1 and %d\n", REPEATS_MOST);
+		return 2;
+	}
+	for (size_t i = 0; i < sizeof simulations / sizeof *simulations; i++)
+		if (bench(&simulations[i], repeats))
+			return 2;
+	return 0;
+}

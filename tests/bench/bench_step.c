@@ -1,0 +1,138 @@
+/* A training step against the matrix product: model FLOP/s ÷ SGEMM's FLOP/s, one rank, one thread.
+ *
+ *     bench_step [rounds]            default: 9
+ *
+ * The step is what training runs: the plan of `gpt` on one rank, 16 × 128 tokens, carried out by the CPU executor. Its
+ * FLOPs are the model's, not the kernels': a token takes 6 for each parameter that is multiplied (all but the position
+ * table), and 6·128·256 for the attention of each layer, its causal half. SGEMM is n = 1024, with the core that
+ * OpenBLAS takes by itself. Both are measured in turn, so that what else the machine does falls on both alike.
+ */
+#define _GNU_SOURCE
+#include <cblas.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kernels/kernels.h"
+#include "real/rehearsal.h"
+
+enum { SAMPLES = 16, TOKENS = 128, WIDTH = 256, LAYERS = 6, SQUARE = 1024, ROUNDS_MOST = 1000, PRODUCTS = 8 };
+static const double TARGET = 0.80;
+static const double token_flops = 6.0 * (4837376 - 32768) + 6.0 * LAYERS * TOKENS * WIDTH;
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof *values, by_value);
+	return values[n / 2];
+}
+
+static float *matrix(void)
+{
+	float *m = aligned_alloc(64, SQUARE * SQUARE * sizeof *m);
+	if (!m) {
+		fprintf(stderr, "fatal: bench_step: out of memory\n");
+		exit(2);
+	}
+	for (int i = 0; i < SQUARE * SQUARE; i++)
+		m[i] = (float)(i % 17) / 17 - 0.5f;
+	return m;
+}
+
+static double multiply(const float *a, const float *b, float *c)
+{
+	double begin = seconds();
+	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SQUARE, SQUARE, SQUARE, 1, a, SQUARE, b, SQUARE, 0, c,
+	            SQUARE);
+	return seconds() - begin;
+}
+
+static void must(enum status s)
+{
+	if (s) {
+		fprintf(stderr, "fatal: bench_step: %s\n", status_message());
+		exit(2);
+	}
+}
+
+static double step(struct rehearsal *r)
+{
+	must(executor_run(r->executor, r->step));
+	return (double)executor_times(r->executor).step * 1e-9;
+}
+
+/* Where the time goes: of the last step, by kind of operation. */
+static void print_kinds(const struct rehearsal *r)
+{
+	int64_t ns[OP_KIND_COUNT] = {0}, all = 0;
+	double flops[OP_KIND_COUNT] = {0};
+	for (int i = r->step->begin; i < r->step->end; i++) {
+		const struct op *op = &r->device.role->ops[i];
+		int64_t begin, end;
+		executor_span(r->executor, i, &begin, &end);
+		ns[op->kind] += end - begin;
+		all += end - begin;
+		flops[op->kind] += (double)op_flops(&r->plan, op);
+	}
+	for (int k = 0; k < OP_KIND_COUNT; k++)
+		if (ns[k] * 200 > all)
+			printf("    %-22s %5.1f %%   %6.1f GFLOP/s\n", op_name((enum op_kind)k),
+			       100.0 * (double)ns[k] / (double)all, flops[k] / (double)ns[k]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct rehearsal_case what = {"gpt", "single", SAMPLES};
+	static double steps[ROUNDS_MOST], products[ROUNDS_MOST * PRODUCTS];
+	const char *forced = getenv("OPENBLAS_CORETYPE");
+	int rounds = argc > 1 ? atoi(argv[1]) : 9;
+	struct rehearsal r;
+	if (forced && *forced) {
+		fprintf(stderr,
+		        "fatal: bench_step: OPENBLAS_CORETYPE=%s forces a core on SGEMM, so there is nothing to "
+		        "compare "
+		        "with; unset it\n",
+		        forced);
+		return 2;
+	}
+	if (rounds < 1 || rounds > ROUNDS_MOST) {
+		fprintf(stderr, "fatal: bench_step: rounds must be between 1 and %d\n", ROUNDS_MOST);
+		return 2;
+	}
+	kernels_set_threads(1);
+	must(rehearsal_open(&r, &what, NULL));
+	float *a = matrix(), *b = matrix(), *c = matrix();
+	step(&r);
+	multiply(a, b, c);
+	for (int i = 0; i < rounds; i++) {
+		for (int k = 0; k < PRODUCTS; k++)
+			products[i * PRODUCTS + k] = multiply(a, b, c);
+		steps[i] = step(&r);
+	}
+	double step_s = median(steps, rounds), product_s = median(products, rounds * PRODUCTS);
+	double model_rate = SAMPLES * TOKENS * token_flops / step_s;
+	double sgemm_rate = 2.0 * SQUARE * SQUARE * SQUARE / product_s;
+	printf("gpt, 1 rank, 1 thread, 16 × 128 tokens a step; %s, OpenBLAS core %s\n", kernels_instruction_set(),
+	       kernels_blas_core());
+	print_kinds(&r);
+	printf("(a) model FLOP/s ÷ SGEMM        %6.2f   (%.1f of %.1f GFLOP/s)   target ≥ %.2f   %s\n",
+	       model_rate / sgemm_rate, model_rate / 1e9, sgemm_rate / 1e9, TARGET,
+	       model_rate / sgemm_rate >= TARGET ? "reached" : "MISSED");
+	free(a);
+	free(b);
+	free(c);
+	rehearsal_release(&r);
+	return 0;
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# Bad input to the command: one line on stderr that names what is wrong, exit status 2, nothing on stdout, and no file
+# left behind.
+set -uo pipefail
+
+# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
+export OPENBLAS_NUM_THREADS=1
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+place=$TMPDIR/place
+mkdir "$place"
+
+# refuse PATTERN ARGUMENT...: the line must contain PATTERN.
+refuse() {
+	local pattern=$1 status=0 lines
+	shift
+	"$SHARDLAB" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+	lines=$(wc -l <"$TMPDIR/err")
+	if [ "$status" != 2 ] || [ -s "$TMPDIR/out" ] || [ "$lines" != 1 ] || ! grep -q '^fatal: ' "$TMPDIR/err" ||
+		! grep -qF -- "$pattern" "$TMPDIR/err"; then
+		echo "shardlab $*: exit status $status, $lines lines, wanted 'fatal: … $pattern …':"
+		head -n 5 "$TMPDIR/err" "$TMPDIR/out"
+		errors=$((errors + 1))
+	fi
+}
+
+# Commands and the form of options.
+refuse 'no command'
+refuse "'frobnicate'" frobnicate
+refuse 'did you mean train' tran
+refuse "unknown command 'view'" view
+refuse "no help on 'nope'" help nope
+refuse 'did you mean --ranks' sim --rank 4
+refuse 'unknown option --zork' sim --zork 1
+refuse 'those that have it: train, validate, demo' sim --steps 3
+refuse '--ranks needs a value' sim --ranks
+refuse '--ranks needs a value' sim --ranks --json
+refuse 'given twice' sim --ranks 2 --ranks=2
+refuse "unexpected argument 'four'" sim four
+refuse '--json takes no value' sim --json=yes
+
+# Numbers.
+for value in 0 -1 -9223372036854775808; do
+	refuse "is below 1" sim --ranks "$value"
+	refuse "is below 1" sim --batch "$value"
+done
+for value in 1e30 99999999999999999999; do
+	refuse 'is too large' sim --ranks "$value"
+	refuse 'is too large' sim --bucket "$value"
+done
+for value in '' x 0x10 nan inf 1.5 4,000 '3 '; do
+	refuse "--ranks: '$value'" sim --ranks "$value"
+done
+refuse '--batch' sim --batch 1e15
+refuse "'5XB' is not a number of bytes" sim --bucket 5XB
+refuse "'nan' is not a number" sim --learning-rate nan
+refuse "'-1' is below 0" sim --clip -1
+refuse 'is not divisible by' sim --ranks 2 --batch 3
+refuse 'is not divisible by' sim --ranks 2 --batch 8 --micro-batch 3
+refuse 'leave one of them out' sim --ranks 2 --batch 8 --micro-batch 2 --accumulate 3
+refuse 'more than the model has elements' sim --model mlp:sizes=4-4-2 --ranks 31
+
+# Names.
+refuse "unknown model 'nope'" sim --model nope
+refuse "'layer'" sim --model gpt:layer=1
+refuse "layers: '0'" sim --model gpt:layers=0
+refuse "layers: '-1'" sim --model gpt:layers=-1
+refuse '--sequence' sim --model gpt --sequence 129
+refuse '--sequence' sim --model mlp --sequence 4
+refuse "unknown strategy 'nope'" sim --strategy nope
+refuse "unknown strategy 'nope'" compare --strategy ddp,nope
+refuse 'an empty name' compare --strategy ddp,,zero1
+refuse "unknown key 'foo'" sim --strategy ddp:foo=1
+refuse "'maybe'" sim --strategy fsdp:reshard=maybe
+refuse 'takes one strategy' sim --strategy all
+refuse 'takes one strategy' train --strategy ddp,zero1
+refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
+refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
+refuse "unknown cluster 'nope'" sim --cluster nope
+refuse "'fp8'" sim --precision fp8
+refuse "'adam'" sim --optimizer adam
+refuse "no role 'boss'" plan --role boss
+refuse "'xml'" plan --format xml
+refuse 'two formats' plan --json --format dot
+
+# What this version cannot do is said, not ignored.
+refuse '--activation-checkpointing full' sim --activation-checkpointing full
+refuse '--activation-checkpointing every=3' train --activation-checkpointing every=3
+refuse "'banana' is not one of" sim --activation-checkpointing banana
+refuse '--offload optimizer' sim --offload optimizer
+refuse 'runs on the CPU' train --device cuda
+refuse 'no NCCL' train --comm nccl
+refuse 'does not read it' sim --config deepspeed.json
+refuse 'compute in fp32' train --precision bf16
+refuse 'writes .csv' compare --export "$place/picture.pdf"
+refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
+
+# Files.
+refuse 'No such file' sim --cluster "$place/none.yaml"
+refuse 'No such file' plan --plan "$place/none"
+echo 'not a plan' >"$TMPDIR/plan"
+refuse "$TMPDIR/plan:1:1: " plan --plan "$TMPDIR/plan"
+refuse '--ranks already' plan --plan "$TMPDIR/plan" --ranks 2
+refuse 'cannot write' sim --trace "$place/none/trace.json"
+refuse 'it is a folder' sim --trace "$place"
+refuse 'cannot write' compare --export "$place/none/figures.csv"
+refuse 'cannot write' train --trace "$place/none/trace.json"
+refuse "$place/none" train --data "$place/none"
+refuse "$place/none" train --init "$place/none"
+refuse "$place/none" train --save "$place/none/weights.safetensors"
+refuse "$TMPDIR/plan" train --model gpt --init "$TMPDIR/plan"
+refuse 'cannot be trained' train --model params=1e6
+
+# No mpirun.
+(
+	PATH=$place
+	"$SHARDLAB" train --ranks 2 >"${TMPDIR}/out" 2>"${TMPDIR}/err"
+	echo $? >"${TMPDIR}/status"
+)
+if [ "$(cat "$TMPDIR/status")" != 2 ] || [ -s "$TMPDIR/out" ] || ! grep -q 'no mpirun' "$TMPDIR/err"; then
+	echo 'without mpirun:' && cat "$TMPDIR/status" "$TMPDIR/err"
+	errors=$((errors + 1))
+fi
+
+left=$(ls "$place")
+if [ -n "$left" ]; then
+	echo "left behind: $left"
+	errors=$((errors + 1))
+fi
+exit $((errors > 0))

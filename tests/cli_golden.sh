@@ -1,0 +1,31 @@
+#!/bin/bash
+# Tables as people see them, on a cluster whose rates are the same everywhere. To accept a change on purpose:
+#
+#     make && SHARDLAB=build/shardlab UPDATE_GOLDEN=1 TMPDIR=/tmp bash tests/cli_golden.sh
+set -euo pipefail
+
+# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
+export OPENBLAS_NUM_THREADS=1
+
+cd "$(dirname "$0")/.."
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+
+# same NAME ARGUMENT...: what the command prints is tests/golden/NAME.
+same() {
+	local golden=tests/golden/$1
+	shift
+	"$SHARDLAB" "$@" >"$TMPDIR/out"
+	if [ -n "${UPDATE_GOLDEN-}" ]; then
+		cp "$TMPDIR/out" "$golden"
+	elif ! diff -u "$golden" "$TMPDIR/out"; then
+		echo "shardlab $* prints something else than $golden"
+		errors=1
+	fi
+}
+
+same cli_sim.txt sim --model gpt --strategy zero2 --ranks 4 --accumulate 2 --cluster laptop
+same cli_sim_dp.txt sim --model mlp --strategy dp --ranks 4 --cluster laptop
+same cli_compare.txt compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb
+same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64
+exit $errors

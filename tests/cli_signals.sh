@@ -1,0 +1,80 @@
+#!/bin/bash
+# Runs that end before their time: Ctrl+C, a rank that is killed, a parent that is killed. One line says what happened,
+# the exit status is 1, and no process is left.
+set -uo pipefail
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+# A copy with a name of its own, so that its processes can be told from all others.
+program=$TMPDIR/shardlab-under-test
+cp "$SHARDLAB" "$program"
+
+processes() {
+	local found=() pid
+	for pid in /proc/[0-9]*; do
+		[ "$(readlink "$pid/exe" 2>/dev/null)" = "$program" ] && found+=("${pid#/proc/}")
+	done
+	echo "${found[@]-}"
+}
+
+# The ranks: those whose parent is not this program (it is mpirun).
+ranks() {
+	local pid parent
+	for pid in $(processes); do
+		parent=$(awk '{ print $4 }' "/proc/$pid/stat" 2>/dev/null) || continue
+		[ "$(cat "/proc/$parent/comm" 2>/dev/null)" = mpirun ] && echo "$pid"
+	done
+}
+
+# Waits up to a minute until the command succeeds.
+wait_until() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		"$@" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+has_stepped() {
+	grep -q '"step": 3,' "$TMPDIR/out"
+}
+none_left() {
+	[ -z "$(processes)" ]
+}
+
+# end NAME PATTERN RANKS WHOM SIGNAL: starts a run, sends the signal after three steps, looks at how it ends.
+end() {
+	local name=$1 pattern=$2 n=$3 whom=$4 signal=$5 status=0 parent victim
+	"$program" train --model mlp:sizes=784-32-10 --ranks "$n" --steps 100000000 --json >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	parent=$!
+	if ! wait_until has_stepped; then
+		echo "$name: did not come to three steps"
+		errors=$((errors + 1))
+		kill -9 "$parent"
+		return
+	fi
+	victim=$parent
+	[ "$whom" = rank ] && victim=$(ranks | tail -n 1)
+	kill "-$signal" "$victim"
+	wait "$parent" 2>/dev/null || status=$?
+	if [ "$whom" = parent ] && [ "$signal" = KILL ]; then
+		[ "$status" = 137 ] || echo "$name: exit status $status"
+	elif [ "$status" != 1 ] || [ "$(wc -l <"$TMPDIR/err")" != 1 ] || ! grep -q "$pattern" "$TMPDIR/err"; then
+		echo "$name: exit status $status, wanted 1 and one line with '$pattern':"
+		head -n 5 "$TMPDIR/err"
+		errors=$((errors + 1))
+	fi
+	if ! wait_until none_left; then
+		echo "$name: left behind: $(processes)"
+		errors=$((errors + 1))
+	fi
+}
+
+end 'Ctrl+C, one rank' 'stopped by the user' 1 parent INT
+end 'Ctrl+C' 'stopped by the user after step' 3 parent INT
+tail -n 1 "$TMPDIR/out" | grep -q '^{"summary"' || { echo 'Ctrl+C: no summary' && errors=$((errors + 1)); }
+end 'TERM' 'stopped by the user after step' 2 parent TERM
+end 'a rank that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL
+end 'a parent that is killed' '' 3 parent KILL
+exit $((errors > 0))

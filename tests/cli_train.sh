@@ -1,0 +1,66 @@
+#!/bin/bash
+# `train` for real: what it prints, the same command twice, a plan's text instead of options, weights saved and read.
+set -euo pipefail
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+model=mlp:sizes=784-32-10
+
+fail() {
+	echo "$*"
+	for file in "$TMPDIR"/*.out "$TMPDIR"/err; do
+		[ -e "$file" ] && echo "== $file" && tail -n 20 "$file" | cut -c 1-400
+	done
+	exit 1
+}
+
+# run NAME ARGUMENT...: stdout in NAME.out; stderr must stay empty.
+run() {
+	local name=$1
+	shift
+	"$SHARDLAB" "$@" >"$TMPDIR/$name.out" 2>"$TMPDIR/err" || fail "shardlab $*: exit status $?"
+	[ ! -s "$TMPDIR/err" ] || fail "shardlab $*: something on stderr"
+}
+
+checksum() {
+	sed -n 's/.*"weights_checksum": "\([0-9a-f]\{16\}\)".*/\1/p' "$TMPDIR/$1.out"
+}
+
+# JSON: a line a step, then the summary, and nothing else.
+run json train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16 --json
+[ "$(wc -l <"$TMPDIR/json.out")" = 5 ] || fail '4 steps and a summary are not 5 lines'
+for step in 1 2 3 4; do
+	sed -n "${step}p" "$TMPDIR/json.out" | grep -q "^{\"step\": $step, \"loss\": [0-9.]*, \"samples_per_s\": [0-9.e+]*}$" ||
+		fail "line $step is not step $step"
+done
+sed -n 5p "$TMPDIR/json.out" | grep -q '^{"summary": {.*"losses": \[.*"weights_checksum": "[0-9a-f]\{16\}"' ||
+	fail 'the last line is no summary'
+
+# The same command twice: the same bits. Text output shows the same checksum.
+run again train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16 --json
+[ -n "$(checksum json)" ] && [ "$(checksum json)" = "$(checksum again)" ] || fail 'two runs differ'
+run text train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16
+grep -q "$(checksum json)" "$TMPDIR/text.out" || fail 'text and JSON show different checksums'
+grep -q 'predicted  *measured' "$TMPDIR/text.out" || fail 'no predicted beside measured'
+
+# The plan's text is the program.
+"$SHARDLAB" plan --model $model --strategy zero2 --ranks 2 --batch 16 >"$TMPDIR/plan.txt"
+run plan train --plan "$TMPDIR/plan.txt" --steps 4 --json
+[ "$(checksum json)" = "$(checksum plan)" ] || fail 'the plan read from its text computes something else'
+
+# One rank needs no mpirun, and joins one that is there.
+run alone train --model $model --strategy single --steps 4 --batch 16 --json
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe --bind-to none -n 2 \
+	"$SHARDLAB" train --model $model --strategy zero2 --steps 4 --batch 16 --json >"$TMPDIR/joined.out" 2>"$TMPDIR/err" ||
+	fail 'under mpirun: failed'
+[ "$(checksum json)" = "$(checksum joined)" ] || fail 'under mpirun it computes something else'
+
+# Saved weights are where another run begins.
+run save train --model $model --steps 2 --batch 16 --json --save "$TMPDIR/weights.safetensors"
+run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --weight-decay 0 \
+	--init "$TMPDIR/weights.safetensors"
+[ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
+
+# Files come whole or not at all.
+run trace train --model $model --ranks 2 --strategy ddp --steps 2 --batch 16 --trace "$TMPDIR/trace.json" --json
+grep -q '"traceEvents"' "$TMPDIR/trace.json" || fail 'no trace'
+if ls "$TMPDIR"/*.tmp >/dev/null 2>&1; then fail 'temporary files are left'; fi

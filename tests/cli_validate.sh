@@ -1,0 +1,34 @@
+#!/bin/bash
+# `validate`: every byte count of every strategy is as predicted, with both communicators. With two threads on one core no time is
+# judged.
+set -uo pipefail
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+
+# check COMM ARGUMENT...
+check() {
+	local comm=$1 status=0
+	shift
+	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$SHARDLAB" validate --cluster laptop --steps 3 --threads 2 \
+		--comm "$comm" --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+	if [ "$status" != 0 ] || [ -s "$TMPDIR/err" ] || ! grep -q '^  "pass": true' "$TMPDIR/out"; then
+		echo "validate --comm $comm $*: exit status $status"
+		cat "$TMPDIR/err"
+		grep -B 8 '"pass": false' "$TMPDIR/out" | head -n 60
+		errors=$((errors + 1))
+	fi
+	for name in device.at_peak.gradients_bytes device.steady.optimizer_bytes device.peak_bytes \
+		communication.all_reduce.calls communication.all_gather.payload_bytes time.step_s; do
+		grep -q "\"quantity\": \"$name\"" "$TMPDIR/out" || { echo "no check of $name" && errors=$((errors + 1)); }
+	done
+}
+
+command -v taskset >/dev/null || { echo 'taskset, which keeps times from being judged here, is missing' && exit 77; }
+check ring --model mlp:sizes=784-40-10 --ranks 3 --strategy all --accumulate 2
+grep -q '"quantity": "communication.all_reduce.sent_bytes"' "$TMPDIR/out" || { echo 'no sent bytes' && errors=1; }
+check mpi --model mlp:sizes=784-40-10 --ranks 3 --strategy ddp,zero2,zero3
+# Of ddp alone, which has no reduce-scatter: those inside the library cannot be counted.
+[ "$(grep -c 'reduce_scatter.sent_bytes' "$TMPDIR/out")" = 1 ] || { echo 'sent bytes inside a library' && errors=1; }
+check ring --model gpt:layers=2,width=32,heads=2,context=16 --ranks 2 --strategy dp,zero2,fsdp:reshard=no
+exit $((errors > 0))

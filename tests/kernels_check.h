@@ -1,0 +1,189 @@
+/* What the tests of kernels stand on: guarded buffers of random numbers, comparison with doubles, gradients by
+ * differences. */
+#ifndef SHARDLAB_TESTS_KERNELS_CHECK_H
+#define SHARDLAB_TESTS_KERNELS_CHECK_H
+
+#include <check.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+
+#define GUARD 64
+#define GUARD_VALUE 12345.678f
+#define COUNT(a) ((int64_t)(sizeof(a) / sizeof *(a)))
+
+/* ---- memory, random numbers, comparison ---- */
+
+static struct buffer {
+	void *memory;
+	int64_t floats; /* 0: not guarded */
+} buffers[4096];
+static int buffer_count;
+static uint64_t seed;
+
+static void *keep(void *memory, int64_t floats)
+{
+	ck_assert_ptr_nonnull(memory);
+	ck_assert_int_lt(buffer_count, COUNT(buffers));
+	buffers[buffer_count++] = (struct buffer){memory, floats};
+	return memory;
+}
+
+static void buffers_release(void)
+{
+	for (int i = 0; i < buffer_count; i++) {
+		const float *f = buffers[i].memory;
+		for (int g = 0; buffers[i].floats && g < GUARD; g++) {
+			ck_assert_msg(f[g] == GUARD_VALUE, "write %d floats before a buffer", GUARD - g);
+			ck_assert_msg(f[GUARD + buffers[i].floats + g] == GUARD_VALUE, "write %d floats past a buffer",
+			              g);
+		}
+		free(buffers[i].memory);
+	}
+	buffer_count = 0;
+}
+
+static void buffers_init(void)
+{
+	seed = 88172645463325252u;
+}
+
+static float uniform(void) /* in (−1, 1) */
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (float)((double)(seed >> 11) / 4503599627370496.0 - 1.0);
+}
+
+/* n floats between guards, NaN until written. */
+static float *blank(int64_t n)
+{
+	if (n == 0)
+		n = 1;
+	float *f = keep(malloc((size_t)(n + 2 * GUARD) * sizeof *f), n);
+	for (int64_t i = 0; i < n + 2 * GUARD; i++)
+		f[i] = i < GUARD || i >= n + GUARD ? GUARD_VALUE : NAN;
+	return f + GUARD;
+}
+
+static float *filled(int64_t n)
+{
+	float *f = blank(n);
+	for (int64_t i = 0; i < n; i++)
+		f[i] = uniform();
+	return f;
+}
+
+static double *doubles(int64_t n)
+{
+	return keep(calloc((size_t)n + 1, sizeof(double)), 0);
+}
+
+static double *widened(int64_t n, const float *f)
+{
+	double *d = doubles(n);
+	for (int64_t i = 0; i < n; i++)
+		d[i] = (double)f[i];
+	return d;
+}
+
+/* Each element within `limit` × (its size + the root mean square of all). */
+static void assert_close(const char *what, int64_t n, const float *got, const double *want, double limit)
+{
+	double squares = 0;
+	if (!got || !want)
+		abort();
+	for (int64_t i = 0; i < n; i++)
+		squares += want[i] * want[i] / (double)n;
+	for (int64_t i = 0; i < n; i++) {
+		double error = fabs((double)got[i] - want[i]);
+		ck_assert_msg(error <= limit * (fabs(want[i]) + sqrt(squares)),
+		              "%s: element %lld of %lld is %.9g, not %.9g", what, (long long)i, (long long)n,
+		              (double)got[i], want[i]);
+	}
+}
+
+/* ---- gradients by differences along directions ---- */
+
+typedef double objective(const void *context); /* reads the doubles that assert_gradient moves */
+
+/* gradient − offset (NULL: 0) must be the gradient of f over `input`. */
+static inline void assert_gradient(const char *what, objective *f, const void *context, int64_t n, double *input,
+                            const float *gradient, const float *offset)
+{
+	const double step = 1e-5;
+	double *saved = doubles(n), *direction = doubles(n);
+	memcpy(saved, input, (size_t)n * sizeof *saved);
+	for (int trial = 0; trial < 4; trial++) {
+		double product = 0, squares = 0, difference = 0;
+		for (int64_t i = 0; i < n; i++) {
+			double g = (double)gradient[i] - (offset ? (double)offset[i] : 0.0);
+			/* the first trials: single elements, the last and any; then all at once */
+			direction[i] = trial == 0 ? i == n - 1 : trial == 1 ? i == n / 3 : (double)uniform();
+			product += g * direction[i];
+			squares += g * g * direction[i] * direction[i];
+		}
+		for (int side = -1; side <= 1; side += 2) {
+			for (int64_t i = 0; i < n; i++)
+				input[i] = saved[i] + side * step * direction[i];
+			difference += side * f(context) / (2 * step);
+		}
+		memcpy(input, saved, (size_t)n * sizeof *saved);
+		ck_assert_msg(fabs(product - difference) <= 1e-5 * (1.0 + sqrt(squares)),
+		              "%s, direction %d of %lld elements: %.9g, not %.9g", what, trial, (long long)n, product,
+		              difference);
+	}
+}
+
+static inline double weighted(int64_t n, const float *weight, const double *output)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)weight[i] * output[i];
+	return sum;
+}
+
+/* ---- running ---- */
+
+/* Selects the level of a loop test; false, and a line, where this processor lacks it. */
+static bool level_select(int level)
+{
+	if (kernels_limit_instruction_set(level) == level)
+		return true;
+	printf("skipped: instruction level %d, which this processor does not have\n", level);
+	return false;
+}
+
+struct kernel_test {
+	const char *name;
+	const TTest *test;
+	bool by_level; /* once for each instruction level */
+};
+
+static int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
+{
+	Suite *suite = suite_create(suite_name);
+	for (int64_t i = 0; i < count; i++) {
+		TCase *c = tcase_create(tests[i].name);
+		tcase_add_checked_fixture(c, buffers_init, buffers_release);
+		tcase_set_timeout(c, 120);
+		if (tests[i].by_level)
+			tcase_add_loop_test(c, tests[i].test, 0, 3);
+		else
+			tcase_add_test(c, tests[i].test);
+		suite_add_tcase(suite, c);
+	}
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed > 0;
+}
+
+#endif

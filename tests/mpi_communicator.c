@@ -1,0 +1,357 @@
+/* Both communicators, every collective, awkward sizes; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/mpi_communicator
+ *
+ * Values are small integers, whose sums floats hold exactly, and depend on rank, element and test, so that a slice in
+ * the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at the
+ * end: a rank that stopped at its first failure would hang the others.
+ */
+#include <assert.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/communicator.h"
+
+enum { GUARD = 16, CHECKS_SHOWN = 5 };
+static const float GUARD_VALUE = -12345.0f, SPOILED = -777.0f;
+
+static int rank, ranks;
+static long failures, checks;
+
+static void check(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void check(bool holds, const char *format, ...)
+{
+	va_list args;
+	checks++;
+	if (holds || failures++ >= CHECKS_SHOWN)
+		return;
+	va_start(args, format);
+	fprintf(stderr, "rank %d of %d: ", rank, ranks);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "\n");
+	va_end(args);
+}
+
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE, SCATTER, GATHER };
+
+static const struct {
+	enum schedule_algorithm algorithm;
+	enum kind kind;
+} cases[] = {
+        {SCHEDULE_RING_ALL_REDUCE, ALL_REDUCE},
+        {SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, ALL_REDUCE},
+        {SCHEDULE_RING_REDUCE_SCATTER, REDUCE_SCATTER},
+        {SCHEDULE_RING_ALL_GATHER, ALL_GATHER},
+        {SCHEDULE_TREE_BROADCAST, BROADCAST},
+        {SCHEDULE_STAR_BROADCAST, BROADCAST},
+        {SCHEDULE_CHAIN_BROADCAST, BROADCAST},
+        {SCHEDULE_TREE_REDUCE, REDUCE},
+        {SCHEDULE_STAR_REDUCE, REDUCE},
+        {SCHEDULE_CHAIN_REDUCE, REDUCE},
+        {SCHEDULE_STAR_SCATTER, SCATTER},
+        {SCHEDULE_STAR_GATHER, GATHER},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+static_assert((int)CASES == (int)SCHEDULE_COUNT, "every algorithm is tested");
+
+struct trial {
+	struct communicator *c;
+	enum schedule_algorithm algorithm;
+	enum kind kind;
+	int64_t root, elements;
+	bool in_place, hurry;
+	int salt;
+};
+
+/* buffers for the largest trial, with guard elements before and after */
+static float *whole_memory, *part_memory, *first_memory;
+static char *staging;
+
+static float value(const struct trial *t, int64_t of_rank, int64_t element)
+{
+	return (float)((of_rank * 31 + element * 7 + element / 1024 + t->salt) % 1000);
+}
+
+static float total(const struct trial *t, int64_t element)
+{
+	float sum = 0;
+	for (int r = 0; r < ranks; r++)
+		sum += value(t, r, element);
+	return sum;
+}
+
+static bool whole_is_input(const struct trial *t)
+{
+	return t->kind == ALL_REDUCE || t->kind == REDUCE_SCATTER || t->kind == REDUCE ||
+	       ((t->kind == BROADCAST || t->kind == SCATTER) && rank == t->root);
+}
+
+static bool part_is_input(const struct trial *t)
+{
+	return t->kind == ALL_GATHER || t->kind == GATHER;
+}
+
+static bool whole_is_there(const struct trial *t)
+{
+	return !(t->kind == SCATTER || t->kind == GATHER) || rank == t->root;
+}
+
+static bool uses_part(const struct trial *t)
+{
+	return t->kind == REDUCE_SCATTER || t->kind == ALL_GATHER || t->kind == SCATTER || t->kind == GATHER;
+}
+
+static void fill(const struct trial *t, float *whole, float *part)
+{
+	int64_t slice = t->elements / ranks, own = slice * rank;
+	for (int64_t i = -GUARD; i < t->elements + GUARD; i++)
+		whole[i] = i < 0 || i >= t->elements ? GUARD_VALUE : whole_is_input(t) ? value(t, rank, i) : SPOILED;
+	if (!t->in_place)
+		for (int64_t i = -GUARD; i < slice + GUARD; i++)
+			part[i] = i < 0 || i >= slice ? GUARD_VALUE : SPOILED;
+	if (part_is_input(t))
+		for (int64_t i = 0; i < slice; i++)
+			part[i] = value(t, rank, own + i);
+}
+
+static bool guards_hold(const float *buffer, int64_t elements)
+{
+	for (int i = 1; i <= GUARD; i++)
+		if (buffer[-i] != GUARD_VALUE || buffer[elements + i - 1] != GUARD_VALUE)
+			return false;
+	return true;
+}
+
+/* The number of wrong elements. */
+static int64_t wrong(const struct trial *t, const float *whole, const float *part)
+{
+	int64_t slice = t->elements / ranks, own = slice * rank, n = 0;
+	bool at_root = rank == t->root;
+	switch (t->kind) {
+	case ALL_REDUCE:
+	case REDUCE:
+		for (int64_t i = 0; i < t->elements && (t->kind == ALL_REDUCE || at_root); i++)
+			n += whole[i] != total(t, i);
+		break;
+	case BROADCAST:
+		for (int64_t i = 0; i < t->elements; i++)
+			n += whole[i] != value(t, t->root, i);
+		break;
+	case ALL_GATHER:
+	case GATHER:
+		for (int64_t i = 0; i < t->elements && (t->kind == ALL_GATHER || at_root); i++)
+			n += whole[i] != value(t, i / slice, i);
+		break;
+	case REDUCE_SCATTER:
+		for (int64_t i = 0; i < slice; i++)
+			n += part[i] != total(t, own + i);
+		break;
+	case SCATTER:
+		for (int64_t i = 0; i < slice; i++)
+			n += part[i] != value(t, t->root, own + i);
+		break;
+	}
+	return n;
+}
+
+static void check_traffic(const struct trial *t, const struct traffic *traffic)
+{
+	bool ring = strcmp(t->c->ops->name, "ring") == 0;
+	struct schedule s = {t->algorithm, ranks, t->root, t->elements, 0};
+	check(traffic->counted == ring, "%s: counted is %d", t->c->ops->name, traffic->counted);
+	if (!ring)
+		return;
+	check(traffic->sent_bytes == 4 * schedule_sent(&s, rank), "%s: sent %lld bytes, the schedule says %lld",
+	      schedule_description(t->algorithm), (long long)traffic->sent_bytes,
+	      (long long)(4 * schedule_sent(&s, rank)));
+	check(traffic->received_bytes == 4 * schedule_received(&s, rank),
+	      "%s: received %lld bytes, the schedule says %lld", schedule_description(t->algorithm),
+	      (long long)traffic->received_bytes, (long long)(4 * schedule_received(&s, rank)));
+}
+
+static void try(const struct trial *t)
+{
+	float *whole = whole_memory + GUARD, *part = part_memory + GUARD;
+	int64_t slice = t->elements / ranks;
+	struct traffic traffic;
+	if (t->in_place && whole_is_there(t))
+		part = whole + slice * rank;
+	fill(t, whole, part);
+	memset(staging + SCHEDULE_STAGING_BYTES, 0x5a, GUARD);
+	struct collective what = {
+	        t->algorithm, t->root, t->elements, whole_is_there(t) ? whole : NULL, uses_part(t) ? part : NULL,
+	        staging};
+	if (part == part_memory + GUARD && t->in_place) /* fill() left this one alone */
+		for (int i = 1; i <= GUARD; i++)
+			part[-i] = part[slice + i - 1] = GUARD_VALUE;
+	t->c->ops->hurry(t->c, t->hurry);
+	enum status s = t->c->ops->run(t->c, &what, &traffic);
+
+	check(!s, "%s", status_message());
+	int64_t bad = wrong(t, whole, part);
+	check(bad == 0, "%s, %s, root %lld, %lld elements, in place %d: %lld wrong", t->c->ops->name,
+	      schedule_description(t->algorithm), (long long)t->root, (long long)t->elements, t->in_place,
+	      (long long)bad);
+	check(guards_hold(whole, t->elements) && (part != part_memory + GUARD || guards_hold(part, slice)),
+	      "%s, %s: wrote outside its buffers", t->c->ops->name, schedule_description(t->algorithm));
+	for (int i = 0; i < GUARD; i++)
+		check(staging[SCHEDULE_STAGING_BYTES + i] == 0x5a, "%s wrote outside its staging", t->c->ops->name);
+	if (!s)
+		check_traffic(t, &traffic);
+}
+
+static void try_all(struct communicator *c, const int64_t *sizes, int n_sizes)
+{
+	int salt = 0;
+	for (int k = 0; k < CASES; k++)
+		for (int i = 0; i < n_sizes; i++)
+			for (int in_place = 0; in_place < 2; in_place++) {
+				int64_t roots[] = {0, ranks - 1, ranks / 2};
+				bool rooted = cases[k].kind != ALL_REDUCE && cases[k].kind != REDUCE_SCATTER &&
+				              cases[k].kind != ALL_GATHER;
+				for (int j = 0; j < (rooted && sizes[i] < 100000 ? 3 : 1); j++) {
+					struct trial t = {c,        cases[k].algorithm, cases[k].kind, roots[j],
+					                  sizes[i], in_place == 1,      salt % 3 == 0, salt};
+					try(&t);
+					salt++;
+				}
+			}
+}
+
+/* Sums of numbers that do round: the same bits on every rank and in every repeat. */
+static void check_bits(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements)
+{
+	float *whole = whole_memory;
+	struct traffic traffic;
+	struct collective what = {algorithm, 0, elements, whole, NULL, staging};
+	for (int repeat = 0; repeat < 3; repeat++) {
+		for (int64_t i = 0; i < elements; i++)
+			whole[i] = 1.0f / (float)(1 + (i * 7919 + rank * 104729) % 1000003);
+		check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+		if (repeat == 0) {
+			memcpy(first_memory, whole, (size_t)elements * sizeof *whole);
+			MPI_Bcast(first_memory, (int)elements, MPI_FLOAT, 0, MPI_COMM_WORLD);
+		}
+		check(memcmp(first_memory, whole, (size_t)elements * sizeof *whole) == 0,
+		      "%s: %s differs from rank 0's first", c->ops->name, schedule_description(algorithm));
+	}
+}
+
+static void check_sum(struct communicator *c)
+{
+	double values[150], expected[150];
+	struct traffic traffic;
+	for (int i = 0; i < 150; i++) {
+		expected[i] = 1.0 / (i + 1);
+		for (int r = 1; r < ranks; r++)
+			expected[i] += 1.0 / (i + 1 + r * 17);
+		values[i] = 1.0 / (i + 1 + rank * 17);
+	}
+	check(!c->ops->sum(c, values, 150, &traffic), "%s", status_message());
+	check(memcmp(values, expected, sizeof values) == 0, "%s: sum is not the one in rank order", c->ops->name);
+	check(traffic.sent_bytes == (rank ? 1 : ranks - 1) * (int64_t)sizeof values, "%s: sum sent %lld bytes",
+	      c->ops->name, (long long)traffic.sent_bytes);
+	check(!c->ops->sum(c, values, 0, &traffic) && traffic.sent_bytes == 0, "sum of nothing");
+}
+
+/* Integers pass through broadcast, scatter and gather as they are, also those that are no numbers as floats. */
+static void check_integers(struct communicator *c)
+{
+	int32_t *whole = (int32_t *)whole_memory;
+	int64_t elements = 3 * ranks;
+	struct traffic traffic;
+	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging};
+	int bad = 0;
+	for (int64_t i = 0; i < elements; i++)
+		whole[i] = rank ? 0 : (int32_t)(0x7f800001 + i);
+	check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	for (int64_t i = 0; i < elements; i++)
+		bad += whole[i] != (int32_t)(0x7f800001 + i);
+	check(bad == 0, "%s: broadcast changed %d integers", c->ops->name, bad);
+}
+
+static void check_errors(void)
+{
+	struct communicator *c = NULL;
+	MPI_Comm world = MPI_COMM_WORLD;
+	check(communicator_open(&c, "nccl", &world) == STATUS_INPUT && !c, "nccl was opened");
+	check(strstr(status_message(), "nccl") != NULL, "the message does not name nccl: %s", status_message());
+	setenv("SHARDLAB_COMM_TIMEOUT_S", "soon", 1);
+	check(communicator_open(&c, "ring", &world) == STATUS_INPUT && !c, "a timeout of `soon` was taken");
+	setenv("SHARDLAB_COMM_TIMEOUT_S", "0.2", 1);
+	communicator_close(NULL);
+
+	/* Rank 0 waits for a partner that does not come; then it is broken and says so. */
+	struct traffic traffic;
+	check(!communicator_open(&c, "ring", &world), "%s", status_message());
+	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
+	if (ranks > 1 && rank == 0) {
+		struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, ranks, whole_memory, NULL, staging};
+		double values[1] = {0};
+		check(c->ops->run(c, &what, &traffic) == STATUS_RUN, "a missing partner went unnoticed");
+		check(strstr(status_message(), "all-reduce") != NULL, "the message does not name the collective: %s",
+		      status_message());
+		check(c->ops->sum(c, values, 1, &traffic) == STATUS_RUN, "a broken communicator went on");
+	}
+	/* A broken communicator is not freed with its peers, so none of them may be: it stays, and is known to. */
+	static struct communicator *volatile kept;
+	kept = ranks == 1 ? NULL : c;
+	if (!kept)
+		communicator_close(c);
+}
+
+int main(int argc, char **argv)
+{
+	int level;
+	long sum[2], mine[2];
+	MPI_Comm world = MPI_COMM_WORLD;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+	MPI_Comm_rank(world, &rank);
+	MPI_Comm_size(world, &ranks);
+
+	int64_t big = (int64_t)1 << 20;
+	/* 65536 is a piece of the ring's: sizes around the slices that fill one, and some */
+	int64_t sizes[] = {
+	        0, ranks, 5 * ranks, 1001 * ranks, 65535 * ranks, 65537 * ranks, (big + ranks) / ranks * ranks};
+	size_t bytes = (size_t)(big + 65537 * ranks + 2 * GUARD) * sizeof(float);
+	whole_memory = malloc(bytes);
+	part_memory = malloc(bytes);
+	first_memory = malloc(bytes);
+	staging = malloc(SCHEDULE_STAGING_BYTES + GUARD);
+	if (!whole_memory || !part_memory || !first_memory || !staging)
+		MPI_Abort(world, 1);
+
+	static const char *const names[] = {"ring", "mpi"};
+	for (int i = 0; i < 2; i++) {
+		struct communicator *c;
+		if (communicator_open(&c, names[i], &world)) {
+			fprintf(stderr, "%s\n", status_message());
+			MPI_Abort(world, 1);
+		}
+		check(c->rank == rank && c->ranks == ranks && strcmp(c->ops->name, names[i]) == 0, "%s: opened wrong",
+		      names[i]);
+		try_all(c, sizes, (int)(sizeof sizes / sizeof *sizes));
+		check_bits(c, SCHEDULE_RING_ALL_REDUCE, 300001 / ranks * ranks);
+		check_bits(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 1000 * ranks);
+		check_sum(c);
+		check_integers(c);
+		communicator_close(c);
+	}
+	check_errors();
+
+	mine[0] = failures;
+	mine[1] = checks;
+	MPI_Allreduce(mine, sum, 2, MPI_LONG, MPI_SUM, world);
+	if (rank == 0)
+		printf("mpi_communicator: %d ranks: %ld checks, %ld failures\n", ranks, sum[1], sum[0]);
+	free(whole_memory);
+	free(part_memory);
+	free(first_memory);
+	free(staging);
+	MPI_Finalize();
+	return sum[0] ? EXIT_FAILURE : EXIT_SUCCESS;
+}

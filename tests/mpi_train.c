@@ -1,0 +1,304 @@
+/* Training under every strategy on all ranks of this job; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi_train
+ *
+ * Losses of 50 steps are those of one rank with the same global batch; what was measured is what the plan says, byte by
+ * byte; the same run twice gives the same bits, with and without guarded memory. Each rank counts what is wrong, and
+ * the counts are added at the end: a rank that stopped at its first failure would hang the others.
+ *
+ * The models are small, with sizes that nothing divides; the images are made here. */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "real/train.h"
+#include "tests/support/images.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/trainer.h"
+
+enum { STEPS = 50, FEW = 3, MICRO_BATCH = 2 };
+static const double LIMIT = 1e-4;
+
+static char images[256];
+static double worst;
+
+static const struct {
+	const char *model;
+	bool is_text;
+} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=2,width=32,heads=2,context=16", true}};
+
+static const char *data_of(int model)
+{
+	return models[model].is_text ? "tests/golden/text.txt" : images;
+}
+
+static struct request request_of(int model, const char *strategy, int accumulate)
+{
+	return (struct request){.model = models[model].model,
+	                        .strategy = strategy,
+	                        .ranks = ranks_count,
+	                        .micro_batch = MICRO_BATCH,
+	                        .accumulate = accumulate,
+	                        .bucket = 4096}; /* several buckets */
+}
+
+/* ---- one run ---- */
+
+/* Rank 0 writes the plan's text where all can read it. */
+static void write_plan(const struct request *q, char *path, size_t size)
+{
+	snprintf(path, size, "%s/plan", images);
+	if (!rank_number) {
+		struct made m = {0};
+		FILE *f = fopen(path, "w");
+		enum status s = made_open(&m, q);
+		ranks_check(f && !s, "%s: %s", path, status_message());
+		if (f && !s)
+			plan_write(&m.plan, NULL, f);
+		ranks_check(!f || !fclose(f), "%s cannot be written", path);
+		made_release(&m);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* From a text. */
+static bool train_file(int model, const struct request *q, struct report *out)
+{
+	struct train_options o = train_options_default();
+	char path[300];
+	write_plan(q, path, sizeof path);
+	o.plan_file = path;
+	o.steps = FEW;
+	o.data = data_of(model);
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s, from its text: %s", q->model, q->strategy, status_message());
+	return s == STATUS_OK;
+}
+
+static bool train(int model, const struct request *q, const char *communicator, int64_t steps, bool guard,
+                  struct report *out)
+{
+	struct train_options o = train_options_default();
+	struct request r = *q;
+	r.library_collectives = !strcmp(communicator, "mpi");
+	o.settings = request_settings(&r);
+	o.steps = steps;
+	o.communicator = communicator;
+	o.data = data_of(model);
+	o.evaluate = steps == FEW;
+	o.guard = guard;
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s: %s", r.model, r.strategy, status_message());
+	return s == STATUS_OK;
+}
+
+/* ---- measured against the plan ---- */
+
+static void same(const char *what, const char *role, const char *quantity, int64_t measured, int64_t planned)
+{
+	ranks_check(measured == planned, "%s: %s, %s: measured %lld, planned %lld", what, role, quantity,
+	            (long long)measured, (long long)planned);
+}
+
+static void compare_traffic(const char *what, const struct report_role *m, const struct report_role *p, bool counted)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		const struct report_traffic *a = &m->by_kind[k], *b = &p->by_kind[k];
+		const char *kind = traffic_name((enum traffic_kind)k);
+		bool count = counted || k == TRAFFIC_CONTROL || !b->calls;
+		same(what, m->role, kind, a->calls, b->calls);
+		same(what, m->role, kind, a->payload_bytes, b->payload_bytes);
+		same(what, m->role, kind, a->sent_bytes, count ? b->sent_bytes : -1);
+		same(what, m->role, kind, a->received_bytes, count ? b->received_bytes : -1);
+	}
+	if (!counted)
+		return;
+	same(what, m->role, "sent", m->sent_bytes, p->sent_bytes);
+	same(what, m->role, "received", m->received_bytes, p->received_bytes);
+}
+
+/* Rank 0 has the report. */
+static void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted)
+{
+	struct made m;
+	struct report planned;
+	struct request r = *q;
+	if (rank_number)
+		return;
+	r.library_collectives = !counted;
+	if (made_open(&m, &r)) {
+		ranks_check(false, "%s", status_message());
+		return;
+	}
+	report_from_plan(&planned, &m.plan);
+	same(what, "plan", "roles", measured->role_count, planned.role_count);
+	for (int i = 0; i < planned.role_count; i++) {
+		const struct report_memory *a = &measured->roles[i].memory[SPACE_DEVICE];
+		const struct report_memory *b = &planned.roles[i].memory[SPACE_DEVICE];
+		const char *role = planned.roles[i].role;
+		same(what, role, "peak", a->peak_bytes, b->peak_bytes);
+		ranks_check(!strcmp(a->peak_at, b->peak_at), "%s: %s: peak at '%s', planned '%s'", what, role,
+		            a->peak_at, b->peak_at);
+		for (int c = 0; c < CATEGORY_COUNT; c++) {
+			same(what, role, category_name((enum category)c), a->at_peak[c], b->at_peak[c]);
+			same(what, role, category_name((enum category)c), a->steady[c], b->steady[c]);
+		}
+		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
+	}
+	report_release(&planned);
+	made_release(&m);
+}
+
+/* ---- the same losses ---- */
+
+/* On rank 0, without MPI. */
+static void train_single(int model, int accumulate, double losses[STEPS])
+{
+	struct request q = request_of(model, "single", 1);
+	struct made m = {0};
+	struct trainer t = {0};
+	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
+	q.ranks = 1;
+	if (!rank_number) {
+		enum status s = made_open(&m, &q);
+		if (!s)
+			s = trainer_open(&t, &m.plan, data_of(model), false);
+		for (int step = 0; step < STEPS && !s; step++)
+			s = trainer_step(&t, &losses[step]);
+		ranks_check(!s, "single: %s", status_message());
+		trainer_release(&t);
+		made_release(&m);
+	}
+	MPI_Bcast(losses, STEPS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+static void compare_losses(const char *what, const struct report *r, const double *single)
+{
+	if (rank_number)
+		return;
+	ranks_check(r->loss_count > 0, "%s: no losses", what);
+	for (int64_t i = 0; i < r->loss_count; i++) {
+		double error = fabs(r->losses[i] - single[i]) / single[i];
+		worst = fmax(worst, error);
+		ranks_check(error <= LIMIT, "%s: step %d: loss %.9g, single has %.9g", what, (int)i + 1, r->losses[i],
+		            single[i]);
+	}
+}
+
+/* ---- what is run ---- */
+
+static void try_strategy(int model, const char *strategy, int accumulate, const double *single)
+{
+	char what[128];
+	struct request q = request_of(model, strategy, accumulate);
+	struct report ring, twice, mpi, guarded, text;
+	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model].model, strategy, accumulate);
+	if (!train(model, &q, "ring", STEPS, false, &ring) || !train(model, &q, "ring", FEW, false, &twice) ||
+	    !train(model, &q, "mpi", FEW, false, &mpi) || !train(model, &q, "ring", FEW, true, &guarded) ||
+	    !train_file(model, &q, &text))
+		return;
+	compare_losses(what, &ring, single);
+	compare_with_plan(what, &q, &ring, true);
+	compare_losses(what, &mpi, single);
+	compare_with_plan(what, &q, &mpi, ranks_count == 1);
+	compare_with_plan(what, &q, &guarded, true);
+	ranks_check(rank_number || (!strcmp(twice.weights_checksum, guarded.weights_checksum) &&
+	                            !strcmp(twice.weights_checksum, text.weights_checksum)),
+	            "%s: checksums %s, %s and %s", what, twice.weights_checksum, guarded.weights_checksum,
+	            text.weights_checksum);
+	ranks_check(rank_number || fabs(twice.validation_loss - mpi.validation_loss) <= LIMIT * twice.validation_loss,
+	            "%s: validation losses %g and %g", what, twice.validation_loss, mpi.validation_loss);
+	for (int i = 0; i < FEW && !rank_number; i++)
+		ranks_check(twice.losses[i] == ring.losses[i] && guarded.losses[i] == ring.losses[i],
+		            "%s: step %d: not the same loss twice", what, i + 1);
+	report_release(&ring);
+	report_release(&twice);
+	report_release(&mpi);
+	report_release(&guarded);
+	report_release(&text);
+}
+
+/* A few steps of what else can be asked for. */
+static void try_variant(const char *strategy, double clip, enum optimizer optimizer)
+{
+	struct request q = request_of(1, strategy, 2), one = request_of(1, "single", 1);
+	struct report r;
+	struct made m = {0};
+	struct trainer t = {0};
+	double loss = 0;
+	uint64_t sum = 0;
+	q.clip = one.clip = clip;
+	q.optimizer = one.optimizer = optimizer;
+	one.micro_batch = 2 * MICRO_BATCH * ranks_count;
+	one.ranks = 1;
+	if (!train(1, &q, "ring", FEW, true, &r))
+		return;
+	compare_with_plan(strategy, &q, &r, true);
+	if (!rank_number) {
+		enum status s = made_open(&m, &one);
+		if (!s)
+			s = trainer_open(&t, &m.plan, data_of(1), true);
+		for (int i = 0; i < FEW && !s; i++) {
+			s = trainer_step(&t, &loss);
+			double error = fabs(r.losses[i] - loss) / loss;
+			ranks_check(error <= LIMIT, "%s, clip %g: step %d: loss %.9g, single has %.9g", strategy, clip,
+			            i + 1, r.losses[i], loss);
+		}
+		if (!s)
+			s = trainer_finish(&t, &sum);
+		ranks_check(!s && strlen(r.weights_checksum) == 16, "single: %s", status_message());
+		trainer_release(&t);
+		made_release(&m);
+	}
+	report_release(&r);
+}
+
+static void try_variants(void)
+{
+	static const char *const strategies[] = {"dp:broadcast=tree:reduce=chain",
+	                                         "dp:broadcast=chain:reduce=tree",
+	                                         "ddp:algorithm=halving-doubling",
+	                                         "zero1",
+	                                         "zero2",
+	                                         "zero3:prefetch=0",
+	                                         "zero3:prefetch=100000",
+	                                         "zero3:reuse=20000",
+	                                         "fsdp:reshard=no",
+	                                         "fsdp:sync=last",
+	                                         "fsdp:reshard=no:sync=last:prefetch=0"};
+	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+		try_variant(strategies[i], 0.5, OPTIMIZER_ADAMW);
+		if (i % 3 == 0)
+			try_variant(strategies[i], 0, OPTIMIZER_SGD);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	double single[STEPS] = {0};
+	ranks_init(&argc, &argv);
+	kernels_set_threads(1);
+	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 20))
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	for (int model = 0; model < 2; model++)
+		for (int accumulate = 1; accumulate <= 2; accumulate++) {
+			train_single(model, accumulate, single);
+			for (int i = ranks_count > 1; strategy_at(i); i++)
+				try_strategy(model, strategy_at(i)->name, accumulate, single);
+		}
+	try_variants();
+	if (!rank_number) {
+		char path[300];
+		snprintf(path, sizeof path, "%s/plan", images);
+		unlink(path);
+		images_remove(images);
+		printf("mpi_train: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
+	}
+	return ranks_finish("mpi_train");
+}

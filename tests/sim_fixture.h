@@ -1,0 +1,139 @@
+/* For tests of the simulator: clusters whose rates are round, and plans put together by hand. */
+#ifndef SHARDLAB_SIM_FIXTURE_H
+#define SHARDLAB_SIM_FIXTURE_H
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+
+/* 1000 bytes/ns of memory, links of 10 bytes/ns with 1 us, a network of 2 rails of 2 bytes/ns with 5 us. */
+static inline void open_gpus(struct cluster *c, const char *devices, const char *share, const char *launch,
+                             const char *slow)
+{
+	char text[1200];
+	snprintf(text, sizeof text,
+	         "name: fixture\nkind: gpu\n"
+	         "node: {devices: %s, cores: 8, memory: 100GB, memory_bandwidth: 1e11, core_compute: 1e10}\n"
+	         "device: {memory: 1GB, overhead: 1MB, memory_bandwidth: 1e12, launch: 0, collective_launch: %s,\n"
+	         "  collective_share: %s}\n"
+	         "compute: {default: {fp32: 1e12}}\n"
+	         "link: {latency: 1e-6, bandwidth: 1e10}\n"
+	         "network: {latency: 5e-6, bandwidth: 2e9, rails: 2}\n"
+	         "host_link: {latency: 1e-5, bandwidth: 1e10}\n"
+	         "slow: {%s}\n",
+	         devices, launch, share, slow);
+	ck_assert_msg(!cluster_read(c, text, strlen(text), "fixture"), "%s", status_message());
+}
+
+/* 1 byte/ns a rank and 2 bytes/ns a node: bytes are nanoseconds. */
+static inline void open_cpus(struct cluster *c, const char *devices, const char *cores, const char *bandwidth)
+{
+	char text[1000];
+	snprintf(text, sizeof text,
+	         "name: fixture\nkind: cpu\n"
+	         "node: {%s cores: %s, memory: 1GB, memory_bandwidth: %s}\n"
+	         "device: {overhead: 1MB, memory_bandwidth: 1e9, launch: 0, collective_launch: 0, collective_cores: "
+	         "0.5}\n"
+	         "compute: {default: {fp32: 1e9}}\n"
+	         "link: {latency: 1e-6, bandwidth: 1e9}\n"
+	         "network: {latency: 5e-6, bandwidth: 1e9}\n",
+	         devices, cores, bandwidth);
+	ck_assert_msg(!cluster_read(c, text, strlen(text), "fixture"), "%s", status_message());
+}
+
+enum { OPS = 16 };
+
+struct fixture {
+	struct plan plan;
+	struct model model;
+	struct buffer buffer;
+	struct op ops[OPS];
+	int after[OPS];
+};
+
+static inline void fixture_init(struct fixture *f, int64_t ranks)
+{
+	memset(f, 0, sizeof *f);
+	ck_assert(!model_open(&f->model, "params=1e6", 0));
+	f->buffer = (struct buffer){"x", CATEGORY_BUFFERS, SPACE_DEVICE, TYPE_FP32, INT64_C(1) << 40, true};
+	f->plan = (struct plan){.model = &f->model,
+	                        .settings = settings_default(),
+	                        .strategy = "fixture",
+	                        .ranks = ranks,
+	                        .role_count = 1};
+	f->plan.settings.ranks = ranks;
+	f->plan.settings.micro_batch = 1;
+	f->plan.roles[0] =
+	        (struct role){.name = "rank", .ranks = ranks, .buffers = &f->buffer, .buffer_count = 1, .ops = f->ops};
+}
+
+static inline void fixture_release(struct fixture *f)
+{
+	model_release(&f->model);
+}
+
+static inline struct op *add_op(struct fixture *f, enum op_kind kind, enum queue queue, int64_t elements)
+{
+	struct role *r = &f->plan.roles[0];
+	struct op *op = &f->ops[r->op_count++];
+	r->step.end = r->op_count;
+	*op = (struct op){
+	        .kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1, .payload = elements};
+	for (int i = 0; i < OP_OPERANDS; i++)
+		op->operand[i].buffer = -1;
+	op->operand[0] = (struct region){0, false, 0, elements};
+	return op;
+}
+
+/* A kernel that takes so many nanoseconds on open_gpus(): it writes 1000 bytes in each. */
+static inline struct op *add_kernel(struct fixture *f, int64_t ns)
+{
+	return add_op(f, OP_ZERO, QUEUE_COMPUTE, ns * 250);
+}
+
+static inline struct op *add_collective(struct fixture *f, enum schedule_algorithm a, int64_t elements)
+{
+	struct op *op = add_op(f, OP_ALL_REDUCE, QUEUE_COMMUNICATION, elements);
+	op->algorithm = a;
+	return op;
+}
+
+static inline void wait_for(struct fixture *f, struct op *op, int number)
+{
+	int at = (int)(op - f->ops);
+	f->after[at] = number;
+	op->after = &f->after[at];
+	op->after_count = 1;
+}
+
+static inline struct report run(const struct fixture *f, const struct cluster *c, enum grain grain)
+{
+	struct report r;
+	ck_assert_msg(!sim_run(&f->plan, c, grain, NULL, &r), "%s", status_message());
+	return r;
+}
+
+static inline int64_t collective_time(enum schedule_algorithm a, int64_t ranks, int64_t root, int64_t elements,
+                                      const struct cluster *c, enum grain grain)
+{
+	struct fixture f;
+	fixture_init(&f, ranks);
+	add_collective(&f, a, elements)->root = (int)root;
+	struct report r = run(&f, c, grain);
+	ck_assert_int_eq(r.time.communication, r.time.step);
+	ck_assert_int_eq(r.time.exposed, r.time.step);
+	fixture_release(&f);
+	return r.time.step;
+}
+
+static inline void check_near(int64_t got, int64_t expected, int64_t per_cent, const char *what, int64_t n)
+{
+	int64_t off = got > expected ? got - expected : expected - got;
+	if (off * 100 > expected * per_cent)
+		ck_abort_msg("%s, %ld ranks: %ld ns instead of %ld", what, (long)n, (long)got, (long)expected);
+}
+
+#endif

@@ -1,0 +1,100 @@
+#include "tests/support/plan_edit.h"
+
+#include <string.h>
+
+void plan_copy(struct plan *out, const struct plan *p)
+{
+	*out = *p;
+	out->arena = (struct arena){0};
+	for (int i = 0; i < p->role_count; i++) {
+		const struct role *from = &p->roles[i];
+		struct role *to = &out->roles[i];
+		to->ops = arena_alloc(&out->arena, ((size_t)from->op_count + 2) * sizeof *to->ops);
+		memcpy(to->ops, from->ops, (size_t)from->op_count * sizeof *to->ops);
+		to->buffers = arena_alloc(&out->arena, ((size_t)from->buffer_count + 1) * sizeof *to->buffers);
+		memcpy(to->buffers, from->buffers, (size_t)from->buffer_count * sizeof *to->buffers);
+		for (int k = 0; k < to->op_count; k++)
+			plan_set_waits(out, i, k, from->ops[k].after, from->ops[k].after_count);
+	}
+}
+
+void plan_set_waits(struct plan *p, int role, int op, const int *after, int count)
+{
+	struct op *o = &p->roles[role].ops[op];
+	int *copy = arena_alloc(&p->arena, ((size_t)count + 1) * sizeof *copy);
+	for (int i = 0; i < count; i++)
+		copy[i] = after[i];
+	o->after = copy;
+	o->after_count = count;
+}
+
+/* Waits follow: to[old number] is the new one, or -1. */
+static void renumber(struct role *r, const int *to)
+{
+	for (int i = 0; i < r->op_count; i++) {
+		struct op *op = &r->ops[i];
+		int kept = 0;
+		for (int w = 0; w < op->after_count; w++)
+			if (to[op->after[w]] >= 0)
+				op->after[kept++] = to[op->after[w]];
+		op->after_count = kept;
+	}
+}
+
+static void shift_sections(struct role *r, int at, int by)
+{
+	struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	for (int i = 0; i < 4; i++) {
+		all[i]->begin += all[i]->begin > at ? by : 0;
+		all[i]->end += all[i]->end > at ? by : 0;
+	}
+}
+
+static int *identity(struct plan *p, int n)
+{
+	int *to = arena_alloc(&p->arena, ((size_t)n + 2) * sizeof *to);
+	for (int i = 0; i < n; i++)
+		to[i] = i;
+	return to;
+}
+
+void plan_drop_op(struct plan *p, int role, int op)
+{
+	struct role *r = &p->roles[role];
+	int *to = identity(p, r->op_count);
+	for (int i = op; i < r->op_count; i++)
+		to[i] = i - 1;
+	to[op] = -1;
+	memmove(&r->ops[op], &r->ops[op + 1], (size_t)(r->op_count - op - 1) * sizeof *r->ops);
+	r->op_count--;
+	renumber(r, to);
+	shift_sections(r, op, -1);
+}
+
+void plan_double_op(struct plan *p, int role, int op)
+{
+	struct role *r = &p->roles[role];
+	int *to = identity(p, r->op_count);
+	for (int i = op; i < r->op_count; i++)
+		to[i] = i + 1;
+	memmove(&r->ops[op + 1], &r->ops[op], (size_t)(r->op_count - op) * sizeof *r->ops);
+	r->op_count++;
+	plan_set_waits(p, role, op, r->ops[op + 1].after, r->ops[op + 1].after_count);
+	/* What waited for it waits for the second. */
+	renumber(r, to);
+	shift_sections(r, op, 1);
+}
+
+void plan_move_op(struct plan *p, int role, int from, int dest)
+{
+	struct role *r = &p->roles[role];
+	struct op moved = r->ops[from];
+	int *to = identity(p, r->op_count), step = from < dest ? 1 : -1;
+	for (int i = from; i != dest; i += step) {
+		r->ops[i] = r->ops[i + step];
+		to[i + step] = i;
+	}
+	r->ops[dest] = moved;
+	to[from] = dest;
+	renumber(r, to);
+}

@@ -1,0 +1,102 @@
+#include "tests/support/plans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings request_settings(const struct request *r)
+{
+	struct settings s = settings_default();
+	snprintf(s.model, sizeof s.model, "%s", r->model);
+	snprintf(s.strategy, sizeof s.strategy, "%s", r->strategy);
+	s.ranks = r->ranks ? r->ranks : 1;
+	s.micro_batch = r->micro_batch ? r->micro_batch : 1;
+	s.accumulate = r->accumulate;
+	s.sequence = r->sequence;
+	s.bucket = r->bucket;
+	s.precision = r->precision;
+	s.optimizer = r->optimizer;
+	s.clip = r->clip;
+	s.learning_rate = r->learning_rate > 0 ? r->learning_rate : s.learning_rate;
+	s.library_collectives = r->library_collectives;
+	if (settings_resolve(&s)) {
+		fprintf(stderr, "%s\n", status_message());
+		abort();
+	}
+	return s;
+}
+
+enum status made_open(struct made *m, const struct request *r)
+{
+	struct settings s = request_settings(r);
+	*m = (struct made){0};
+	enum status status = model_open(&m->model, s.model, s.sequence);
+	if (!status)
+		status = plan_compile(&m->plan, &m->model, &s);
+	if (status)
+		made_release(m);
+	return status;
+}
+
+void made_release(struct made *m)
+{
+	plan_release(&m->plan);
+	model_release(&m->model);
+}
+
+static void add_moved(struct moved *sum, const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	sum->calls++;
+	sum->payload += op_payload_bytes(r, op);
+	sum->sent += op_sent_bytes(p, r, op, rank);
+	sum->received += op_received_bytes(p, r, op, rank);
+}
+
+static struct moved moved(const struct plan *p, int64_t rank, int kind)
+{
+	const struct role *r = plan_role_of(p, rank);
+	struct moved sum = {0};
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) != OP_CLASS_C)
+			continue;
+		if (kind < 0 ? op->traffic != TRAFFIC_CONTROL : (int)op->traffic == kind)
+			add_moved(&sum, p, r, op, rank);
+	}
+	return sum;
+}
+
+struct moved plan_moved(const struct plan *p, int64_t rank, enum traffic_kind kind)
+{
+	return moved(p, rank, (int)kind);
+}
+
+struct moved plan_moved_all(const struct plan *p, int64_t rank)
+{
+	return moved(p, rank, -1);
+}
+
+int64_t plan_model_states(const struct plan *p, int64_t rank)
+{
+	struct memory_use use;
+	plan_memory(p, plan_role_of(p, rank), SPACE_DEVICE, &use);
+	return use.steady[CATEGORY_PARAMETERS] + use.steady[CATEGORY_GRADIENTS] + use.steady[CATEGORY_OPTIMIZER];
+}
+
+int64_t plan_most_live(const struct role *r, const char *begins, const char *without)
+{
+	int64_t live = 0, most = 0;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) != OP_CLASS_M)
+			continue;
+		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		if (strncmp(b->name, begins, strlen(begins)) ||
+		    (without && !strncmp(b->name, without, strlen(without))))
+			continue;
+		live += op->kind == OP_ALLOC ? b->elements : -b->elements;
+		if (live > most)
+			most = live;
+	}
+	return most;
+}

@@ -1,0 +1,430 @@
+#include "tests/support/virtual_ranks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/cpu_device.h"
+#include "real/random.h"
+#include "strategy/collective/schedule.h"
+
+enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
+
+struct rank {
+	struct cpu_device device;
+	const struct role *role;
+	bool *done;            /* by operation */
+	int head[QUEUE_COUNT]; /* next operation of the queue in the section; its end: none */
+	int *uses_left, *uses; /* by buffer, in this section */
+};
+
+struct world {
+	const struct plan *p;
+	struct rank *rank;
+	int ranks;
+	uint64_t random;
+	struct virtual_run *out;
+};
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "virtual ranks: %s\n", what);
+	abort();
+}
+
+static void *make(size_t count, size_t bytes)
+{
+	void *p = calloc(count + 1, bytes);
+	if (!p)
+		fail("no memory");
+	return p;
+}
+
+static uint64_t next_random(struct world *w)
+{
+	return random_mix64(w->random += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* ---- samples and weights ---- */
+
+static void fill_samples(const struct plan *p, uint64_t stream, int64_t first, int64_t count, void *inputs,
+                         int32_t *targets)
+{
+	const struct model *m = p->model;
+	for (int64_t i = 0; i < count * m->input_elements; i++) {
+		uint64_t bits = random_mix64(stream + (uint64_t)(first * m->input_elements + i));
+		if (m->is_text)
+			((int32_t *)inputs)[i] = (int32_t)(bits % (uint64_t)m->classes);
+		else
+			((float *)inputs)[i] = (float)(bits % 2001) / 1000.0F - 1.0F;
+	}
+	for (int64_t i = 0; i < count * m->tokens; i++)
+		targets[i] =
+		        (int32_t)(random_mix64(stream + 77 + (uint64_t)(first * m->tokens + i)) % (uint64_t)m->classes);
+}
+
+static void training(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	fill_samples(((const struct world *)context)->p, UINT64_C(1) << 40, first, count, inputs, targets);
+}
+
+static void validation(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	fill_samples(((const struct world *)context)->p, UINT64_C(2) << 40, first, count, inputs, targets);
+}
+
+static enum status show(void *context, int tensor, int64_t first, int64_t count, const float *values)
+{
+	struct world *w = context;
+	int64_t place = first;
+	for (int t = 0; t < tensor; t++)
+		place += w->p->model->tensors[t].elements;
+	for (int64_t i = 0; i < count; i++) {
+		w->out->weights[place + i] = values[i];
+		w->out->shown[place + i]++;
+	}
+	return STATUS_OK;
+}
+
+/* ---- memory ---- */
+
+static void poison(struct rank *r, int buffer)
+{
+	int64_t bytes = buffer_bytes(&r->role->buffers[buffer]);
+	/* Staging is large and only ever a communicator's: a little of it will do. */
+	if (bytes > 65536)
+		bytes = 65536;
+	memset(cpu_device_buffer(&r->device, buffer), POISON_BYTE, (size_t)bytes);
+}
+
+/* before: the operation is about to run; else it has run. */
+static void poison_around(struct rank *r, const struct op *op, bool before)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		int b = op->operand[i].buffer;
+		if (b < 0 || r->role->buffers[b].state)
+			continue;
+		if (before && r->uses_left[b] == r->uses[b]) {
+			poison(r, b);
+			r->uses[b] = -1; /* not a second time */
+		}
+		if (!before && --r->uses_left[b] == 0)
+			poison(r, b);
+	}
+}
+
+/* ---- collectives ---- */
+
+/* One rank's part in a collective. */
+struct member {
+	struct rank *rank;
+	const struct op *op;
+	float *whole, *sent; /* sent: what is on its way to it in this round */
+};
+
+static float *operand(const struct member *m, int i)
+{
+	int64_t n;
+	return cpu_device_region(&m->rank->device, &m->op->operand[i], &n);
+}
+
+static void move(float *to, const float *from, int64_t count)
+{
+	if (!to || !from)
+		fail("a collective lacks an operand");
+	memmove(to, from, (size_t)count * sizeof *to);
+}
+
+static void receive(const struct member *m, const struct round *r)
+{
+	if (!m->whole || !m->sent)
+		fail("a collective lacks an operand");
+	for (int64_t k = 0; k < r->receive_count; k++) {
+		float *to = &m->whole[r->receive_offset + k];
+		*to = r->add ? *to + m->sent[k] : m->sent[k];
+	}
+}
+
+/* Round by round over every rank's whole buffer. */
+static void run_schedule(const struct schedule *s, struct member *members)
+{
+	for (int i = 0; i < s->ranks; i++)
+		members[i].sent = make((size_t)s->elements, sizeof *members[i].sent);
+	for (int64_t round = 0; round < schedule_rounds(s); round++) {
+		for (int i = 0; i < s->ranks; i++) {
+			struct round r = schedule_round(s, i, round);
+			if (r.send_to >= 0)
+				move(members[r.send_to].sent, members[i].whole + r.send_offset, r.send_count);
+		}
+		for (int i = 0; i < s->ranks; i++) {
+			struct round r = schedule_round(s, i, round);
+			if (r.receive_from >= 0)
+				receive(&members[i], &r);
+		}
+	}
+	for (int i = 0; i < s->ranks; i++)
+		free(members[i].sent);
+}
+
+static void sum(const struct world *w, const struct member *members)
+{
+	for (int64_t k = 0; k < members->op->operand[0].count; k++) {
+		double total = 0;
+		for (int i = 0; i < w->ranks; i++)
+			total += members[i].whole[k];
+		for (int i = 0; i < w->ranks; i++)
+			members[i].whole[k] = (float)total;
+	}
+}
+
+static void scatter_or_gather(const struct schedule *s, const struct member *members)
+{
+	bool scatter = members->op->kind == OP_SCATTER;
+	int64_t n = s->elements / s->ranks;
+	float *whole = operand(&members[s->root], scatter ? 0 : 1);
+	for (int i = 0; i < s->ranks; i++) {
+		float *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * n;
+		move(scatter ? part : slice, scatter ? slice : part, n);
+	}
+}
+
+static void run_collective(const struct world *w)
+{
+	struct member *members = make((size_t)w->ranks, sizeof *members);
+	for (int i = 0; i < w->ranks; i++) {
+		struct rank *r = &w->rank[i];
+		members[i].rank = r;
+		members[i].op = &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
+	}
+	enum op_kind kind = members->op->kind;
+	struct schedule s = op_schedule(w->p, members->op);
+	int64_t n = kind == OP_SUM ? 0 : s.elements / w->ranks;
+	for (int i = 0; i < w->ranks && kind == OP_ALL_GATHER; i++)
+		move(members[i].whole + i * n, operand(&members[i], 0), n);
+	if (kind == OP_SUM)
+		sum(w, members);
+	else if (kind == OP_SCATTER || kind == OP_GATHER)
+		scatter_or_gather(&s, members);
+	else
+		run_schedule(&s, members);
+	for (int i = 0; i < w->ranks && kind == OP_REDUCE_SCATTER; i++)
+		move(operand(&members[i], 1), members[i].whole + i * n, n);
+	free(members);
+}
+
+/* ---- the order ---- */
+
+static int next_on(const struct role *r, const struct section *s, int queue, int from)
+{
+	while (from < s->end && ((int)r->ops[from].queue != queue || op_class(r->ops[from].kind) == OP_CLASS_M))
+		from++;
+	return from;
+}
+
+static bool is_ready(const struct rank *r, const struct section *s, int queue)
+{
+	if (r->head[queue] >= s->end)
+		return false;
+	const struct op *op = &r->role->ops[r->head[queue]];
+	for (int i = 0; i < op->after_count; i++)
+		if (!r->done[op->after[i]])
+			return false;
+	return true;
+}
+
+static void finish(struct rank *r, const struct section *s, int queue)
+{
+	poison_around(r, &r->role->ops[r->head[queue]], false);
+	r->done[r->head[queue]] = true;
+	r->head[queue] = next_on(r->role, s, queue, r->head[queue] + 1);
+}
+
+static const struct section *section_of_role(const struct role *r, int k)
+{
+	if (!r)
+		fail("no role has this rank");
+	const struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	return all[k];
+}
+
+static bool is_collective(const struct rank *r, const struct section *s, int queue)
+{
+	return r->head[queue] < s->end && op_class(r->role->ops[r->head[queue]].kind) == OP_CLASS_C;
+}
+
+/* A collective of all ranks, if every one is ready for it. */
+static bool try_collective(struct world *w, int k)
+{
+	for (int i = 0; i < w->ranks; i++) {
+		const struct section *s = section_of_role(w->rank[i].role, k);
+		if (!is_collective(&w->rank[i], s, QUEUE_COMMUNICATION) ||
+		    !is_ready(&w->rank[i], s, QUEUE_COMMUNICATION))
+			return false;
+	}
+	for (int i = 0; i < w->ranks; i++)
+		poison_around(&w->rank[i], &w->rank[i].role->ops[w->rank[i].head[QUEUE_COMMUNICATION]], true);
+	run_collective(w);
+	for (int i = 0; i < w->ranks; i++)
+		finish(&w->rank[i], section_of_role(w->rank[i].role, k), QUEUE_COMMUNICATION);
+	return true;
+}
+
+static bool try_local(struct world *w, int k, int rank, int queue)
+{
+	struct rank *r = &w->rank[rank];
+	const struct section *s = section_of_role(r->role, k);
+	if (!is_ready(r, s, queue) || is_collective(r, s, queue))
+		return false;
+	poison_around(r, &r->role->ops[r->head[queue]], true);
+	if (cpu_device_execute(&r->device, r->head[queue]))
+		fail(status_message());
+	finish(r, s, queue);
+	return true;
+}
+
+static bool section_is_done(const struct world *w, int k)
+{
+	for (int i = 0; i < w->ranks; i++)
+		for (int q = 0; q < QUEUE_COUNT; q++)
+			if (w->rank[i].head[q] < section_of_role(w->rank[i].role, k)->end)
+				return false;
+	return true;
+}
+
+static void begin_section(struct rank *r, const struct section *s)
+{
+	memset(r->uses, 0, (size_t)r->role->buffer_count * sizeof *r->uses);
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &r->role->ops[i];
+		r->done[i] = false;
+		for (int o = 0; op_class(op->kind) != OP_CLASS_M && o < op_operand_count(op->kind); o++)
+			if (op->operand[o].buffer >= 0)
+				r->uses[op->operand[o].buffer]++;
+	}
+	memcpy(r->uses_left, r->uses, (size_t)r->role->buffer_count * sizeof *r->uses);
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		r->head[q] = next_on(r->role, s, q, s->begin);
+}
+
+/* Each turn tries a place at random first, then all others after it; collectives are the place past the last. In issue
+ * order compute goes first, which is issue order as far as the results go. Some seeds favour one queue, so that a queue
+ * runs far ahead of the other. */
+static void run_section(struct world *w, int k)
+{
+	int places = w->ranks * QUEUE_COUNT + 1;
+	for (int i = 0; i < w->ranks; i++)
+		begin_section(&w->rank[i], section_of_role(w->rank[i].role, k));
+	while (!section_is_done(w, k)) {
+		int first = w->random ? (int)(next_random(w) % (uint64_t)places) : 0;
+		bool hurry = w->random && next_random(w) % 3 == 0, moved = hurry && try_collective(w, k);
+		for (int i = 0; i < places && !moved; i++) {
+			int place = (first + i) % places;
+			moved = place == places - 1 ? try_collective(w, k)
+			                            : try_local(w, k, place / QUEUE_COUNT, place % QUEUE_COUNT);
+		}
+		if (!moved)
+			fail("nothing can go on");
+	}
+}
+
+/* ---- the run ---- */
+
+static double read_loss(const struct rank *r)
+{
+	for (int i = 0; r->role && i < r->role->buffer_count; i++)
+		if (r->role->buffers[i].state && !strcmp(r->role->buffers[i].name, "loss"))
+			return *(const float *)cpu_device_buffer(&r->device, i);
+	fail("rank 0 has no loss");
+}
+
+static void open_ranks(struct world *w)
+{
+	w->rank = make((size_t)w->ranks, sizeof *w->rank);
+	for (int i = 0; i < w->ranks; i++) {
+		struct rank *r = &w->rank[i];
+		struct input_source input = {w, training, validation, VALIDATION_SAMPLES};
+		r->role = plan_role_of(w->p, i);
+		if (!r->role)
+			fail("no role has this rank");
+		if (cpu_device_open(&r->device, w->p, i, &input, false))
+			fail(status_message());
+		r->device.weights = (struct weight_source){.context = w, .show = show};
+		r->done = make((size_t)r->role->op_count, sizeof *r->done);
+		r->uses = make((size_t)r->role->buffer_count, sizeof *r->uses);
+		r->uses_left = make((size_t)r->role->buffer_count, sizeof *r->uses_left);
+		for (int b = 0; b < r->role->buffer_count; b++)
+			poison(r, b);
+	}
+}
+
+static void close_ranks(struct world *w)
+{
+	for (int i = 0; i < w->ranks; i++) {
+		cpu_device_release(&w->rank[i].device);
+		free(w->rank[i].done);
+		free(w->rank[i].uses);
+		free(w->rank[i].uses_left);
+	}
+	free(w->rank);
+}
+
+void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct virtual_run *out)
+{
+	struct world w = {.p = p, .ranks = (int)p->ranks, .random = seed, .out = out};
+	*out = (struct virtual_run){.steps = steps, .parameters = p->model->parameters};
+	out->weights = make((size_t)out->parameters, sizeof *out->weights);
+	out->shown = make((size_t)out->parameters, sizeof *out->shown);
+	open_ranks(&w);
+	run_section(&w, 0);
+	for (int i = 0; i < steps; i++) {
+		run_section(&w, 1);
+		out->losses[i] = read_loss(&w.rank[0]);
+	}
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < w.ranks; i++) {
+			w.rank[i].device.evaluating = true;
+			w.rank[i].device.evaluate_pass = pass;
+		}
+		run_section(&w, 2);
+	}
+	for (int i = 0; i < w.ranks; i++) {
+		out->evaluate_loss += w.rank[i].device.evaluate_loss;
+		out->evaluate_correct += w.rank[i].device.evaluate_correct;
+		out->evaluate_total += w.rank[i].device.evaluate_total;
+	}
+	run_section(&w, 3);
+	close_ranks(&w);
+}
+
+void virtual_run_release(struct virtual_run *r)
+{
+	free(r->weights);
+	free(r->shown);
+	*r = (struct virtual_run){0};
+}
+
+static bool near(double a, double b, double tolerance)
+{
+	return a == b || fabs(a - b) <= tolerance * (fabs(a) > fabs(b) ? fabs(a) : fabs(b));
+}
+
+bool virtual_runs_equal(const struct virtual_run *a, const struct virtual_run *b, double tolerance)
+{
+	double largest = 0;
+	if (a->evaluate_total != b->evaluate_total || a->parameters != b->parameters || a->steps != b->steps ||
+	    (tolerance <= 0 && a->evaluate_correct != b->evaluate_correct) ||
+	    !near(a->evaluate_loss, b->evaluate_loss, tolerance))
+		return false;
+	for (int i = 0; i < a->steps; i++)
+		if (!near(a->losses[i], b->losses[i], tolerance))
+			return false;
+	for (int64_t i = 0; i < a->parameters; i++)
+		largest = fabs((double)a->weights[i]) > largest ? fabs((double)a->weights[i]) : largest;
+	for (int64_t i = 0; i < a->parameters; i++)
+		if (a->shown[i] != b->shown[i] ||
+		    !(fabs((double)a->weights[i] - (double)b->weights[i]) <= tolerance * largest))
+			return false;
+	return true;
+}

@@ -1,0 +1,371 @@
+/* Clusters: the catalogue, files and their errors, rates by size, and where `local` is kept. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "strategy/cluster/cluster.h"
+
+static const char lab[] = "name: lab\n"
+                          "kind: gpu\n"
+                          "nodes: 2\n"
+                          "node: {devices: 4, cores: 16, memory: 256GB, memory_bandwidth: 2e11, core_compute: 2e10}\n"
+                          "device:\n"
+                          "  memory: 24GiB\n"
+                          "  overhead: {measured: 1.5GiB, min: 1GiB, max: 2GiB}\n"
+                          "  memory_bandwidth: {measured: 9e11, min: 8.5e11, max: 9.1e11}\n"
+                          "  launch: 4e-6\n"
+                          "  collective_launch: 8.4e-6\n"
+                          "  collective_share: 0.1\n"
+                          "compute:\n"
+                          "  default: {fp32: 1e12}\n"
+                          "  vector: {fp32: 2e12}\n"
+                          "  linear: {fp32: 3e12, bf16: [{work: 1024, rate: 1e12},\n"
+                          "    {work: 1048576, rate: {measured: 3e12, min: 2e12, max: 5e12}}]}\n"
+                          "  linear.backward: {fp32: 4e12}\n"
+                          "link: {latency: 5e-6, bandwidth: 2.5e10}\n"
+                          "network: {latency: 1e-5, bandwidth: 1.25e9, rails: 2}\n"
+                          "host_link: {latency: 1e-5, bandwidth: 1.2e10}\n"
+                          "slow: {3: 1.5, 1: 2}\n";
+
+static void read_lab(struct cluster *c)
+{
+	enum status s = cluster_read(c, lab, strlen(lab), "lab.yaml");
+	ck_assert_msg(!s, "%s", status_message());
+}
+
+START_TEST(test_read)
+{
+	struct cluster c;
+	read_lab(&c);
+	ck_assert_str_eq(c.name, "lab");
+	ck_assert_int_eq(c.kind, DEVICE_GPU);
+	ck_assert_int_eq(c.nodes, 2);
+	ck_assert_int_eq(c.devices, 4);
+	ck_assert_int_eq(c.rails, 2);
+	ck_assert_int_eq(c.device_memory, INT64_C(24) << 30);
+	ck_assert_int_eq(c.node_memory, INT64_C(256000000000));
+	ck_assert_int_eq(c.launch.value, 4000);
+	ck_assert(!c.launch.measured);
+	ck_assert_int_eq(c.collective_share.value, 100000);
+	ck_assert(c.device_bandwidth.measured);
+	ck_assert_int_eq(c.device_bandwidth.value, INT64_C(900000000000));
+	ck_assert_int_eq(c.device_bandwidth.low, INT64_C(850000000000));
+	ck_assert_int_eq(c.device_bandwidth.high, INT64_C(910000000000));
+	ck_assert_int_eq(c.overhead.value, INT64_C(3) << 29);
+	ck_assert_int_eq(cluster_slow_factor(&c, 0), MILLION);
+	ck_assert_int_eq(cluster_slow_factor(&c, 1), 2 * MILLION);
+	ck_assert_int_eq(cluster_slow_factor(&c, 2), MILLION);
+	ck_assert_int_eq(cluster_slow_factor(&c, 3), 1500000);
+	ck_assert_int_eq(cluster_node_of(&c, 3), 0);
+	ck_assert_int_eq(cluster_node_of(&c, 4), 1);
+	cluster_release(&c);
+}
+END_TEST
+
+/* The most specific key counts: the operation, its family, default. */
+START_TEST(test_compute_keys)
+{
+	struct cluster c;
+	read_lab(&c);
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(3000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(4000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_ADAMW, TYPE_FP32, 1).value, INT64_C(2000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_BF16, 1).value, 0);
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1).value, 0);
+	cluster_release(&c);
+	ck_assert_int_eq(compute_key_parse("classifier"), COMPUTE_FAMILY + KERNEL_CLASSIFIER);
+	ck_assert_int_eq(compute_key_parse("adamw"), OP_ADAMW);
+	ck_assert_int_eq(compute_key_parse("default"), COMPUTE_DEFAULT);
+	ck_assert_int_eq(compute_key_parse("all_reduce"), -1);
+	ck_assert_int_eq(compute_key_parse("alloc"), -1);
+}
+END_TEST
+
+/* 2^10 … 2^20: half way in the logarithm is 2^15. */
+START_TEST(test_curve)
+{
+	struct cluster c;
+	read_lab(&c);
+	const struct curve *curve = &c.compute[COMPUTE_FAMILY + KERNEL_LINEAR][TYPE_BF16];
+	ck_assert_int_eq(curve->count, 2);
+	ck_assert_int_eq(curve_rate(curve, 1).value, INT64_C(1000000000000));
+	ck_assert_int_eq(curve_rate(curve, 1024).value, INT64_C(1000000000000));
+	ck_assert_int_eq(curve_rate(curve, 32768).value, INT64_C(2000000000000));
+	ck_assert_int_eq(curve_rate(curve, 32768).high, INT64_C(3000000000000));
+	ck_assert(!curve_rate(curve, 32768).measured); /* one of its ends is assumed */
+	ck_assert_int_eq(curve_rate(curve, 1048576).value, INT64_C(3000000000000));
+	ck_assert_int_eq(curve_rate(curve, INT64_MAX).value, INT64_C(3000000000000));
+	ck_assert(curve_rate(curve, 1048576).measured);
+	/* log2(46341) = 15.50000…: 1 + 2 · 5.5/10 */
+	int64_t v = curve_rate(curve, 46341).value;
+	ck_assert_int_ge(v, INT64_C(2099900000000));
+	ck_assert_int_le(v, INT64_C(2100100000000));
+	cluster_release(&c);
+
+	struct curve full = {.count = 0};
+	for (int i = 0; i < CURVE_POINTS; i++)
+		ck_assert(!curve_add(&full, i + 1, rate_assumed(1)));
+	ck_assert_int_eq(curve_add(&full, 1000, rate_assumed(1)), STATUS_INPUT);
+	struct curve twice = {.count = 0};
+	ck_assert(!curve_add(&twice, 5, rate_assumed(1)));
+	ck_assert_int_eq(curve_add(&twice, 5, rate_assumed(1)), STATUS_INPUT);
+}
+END_TEST
+
+/* ---- errors: the first line that is wrong, its place, and what is wrong with it ---- */
+
+static const struct {
+	const char *find, *replace, *message;
+} wrong[] = {
+        {"kind: gpu", "kind: tpu", "x.yaml:2:7: kind must be cpu or gpu"},
+        {"name: lab", "nam: lab", "x.yaml:1:1: unknown key 'nam'"},
+        {"name: lab", "name: ''", "x.yaml:1:7: name is empty"},
+        {"name: lab\n", "", "x.yaml:1:1: 'name' is missing"},
+        {"name: lab", "name: [a]", "x.yaml:1:7: name must be text"},
+        {"nodes: 2", "nodes: 0", "x.yaml:3:8: nodes: '0' is below 1"},
+        {"nodes: 2", "nodes: 2.5", "x.yaml:3:8: nodes: '2.5' is not whole"},
+        {"devices: 4", "device: 4", "x.yaml:4:8: unknown key 'device' in node; known keys: devices, cores"},
+        {"devices: 4", "devices: 4, devices: 5", "x.yaml:4:20: 'devices' is there twice"},
+        {"devices: 4, ", "", "x.yaml:4:7: node: 'devices' is missing"},
+        {"cores: 16, ", "", "x.yaml:4:7: node: 'cores' is missing"},
+        {"node: {", "node: 7 #", "x.yaml:4:7: node must be a list of `key: value`"},
+        {"24GiB", "24GiBs", "x.yaml:6:11: device.memory: '24GiBs' is not a number of bytes"},
+        {"24GiB", "9e40", "x.yaml:6:11: device.memory: '9e40' is too large"},
+        {"min: 1GiB", "min: 1.7GB", "x.yaml:7:13: device.overhead: needs min <= measured <= max"},
+        {"{measured: 1.5GiB, ", "{", "x.yaml:7:13: device.overhead: 'measured' is missing"},
+        {"min: 1GiB", "least: 1GiB", "x.yaml:7:32: device.overhead: unknown key 'least'"},
+        {"launch: 4e-6", "launch: 4", "x.yaml:9:11: device.launch: '4' is above 1"},
+        {"launch: 4e-6", "launch: nan", "x.yaml:9:11: device.launch: 'nan' is not a number"},
+        {"launch: 4e-6", "launch: -1e-6", "x.yaml:9:11: device.launch: '-1e-6' is below 0"},
+        {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:3: 'collective_cores' is for kind: cpu"},
+        {"vector:", "vectors:", "x.yaml:14:3: unknown key 'vectors' in compute"},
+        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: compute.vector: unknown type 'fp8'"},
+        {"{work: 1024,", "{size: 1024,", "x.yaml:15:32: compute.linear.bf16: unknown key 'size'"},
+        {"{work: 1024, rate: 1e12}", "{work: 1024}", "x.yaml:15:31: compute.linear.bf16: a point is"},
+        {"{work: 1048576", "{work: 1023", "x.yaml:16:5: compute.linear.bf16: points must be in ascending order"},
+        {"linear.backward: {fp32: 4e12}", "linear.backward: {fp32: []}",
+         "x.yaml:17:27: compute.linear.backward.fp32: an empty list"},
+        {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:18: compute.vector.fp32 is there twice"},
+        {"bandwidth: 2.5e10", "bandwidth: 1e30", "x.yaml:18:34: link.bandwidth: '1e30' is above"},
+        {"host_link:", "hostlink:", "x.yaml:20:1: unknown key 'hostlink'; known keys: name, about, kind"},
+        {"{3: 1.5, 1: 2}", "{3: 1.5, 3: 2}", "x.yaml:21:7: slow: rank 3 is there twice"},
+        {"{3: 1.5, 1: 2}", "{three: 1.5}", "x.yaml:21:8: slow: rank: 'three' is not a whole number"},
+        {"{3: 1.5, 1: 2}", "{3: 0}", "x.yaml:21:11: slow: factor: '0' is below"},
+        {"{3: 1.5, 1: 2}", "{3: 1.5", "x.yaml:22:1: not YAML"},
+        {"{3: 1.5, 1: 2}", "{[3]: 1.5}", "x.yaml:21:8: a key of slow must be a word"},
+};
+
+START_TEST(test_wrong)
+{
+	char text[4096];
+	const char *at = strstr(lab, wrong[_i].find);
+	struct cluster c;
+	ck_assert_msg(at != NULL, "'%s' is not in the file", wrong[_i].find);
+	snprintf(text, sizeof text, "%.*s%s%s", (int)(at - lab), lab, wrong[_i].replace, at + strlen(wrong[_i].find));
+	ck_assert_int_eq(cluster_read(&c, text, strlen(text), "x.yaml"), STATUS_INPUT);
+	ck_assert_msg(!strncmp(status_message(), wrong[_i].message, strlen(wrong[_i].message)), "'%s' instead of '%s…'",
+	              status_message(), wrong[_i].message);
+	cluster_release(&c);
+}
+END_TEST
+
+START_TEST(test_wrong_whole)
+{
+	struct cluster c;
+	ck_assert_int_eq(cluster_read(&c, "", 0, "x.yaml"), STATUS_INPUT);
+	ck_assert_int_eq(cluster_read(&c, "- a\n", 4, "x.yaml"), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "x.yaml:1:1: a cluster file must be"));
+	ck_assert_int_eq(cluster_read(&c, "\xff\xfe\xfd", 3, "x.yaml"), STATUS_INPUT);
+	char *large = calloc(1, (1 << 20) + 1);
+	ck_assert_int_eq(cluster_read(&c, large, (1 << 20) + 1, "x.yaml"), STATUS_INPUT);
+	free(large);
+	ck_assert_int_eq(cluster_open(&c, "/nonexistent/x.yaml", 1), STATUS_INPUT);
+	ck_assert_int_eq(cluster_open(&c, "no-such-cluster", 1), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "a100-80gb"));
+	cluster_release(&c);
+	cluster_release(&c);
+	cluster_release(NULL);
+}
+END_TEST
+
+/* ---- the catalogue ---- */
+
+static int entries;
+
+static char *print_of(const struct cluster *c)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	cluster_print(c, out);
+	fclose(out);
+	return text;
+}
+
+static void check_entry(void *context, const char *name, const char *what)
+{
+	static const int64_t ranks[] = {1, 3, 8, 16384};
+	(void)context;
+	entries++;
+	ck_assert_uint_gt(strlen(what), 10);
+	for (int i = 0; i < 4; i++) {
+		struct cluster c, again;
+		ck_assert_msg(!cluster_open(&c, name, ranks[i]), "%s", status_message());
+		ck_assert_str_eq(c.name, name);
+		ck_assert_int_gt(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).value, 0);
+		ck_assert_int_gt(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1000).value, 0);
+		bool no_bf16 = !strncmp(name, "v100", 4) || !strcmp(name, "dgx-2");
+		ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1000).value == 0, no_bf16);
+		/* what is written is what is read */
+		char *text = print_of(&c);
+		ck_assert_msg(!cluster_read(&again, text, strlen(text), name), "%s", status_message());
+		char *text_again = print_of(&again);
+		ck_assert_str_eq(text, text_again);
+		ck_assert_int_eq(again.device_bandwidth.value, c.device_bandwidth.value);
+		ck_assert_int_eq(again.collective_share.value, c.collective_share.value);
+		ck_assert_int_eq(again.network.latency.value, c.network.latency.value);
+		free(text);
+		free(text_again);
+		cluster_release(&c);
+		cluster_release(&again);
+	}
+}
+
+START_TEST(test_catalogue)
+{
+	entries = 0;
+	setenv("SHARDLAB_CONFIG", "/nonexistent/local.yaml", 1);
+	cluster_list(check_entry, NULL);
+	ck_assert_int_ge(entries, 8);
+	ck_assert_ptr_nonnull(cluster_catalogue("a100-80gb"));
+	ck_assert_ptr_null(cluster_catalogue("nothing"));
+}
+END_TEST
+
+START_TEST(test_ranks)
+{
+	char path[] = "/tmp/shardlab-cluster-XXXXXX.yaml";
+	struct cluster c;
+	int fd = mkstemps(path, 5);
+	ck_assert_int_eq(write(fd, lab, strlen(lab)), (ssize_t)strlen(lab));
+	close(fd);
+	ck_assert_msg(!cluster_open(&c, path, 8), "%s", status_message());
+	cluster_release(&c);
+	ck_assert_int_eq(cluster_open(&c, path, 9), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "9 ranks on 2 nodes of 4"));
+	ck_assert_int_eq(cluster_open(&c, path, 3), STATUS_INPUT); /* a slow rank 3 that is not there */
+	ck_assert_ptr_nonnull(strstr(status_message(), "no rank 3"));
+	unlink(path);
+}
+END_TEST
+
+/* ---- writing, and `local` ---- */
+
+START_TEST(test_write)
+{
+	char directory[] = "/tmp/shardlab-cluster-XXXXXX", path[256], list[300];
+	struct cluster c, again;
+	struct stat st;
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	snprintf(path, sizeof path, "%s/a/b/local.yaml", directory);
+	read_lab(&c);
+	snprintf(c.about, sizeof c.about, "it's measured: yes");
+	ck_assert_msg(!cluster_write(&c, path), "%s", status_message());
+	ck_assert_msg(!cluster_write(&c, path), "%s", status_message()); /* over the old one */
+
+	/* `local` is found there, with its spread */
+	setenv("SHARDLAB_CONFIG", path, 1);
+	ck_assert_msg(!cluster_open(&again, "local", 8), "%s", status_message());
+	ck_assert_str_eq(again.about, c.about);
+	ck_assert(again.overhead.measured);
+	ck_assert_int_eq(again.overhead.low, INT64_C(1) << 30);
+	ck_assert_int_eq(again.overhead.high, INT64_C(2) << 30);
+	ck_assert_int_eq(again.slow_count, 2);
+	cluster_release(&again);
+
+	/* nothing is left beside it */
+	snprintf(list, sizeof list, "test $(ls -A %s/a/b | wc -l) = 1", directory);
+	ck_assert_int_eq(system(list), 0);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_int_eq(st.st_mode & 0777, 0644);
+
+	/* a place that cannot be written: said, and nothing changed */
+	snprintf(path, sizeof path, "%s/a/b/local.yaml/c.yaml", directory);
+	ck_assert_int_eq(cluster_write(&c, path), STATUS_RUN);
+	snprintf(list, sizeof list, "rm -r %s", directory);
+	ck_assert_int_eq(system(list), 0);
+	cluster_release(&c);
+}
+END_TEST
+
+START_TEST(test_local)
+{
+	char path[256], small[4];
+	struct cluster c;
+	setenv("SHARDLAB_CONFIG", "/x/y.yaml", 1);
+	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert_str_eq(path, "/x/y.yaml");
+	ck_assert_int_eq(cluster_local_path(small, sizeof small), STATUS_INPUT);
+	unsetenv("SHARDLAB_CONFIG");
+	setenv("XDG_CONFIG_HOME", "/c", 1);
+	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert_str_eq(path, "/c/shardlab/local.yaml");
+	unsetenv("XDG_CONFIG_HOME");
+	setenv("HOME", "/h", 1);
+	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert_str_eq(path, "/h/.config/shardlab/local.yaml");
+	unsetenv("HOME");
+	ck_assert_int_eq(cluster_local_path(path, sizeof path), STATUS_INPUT);
+
+	/* never calibrated: assumed, on the cores that are here, all ranks on one node */
+	ck_assert(!cluster_open(&c, "local", 64));
+	ck_assert_int_eq(c.kind, DEVICE_CPU);
+	ck_assert_int_ge(c.cores, 1);
+	ck_assert_int_gt(c.node_memory, 1000000);
+	ck_assert_int_eq(cluster_node_of(&c, 63), 0);
+	ck_assert(!cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).measured);
+	cluster_release(&c);
+}
+END_TEST
+
+/* A calibration that is there and broken is an error, not a reason to assume. */
+START_TEST(test_local_broken)
+{
+	char path[] = "/tmp/shardlab-cluster-XXXXXX";
+	struct cluster c;
+	int fd = mkstemp(path);
+	ck_assert_int_eq(write(fd, "name: local\n", 12), 12);
+	close(fd);
+	setenv("SHARDLAB_CONFIG", path, 1);
+	ck_assert_int_eq(cluster_open(&c, "local", 1), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));
+	unlink(path);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cluster");
+	TCase *tcase = tcase_create("cluster");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_read);
+	tcase_add_test(tcase, test_compute_keys);
+	tcase_add_test(tcase, test_curve);
+	tcase_add_loop_test(tcase, test_wrong, 0, (int)(sizeof wrong / sizeof *wrong));
+	tcase_add_test(tcase, test_wrong_whole);
+	tcase_add_test(tcase, test_catalogue);
+	tcase_add_test(tcase, test_ranks);
+	tcase_add_test(tcase, test_write);
+	tcase_add_test(tcase, test_local);
+	tcase_add_test(tcase, test_local_broken);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,179 @@
+/* What the CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
+ * written, and a kernel that uses less than the plan says. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/plans.h"
+#include "tests/support/trainer.h"
+
+static const char text_file[] = "tests/golden/text.txt";
+
+static void open_plan(struct made *m, int64_t accumulate)
+{
+	static const struct request tiny = {
+	        .model = "gpt:layers=1,width=16,heads=2,context=8", .strategy = "single", .micro_batch = 3, .clip = 1};
+	struct request r = tiny;
+	r.accumulate = accumulate;
+	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
+}
+
+/* One step after the prologue, under guard. */
+static enum status run(const struct plan *p, double *loss)
+{
+	struct trainer t;
+	enum status s = trainer_open(&t, p, text_file, true);
+	if (!s)
+		s = trainer_step(&t, loss);
+	trainer_release(&t);
+	return s;
+}
+
+/* Every buffer, made one element too small in turn: the kernel that fills it runs into the zone behind it. */
+START_TEST(writing_past_a_buffer_is_noticed)
+{
+	struct made m;
+	double loss;
+	open_plan(&m, 1);
+	ck_assert_msg(run(&m.plan, &loss) == STATUS_OK && isfinite(loss), "%s", status_message());
+	struct role *r = &m.plan.roles[0];
+	int tried = 0;
+	for (int i = 0; i < r->buffer_count; i++) {
+		char want[128];
+		if (strstr(r->buffers[i].name, ".eval"))
+			continue; /* of a section that is not run here */
+		snprintf(want, sizeof want, "outside buffer '%s'", r->buffers[i].name);
+		r->buffers[i].elements--;
+		enum status s = run(&m.plan, &loss);
+		ck_assert_msg(s == STATUS_RUN && strstr(status_message(), want),
+		              "'%s' one element too small: %s, \"%s\"", r->buffers[i].name, status_name(s),
+		              status_message());
+		r->buffers[i].elements++;
+		tried++;
+	}
+	ck_assert_int_gt(tried, 30);
+	made_release(&m);
+}
+END_TEST
+
+START_TEST(writing_before_a_buffer_is_noticed)
+{
+	struct made m;
+	struct trainer t;
+	open_plan(&m, 1);
+	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
+	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_OK);
+	char *at = cpu_device_buffer(&t.device, role_buffer(t.device.role, "gradients"));
+	at[-CPU_DEVICE_GUARD] ^= 1;
+	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_RUN);
+	ck_assert_msg(strstr(status_message(), "'gradients'") != NULL, "%s", status_message());
+	trainer_release(&t);
+	made_release(&m);
+}
+END_TEST
+
+/* From alloc to the first write, and after free, memory is NaN. */
+START_TEST(memory_is_poisoned)
+{
+	struct made m;
+	struct trainer t;
+	open_plan(&m, 1);
+	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
+	const struct role *r = t.device.role;
+	int number = r->step.begin;
+	while (r->ops[number].kind != OP_ALLOC || r->buffers[r->ops[number].operand[0].buffer].type != TYPE_FP32)
+		number++;
+	int buffer = r->ops[number].operand[0].buffer, last = (int)r->buffers[buffer].elements - 1;
+	float *x = cpu_device_buffer(&t.device, buffer);
+	int freed = number;
+	while (r->ops[freed].kind != OP_FREE || r->ops[freed].operand[0].buffer != buffer)
+		freed++;
+	for (int i = 0; i < 2; i++) {
+		x[0] = x[last] = 1;
+		ck_assert_int_eq(cpu_device_execute(&t.device, i ? freed : number), STATUS_OK);
+		ck_assert(isnan(x[0]) && isnan(x[last]));
+	}
+	trainer_release(&t);
+	made_release(&m);
+}
+END_TEST
+
+static bool alive_at(const struct role *r, int buffer, int at)
+{
+	bool alive = r->buffers[buffer].state;
+	for (int i = r->step.begin; i <= at; i++)
+		if (r->ops[i].operand[0].buffer == buffer)
+			alive = r->ops[i].kind == OP_ALLOC ? true : r->ops[i].kind == OP_FREE ? false : alive;
+	return alive;
+}
+
+/* A buffer that is declared larger than what its kernel uses: the plan says more, and what is measured stays. */
+START_TEST(what_is_measured_is_not_copied)
+{
+	struct made m;
+	struct trainer t;
+	struct memory_use planned, measured, larger;
+	double loss;
+	open_plan(&m, 2);
+	struct role *r = &m.plan.roles[0];
+	plan_memory(&m.plan, r, SPACE_DEVICE, &planned);
+	int tried = 0;
+	for (int i = -1; i < r->buffer_count; i++) {
+		if (i >= 0 && (!alive_at(r, i, planned.peak_op) || r->buffers[i].type == TYPE_I64))
+			continue;
+		if (i >= 0)
+			r->buffers[i].elements += 16;
+		plan_memory(&m.plan, r, SPACE_DEVICE, &larger);
+		ck_assert_int_eq(larger.peak_bytes, planned.peak_bytes + (i >= 0 ? 64 : 0));
+		ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, false), STATUS_OK);
+		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
+		cpu_device_memory(&t.device, &measured);
+		ck_assert_msg(measured.peak_bytes == planned.peak_bytes, "%s: %lld bytes instead of %lld",
+		              i < 0 ? "as it is" : r->buffers[i].name, (long long)measured.peak_bytes,
+		              (long long)planned.peak_bytes);
+		for (int c = 0; c < CATEGORY_COUNT; c++) {
+			ck_assert_int_eq(measured.at_peak[c], planned.at_peak[c]);
+			ck_assert_int_eq(measured.steady[c], planned.steady[c]);
+		}
+		trainer_release(&t);
+		if (i >= 0)
+			r->buffers[i].elements -= 16;
+		tried++;
+	}
+	ck_assert_int_gt(tried, 15);
+	made_release(&m);
+}
+END_TEST
+
+/* A host that has no memory left is an answer, not a crash. */
+START_TEST(arena_that_does_not_fit_is_said)
+{
+	struct made m;
+	struct cpu_device d;
+	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 4096}), STATUS_OK);
+	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
+	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
+	ck_assert_ptr_null(d.arena);
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("device");
+	TCase *tests = tcase_create("device");
+	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, writing_past_a_buffer_is_noticed);
+	tcase_add_test(tests, writing_before_a_buffer_is_noticed);
+	tcase_add_test(tests, memory_is_poisoned);
+	tcase_add_test(tests, what_is_measured_is_not_copied);
+	tcase_add_test(tests, arena_that_does_not_fit_is_said);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

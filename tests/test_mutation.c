@@ -1,0 +1,249 @@
+/* The verifier against mutants: operations of real plans dropped, doubled, swapped, re-queued, re-sized, given other
+ * operands, their waits removed, at random, 10,000 of them. Each is refused; or it is carried out on virtual ranks, in
+ * several orders that it allows, and gives the same losses, the same evaluation and the same weights, bit for bit.
+ *
+ * Only where a mutant may add up in another order (another algorithm, neighbours swapped) is the comparison within
+ * rounding. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/mutants.h"
+#include "tests/support/plan_edit.h"
+#include "tests/support/plans.h"
+#include "tests/support/virtual_ranks.h"
+
+enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
+
+/* Layers and blocks of one size, so that what stands in the wrong place has the right shape. 20 plans of 500. */
+static const struct request requests[] = {
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .accumulate = 2},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp:broadcast=tree:reduce=chain", .ranks = 3},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 2, .accumulate = 2, .bucket = 64},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 3, .bucket = 64, .clip = 0.5},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp:algorithm=halving-doubling", .ranks = 3, .bucket = 64},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 2, .accumulate = 2, .bucket = 64},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 3, .bucket = 64, .clip = 0.5},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 2, .accumulate = 2, .bucket = 64},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 3, .bucket = 64, .clip = 0.5},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3", .ranks = 2, .accumulate = 2},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3:reuse=1000", .ranks = 3, .clip = 0.5},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp:sync=last", .ranks = 2, .accumulate = 2},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp:reshard=no", .ranks = 3, .optimizer = OPTIMIZER_SGD},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "single", .clip = 0.5},
+        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5", .strategy = "dp", .ranks = 2},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "ddp", .ranks = 2, .bucket = 256},
+        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
+         .strategy = "zero2",
+         .ranks = 2,
+         .accumulate = 2,
+         .bucket = 256},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "zero3", .ranks = 3},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
+         .strategy = "fsdp",
+         .ranks = 2,
+         .accumulate = 2},
+};
+enum { REQUESTS = sizeof requests / sizeof requests[0] };
+
+static void open_plan(struct made *m, int i)
+{
+	struct request r = requests[i];
+	r.learning_rate = 0.05; /* so that a wrong gradient shows within three steps */
+	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s", status_message());
+}
+
+static double tolerance_for(const char *mutation)
+{
+	bool reorders = !strcmp(mutation, "algorithm") || !strcmp(mutation, "swap") || !strcmp(mutation, "move");
+	return reorders ? 1e-3 : 0; /* Adam makes much of rounding where a gradient is almost 0 */
+}
+
+/* Every order that the plan allows gives what issue order gives. */
+START_TEST(every_order_gives_the_same)
+{
+	struct made m;
+	struct virtual_run first, other;
+	open_plan(&m, _i);
+	virtual_ranks_run(&m.plan, STEPS, 0, &first);
+	ck_assert(isfinite(first.losses[STEPS - 1]) && first.losses[0] != first.losses[STEPS - 1]);
+	ck_assert_int_eq(first.evaluate_total, 2 * m.plan.settings.micro_batch * m.plan.ranks * m.model.tokens);
+	for (int64_t i = 0; i < first.parameters; i++)
+		ck_assert_int_eq(first.shown[i], 1);
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		virtual_ranks_run(&m.plan, STEPS, seed, &other);
+		ck_assert_msg(virtual_runs_equal(&first, &other, 0), "%s: order %d gives other results",
+		              requests[_i].strategy, (int)seed);
+		virtual_run_release(&other);
+	}
+	virtual_run_release(&first);
+	made_release(&m);
+}
+END_TEST
+
+/* The comparison can fail: plans that the verifier refuses, and what they do when they are run all the same. */
+
+static int find_op(const struct plan *p, enum op_kind kind, int from)
+{
+	while (from < p->roles[0].op_count && p->roles[0].ops[from].kind != kind)
+		from++;
+	ck_assert_int_lt(from, p->roles[0].op_count);
+	return from;
+}
+
+static void lose_waits(struct plan *p)
+{
+	plan_set_waits(p, 0, find_op(p, OP_ADAMW, 0), NULL, 0);
+}
+
+static void lose_gather(struct plan *p)
+{
+	plan_drop_op(p, 0, find_op(p, OP_ALL_GATHER, 0));
+}
+
+static void lose_reduce(struct plan *p)
+{
+	plan_drop_op(p, 0, find_op(p, OP_REDUCE_SCATTER, 0));
+}
+
+static void lose_zero(struct plan *p)
+{
+	plan_drop_op(p, 0, find_op(p, OP_ZERO, find_op(p, OP_INITIALIZE, 0)));
+}
+
+static void lose_scale(struct plan *p)
+{
+	p->roles[0].ops[find_op(p, OP_CLASSIFIER, 0)].scale *= 2;
+}
+
+static void lose_evaluate(struct plan *p)
+{
+	plan_drop_op(p, 0, find_op(p, OP_EVALUATE, 0));
+}
+
+static void lose_weights(struct plan *p)
+{
+	plan_drop_op(p, 0, find_op(p, OP_WEIGHTS, 0));
+}
+
+static const struct {
+	int request;
+	void (*lose)(struct plan *p);
+} losses[] = {{3, lose_waits}, {6, lose_gather}, {8, lose_reduce},    {10, lose_reduce},
+              {3, lose_zero},  {4, lose_scale},  {12, lose_evaluate}, {13, lose_weights}};
+
+START_TEST(virtual_ranks_notice)
+{
+	struct made m;
+	struct plan broken;
+	struct virtual_run right, wrong;
+	bool same = true;
+	open_plan(&m, losses[_i].request);
+	plan_copy(&broken, &m.plan);
+	losses[_i].lose(&broken);
+	ck_assert_int_eq(plan_verify(&broken, NULL), STATUS_REFUSED);
+	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	for (uint64_t seed = 0; seed < ORDERS && same; seed++) {
+		virtual_ranks_run(&broken, STEPS, seed, &wrong);
+		same = virtual_runs_equal(&right, &wrong, 1e-3);
+		virtual_run_release(&wrong);
+	}
+	ck_assert_msg(!same, "broken plan %d gives the right result", _i);
+	virtual_run_release(&right);
+	plan_release(&broken);
+	made_release(&m);
+}
+END_TEST
+
+/* Of what the verifier lets through, nothing changes the result. */
+static bool is_harmless(const struct plan *mutant, const struct virtual_run *right, double tolerance)
+{
+	bool same = true;
+	for (uint64_t seed = 0; seed < ORDERS && same; seed++) {
+		struct virtual_run run;
+		virtual_ranks_run(mutant, STEPS, seed, &run);
+		same = virtual_runs_equal(right, &run, tolerance);
+		virtual_run_release(&run);
+	}
+	return same;
+}
+
+START_TEST(mutants_are_refused_or_harmless)
+{
+	struct made m;
+	struct virtual_run right;
+	int refused[MOST_KINDS] = {0}, harmless[MOST_KINDS] = {0}, made = 0, by_rule[10] = {0};
+	open_plan(&m, _i);
+	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	for (uint64_t seed = (uint64_t)_i << 32; made < MUTANTS_OF_A_PLAN; seed++) {
+		struct plan mutant;
+		char what[300];
+		int kind;
+		if (mutant_make(&mutant, &m.plan, seed, &kind, what, sizeof what)) {
+			made++;
+			if (plan_verify(&mutant, NULL)) {
+				int rule = status_message()[5] - '0';
+				ck_assert_msg(!strncmp(status_message(), "rule ", 5) && rule >= 1 && rule <= 8, "%s",
+				              status_message());
+				by_rule[rule]++;
+				refused[kind]++;
+			} else {
+				ck_assert_msg(is_harmless(&mutant, &right, tolerance_for(mutation_name(kind))),
+				              "%s, seed %llu: %s: was let through and changes the result",
+				              requests[_i].strategy, (unsigned long long)seed, what);
+				harmless[kind]++;
+			}
+		}
+		plan_release(&mutant);
+	}
+	printf("%s, %s:", requests[_i].model, requests[_i].strategy);
+	for (int k = 0; mutation_name(k); k++)
+		printf(" %s %d+%d", mutation_name(k), refused[k], harmless[k]);
+	printf("; by rule");
+	for (int r = 1; r <= 8; r++)
+		printf(" %d", by_rule[r]);
+	printf("\n");
+	virtual_run_release(&right);
+	made_release(&m);
+}
+END_TEST
+
+/* Any one operation taken out of a plan: refused. */
+START_TEST(every_operation_is_needed)
+{
+	struct made m;
+	open_plan(&m, _i);
+	for (int role = 0; role < m.plan.role_count; role++)
+		for (int op = 0; op < m.plan.roles[role].op_count; op++) {
+			enum op_kind kind = m.plan.roles[role].ops[op].kind;
+			struct plan mutant;
+			plan_copy(&mutant, &m.plan);
+			plan_drop_op(&mutant, role, op);
+			ck_assert_msg(plan_verify(&mutant, NULL), "%s: operation %d, %s, can be taken out",
+			              requests[_i].strategy, op, op_name(kind));
+			plan_release(&mutant);
+		}
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("mutation");
+	TCase *tcase = tcase_create("mutation");
+	tcase_set_timeout(tcase, 600);
+	tcase_add_loop_test(tcase, every_order_gives_the_same, 0, REQUESTS);
+	tcase_add_loop_test(tcase, virtual_ranks_notice, 0, (int)(sizeof losses / sizeof losses[0]));
+	tcase_add_loop_test(tcase, every_operation_is_needed, 0, REQUESTS);
+	tcase_add_loop_test(tcase, mutants_are_refused_or_harmless, 0, REQUESTS);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,401 @@
+/* A plan's text: what is written reads back as the same plan and prints the same bytes; and whatever else is read is
+ * refused with one line that says where and what, and never a crash. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/random.h"
+#include "tests/support/plans.h"
+
+static char *print_plan(const struct plan *p, const char *role)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	plan_write(p, role, out);
+	fclose(out);
+	return text;
+}
+
+static char *print_request(const struct request *r)
+{
+	struct made m;
+	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s", status_message());
+	char *text = print_plan(&m.plan, NULL);
+	made_release(&m);
+	return text;
+}
+
+static enum status read_text(struct made *m, const char *text)
+{
+	return plan_read(&m->plan, &m->model, text, strlen(text), "my.plan");
+}
+
+/* ---- there and back ---- */
+
+static void assert_same_op(const struct op *a, const struct op *b, int number)
+{
+	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
+	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
+	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
+	                      a->traffic == b->traffic && a->root == b->root && a->payload == b->payload &&
+	                      a->after_count == b->after_count,
+	              "operation %d, %s, came back as another", number, op_name(a->kind));
+	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
+	for (int i = 0; i < op_operand_count(a->kind); i++) {
+		const struct region *x = &a->operand[i], *y = &b->operand[i];
+		ck_assert_int_eq(x->buffer, y->buffer);
+		if (x->buffer >= 0)
+			ck_assert(x->slice == y->slice && x->offset == y->offset && x->count == y->count);
+	}
+	for (int i = 0; i < a->after_count; i++)
+		ck_assert_int_eq(a->after[i], b->after[i]);
+}
+
+static void assert_same_plan(const struct plan *a, const struct plan *b)
+{
+	ck_assert_str_eq(a->strategy, b->strategy);
+	ck_assert_int_eq(a->ranks, b->ranks);
+	ck_assert_int_eq(a->role_count, b->role_count);
+	ck_assert_int_eq(a->group_count, b->group_count);
+	ck_assert_int_eq(a->group_elements, b->group_elements);
+	ck_assert_int_eq(a->settings.batch, b->settings.batch);
+	ck_assert_int_eq(a->settings.seed, b->settings.seed);
+	for (int t = 0; t < a->model->tensor_count; t++)
+		ck_assert(a->tensor_group[t] == b->tensor_group[t] && a->tensor_offset[t] == b->tensor_offset[t]);
+	for (int i = 0; i < a->role_count; i++) {
+		const struct role *x = &a->roles[i], *y = &b->roles[i];
+		ck_assert_int_eq(x->op_count, y->op_count);
+		ck_assert_int_eq(x->buffer_count, y->buffer_count);
+		ck_assert(!memcmp(&x->step, &y->step, sizeof x->step) &&
+		          !memcmp(&x->evaluate, &y->evaluate, sizeof x->step));
+		ck_assert(x->prologue.end == y->prologue.end && x->epilogue.begin == y->epilogue.begin);
+		for (int k = 0; k < x->op_count; k++)
+			assert_same_op(&x->ops[k], &y->ops[k], k);
+	}
+}
+
+static const struct request requests[] = {
+        {.model = "mlp:sizes=4-5-3", .strategy = "single", .accumulate = 3},
+        {.model = "mlp:sizes=4-5-3", .strategy = "dp", .ranks = 3, .accumulate = 2},
+        {.model = "mlp:sizes=4-5-3", .strategy = "dp:broadcast=tree:reduce=chain", .ranks = 4},
+        {.model = "mlp:sizes=4-5-3", .strategy = "ddp", .ranks = 4, .clip = 0.1, .library_collectives = true},
+        {.model = "mlp:sizes=4-5-3", .strategy = "ddp:algorithm=halving-doubling", .ranks = 3, .bucket = 64},
+        {.model = "mlp:sizes=4-5-3",
+         .strategy = "zero1",
+         .ranks = 3,
+         .precision = TYPE_FP16,
+         .optimizer = OPTIMIZER_SGD},
+        {.model = "gpt:layers=2,width=8,heads=2,context=6",
+         .strategy = "zero2",
+         .ranks = 8,
+         .accumulate = 2,
+         .sequence = 4,
+         .bucket = 999},
+        {.model = "gpt:layers=2,width=8,heads=2,context=6",
+         .strategy = "zero3:live=100",
+         .ranks = 3,
+         .precision = TYPE_BF16,
+         .clip = 1},
+        {.model = "gpt:layers=2,width=8,heads=2,context=6",
+         .strategy = "fsdp:reshard=no:sync=last",
+         .ranks = 2,
+         .accumulate = 2},
+        {.model = "gpt2-124m", .strategy = "ddp", .ranks = 1},
+        {.model = "params=1e6:units=7", .strategy = "zero3", .ranks = 1000, .precision = TYPE_BF16},
+};
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+START_TEST(text_comes_back)
+{
+	struct made m, again;
+	ck_assert_int_eq(made_open(&m, &requests[_i]), STATUS_OK);
+	char *text = print_plan(&m.plan, NULL);
+	ck_assert_msg(read_text(&again, text) == STATUS_OK, "%s", status_message());
+	assert_same_plan(&m.plan, &again.plan);
+	char *second = print_plan(&again.plan, NULL);
+	ck_assert_str_eq(text, second);
+	ck_assert_msg(plan_verify(&again.plan, NULL) == STATUS_OK, "%s", status_message());
+	free(text);
+	free(second);
+	made_release(&again);
+	made_release(&m);
+}
+END_TEST
+
+/* ---- what a person may write ---- */
+
+/* `what` (its first time) replaced, in a text of its own. */
+static char *replace(const char *text, const char *what, const char *by)
+{
+	const char *at = strstr(text, what);
+	ck_assert_msg(at != NULL, "'%s' is not in the text", what);
+	char *out = malloc(strlen(text) + strlen(by) + 1);
+	ck_assert_ptr_nonnull(out);
+	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
+	return out;
+}
+
+static const struct request small = {.model = "mlp:sizes=4-3-2", .strategy = "ddp", .ranks = 2};
+
+START_TEST(comments_labels_and_spaces_are_free)
+{
+	static const char *const changes[][2] = {
+	        {"set ranks", "\n# two of them\n   \nset    ranks"},
+	        {"0: alloc step\n", "900: alloc step\n"},
+	        {"prologue\n", "  prologue   \n"},
+	};
+	char *text = print_request(&small);
+	struct made m, plain;
+	ck_assert_int_eq(read_text(&plain, text), STATUS_OK);
+	for (int i = 0; i < COUNT(changes); i++) {
+		char *changed = replace(text, changes[i][0], changes[i][1]);
+		ck_assert_msg(read_text(&m, changed) == STATUS_OK, "%s", status_message());
+		assert_same_plan(&plain.plan, &m.plan);
+		made_release(&m);
+		free(changed);
+	}
+	text[strlen(text) - 1] = 0; /* no newline at the end */
+	ck_assert_int_eq(read_text(&m, text), STATUS_OK);
+	made_release(&m);
+	made_release(&plain);
+	free(text);
+}
+END_TEST
+
+/* Labels are names: operations may stand in any order of numbers, and waits follow. */
+START_TEST(waits_go_by_label)
+{
+	char *text = print_request(&small);
+	struct made m;
+	/* The all-reduce is 31; call it 77, and what waits for it follows. */
+	char *sum = strstr(text, " after 31");
+	ck_assert_msg(sum != NULL && strstr(text, "\n31: all_reduce") != NULL, "%s", text);
+	char *half = replace(text, "\n31: all_reduce", "\n77: all_reduce");
+	ck_assert_int_eq(read_text(&m, half), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "has no operation 31 to wait for") != NULL, "%s", status_message());
+	char *whole = replace(half, " after 31", " after 77");
+	ck_assert_msg(read_text(&m, whole) == STATUS_OK, "%s", status_message());
+	char *again = print_plan(&m.plan, NULL);
+	ck_assert_str_eq(again, text);
+	made_release(&m);
+	free(again);
+	free(whole);
+	free(half);
+	free(text);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+	const char *what, *by, *message; /* message: begins "my.plan:LINE:COLUMN: " where it is a number */
+} wrong[] = {
+        {"shardlab plan 1", "shardlab plan 2", "my.plan:1:15: version 2"},
+        {"shardlab plan 1", "shardlab 1", "my.plan:1:10: this is no plan"},
+        {"set strategy ddp\n", "", "'set strategy …' is missing"},
+        {"set ranks 2", "set ranks 2\nset ranks 2", "my.plan:5:5: 'ranks' is set a second time"},
+        {"set ranks 2", "set ranks 0", "my.plan:4:11: '0' is not ranks, a whole number from 1"},
+        {"set ranks 2", "set ranks -2", "my.plan:4:11: '-2' is not"},
+        {"set ranks 2", "set ranks 99999999999999999999", "my.plan:4:11:"},
+        {"set ranks 2", "set ranks", "my.plan:4:10: the line ends here"},
+        {"set ranks 2", "set ranks 2 3", "my.plan:4:13: '3' has no place here"},
+        {"set ranks 2", "set ranks 1000000", "more ranks"},
+        {"set micro_batch 1", "set micro_batch 70000000000000000", "too large"},
+        {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
+        {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
+        {"set precision fp32", "set precision fp8", "unknown type 'fp8'"},
+        {"set optimizer adamw", "set optimizer lamb", "unknown optimizer 'lamb'"},
+        {"set collectives schedule", "set collectives nccl", "collectives are 'schedule' or 'library'"},
+        {"set clip 0", "set clip nan", "'nan' is not a norm"},
+        {"set clip 0", "set clip 1e999", "'1e999' is not a norm"},
+        {"set clip 0", "set clop 0", "unknown setting 'clop'"},
+        {"tensors 1.bias", "tensors 1.bios", "the model has no tensor '1.bios'"},
+        {"tensors 1.bias", "tensors 1.weight", "tensor '1.weight' is in group bucket.0 already"},
+        {"tensors 1.bias ", "tensors ", "base, elements and padded of its tensors"},
+        {"padded 24", "padded 25", "base, elements and padded of its tensors are 0, 23 and 24"},
+        {"group bucket.0 base 0", "group bucket.0 base 1", "base, elements and padded"},
+        {"group bucket.0 base", "group bucket.0 bass", "'base' belongs here"},
+        {"role rank ranks 0 2", "role rank ranks 0 1", "cover 1 of 2 ranks"},
+        {"role rank ranks 0 2", "role rank ranks 1 1", "must begin at 0"},
+        {"role rank ranks 0 2", "role rank ranks 0 3", "roles cover ranks 0 to 1"},
+        {"buffer loss buffers", "buffer loss buffets", "unknown category 'buffets'"},
+        {"buffer loss buffers device", "buffer loss buffers tape", "unknown space 'tape'"},
+        {"buffer loss buffers device fp32", "buffer loss buffers device fp31", "unknown type 'fp31'"},
+        {"buffer loss buffers device fp32 1", "buffer loss buffers device fp32 0", "'0' is not elements"},
+        {"buffer loss ", "buffer step ", "there is a buffer 'step' already"},
+        {"0: alloc step", "0: allot step", "unknown operation 'allot'"},
+        {"0: alloc step", "0: alloc stop", "the role has no buffer 'stop'"},
+        {"0: alloc step", "0: alloc step after 1", "'after' has no place here"},
+        {"1: zero", "0: zero", "there is an operation 0 already"},
+        {"1: zero", "1x: zero", "is no number for an operation"},
+        {"1: zero", "99999999999: zero", "is no number for an operation"},
+        {"1: zero on compute", "1: zero on computer", "unknown queue 'computer'"},
+        {"1: zero on compute -> x=step[0:1]", "1: zero on compute -> y=step[0:1]", "is no operand of zero"},
+        {"1: zero on compute -> x=step[0:1]", "1: zero on compute x=step[0:1]", "is written and stands before '->'"},
+        {"1: zero on compute -> x=step[0:1]", "1: zero on compute", "operand x is missing"},
+        {"-> x=step[0:1]", "-> x=step[0:2]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[1:1]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[0:0]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[0:-1]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[0:1/q]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[0:1/r]", "do not divide into 2 slices"},
+        {"-> x=step[0:1]", "-> x=step[9223372036854775807:1]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step", "a region is buffer[offset:count]"},
+        {"-> x=step[0:1]", "-> x=]", "a region is buffer[offset:count]"},
+        {"-> x=step[0:1]", "-> x=", "a region is buffer[offset:count]"},
+        {"-> x=step[0:1]", "-> x+=step[0:1]", "cannot be added to"},
+        {"-> x=step[0:1]", "-> x=step[0:1] x=step[0:1]", "operand x is there already"},
+        {"linear.forward layer.0.linear", "linear.forward layer.9.linear", "the model has no kernel 'layer.9.linear'"},
+        {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
+        {"scale 0.5", "scale x", "'x' is not a scale"},
+        {"scale 0.5 ", "", "'scale' belongs here"},
+        {"in backward group bucket.0", "in reverse group bucket.0", "a pass is forward, backward or update"},
+        {"in backward group bucket.0", "in backward group bucket.7", "there is no group 'bucket.7'"},
+        {"by ring root 0", "by star root 0", "all_reduce has no algorithm 'star'"},
+        {"by ring root 0", "by ring root 2", "'2' is not a root"},
+        {"as all_reduce payload", "as all_reducing payload", "unknown kind of traffic 'all_reducing'"},
+        {"payload 23", "payload x", "'x' is not a payload"},
+        {" after 27", " after 1027", "has no operation 1027 to wait for"},
+        {" after 27", " after", "numbers of operations belong behind 'after'"},
+        {"\nevaluate\n", "\n", "each once"},
+        {"\nepilogue\n", "\nrole other ranks 0 1\n", "ends here without a section 'epilogue'"},
+        {"\nprologue\n", "\n", "operations stand in a section"},
+        {"\nstep\n", "\nstep\nstep\n", "each once"},
+        {"\nstep\n", "\nset seed 1\nstep\n", "settings come before groups"},
+        {"\nstep\n", "\nbuffer a buffers device fp32 1\nstep\n", "buffers stand between"},
+        {"\nstep\n", "\nhop\nstep\n", "'hop' begins no line of a plan"},
+        {"set seed", "set\tseed", "byte 0x09 has no place in a plan"},
+        {"set model mlp:", "set model ml\xc3\xbc:", "byte 0xc3 has no place in a plan"},
+};
+
+START_TEST(wrong_texts_are_refused)
+{
+	struct made m;
+	char *text = print_request(&small), *changed = replace(text, wrong[_i].what, wrong[_i].by);
+	enum status s = read_text(&m, changed);
+	ck_assert_msg(s == STATUS_INPUT, "%d: '%s' was read", _i, wrong[_i].by);
+	ck_assert_msg(strstr(status_message(), wrong[_i].message) != NULL, "%d: '%s' is not in: %s", _i,
+	              wrong[_i].message, status_message());
+	int line, column;
+	ck_assert_msg(sscanf(status_message(), "my.plan:%d:%d: ", &line, &column) == 2 && line >= 1 && column >= 1,
+	              "%s", status_message());
+	ck_assert_ptr_null(m.plan.groups); /* nothing is left behind */
+	ck_assert_ptr_null(m.model.kernels);
+	free(changed);
+	free(text);
+}
+END_TEST
+
+START_TEST(one_role_is_no_plan)
+{
+	struct made m, again;
+	ck_assert_int_eq(made_open(&m, &requests[1]), STATUS_OK);
+	char *text = print_plan(&m.plan, "worker");
+	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
+	free(text);
+	text = print_plan(&m.plan, "root");
+	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "print it without --role") != NULL, "%s", status_message());
+	free(text);
+	made_release(&m);
+}
+END_TEST
+
+/* ---- any bytes ---- */
+
+static void read_bytes(const char *bytes, size_t size)
+{
+	struct made m;
+	char *exact = malloc(size ? size : 1); /* so that a sanitizer sees a read past the end */
+	ck_assert_ptr_nonnull(exact);
+	memcpy(exact, bytes, size);
+	if (plan_read(&m.plan, &m.model, exact, size, "my.plan") == STATUS_OK) {
+		if (plan_verify(&m.plan, NULL))
+			ck_assert_msg(!strncmp(status_message(), "rule ", 5), "%s", status_message());
+		made_release(&m);
+	} else {
+		ck_assert_msg(!strncmp(status_message(), "my.plan:", 8), "%s", status_message());
+	}
+	free(exact);
+}
+
+START_TEST(cut_texts_do_no_harm)
+{
+	char *text = print_request(&requests[1]);
+	size_t size = strlen(text);
+	for (size_t n = 0; n <= size; n += 1 + n / 97)
+		read_bytes(text, n);
+	free(text);
+}
+END_TEST
+
+/* A few bytes changed, a line taken out, a word put elsewhere. */
+START_TEST(spoiled_texts_do_no_harm)
+{
+	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
+	char *text = print_request(&requests[_i]);
+	size_t size = strlen(text);
+	char *spoiled = malloc(size + 1);
+	ck_assert_ptr_nonnull(spoiled);
+	for (uint64_t round = 0; round < 2000; round++) {
+		memcpy(spoiled, text, size);
+		for (uint64_t i = 0; i <= round % 3; i++) {
+			uint64_t random = random_mix64(round * 5 + i + (uint64_t)_i * 99991);
+			spoiled[random % size] = bytes[(random >> 40) % (sizeof bytes - 1)];
+		}
+		read_bytes(spoiled, size);
+	}
+	free(spoiled);
+	free(text);
+}
+END_TEST
+
+/* Sizes that each fit in 63 bits and together do not. */
+START_TEST(huge_sizes_do_no_harm)
+{
+	enum { HUGE = 200 };
+	char *text = print_request(&small), *big, *wide;
+	char declared[HUGE * 80] = "", used[HUGE * 80] = "";
+	for (int i = 0; i < HUGE; i++) {
+		char *d = declared + strlen(declared), *u = used + strlen(used);
+		snprintf(d, 80, "buffer huge.%d buffers device i64 72057594037927935\n", i);
+		snprintf(u, 80, "%d: alloc huge.%d\n%d: free huge.%d\n", 1000 + 2 * i, i, 1001 + 2 * i, i);
+	}
+	strncat(declared, "prologue\n", sizeof declared - strlen(declared) - 1);
+	strncat(used, "0: ", sizeof used - strlen(used) - 1);
+	big = replace(text, "prologue\n", declared);
+	wide = replace(big, "0: ", used);
+	struct made m;
+	ck_assert_msg(read_text(&m, wide) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_msg(strstr(status_message(), "2^62 bytes in all") != NULL, "%s", status_message());
+	made_release(&m);
+	free(wide);
+	free(big);
+	free(text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("plan text");
+	TCase *tcase = tcase_create("plan text");
+	tcase_set_timeout(tcase, 600);
+	tcase_add_loop_test(tcase, text_comes_back, 0, COUNT(requests));
+	tcase_add_test(tcase, comments_labels_and_spaces_are_free);
+	tcase_add_test(tcase, waits_go_by_label);
+	tcase_add_loop_test(tcase, wrong_texts_are_refused, 0, COUNT(wrong));
+	tcase_add_test(tcase, one_role_is_no_plan);
+	tcase_add_test(tcase, huge_sizes_do_no_harm);
+	tcase_add_test(tcase, cut_texts_do_no_harm);
+	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

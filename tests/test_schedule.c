@@ -1,0 +1,330 @@
+/* Collective schedules: carried out with symbols instead of numbers, for 1 to 17 ranks.
+ *
+ * Every rank's buffer holds, for each element, how often each rank's contribution is in it; one more column counts
+ * what was in a buffer that nobody may read. So a contribution that is lost, doubled or taken from a spoiled place
+ * shows.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/collective/schedule.h"
+
+/* As ck_assert, without the note to the runner at each success: these are asked millions of times. */
+#define HOLDS(condition)                                                                                               \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			ck_abort_msg("%s does not hold: %s, %ld ranks, root %ld, %ld elements, %ld pieces",            \
+			             #condition, schedule_description(s->algorithm), (long)s->ranks, (long)s->root,    \
+			             (long)s->elements, (long)s->pieces);                                              \
+	} while (0)
+
+enum { RANKS_MAX = 17, SPOILED = RANKS_MAX, COLUMNS = RANKS_MAX + 1 };
+
+static const enum schedule_algorithm all_algorithms[] = {
+#define X(name, constant, what) SCHEDULE_##constant,
+        SCHEDULE_LIST(X)
+#undef X
+};
+
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE, SCATTER, GATHER };
+
+static enum kind kind_of(enum schedule_algorithm a)
+{
+	switch (a) {
+	case SCHEDULE_RING_ALL_REDUCE:
+	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
+		return ALL_REDUCE;
+	case SCHEDULE_RING_REDUCE_SCATTER:
+		return REDUCE_SCATTER;
+	case SCHEDULE_RING_ALL_GATHER:
+		return ALL_GATHER;
+	case SCHEDULE_TREE_BROADCAST:
+	case SCHEDULE_STAR_BROADCAST:
+	case SCHEDULE_CHAIN_BROADCAST:
+		return BROADCAST;
+	case SCHEDULE_TREE_REDUCE:
+	case SCHEDULE_STAR_REDUCE:
+	case SCHEDULE_CHAIN_REDUCE:
+		return REDUCE;
+	case SCHEDULE_STAR_SCATTER:
+		return SCATTER;
+	case SCHEDULE_STAR_GATHER:
+		return GATHER;
+	case SCHEDULE_COUNT:
+		break;
+	}
+	abort();
+}
+
+static bool has_root(enum kind k)
+{
+	return k == BROADCAST || k == REDUCE || k == SCATTER || k == GATHER;
+}
+
+/* one element of one rank */
+struct cell {
+	unsigned char times[COLUMNS];
+};
+
+static struct cell *cell_at(struct cell *cells, const struct schedule *s, int64_t rank, int64_t element)
+{
+	return &cells[rank * s->elements + element];
+}
+
+static int64_t owner(const struct schedule *s, int64_t element)
+{
+	return element / (s->elements / s->ranks);
+}
+
+/* Whose contribution is in the element before the collective: one rank's, or SPOILED. */
+static int64_t before(const struct schedule *s, int64_t rank, int64_t element)
+{
+	switch (kind_of(s->algorithm)) {
+	case ALL_REDUCE:
+	case REDUCE_SCATTER:
+	case REDUCE:
+		return rank;
+	case ALL_GATHER:
+	case GATHER:
+		return owner(s, element) == rank ? rank : SPOILED;
+	case BROADCAST:
+	case SCATTER:
+		return rank == s->root ? rank : SPOILED;
+	}
+	abort();
+}
+
+/* Checks one element after the collective: contributions of all, of one, or whatever. */
+static void check_after(const struct schedule *s, int64_t rank, int64_t element, const struct cell *c)
+{
+	enum kind kind = kind_of(s->algorithm);
+	bool all = kind == ALL_REDUCE || (kind == REDUCE_SCATTER && owner(s, element) == rank) ||
+	           (kind == REDUCE && rank == s->root);
+	int64_t one = -1;
+	if (kind == ALL_GATHER || (kind == GATHER && rank == s->root))
+		one = owner(s, element);
+	if (kind == BROADCAST || (kind == SCATTER && owner(s, element) == rank))
+		one = s->root;
+	if (!all && one < 0)
+		return;
+	for (int64_t column = 0; column < COLUMNS; column++) {
+		int expected = all ? column < s->ranks : column == one;
+		HOLDS(c->times[column] == expected);
+	}
+}
+
+static void check_stretch(const struct schedule *s, int64_t peer, int64_t rank, int64_t offset, int64_t count)
+{
+	if (peer == -1) {
+		HOLDS(count == 0);
+		return;
+	}
+	HOLDS(peer >= 0);
+	HOLDS(peer < s->ranks);
+	HOLDS(peer != rank);
+	HOLDS(count > 0);
+	HOLDS(offset >= 0);
+	HOLDS(offset + count <= s->elements);
+}
+
+/* A message is named by both its ends, with one size and one place. */
+static void check_partners(const struct schedule *s, const struct round *rounds)
+{
+	for (int64_t rank = 0; rank < s->ranks; rank++) {
+		const struct round *r = &rounds[rank];
+		check_stretch(s, r->send_to, rank, r->send_offset, r->send_count);
+		check_stretch(s, r->receive_from, rank, r->receive_offset, r->receive_count);
+		if (r->send_to >= 0) {
+			const struct round *to = &rounds[r->send_to];
+			HOLDS(to->receive_from == rank);
+			HOLDS(to->receive_offset == r->send_offset);
+			HOLDS(to->receive_count == r->send_count);
+		}
+		if (r->receive_from >= 0)
+			HOLDS(rounds[r->receive_from].send_to == rank);
+		/* what is sent and what is received in one round are apart: an executor may do both at once */
+		if (r->send_to >= 0 && r->receive_from >= 0)
+			HOLDS(r->send_offset + r->send_count <= r->receive_offset ||
+			      r->receive_offset + r->receive_count <= r->send_offset);
+	}
+}
+
+static void receive(const struct schedule *s, struct cell *cells, const struct cell *sent, int64_t rank,
+                    const struct round *r)
+{
+	for (int64_t e = r->receive_offset; e < r->receive_offset + r->receive_count; e++) {
+		struct cell *mine = cell_at(cells, s, rank, e);
+		const struct cell *theirs = &sent[r->receive_from * s->elements + e];
+		if (!r->add)
+			*mine = *theirs;
+		else
+			for (int column = 0; column < COLUMNS; column++)
+				mine->times[column] = (unsigned char)(mine->times[column] + theirs->times[column]);
+	}
+}
+
+static void check_schedule(const struct schedule *s)
+{
+	size_t bytes = (size_t)(s->ranks * s->elements + 1) * sizeof(struct cell);
+	struct cell *cells = calloc(1, bytes), *sent = calloc(1, bytes);
+	int64_t sum_sent[RANKS_MAX] = {0}, sum_received[RANKS_MAX] = {0};
+	ck_assert(cells && sent);
+	for (int64_t rank = 0; rank < s->ranks; rank++)
+		for (int64_t e = 0; e < s->elements; e++)
+			cell_at(cells, s, rank, e)->times[before(s, rank, e)] = 1;
+
+	for (int64_t round = 0; round < schedule_rounds(s); round++) {
+		struct round rounds[RANKS_MAX];
+		for (int64_t rank = 0; rank < s->ranks; rank++)
+			rounds[rank] = schedule_round(s, rank, round);
+		check_partners(s, rounds);
+		memcpy(sent, cells, bytes);
+		for (int64_t rank = 0; rank < s->ranks; rank++) {
+			sum_sent[rank] += rounds[rank].send_count;
+			sum_received[rank] += rounds[rank].receive_count;
+			if (rounds[rank].receive_from >= 0)
+				receive(s, cells, sent, rank, &rounds[rank]);
+		}
+	}
+
+	for (int64_t rank = 0; rank < s->ranks; rank++) {
+		for (int64_t e = 0; e < s->elements; e++)
+			check_after(s, rank, e, cell_at(cells, s, rank, e));
+		HOLDS(schedule_sent(s, rank) == sum_sent[rank]);
+		HOLDS(schedule_received(s, rank) == sum_received[rank]);
+	}
+	free(cells);
+	free(sent);
+}
+
+START_TEST(test_results)
+{
+	enum schedule_algorithm a = all_algorithms[_i];
+	bool chain = a == SCHEDULE_CHAIN_BROADCAST || a == SCHEDULE_CHAIN_REDUCE;
+	static const int64_t pieces[] = {0, 1, 2, 3, 7, 40};
+	for (int64_t n = 1; n <= RANKS_MAX; n++)
+		for (int64_t root = 0; root < (has_root(kind_of(a)) ? n : 1); root++)
+			for (int64_t slice = 0; slice <= 3; slice++)
+				for (int p = 0; p < (chain ? 6 : 1); p++) {
+					struct schedule s = {a, n, root, n * slice, pieces[p]};
+					check_schedule(&s);
+				}
+}
+END_TEST
+
+START_TEST(test_one_rank_has_no_rounds)
+{
+	struct schedule s = {all_algorithms[_i], 1, 0, 12, 0};
+	ck_assert_int_eq(schedule_rounds(&s), 0);
+	ck_assert_int_eq(schedule_sent(&s, 0), 0);
+	ck_assert_int_eq(schedule_received(&s, 0), 0);
+}
+END_TEST
+
+START_TEST(test_nothing_is_never_sent)
+{
+	struct schedule s = {all_algorithms[_i], 6, 0, 0, 0};
+	for (int64_t round = 0; round < schedule_rounds(&s); round++)
+		for (int64_t rank = 0; rank < s.ranks; rank++) {
+			struct round r = schedule_round(&s, rank, round);
+			ck_assert(r.send_to == -1 && r.receive_from == -1 && !r.add);
+		}
+}
+END_TEST
+
+/* What the literature says, written out here and not taken from the code. */
+START_TEST(test_closed_forms)
+{
+	for (int64_t n = 2; n <= 64; n++) {
+		int64_t elements = 1000 * n, log_up = 0, log_down = 0;
+		while (((int64_t)1 << log_up) < n)
+			log_up++;
+		while (((int64_t)2 << log_down) <= n)
+			log_down++;
+		struct schedule s = {SCHEDULE_RING_ALL_REDUCE, n, 0, elements, 0};
+		ck_assert_int_eq(schedule_rounds(&s), 2 * (n - 1));
+		ck_assert_int_eq(schedule_sent(&s, n - 1), 2 * (n - 1) * elements / n);
+		s.algorithm = SCHEDULE_RING_REDUCE_SCATTER;
+		ck_assert_int_eq(schedule_rounds(&s), n - 1);
+		ck_assert_int_eq(schedule_sent(&s, 0), (n - 1) * elements / n);
+		s.algorithm = SCHEDULE_RING_ALL_GATHER;
+		ck_assert_int_eq(schedule_rounds(&s), n - 1);
+		ck_assert_int_eq(schedule_received(&s, 0), (n - 1) * elements / n);
+		s.algorithm = SCHEDULE_TREE_BROADCAST;
+		ck_assert_int_eq(schedule_rounds(&s), log_up);
+		ck_assert_int_eq(schedule_sent(&s, 0), log_up * elements);
+		s.algorithm = SCHEDULE_STAR_SCATTER;
+		ck_assert_int_eq(schedule_sent(&s, 0), (n - 1) * elements / n);
+		s.algorithm = SCHEDULE_STAR_REDUCE;
+		ck_assert_int_eq(schedule_received(&s, 0), (n - 1) * elements);
+		s.algorithm = SCHEDULE_CHAIN_BROADCAST;
+		s.pieces = 50;
+		ck_assert_int_eq(schedule_rounds(&s), n + 48);
+		s.algorithm = SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+		ck_assert_int_eq(schedule_rounds(&s), 2 * log_down + (log_up > log_down ? 2 : 0));
+		if (log_up == log_down)
+			for (int64_t rank = 0; rank < n; rank++) {
+				struct schedule even = {s.algorithm, n, 0, 64 * n, 0};
+				ck_assert_int_eq(schedule_sent(&even, rank), 2 * (n - 1) * 64);
+			}
+	}
+}
+END_TEST
+
+/* Buffers of a size where a product of two counts would not fit in 64 bits, on many ranks. */
+START_TEST(test_large)
+{
+	struct schedule s = {all_algorithms[_i], 16381, 5, 16381 * ((int64_t)1 << 44), 100003};
+	int64_t ranks[] = {0, 1, 4, 5, 6, 8191, 8192, 16380};
+	for (int i = 0; i < 8; i++) {
+		int64_t sent = 0, received = 0;
+		/* the star's root moves 2^72 elements here, which no count can say */
+		if (strcmp(schedule_name(s.algorithm), "star") == 0 && ranks[i] == s.root)
+			continue;
+		for (int64_t round = 0; round < schedule_rounds(&s); round++) {
+			struct round r = schedule_round(&s, ranks[i], round);
+			check_stretch(&s, r.send_to, ranks[i], r.send_offset, r.send_count);
+			check_stretch(&s, r.receive_from, ranks[i], r.receive_offset, r.receive_count);
+			if (r.send_to >= 0)
+				ck_assert_int_eq(schedule_round(&s, r.send_to, round).receive_from, ranks[i]);
+			sent += r.send_count;
+			received += r.receive_count;
+		}
+		ck_assert_int_eq(sent, schedule_sent(&s, ranks[i]));
+		ck_assert_int_eq(received, schedule_received(&s, ranks[i]));
+	}
+}
+END_TEST
+
+START_TEST(test_names)
+{
+	struct schedule s = {SCHEDULE_COUNT, 2, 0, 2, 0};
+	ck_assert_str_eq(schedule_name(SCHEDULE_RING_ALL_REDUCE), "ring");
+	ck_assert_str_eq(schedule_name(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE), "halving-doubling");
+	ck_assert_str_eq(schedule_name(SCHEDULE_STAR_GATHER), "star");
+	ck_assert_str_eq(schedule_name(s.algorithm), "?");
+	for (int a = 0; a < SCHEDULE_COUNT; a++)
+		ck_assert(strlen(schedule_description((enum schedule_algorithm)a)) > 10);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("schedule");
+	TCase *tcase = tcase_create("schedule");
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, test_results, 0, SCHEDULE_COUNT);
+	tcase_add_loop_test(tcase, test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT);
+	tcase_add_loop_test(tcase, test_nothing_is_never_sent, 0, SCHEDULE_COUNT);
+	tcase_add_loop_test(tcase, test_large, 0, SCHEDULE_COUNT);
+	tcase_add_test(tcase, test_closed_forms);
+	tcase_add_test(tcase, test_names);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,382 @@
+/* Models and strategies by their numbers, every one worked out by hand or taken from a paper: how many parameters, what
+ * is kept, what is sent, what is gathered when. Ψ of `gpt` in fp32 is 4 · 4,837,376 = 19,349,504 bytes; its units are
+ * six blocks of 789,760 elements and a root of 98,816; all divide by 8, so nothing is padded unless a test says so. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/plan/order.h"
+#include "tests/support/plans.h"
+
+#define PSI INT64_C(19349504)
+enum { BLOCK = 789760, ROOT = 98816 };
+
+static void open_plan(struct made *m, const struct request *r)
+{
+	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
+}
+
+/* ---- models ---- */
+
+static const struct {
+	const char *specification;
+	int64_t parameters;
+	int units;
+} models[] = {
+        {"mlp", 1863690, 3},
+        {"mlp:sizes=784-32-10", 784 * 32 + 32 + 32 * 10 + 10, 2},
+        {"gpt", 4837376, 7},
+        {"gpt:layers=2,width=32,heads=2,context=16", 256 * 32 + 16 * 32 + 2 * (12 * 32 * 32 + 13 * 32) + 64, 3},
+        {"gpt2-124m", 124439808, 13},
+        {"gpt2-355m", 354823168, 25},
+        {"gpt2-774m", 774030080, 37},
+        {"gpt2-1558m", 1557611200, 49},
+        /* 96 · (12·12288² + 13·12288) + (50257 + 2048 + 2) · 12288 */
+        {"gpt3-175b", 174604259328, 97},
+        {"params=7.5e9", 7500000000, 1},
+        {"params=10:units=3", 10, 3},
+};
+
+START_TEST(models_have_their_parameters)
+{
+	struct model m;
+	int64_t tensors = 0, units = 0;
+	ck_assert_int_eq(model_open(&m, models[_i].specification, 0), STATUS_OK);
+	ck_assert_int_eq(m.parameters, models[_i].parameters);
+	ck_assert_int_eq(m.unit_count, models[_i].units);
+	for (int t = 0; t < m.tensor_count; t++)
+		tensors += m.tensors[t].elements;
+	for (int u = 0; u < m.unit_count; u++)
+		units += m.units[u].elements;
+	ck_assert_int_eq(tensors, m.parameters);
+	ck_assert_int_eq(units, m.parameters);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(tied_head_is_used_twice)
+{
+	struct model m;
+	ck_assert_int_eq(model_open(&m, "gpt", 0), STATUS_OK);
+	ck_assert_str_eq(m.tensors[0].name, "wte.weight");
+	for (int t = 0; t < m.tensor_count; t++)
+		ck_assert_int_eq(m.tensors[t].uses, t ? 1 : 2);
+	ck_assert_int_eq(m.units[0].elements, ROOT);
+	ck_assert_int_eq(m.units[6].elements, BLOCK);
+	model_release(&m);
+}
+END_TEST
+
+/* ---- memory: the table of the ZeRO paper ---- */
+
+static void split(char *line, char *field[7])
+{
+	int n = 0;
+	for (char *p = strtok(line, ",\n"); p && n < 7; p = strtok(NULL, ",\n"))
+		field[n++] = p;
+	ck_assert_int_eq(n, 7);
+}
+
+START_TEST(zero_paper_table_1)
+{
+	static const struct {
+		const char *stage, *strategy;
+		double whole, shared; /* bytes a parameter, and those that are divided by N */
+	} stages[] = {{"Pos", "zero1", 4, 12}, {"Pos+g", "zero2", 2, 14}, {"Pos+g+p", "zero3", 0, 16}};
+	char line[256], *field[7], model[64];
+	FILE *f = fopen("tests/golden/zero_paper_table1.csv", "r");
+	int rows = 0;
+	ck_assert_ptr_nonnull(f);
+	ck_assert_ptr_nonnull(fgets(line, sizeof line, f));
+	for (; fgets(line, sizeof line, f); rows++) {
+		split(line, field);
+		int s = 0;
+		while (s < 3 && strcmp(stages[s].stage, field[3]))
+			s++;
+		ck_assert_int_lt(s, 3);
+		s = s < 3 ? s : 0; /* for readers that do not know that the line above ends the test */
+		double parameters = atof(field[1]), printed = atof(field[5]);
+		int64_t ranks = atoll(field[2]);
+		struct made m;
+		snprintf(model, sizeof model, "params=%s", field[1]);
+		open_plan(&m, &(struct request){model, stages[s].strategy, .ranks = ranks, .precision = TYPE_BF16});
+		double states = (double)plan_model_states(&m.plan, 0);
+		double formula = parameters * (stages[s].whole + stages[s].shared / (double)ranks);
+		ck_assert_msg(states >= formula - 0.5 && states <= formula + 16 * (double)ranks,
+		              "%s on %s ranks, %s: %.0f bytes instead of %.0f", field[0], field[2], field[3], states,
+		              formula);
+		/* the column is rounded to 0.001 GB */
+		ck_assert_double_eq_tol(states / 1e9, printed, 0.00051);
+		made_release(&m);
+	}
+	fclose(f);
+	ck_assert_int_eq(rows, 54);
+}
+END_TEST
+
+START_TEST(model_states_on_64_ranks_are_exact)
+{
+	static const struct {
+		const char *strategy;
+		int64_t bytes;
+	} want[] = {{"ddp", 120000000000},
+	            {"zero1", 31406250000},
+	            {"zero2", 16640625000},
+	            {"zero3", 1875000000},
+	            {"fsdp", 1875000000}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		for (int units = 1; units <= 2; units++) {
+			struct made m;
+			open_plan(&m, &(struct request){units == 1 ? "params=7.5e9" : "params=7.5e9:units=2",
+			                                want[i].strategy, .ranks = 64, .precision = TYPE_BF16});
+			ck_assert_int_eq(plan_model_states(&m.plan, 63), want[i].bytes);
+			made_release(&m);
+		}
+}
+END_TEST
+
+/* fp32: no master weights; SGD: no moments. Bytes a parameter of `gpt` on 4 ranks. */
+START_TEST(model_states_by_precision_and_optimizer)
+{
+	static const struct {
+		const char *strategy;
+		double adamw, sgd, mixed, mixed_sgd;
+	} want[] = {{"ddp", 16, 8, 16, 8},
+	            {"zero1", 8 + 2, 8, 4 + 3, 4 + 1},
+	            {"zero2", 4 + 3, 5, 5.5, 3.5},
+	            {"zero3", 4, 2, 4, 2}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		for (int k = 0; k < 4; k++) {
+			double bytes = k == 0   ? want[i].adamw
+			               : k == 1 ? want[i].sgd
+			               : k == 2 ? want[i].mixed
+			                        : want[i].mixed_sgd;
+			struct made m;
+			open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4,
+			                                .precision = k < 2 ? TYPE_FP32 : TYPE_FP16,
+			                                .optimizer = k % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW});
+			ck_assert_int_eq(plan_model_states(&m.plan, 0), (int64_t)(bytes * 4837376));
+			made_release(&m);
+		}
+}
+END_TEST
+
+START_TEST(root_of_dp_has_it_all)
+{
+	struct made m;
+	open_plan(&m, &(struct request){"gpt", "dp", .ranks = 4});
+	ck_assert_int_eq(m.plan.role_count, 2);
+	ck_assert_int_eq(plan_model_states(&m.plan, 0), 4 * PSI);
+	for (int rank = 1; rank < 4; rank++)
+		ck_assert_int_eq(plan_model_states(&m.plan, rank), 0);
+	/* a worker's replica, and its gradients */
+	ck_assert_int_eq(plan_most_live(&m.plan.roles[1], "replica", "replica.g"), 4837376);
+	ck_assert_int_eq(plan_most_live(&m.plan.roles[1], "replica.gradients", NULL), 4837376);
+	made_release(&m);
+}
+END_TEST
+
+/* With buckets that are small beside the model: ZeRO-2 holds whole ones for a while. */
+START_TEST(peaks_fall_from_stage_to_stage)
+{
+	static const char *const strategies[] = {"ddp", "zero1", "zero2", "zero3"};
+	static const char *const names[] = {"gpt", "mlp:sizes=784-512-512-512-512-512-512-10"};
+	for (int model = 0; model < 2; model++)
+		for (int64_t ranks = 2; ranks <= 8; ranks *= 2) {
+			int64_t before = INT64_MAX;
+			for (int i = 0; i < 4; i++) {
+				struct memory_use use;
+				struct made m;
+				open_plan(&m, &(struct request){names[model], strategies[i], .ranks = ranks,
+				                                .bucket = 1 << 20});
+				plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
+				ck_assert_msg(use.peak_bytes < before, "%s %s on %d ranks: %lld bytes", names[model],
+				              strategies[i], (int)ranks, (long long)use.peak_bytes);
+				before = use.peak_bytes;
+				made_release(&m);
+			}
+		}
+}
+END_TEST
+
+/* ---- buckets ---- */
+
+START_TEST(buckets_of_gpt2_are_pytorchs)
+{
+	/* From the end: ln_f (768 twice), h.11.mlp.c_proj (768 + 2,359,296): 9.4 MB is past the first limit of 1 MiB.
+	 * Then 25 MiB, 6,553,600 elements: from c_fc of a block to mlp.c_proj of the one before, 7,087,872 elements in
+	 * twelve tensors. What is left: h.0 up to c_fc, wpe, wte. */
+	struct made m;
+	open_plan(&m, &(struct request){"gpt2-124m", "ddp", .ranks = 4});
+	const struct plan *p = &m.plan;
+	ck_assert_int_eq(p->group_count, 13);
+	for (int g = 0; g < 13; g++) {
+		int64_t want = g == 0 ? 2361600 : g < 12 ? 7087872 : 44111616;
+		ck_assert_int_eq(p->groups[g].elements, want);
+		ck_assert_int_eq(p->groups[g].tensor_count, g ? 12 : 4);
+	}
+	int next = m.model.tensor_count - 1;
+	for (int g = 0; g < 13; g++)
+		for (int t = 0; t < p->groups[g].tensor_count; t++)
+			ck_assert_int_eq(p->groups[g].tensors[t], next--);
+	ck_assert_int_eq(next, -1);
+	made_release(&m);
+}
+END_TEST
+
+START_TEST(buckets_close_at_their_limit)
+{
+	/* mlp 784-32-10, from the end: 10, 320, 32, 25088 elements: 40, 1280, 128, 100352 bytes */
+	static const struct {
+		int64_t bucket;
+		enum type precision;
+		int count;
+		int64_t elements[4];
+	} want[] = {{40, TYPE_FP32, 4, {10, 320, 32, 25088}},
+	            {41, TYPE_FP32, 3, {330, 32, 25088}},
+	            {1320, TYPE_FP32, 2, {330, 25120}},
+	            {1321, TYPE_FP32, 2, {362, 25088}},
+	            {1448, TYPE_FP32, 2, {362, 25088}},
+	            {1449, TYPE_FP32, 1, {25450}},
+	            {660, TYPE_BF16, 2, {330, 25120}},
+	            {661, TYPE_BF16, 2, {362, 25088}},
+	            {0, TYPE_FP32, 1, {25450}},
+	            {1, TYPE_FP32, 4, {10, 320, 32, 25088}}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){"mlp:sizes=784-32-10", "zero1", .ranks = 2, .bucket = want[i].bucket,
+		                                .precision = want[i].precision});
+		ck_assert_int_eq(m.plan.group_count, want[i].count);
+		for (int g = 0; g < want[i].count; g++)
+			ck_assert_int_eq(m.plan.groups[g].elements, want[i].elements[g]);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* ---- what is gathered, and when ---- */
+
+static int find_op(const struct role *r, enum op_kind kind, int unit, enum pass pass)
+{
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].kind == kind && r->ops[i].unit == unit && r->ops[i].pass == pass)
+			return i;
+	ck_abort_msg("no such operation");
+	return -1;
+}
+
+/* Under ZeRO-3 and FSDP the root stays for a whole pass, and beside it there is the block at work and the next. */
+START_TEST(gathers_obey_their_settings)
+{
+	static const struct {
+		const char *strategy;
+		int64_t live; /* most parameters gathered at once */
+		int gathers;  /* of 14, one a unit in each pass */
+	} want[] = {
+	        {"zero3", ROOT + 2 * BLOCK, 14},
+	        {"fsdp", ROOT + 2 * BLOCK, 14},
+	        {"zero3:prefetch=0", ROOT + BLOCK, 14},
+	        {"fsdp:prefetch=0", ROOT + BLOCK, 14},
+	        {"zero3:prefetch=789759", ROOT + BLOCK, 14}, /* one short of a block */
+	        {"zero3:prefetch=789760", ROOT + 2 * BLOCK, 14},
+	        {"zero3:prefetch=2369280", ROOT + 4 * BLOCK, 14},
+	        {"zero3:prefetch=2369280:live=2468095", ROOT + 2 * BLOCK, 14}, /* one short of root + 3 blocks */
+	        {"zero3:prefetch=2369280:live=2468096", ROOT + 3 * BLOCK, 14},
+	        {"zero3:live=0", ROOT + BLOCK, 14},
+	        {"zero3:reuse=1", ROOT + 2 * BLOCK, 13},     /* the root is used again at once */
+	        {"zero3:reuse=98816", ROOT + 2 * BLOCK, 13}, /* block 5 after the root's 98,816 */
+	        {"zero3:reuse=98817", ROOT + 2 * BLOCK, 12},
+	        {"zero3:reuse=1678336", ROOT + 2 * BLOCK, 12}, /* block 4 after block 5 twice and the root */
+	        {"zero3:reuse=1678337", ROOT + 2 * BLOCK, 11},
+	        {"zero3:reuse=7996416", ROOT + 5 * BLOCK, 8}, /* block 0 after the other five twice and the root */
+	        {"zero3:reuse=7996417", ROOT + 6 * BLOCK, 7},
+	        {"fsdp:reshard=no", ROOT + 6 * BLOCK, 7},
+	};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4});
+		const struct role *r = &m.plan.roles[0];
+		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s: %d gathers",
+		              want[i].strategy, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
+		int64_t live = plan_most_live(r, "gathered.", "gathered.gradients");
+		ck_assert_msg(live == want[i].live, "%s: %lld gathered elements instead of %lld", want[i].strategy,
+		              (long long)live, (long long)want[i].live);
+		/* gradients: the root's from head to embedding, the block's at work, and the two on their way */
+		live = plan_most_live(r, "gathered.gradients", NULL);
+		ck_assert_msg(live <= ROOT + 3 * BLOCK && live >= ROOT + 2 * BLOCK, "%s: %lld gathered gradients",
+		              want[i].strategy, (long long)live);
+		made_release(&m);
+	}
+}
+END_TEST
+
+START_TEST(next_unit_is_fetched_meanwhile)
+{
+	struct made m;
+	struct order o;
+	open_plan(&m, &(struct request){"gpt", "zero3", .ranks = 4});
+	const struct role *r = &m.plan.roles[0];
+	order_make(&o, r, &r->step);
+	for (int block = 1; block < 6; block++) {
+		int gather = find_op(r, OP_ALL_GATHER, block + 1, PASS_FORWARD);
+		int before = find_op(r, OP_LINEAR_FORWARD, block, PASS_FORWARD);
+		int at_work = find_op(r, OP_LINEAR_FORWARD, block + 1, PASS_FORWARD);
+		ck_assert(!order_before(&o, gather, before) && !order_before(&o, before, gather));
+		ck_assert(order_before(&o, gather, at_work));
+		/* its bytes may be those of the unit before last, which must be done with */
+		if (block > 1)
+			ck_assert(order_before(&o, find_op(r, OP_LINEAR_FORWARD, block - 1, PASS_FORWARD), gather));
+	}
+	order_release(&o);
+	made_release(&m);
+}
+END_TEST
+
+START_TEST(buckets_leave_during_backward)
+{
+	static const enum op_kind kinds[] = {OP_ALL_REDUCE, OP_REDUCE_SCATTER, OP_REDUCE_SCATTER};
+	static const char *const strategies[] = {"ddp", "zero1", "zero2"};
+	struct made m;
+	struct order o;
+	open_plan(&m, &(struct request){"gpt", strategies[_i], .ranks = 4, .bucket = 1 << 20});
+	const struct role *r = &m.plan.roles[0];
+	order_make(&o, r, &r->step);
+	int first = r->step.begin, last_backward = find_op(r, OP_EMBEDDING_BACKWARD, 0, PASS_BACKWARD);
+	while (r->ops[first].kind != kinds[_i])
+		first++;
+	ck_assert_int_lt(first, last_backward);
+	/* neither waits for the other, but the update does */
+	ck_assert(!order_before(&o, first, last_backward) || _i == 2);
+	ck_assert(!order_before(&o, last_backward, first));
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].kind == OP_ADAMW && r->ops[i].group == 0)
+			ck_assert(order_before(&o, first, i));
+	order_release(&o);
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("strategies");
+	TCase *tests = tcase_create("strategies");
+	tcase_add_loop_test(tests, models_have_their_parameters, 0, (int)(sizeof models / sizeof *models));
+	tcase_add_test(tests, tied_head_is_used_twice);
+	tcase_add_test(tests, zero_paper_table_1);
+	tcase_add_test(tests, model_states_on_64_ranks_are_exact);
+	tcase_add_test(tests, model_states_by_precision_and_optimizer);
+	tcase_add_test(tests, root_of_dp_has_it_all);
+	tcase_add_test(tests, peaks_fall_from_stage_to_stage);
+	tcase_add_test(tests, buckets_of_gpt2_are_pytorchs);
+	tcase_add_test(tests, buckets_close_at_their_limit);
+	tcase_add_test(tests, gathers_obey_their_settings);
+	tcase_add_test(tests, next_unit_is_fetched_meanwhile);
+	tcase_add_loop_test(tests, buckets_leave_during_backward, 0, 3);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,271 @@
+/* What every strategy sends, to the byte, for `gpt`: Ψ = 4 · 4,837,376 = 19,349,504 bytes in fp32. On 2, 4 and 8 ranks
+ * nothing is padded. A micro-batch of 4 samples of 128 tokens is 4·128·4 = 2,048 bytes of inputs, and of outputs (256
+ * logits a token) 4·128·256·4 = 524,288. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/plans.h"
+
+#define PSI INT64_C(19349504)
+enum { INPUTS = 2048, OUTPUTS = 524288 };
+
+static void open_plan(struct made *m, const struct request *r)
+{
+	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
+}
+
+static void assert_moved(struct moved m, const char *what, int64_t calls, int64_t payload, int64_t sent,
+                         int64_t received)
+{
+	ck_assert_msg(m.calls == calls && m.payload == payload && m.sent == sent && m.received == received,
+	              "%s: %lld calls, payload %lld, sent %lld, received %lld instead of %lld, %lld, %lld, %lld", what,
+	              (long long)m.calls, (long long)m.payload, (long long)m.sent, (long long)m.received,
+	              (long long)calls, (long long)payload, (long long)sent, (long long)received);
+}
+
+/* How often Ψ(N−1)/N leaves a rank under each kind, over a step of `accumulate` micro-batches. */
+static const struct {
+	const char *strategy;
+	int accumulate, all_reduce, reduce_scatter, all_gather; /* times; an all-reduce counts twice */
+} shares[] = {
+        {"ddp", 1, 2, 0, 0},
+        {"ddp", 3, 2, 0, 0}, /* on the last micro-batch only */
+        {"ddp:algorithm=ring", 1, 2, 0, 0},
+        {"zero1", 1, 0, 1, 1},
+        {"zero1", 3, 0, 1, 1},
+        {"zero2", 1, 0, 1, 1},
+        {"zero2", 3, 0, 3, 1}, /* on every one */
+        {"zero3", 1, 0, 1, 2},
+        {"zero3", 3, 0, 3, 6},
+        {"fsdp", 1, 0, 1, 2},
+        {"fsdp", 3, 0, 3, 6},
+        {"fsdp:sync=every", 3, 0, 3, 6},
+        {"fsdp:sync=last", 3, 0, 1, 6},
+        {"fsdp:reshard=no", 1, 0, 1, 1},
+        {"fsdp:reshard=no", 3, 0, 3, 3},
+        {"fsdp:reshard=no:sync=last", 3, 0, 1, 3},
+};
+
+START_TEST(shares_of_psi)
+{
+	for (int64_t ranks = 2; ranks <= 8; ranks *= 2)
+		for (int mixed = 0; mixed < 2; mixed++) {
+			struct made m;
+			open_plan(&m, &(struct request){"gpt", shares[_i].strategy, .ranks = ranks, .micro_batch = 4,
+			                                .accumulate = shares[_i].accumulate,
+			                                .precision = mixed ? TYPE_BF16 : TYPE_FP32});
+			int64_t share = PSI / (mixed ? 2 : 1) / ranks * (ranks - 1);
+			for (int64_t rank = 0; rank < ranks; rank++) {
+				struct moved all = plan_moved_all(&m.plan, rank);
+				struct moved kind[] = {plan_moved(&m.plan, rank, TRAFFIC_ALL_REDUCE),
+				                       plan_moved(&m.plan, rank, TRAFFIC_REDUCE_SCATTER),
+				                       plan_moved(&m.plan, rank, TRAFFIC_ALL_GATHER)};
+				int want[] = {shares[_i].all_reduce, shares[_i].reduce_scatter, shares[_i].all_gather};
+				for (int k = 0; k < 3; k++) {
+					ck_assert_int_eq(kind[k].sent, want[k] * share);
+					ck_assert_int_eq(kind[k].received, want[k] * share);
+					ck_assert_int_eq(kind[k].payload,
+					                 (k ? want[k] : want[k] / 2) * (PSI / (mixed ? 2 : 1)));
+				}
+				ck_assert_int_eq(all.sent, (want[0] + want[1] + want[2]) * share);
+			}
+			made_release(&m);
+		}
+}
+END_TEST
+
+/* The sums of the issue, written out. */
+START_TEST(sent_bytes_written_out)
+{
+	static const struct {
+		const char *strategy;
+		int64_t two, four, eight;
+	} want[] = {{"ddp", 19349504, 29024256, 33861632},
+	            {"zero1", 19349504, 29024256, 33861632},
+	            {"zero2", 19349504, 29024256, 33861632},
+	            {"zero3", 29024256, 43536384, 50792448},
+	            {"fsdp", 29024256, 43536384, 50792448}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		for (int64_t ranks = 2; ranks <= 8; ranks *= 2) {
+			struct made m;
+			open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = ranks});
+			ck_assert_int_eq(plan_moved_all(&m.plan, 0).sent, ranks == 2   ? want[i].two
+			                                                  : ranks == 4 ? want[i].four
+			                                                               : want[i].eight);
+			made_release(&m);
+		}
+}
+END_TEST
+
+START_TEST(load_of_the_root)
+{
+	static const int64_t others[] = {1, 3, 7};
+	for (int i = 0; i < 3; i++)
+		for (int accumulate = 1; accumulate <= 3; accumulate += 2) {
+			int64_t n = others[i], ranks = n + 1, a = accumulate;
+			struct made m;
+			open_plan(&m,
+			          &(struct request){"gpt", "dp", .ranks = ranks, .micro_batch = 4, .accumulate = a});
+			const struct plan *p = &m.plan;
+			assert_moved(plan_moved(p, 0, TRAFFIC_BROADCAST), "root's broadcast", a, a * PSI, a * n * PSI,
+			             0);
+			assert_moved(plan_moved(p, 0, TRAFFIC_REDUCE), "root's reduce", a, a * PSI, 0, a * n * PSI);
+			assert_moved(plan_moved(p, 0, TRAFFIC_SCATTER_INPUTS), "root's inputs", a, a * ranks * INPUTS,
+			             a * n * INPUTS, 0);
+			assert_moved(plan_moved(p, 0, TRAFFIC_GATHER_OUTPUTS), "root's outputs", a, a * ranks * OUTPUTS,
+			             0, a * n * OUTPUTS);
+			assert_moved(plan_moved(p, 0, TRAFFIC_SCATTER_OUTPUT_GRADIENTS), "root's output gradients", a,
+			             a * ranks * OUTPUTS, a * n * OUTPUTS, 0);
+			assert_moved(plan_moved_all(p, 0), "root", 5 * a,
+			             a * (2 * PSI + ranks * (INPUTS + 2 * OUTPUTS)), a * n * (PSI + INPUTS + OUTPUTS),
+			             a * n * (PSI + OUTPUTS));
+			for (int64_t rank = 1; rank < ranks; rank++)
+				assert_moved(plan_moved_all(p, rank), "worker", 5 * a,
+				             a * (2 * PSI + ranks * (INPUTS + 2 * OUTPUTS)), a * (PSI + OUTPUTS),
+				             a * (PSI + INPUTS + OUTPUTS));
+			made_release(&m);
+		}
+}
+END_TEST
+
+/* A tree's root sends ⌈log2 N⌉ times, a chain's once; everything that is sent arrives. */
+START_TEST(routes_of_the_root)
+{
+	static const struct {
+		const char *strategy;
+		int64_t broadcast, reduce; /* at the root of 8, in Ψ */
+	} want[] = {{"dp:broadcast=star:reduce=star", 7, 7},
+	            {"dp:broadcast=tree:reduce=tree", 3, 3},
+	            {"dp:broadcast=chain:reduce=chain", 1, 1},
+	            {"dp:broadcast=tree", 3, 7},
+	            {"dp:reduce=chain", 7, 1}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		struct moved all[2] = {{0}};
+		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 8});
+		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).sent, want[i].broadcast * PSI);
+		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_REDUCE).received, want[i].reduce * PSI);
+		for (int rank = 0; rank < 8; rank++)
+			for (int k = 0; k < 2; k++) {
+				struct moved one = plan_moved(&m.plan, rank, k ? TRAFFIC_REDUCE : TRAFFIC_BROADCAST);
+				all[k].sent += one.sent;
+				all[k].received += one.received;
+			}
+		for (int k = 0; k < 2; k++) {
+			ck_assert_int_eq(all[k].sent, 7 * PSI);
+			ck_assert_int_eq(all[k].received, 7 * PSI);
+		}
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* 4·4 + 4 = 20 elements, padded to 21 on 3 ranks and on 7; 5·4 + 4 = 24, padded to 28 on 7. */
+START_TEST(padding_is_sent_and_is_no_payload)
+{
+	static const struct {
+		const char *model;
+		int64_t ranks, elements, padded;
+	} want[] = {{"mlp:sizes=4-4", 3, 20, 21},
+	            {"mlp:sizes=4-4", 7, 20, 21},
+	            {"mlp:sizes=5-4", 7, 24, 28},
+	            {"mlp:sizes=5-4", 3, 24, 24}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		int64_t n = want[i].ranks, share = want[i].padded / n * 4 * (n - 1), payload = want[i].elements * 4;
+		struct made m;
+		struct request r = {want[i].model, "ddp", .ranks = n};
+		open_plan(&m, &r);
+		assert_moved(plan_moved_all(&m.plan, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
+		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded);
+		made_release(&m);
+		r.strategy = "zero3";
+		open_plan(&m, &r);
+		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
+		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
+		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded / n);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* Halving and doubling sends as much as the ring where N is a power of two. */
+START_TEST(halving_doubling)
+{
+	struct made m;
+	open_plan(&m, &(struct request){"gpt", "ddp:algorithm=halving-doubling", .ranks = 8});
+	for (int rank = 0; rank < 8; rank++)
+		ck_assert_int_eq(plan_moved_all(&m.plan, rank).sent, 2 * PSI / 8 * 7);
+	made_release(&m);
+}
+END_TEST
+
+START_TEST(control_is_apart)
+{
+	/* The loss; with clipping, where gradients are sharded, the norm as well. A double to rank 0 and back. */
+	static const struct {
+		const char *strategy;
+		double clip;
+		int calls;
+	} want[] = {{"ddp", 0, 1},   {"ddp", 1, 1},  {"zero1", 0, 1}, {"zero1", 1, 2},
+	            {"zero2", 1, 2}, {"fsdp", 1, 2}, {"dp", 1, 0}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4, .clip = want[i].clip});
+		int64_t calls = want[i].calls;
+		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_CONTROL), "rank 0", calls, 8 * calls, 24 * calls,
+		             24 * calls);
+		assert_moved(plan_moved(&m.plan, 3, TRAFFIC_CONTROL), "rank 3", calls, 8 * calls, 8 * calls, 8 * calls);
+		made_release(&m);
+	}
+}
+END_TEST
+
+START_TEST(one_rank_sends_nothing)
+{
+	for (int i = 0; strategy_at(i); i++) {
+		struct made m;
+		open_plan(&m, &(struct request){"gpt", strategy_at(i)->name, .ranks = 1, .accumulate = 2, .clip = 1});
+		for (int k = 0; k < TRAFFIC_COUNT; k++)
+			assert_moved(plan_moved(&m.plan, 0, (enum traffic_kind)k), strategy_at(i)->name, 0, 0, 0, 0);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* DDP's broadcast of the parameters belongs to the prologue, once. */
+START_TEST(ddp_broadcasts_once)
+{
+	struct made m;
+	open_plan(&m, &(struct request){"gpt", "ddp", .ranks = 4});
+	const struct role *r = &m.plan.roles[0];
+	int64_t elements = 0;
+	for (int i = r->prologue.begin; i < r->prologue.end; i++)
+		if (r->ops[i].kind == OP_BROADCAST)
+			elements += r->ops[i].operand[0].count;
+	ck_assert_int_eq(elements, 4837376);
+	ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).calls, 0);
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("traffic");
+	TCase *tests = tcase_create("traffic");
+	tcase_add_loop_test(tests, shares_of_psi, 0, (int)(sizeof shares / sizeof *shares));
+	tcase_add_test(tests, sent_bytes_written_out);
+	tcase_add_test(tests, load_of_the_root);
+	tcase_add_test(tests, routes_of_the_root);
+	tcase_add_test(tests, padding_is_sent_and_is_no_payload);
+	tcase_add_test(tests, halving_doubling);
+	tcase_add_test(tests, control_is_apart);
+	tcase_add_test(tests, one_rank_sends_nothing);
+	tcase_add_test(tests, ddp_broadcasts_once);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,97 @@
+/* The verifier lets every strategy pass, in every size and with every setting. What it refuses: test_verify_rules.c,
+ * and at random test_mutation.c. */
+#include <check.h>
+#include <string.h>
+
+#include "tests/support/plans.h"
+
+static const char *const models[] = {
+        "mlp:sizes=4-5-3",
+        "mlp:sizes=7-5-6-3",
+        "gpt:layers=2,width=8,heads=2,context=4,vocabulary=9",
+        "params=101:units=3",
+};
+static const char *const strategies[] = {
+        "single",
+        "dp",
+        "dp:broadcast=tree:reduce=tree",
+        "dp:broadcast=chain:reduce=chain",
+        "ddp",
+        "ddp:algorithm=halving-doubling",
+        "zero1",
+        "zero2",
+        "zero3",
+        "zero3:prefetch=0",
+        "zero3:prefetch=100000",
+        "zero3:live=100",
+        "zero3:reuse=500",
+        "zero3:reuse=100000",
+        "fsdp",
+        "fsdp:reshard=no",
+        "fsdp:sync=last",
+        "fsdp:prefetch=0",
+        "fsdp:reshard=no:sync=last",
+};
+static const int64_t ranks[] = {1, 2, 3, 4, 8};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static void assert_passes(const struct request *r)
+{
+	struct made m;
+	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s: %s", r->strategy, status_message());
+	ck_assert_msg(plan_verify(&m.plan, NULL) == STATUS_OK, "%s, %s, %d ranks, accumulate %d, %s: %s", r->model,
+	              r->strategy, (int)r->ranks, (int)r->accumulate, type_name(r->precision), status_message());
+	made_release(&m);
+}
+
+START_TEST(strategies_pass)
+{
+	for (int m = 0; m < COUNT(models); m++)
+		for (int n = 0; n < COUNT(ranks); n++)
+			for (int accumulate = 1; accumulate <= 3; accumulate++)
+				for (int other = 0; other < 8; other++) {
+					struct request r = {.model = models[m],
+					                    .strategy = strategies[_i],
+					                    .ranks = ranks[n],
+					                    .accumulate = accumulate,
+					                    .micro_batch = 1 + n % 2,
+					                    .precision = other & 1 ? TYPE_BF16 : TYPE_FP32,
+					                    .optimizer = (other + accumulate) % 3 == 0
+					                                         ? OPTIMIZER_SGD
+					                                         : OPTIMIZER_ADAMW,
+					                    .clip = other & 2 ? 1 : 0,
+					                    .bucket = other & 4 ? 64 : 0,
+					                    .library_collectives = m == 1};
+					if (strcmp(strategies[_i], "single") || ranks[n] == 1)
+						assert_passes(&r);
+				}
+}
+END_TEST
+
+START_TEST(large_plans_pass)
+{
+	static const struct request large[] = {
+	        {.model = "gpt3-175b", .strategy = "zero3", .ranks = 16384, .precision = TYPE_BF16},
+	        {.model = "gpt3-175b", .strategy = "dp", .ranks = 1000, .precision = TYPE_FP16},
+	        {.model = "gpt2-124m", .strategy = "zero2", .ranks = 64, .accumulate = 8},
+	        {.model = "gpt", .strategy = "ddp", .ranks = 3, .accumulate = 300},
+	};
+	assert_passes(&large[_i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("verify");
+	TCase *tcase = tcase_create("verify");
+	tcase_set_timeout(tcase, 600);
+	tcase_add_loop_test(tcase, strategies_pass, 0, COUNT(strategies));
+	tcase_add_loop_test(tcase, large_plans_pass, 0, 4);
+	suite_add_tcase(suite, tcase);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
