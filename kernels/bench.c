@@ -62,20 +62,7 @@ static float *allocate(int64_t n, float scale)
 	return f;
 }
 
-/* ---- the model, and the time by kind of kernel ---- */
-
-#define KINDS(X) X(embedding) X(norm) X(linear) X(attention) X(classifier) X(adamw)
-enum kind {
-#define X(name) KIND_##name,
-	KINDS(X)
-#undef X
-	        KIND_COUNT
-};
-static const char *const kind_names[] = {
-#define X(name) #name,
-        KINDS(X)
-#undef X
-};
+/* ---- the model ---- */
 
 struct linear_parameters {
 	float *weight, *bias;
@@ -108,7 +95,6 @@ struct model {
 	float *d, *dwide, *dnorm; /* gradients: of the residual stream, and two to work in */
 	int32_t ids[ROWS], targets[ROWS];
 	int64_t step;
-	double seconds[KIND_COUNT];
 };
 
 static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false},
@@ -177,63 +163,52 @@ static struct model *model_new(void)
 
 /* ---- one training step ---- */
 
-#define TIMED(kind, call)                                                                                              \
-	do {                                                                                                           \
-		double begin_ = now();                                                                                 \
-		call;                                                                                                  \
-		m->seconds[KIND_##kind] += now() - begin_;                                                             \
-	} while (0)
-
 static void step_forward(struct model *m)
 {
 	const struct parameters *p = &m->p;
-	TIMED(embedding, embedding_forward(SAMPLES, TOKENS, WIDTH, m->ids, p->token, p->position, m->layers[0].input));
+	embedding_forward(SAMPLES, TOKENS, WIDTH, m->ids, p->token, p->position, m->layers[0].input);
 	for (int l = 0; l < LAYERS; l++) {
 		struct activations *a = &m->layers[l];
 		const struct layer *w = &p->layers[l];
 		float *out = l + 1 < LAYERS ? m->layers[l + 1].input : m->last;
-		TIMED(norm,
-		      norm_forward(ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1));
-		TIMED(linear, linear_forward(&shape_qkv, a->norm1, w->qkv.weight, w->qkv.bias, NULL, a->qkv, NULL));
-		TIMED(attention, attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp));
-		TIMED(linear, linear_forward(&shape_projection, a->attention, w->projection.weight, w->projection.bias,
-		                             a->input, a->middle, NULL));
-		TIMED(norm,
-		      norm_forward(ROWS, WIDTH, a->middle, w->norm2.weight, w->norm2.bias, a->norm2, a->statistics2));
-		TIMED(linear, linear_forward(&shape_up, a->norm2, w->up.weight, w->up.bias, NULL, a->gelu, a->pre));
-		TIMED(linear, linear_forward(&shape_down, a->gelu, w->down.weight, w->down.bias, a->middle, out, NULL));
+		norm_forward(ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1);
+		linear_forward(&shape_qkv, a->norm1, w->qkv.weight, w->qkv.bias, NULL, a->qkv, NULL);
+		attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp);
+		linear_forward(&shape_projection, a->attention, w->projection.weight, w->projection.bias, a->input,
+		               a->middle, NULL);
+		norm_forward(ROWS, WIDTH, a->middle, w->norm2.weight, w->norm2.bias, a->norm2, a->statistics2);
+		linear_forward(&shape_up, a->norm2, w->up.weight, w->up.bias, NULL, a->gelu, a->pre);
+		linear_forward(&shape_down, a->gelu, w->down.weight, w->down.bias, a->middle, out, NULL);
 	}
-	TIMED(norm, norm_forward(ROWS, WIDTH, m->last, p->norm.weight, p->norm.bias, m->norm, m->statistics));
-	TIMED(linear, linear_forward(&shape_head, m->norm, p->token, NULL, NULL, m->logits, NULL));
+	norm_forward(ROWS, WIDTH, m->last, p->norm.weight, p->norm.bias, m->norm, m->statistics);
+	linear_forward(&shape_head, m->norm, p->token, NULL, NULL, m->logits, NULL);
 }
 
 static void step_backward(struct model *m)
 {
 	const struct parameters *p = &m->p, *g = &m->gradients;
-	TIMED(linear,
-	      linear_backward(&shape_head, m->logits, m->norm, p->token, NULL, m->dnorm, g->token, false, NULL, false));
-	TIMED(norm, norm_backward(ROWS, WIDTH, m->dnorm, m->last, m->statistics, p->norm.weight, m->d, false,
-	                          g->norm.weight, false, g->norm.bias, false));
+	linear_backward(&shape_head, m->logits, m->norm, p->token, NULL, m->dnorm, g->token, false, NULL, false);
+	norm_backward(ROWS, WIDTH, m->dnorm, m->last, m->statistics, p->norm.weight, m->d, false, g->norm.weight, false,
+	              g->norm.bias, false);
 	for (int l = LAYERS - 1; l >= 0; l--) {
 		struct activations *a = &m->layers[l];
 		const struct layer *w = &p->layers[l], *dw = &g->layers[l];
-		TIMED(linear, linear_backward(&shape_down, m->d, a->gelu, w->down.weight, NULL, m->dwide,
-		                              dw->down.weight, false, dw->down.bias, false));
-		TIMED(linear, linear_backward(&shape_up, m->dwide, a->norm2, w->up.weight, a->pre, m->dnorm,
-		                              dw->up.weight, false, dw->up.bias, false));
-		TIMED(norm, norm_backward(ROWS, WIDTH, m->dnorm, a->middle, a->statistics2, w->norm2.weight, m->d, true,
-		                          dw->norm2.weight, false, dw->norm2.bias, false));
-		TIMED(linear, linear_backward(&shape_projection, m->d, a->attention, w->projection.weight, NULL,
-		                              m->dwide, dw->projection.weight, false, dw->projection.bias, false));
-		TIMED(attention,
-		      attention_backward(&shape_attention, m->dwide, a->qkv, a->attention, a->log_sum_exp, m->dnorm));
-		TIMED(linear, linear_backward(&shape_qkv, m->dnorm, a->norm1, w->qkv.weight, NULL, m->dwide,
-		                              dw->qkv.weight, false, dw->qkv.bias, false));
-		TIMED(norm, norm_backward(ROWS, WIDTH, m->dwide, a->input, a->statistics1, w->norm1.weight, m->d, true,
-		                          dw->norm1.weight, false, dw->norm1.bias, false));
+		linear_backward(&shape_down, m->d, a->gelu, w->down.weight, NULL, m->dwide, dw->down.weight, false,
+		                dw->down.bias, false);
+		linear_backward(&shape_up, m->dwide, a->norm2, w->up.weight, a->pre, m->dnorm, dw->up.weight, false,
+		                dw->up.bias, false);
+		norm_backward(ROWS, WIDTH, m->dnorm, a->middle, a->statistics2, w->norm2.weight, m->d, true,
+		              dw->norm2.weight, false, dw->norm2.bias, false);
+		linear_backward(&shape_projection, m->d, a->attention, w->projection.weight, NULL, m->dwide,
+		                dw->projection.weight, false, dw->projection.bias, false);
+		attention_backward(&shape_attention, m->dwide, a->qkv, a->attention, a->log_sum_exp, m->dnorm);
+		linear_backward(&shape_qkv, m->dnorm, a->norm1, w->qkv.weight, NULL, m->dwide, dw->qkv.weight, false,
+		                dw->qkv.bias, false);
+		norm_backward(ROWS, WIDTH, m->dwide, a->input, a->statistics1, w->norm1.weight, m->d, true,
+		              dw->norm1.weight, false, dw->norm1.bias, false);
 	}
-	TIMED(embedding, embedding_backward(SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, g->token, true,
-	                                    g->position, false));
+	embedding_backward(SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, g->token, true, g->position,
+	                   false);
 }
 
 static float model_step(struct model *m)
@@ -241,10 +216,9 @@ static float model_step(struct model *m)
 	const struct adamw adamw = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	float loss;
 	step_forward(m);
-	TIMED(classifier, classifier(ROWS, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, &loss, false));
+	classifier(ROWS, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, &loss, false);
 	step_backward(m);
-	TIMED(adamw, adamw_update(&adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, m->first_moment,
-	                          m->second_moment));
+	adamw_update(&adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, m->first_moment, m->second_moment);
 	return loss;
 }
 
@@ -390,8 +364,7 @@ static int table(int repeats)
 
 int main(int argc, char **argv)
 {
-	bool step = false;
-	int repeats = 0, threads = 1;
+	int repeats = 7, threads = 1;
 	for (int i = 1; i < argc; i++) {
 		bool value = i + 1 < argc;
 		if (strcmp(argv[i], "--repeats") == 0 && value && atoi(argv[i + 1]) > 0)
@@ -418,5 +391,5 @@ int main(int argc, char **argv)
 	limits_init();
 	printf("OpenBLAS core %s, vectors %s, %d thread%s\n\n", kernels_blas_core(), kernels_instruction_set(),
 	       kernels_threads(), kernels_threads() == 1 ? "" : "s");
-	return table(repeats ? repeats : 7);
+	return table(repeats);
 }

@@ -11,6 +11,7 @@
  * Inside the diagonal tile, a block of rows takes only the vectors of keys that it can see. Heads wider than DEPTH are
  * taken in chunks.
  */
+#include <assert.h>
 #include <math.h>
 
 #include "kernels/cpu/simd/math.h"
@@ -43,6 +44,7 @@ ALWAYS_INLINE int64_t visible_keys(int64_t query, int64_t k0)
 static void tile_scores(const struct head *h, struct workspace *w, int64_t q0, int64_t queries, int64_t k0,
                         int64_t keys)
 {
+	assert(h->size > 0 && queries > 0); /* so every score is written */
 	for (int64_t d = 0; d < h->size; d += DEPTH) {
 		int64_t depth = smaller(DEPTH, h->size - d);
 		tile_pack_transposed(keys, depth, h->k + k0 * h->qkv_row + d, h->qkv_row, w->keys, KEYS);
