@@ -115,7 +115,7 @@ typedef double objective(const void *context); /* reads the doubles that assert_
 
 /* gradient − offset (NULL: 0) must be the gradient of f over `input`. */
 static inline void assert_gradient(const char *what, objective *f, const void *context, int64_t n, double *input,
-                            const float *gradient, const float *offset)
+                                   const float *gradient, const float *offset)
 {
 	const double step = 1e-5;
 	double *saved = doubles(n), *direction = doubles(n);

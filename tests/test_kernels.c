@@ -405,6 +405,14 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"linear", linear, true}, {"linear_without_dx", linear_without_dx, false}, {"gelu_range", gelu_range, true}, {"norm", norm, true}, {"attention", attention, true}, {"attention_saturated", attention_saturated, true}, {"embedding", embedding, true}, {"classifier_loss", classifier_loss, true}, {"classifier_saturated", classifier_saturated, true}};
+	const struct kernel_test tests[] = {{"linear", linear, true},
+	                                    {"linear_without_dx", linear_without_dx, false},
+	                                    {"gelu_range", gelu_range, true},
+	                                    {"norm", norm, true},
+	                                    {"attention", attention, true},
+	                                    {"attention_saturated", attention_saturated, true},
+	                                    {"embedding", embedding, true},
+	                                    {"classifier_loss", classifier_loss, true},
+	                                    {"classifier_saturated", classifier_saturated, true}};
 	return run_kernel_tests("kernels", tests, COUNT(tests));
 }

@@ -176,6 +176,9 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"optimizers", optimizers, true}, {"vectors", vectors, true}, {"repeatable", repeatable, true}, {"names", names, false}};
+	const struct kernel_test tests[] = {{"optimizers", optimizers, true},
+	                                    {"vectors", vectors, true},
+	                                    {"repeatable", repeatable, true},
+	                                    {"names", names, false}};
 	return run_kernel_tests("kernels of the update", tests, COUNT(tests));
 }
