@@ -117,7 +117,7 @@ enum option_type {
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(BESIDE, "beside", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
-	X(RANK, "rank", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                        \
+	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf")                                       \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \

@@ -59,12 +59,12 @@ static enum status place(struct player *p, const struct options *o)
 		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
 		                   stride_name(p->stride), s->stop_count[p->stride] - 1);
 	player_go(p, score_stop(s, p->stride, (size_t)at));
-	if (!option_given(o, OPTION_RANK))
+	if (!option_given(o, OPTION_FOCUS))
 		return STATUS_OK;
-	if (score_index_of(s, option_whole(o, OPTION_RANK)) < 0)
-		return status_fail(STATUS_INPUT, "--rank %" PRId64 ": the trace does not show it",
-		                   option_whole(o, OPTION_RANK));
-	p->focus_rank = option_whole(o, OPTION_RANK);
+	if (score_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
+		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
+		                   option_whole(o, OPTION_FOCUS));
+	p->focus_rank = option_whole(o, OPTION_FOCUS);
 	return STATUS_OK;
 }
 

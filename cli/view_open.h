@@ -9,7 +9,7 @@ struct viewer {
 	const struct options *options;
 	struct player player;
 	struct picture size;
-	struct loaded loaded[CONTENDERS + 1]; /* the first is the one that was asked for */
+	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
 };
 

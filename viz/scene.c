@@ -1,5 +1,5 @@
 /* The frame around a scene: heading above, phases of the step and the caption below. */
-#include "viz/scene.h"
+#include "viz/scene_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { MARGIN = 20, HEADING = 44, PHASES = 30, CAPTION = 78 };
 
-static struct box part_of(const struct view *v, struct box all)
+struct box frame_scene(const struct view *v, struct box all)
 {
 	double top = v->presenter ? 8 : HEADING, bottom = PHASES + CAPTION;
 	struct box b = {all.x + MARGIN, all.y + top, all.width - 2 * MARGIN, all.height - top - bottom};
@@ -19,7 +19,7 @@ static struct box part_of(const struct view *v, struct box all)
 
 struct box scene_box(const struct canvas *c, const struct view *v)
 {
-	return part_of(v, (struct box){0, 0, c->width, c->height});
+	return frame_scene(v, (struct box){0, 0, c->width, c->height});
 }
 
 static void draw_heading(struct canvas *c, const struct view *v, struct box all)
@@ -139,17 +139,31 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the whole ---- */
 
-static void draw_overview(struct canvas *c, const struct view *v, struct box b)
+struct overview overview_boxes(struct box b)
 {
 	double gap = 14, upper = floor(b.height * 0.6), left = floor(b.width * 0.58);
-	scene_ring(c, v, (struct box){b.x, b.y, left, upper}, true);
-	scene_memory(c, v, (struct box){b.x + left + gap, b.y, b.width - left - gap, upper}, true);
-	scene_timeline(c, v, (struct box){b.x, b.y + upper + gap, b.width, b.height - upper - gap}, true);
+	return (struct overview){.ring = {b.x, b.y, left, upper},
+	                         .memory = {b.x + left + gap, b.y, b.width - left - gap, upper},
+	                         .timeline = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
+}
+
+struct box frame_phases(const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	return (struct box){b.x, b.y + b.height, b.width, PHASES};
+}
+
+static void draw_overview(struct canvas *c, const struct view *v, struct box b)
+{
+	struct overview o = overview_boxes(b);
+	scene_ring(c, v, o.ring, true);
+	scene_memory(c, v, o.memory, true);
+	scene_timeline(c, v, o.timeline, true);
 }
 
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 {
-	struct box b = part_of(v, all);
+	struct box b = frame_scene(v, all);
 	if (!v->presenter)
 		draw_heading(c, v, all);
 	if (!v->state)
@@ -166,7 +180,7 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		scene_timeline(c, v, b, false);
 	else
 		scene_plan(c, v, b);
-	struct box phases = {b.x, b.y + b.height, b.width, PHASES};
+	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);
 	draw_caption(c, v, (struct box){b.x, phases.y + PHASES + 2, b.width, CAPTION});

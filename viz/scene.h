@@ -75,13 +75,15 @@ void scene_plan(struct canvas *c, const struct view *v, struct box b);
 /* ---- what lies under a point, for the mouse ---- */
 
 struct hit {
-	int64_t rank; /* -1: none */
-	int op;       /* -1: none */
-	int64_t time; /* of the timeline; -1: elsewhere */
+	bool phases;     /* the bar of phases: `position` */
+	size_t position; /* of the cursor */
+	int64_t rank;    /* -1: none */
+	int op;          /* -1: none */
+	int64_t time;    /* of the timeline; -1: elsewhere */
 	char text[256];
 };
 
-/* Answers for the scene that scene_draw_in() draws in `all`. */
+/* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
 struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y);
 
 /* ---- words ---- */

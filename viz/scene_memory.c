@@ -372,6 +372,23 @@ void scene_memory(struct canvas *c, const struct view *v, struct box b, bool sma
 	draw_alive(c, v, (struct box){right.x, b.y + right.height + 14, right.width, b.height - right.height - 14});
 }
 
+/* Of the device's bars, which are the first. */
+int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+{
+	const struct score *s = v->state->score;
+	int spaces = 0;
+	(void)c;
+	for (int k = 0; k < SPACE_COUNT; k++)
+		spaces += uses(s, (enum space)k);
+	double left = small ? b.width : floor(b.width * 0.47),
+	       width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
+	struct box plot = {b.x + 62, b.y + 24, width - 66, b.height - 46 - 62};
+	int i = (int)floor((x - plot.x) / plot.width * s->rank_count);
+	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= s->rank_count)
+		return -1;
+	return s->ranks[i].rank;
+}
+
 /* Strategies side by side, on one scale. */
 void scene_compare(struct canvas *c, const struct view *v, struct box b)
 {

@@ -57,17 +57,34 @@ static void draw_operation(struct canvas *c, const struct state *st, int index, 
 	free(text);
 }
 
+/* The operation on the first line, so that the current one stands in the upper half. */
+static int first_line(const struct view *v, int index, struct box b, int *rows)
+{
+	const struct role *role = score_role_of(v->state->score, index);
+	*rows = (int)((b.height - 34) / LINE);
+	int first = current_op(v->state, index) - *rows * 2 / 5 + v->plan_scroll;
+	if (first > role->step.end - *rows)
+		first = role->step.end - *rows;
+	return first < role->step.begin ? role->step.begin : first;
+}
+
+int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y)
+{
+	int index = score_index_of(v->state->score, v->focus_rank), rows;
+	struct box list = {b.x, b.y, b.width, b.height - DETAIL - 10};
+	int first = first_line(v, index, list, &rows), line = (int)floor((y - list.y - 32) / LINE);
+	(void)c;
+	if (x < b.x || x > b.x + b.width || line < 0 || line >= rows ||
+	    first + line >= score_role_of(v->state->score, index)->step.end)
+		return -1;
+	return first + line;
+}
+
 static void draw_operations(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct state *st = v->state;
 	const struct role *role = score_role_of(st->score, index);
-	int rows = (int)((b.height - 34) / LINE), count = role->step.end - role->step.begin,
-	    now = current_op(st, index);
-	int first = now - rows * 2 / 5 + v->plan_scroll;
-	if (first > role->step.begin + count - rows)
-		first = role->step.begin + count - rows;
-	if (first < role->step.begin)
-		first = role->step.begin;
+	int rows, first = first_line(v, index, b, &rows), now = current_op(st, index);
 	draw_card(c, b, c->theme->panel, c->theme->line, 1);
 	draw_text(c, b.x + 14, b.y + 20, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 28,
 	          "The step of role %s (as rank %" PRId64 " carries it out): operations %d to %d", role->name,

@@ -291,6 +291,23 @@ static void draw_title(const struct ring *r, struct box b)
 		          part);
 }
 
+static void size_cards(struct ring *r, bool small)
+{
+	struct box b = r->area;
+	double n = (double)r->n;
+	r->card_width = n <= 4   ? fmin(250, b.width * 0.36)
+	                : n <= 6 ? fmin(190, b.width * 0.27)
+	                : n <= 8 ? fmin(164, b.width * 0.22)
+	                         : fmin(104, b.width * 0.125);
+	r->card_height = n <= 4   ? fmin(104, b.height * 0.28)
+	                 : n <= 8 ? fmin(88, b.height * 0.2)
+	                          : fmin(44, b.height * 0.085);
+	if (small) { /* room for the links */
+		r->card_width *= 0.86;
+		r->card_height *= 0.86;
+	}
+}
+
 static void draw_circle(struct canvas *c, const struct view *v, const struct collective *one, struct box b, bool small)
 {
 	const struct state *state =
@@ -298,18 +315,7 @@ static void draw_circle(struct canvas *c, const struct view *v, const struct col
 	                ? v->before
 	                : v->state;
 	struct ring r = {c, v, state, one, one->schedule.ranks, b, 0, 0};
-	double n = (double)r.n;
-	r.card_width = n <= 4   ? fmin(250, b.width * 0.36)
-	               : n <= 6 ? fmin(190, b.width * 0.27)
-	               : n <= 8 ? fmin(164, b.width * 0.22)
-	                        : fmin(104, b.width * 0.125);
-	r.card_height = n <= 4   ? fmin(104, b.height * 0.28)
-	                : n <= 8 ? fmin(88, b.height * 0.2)
-	                         : fmin(44, b.height * 0.085);
-	if (small) { /* room for the links */
-		r.card_width *= 0.86;
-		r.card_height *= 0.86;
-	}
+	size_cards(&r, small);
 	draw_links(&r);
 	draw_title(&r, b);
 	draw_messages(&r);
@@ -381,11 +387,37 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	          SCORE_MESSAGE_RANKS);
 }
 
+static double ledger_width(struct box b, bool small)
+{
+	return small ? 0 : fmin(390, b.width * 0.34);
+}
+
+int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+{
+	const struct state *st = v->state;
+	double ledger = ledger_width(b, small);
+	if (st->collective < 0 || !st->held)
+		return -1;
+	const struct collective *one = &st->score->collectives[st->collective];
+	struct ring r = {
+	        c, v, st, one, one->schedule.ranks, {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height},
+	        0, 0};
+	if (r.n > SCORE_MESSAGE_RANKS)
+		return -1;
+	size_cards(&r, small);
+	for (int64_t rank = 0; rank < r.n; rank++) {
+		struct box card = card_of(&r, rank);
+		if (x >= card.x && x < card.x + card.width && y >= card.y && y < card.y + card.height)
+			return rank;
+	}
+	return -1;
+}
+
 void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct state *st = v->state;
-	double ledger = small ? 0 : fmin(390, b.width * 0.34);
-	struct box left = {b.x, b.y, b.width - ledger - (ledger ? 20 : 0), b.height};
+	double ledger = ledger_width(b, small);
+	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
 	if (st->collective < 0) {
 		draw_text(c, b.x + b.width / 2, b.y + b.height / 2, 16, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE,
 		          b.width, "This strategy sends nothing: there is one rank, or nothing to exchange.");
