@@ -8,70 +8,70 @@ enum { SPAN_LIMIT = 16 << 20 };
 struct event {
 	struct raw_span span;
 	int64_t duration;
-	struct json_text phase, label;
+	struct stream_text phase, label;
 	bool timed, lasts;
 };
 
-static bool read_scalar(struct json_scan *j, struct json_text *out)
+static bool read_scalar(struct json_stream *j, struct stream_text *out)
 {
-	char c = json_peek(j);
-	return c == '"' ? json_string(j, out) : c == '0' ? json_number(j, out) : json_skip(j);
+	char c = stream_peek(j);
+	return c == '"' ? stream_string(j, out) : c == '0' ? stream_number(j, out) : stream_skip(j);
 }
 
-static bool read_args(struct json_scan *j, struct event *e)
+static bool read_args(struct json_stream *j, struct event *e)
 {
-	struct json_text key;
-	if (json_peek(j) != '{')
-		return json_skip(j);
-	if (!json_enter(j, '{'))
+	struct stream_text key;
+	if (stream_peek(j) != '{')
+		return stream_skip(j);
+	if (!stream_enter(j, '{'))
 		return false;
-	while (json_key(j, &key)) {
-		bool number = json_peek(j) == '0';
-		if (number && json_is(&key, "op"))
-			json_whole(j, &e->span.op);
-		else if (number && json_is(&key, "to"))
-			json_whole(j, &e->span.to);
-		else if (number && json_is(&key, "bytes") && e->span.message)
-			json_whole(j, &e->span.bytes);
-		else if (json_is(&key, "name") && json_peek(j) == '"')
-			json_string(j, &e->label);
+	while (stream_key(j, &key)) {
+		bool number = stream_peek(j) == '0';
+		if (number && stream_is(&key, "op"))
+			stream_whole(j, &e->span.op);
+		else if (number && stream_is(&key, "to"))
+			stream_whole(j, &e->span.to);
+		else if (number && stream_is(&key, "bytes") && e->span.message)
+			stream_whole(j, &e->span.bytes);
+		else if (stream_is(&key, "name") && stream_peek(j) == '"')
+			stream_string(j, &e->label);
 		else
-			json_skip(j);
+			stream_skip(j);
 	}
 	return !j->failed;
 }
 
 /* The arguments of another program's events may hold anything; ours are wanted only where they are whole numbers. */
-static bool read_event(struct json_scan *j, struct event *e)
+static bool read_event(struct json_stream *j, struct event *e)
 {
-	struct json_text key, category = {0};
-	struct json_scan args = {0};
+	struct stream_text key, category = {0};
+	struct json_stream args = {0};
 	*e = (struct event){.span = {.op = -1, .to = -1, .bytes = -1}};
-	if (!json_enter(j, '{'))
+	if (!stream_enter(j, '{'))
 		return false;
-	while (json_key(j, &key)) {
-		if (json_is(&key, "ph")) {
+	while (stream_key(j, &key)) {
+		if (stream_is(&key, "ph")) {
 			read_scalar(j, &e->phase);
-		} else if (json_is(&key, "pid")) {
+		} else if (stream_is(&key, "pid")) {
 			read_scalar(j, &e->span.pid);
-		} else if (json_is(&key, "tid")) {
+		} else if (stream_is(&key, "tid")) {
 			read_scalar(j, &e->span.tid);
-		} else if (json_is(&key, "name")) {
+		} else if (stream_is(&key, "name")) {
 			read_scalar(j, &e->span.name);
-		} else if (json_is(&key, "cat")) {
+		} else if (stream_is(&key, "cat")) {
 			read_scalar(j, &category);
-		} else if (json_is(&key, "ts") && json_peek(j) == '0') {
-			e->timed = json_thousandths(j, &e->span.begin);
-		} else if (json_is(&key, "dur") && json_peek(j) == '0') {
-			e->lasts = json_thousandths(j, &e->duration);
-		} else if (json_is(&key, "args")) {
+		} else if (stream_is(&key, "ts") && stream_peek(j) == '0') {
+			e->timed = stream_thousandths(j, &e->span.begin);
+		} else if (stream_is(&key, "dur") && stream_peek(j) == '0') {
+			e->lasts = stream_thousandths(j, &e->duration);
+		} else if (stream_is(&key, "args")) {
 			args = *j;
-			json_skip(j);
+			stream_skip(j);
 		} else {
-			json_skip(j);
+			stream_skip(j);
 		}
 	}
-	e->span.message = json_is(&category, "message");
+	e->span.message = stream_is(&category, "message");
 	if (!j->failed && args.begin) {
 		args.failed = STATUS_OK;
 		read_args(&args, e);
@@ -82,23 +82,23 @@ static bool read_event(struct json_scan *j, struct event *e)
 	return !j->failed;
 }
 
-static bool same_text(const struct json_text *a, const struct json_text *b)
+static bool same_text(const struct stream_text *a, const struct stream_text *b)
 {
 	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
 }
 
-static bool add_span(struct raw_events *e, struct json_scan *j, const struct raw_span *s)
+static bool add_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
 {
 	if (s->begin < 0) {
-		json_fail(j, "an event begins at a negative time");
+		stream_fail(j, "an event begins at a negative time");
 		return false;
 	}
 	if (s->end < s->begin) {
-		json_fail(j, "an event ends before it begins");
+		stream_fail(j, "an event ends before it begins");
 		return false;
 	}
 	if (e->span_count == SPAN_LIMIT) {
-		json_fail(j, "more than %d events", SPAN_LIMIT);
+		stream_fail(j, "more than %d events", SPAN_LIMIT);
 		return false;
 	}
 	e->spans = array_reserve(e->spans, e->span_count, &e->span_capacity, sizeof *e->spans);
@@ -107,7 +107,7 @@ static bool add_span(struct raw_events *e, struct json_scan *j, const struct raw
 }
 
 /* An E closes the last B of its thread that is open. */
-static bool close_span(struct raw_events *e, struct json_scan *j, const struct raw_span *end)
+static bool close_span(struct raw_events *e, struct json_stream *j, const struct raw_span *end)
 {
 	for (size_t i = e->open_count; i-- > 0;) {
 		struct raw_span s = e->open[i];
@@ -121,20 +121,20 @@ static bool close_span(struct raw_events *e, struct json_scan *j, const struct r
 	return true; /* it was opened before the recording began */
 }
 
-static bool keep_event(struct raw_events *e, struct json_scan *j, const struct event *v)
+static bool keep_event(struct raw_events *e, struct json_stream *j, const struct event *v)
 {
 	struct raw_span s = v->span;
 	char phase = v->phase.size == 1 ? v->phase.text[0] : 0;
 	if (phase == 'X' && v->timed) {
 		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end)) {
-			json_fail(j, "an event ends too late for 64 bits");
+			stream_fail(j, "an event ends too late for 64 bits");
 			return false;
 		}
 		return add_span(e, j, &s);
 	}
 	if (phase == 'B' && v->timed) {
 		if (e->open_count == SPAN_LIMIT) {
-			json_fail(j, "more than %d events are open", SPAN_LIMIT);
+			stream_fail(j, "more than %d events are open", SPAN_LIMIT);
 			return false;
 		}
 		e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
@@ -142,19 +142,19 @@ static bool keep_event(struct raw_events *e, struct json_scan *j, const struct e
 	} else if (phase == 'E' && v->timed) {
 		return close_span(e, j, &s);
 	} else if (phase == 'M' && v->label.text &&
-	           (json_is(&s.name, "process_name") || json_is(&s.name, "thread_name"))) {
+	           (stream_is(&s.name, "process_name") || stream_is(&s.name, "thread_name"))) {
 		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
 		e->names[e->name_count++] = (struct raw_name){s.pid, s.tid, v->label, s.name.text[0] == 'p'};
 	}
 	return true;
 }
 
-bool raw_events_read(struct raw_events *e, struct json_scan *j)
+bool raw_events_read(struct raw_events *e, struct json_stream *j)
 {
 	struct event v;
-	if (!json_enter(j, '['))
+	if (!stream_enter(j, '['))
 		return false;
-	while (json_element(j))
+	while (stream_element(j))
 		if (!read_event(j, &v) || !keep_event(e, j, &v))
 			return false;
 	return !j->failed;

@@ -2,17 +2,17 @@
 #ifndef SHARDLAB_TRACE_EVENTS_H
 #define SHARDLAB_TRACE_EVENTS_H
 
-#include "strategy/base/json_scan.h"
+#include "strategy/base/json_stream.h"
 
 struct raw_span {
-	struct json_text pid, tid, name;
+	struct stream_text pid, tid, name;
 	int64_t begin, end;
 	int64_t op, to, bytes; /* of its args; -1: it has none */
 	bool message;          /* category "message" */
 };
 
 struct raw_name {
-	struct json_text pid, tid, name;
+	struct stream_text pid, tid, name;
 	bool process; /* names the process, else the thread */
 };
 
@@ -27,7 +27,7 @@ struct raw_events {
 
 /* Reads the list that the scanner stands at. X and pairs of B and E become spans; metadata names; all else is left
  * out. */
-bool raw_events_read(struct raw_events *e, struct json_scan *j);
+bool raw_events_read(struct raw_events *e, struct json_stream *j);
 void raw_events_release(struct raw_events *e);
 
 #endif

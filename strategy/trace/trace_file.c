@@ -13,15 +13,15 @@ struct head {
 	bool found;
 	int64_t version, ranks;
 	bool measured;
-	struct json_text plan, cluster;
+	struct stream_text plan, cluster;
 };
 
 /* ---- our own ---- */
 
-static bool number_of(const struct json_text *t, int64_t *out)
+static bool number_of(const struct stream_text *t, int64_t *out)
 {
-	struct json_scan j = {.at = t->text, .begin = t->text, .end = t->text + t->size, .name = ""};
-	return t->size && (t->text[0] == '-' || (t->text[0] >= '0' && t->text[0] <= '9')) && json_whole(&j, out);
+	struct json_stream j = {.at = t->text, .begin = t->text, .end = t->text + t->size, .name = ""};
+	return t->size && (t->text[0] == '-' || (t->text[0] >= '0' && t->text[0] <= '9')) && stream_whole(&j, out);
 }
 
 static enum status disagrees(const char *name, const char *what, size_t event)
@@ -71,7 +71,7 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 		                   head->ranks, TRACE_RANKS_LIMIT);
 	if (!head->plan.text)
 		return status_fail(STATUS_INPUT, "%s: the trace has no plan in it; record it anew", name);
-	char *text = json_copy(&f->arena, &head->plan, false, &size);
+	char *text = stream_copy(&f->arena, &head->plan, false, &size);
 	enum status s = plan_read(&f->plan, &f->model, text, size, name);
 	if (!s)
 		s = plan_verify(&f->plan, NULL);
@@ -80,7 +80,7 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 	if (f->plan.ranks != head->ranks)
 		return status_fail(STATUS_INPUT, "%s: a trace of %" PRId64 " ranks with a plan for %" PRId64, name,
 		                   head->ranks, f->plan.ranks);
-	trace_open(&f->trace, &f->plan, head->cluster.text ? json_copy(&f->arena, &head->cluster, true, NULL) : "?",
+	trace_open(&f->trace, &f->plan, head->cluster.text ? stream_copy(&f->arena, &head->cluster, true, NULL) : "?",
 	           head->measured);
 	for (size_t i = 0; i < e->span_count; i++)
 		if ((s = take_span(f, &e->spans[i], i + 1, name)))
@@ -100,11 +100,11 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 /* ---- another program's ---- */
 
 struct known {
-	struct json_text pid, tid;
+	struct stream_text pid, tid;
 	int lane;
 };
 
-static uint64_t hash(const struct json_text *a, const struct json_text *b)
+static uint64_t hash(const struct stream_text *a, const struct stream_text *b)
 {
 	uint64_t h = 1469598103934665603U; /* FNV-1a */
 	for (size_t i = 0; i < a->size; i++)
@@ -115,7 +115,7 @@ static uint64_t hash(const struct json_text *a, const struct json_text *b)
 	return h;
 }
 
-static bool equal(const struct json_text *a, const struct json_text *b)
+static bool equal(const struct stream_text *a, const struct stream_text *b)
 {
 	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
 }
@@ -123,7 +123,7 @@ static bool equal(const struct json_text *a, const struct json_text *b)
 /* Texts that were copied already, by open addressing. */
 struct table {
 	struct entry {
-		struct json_text a, b;
+		struct stream_text a, b;
 		bool used;
 		int lane;
 		const char *copy;
@@ -131,7 +131,7 @@ struct table {
 	size_t count, capacity;
 };
 
-static struct entry *table_at(struct table *t, const struct json_text *a, const struct json_text *b)
+static struct entry *table_at(struct table *t, const struct stream_text *a, const struct stream_text *b)
 {
 	if (2 * t->count >= t->capacity) {
 		struct table grown = {.capacity = t->capacity ? 2 * t->capacity : 256};
@@ -160,8 +160,8 @@ static int lane_of(struct trace_file *f, struct table *t, const struct raw_span 
 		*e = (struct entry){.a = s->pid, .b = s->tid, .used = true, .lane = f->lane_count};
 		t->count++;
 		f->lanes = array_reserve(f->lanes, (size_t)f->lane_count, capacity, sizeof *f->lanes);
-		f->lanes[f->lane_count++] = (struct foreign_lane){json_copy(&f->arena, &s->pid, true, NULL),
-		                                                  json_copy(&f->arena, &s->tid, true, NULL)};
+		f->lanes[f->lane_count++] = (struct foreign_lane){stream_copy(&f->arena, &s->pid, true, NULL),
+		                                                  stream_copy(&f->arena, &s->tid, true, NULL)};
 		return f->lane_count - 1;
 	}
 	return e->lane;
@@ -175,7 +175,7 @@ static void name_lanes(struct trace_file *f, struct table *t, const struct raw_e
 			const struct entry *x = &t->entries[k];
 			if (!x->used || !equal(&x->a, &n->pid) || (!n->process && !equal(&x->b, &n->tid)))
 				continue;
-			const char *name = json_copy(&f->arena, &n->name, true, NULL);
+			const char *name = stream_copy(&f->arena, &n->name, true, NULL);
 			if (n->process)
 				f->lanes[x->lane].process = name;
 			else
@@ -197,7 +197,7 @@ static int by_lane_and_time(const void *a, const void *b)
 static enum status take_foreign(struct trace_file *f, const struct raw_events *e, const char *name)
 {
 	struct table lanes = {0}, names = {0};
-	const struct json_text none = {0};
+	const struct stream_text none = {0};
 	size_t capacity = 0;
 	int64_t first = INT64_MAX;
 	f->foreign = true;
@@ -213,7 +213,7 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 		struct entry *n = table_at(&names, &s->name, &none);
 		if (!n->used) {
 			*n = (struct entry){
-			        .a = s->name, .used = true, .copy = json_copy(&f->arena, &s->name, true, NULL)};
+			        .a = s->name, .used = true, .copy = stream_copy(&f->arena, &s->name, true, NULL)};
 			names.count++;
 		}
 		f->spans[f->span_count++] = (struct foreign_span){.lane = lane_of(f, &lanes, s, &capacity),
@@ -230,48 +230,48 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 
 /* ---- the file ---- */
 
-static void read_head(struct json_scan *j, struct head *h)
+static void read_head(struct json_stream *j, struct head *h)
 {
-	struct json_text key;
+	struct stream_text key;
 	h->found = true;
-	if (!json_enter(j, '{'))
+	if (!stream_enter(j, '{'))
 		return;
-	while (json_key(j, &key)) {
-		if (json_is(&key, "version"))
-			json_whole(j, &h->version);
-		else if (json_is(&key, "ranks"))
-			json_whole(j, &h->ranks);
-		else if (json_is(&key, "measured"))
-			json_boolean(j, &h->measured);
-		else if (json_is(&key, "plan"))
-			json_string(j, &h->plan);
-		else if (json_is(&key, "cluster"))
-			json_string(j, &h->cluster);
+	while (stream_key(j, &key)) {
+		if (stream_is(&key, "version"))
+			stream_whole(j, &h->version);
+		else if (stream_is(&key, "ranks"))
+			stream_whole(j, &h->ranks);
+		else if (stream_is(&key, "measured"))
+			stream_boolean(j, &h->measured);
+		else if (stream_is(&key, "plan"))
+			stream_string(j, &h->plan);
+		else if (stream_is(&key, "cluster"))
+			stream_string(j, &h->cluster);
 		else
-			json_skip(j);
+			stream_skip(j);
 	}
 }
 
-static enum status read_all(struct json_scan *j, struct raw_events *e, struct head *h)
+static enum status read_all(struct json_stream *j, struct raw_events *e, struct head *h)
 {
-	struct json_text key;
+	struct stream_text key;
 	bool any = false;
-	if (json_peek(j) == '[') { /* the events alone */
+	if (stream_peek(j) == '[') { /* the events alone */
 		any = true;
 		raw_events_read(e, j);
-	} else if (json_enter(j, '{')) {
-		while (json_key(j, &key)) {
-			if (json_is(&key, "traceEvents") && !any) {
+	} else if (stream_enter(j, '{')) {
+		while (stream_key(j, &key)) {
+			if (stream_is(&key, "traceEvents") && !any) {
 				any = true;
 				raw_events_read(e, j);
-			} else if (json_is(&key, "shardlab") && !h->found) {
+			} else if (stream_is(&key, "shardlab") && !h->found) {
 				read_head(j, h);
 			} else {
-				json_skip(j);
+				stream_skip(j);
 			}
 		}
 	}
-	json_finished(j);
+	stream_finished(j);
 	if (!j->failed && !any)
 		return status_fail(STATUS_INPUT, "%s: no \"traceEvents\" in it: not a trace", j->name);
 	return j->failed;
@@ -279,7 +279,7 @@ static enum status read_all(struct json_scan *j, struct raw_events *e, struct he
 
 enum status trace_file_read(struct trace_file *f, const char *text, size_t size, const char *name)
 {
-	struct json_scan j = {.at = text, .begin = text, .end = text + size, .name = name};
+	struct json_stream j = {.at = text, .begin = text, .end = text + size, .name = name};
 	struct raw_events events = {0};
 	struct head head = {0};
 	*f = (struct trace_file){0};

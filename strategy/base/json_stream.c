@@ -1,4 +1,4 @@
-#include "strategy/base/json_scan.h"
+#include "strategy/base/json_stream.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status json_fail(struct json_scan *j, const char *format, ...)
+enum status stream_fail(struct json_stream *j, const char *format, ...)
 {
 	char what[256];
 	int line = 1;
@@ -26,19 +26,19 @@ enum status json_fail(struct json_scan *j, const char *format, ...)
 	return j->failed;
 }
 
-static void skip_space(struct json_scan *j)
+static void skip_space(struct json_stream *j)
 {
 	while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\t' || *j->at == '\r'))
 		j->at++;
 }
 
-char json_peek(struct json_scan *j)
+char stream_peek(struct json_stream *j)
 {
 	if (j->failed)
 		return 0;
 	skip_space(j);
 	if (j->at == j->end) {
-		json_fail(j, "ends in the middle: truncated?");
+		stream_fail(j, "ends in the middle: truncated?");
 		return 0;
 	}
 	char c = *j->at;
@@ -46,21 +46,21 @@ char json_peek(struct json_scan *j)
 		return '0';
 	if (strchr("{[\"tfn", c) && c)
 		return c;
-	json_fail(j, "not JSON: unexpected character");
+	stream_fail(j, "not JSON: unexpected character");
 	return 0;
 }
 
-bool json_enter(struct json_scan *j, char open)
+bool stream_enter(struct json_stream *j, char open)
 {
-	char c = json_peek(j);
+	char c = stream_peek(j);
 	if (!c)
 		return false;
 	if (c != open) {
-		json_fail(j, "expected %s", open == '{' ? "an object" : "a list");
+		stream_fail(j, "expected %s", open == '{' ? "an object" : "a list");
 		return false;
 	}
-	if (j->depth == JSON_DEPTH) {
-		json_fail(j, "nested more than %d deep", JSON_DEPTH);
+	if (j->depth == STREAM_DEPTH) {
+		stream_fail(j, "nested more than %d deep", STREAM_DEPTH);
 		return false;
 	}
 	j->at++;
@@ -69,13 +69,13 @@ bool json_enter(struct json_scan *j, char open)
 	return true;
 }
 
-bool json_element(struct json_scan *j)
+bool stream_element(struct json_stream *j)
 {
 	if (j->failed)
 		return false;
 	skip_space(j);
 	if (j->at == j->end) {
-		json_fail(j, "ends in the middle: truncated?");
+		stream_fail(j, "ends in the middle: truncated?");
 		return false;
 	}
 	if (*j->at == j->closers[j->depth - 1]) {
@@ -85,8 +85,8 @@ bool json_element(struct json_scan *j)
 	}
 	if (!j->fresh[j->depth - 1]) {
 		if (*j->at != ',') {
-			json_fail(j, "expected a comma or the end of the %s",
-			          j->closers[j->depth - 1] == '}' ? "object" : "list");
+			stream_fail(j, "expected a comma or the end of the %s",
+			            j->closers[j->depth - 1] == '}' ? "object" : "list");
 			return false;
 		}
 		j->at++;
@@ -96,30 +96,30 @@ bool json_element(struct json_scan *j)
 	return true;
 }
 
-bool json_key(struct json_scan *j, struct json_text *key)
+bool stream_key(struct json_stream *j, struct stream_text *key)
 {
-	if (!json_element(j) || !json_string(j, key))
+	if (!stream_element(j) || !stream_string(j, key))
 		return false;
 	skip_space(j);
 	if (j->at == j->end || *j->at != ':') {
-		json_fail(j, "expected a colon behind a key");
+		stream_fail(j, "expected a colon behind a key");
 		return false;
 	}
 	j->at++;
 	return true;
 }
 
-bool json_string(struct json_scan *j, struct json_text *out)
+bool stream_string(struct json_stream *j, struct stream_text *out)
 {
-	char c = json_peek(j);
+	char c = stream_peek(j);
 	if (!c)
 		return false;
 	if (c != '"') {
-		json_fail(j, "expected a text in quotes");
+		stream_fail(j, "expected a text in quotes");
 		return false;
 	}
 	const char *p = j->at + 1;
-	*out = (struct json_text){.text = p};
+	*out = (struct stream_text){.text = p};
 	while (p < j->end && *p != '"') {
 		if (*p == '\\') {
 			out->escaped = true;
@@ -129,7 +129,7 @@ bool json_string(struct json_scan *j, struct json_text *out)
 			p++;
 	}
 	if (p >= j->end) {
-		json_fail(j, "a text does not end: truncated?");
+		stream_fail(j, "a text does not end: truncated?");
 		return false;
 	}
 	out->size = (size_t)(p - out->text);
@@ -137,34 +137,34 @@ bool json_string(struct json_scan *j, struct json_text *out)
 	return true;
 }
 
-bool json_number(struct json_scan *j, struct json_text *out)
+bool stream_number(struct json_stream *j, struct stream_text *out)
 {
-	char c = json_peek(j);
+	char c = stream_peek(j);
 	if (!c)
 		return false;
 	if (c != '0') {
-		json_fail(j, "expected a number");
+		stream_fail(j, "expected a number");
 		return false;
 	}
 	const char *p = j->at;
 	while (p < j->end && ((*p >= '0' && *p <= '9') || (*p && strchr("+-.eE", *p))))
 		p++;
-	*out = (struct json_text){.text = j->at, .size = (size_t)(p - j->at)};
+	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};
 	j->at = p;
 	return true;
 }
 
-bool json_whole(struct json_scan *j, int64_t *out)
+bool stream_whole(struct json_stream *j, int64_t *out)
 {
-	struct json_text t;
+	struct stream_text t;
 	int64_t v = 0;
-	if (!json_number(j, &t))
+	if (!stream_number(j, &t))
 		return false;
 	bool negative = t.text[0] == '-';
 	for (size_t i = negative; i < t.size; i++) {
 		if (t.text[i] < '0' || t.text[i] > '9' || __builtin_mul_overflow(v, 10, &v) ||
 		    __builtin_add_overflow(v, t.text[i] - '0', &v)) {
-			json_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
+			stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
 			return false;
 		}
 	}
@@ -172,21 +172,21 @@ bool json_whole(struct json_scan *j, int64_t *out)
 	return t.size > (size_t)negative;
 }
 
-bool json_boolean(struct json_scan *j, bool *out)
+bool stream_boolean(struct json_stream *j, bool *out)
 {
-	char c = json_peek(j);
+	char c = stream_peek(j);
 	*out = c == 't';
 	if (c && c != 't' && c != 'f')
-		json_fail(j, "expected true or false");
-	return c && json_skip(j);
+		stream_fail(j, "expected true or false");
+	return c && stream_skip(j);
 }
 
-bool json_thousandths(struct json_scan *j, int64_t *out)
+bool stream_thousandths(struct json_stream *j, int64_t *out)
 {
-	struct json_text t;
+	struct stream_text t;
 	int64_t v = 0;
 	int decimals = -1;
-	if (!json_number(j, &t))
+	if (!stream_number(j, &t))
 		return false;
 	bool negative = t.text[0] == '-', plain = t.size < 30;
 	for (size_t i = negative; plain && i < t.size; i++) {
@@ -211,7 +211,7 @@ bool json_thousandths(struct json_scan *j, int64_t *out)
 		char *end;
 		double d = strtod(copy, &end) * 1000;
 		if (*end || t.size >= 60 || !isfinite(d) || fabs(d) > 9e18) {
-			json_fail(j, "'%.40s' is not a time", copy);
+			stream_fail(j, "'%.40s' is not a time", copy);
 			return false;
 		}
 		*out = (int64_t)llround(d);
@@ -221,42 +221,42 @@ bool json_thousandths(struct json_scan *j, int64_t *out)
 	return true;
 }
 
-static bool skip_word(struct json_scan *j, const char *word)
+static bool skip_word(struct json_stream *j, const char *word)
 {
 	size_t n = strlen(word);
 	if ((size_t)(j->end - j->at) < n || strncmp(j->at, word, n) != 0) {
-		json_fail(j, "not JSON: expected %s", word);
+		stream_fail(j, "not JSON: expected %s", word);
 		return false;
 	}
 	j->at += n;
 	return true;
 }
 
-bool json_skip(struct json_scan *j)
+bool stream_skip(struct json_stream *j)
 {
-	struct json_text t;
+	struct stream_text t;
 	int base = j->depth;
 	do {
 		if (j->depth > base) { /* inside: the next element, or the way out */
 			char closer = j->closers[j->depth - 1];
-			if (closer == '}' ? !json_key(j, &t) : !json_element(j)) {
+			if (closer == '}' ? !stream_key(j, &t) : !stream_element(j)) {
 				if (j->failed)
 					return false;
 				continue;
 			}
 		}
-		switch (json_peek(j)) {
+		switch (stream_peek(j)) {
 		case '{':
-			json_enter(j, '{');
+			stream_enter(j, '{');
 			break;
 		case '[':
-			json_enter(j, '[');
+			stream_enter(j, '[');
 			break;
 		case '"':
-			json_string(j, &t);
+			stream_string(j, &t);
 			break;
 		case '0':
-			json_number(j, &t);
+			stream_number(j, &t);
 			break;
 		case 't':
 			skip_word(j, "true");
@@ -276,17 +276,17 @@ bool json_skip(struct json_scan *j)
 	return true;
 }
 
-bool json_finished(struct json_scan *j)
+bool stream_finished(struct json_stream *j)
 {
 	if (j->failed)
 		return false;
 	skip_space(j);
 	if (j->at != j->end)
-		json_fail(j, "something stands behind the end");
+		stream_fail(j, "something stands behind the end");
 	return !j->failed;
 }
 
-bool json_is(const struct json_text *t, const char *word)
+bool stream_is(const struct stream_text *t, const char *word)
 {
 	return strlen(word) == t->size && !memcmp(t->text, word, t->size);
 }
@@ -348,7 +348,7 @@ static const char *unicode(const char *p, const char *end, unsigned *v)
 	return p;
 }
 
-char *json_copy(struct arena *a, const struct json_text *t, bool plain, size_t *size)
+char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size_t *size)
 {
 	char *copy = arena_alloc(a, t->size + 1), *out = copy;
 	const char *p = t->text, *end = t->text + t->size;
