@@ -107,6 +107,8 @@ enum option_type {
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
 	  "compare: .csv, or a chart as .svg .pdf .png; view: .png .svg .pdf .gif .html instead of a window")          \
+	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
+	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
 	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
 	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \

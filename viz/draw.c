@@ -255,6 +255,6 @@ void draw_category(struct canvas *c, struct box b, enum category category)
 	colour fill = c->theme->category[category];
 	draw_fill(c, b, fill);
 	draw_pattern(c, b, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
-	if (b.width > 3 * c->pixel && b.height > 2 * c->pixel)
+	if (b.width > 9 && b.height > 2.5) /* else there would be nothing but frame */
 		draw_frame(c, b, c->theme->outline, 1);
 }

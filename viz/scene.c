@@ -101,7 +101,7 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	const struct theme *t = c->theme;
 	char caption[512], time[WORD];
 	struct box card = {b.x, b.y, b.width, b.height - 8};
-	double size = v->presenter ? 22 : 18, side = 150;
+	double size = v->presenter ? 22 : 18, side = 178;
 	draw_card(c, card, t->panel, t->line, 1);
 	draw_fill(c, (struct box){card.x + 1, card.y + 6, 4, card.height - 12}, t->accent);
 	if (v->state) {

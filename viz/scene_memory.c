@@ -80,7 +80,9 @@ static void draw_bar(struct canvas *c, const struct scale *s, struct box b, cons
 		draw_frame(c, part, t->warning, 2.2);
 	}
 	double top = b.y + b.height - unit * (double)peak;
-	if (peak > (int64_t)total) {
+	if (peak > (int64_t)total && b.width < 12) {
+		draw_line(c, b.x, top, b.x + b.width, top, t->soft, 1.2);
+	} else if (peak > (int64_t)total) {
 		cairo_save(c->cr);
 		cairo_set_dash(c->cr, (const double[]){4, 3}, 2, 0);
 		draw_frame(c, (struct box){b.x, top, b.width, y - top}, t->soft, 1);
@@ -408,7 +410,7 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 		const struct score *s = st->score;
 		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * (i / columns), width,
 		                   height};
-		struct box plot = {card.x + 66, card.y + 32, card.width - 74, card.height - 84};
+		struct box plot = {card.x + 66, card.y + 32, card.width - 74, card.height - 32 - 76};
 		int roles = 0, at = 0;
 		char word[WORD], most[WORD], sends[WORD], step[WORD];
 		for (int r = 0; r < s->plan->role_count; r++)
@@ -427,16 +429,19 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 			draw_bar(c, &scale, (struct box){x - bar / 2, plot.y, bar, plot.height},
 			         score_live(s, index, SPACE_DEVICE, st->ranks[index].issued),
 			         s->roles[r].peak[SPACE_DEVICE], true);
-			draw_text(c, x, plot.y + plot.height + 15, 12, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, part - 4,
-			          "%s%s: %s", role->ranks > 1 ? "each " : "", role->name,
-			          bytes_word(word, st->ranks[index].live[SPACE_DEVICE]));
+			draw_text(c, x, plot.y + plot.height + 15, 12, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, part - 4,
+			          "%s%s", role->ranks > 1 ? "each " : "", role->name);
+			draw_text(c, x, plot.y + plot.height + 31, 12, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, part - 4,
+			          "%s", bytes_word(word, st->ranks[index].live[SPACE_DEVICE]));
 			worst = s->roles[r].peak[SPACE_DEVICE] > worst ? s->roles[r].peak[SPACE_DEVICE] : worst;
 			sent = ledger_step_bytes(s, index) > sent ? ledger_step_bytes(s, index) : sent;
 		}
-		draw_capacity(c, plot, &scale, worst);
-		draw_text(c, card.x + 12, card.y + card.height - 12, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 20,
-		          "peak %s · sends %s · step %s", bytes_word(most, worst), bytes_word(sends, sent),
-		          time_word(step, s->step_ns));
+		if (scale.line || !i)
+			draw_capacity(c, plot, &scale, worst);
+		draw_text(c, card.x + 12, card.y + card.height - 26, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 20,
+		          "peak %s, a step %s", bytes_word(most, worst), time_word(step, s->step_ns));
+		draw_text(c, card.x + 12, card.y + card.height - 10, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 20,
+		          "sends up to %s a rank", bytes_word(sends, sent));
 	}
 	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width);
 }

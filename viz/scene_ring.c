@@ -28,7 +28,7 @@ struct ring {
 
 static struct box card_of(const struct ring *r, int64_t rank)
 {
-	double angle = -M_PI / 2 + 2 * M_PI * (double)rank / (double)r->n;
+	double angle = (r->n == 2 ? M_PI : -M_PI / 2) + 2 * M_PI * (double)rank / (double)r->n;
 	double rx = (r->area.width - r->card_width) / 2 - 2, ry = (r->area.height - r->card_height) / 2 - 2;
 	/* Between an ellipse and a rectangle: the corners are used too. */
 	double bulge = r->n > 4 && r->n <= 8 ? 0.8 : 1;
@@ -357,17 +357,21 @@ static void draw_matrix(struct canvas *c, const struct view *v, const struct col
 			continue;
 		for (int k = 0; k < chunks; k++)
 			if (one->cuts[k] >= e->offset && one->cuts[k + 1] <= e->offset + e->count)
-				draw_frame(c,
-				           (struct box){b.x + left + cell_w * k, b.y + top + cell_h * (double)e->to,
-				                        cell_w, cell_h},
-				           t->accent, 2);
+				draw_fill(c,
+				          (struct box){b.x + left + cell_w * k, b.y + top + cell_h * (double)e->to,
+				                       cell_w, cell_h},
+				          t->accent);
 	}
 	draw_frame(c, (struct box){b.x + left, b.y + top, cell_w * chunks, cell_h * (double)n}, t->outline, 1);
 	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
 		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
 		          ALIGN_RIGHT, 0, "rank %" PRId64, rank);
-	draw_text(c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
-	          "chunk 0 … %d: darker holds more contributions, framed has just arrived", chunks - 1);
+	draw_text(
+	        c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
+	        collective_adds(one)
+	                ? "chunks 0 … %d: the darker, the more ranks are in the sum; in this colour ■: has just arrived"
+	                : "chunks 0 … %d: blue is there; the rest is yet to come",
+	        chunks - 1);
 }
 
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)

@@ -39,7 +39,8 @@ static void draw_gaps(struct canvas *c, const struct timeline *l, const struct l
 		double x0 = timeline_x(l, g->begin), x1 = timeline_x(l, g->end);
 		if (x1 - x0 < c->pixel)
 			continue;
-		struct box b = {x0, y + 1, x1 - x0, height - 2};
+		double inset = fmin(1, height * 0.1);
+		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
 		draw_fill(c, b, colour_mix(t->panel, g->exposed ? t->warning : t->line, 0.25));
 		draw_pattern(c, b, g->exposed ? PATTERN_RISING : PATTERN_LEVEL, g->exposed ? t->warning : t->soft);
 		const char *word = g->exposed ? "exposed" : "bubble";
@@ -118,7 +119,8 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 		if (x1 <= x0)
 			continue;
 		drawn = x1;
-		struct box b = {x0, y + 1.5, x1 - x0, height - 3};
+		double inset = fmin(1.5, height * 0.12);
+		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
 		const struct op *op =
 		        s->op >= 0 && l->lanes->score ? &score_role_of(l->lanes->score, index)->ops[s->op] : NULL;
 		colour fill = op ? op_colour(t, op) : foreign_colour(s->name ? s->name : "");
@@ -127,7 +129,7 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 		if (waits)
 			fill = colour_mix(fill, t->panel, 0.55);
 		draw_fill(c, b, fill);
-		if (b.width > 2.5 * c->pixel)
+		if (b.width > 2.5 * c->pixel && height > 5)
 			draw_frame(c, b, live ? t->accent : t->outline, live ? 2.6 : 0.6);
 		bool messages = op && op_class(op->kind) == OP_CLASS_C && b.height >= 24;
 		if (b.width > 30 && height >= 14) {
@@ -198,7 +200,7 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct time
 static void draw_lanes(struct canvas *c, const struct view *v, const struct timeline *l)
 {
 	const struct theme *t = c->theme;
-	double y = l->plot.y;
+	double y = l->plot.y, named = -100;
 	char last[96] = "";
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->box.height);
@@ -208,14 +210,16 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 		bool head = strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
 		double size = fmin(12, l->row * 0.62 + 2);
-		if (head && i > l->first)
+		if (head && i > l->first && l->row > 5)
 			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, t->line, 1);
 		if (l->row >= 9)
 			draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft,
 			          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 14, "%s", lane->name);
-		if (head)
+		if (head && y - named >= 12) {
+			named = y;
 			draw_text(c, l->box.x + 2, y + l->row / 2 + size * 0.36, fmax(size, 9), WEIGHT_BOLD, t->ink,
 			          ALIGN_LEFT, l->row >= 9 ? l->names * 0.44 : l->names - 6, "%s", lane->process);
+		}
 		draw_gaps(c, l, lane, y, l->row);
 		for (int d = 0; d < lane->depth; d++, y += l->row)
 			draw_spans(c, v, l, lane, y, l->row, d);

@@ -254,15 +254,18 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 
 /* ---- what ranks do ---- */
 
+/* Shorter than this part of the step, nobody speaks of a stall: measured queues pause between any two operations. */
+enum { STALLS = 200 };
+
 /* Does the queue stand still between the end of operation k and the next on it? Returns that next one, or -1. */
-static int idle_after(const struct score_rank *r, const struct role *role, int k)
+static int idle_after(const struct score_rank *r, const struct role *role, int k, int64_t shortest)
 {
 	enum queue queue = role->ops[role->step.begin + k].queue;
 	int ops = role->step.end - role->step.begin;
 	for (int next = k + 1; next < ops; next++) {
 		const struct op *op = &role->ops[role->step.begin + next];
 		if (op->queue == queue && op_class(op->kind) != OP_CLASS_M && r->begin[next] >= 0)
-			return r->begin[next] > r->end[k] ? next : -1;
+			return r->begin[next] - r->end[k] > shortest ? next : -1;
 	}
 	return -1;
 }
@@ -282,7 +285,7 @@ static void add_rank_events(struct score *s, int index)
 		e->op = role->step.begin + k;
 		e->rank = r->rank;
 		e->queue = op->queue;
-		int next = memory || op->queue != QUEUE_COMPUTE ? -1 : idle_after(r, role, k);
+		int next = memory || op->queue != QUEUE_COMPUTE ? -1 : idle_after(r, role, k, s->step_ns / STALLS);
 		if (next < 0)
 			continue;
 		e = add_event(s);
