@@ -12,7 +12,8 @@ enum { TEXT_BYTES = 1024 };
 void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
                   const struct fonts *fonts)
 {
-	double scale = fmin(width / 1280, height / 720) * text;
+	double across = width / 1280, down = height / 720;
+	double scale = fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
 	if (scale < 0.02)
 		scale = 0.02;
 	*c = (struct canvas){cr, theme, fonts, width / scale, height / scale, 1 / scale};
@@ -216,7 +217,7 @@ void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y
 /* All strokes of a pattern are one path, so that they cost one pass. */
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink)
 {
-	double gap = 7, x1 = b.x + b.width, y1 = b.y + b.height;
+	double gap = fmax(7, 4 * c->pixel), x1 = b.x + b.width, y1 = b.y + b.height;
 	if (pattern == PATTERN_PLAIN || b.width < 3 * c->pixel || b.height < 3 * c->pixel)
 		return;
 	cairo_save(c->cr);
@@ -224,7 +225,7 @@ void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour i
 	cairo_clip(c->cr);
 	cairo_new_path(c->cr);
 	draw_colour(c, ink);
-	cairo_set_line_width(c->cr, 1);
+	cairo_set_line_width(c->cr, fmax(1, 0.7 * c->pixel));
 	if (pattern == PATTERN_RISING || pattern == PATTERN_CROSS)
 		for (double d = floor((b.x + b.y) / gap) * gap; d < x1 + y1; d += gap) {
 			cairo_move_to(c->cr, d - b.y, b.y);

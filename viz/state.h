@@ -32,7 +32,7 @@ struct state {
 	/* What the last stride did: events [latest, latest_end) of the score; empty at the beginning. */
 	enum stride stride;
 	size_t latest, latest_end;
-	/* The collective that was begun last; before any, the first. Control (the loss) counts only if there is no
+	/* The collective of which something happened last; before any, the first. Control (the loss) counts only if there is no
 	 * other. -1: the step has none. */
 	int collective;
 	bool begun, done;

@@ -69,8 +69,9 @@ enum pattern category_pattern(enum category c)
 
 colour rank_colour(const struct theme *t, int64_t rank)
 {
-	static const colour of_rank[] = {SKY, ORANGE, GREEN, PURPLE, YELLOW, VERMILION, BLUE, 0x999999};
-	(void)t;
+	static const colour of_rank[] = {SKY, ORANGE, GREEN, PURPLE, YELLOW, VERMILION, BLUE};
+	if (rank % 8 == 7) /* the eighth is the palette's black, where that can be seen */
+		return colour_luminance(t->ground) < 0.2 ? 0xF4F4F4 : 0x404040;
 	return of_rank[rank % 8];
 }
 
