@@ -75,8 +75,9 @@ START_TEST(categories_stay_apart)
 				for (int b = 0; b < a; b++) {
 					const struct theme *theme = theme_of((enum theme_name)t);
 					double d = difference(theme->category[a], theme->category[b], kind);
-					ck_assert_msg(d >= 15, "%s and %s are %.1f apart with %s", category_name((enum category)a),
-					              category_name((enum category)b), d, names[kind]);
+					ck_assert_msg(d >= 15, "%s and %s are %.1f apart with %s",
+					              category_name((enum category)a), category_name((enum category)b),
+					              d, names[kind]);
 				}
 }
 END_TEST
@@ -89,7 +90,8 @@ START_TEST(ranks_stay_apart)
 				for (int b = 0; b < a; b++) {
 					const struct theme *theme = theme_of((enum theme_name)t);
 					double d = difference(rank_colour(theme, a), rank_colour(theme, b), kind);
-					ck_assert_msg(d >= 10, "ranks %d and %d are %.1f apart with %s", a, b, d, names[kind]);
+					ck_assert_msg(d >= 10, "ranks %d and %d are %.1f apart with %s", a, b, d,
+					              names[kind]);
 				}
 }
 END_TEST
@@ -100,7 +102,8 @@ START_TEST(apart_in_grey)
 	for (int a = 0; a < CATEGORY_COUNT; a++)
 		for (int b = 0; b < a; b++) {
 			ck_assert_int_ne(category_letter((enum category)a), category_letter((enum category)b));
-			ck_assert_int_ne((int)category_pattern((enum category)a), (int)category_pattern((enum category)b));
+			ck_assert_int_ne((int)category_pattern((enum category)a),
+			                 (int)category_pattern((enum category)b));
 		}
 }
 END_TEST
@@ -120,11 +123,11 @@ START_TEST(text_is_legible)
 		                           {t->ink, colour_mix(t->panel, t->accent, 0.2)},
 		                           {t->soft, colour_mix(t->panel, t->accent, 0.2)}};
 		for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
-			ck_assert_msg(colour_contrast(pairs[i][0], pairs[i][1]) >= 4.5, "%s: pair %zu has %.2f", t->name, i,
-			              colour_contrast(pairs[i][0], pairs[i][1]));
+			ck_assert_msg(colour_contrast(pairs[i][0], pairs[i][1]) >= 4.5, "%s: pair %zu has %.2f",
+			              t->name, i, colour_contrast(pairs[i][0], pairs[i][1]));
 		for (int c = 0; c < CATEGORY_COUNT; c++)
-			ck_assert_msg(colour_contrast(ink_on(t->category[c]), t->category[c]) >= 4.5, "%s: letter of %s", t->name,
-			              category_name((enum category)c));
+			ck_assert_msg(colour_contrast(ink_on(t->category[c]), t->category[c]) >= 4.5,
+			              "%s: letter of %s", t->name, category_name((enum category)c));
 	}
 }
 END_TEST

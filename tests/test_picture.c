@@ -235,8 +235,9 @@ static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
 	double sum = 0;
 	long far = 0;
 	for (int y = 0; y < g->height; y++) {
-		const uint32_t *row = (const uint32_t *)(const void *)(cairo_image_surface_get_data(surface) +
-		                                                     (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
+		const uint32_t *row =
+		        (const uint32_t *)(const void *)(cairo_image_surface_get_data(surface) +
+		                                         (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
 		for (int x = 0; x < g->width; x++) {
 			const unsigned char *p = g->palette[g->indices[y * g->width + x]];
 			int worst = 0;

@@ -132,7 +132,8 @@ static void check_result(const struct state *st)
 	ck_assert(st->done);
 	for (int64_t r = 0; r < n; r++)
 		for (int i = 0; i < c->chunk_count; i++) {
-			uint64_t held = st->held[r * c->chunk_count + i], owner = UINT64_C(1) << (c->cuts[i] / (slice ? slice : 1));
+			uint64_t held = st->held[r * c->chunk_count + i], owner = UINT64_C(1)
+			                                                          << (c->cuts[i] / (slice ? slice : 1));
 			bool mine = slice && c->cuts[i] / slice == r;
 			if (c->kind == OP_ALL_REDUCE || (c->kind == OP_REDUCE_SCATTER && mine) ||
 			    (c->kind == OP_REDUCE && r == c->schedule.root))
@@ -217,7 +218,8 @@ static void check_captions(const struct score *s)
 		const struct collective *c = &s->collectives[e->collective];
 		snprintf(expected, sizeof expected, "Rank %" PRId64 " %s ", e->to, e->add ? "adds" : "takes");
 		ck_assert_msg(!strncmp(caption, expected, strlen(expected)), "'%s'", caption);
-		snprintf(expected, sizeof expected, " from rank %" PRId64 " (%s)", e->rank, bytes_word(bytes, e->bytes));
+		snprintf(expected, sizeof expected, " from rank %" PRId64 " (%s)", e->rank,
+		         bytes_word(bytes, e->bytes));
 		ck_assert_msg(strstr(caption, expected) != NULL, "'%s' has not '%s'", caption, expected);
 		if (!e->add || !collective_adds(c))
 			continue;
@@ -233,7 +235,8 @@ static void check_captions(const struct score *s)
 static void check_strategy(const char *strategy, const char *model, int64_t ranks, int64_t accumulate)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
+	viewed_open(&v,
+	            &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
 	const struct score *s = &v.piece.score;
 	ck_assert_int_eq(s->rank_count, (int)ranks);
 	for (size_t i = 1; i < s->event_count; i++)

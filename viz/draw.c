@@ -13,19 +13,28 @@ void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, do
                   const struct fonts *fonts)
 {
 	double across = width / 1280, down = height / 720;
-	double scale = fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
+	double scale =
+	        fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
 	if (scale < 0.02)
 		scale = 0.02;
-	*c = (struct canvas){cr, theme, fonts, width / scale, height / scale, 1 / scale};
+	*c = (struct canvas){.cr = cr,
+	                     .theme = theme,
+	                     .fonts = fonts,
+	                     .width = width / scale,
+	                     .height = height / scale,
+	                     .pixel = 1 / scale,
+	                     .raster = cairo_surface_get_type(cairo_get_target(cr)) == CAIRO_SURFACE_TYPE_IMAGE};
 	cairo_save(cr);
 	cairo_scale(cr, scale, scale);
 	draw_fill(c, (struct box){0, 0, c->width, c->height}, theme->ground);
-	cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
 }
 
 void canvas_end(struct canvas *c)
 {
 	cairo_restore(c->cr);
+	for (int i = 0; i < c->tile_count; i++)
+		cairo_pattern_destroy(c->tiles[i].source);
+	c->tile_count = 0;
 }
 
 void draw_colour(struct canvas *c, colour v)
@@ -212,43 +221,6 @@ void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y
 	cairo_line_to(c->cr, x1 - size * ux + size * 0.45 * uy, y1 - size * uy - size * 0.45 * ux);
 	cairo_close_path(c->cr);
 	cairo_fill(c->cr);
-}
-
-/* All strokes of a pattern are one path, so that they cost one pass. */
-void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink)
-{
-	double gap = fmax(7, 4 * c->pixel), x1 = b.x + b.width, y1 = b.y + b.height;
-	if (pattern == PATTERN_PLAIN || b.width < 3 * c->pixel || b.height < 3 * c->pixel)
-		return;
-	cairo_save(c->cr);
-	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-	cairo_clip(c->cr);
-	cairo_new_path(c->cr);
-	draw_colour(c, ink);
-	cairo_set_line_width(c->cr, fmax(1, 0.7 * c->pixel));
-	if (pattern == PATTERN_RISING || pattern == PATTERN_CROSS)
-		for (double d = floor((b.x + b.y) / gap) * gap; d < x1 + y1; d += gap) {
-			cairo_move_to(c->cr, d - b.y, b.y);
-			cairo_line_to(c->cr, d - y1, y1);
-		}
-	if (pattern == PATTERN_FALLING || pattern == PATTERN_CROSS)
-		for (double d = floor((b.x - y1) / gap) * gap; d < x1 - b.y; d += gap) {
-			cairo_move_to(c->cr, d + b.y, b.y);
-			cairo_line_to(c->cr, d + y1, y1);
-		}
-	if (pattern == PATTERN_LEVEL)
-		for (double y = ceil(b.y / gap) * gap; y < y1; y += gap) {
-			cairo_move_to(c->cr, b.x, y);
-			cairo_line_to(c->cr, x1, y);
-		}
-	cairo_stroke(c->cr);
-	if (pattern == PATTERN_DOTS) {
-		for (double y = ceil(b.y / gap) * gap; y < y1 + 2; y += gap)
-			for (double x = ceil(b.x / gap) * gap; x < x1 + 2; x += gap)
-				cairo_rectangle(c->cr, x - 1, y - 1, 2, 2);
-		cairo_fill(c->cr);
-	}
-	cairo_restore(c->cr);
 }
 
 void draw_category(struct canvas *c, struct box b, enum category category)

@@ -29,12 +29,21 @@ struct fonts {
 enum status fonts_open(struct fonts *f);
 void fonts_release(struct fonts *f); /* accepts NULL and a zeroed struct */
 
+enum { TILES = 12 };
+
 struct canvas {
 	cairo_t *cr;
 	const struct theme *theme;
 	const struct fonts *fonts;
 	double width, height; /* units */
 	double pixel;         /* of the device, in units: nothing smaller can be seen */
+	bool raster;          /* pixels, not lines: patterns are tiles */
+	struct tile {         /* that were made for this picture */
+		cairo_pattern_t *source;
+		enum pattern pattern;
+		colour ink;
+	} tiles[TILES];
+	int tile_count;
 };
 
 /* A box in a picture. */
@@ -68,6 +77,8 @@ void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, col
 /* A category's box: colour, pattern and outline. */
 void draw_category(struct canvas *c, struct box b, enum category category);
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink);
+/* The same on the current path, which lies within b and is kept. */
+void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
 /* A head at the end of a line that comes from (x0, y0). */
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill);
 

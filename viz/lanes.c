@@ -17,17 +17,33 @@ static struct lane_span *add_span(struct lanes *l, struct lane *lane, int64_t be
 	lane->spans = array_reserve(lane->spans, lane->span_count, &lane->capacity, sizeof *lane->spans);
 	struct lane_span *s = &lane->spans[lane->span_count++];
 	*s = (struct lane_span){.begin = begin, .end = end, .op = -1};
-	lane->longest = end - begin > lane->longest ? end - begin : lane->longest;
 	l->end = end > l->end ? end : l->end;
 	return s;
 }
 
-static int by_begin(const void *a, const void *b)
+static int by_row(const void *a, const void *b)
 {
 	const struct lane_span *x = a, *y = b;
+	if (x->depth != y->depth)
+		return x->depth - y->depth;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	return (x->op > y->op) - (x->op < y->op);
+}
+
+static void make_rows(struct lane *lane)
+{
+	size_t at = 0;
+	if (lane->span_count)
+		qsort(lane->spans, lane->span_count, sizeof *lane->spans, by_row);
+	lane->row = calloc((size_t)lane->depth + 1, sizeof *lane->row);
+	if (!lane->row)
+		abort();
+	for (int d = 0; d <= lane->depth; d++) {
+		while (at < lane->span_count && lane->spans[at].depth < d)
+			at++;
+		lane->row[d] = at;
+	}
 }
 
 /* ---- of a plan's trace ---- */
@@ -35,7 +51,7 @@ static int by_begin(const void *a, const void *b)
 /* Is anything of the communication queue running in all of [begin, end)? The part that is, is exposed. */
 static void add_gap(struct lane *lane, const struct lane *communication, int64_t begin, int64_t end)
 {
-	for (size_t i = communication ? lane_find(communication, begin) : 0; begin < end;) {
+	for (size_t i = communication ? lane_find(communication, 0, begin) : 0; begin < end;) {
 		const struct lane_span *s =
 		        communication && i < communication->span_count ? &communication->spans[i] : NULL;
 		bool exposed = s && s->begin <= begin;
@@ -82,7 +98,7 @@ static void add_queue(struct lanes *l, const struct score *s, int index, enum qu
 		add_span(l, lane, r->begin[k], r->end[k])->op = role->step.begin + k;
 	}
 	if (lane)
-		qsort(lane->spans, lane->span_count, sizeof *lane->spans, by_begin);
+		make_rows(lane);
 }
 
 void lanes_of_score(struct lanes *l, const struct score *s)
@@ -130,6 +146,8 @@ void lanes_of_file(struct lanes *l, const struct trace_file *f)
 		if (depth < DEEPEST - 1)
 			open[depth++] = s->end;
 	}
+	for (int i = 0; i < l->lane_count; i++)
+		make_rows(&l->lanes[i]);
 }
 
 void lanes_release(struct lanes *l)
@@ -139,6 +157,7 @@ void lanes_release(struct lanes *l)
 	for (int i = 0; i < l->lane_count; i++) {
 		free(l->lanes[i].spans);
 		free(l->lanes[i].gaps);
+		free(l->lanes[i].row);
 	}
 	free(l->lanes);
 	*l = (struct lanes){0};
@@ -146,27 +165,21 @@ void lanes_release(struct lanes *l)
 
 /* ---- searching ---- */
 
-size_t lane_find(const struct lane *l, int64_t time)
+size_t lane_find(const struct lane *l, int depth, int64_t time)
 {
-	/* Those that begin so early are over before it, whatever their length. */
-	int64_t early = time - l->longest;
-	size_t low = 0, high = l->span_count;
+	size_t low = l->row[depth], high = l->row[depth + 1];
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (l->spans[middle].begin < early)
+		if (l->spans[middle].end <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low < l->span_count && l->spans[low].end <= time && l->spans[low].begin <= time)
-		low++;
 	return low;
 }
 
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
 {
-	for (size_t i = lane_find(l, time); i < l->span_count && l->spans[i].begin <= time; i++)
-		if (l->spans[i].end > time && (depth < 0 || l->spans[i].depth == depth))
-			return (int64_t)i;
-	return -1;
+	size_t i = lane_find(l, depth, time);
+	return i < l->row[depth + 1] && l->spans[i].begin <= time ? (int64_t)i : -1;
 }

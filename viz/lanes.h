@@ -1,5 +1,5 @@
-/* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace. Spans of a lane are
- * in order of time, so that what is in sight is found by halving.
+/* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace. Where calls nest, a
+ * lane has a row for each depth. Spans of a row are in order of time, so that what is in sight is found by halving.
  */
 #ifndef SHARDLAB_VIZ_LANES_H
 #define SHARDLAB_VIZ_LANES_H
@@ -15,14 +15,14 @@ struct lane_span {
 };
 
 struct lane {
-	char name[96];    /* "compute" */
-	char process[96]; /* "rank 0" */
-	int64_t rank;     /* -1: another program's */
-	enum queue queue; /* QUEUE_COUNT: the messages that it sends */
-	struct lane_span *spans;
+	char name[96];           /* "compute" */
+	char process[96];        /* "rank 0" */
+	int64_t rank;            /* -1: another program's */
+	enum queue queue;        /* QUEUE_COUNT: the messages that it sends */
+	struct lane_span *spans; /* by depth, then time */
 	size_t span_count, capacity;
-	int64_t longest; /* span, so that a search knows how far back to look */
-	int depth;       /* of the deepest span, and 1 */
+	int depth;   /* of the deepest span, and 1 */
+	size_t *row; /* spans of depth d: [row[d], row[d + 1]) */
 	/* Idle stretches of a compute lane: exposed is where communication works meanwhile. */
 	struct lane_gap {
 		int64_t begin, end;
@@ -43,8 +43,8 @@ void lanes_of_score(struct lanes *l, const struct score *s);
 void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace; names stay the file's */
 void lanes_release(struct lanes *l);
 
-/* The first span of a lane that ends after a time: those in sight follow it. */
-size_t lane_find(const struct lane *l, int64_t time);
+/* The first span of a row that ends after a time, or the end of the row: those in sight follow it. */
+size_t lane_find(const struct lane *l, int depth, int64_t time);
 /* The span under a time and depth; -1: none. */
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth);
 

@@ -196,6 +196,35 @@ static int *issued_at(const struct score *s, int index)
 	return issued;
 }
 
+/* The most that the first categories up to k come to, over the positions of one column. */
+static double highest_until(const struct score *s, int index, const int *issued, size_t from, size_t count, int k,
+                            double column, size_t *next)
+{
+	double most = 0;
+	*next = from + (size_t)fmax(1, column);
+	for (size_t p = from; p < *next && p <= count; p++) {
+		const int64_t *live = score_live(s, index, SPACE_DEVICE, issued[p]);
+		double sum = 0;
+		if (p > from && issued[p] == issued[p - 1])
+			continue;
+		for (int j = 0; live && j <= k; j++)
+			sum += (double)live[j];
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+static bool ever(const struct score *s, int index, enum category k)
+{
+	const struct section *step = &score_role_of(s, index)->step;
+	for (int n = 0; n <= step->end - step->begin; n++) {
+		const int64_t *live = score_live(s, index, SPACE_DEVICE, n);
+		if (live && live[k])
+			return true;
+	}
+	return false;
+}
+
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct theme *t = c->theme;
@@ -209,19 +238,18 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "Memory over the step, rank %" PRId64,
 	          s->ranks[index].rank);
 	draw_axis(c, plot, &scale);
-	for (int k = CATEGORY_COUNT - 1; k >= 0; k--) { /* whole heights, the highest first: each covers the next */
+	for (int k = CATEGORY_COUNT - 1; k >= 0; k--) {
+		if (!ever(s, index, (enum category)k))
+			continue;
+		/* whole heights, the highest first: each covers the next */
 		double last = -1;
-		bool any = false;
 		cairo_new_path(c->cr);
 		cairo_move_to(c->cr, plot.x, plot.y + plot.height);
-		for (size_t p = 0; p <= count; p++) {
-			const int64_t *live = score_live(s, index, SPACE_DEVICE, issued[p]);
-			double sum = 0;
-			for (int j = 0; live && j <= k; j++)
-				sum += (double)live[j];
-			any |= live && live[k];
+		for (size_t p = 0, next; p <= count; p = next) { /* a pixel at a time: its highest */
+			double sum = highest_until(s, index, issued, p, count, k,
+			                           x_unit < c->pixel ? c->pixel / x_unit : 1, &next);
 			double y = plot.y + plot.height - y_unit * sum;
-			if (y != last) {
+			if (fabs(y - last) > 1e-9) {
 				if (last >= 0)
 					cairo_line_to(c->cr, plot.x + x_unit * (double)p, last);
 				cairo_line_to(c->cr, plot.x + x_unit * (double)p, y);
@@ -231,19 +259,10 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 		cairo_line_to(c->cr, plot.x + plot.width, last);
 		cairo_line_to(c->cr, plot.x + plot.width, plot.y + plot.height);
 		cairo_close_path(c->cr);
-		if (!any)
-			continue;
 		draw_colour(c, t->category[k]);
 		cairo_fill_preserve(c->cr);
-		cairo_save(c->cr);
-		cairo_clip_preserve(c->cr);
-		cairo_path_t *outline = cairo_copy_path(c->cr);
-		draw_pattern(c, plot, category_pattern((enum category)k),
-		             colour_mix(t->category[k], ink_on(t->category[k]), 0.4));
-		cairo_restore(c->cr);
-		cairo_new_path(c->cr);
-		cairo_append_path(c->cr, outline);
-		cairo_path_destroy(outline);
+		draw_pattern_on_path(c, plot, category_pattern((enum category)k),
+		                     colour_mix(t->category[k], ink_on(t->category[k]), 0.4));
 		draw_colour(c, t->outline);
 		cairo_set_line_width(c->cr, 0.8 * t->stroke);
 		cairo_stroke(c->cr);
@@ -258,14 +277,12 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	cairo_rectangle(c->cr, x, plot.y - 2, plot.x + plot.width - x, plot.height + 4);
 	cairo_clip(c->cr);
 	cairo_new_path(c->cr);
-	for (size_t p = 0; p <= count; p++) {
-		const int64_t *live = score_live(s, index, SPACE_DEVICE, issued[p]);
-		double sum = 0;
-		for (int j = 0; live && j < CATEGORY_COUNT; j++)
-			sum += (double)live[j];
+	for (size_t p = 0, next; p <= count; p = next) {
+		double sum = highest_until(s, index, issued, p, count, CATEGORY_COUNT - 1,
+		                           x_unit < c->pixel ? c->pixel / x_unit : 1, &next);
 		double y = plot.y + plot.height - y_unit * sum;
 		cairo_line_to(c->cr, plot.x + x_unit * (double)p, y);
-		cairo_line_to(c->cr, plot.x + x_unit * (double)(p + 1), y);
+		cairo_line_to(c->cr, plot.x + x_unit * (double)next, y);
 	}
 	draw_colour(c, t->soft);
 	cairo_set_line_width(c->cr, 1.2 * t->stroke);

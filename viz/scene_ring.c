@@ -335,6 +335,7 @@ static void draw_matrix(struct canvas *c, const struct view *v, const struct col
 	int64_t n = one->schedule.ranks;
 	int chunks = one->chunk_count;
 	struct ring r = {c, v, st, one, n, b, 0, 0};
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* thousands of cells, side by side without seams */
 	double left = 64, top = 74, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
 	draw_title(&r, (struct box){b.x, b.y, b.width * 0.9, b.height});
 	for (int64_t rank = 0; rank < n; rank++)
@@ -362,6 +363,7 @@ static void draw_matrix(struct canvas *c, const struct view *v, const struct col
 				                       cell_w, cell_h},
 				          t->accent);
 	}
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 	draw_frame(c, (struct box){b.x + left, b.y + top, cell_w * chunks, cell_h * (double)n}, t->outline, 1);
 	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
 		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,

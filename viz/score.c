@@ -132,8 +132,9 @@ static void count_memory(struct score_role *out, const struct role *role, enum s
 	if (!any)
 		return;
 	out->live[space] = zeroed(((size_t)ops + 1) * CATEGORY_COUNT, sizeof *out->live[space]);
+	out->most[space] = zeroed((size_t)ops + 1, sizeof *out->most[space]);
 	memcpy(out->live[space], live, sizeof live);
-	out->peak[space] = total;
+	out->peak[space] = out->most[space][0] = total;
 	for (int k = 0; k < ops; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
 		const struct buffer *b = &role->buffers[op->operand[0].buffer < 0 ? 0 : op->operand[0].buffer];
@@ -146,6 +147,7 @@ static void count_memory(struct score_role *out, const struct role *role, enum s
 			out->peak[space] = total;
 			out->peak_at[space] = k + 1;
 		}
+		out->most[space][k + 1] = out->peak[space];
 		memcpy(out->live[space] + (k + 1) * CATEGORY_COUNT, live, sizeof live);
 	}
 }
@@ -194,8 +196,10 @@ void score_release(struct score *s)
 	for (int i = 0; i < s->rank_count; i++)
 		free(s->ranks[i].begin);
 	for (int r = 0; r < 2; r++)
-		for (int space = 0; space < SPACE_COUNT; space++)
+		for (int space = 0; space < SPACE_COUNT; space++) {
 			free(s->roles[r].live[space]);
+			free(s->roles[r].most[space]);
+		}
 	for (int c = 0; c < s->collective_count; c++)
 		free(s->collectives[c].cuts);
 	for (int i = 0; i < STRIDE_COUNT; i++)

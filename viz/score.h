@@ -111,6 +111,7 @@ struct collective {
 struct score_role {
 	const struct role *role;
 	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * CATEGORY_COUNT + category]; NULL: nothing there */
+	int64_t *most[SPACE_COUNT]; /* [op - step.begin + 1]: the largest total up to there */
 	int64_t peak[SPACE_COUNT];
 	int peak_at[SPACE_COUNT]; /* operations issued when it is reached; 0: before the first */
 };

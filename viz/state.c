@@ -90,18 +90,10 @@ static void follow_rank(struct state *st, int index)
 			out->next[op->queue] = role->step.begin + k;
 	}
 	for (int space = 0; space < SPACE_COUNT; space++) {
-		for (int n = 0; n <= out->issued; n++) {
-			const int64_t *live = score_live(st->score, index, (enum space)space, n);
-			int64_t total = 0;
-			for (int c = 0; live && c < CATEGORY_COUNT; c++)
-				total += live[c];
-			if (n == out->issued)
-				out->live[space] = total;
-			if (total > out->peak[space] || !n) {
-				out->peak[space] = total;
-				out->peak_issued[space] = n;
-			}
-		}
+		const int64_t *live = score_live(st->score, index, (enum space)space, out->issued);
+		for (int c = 0; live && c < CATEGORY_COUNT; c++)
+			out->live[space] += live[c];
+		out->peak[space] = live ? st->score->roles[r->role].most[space][out->issued] : 0;
 	}
 }
 

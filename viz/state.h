@@ -19,9 +19,8 @@ struct state_rank {
 	int next[QUEUE_COUNT];     /* the operation that it begins next; -1: none */
 	int64_t live[SPACE_COUNT]; /* bytes */
 	int64_t peak[SPACE_COUNT]; /* the most so far */
-	int peak_issued[SPACE_COUNT];
-	int64_t sent, received;  /* bytes in this step, without control */
-	int64_t sent_collective; /* … in the collective that is shown */
+	int64_t sent, received;    /* bytes in this step, without control */
+	int64_t sent_collective;   /* … in the collective that is shown */
 };
 
 struct state {
@@ -32,8 +31,8 @@ struct state {
 	/* What the last stride did: events [latest, latest_end) of the score; empty at the beginning. */
 	enum stride stride;
 	size_t latest, latest_end;
-	/* The collective of which something happened last; before any, the first. Control (the loss) counts only if there is no
-	 * other. -1: the step has none. */
+	/* The collective of which something happened last; before any, the first. Control (the loss) counts only if
+	 * there is no other. -1: the step has none. */
 	int collective;
 	bool begun, done;
 	int round;      /* rounds of it that are over on all ranks */

@@ -26,7 +26,8 @@ void viewed_open(struct viewed *v, const struct request *r)
 	for (int i = 0; i < report.role_count; i++)
 		if (report.roles[i].sent_bytes > v->sent_bytes)
 			v->sent_bytes = report.roles[i].sent_bytes;
-	v->limits = (struct limits){.device_bytes = c.node_memory / v->made.plan.ranks, .overhead_bytes = c.overhead.value};
+	v->limits =
+	        (struct limits){.device_bytes = c.node_memory / v->made.plan.ranks, .overhead_bytes = c.overhead.value};
 	must(piece_open(&v->piece, &v->trace, &v->limits, NULL));
 	snprintf(v->piece.label, sizeof v->piece.label, "%s", r->strategy);
 	snprintf(v->piece.heading, sizeof v->piece.heading, "%s on %" PRId64 " ranks", r->strategy, v->made.plan.ranks);
