@@ -93,7 +93,7 @@ refuse 'runs on the CPU' train --device cuda
 refuse 'no NCCL' train --comm nccl
 refuse 'does not read it' sim --config deepspeed.json
 refuse 'compute in fp32' train --precision bf16
-refuse 'writes .csv' compare --export "$place/picture.pdf"
+refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 
 # Files.

@@ -22,8 +22,8 @@ static double tick_of(double top, double count)
 static void draw_axis(struct canvas *c, const struct chart *chart, struct box b, double top)
 {
 	double tick = tick_of(top, 6);
-	for (double v = 0; v <= top; v += tick) {
-		double y = b.y + b.height * (1 - v / top);
+	for (int i = 0; i * tick <= top; i++) {
+		double v = i * tick, y = b.y + b.height * (1 - v / top);
 		char word[WORD];
 		word_of(chart, word, (int64_t)v);
 		draw_line(c, b.x, y, b.x + b.width, y, c->theme->line, v > 0 ? 0.6 : 1.4);
@@ -173,9 +173,9 @@ static void draw_logarithmic_axis(struct canvas *c, const struct chart *chart, s
 {
 	static const double steps[] = {1, 2, 5};
 	draw_line(c, b.x, b.y + b.height, b.x + b.width, b.y + b.height, c->theme->line, 1.4);
-	for (double power = pow(10, floor(log10(r->bottom))); power < r->top; power *= 10)
+	for (int e = (int)floor(log10(r->bottom)); e <= (int)log10(r->top); e++)
 		for (int i = 0; i < 3; i++) {
-			double v = power * steps[i], y = y_of(r, b, v);
+			double v = pow(10, e) * steps[i], y = y_of(r, b, v);
 			char word[WORD];
 			if (v < r->bottom || v > r->top)
 				continue;

@@ -100,6 +100,7 @@ static cairo_surface_t *begin_pdf(const struct picture *size, FILE *out, double 
 	*width = size->width * size->scale * 0.75;
 	*height = size->height * size->scale * 0.75;
 	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(write_bytes, out, *width, *height);
+	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4); /* what every reader reads */
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2020-01-01T00:00:00Z");
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, "shardlab");
 	return surface;

@@ -258,7 +258,7 @@ enum status export_gif(struct player *p, const struct picture *size, FILE *out)
 	size_t steps = export_steps(p);
 	struct palette *palette = calloc(1, sizeof *palette);
 	unsigned char *frames[2] = {NULL};
-	int width = 0, height = 0;
+	int width = 1, height = 1;
 	enum status s = STATUS_OK;
 	if (!palette)
 		abort();
@@ -287,7 +287,7 @@ enum status export_gif(struct player *p, const struct picture *size, FILE *out)
 		choose_colours(palette);
 		put_head(out, palette, width, height);
 		for (int i = 0; i < 2; i++)
-			if (!(frames[i] = malloc((size_t)width * (size_t)height)))
+			if (!(frames[i] = calloc((size_t)width, (size_t)height)))
 				abort();
 	}
 	if (!s)

@@ -17,26 +17,26 @@ static void stroke_lines(struct canvas *c, struct box b, enum pattern pattern, d
 	cairo_new_path(c->cr);
 	cairo_set_line_width(c->cr, width);
 	if (pattern == PATTERN_RISING || pattern == PATTERN_CROSS)
-		for (double d = floor((b.x + b.y) / gap) * gap; d < x1 + y1; d += gap) {
-			cairo_move_to(c->cr, d - b.y, b.y);
-			cairo_line_to(c->cr, d - y1, y1);
+		for (int i = (int)floor((b.x + b.y) / gap); i * gap < x1 + y1; i++) {
+			cairo_move_to(c->cr, i * gap - b.y, b.y);
+			cairo_line_to(c->cr, i * gap - y1, y1);
 		}
 	if (pattern == PATTERN_FALLING || pattern == PATTERN_CROSS)
-		for (double d = floor((b.x - y1) / gap) * gap; d < x1 - b.y; d += gap) {
-			cairo_move_to(c->cr, d + b.y, b.y);
-			cairo_line_to(c->cr, d + y1, y1);
+		for (int i = (int)floor((b.x - y1) / gap); i * gap < x1 - b.y; i++) {
+			cairo_move_to(c->cr, i * gap + b.y, b.y);
+			cairo_line_to(c->cr, i * gap + y1, y1);
 		}
 	if (pattern == PATTERN_LEVEL)
-		for (double y = ceil(b.y / gap) * gap; y < y1; y += gap) {
-			cairo_move_to(c->cr, b.x, y);
-			cairo_line_to(c->cr, x1, y);
+		for (int i = (int)ceil(b.y / gap); i * gap < y1; i++) {
+			cairo_move_to(c->cr, b.x, i * gap);
+			cairo_line_to(c->cr, x1, i * gap);
 		}
 	cairo_stroke(c->cr);
 	if (pattern != PATTERN_DOTS)
 		return;
-	for (double y = floor(b.y / gap) * gap; y < y1 + width; y += gap)
-		for (double x = floor(b.x / gap) * gap; x < x1 + width; x += gap)
-			cairo_rectangle(c->cr, x - width, y - width, 2 * width, 2 * width);
+	for (int i = (int)floor(b.y / gap); i * gap < y1 + width; i++)
+		for (int k = (int)floor(b.x / gap); k * gap < x1 + width; k++)
+			cairo_rectangle(c->cr, k * gap - width, i * gap - width, 2 * width, 2 * width);
 	cairo_fill(c->cr);
 }
 

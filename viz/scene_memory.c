@@ -43,8 +43,8 @@ static void draw_axis(struct canvas *c, struct box b, const struct scale *s)
 {
 	const struct theme *t = c->theme;
 	double tick = tick_of(s->bytes);
-	for (double v = 0; v <= s->bytes; v += tick) {
-		double y = b.y + b.height * (1 - v / s->bytes);
+	for (int i = 0; i * tick <= s->bytes; i++) {
+		double v = i * tick, y = b.y + b.height * (1 - v / s->bytes);
 		char word[WORD];
 		draw_line(c, b.x, y, b.x + b.width, y, t->line, v == 0 ? 1.2 : 0.5);
 		bytes_word(word, (int64_t)v);
@@ -334,7 +334,8 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		if (i == rows * columns - 1 && count > rows * columns)
 			break;
 		const struct buffer *one = &role->buffers[alive[i].buffer];
-		double x = b.x + (width + 20) * (i / rows), y = b.y + 26 + 20 * (i % rows);
+		int column = i / rows;
+		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
 		colour fill = t->category[one->category];
 		draw_category(c, (struct box){x, y + 1, 15, 15}, one->category);
 		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);
@@ -425,8 +426,8 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 	for (int i = 0; i < n; i++) {
 		const struct state *st = v->contender[i].state;
 		const struct score *s = st->score;
-		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * (i / columns), width,
-		                   height};
+		int row = i / columns;
+		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * row, width, height};
 		struct box plot = {card.x + 66, card.y + 32, card.width - 74, card.height - 32 - 76};
 		int roles = 0, at = 0;
 		char word[WORD], most[WORD], sends[WORD], step[WORD];

@@ -19,8 +19,8 @@ static void draw_axis(struct canvas *c, const struct timeline *l)
 {
 	const struct theme *t = c->theme;
 	double range = (double)(l->to - l->from), tick = tick_of(range, fmax(2, l->plot.width / 110));
-	for (double at = ceil((double)l->from / tick) * tick; at <= (double)l->to; at += tick) {
-		double x = timeline_x(l, (int64_t)at);
+	for (int64_t i = (int64_t)ceil((double)l->from / tick); (double)i * tick <= (double)l->to; i++) {
+		double at = (double)i * tick, x = timeline_x(l, (int64_t)at);
 		char word[WORD];
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
@@ -66,8 +66,8 @@ static colour foreign_colour(const char *name)
 static void label_of(const struct timeline *l, const struct lane *lane, const struct lane_span *s, char *out,
                      size_t size)
 {
-	if (s->name)
-		snprintf(out, size, "%s", s->name);
+	if (s->name || !l->lanes->score)
+		snprintf(out, size, "%s", s->name ? s->name : "");
 	else
 		op_describe(l->lanes->score->plan, &plan_role_of(l->lanes->score->plan, lane->rank)->ops[s->op], out,
 		            (int)size);
@@ -92,10 +92,10 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
 		double x = timeline_x(l, e->time);
 		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
 			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, c->theme->outline, 0.8);
-			if (x - last > 34 && b.height >= 24)
+			if (x - last > 22 && b.height >= 24)
 				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
-				          b.y + b.height - 3, 9, WEIGHT_PLAIN, ink_on(0xD55E00), ALIGN_CENTRE,
-				          x - last - 4, "→ rank %" PRId64, e->to);
+				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(0xD55E00), ALIGN_CENTRE,
+				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
 		}
 		last = x;
 	}
@@ -140,8 +140,13 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 			char text[160];
 			double size = fmin(12, height * 0.62);
 			label_of(l, lane, s, text, sizeof text);
+			const char *label = text, *space = strchr(text, ' ');
+			if (op && op->kernel >= 0 && space && text_length(c, size, WEIGHT_PLAIN, text) > b.width - 7)
+				label = space + 1; /* the colour says which pass */
+			if (text_length(c, size, WEIGHT_PLAIN, label) > b.width - 7 && b.width < 48)
+				label = "";
 			draw_text(c, b.x + 4, b.y + (messages ? b.height * 0.36 : b.height / 2) + size * 0.36, size,
-			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", text);
+			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", label);
 		}
 		if (messages)
 			draw_messages(c, l, lane, s, b);

@@ -201,6 +201,8 @@ void window_do(struct window *w, enum action a)
 	struct player *p = w->player;
 	const struct score *s = p->piece->foreign ? NULL : &p->piece->score;
 	w->dirty = true;
+	w->note_until = 0;
+	p->note[0] = 0;
 	switch (a) {
 	case ACTION_FIRST:
 	case ACTION_LAST:

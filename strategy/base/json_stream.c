@@ -102,7 +102,7 @@ bool stream_key(struct json_stream *j, struct stream_text *key)
 		return false;
 	skip_space(j);
 	if (j->at == j->end || *j->at != ':') {
-		stream_fail(j, "expected a colon behind a key");
+		stream_fail(j, j->at == j->end ? "ends in the middle: truncated?" : "expected a colon behind a key");
 		return false;
 	}
 	j->at++;
@@ -224,8 +224,10 @@ bool stream_thousandths(struct json_stream *j, int64_t *out)
 static bool skip_word(struct json_stream *j, const char *word)
 {
 	size_t n = strlen(word);
-	if ((size_t)(j->end - j->at) < n || strncmp(j->at, word, n) != 0) {
-		stream_fail(j, "not JSON: expected %s", word);
+	size_t left = (size_t)(j->end - j->at);
+	if (left < n || strncmp(j->at, word, n) != 0) {
+		bool cut = left < n && !strncmp(j->at, word, left);
+		stream_fail(j, cut ? "ends in the middle of %s: truncated?" : "not JSON: expected %s", word);
 		return false;
 	}
 	j->at += n;

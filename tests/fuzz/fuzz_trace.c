@@ -1,0 +1,56 @@
+/* Fuzz target: a trace file. What is read can be shown: its score opens, or its lanes are in order. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "strategy/trace/trace_file.h"
+#include "viz/lanes.h"
+#include "viz/state.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_lanes(const struct lanes *l)
+{
+	for (int i = 0; i < l->lane_count; i++)
+		for (int d = 0; d < l->lanes[i].depth; d++)
+			for (size_t k = l->lanes[i].row[d]; k < l->lanes[i].row[d + 1]; k++)
+				if (l->lanes[i].spans[k].begin < 0 ||
+				    l->lanes[i].spans[k].end < l->lanes[i].spans[k].begin ||
+				    l->lanes[i].spans[k].depth != d)
+					abort();
+}
+
+static void check_score(const struct trace *t)
+{
+	struct score s;
+	struct lanes l;
+	struct state st = {0};
+	if (score_open(&s, t, NULL))
+		return;
+	for (int i = 0; i < 3; i++)
+		state_make(&st, &s, (enum stride)i, s.moment_count * (size_t)i / 2);
+	lanes_of_score(&l, &s);
+	check_lanes(&l);
+	lanes_release(&l);
+	state_release(&st);
+	score_release(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trace_file f;
+	struct lanes l;
+	if (trace_file_read(&f, (const char *)data, size, "input")) {
+		if (!status_message()[0])
+			abort();
+		return 0;
+	}
+	if (f.foreign) {
+		lanes_of_file(&l, &f);
+		check_lanes(&l);
+		lanes_release(&l);
+	} else {
+		check_score(&f.trace);
+	}
+	trace_file_release(&f);
+	return 0;
+}

@@ -1,0 +1,206 @@
+#!/bin/bash
+# The window under real keys and mouse: Xvfb is the display, xdotool the hands. Its title says where it stands, so each
+# key is followed by what the title must become; screenshots are compared with reference pictures (a few levels a
+# channel may differ), and the command that Ctrl+C copies must draw the very picture that S saved.
+#
+#     UPDATE=1 tests/window.sh      writes the reference pictures anew
+set -euo pipefail
+
+for tool in Xvfb xdotool xclip import compare; do
+	command -v $tool >/dev/null || { echo "$tool is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
+done
+
+tmp=${TMPDIR:-/tmp}
+golden=$PWD/tests/golden/view
+errors=0
+fail() {
+	echo "$*"
+	errors=1
+}
+
+xvfb= window=
+finish() {
+	[ -z "$window" ] || kill "$window" 2>/dev/null || true
+	[ -z "$xvfb" ] || kill "$xvfb" 2>/dev/null || true
+}
+trap finish EXIT
+
+# The server chooses a number that is free and says which.
+Xvfb -displayfd 3 -screen 0 1280x720x24 -nolisten tcp 3>"$tmp/display" >/dev/null 2>&1 &
+xvfb=$!
+for _ in $(seq 100); do
+	[ ! -s "$tmp/display" ] || break
+	sleep 0.1
+done
+DISPLAY=:$(cat "$tmp/display")
+export DISPLAY
+unset SDL_VIDEODRIVER WAYLAND_DISPLAY
+
+# open_window ARGUMENTS…: starts it and finds it
+open_window() {
+	(cd "$tmp" && exec "$SHARDLAB" view --cluster laptop --no-motion "$@") >"$tmp/log" 2>&1 &
+	window=$!
+	id=
+	for _ in $(seq 200); do
+		id=$(xdotool search --name '^shardlab' 2>/dev/null | head -n 1 || true)
+		[ -z "$id" ] || break
+		kill -0 "$window" 2>/dev/null || { cat "$tmp/log"; exit 1; }
+		sleep 0.1
+	done
+	[ -n "$id" ] || { echo 'no window came up'; exit 1; }
+	xdotool windowfocus "$id" 2>/dev/null || true
+	xdotool mousemove 640 719
+}
+
+# expect WORDS: the title comes to end so, within ten seconds (PATIENCE tenths)
+expect() {
+	local title=
+	for _ in $(seq "${PATIENCE:-100}"); do
+		title=$(xdotool getwindowname "$id" 2>/dev/null || true)
+		case $title in *"$1") return ;; esac
+		sleep 0.1
+	done
+	fail "the title is '$title', wanted '…$1'"
+}
+
+key() { xdotool key --delay 20 "$@"; }
+
+# screenshot NAME: equal to its reference but for a few levels in a few pixels
+screenshot() {
+	local off
+	sleep 0.3
+	import -window root "$tmp/$1.png"
+	if [ -n "${UPDATE-}" ]; then
+		cp "$tmp/$1.png" "$golden/$1.png"
+		return
+	fi
+	off=$(compare -metric AE -fuzz 4% "$tmp/$1.png" "$golden/$1.png" null: 2>&1 || true)
+	[ "${off%%[ .]*}" -le 400 ] 2>/dev/null || fail "$1 differs from its reference in '$off' pixels"
+}
+
+# ---- stepping ----
+
+open_window --scene ring --model mlp:sizes=784-256-10
+expect 'ddp · ring · step 0 of 22'
+steps=22
+for ((i = 1; i <= steps; i++)); do
+	key Right
+	expect "step $i of $steps"
+	[ $i != 11 ] || screenshot ring
+done
+key Right # stays at the end
+expect "step $steps of $steps"
+for ((i = steps - 1; i >= 0; i--)); do
+	key Left
+	expect "step $i of $steps"
+	[ $i != 11 ] || screenshot ring # the same picture on the way back
+done
+key Next Next Prior
+expect 'step 1 of 22'
+key End
+expect 'step 22 of 22'
+key Home
+expect 'step 0 of 22'
+key g 1 2 Return
+expect 'step 12 of 22'
+key period
+expect 'step 12 of 22' # between two steps: the last that was reached
+key comma
+key d
+expect 'phase 4 of 5'
+key d d
+expect 'step 7 of 22'
+key shift+Right
+expect 'step 22 of 22'
+key Home n
+expect 'step 4 of 22'
+
+# ---- strategies, scenes, the mouse ----
+
+key 6
+expect 'zero3 · ring · step 24 of 44'
+key 3
+expect 'ddp · ring · step 4 of 22'
+xdotool mousemove 640 582 click 1 # the bar of phases, in the middle
+expect 'step 10 of 22'
+xdotool mousemove 640 582 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
+expect 'step 22 of 22'
+key g 1 1 Return
+expect 'step 11 of 22'
+xdotool mousemove 363 21 click 1 mousemove 640 719 # the tab of the timeline
+expect 'timeline · step 11 of 22'
+screenshot timeline
+xdotool mousemove 400 200 keydown ctrl click 4 click 4 click 4 keyup ctrl mousemove 640 719
+key ctrl+c
+sleep 0.5
+xclip -o -selection clipboard >"$tmp/command"
+grep -q -- '--range=' "$tmp/command" || fail "Ctrl and the wheel did not zoom: $(cat "$tmp/command")"
+key z v # fit, and the plan
+expect 'plan · step 11 of 22'
+screenshot plan
+key v v v
+expect 'memory · step 11 of 22'
+screenshot memory
+
+# ---- saving and restoring ----
+
+key t # dark
+key s
+for _ in $(seq 50); do
+	[ ! -s "$tmp/shardlab-ddp-memory-11.png" ] || break
+	sleep 0.1
+done
+[ -s "$tmp/shardlab-ddp-memory-11.png" ] || fail 'S saved nothing'
+key ctrl+c
+sleep 0.5
+xclip -o -selection clipboard >"$tmp/command"
+grep -q '^shardlab view ' "$tmp/command" || fail "Ctrl+C copied '$(cat "$tmp/command")'"
+restored="\"\$SHARDLAB\" $(sed 's/^shardlab //; s/ --no-motion//' "$tmp/command") --export \"\$tmp/restored.png\""
+eval "$restored" || fail "the copied command fails: $restored"
+cmp -s "$tmp/restored.png" "$tmp/shardlab-ddp-memory-11.png" || fail "the copied command draws another picture: $restored"
+key t t t # light again
+
+# ---- help, presenter, comparison, playing ----
+
+key question
+expect 'help'
+screenshot help
+key Escape
+expect 'step 11 of 22'
+key F5
+expect 'presenter'
+key b
+expect 'presenter · blank'
+key b Escape
+expect 'memory · step 11 of 22'
+key c
+expect 'compare · step 11 of 22'
+screenshot compare
+key c
+expect 'memory · step 11 of 22'
+key bracketright bracketright bracketright bracketright space
+expect 'step 22 of 22'
+key Escape BackSpace Tab Tab Return # the second tab
+expect 'ring · step 22 of 22'
+key ctrl+plus ctrl+plus ctrl+minus ctrl+0
+
+# ---- sizes; nothing is drawn while nothing changes ----
+
+for size in '1000 600' '120 90' '1280 720'; do
+	# shellcheck disable=SC2086
+	xdotool windowsize --sync "$id" $size
+	key Home End
+	expect 'step 22 of 22'
+done
+sleep 5 # until the notes are gone
+ticks() { awk '{ print $14 + $15 }' "/proc/$window/stat"; }
+before=$(ticks)
+sleep 2
+[ $(($(ticks) - before)) -le 2 ] || fail "idle, it used $(($(ticks) - before)) ticks of processor time in two seconds"
+
+key ctrl+q
+status=0
+wait "$window" || status=$?
+window=
+[ $status = 0 ] || fail "it ended with status $status: $(cat "$tmp/log")"
+exit $errors
