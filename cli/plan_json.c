@@ -12,7 +12,7 @@ static json_t *region_to_json(const struct role *r, const struct op *op, int ope
 	json_object_set_new(o, "buffer", json_string(r->buffers[g->buffer].name));
 	json_object_set_new(o, "offset", json_integer(g->offset));
 	json_object_set_new(o, "count", json_integer(g->count));
-	json_object_set_new(o, "slice", json_boolean(g->slice));
+	json_object_set_new(o, "slice", json_boolean(g->slice != 0));
 	return o;
 }
 

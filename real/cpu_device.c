@@ -70,7 +70,7 @@ void *cpu_device_region(const struct cpu_device *d, const struct region *r, int6
 	*count = 0;
 	if (r->buffer < 0)
 		return NULL;
-	region_resolve(r, d->rank, d->plan->ranks, &offset, count);
+	region_resolve(d->plan, r, d->rank, &offset, count);
 	return (unsigned char *)cpu_device_buffer(d, r->buffer) + offset * type_bytes(d->role->buffers[r->buffer].type);
 }
 
@@ -80,7 +80,7 @@ void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, in
 	int64_t begin, n;
 	if (r->buffer < 0 || count <= 0)
 		return;
-	region_resolve(r, d->rank, d->plan->ranks, &begin, &n);
+	region_resolve(d->plan, r, d->rank, &begin, &n);
 	struct touched *t = &d->touched[op->queue][r->buffer];
 	if (t->end <= t->begin)
 		*t = (struct touched){begin, begin + count};

@@ -31,7 +31,7 @@ static const struct kernel *kernel_of(const struct cpu_device *d, const struct o
 
 static int64_t samples_of(const struct cpu_device *d, const struct op *op)
 {
-	return d->plan->settings.micro_batch * (op->wide ? d->plan->ranks : 1);
+	return d->plan->settings.micro_batch * (op->wide ? plan_data_ranks(d->plan) : 1);
 }
 
 static int64_t rows_of(const struct cpu_device *d, const struct op *op)
@@ -154,13 +154,20 @@ static enum status op_advance(struct cpu_device *d, const struct op *op)
 
 /* ---- data ---- */
 
-/* Sample m·ranks·micro + rank·micro + i of the step's batch is the i-th of micro-batch m on this rank. */
+/* The place of this rank among those that have samples of their own. */
+static int64_t data_place(const struct cpu_device *d)
+{
+	return plan_place(d->plan, plan_data_axes(d->plan), d->rank);
+}
+
+/* Of n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place.
+ */
 static void load_training(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets)
 {
 	const struct settings *s = &d->plan->settings;
-	int64_t first = step * s->batch + op->micro * s->micro_batch * d->plan->ranks;
+	int64_t first = step * s->batch + op->micro * s->micro_batch * plan_data_ranks(d->plan);
 	if (!op->wide)
-		first += d->rank * s->micro_batch;
+		first += data_place(d) * s->micro_batch;
 	d->input.training(d->input.context, first, samples_of(d, op), inputs, targets);
 }
 
@@ -169,7 +176,8 @@ static void load_validation(struct cpu_device *d, const struct op *op, void *inp
 	const struct settings *s = &d->plan->settings;
 	const struct model *m = d->plan->model;
 	int64_t samples = samples_of(d, op);
-	int64_t first = d->evaluate_pass * s->micro_batch * d->plan->ranks + (op->wide ? 0 : d->rank * s->micro_batch);
+	int64_t first = d->evaluate_pass * s->micro_batch * plan_data_ranks(d->plan) +
+	                (op->wide ? 0 : data_place(d) * s->micro_batch);
 	int64_t left = d->input.validation_samples - first, count = left < samples ? left > 0 ? left : 0 : samples;
 	/* Rows past the end of the data are computed like the others, and not counted. */
 	memset(inputs, 0, (size_t)(samples * m->input_elements) * sizeof(float));

@@ -111,7 +111,7 @@ static enum status run_steps(struct training *t, bool *stopped)
 /* Passes over the validation data; the figures of all ranks are added up. */
 static enum status evaluate(struct training *t)
 {
-	int64_t per_pass = t->plan.settings.micro_batch * t->plan.ranks;
+	int64_t per_pass = t->plan.settings.micro_batch * plan_data_ranks(&t->plan);
 	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
 	struct cpu_device *d = &t->device;
 	enum status s = STATUS_OK;

@@ -120,7 +120,7 @@ void engine_release(struct engine *e)
 		free(e->actors[i].begin);
 		free(e->actors[i].end);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < PLAN_ROLES; i++)
 		program_release(&e->programs[i]);
 	free(e->actors);
 	free(e->meetings);

@@ -77,7 +77,7 @@ struct engine {
 	struct trace *trace; /* NULL, or where messages go */
 	struct population people;
 	struct cost_cache cache;
-	struct program programs[2];
+	struct program programs[PLAN_ROLES];
 	struct actor *actors;
 	struct meeting *meetings;
 	struct node_resources *nodes;

@@ -55,7 +55,7 @@ static enum status sizes_fit(const struct model *m, const struct settings *t)
 	for (int v = 0; v < m->value_count; v++)
 		if (m->values[v].elements > largest)
 			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, largest, &product) ||
+	if (!multiply(t->micro_batch, strategy_data_ranks(t), &samples) || !multiply(samples, largest, &product) ||
 	    product > ((int64_t)1 << 56))
 		return status_fail(
 		        STATUS_INPUT,
@@ -81,6 +81,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->settings = *settings;
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
+	plan_one_axis(p);
 	strategy->pack(p);
 	bool two = strategy->roots && p->ranks > 1;
 	p->role_count = two ? 2 : 1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/strategy.h"
 
 struct settings settings_default(void)
 {
@@ -19,34 +20,35 @@ struct settings settings_default(void)
 
 enum status settings_resolve(struct settings *s)
 {
-	int64_t given_batch = s->batch, per_step;
+	int64_t given_batch = s->batch, per_step, data = strategy_data_ranks(s);
+	const char *ranks = data == s->ranks ? "ranks" : "data ranks";
 	if (!s->accumulate && s->batch && s->micro_batch) {
-		if (!multiply(s->ranks, s->micro_batch, &per_step) || s->batch % per_step)
+		if (!multiply(data, s->micro_batch, &per_step) || s->batch % per_step)
 			return status_fail(STATUS_INPUT,
-			                   "--batch %" PRId64 " is not divisible by ranks × micro-batch = %" PRId64
+			                   "--batch %" PRId64 " is not divisible by %s × micro-batch = %" PRId64
 			                   " × %" PRId64 "; change one of them",
-			                   s->batch, s->ranks, s->micro_batch);
+			                   s->batch, ranks, data, s->micro_batch);
 		s->accumulate = s->batch / per_step;
 	}
 	if (!s->accumulate)
 		s->accumulate = 1;
-	if (!s->batch && !s->micro_batch)
-		s->micro_batch = 4; /* batch = 4 × ranks */
+	if (!s->batch && !s->micro_batch && !multiply(4, s->ranks / data, &s->micro_batch)) /* batch = 4 × ranks */
+		return status_fail(STATUS_INPUT, "ranks × micro-batch × accumulate is too large");
 	if (!s->micro_batch) {
-		if (!multiply(s->ranks, s->accumulate, &per_step) || s->batch % per_step)
+		if (!multiply(data, s->accumulate, &per_step) || s->batch % per_step)
 			return status_fail(STATUS_INPUT,
-			                   "--batch %" PRId64 " is not divisible by ranks × accumulate = %" PRId64
+			                   "--batch %" PRId64 " is not divisible by %s × accumulate = %" PRId64
 			                   " × %" PRId64 "; change one of them",
-			                   s->batch, s->ranks, s->accumulate);
+			                   s->batch, ranks, data, s->accumulate);
 		s->micro_batch = s->batch / per_step;
 	}
-	if (!multiply(s->ranks, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
-		return status_fail(STATUS_INPUT, "ranks × micro-batch × accumulate is too large");
+	if (!multiply(data, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
+		return status_fail(STATUS_INPUT, "%s × micro-batch × accumulate is too large", ranks);
 	if (given_batch && given_batch != s->batch)
 		return status_fail(STATUS_INPUT,
-		                   "--batch %" PRId64 " is not ranks × micro-batch × accumulate = %" PRId64
-		                   " × %" PRId64 " × %" PRId64 "; leave one of them out",
-		                   given_batch, s->ranks, s->micro_batch, s->accumulate);
+		                   "--batch %" PRId64 " is not %s × micro-batch × accumulate = %" PRId64 " × %" PRId64
+		                   " × %" PRId64 "; leave one of them out",
+		                   given_batch, ranks, data, s->micro_batch, s->accumulate);
 	if (s->accumulate > 4096)
 		return status_fail(STATUS_INPUT, "--accumulate: %" PRId64 " is above 4096", s->accumulate);
 	return STATUS_OK;

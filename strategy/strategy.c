@@ -100,6 +100,14 @@ enum status strategy_parse(const char *text, const struct strategy **out)
 	return walk_keys(g, text[length] ? text + length + 1 : NULL, NULL, NULL, 0);
 }
 
+int64_t strategy_data_ranks(const struct settings *settings)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(settings->strategy, ":"), settings->strategy);
+	const struct strategy *g = strategy_find(name);
+	return g && g->same_samples ? 1 : settings->ranks;
+}
+
 const char *strategy_setting(const struct step *s, const char *key)
 {
 	const struct strategy_key *k = find_key(s->strategy, key, strlen(key));

@@ -59,7 +59,8 @@ struct strategy {
 	void (*pack)(struct plan *p);
 	/* Where parameters, gradients and optimizer state stand. */
 	enum placement parameters, gradients, optimizer;
-	bool roots;                                /* rank 0 has a program of its own */
+	bool roots;        /* rank 0 has a program of its own */
+	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 
 	/* Hooks, in the order in which they are called; NULL where there is nothing to do. */
@@ -86,6 +87,10 @@ const char *strategy_setting(const struct step *s, const char *key);
 
 /* Checks `text` (NAME[:key=value:…]) and gives the strategy. */
 enum status strategy_parse(const char *text, const struct strategy **out);
+
+/* Ranks that have samples of their own: batch = data ranks × micro-batch × accumulate. All of them in data parallelism;
+ * one where all ranks serve the same samples. Settings with an unknown strategy have as many as ranks. */
+int64_t strategy_data_ranks(const struct settings *settings);
 
 /* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified.
  * `model` must outlive it. */

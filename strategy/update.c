@@ -29,7 +29,7 @@ struct region step_place(const struct step *s, int buffer, enum placement place,
 	switch (place) {
 	case PLACE_SLICE:
 		if (s->ranks > 1)
-			return region_slice(buffer, g->base, g->padded);
+			return region_slice(buffer, plan_all_axes(s->plan), g->base, g->padded);
 		break;
 	case PLACE_SHARD:
 		return region_of(buffer, g->base / s->ranks, g->padded / s->ranks);

@@ -240,7 +240,7 @@ static const struct {
         {"-> x=step[0:1]", "-> x=step[1:1]", "is not a part of buffer 'step'"},
         {"-> x=step[0:1]", "-> x=step[0:0]", "is not a part of buffer 'step'"},
         {"-> x=step[0:1]", "-> x=step[0:-1]", "is not a part of buffer 'step'"},
-        {"-> x=step[0:1]", "-> x=step[0:1/q]", "is not a part of buffer 'step'"},
+        {"-> x=step[0:1]", "-> x=step[0:1/q]", "no axis of the plan"},
         {"-> x=step[0:1]", "-> x=step[0:1/r]", "do not divide into 2 slices"},
         {"-> x=step[0:1]", "-> x=step[9223372036854775807:1]", "is not a part of buffer 'step'"},
         {"-> x=step[0:1]", "-> x=step", "a region is buffer[offset:count]"},

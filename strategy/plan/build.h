@@ -53,13 +53,13 @@ static inline struct region region_none(void)
 
 static inline struct region region_of(int buffer, int64_t offset, int64_t count)
 {
-	return (struct region){buffer, false, offset, count};
+	return (struct region){buffer, 0, offset, count};
 }
 
-/* This rank's slice of [offset, offset+count). */
-static inline struct region region_slice(int buffer, int64_t offset, int64_t count)
+/* This rank's slice of [offset, offset+count) along a set of axes. */
+static inline struct region region_slice(int buffer, unsigned axes, int64_t offset, int64_t count)
 {
-	return (struct region){buffer, true, offset, count};
+	return (struct region){buffer, axes, offset, count};
 }
 
 struct region region_whole(const struct build *b, int buffer);

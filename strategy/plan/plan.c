@@ -253,8 +253,8 @@ int64_t op_payload_bytes(const struct role *r, const struct op *op)
 
 int64_t op_flops(const struct plan *p, const struct op *op)
 {
-	int64_t n = op->operand[0].buffer >= 0 ? op->operand[0].count / (op->operand[0].slice ? p->ranks : 1) : 0;
-	int64_t samples = p->settings.micro_batch * (op->wide ? p->ranks : 1);
+	int64_t n = op->operand[0].buffer >= 0 ? region_elements(p, &op->operand[0]) : 0;
+	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
 	switch (op->kind) {
 	case OP_ADAMW:
 		return 14 * n;
@@ -282,7 +282,7 @@ int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op
 		if (!access)
 			continue;
 		int64_t offset, count;
-		region_resolve(&op->operand[i], 0, p->ranks, &offset, &count);
+		region_resolve(p, &op->operand[i], 0, &offset, &count);
 		/* An embedding reads the rows that it uses, not the table. */
 		if (op->kind == OP_EMBEDDING_FORWARD && (i == 1 || i == 2))
 			count = op->operand[3].count;

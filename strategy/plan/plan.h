@@ -14,12 +14,21 @@
  * steps all queues are empty. `alloc` and `free` take effect in issue order: that is the order in which memory is
  * counted, so the peak is a property of the plan.
  *
+ * Ranks stand in a mesh of named *axes*; a rank's number is its coordinates read as digits, the last axis the fastest:
+ *
+ *     axis replica 2 data, axis shard 4 data        rank 6 = replica 1, shard 2
+ *
+ * Along a `data` axis ranks have samples of their own; along any other they serve the same samples. Plain data
+ * parallelism has one axis. A set of axes is a mask, bit i for axis i. Collectives run over a set: the ranks that
+ * differ in those coordinates alone are one group, and there are as many such groups as the other coordinates have
+ * values. So nothing in a plan is a list of ranks.
+ *
  * A *buffer* is a run of elements of one type. It is state (it lives from prologue to epilogue) or is allocated and
  * freed within a section. A *region* is part of a buffer: [offset, offset+count), or with `slice` this rank's slice of
- * it, [offset + rank·count/ranks, … + count/ranks).
+ * it along a set of axes: [offset + i·count/n, … + count/n), where i of n is the rank's place along those axes.
  *
- * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded to a multiple of the
- * number of ranks, so that slices are equal. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
+ * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded, so that it divides
+ * into equal slices. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
  *
  *     struct plan p;
  *     status = plan_compile(&p, &model, &settings);     (strategy/strategy.h)
@@ -155,6 +164,7 @@ enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD, PASS_UPDATE };
 
 #define PLAN_VERSION 1
 #define OP_OPERANDS 8
+#define PLAN_ROLES 128
 
 struct buffer {
 	const char *name; /* unique within the role */
@@ -165,9 +175,17 @@ struct buffer {
 	bool state; /* lives from the prologue to the epilogue */
 };
 
+/* Of the mesh. */
+#define PLAN_AXES 4
+struct axis {
+	const char *name; /* "rank"; "replica", "shard", "stage", "tensor" */
+	int64_t size;
+	bool data; /* ranks along it have different samples */
+};
+
 struct region {
-	int buffer; /* -1: the operand is absent */
-	bool slice;
+	int buffer;            /* -1: the operand is absent */
+	unsigned slice;        /* axes; 0: the region is the same on all ranks */
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
@@ -181,6 +199,7 @@ struct op {
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
+	unsigned axes;       /* collectives: the axes that they run over; 0: all (op_axes) */
 	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1 */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
@@ -219,7 +238,9 @@ struct plan {
 	struct settings settings;  /* resolved */
 	const char *strategy;      /* its name alone: "zero2" */
 	int64_t ranks;
-	struct role roles[2];
+	struct axis axes[PLAN_AXES]; /* ranks is the product of their sizes */
+	int axis_count;
+	struct role roles[PLAN_ROLES];
 	int role_count;
 	struct group *groups;
 	int group_count;
@@ -256,12 +277,38 @@ void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op,
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 
-/* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
-static inline void region_resolve(const struct region *r, int64_t rank, int64_t ranks, int64_t *offset, int64_t *count)
+/* ---- the mesh (strategy/plan/mesh.c) ---- */
+
+/* One axis of all ranks, "rank", along which they have samples of their own. */
+void plan_one_axis(struct plan *p);
+/* Adds an axis, faster than those before. */
+void plan_add_axis(struct plan *p, const char *name, int64_t size, bool data);
+
+unsigned plan_all_axes(const struct plan *p);
+unsigned plan_data_axes(const struct plan *p);
+/* The axis of this name as a mask; 0 if there is none. */
+unsigned plan_axis(const struct plan *p, const char *name);
+/* Ranks along a set of axes (1 for none), and the place of `rank` among them. */
+int64_t plan_along(const struct plan *p, unsigned axes);
+int64_t plan_place(const struct plan *p, unsigned axes, int64_t rank);
+/* The rank at place `place` along the axes that has the other coordinates of `rank`. */
+int64_t plan_rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place);
+/* Ranks with samples of their own: batch = data ranks × micro-batch × accumulate. */
+static inline int64_t plan_data_ranks(const struct plan *p)
 {
-	*count = r->slice ? r->count / ranks : r->count;
-	*offset = r->slice ? r->offset + rank * *count : r->offset;
+	return plan_along(p, plan_data_axes(p));
 }
+
+/* The axes that a collective runs over. */
+static inline unsigned op_axes(const struct plan *p, const struct op *op)
+{
+	return op->axes ? op->axes : plan_all_axes(p);
+}
+
+/* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
+void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
+/* How many they are on every rank. */
+int64_t region_elements(const struct plan *p, const struct region *r);
 
 /* What a collective moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
  * and for one rank. A `sum` (control) sends its values to rank 0 and gets them back. */

@@ -210,6 +210,8 @@ static enum status read_line(struct reader *r)
 {
 	if (scan_is(&r->scan, "set"))
 		return read_setting(r);
+	if (scan_is(&r->scan, "axis"))
+		return read_axis(r);
 	if (scan_is(&r->scan, "group"))
 		return read_group(r);
 	if (scan_is(&r->scan, "role"))
@@ -224,7 +226,8 @@ static enum status read_line(struct reader *r)
 		return read_op(r);
 	return scan_fail(
 	        &r->scan, 0,
-	        "'%.60s' begins no line of a plan; known: set, group, role, buffer, a section's name, NUMBER:", word);
+	        "'%.60s' begins no line of a plan; known: set, axis, group, role, buffer, a section's name, NUMBER:",
+	        word);
 }
 
 static enum status read_title(struct reader *r, bool *more)

@@ -21,30 +21,53 @@ static int find_operand(enum op_kind kind, const char *name, size_t length)
 	return -1;
 }
 
-/* "buffer[offset:count]" or "buffer[offset:count/r]"; cuts the text up. */
+/* "replica,shard", or "r" for all of them; cuts the text up. */
+static enum status read_axes(struct reader *r, size_t word, char *text, unsigned *out)
+{
+	*out = 0;
+	if (!strcmp(text, "r")) {
+		*out = plan_all_axes(r->p);
+		return STATUS_OK;
+	}
+	for (char *save, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		unsigned axis = plan_axis(r->p, name);
+		if (!axis || *out & axis)
+			return scan_fail(&r->scan, word, "'%.60s' is %s", name,
+			                 axis ? "named twice" : "no axis of the plan");
+		*out |= axis;
+	}
+	return *out ? STATUS_OK : scan_fail(&r->scan, word, "names of axes are missing");
+}
+
+/* "buffer[offset:count]", or "buffer[offset:count/axes]" for a slice; cuts the text up. */
 static enum status read_region(struct reader *r, size_t word, char *text, struct region *out)
 {
 	char *open = strrchr(text, '['), *end = text + strlen(text);
 	char *colon = open ? strchr(open, ':') : NULL;
 	if (!open || !colon || end[-1] != ']')
-		return scan_fail(&r->scan, word, "a region is buffer[offset:count] or buffer[offset:count/r]");
+		return scan_fail(&r->scan, word,
+		                 "a region is buffer[offset:count], or buffer[offset:count/r] for a slice");
 	*open = *colon = end[-1] = 0;
 	char *slash = strchr(colon + 1, '/');
-	out->slice = slash && !strcmp(slash, "/r");
-	if (slash)
+	if (slash) {
 		*slash = 0;
+		enum status s = read_axes(r, word, slash + 1, &out->slice);
+		if (s)
+			return s;
+	}
 	out->buffer = names_find(&r->buffers, text);
 	if (out->buffer < 0)
 		return scan_fail(&r->scan, word, "the role has no buffer '%.60s'", text);
 	int64_t elements = r->role->buffers[out->buffer].elements;
-	if ((slash && !out->slice) || !whole_parse(open + 1, elements, &out->offset) ||
-	    !whole_parse(colon + 1, elements, &out->count) || !out->count || out->offset > elements - out->count)
+	if (!whole_parse(open + 1, elements, &out->offset) || !whole_parse(colon + 1, elements, &out->count) ||
+	    !out->count || out->offset > elements - out->count)
 		return scan_fail(&r->scan, word,
 		                 "[offset:count] is not a part of buffer '%.60s', which has %lld elements", text,
 		                 (long long)elements);
-	if (out->slice && out->count % r->p->ranks)
+	int64_t slices = plan_along(r->p, out->slice);
+	if (out->count % slices)
 		return scan_fail(&r->scan, word, "%lld elements do not divide into %lld slices", (long long)out->count,
-		                 (long long)r->p->ranks);
+		                 (long long)slices);
 	return STATUS_OK;
 }
 
@@ -174,11 +197,18 @@ static enum status read_words(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	int64_t micro;
+	char *text;
 	enum status s;
 	if (op_class(op->kind) == OP_CLASS_K && (s = read_kernel(r, op)))
 		return s;
 	if ((s = read_queue(r, op)))
 		return s;
+	if (scan_is(c, "over")) {
+		if ((s = scan_word(c, "axes", &text)) || (s = read_axes(r, c->next - 1, text, &op->axes)))
+			return s;
+		if (op->axes == plan_all_axes(r->p))
+			op->axes = 0;
+	}
 	if (op->kernel < 0 && scan_is(c, "in") && (s = read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))
@@ -272,7 +302,7 @@ static enum status read_memory(struct reader *r, struct op *op)
 	int b = names_find(&r->buffers, name);
 	if (b < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the role has no buffer '%.60s'", name);
-	op->operand[0] = (struct region){b, false, 0, r->role->buffers[b].elements};
+	op->operand[0] = (struct region){b, 0, 0, r->role->buffers[b].elements};
 	return STATUS_OK;
 }
 

@@ -105,14 +105,50 @@ enum status read_setting(struct reader *r)
 	return s ? s : scan_end(&r->scan);
 }
 
+enum status read_axis(struct reader *r)
+{
+	struct scan *c = &r->scan;
+	struct plan *p = r->p;
+	char *name;
+	int64_t size;
+	enum status s;
+	if (r->model_open)
+		return scan_fail(c, 0, "axes come before groups and roles; move this line up");
+	if (p->axis_count == PLAN_AXES)
+		return scan_fail(c, 0, "a plan has at most %d axes", PLAN_AXES);
+	if ((s = scan_word(c, "an axis's name", &name)) ||
+	    (s = scan_whole(c, "how many ranks it has", 1, READ_MOST_RANKS, &size)))
+		return s;
+	if (strpbrk(name, ",/[]+-=") || !strcmp(name, "r") || plan_axis(p, name))
+		return scan_fail(c, 1, "'%.60s' is %s", name,
+		                 plan_axis(p, name) ? "an axis already" : "no name for an axis");
+	plan_add_axis(p, arena_copy(&p->arena, name), size, scan_is(c, "data"));
+	return scan_end(c);
+}
+
+/* The axes are those of all ranks. */
+static enum status settle_axes(struct reader *r)
+{
+	struct plan *p = r->p;
+	int64_t ranks = 1;
+	if (!p->axis_count)
+		plan_one_axis(p);
+	for (int i = 0; i < p->axis_count; i++)
+		if (!multiply(ranks, p->axes[i].size, &ranks) || ranks > p->ranks)
+			break;
+	if (ranks == p->ranks)
+		return STATUS_OK;
+	return scan_fail(&r->scan, 0, "the product of the axes above is not %lld ranks", (long long)p->ranks);
+}
+
 /* Every size must fit in 63 bits with room to spare, as plan_compile has it. */
-static bool sizes_fit(const struct model *m, struct settings *t)
+static bool sizes_fit(const struct model *m, struct settings *t, int64_t data_ranks)
 {
 	int64_t samples, all, largest = m->parameters > m->tokens ? m->parameters : m->tokens, product;
 	for (int v = 0; v < m->value_count; v++)
 		if (m->values[v].elements > largest)
 			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
+	if (!multiply(t->micro_batch, data_ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
 	    !multiply(all, largest, &product) || product > READ_MOST_ELEMENTS)
 		return false;
 	t->batch = all;
@@ -131,13 +167,15 @@ enum status read_model(struct reader *r)
 	if (s)
 		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
 	r->model_open = true;
-	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t))
+	r->p->ranks = t->ranks;
+	if ((s = settle_axes(r)))
+		return s;
+	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t, plan_data_ranks(r->p)))
 		return scan_fail(
 		        &r->scan, 0,
 		        "ranks × micro_batch × accumulate of this model are too large, or there are more ranks "
 		        "than parameters");
 	r->p->model = r->model;
-	r->p->ranks = t->ranks;
 	r->p->strategy = arena_print(&r->p->arena, "%.*s", (int)strcspn(t->strategy, ":"), t->strategy);
 	int tensors = r->model->tensor_count;
 	r->p->tensor_group = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_group);

@@ -187,7 +187,7 @@ static enum status check_loss(struct interpreter *ip, int role)
 		return role ? STATUS_OK
 		            : refuse(ip->v, 5, r, r->step.end > r->step.begin ? r->step.begin : -1, -1,
 		                     "role has no state buffer 'loss', which rank 0 shows after every step");
-	struct region g = {loss, false, 0, r->buffers[loss].elements};
+	struct region g = {loss, 0, 0, r->buffers[loss].elements};
 	int number = memory_get(&ip->memory, role, &g);
 	if (number >= 0 && meaning_of(&ip->memory, number)->kind == MEANING_LOSS &&
 	    sum_is_complete(&ip->memory.sums, meaning_of(&ip->memory, number)->sum, (int)p->settings.accumulate,

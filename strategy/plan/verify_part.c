@@ -25,7 +25,7 @@ static enum status refuse_piece(const struct at *a, int operand, int rule, const
                                 int before)
 {
 	const struct memory *m = &a->ip->memory;
-	struct region piece = {a->op->operand[operand].buffer, false, w->begin, w->end - w->begin};
+	struct region piece = {a->op->operand[operand].buffer, 0, w->begin, w->end - w->begin};
 	char text[300], other[200] = "zeros";
 	memory_describe(m, a->role, &piece, -1, text, sizeof text);
 	if (!known)

@@ -66,7 +66,7 @@ static unsigned sections_for(enum op_kind k)
 
 static int64_t resolved(const struct verify *v, const struct region *g)
 {
-	return g->slice ? g->count / v->p->ranks : g->count;
+	return region_elements(v->p, g);
 }
 
 static enum status expect(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
@@ -139,7 +139,7 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 		return expect(v, r, number, operand, 1, TYPE_FP32);
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
-	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
 	return expect(v, r, number, operand, m->values[thing].elements * samples, value_type(v, thing));
 }
 
@@ -186,7 +186,7 @@ static enum status check_load(const struct verify *v, const struct role *r, int 
 {
 	const struct model *m = v->p->model;
 	const struct op *op = &r->ops[number];
-	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
 	enum status s;
 	if (op->micro < 0 || op->operand[0].slice || op->operand[1].slice)
 		return refuse(v, 2, r, number, op->operand[0].buffer,
@@ -292,8 +292,8 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 {
 	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;
 	if (r->ranks == 1) {
-		region_resolve(a, r->first_rank, p->ranks, &begin_a, &count_a);
-		region_resolve(b, r->first_rank, p->ranks, &begin_b, &count_b);
+		region_resolve(p, a, r->first_rank, &begin_a, &count_a);
+		region_resolve(p, b, r->first_rank, &begin_b, &count_b);
 	}
 	return begin_a < begin_b + count_b && begin_b < begin_a + count_a;
 }

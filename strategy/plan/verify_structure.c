@@ -13,11 +13,14 @@
 static enum status check_roles(const struct verify *v)
 {
 	const struct plan *p = v->p;
-	int64_t next = 0;
+	int64_t next = 0, along = 1;
+	for (int i = 0; i < p->axis_count && along > 0; i++)
+		along = p->axes[i].size < 1 || p->axes[i].size > p->ranks / along ? 0 : along * p->axes[i].size;
+	if (p->axis_count < 1 || p->axis_count > PLAN_AXES || along != p->ranks)
+		return refuse(v, 2, NULL, -1, -1, "its axes are not those of %lld ranks", (long long)p->ranks);
 	if (p->role_count < 1 || p->role_count > ROLES || p->ranks < 1 || p->settings.ranks != p->ranks)
-		return refuse(v, 2, NULL, -1, -1,
-		              "%d roles, %lld ranks: a plan has one or two roles and a rank at least", p->role_count,
-		              (long long)p->ranks);
+		return refuse(v, 2, NULL, -1, -1, "%d roles, %lld ranks: a plan has 1 to %d roles and a rank at least",
+		              p->role_count, (long long)p->ranks, ROLES);
 	for (int i = 0; i < p->role_count; i++) {
 		const struct role *r = &p->roles[i];
 		if (r->ranks < 1 || r->first_rank != next || r->ranks > p->ranks - next)
@@ -107,9 +110,12 @@ static enum status check_region(const struct verify *v, const struct role *r, in
 		              name, (long long)g->offset, (long long)g->count, (long long)elements);
 	if (op_class(op->kind) == OP_CLASS_M && (g->slice || g->offset || g->count != elements))
 		return refuse(v, 3, r, number, g->buffer, "is allocated and freed whole, not in parts");
-	if (g->slice && g->count % v->p->ranks)
+	if (g->slice & ~plan_all_axes(v->p))
+		return refuse(v, 2, r, number, g->buffer,
+		              "operand %s is a slice along axes that the plan does not have", name);
+	if (g->count % plan_along(v->p, g->slice))
 		return refuse(v, 2, r, number, g->buffer, "operand %s: %lld elements do not divide into %lld slices",
-		              name, (long long)g->count, (long long)v->p->ranks);
+		              name, (long long)g->count, (long long)plan_along(v->p, g->slice));
 	return STATUS_OK;
 }
 

@@ -6,7 +6,7 @@
 static int64_t resolved(const struct at *a, int operand)
 {
 	const struct region *g = &a->op->operand[operand];
-	return g->slice ? g->count / a->ip->v->p->ranks : g->count;
+	return region_elements(a->ip->v->p, g);
 }
 
 /* A step counter; zeros are one that was never advanced. */

@@ -37,7 +37,7 @@ struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
-	struct report_role roles[2];
+	struct report_role roles[PLAN_ROLES];
 	int role_count;
 	struct times time;   /* of the slowest rank */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */

@@ -288,7 +288,7 @@ enum status report_from_json(struct report *out, const json_t *o)
 	out->rates_measured = !strcmp(word, "measured");
 	out->measured = take_boolean(&r, o, "measured");
 	const json_t *roles = take(&r, o, "roles");
-	if (expect(&r, json_is_array(roles) && json_array_size(roles) <= 2, "roles", "a list of one or two")) {
+	if (expect(&r, json_is_array(roles) && json_array_size(roles) <= PLAN_ROLES, "roles", "a list of roles")) {
 		out->role_count = (int)json_array_size(roles);
 		for (int i = 0; i < out->role_count; i++)
 			take_role(&r, json_array_get(roles, (size_t)i), &out->roles[i]);

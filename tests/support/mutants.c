@@ -115,10 +115,11 @@ static bool shift(struct chance *c)
 static bool slice(struct chance *c)
 {
 	struct region *g = some_operand(c);
+	unsigned old = g ? g->slice : 0;
 	if (!g || c->p->ranks == 1)
 		return false;
-	g->slice = !g->slice;
-	return true;
+	g->slice = (unsigned)pick(c, (int)plan_all_axes(c->p) + 1);
+	return g->slice != old;
 }
 
 static bool rebuffer(struct chance *c)
