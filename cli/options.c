@@ -4,6 +4,7 @@
 
 #include "cli/options_table.h"
 #include "strategy/base/number.h"
+#include "strategy/checkpointing.h"
 
 /* What has a name in the table and is refused in this version. value NULL: anything but the default. */
 static const struct {
@@ -12,7 +13,6 @@ static const struct {
 	const char *why;
 } refusals[] = {
         {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
-        {OPTION_CHECKPOINTING, NULL, "this version saves every activation; leave the option out, or say none"},
         {OPTION_OFFLOAD, NULL, "this version offloads nothing; leave the option out, or say none"},
         {OPTION_DEVICE, "cuda", "this build runs on the CPU; leave the option out, or say cpu"},
         {OPTION_COMM, "nccl", "this build has no NCCL; say ring or mpi"},
@@ -244,7 +244,10 @@ enum status options_settings(const struct options *o, struct settings *out)
 {
 	enum status s;
 	*out = settings_default();
+	struct checkpointing checkpointing;
 	if ((s = copy_text(o, OPTION_MODEL, out->model, sizeof out->model)) ||
+	    (s = copy_text(o, OPTION_CHECKPOINTING, out->checkpointing, sizeof out->checkpointing)) ||
+	    (s = checkpointing_parse(out->checkpointing, &checkpointing)) ||
 	    (s = type_parse(option_text(o, OPTION_PRECISION), &out->precision)) ||
 	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)))
 		return s;

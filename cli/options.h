@@ -36,7 +36,7 @@
 	  "What it writes is the cluster `local`, which all commands use unless --cluster names another.")             \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
-	X(HELP, help, "this text, or: help COMMAND, help models, help strategies, help clusters", "")
+	X(HELP, help, "this text, or: help COMMAND, help models, strategies, clusters, checkpointing", "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -88,8 +88,8 @@ enum option_type {
 	X(CLIP, "clip", REAL, "NORM", 0, 1e30, "0", IN_MODELS, "global norm of the gradients at most; 0: any")         \
 	X(BUCKET, "bucket", SIZE, "BYTES", 0, LARGE, "", IN_MODELS,                                                    \
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
-	X(CHECKPOINTING, "activation-checkpointing", CHOICE, "none|full|every=K|selective", 0, 0, "none", IN_MODELS,   \
-	  "this version: none")                                                                                        \
+	X(CHECKPOINTING, "activation-checkpointing", TEXT, "none|full|every=K|selective[:key=value…]", 0, 0, "none",   \
+	  IN_MODELS, "activations that are not kept but made again; see: help checkpointing")                          \
 	X(OFFLOAD, "offload", TEXT, "none|optimizer|parameters|activations[,…]", 0, 0, "none", IN_MODELS,              \
 	  "this version: none")                                                                                        \
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \

@@ -18,7 +18,7 @@ static int *numbers(struct arena *a, int n)
 	return p;
 }
 
-static void step_prepare(struct step *s)
+static void step_prepare(struct step *s, const struct checkpointing *c)
 {
 	struct arena *a = &s->b->plan->arena;
 	const struct model *m = s->model;
@@ -37,7 +37,8 @@ static void step_prepare(struct step *s)
 	s->group_buffer = numbers(a, groups);
 	s->gathered = numbers(a, groups);
 	s->gather_op = numbers(a, groups);
-	s->visit = numbers(a, 2 * m->unit_count);
+	checkpoints_make(&s->checkpoints, a, m, c);
+	turns_make(&s->turns, a, m, &s->checkpoints);
 }
 
 static enum status too_many_ranks(const struct model *m, int64_t ranks)
@@ -67,10 +68,13 @@ static enum status sizes_fit(const struct model *m, const struct settings *t)
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
+	struct checkpointing checkpointing;
 	struct step s = {0};
 	*p = (struct plan){0};
 	enum status status = strategy_parse(settings->strategy, &strategy);
-	if (status || (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)))
+	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
+	    (status = checkpointing_check(&checkpointing, model)) ||
+	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)))
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
 		return status_fail(STATUS_INPUT,
@@ -98,7 +102,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                  .ranks = p->ranks,
 		                  .micro = -1,
 		                  .root = i == 0};
-		step_prepare(&s);
+		step_prepare(&s, &checkpointing);
 		step_compile_role(&s, &p->roles[i]);
 	}
 	return STATUS_OK;

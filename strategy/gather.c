@@ -17,21 +17,15 @@
 #include "strategy/base/number.h"
 #include "strategy/step.h"
 
-/* Units in the order of their first kernel, forward, then backward. */
+static int visit_unit(const struct step *s, int visit)
+{
+	return s->turns.visits[visit].unit;
+}
+
 void gather_begin(struct step *s)
 {
-	const struct model *m = s->model;
-	s->visit_count = s->visit_next = s->visit_issued = 0;
-	for (int backward = 0; backward < (s->evaluating ? 1 : 2); backward++) {
-		int first = s->visit_count;
-		for (int i = 0; i < m->kernel_count; i++) {
-			int unit = m->kernels[backward ? m->kernel_count - 1 - i : i].unit, seen = first;
-			while (seen < s->visit_count && s->visit[seen] != unit)
-				seen++;
-			if (seen == s->visit_count)
-				s->visit[s->visit_count++] = unit;
-		}
-	}
+	s->visit_next = s->visit_issued = 0;
+	s->visit_count = s->evaluating ? s->turns.forward_visits : s->turns.visit_count;
 }
 
 /* A setting in elements; `otherwise` for its word ("unit", "unlimited") and where the strategy has no such setting. */
@@ -68,13 +62,13 @@ static void issue(struct step *s, int unit)
 			                  s->model->tensors[g->tensors[i]].elements);
 		return;
 	}
-	bool backward = s->visit_issued >= s->visit_count / 2 && !s->evaluating;
-	int buffer = build_alloc(s->b, step_name(s, "gathered.%s.%s", g->name, backward ? "backward" : "forward"),
-	                         CATEGORY_GATHERED, s->settings->precision, g->padded);
+	enum pass pass = s->turns.visits[s->visit_issued].pass;
+	int buffer = build_alloc(s->b, step_name(s, "gathered.%s.%s", g->name, pass_name(pass)), CATEGORY_GATHERED,
+	                         s->settings->precision, g->padded);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
-	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
+	op->pass = pass;
 	op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, unit);
 	op->operand[1] = region_of(buffer, 0, g->padded);
 	s->gathered[unit] = buffer;
@@ -86,7 +80,7 @@ void gather_before(struct step *s, int unit)
 {
 	const struct plan *p = s->plan;
 	int mine = s->visit_next++;
-	int next_unit = mine + 1 < s->visit_count ? s->visit[mine + 1] : unit;
+	int next_unit = mine + 1 < s->visit_count ? visit_unit(s, mine + 1) : unit;
 	int64_t ahead = setting_elements(s, "prefetch", p->groups[next_unit].padded);
 	int64_t live_most = setting_elements(s, "live", INT64_MAX), fetched = 0, live = 0;
 	if (s->visit_issued <= mine) {
@@ -98,14 +92,14 @@ void gather_before(struct step *s, int unit)
 	for (int g = 0; g < p->group_count; g++)
 		live += s->gathered[g] >= 0 ? p->groups[g].padded : 0;
 	for (int v = mine + 1; v < s->visit_issued; v++)
-		fetched += p->groups[s->visit[v]].padded;
+		fetched += p->groups[visit_unit(s, v)].padded;
 	/* Fetch ahead, in order; a unit that is still there from its last visit ends it. */
 	while (s->visit_issued < s->visit_count) {
-		int group = s->visit[s->visit_issued];
+		int group = visit_unit(s, s->visit_issued);
 		int64_t size = p->groups[group].padded;
 		if (s->gathered[group] >= 0 || fetched + size > ahead || live + size > live_most)
 			break;
-		issue(s, s->visit[s->visit_issued]);
+		issue(s, visit_unit(s, s->visit_issued));
 		s->visit_issued++;
 		fetched += size;
 		live += size;
@@ -119,9 +113,9 @@ static int64_t reuse_distance(const struct step *s, int unit)
 {
 	int64_t distance = 0;
 	for (int v = s->visit_next; v < s->visit_count; v++) {
-		if (s->visit[v] == unit)
+		if (visit_unit(s, v) == unit)
 			return distance;
-		distance += s->plan->groups[s->visit[v]].padded;
+		distance += s->plan->groups[visit_unit(s, v)].padded;
 	}
 	return -1;
 }

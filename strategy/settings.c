@@ -10,6 +10,7 @@ struct settings settings_default(void)
 {
 	return (struct settings){.model = "mlp",
 	                         .strategy = "ddp",
+	                         .checkpointing = "none",
 	                         .ranks = 1,
 	                         .precision = TYPE_FP32,
 	                         .optimizer = OPTIMIZER_ADAMW,

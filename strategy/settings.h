@@ -30,6 +30,7 @@ struct settings {
 	double clip;    /* global norm; 0: none */
 	int64_t bucket; /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
+	char checkpointing[128];  /* --activation-checkpointing; see strategy/checkpointing.h */
 	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
 };
 

@@ -1,7 +1,7 @@
 /* The shared training step: one program a role, in four sections.
  *
  *     prologue:  state; strategy.prologue
- *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse
+ *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse (turns.h)
  *                then the update
  *     evaluate:  load → forward → count
  *     epilogue:  show the weights; free state
@@ -12,37 +12,35 @@
 
 /* ---- the passes ---- */
 
-static int kernels_of_unit(const struct model *m, int unit)
+static void begin_visit(struct step *s, const struct visit *v)
 {
-	int n = 0;
-	for (int i = 0; i < m->kernel_count; i++)
-		n += m->kernels[i].unit == unit;
-	return n;
+	void (*before)(struct step *, int) =
+	        v->pass == PASS_BACKWARD ? s->strategy->before_backward : s->strategy->before_forward;
+	if (before)
+		before(s, v->unit);
 }
 
-static void run_pass(struct step *s, bool backward)
+static void end_visit(struct step *s, const struct visit *v)
 {
-	const struct strategy *g = s->strategy;
-	void (*before)(struct step *, int) = backward ? g->before_backward : g->before_forward;
-	void (*after)(struct step *, int) = backward ? g->after_backward : g->after_forward;
-	const struct model *m = s->model;
-	int *left = arena_alloc(&s->b->plan->arena, (size_t)m->unit_count * sizeof *left);
-	for (int u = 0; u < m->unit_count; u++)
-		left[u] = -1;
-	for (int i = 0; i < m->kernel_count; i++) {
-		int index = backward ? m->kernel_count - 1 - i : i;
-		int unit = m->kernels[index].unit;
-		if (left[unit] < 0) {
-			left[unit] = kernels_of_unit(m, unit);
-			if (before)
-				before(s, unit);
-		}
-		if (backward)
-			step_backward_kernel(s, index);
+	void (*after)(struct step *, int) =
+	        v->pass == PASS_BACKWARD ? s->strategy->after_backward : s->strategy->after_forward;
+	if (after)
+		after(s, v->unit);
+}
+
+static void run_turns(struct step *s, int begin, int end)
+{
+	const struct turns *t = &s->turns;
+	for (int i = begin; i < end; i++) {
+		const struct visit *v = &t->visits[t->list[i].visit];
+		if (v->first == i)
+			begin_visit(s, v);
+		if (t->list[i].pass == PASS_BACKWARD)
+			step_backward_kernel(s, t->list[i].kernel);
 		else
-			step_forward_kernel(s, index);
-		if (--left[unit] == 0 && after)
-			after(s, unit);
+			step_forward_kernel(s, t->list[i].kernel, t->list[i].pass);
+		if (v->last == i)
+			end_visit(s, v);
 	}
 }
 
@@ -82,8 +80,7 @@ static void compile_step(struct step *s)
 	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
 		s->last_micro = s->micro + 1 == s->settings->accumulate;
 		begin_micro(s);
-		run_pass(s, false);
-		run_pass(s, true);
+		run_turns(s, 0, s->turns.count);
 		if (g->end_backward)
 			g->end_backward(s);
 	}
@@ -99,7 +96,7 @@ static void compile_evaluate(struct step *s)
 	s->evaluating = true;
 	s->micro = 0;
 	begin_micro(s);
-	run_pass(s, false);
+	run_turns(s, 0, s->turns.forward);
 	s->evaluating = false;
 }
 

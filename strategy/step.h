@@ -8,6 +8,7 @@
 #define SHARDLAB_STEP_H
 
 #include "strategy/strategy.h"
+#include "strategy/turns.h"
 
 enum { STEP_IN_FLIGHT = 64 };
 
@@ -22,6 +23,9 @@ struct step {
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
 	bool last_micro;
+	struct checkpoints checkpoints;
+	struct turns turns;
+	bool recomputing; /* the kernel at hand is carried out once more */
 
 	/* State of this role; -1 where it has none. */
 	int parameters, gradients, master, first, second, staging, counter, loss, norm;
@@ -49,8 +53,7 @@ struct step {
 	} leaving[STEP_IN_FLIGHT];
 	int leaving_count;
 
-	/* gather.c: the visits of units to come in this micro-batch, in order. */
-	int *visit;
+	/* gather.c: of the visits of units in this micro-batch (turns.visits), the next, and the next to fetch for. */
 	int visit_count, visit_next, visit_issued;
 };
 
@@ -60,8 +63,9 @@ void step_compile_role(struct step *s, struct role *role);
 
 /* ---- step_values.c ---- */
 
-void step_count_needs(struct step *s);               /* a micro-batch begins: how often each value will be read */
-void step_forward_kernel(struct step *s, int index); /* allocates what it makes, frees what nobody needs any more */
+void step_count_needs(struct step *s); /* a micro-batch begins: how often each value will be read */
+/* pass: forward, or recompute. Allocates what it makes, frees what nobody needs any more. */
+void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
 
 /* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
@@ -93,7 +97,7 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 
 /* ---- gather.c: parameters that come before use (ZeRO-3 and FSDP) ---- */
 
-void gather_begin(struct step *s);            /* plans the visits of the micro-batch */
+void gather_begin(struct step *s);            /* a micro-batch begins */
 void gather_before(struct step *s, int unit); /* makes sure it is there, fetches ahead */
 void gather_after(struct step *s, int unit, bool keep);
 

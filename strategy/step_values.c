@@ -53,7 +53,8 @@ static int alloc_like(struct step *s, int value, const char *name)
 
 int step_alloc_value(struct step *s, int value)
 {
-	int buffer = alloc_like(s, value, step_name(s, "%s", s->model->values[value].name));
+	const char *format = s->recomputing ? "recomputed.%s" : "%s";
+	int buffer = alloc_like(s, value, step_name(s, format, s->model->values[value].name));
 	s->value[value] = region_whole(s->b, buffer);
 	s->value_owned[value] = true;
 	return buffer;
@@ -90,34 +91,32 @@ static struct region alloc_gradient(struct step *s, int value)
 	return s->value_gradient[value];
 }
 
-/* Does the backward pass of a kernel read its input? Its output? (What is `saved` always.) */
-static bool backward_reads_x(const struct kernel *k)
+/* The backward pass reads it, now or after it has been made again. */
+static void need_later(struct step *s, int value)
 {
-	return k->kind != KERNEL_CLASSIFIER;
+	if (value >= 0 && !s->checkpoints.again[value])
+		s->needed[value]++;
 }
 
-static bool backward_reads_y(const struct kernel *k)
-{
-	return k->kind == KERNEL_ATTENTION;
-}
-
-/* How often each value is read from here on. */
+/* How often each value is read from here on; of what is made again, until its first copy is freed. */
 void step_count_needs(struct step *s)
 {
 	const struct model *m = s->model;
 	memset(s->needed, 0, (size_t)m->value_count * sizeof *s->needed);
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		bool train = !s->evaluating;
 		s->needed[k->x]++;
 		if (k->residual >= 0)
 			s->needed[k->residual]++;
-		if (train && backward_reads_x(k))
-			s->needed[k->x]++;
-		if (train && backward_reads_y(k))
-			s->needed[k->y]++;
-		if (k->saved >= 0)
-			s->needed[k->saved]++;
+		if (s->evaluating)
+			continue;
+		need_later(s, kernel_backward_reads_x(k) ? k->x : -1);
+		need_later(s, kernel_backward_reads_y(k) ? k->y : -1);
+		need_later(s, k->saved);
+		if (s->checkpoints.recomputed[i]) {
+			need_later(s, k->x);
+			need_later(s, k->residual);
+		}
 	}
 	s->needed[m->target] = 1;
 }
@@ -174,7 +173,24 @@ static void forward_classifier(struct step *s)
 	}
 }
 
-void step_forward_kernel(struct step *s, int index)
+/* Room for what a kernel makes. What nobody reads, beside what is read, goes at once: see drop_unread. */
+static void alloc_made(struct step *s, int value)
+{
+	if (value < 0)
+		return;
+	if (s->recomputing)
+		s->needed[value] = s->checkpoints.reads[value];
+	if (s->value[value].buffer < 0)
+		step_alloc_value(s, value);
+}
+
+static void drop_unread(struct step *s, int value)
+{
+	if (value >= 0 && !s->needed[value] && s->value[value].buffer >= 0)
+		free_value(s, value);
+}
+
+void step_forward_kernel(struct step *s, int index, enum pass pass)
 {
 	static const enum op_kind kinds[] = {[KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD,
 	                                     [KERNEL_NORM] = OP_NORM_FORWARD,
@@ -188,11 +204,10 @@ void step_forward_kernel(struct step *s, int index)
 	}
 	if (k->y == s->model->logits && s->strategy->alloc_outputs)
 		s->strategy->alloc_outputs(s);
-	if (s->value[k->y].buffer < 0)
-		step_alloc_value(s, k->y);
-	if (k->saved >= 0)
-		step_alloc_value(s, k->saved);
-	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_FORWARD);
+	s->recomputing = pass == PASS_RECOMPUTE;
+	alloc_made(s, k->y);
+	alloc_made(s, k->saved);
+	struct op *op = kernel_op(s, kinds[k->kind], index, pass);
 	struct region *o = op->operand;
 	o[0] = s->value[k->x];
 	switch (k->kind) {
@@ -227,8 +242,9 @@ void step_forward_kernel(struct step *s, int index)
 	}
 	value_used(s, k->x);
 	value_used(s, k->residual);
-	if (s->evaluating)
-		value_used(s, k->saved);
+	drop_unread(s, k->saved);
+	drop_unread(s, k->y);
+	s->recomputing = false;
 }
 
 /* Where the kernel writes a tensor's gradient, and whether it adds to what is there. */
@@ -304,8 +320,9 @@ void step_backward_kernel(struct step *s, int index)
 	} else {
 		free_gradient(s, k->y);
 	}
-	value_used(s, k->x);
-	if (backward_reads_y(k))
+	if (kernel_backward_reads_x(k))
+		value_used(s, k->x);
+	if (kernel_backward_reads_y(k))
 		value_used(s, k->y);
 	value_used(s, k->saved);
 	for (int i = 0; i < 2; i++)

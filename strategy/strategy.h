@@ -20,6 +20,7 @@
 #ifndef SHARDLAB_STRATEGY_H
 #define SHARDLAB_STRATEGY_H
 
+#include "strategy/keys.h"
 #include "strategy/plan/build.h"
 
 /* In the order of `--strategy all`. */
@@ -41,20 +42,12 @@ enum placement {
 	PLACE_SHARD, /* the buffer holds slice r of every group: [base/ranks, (base + padded)/ranks) */
 };
 
-/* A setting of a strategy: `fsdp:reshard=no`. */
-struct strategy_key {
-	const char *name;
-	const char *values; /* "yes|no", or "N" for a whole number */
-	const char *fallback;
-	const char *help;
-};
-
 enum { STRATEGY_KEYS = 6 };
 
 struct strategy {
 	const char *name;
-	const char *what; /* one line for help */
-	struct strategy_key keys[STRATEGY_KEYS];
+	const char *what;               /* one line for help */
+	struct key keys[STRATEGY_KEYS]; /* `fsdp:reshard=no` */
 	/* How tensors are packed in groups: buckets, units, or all in one. */
 	void (*pack)(struct plan *p);
 	/* Where parameters, gradients and optimizer state stand. */

@@ -85,9 +85,6 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
-refuse '--activation-checkpointing full' sim --activation-checkpointing full
-refuse '--activation-checkpointing every=3' train --activation-checkpointing every=3
-refuse "'banana' is not one of" sim --activation-checkpointing banana
 refuse '--offload optimizer' sim --offload optimizer
 refuse 'runs on the CPU' train --device cuda
 refuse 'no NCCL' train --comm nccl

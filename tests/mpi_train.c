@@ -278,6 +278,41 @@ static void try_variants(void)
 	}
 }
 
+/* Checkpointing changes what is kept, and no bit of the result. */
+static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
+{
+	char what[128];
+	struct request plain = request_of(model, strategy, 2), q = plain;
+	struct report without, with, guarded;
+	q.checkpointing = checkpointing;
+	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model].model, strategy, checkpointing);
+	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
+	    !train(model, &q, "ring", FEW, true, &guarded))
+		return;
+	compare_with_plan(what, &q, &with, true);
+	compare_with_plan(what, &q, &guarded, true);
+	ranks_check(rank_number || (!strcmp(with.weights_checksum, without.weights_checksum) &&
+	                            !strcmp(guarded.weights_checksum, without.weights_checksum)),
+	            "%s: checksums %s, %s and %s", what, without.weights_checksum, with.weights_checksum,
+	            guarded.weights_checksum);
+	report_release(&without);
+	report_release(&with);
+	report_release(&guarded);
+}
+
+static void try_checkpointings(void)
+{
+	static const char *const modes[] = {"full", "every=2", "selective"};
+	for (int i = ranks_count > 1; strategy_at(i); i++)
+		for (int mode = 0; mode < 3; mode++) {
+			try_checkpointing(1, strategy_at(i)->name, modes[mode]);
+			if (mode < 2)
+				try_checkpointing(0, strategy_at(i)->name, modes[mode]);
+		}
+	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
+	try_checkpointing(1, "fsdp:reshard=no", "every=2");
+}
+
 int main(int argc, char **argv)
 {
 	double single[STEPS] = {0};
@@ -293,6 +328,7 @@ int main(int argc, char **argv)
 				try_strategy(model, strategy_at(i)->name, accumulate, single);
 		}
 	try_variants();
+	try_checkpointings();
 	if (!rank_number) {
 		char path[300];
 		snprintf(path, sizeof path, "%s/plan", images);

@@ -89,7 +89,7 @@ START_TEST(every_key_takes_its_values)
 {
 	for (int i = 0; strategy_at(i); i++)
 		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
-			const struct strategy_key *key = &strategy_at(i)->keys[k];
+			const struct key *key = &strategy_at(i)->keys[k];
 			char text[128], values[128];
 			const struct strategy *g;
 			snprintf(text, sizeof text, "%s:%s=%s", strategy_at(i)->name, key->name, key->fallback);

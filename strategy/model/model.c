@@ -334,6 +334,16 @@ const char *kernel_kind_name(enum kernel_kind kind)
 	return names[kind];
 }
 
+bool kernel_backward_reads_x(const struct kernel *k)
+{
+	return k->kind != KERNEL_CLASSIFIER;
+}
+
+bool kernel_backward_reads_y(const struct kernel *k)
+{
+	return k->kind == KERNEL_ATTENTION;
+}
+
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 {
 	int64_t rows = samples * k->tokens;

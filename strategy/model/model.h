@@ -77,12 +77,14 @@ struct kernel {
 	int64_t tokens; /* rows of one sample */
 	bool weight_in_out, gelu;
 	bool needs_dx; /* its input is not the data */
+	bool inner;    /* of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
 	const char *name; /* "block.0" */
 	int tensors;
 	int64_t elements;
+	bool block; /* one of many alike, that a checkpoint may stand between */
 };
 
 struct model {
@@ -117,6 +119,10 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 /* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
+
+/* Does the backward pass of a kernel read its input? Its output? (What is `saved` always.) */
+bool kernel_backward_reads_x(const struct kernel *k);
+bool kernel_backward_reads_y(const struct kernel *k);
 
 const char *kernel_kind_name(enum kernel_kind kind);
 

@@ -86,6 +86,7 @@ static int add_attention(struct block_builder *b, int qkv, int64_t heads)
 	k->heads = heads;
 	k->head_size = b->width / heads;
 	k->x = qkv;
+	k->inner = true;
 	k->y = model_add_value(m, name_of(b, "attention.y"), m->tokens * b->width, VALUE_ACTIVATION);
 	k->saved = model_add_value(m, name_of(b, "attention.log_sum_exp"), m->tokens * heads, VALUE_FP32);
 	return k->y;
@@ -99,6 +100,7 @@ static int add_block(struct model *m, const struct gpt_sizes *g, int index, int 
 	                          .width = g->width,
 	                          .std = 0.02,
 	                          .residual_std = 0.02 / sqrt(2.0 * (double)g->layers)};
+	m->units[b.unit].block = true;
 	int h = add_norm(&b, "ln_1", "ln_1", x);
 	int qkv = add_linear(&b, "qkv", "attn.c_attn", h, g->width, 3 * g->width, -1, false);
 	int attention = add_attention(&b, qkv, g->heads);

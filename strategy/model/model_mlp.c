@@ -17,6 +17,7 @@ void model_build_mlp(struct model *m, const struct mlp_sizes *sizes)
 		int64_t in = sizes->sizes[i], out = sizes->sizes[i + 1];
 		double bound = 1 / sqrt((double)in);
 		int unit = model_add_unit(m, arena_print(a, "layer.%d", i));
+		m->units[unit].block = true;
 		struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, unit, arena_print(a, "layer.%d.linear", i));
 		k->in = in;
 		k->out = out;

@@ -48,7 +48,7 @@ const char *traffic_name(enum traffic_kind t)
 
 const char *pass_name(enum pass p)
 {
-	static const char *const names[] = {"", "forward", "backward", "update"};
+	static const char *const names[] = {"", "forward", "recompute", "backward", "update"};
 	return names[p];
 }
 
@@ -161,8 +161,7 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 	if (op->micro >= 0 && p->settings.accumulate > 1)
 		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
 	if (op->kernel >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", op->pass == PASS_BACKWARD ? "backward" : "forward",
-		         p->model->kernels[op->kernel].name, micro);
+		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
 	else if (op->group >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
 	else

@@ -160,7 +160,8 @@ enum traffic_kind {
 	        TRAFFIC_COUNT
 };
 
-enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD, PASS_UPDATE };
+/* recompute: forward kernels carried out once more, for values that the backward pass needs and that were not kept. */
+enum pass { PASS_NONE, PASS_FORWARD, PASS_RECOMPUTE, PASS_BACKWARD, PASS_UPDATE };
 
 #define PLAN_VERSION 1
 #define OP_OPERANDS 8

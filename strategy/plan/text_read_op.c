@@ -152,7 +152,17 @@ static enum status read_pass(struct reader *r, struct op *op)
 			op->pass = (enum pass)p;
 			return STATUS_OK;
 		}
-	return scan_fail(&r->scan, r->scan.next, "a pass is forward, backward or update");
+	return scan_fail(&r->scan, r->scan.next, "a pass is forward, recompute, backward or update");
+}
+
+/* A kernel's pass is that of its kind; a forward one may be carried out once more. */
+static enum status read_recompute(struct reader *r, struct op *op)
+{
+	if (!scan_is(&r->scan, pass_name(PASS_RECOMPUTE)) || op->pass != PASS_FORWARD)
+		return scan_fail(&r->scan, r->scan.next,
+		                 "a kernel's pass follows from its kind; a forward kernel may be 'in recompute'");
+	op->pass = PASS_RECOMPUTE;
+	return STATUS_OK;
 }
 
 static enum status read_group_name(struct reader *r, struct op *op)
@@ -209,7 +219,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		if (op->axes == plan_all_axes(r->p))
 			op->axes = 0;
 	}
-	if (op->kernel < 0 && scan_is(c, "in") && (s = read_pass(r, op)))
+	if (scan_is(c, "in") && (s = op->kernel < 0 ? read_pass(r, op) : read_recompute(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))
 		return s;
@@ -227,7 +237,7 @@ static enum status read_words(struct reader *r, struct op *op)
 /* A gather of one unit's parameters belongs to the unit; the text does not say it again. */
 static void derive_unit(const struct reader *r, struct op *op)
 {
-	if (op->kind != OP_ALL_GATHER || op->group < 0 || (op->pass != PASS_FORWARD && op->pass != PASS_BACKWARD))
+	if (op->kind != OP_ALL_GATHER || op->group < 0 || op->pass == PASS_NONE || op->pass == PASS_UPDATE)
 		return;
 	const struct group *g = &r->p->groups[op->group];
 	int unit = r->model->tensors[g->tensors[0]].unit;

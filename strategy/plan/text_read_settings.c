@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/checkpointing.h"
 #include "strategy/plan/text_read.h"
 
 enum { MOST_ACCUMULATE = 4096 };
@@ -47,6 +48,14 @@ static enum status set_collectives(struct reader *r)
 	return scan_fail(&r->scan, r->scan.next, "collectives are 'schedule' or 'library'");
 }
 
+static enum status set_checkpointing(struct reader *r)
+{
+	struct settings *t = &r->p->settings;
+	struct checkpointing c;
+	enum status s = set_text(r, "a checkpointing", t->checkpointing, sizeof t->checkpointing);
+	return s ? s : at_word(r, checkpointing_parse(t->checkpointing, &c));
+}
+
 /* key, how its value is read */
 #define KEY_LIST(X)                                                                                                    \
 	X("model", set_text(r, "a model", t->model, sizeof t->model))                                                  \
@@ -65,12 +74,20 @@ static enum status set_collectives(struct reader *r)
 	X("collectives", set_collectives(r))                                                                           \
 	X("seed", scan_whole(c, "a seed", 0, INT64_MAX, &t->seed))
 
+/* Those that may be left out, and are written only where they are not the default. */
+#define OPTIONAL_KEY_LIST(X) X("activation_checkpointing", set_checkpointing(r))
+
 static const char *const keys[] = {
 #define X(name, read) name,
-        KEY_LIST(X)
+        KEY_LIST(X) OPTIONAL_KEY_LIST(X)
 #undef X
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
+enum {
+#define X(name, read) +1
+	NEEDED = KEY_LIST(X),
+#undef X
+	KEYS = sizeof keys / sizeof keys[0]
+};
 
 static enum status read_value(struct reader *r, int key)
 {
@@ -81,6 +98,7 @@ static enum status read_value(struct reader *r, int key)
 	if (i++ == key)                                                                                                \
 		return read;
 	KEY_LIST(X)
+	OPTIONAL_KEY_LIST(X)
 #undef X
 	return STATUS_OK;
 }
@@ -160,7 +178,7 @@ enum status read_model(struct reader *r)
 	struct settings *t = &r->p->settings;
 	if (r->model_open)
 		return STATUS_OK;
-	for (int i = 0; i < KEYS; i++)
+	for (int i = 0; i < NEEDED; i++)
 		if (!(r->settings_seen >> i & 1))
 			return scan_fail(&r->scan, 0, "'set %s …' is missing above this line", keys[i]);
 	enum status s = model_open(r->model, t->model, t->sequence);

@@ -32,6 +32,8 @@ static void write_settings(const struct plan *p, FILE *out)
 	const struct settings *s = &p->settings;
 	fprintf(out, "set model %s\n", p->model->specification);
 	fprintf(out, "set strategy %s\n", s->strategy);
+	if (strcmp(s->checkpointing, "none") != 0)
+		fprintf(out, "set activation_checkpointing %s\n", s->checkpointing);
 	fprintf(out, "set ranks %" PRId64 "\n", s->ranks);
 	fprintf(out, "set micro_batch %" PRId64 "\n", s->micro_batch);
 	fprintf(out, "set accumulate %" PRId64 "\n", s->accumulate);
@@ -114,7 +116,8 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fputs(" over ", out);
 		write_axes(p, op->axes, out);
 	}
-	if (op->kernel < 0 && op->pass != PASS_NONE)
+	/* Of a kernel, its kind says it, but for what is done once more. */
+	if (op->kernel < 0 ? op->pass != PASS_NONE : op->pass == PASS_RECOMPUTE)
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
 		fprintf(out, " group %s", p->groups[op->group].name);

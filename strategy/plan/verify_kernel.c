@@ -206,11 +206,11 @@ static enum status write_part(const struct at *a, int operand, enum part part)
 	case PART_LOSS:
 		return write_loss(a, operand);
 	case PART_Y:
-		if (a->op->pass == PASS_FORWARD)
+		if (a->op->pass != PASS_BACKWARD)
 			write_meaning(a, operand, value_of(a, operand, k->y, false));
 		return STATUS_OK;
 	case PART_SAVED:
-		if (a->op->pass == PASS_FORWARD)
+		if (a->op->pass != PASS_BACKWARD)
 			write_meaning(a, operand, value_of(a, operand, k->saved, false));
 		return STATUS_OK;
 	case PART_DY: /* with GELU it becomes the gradient of what GELU was applied to */

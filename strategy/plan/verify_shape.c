@@ -162,7 +162,8 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 	if (!first && !second)
 		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
 		              kernel_kind_name(k->kind));
-	if (op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) || op->unit != k->unit || op->micro < 0)
+	bool again = op->pass == PASS_RECOMPUTE && first && k->kind != KERNEL_CLASSIFIER;
+	if ((op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) && !again) || op->unit != k->unit || op->micro < 0)
 		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
 	if (op->wide && k->kind != KERNEL_CLASSIFIER)
 		return refuse(v, 2, r, number, -1,

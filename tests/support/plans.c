@@ -9,6 +9,8 @@ struct settings request_settings(const struct request *r)
 	struct settings s = settings_default();
 	snprintf(s.model, sizeof s.model, "%s", r->model);
 	snprintf(s.strategy, sizeof s.strategy, "%s", r->strategy);
+	if (r->checkpointing)
+		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", r->checkpointing);
 	s.ranks = r->ranks ? r->ranks : 1;
 	s.micro_batch = r->micro_batch ? r->micro_batch : 1;
 	s.accumulate = r->accumulate;

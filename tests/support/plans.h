@@ -20,6 +20,7 @@ struct request {
 	enum optimizer optimizer;
 	double clip, learning_rate;
 	bool library_collectives;
+	const char *checkpointing; /* NULL: none */
 };
 
 struct made {

@@ -1,0 +1,283 @@
+/* Activation checkpointing: what plans keep, what they make again and when, and that no bit of a result changes. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/plans.h"
+#include "tests/support/virtual_ranks.h"
+
+enum { LAYERS = 4, WIDTH = 32, HEADS = 4, TOKENS = 16, SAMPLES = 3 };
+static const char small[] = "gpt:layers=4,width=32,heads=4,context=16,vocabulary=50";
+
+static void open_plan(struct made *m, const struct request *r)
+{
+	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s, %s: %s", r->model, r->strategy, r->checkpointing,
+	              status_message());
+	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s", status_message());
+}
+
+/* Bytes of activations alive after operation `at` of the step. */
+static int64_t alive_after(const struct role *r, int at)
+{
+	int64_t bytes = 0;
+	for (int i = r->step.begin; i <= at; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) != OP_CLASS_M)
+			continue;
+		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		if (b->category == CATEGORY_ACTIVATIONS)
+			bytes += op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
+	}
+	return bytes;
+}
+
+/* The last operation of a block's forward pass, with the frees that follow it. */
+static int end_of_forward(const struct role *r, int unit)
+{
+	int last = -1;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].unit == unit && r->ops[i].pass == PASS_FORWARD && r->ops[i].kernel >= 0)
+			last = i;
+	ck_assert_int_ge(last, 0);
+	while (r->ops[last + 1].kind == OP_FREE)
+		last++;
+	return last;
+}
+
+/* ---- what is kept ---- */
+
+/* The formulas of checkpointing.h. */
+START_TEST(a_block_keeps_what_the_formula_says)
+{
+	static const char *const modes[] = {"none", "selective", "full"};
+	static const enum type types[] = {TYPE_FP32, TYPE_BF16};
+	int64_t sb = (int64_t)SAMPLES * TOKENS, sbh = sb * WIDTH;
+	for (int mode = 0; mode < 3; mode++)
+		for (int type = 0; type < 2; type++) {
+			struct made m;
+			int64_t w = type_bytes(types[type]);
+			int64_t want = mode == 0   ? w * 16 * sbh + 4 * sb * (HEADS + 4)
+			               : mode == 1 ? w * 15 * sbh + 4 * sb * 4
+			                           : w * sbh;
+			open_plan(&m, &(struct request){small, "zero3", .ranks = 2, .micro_batch = SAMPLES,
+			                                .precision = types[type], .checkpointing = modes[mode]});
+			const struct role *r = &m.plan.roles[0];
+			for (int unit = 2; unit <= LAYERS; unit++)
+				ck_assert_int_eq(alive_after(r, end_of_forward(r, unit)) -
+				                         alive_after(r, end_of_forward(r, unit - 1)),
+				                 want);
+			made_release(&m);
+		}
+}
+END_TEST
+
+/* At the end of the forward pass: as many checkpoints as there are segments, and no more. */
+START_TEST(so_many_checkpoints_are_kept)
+{
+	static const struct {
+		const char *mode;
+		int checkpoints;
+	} want[] = {{"full", 4},
+	            {"every=1", 4},
+	            {"every=2", 2},
+	            {"every=3", 2},
+	            {"every=4", 1},
+	            {"full:number_checkpoints=4", 4},
+	            {"full:number_checkpoints=3", 3},
+	            {"full:number_checkpoints=2", 2},
+	            {"full:number_checkpoints=1", 1}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
+		                                .checkpointing = want[i].mode});
+		const struct role *r = &m.plan.roles[0];
+		int64_t sbh = (int64_t)SAMPLES * TOKENS * WIDTH, kept = 0;
+		/* beside them the last block's output, the tokens and the targets */
+		kept = alive_after(r, end_of_forward(r, LAYERS)) - 4 * sbh - (int64_t)SAMPLES * TOKENS * 8;
+		ck_assert_msg(kept == want[i].checkpoints * 4 * sbh, "%s: %lld bytes are kept", want[i].mode,
+		              (long long)kept);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* ---- what is made again ---- */
+
+static int count_recomputed(const struct plan *p, int unit)
+{
+	int n = 0;
+	for (int i = 0; i < p->roles[0].op_count; i++) {
+		const struct op *op = &p->roles[0].ops[i];
+		bool in_step = i >= p->roles[0].step.begin && i < p->roles[0].step.end;
+		ck_assert(op->pass != PASS_RECOMPUTE || in_step);
+		n += op->pass == PASS_RECOMPUTE && op->kernel >= 0 && (unit < 0 || op->unit == unit);
+	}
+	return n;
+}
+
+START_TEST(nothing_is_made_again_in_vain)
+{
+	static const struct {
+		const char *model, *mode;
+		int recomputed; /* kernels */
+	} want[] = {{small, "none", 0},
+	            {small, "full", 4 * 6}, /* all but a block's last */
+	            {small, "every=2", 2 * 13},
+	            {small, "every=4", 27},
+	            {small, "selective", 4},          /* attention */
+	            {"mlp:sizes=8-7-6-5", "full", 2}, /* the last layer has no GELU, so nothing to make again */
+	            {"mlp:sizes=8-7-6-5", "every=2", 2},
+	            {"mlp:sizes=8-5", "full", 0}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){want[i].model, "ddp", .ranks = 2, .accumulate = 2,
+		                                .checkpointing = want[i].mode});
+		ck_assert_int_eq(count_recomputed(&m.plan, -1), 2 * want[i].recomputed);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* Before the first backward kernel of the segment, and after the last of what comes behind it. */
+START_TEST(segments_are_made_again_just_before)
+{
+	struct made m;
+	int unit = LAYERS + 1; /* the last that went backward */
+	open_plan(&m, &(struct request){small, "fsdp", .ranks = 2, .checkpointing = "every=2"});
+	const struct role *r = &m.plan.roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kernel < 0 || op->unit == 0)
+			continue;
+		if (op->pass == PASS_RECOMPUTE) {
+			ck_assert(unit % 2 == 1 && (op->unit - 1) / 2 == (unit - 3) / 2);
+		} else if (op->pass == PASS_BACKWARD) {
+			ck_assert(op->unit == unit || op->unit == unit - 1);
+			unit = op->unit;
+		}
+	}
+	ck_assert_int_eq(unit, 1);
+	made_release(&m);
+}
+END_TEST
+
+/* What is recomputed and goes backward next is gathered once for both; other units of a segment twice, unless the
+ * strategy's own setting keeps them. */
+START_TEST(gathers_serve_recomputing)
+{
+	static const struct {
+		const char *strategy, *mode;
+		int gathers; /* of 10 without */
+	} want[] = {{"zero3", "none", 10},
+	            {"zero3", "full", 10},
+	            {"fsdp", "full", 10},
+	            {"zero3", "selective", 10},
+	            {"zero3", "every=2", 12},
+	            {"fsdp", "every=2", 12},
+	            {"fsdp", "every=4", 13},
+	            {"zero3:prefetch=0", "every=4", 13},
+	            {"zero3:reuse=1000000", "every=4", 5},
+	            {"fsdp:reshard=no", "full", 5},
+	            {"fsdp:reshard=no", "every=2", 5}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m, &(struct request){small, want[i].strategy, .ranks = 2, .checkpointing = want[i].mode});
+		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s, %s: %d gathers",
+		              want[i].strategy, want[i].mode, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* ---- the same result ---- */
+
+static void run(struct request *q, const char *mode, struct virtual_run *out)
+{
+	struct made m;
+	q->checkpointing = mode;
+	open_plan(&m, q);
+	virtual_ranks_run(&m.plan, 3, 0, out);
+	made_release(&m);
+}
+
+START_TEST(no_bit_changes)
+{
+	static const char *const modes[] = {"full", "every=2", "full:number_checkpoints=3", "selective"};
+	for (int model = 0; model < 2; model++)
+		for (int accumulate = 1; accumulate <= 2; accumulate++) {
+			struct request q = {model ? "mlp:sizes=5-4-7-3-6"
+			                          : "gpt:layers=4,width=8,heads=2,context=5,vocabulary=7",
+			                    strategy_at(_i)->name,
+			                    .ranks = _i ? 2 : 1,
+			                    .micro_batch = 2,
+			                    .accumulate = accumulate,
+			                    .learning_rate = 0.05};
+			struct virtual_run plain, with;
+			run(&q, "none", &plain);
+			for (int mode = 0; mode < 4 - model; mode++) {
+				run(&q, modes[mode], &with);
+				ck_assert_msg(virtual_runs_equal(&plain, &with, 0), "%s, %s: another result",
+				              q.strategy, modes[mode]);
+				virtual_run_release(&with);
+			}
+			virtual_run_release(&plain);
+		}
+}
+END_TEST
+
+/* ---- the verifier ---- */
+
+static int find_recompute(const struct role *r, enum op_kind kind)
+{
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].pass == PASS_RECOMPUTE && r->ops[i].kind == kind)
+			return i;
+	ck_abort_msg("no such operation");
+	return -1;
+}
+
+/* Recomputed from another block's weights, or from another micro-batch: refused, with the rule's number. */
+START_TEST(recomputing_something_else_is_refused)
+{
+	struct made m;
+	open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .accumulate = 2, .checkpointing = "full"});
+	struct role *r = &m.plan.roles[0];
+	struct op *op = &r->ops[find_recompute(r, OP_LINEAR_FORWARD)], old = *op;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].pass == PASS_FORWARD && r->ops[i].kind == op->kind && r->ops[i].kernel != op->kernel &&
+		    r->ops[i].operand[1].count == op->operand[1].count)
+			op->operand[1] = r->ops[i].operand[1];
+	ck_assert(op->operand[1].offset != old.operand[1].offset);
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_ptr_nonnull(strstr(status_message(), "rule 6 (version)"));
+	*op = old;
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_OK);
+	op->micro = 1;
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_ptr_nonnull(strstr(status_message(), "rule 7 (saved)"));
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("checkpointing");
+	TCase *tests = tcase_create("checkpointing");
+	int strategies = 0;
+	while (strategy_at(strategies))
+		strategies++;
+	tcase_add_test(tests, a_block_keeps_what_the_formula_says);
+	tcase_add_test(tests, so_many_checkpoints_are_kept);
+	tcase_add_test(tests, nothing_is_made_again_in_vain);
+	tcase_add_test(tests, segments_are_made_again_just_before);
+	tcase_add_test(tests, gathers_serve_recomputing);
+	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
+	tcase_add_test(tests, recomputing_something_else_is_refused);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
