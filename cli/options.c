@@ -251,6 +251,9 @@ enum status options_settings(const struct options *o, struct settings *out)
 	    (s = type_parse(option_text(o, OPTION_PRECISION), &out->precision)) ||
 	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)))
 		return s;
+	if (option_given(o, OPTION_LOSS_SCALER) &&
+	    (s = loss_scaler_parse(option_text(o, OPTION_LOSS_SCALER), &out->loss_scaler)))
+		return s;
 	/* The strategy may be a list here: whoever splits it checks the length of each. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
 	out->ranks = option_whole(o, OPTION_RANKS);
@@ -263,6 +266,8 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->decay = option_whole(o, OPTION_DECAY);
 	out->weight_decay = o->value[OPTION_WEIGHT_DECAY].real;
 	out->clip = o->value[OPTION_CLIP].real;
+	out->loss_scale = o->value[OPTION_LOSS_SCALE].real;
+	out->loss_scale_window = option_whole(o, OPTION_LOSS_SCALE_WINDOW);
 	out->bucket = option_whole(o, OPTION_BUCKET);
 	out->seed = option_whole(o, OPTION_SEED);
 	out->library_collectives = !strcmp(option_text(o, OPTION_COMM), "mpi");

@@ -79,6 +79,11 @@ enum option_type {
 	X(SEQUENCE, "sequence", WHOLE, "T", 1, LARGE, "", IN_MODELS, "tokens of a sample; the model's context")        \
 	X(PRECISION, "precision", CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", IN_MODELS,                                   \
 	  "of parameters, gradients and activations; real runs are fp32")                                              \
+	X(LOSS_SCALER, "loss-scaler", CHOICE, "deepspeed|pytorch", 0, 0, "", IN_MODELS,                                \
+	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
+	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
+	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
+	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
 	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "")                                   \
 	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "")                                    \
 	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \

@@ -105,6 +105,11 @@ void vector_zero(int64_t n, float *y);
 void vector_scale(int64_t n, float factor, float *y);
 double vector_sum_of_squares(int64_t n, const float *x);
 
+/* Neither infinite nor NaN, all of them? Of 16-bit elements `exponent` are the bits of the exponent: 0x7f80 in bf16,
+ * 0x7c00 in fp16. */
+bool vector_is_finite(int64_t n, const float *x);
+bool vector_is_finite_16(int64_t n, const uint16_t *x, uint16_t exponent);
+
 #ifdef __cplusplus
 }
 #endif

@@ -381,6 +381,9 @@ enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, co
         [OP_ADAMW] = op_adamw,
         [OP_SGD] = op_sgd,
         [OP_SQUARES] = op_squares,
+        [OP_OVERFLOW] = cpu_overflow,
+        [OP_SCALER_BEGIN] = cpu_scaler_begin,
+        [OP_SCALER_UPDATE] = cpu_scaler_update,
         [OP_ADVANCE] = op_advance,
         [OP_WEIGHTS] = op_weights,
 };

@@ -10,4 +10,18 @@ extern enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device
 /* The learning rate of step `step` (from 1): linear warm-up, then linear decay to a tenth (strategy/settings.h). */
 double settings_learning_rate(const struct settings *s, int64_t step);
 
+/* cpu_loss_scale.c: what 16-bit training does besides. */
+enum status cpu_overflow(struct cpu_device *d, const struct op *op);
+enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op);
+enum status cpu_scaler_update(struct cpu_device *d, const struct op *op);
+
+/* What an update reads of it. */
+struct cpu_range {
+	bool skip;      /* the gradients overflowed: nothing is to change */
+	int64_t step;   /* counts the updates that were made, from 1: the optimizer's own step */
+	double unscale; /* what the gradients are to be multiplied by to be gradients of the loss */
+};
+/* Of an update whose step counter is at `step` operand, and whose scaler and overflow follow after the norm. */
+struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand);
+
 #endif

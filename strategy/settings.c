@@ -19,6 +19,34 @@ struct settings settings_default(void)
 	                         .seed = 1};
 }
 
+/* Only fp16 lacks range: bf16 has that of fp32. */
+static enum status resolve_loss_scale(struct settings *s)
+{
+	bool given = s->loss_scaler != LOSS_SCALER_NONE || s->loss_scale > 0 || s->loss_scale_window > 0;
+	if (s->precision != TYPE_FP16) {
+		if (!given)
+			return STATUS_OK;
+		return status_fail(STATUS_INPUT,
+		                   "--%s scales the loss of fp16, and --precision is %s; leave it out, or say "
+		                   "--precision fp16",
+		                   s->loss_scaler != LOSS_SCALER_NONE ? "loss-scaler"
+		                   : s->loss_scale > 0                ? "loss-scale"
+		                                                      : "loss-scale-window",
+		                   type_name(s->precision));
+	}
+	if (s->loss_scaler == LOSS_SCALER_NONE)
+		s->loss_scaler = LOSS_SCALER_DEEPSPEED;
+	const struct loss_scale_rule *rule = loss_scale_rule(s->loss_scaler);
+	if (s->loss_scale <= 0)
+		s->loss_scale = rule->initial;
+	if (!s->loss_scale_window)
+		s->loss_scale_window = rule->window;
+	if (s->loss_scale < rule->minimum)
+		return status_fail(STATUS_INPUT, "--loss-scale: %g is below the minimum of %s's rule, %g",
+		                   s->loss_scale, loss_scaler_name(s->loss_scaler), rule->minimum);
+	return STATUS_OK;
+}
+
 enum status settings_resolve(struct settings *s)
 {
 	int64_t given_batch = s->batch, per_step, data = strategy_data_ranks(s);
@@ -52,7 +80,7 @@ enum status settings_resolve(struct settings *s)
 		                   given_batch, ranks, data, s->micro_batch, s->accumulate);
 	if (s->accumulate > 4096)
 		return status_fail(STATUS_INPUT, "--accumulate: %" PRId64 " is above 4096", s->accumulate);
-	return STATUS_OK;
+	return resolve_loss_scale(s);
 }
 
 static const struct {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/loss_scale.h"
 
 enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64 };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
@@ -27,8 +28,13 @@ struct settings {
 	int64_t warmup,
 	        decay; /* steps of linear warm-up, and the step at which a linear decay reaches a tenth; 0: none */
 	double weight_decay;
-	double clip;    /* global norm; 0: none */
-	int64_t bucket; /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
+	double clip; /* global norm; 0: none */
+	/* fp16 only: how gradients are kept in its range. Resolved: NONE in other precisions, and what was left 0 is
+	 * the rule's own. */
+	enum loss_scaler loss_scaler;
+	double loss_scale;         /* initial */
+	int64_t loss_scale_window; /* good steps before it grows */
+	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
 	char checkpointing[128];  /* --activation-checkpointing; see strategy/checkpointing.h */
 	bool library_collectives; /* real runs with a library's collectives need no staging of ours */

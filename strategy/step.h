@@ -28,7 +28,7 @@ struct step {
 	bool recomputing; /* the kernel at hand is carried out once more */
 
 	/* State of this role; -1 where it has none. */
-	int parameters, gradients, master, first, second, staging, counter, loss, norm;
+	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
 
 	/* Where kernels find a parameter and put its gradient; set by hooks when it moves. By tensor. */
 	struct region *weight, *gradient;

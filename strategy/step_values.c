@@ -149,6 +149,7 @@ struct op *step_classifier(struct step *s, bool wide)
 	if (!s->evaluating) {
 		op->operand[2] = region_whole(s->b, s->loss);
 		op->accumulate = s->micro ? 1u << 2 : 0;
+		op->operand[3] = s->scaler >= 0 ? region_whole(s->b, s->scaler) : region_none();
 		op->scale = 1.0 / ((double)s->settings->batch * (double)m->tokens);
 	}
 	return op;

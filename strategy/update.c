@@ -75,6 +75,16 @@ static void alloc_state(struct step *s)
 	}
 }
 
+/* What fp16 needs besides: a scale of the loss, and a flag that says when gradients overflowed. */
+static void alloc_loss_scale(struct step *s)
+{
+	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
+		return;
+	s->overflow = build_state(s->b, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	s->scaler = build_state(s->b, "scaler", CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
+	build_op(s->b, OP_SCALER_BEGIN, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->scaler);
+}
+
 static void initialize(struct step *s, int buffer, enum placement place)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
@@ -88,6 +98,7 @@ void step_state(struct step *s)
 {
 	const struct strategy *g = s->strategy;
 	s->parameters = s->gradients = s->master = s->first = s->second = s->staging = s->loss = s->norm = -1;
+	s->scaler = s->overflow = -1;
 	s->counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	zero(s, region_whole(s->b, s->counter));
 	if (s->ranks > 1 && !s->settings->library_collectives)
@@ -97,6 +108,7 @@ void step_state(struct step *s)
 	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
 		s->norm = build_state(s->b, "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	alloc_loss_scale(s);
 	alloc_state(s);
 	initialize(s, s->parameters, g->parameters);
 	if (mixed(s))
@@ -118,6 +130,11 @@ void step_state(struct step *s)
 	}
 }
 
+static struct region whole_or_none(const struct step *s, int buffer)
+{
+	return buffer >= 0 ? region_whole(s->b, buffer) : region_none();
+}
+
 int step_update_group(struct step *s, int group)
 {
 	const struct strategy *g = s->strategy;
@@ -136,45 +153,65 @@ int step_update_group(struct step *s, int group)
 	}
 	op->operand[n++] = mixed(s) ? step_place(s, s->master, owned_place(own), group) : region_none();
 	op->operand[n++] = region_whole(s->b, s->counter);
-	op->operand[n] = s->norm >= 0 ? region_whole(s->b, s->norm) : region_none();
+	op->operand[n++] = whole_or_none(s, s->norm);
+	op->operand[n++] = whole_or_none(s, s->scaler);
+	op->operand[n] = whole_or_none(s, s->overflow);
 	return build_number(s->b, op);
+}
+
+/* `kind` looks at the gradients that this rank will update, group by group, and adds up what it finds. */
+static void look_at_gradients(struct step *s, enum op_kind kind, int found)
+{
+	const struct strategy *g = s->strategy;
+	for (int i = 0; i < s->plan->group_count; i++) {
+		build_wait(s->b, QUEUE_COMPUTE, s->reduced[i]);
+		struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
+		op->pass = PASS_UPDATE;
+		op->group = i;
+		op->operand[0] =
+		        step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? g->optimizer : g->gradients, i);
+		op->operand[1] = region_whole(s->b, found);
+		op->accumulate = i ? 1u << 1 : 0;
+	}
+}
+
+/* A number of each rank becomes their sum, on all of them. */
+static void sum_over_ranks(struct step *s, int buffer, enum pass pass)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->pass = pass;
+	sum->traffic = TRAFFIC_CONTROL;
+	sum->payload = 1;
+	sum->operand[0] = region_whole(s->b, buffer);
+	if (pass == PASS_UPDATE)
+		build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, sum));
 }
 
 /* The global norm: each rank adds up the squares of its part of every group; where parts are slices, they are summed.
  */
 static void compute_norm(struct step *s)
 {
-	const struct strategy *g = s->strategy;
-	for (int i = 0; i < s->plan->group_count; i++) {
-		build_wait(s->b, QUEUE_COMPUTE, s->reduced[i]);
-		struct op *op = build_op(s->b, OP_SQUARES, QUEUE_COMPUTE);
-		op->pass = PASS_UPDATE;
-		op->group = i;
-		op->operand[0] =
-		        step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? g->optimizer : g->gradients, i);
-		op->operand[1] = region_whole(s->b, s->norm);
-		op->accumulate = i ? 1u << 1 : 0;
-	}
-	if (g->optimizer == PLACE_WHOLE || s->ranks == 1)
-		return;
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
-	sum->pass = PASS_UPDATE;
-	sum->traffic = TRAFFIC_CONTROL;
-	sum->payload = 1;
-	sum->operand[0] = region_whole(s->b, s->norm);
-	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, sum));
+	look_at_gradients(s, OP_SQUARES, s->norm);
+	if (s->strategy->optimizer != PLACE_WHOLE && s->ranks > 1)
+		sum_over_ranks(s, s->norm, PASS_UPDATE);
 }
 
-static void sum_loss(struct step *s)
+/* All ranks that update skip it together. They hear of each other even where each has seen the whole gradients: then
+ * nothing rests on a library's reduction giving every rank the same bits. */
+static void find_overflow(struct step *s)
 {
-	if (s->ranks == 1 || s->strategy->roots)
-		return;
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
-	sum->traffic = TRAFFIC_CONTROL;
-	sum->payload = 1;
-	sum->operand[0] = region_whole(s->b, s->loss);
+	look_at_gradients(s, OP_OVERFLOW, s->overflow);
+	if (s->ranks > 1 && !s->strategy->roots)
+		sum_over_ranks(s, s->overflow, PASS_UPDATE);
+}
+
+static void update_scaler(struct step *s)
+{
+	struct op *op = build_op(s->b, OP_SCALER_UPDATE, QUEUE_COMPUTE);
+	op->pass = PASS_UPDATE;
+	op->operand[0] = region_whole(s->b, s->scaler);
+	op->operand[1] = region_whole(s->b, s->overflow);
 }
 
 void step_update(struct step *s)
@@ -185,7 +222,10 @@ void step_update(struct step *s)
 	op->operand[0] = region_whole(s->b, s->counter);
 	if (!holds)
 		return;
-	sum_loss(s);
+	if (s->ranks > 1 && !s->strategy->roots)
+		sum_over_ranks(s, s->loss, PASS_NONE);
+	if (s->overflow >= 0)
+		find_overflow(s);
 	if (s->norm >= 0)
 		compute_norm(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
@@ -199,6 +239,8 @@ void step_update(struct step *s)
 			op->operand[1] = step_place(s, s->parameters, PLACE_WHOLE, g);
 		}
 	}
+	if (s->scaler >= 0)
+		update_scaler(s);
 }
 
 /* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice. */

@@ -145,9 +145,9 @@ char op_access(const struct op *op, int operand)
 		return 0;
 	if (access == 'a')
 		return op->accumulate >> operand & 1 ? 'x' : 'w';
-	/* Clipping scales the gradients where they are. */
-	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[6].buffer >= 0) ||
-	    (op->kind == OP_SGD && operand == 1 && op->operand[4].buffer >= 0))
+	/* Clipping scales fp32 gradients where they are; 16-bit ones only as they are read. */
+	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[4].buffer < 0 && op->operand[6].buffer >= 0) ||
+	    (op->kind == OP_SGD && operand == 1 && op->operand[2].buffer < 0 && op->operand[4].buffer >= 0))
 		return 'x';
 	/* A linear layer without GELU only reads its dy. */
 	if (op->kind == OP_LINEAR_BACKWARD && operand == 0 && op->operand[3].buffer < 0)
@@ -261,6 +261,7 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	case OP_SQUARES:
 		return 2 * n;
 	case OP_ADD:
+	case OP_OVERFLOW:
 		return n;
 	default:
 		break;

@@ -114,13 +114,17 @@ enum queue {
 	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
 	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
 	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
-	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a")                                                    \
+	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a scaler:r?")                                          \
 	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
 	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
 	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
-	X(ADAMW, "adamw", V, "parameters:x gradients:r first:x second:x master:x? step:r norm:r?")                     \
-	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r?")                                          \
+	X(ADAMW, "adamw", V,                                                                                           \
+	  "parameters:x gradients:r first:x second:x master:x? step:r norm:r? scaler:r? overflow:r?")                  \
+	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r? scaler:r? overflow:r?")                    \
 	X(SQUARES, "squares", V, "x:r norm:a")                                                                         \
+	X(OVERFLOW, "overflow", V, "x:r overflow:a")                                                                   \
+	X(SCALER_BEGIN, "scaler.begin", V, "scaler:w")                                                                 \
+	X(SCALER_UPDATE, "scaler.update", V, "scaler:x overflow:r")                                                    \
 	X(ADVANCE, "advance", V, "step:x")                                                                             \
 	X(WEIGHTS, "weights", V, "weights:r")                                                                          \
 	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
@@ -164,7 +168,7 @@ enum traffic_kind {
 enum pass { PASS_NONE, PASS_FORWARD, PASS_RECOMPUTE, PASS_BACKWARD, PASS_UPDATE };
 
 #define PLAN_VERSION 1
-#define OP_OPERANDS 8
+#define OP_OPERANDS 10
 #define PLAN_ROLES 128
 
 struct buffer {

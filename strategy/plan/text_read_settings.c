@@ -1,4 +1,5 @@
-/* The `set` lines of a plan's text, each key exactly once, and the model that they name. */
+/* The `set` lines of a plan's text, each key exactly once (those of the loss scale in fp16 only), and the model that
+ * they name. */
 #include <string.h>
 
 #include "strategy/base/number.h"
@@ -40,6 +41,13 @@ static enum status set_optimizer(struct reader *r)
 	return s ? s : at_word(r, optimizer_parse(text, &r->p->settings.optimizer));
 }
 
+static enum status set_loss_scaler(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a loss scaler", &text);
+	return s ? s : at_word(r, loss_scaler_parse(text, &r->p->settings.loss_scaler));
+}
+
 static enum status set_collectives(struct reader *r)
 {
 	r->p->settings.library_collectives = scan_is(&r->scan, "library");
@@ -75,7 +83,11 @@ static enum status set_checkpointing(struct reader *r)
 	X("seed", scan_whole(c, "a seed", 0, INT64_MAX, &t->seed))
 
 /* Those that may be left out, and are written only where they are not the default. */
-#define OPTIONAL_KEY_LIST(X) X("activation_checkpointing", set_checkpointing(r))
+#define OPTIONAL_KEY_LIST(X)                                                                                           \
+	X("activation_checkpointing", set_checkpointing(r))                                                            \
+	X("loss_scaler", set_loss_scaler(r))                                                                           \
+	X("loss_scale", scan_real(c, "a loss scale", &t->loss_scale))                                                  \
+	X("loss_scale_window", scan_whole(c, "a window", 1, LOSS_SCALE_MOST_WINDOW, &t->loss_scale_window))
 
 static const char *const keys[] = {
 #define X(name, read) name,
@@ -181,6 +193,12 @@ enum status read_model(struct reader *r)
 	for (int i = 0; i < NEEDED; i++)
 		if (!(r->settings_seen >> i & 1))
 			return scan_fail(&r->scan, 0, "'set %s …' is missing above this line", keys[i]);
+	int scaled = (t->loss_scaler != LOSS_SCALER_NONE) + (t->loss_scale > 0) + (t->loss_scale_window > 0);
+	if (scaled != (t->precision == TYPE_FP16 ? 3 : 0))
+		return scan_fail(
+		        &r->scan, 0,
+		        "above this line a plan in fp16, and no other, has 'set loss_scaler …', 'set loss_scale …' "
+		        "(above 0) and 'set loss_scale_window …'");
 	enum status s = model_open(r->model, t->model, t->sequence);
 	if (s)
 		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);

@@ -45,6 +45,11 @@ static void write_settings(const struct plan *p, FILE *out)
 	fprintf(out, "set decay %" PRId64 "\n", s->decay);
 	fprintf(out, "set weight_decay %.17g\n", s->weight_decay);
 	fprintf(out, "set clip %.17g\n", s->clip);
+	if (s->loss_scaler != LOSS_SCALER_NONE) {
+		fprintf(out, "set loss_scaler %s\n", loss_scaler_name(s->loss_scaler));
+		fprintf(out, "set loss_scale %.17g\n", s->loss_scale);
+		fprintf(out, "set loss_scale_window %" PRId64 "\n", s->loss_scale_window);
+	}
 	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
 	fprintf(out, "set seed %" PRId64 "\n", s->seed);
 }

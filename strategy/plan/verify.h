@@ -68,6 +68,7 @@ enum part {
 	PART_DBIAS,
 	PART_TARGET,
 	PART_LOSS,
+	PART_SCALER,
 };
 enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
 

@@ -36,6 +36,8 @@ static enum status add_up(const struct at *all, struct group_part *out)
 			                 " must be the whole gradient of a group; only gradients are added up");
 		if (x.group >= 0 && out->group >= 0 && x.group != out->group)
 			return refuse_at(&all[i], 5, 0, " is of another group than what the other role adds");
+		if (x.group >= 0 && out->group >= 0 && x.scaled != out->scaled)
+			return refuse_at(&all[i], 5, 0, " carries another loss scale than what the other role adds");
 		if (x.group >= 0)
 			*out = x;
 		sum[i] = x.sum;
@@ -100,7 +102,7 @@ static enum status all_gather(const struct at *all)
 		if (!i)
 			first = x;
 		else if (x.kind != first.kind || x.group != first.group || x.version != first.version ||
-		         x.sum != first.sum)
+		         x.sum != first.sum || x.scaled != first.scaled)
 			return refuse_at(&all[i], 6, 0, " is not what the other role gives");
 	}
 	if (x.kind == MEANING_GRADIENT &&
@@ -182,7 +184,7 @@ static enum status gather(const struct at *all)
 		if (!i)
 			first = *x;
 		else if (x->kind != first.kind || x->index != first.index || x->micro != first.micro ||
-		         x->consumers != first.consumers)
+		         x->consumers != first.consumers || x->scaled != first.scaled)
 			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
 	}
 	first.wide = true;
@@ -199,14 +201,17 @@ static enum status sum(const struct at *all)
 	int64_t ranks[ROLES] = {0};
 	int sums[ROLES] = {0}, n = role_count(all);
 	enum meaning_kind kind = MEANING_UNDEFINED;
+	int scaled = 0;
 	for (int i = 0; i < n; i++) {
 		int number = memory_get(m, i, &all[i].op->operand[0]);
 		const struct meaning *x = meaning_of(m, number < 0 ? 0 : number);
-		bool known = (x->kind == MEANING_LOSS || x->kind == MEANING_NORM) && all[i].op->operand[0].count == 1;
-		if (!known || (i && x->kind != kind))
+		bool known = (x->kind == MEANING_LOSS || x->kind == MEANING_NORM || x->kind == MEANING_OVERFLOW) &&
+		             all[i].op->operand[0].count == 1;
+		if (!known || (i && (x->kind != kind || x->scaled != scaled)))
 			return refuse_at(&all[i], 5, 0,
-			                 " must be a loss or a norm of this step, the same on all roles");
+			                 " must be a loss, a norm or an overflow of this step, the same on all roles");
 		kind = x->kind;
+		scaled = x->scaled;
 		sums[i] = x->sum;
 		ranks[i] = all[i].r->ranks;
 	}
@@ -215,7 +220,7 @@ static enum status sum(const struct at *all)
 		return refuse_at(&all[0], 5, 0,
 		                 ": over all ranks some of it would be counted more than once, or not at all");
 	for (int i = 0; i < n; i++)
-		write_meaning(&all[i], 0, (struct meaning){.kind = kind, .sum = total});
+		write_meaning(&all[i], 0, (struct meaning){.kind = kind, .sum = total, .scaled = scaled});
 	return STATUS_OK;
 }
 

@@ -25,11 +25,12 @@ static struct meaning value_of(const struct at *a, int operand, int value, bool 
 	                        .origin = a->op->operand[operand].offset};
 }
 
-static struct meaning gradient_of(const struct at *a, int operand, int value, uint64_t consumers)
+static struct meaning gradient_of(const struct at *a, int operand, int value, uint64_t consumers, int scaled)
 {
 	struct meaning m = value_of(a, operand, value, a->op->wide);
 	m.kind = MEANING_VALUE_GRADIENT;
 	m.consumers = consumers;
+	m.scaled = scaled;
 	return m;
 }
 
@@ -49,6 +50,21 @@ static enum status read_weight(const struct at *a, int operand, int tensor)
 }
 
 /* ---- gradients of values ---- */
+
+static const char other_scale[] = " is added to, and the gradient of %s so far carries another loss scale";
+
+/* The loss scale that the classifier puts into gradients, and every backward kernel passes on. */
+static int scaled_by(const struct at *a)
+{
+	if (a->op->kind == OP_CLASSIFIER)
+		return a->op->operand[3].buffer >= 0 ? a->ip->step : 0;
+	for (int i = 0; i < op_operand_count(a->op->kind); i++)
+		if (kernel_part(a->op->kind, i) == PART_DY) {
+			int number = memory_get(&a->ip->memory, a->role, &a->op->operand[i]);
+			return number < 0 ? 0 : meaning_of(&a->ip->memory, number)->scaled;
+		}
+	return 0;
+}
 
 /* Sees the gradient of a residual kernel's output as what that kernel contributes to the residual. */
 static bool see_as(const struct at *a, struct meaning *g, int value)
@@ -93,7 +109,7 @@ static enum status read_dy(const struct at *a, int operand, int value)
 	return STATUS_OK;
 }
 
-static enum status write_dx(const struct at *a, int operand, int value)
+static enum status write_dx(const struct at *a, int operand, int value, int scaled)
 {
 	uint64_t mine = UINT64_C(1) << a->ip->x_consumer[a->op->kernel];
 	struct meaning m = {.consumers = 0};
@@ -105,14 +121,16 @@ static enum status write_dx(const struct at *a, int operand, int value)
 			return refuse_at(a, 5, operand,
 			                 ": this kernel's contribution to the gradient of %s is in there already",
 			                 a->ip->v->p->model->values[value].name);
+		if (m.scaled != scaled)
+			return refuse_at(a, 5, operand, other_scale, a->ip->v->p->model->values[value].name);
 	}
-	write_meaning(a, operand, gradient_of(a, operand, value, m.consumers | mine));
+	write_meaning(a, operand, gradient_of(a, operand, value, m.consumers | mine, scaled));
 	return STATUS_OK;
 }
 
 /* ---- gradients of tensors ---- */
 
-static enum status write_dweight(const struct at *a, int operand, int tensor, int use)
+static enum status write_dweight(const struct at *a, int operand, int tensor, int use, int scaled)
 {
 	struct memory *m = &a->ip->memory;
 	const struct plan *p = a->ip->v->p;
@@ -120,6 +138,7 @@ static enum status write_dweight(const struct at *a, int operand, int tensor, in
 	const struct tensor *t = &p->model->tensors[tensor];
 	struct meaning now = {.kind = MEANING_GRADIENT,
 	                      .index = p->tensor_group[tensor],
+	                      .scaled = scaled,
 	                      .origin = g->offset - p->tensor_offset[tensor]};
 	char text[300];
 	if (a->op->accumulate >> operand & 1) {
@@ -132,6 +151,8 @@ static enum status write_dweight(const struct at *a, int operand, int tensor, in
 			return refuse_at(a, 5, operand, " is added to, and must hold the gradient of %s so far; %s",
 			                 t->name, text);
 		}
+		if (same && there.scaled != scaled)
+			return refuse_at(a, 5, operand, other_scale, t->name);
 		now.sum = same ? there.sum : 0;
 	}
 	now.sum = sum_add(&m->sums, now.sum, a->op->micro, use, t->uses, false);
@@ -188,21 +209,23 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->y) : STATUS_OK;
 	case PART_SAVED:
 		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->saved) : STATUS_OK;
+	case PART_SCALER:
+		return read_scaler(a, operand);
 	default:
 		return STATUS_OK;
 	}
 }
 
-static enum status write_part(const struct at *a, int operand, enum part part)
+static enum status write_part(const struct at *a, int operand, enum part part, int scaled)
 {
 	const struct kernel *k = kernel_of(a);
 	switch (part) {
 	case PART_DX:
-		return write_dx(a, operand, k->x);
+		return write_dx(a, operand, k->x, scaled);
 	case PART_DWEIGHT:
-		return write_dweight(a, operand, k->weight, a->ip->weight_use[a->op->kernel]);
+		return write_dweight(a, operand, k->weight, a->ip->weight_use[a->op->kernel], scaled);
 	case PART_DBIAS:
-		return write_dweight(a, operand, k->bias, a->ip->bias_use[a->op->kernel]);
+		return write_dweight(a, operand, k->bias, a->ip->bias_use[a->op->kernel], scaled);
 	case PART_LOSS:
 		return write_loss(a, operand);
 	case PART_Y:
@@ -219,7 +242,7 @@ static enum status write_part(const struct at *a, int operand, enum part part)
 		return STATUS_OK;
 	case PART_X: /* logits become their gradient */
 		if (a->op->kind == OP_CLASSIFIER)
-			write_meaning(a, operand, gradient_of(a, operand, k->x, a->ip->consumers[k->x]));
+			write_meaning(a, operand, gradient_of(a, operand, k->x, a->ip->consumers[k->x], scaled));
 		return STATUS_OK;
 	default:
 		return STATUS_OK;
@@ -233,8 +256,9 @@ enum status mean_kernel(const struct at *a)
 	for (int i = 0; i < n; i++)
 		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, kernel_part(a->op->kind, i))))
 			return s;
+	int scaled = scaled_by(a);
 	for (int i = 0; i < n; i++)
-		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i))))
+		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i), scaled)))
 			return s;
 	if (a->op->kind == OP_EVALUATE)
 		++*(a->op->wide ? &a->ip->evaluated_wide[a->role] : &a->ip->evaluated_own[a->role]);

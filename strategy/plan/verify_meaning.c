@@ -152,7 +152,7 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
 			bool carried = counter || m->kind == MEANING_WEIGHTS || m->kind == MEANING_FIRST_MOMENT ||
-			               m->kind == MEANING_SECOND_MOMENT;
+			               m->kind == MEANING_SECOND_MOMENT || m->kind == MEANING_SCALER;
 			if (!carried || m->version == ip->step)
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);

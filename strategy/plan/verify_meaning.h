@@ -31,8 +31,8 @@ struct at {
 struct group_part {
 	enum meaning_kind kind; /* ZERO: zeros, and then no group */
 	int group;
-	bool own; /* this rank's slice; false with one rank */
-	int version, sum;
+	bool own;                 /* this rank's slice; false with one rank */
+	int version, sum, scaled; /* as of the meaning */
 };
 
 /* The meaning of a weights-, moments- or gradient-like operand; refuses under `rule` what is not the same throughout,
@@ -40,6 +40,8 @@ struct group_part {
 enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
 /* Refuses under `rule` unless the region stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
+/* Refuses unless the region is the loss scale as of this step; what is multiplied by it is `scaled` with this step. */
+enum status read_scaler(const struct at *a, int operand);
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out);
 /* Makes a region of a group stand for `part`. keep_padding: zeros stay zeros. */
 enum status write_group(const struct at *a, int operand, const struct group_part *part, bool keep_padding);

@@ -8,11 +8,14 @@
 
 static uint64_t hash_meaning(const struct meaning *a)
 {
-	uint64_t words[5] = {
-	        (uint64_t)a->kind << 32 | (unsigned)a->index, (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
-	        (uint64_t)(unsigned)a->sum << 2 | (unsigned)a->shard << 1 | a->wide, (uint64_t)a->origin, a->consumers};
+	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
+	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
+	                     (uint64_t)(unsigned)a->sum << 2 | (unsigned)a->shard << 1 | a->wide,
+	                     (uint64_t)a->origin,
+	                     a->consumers,
+	                     (unsigned)a->scaled};
 	uint64_t h = 88172645463325252u;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		h = (h ^ words[i] ^ words[i] >> 31) * UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 32;
 }
@@ -20,8 +23,8 @@ static uint64_t hash_meaning(const struct meaning *a)
 static bool equal_meanings(const struct meaning *a, const struct meaning *b)
 {
 	return a->kind == b->kind && a->index == b->index && a->micro == b->micro && a->version == b->version &&
-	       a->sum == b->sum && a->shard == b->shard && a->wide == b->wide && a->origin == b->origin &&
-	       a->consumers == b->consumers;
+	       a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard && a->wide == b->wide &&
+	       a->origin == b->origin && a->consumers == b->consumers;
 }
 
 static void grow_table(struct memory *m)
@@ -58,9 +61,12 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 {
 	const struct meaning *a = &m->meanings[number];
 	const struct plan *p = m->v->p;
-	char sum[160];
-	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM)
+	char sum[160], scaled[64] = "";
+	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM ||
+	    a->kind == MEANING_OVERFLOW)
 		sum_describe(&m->sums, a->sum, sum, sizeof sum);
+	if (a->scaled)
+		snprintf(scaled, sizeof scaled, ", times the loss scale of step %d", a->scaled);
 	switch (a->kind) {
 	case MEANING_UNDEFINED:
 		snprintf(out, size, "nothing that was ever written");
@@ -84,13 +90,14 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		         a->kind == MEANING_FIRST_MOMENT ? "first" : "second", p->groups[a->index].name, a->version);
 		break;
 	case MEANING_GRADIENT:
-		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s",
-		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum);
+		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s%s",
+		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum,
+		         scaled);
 		break;
 	case MEANING_VALUE:
 	case MEANING_VALUE_GRADIENT:
-		snprintf(out, size, "%s%s of micro-batch %d%s", a->kind == MEANING_VALUE ? "" : "the gradient of ",
-		         p->model->values[a->index].name, a->micro, a->wide ? ", all ranks' samples" : "");
+		snprintf(out, size, "%s%s of micro-batch %d%s%s", a->kind == MEANING_VALUE ? "" : "the gradient of ",
+		         p->model->values[a->index].name, a->micro, a->wide ? ", all ranks' samples" : "", scaled);
 		break;
 	case MEANING_COUNTER:
 		snprintf(out, size, "a step counter, advanced %d times", a->version);
@@ -99,7 +106,13 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		snprintf(out, size, "a loss with micro-batches %s", sum);
 		break;
 	case MEANING_NORM:
-		snprintf(out, size, "a norm with groups %s", sum);
+		snprintf(out, size, "a norm with groups %s%s", sum, scaled);
+		break;
+	case MEANING_OVERFLOW:
+		snprintf(out, size, "whether gradients overflowed, of groups %s", sum);
+		break;
+	case MEANING_SCALER:
+		snprintf(out, size, "a loss scale, updated %d times", a->version);
 		break;
 	}
 }

@@ -30,11 +30,14 @@ enum meaning_kind {
 	MEANING_COUNTER,        /* version: how often it was advanced */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */
+	MEANING_OVERFLOW,       /* whether gradients are finite; sum: by group */
+	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
 };
 
 struct meaning {
 	enum meaning_kind kind;
 	int index, micro, version, sum;
+	int scaled; /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
 	bool shard, wide;
 	int64_t origin;
 	uint64_t consumers;

@@ -73,7 +73,8 @@ enum status read_group(const struct at *a, int operand, int rule, struct group_p
 	const struct meaning *what = meaning_of(m, meaning);
 	const struct group *group = &p->groups[what->index];
 	bool slice = g->slice && p->ranks > 1;
-	*out = (struct group_part){what->kind, what->index, slice || what->shard, what->version, what->sum};
+	*out = (struct group_part){what->kind,    what->index, slice || what->shard,
+	                           what->version, what->sum,   what->scaled};
 	int64_t count = what->shard ? group->padded / p->ranks : group->padded;
 	meaning_describe(m, meaning, text, sizeof text);
 	if (what->origin != g->offset || count != g->count || (slice && what->shard))
@@ -99,6 +100,11 @@ enum status read_exactly(const struct at *a, int operand, int rule, struct meani
 	return refuse_at(a, rule, operand, " must hold %s; %s; %s", wanted, text,
 	                 rule == 6 ? "initialise, update or gather them first, or point the operand at them"
 	                           : "compute it before and keep it until here, or point the operand at it");
+}
+
+enum status read_scaler(const struct at *a, int operand)
+{
+	return read_exactly(a, operand, 5, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->reads});
 }
 
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out)
@@ -129,6 +135,7 @@ enum status write_group(const struct at *a, int operand, const struct group_part
 	                       .index = part->group,
 	                       .version = part->version,
 	                       .sum = part->sum,
+	                       .scaled = part->scaled,
 	                       .shard = part->own && !slice,
 	                       .origin = g->offset};
 	if (part->kind == MEANING_ZERO)

@@ -14,7 +14,7 @@ static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_LINEAR_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_SAVED, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_ATTENTION_FORWARD] = {PART_X, PART_Y, PART_SAVED},
         [OP_ATTENTION_BACKWARD] = {PART_DY, PART_X, PART_Y, PART_SAVED, PART_DX},
-        [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS},
+        [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS, PART_SCALER},
         [OP_EVALUATE] = {PART_X, PART_TARGET},
         [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
         [OP_ABSTRACT_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_DX, PART_DWEIGHT},
@@ -33,6 +33,7 @@ static unsigned sections_for(enum op_kind k)
 {
 	switch (k) {
 	case OP_INITIALIZE:
+	case OP_SCALER_BEGIN:
 		return IN(PROLOGUE);
 	case OP_WEIGHTS:
 		return IN(EPILOGUE);
@@ -54,6 +55,8 @@ static unsigned sections_for(enum op_kind k)
 	case OP_ADAMW:
 	case OP_SGD:
 	case OP_SQUARES:
+	case OP_OVERFLOW:
+	case OP_SCALER_UPDATE:
 	case OP_ADVANCE:
 	case OP_SUM:
 		return IN(STEP);
@@ -125,7 +128,10 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	const struct kernel *k = &m->kernels[op->kernel];
 	bool is_tensor = part == PART_WEIGHT || part == PART_BIAS || part == PART_DWEIGHT || part == PART_DBIAS;
 	int tensor = part == PART_WEIGHT || part == PART_DWEIGHT ? k->weight : k->bias;
-	int thing = part == PART_LOSS ? 0 : is_tensor ? tensor : part_value(v, k, part);
+	int thing = part == PART_LOSS     ? 0
+	            : part == PART_SCALER ? (v->p->settings.precision == TYPE_FP16 ? 0 : -1)
+	            : is_tensor           ? tensor
+	                                  : part_value(v, k, part);
 	const struct region *g = &op->operand[operand];
 	if ((thing >= 0) != (g->buffer >= 0))
 		return refuse(v, 2, r, number, g->buffer, "operand %s %s in this kernel",
@@ -137,6 +143,8 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 		              op_operand_name(op->kind, operand));
 	if (part == PART_LOSS)
 		return expect(v, r, number, operand, 1, TYPE_FP32);
+	if (part == PART_SCALER)
+		return expect(v, r, number, operand, LOSS_SCALE_ELEMENTS, TYPE_FP32);
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
 	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
@@ -198,7 +206,32 @@ static enum status check_load(const struct verify *v, const struct role *r, int 
 	return expect(v, r, number, 2, 1, TYPE_I64);
 }
 
-/* adamw: parameters gradients first second master step norm; sgd: parameters gradients master step norm */
+/* Operands that the update reads or has not, by the settings, and under which rule they fall. */
+static enum status check_range(const struct verify *v, const struct role *r, int number, int norm)
+{
+	const struct op *op = &r->ops[number];
+	const struct settings *t = &v->p->settings;
+	bool fp16 = t->precision == TYPE_FP16;
+	const struct {
+		bool wanted;
+		int64_t elements;
+		int rule;
+	} operands[] = {{t->clip > 0, 1, 2}, {fp16, LOSS_SCALE_ELEMENTS, 5}, {fp16, 1, 6}};
+	for (int i = 0; i < 3; i++) {
+		const struct region *g = &op->operand[norm + i];
+		enum status s;
+		if ((g->buffer >= 0) != operands[i].wanted)
+			return refuse(v, operands[i].rule, r, number, g->buffer,
+			              "operand %s: with clip %g and precision %s it %s",
+			              op_operand_name(op->kind, norm + i), t->clip, type_name(t->precision),
+			              operands[i].wanted ? "must be read" : "has no place");
+		if (operands[i].wanted && (s = expect(v, r, number, norm + i, operands[i].elements, TYPE_FP32)))
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* adamw: parameters gradients first second master step norm scaler overflow; sgd: without first and second */
 static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
@@ -216,9 +249,6 @@ static enum status check_optimizer(const struct verify *v, const struct role *r,
 	if ((op->operand[master].buffer >= 0) != mixed)
 		return refuse(v, 2, r, number, op->operand[master].buffer, "operand master: precision %s %s",
 		              type_name(t->precision), mixed ? "needs fp32 master weights" : "has none");
-	if ((op->operand[master + 2].buffer >= 0) != (t->clip > 0))
-		return refuse(v, 2, r, number, op->operand[master + 2].buffer, "operand norm: clip is %g, so it %s",
-		              t->clip, t->clip > 0 ? "must read the norm" : "has none");
 	if ((s = expect(v, r, number, 0, n, t->precision)) || (s = expect(v, r, number, 1, n, t->precision)))
 		return s;
 	for (int i = 2; i < master; i++)
@@ -226,7 +256,7 @@ static enum status check_optimizer(const struct verify *v, const struct role *r,
 			return s;
 	if (mixed && (s = expect(v, r, number, master, n, TYPE_FP32)))
 		return s;
-	if (t->clip > 0 && (s = expect(v, r, number, master + 2, 1, TYPE_FP32)))
+	if ((s = check_range(v, r, number, master + 2)))
 		return s;
 	return expect(v, r, number, master + 1, 1, TYPE_I64);
 }
@@ -258,6 +288,27 @@ static enum status check_pair(const struct verify *v, const struct role *r, int 
 	return expect(v, r, number, 1, resolved(v, &op->operand[0]), type);
 }
 
+static enum status check_scaler(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct settings *t = &v->p->settings;
+	const struct loss_scale_rule *rule = loss_scale_rule(t->loss_scaler);
+	if (t->loss_scaler == LOSS_SCALER_NONE)
+		return refuse(v, 2, r, number, op->operand[0].buffer, "the plan has no loss scaler");
+	/* In the plan's text they may be anything. */
+	if (!((float)t->loss_scale > 0) || !isfinite((float)t->loss_scale) || t->loss_scale < rule->minimum ||
+	    t->loss_scale_window < 1 || t->loss_scale_window > LOSS_SCALE_MOST_WINDOW)
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              "loss_scale %g or loss_scale_window %lld is out of range", t->loss_scale,
+		              (long long)t->loss_scale_window);
+	if (op->operand[0].slice || (op->kind == OP_SCALER_UPDATE && op->operand[1].slice))
+		return refuse(v, 2, r, number, op->operand[0].buffer, "its operands are no slices");
+	enum status s = expect(v, r, number, 0, LOSS_SCALE_ELEMENTS, TYPE_FP32);
+	if (s || op->kind == OP_SCALER_BEGIN)
+		return s;
+	return expect(v, r, number, 1, 1, TYPE_FP32);
+}
+
 static enum status check_vector(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
@@ -274,7 +325,11 @@ static enum status check_vector(const struct verify *v, const struct role *r, in
 	case OP_ADAMW:
 	case OP_SGD:
 		return check_optimizer(v, r, number);
+	case OP_SCALER_BEGIN:
+	case OP_SCALER_UPDATE:
+		return check_scaler(v, r, number);
 	case OP_SQUARES:
+	case OP_OVERFLOW:
 		if (op->group < 0)
 			return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
 		if ((s = expect(v, r, number, 0, resolved(v, &op->operand[0]), v->p->settings.precision)))

@@ -14,6 +14,7 @@ static bool is_carried(enum meaning_kind k)
 	case MEANING_FIRST_MOMENT:
 	case MEANING_SECOND_MOMENT:
 	case MEANING_COUNTER:
+	case MEANING_SCALER:
 		return true;
 	default:
 		return false;
@@ -84,8 +85,7 @@ void snapshot_release(struct snapshot *s, const struct memory *m)
 static int later_by(struct memory *m, int meaning, int later)
 {
 	struct meaning a = m->meanings[meaning];
-	if (!later || (a.kind != MEANING_WEIGHTS && a.kind != MEANING_FIRST_MOMENT && a.kind != MEANING_SECOND_MOMENT &&
-	               a.kind != MEANING_COUNTER))
+	if (!later || !is_carried(a.kind) || a.kind == MEANING_UNDEFINED || a.kind == MEANING_ZERO)
 		return meaning;
 	a.version += later;
 	return meaning_number(m, &a);

@@ -60,6 +60,8 @@ static enum status add(const struct at *a)
 		return refuse_at(a, 5, 0, " and y must be gradients of the same part of one group");
 	if (x.group < 0 || y.group < 0)
 		return x.group < 0 ? STATUS_OK : write_group(a, 1, &x, false);
+	if (x.scaled != y.scaled)
+		return refuse_at(a, 5, 0, " and y carry different loss scales");
 	y.sum = sum_merge(&a->ip->memory.sums, x.sum, y.sum);
 	if (y.sum < 0)
 		return refuse_at(a, 5, 0, " holds contributions that y has already, or has in part");
@@ -83,42 +85,78 @@ static enum status copy(const struct at *a)
 	return s ? s : write_group(a, 1, &x, false);
 }
 
-static enum status squares(const struct at *a)
+/* What one operation finds in a group's gradients joins what others have found in other groups. */
+static enum status join_group(const struct at *a, struct meaning now, int group, bool all, const char *what)
 {
 	struct memory *m = &a->ip->memory;
-	struct group_part x;
-	struct meaning now = {.kind = MEANING_NORM};
-	enum status s = read_gradient_complete(a, 0, &x);
-	if (s)
-		return s;
 	if (a->op->accumulate >> 1 & 1) {
 		int number = memory_get(m, a->role, &a->op->operand[1]);
 		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
-		if (there.kind != MEANING_NORM && there.kind != MEANING_ZERO)
-			return refuse_at(a, 5, 1, " is added to, and must hold the squares of other groups");
-		now.sum = there.kind == MEANING_NORM ? there.sum : 0;
+		bool same = there.kind == now.kind && there.scaled == now.scaled;
+		if (!same && there.kind != MEANING_ZERO)
+			return refuse_at(a, 5, 1, " is added to, and must hold %s of other groups", what);
+		now.sum = same ? there.sum : 0;
 	}
-	now.sum = sum_add(&m->sums, now.sum, x.group, 0, 1, !x.own);
+	now.sum = sum_add(&m->sums, now.sum, group, 0, 1, all);
 	if (now.sum < 0)
-		return refuse_at(a, 5, 1, ": the squares of %s are in there already",
-		                 a->ip->v->p->groups[x.group].name);
+		return refuse_at(a, 5, 1, ": %s of %s are in there already", what, a->ip->v->p->groups[group].name);
 	write_meaning(a, 1, now);
 	return STATUS_OK;
 }
 
-static enum status read_norm(const struct at *a, int operand)
+static enum status squares(const struct at *a)
+{
+	struct group_part x;
+	enum status s = read_gradient_complete(a, 0, &x);
+	if (s)
+		return s;
+	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
+	return join_group(a, now, x.group, !x.own, "the squares");
+}
+
+/* One rank alone may speak for all where it has the whole gradients: among several, each knows of itself only, and the
+ * flag is the same on all of them when they have heard of each other. */
+static enum status overflow(const struct at *a)
+{
+	struct group_part x;
+	enum status s = read_gradient_complete(a, 0, &x);
+	if (s)
+		return s;
+	return join_group(a, (struct meaning){.kind = MEANING_OVERFLOW}, x.group, !x.own && a->r->ranks == 1,
+	                  "the overflows");
+}
+
+/* Is the operand a sum of this kind over all groups and all ranks, of gradients with this loss scale? */
+static bool holds_all_groups(const struct at *a, int operand, enum meaning_kind kind, int scaled)
 {
 	const struct memory *m = &a->ip->memory;
 	const struct plan *p = a->ip->v->p;
 	int number = memory_get(m, a->role, &a->op->operand[operand]);
+	return number >= 0 && meaning_of(m, number)->kind == kind && meaning_of(m, number)->scaled == scaled &&
+	       sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, p->ranks);
+}
+
+static enum status read_norm(const struct at *a, int operand, int scaled)
+{
 	char text[300];
-	if (number >= 0 && meaning_of(m, number)->kind == MEANING_NORM &&
-	    sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, p->ranks))
+	if (holds_all_groups(a, operand, MEANING_NORM, scaled))
 		return STATUS_OK;
-	memory_describe(m, a->role, &a->op->operand[operand], -1, text, sizeof text);
+	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
 	return refuse_at(a, 5, operand,
 	                 " must be the squares of all groups, each once, over all ranks; %s; add up every group, and "
 	                 "sum over ranks that hold slices",
+	                 text);
+}
+
+static enum status read_overflow(const struct at *a, int operand)
+{
+	char text[300];
+	if (holds_all_groups(a, operand, MEANING_OVERFLOW, 0))
+		return STATUS_OK;
+	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
+	return refuse_at(a, 6, operand,
+	                 " must say of all groups, each once, and of all ranks, whether the update is skipped; %s; "
+	                 "look at every group, and sum over the ranks",
 	                 text);
 }
 
@@ -139,6 +177,24 @@ static enum status read_optimizer_state(const struct at *a, int operand, enum me
 	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
 	return refuse_at(a, 6, operand, " must be of the same part of %s as the parameters, version %d; %s",
 	                 a->ip->v->p->groups[parameters->group].name, a->ip->reads, text);
+}
+
+/* norm, scaler, overflow: what the update multiplies gradients by, and whether it happens. A loss scale comes out again
+ * here, and nowhere else. */
+static enum status read_range(const struct at *a, int norm, int scaled)
+{
+	int scaler = norm + 1, flag = norm + 2;
+	enum status s;
+	if (a->op->operand[norm].buffer >= 0 && (s = read_norm(a, norm, scaled)))
+		return s;
+	if (a->op->operand[scaler].buffer >= 0 && (s = read_scaler(a, scaler)))
+		return s;
+	if (scaled != (a->op->operand[scaler].buffer >= 0 ? a->ip->step : 0))
+		return refuse_at(a, 5, 1,
+		                 " carries the loss scale of step %d (0: none), and the update takes out that of "
+		                 "operand scaler; scale in the classifier what the update unscales, by one scaler",
+		                 scaled);
+	return a->op->operand[flag].buffer >= 0 ? read_overflow(a, flag) : STATUS_OK;
 }
 
 static enum status optimize(const struct at *a)
@@ -164,13 +220,10 @@ static enum status optimize(const struct at *a)
 			return s;
 	if (a->op->operand[master].buffer >= 0 && (s = read_optimizer_state(a, master, MEANING_WEIGHTS, &parameters)))
 		return s;
-	if ((s = read_counter(a, master + 1, a->ip->step)))
+	if ((s = read_counter(a, master + 1, a->ip->step)) || (s = read_range(a, master + 2, gradients.scaled)))
 		return s;
-	if (a->op->operand[master + 2].buffer >= 0) {
-		if ((s = read_norm(a, master + 2)))
-			return s;
+	if (op_access(a->op, 1) == 'x')
 		memory_spoil(&a->ip->memory, a->role, &a->op->operand[1]); /* clipped where it stands */
-	}
 	parameters.version = a->ip->step;
 	if ((s = write_group(a, 0, &parameters, false)))
 		return s;
@@ -189,6 +242,15 @@ static enum status advance(const struct at *a)
 	if (!s)
 		write_meaning(a, 0, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
 	return s;
+}
+
+static enum status update_scaler(const struct at *a)
+{
+	enum status s = read_scaler(a, 0);
+	if (s || (s = read_overflow(a, 1)))
+		return s;
+	write_meaning(a, 0, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->step});
+	return STATUS_OK;
 }
 
 static enum status show(const struct at *a)
@@ -218,6 +280,13 @@ enum status mean_vector(const struct at *a)
 		return load(a);
 	case OP_SQUARES:
 		return squares(a);
+	case OP_OVERFLOW:
+		return overflow(a);
+	case OP_SCALER_BEGIN:
+		write_meaning(a, 0, (struct meaning){.kind = MEANING_SCALER});
+		return STATUS_OK;
+	case OP_SCALER_UPDATE:
+		return update_scaler(a);
 	case OP_ADAMW:
 	case OP_SGD:
 		return optimize(a);

@@ -21,6 +21,9 @@ struct request {
 	double clip, learning_rate;
 	bool library_collectives;
 	const char *checkpointing; /* NULL: none */
+	enum loss_scaler loss_scaler;
+	double loss_scale;
+	int64_t loss_scale_window;
 };
 
 struct made {
