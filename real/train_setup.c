@@ -58,6 +58,9 @@ static enum status check_runnable(const struct training *t)
 		return status_fail(STATUS_INPUT,
 		                   "--model %s has model states only and cannot be trained; use it with sim",
 		                   t->model.name);
+	if (t->model.only_simulated)
+		return status_fail(STATUS_INPUT, "--model %s cannot be trained: %s", t->model.specification,
+		                   t->model.only_simulated);
 	if (p->settings.precision != TYPE_FP32)
 		return status_fail(STATUS_INPUT,
 		                   "--precision %s: real runs compute in fp32; use sim for the accounting of %s",

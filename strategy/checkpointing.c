@@ -129,7 +129,7 @@ static void find_segments(struct checkpoints *c, const struct model *m, const st
 
 /* Calls what a kernel reads in its forward pass. */
 #define EACH_INPUT(k, v)                                                                                               \
-	for (int n_ = 0, v = (k)->x; n_ < 2; n_++, v = (k)->residual)                                                  \
+	for (int n_ = 0, v = (k)->x; n_ < 3; n_++, v = n_ == 1 ? (k)->residual : (k)->second)                          \
 		if (v >= 0)
 
 /* Kept is what another segment, or a kernel outside, reads: a checkpoint. But the output of a kernel whose own backward
@@ -170,6 +170,7 @@ void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model
 		const struct kernel *k = &m->kernels[i];
 		want(c, m, kept, k->x, kernel_backward_reads_x(k));
 		want(c, m, kept, k->y, kernel_backward_reads_y(k));
+		want(c, m, kept, k->second, 1);
 		want(c, m, kept, k->saved, 1);
 	}
 	/* From the last to the first, so that what a recomputed kernel reads is known before its producer's turn. */

@@ -13,7 +13,7 @@
 #include "strategy/base/status.h"
 #include "strategy/loss_scale.h"
 
-enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64 };
+enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64, TYPE_U8 };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
 struct settings {

@@ -33,6 +33,8 @@ enum type step_value_type(const struct step *s, int value)
 		return TYPE_I32;
 	case VALUE_FP32:
 		return TYPE_FP32;
+	case VALUE_MASK:
+		return TYPE_U8;
 	case VALUE_ACTIVATION:
 		break;
 	}
@@ -108,14 +110,18 @@ void step_count_needs(struct step *s)
 		s->needed[k->x]++;
 		if (k->residual >= 0)
 			s->needed[k->residual]++;
+		if (k->second >= 0)
+			s->needed[k->second]++;
 		if (s->evaluating)
 			continue;
 		need_later(s, kernel_backward_reads_x(k) ? k->x : -1);
 		need_later(s, kernel_backward_reads_y(k) ? k->y : -1);
+		need_later(s, k->second);
 		need_later(s, k->saved);
 		if (s->checkpoints.recomputed[i]) {
 			need_later(s, k->x);
 			need_later(s, k->residual);
+			need_later(s, k->second);
 		}
 	}
 	s->needed[m->target] = 1;
@@ -131,6 +137,11 @@ static struct op *kernel_op(struct step *s, enum op_kind kind, int index, enum p
 	op->pass = pass;
 	op->micro = s->micro;
 	return op;
+}
+
+static struct region value_or_none(const struct step *s, int value)
+{
+	return value >= 0 ? s->value[value] : region_none();
 }
 
 static struct region weight_of(const struct step *s, int tensor)
@@ -193,11 +204,12 @@ static void drop_unread(struct step *s, int value)
 
 void step_forward_kernel(struct step *s, int index, enum pass pass)
 {
-	static const enum op_kind kinds[] = {[KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD,
-	                                     [KERNEL_NORM] = OP_NORM_FORWARD,
-	                                     [KERNEL_LINEAR] = OP_LINEAR_FORWARD,
-	                                     [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
-	                                     [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
+	static const enum op_kind kinds[] = {
+	        [KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD, [KERNEL_NORM] = OP_NORM_FORWARD,
+	        [KERNEL_LINEAR] = OP_LINEAR_FORWARD,       [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
+	        [KERNEL_SCORES] = OP_SCORES_FORWARD,       [KERNEL_SOFTMAX] = OP_SOFTMAX_FORWARD,
+	        [KERNEL_CONTEXT] = OP_CONTEXT_FORWARD,     [KERNEL_DROPOUT] = OP_DROPOUT_FORWARD,
+	        [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	if (k->kind == KERNEL_CLASSIFIER) {
 		forward_classifier(s);
@@ -221,18 +233,32 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		o[1] = weight_of(s, k->weight);
 		o[2] = weight_of(s, k->bias);
 		o[3] = s->value[k->y];
-		o[4] = s->value[k->saved];
+		o[4] = value_or_none(s, k->saved);
 		break;
 	case KERNEL_LINEAR:
 		o[1] = weight_of(s, k->weight);
 		o[2] = weight_of(s, k->bias);
-		o[3] = k->residual >= 0 ? s->value[k->residual] : region_none();
+		o[3] = value_or_none(s, k->residual);
 		o[4] = s->value[k->y];
-		o[5] = k->saved >= 0 ? s->value[k->saved] : region_none();
+		o[5] = value_or_none(s, k->saved);
 		break;
 	case KERNEL_ATTENTION:
 		o[1] = s->value[k->y];
 		o[2] = s->value[k->saved];
+		break;
+	case KERNEL_SCORES:
+	case KERNEL_SOFTMAX:
+		o[1] = s->value[k->y];
+		break;
+	case KERNEL_CONTEXT:
+		o[1] = s->value[k->second];
+		o[2] = s->value[k->y];
+		break;
+	case KERNEL_DROPOUT:
+		o[1] = value_or_none(s, k->residual);
+		o[2] = s->value[k->y];
+		o[3] = s->value[k->saved];
+		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
 		break;
 	case KERNEL_ABSTRACT:
 		o[1] = weight_of(s, k->weight);
@@ -243,6 +269,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	}
 	value_used(s, k->x);
 	value_used(s, k->residual);
+	value_used(s, k->second);
 	drop_unread(s, k->saved);
 	drop_unread(s, k->y);
 	s->recomputing = false;
@@ -261,11 +288,12 @@ static struct region gradient_place(struct step *s, struct op *op, int operand, 
 
 void step_backward_kernel(struct step *s, int index)
 {
-	static const enum op_kind kinds[] = {[KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD,
-	                                     [KERNEL_NORM] = OP_NORM_BACKWARD,
-	                                     [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,
-	                                     [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
-	                                     [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
+	static const enum op_kind kinds[] = {
+	        [KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD, [KERNEL_NORM] = OP_NORM_BACKWARD,
+	        [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,       [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
+	        [KERNEL_SCORES] = OP_SCORES_BACKWARD,       [KERNEL_SOFTMAX] = OP_SOFTMAX_BACKWARD,
+	        [KERNEL_CONTEXT] = OP_CONTEXT_BACKWARD,     [KERNEL_DROPOUT] = OP_DROPOUT_BACKWARD,
+	        [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	int tensors[2] = {k->weight, k->bias};
 	if (k->kind == KERNEL_CLASSIFIER)
@@ -275,6 +303,10 @@ void step_backward_kernel(struct step *s, int index)
 			s->strategy->gradient_needed(s, tensors[i]);
 	bool dx_adds = k->needs_dx && s->value_gradient[k->x].buffer >= 0;
 	struct region dx = !k->needs_dx ? region_none() : dx_adds ? s->value_gradient[k->x] : alloc_gradient(s, k->x);
+	bool second_adds = k->second >= 0 && s->value_gradient[k->second].buffer >= 0;
+	struct region d_second = k->second < 0 ? region_none()
+	                         : second_adds ? s->value_gradient[k->second]
+	                                       : alloc_gradient(s, k->second);
 	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
 	struct region *o = op->operand;
 	o[0] = s->value_gradient[k->y];
@@ -285,7 +317,7 @@ void step_backward_kernel(struct step *s, int index)
 		o[3] = gradient_place(s, op, 3, k->bias);
 		break;
 	case KERNEL_NORM:
-		o[2] = s->value[k->saved];
+		o[2] = value_or_none(s, k->saved);
 		o[3] = weight_of(s, k->weight);
 		o[4] = dx;
 		op->accumulate |= dx_adds ? 1u << 4 : 0;
@@ -294,7 +326,7 @@ void step_backward_kernel(struct step *s, int index)
 		break;
 	case KERNEL_LINEAR:
 		o[2] = weight_of(s, k->weight);
-		o[3] = k->saved >= 0 ? s->value[k->saved] : region_none();
+		o[3] = value_or_none(s, k->saved);
 		o[4] = dx;
 		o[5] = gradient_place(s, op, 5, k->weight);
 		o[6] = gradient_place(s, op, 6, k->bias);
@@ -303,6 +335,25 @@ void step_backward_kernel(struct step *s, int index)
 		o[2] = s->value[k->y];
 		o[3] = s->value[k->saved];
 		o[4] = dx;
+		break;
+	case KERNEL_SCORES:
+		o[2] = dx;
+		op->accumulate |= dx_adds ? 1u << 2 : 0;
+		break;
+	case KERNEL_SOFTMAX:
+		o[1] = s->value[k->y];
+		o[2] = dx;
+		break;
+	case KERNEL_CONTEXT:
+		o[2] = s->value[k->second];
+		o[3] = dx;
+		op->accumulate |= second_adds ? 1u << 4 : 0;
+		o[4] = d_second;
+		break;
+	case KERNEL_DROPOUT:
+		o[1] = s->value[k->saved];
+		o[2] = dx;
+		op->scale = 1 / (1 - k->dropout);
 		break;
 	case KERNEL_ABSTRACT:
 		o[2] = weight_of(s, k->weight);
@@ -326,6 +377,7 @@ void step_backward_kernel(struct step *s, int index)
 	if (kernel_backward_reads_y(k))
 		value_used(s, k->y);
 	value_used(s, k->saved);
+	value_used(s, k->second);
 	for (int i = 0; i < 2; i++)
 		if (tensors[i] >= 0 && --s->uses_left[tensors[i]] == 0 && s->strategy->gradient_ready)
 			s->strategy->gradient_ready(s, tensors[i]);

@@ -11,8 +11,9 @@ static void add_turn(struct turns *t, int kernel, enum pass pass)
 static void add_recompute(struct turns *t, const struct model *m, const struct checkpoints *c, bool *done, int i)
 {
 	const struct kernel *k = &m->kernels[i];
-	int reads[3] = {kernel_backward_reads_x(k) ? k->x : -1, kernel_backward_reads_y(k) ? k->y : -1, k->saved};
-	for (int r = 0; r < 3; r++) {
+	int reads[4] = {kernel_backward_reads_x(k) ? k->x : -1, k->second, kernel_backward_reads_y(k) ? k->y : -1,
+	                k->saved};
+	for (int r = 0; r < 4; r++) {
 		if (reads[r] < 0 || !c->again[reads[r]])
 			continue;
 		int segment = c->segment[m->values[reads[r]].producer];

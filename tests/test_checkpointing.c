@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -71,6 +72,116 @@ START_TEST(a_block_keeps_what_the_formula_says)
 		}
 }
 END_TEST
+
+/* ---- attention by way of matrices, and dropout ---- */
+
+/* From the plan: what is alive at the end of a block's forward pass, less what was at the end of the one before. */
+static int64_t stored_by_a_layer(const struct request *q)
+{
+	struct made m;
+	open_plan(&m, q);
+	const struct role *r = &m.plan.roles[0];
+	int64_t bytes = alive_after(r, end_of_forward(r, 2)) - alive_after(r, end_of_forward(r, 1));
+	ck_assert_int_eq(alive_after(r, end_of_forward(r, 3)) - alive_after(r, end_of_forward(r, 2)), bytes);
+	made_release(&m);
+	return bytes;
+}
+
+/* Rows of tensor and sequence parallelism are for a strategy that has them. */
+START_TEST(korthikantis_vectors)
+{
+	static const char *const modes[] = {"none", "full", "selective"};
+	char line[512], name[32], mode[32], model[128];
+	int read = 0, rows = 0;
+	FILE *f = fopen("tests/golden/activations.csv", "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f)) {
+		long long a, s, h, b, t, bytes;
+		if (line[0] == '#' || !strncmp(line, "model,", 6))
+			continue;
+		read++;
+		ck_assert_int_eq(sscanf(line, "%31[^,],%lld,%lld,%lld,%lld,%lld,%31[^,],%lld", name, &a, &s, &h, &b, &t,
+		                        mode, &bytes),
+		                 8);
+		for (int i = 0; i < 3; i++) {
+			if (strcmp(mode, modes[i]) != 0 && (strcmp(mode, "TP8+SP+selective") != 0 || i != 2))
+				continue;
+			bool whole = !strcmp(mode, modes[i]);
+			/* with both parallelisms, each of t ranks stores a t-th */
+			int64_t want = whole ? bytes : bytes * t;
+			snprintf(model, sizeof model,
+			         "gpt:layers=3,width=%lld,heads=%lld,context=%lld,vocabulary=512,attention=standard,"
+			         "dropout=0.1",
+			         h, a, s);
+			int64_t stored = stored_by_a_layer(&(struct request){model, "single", .micro_batch = b,
+			                                                     .precision = i ? TYPE_BF16 : TYPE_FP16,
+			                                                     .checkpointing = modes[i]});
+			ck_assert_msg(stored == want, "%s, %s: %lld bytes instead of %lld", name, mode,
+			              (long long)stored, (long long)want);
+			rows++;
+		}
+	}
+	fclose(f);
+	ck_assert_int_eq(read, 24);
+	ck_assert_int_eq(rows, 12);
+}
+END_TEST
+
+/* sbh(34 + 5as/h) in its parts (section 4.1): attention 11sbh + 5as²b, MLP 19sbh, norms 4sbh. */
+START_TEST(dropout_has_its_part)
+{
+	static const struct {
+		const char *keys, *mode;
+		int sbh, ssab; /* bytes, of 16-bit activations */
+	} want[] = {{"attention=standard,dropout=0.1", "none", 34, 5},
+	            {"attention=standard,dropout=0.5", "none", 34, 5},
+	            {"attention=standard", "none", 32, 2},
+	            {"attention=standard,dropout=0.1", "selective", 34, 0},
+	            {"attention=standard", "selective", 32, 0},
+	            {"attention=standard,dropout=0.1", "full", 2, 0},
+	            {"attention=standard,dropout=0.1", "every=3", 0, 0}};
+	int64_t s = TOKENS, b = SAMPLES, a = HEADS, h = WIDTH;
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		char model[128];
+		snprintf(model, sizeof model, "gpt:layers=3,width=%d,heads=%d,context=%d,%s", WIDTH, HEADS, TOKENS,
+		         want[i].keys);
+		int64_t stored =
+		        stored_by_a_layer(&(struct request){model, "zero3", .ranks = 2, .micro_batch = SAMPLES,
+		                                            .precision = TYPE_BF16, .checkpointing = want[i].mode});
+		ck_assert_msg(stored == want[i].sbh * s * b * h + want[i].ssab * a * s * s * b, "%s, %s: %lld bytes",
+		              want[i].keys, want[i].mode, (long long)stored);
+	}
+}
+END_TEST
+
+/* Any one operation taken out is refused; and what drops must drop as much as the model says. */
+START_TEST(standard_attention_is_verified)
+{
+	static const char *const modes[] = {"none", "full", "selective"};
+	struct made m;
+	open_plan(&m, &(struct request){"gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25",
+	                                "zero3", .ranks = 2, .checkpointing = modes[_i]});
+	struct role *r = &m.plan.roles[0];
+	for (int i = 0; i < r->op_count; i++) {
+		struct plan mutant;
+		plan_copy(&mutant, &m.plan);
+		plan_drop_op(&mutant, 0, i);
+		ck_assert_msg(plan_verify(&mutant, NULL) == STATUS_REFUSED, "%s: operation %d, %s, can be taken out",
+		              modes[_i], i, op_name(r->ops[i].kind));
+		plan_release(&mutant);
+		if (!op_has_scale(r->ops[i].kind))
+			continue;
+		double scale = r->ops[i].scale;
+		ck_assert(r->ops[i].kind == OP_CLASSIFIER || scale == (i < r->step.end ? 1 / 0.75 : 1));
+		r->ops[i].scale = 1.25;
+		ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+		r->ops[i].scale = scale;
+	}
+	made_release(&m);
+}
+END_TEST
+
+/* ---- how many ---- */
 
 /* At the end of the forward pass: as many checkpoints as there are segments, and no more. */
 START_TEST(so_many_checkpoints_are_kept)
@@ -268,6 +379,9 @@ int main(void)
 	while (strategy_at(strategies))
 		strategies++;
 	tcase_add_test(tests, a_block_keeps_what_the_formula_says);
+	tcase_add_test(tests, korthikantis_vectors);
+	tcase_add_test(tests, dropout_has_its_part);
+	tcase_add_loop_test(tests, standard_attention_is_verified, 0, 3);
 	tcase_add_test(tests, so_many_checkpoints_are_kept);
 	tcase_add_test(tests, nothing_is_made_again_in_vain);
 	tcase_add_test(tests, segments_are_made_again_just_before);

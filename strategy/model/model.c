@@ -64,6 +64,7 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	                     .name = name,
 	                     .unit = unit,
 	                     .x = -1,
+	                     .second = -1,
 	                     .residual = -1,
 	                     .y = -1,
 	                     .saved = -1,
@@ -145,12 +146,12 @@ struct preset {
 };
 
 static const struct preset presets[] = {
-        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256}},
-        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257}},
-        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257}},
-        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257}},
-        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257}},
-        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257}},
+        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256, false, 0}},
+        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257, false, 0}},
+        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257, false, 0}},
+        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257, false, 0}},
+        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257, false, 0}},
+        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257, false, 0}},
 };
 
 /* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
@@ -161,6 +162,22 @@ static bool gpt_too_large(const struct gpt_sizes *g)
 	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
 }
 
+/* attention=flash|standard, dropout=P */
+static enum status take_attention(struct model_options *o, struct gpt_sizes *g)
+{
+	const char *attention = options_take(o, "attention"), *dropout = options_take(o, "dropout");
+	char what[600];
+	g->standard = attention && !strcmp(attention, "standard");
+	g->dropout = 0;
+	if (attention && !g->standard && strcmp(attention, "flash") != 0)
+		return status_fail(STATUS_INPUT, "--model %s: attention is '%.40s'; possible: flash, standard",
+		                   o->specification, attention);
+	if (!dropout)
+		return STATUS_OK;
+	snprintf(what, sizeof what, "--model %s: dropout", o->specification);
+	return number_real(dropout, what, 0, 0.999, &g->dropout);
+}
+
 static enum status open_gpt(struct model *m, struct model_options *o, const struct preset *p, int64_t sequence)
 {
 	struct gpt_sizes g;
@@ -169,8 +186,8 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	    (s = take_size(o, "width", p->sizes.width, &g.width)) ||
 	    (s = take_size(o, "heads", p->sizes.heads, &g.heads)) ||
 	    (s = take_size(o, "context", p->sizes.context, &g.context)) ||
-	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) ||
-	    (s = options_finish(o, "layers, width, heads, context, vocabulary")))
+	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) || (s = take_attention(o, &g)) ||
+	    (s = options_finish(o, "layers, width, heads, context, vocabulary, attention, dropout")))
 		return s;
 	if (g.width % g.heads)
 		return status_fail(STATUS_INPUT, "--model %s: width %lld is not divisible by %lld heads",
@@ -185,6 +202,10 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld",
 	                               p->name, (long long)g.layers, (long long)g.width, (long long)g.heads,
 	                               (long long)g.context, (long long)g.vocabulary);
+	if (g.standard)
+		m->specification = arena_print(&m->arena, "%s,attention=standard", m->specification);
+	if (g.dropout > 0)
+		m->specification = arena_print(&m->arena, "%s,dropout=%.17g", m->specification, g.dropout);
 	model_build_gpt(m, &g, sequence ? sequence : g.context);
 	return STATUS_OK;
 }
@@ -336,12 +357,12 @@ const char *kernel_kind_name(enum kernel_kind kind)
 
 bool kernel_backward_reads_x(const struct kernel *k)
 {
-	return k->kind != KERNEL_CLASSIFIER;
+	return k->kind != KERNEL_CLASSIFIER && k->kind != KERNEL_SOFTMAX && k->kind != KERNEL_DROPOUT;
 }
 
 bool kernel_backward_reads_y(const struct kernel *k)
 {
-	return k->kind == KERNEL_ATTENTION;
+	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SOFTMAX;
 }
 
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
@@ -356,6 +377,13 @@ int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 		return 2 * rows * k->in * k->out;
 	case KERNEL_ATTENTION: /* two products over the causal half */
 		return 2 * samples * k->heads * k->head_size * k->tokens * (k->tokens + 1);
+	case KERNEL_SCORES: /* one product, all of it */
+	case KERNEL_CONTEXT:
+		return 2 * samples * k->heads * k->head_size * k->tokens * k->tokens;
+	case KERNEL_SOFTMAX:
+		return 5 * rows * k->out;
+	case KERNEL_DROPOUT:
+		return 2 * rows * k->out;
 	case KERNEL_CLASSIFIER:
 		return 6 * rows * k->out;
 	case KERNEL_ABSTRACT:
@@ -374,9 +402,13 @@ int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
 	case KERNEL_ATTENTION: /* five products instead of two: the probabilities are recomputed */
 		return forward / 2 * 5;
 	case KERNEL_NORM:
-		return 2 * forward;
 	case KERNEL_EMBEDDING:
+	case KERNEL_SCORES:
+	case KERNEL_CONTEXT:
 		return 2 * forward;
+	case KERNEL_SOFTMAX:
+	case KERNEL_DROPOUT:
+		return forward;
 	case KERNEL_CLASSIFIER: /* its gradient is made in the forward pass */
 		return 0;
 	}

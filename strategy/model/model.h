@@ -37,6 +37,7 @@ enum value_type {
 	VALUE_ACTIVATION, /* in the type of the parameters */
 	VALUE_FP32,       /* statistics, and what is kept in fp32 whatever the precision */
 	VALUE_INDEX,      /* token ids, labels: 32-bit integers */
+	VALUE_MASK,       /* what dropout kept: a byte each */
 };
 
 struct value {
@@ -52,6 +53,10 @@ struct value {
 	X(NORM, "norm")                                                                                                \
 	X(LINEAR, "linear")                                                                                            \
 	X(ATTENTION, "attention")                                                                                      \
+	X(SCORES, "scores")                                                                                            \
+	X(SOFTMAX, "softmax")                                                                                          \
+	X(CONTEXT, "context")                                                                                          \
+	X(DROPOUT, "dropout")                                                                                          \
 	X(CLASSIFIER, "classifier")                                                                                    \
 	X(ABSTRACT, "abstract")
 
@@ -67,17 +72,19 @@ struct kernel {
 	const char *name; /* "block.0.qkv" */
 	int unit;
 	int x;        /* what it reads: an activation, or the token ids */
-	int residual; /* linear: added to the output; its gradient is the output's own */
+	int second;   /* context: queries, keys and values, of which it reads the values */
+	int residual; /* linear, dropout: added to the output; its gradient is the output's own */
 	int y;        /* what it makes; a classifier turns its x into x's gradient, in place, and has none */
-	int saved; /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of GELU
-	            */
+	int saved;    /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of
+	               * GELU,    dropout's mask */
 	int weight, bias; /* tensors; embedding: token and position table */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
 	int64_t heads, head_size;
 	int64_t tokens; /* rows of one sample */
 	bool weight_in_out, gelu;
-	bool needs_dx; /* its input is not the data */
-	bool inner;    /* of attention: between queries, keys and values, and their weighted sum */
+	double dropout; /* dropout: the probability to be zero */
+	bool needs_dx;  /* its input is not the data */
+	bool inner;     /* of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
@@ -106,6 +113,7 @@ struct model {
 	int64_t classes;           /* vocabulary, or classes */
 	int input, target, logits; /* values */
 	bool is_text, is_abstract;
+	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
 };
 
 /* specification: NAME[:key=value,…]. sequence 0: the model's context. An unknown name or key, or a size that is not
@@ -120,7 +128,7 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
 
-/* Does the backward pass of a kernel read its input? Its output? (What is `saved` always.) */
+/* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
 bool kernel_backward_reads_x(const struct kernel *k);
 bool kernel_backward_reads_y(const struct kernel *k);
 
@@ -140,6 +148,9 @@ struct mlp_sizes {
 void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
 struct gpt_sizes {
 	int64_t layers, width, heads, context, vocabulary;
+	bool standard;  /* attention by way of the tokens × tokens matrices; else as the shipped kernel, which has none
+	                 */
+	double dropout; /* the probability of every dropout; 0: there is none */
 };
 void model_build_gpt(struct model *m, const struct gpt_sizes *sizes, int64_t tokens);
 void model_build_abstract(struct model *m, int64_t parameters, int64_t units);

@@ -133,6 +133,11 @@ bool op_operand_optional(enum op_kind k, int operand)
 	return operands[k][operand].optional;
 }
 
+bool op_has_scale(enum op_kind k)
+{
+	return k == OP_CLASSIFIER || k == OP_DROPOUT_FORWARD || k == OP_DROPOUT_BACKWARD;
+}
+
 char op_declared_access(enum op_kind k, int operand)
 {
 	return operands[k][operand].access;

@@ -108,12 +108,20 @@ enum queue {
 	X(LOAD, "load", V, "inputs:w targets:w step:r")                                                                \
 	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r y:w")                       \
 	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
-	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w")                                     \
-	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r weight:r dx:a dweight:a dbias:a")                  \
+	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w?")                                    \
+	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r? weight:r dx:a dweight:a dbias:a")                 \
 	X(LINEAR_FORWARD, "linear.forward", K, "x:r weight:r bias:r? residual:r? y:w pre:w?")                          \
 	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
 	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
 	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
+	X(SCORES_FORWARD, "scores.forward", K, "qkv:r y:w")                                                            \
+	X(SCORES_BACKWARD, "scores.backward", K, "dy:r qkv:r dqkv:a")                                                  \
+	X(SOFTMAX_FORWARD, "softmax.forward", K, "x:r y:w")                                                            \
+	X(SOFTMAX_BACKWARD, "softmax.backward", K, "dy:r y:r dx:w")                                                    \
+	X(CONTEXT_FORWARD, "context.forward", K, "x:r qkv:r y:w")                                                      \
+	X(CONTEXT_BACKWARD, "context.backward", K, "dy:r x:r qkv:r dx:w dqkv:a")                                       \
+	X(DROPOUT_FORWARD, "dropout.forward", K, "x:r residual:r? y:w mask:w")                                         \
+	X(DROPOUT_BACKWARD, "dropout.backward", K, "dy:r mask:r dx:w")                                                 \
 	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a scaler:r?")                                          \
 	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
 	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
@@ -205,7 +213,8 @@ struct op {
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
 	unsigned axes;       /* collectives: the axes that they run over; 0: all (op_axes) */
-	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1 */
+	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1
+	                      * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
 	int root;
@@ -272,6 +281,7 @@ const char *op_operand_name(enum op_kind k, int operand);
 /* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
 char op_access(const struct op *op, int operand);
 bool op_operand_optional(enum op_kind k, int operand);
+bool op_has_scale(enum op_kind k);
 char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
 
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */

@@ -173,7 +173,7 @@ static enum status read_buffer(struct reader *r)
 		return scan_fail(c, 3, "unknown space '%.60s'; known: device, host, disk", text);
 	if ((s = scan_word(c, "a type", &text)))
 		return s;
-	if (!find_name(text, type_at, TYPE_I64 + 1, &type))
+	if (!find_name(text, type_at, TYPE_U8 + 1, &type))
 		return scan_fail(c, 4, "unknown type '%.60s'; known: fp32, bf16, fp16, i32, i64", text);
 	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;

@@ -128,7 +128,8 @@ static enum status read_queue(struct reader *r, struct op *op)
 static bool is_backward(enum op_kind k)
 {
 	return k == OP_EMBEDDING_BACKWARD || k == OP_NORM_BACKWARD || k == OP_LINEAR_BACKWARD ||
-	       k == OP_ATTENTION_BACKWARD || k == OP_ABSTRACT_BACKWARD;
+	       k == OP_ATTENTION_BACKWARD || k == OP_SCORES_BACKWARD || k == OP_SOFTMAX_BACKWARD ||
+	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD;
 }
 
 static enum status read_kernel(struct reader *r, struct op *op)
@@ -229,7 +230,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		op->micro = (int)micro;
 	}
 	op->wide = scan_is(c, "wide");
-	if (op->kind == OP_CLASSIFIER && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
+	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
 		return s;
 	return op_class(op->kind) == OP_CLASS_C ? read_collective(r, op) : STATUS_OK;
 }

@@ -130,7 +130,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fprintf(out, " micro %d", op->micro);
 	if (op->wide)
 		fputs(" wide", out);
-	if (op->kind == OP_CLASSIFIER)
+	if (op_has_scale(op->kind))
 		fprintf(out, " scale %.17g", op->scale);
 	if (op_class(op->kind) == OP_CLASS_C) {
 		if (op->kind != OP_SUM)

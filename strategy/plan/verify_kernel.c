@@ -109,9 +109,10 @@ static enum status read_dy(const struct at *a, int operand, int value)
 	return STATUS_OK;
 }
 
-static enum status write_dx(const struct at *a, int operand, int value, int scaled)
+/* consumer: this kernel's number among those that read the value. */
+static enum status write_dx(const struct at *a, int operand, int value, int consumer, int scaled)
 {
-	uint64_t mine = UINT64_C(1) << a->ip->x_consumer[a->op->kernel];
+	uint64_t mine = UINT64_C(1) << consumer;
 	struct meaning m = {.consumers = 0};
 	if (a->op->accumulate >> operand & 1) {
 		enum status s = present_gradient(a, operand, value, &m);
@@ -197,6 +198,8 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 		return read_value(a, operand, k->x);
 	case PART_RESIDUAL:
 		return read_value(a, operand, k->residual);
+	case PART_SECOND:
+		return read_value(a, operand, k->second);
 	case PART_TARGET:
 		return read_value(a, operand, a->ip->v->p->model->target);
 	case PART_WEIGHT:
@@ -221,7 +224,9 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 	const struct kernel *k = kernel_of(a);
 	switch (part) {
 	case PART_DX:
-		return write_dx(a, operand, k->x, scaled);
+		return write_dx(a, operand, k->x, a->ip->x_consumer[a->op->kernel], scaled);
+	case PART_DSECOND:
+		return write_dx(a, operand, k->second, a->ip->second_consumer[a->op->kernel], scaled);
 	case PART_DWEIGHT:
 		return write_dweight(a, operand, k->weight, a->ip->weight_use[a->op->kernel], scaled);
 	case PART_DBIAS:

@@ -31,6 +31,8 @@ static enum status count_uses(struct interpreter *ip)
 			ip->x_consumer[i] = readers[k->x]++;
 		if (k->residual >= 0)
 			ip->residual_consumer[i] = readers[k->residual]++;
+		if (k->second >= 0)
+			ip->second_consumer[i] = readers[k->second]++;
 		if (k->weight >= 0)
 			ip->weight_use[i] = uses[k->weight]++;
 		if (k->bias >= 0)
@@ -57,6 +59,7 @@ static void interpreter_init(struct interpreter *ip, const struct verify *v)
 	memory_init(&ip->memory, v);
 	ip->x_consumer = numbers(m->kernel_count);
 	ip->residual_consumer = numbers(m->kernel_count);
+	ip->second_consumer = numbers(m->kernel_count);
 	ip->weight_use = numbers(m->kernel_count);
 	ip->bias_use = numbers(m->kernel_count);
 	ip->consumers = calloc((size_t)m->value_count + 1, sizeof *ip->consumers);
@@ -77,6 +80,7 @@ static void interpreter_release(struct interpreter *ip)
 	free(ip->consumers);
 	free(ip->x_consumer);
 	free(ip->residual_consumer);
+	free(ip->second_consumer);
 	free(ip->weight_use);
 	free(ip->bias_use);
 	memory_release(&ip->memory);

@@ -10,9 +10,9 @@ struct interpreter {
 	struct memory memory;
 	int reads; /* the version of the weights that forward and backward read */
 	int step;  /* the step at hand, from 1; what the update makes */
-	/* by kernel: its number among those that read x or residual (bit of meaning.consumers), among the uses of its
-	 * tensors (bit of run.uses) */
-	int *x_consumer, *residual_consumer, *weight_use, *bias_use;
+	/* by kernel: its number among those that read x, residual or second (bit of meaning.consumers), among the uses
+	 * of its tensors (bit of run.uses) */
+	int *x_consumer, *residual_consumer, *second_consumer, *weight_use, *bias_use;
 	uint64_t *consumers; /* by value: all of them */
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];

@@ -14,6 +14,14 @@ static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_LINEAR_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_SAVED, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_ATTENTION_FORWARD] = {PART_X, PART_Y, PART_SAVED},
         [OP_ATTENTION_BACKWARD] = {PART_DY, PART_X, PART_Y, PART_SAVED, PART_DX},
+        [OP_SCORES_FORWARD] = {PART_X, PART_Y},
+        [OP_SCORES_BACKWARD] = {PART_DY, PART_X, PART_DX},
+        [OP_SOFTMAX_FORWARD] = {PART_X, PART_Y},
+        [OP_SOFTMAX_BACKWARD] = {PART_DY, PART_Y, PART_DX},
+        [OP_CONTEXT_FORWARD] = {PART_X, PART_SECOND, PART_Y},
+        [OP_CONTEXT_BACKWARD] = {PART_DY, PART_X, PART_SECOND, PART_DX, PART_DSECOND},
+        [OP_DROPOUT_FORWARD] = {PART_X, PART_RESIDUAL, PART_Y, PART_SAVED},
+        [OP_DROPOUT_BACKWARD] = {PART_DY, PART_SAVED, PART_DX},
         [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS, PART_SCALER},
         [OP_EVALUATE] = {PART_X, PART_TARGET},
         [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
@@ -44,12 +52,20 @@ static unsigned sections_for(enum op_kind k)
 	case OP_NORM_FORWARD:
 	case OP_LINEAR_FORWARD:
 	case OP_ATTENTION_FORWARD:
+	case OP_SCORES_FORWARD:
+	case OP_SOFTMAX_FORWARD:
+	case OP_CONTEXT_FORWARD:
+	case OP_DROPOUT_FORWARD:
 	case OP_ABSTRACT_FORWARD:
 		return IN(STEP) | IN(EVALUATE);
 	case OP_EMBEDDING_BACKWARD:
 	case OP_NORM_BACKWARD:
 	case OP_LINEAR_BACKWARD:
 	case OP_ATTENTION_BACKWARD:
+	case OP_SCORES_BACKWARD:
+	case OP_SOFTMAX_BACKWARD:
+	case OP_CONTEXT_BACKWARD:
+	case OP_DROPOUT_BACKWARD:
 	case OP_ABSTRACT_BACKWARD:
 	case OP_CLASSIFIER:
 	case OP_ADAMW:
@@ -94,6 +110,8 @@ static enum type value_type(const struct verify *v, int value)
 		return TYPE_I32;
 	case VALUE_FP32:
 		return TYPE_FP32;
+	case VALUE_MASK:
+		return TYPE_U8;
 	case VALUE_ACTIVATION:
 		break;
 	}
@@ -114,6 +132,9 @@ static int part_value(const struct verify *v, const struct kernel *k, enum part 
 		return k->saved;
 	case PART_RESIDUAL:
 		return k->residual;
+	case PART_SECOND:
+	case PART_DSECOND:
+		return k->second;
 	case PART_TARGET:
 		return v->p->model->target;
 	default:
@@ -159,6 +180,10 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 	             [KERNEL_NORM] = {OP_NORM_FORWARD, OP_NORM_BACKWARD},
 	             [KERNEL_LINEAR] = {OP_LINEAR_FORWARD, OP_LINEAR_BACKWARD},
 	             [KERNEL_ATTENTION] = {OP_ATTENTION_FORWARD, OP_ATTENTION_BACKWARD},
+	             [KERNEL_SCORES] = {OP_SCORES_FORWARD, OP_SCORES_BACKWARD},
+	             [KERNEL_SOFTMAX] = {OP_SOFTMAX_FORWARD, OP_SOFTMAX_BACKWARD},
+	             [KERNEL_CONTEXT] = {OP_CONTEXT_FORWARD, OP_CONTEXT_BACKWARD},
+	             [KERNEL_DROPOUT] = {OP_DROPOUT_FORWARD, OP_DROPOUT_BACKWARD},
 	             [KERNEL_CLASSIFIER] = {OP_CLASSIFIER, OP_EVALUATE},
 	             [KERNEL_ABSTRACT] = {OP_ABSTRACT_FORWARD, OP_ABSTRACT_BACKWARD}};
 	const struct op *op = &r->ops[number];
@@ -189,6 +214,16 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 			              rows, 1 / rows);
 	}
 	return STATUS_OK;
+}
+
+/* In training, what is kept makes up for what is dropped; evaluation drops nothing. */
+static enum status check_dropout(const struct verify *v, const struct role *r, int number, enum section_kind section)
+{
+	const struct op *op = &r->ops[number];
+	double kept = section == SECTION_EVALUATE ? 1 : 1 - v->p->model->kernels[op->kernel].dropout;
+	if (fabs(op->scale * kept - 1) < 1e-12)
+		return STATUS_OK;
+	return refuse(v, 2, r, number, op->operand[0].buffer, "scale is %.17g; it must be %.17g", op->scale, 1 / kept);
 }
 
 static enum status check_load(const struct verify *v, const struct role *r, int number)
@@ -282,7 +317,7 @@ static enum status check_pair(const struct verify *v, const struct role *r, int 
 {
 	const struct op *op = &r->ops[number];
 	enum type type = r->buffers[op->operand[0].buffer].type;
-	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64))
+	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64 || type == TYPE_U8))
 		return refuse(v, 2, r, number, op->operand[0].buffer, "adds %s; it adds floating-point numbers",
 		              type_name(type));
 	return expect(v, r, number, 1, resolved(v, &op->operand[0]), type);
@@ -400,6 +435,8 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		s = check_kernel(v, r, number);
 	else if (op_class(op->kind) == OP_CLASS_V)
 		s = check_vector(v, r, number);
+	if (!s && (op->kind == OP_DROPOUT_FORWARD || op->kind == OP_DROPOUT_BACKWARD))
+		s = check_dropout(v, r, number, section);
 	if (s || op_class(op->kind) == OP_CLASS_M)
 		return s;
 	return check_alias(v, r, number);

@@ -289,7 +289,7 @@ static bool set_buffer(struct chance *c)
 		b->elements += pick(c, 5) - 2;
 		break;
 	case 1:
-		b->type = (enum type)pick(c, TYPE_I64 + 1);
+		b->type = (enum type)pick(c, TYPE_U8 + 1);
 		break;
 	case 2:
 		b->state = !b->state;
