@@ -8,6 +8,7 @@
 #include "real/cpu_device.h"
 #include "real/random.h"
 #include "strategy/collective/schedule.h"
+#include "tests/support/elements.h"
 
 enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
 
@@ -120,20 +121,27 @@ static void poison_around(struct rank *r, const struct op *op, bool before)
 struct member {
 	struct rank *rank;
 	const struct op *op;
-	float *whole, *sent; /* sent: what is on its way to it in this round */
+	enum type type;
+	char *whole, *sent; /* sent: what is on its way to it in this round */
 };
 
-static float *operand(const struct member *m, int i)
+static char *operand(const struct member *m, int i)
 {
 	int64_t n;
 	return cpu_device_region(&m->rank->device, &m->op->operand[i], &n);
 }
 
-static void move(float *to, const float *from, int64_t count)
+static enum type type_of(const struct member *m)
+{
+	int b = m->op->operand[0].buffer >= 0 ? m->op->operand[0].buffer : m->op->operand[1].buffer;
+	return m->rank->role->buffers[b].type;
+}
+
+static void move(char *to, const char *from, int64_t bytes)
 {
 	if (!to || !from)
 		fail("a collective lacks an operand");
-	memmove(to, from, (size_t)count * sizeof *to);
+	memmove(to, from, (size_t)bytes);
 }
 
 static void receive(const struct member *m, const struct round *r)
@@ -141,21 +149,24 @@ static void receive(const struct member *m, const struct round *r)
 	if (!m->whole || !m->sent)
 		fail("a collective lacks an operand");
 	for (int64_t k = 0; k < r->receive_count; k++) {
-		float *to = &m->whole[r->receive_offset + k];
-		*to = r->add ? *to + m->sent[k] : m->sent[k];
+		int64_t to = r->receive_offset + k;
+		float there = r->add ? element_get(m->type, m->whole, to) : 0, comes = element_get(m->type, m->sent, k);
+		element_set(m->type, m->whole, to, r->add ? there + comes : comes);
 	}
 }
 
 /* Round by round over every rank's whole buffer. */
 static void run_schedule(const struct schedule *s, struct member *members)
 {
+	int64_t bytes = type_bytes(members->type);
 	for (int i = 0; i < s->ranks; i++)
-		members[i].sent = make((size_t)s->elements, sizeof *members[i].sent);
+		members[i].sent = make((size_t)s->elements, (size_t)bytes);
 	for (int64_t round = 0; round < schedule_rounds(s); round++) {
 		for (int i = 0; i < s->ranks; i++) {
 			struct round r = schedule_round(s, i, round);
 			if (r.send_to >= 0)
-				move(members[r.send_to].sent, members[i].whole + r.send_offset, r.send_count);
+				move(members[r.send_to].sent, members[i].whole + r.send_offset * bytes,
+				     r.send_count * bytes);
 		}
 		for (int i = 0; i < s->ranks; i++) {
 			struct round r = schedule_round(s, i, round);
@@ -172,20 +183,20 @@ static void sum(const struct world *w, const struct member *members)
 	for (int64_t k = 0; k < members->op->operand[0].count; k++) {
 		double total = 0;
 		for (int i = 0; i < w->ranks; i++)
-			total += members[i].whole[k];
+			total += ((const float *)(const void *)members[i].whole)[k];
 		for (int i = 0; i < w->ranks; i++)
-			members[i].whole[k] = (float)total;
+			((float *)(void *)members[i].whole)[k] = (float)total;
 	}
 }
 
 static void scatter_or_gather(const struct schedule *s, const struct member *members)
 {
 	bool scatter = members->op->kind == OP_SCATTER;
-	int64_t n = s->elements / s->ranks;
-	float *whole = operand(&members[s->root], scatter ? 0 : 1);
+	int64_t bytes = s->elements / s->ranks * type_bytes(members->type);
+	char *whole = operand(&members[s->root], scatter ? 0 : 1);
 	for (int i = 0; i < s->ranks; i++) {
-		float *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * n;
-		move(scatter ? part : slice, scatter ? slice : part, n);
+		char *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * bytes;
+		move(scatter ? part : slice, scatter ? slice : part, bytes);
 	}
 }
 
@@ -196,13 +207,14 @@ static void run_collective(const struct world *w)
 		struct rank *r = &w->rank[i];
 		members[i].rank = r;
 		members[i].op = &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+		members[i].type = type_of(&members[i]);
 		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
 	}
 	enum op_kind kind = members->op->kind;
 	struct schedule s = op_schedule(w->p, members->op);
-	int64_t n = kind == OP_SUM ? 0 : s.elements / w->ranks;
+	int64_t bytes = kind == OP_SUM ? 0 : s.elements / w->ranks * type_bytes(members->type);
 	for (int i = 0; i < w->ranks && kind == OP_ALL_GATHER; i++)
-		move(members[i].whole + i * n, operand(&members[i], 0), n);
+		move(members[i].whole + i * bytes, operand(&members[i], 0), bytes);
 	if (kind == OP_SUM)
 		sum(w, members);
 	else if (kind == OP_SCATTER || kind == OP_GATHER)
@@ -210,7 +222,7 @@ static void run_collective(const struct world *w)
 	else
 		run_schedule(&s, members);
 	for (int i = 0; i < w->ranks && kind == OP_REDUCE_SCATTER; i++)
-		move(operand(&members[i], 1), members[i].whole + i * n, n);
+		move(operand(&members[i], 1), members[i].whole + i * bytes, bytes);
 	free(members);
 }
 

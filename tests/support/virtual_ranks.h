@@ -10,7 +10,7 @@
  * A buffer's memory is filled with NaNs before the first operation that touches it and after the last one, in whatever
  * order they run: what is read unwritten, or taken by a buffer that shares its bytes too early, shows in the results.
  * Collectives go round by round as their schedules say, so spoiled parts are spoiled. Samples are made up from their
- * number. fp32 only.
+ * number.
  */
 #ifndef SHARDLAB_TESTS_VIRTUAL_RANKS_H
 #define SHARDLAB_TESTS_VIRTUAL_RANKS_H
