@@ -221,7 +221,7 @@ static const struct {
         {"tensors 1.bias", "tensors 1.bios", "the model has no tensor '1.bios'"},
         {"tensors 1.bias", "tensors 1.weight", "tensor '1.weight' is in group bucket.0 already"},
         {"tensors 1.bias ", "tensors ", "base, elements and padded of its tensors"},
-        {"padded 24", "padded 25", "base, elements and padded of its tensors are 0, 23 and 24"},
+        {"padded 24", "padded 25", "base, elements and padded of its tensors are 0, 23 and 23 to 24"},
         {"group bucket.0 base 0", "group bucket.0 base 1", "base, elements and padded"},
         {"group bucket.0 base", "group bucket.0 bass", "'base' belongs here"},
         {"role rank ranks 0 2", "role rank ranks 0 1", "cover 1 of 2 ranks"},

@@ -90,3 +90,39 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 	*count = region_elements(p, r);
 	*offset = r->slice ? r->offset + plan_place(p, r->slice, rank) * *count : r->offset;
 }
+
+/* ---- who takes part ---- */
+
+int64_t op_members(const struct plan *p, const struct op *op)
+{
+	int64_t n = plan_along(p, op_axes(p, op));
+	return op->ends && n > 2 ? 2 : n;
+}
+
+int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
+{
+	int64_t n = plan_along(p, op_axes(p, op)), place = plan_place(p, op_axes(p, op), rank);
+	if (!op->ends)
+		return place;
+	return !place ? 0 : place == n - 1 ? 1 : -1;
+}
+
+int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member)
+{
+	unsigned axes = op_axes(p, op);
+	return plan_rank_at(p, axes, rank, op->ends && member ? plan_along(p, axes) - 1 : member);
+}
+
+int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank)
+{
+	unsigned axes = op_axes(p, op);
+	int64_t place = plan_place(p, axes, rank) + op->shift;
+	return place < 0 || place >= plan_along(p, axes) ? -1 : plan_rank_at(p, axes, rank, place);
+}
+
+unsigned op_shard_axes(const struct plan *p, const struct op *op)
+{
+	if (op->axes)
+		return op->axes;
+	return op->operand[0].count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
+}

@@ -205,9 +205,9 @@ static int64_t whole_elements(const struct plan *p, const struct op *op)
 	case OP_ALL_GATHER:
 		return y->count;
 	case OP_GATHER:
-		return y->buffer >= 0 ? y->count : x->count * p->ranks;
+		return y->buffer >= 0 ? y->count : x->count * op_members(p, op);
 	case OP_SCATTER:
-		return x->buffer >= 0 ? x->count : y->count * p->ranks;
+		return x->buffer >= 0 ? x->count : y->count * op_members(p, op);
 	default:
 		return x->count;
 	}
@@ -216,7 +216,7 @@ static int64_t whole_elements(const struct plan *p, const struct op *op)
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
 	return (struct schedule){.algorithm = op->algorithm,
-	                         .ranks = p->ranks,
+	                         .ranks = op_members(p, op),
 	                         .root = op->root,
 	                         .elements = whole_elements(p, op),
 	                         .pieces = 0};
@@ -232,20 +232,26 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
+	if (op_is_message(op->kind))
+		return op->kind == OP_SEND ? op->operand[0].count * element_bytes(r, op) : 0;
+	int64_t member = op_member(p, op, rank);
 	if (op->kind == OP_SUM)
-		return (rank ? 1 : p->ranks - 1) * op->operand[0].count * (int64_t)sizeof(double);
+		return (member ? 1 : op_members(p, op) - 1) * op->operand[0].count * (int64_t)sizeof(double);
 	struct schedule s = op_schedule(p, op);
-	return schedule_sent(&s, rank) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_sent(&s, member) * element_bytes(r, op);
 }
 
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
+	if (op_is_message(op->kind))
+		return op->kind == OP_RECEIVE ? op->operand[0].count * element_bytes(r, op) : 0;
 	if (op->kind == OP_SUM)
 		return op_sent_bytes(p, r, op, rank);
+	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
-	return schedule_received(&s, rank) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_received(&s, member) * element_bytes(r, op);
 }
 
 int64_t op_payload_bytes(const struct role *r, const struct op *op)

@@ -96,7 +96,13 @@ enum queue {
  * operation's `accumulate` says which), a `?` after it: may be absent.
  *
  * class: M memory, K kernel of the model (has a model kernel, a pass and a micro-batch), V vector work without a model
- * kernel, C collective.
+ * kernel, C communication: collectives, and messages (send, receive) to and from a neighbour along an axis.
+ *
+ * All communication is rendezvous. A collective begins when every member of its group has come to it, and the n-th of a
+ * rank meets the n-th of the others. A message begins when both ends have come to it, the n-th send from one rank to
+ * another meets the n-th receive there from it, and both operations are done when the receiver has it all: nothing is
+ * buffered on the way. Since a rank has one communication queue, its order decides whether ranks lock up; that they do
+ * not is rule 1 (and strategy/stage.c issues all messages of a step in one order, so that they cannot).
  */
 #define OP_LIST(X)                                                                                                     \
 	X(ALLOC, "alloc", M, "buffer:w")                                                                               \
@@ -105,7 +111,7 @@ enum queue {
 	X(ZERO, "zero", V, "x:w")                                                                                      \
 	X(COPY, "copy", V, "x:r y:w")                                                                                  \
 	X(ADD, "add", V, "x:r y:x")                                                                                    \
-	X(LOAD, "load", V, "inputs:w targets:w step:r")                                                                \
+	X(LOAD, "load", V, "inputs:w? targets:w? step:r")                                                              \
 	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r y:w")                       \
 	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
 	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w?")                                    \
@@ -142,7 +148,9 @@ enum queue {
 	X(REDUCE, "reduce", C, "x:x staging:x?")                                                                       \
 	X(SCATTER, "scatter", C, "x:r? y:w staging:x?")                                                                \
 	X(GATHER, "gather", C, "x:r y:w? staging:x?")                                                                  \
-	X(SUM, "sum", C, "x:x")
+	X(SUM, "sum", C, "x:x")                                                                                        \
+	X(SEND, "send", C, "x:r")                                                                                      \
+	X(RECEIVE, "receive", C, "y:w")
 
 enum op_kind {
 #define X(constant, name, class, operands) OP_##constant,
@@ -163,6 +171,8 @@ enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
 	X(SCATTER_INPUTS, "scatter_inputs")                                                                            \
 	X(GATHER_OUTPUTS, "gather_outputs")                                                                            \
 	X(SCATTER_OUTPUT_GRADIENTS, "scatter_output_gradients")                                                        \
+	X(ACTIVATIONS, "activations")                                                                                  \
+	X(ACTIVATION_GRADIENTS, "activation_gradients")                                                                \
 	X(CONTROL, "control")
 
 enum traffic_kind {
@@ -212,9 +222,13 @@ struct op {
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
-	unsigned axes;       /* collectives: the axes that they run over; 0: all (op_axes) */
-	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1
-	                      * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
+	unsigned axes; /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights: the axes
+	                  along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	                  group (op_shard_axes) */
+	bool ends;     /* collectives: of each group only the first and the last along the axes */
+	int shift;     /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	double scale;  /* classifier: the weight of one row's loss; scale × rows of the global batch = 1
+	                * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
 	int root;
@@ -314,19 +328,32 @@ static inline int64_t plan_data_ranks(const struct plan *p)
 	return plan_along(p, plan_data_axes(p));
 }
 
-/* The axes that a collective runs over. */
+/* The axes that communication runs over. */
 static inline unsigned op_axes(const struct plan *p, const struct op *op)
 {
 	return op->axes ? op->axes : plan_all_axes(p);
 }
+static inline bool op_is_message(enum op_kind k)
+{
+	return k == OP_SEND || k == OP_RECEIVE;
+}
+/* How many take part, and the place of `rank` among them: -1 if it does not. For collectives. */
+int64_t op_members(const struct plan *p, const struct op *op);
+int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
+/* The rank at a place of the group that `rank` is in. */
+int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member);
+/* The other end of a message of `rank`; -1 if there is none. */
+int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
+/* initialize, weights: along which axes the operand's region is this rank's shard of the group, before it is sliced. */
+unsigned op_shard_axes(const struct plan *p, const struct op *op);
 
 /* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
 void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
 /* How many they are on every rank. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 
-/* What a collective moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. A `sum` (control) sends its values to rank 0 and gets them back. */
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. A `sum` (control) sends its values to the first of its group and gets them back. */
 struct schedule op_schedule(const struct plan *p, const struct op *op);
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
@@ -377,7 +404,7 @@ enum status plan_read(struct plan *p, struct model *model, const char *text, siz
 
 #define RULE_LIST(X)                                                                                                   \
 	X(1, "deadlock", "the joint graph of all ranks has no cycle")                                                  \
-	X(2, "matching", "the members of a group issue the same collectives in the same order, sizes and types")       \
+	X(2, "matching", "a group's members issue the same collectives in the same order, and messages have partners") \
 	X(3, "lifetime", "a buffer is used only while alive, freed once, and only state outlives the step")            \
 	X(4, "race", "operations on different queues that touch one buffer, one writing, are ordered by waits")        \
 	X(5, "gradient", "the update reads the sum over every sample and use, each once, with the declared scale")     \

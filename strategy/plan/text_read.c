@@ -66,10 +66,11 @@ static enum status read_group(struct reader *r)
 		return scan_fail(c, 1, "there is a group '%.60s' already", name);
 	if ((s = read_group_tensors(r, &g)))
 		return s;
-	if (g.base != r->p->group_elements || elements != g.elements || g.padded != round_up(g.elements, r->p->ranks))
-		return scan_fail(c, 2, "base, elements and padded of its tensors are %lld, %lld and %lld",
-		                 (long long)r->p->group_elements, (long long)g.elements,
-		                 (long long)round_up(g.elements, r->p->ranks));
+	if (g.base != r->p->group_elements || elements != g.elements || g.padded < elements ||
+	    g.padded - elements >= r->p->ranks)
+		return scan_fail(c, 2, "base, elements and padded of its tensors are %lld, %lld and %lld to %lld",
+		                 (long long)r->p->group_elements, (long long)g.elements, (long long)g.elements,
+		                 (long long)(g.elements + r->p->ranks - 1));
 	r->p->group_elements += g.padded;
 	r->p->groups[r->p->group_count++] = g;
 	return STATUS_OK;

@@ -176,13 +176,36 @@ static enum status read_group_name(struct reader *r, struct op *op)
 	return op->group >= 0 ? STATUS_OK : scan_fail(&r->scan, r->scan.next - 1, "there is no group '%.60s'", text);
 }
 
+/* "to stage+1", "from stage-1" */
+static enum status read_peer(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	char *text;
+	enum status s;
+	if ((s = scan_expect(c, op->kind == OP_SEND ? "to" : "from")) || (s = scan_word(c, "a neighbour", &text)))
+		return s;
+	size_t length = strlen(text);
+	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
+		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
+	op->shift = text[length - 2] == '+' ? 1 : -1;
+	text[length - 2] = 0;
+	if ((s = read_axes(r, c->next - 1, text, &op->axes)))
+		return s;
+	if (op->axes == plan_all_axes(r->p))
+		op->axes = 0;
+	return STATUS_OK;
+}
+
 static enum status read_collective(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	char *text;
 	int64_t root;
 	enum status s;
-	if (op->kind != OP_SUM) {
+	if (op_is_message(op->kind)) {
+		if ((s = read_peer(r, op)))
+			return s;
+	} else if (op->kind != OP_SUM) {
 		if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
 			return s;
 		if (!collective_algorithm(op->kind, text, &op->algorithm))
@@ -220,6 +243,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		if (op->axes == plan_all_axes(r->p))
 			op->axes = 0;
 	}
+	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
 	if (scan_is(c, "in") && (s = op->kernel < 0 ? read_pass(r, op) : read_recompute(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))

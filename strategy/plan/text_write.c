@@ -117,10 +117,12 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	if (op->kernel >= 0)
 		fprintf(out, " %s", p->model->kernels[op->kernel].name);
 	fprintf(out, " on %s", queue_name(op->queue));
-	if (op->axes) {
+	if (op->axes && !op_is_message(op->kind)) {
 		fputs(" over ", out);
 		write_axes(p, op->axes, out);
 	}
+	if (op->ends)
+		fputs(" ends", out);
 	/* Of a kernel, its kind says it, but for what is done once more. */
 	if (op->kernel < 0 ? op->pass != PASS_NONE : op->pass == PASS_RECOMPUTE)
 		fprintf(out, " in %s", pass_name(op->pass));
@@ -133,8 +135,12 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	if (op_has_scale(op->kind))
 		fprintf(out, " scale %.17g", op->scale);
 	if (op_class(op->kind) == OP_CLASS_C) {
-		if (op->kind != OP_SUM)
+		if (op_is_message(op->kind)) {
+			int axis = __builtin_ctz(op_axes(p, op));
+			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
+		} else if (op->kind != OP_SUM) {
 			fprintf(out, " by %s root %d", schedule_name(op->algorithm), op->root);
+		}
 		fprintf(out, " as %s payload %" PRId64, traffic_name(op->traffic), op->payload);
 	}
 	write_operands(p, r, op, out);

@@ -156,7 +156,7 @@ static enum status write_dweight(const struct at *a, int operand, int tensor, in
 			return refuse_at(a, 5, operand, other_scale, t->name);
 		now.sum = same ? there.sum : 0;
 	}
-	now.sum = sum_add(&m->sums, now.sum, a->op->micro, use, t->uses, false);
+	now.sum = sum_add(&m->sums, now.sum, a->op->micro, use, t->uses, 0);
 	if (now.sum < 0)
 		return refuse_at(a, 5, operand, ": micro-batch %d of this use is in the gradient of %s already",
 		                 a->op->micro, t->name);
@@ -181,7 +181,7 @@ static enum status write_loss(const struct at *a, int operand)
 		}
 		now.sum = there.kind == MEANING_LOSS ? there.sum : 0;
 	}
-	now.sum = sum_add(&m->sums, now.sum, a->op->micro, 0, 1, a->op->wide);
+	now.sum = sum_add(&m->sums, now.sum, a->op->micro, 0, 1, a->op->wide ? plan_data_axes(a->ip->v->p) : 0);
 	if (now.sum < 0)
 		return refuse_at(a, 5, operand, ": micro-batch %d is in the loss already", a->op->micro);
 	write_meaning(a, operand, now);

@@ -1,5 +1,5 @@
-/* Rule 2, for collectives: each fits its members, and in every section the roles issue the same ones in the same
- * order. */
+/* Rule 2, for communication: each operation fits its members, and in every section those who meet there issue the same
+ * ones in the same order. */
 #include <string.h>
 
 #include "strategy/plan/verify.h"
@@ -43,6 +43,10 @@ static const struct {
                 {0, 1, 2, true, TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, {SCHEDULE_STAR_SCATTER}, 1},
         [OP_GATHER] = {1, 0, 2, true, TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS, {SCHEDULE_STAR_GATHER}, 1},
         [OP_SUM] = {0, -1, -1, false, TRAFFIC_CONTROL, TRAFFIC_CONTROL, {(enum schedule_algorithm)0}, 1},
+        [OP_SEND] =
+                {0, -1, -1, false, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS, {(enum schedule_algorithm)0}, 1},
+        [OP_RECEIVE] =
+                {0, -1, -1, false, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS, {(enum schedule_algorithm)0}, 1},
 };
 
 enum { MOST_CONTROL_VALUES = 4 };
@@ -83,7 +87,7 @@ int64_t collective_elements(const struct plan *p, const struct op *op)
 	if (whole->buffer >= 0)
 		return whole->count;
 	const struct region *part = &op->operand[forms[op->kind].part];
-	return part->slice ? part->count : part->count * p->ranks;
+	return part->slice ? part->count : part->count * op_members(p, op);
 }
 
 static enum type element_type(const struct role *r, const struct op *op)
@@ -97,34 +101,41 @@ static enum type element_type(const struct role *r, const struct op *op)
 static enum status check_operands(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
+	int64_t members = op_members(v->p, op);
 	int w = forms[op->kind].whole, k = forms[op->kind].part;
 	const struct region *whole = &op->operand[w];
 	bool only_root = r->ranks == 1 && r->first_rank == op->root;
 	bool has_root = op->root >= r->first_rank && op->root < r->first_rank + r->ranks;
 	bool at_root_only = op->kind == OP_SCATTER || op->kind == OP_GATHER;
+	if (at_root_only && op->axes)
+		return refuse(v, 2, r, number, -1, "runs over all axes, or not at all");
 	if (at_root_only && has_root && !only_root)
 		return refuse(v, 2, r, number, -1, "rank %d is the root and needs a role of its own", op->root);
 	if (at_root_only && (whole->buffer >= 0) != only_root)
 		return refuse(v, 2, r, number, whole->buffer, "operand %s is for the root, rank %d, alone",
 		              op_operand_name(op->kind, w), op->root);
-	if (whole->buffer >= 0 && (whole->slice || (op->kind != OP_SUM && whole->count % v->p->ranks)))
+	bool divides = op->kind != OP_SUM && !op_is_message(op->kind);
+	if (whole->buffer >= 0 && (whole->slice || (divides && whole->count % members)))
 		return refuse(v, 2, r, number, whole->buffer,
 		              "operand %s: %lld elements must be whole and divide into %lld slices",
-		              op_operand_name(op->kind, w), (long long)whole->count, (long long)v->p->ranks);
+		              op_operand_name(op->kind, w), (long long)whole->count, (long long)members);
 	if (k < 0)
 		return STATUS_OK;
 	const struct region *part = &op->operand[k];
-	int64_t n = part->slice ? part->count / v->p->ranks : part->count;
+	int64_t n = region_elements(v->p, part);
 	if (part->buffer < 0)
 		return refuse(v, 2, r, number, -1, "operand %s is missing", op_operand_name(op->kind, k));
-	if (n > INT64_MAX / v->p->ranks)
+	if (part->slice && part->slice != op_axes(v->p, op))
+		return refuse(v, 2, r, number, part->buffer, "operand %s is a slice along other axes than it runs over",
+		              op_operand_name(op->kind, k));
+	if (n > INT64_MAX / members)
 		return refuse(v, 2, r, number, part->buffer,
 		              "operand %s: %lld elements on each of %lld ranks are too many",
-		              op_operand_name(op->kind, k), (long long)n, (long long)v->p->ranks);
-	if (whole->buffer >= 0 && n != whole->count / v->p->ranks)
+		              op_operand_name(op->kind, k), (long long)n, (long long)members);
+	if (whole->buffer >= 0 && n != whole->count / members)
 		return refuse(v, 2, r, number, part->buffer, "operand %s is %lld elements; %s ÷ %lld ranks is %lld",
 		              op_operand_name(op->kind, k), (long long)n, op_operand_name(op->kind, w),
-		              (long long)v->p->ranks, (long long)(whole->count / v->p->ranks));
+		              (long long)members, (long long)(whole->count / members));
 	if (whole->buffer >= 0 && r->buffers[whole->buffer].type != r->buffers[part->buffer].type)
 		return refuse(v, 2, r, number, part->buffer, "its operands are of different types");
 	return STATUS_OK;
@@ -154,8 +165,12 @@ static enum status check_payload(const struct verify *v, const struct role *r, i
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	if (op->group >= 0) {
 		const struct group *g = &v->p->groups[op->group];
-		payload = g->elements;
-		if (elements != g->padded)
+		/* Where the group is sharded along other axes, the padding is on some shards and not on others. */
+		int64_t shards = plan_along(v->p, plan_all_axes(v->p) & ~op_axes(v->p, op));
+		bool shard = op->axes && elements < g->padded;
+		payload = shard ? elements : g->elements;
+		if (elements != g->padded &&
+		    !(shard && g->padded % elements == 0 && shards % (g->padded / elements) == 0))
 			return refuse(v, 2, r, number, buffer, "moves %lld elements; its group has %lld, padded",
 			              (long long)elements, (long long)g->padded);
 	}
@@ -171,9 +186,9 @@ static enum status check_collective(const struct verify *v, const struct role *r
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	bool known = false;
 	enum status s;
-	if (v->p->ranks == 1)
+	if (v->p->ranks == 1 || (!op_is_message(op->kind) && op_members(v->p, op) == 1))
 		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
-	if (op->root < 0 || op->root >= v->p->ranks || (!forms[op->kind].rooted && op->root))
+	if (op->root < 0 || op->root >= op_members(v->p, op) || (!forms[op->kind].rooted && op->root))
 		return refuse(v, 2, r, number, buffer, "root %d is not a rank of its group", op->root);
 	for (int i = 0; i < forms[op->kind].algorithms; i++)
 		known |= forms[op->kind].algorithm[i] == op->algorithm;
@@ -195,8 +210,10 @@ static enum status check_collective(const struct verify *v, const struct role *r
 static const char *difference(const struct verify *v, const struct role *ra, const struct op *a, const struct role *rb,
                               const struct op *b)
 {
-	if (a->kind != b->kind)
+	if (a->kind != b->kind && !op_is_message(a->kind))
 		return "the kind";
+	if (op_is_message(a->kind) && a->micro != b->micro)
+		return "the micro-batch";
 	if (a->algorithm != b->algorithm)
 		return "the algorithm";
 	if (a->root != b->root)
@@ -212,18 +229,21 @@ static const char *difference(const struct verify *v, const struct role *ra, con
 	return NULL;
 }
 
-static int next_collective(const struct role *r, const struct section *s, int from)
+/* The next operation from `from` on at which the two roles meet. */
+static int next_meeting(const struct verify *v, const struct role *r, const struct role *other, const struct section *s,
+                        int from)
 {
-	while (from < s->end && !is_collective(r->ops[from].kind))
+	while (from < s->end && !(is_collective(r->ops[from].kind) && takes_part(v->p, &r->ops[from], r, other)))
 		from++;
 	return from;
 }
 
+/* The joint graph has come to its end, so the n-th of the one meets the n-th of the other. */
 static enum status match_roles(const struct verify *v, const struct role *ra, const struct role *rb,
                                enum section_kind k)
 {
 	const struct section *sa = section_of(ra, k), *sb = section_of(rb, k);
-	int a = next_collective(ra, sa, sa->begin), b = next_collective(rb, sb, sb->begin);
+	int a = next_meeting(v, ra, rb, sa, sa->begin), b = next_meeting(v, rb, ra, sb, sb->begin);
 	while (a < sa->end && b < sb->end) {
 		const char *what = difference(v, ra, &ra->ops[a], rb, &rb->ops[b]);
 		if (what)
@@ -232,8 +252,8 @@ static enum status match_roles(const struct verify *v, const struct role *ra, co
 			                                                : ra->ops[a].operand[1].buffer,
 			              "meets operation %s of role %s (rank %lld …), and %s differs; make them the same",
 			              op_title(v, rb, b), rb->name, (long long)rb->first_rank, what);
-		a = next_collective(ra, sa, a + 1);
-		b = next_collective(rb, sb, b + 1);
+		a = next_meeting(v, ra, rb, sa, a + 1);
+		b = next_meeting(v, rb, ra, sb, b + 1);
 	}
 	/* Different numbers of them cannot get here: the joint graph would not have come to its end. */
 	return STATUS_OK;
@@ -246,8 +266,11 @@ enum status verify_matching(const struct verify *v)
 		for (int n = 0; n < v->p->roles[i].op_count; n++)
 			if (is_collective(v->p->roles[i].ops[n].kind) && (s = check_collective(v, &v->p->roles[i], n)))
 				return s;
-	for (int k = 0; k < SECTION_KINDS && v->p->role_count > 1; k++)
-		if ((s = match_roles(v, &v->p->roles[0], &v->p->roles[1], (enum section_kind)k)))
-			return s;
+	/* Who meets someone meets the role before it, or the first. */
+	for (int k = 0; k < SECTION_KINDS; k++)
+		for (int i = 1; i < v->p->role_count; i++)
+			if ((s = match_roles(v, &v->p->roles[i - 1], &v->p->roles[i], (enum section_kind)k)) ||
+			    (i > 1 && (s = match_roles(v, &v->p->roles[0], &v->p->roles[i], (enum section_kind)k))))
+				return s;
 	return STATUS_OK;
 }

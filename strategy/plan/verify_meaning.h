@@ -16,7 +16,7 @@ struct interpreter {
 	uint64_t *consumers; /* by value: all of them */
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];
-	int *shown_own[ROLES], *shown_whole[ROLES];
+	int64_t *shown_own[ROLES], *shown_whole[ROLES];
 };
 
 /* The operation at hand: messages name it. */
@@ -25,13 +25,14 @@ struct at {
 	int role, number;
 	const struct role *r;
 	const struct op *op;
+	int party; /* of a collective: how many roles meet */
 };
 
 /* What a region of a group stands for: all of it, or this rank's slice. */
 struct group_part {
 	enum meaning_kind kind; /* ZERO: zeros, and then no group */
 	int group;
-	bool own;                 /* this rank's slice; false with one rank */
+	unsigned own;             /* this rank's slice along these axes; 0: all of it */
 	int version, sum, scaled; /* as of the meaning */
 };
 
@@ -51,6 +52,6 @@ enum status refuse_at(const struct at *a, int rule, int operand, const char *for
 
 enum status mean_kernel(const struct at *a);
 enum status mean_vector(const struct at *a);
-enum status mean_collective(const struct at *all); /* one a role */
+enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
 
 #endif

@@ -10,7 +10,7 @@ static uint64_t hash_meaning(const struct meaning *a)
 {
 	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
 	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
-	                     (uint64_t)(unsigned)a->sum << 2 | (unsigned)a->shard << 1 | a->wide,
+	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
 	                     (uint64_t)a->origin,
 	                     a->consumers,
 	                     (unsigned)a->scaled};
@@ -123,6 +123,7 @@ void memory_init(struct memory *m, const struct verify *v)
 {
 	*m = (struct memory){.v = v};
 	sums_init(&m->sums);
+	m->sums.plan = v->p;
 	grow_table(m);
 	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
 	for (int i = 0; i < v->p->role_count; i++) {
@@ -224,12 +225,12 @@ static void set_all(struct cells *c, int64_t begin, int64_t end, int meaning)
 	}
 }
 
-static bool set_own(struct cells *c, int64_t begin, int64_t end, int meaning)
+static bool set_own(struct cells *c, int64_t begin, int64_t end, unsigned axes, int meaning)
 {
 	int first = split(c, begin), past = split(c, end);
 	for (int i = first; i < past; i++) {
 		struct block *b = &c->blocks[i];
-		if (b->frame_count && (b->frame != begin || b->frame_count != end - begin))
+		if (b->frame_count && (b->frame != begin || b->frame_count != end - begin || b->axes != axes))
 			return false;
 	}
 	for (int i = first; i < past; i++) {
@@ -237,15 +238,22 @@ static bool set_own(struct cells *c, int64_t begin, int64_t end, int meaning)
 		b->own = meaning;
 		b->frame = b->own == b->rest ? 0 : begin;
 		b->frame_count = b->own == b->rest ? 0 : end - begin;
+		b->axes = b->own == b->rest ? 0 : axes;
 	}
 	return true;
+}
+
+/* A slice of something, and not all of it because there is one rank along those axes. */
+static bool is_slice(const struct plan *p, const struct region *g)
+{
+	return plan_along(p, g->slice) > 1;
 }
 
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning)
 {
 	struct cells *c = &m->cells[role][g->buffer];
-	if (g->slice && m->v->p->ranks > 1)
-		return set_own(c, g->offset, g->offset + g->count, meaning);
+	if (is_slice(m->v->p, g))
+		return set_own(c, g->offset, g->offset + g->count, g->slice, meaning);
 	set_all(c, g->offset, g->offset + g->count, meaning);
 	return true;
 }
@@ -258,7 +266,7 @@ static bool is_zero(const struct memory *m, const struct block *b)
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning)
 {
 	struct cells *c = &m->cells[role][g->buffer];
-	bool own = g->slice && m->v->p->ranks > 1;
+	bool own = is_slice(m->v->p, g);
 	int first = split(c, g->offset), past = split(c, g->offset + g->count);
 	for (int i = first; i < past; i++) {
 		struct block *b = &c->blocks[i];
@@ -266,14 +274,15 @@ void memory_set_but_zeros(struct memory *m, int role, const struct region *g, in
 			continue;
 		int rest = own ? b->rest : meaning;
 		bool framed = meaning != rest;
-		*b = (struct block){b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0};
+		*b = (struct block){
+		        b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0, framed ? g->slice : 0};
 	}
 }
 
 void memory_spoil(struct memory *m, int role, const struct region *g)
 {
 	struct region all = *g;
-	all.slice = false;
+	all.slice = 0;
 	memory_set_but_zeros(m, role, &all, meaning_number(m, &(struct meaning){.kind = MEANING_SPOILED}));
 }
 
@@ -296,7 +305,7 @@ bool memory_walk_next(struct memory_walk *w)
 	w->end = end < g->offset + g->count ? end : g->offset + g->count;
 	if (b->own == b->rest)
 		w->meaning = b->own;
-	else if (g->slice && b->frame == g->offset && b->frame_count == g->count)
+	else if (g->slice == b->axes && b->frame == g->offset && b->frame_count == g->count)
 		w->meaning = b->own;
 	else
 		w->meaning = -1;

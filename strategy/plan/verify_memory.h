@@ -37,8 +37,9 @@ enum meaning_kind {
 struct meaning {
 	enum meaning_kind kind;
 	int index, micro, version, sum;
-	int scaled; /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
-	bool shard, wide;
+	int scaled;     /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
+	unsigned shard; /* this rank's shard along these axes; 0: all of it */
+	bool wide;
 	int64_t origin;
 	uint64_t consumers;
 };
@@ -46,7 +47,8 @@ struct meaning {
 struct block {
 	int64_t begin;              /* up to the next block, or the end of the buffer */
 	int own, rest;              /* meanings; the same unless there is a frame */
-	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) */
+	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) … */
+	unsigned axes;              /* … along these */
 };
 
 struct cells {

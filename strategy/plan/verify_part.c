@@ -72,12 +72,12 @@ enum status read_group(const struct at *a, int operand, int rule, struct group_p
 		return s;
 	const struct meaning *what = meaning_of(m, meaning);
 	const struct group *group = &p->groups[what->index];
-	bool slice = g->slice && p->ranks > 1;
-	*out = (struct group_part){what->kind,    what->index, slice || what->shard,
+	unsigned slice = plan_along(p, g->slice) > 1 ? g->slice : 0;
+	*out = (struct group_part){what->kind,    what->index, slice | what->shard,
 	                           what->version, what->sum,   what->scaled};
-	int64_t count = what->shard ? group->padded / p->ranks : group->padded;
+	int64_t count = group->padded / plan_along(p, what->shard);
 	meaning_describe(m, meaning, text, sizeof text);
-	if (what->origin != g->offset || count != g->count || (slice && what->shard))
+	if (what->origin != g->offset || count != g->count || slice & what->shard)
 		return refuse_at(a, rule, operand, " [%lld:%lld] is neither a whole group nor its slice: it holds %s",
 		                 (long long)g->offset, (long long)g->count, text);
 	if (zeros_at >= 0 && (what->shard || zeros_at - what->origin < group->elements))
@@ -117,7 +117,7 @@ enum status read_gradient_complete(const struct at *a, int operand, struct group
 	if (out->kind != MEANING_GRADIENT)
 		return refuse_at(a, 5, operand,
 		                 " holds no gradient; let the backward pass and the collectives write it first");
-	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, p->ranks))
+	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, plan_data_axes(p)))
 		return STATUS_OK;
 	sum_describe(&a->ip->memory.sums, out->sum, text, sizeof text);
 	return refuse_at(a, 5, operand,
@@ -130,13 +130,13 @@ enum status write_group(const struct at *a, int operand, const struct group_part
 {
 	struct memory *m = &a->ip->memory;
 	const struct region *g = &a->op->operand[operand];
-	bool slice = g->slice && a->ip->v->p->ranks > 1;
+	unsigned slice = plan_along(a->ip->v->p, g->slice) > 1 ? g->slice : 0;
 	struct meaning what = {.kind = part->kind,
 	                       .index = part->group,
 	                       .version = part->version,
 	                       .sum = part->sum,
 	                       .scaled = part->scaled,
-	                       .shard = part->own && !slice,
+	                       .shard = part->own & ~slice,
 	                       .origin = g->offset};
 	if (part->kind == MEANING_ZERO)
 		what = (struct meaning){.kind = MEANING_ZERO};

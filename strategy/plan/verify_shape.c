@@ -235,8 +235,12 @@ static enum status check_load(const struct verify *v, const struct role *r, int 
 	if (op->micro < 0 || op->operand[0].slice || op->operand[1].slice)
 		return refuse(v, 2, r, number, op->operand[0].buffer,
 		              "needs a micro-batch, and operands that are no slices");
-	if ((s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input))) ||
-	    (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32)))
+	if (op->operand[0].buffer < 0 && op->operand[1].buffer < 0)
+		return refuse(v, 2, r, number, -1, "loads neither inputs nor targets");
+	if ((op->operand[0].buffer >= 0 &&
+	     (s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input)))) ||
+	    (op->operand[1].buffer >= 0 &&
+	     (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32))))
 		return s;
 	return expect(v, r, number, 2, 1, TYPE_I64);
 }
@@ -303,10 +307,12 @@ static enum status check_group_operand(const struct verify *v, const struct role
 	enum type type = r->buffers[g->buffer].type;
 	if (op->group < 0)
 		return refuse(v, 2, r, number, g->buffer, "names no group");
-	int64_t padded = v->p->groups[op->group].padded, n = resolved(v, g);
-	if (n != padded && n != padded / v->p->ranks)
+	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
+	if (padded % shards || g->count != padded / shards)
 		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
-		              (long long)n, (long long)padded, (long long)(padded / v->p->ranks));
+		              (long long)g->count, (long long)padded, (long long)(padded / shards));
+	if (g->slice & op_shard_axes(v->p, op))
+		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
 	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
 		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
 		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
@@ -397,9 +403,9 @@ static bool in_place(const struct verify *v, const struct role *r, const struct 
 		return false;
 	const struct region *x = &op->operand[part], *y = &op->operand[whole];
 	if (x->slice)
-		return x->offset == y->offset && x->count == y->count;
-	return r->ranks == 1 && x->offset == y->offset + r->first_rank * (y->count / v->p->ranks) &&
-	       x->count == y->count / v->p->ranks;
+		return x->slice == op_axes(v->p, op) && x->offset == y->offset && x->count == y->count;
+	int64_t n = y->count / op_members(v->p, op);
+	return r->ranks == 1 && x->offset == y->offset + op_member(v->p, op, r->first_rank) * n && x->count == n;
 }
 
 static enum status check_alias(const struct verify *v, const struct role *r, int number)

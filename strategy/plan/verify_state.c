@@ -39,11 +39,14 @@ void memory_age(struct memory *m)
 				struct block now = c->blocks[k];
 				now.own = aged(m, now.own, stale);
 				now.rest = aged(m, now.rest, stale);
-				if (now.own == now.rest)
+				if (now.own == now.rest) {
 					now.frame = now.frame_count = 0;
+					now.axes = 0;
+				}
 				struct block *last = &c->blocks[kept - (kept > 0)];
 				if (kept && last->own == now.own && last->rest == now.rest &&
-				    last->frame == now.frame && last->frame_count == now.frame_count)
+				    last->frame == now.frame && last->frame_count == now.frame_count &&
+				    last->axes == now.axes)
 					continue;
 				c->blocks[kept++] = now;
 			}
@@ -98,7 +101,8 @@ static bool same_cells(struct memory *m, const struct cells *now, const struct c
 	for (int i = 0; i < now->count; i++) {
 		const struct block *a = &now->blocks[i], *b = &then->blocks[i];
 		if (a->begin != b->begin || a->frame != b->frame || a->frame_count != b->frame_count ||
-		    a->own != later_by(m, b->own, later) || a->rest != later_by(m, b->rest, later))
+		    a->axes != b->axes || a->own != later_by(m, b->own, later) ||
+		    a->rest != later_by(m, b->rest, later))
 			return false;
 	}
 	return true;

@@ -29,6 +29,9 @@ static enum status check_roles(const struct verify *v)
 			              "rank %lld",
 			              (long long)(p->ranks - 1), (long long)next);
 		next += r->ranks;
+		if (!roles_follow_axes(p, r))
+			return refuse(v, 2, r, -1, -1, "roles divide the first axis, %s, and nothing else",
+			              p->axes[0].name);
 	}
 	if (next != p->ranks)
 		return refuse(v, 2, &p->roles[p->role_count - 1], -1, -1, "no role has rank %lld to rank %lld",
@@ -80,11 +83,12 @@ static enum status check_groups(const struct verify *v)
 				              g->name, k);
 			at += p->model->tensors[t].elements;
 		}
-		if (g->elements != at || g->base != base || g->padded != round_up(at, p->ranks) || !at)
+		if (g->elements != at || g->base != base || g->padded < at || g->padded - at >= p->ranks || !at)
 			return refuse(v, 2, NULL, -1, -1,
-			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, %lld",
+			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, and padded "
+			              "to less than a multiple of the ranks more",
 			              g->name, (long long)g->base, (long long)g->elements, (long long)g->padded,
-			              (long long)base, (long long)at, (long long)round_up(at, p->ranks));
+			              (long long)base, (long long)at);
 		base += g->padded;
 	}
 	if (tensors != p->model->tensor_count || base != p->group_elements)
@@ -152,9 +156,9 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 	}
 	if (op->accumulate & ~may_add)
 		return refuse(v, 2, r, number, -1, "adds to an operand that this kind only overwrites");
-	if (op->wide && p->ranks == 1)
+	if (op->wide && plan_data_ranks(p) == 1)
 		return refuse(v, 2, r, number, -1, "is wide, and there are no other ranks");
-	return STATUS_OK;
+	return verify_group(v, r, number);
 }
 
 enum status verify_structure(const struct verify *v)

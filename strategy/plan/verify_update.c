@@ -3,12 +3,6 @@
 
 #include "strategy/plan/verify_meaning.h"
 
-static int64_t resolved(const struct at *a, int operand)
-{
-	const struct region *g = &a->op->operand[operand];
-	return region_elements(a->ip->v->p, g);
-}
-
 /* A step counter; zeros are one that was never advanced. */
 static enum status read_counter(const struct at *a, int operand, int advanced)
 {
@@ -28,7 +22,9 @@ static enum status read_counter(const struct at *a, int operand, int advanced)
 static enum status initialize(const struct at *a)
 {
 	const struct plan *p = a->ip->v->p;
-	bool own = p->ranks > 1 && resolved(a, 0) != p->groups[a->op->group].padded;
+	unsigned own = op_shard_axes(p, a->op) | a->op->operand[0].slice;
+	if (plan_along(p, own) == 1)
+		own = 0;
 	return write_group(a, 0, &(struct group_part){.kind = MEANING_WEIGHTS, .group = a->op->group, .own = own},
 	                   false);
 }
@@ -38,12 +34,13 @@ static enum status load(const struct at *a)
 	const struct model *m = a->ip->v->p->model;
 	enum status s = read_counter(a, 2, a->ip->reads);
 	for (int i = 0; i < 2 && !s; i++)
-		write_meaning(a, i,
-		              (struct meaning){.kind = MEANING_VALUE,
-		                               .index = i ? m->target : m->input,
-		                               .micro = a->op->micro,
-		                               .wide = a->op->wide,
-		                               .origin = a->op->operand[i].offset});
+		if (a->op->operand[i].buffer >= 0)
+			write_meaning(a, i,
+			              (struct meaning){.kind = MEANING_VALUE,
+			                               .index = i ? m->target : m->input,
+			                               .micro = a->op->micro,
+			                               .wide = a->op->wide,
+			                               .origin = a->op->operand[i].offset});
 	return s;
 }
 
@@ -86,7 +83,7 @@ static enum status copy(const struct at *a)
 }
 
 /* What one operation finds in a group's gradients joins what others have found in other groups. */
-static enum status join_group(const struct at *a, struct meaning now, int group, bool all, const char *what)
+static enum status join_group(const struct at *a, struct meaning now, int group, unsigned axes, const char *what)
 {
 	struct memory *m = &a->ip->memory;
 	if (a->op->accumulate >> 1 & 1) {
@@ -97,7 +94,7 @@ static enum status join_group(const struct at *a, struct meaning now, int group,
 			return refuse_at(a, 5, 1, " is added to, and must hold %s of other groups", what);
 		now.sum = same ? there.sum : 0;
 	}
-	now.sum = sum_add(&m->sums, now.sum, group, 0, 1, all);
+	now.sum = sum_add(&m->sums, now.sum, group, 0, 1, axes);
 	if (now.sum < 0)
 		return refuse_at(a, 5, 1, ": %s of %s are in there already", what, a->ip->v->p->groups[group].name);
 	write_meaning(a, 1, now);
@@ -111,7 +108,7 @@ static enum status squares(const struct at *a)
 	if (s)
 		return s;
 	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
-	return join_group(a, now, x.group, !x.own, "the squares");
+	return join_group(a, now, x.group, plan_all_axes(a->ip->v->p) & ~x.own, "the squares");
 }
 
 /* One rank alone may speak for all where it has the whole gradients: among several, each knows of itself only, and the
@@ -122,8 +119,8 @@ static enum status overflow(const struct at *a)
 	enum status s = read_gradient_complete(a, 0, &x);
 	if (s)
 		return s;
-	return join_group(a, (struct meaning){.kind = MEANING_OVERFLOW}, x.group, !x.own && a->r->ranks == 1,
-	                  "the overflows");
+	return join_group(a, (struct meaning){.kind = MEANING_OVERFLOW}, x.group,
+	                  !x.own && a->r->ranks == 1 ? plan_all_axes(a->ip->v->p) : 0, "the overflows");
 }
 
 /* Is the operand a sum of this kind over all groups and all ranks, of gradients with this loss scale? */
@@ -133,7 +130,7 @@ static bool holds_all_groups(const struct at *a, int operand, enum meaning_kind 
 	const struct plan *p = a->ip->v->p;
 	int number = memory_get(m, a->role, &a->op->operand[operand]);
 	return number >= 0 && meaning_of(m, number)->kind == kind && meaning_of(m, number)->scaled == scaled &&
-	       sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, p->ranks);
+	       sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, plan_all_axes(p));
 }
 
 static enum status read_norm(const struct at *a, int operand, int scaled)
@@ -261,7 +258,12 @@ static enum status show(const struct at *a)
 		return s;
 	if (x.kind != MEANING_WEIGHTS || x.version != a->ip->reads)
 		return refuse_at(a, 6, 0, " must be the weights as the last step left them");
-	++*(x.own ? &a->ip->shown_own[a->role][x.group] : &a->ip->shown_whole[a->role][x.group]);
+	/* Slices along the axis that divides the roles are whole when every role shows its own. */
+	const struct plan *p = a->ip->v->p;
+	if (x.own & 1 && p->role_count > 1)
+		a->ip->shown_own[a->role][x.group]++;
+	else
+		a->ip->shown_whole[a->role][x.group] += a->r->ranks / plan_along(p, x.own);
 	return STATUS_OK;
 }
 
