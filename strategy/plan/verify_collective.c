@@ -232,9 +232,9 @@ static enum status sum(const struct at *all)
 		int number = memory_get(m, all[i].role, &all[i].op->operand[0]);
 		const struct meaning *x = meaning_of(m, number < 0 ? 0 : number);
 		bool zero = x->kind == MEANING_ZERO; /* a role that has nothing to add */
-		bool known = (x->kind == MEANING_LOSS || x->kind == MEANING_NORM || x->kind == MEANING_OVERFLOW ||
-		              zero) &&
-		             all[i].op->operand[0].count == 1;
+		bool known =
+		        (x->kind == MEANING_LOSS || x->kind == MEANING_NORM || x->kind == MEANING_OVERFLOW || zero) &&
+		        all[i].op->operand[0].count == 1;
 		if (!known || (!zero && kind != MEANING_ZERO && (x->kind != kind || x->scaled != scaled)))
 			return refuse_at(&all[i], 5, 0,
 			                 " must be a loss, a norm or an overflow of this step, the same on all roles");
