@@ -83,7 +83,8 @@ static enum status check_plan_alone(const struct options *o)
 	        OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,    OPTION_SEQUENCE,   OPTION_PRECISION,
 	        OPTION_OPTIMIZER,     OPTION_LEARNING_RATE, OPTION_WARMUP,     OPTION_DECAY,
 	        OPTION_WEIGHT_DECAY,  OPTION_CLIP,          OPTION_BUCKET,     OPTION_SEED,
-	        OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,   OPTION_LOSS_SCALE, OPTION_LOSS_SCALE_WINDOW};
+	        OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,   OPTION_LOSS_SCALE, OPTION_LOSS_SCALE_WINDOW,
+	        OPTION_OFFLOAD};
 	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
 		if (option_given(o, in_plan[i]))
 			return status_fail(STATUS_INPUT, "--plan FILE says --%s already; leave one of them out",

@@ -13,7 +13,6 @@ static const struct {
 	const char *why;
 } refusals[] = {
         {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
-        {OPTION_OFFLOAD, NULL, "this version offloads nothing; leave the option out, or say none"},
         {OPTION_DEVICE, "cuda", "this build runs on the CPU; leave the option out, or say cpu"},
         {OPTION_COMM, "nccl", "this build has no NCCL; say ring or mpi"},
 };
@@ -249,7 +248,8 @@ enum status options_settings(const struct options *o, struct settings *out)
 	    (s = copy_text(o, OPTION_CHECKPOINTING, out->checkpointing, sizeof out->checkpointing)) ||
 	    (s = checkpointing_parse(out->checkpointing, &checkpointing)) ||
 	    (s = type_parse(option_text(o, OPTION_PRECISION), &out->precision)) ||
-	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)))
+	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)) ||
+	    (s = offload_parse(option_text(o, OPTION_OFFLOAD), &out->offload)))
 		return s;
 	if (option_given(o, OPTION_LOSS_SCALER) &&
 	    (s = loss_scaler_parse(option_text(o, OPTION_LOSS_SCALER), &out->loss_scaler)))

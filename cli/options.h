@@ -96,7 +96,8 @@ enum option_type {
 	X(CHECKPOINTING, "activation-checkpointing", TEXT, "none|full|every=K|selective[:key=value…]", 0, 0, "none",   \
 	  IN_MODELS, "activations that are not kept but made again; see: help checkpointing")                          \
 	X(OFFLOAD, "offload", TEXT, "none|optimizer|parameters|activations[,…]", 0, 0, "none", IN_MODELS,              \
-	  "this version: none")                                                                                        \
+	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
+	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(DEMO),                                   \
 	  "who carries out collectives: our schedules, or a library; this version: ring, mpi")                         \

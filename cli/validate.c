@@ -147,6 +147,7 @@ static enum status check_first(const struct validation *v)
 	struct train_options t = train_options_default();
 	t.data = option_text(v->options, OPTION_DATA);
 	t.communicator = option_text(v->options, OPTION_COMM);
+	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;
 		if (job_open(&j, &v->members.member[i].settings))

@@ -122,6 +122,8 @@ static enum status op_zero(struct cpu_device *d, const struct op *op)
 
 static enum status op_copy(struct cpu_device *d, const struct op *op)
 {
+	if (op_transfer(d->role, op) != TRANSFER_COUNT)
+		return cpu_device_transfer(d, op);
 	int64_t n;
 	float *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
 	vector_copy(n, x, y);
@@ -324,6 +326,12 @@ double settings_learning_rate(const struct settings *s, int64_t step)
 	return rate * (1 - 0.9 * (done < 1 ? done : 1));
 }
 
+/* Before the first gradient of a delayed update is there, the count of updates is 0: everything stays as it is. */
+static bool is_first_wait(const int64_t *updates)
+{
+	return *updates == 0;
+}
+
 /* Clipping by the global norm, as torch.nn.utils.clip_grad_norm_: factor = clip / (norm + 1e-6), at most 1. */
 static void clip(struct cpu_device *d, const struct op *op, int norm_operand, int64_t n, float *gradients)
 {
@@ -342,6 +350,8 @@ static enum status op_adamw(struct cpu_device *d, const struct op *op)
 	float *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n), *first = use_all(d, op, 2, &n),
 	      *second = use_all(d, op, 3, &n);
 	const int64_t *step = use(d, op, 5, 1);
+	if (is_first_wait(step))
+		return STATUS_OK;
 	struct adamw a = {.learning_rate = (float)settings_learning_rate(s, *step),
 	                  .beta1 = 0.9F,
 	                  .beta2 = 0.999F,
@@ -357,6 +367,8 @@ static enum status op_sgd(struct cpu_device *d, const struct op *op)
 	int64_t n;
 	float *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
 	const int64_t *step = use(d, op, 3, 1);
+	if (is_first_wait(step))
+		return STATUS_OK;
 	clip(d, op, 4, n, gradients);
 	sgd_update((float)settings_learning_rate(&d->plan->settings, *step), n, parameters, gradients);
 	return STATUS_OK;

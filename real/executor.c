@@ -10,6 +10,15 @@ struct op_record {
 	bool done;
 };
 
+/* The thread of one queue; the compute queue's is the caller. */
+struct worker {
+	struct executor *executor;
+	enum queue queue;
+	pthread_t thread;
+	bool started;
+	const struct section *section; /* under the lock: it has work; NULL: none, or done */
+};
+
 struct executor {
 	struct cpu_device *device;
 	struct communicator *communicator;
@@ -19,16 +28,14 @@ struct executor {
 	int64_t started; /* of the section at hand */
 	struct trace trace;
 
-	pthread_t thread; /* of the communication queue */
-	bool has_thread;
+	struct worker worker[QUEUE_COUNT]; /* of queues that the program uses */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a section was given or is done */
 	pthread_cond_t op_done; /* what a queue awaits is done */
 	/* under the lock */
 	const struct op *awaits[QUEUE_COUNT]; /* that a queue stands before; NULL: it does not stand */
-	const struct section *section;        /* the communication thread has work; NULL: none, or done */
 	bool quit;
-	enum status status; /* of the first operation that failed; stops both queues */
+	enum status status; /* of the first operation that failed; stops all queues */
 	char message[1024];
 };
 
@@ -171,47 +178,60 @@ static void run_queue(struct executor *e, enum queue queue, const struct section
 	}
 }
 
-static void *communication_thread(void *context)
+static void *queue_thread(void *context)
 {
-	struct executor *e = context;
+	struct worker *w = context;
+	struct executor *e = w->executor;
 	pthread_mutex_lock(&e->lock);
 	for (;;) {
-		while (!e->section && !e->quit)
+		while (!w->section && !e->quit)
 			pthread_cond_wait(&e->changed, &e->lock);
 		if (e->quit)
 			break;
-		const struct section *s = e->section;
+		const struct section *s = w->section;
 		pthread_mutex_unlock(&e->lock);
-		run_queue(e, QUEUE_COMMUNICATION, s);
+		run_queue(e, w->queue, s);
 		pthread_mutex_lock(&e->lock);
-		e->section = NULL;
+		w->section = NULL;
 		pthread_cond_broadcast(&e->changed);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
 }
 
-static void run_threads(struct executor *e, const struct section *s)
+static bool uses_queue(const struct role *r, enum queue queue, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if (r->ops[i].queue == queue && op_class(r->ops[i].kind) != OP_CLASS_M)
+			return true;
+	return false;
+}
+
+static bool is_busy(const struct executor *e)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].section)
+			return true;
+	return false;
+}
+
+/* The queues that the section uses, side by side. */
+static void run_queues(struct executor *e, const struct section *s)
 {
 	pthread_mutex_lock(&e->lock);
-	e->section = s;
-	pthread_cond_broadcast(&e->changed);
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].started && uses_queue(e->role, (enum queue)q, s))
+			e->worker[q].section = s;
+	if (is_busy(e))
+		pthread_cond_broadcast(&e->changed);
 	pthread_mutex_unlock(&e->lock);
 	run_queue(e, QUEUE_COMPUTE, s);
 	pthread_mutex_lock(&e->lock);
 	hurry(e, true);
-	while (e->section)
+	while (is_busy(e))
 		pthread_cond_wait(&e->changed, &e->lock);
 	hurry(e, false);
 	pthread_mutex_unlock(&e->lock);
-}
-
-static bool uses_communication(const struct executor *e, const struct section *s)
-{
-	for (int i = s->begin; i < s->end; i++)
-		if (e->role->ops[i].queue == QUEUE_COMMUNICATION && op_class(e->role->ops[i].kind) != OP_CLASS_M)
-			return true;
-	return false;
 }
 
 enum status executor_run(struct executor *e, const struct section *s)
@@ -221,6 +241,7 @@ enum status executor_run(struct executor *e, const struct section *s)
 		e->traffic[t] = (struct traffic_count){.counted = true};
 	for (int i = s->begin; i < s->end; i++)
 		e->record[i] = (struct op_record){-1, -1, false};
+	memset(e->device->transfer, 0, sizeof e->device->transfer);
 	e->started = now();
 	if (e->device->guard) {
 		hurry(e, true);
@@ -228,10 +249,7 @@ enum status executor_run(struct executor *e, const struct section *s)
 			e->status = run_op(e, i);
 		return e->status ? e->status : cpu_device_check(e->device);
 	}
-	if (uses_communication(e, s))
-		run_threads(e, s);
-	else
-		run_queue(e, QUEUE_COMPUTE, s);
+	run_queues(e, s);
 	e->trace.span_count = 0;
 	for (int i = s->begin; i < s->end; i++)
 		if (e->record[i].begin >= 0 && op_class(e->role->ops[i].kind) != OP_CLASS_M)
@@ -247,6 +265,9 @@ enum status executor_open(struct executor **out, struct cpu_device *device, stru
 	*out = e;
 	if (!e)
 		return status_fail(STATUS_MEMORY, "out of memory");
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_cond_init(&e->changed, NULL);
+	pthread_cond_init(&e->op_done, NULL);
 	e->device = device;
 	e->communicator = communicator;
 	e->role = device->role;
@@ -254,12 +275,16 @@ enum status executor_open(struct executor **out, struct cpu_device *device, stru
 	if (!e->record)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	trace_open(&e->trace, device->plan, "", true);
-	pthread_mutex_init(&e->lock, NULL);
-	pthread_cond_init(&e->changed, NULL);
-	pthread_cond_init(&e->op_done, NULL);
-	if (pthread_create(&e->thread, NULL, communication_thread, e))
-		return status_fail(STATUS_RUN, "cannot start the communication thread");
-	e->has_thread = true;
+	const struct section all = {0, e->role->op_count};
+	for (int q = 0; q < QUEUE_COUNT; q++) {
+		struct worker *w = &e->worker[q];
+		*w = (struct worker){.executor = e, .queue = (enum queue)q};
+		if (q == QUEUE_COMPUTE || !uses_queue(e->role, w->queue, &all))
+			continue;
+		if (pthread_create(&w->thread, NULL, queue_thread, w))
+			return status_fail(STATUS_RUN, "cannot start the thread of queue %s", queue_name(w->queue));
+		w->started = true;
+	}
 	return STATUS_OK;
 }
 
@@ -267,13 +292,13 @@ void executor_close(struct executor *e)
 {
 	if (!e)
 		return;
-	if (e->has_thread) {
-		pthread_mutex_lock(&e->lock);
-		e->quit = true;
-		pthread_cond_broadcast(&e->changed);
-		pthread_mutex_unlock(&e->lock);
-		pthread_join(e->thread, NULL);
-	}
+	pthread_mutex_lock(&e->lock);
+	e->quit = true;
+	pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&e->lock);
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].started)
+			pthread_join(e->worker[q].thread, NULL);
 	trace_release(&e->trace);
 	free(e->record);
 	free(e);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "real/disk.h"
 #include "real/train_internal.h"
+#include "strategy/base/number.h"
 #include "strategy/strategy.h"
 
 enum { LARGEST_PLAN_FILE = 256 << 20, TEXT_VALIDATION_SAMPLES = 256 };
@@ -137,10 +139,37 @@ struct train_options train_options_default(void)
 	        .settings = settings_default(), .steps = 100, .communicator = "ring", .threads = 1, .evaluate = true};
 }
 
+/* The ranks that are about to start share a machine, and the folder: there must be room for all of them. */
+static enum status check_folder(const struct training *t)
+{
+	const char *folder = t->options->offload_folder;
+	struct disk *disk = NULL;
+	int64_t bytes = 0, all;
+	for (int i = 0; i < t->plan.role_count; i++) {
+		struct layout l;
+		layout_make(&l, &t->plan, &t->plan.roles[i], 0);
+		if (!multiply(l.arena_bytes[SPACE_DISK], t->plan.roles[i].ranks, &all))
+			all = INT64_MAX / 4;
+		bytes += all;
+		layout_release(&l);
+	}
+	if (!bytes)
+		return !folder || !*folder ? STATUS_OK
+		                           : status_fail(STATUS_INPUT,
+		                                         "--offload-folder %.200s: the plan keeps nothing on disk; say "
+		                                         "--offload optimizer:to=disk, or leave the folder out",
+		                                         folder);
+	enum status s = disk_open(&disk, folder, bytes);
+	disk_close(disk);
+	return s;
+}
+
 enum status train_check(const struct train_options *o)
 {
 	struct training t;
 	enum status s = training_prepare(&t, o);
+	if (!s)
+		s = check_folder(&t);
 	if (!s && o->save_file)
 		s = safetensors_create(&t.save, o->save_file); /* and remove it again */
 	training_release(&t);

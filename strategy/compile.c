@@ -37,6 +37,9 @@ static void step_prepare(struct step *s, const struct checkpointing *c)
 	s->group_buffer = numbers(a, groups);
 	s->gathered = numbers(a, groups);
 	s->gather_op = numbers(a, groups);
+	s->updated = numbers(a, groups);
+	s->rounded = numbers(a, groups);
+	s->fetched = numbers(a, groups);
 	checkpoints_make(&s->checkpoints, a, m, c);
 	turns_make(&s->turns, a, m, &s->checkpoints);
 }
@@ -81,6 +84,8 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
+	if ((status = offload_check(strategy, settings)))
+		return status;
 	p->model = model;
 	p->settings = *settings;
 	p->strategy = strategy->name;

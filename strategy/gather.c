@@ -10,6 +10,9 @@
  * default one unit (FSDP: at most two gathers in flight, the one in use among them). A unit that is used again within
  * `reuse` elements is not freed in between (DeepSpeed's stage3_max_reuse_distance).
  *
+ * With --offload parameters the shard comes from the host first, into staging (offload.c). One rank then has nothing to
+ * gather, and fetches the whole unit.
+ *
  * Groups are units here (pack_units), so a unit's number is its group's.
  */
 #include <string.h>
@@ -50,11 +53,25 @@ static void point_weights(struct step *s, int group, int buffer)
 	}
 }
 
+/* Are units brought together in a buffer of their own? With one rank the shard is the unit, if it is on the device. */
+static bool brings(const struct step *s)
+{
+	return s->ranks > 1 || s->settings->offload.parameters;
+}
+
+/* The rank's own part of a unit, where the gather can read it. */
+static struct region shard(struct step *s, int unit, const char *name)
+{
+	if (!s->settings->offload.parameters)
+		return step_place(s, s->parameters, PLACE_SHARD, unit);
+	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, unit, name, -1));
+	return region_whole(s->b, s->fetched[unit]);
+}
+
 static void issue(struct step *s, int unit)
 {
 	const struct group *g = &s->plan->groups[unit];
-	/* With one rank the shard is the unit. */
-	if (s->ranks == 1) {
+	if (!brings(s)) {
 		s->gathered[unit] = s->parameters;
 		for (int i = 0; i < g->tensor_count; i++)
 			s->weight[g->tensors[i]] =
@@ -63,15 +80,22 @@ static void issue(struct step *s, int unit)
 		return;
 	}
 	enum pass pass = s->turns.visits[s->visit_issued].pass;
-	int buffer = build_alloc(s->b, step_name(s, "gathered.%s.%s", g->name, pass_name(pass)), CATEGORY_GATHERED,
-	                         s->settings->precision, g->padded);
+	const char *name = arena_print(&s->b->plan->arena, "%s.%s", g->name, pass_name(pass));
+	int buffer = build_alloc(s->b, step_name(s, "gathered.%s", name), CATEGORY_GATHERED, s->settings->precision,
+	                         g->padded);
+	s->gathered[unit] = buffer;
+	if (s->ranks == 1) {
+		s->gather_op[unit] = offload_fetch(s, unit, name, buffer);
+		point_weights(s, unit, buffer);
+		return;
+	}
+	struct region mine = shard(s, unit, name);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
 	op->pass = pass;
-	op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, unit);
+	op->operand[0] = mine;
 	op->operand[1] = region_of(buffer, 0, g->padded);
-	s->gathered[unit] = buffer;
 	s->gather_op[unit] = build_number(s->b, op);
 	point_weights(s, unit, buffer);
 }
@@ -104,8 +128,9 @@ void gather_before(struct step *s, int unit)
 		fetched += size;
 		live += size;
 	}
-	if (s->ranks > 1)
+	if (brings(s))
 		build_wait(s->b, QUEUE_COMPUTE, s->gather_op[unit]);
+	offload_fetched(s, unit);
 }
 
 /* Elements of the units that are visited before `unit` is visited again; -1: never again in this micro-batch. */
@@ -126,7 +151,7 @@ void gather_after(struct step *s, int unit, bool keep)
 	int64_t reuse = setting_elements(s, "reuse", -1);
 	if (distance >= 0 && (keep || distance < reuse))
 		return;
-	if (s->ranks > 1)
+	if (brings(s))
 		build_free(s->b, s->gathered[unit]);
 	s->gathered[unit] = -1;
 	point_weights(s, unit, -1);

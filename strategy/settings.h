@@ -8,6 +8,7 @@
 #define SHARDLAB_SETTINGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "strategy/base/status.h"
@@ -15,6 +16,15 @@
 
 enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64, TYPE_U8 };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
+
+/* What is kept outside the device's memory: --offload. Which goes with which strategy: strategy/offload.c. */
+struct offload {
+	bool optimizer;   /* optimizer state and lasting gradients; the update is the host's work */
+	bool parameters;  /* the shards of the parameters; gathered from host memory */
+	bool activations; /* what forward saves for backward */
+	bool optimizer_on_disk, parameters_on_disk; /* in files, through host staging */
+	bool delayed; /* a step's gradients are applied while the next step computes (lag 1) */
+};
 
 struct settings {
 	char model[512];    /* specification */
@@ -36,7 +46,8 @@ struct settings {
 	int64_t loss_scale_window; /* good steps before it grows */
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
-	char checkpointing[128];  /* --activation-checkpointing; see strategy/checkpointing.h */
+	char checkpointing[128]; /* --activation-checkpointing; see strategy/checkpointing.h */
+	struct offload offload;
 	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
 };
 
@@ -50,5 +61,10 @@ const char *type_name(enum type t);                       /* "fp32" */
 enum status type_parse(const char *text, enum type *out); /* of --precision: fp32, bf16, fp16 */
 const char *optimizer_name(enum optimizer o);
 enum status optimizer_parse(const char *text, enum optimizer *out);
+
+/* Of --offload: "optimizer:to=disk,parameters". Printing needs OFFLOAD_TEXT characters. */
+enum { OFFLOAD_TEXT = 128 };
+enum status offload_parse(const char *text, struct offload *out);
+void offload_print(const struct offload *o, char *out, size_t size);
 
 #endif

@@ -77,12 +77,13 @@ static void compile_step(struct step *s)
 	const struct strategy *g = s->strategy;
 	for (int t = 0; t < s->model->tensor_count; t++)
 		s->written[t] = false;
+	host_update_early(s);
 	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
 		s->last_micro = s->micro + 1 == s->settings->accumulate;
 		begin_micro(s);
 		run_turns(s, 0, s->turns.count);
-		if (g->end_backward)
-			g->end_backward(s);
+		if (s->end_backward)
+			s->end_backward(s);
 	}
 	s->micro = -1;
 	if (g->update)
@@ -100,17 +101,37 @@ static void compile_evaluate(struct step *s)
 	s->evaluating = false;
 }
 
+/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay. */
+static void choose_hooks(struct step *s)
+{
+	bool leave = s->settings->offload.optimizer;
+	s->gradient_needed = leave ? reduce_needed : s->strategy->gradient_needed;
+	s->gradient_ready = leave ? reduce_ready : s->strategy->gradient_ready;
+	s->end_backward = leave ? reduce_finish : s->strategy->end_backward;
+}
+
+/* Operations of other sections are out of reach. */
+static void begin_section(struct step *s, struct section *section)
+{
+	build_section(s->b, section);
+	for (int g = 0; g < s->plan->group_count; g++)
+		s->reduced[g] = s->updated[g] = -1;
+	for (int i = 0; i < 2; i++)
+		s->added[i] = s->read[i] = s->put[i] = -1;
+}
+
 void step_compile_role(struct step *s, struct role *role)
 {
-	build_section(s->b, &role->prologue);
+	choose_hooks(s);
+	begin_section(s, &role->prologue);
 	step_state(s);
 	if (s->strategy->prologue)
 		s->strategy->prologue(s);
-	build_section(s->b, &role->step);
+	begin_section(s, &role->step);
 	compile_step(s);
-	build_section(s->b, &role->evaluate);
+	begin_section(s, &role->evaluate);
 	compile_evaluate(s);
-	build_section(s->b, &role->epilogue);
+	begin_section(s, &role->epilogue);
 	step_show_weights(s);
 	build_free_state(s->b);
 	build_section(s->b, NULL);

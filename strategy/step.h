@@ -30,6 +30,17 @@ struct step {
 	/* State of this role; -1 where it has none. */
 	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
 
+	/* Who updates, and with what: the compute queue; with --offload optimizer the host, whose own count of the
+	 * updates and loss scale these are. */
+	enum queue update_queue;
+	int update_counter, update_scaler;
+	enum placement gradients_place; /* of the lasting gradients */
+
+	/* Hooks of the strategy, or those of reduce.c: offloaded gradients leave as their group fills. */
+	void (*gradient_needed)(struct step *s, int tensor);
+	void (*gradient_ready)(struct step *s, int tensor);
+	void (*end_backward)(struct step *s);
+
 	/* Where kernels find a parameter and put its gradient; set by hooks when it moves. By tensor. */
 	struct region *weight, *gradient;
 	int *uses_left; /* by tensor: contributions still to come in this micro-batch */
@@ -47,11 +58,18 @@ struct step {
 	int *gathered;     /* gathered parameters in use; -1 */
 	int *gather_op;    /* the operation that gathered them */
 
-	/* reduce.c: gradients on their way, oldest first. */
+	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host.
+	 */
 	struct {
-		int group, buffer, staging, op;
+		int group, buffer, staging, slice, op;
 	} leaving[STEP_IN_FLIGHT];
 	int leaving_count;
+
+	/* offload.c and update_host.c */
+	int *updated;                  /* by group: the host's update of it in this step; -1 */
+	int *rounded;                  /* by group: staging of the 16-bit parameters that the host made; -1 */
+	int *fetched;                  /* by group: staging of a parameter shard on its way to a gather; -1 */
+	int added[2], read[2], put[2]; /* the last two that used host staging: who takes it next waits for them */
 
 	/* gather.c: of the visits of units in this micro-batch (turns.visits), the next, and the next to fetch for. */
 	int visit_count, visit_next, visit_issued;
@@ -77,12 +95,44 @@ struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s
 
 /* ---- update.c ---- */
 
+bool step_mixed(const struct step *s); /* 16-bit parameters with fp32 master weights */
+bool step_adamw(const struct step *s);
+/* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
+enum placement step_owned(enum placement p);
+void step_look(struct step *s);          /* at the gradients: overflow, in fp16; their norm, if clipping */
+void step_update_scaler(struct step *s); /* in fp16, after the update */
+/* Operands of adamw and sgd from the step counter on, which is number n. */
+void step_update_control(const struct step *s, struct op *op, int n);
+/* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
+void step_spread(struct step *s, int group, enum queue changed_by);
+
 /* The part of a group in a buffer under a placement. */
 struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
 void step_state(struct step *s);                  /* prologue: allocates this role's state and initialises it */
 void step_update(struct step *s);                 /* the update: norm if clipping, then every group */
 int step_update_group(struct step *s, int group); /* one group; returns the operation */
 void step_show_weights(struct step *s);           /* epilogue */
+
+/* ---- offload.c: state and gradients that stay in host memory or on disk ---- */
+
+enum status offload_check(const struct strategy *g, const struct settings *t); /* do they go together? */
+enum space offload_space(const struct step *s, bool of_parameters); /* of parameters, or of the optimizer's state */
+/* The first content of a part of state, by `initialize` or `zero`, wherever it stands. */
+void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, int group);
+/* A part of state where the host can read it: in place, or read from disk into staging (-1: none). */
+struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
+/* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
+ * of `queue`. Returns the copy. */
+int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
+/* A group's parameter shard comes to the device: into `buffer`, or (-1) into one of its own, fetched[group], which
+ * offload_fetched frees. Returns the copy. */
+int offload_fetch(struct step *s, int group, const char *name, int buffer);
+void offload_fetched(struct step *s, int group);
+
+/* ---- update_host.c: the optimizer on the host ---- */
+
+void host_update_early(struct step *s); /* delayed: what the last step left is applied while this one computes */
+void host_update(struct step *s);
 
 /* ---- pack.c: how tensors are packed in groups ---- */
 

@@ -299,8 +299,8 @@ void step_backward_kernel(struct step *s, int index)
 	if (k->kind == KERNEL_CLASSIFIER)
 		return;
 	for (int i = 0; i < 2; i++)
-		if (tensors[i] >= 0 && s->strategy->gradient_needed)
-			s->strategy->gradient_needed(s, tensors[i]);
+		if (tensors[i] >= 0 && s->gradient_needed)
+			s->gradient_needed(s, tensors[i]);
 	bool dx_adds = k->needs_dx && s->value_gradient[k->x].buffer >= 0;
 	struct region dx = !k->needs_dx ? region_none() : dx_adds ? s->value_gradient[k->x] : alloc_gradient(s, k->x);
 	bool second_adds = k->second >= 0 && s->value_gradient[k->second].buffer >= 0;
@@ -379,6 +379,6 @@ void step_backward_kernel(struct step *s, int index)
 	value_used(s, k->saved);
 	value_used(s, k->second);
 	for (int i = 0; i < 2; i++)
-		if (tensors[i] >= 0 && --s->uses_left[tensors[i]] == 0 && s->strategy->gradient_ready)
-			s->strategy->gradient_ready(s, tensors[i]);
+		if (tensors[i] >= 0 && --s->uses_left[tensors[i]] == 0 && s->gradient_ready)
+			s->gradient_ready(s, tensors[i]);
 }

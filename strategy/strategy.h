@@ -11,6 +11,8 @@
  *     zero3.c    … and the parameters: gathered before use, freed after
  *     fsdp.c     the same by flat parameter per unit, with PyTorch FSDP's settings
  *
+ * offload.c, offload_values.c and update_host.c keep state, and activations, in host memory or on disk.
+ *
  * gather.c (parameters that come before use) and reduce.c (gradients that leave as their group fills) are what
  * ZeRO-2, ZeRO-3 and FSDP share. update.c is the update.
  *
@@ -54,6 +56,7 @@ struct strategy {
 	enum placement parameters, gradients, optimizer;
 	bool roots;        /* rank 0 has a program of its own */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
+	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 
 	/* Hooks, in the order in which they are called; NULL where there is nothing to do. */

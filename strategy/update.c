@@ -8,12 +8,12 @@
 /* What the communicator may use for what comes in. */
 #define STAGING_ELEMENTS (SCHEDULE_STAGING_BYTES / (int64_t)sizeof(float))
 
-static bool mixed(const struct step *s)
+bool step_mixed(const struct step *s)
 {
 	return s->settings->precision != TYPE_FP32;
 }
 
-static bool adamw(const struct step *s)
+bool step_adamw(const struct step *s)
 {
 	return s->settings->optimizer == OPTIMIZER_ADAMW;
 }
@@ -44,8 +44,7 @@ static void zero(struct step *s, struct region region)
 	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region;
 }
 
-/* The optimizer state stands where the placement says; a slice of something that only the owner keeps is a shard. */
-static enum placement owned_place(enum placement p)
+enum placement step_owned(enum placement p)
 {
 	return p == PLACE_SLICE ? PLACE_SHARD : p;
 }
@@ -63,61 +62,104 @@ static void zero_padding(struct step *s, int buffer)
 static void alloc_state(struct step *s)
 {
 	const struct strategy *g = s->strategy;
+	const struct offload *o = &s->settings->offload;
 	enum type t = s->settings->precision;
-	int64_t own = state_elements(s, owned_place(g->optimizer));
-	s->parameters = build_state(s->b, "parameters", CATEGORY_PARAMETERS, t, state_elements(s, g->parameters));
-	s->gradients = build_state(s->b, "gradients", CATEGORY_GRADIENTS, t, state_elements(s, g->gradients));
-	if (mixed(s))
-		s->master = build_state(s->b, "master", CATEGORY_OPTIMIZER, TYPE_FP32, own);
-	if (adamw(s)) {
-		s->first = build_state(s->b, "first_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
-		s->second = build_state(s->b, "second_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+	enum space kept = offload_space(s, false), updated = o->optimizer ? SPACE_HOST : SPACE_DEVICE;
+	int64_t own = state_elements(s, step_owned(g->optimizer));
+	s->parameters = build_state_in(s->b, offload_space(s, true), "parameters", CATEGORY_PARAMETERS, t,
+	                               state_elements(s, g->parameters));
+	s->gradients = build_state_in(s->b, updated, "gradients", CATEGORY_GRADIENTS, t,
+	                              state_elements(s, s->gradients_place));
+	/* In fp32 the host updates weights of its own, unless the parameters are there as well. */
+	if (step_mixed(s) || (o->optimizer && !o->parameters))
+		s->master = build_state_in(s->b, kept, "master", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+	if (step_adamw(s)) {
+		s->first = build_state_in(s->b, kept, "first_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
+		s->second = build_state_in(s->b, kept, "second_moment", CATEGORY_OPTIMIZER, TYPE_FP32, own);
 	}
 }
 
-/* What fp16 needs besides: a scale of the loss, and a flag that says when gradients overflowed. */
+static int begin_scaler(struct step *s, enum space space, const char *name)
+{
+	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
+	build_op(s->b, OP_SCALER_BEGIN, space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE)->operand[0] =
+	        region_whole(s->b, scaler);
+	return scaler;
+}
+
+/* What fp16 needs besides: a scale of the loss, and a flag that says when gradients overflowed. Where the host updates,
+ * it keeps both, and the device has the scale that the classifier takes. */
 static void alloc_loss_scale(struct step *s)
 {
+	bool on_host = s->update_queue == QUEUE_HOST_COMPUTE;
 	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
 		return;
-	s->overflow = build_state(s->b, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
-	s->scaler = build_state(s->b, "scaler", CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
-	build_op(s->b, OP_SCALER_BEGIN, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->scaler);
+	s->overflow =
+	        build_state_in(s->b, on_host ? SPACE_HOST : SPACE_DEVICE, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	s->scaler = s->update_scaler = begin_scaler(s, SPACE_DEVICE, "scaler");
+	if (on_host)
+		s->update_scaler = begin_scaler(s, SPACE_HOST, "scaler.host");
 }
 
 static void initialize(struct step *s, int buffer, enum placement place)
 {
-	for (int g = 0; g < s->plan->group_count; g++) {
-		struct op *op = build_op(s->b, OP_INITIALIZE, QUEUE_COMPUTE);
-		op->operand[0] = step_place(s, buffer, place, g);
-		op->group = g;
+	for (int g = 0; g < s->plan->group_count; g++)
+		offload_begin_with(s, OP_INITIALIZE, buffer, place, g);
+}
+
+/* All of a buffer at once, where no staging is needed. */
+static void zero_state(struct step *s, int buffer, enum placement place)
+{
+	if (s->b->role->buffers[buffer].space == SPACE_DISK) {
+		for (int g = 0; g < s->plan->group_count; g++)
+			offload_begin_with(s, OP_ZERO, buffer, place, g);
+		return;
 	}
+	enum queue q = s->b->role->buffers[buffer].space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
+	build_op(s->b, OP_ZERO, q)->operand[0] = region_whole(s->b, buffer);
+}
+
+static void begin_counter(struct step *s)
+{
+	s->update_counter = s->counter;
+	if (s->update_queue != QUEUE_HOST_COMPUTE)
+		return;
+	s->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
+	zero_state(s, s->update_counter, PLACE_WHOLE);
 }
 
 void step_state(struct step *s)
 {
 	const struct strategy *g = s->strategy;
+	const struct offload *o = &s->settings->offload;
+	enum space updated = o->optimizer ? SPACE_HOST : SPACE_DEVICE;
 	s->parameters = s->gradients = s->master = s->first = s->second = s->staging = s->loss = s->norm = -1;
-	s->scaler = s->overflow = -1;
+	s->scaler = s->update_scaler = s->overflow = -1;
+	s->update_queue = o->optimizer ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
+	s->gradients_place = o->optimizer ? step_owned(g->optimizer) : g->gradients;
 	s->counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	zero(s, region_whole(s->b, s->counter));
+	begin_counter(s);
 	if (s->ranks > 1 && !s->settings->library_collectives)
 		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	if (g->holds_state && !g->holds_state(s))
 		return;
 	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
-		s->norm = build_state(s->b, "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+		s->norm = build_state_in(s->b, updated, "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	alloc_loss_scale(s);
 	alloc_state(s);
 	initialize(s, s->parameters, g->parameters);
-	if (mixed(s))
-		initialize(s, s->master, owned_place(g->optimizer));
-	if (adamw(s)) {
-		zero(s, region_whole(s->b, s->first));
-		zero(s, region_whole(s->b, s->second));
+	if (s->master >= 0)
+		initialize(s, s->master, step_owned(g->optimizer));
+	if (step_adamw(s)) {
+		zero_state(s, s->first, step_owned(g->optimizer));
+		zero_state(s, s->second, step_owned(g->optimizer));
 	}
-	if (g->gradients != PLACE_SHARD)
+	if (o->delayed)
+		zero_state(s, s->gradients, s->gradients_place);
+	bool gradients_stay = g->gradients != PLACE_SHARD && !o->optimizer;
+	if (gradients_stay)
 		zero_padding(s, s->gradients);
 	/* Whole parameters and gradients stay where they are. */
 	for (int t = 0; t < s->model->tensor_count; t++) {
@@ -125,7 +167,7 @@ void step_state(struct step *s)
 		int64_t offset = group->base + s->plan->tensor_offset[t], n = s->model->tensors[t].elements;
 		if (g->parameters != PLACE_SHARD)
 			s->weight[t] = region_of(s->parameters, offset, n);
-		if (g->gradients != PLACE_SHARD)
+		if (gradients_stay)
 			s->gradient[t] = region_of(s->gradients, offset, n);
 	}
 }
@@ -135,11 +177,19 @@ static struct region whole_or_none(const struct step *s, int buffer)
 	return buffer >= 0 ? region_whole(s->b, buffer) : region_none();
 }
 
+void step_update_control(const struct step *s, struct op *op, int n)
+{
+	op->operand[n++] = region_whole(s->b, s->update_counter);
+	op->operand[n++] = whole_or_none(s, s->norm);
+	op->operand[n++] = whole_or_none(s, s->update_scaler);
+	op->operand[n] = whole_or_none(s, s->overflow);
+}
+
 int step_update_group(struct step *s, int group)
 {
 	const struct strategy *g = s->strategy;
 	enum placement own = g->optimizer;
-	bool adam = adamw(s);
+	bool adam = step_adamw(s);
 	build_wait(s->b, QUEUE_COMPUTE, s->reduced[group]);
 	struct op *op = build_op(s->b, adam ? OP_ADAMW : OP_SGD, QUEUE_COMPUTE);
 	op->pass = PASS_UPDATE;
@@ -148,44 +198,40 @@ int step_update_group(struct step *s, int group)
 	op->operand[n++] = step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? own : g->parameters, group);
 	op->operand[n++] = step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? own : g->gradients, group);
 	if (adam) {
-		op->operand[n++] = step_place(s, s->first, owned_place(own), group);
-		op->operand[n++] = step_place(s, s->second, owned_place(own), group);
+		op->operand[n++] = step_place(s, s->first, step_owned(own), group);
+		op->operand[n++] = step_place(s, s->second, step_owned(own), group);
 	}
-	op->operand[n++] = mixed(s) ? step_place(s, s->master, owned_place(own), group) : region_none();
-	op->operand[n++] = region_whole(s->b, s->counter);
-	op->operand[n++] = whole_or_none(s, s->norm);
-	op->operand[n++] = whole_or_none(s, s->scaler);
-	op->operand[n] = whole_or_none(s, s->overflow);
+	op->operand[n++] = step_mixed(s) ? step_place(s, s->master, step_owned(own), group) : region_none();
+	step_update_control(s, op, n);
 	return build_number(s->b, op);
 }
 
 /* `kind` looks at the gradients that this rank will update, group by group, and adds up what it finds. */
 static void look_at_gradients(struct step *s, enum op_kind kind, int found)
 {
-	const struct strategy *g = s->strategy;
+	enum placement place = s->gradients_place == PLACE_WHOLE ? s->strategy->optimizer : s->gradients_place;
 	for (int i = 0; i < s->plan->group_count; i++) {
-		build_wait(s->b, QUEUE_COMPUTE, s->reduced[i]);
-		struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
+		build_wait(s->b, s->update_queue, s->reduced[i]);
+		struct op *op = build_op(s->b, kind, s->update_queue);
 		op->pass = PASS_UPDATE;
 		op->group = i;
-		op->operand[0] =
-		        step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? g->optimizer : g->gradients, i);
+		op->operand[0] = step_place(s, s->gradients, place, i);
 		op->operand[1] = region_whole(s->b, found);
 		op->accumulate = i ? 1u << 1 : 0;
 	}
 }
 
-/* A number of each rank becomes their sum, on all of them. */
-static void sum_over_ranks(struct step *s, int buffer, enum pass pass)
+/* A number of each rank, made by `queue`, becomes their sum, on all of them. */
+static void sum_over_ranks(struct step *s, int buffer, enum queue queue, enum pass pass)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, queue);
 	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
 	sum->pass = pass;
 	sum->traffic = TRAFFIC_CONTROL;
 	sum->payload = 1;
 	sum->operand[0] = region_whole(s->b, buffer);
 	if (pass == PASS_UPDATE)
-		build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, sum));
+		build_wait(s->b, queue, build_number(s->b, sum));
 }
 
 /* The global norm: each rank adds up the squares of its part of every group; where parts are slices, they are summed.
@@ -194,7 +240,7 @@ static void compute_norm(struct step *s)
 {
 	look_at_gradients(s, OP_SQUARES, s->norm);
 	if (s->strategy->optimizer != PLACE_WHOLE && s->ranks > 1)
-		sum_over_ranks(s, s->norm, PASS_UPDATE);
+		sum_over_ranks(s, s->norm, s->update_queue, PASS_UPDATE);
 }
 
 /* All ranks that update skip it together. They hear of each other even where each has seen the whole gradients: then
@@ -203,15 +249,41 @@ static void find_overflow(struct step *s)
 {
 	look_at_gradients(s, OP_OVERFLOW, s->overflow);
 	if (s->ranks > 1 && !s->strategy->roots)
-		sum_over_ranks(s, s->overflow, PASS_UPDATE);
+		sum_over_ranks(s, s->overflow, s->update_queue, PASS_UPDATE);
 }
 
-static void update_scaler(struct step *s)
+void step_look(struct step *s)
 {
-	struct op *op = build_op(s->b, OP_SCALER_UPDATE, QUEUE_COMPUTE);
+	if (s->overflow >= 0)
+		find_overflow(s);
+	if (s->norm >= 0)
+		compute_norm(s);
+}
+
+void step_update_scaler(struct step *s)
+{
+	if (s->update_scaler < 0)
+		return;
+	struct op *op = build_op(s->b, OP_SCALER_UPDATE, s->update_queue);
 	op->pass = PASS_UPDATE;
-	op->operand[0] = region_whole(s->b, s->scaler);
+	op->operand[0] = region_whole(s->b, s->update_scaler);
 	op->operand[1] = region_whole(s->b, s->overflow);
+	if (s->scaler == s->update_scaler)
+		return;
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, s->update_queue);
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE); /* the classifier has read the old one */
+	build_copy(s->b, region_whole(s->b, s->update_scaler), region_whole(s->b, s->scaler));
+}
+
+void step_spread(struct step *s, int group, enum queue changed_by)
+{
+	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->ranks == 1)
+		return;
+	build_wait_all(s->b, QUEUE_COMMUNICATION, changed_by);
+	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
+	op->pass = PASS_UPDATE;
+	op->operand[0] = step_place(s, s->parameters, PLACE_SLICE, group);
+	op->operand[1] = step_place(s, s->parameters, PLACE_WHOLE, group);
 }
 
 void step_update(struct step *s)
@@ -223,24 +295,17 @@ void step_update(struct step *s)
 	if (!holds)
 		return;
 	if (s->ranks > 1 && !s->strategy->roots)
-		sum_over_ranks(s, s->loss, PASS_NONE);
-	if (s->overflow >= 0)
-		find_overflow(s);
-	if (s->norm >= 0)
-		compute_norm(s);
+		sum_over_ranks(s, s->loss, QUEUE_COMPUTE, PASS_NONE);
+	if (s->settings->offload.optimizer) {
+		host_update(s);
+		return;
+	}
+	step_look(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
 		step_update_group(s, g);
-		/* Whoever else keeps these parameters gets the new ones, while the next group is updated. */
-		if (s->strategy->parameters == PLACE_WHOLE && s->strategy->optimizer == PLACE_SLICE && s->ranks > 1) {
-			build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-			op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, g);
-			op->pass = PASS_UPDATE;
-			op->operand[0] = step_place(s, s->parameters, PLACE_SLICE, g);
-			op->operand[1] = step_place(s, s->parameters, PLACE_WHOLE, g);
-		}
+		step_spread(s, g, QUEUE_COMPUTE); /* while the next group is updated */
 	}
-	if (s->scaler >= 0)
-		update_scaler(s);
+	step_update_scaler(s);
 }
 
 /* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice. */
@@ -251,13 +316,18 @@ void step_show_weights(struct step *s)
 		return;
 	for (int i = 0; i < s->plan->group_count; i++) {
 		enum placement whole = g->roots ? PLACE_WHOLE : PLACE_SLICE;
-		struct op *op = build_op(s->b, OP_WEIGHTS, QUEUE_COMPUTE);
+		int staging = -1;
+		struct region shown =
+		        step_mixed(s)
+		                ? step_place(s, s->master, g->optimizer == PLACE_WHOLE ? whole : PLACE_SHARD, i)
+		                : step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? whole : PLACE_SHARD, i);
+		bool on_device = s->b->role->buffers[shown.buffer].space == SPACE_DEVICE;
+		shown = offload_read(s, shown, "shown", &staging);
+		struct op *op = build_op(s->b, OP_WEIGHTS, on_device ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 		op->group = i;
-		if (mixed(s))
-			op->operand[0] = step_place(s, s->master, g->optimizer == PLACE_WHOLE ? whole : PLACE_SHARD, i);
-		else
-			op->operand[0] =
-			        step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? whole : PLACE_SHARD, i);
+		op->operand[0] = shown;
+		if (staging >= 0)
+			build_free(s->b, staging);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* The verifier against mutants: operations of real plans dropped, doubled, swapped, re-queued, re-sized, given other
- * operands, their waits removed, at random, 10,000 of them. Each is refused; or it is carried out on virtual ranks, in
- * several orders that it allows, and gives the same losses, the same evaluation and the same weights, bit for bit.
+ * operands, their waits removed, at random, 500 of each plan. Each is refused; or it is carried out on virtual ranks,
+ * in several orders that it allows, and gives the same losses, the same evaluation and the same weights, bit for bit.
  *
  * Only where a mutant may add up in another order (another algorithm, neighbours swapped) is the comparison within
  * rounding. */
@@ -17,7 +17,8 @@
 
 enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
 
-/* Layers and blocks of one size, so that what stands in the wrong place has the right shape. 20 plans of 500. */
+/* Layers and blocks of one size, so that what stands in the wrong place has the right shape. 500 mutants of each plan.
+ */
 static const struct request requests[] = {
         {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2},
         {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .accumulate = 2},
@@ -70,6 +71,26 @@ static const struct request requests[] = {
          .strategy = "dp",
          .ranks = 2,
          .checkpointing = "full"},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2, .bucket = 64, .offload = "optimizer"},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 2, .bucket = 64, .offload = "optimizer:to=disk"},
+        {.model = "mlp:sizes=4-4-4-4",
+         .strategy = "zero1",
+         .ranks = 2,
+         .bucket = 64,
+         .clip = 0.5,
+         .offload = "optimizer:delayed=yes"},
+        {.model = "mlp:sizes=4-4-4-4",
+         .strategy = "zero2",
+         .ranks = 3,
+         .accumulate = 2,
+         .bucket = 64,
+         .offload = "optimizer"},
+        {.model = "mlp:sizes=4-4-4-4",
+         .strategy = "zero3",
+         .ranks = 2,
+         .accumulate = 2,
+         .offload = "optimizer:to=disk,parameters:to=disk"},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp", .ranks = 3, .clip = 0.5, .offload = "optimizer,parameters"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

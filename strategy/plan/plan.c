@@ -23,8 +23,14 @@ static const char *const traffic_names[] = {
         TRAFFIC_LIST(X)
 #undef X
 };
+static const char *const transfer_names[] = {
+#define X(constant, name) name,
+        TRANSFER_LIST(X)
+#undef X
+};
 static_assert(sizeof category_names / sizeof category_names[0] == CATEGORY_COUNT, "one name a category");
 static_assert(sizeof traffic_names / sizeof traffic_names[0] == TRAFFIC_COUNT, "one name a kind");
+static_assert(sizeof transfer_names / sizeof transfer_names[0] == TRANSFER_COUNT, "one name a kind");
 
 const char *category_name(enum category c)
 {
@@ -44,6 +50,11 @@ const char *queue_name(enum queue q)
 const char *traffic_name(enum traffic_kind t)
 {
 	return traffic_names[t];
+}
+
+const char *transfer_name(enum transfer_kind t)
+{
+	return transfer_names[t];
 }
 
 const char *pass_name(enum pass p)
@@ -154,6 +165,11 @@ char op_access(const struct op *op, int operand)
 	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[4].buffer < 0 && op->operand[6].buffer >= 0) ||
 	    (op->kind == OP_SGD && operand == 1 && op->operand[2].buffer < 0 && op->operand[4].buffer >= 0))
 		return 'x';
+	/* On the host, 16-bit parameters are made anew from the master weights. */
+	if (op->queue == QUEUE_HOST_COMPUTE && operand == 0 &&
+	    ((op->kind == OP_ADAMW && op->operand[4].buffer >= 0) ||
+	     (op->kind == OP_SGD && op->operand[2].buffer >= 0)))
+		return 'w';
 	/* A linear layer without GELU only reads its dy. */
 	if (op->kind == OP_LINEAR_BACKWARD && operand == 0 && op->operand[3].buffer < 0)
 		return 'r';
@@ -259,6 +275,68 @@ int64_t op_payload_bytes(const struct role *r, const struct op *op)
 	if (op_class(op->kind) != OP_CLASS_C)
 		return 0;
 	return op->payload * (op->kind == OP_SUM ? (int64_t)sizeof(double) : element_bytes(r, op));
+}
+
+/* ---- spaces ---- */
+
+/* Bit by space: where the operands stand. */
+static unsigned spaces_of(const struct role *r, const struct op *op)
+{
+	unsigned spaces = 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer >= 0)
+			spaces |= 1u << r->buffers[op->operand[i].buffer].space;
+	return spaces;
+}
+
+static enum queue copy_queue(enum space from, enum space to)
+{
+	static const enum queue queues[SPACE_COUNT][SPACE_COUNT] = {
+	        [SPACE_DEVICE] = {QUEUE_COMPUTE, QUEUE_DEVICE_TO_HOST, QUEUE_COUNT},
+	        [SPACE_HOST] = {QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE, QUEUE_DISK},
+	        [SPACE_DISK] = {QUEUE_COUNT, QUEUE_DISK, QUEUE_COUNT}};
+	return queues[from][to];
+}
+
+enum queue op_queue_for(const struct role *r, const struct op *op)
+{
+	const unsigned device = 1u << SPACE_DEVICE, host = 1u << SPACE_HOST;
+	unsigned spaces = spaces_of(r, op);
+	if (op_class(op->kind) == OP_CLASS_M)
+		return QUEUE_COMPUTE;
+	if (op_class(op->kind) == OP_CLASS_C)
+		return spaces == device || (op->kind == OP_SUM && spaces == host) ? QUEUE_COMMUNICATION : QUEUE_COUNT;
+	if (op->kind == OP_COPY)
+		return copy_queue(r->buffers[op->operand[0].buffer].space, r->buffers[op->operand[1].buffer].space);
+	if (spaces == device)
+		return QUEUE_COMPUTE;
+	return spaces == host && op_class(op->kind) == OP_CLASS_V && op->kind != OP_LOAD ? QUEUE_HOST_COMPUTE
+	                                                                                 : QUEUE_COUNT;
+}
+
+enum transfer_kind op_transfer(const struct role *r, const struct op *op)
+{
+	if (op->kind != OP_COPY)
+		return TRANSFER_COUNT;
+	switch (op->queue) {
+	case QUEUE_DEVICE_TO_HOST:
+		return TRANSFER_DEVICE_TO_HOST;
+	case QUEUE_HOST_TO_DEVICE:
+		return TRANSFER_HOST_TO_DEVICE;
+	case QUEUE_DISK:
+		return r->buffers[op->operand[0].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ : TRANSFER_DISK_WRITE;
+	default:
+		return TRANSFER_COUNT;
+	}
+}
+
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t offset, count;
+	if (op_transfer(r, op) == TRANSFER_COUNT)
+		return 0;
+	region_resolve(p, &op->operand[0], 0, &offset, &count);
+	return count * type_bytes(r->buffers[op->operand[0].buffer].type);
 }
 
 int64_t op_flops(const struct plan *p, const struct op *op)

@@ -23,9 +23,14 @@
  * differ in those coordinates alone are one group, and there are as many such groups as the other coordinates have
  * values. So nothing in a plan is a list of ranks.
  *
- * A *buffer* is a run of elements of one type. It is state (it lives from prologue to epilogue) or is allocated and
- * freed within a section. A *region* is part of a buffer: [offset, offset+count), or with `slice` this rank's slice of
- * it along a set of axes: [offset + i·count/n, … + count/n), where i of n is the rank's place along those axes.
+ * A *buffer* is a run of elements of one type in one *space*: the device's memory, the host's, or a file on disk. It is
+ * state (it lives from prologue to epilogue) or is allocated and freed within a section. A *region* is part of a
+ * buffer: [offset, offset+count), or with `slice` this rank's slice of it along a set of axes: [offset + i·count/n, … +
+ * count/n), where i of n is the rank's place along those axes.
+ *
+ * Which queue carries out an operation follows from where its operands stand: kernels and vector work on device memory
+ * belong to `compute`, vector work on host memory to `host`, and a `copy` crosses: device-to-host, host-to-device, and
+ * `disk` between a file and host memory. Collectives move device memory; a `sum` of scalars stands in either.
  *
  * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded, so that it divides
  * into equal slices. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
@@ -81,7 +86,8 @@ enum space {
 	X(COMMUNICATION, "communication")                                                                              \
 	X(HOST_TO_DEVICE, "host-to-device")                                                                            \
 	X(DEVICE_TO_HOST, "device-to-host")                                                                            \
-	X(HOST_COMPUTE, "host")
+	X(HOST_COMPUTE, "host")                                                                                        \
+	X(DISK, "disk")
 
 enum queue {
 #define X(constant, name) QUEUE_##constant,
@@ -180,6 +186,20 @@ enum traffic_kind {
 	TRAFFIC_LIST(X)
 #undef X
 	        TRAFFIC_COUNT
+};
+
+/* What a copy between spaces is counted under: `transfers` of the reports. */
+#define TRANSFER_LIST(X)                                                                                               \
+	X(DEVICE_TO_HOST, "device_to_host")                                                                            \
+	X(HOST_TO_DEVICE, "host_to_device")                                                                            \
+	X(DISK_READ, "disk_read")                                                                                      \
+	X(DISK_WRITE, "disk_write")
+
+enum transfer_kind {
+#define X(constant, name) TRANSFER_##constant,
+	TRANSFER_LIST(X)
+#undef X
+	        TRANSFER_COUNT
 };
 
 /* recompute: forward kernels carried out once more, for values that the backward pass needs and that were not kept. */
@@ -285,6 +305,7 @@ const char *category_name(enum category c);
 const char *space_name(enum space s);
 const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
+const char *transfer_name(enum transfer_kind t);
 const char *pass_name(enum pass p);
 
 const char *op_name(enum op_kind k);
@@ -358,6 +379,12 @@ struct schedule op_schedule(const struct plan *p, const struct op *op);
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);
+
+/* The queue that carries an operation out, from where its operands stand; QUEUE_COUNT: none can. */
+enum queue op_queue_for(const struct role *r, const struct op *op);
+/* A copy between spaces: what it is counted under, and its bytes. Other operations: TRANSFER_COUNT, 0. */
+enum transfer_kind op_transfer(const struct role *r, const struct op *op);
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op);
 
 /* What an operation computes: FLOPs, and bytes read and written by its operands. */
 int64_t op_flops(const struct plan *p, const struct op *op);

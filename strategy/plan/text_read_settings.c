@@ -48,6 +48,13 @@ static enum status set_loss_scaler(struct reader *r)
 	return s ? s : at_word(r, loss_scaler_parse(text, &r->p->settings.loss_scaler));
 }
 
+static enum status set_offload(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "what is offloaded", &text);
+	return s ? s : at_word(r, offload_parse(text, &r->p->settings.offload));
+}
+
 static enum status set_collectives(struct reader *r)
 {
 	r->p->settings.library_collectives = scan_is(&r->scan, "library");
@@ -84,6 +91,7 @@ static enum status set_checkpointing(struct reader *r)
 
 /* Those that may be left out, and are written only where they are not the default. */
 #define OPTIONAL_KEY_LIST(X)                                                                                           \
+	X("offload", set_offload(r))                                                                                   \
 	X("activation_checkpointing", set_checkpointing(r))                                                            \
 	X("loss_scaler", set_loss_scaler(r))                                                                           \
 	X("loss_scale", scan_real(c, "a loss scale", &t->loss_scale))                                                  \

@@ -30,6 +30,8 @@
 static void write_settings(const struct plan *p, FILE *out)
 {
 	const struct settings *s = &p->settings;
+	char offload[OFFLOAD_TEXT];
+	offload_print(&s->offload, offload, sizeof offload);
 	fprintf(out, "set model %s\n", p->model->specification);
 	fprintf(out, "set strategy %s\n", s->strategy);
 	if (strcmp(s->checkpointing, "none") != 0)
@@ -50,6 +52,8 @@ static void write_settings(const struct plan *p, FILE *out)
 		fprintf(out, "set loss_scale %.17g\n", s->loss_scale);
 		fprintf(out, "set loss_scale_window %" PRId64 "\n", s->loss_scale_window);
 	}
+	if (strcmp(offload, "none") != 0)
+		fprintf(out, "set offload %s\n", offload);
 	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
 	fprintf(out, "set seed %" PRId64 "\n", s->seed);
 }
@@ -193,7 +197,8 @@ void plan_write(const struct plan *p, const char *role, FILE *out)
 
 static void dot_node(const struct plan *p, int role, int number, FILE *out)
 {
-	static const char *const colours[QUEUE_COUNT] = {"#cfe3f5", "#f8dfc0", "#e4d4ee", "#e4d4ee", "#d6ead2"};
+	static const char *const colours[QUEUE_COUNT] = {"#cfe3f5", "#f8dfc0", "#e4d4ee",
+	                                                 "#e4d4ee", "#d6ead2", "#e6e0cf"};
 	const struct op *op = &p->roles[role].ops[number];
 	char text[160];
 	op_describe(p, op, text, sizeof text);

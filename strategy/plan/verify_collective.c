@@ -56,6 +56,9 @@ static enum status add_up(const struct at *all, struct group_part *out)
 		if ((x.kind != MEANING_GRADIENT && x.kind != MEANING_ZERO) || x.own & axes_of(all))
 			return refuse_at(&all[i], 5, 0,
 			                 " must be the whole gradient of a group; only gradients are added up");
+		if (x.group >= 0 && x.version != all->ip->step)
+			return refuse_at(&all[i], 6, 0,
+			                 " is of an earlier step; only this step's gradients are added up");
 		if (x.group >= 0 && out->group >= 0 && (x.group != out->group || x.own != out->own))
 			return refuse_at(&all[i], 5, 0, " is of another group than what the other role adds");
 		if (x.group >= 0 && out->group >= 0 && x.scaled != out->scaled)

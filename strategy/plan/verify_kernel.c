@@ -140,13 +140,14 @@ static enum status write_dweight(const struct at *a, int operand, int tensor, in
 	struct meaning now = {.kind = MEANING_GRADIENT,
 	                      .index = p->tensor_group[tensor],
 	                      .scaled = scaled,
+	                      .version = a->ip->step,
 	                      .origin = g->offset - p->tensor_offset[tensor]};
 	char text[300];
 	if (a->op->accumulate >> operand & 1) {
 		int number = memory_get(m, a->role, g);
 		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
 		bool same = there.kind == MEANING_GRADIENT && there.index == now.index && there.origin == now.origin &&
-		            !there.shard;
+		            there.version == now.version && !there.shard;
 		if (!same && there.kind != MEANING_ZERO) {
 			memory_describe(m, a->role, g, -1, text, sizeof text);
 			return refuse_at(a, 5, operand, " is added to, and must hold the gradient of %s so far; %s",

@@ -24,7 +24,7 @@ enum meaning_kind {
 	MEANING_WEIGHTS, /* index: group; version */
 	MEANING_FIRST_MOMENT,
 	MEANING_SECOND_MOMENT,
-	MEANING_GRADIENT,       /* index: group; sum: by micro-batch and use of the tensor */
+	MEANING_GRADIENT,       /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
 	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
 	MEANING_VALUE_GRADIENT, /* … its gradient; consumers: the kernels that contributed */
 	MEANING_COUNTER,        /* version: how often it was advanced */
@@ -101,8 +101,13 @@ struct memory_walk {
 void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g);
 bool memory_walk_next(struct memory_walk *w);
 
-/* Between steps: what is not carried on becomes stale. */
 /* verify_state.c */
+/* Steps that pass between a gradient and the update that applies it: 0, or 1 where the plan declares it. */
+static inline int verify_lag(const struct verify *v)
+{
+	return v->p->settings.offload.delayed ? 1 : 0;
+}
+/* Between steps: what is not carried on becomes stale. Gradients are carried on where the update is delayed. */
 void memory_age(struct memory *m);
 /* State as it was: of all state buffers. */
 struct snapshot {

@@ -107,16 +107,41 @@ enum status read_scaler(const struct at *a, int operand)
 	return read_exactly(a, operand, 5, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->reads});
 }
 
+/* Before the first delayed update there is no gradient yet: zeros, of the part that the region is as long as. */
+static enum status read_no_gradient(const struct at *a, int operand, struct group_part *out)
+{
+	const struct plan *p = a->ip->v->p;
+	const struct region *g = &a->op->operand[operand];
+	int64_t padded = p->groups[a->op->group].padded;
+	unsigned shard = g->count == padded ? 0 : plan_all_axes(p), own = shard | g->slice;
+	if (out->kind != MEANING_ZERO || g->count * plan_along(p, shard) != padded || shard & g->slice)
+		return refuse_at(
+		        a, 5, operand,
+		        " must be zeros before the first step, of a group or its slice: the update is delayed, "
+		        "and there is no gradient yet");
+	if (plan_along(p, own) == 1)
+		own = 0;
+	*out = (struct group_part){.kind = MEANING_GRADIENT, .group = a->op->group, .own = own};
+	return STATUS_OK;
+}
+
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out)
 {
 	const struct plan *p = a->ip->v->p;
+	int wanted = a->ip->step - verify_lag(a->ip->v);
 	char text[200];
 	enum status s = read_group(a, operand, 5, out);
 	if (s)
 		return s;
+	if (!wanted)
+		return read_no_gradient(a, operand, out);
 	if (out->kind != MEANING_GRADIENT)
 		return refuse_at(a, 5, operand,
 		                 " holds no gradient; let the backward pass and the collectives write it first");
+	if (out->version != wanted)
+		return refuse_at(a, 6, operand,
+		                 " holds the gradient of step %d; the update of step %d applies that of %d",
+		                 out->version, a->ip->step, wanted);
 	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, plan_data_axes(p)))
 		return STATUS_OK;
 	sum_describe(&a->ip->memory.sums, out->sum, text, sizeof text);

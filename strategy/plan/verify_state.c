@@ -5,9 +5,11 @@
 
 #include "strategy/plan/verify_memory.h"
 
-static bool is_carried(enum meaning_kind k)
+static bool is_carried(const struct memory *m, enum meaning_kind k)
 {
 	switch (k) {
+	case MEANING_GRADIENT:
+		return verify_lag(m->v) > 0;
 	case MEANING_UNDEFINED:
 	case MEANING_ZERO:
 	case MEANING_WEIGHTS:
@@ -23,7 +25,7 @@ static bool is_carried(enum meaning_kind k)
 
 static int aged(const struct memory *m, int meaning, int stale)
 {
-	return is_carried(m->meanings[meaning].kind) ? meaning : stale;
+	return is_carried(m, m->meanings[meaning].kind) ? meaning : stale;
 }
 
 void memory_age(struct memory *m)
@@ -88,7 +90,7 @@ void snapshot_release(struct snapshot *s, const struct memory *m)
 static int later_by(struct memory *m, int meaning, int later)
 {
 	struct meaning a = m->meanings[meaning];
-	if (!later || !is_carried(a.kind) || a.kind == MEANING_UNDEFINED || a.kind == MEANING_ZERO)
+	if (!later || !is_carried(m, a.kind) || a.kind == MEANING_UNDEFINED || a.kind == MEANING_ZERO)
 		return meaning;
 	a.version += later;
 	return meaning_number(m, &a);

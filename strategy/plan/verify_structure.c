@@ -57,9 +57,6 @@ static enum status check_sections(const struct verify *v, const struct role *r)
 			return refuse(v, 2, r, -1, i, "%lld elements: sizes are from 1 to 2^59, and 2^62 bytes in all",
 			              (long long)b->elements);
 		left -= buffer_bytes(b);
-		if (b->space != SPACE_DEVICE)
-			return refuse(v, 2, r, -1, i, "is in %s memory, which no operation of this plan reaches",
-			              space_name(b->space));
 	}
 	return STATUS_OK;
 }
@@ -123,10 +120,27 @@ static enum status check_region(const struct verify *v, const struct role *r, in
 	return STATUS_OK;
 }
 
-/* Which queue may carry out what. The others come with operations of their own. */
-static enum queue queue_for(enum op_kind k)
+/* A queue reaches one space, or copies between two: an operation whose operands stand elsewhere cannot be carried out.
+ */
+static enum status check_queue(const struct verify *v, const struct role *r, int number)
 {
-	return op_class(k) == OP_CLASS_C ? QUEUE_COMMUNICATION : QUEUE_COMPUTE;
+	const struct op *op = &r->ops[number];
+	enum queue queue = op_queue_for(r, op);
+	int first = 0;
+	if (op->queue == queue)
+		return STATUS_OK;
+	while (first + 1 < op_operand_count(op->kind) && op->operand[first].buffer < 0)
+		first++;
+	int buffer = op->operand[first].buffer;
+	if (queue == QUEUE_COUNT)
+		return refuse(
+		        v, 2, r, number, buffer,
+		        "is in %s memory: no queue carries out this kind with operands where they stand; kernels and "
+		        "collectives work on device memory, vector work on device or host memory, copies cross "
+		        "between device and host, and host and disk",
+		        buffer >= 0 ? space_name(r->buffers[buffer].space) : "no");
+	return refuse(v, 2, r, number, buffer, "is on queue %s; with operands where they stand it runs on %s",
+	              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?", queue_name(queue));
 }
 
 static enum status check_op(const struct verify *v, const struct role *r, int number)
@@ -141,11 +155,6 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		return refuse(v, 2, r, -1, -1,
 		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", number,
 		              op_name(op->kind));
-	if (op->queue != queue_for(op->kind))
-		return refuse(v, 2, r, number, op->operand[0].buffer >= 0 ? op->operand[0].buffer : -1,
-		              "is on queue %s; this kind runs on %s",
-		              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?",
-		              queue_name(queue_for(op->kind)));
 	unsigned may_add = 0;
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
 		enum status s = check_region(v, r, number, i);
@@ -154,6 +163,9 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		if (op_declared_access(op->kind, i) == 'a' && op->operand[i].buffer >= 0)
 			may_add |= 1u << i;
 	}
+	enum status queue = check_queue(v, r, number);
+	if (queue)
+		return queue;
 	if (op->accumulate & ~may_add)
 		return refuse(v, 2, r, number, -1, "adds to an operand that this kind only overwrites");
 	if (op->wide && plan_data_ranks(p) == 1)

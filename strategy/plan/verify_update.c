@@ -59,6 +59,8 @@ static enum status add(const struct at *a)
 		return x.group < 0 ? STATUS_OK : write_group(a, 1, &x, false);
 	if (x.scaled != y.scaled)
 		return refuse_at(a, 5, 0, " and y carry different loss scales");
+	if (x.version != y.version)
+		return refuse_at(a, 6, 0, " and y are gradients of different steps");
 	y.sum = sum_merge(&a->ip->memory.sums, x.sum, y.sum);
 	if (y.sum < 0)
 		return refuse_at(a, 5, 0, " holds contributions that y has already, or has in part");
@@ -199,12 +201,13 @@ static enum status optimize(const struct at *a)
 	static const enum meaning_kind moments[] = {MEANING_FIRST_MOMENT, MEANING_SECOND_MOMENT};
 	bool adam = a->op->kind == OP_ADAMW;
 	int master = adam ? 4 : 2;
+	int source = op_access(a->op, 0) == 'w' ? master : 0; /* on the host, parameters may be made anew from master */
 	struct group_part parameters, gradients;
 	enum status s;
-	if ((s = read_group(a, 0, 6, &parameters)))
+	if ((s = read_group(a, source, 6, &parameters)))
 		return s;
 	if (parameters.kind != MEANING_WEIGHTS || parameters.version != a->ip->reads)
-		return refuse_at(a, 6, 0,
+		return refuse_at(a, 6, source,
 		                 " must be weights of version %d, and %s version %d; each part is updated once a step",
 		                 a->ip->reads, parameters.kind == MEANING_WEIGHTS ? "is" : "is not weights;",
 		                 parameters.version);
@@ -217,7 +220,8 @@ static enum status optimize(const struct at *a)
 			return s;
 	if (a->op->operand[master].buffer >= 0 && (s = read_optimizer_state(a, master, MEANING_WEIGHTS, &parameters)))
 		return s;
-	if ((s = read_counter(a, master + 1, a->ip->step)) || (s = read_range(a, master + 2, gradients.scaled)))
+	if ((s = read_counter(a, master + 1, a->ip->step - verify_lag(a->ip->v))) ||
+	    (s = read_range(a, master + 2, gradients.scaled)))
 		return s;
 	if (op_access(a->op, 1) == 'x')
 		memory_spoil(&a->ip->memory, a->role, &a->op->operand[1]); /* clipped where it stands */

@@ -99,6 +99,17 @@ static void report_communication(struct report_role *out, const struct plan *p, 
 	}
 }
 
+static void report_transfers(struct report_role *out, const struct plan *p, const struct role *r)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		enum transfer_kind kind = op_transfer(r, &r->ops[i]);
+		if (kind == TRANSFER_COUNT)
+			continue;
+		out->transfer[kind].calls++;
+		out->transfer[kind].bytes += op_transfer_bytes(p, r, &r->ops[i]);
+	}
+}
+
 /* ---- the whole ---- */
 
 void report_from_plan(struct report *r, const struct plan *p)
@@ -124,6 +135,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 		for (int space = 0; space < SPACE_COUNT; space++)
 			report_memory(&role->memory[space], p, &p->roles[i], (enum space)space);
 		report_communication(role, p, &p->roles[i]);
+		report_transfers(role, p, &p->roles[i]);
 	}
 }
 

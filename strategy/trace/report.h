@@ -17,6 +17,11 @@ struct report_traffic {
 	int64_t sent_bytes, received_bytes; /* -1: not countable (inside a library's collective) */
 };
 
+/* Copies between spaces: of every rank of the role the same. */
+struct report_transfer {
+	int64_t calls, bytes;
+};
+
 struct report_memory {
 	int64_t peak_bytes, arena_bytes;
 	int64_t overhead_bytes;
@@ -31,6 +36,7 @@ struct report_role {
 	struct report_memory memory[SPACE_COUNT];
 	int64_t sent_bytes, received_bytes;           /* of the busiest rank, without control; -1: not countable */
 	struct report_traffic by_kind[TRAFFIC_COUNT]; /* of the busiest rank */
+	struct report_transfer transfer[TRANSFER_COUNT];
 };
 
 struct report {
@@ -48,8 +54,6 @@ struct report {
 	int64_t loss_count;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	char weights_checksum[17];
-	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
-	int64_t skipped_steps;
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
 	double units_per_s;     /* tokens or samples a second */
 };

@@ -63,7 +63,19 @@ static json_t *communication_to_json(const struct report_role *r)
 	return o;
 }
 
-/* A space that no plan uses yet is left out; `device` and `host` are always there. */
+static json_t *transfers_to_json(const struct report_role *r)
+{
+	json_t *o = json_object();
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		json_t *kind = json_object();
+		json_object_set_new(kind, "calls", json_integer(r->transfer[k].calls));
+		json_object_set_new(kind, "bytes", json_integer(r->transfer[k].bytes));
+		json_object_set_new(o, transfer_name((enum transfer_kind)k), kind);
+	}
+	return o;
+}
+
+/* The disk is left out where the plan does not use it; `device` and `host` are always there. */
 static bool shows_space(const struct report_memory *m, int space)
 {
 	return space != SPACE_DISK || m->peak_bytes || m->arena_bytes;
@@ -79,6 +91,7 @@ static json_t *role_to_json(const struct report_role *r)
 	json_object_set_new(o, "ranks", json_integer(r->ranks));
 	json_object_set_new(o, "memory", memory);
 	json_object_set_new(o, "communication", communication_to_json(r));
+	json_object_set_new(o, "transfers", transfers_to_json(r));
 	return o;
 }
 
@@ -91,10 +104,6 @@ static void add_measured(json_t *o, const struct report *r)
 	json_object_set_new(o, "validation_loss", real_or_null(r->validation_loss));
 	json_object_set_new(o, "validation_accuracy", real_or_null(r->validation_accuracy));
 	json_object_set_new(o, "weights_checksum", json_string(r->weights_checksum));
-	if (r->loss_scale > 0) {
-		json_object_set_new(o, "loss_scale", json_real(r->loss_scale));
-		json_object_set_new(o, "skipped", json_integer(r->skipped_steps));
-	}
 	json_object_set_new(o, "resident_bytes", r->resident_bytes ? json_integer(r->resident_bytes) : json_null());
 	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
 }
@@ -239,6 +248,12 @@ static void take_role(struct reader *r, const json_t *o, struct report_role *rol
 		role->by_kind[k].sent_bytes = take_countable(r, kind, "sent_bytes");
 		role->by_kind[k].received_bytes = take_countable(r, kind, "received_bytes");
 	}
+	const json_t *transfers = take_object(r, o, "transfers");
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		const json_t *kind = take_object(r, transfers, transfer_name((enum transfer_kind)k));
+		role->transfer[k].calls = take_whole(r, kind, "calls");
+		role->transfer[k].bytes = take_whole(r, kind, "bytes");
+	}
 }
 
 static void take_measured(struct reader *r, const json_t *o, struct report *out)
@@ -262,10 +277,6 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 	out->validation_loss = take_real(r, o, "validation_loss");
 	out->validation_accuracy = take_real(r, o, "validation_accuracy");
 	take_text(r, o, "weights_checksum", out->weights_checksum, sizeof out->weights_checksum);
-	if (json_object_get(o, "loss_scale")) {
-		out->loss_scale = take_real(r, o, "loss_scale");
-		out->skipped_steps = take_whole(r, o, "skipped");
-	}
 	int64_t resident = take_countable(r, o, "resident_bytes");
 	out->resident_bytes = resident < 0 ? 0 : resident;
 	out->units_per_s = take_real(r, o, "units_per_s");

@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *support_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && *folder ? folder : "/tmp";
+}
+
 struct settings request_settings(const struct request *r)
 {
 	struct settings s = settings_default();
@@ -24,6 +30,10 @@ struct settings request_settings(const struct request *r)
 	s.loss_scaler = r->loss_scaler;
 	s.loss_scale = r->loss_scale;
 	s.loss_scale_window = r->loss_scale_window;
+	if (offload_parse(r->offload ? r->offload : "none", &s.offload)) {
+		fprintf(stderr, "%s\n", status_message());
+		abort();
+	}
 	if (settings_resolve(&s)) {
 		fprintf(stderr, "%s\n", status_message());
 		abort();

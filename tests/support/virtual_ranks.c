@@ -9,6 +9,7 @@
 #include "real/random.h"
 #include "strategy/collective/schedule.h"
 #include "tests/support/elements.h"
+#include "tests/support/plans.h"
 
 enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
 
@@ -96,7 +97,8 @@ static void poison(struct rank *r, int buffer)
 	/* Staging is large and only ever a communicator's: a little of it will do. */
 	if (bytes > 65536)
 		bytes = 65536;
-	memset(cpu_device_buffer(&r->device, buffer), POISON_BYTE, (size_t)bytes);
+	if (cpu_device_fill(&r->device, buffer, POISON_BYTE, bytes))
+		fail(status_message());
 }
 
 /* before: the operation is about to run; else it has run. */
@@ -360,7 +362,7 @@ static void open_ranks(struct world *w)
 		r->role = plan_role_of(w->p, i);
 		if (!r->role)
 			fail("no role has this rank");
-		if (cpu_device_open(&r->device, w->p, i, &input, false))
+		if (cpu_device_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
 			fail(status_message());
 		r->device.weights = (struct weight_source){.context = w, .show = show};
 		r->done = make((size_t)r->role->op_count, sizeof *r->done);
