@@ -336,6 +336,11 @@ void show_run(const struct report *r, FILE *out)
 		table_cell(&t, 0, "validation accuracy");
 		table_cell(&t, 1, "%.2f %%", 100 * r->validation_accuracy);
 	}
+	if (r->loss_scale > 0) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "steps skipped, loss scale at the end");
+		table_cell(&t, 1, "%" PRId64 ", %.10g", r->skipped_steps, r->loss_scale);
+	}
 	table_add_row(&t, STYLE_PLAIN);
 	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
 	table_cell(&t, 1, "%.0f", r->units_per_s);

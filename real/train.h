@@ -24,6 +24,9 @@ struct train_step {
 	double loss;
 	double units_per_s; /* tokens or samples */
 	bool is_text;
+	/* fp16: gradients overflowed and nothing was updated; the loss scale of this step, and of the next. 0: none */
+	bool skipped;
+	double loss_scale, next_loss_scale;
 };
 
 struct train_options {

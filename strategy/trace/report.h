@@ -54,6 +54,8 @@ struct report {
 	int64_t loss_count;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	char weights_checksum[17];
+	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
+	int64_t skipped_steps;
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
 	double units_per_s;     /* tokens or samples a second */
 };

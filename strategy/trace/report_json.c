@@ -104,6 +104,10 @@ static void add_measured(json_t *o, const struct report *r)
 	json_object_set_new(o, "validation_loss", real_or_null(r->validation_loss));
 	json_object_set_new(o, "validation_accuracy", real_or_null(r->validation_accuracy));
 	json_object_set_new(o, "weights_checksum", json_string(r->weights_checksum));
+	if (r->loss_scale > 0) {
+		json_object_set_new(o, "loss_scale", json_real(r->loss_scale));
+		json_object_set_new(o, "skipped", json_integer(r->skipped_steps));
+	}
 	json_object_set_new(o, "resident_bytes", r->resident_bytes ? json_integer(r->resident_bytes) : json_null());
 	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
 }
@@ -277,6 +281,10 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 	out->validation_loss = take_real(r, o, "validation_loss");
 	out->validation_accuracy = take_real(r, o, "validation_accuracy");
 	take_text(r, o, "weights_checksum", out->weights_checksum, sizeof out->weights_checksum);
+	if (json_object_get(o, "loss_scale")) {
+		out->loss_scale = take_real(r, o, "loss_scale");
+		out->skipped_steps = take_whole(r, o, "skipped");
+	}
 	int64_t resident = take_countable(r, o, "resident_bytes");
 	out->resident_bytes = resident < 0 ? 0 : resident;
 	out->units_per_s = take_real(r, o, "units_per_s");

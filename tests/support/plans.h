@@ -18,12 +18,11 @@ struct request {
 	int64_t ranks, micro_batch, accumulate, sequence, bucket;
 	enum type precision;
 	enum optimizer optimizer;
-	double clip, learning_rate;
+	enum loss_scaler loss_scaler;
+	int64_t loss_scale_window;
+	double clip, learning_rate, loss_scale;
 	bool library_collectives;
 	const char *checkpointing; /* NULL: none */
-	enum loss_scaler loss_scaler;
-	double loss_scale;
-	int64_t loss_scale_window;
 	const char *offload; /* NULL: none */
 };
 
