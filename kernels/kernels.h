@@ -61,6 +61,35 @@ void norm_backward(int64_t rows, int64_t width, const float *dy, const float *x,
                    const float *weight, float *dx, bool accumulate_x, float *dweight, bool accumulate_weight,
                    float *dbias, bool accumulate_bias);
 
+/* Batch normalization over rows, feature by feature, with tanh-form GELU after it if `gelu`: torch.nn.BatchNorm1d, and
+ * torch.nn.SyncBatchNorm over the rows of several ranks. eps 1e-5, momentum 0.1.
+ *
+ *     part[2·width + 1]         of some rows: mean and (biased) variance of each feature, and how many rows
+ *     statistics[2·width + 1]   of all parts together: mean and 1/std, and how many rows; what the passes below take
+ *     running[2·width]          running mean, and running variance (unbiased)
+ *     sums[2·width]             Σ du and Σ du·(x − mean) over the rows, du the gradient before GELU
+ *
+ * Where rows are spread over ranks, parts are gathered between _statistics and _merge, and sums are added up between
+ * _sums and _backward. */
+struct batch_norm_shape {
+	int64_t rows, width;
+	bool gelu;
+};
+void batch_norm_statistics(const struct batch_norm_shape *s, const float *x, float *part);
+/* Merges parts in their order, in double (Chan, Golub & LeVeque 1979), and moves the running statistics by the
+ * momentum. All rows together must be more than one. */
+void batch_norm_merge(int64_t parts, int64_t width, const float *part, float *running, float *statistics);
+/* For validation: the running statistics in place of a batch's, of 0 rows. */
+void batch_norm_running(int64_t width, const float *running, float *statistics);
+void batch_norm_forward(const struct batch_norm_shape *s, const float *x, const float *statistics, const float *weight,
+                        const float *bias, float *y);
+/* dy becomes du; dweight and dbias, of these rows, are written or accumulated. */
+void batch_norm_sums(const struct batch_norm_shape *s, float *dy, const float *x, const float *statistics,
+                     const float *weight, const float *bias, float *sums, float *dweight, bool accumulate_weight,
+                     float *dbias, bool accumulate_bias);
+void batch_norm_backward(const struct batch_norm_shape *s, const float *du, const float *x, const float *statistics,
+                         const float *sums, const float *weight, float *dx);
+
 /* Causal self-attention. qkv[samples, tokens, 3·heads·head_size]: q, then k, then v, each heads × head_size, as GPT-2's
  * c_attn gives them. y[samples, tokens, heads·head_size]. Scores are scaled by 1/sqrt(head_size). Never stores
  * tokens × tokens: keeps log_sum_exp[samples, heads, tokens] for the backward pass, which recomputes the probabilities

@@ -245,6 +245,97 @@ static enum status op_norm_backward(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
+/* ---- batch normalization, and the model's buffers ---- */
+
+static struct batch_norm_shape batch_norm_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu};
+}
+
+static enum status op_batch_norm_statistics(struct cpu_device *d, const struct op *op)
+{
+	struct batch_norm_shape s = batch_norm_shape_of(d, op);
+	batch_norm_statistics(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, 2 * s.width + 1));
+	return STATUS_OK;
+}
+
+static enum status op_batch_norm_merge(struct cpu_device *d, const struct op *op)
+{
+	int64_t n, width = kernel_of(d, op)->out;
+	const float *parts = use_all(d, op, 0, &n);
+	batch_norm_merge(n / (2 * width + 1), width, parts, use(d, op, 1, 2 * width), use(d, op, 2, 2 * width + 1));
+	return STATUS_OK;
+}
+
+static enum status op_batch_norm_running(struct cpu_device *d, const struct op *op)
+{
+	int64_t width = kernel_of(d, op)->out;
+	batch_norm_running(width, use(d, op, 0, 2 * width), use(d, op, 1, 2 * width + 1));
+	return STATUS_OK;
+}
+
+static enum status op_batch_norm_forward(struct cpu_device *d, const struct op *op)
+{
+	struct batch_norm_shape s = batch_norm_shape_of(d, op);
+	batch_norm_forward(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, 2 * s.width + 1), use(d, op, 2, s.width),
+	                   use(d, op, 3, s.width), use(d, op, 4, s.rows * s.width));
+	return STATUS_OK;
+}
+
+static enum status op_batch_norm_sums(struct cpu_device *d, const struct op *op)
+{
+	struct batch_norm_shape s = batch_norm_shape_of(d, op);
+	batch_norm_sums(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, s.rows * s.width),
+	                use(d, op, 2, 2 * s.width + 1), use(d, op, 3, s.width), use(d, op, 4, s.width),
+	                use(d, op, 5, 2 * s.width), use(d, op, 6, s.width), adds(op, 6), use(d, op, 7, s.width),
+	                adds(op, 7));
+	return STATUS_OK;
+}
+
+static enum status op_batch_norm_backward(struct cpu_device *d, const struct op *op)
+{
+	struct batch_norm_shape s = batch_norm_shape_of(d, op);
+	batch_norm_backward(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, s.rows * s.width),
+	                    use(d, op, 2, 2 * s.width + 1), use(d, op, 3, 2 * s.width), use(d, op, 4, s.width),
+	                    use(d, op, 5, s.rows * s.width));
+	return STATUS_OK;
+}
+
+/* Buffers are numbered after the tensors for whoever reads or shows them. */
+static enum status op_initialize_buffers(struct cpu_device *d, const struct op *op)
+{
+	const struct model *m = d->plan->model;
+	int64_t n;
+	float *values = use_all(d, op, 0, &n);
+	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
+	for (int b = 0; b < m->buffer_count; b++) {
+		const struct model_buffer *buffer = &m->buffers[b];
+		float *at = values + buffer->offset;
+		for (int64_t i = 0; i < buffer->elements; i++)
+			at[i] = (float)buffer->initial;
+		enum status s = d->weights.read ? d->weights.read(d->weights.context, m->tensor_count + b, 0,
+		                                                  buffer->elements, at)
+		                                : STATUS_OK;
+		if (s)
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* Rank 0's are the model's. */
+static enum status op_show_buffers(struct cpu_device *d, const struct op *op)
+{
+	const struct model *m = d->plan->model;
+	int64_t n;
+	const float *values = use_all(d, op, 0, &n);
+	enum status s = STATUS_OK;
+	for (int b = 0; b < m->buffer_count && !s && !d->rank && d->weights.show; b++)
+		s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
+		                    values + m->buffers[b].offset);
+	return s;
+}
+
 static struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
 {
 	const struct kernel *k = kernel_of(d, op);
@@ -388,6 +479,14 @@ enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, co
         [OP_LINEAR_BACKWARD] = op_linear_backward,
         [OP_ATTENTION_FORWARD] = op_attention_forward,
         [OP_ATTENTION_BACKWARD] = op_attention_backward,
+        [OP_BATCH_NORM_STATISTICS] = op_batch_norm_statistics,
+        [OP_BATCH_NORM_MERGE] = op_batch_norm_merge,
+        [OP_BATCH_NORM_RUNNING] = op_batch_norm_running,
+        [OP_BATCH_NORM_FORWARD] = op_batch_norm_forward,
+        [OP_BATCH_NORM_SUMS] = op_batch_norm_sums,
+        [OP_BATCH_NORM_BACKWARD] = op_batch_norm_backward,
+        [OP_INITIALIZE_BUFFERS] = op_initialize_buffers,
+        [OP_SHOW_BUFFERS] = op_show_buffers,
         [OP_CLASSIFIER] = op_classifier,
         [OP_EVALUATE] = op_evaluate,
         [OP_ADAMW] = op_adamw,

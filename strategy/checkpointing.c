@@ -145,6 +145,9 @@ static void find_kept(const struct checkpoints *c, const struct model *m, bool *
 			bool own = m->kernels[producer].inner && kernel_backward_reads_y(&m->kernels[producer]);
 			kept[v] |= !own || c->segment[i] >= 0;
 		}
+	/* A batch's statistics are few, and making them again would count the batch twice in the running ones. */
+	for (int v = 0; v < m->value_count; v++)
+		kept[v] |= m->values[v].per_batch;
 }
 
 static void want(const struct checkpoints *c, const struct model *m, const bool *kept, int value, int times)

@@ -68,6 +68,22 @@ static enum status sizes_fit(const struct model *m, const struct settings *t)
 	return STATUS_OK;
 }
 
+/* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
+static enum status too_few_to_normalize(const struct model *m, const struct settings *t)
+{
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? t->ranks : 1) > 1)
+			continue;
+		return status_fail(STATUS_INPUT,
+		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
+		                   "--batch%s",
+		                   k->synchronised ? "over all ranks" : "on each rank",
+		                   k->synchronised ? "" : ", or --model mlp:norm=sync-batch");
+	}
+	return STATUS_OK;
+}
+
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
@@ -77,7 +93,8 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	enum status status = strategy_parse(settings->strategy, &strategy);
 	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
 	    (status = checkpointing_check(&checkpointing, model)) ||
-	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)))
+	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)) ||
+	    (status = too_few_to_normalize(model, settings)))
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
 		return status_fail(STATUS_INPUT,

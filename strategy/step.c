@@ -66,6 +66,7 @@ static void begin_micro(struct step *s)
 		s->group_left[g] = s->plan->groups[g].tensor_count;
 	if (s->strategy->begin_micro)
 		s->strategy->begin_micro(s);
+	buffers_before_forward(s);
 	if (s->strategy->load)
 		s->strategy->load(s);
 	else
@@ -81,7 +82,9 @@ static void compile_step(struct step *s)
 	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
 		s->last_micro = s->micro + 1 == s->settings->accumulate;
 		begin_micro(s);
-		run_turns(s, 0, s->turns.count);
+		run_turns(s, 0, s->turns.forward);
+		buffers_after_forward(s);
+		run_turns(s, s->turns.forward, s->turns.count);
 		if (s->end_backward)
 			s->end_backward(s);
 	}
@@ -98,6 +101,7 @@ static void compile_evaluate(struct step *s)
 	s->micro = 0;
 	begin_micro(s);
 	run_turns(s, 0, s->turns.forward);
+	buffers_after_forward(s);
 	s->evaluating = false;
 }
 
@@ -127,12 +131,14 @@ void step_compile_role(struct step *s, struct role *role)
 	step_state(s);
 	if (s->strategy->prologue)
 		s->strategy->prologue(s);
+	buffers_prologue(s);
 	begin_section(s, &role->step);
 	compile_step(s);
 	begin_section(s, &role->evaluate);
 	compile_evaluate(s);
 	begin_section(s, &role->epilogue);
 	step_show_weights(s);
+	buffers_show(s);
 	build_free_state(s->b);
 	build_section(s->b, NULL);
 }

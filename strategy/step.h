@@ -29,6 +29,9 @@ struct step {
 
 	/* State of this role; -1 where it has none. */
 	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
+	int running_state; /* the model's buffers: running statistics */
+	int running;       /* … or the copy of them that this pass uses */
+	int running_sent;  /* the broadcast that brought them; -1 */
 
 	/* Who updates, and with what: the compute queue; with --offload optimizer the host, whose own count of the
 	 * updates and loss scale these are. */
@@ -133,6 +136,19 @@ void offload_fetched(struct step *s, int group);
 
 void host_update_early(struct step *s); /* delayed: what the last step left is applied while this one computes */
 void host_update(struct step *s);
+/* ---- batch_norm.c: batch normalization, and the model's buffers ---- */
+
+/* The operations that make a norm's statistics, at s->value[saved], before it normalizes. */
+void batch_norm_statistics_of(struct step *s, int index);
+/* The operations that make the sums which the gradient of its input needs; dy becomes the gradient of what GELU was
+ * applied to. Returns the buffer of the sums, which the caller frees. accumulate: of operands 6 and 7. */
+int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct region dbias, unsigned accumulate);
+
+void buffers_state(struct step *s);          /* with the rest of the state */
+void buffers_prologue(struct step *s);       /* made the same on all ranks */
+void buffers_before_forward(struct step *s); /* … where they have drifted apart; evaluation gets a copy */
+void buffers_after_forward(struct step *s);
+void buffers_show(struct step *s); /* epilogue */
 
 /* ---- pack.c: how tensors are packed in groups ---- */
 

@@ -43,7 +43,7 @@ enum type step_value_type(const struct step *s, int value)
 
 int64_t step_value_elements(const struct step *s, int value)
 {
-	return s->model->values[value].elements * s->settings->micro_batch;
+	return value_elements(&s->model->values[value], s->settings->micro_batch);
 }
 
 /* ---- values ---- */
@@ -205,11 +205,11 @@ static void drop_unread(struct step *s, int value)
 void step_forward_kernel(struct step *s, int index, enum pass pass)
 {
 	static const enum op_kind kinds[] = {
-	        [KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD, [KERNEL_NORM] = OP_NORM_FORWARD,
-	        [KERNEL_LINEAR] = OP_LINEAR_FORWARD,       [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
-	        [KERNEL_SCORES] = OP_SCORES_FORWARD,       [KERNEL_SOFTMAX] = OP_SOFTMAX_FORWARD,
-	        [KERNEL_CONTEXT] = OP_CONTEXT_FORWARD,     [KERNEL_DROPOUT] = OP_DROPOUT_FORWARD,
-	        [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
+	        [KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD,   [KERNEL_NORM] = OP_NORM_FORWARD,
+	        [KERNEL_LINEAR] = OP_LINEAR_FORWARD,         [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
+	        [KERNEL_SCORES] = OP_SCORES_FORWARD,         [KERNEL_SOFTMAX] = OP_SOFTMAX_FORWARD,
+	        [KERNEL_CONTEXT] = OP_CONTEXT_FORWARD,       [KERNEL_DROPOUT] = OP_DROPOUT_FORWARD,
+	        [KERNEL_BATCH_NORM] = OP_BATCH_NORM_FORWARD, [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	if (k->kind == KERNEL_CLASSIFIER) {
 		forward_classifier(s);
@@ -217,9 +217,13 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	}
 	if (k->y == s->model->logits && s->strategy->alloc_outputs)
 		s->strategy->alloc_outputs(s);
+	bool statistics = k->kind == KERNEL_BATCH_NORM; /* kept when the kernel is carried out once more */
 	s->recomputing = pass == PASS_RECOMPUTE;
 	alloc_made(s, k->y);
-	alloc_made(s, k->saved);
+	if (!statistics || !s->recomputing)
+		alloc_made(s, k->saved);
+	if (statistics && !s->recomputing)
+		batch_norm_statistics_of(s, index);
 	struct op *op = kernel_op(s, kinds[k->kind], index, pass);
 	struct region *o = op->operand;
 	o[0] = s->value[k->x];
@@ -260,6 +264,12 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		o[3] = s->value[k->saved];
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
 		break;
+	case KERNEL_BATCH_NORM:
+		o[1] = s->value[k->saved];
+		o[2] = weight_of(s, k->weight);
+		o[3] = weight_of(s, k->bias);
+		o[4] = s->value[k->y];
+		break;
 	case KERNEL_ABSTRACT:
 		o[1] = weight_of(s, k->weight);
 		o[2] = s->value[k->y];
@@ -270,7 +280,8 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	value_used(s, k->x);
 	value_used(s, k->residual);
 	value_used(s, k->second);
-	drop_unread(s, k->saved);
+	if (!statistics || !s->recomputing)
+		drop_unread(s, k->saved);
 	drop_unread(s, k->y);
 	s->recomputing = false;
 }
@@ -286,14 +297,25 @@ static struct region gradient_place(struct step *s, struct op *op, int operand, 
 	return s->gradient[tensor];
 }
 
+/* A batch norm's sums, which its backward operation reads. */
+static struct region norm_sums(struct step *s, int index)
+{
+	const struct kernel *k = &s->model->kernels[index];
+	if (k->kind != KERNEL_BATCH_NORM)
+		return region_none();
+	struct op op = {.accumulate = 0};
+	struct region dweight = gradient_place(s, &op, 6, k->weight), dbias = gradient_place(s, &op, 7, k->bias);
+	return region_of(batch_norm_sums_of(s, index, dweight, dbias, op.accumulate), 0, 2 * k->out);
+}
+
 void step_backward_kernel(struct step *s, int index)
 {
 	static const enum op_kind kinds[] = {
-	        [KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD, [KERNEL_NORM] = OP_NORM_BACKWARD,
-	        [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,       [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
-	        [KERNEL_SCORES] = OP_SCORES_BACKWARD,       [KERNEL_SOFTMAX] = OP_SOFTMAX_BACKWARD,
-	        [KERNEL_CONTEXT] = OP_CONTEXT_BACKWARD,     [KERNEL_DROPOUT] = OP_DROPOUT_BACKWARD,
-	        [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
+	        [KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD,   [KERNEL_NORM] = OP_NORM_BACKWARD,
+	        [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,         [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
+	        [KERNEL_SCORES] = OP_SCORES_BACKWARD,         [KERNEL_SOFTMAX] = OP_SOFTMAX_BACKWARD,
+	        [KERNEL_CONTEXT] = OP_CONTEXT_BACKWARD,       [KERNEL_DROPOUT] = OP_DROPOUT_BACKWARD,
+	        [KERNEL_BATCH_NORM] = OP_BATCH_NORM_BACKWARD, [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	int tensors[2] = {k->weight, k->bias};
 	if (k->kind == KERNEL_CLASSIFIER)
@@ -307,6 +329,7 @@ void step_backward_kernel(struct step *s, int index)
 	struct region d_second = k->second < 0 ? region_none()
 	                         : second_adds ? s->value_gradient[k->second]
 	                                       : alloc_gradient(s, k->second);
+	struct region sums = norm_sums(s, index);
 	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
 	struct region *o = op->operand;
 	o[0] = s->value_gradient[k->y];
@@ -355,6 +378,12 @@ void step_backward_kernel(struct step *s, int index)
 		o[2] = dx;
 		op->scale = 1 / (1 - k->dropout);
 		break;
+	case KERNEL_BATCH_NORM:
+		o[2] = s->value[k->saved];
+		o[3] = sums;
+		o[4] = weight_of(s, k->weight);
+		o[5] = dx;
+		break;
 	case KERNEL_ABSTRACT:
 		o[2] = weight_of(s, k->weight);
 		o[3] = dx;
@@ -363,6 +392,8 @@ void step_backward_kernel(struct step *s, int index)
 	case KERNEL_CLASSIFIER:
 		break;
 	}
+	if (sums.buffer >= 0)
+		build_free(s->b, sums.buffer);
 	/* The gradient of the output: handed on along the residual connection, or done with. */
 	if (k->residual >= 0) {
 		s->value_gradient[k->residual] = s->value_gradient[k->y];

@@ -142,6 +142,7 @@ void step_state(struct step *s)
 	begin_counter(s);
 	if (s->ranks > 1 && !s->settings->library_collectives)
 		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
+	buffers_state(s);
 	if (g->holds_state && !g->holds_state(s))
 		return;
 	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);

@@ -19,6 +19,7 @@ enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
 
 /* Layers and blocks of one size, so that what stands in the wrong place has the right shape. 500 mutants of each plan.
  */
+#define NORM(kind) "mlp:sizes=4-4-4-4,norm=" kind
 static const struct request requests[] = {
         {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2},
         {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .accumulate = 2},
@@ -91,6 +92,17 @@ static const struct request requests[] = {
          .accumulate = 2,
          .offload = "optimizer:to=disk,parameters:to=disk"},
         {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp", .ranks = 3, .clip = 0.5, .offload = "optimizer,parameters"},
+        {.model = NORM("batch"), .strategy = "single", .micro_batch = 3, .accumulate = 2},
+        {.model = NORM("batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .accumulate = 2, .bucket = 64},
+        {.model = NORM("sync-batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .bucket = 64},
+        {.model = NORM("sync-batch"), .strategy = "zero3", .ranks = 2, .micro_batch = 2, .accumulate = 2},
+        {.model = NORM("batch"), .strategy = "dp", .ranks = 2, .micro_batch = 2, .accumulate = 2},
+        {.model = NORM("sync-batch"), .strategy = "dp", .ranks = 3, .micro_batch = 2},
+        {.model = "mlp:sizes=4-4-4-4-4,norm=sync-batch",
+         .strategy = "fsdp",
+         .ranks = 2,
+         .micro_batch = 2,
+         .checkpointing = "every=2"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

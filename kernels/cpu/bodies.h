@@ -20,6 +20,10 @@
 	X(norm_forward)            /* rows */                                                                          \
 	X(norm_backward_input)     /* rows */                                                                          \
 	X(norm_backward_weight)    /* columns */                                                                       \
+	X(batch_norm_statistics)   /* columns */                                                                       \
+	X(batch_norm_forward)      /* rows */                                                                          \
+	X(batch_norm_sums)         /* columns */                                                                       \
+	X(batch_norm_backward)     /* rows */                                                                          \
 	X(attention_forward)       /* samples × heads */                                                              \
 	X(attention_backward)      /* samples × heads */                                                              \
 	X(embedding_forward)       /* samples × tokens */                                                             \
@@ -116,6 +120,17 @@ struct norm_backward_task {
 	const float *dy, *x, *statistics, *weight;
 	float *dx, *dweight, *dbias;
 	bool accumulate_x, accumulate_weight, accumulate_bias;
+};
+
+/* dy: batch_norm_sums turns it into du. batch_norm_statistics writes part, batch_norm_forward y, batch_norm_backward
+ * dx.
+ */
+struct batch_norm_task {
+	struct batch_norm_shape shape;
+	const float *x, *statistics, *weight, *bias;
+	float *part, *y;
+	float *dy, *sums, *dweight, *dbias, *dx;
+	bool accumulate_weight, accumulate_bias;
 };
 
 struct attention_task {

@@ -56,6 +56,20 @@ int model_add_value(struct model *m, const char *name, int64_t elements, enum va
 	return m->value_count++;
 }
 
+int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial)
+{
+	m->buffers = grow(&m->arena, m->buffers, m->buffer_count, sizeof *m->buffers);
+	m->buffers[m->buffer_count] = (struct model_buffer){
+	        .name = name, .elements = elements, .offset = m->buffer_elements, .initial = initial};
+	m->buffer_elements += elements;
+	return m->buffer_count++;
+}
+
+int64_t value_elements(const struct value *v, int64_t samples)
+{
+	return v->per_batch ? v->elements : v->elements * samples;
+}
+
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name)
 {
 	m->kernels = grow(&m->arena, m->kernels, m->kernel_count, sizeof *m->kernels);
@@ -70,6 +84,7 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	                     .saved = -1,
 	                     .weight = -1,
 	                     .bias = -1,
+	                     .running = -1,
 	                     .tokens = m->tokens,
 	                     .needs_dx = true};
 	return k;
@@ -210,12 +225,28 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	return STATUS_OK;
 }
 
+static enum status take_norm(struct model_options *o, enum mlp_norm *out)
+{
+	const char *value = options_take(o, "norm");
+	if (!value || !strcmp(value, "none"))
+		*out = MLP_NORM_NONE;
+	else if (!strcmp(value, "batch"))
+		*out = MLP_NORM_BATCH;
+	else if (!strcmp(value, "sync-batch"))
+		*out = MLP_NORM_SYNC_BATCH;
+	else
+		return status_fail(STATUS_INPUT, "--model %s: norm is none, batch or sync-batch, not '%.40s'",
+		                   o->specification, value);
+	return STATUS_OK;
+}
+
 static enum status open_mlp(struct model *m, struct model_options *o, int64_t sequence)
 {
-	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4};
+	static const char *const norms[] = {"", ",norm=batch", ",norm=sync-batch"};
+	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4, MLP_NORM_NONE};
 	const char *list = options_take(o, "sizes");
-	enum status s = options_finish(o, "sizes (such as sizes=784-1024-1024-10)");
-	if (s)
+	enum status s;
+	if ((s = take_norm(o, &z.norm)) || (s = options_finish(o, "sizes (such as sizes=784-1024-1024-10), norm")))
 		return s;
 	if (sequence > 1)
 		return status_fail(STATUS_INPUT, "--sequence: the MLP has no sequence; leave the option out");
@@ -243,6 +274,7 @@ static enum status open_mlp(struct model *m, struct model_options *o, int64_t se
 	m->specification = arena_print(&m->arena, "mlp:sizes=%lld", (long long)z.sizes[0]);
 	for (int i = 1; i < z.count; i++)
 		m->specification = arena_print(&m->arena, "%s-%lld", m->specification, (long long)z.sizes[i]);
+	m->specification = arena_print(&m->arena, "%s%s", m->specification, norms[z.norm]);
 	model_build_mlp(m, &z);
 	return STATUS_OK;
 }
@@ -339,7 +371,7 @@ void model_release(struct model *m)
 
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context)
 {
-	line(context, "mlp", "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters");
+	line(context, "mlp", "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters; norm=batch|sync-batch");
 	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
 		line(context, presets[i].name, presets[i].what);
 	line(context, "params=7.5e9", "model states only: an abstract model of that many parameters");
@@ -372,6 +404,7 @@ int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 	case KERNEL_EMBEDDING:
 		return rows * k->out;
 	case KERNEL_NORM:
+	case KERNEL_BATCH_NORM:
 		return 8 * rows * k->out;
 	case KERNEL_LINEAR:
 		return 2 * rows * k->in * k->out;
@@ -402,6 +435,7 @@ int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
 	case KERNEL_ATTENTION: /* five products instead of two: the probabilities are recomputed */
 		return forward / 2 * 5;
 	case KERNEL_NORM:
+	case KERNEL_BATCH_NORM:
 	case KERNEL_EMBEDDING:
 	case KERNEL_SCORES:
 	case KERNEL_CONTEXT:

@@ -42,9 +42,18 @@ enum value_type {
 
 struct value {
 	const char *name;
-	int64_t elements; /* a sample */
+	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
-	int producer; /* kernel; -1: comes from the data */
+	int producer;   /* kernel; -1: comes from the data */
+	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
+};
+
+/* State of the model that is no parameter, in fp32: what torch.nn.Module calls a buffer. Nothing updates it but the
+ * forward pass of training; it is saved with the weights. The model's buffers stand one after another. */
+struct model_buffer {
+	const char *name; /* "0.norm.running_mean" */
+	int64_t elements, offset;
+	double initial; /* of every element */
 };
 
 /* constant, name */
@@ -58,6 +67,7 @@ struct value {
 	X(CONTEXT, "context")                                                                                          \
 	X(DROPOUT, "dropout")                                                                                          \
 	X(CLASSIFIER, "classifier")                                                                                    \
+	X(BATCH_NORM, "batch_norm")                                                                                    \
 	X(ABSTRACT, "abstract")
 
 enum kernel_kind {
@@ -78,13 +88,15 @@ struct kernel {
 	int saved;    /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of
 	               * GELU,    dropout's mask */
 	int weight, bias; /* tensors; embedding: token and position table */
+	int running;      /* batch norm: the buffer with its running mean; that with the variance follows */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
 	int64_t heads, head_size;
 	int64_t tokens; /* rows of one sample */
 	bool weight_in_out, gelu;
-	double dropout; /* dropout: the probability to be zero */
-	bool needs_dx;  /* its input is not the data */
-	bool inner;     /* of attention: between queries, keys and values, and their weighted sum */
+	double dropout;    /* dropout: the probability to be zero */
+	bool synchronised; /* batch norm: over the samples of all ranks, not of each rank alone */
+	bool needs_dx;     /* its input is not the data */
+	bool inner;        /* of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
@@ -106,6 +118,9 @@ struct model {
 	int tensor_count;
 	struct value *values;
 	int value_count;
+	struct model_buffer *buffers;
+	int buffer_count;
+	int64_t buffer_elements; /* of all of them */
 	int64_t parameters;
 	int64_t context;           /* the longest sequence; 1 for the MLP */
 	int64_t tokens;            /* the sequence in use */
@@ -131,6 +146,8 @@ int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
 /* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
 bool kernel_backward_reads_x(const struct kernel *k);
 bool kernel_backward_reads_y(const struct kernel *k);
+/* Elements of a value for a micro-batch of so many samples. */
+int64_t value_elements(const struct value *v, int64_t samples);
 
 const char *kernel_kind_name(enum kernel_kind kind);
 
@@ -139,11 +156,16 @@ int model_add_unit(struct model *m, const char *name);
 int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
                      double scale);
 int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
+int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
+
+/* Of the MLP's hidden layers: batch normalization over each rank's own samples, or over those of all ranks. */
+enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
 
 struct mlp_sizes {
 	int64_t sizes[66];
 	int count;
+	enum mlp_norm norm;
 };
 void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
 struct gpt_sizes {

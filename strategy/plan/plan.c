@@ -181,7 +181,11 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 	char micro[32] = "";
 	if (op->micro >= 0 && p->settings.accumulate > 1)
 		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
-	if (op->kernel >= 0)
+	const char *step_of_norm = strncmp(op_name(op->kind), "batch_norm.", 11) ? NULL : op_name(op->kind) + 11;
+	if (step_of_norm || (op->kernel >= 0 && op_class(op->kind) == OP_CLASS_C))
+		snprintf(out, (size_t)size, "%s %s%s", step_of_norm ? step_of_norm : op_name(op->kind),
+		         op->kernel >= 0 ? p->model->kernels[op->kernel].name : "?", micro);
+	else if (op->kernel >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
 	else if (op->group >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
@@ -355,10 +359,15 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	default:
 		break;
 	}
-	if (op->kernel < 0)
+	if (op->kernel < 0 || op_class(op->kind) != OP_CLASS_K)
 		return 0;
 	const struct kernel *k = &p->model->kernels[op->kernel];
-	return op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
+	int64_t flops =
+	        op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
+	/* A batch norm's passes go over their values twice, in two operations; between them is work on each feature. */
+	if (op->kind == OP_BATCH_NORM_MERGE || op->kind == OP_BATCH_NORM_RUNNING)
+		return 4 * op->operand[0].count;
+	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)

@@ -136,6 +136,12 @@ enum queue {
 	X(DROPOUT_BACKWARD, "dropout.backward", K, "dy:r mask:r dx:w")                                                 \
 	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a scaler:r?")                                          \
 	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
+	X(BATCH_NORM_STATISTICS, "batch_norm.statistics", K, "x:r local:w")                                            \
+	X(BATCH_NORM_MERGE, "batch_norm.merge", K, "parts:r running:x statistics:w")                                   \
+	X(BATCH_NORM_RUNNING, "batch_norm.running", K, "running:r statistics:w")                                       \
+	X(BATCH_NORM_FORWARD, "batch_norm.forward", K, "x:r statistics:r weight:r bias:r y:w")                         \
+	X(BATCH_NORM_SUMS, "batch_norm.sums", K, "dy:x x:r statistics:r weight:r bias:r sums:w dweight:a dbias:a")     \
+	X(BATCH_NORM_BACKWARD, "batch_norm.backward", K, "dy:r x:r statistics:r sums:r weight:r dx:w")                 \
 	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
 	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
 	X(ADAMW, "adamw", V,                                                                                           \
@@ -147,6 +153,8 @@ enum queue {
 	X(SCALER_UPDATE, "scaler.update", V, "scaler:x overflow:r")                                                    \
 	X(ADVANCE, "advance", V, "step:x")                                                                             \
 	X(WEIGHTS, "weights", V, "weights:r")                                                                          \
+	X(INITIALIZE_BUFFERS, "initialize_buffers", V, "buffers:w")                                                    \
+	X(SHOW_BUFFERS, "show_buffers", V, "buffers:r")                                                                \
 	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
 	X(REDUCE_SCATTER, "reduce_scatter", C, "x:x y:w staging:x?")                                                   \
 	X(ALL_GATHER, "all_gather", C, "x:r y:w staging:x?")                                                           \
@@ -179,6 +187,9 @@ enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
 	X(SCATTER_OUTPUT_GRADIENTS, "scatter_output_gradients")                                                        \
 	X(ACTIVATIONS, "activations")                                                                                  \
 	X(ACTIVATION_GRADIENTS, "activation_gradients")                                                                \
+	X(GATHER_STATISTICS, "gather_statistics")                                                                      \
+	X(REDUCE_STATISTICS, "reduce_statistics")                                                                      \
+	X(BROADCAST_BUFFERS, "broadcast_buffers")                                                                      \
 	X(CONTROL, "control")
 
 enum traffic_kind {
@@ -237,7 +248,7 @@ struct op {
 	enum queue queue;
 	enum pass pass;
 	int unit;   /* of the model; -1 */
-	int kernel; /* of the model; -1 */
+	int kernel; /* of the model; -1. Of collectives those of a synchronised batch norm have one */
 	int micro;  /* micro-batch; -1 */
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */

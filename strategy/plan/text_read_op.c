@@ -129,7 +129,8 @@ static bool is_backward(enum op_kind k)
 {
 	return k == OP_EMBEDDING_BACKWARD || k == OP_NORM_BACKWARD || k == OP_LINEAR_BACKWARD ||
 	       k == OP_ATTENTION_BACKWARD || k == OP_SCORES_BACKWARD || k == OP_SOFTMAX_BACKWARD ||
-	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD;
+	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD ||
+	       k == OP_BATCH_NORM_SUMS || k == OP_BATCH_NORM_BACKWARD;
 }
 
 static enum status read_kernel(struct reader *r, struct op *op)
@@ -142,7 +143,8 @@ static enum status read_kernel(struct reader *r, struct op *op)
 	if (op->kernel < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the model has no kernel '%.60s'", text);
 	op->unit = r->model->kernels[op->kernel].unit;
-	op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
+	if (op_class(op->kind) == OP_CLASS_K)
+		op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
 	return STATUS_OK;
 }
 
@@ -233,7 +235,11 @@ static enum status read_words(struct reader *r, struct op *op)
 	int64_t micro;
 	char *text;
 	enum status s;
-	if (op_class(op->kind) == OP_CLASS_K && (s = read_kernel(r, op)))
+	bool names_kernel = op_class(op->kind) == OP_CLASS_K;
+	/* A collective may belong to a kernel: to a synchronised batch norm. */
+	if (op_class(op->kind) == OP_CLASS_C && c->next < c->count)
+		names_kernel = strcmp(c->words[c->next].text, "on") != 0;
+	if (names_kernel && (s = read_kernel(r, op)))
 		return s;
 	if ((s = read_queue(r, op)))
 		return s;
@@ -244,7 +250,7 @@ static enum status read_words(struct reader *r, struct op *op)
 			op->axes = 0;
 	}
 	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
-	if (scan_is(c, "in") && (s = op->kernel < 0 ? read_pass(r, op) : read_recompute(r, op)))
+	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))
 		return s;

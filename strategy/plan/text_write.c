@@ -127,8 +127,8 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	}
 	if (op->ends)
 		fputs(" ends", out);
-	/* Of a kernel, its kind says it, but for what is done once more. */
-	if (op->kernel < 0 ? op->pass != PASS_NONE : op->pass == PASS_RECOMPUTE)
+	/* Of a kernel's operation, its kind says it, but for what is done once more. */
+	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
 		fprintf(out, " group %s", p->groups[op->group].name);

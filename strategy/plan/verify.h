@@ -13,6 +13,7 @@
  *     verify_meaning.c    rules 5, 6, 7: the program is carried out in issue order on what buffers *stand for*
  *                         (verify_memory.h), which is one legal order since there is no race
  *       verify_kernel.c       … the model's kernels
+ *       verify_norm.c         … batch normalization: whose samples its statistics are of
  *       verify_update.c       … vector operations: state, optimizer, weights
  *       verify_collective.c   … collectives, on all roles at once
  *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
@@ -72,8 +73,17 @@ enum part {
 	PART_TARGET,
 	PART_LOSS,
 	PART_SCALER,
+	/* of a batch norm */
+	PART_LOCAL,   /* a rank's own mean, variance and count */
+	PART_PARTS,   /* … or one a rank, if it is synchronised */
+	PART_RUNNING, /* its running mean and variance */
+	PART_SUMS,    /* of the gradient, and of the gradient times the difference from the mean */
+	PART_INNER,   /* the gradient of what GELU was applied to */
 };
 enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
+
+bool kernel_synchronises(const struct plan *p, const struct kernel *k); /* a batch norm that asks other ranks */
+bool is_norm_collective(const struct op *op);                           /* … or that sends the model's buffers */
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);

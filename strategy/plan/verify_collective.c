@@ -167,8 +167,8 @@ static enum status check_samples(const struct at *a, int operand, const struct m
 	char text[300];
 	bool value = what && (what->kind == MEANING_VALUE || what->kind == MEANING_VALUE_GRADIENT);
 	if (value && what->wide == wide && what->origin == g->offset &&
-	    g->count ==
-	            p->model->values[what->index].elements * p->settings.micro_batch * (wide ? plan_data_ranks(p) : 1))
+	    g->count == value_elements(&p->model->values[what->index],
+	                               p->settings.micro_batch * (wide ? plan_data_ranks(p) : 1)))
 		return STATUS_OK;
 	memory_describe(&a->ip->memory, a->role, g, -1, text, sizeof text);
 	return refuse_at(a, 7, operand, " must be one value of %s; %s",
@@ -285,6 +285,8 @@ static enum status move(const struct at *all)
 {
 	if (op_is_message(all->op->kind))
 		return message(all);
+	if (is_norm_collective(all->op))
+		return mean_norm_collective(all);
 	switch (all->op->kind) {
 	case OP_ALL_REDUCE:
 		return all_reduce(all);

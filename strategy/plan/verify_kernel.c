@@ -59,7 +59,7 @@ static int scaled_by(const struct at *a)
 	if (a->op->kind == OP_CLASSIFIER)
 		return a->op->operand[3].buffer >= 0 ? a->ip->step : 0;
 	for (int i = 0; i < op_operand_count(a->op->kind); i++)
-		if (kernel_part(a->op->kind, i) == PART_DY) {
+		if (kernel_part(a->op->kind, i) == PART_DY || kernel_part(a->op->kind, i) == PART_INNER) {
 			int number = memory_get(&a->ip->memory, a->role, &a->op->operand[i]);
 			return number < 0 ? 0 : meaning_of(&a->ip->memory, number)->scaled;
 		}
@@ -209,10 +209,12 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 		return read_weight(a, operand, k->bias);
 	case PART_DY:
 		return read_dy(a, operand, k->y);
+	case PART_INNER:
+		return read_exactly(a, operand, 7, inner_gradient(a, scaled_by(a)));
 	case PART_Y:
 		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->y) : STATUS_OK;
 	case PART_SAVED:
-		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->saved) : STATUS_OK;
+		return op_access(a->op, operand) == 'r' ? read_value(a, operand, k->saved) : STATUS_OK;
 	case PART_SCALER:
 		return read_scaler(a, operand);
 	default:
@@ -239,12 +241,14 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 			write_meaning(a, operand, value_of(a, operand, k->y, false));
 		return STATUS_OK;
 	case PART_SAVED:
-		if (a->op->pass != PASS_BACKWARD)
+		if (op_access(a->op, operand) != 'r')
 			write_meaning(a, operand, value_of(a, operand, k->saved, false));
 		return STATUS_OK;
 	case PART_DY: /* with GELU it becomes the gradient of what GELU was applied to */
 		if (op_access(a->op, operand) != 'r')
-			write_meaning(a, operand, (struct meaning){.kind = MEANING_SPOILED});
+			write_meaning(a, operand,
+			              a->op->kind == OP_BATCH_NORM_SUMS ? inner_gradient(a, scaled)
+			                                                : (struct meaning){.kind = MEANING_SPOILED});
 		return STATUS_OK;
 	case PART_X: /* logits become their gradient */
 		if (a->op->kind == OP_CLASSIFIER)
@@ -263,6 +267,8 @@ enum status mean_kernel(const struct at *a)
 		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, kernel_part(a->op->kind, i))))
 			return s;
 	int scaled = scaled_by(a);
+	if (kernel_of(a)->kind == KERNEL_BATCH_NORM && (s = mean_norm(a, scaled)))
+		return s;
 	for (int i = 0; i < n; i++)
 		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i), scaled)))
 			return s;

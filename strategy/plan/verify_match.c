@@ -2,13 +2,14 @@
  * ones in the same order. */
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/plan/verify.h"
 
 /* kind → which operand is whole, which is a part of it, which is staging; what it may be counted under; algorithms */
 static const struct {
 	int whole, part, staging;
 	bool rooted;
-	enum traffic_kind traffic, or_traffic;
+	enum traffic_kind traffic, or_traffic; /* a scatter's two; for a batch norm, or the model's buffers */
 	enum schedule_algorithm algorithm[3];
 	int algorithms;
 } forms[OP_KIND_COUNT] = {
@@ -17,18 +18,19 @@ static const struct {
                            1,
                            false,
                            TRAFFIC_ALL_REDUCE,
-                           TRAFFIC_ALL_REDUCE,
+                           TRAFFIC_REDUCE_STATISTICS,
                            {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
                            2},
         [OP_REDUCE_SCATTER] =
                 {0, 1, 2, false, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, {SCHEDULE_RING_REDUCE_SCATTER}, 1},
-        [OP_ALL_GATHER] = {1, 0, 2, false, TRAFFIC_ALL_GATHER, TRAFFIC_ALL_GATHER, {SCHEDULE_RING_ALL_GATHER}, 1},
+        [OP_ALL_GATHER] =
+                {1, 0, 2, false, TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, {SCHEDULE_RING_ALL_GATHER}, 1},
         [OP_BROADCAST] = {0,
                           -1,
                           1,
                           true,
                           TRAFFIC_BROADCAST,
-                          TRAFFIC_BROADCAST,
+                          TRAFFIC_BROADCAST_BUFFERS,
                           {SCHEDULE_TREE_BROADCAST, SCHEDULE_STAR_BROADCAST, SCHEDULE_CHAIN_BROADCAST},
                           3},
         [OP_REDUCE] = {0,
@@ -158,6 +160,39 @@ static enum status check_staging(const struct verify *v, const struct role *r, i
 	return STATUS_OK;
 }
 
+/* A collective of a batch norm, or of the model's buffers: its sizes follow from the model. */
+static enum status check_norm(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct model *m = v->p->model;
+	const struct kernel *k = op->kernel < 0 ? NULL : &m->kernels[op->kernel];
+	bool buffers = op->traffic == TRAFFIC_BROADCAST_BUFFERS, gather = op->traffic == TRAFFIC_GATHER_STATISTICS;
+	int buffer = op->operand[0].buffer;
+	if (!is_norm_collective(op))
+		return op->kernel < 0 ? STATUS_OK : refuse(v, 2, r, number, buffer, "belongs to no kernel");
+	if (op->group >= 0)
+		return refuse(v, 2, r, number, buffer, "moves no group of parameters, and names one");
+	if (op_axes(v->p, op) != plan_all_axes(v->p))
+		return refuse(v, 2, r, number, buffer, "is among all ranks, whose samples a batch norm takes together");
+	if (buffers ? k || !m->buffer_count : !k || !kernel_synchronises(v->p, k))
+		return refuse(v, 2, r, number, buffer, "is for %s",
+		              buffers ? "the buffers of a model, and this one has none"
+		                      : "a batch norm that is synchronised");
+	if (k && (op->micro < 0 || op->unit != k->unit || op->pass != (gather ? PASS_FORWARD : PASS_BACKWARD)))
+		return refuse(v, 2, r, number, buffer, "its pass, unit or micro-batch is not that of the kernel");
+	if (buffers && op->root)
+		return refuse(v, 2, r, number, buffer, "root %d: the model's buffers are rank 0's", op->root);
+	int64_t payload = buffers ? m->buffer_elements : gather ? v->p->ranks * (2 * k->out + 1) : 2 * k->out;
+	if (op->payload != payload || collective_elements(v->p, op) != round_up(payload, v->p->ranks))
+		return refuse(v, 2, r, number, buffer,
+		              "moves %lld elements, payload %lld; it must be %lld, payload %lld",
+		              (long long)collective_elements(v->p, op), (long long)op->payload,
+		              (long long)round_up(payload, v->p->ranks), (long long)payload);
+	if (element_type(r, op) != TYPE_FP32)
+		return refuse(v, 2, r, number, buffer, "is %s; statistics are fp32", type_name(element_type(r, op)));
+	return STATUS_OK;
+}
+
 static enum status check_payload(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
@@ -202,6 +237,8 @@ static enum status check_collective(const struct verify *v, const struct role *r
 		return s;
 	if (op->kind == OP_SUM && (op->operand[0].count > MOST_CONTROL_VALUES || element_type(r, op) != TYPE_FP32))
 		return refuse(v, 2, r, number, buffer, "sums up to %d fp32 numbers", MOST_CONTROL_VALUES);
+	if ((s = check_norm(v, r, number)) || is_norm_collective(op))
+		return s;
 	return check_payload(v, r, number);
 }
 
@@ -226,6 +263,8 @@ static const char *difference(const struct verify *v, const struct role *ra, con
 		return "the payload";
 	if (a->traffic != b->traffic)
 		return "what it is counted as";
+	if (is_norm_collective(a) && (a->kernel != b->kernel || a->micro != b->micro))
+		return "the kernel or the micro-batch";
 	return NULL;
 }
 

@@ -189,9 +189,11 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 		for (int rest = 0; rest < 2; rest++) {
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
-			bool carried = counter || m->kind == MEANING_WEIGHTS || m->kind == MEANING_FIRST_MOMENT ||
-			               m->kind == MEANING_SECOND_MOMENT || m->kind == MEANING_SCALER;
-			if (!carried || m->version == ip->step)
+			bool running = m->kind == MEANING_RUNNING;
+			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
+			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
+			               m->kind == MEANING_SCALER;
+			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);
 			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,
@@ -328,6 +330,12 @@ static enum status run_epilogue(struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
+	for (int i = 0; i < p->role_count && !s; i++)
+		if (ip->shown_buffers[i] != (p->model->buffer_count > 0 && !i))
+			s = refuse(ip->v, 6, &p->roles[i], p->roles[i].epilogue.begin,
+			           p->roles[i].ops[p->roles[i].epilogue.begin].operand[0].buffer,
+			           "section epilogue must show the model's buffers once, on rank 0's role: operation "
+			           "show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
 		bool each_once = true;

@@ -17,6 +17,7 @@ struct interpreter {
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];
 	int64_t *shown_own[ROLES], *shown_whole[ROLES];
+	int shown_buffers[ROLES];
 };
 
 /* The operation at hand: messages name it. */
@@ -51,6 +52,11 @@ enum status refuse_at(const struct at *a, int rule, int operand, const char *for
         __attribute__((format(printf, 4, 5)));
 
 enum status mean_kernel(const struct at *a);
+/* verify_norm.c: what a batch norm's operations do beside reading and writing values and tensors */
+enum status mean_norm(const struct at *a, int scaled);
+enum status mean_buffers(const struct at *a);
+enum status mean_norm_collective(const struct at *all);
+struct meaning inner_gradient(const struct at *a, int scaled);
 enum status mean_vector(const struct at *a);
 enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
 

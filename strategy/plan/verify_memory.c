@@ -99,6 +99,21 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		snprintf(out, size, "%s%s of micro-batch %d%s%s", a->kind == MEANING_VALUE ? "" : "the gradient of ",
 		         p->model->values[a->index].name, a->micro, a->wide ? ", all ranks' samples" : "", scaled);
 		break;
+	case MEANING_RUNNING:
+		snprintf(out, size, "running statistics of %d micro-batches%s at [%lld]", a->version,
+		         a->wide ? "" : ", each rank's own,", (long long)a->origin);
+		break;
+	case MEANING_STATISTICS:
+	case MEANING_SUMS:
+		snprintf(out, size, "%s of %s, micro-batch %d, over %s",
+		         a->kind == MEANING_SUMS ? "sums for the gradient" : "statistics",
+		         p->model->kernels[a->index].name, a->micro,
+		         a->wide ? "all ranks' samples" : "this rank's samples alone");
+		break;
+	case MEANING_INNER_GRADIENT:
+		snprintf(out, size, "the gradient within %s, micro-batch %d", p->model->kernels[a->index].name,
+		         a->micro);
+		break;
 	case MEANING_COUNTER:
 		snprintf(out, size, "a step counter, advanced %d times", a->version);
 		break;

@@ -27,6 +27,10 @@ enum meaning_kind {
 	MEANING_GRADIENT,       /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
 	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
 	MEANING_VALUE_GRADIENT, /* … its gradient; consumers: the kernels that contributed */
+	MEANING_RUNNING,        /* the model's buffers; version: micro-batches taken in; wide: the same on all ranks */
+	MEANING_STATISTICS,     /* index: batch norm; micro; wide: one part a rank, else this rank's own */
+	MEANING_SUMS,           /* … its sums for the backward pass; wide: over all ranks */
+	MEANING_INNER_GRADIENT, /* … of what its GELU was applied to */
 	MEANING_COUNTER,        /* version: how often it was advanced */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */

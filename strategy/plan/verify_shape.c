@@ -2,6 +2,7 @@
  * model's kernel, or the other operands, demand. */
 #include <math.h>
 
+#include "strategy/base/number.h"
 #include "strategy/plan/verify.h"
 
 /* What each operand of a model kernel is, in the order of OP_LIST. */
@@ -24,6 +25,13 @@ static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_DROPOUT_BACKWARD] = {PART_DY, PART_SAVED, PART_DX},
         [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS, PART_SCALER},
         [OP_EVALUATE] = {PART_X, PART_TARGET},
+        [OP_BATCH_NORM_STATISTICS] = {PART_X, PART_LOCAL},
+        [OP_BATCH_NORM_MERGE] = {PART_PARTS, PART_RUNNING, PART_SAVED},
+        [OP_BATCH_NORM_RUNNING] = {PART_RUNNING, PART_SAVED},
+        [OP_BATCH_NORM_FORWARD] = {PART_X, PART_SAVED, PART_WEIGHT, PART_BIAS, PART_Y},
+        [OP_BATCH_NORM_SUMS] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_BIAS, PART_SUMS, PART_DWEIGHT,
+                                PART_DBIAS},
+        [OP_BATCH_NORM_BACKWARD] = {PART_INNER, PART_X, PART_SAVED, PART_SUMS, PART_WEIGHT, PART_DX},
         [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
         [OP_ABSTRACT_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_DX, PART_DWEIGHT},
 };
@@ -42,10 +50,13 @@ static unsigned sections_for(enum op_kind k)
 	switch (k) {
 	case OP_INITIALIZE:
 	case OP_SCALER_BEGIN:
+	case OP_INITIALIZE_BUFFERS:
 		return IN(PROLOGUE);
 	case OP_WEIGHTS:
+	case OP_SHOW_BUFFERS:
 		return IN(EPILOGUE);
 	case OP_EVALUATE:
+	case OP_BATCH_NORM_RUNNING:
 		return IN(EVALUATE);
 	case OP_LOAD:
 	case OP_EMBEDDING_FORWARD:
@@ -56,8 +67,13 @@ static unsigned sections_for(enum op_kind k)
 	case OP_SOFTMAX_FORWARD:
 	case OP_CONTEXT_FORWARD:
 	case OP_DROPOUT_FORWARD:
+	case OP_BATCH_NORM_FORWARD:
 	case OP_ABSTRACT_FORWARD:
 		return IN(STEP) | IN(EVALUATE);
+	case OP_BATCH_NORM_STATISTICS:
+	case OP_BATCH_NORM_MERGE:
+	case OP_BATCH_NORM_SUMS:
+	case OP_BATCH_NORM_BACKWARD:
 	case OP_EMBEDDING_BACKWARD:
 	case OP_NORM_BACKWARD:
 	case OP_LINEAR_BACKWARD:
@@ -127,6 +143,7 @@ static int part_value(const struct verify *v, const struct kernel *k, enum part 
 		return k->needs_dx ? k->x : -1;
 	case PART_Y:
 	case PART_DY:
+	case PART_INNER:
 		return k->y;
 	case PART_SAVED:
 		return k->saved;
@@ -142,6 +159,22 @@ static int part_value(const struct verify *v, const struct kernel *k, enum part 
 	}
 }
 
+/* What a batch norm has besides values and tensors; 0 for other parts. */
+static int64_t norm_part_elements(const struct verify *v, const struct kernel *k, enum part part)
+{
+	switch (part) {
+	case PART_LOCAL:
+		return 2 * k->out + 1;
+	case PART_PARTS:
+		return (kernel_synchronises(v->p, k) ? v->p->ranks : 1) * (2 * k->out + 1);
+	case PART_RUNNING:
+	case PART_SUMS:
+		return 2 * k->out;
+	default:
+		return 0;
+	}
+}
+
 static enum status check_part(const struct verify *v, const struct role *r, int number, int operand, enum part part)
 {
 	const struct op *op = &r->ops[number];
@@ -149,10 +182,11 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	const struct kernel *k = &m->kernels[op->kernel];
 	bool is_tensor = part == PART_WEIGHT || part == PART_BIAS || part == PART_DWEIGHT || part == PART_DBIAS;
 	int tensor = part == PART_WEIGHT || part == PART_DWEIGHT ? k->weight : k->bias;
-	int thing = part == PART_LOSS     ? 0
-	            : part == PART_SCALER ? (v->p->settings.precision == TYPE_FP16 ? 0 : -1)
-	            : is_tensor           ? tensor
-	                                  : part_value(v, k, part);
+	int64_t norm_elements = norm_part_elements(v, k, part);
+	int thing = part == PART_LOSS || norm_elements ? 0
+	            : part == PART_SCALER              ? (v->p->settings.precision == TYPE_FP16 ? 0 : -1)
+	            : is_tensor                        ? tensor
+	                                               : part_value(v, k, part);
 	const struct region *g = &op->operand[operand];
 	if ((thing >= 0) != (g->buffer >= 0))
 		return refuse(v, 2, r, number, g->buffer, "operand %s %s in this kernel",
@@ -164,12 +198,14 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 		              op_operand_name(op->kind, operand));
 	if (part == PART_LOSS)
 		return expect(v, r, number, operand, 1, TYPE_FP32);
+	if (norm_elements)
+		return expect(v, r, number, operand, norm_elements, TYPE_FP32);
 	if (part == PART_SCALER)
 		return expect(v, r, number, operand, LOSS_SCALE_ELEMENTS, TYPE_FP32);
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
 	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
-	return expect(v, r, number, operand, m->values[thing].elements * samples, value_type(v, thing));
+	return expect(v, r, number, operand, value_elements(&m->values[thing], samples), value_type(v, thing));
 }
 
 static enum status check_kernel(const struct verify *v, const struct role *r, int number)
@@ -185,12 +221,18 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 	             [KERNEL_CONTEXT] = {OP_CONTEXT_FORWARD, OP_CONTEXT_BACKWARD},
 	             [KERNEL_DROPOUT] = {OP_DROPOUT_FORWARD, OP_DROPOUT_BACKWARD},
 	             [KERNEL_CLASSIFIER] = {OP_CLASSIFIER, OP_EVALUATE},
+	             [KERNEL_BATCH_NORM] = {OP_BATCH_NORM_FORWARD, OP_BATCH_NORM_BACKWARD},
 	             [KERNEL_ABSTRACT] = {OP_ABSTRACT_FORWARD, OP_ABSTRACT_BACKWARD}};
 	const struct op *op = &r->ops[number];
 	if (op->kernel < 0)
 		return refuse(v, 2, r, number, -1, "names no kernel of the model");
 	const struct kernel *k = &v->p->model->kernels[op->kernel];
 	bool first = op->kind == kinds[k->kind].forward, second = op->kind == kinds[k->kind].backward;
+	if (k->kind == KERNEL_BATCH_NORM) { /* which has several operations in each pass */
+		first |= op->kind == OP_BATCH_NORM_STATISTICS || op->kind == OP_BATCH_NORM_MERGE ||
+		         op->kind == OP_BATCH_NORM_RUNNING;
+		second |= op->kind == OP_BATCH_NORM_SUMS;
+	}
 	bool backward = second && k->kind != KERNEL_CLASSIFIER;
 	if (!first && !second)
 		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
@@ -319,6 +361,17 @@ static enum status check_group_operand(const struct verify *v, const struct role
 	return STATUS_OK;
 }
 
+/* All buffers of the model, which collectives want padded to whole slices. */
+static enum status check_buffers(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int64_t n = v->p->model->buffer_elements;
+	if (op->operand[0].slice || !n)
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              n ? "is a slice; the model's buffers are whole" : "the model has no buffers");
+	return expect(v, r, number, 0, op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, v->p->ranks) : n, TYPE_FP32);
+}
+
 static enum status check_pair(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
@@ -358,6 +411,9 @@ static enum status check_vector(const struct verify *v, const struct role *r, in
 	case OP_INITIALIZE:
 	case OP_WEIGHTS:
 		return check_group_operand(v, r, number);
+	case OP_INITIALIZE_BUFFERS:
+	case OP_SHOW_BUFFERS:
+		return check_buffers(v, r, number);
 	case OP_COPY:
 	case OP_ADD:
 		return check_pair(v, r, number);

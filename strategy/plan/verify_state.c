@@ -17,6 +17,7 @@ static bool is_carried(const struct memory *m, enum meaning_kind k)
 	case MEANING_SECOND_MOMENT:
 	case MEANING_COUNTER:
 	case MEANING_SCALER:
+	case MEANING_RUNNING:
 		return true;
 	default:
 		return false;
@@ -90,6 +91,10 @@ void snapshot_release(struct snapshot *s, const struct memory *m)
 static int later_by(struct memory *m, int meaning, int later)
 {
 	struct meaning a = m->meanings[meaning];
+	if (later && a.kind == MEANING_RUNNING) {
+		a.version += later * (int)m->v->p->settings.accumulate;
+		return meaning_number(m, &a);
+	}
 	if (!later || !is_carried(m, a.kind) || a.kind == MEANING_UNDEFINED || a.kind == MEANING_ZERO)
 		return meaning;
 	a.version += later;

@@ -74,7 +74,7 @@ static enum status copy(const struct at *a)
 	if (number >= 0 && !a->op->operand[1].slice && !a->op->operand[0].slice) {
 		struct meaning what = *meaning_of(m, number);
 		what.origin += a->op->operand[1].offset - a->op->operand[0].offset;
-		if (what.kind < MEANING_WEIGHTS || what.kind > MEANING_VALUE_GRADIENT)
+		if (what.kind < MEANING_WEIGHTS || what.kind > MEANING_RUNNING)
 			what.origin = 0;
 		write_meaning(a, 1, what);
 		return STATUS_OK;
@@ -300,6 +300,9 @@ enum status mean_vector(const struct at *a)
 		return advance(a);
 	case OP_WEIGHTS:
 		return show(a);
+	case OP_INITIALIZE_BUFFERS:
+	case OP_SHOW_BUFFERS:
+		return mean_buffers(a);
 	default:
 		return STATUS_OK;
 	}

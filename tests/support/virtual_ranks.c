@@ -80,8 +80,11 @@ static enum status show(void *context, int tensor, int64_t first, int64_t count,
 {
 	struct world *w = context;
 	int64_t place = first;
-	for (int t = 0; t < tensor; t++)
-		place += w->p->model->tensors[t].elements;
+	const struct model *m = w->p->model;
+	for (int t = 0; t < tensor && t < m->tensor_count; t++)
+		place += m->tensors[t].elements;
+	if (tensor >= m->tensor_count)
+		place += m->buffers[tensor - m->tensor_count].offset;
 	for (int64_t i = 0; i < count; i++) {
 		w->out->weights[place + i] = values[i];
 		w->out->shown[place + i]++;
@@ -387,7 +390,7 @@ static void close_ranks(struct world *w)
 void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct virtual_run *out)
 {
 	struct world w = {.p = p, .ranks = (int)p->ranks, .random = seed, .out = out};
-	*out = (struct virtual_run){.steps = steps, .parameters = p->model->parameters};
+	*out = (struct virtual_run){.steps = steps, .parameters = p->model->parameters + p->model->buffer_elements};
 	out->weights = make((size_t)out->parameters, sizeof *out->weights);
 	out->shown = make((size_t)out->parameters, sizeof *out->shown);
 	open_ranks(&w);

@@ -22,9 +22,9 @@ struct virtual_run {
 	double losses[8];
 	double evaluate_loss;
 	int64_t evaluate_correct, evaluate_total;
-	int64_t parameters;
-	float *weights; /* in model order */
-	int *shown;     /* how often each was shown: 1 */
+	int64_t parameters; /* and elements of the model's buffers */
+	float *weights;     /* in model order, and then its buffers */
+	int *shown;         /* how often each was shown: 1 */
 };
 
 /* seed 0: issue order. Aborts when the plan stands still (the verifier lets no such plan through). */
