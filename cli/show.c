@@ -36,6 +36,8 @@ void show_heading(const struct report *r, FILE *out)
 	}
 	if (r->sequence > 1)
 		fprintf(out, " · sequence %" PRId64, r->sequence);
+	if (strcmp(r->checkpointing.setting, "none") != 0)
+		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
 	fprintf(out, " · cluster %s\n", r->cluster);
 }
 
@@ -184,6 +186,7 @@ void show_report(const struct report *r, FILE *out)
 	}
 	fputc('\n', out);
 	show_time(r, out);
+	show_checkpointing(&(struct column){.report = r}, 1, out);
 	if (!r->rates_measured || r->roles[0].memory[SPACE_DEVICE].overhead_assumed) {
 		fputc('\n', out);
 		show_rates(r, out);

@@ -17,6 +17,10 @@ struct column {
 };
 void show_columns(const struct column *columns, int count, FILE *out);
 
+/* What activation checkpointing has to say besides: nothing where it is not used. The first column is the prediction.
+ */
+void show_checkpointing(const struct column *columns, int count, FILE *out);
+
 /* The same figures, exact, a line for each role of each. */
 void show_csv(const struct column *columns, int count, FILE *out);
 

@@ -86,6 +86,7 @@ static void view_summary(const struct report *predicted, const struct report *me
 	struct column columns[] = {{"predicted", predicted}, {"measured", measured}};
 	fputc('\n', stdout);
 	show_columns(columns, 2, stdout);
+	show_checkpointing(columns, 2, stdout);
 	fputc('\n', stdout);
 	show_run(measured, stdout);
 }

@@ -18,7 +18,7 @@ struct figures {
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
 	int64_t counted;
-	int64_t step, compute, communication, exposed, bubble; /* of the step with the median time */
+	struct times time; /* of the step with the median time: whole numbers, all of them */
 };
 
 static int by_step_time(const void *a, const void *b)
@@ -50,12 +50,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	}
 	/* Sorting spoils the order of the steps, which nobody needs any more. */
 	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
-	const struct times *median = &t->times[t->steps_done / 2];
-	f->step = median->step;
-	f->compute = median->compute;
-	f->communication = median->communication;
-	f->exposed = median->exposed;
-	f->bubble = median->bubble;
+	f->time = t->times[t->steps_done / 2];
 }
 
 static void raise_to(int64_t *most, int64_t value)
@@ -120,11 +115,10 @@ static void merge(struct training *t, const struct figures *all, struct report *
 	const struct figures *slowest = &all[0];
 	for (int i = 0; i < t->ranks; i++) {
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
-		if (all[i].step > slowest->step)
+		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
 	}
-	out->time = (struct times){slowest->step, slowest->compute, slowest->communication, slowest->exposed,
-	                           slowest->bubble};
+	out->time = slowest->time;
 	out->rates_measured = out->fits = true;
 	out->losses = t->losses;
 	out->loss_count = t->steps_done;

@@ -9,7 +9,12 @@
 /* ---- the option ---- */
 
 const struct key checkpointing_keys[CHECKPOINTING_KEYS] = {
-        {"number_checkpoints", "N", "0", "with full: this many, evenly; 0: one a block"},
+        {"number_checkpoints", "auto|N", "0", "with full: this many, evenly; 0: one a block; auto: the least peak"},
+        {"cpu_checkpointing", "no|yes", "no", "checkpoints go to host memory and come back"},
+        {"partition_activations", "no|yes", "no", "each rank keeps a slice of a checkpoint (strategy tensor)"},
+        {"contiguous_memory_optimization", "no|yes", "no", "all checkpoints in one block of memory"},
+        {"synchronize_checkpoint_boundary", "no|yes", "no", "queues wait for each other at every checkpoint"},
+        {"profile", "no|yes", "no", "say how long forward, recomputing and backward take"},
 };
 
 static enum status parse_mode(const char *text, struct checkpointing *out)
@@ -47,8 +52,35 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 		return status_fail(STATUS_INPUT, "--activation-checkpointing none takes no keys; say full, or leave "
 		                                 "them out");
 	keys_value(&keys, pairs + 1, "number_checkpoints", value, sizeof value);
-	(void)number_whole(value, "number_checkpoints", 0, INT64_MAX, &out->number); /* keys_check has */
-	if (out->number && out->mode != CHECKPOINTING_FULL)
+	out->automatic = !strcmp(value, "auto");
+	if (!out->automatic)
+		(void)number_whole(value, "number_checkpoints", 0, INT64_MAX, &out->number); /* keys_check has */
+	const struct {
+		const char *key;
+		bool *yes, boundary;
+	} switches[] = {{"cpu_checkpointing", &out->cpu, true},
+	                {"partition_activations", &out->partition, true},
+	                {"contiguous_memory_optimization", &out->contiguous, true},
+	                {"synchronize_checkpoint_boundary", &out->synchronize, true},
+	                {"profile", &out->profile, false}};
+	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+		keys_value(&keys, pairs + 1, switches[i].key, value, sizeof value);
+		*switches[i].yes = !strcmp(value, "yes");
+		if (*switches[i].yes && switches[i].boundary && out->mode == CHECKPOINTING_SELECTIVE)
+			return status_fail(STATUS_INPUT,
+			                   "--activation-checkpointing selective: %s is about checkpoints between "
+			                   "blocks, and selective has none; say full or every=K",
+			                   switches[i].key);
+	}
+	if (out->cpu)
+		return status_fail(STATUS_INPUT,
+		                   "--activation-checkpointing: cpu_checkpointing=yes: this version keeps "
+		                   "checkpoints on the device; leave it out");
+	if (out->partition)
+		return status_fail(STATUS_INPUT,
+		                   "--activation-checkpointing: partition_activations=yes has effect where "
+		                   "ranks hold the same activations, with strategy tensor; leave it out");
+	if ((out->number || out->automatic) && out->mode != CHECKPOINTING_FULL)
 		return status_fail(STATUS_INPUT,
 		                   "--activation-checkpointing %s: number_checkpoints goes with full, which says "
 		                   "nothing else of their number; leave it out or say full",
@@ -159,14 +191,36 @@ static void want(const struct checkpoints *c, const struct model *m, const bool 
 	c->reads[value] += times;
 }
 
+/* What a segment reads of what was made outside of it, in the order in which it is made. */
+static void find_checkpoints(struct checkpoints *c, const struct model *m)
+{
+	for (int i = 0; i < m->kernel_count; i++) {
+		c->segments = c->segment[i] >= c->segments ? c->segment[i] + 1 : c->segments;
+		if (c->segment[i] < 0)
+			continue;
+		EACH_INPUT(&m->kernels[i], v)
+		{
+			int producer = m->values[v].producer;
+			if (producer < 0 || c->segment[producer] == c->segment[i] || c->checkpoint[v])
+				continue;
+			c->checkpoint[v] = true;
+			c->checkpoint_count++;
+			c->place[v] = c->elements;
+			c->elements += m->values[v].elements;
+		}
+	}
+}
+
 void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
                       const struct checkpointing *setting)
 {
 	bool *kept = make(a, m->value_count, sizeof *kept);
-	c->segment = make(a, m->kernel_count, sizeof *c->segment);
+	*c = (struct checkpoints){.segment = make(a, m->kernel_count, sizeof *c->segment)};
 	c->recomputed = make(a, m->kernel_count, sizeof *c->recomputed);
 	c->again = make(a, m->value_count, sizeof *c->again);
 	c->reads = make(a, m->value_count, sizeof *c->reads);
+	c->checkpoint = make(a, m->value_count, sizeof *c->checkpoint);
+	c->place = make(a, m->value_count, sizeof *c->place);
 	find_segments(c, m, setting);
 	find_kept(c, m, kept);
 	for (int i = 0; i < m->kernel_count; i++) {
@@ -184,4 +238,5 @@ void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model
 		if (c->recomputed[i])
 			EACH_INPUT(k, v) want(c, m, kept, v, 1);
 	}
+	find_checkpoints(c, m);
 }

@@ -41,13 +41,19 @@
 enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
 
 /* DeepSpeed's names (its activation_checkpointing section), besides the mode. */
-enum { CHECKPOINTING_KEYS = 1 };
+enum { CHECKPOINTING_KEYS = 6 };
 extern const struct key checkpointing_keys[CHECKPOINTING_KEYS];
 
 struct checkpointing {
 	enum checkpointing_mode mode;
-	int64_t every;  /* blocks between two checkpoints */
-	int64_t number; /* of checkpoints; 0: not given */
+	int64_t every;    /* blocks between two checkpoints */
+	int64_t number;   /* of checkpoints; 0: not given */
+	bool automatic;   /* … is to be found: see checkpointing_choose */
+	bool cpu;         /* checkpoints go to host memory */
+	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */
+	bool contiguous;  /* all checkpoints are parts of one buffer */
+	bool synchronize; /* at every boundary, every queue waits for all others */
+	bool profile;     /* reports say how long the forward pass, recomputing and the backward pass take */
 };
 
 /* "none", "full:number_checkpoints=4", …; STATUS_INPUT with a line that names what is wrong. */
@@ -55,12 +61,22 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out);
 /* Does it make sense for this model? */
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
 
+/* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the
+ * least peak (of equal ones, the smaller arena), and how many were tried. Else changes nothing. */
+struct settings;
+enum status checkpointing_choose(const struct model *m, struct settings *settings);
+
 /* What it means for a model. */
 struct checkpoints {
 	int *segment;     /* by kernel; -1: kept as it is */
 	bool *recomputed; /* by kernel */
 	bool *again;      /* by value: its first copy goes with the forward pass, and a second one is made */
 	int *reads;       /* by value: how often the second is read */
+	int segments;     /* with full and every=K: as many checkpoints */
+	bool *checkpoint; /* by value: what a segment begins with, made by a kernel outside of it */
+	int64_t *place;   /* by value: of a checkpoint, among the elements of all, for one sample */
+	int64_t elements; /* of all checkpoints, for one sample */
+	int checkpoint_count;
 };
 void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
                       const struct checkpointing *setting);

@@ -18,7 +18,7 @@ static int *numbers(struct arena *a, int n)
 	return p;
 }
 
-static void step_prepare(struct step *s, const struct checkpointing *c)
+static void step_prepare(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
 	const struct model *m = s->model;
@@ -40,7 +40,7 @@ static void step_prepare(struct step *s, const struct checkpointing *c)
 	s->updated = numbers(a, groups);
 	s->rounded = numbers(a, groups);
 	s->fetched = numbers(a, groups);
-	checkpoints_make(&s->checkpoints, a, m, c);
+	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing);
 	turns_make(&s->turns, a, m, &s->checkpoints);
 }
 
@@ -105,6 +105,9 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		return status;
 	p->model = model;
 	p->settings = *settings;
+	if ((status = checkpointing_choose(model, &p->settings)) ||
+	    (status = checkpointing_parse(p->settings.checkpointing, &checkpointing)))
+		return status;
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
@@ -122,9 +125,10 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                  .settings = &p->settings,
 		                  .strategy = strategy,
 		                  .ranks = p->ranks,
+		                  .checkpointing = checkpointing,
 		                  .micro = -1,
 		                  .root = i == 0};
-		step_prepare(&s, &checkpointing);
+		step_prepare(&s);
 		step_compile_role(&s, &p->roles[i]);
 	}
 	return STATUS_OK;

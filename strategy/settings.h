@@ -46,9 +46,10 @@ struct settings {
 	int64_t loss_scale_window; /* good steps before it grows */
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
-	char checkpointing[128]; /* --activation-checkpointing; see strategy/checkpointing.h */
 	struct offload offload;
-	bool library_collectives; /* real runs with a library's collectives need no staging of ours */
+	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
+	char checkpointing[256];     /* --activation-checkpointing; see strategy/checkpointing.h */
+	int64_t checkpointing_tried; /* number_checkpoints=auto has compared so many plans; 0: it was not auto */
 };
 
 struct settings settings_default(void);

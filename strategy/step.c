@@ -28,6 +28,21 @@ static void end_visit(struct step *s, const struct visit *v)
 		after(s, v->unit);
 }
 
+/* A segment begins, or is made again: with synchronize_checkpoint_boundary every queue waits for what all others have
+ * been given so far, as DeepSpeed synchronises the device there. */
+static void pass_boundary(struct step *s, int turn)
+{
+	const struct turn *t = &s->turns.list[turn], *before = turn ? t - 1 : NULL;
+	int segment = s->checkpoints.segment[t->kernel];
+	if (!s->checkpointing.synchronize || segment < 0 || t->pass == PASS_BACKWARD || s->evaluating ||
+	    (before && before->pass == t->pass && s->checkpoints.segment[before->kernel] == segment))
+		return;
+	for (int of = 0; of < QUEUE_COUNT; of++)
+		for (int on = 0; on < QUEUE_COUNT; on++)
+			if (of != on)
+				build_wait_all(s->b, (enum queue)of, (enum queue)on);
+}
+
 static void run_turns(struct step *s, int begin, int end)
 {
 	const struct turns *t = &s->turns;
@@ -35,6 +50,7 @@ static void run_turns(struct step *s, int begin, int end)
 		const struct visit *v = &t->visits[t->list[i].visit];
 		if (v->first == i)
 			begin_visit(s, v);
+		pass_boundary(s, i);
 		if (t->list[i].pass == PASS_BACKWARD)
 			step_backward_kernel(s, t->list[i].kernel);
 		else

@@ -23,7 +23,9 @@ struct step {
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
 	bool last_micro;
+	struct checkpointing checkpointing;
 	struct checkpoints checkpoints;
+	int checkpoint_block, checkpoints_left; /* contiguous: the buffer of all, and how many are in use or to come */
 	struct turns turns;
 	bool recomputing; /* the kernel at hand is carried out once more */
 

@@ -62,10 +62,39 @@ int step_alloc_value(struct step *s, int value)
 	return buffer;
 }
 
+/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last.
+ */
+static bool in_block(const struct step *s, int value)
+{
+	return s->checkpointing.contiguous && s->checkpoints.checkpoint[value] && !s->evaluating;
+}
+
+static void place_in_block(struct step *s, int value)
+{
+	const struct checkpoints *c = &s->checkpoints;
+	int64_t samples = s->settings->micro_batch;
+	if (s->checkpoint_block < 0) {
+		s->checkpoint_block = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
+		                                  step_value_type(s, value), c->elements * samples);
+		s->checkpoints_left = c->checkpoint_count;
+	}
+	s->value[value] = region_of(s->checkpoint_block, c->place[value] * samples, step_value_elements(s, value));
+}
+
+static void leave_block(struct step *s)
+{
+	if (--s->checkpoints_left)
+		return;
+	build_free(s->b, s->checkpoint_block);
+	s->checkpoint_block = -1;
+}
+
 static void free_value(struct step *s, int value)
 {
 	if (s->value_owned[value])
 		build_free(s->b, s->value[value].buffer);
+	else if (in_block(s, value))
+		leave_block(s);
 	s->value[value] = region_none();
 	s->value_owned[value] = false;
 }
@@ -104,6 +133,7 @@ static void need_later(struct step *s, int value)
 void step_count_needs(struct step *s)
 {
 	const struct model *m = s->model;
+	s->checkpoint_block = -1;
 	memset(s->needed, 0, (size_t)m->value_count * sizeof *s->needed);
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
@@ -192,7 +222,11 @@ static void alloc_made(struct step *s, int value)
 		return;
 	if (s->recomputing)
 		s->needed[value] = s->checkpoints.reads[value];
-	if (s->value[value].buffer < 0)
+	if (s->value[value].buffer >= 0)
+		return;
+	if (in_block(s, value) && !s->recomputing)
+		place_in_block(s, value);
+	else
 		step_alloc_value(s, value);
 }
 

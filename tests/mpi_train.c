@@ -225,7 +225,7 @@ static void try_variants(void)
 /* Checkpointing changes what is kept, and no bit of the result. */
 static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
 {
-	char what[128];
+	char what[256];
 	struct request plain = request_of(model, strategy, 2), q = plain;
 	struct report without, with, guarded;
 	q.checkpointing = checkpointing;
@@ -246,7 +246,8 @@ static void try_checkpointing(int model, const char *strategy, const char *check
 
 static void try_checkpointings(void)
 {
-	static const char *const modes[] = {"full", "every=2", "selective"};
+	static const char *const modes[] = {
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "every=2", "selective"};
 	for (int i = ranks_count > 1; strategy_at(i); i++)
 		for (int mode = 0; mode < 3; mode++) {
 			try_checkpointing(1, strategy_at(i)->name, modes[mode]);

@@ -62,7 +62,8 @@ static const struct request requests[] = {
         {.model = "gpt:layers=3,width=4,heads=2,context=3,vocabulary=5",
          .strategy = "fsdp",
          .ranks = 2,
-         .checkpointing = "full:number_checkpoints=2"},
+         .checkpointing = "full:number_checkpoints=2:contiguous_memory_optimization=yes:synchronize_checkpoint_"
+                          "boundary=yes"},
         {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
          .strategy = "ddp",
          .ranks = 2,

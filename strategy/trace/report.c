@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/checkpointing.h"
+
 /* Before its first counted operation, the peak is what lives between steps. */
 static void describe_peak(const struct plan *p, const struct role *r, int peak, char *out, int size)
 {
@@ -110,6 +112,23 @@ static void report_transfers(struct report_role *out, const struct plan *p, cons
 	}
 }
 
+/* ---- checkpointing ---- */
+
+static void report_checkpointing(struct report_checkpointing *out, const struct plan *p)
+{
+	struct checkpointing c;
+	struct checkpoints made;
+	struct arena arena = {0};
+	snprintf(out->setting, sizeof out->setting, "%s", p->settings.checkpointing);
+	if (checkpointing_parse(p->settings.checkpointing, &c) || c.mode == CHECKPOINTING_NONE)
+		return;
+	checkpoints_make(&made, &arena, p->model, &c);
+	out->checkpoints = c.mode == CHECKPOINTING_SELECTIVE ? 0 : made.segments;
+	out->tried = p->settings.checkpointing_tried;
+	out->profile = c.profile;
+	arena_release(&arena);
+}
+
 /* ---- the whole ---- */
 
 void report_from_plan(struct report *r, const struct plan *p)
@@ -128,6 +147,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
 	snprintf(r->strategy, sizeof r->strategy, "%s", p->strategy);
+	report_checkpointing(&r->checkpointing, p);
 	for (int i = 0; i < p->role_count; i++) {
 		struct report_role *role = &r->roles[i];
 		snprintf(role->role, sizeof role->role, "%s", p->roles[i].name);

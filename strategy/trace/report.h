@@ -39,12 +39,22 @@ struct report_role {
 	struct report_transfer transfer[TRANSFER_COUNT];
 };
 
+/* Of activation checkpointing. */
+struct report_checkpointing {
+	char setting[256];           /* "full:number_checkpoints=3": with auto, what was found; or "none" */
+	int64_t checkpoints;         /* block boundaries at which activations are kept; 0: selective */
+	int64_t tried;               /* number_checkpoints=auto: plans that were compared; 0: it was not auto */
+	bool profile;                /* show the times of the passes */
+	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
+};
+
 struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
 	struct report_role roles[PLAN_ROLES];
 	int role_count;
+	struct report_checkpointing checkpointing;
 	struct times time;   /* of the slowest rank */
 	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;

@@ -112,6 +112,18 @@ static void add_measured(json_t *o, const struct report *r)
 	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
 }
 
+static json_t *checkpointing_to_json(const struct report_checkpointing *c)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "setting", json_string(c->setting));
+	json_object_set_new(o, "checkpoints", json_integer(c->checkpoints));
+	json_object_set_new(o, "tried", json_integer(c->tried));
+	json_object_set_new(o, "arena_bytes_without",
+	                    c->arena_bytes_without ? json_integer(c->arena_bytes_without) : json_null());
+	json_object_set_new(o, "profile", json_boolean(c->profile));
+	return o;
+}
+
 json_t *report_to_json(const struct report *r)
 {
 	json_t *o = json_object(), *model = json_object(), *roles = json_array(), *time = json_object();
@@ -129,6 +141,7 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(o, "cluster", json_string(r->cluster));
 	json_object_set_new(o, "rates", json_string(r->rates_measured ? "measured" : "assumed"));
 	json_object_set_new(o, "measured", json_boolean(r->measured));
+	json_object_set_new(o, "activation_checkpointing", checkpointing_to_json(&r->checkpointing));
 	for (int i = 0; i < r->role_count; i++)
 		json_array_append_new(roles, role_to_json(&r->roles[i]));
 	json_object_set_new(o, "roles", roles);
@@ -137,6 +150,11 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(time, "communication_s", seconds(r->time.communication));
 	json_object_set_new(time, "exposed_s", seconds(r->time.exposed));
 	json_object_set_new(time, "bubble_s", seconds(r->time.bubble));
+	if (r->checkpointing.profile) {
+		json_object_set_new(time, "forward_s", seconds(r->time.forward));
+		json_object_set_new(time, "recompute_s", seconds(r->time.recompute));
+		json_object_set_new(time, "backward_s", seconds(r->time.backward));
+	}
 	json_object_set_new(o, "time", time);
 	json_object_set_new(o, "fits", json_boolean(r->fits));
 	if (r->measured)
@@ -290,6 +308,16 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 	out->units_per_s = take_real(r, o, "units_per_s");
 }
 
+static void take_checkpointing(struct reader *r, const json_t *o, struct report_checkpointing *out)
+{
+	take_text(r, o, "setting", out->setting, sizeof out->setting);
+	out->checkpoints = take_whole(r, o, "checkpoints");
+	out->tried = take_whole(r, o, "tried");
+	int64_t without = take_countable(r, o, "arena_bytes_without");
+	out->arena_bytes_without = without < 0 ? 0 : without;
+	out->profile = take_boolean(r, o, "profile");
+}
+
 enum status report_from_json(struct report *out, const json_t *o)
 {
 	struct reader r = {STATUS_OK};
@@ -326,6 +354,12 @@ enum status report_from_json(struct report *out, const json_t *o)
 	out->time.communication = take_seconds(&r, time, "communication_s");
 	out->time.exposed = take_seconds(&r, time, "exposed_s");
 	out->time.bubble = take_seconds(&r, time, "bubble_s");
+	take_checkpointing(&r, take_object(&r, o, "activation_checkpointing"), &out->checkpointing);
+	if (out->checkpointing.profile) {
+		out->time.forward = take_seconds(&r, time, "forward_s");
+		out->time.recompute = take_seconds(&r, time, "recompute_s");
+		out->time.backward = take_seconds(&r, time, "backward_s");
+	}
 	out->fits = take_boolean(&r, o, "fits");
 	if (out->measured)
 		take_measured(&r, o, out);

@@ -23,7 +23,7 @@ struct request {
 	double clip, learning_rate, loss_scale;
 	bool library_collectives;
 	const char *checkpointing; /* NULL: none */
-	const char *offload; /* NULL: none */
+	const char *offload;       /* NULL: none */
 };
 
 struct made {
