@@ -101,7 +101,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
-	if ((status = offload_check(strategy, settings)))
+	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
 	p->model = model;
 	p->settings = *settings;

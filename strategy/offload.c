@@ -16,10 +16,15 @@
 
 /* ---- what goes with what ---- */
 
-enum status offload_check(const struct strategy *g, const struct settings *t)
+enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c)
 {
 	const struct offload *o = &t->offload;
-	if (!o->optimizer && !o->parameters && !o->activations)
+	if ((o->activations || c->cpu) && c->contiguous)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--activation-checkpointing: contiguous_memory_optimization=yes keeps checkpoints in one "
+		        "block on the device; leave it out, or let them stay there");
+	if (!o->optimizer && !o->parameters && !o->activations && !c->cpu)
 		return STATUS_OK;
 	if (g->roots)
 		return status_fail(

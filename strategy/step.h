@@ -74,6 +74,7 @@ struct step {
 	int *updated;                  /* by group: the host's update of it in this step; -1 */
 	int *rounded;                  /* by group: staging of the 16-bit parameters that the host made; -1 */
 	int *fetched;                  /* by group: staging of a parameter shard on its way to a gather; -1 */
+	struct away *away;             /* offload_values.c; NULL: activations stay on the device */
 	int added[2], read[2], put[2]; /* the last two that used host staging: who takes it next waits for them */
 
 	/* gather.c: of the visits of units in this micro-batch (turns.visits), the next, and the next to fetch for. */
@@ -120,7 +121,8 @@ void step_show_weights(struct step *s);           /* epilogue */
 
 /* ---- offload.c: state and gradients that stay in host memory or on disk ---- */
 
-enum status offload_check(const struct strategy *g, const struct settings *t); /* do they go together? */
+/* Do they go together? */
+enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
 enum space offload_space(const struct step *s, bool of_parameters); /* of parameters, or of the optimizer's state */
 /* The first content of a part of state, by `initialize` or `zero`, wherever it stands. */
 void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, int group);
@@ -133,6 +135,13 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
  * offload_fetched frees. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
 void offload_fetched(struct step *s, int group);
+
+/* ---- offload_values.c: activations that stay in host memory until backward needs them ---- */
+
+bool offload_values(const struct step *s); /* do they? */
+void offload_values_prepare(struct step *s);
+void offload_values_before(struct step *s, int turn); /* fetches what the turn's run, and the next, will read */
+void offload_values_after(struct step *s, int turn);  /* sends what the run that ends here leaves to backward */
 
 /* ---- update_host.c: the optimizer on the host ---- */
 

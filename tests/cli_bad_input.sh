@@ -107,6 +107,8 @@ refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --off
 refuse 'everything passes through the root' sim --strategy dp --ranks 2 --offload optimizer
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
+refuse 'one block on the device' sim --model gpt --offload activations \
+	--activation-checkpointing full:contiguous_memory_optimization=yes
 
 # The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that
 # far here). Nothing is left in it.

@@ -104,6 +104,20 @@ static const struct request requests[] = {
          .ranks = 2,
          .micro_batch = 2,
          .checkpointing = "every=2"},
+        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "zero2", .ranks = 2, .bucket = 64, .offload = "activations"},
+        {.model = "mlp:sizes=4-4-4-4-4,norm=sync-batch",
+         .strategy = "zero2",
+         .ranks = 2,
+         .micro_batch = 2,
+         .bucket = 64,
+         .checkpointing = "every=2",
+         .offload = "activations"},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
+         .strategy = "zero3",
+         .ranks = 2,
+         .accumulate = 2,
+         .checkpointing = "full",
+         .offload = "optimizer,parameters,activations"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

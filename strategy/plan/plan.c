@@ -187,6 +187,9 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 		         op->kernel >= 0 ? p->model->kernels[op->kernel].name : "?", micro);
 	else if (op->kernel >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
+	else if (op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0)) /* "copy device-to-host block.3" */
+		snprintf(out, (size_t)size, "%s %s %s%s", op_name(op->kind), queue_name(op->queue),
+		         op->group >= 0 ? p->groups[op->group].name : p->model->units[op->unit].name, micro);
 	else if (op->group >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
 	else

@@ -198,6 +198,21 @@ static enum status read_peer(struct reader *r, struct op *op)
 	return STATUS_OK;
 }
 
+/* Of a copy: whose values it moves. */
+static enum status read_unit(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a unit", &text);
+	if (s)
+		return s;
+	op->unit = 0;
+	while (op->unit < r->model->unit_count && strcmp(r->model->units[op->unit].name, text) != 0)
+		op->unit++;
+	if (op->unit < r->model->unit_count)
+		return STATUS_OK;
+	return scan_fail(&r->scan, r->scan.next - 1, "the model has no unit '%.60s'", text);
+}
+
 static enum status read_collective(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
@@ -253,6 +268,8 @@ static enum status read_words(struct reader *r, struct op *op)
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))
+		return s;
+	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = read_unit(r, op)))
 		return s;
 	if (scan_is(c, "micro")) {
 		if ((s = scan_whole(c, "a micro-batch", 0, r->p->settings.accumulate - 1, &micro)))

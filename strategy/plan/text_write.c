@@ -132,6 +132,8 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
 		fprintf(out, " group %s", p->groups[op->group].name);
+	if (op->kind == OP_COPY && op->unit >= 0)
+		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
 	if (op->wide)
