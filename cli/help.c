@@ -51,7 +51,7 @@ static void help_strategies(void)
 	struct table t;
 	table_init(&t, stdout, 3);
 	t.text_columns = 3;
-	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is these seven\n");
+	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
 	for (int i = 0; strategy_at(i); i++) {
 		const struct strategy *g = strategy_at(i);
 		table_add_row(&t, STYLE_PLAIN);

@@ -29,6 +29,7 @@ struct collective {
 	void *part;       /* the slice of elements/ranks: result of reduce-scatter and scatter, source of all-gather and
 	                     gather. May lie inside `whole` at the rank's own slice (in place). */
 	void *staging;    /* SCHEDULE_STAGING_BYTES; may be used for what comes in, and nothing else */
+	bool maximum;     /* all-reduce: take the larger of two elements instead of adding them */
 };
 /* Scatter and gather: `whole` is NULL on ranks other than the root. Reduce: spoils `whole` where the schedule does. */
 

@@ -22,11 +22,12 @@ static bool by_slices(enum operation o)
 }
 
 /* The operations on a buffer of one kind. */
-static int start_whole(struct communicator_base *b, enum operation o, float *at, int n, int root, MPI_Request *request)
+static int start_whole(struct communicator_base *b, enum operation o, MPI_Op combine, float *at, int n, int root,
+                       MPI_Request *request)
 {
 	switch (o) {
 	case OPERATION_ALL_REDUCE:
-		return MPI_Iallreduce(MPI_IN_PLACE, at, n, MPI_FLOAT, MPI_SUM, b->comm, request);
+		return MPI_Iallreduce(MPI_IN_PLACE, at, n, MPI_FLOAT, combine, b->comm, request);
 	case OPERATION_BROADCAST:
 		return MPI_Ibcast(at, n, MPI_FLOAT, root, b->comm, request);
 	case OPERATION_REDUCE:
@@ -76,7 +77,7 @@ static enum status run_whole(struct communicator_base *b, enum operation o, cons
 	for (int64_t left = what->elements; left > 0 && !s;) {
 		int n = (int)(left < CALL_ELEMENTS ? left : CALL_ELEMENTS);
 		MPI_Request request;
-		int code = start_whole(b, o, at, n, (int)what->root, &request);
+		int code = start_whole(b, o, what->maximum ? MPI_MAX : MPI_SUM, at, n, (int)what->root, &request);
 		s = finish(b, code, &request, o);
 		at += n;
 		left -= n;

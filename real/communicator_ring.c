@@ -73,6 +73,12 @@ static void add(float *to, const float *a, const float *b, int64_t n)
 		to[i] = a[i] + b[i];
 }
 
+static void maximum(float *to, const float *a, const float *b, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] = a[i] > b[i] ? a[i] : b[i];
+}
+
 static void copy(float *to, const float *from, int64_t n)
 {
 	if (to != from && n > 0)
@@ -259,7 +265,8 @@ static enum status finish_one(struct ring *r, struct lane *lane, bool *moved)
 	if (!done)
 		return STATUS_OK;
 	if (p->add)
-		add(target(r, p->offset), (float *)r->what->whole + p->offset, p->into, p->count);
+		(r->what->maximum ? maximum : add)(target(r, p->offset), (float *)r->what->whole + p->offset, p->into,
+		                                   p->count);
 	if (!lane->sends)
 		r->traffic->received_bytes += p->count * (int64_t)sizeof(float);
 	lane_pop(lane);

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/sliced.h"
 #include "real/checksum.h"
 #include "real/random.h"
+#include "strategy/model/slice.h"
 
 /* An operand's memory, of which `count` elements are used. */
 static void *use(struct cpu_device *d, const struct op *op, int operand, int64_t count)
@@ -52,6 +54,26 @@ struct group_walk {
 	bool padding; /* zero what is past the last tensor */
 };
 
+/* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */
+static enum status walk_slice(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
+{
+	const struct plan *p = w->d->plan;
+	for (int64_t done = 0; done < count;) {
+		struct run_of_tensor run = tensor_run(&p->model->tensors[tensor], p->model->slices,
+		                                      plan_slice_of(p, w->d->rank), first + done);
+		int64_t n = run.count < count - done ? run.count : count - done;
+		enum status s = STATUS_OK;
+		if (run.whole >= 0)
+			s = w->visit(w->d, tensor, run.whole, n, at + done);
+		else if (w->padding)
+			memset(at + done, 0, (size_t)n * sizeof *at);
+		if (s)
+			return s;
+		done += n;
+	}
+	return STATUS_OK;
+}
+
 /* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. An operand that is a
  * ranks-th of the group holds this rank's slice of it. */
 static enum status walk_group(struct cpu_device *d, const struct op *op, const struct group_walk *w)
@@ -66,7 +88,7 @@ static enum status walk_group(struct cpu_device *d, const struct op *op, const s
 		int64_t from = begin > first ? begin : first, to = end < first + count ? end : first + count;
 		if (from >= to)
 			continue;
-		enum status s = w->visit(d, t, from - begin, to - from, values + (from - first));
+		enum status s = walk_slice(w, t, from - begin, to - from, values + (from - first));
 		if (s)
 			return s;
 	}
@@ -95,7 +117,7 @@ static enum status show_tensor(struct cpu_device *d, int tensor, int64_t first, 
 {
 	int64_t place = 0;
 	for (int t = 0; t < tensor; t++)
-		place += d->plan->model->tensors[t].elements;
+		place += tensor_whole_elements(&d->plan->model->tensors[t]);
 	d->checksum += weights_checksum(place + first, count, at);
 	return d->weights.show ? d->weights.show(d->weights.context, tensor, first, count, at) : STATUS_OK;
 }
@@ -205,14 +227,35 @@ static enum status op_load(struct cpu_device *d, const struct op *op)
 
 /* ---- the model's kernels ---- */
 
+/* The classes (or token ids) that this rank has, of a kernel whose token table or logits are sliced. */
+static struct class_slice class_slice_of(const struct cpu_device *d, int64_t stride)
+{
+	struct class_range r = model_classes_of(d->plan->model, stride, plan_slice_of(d->plan, d->rank));
+	return (struct class_slice){r.first, r.count, stride};
+}
+
 static enum status op_embedding_forward(struct cpu_device *d, const struct op *op)
 {
 	const struct kernel *k = kernel_of(d, op);
 	const struct model *m = d->plan->model;
 	int64_t rows = rows_of(d, op);
+	if (op->operand[2].buffer < 0) {
+		struct class_slice slice = class_slice_of(d, m->tensors[k->weight].rows);
+		embedding_sliced_forward(samples_of(d, op), k->tokens, k->out, &slice, use(d, op, 0, rows),
+		                         use(d, op, 1, m->tensors[k->weight].elements), use(d, op, 3, rows * k->out));
+		return STATUS_OK;
+	}
 	embedding_forward(samples_of(d, op), k->tokens, k->out, use(d, op, 0, rows),
 	                  use(d, op, 1, m->tensors[k->weight].elements), use(d, op, 2, m->tensors[k->bias].elements),
 	                  use(d, op, 3, rows * k->out));
+	return STATUS_OK;
+}
+
+static enum status op_embedding_finish(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	embedding_finish(samples_of(d, op), k->tokens, k->out, use(d, op, 0, d->plan->model->tensors[k->bias].elements),
+	                 use(d, op, 1, rows_of(d, op) * k->out));
 	return STATUS_OK;
 }
 
@@ -222,6 +265,14 @@ static enum status op_embedding_backward(struct cpu_device *d, const struct op *
 	const struct model *m = d->plan->model;
 	const struct tensor *tokens = &m->tensors[k->weight], *positions = &m->tensors[k->bias];
 	int64_t rows = rows_of(d, op);
+	if (tokens->cut != CUT_NONE) {
+		struct class_slice slice = class_slice_of(d, tokens->rows);
+		embedding_sliced_backward(samples_of(d, op), k->tokens, k->out, &slice, positions->rows,
+		                          use(d, op, 1, rows), use(d, op, 0, rows * k->out),
+		                          use(d, op, 2, tokens->elements), adds(op, 2),
+		                          use(d, op, 3, positions->elements), adds(op, 3));
+		return STATUS_OK;
+	}
 	embedding_backward(samples_of(d, op), k->tokens, k->out, tokens->rows, positions->rows, use(d, op, 1, rows),
 	                   use(d, op, 0, rows * k->out), use(d, op, 2, tokens->elements), adds(op, 2),
 	                   use(d, op, 3, positions->elements), adds(op, 3));
@@ -345,8 +396,17 @@ static struct linear_shape linear_shape_of(const struct cpu_device *d, const str
 static enum status op_linear_forward(struct cpu_device *d, const struct op *op)
 {
 	struct linear_shape s = linear_shape_of(d, op);
+	s.gelu &= op->operand[5].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
 	linear_forward(&s, use(d, op, 0, s.rows * s.in), use(d, op, 1, s.in * s.out), use(d, op, 2, s.out),
 	               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.out), use(d, op, 5, s.rows * s.out));
+	return STATUS_OK;
+}
+
+static enum status op_linear_finish(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	linear_finish(s.rows, s.out, use(d, op, 0, s.out), use(d, op, 1, s.rows * s.out), use(d, op, 2, s.rows * s.out),
+	              use(d, op, 3, s.rows * s.out));
 	return STATUS_OK;
 }
 
@@ -398,6 +458,46 @@ static enum status op_evaluate(struct cpu_device *d, const struct op *op)
 	const float *logits = use(d, op, 0, rows * classes);
 	const int32_t *targets = use(d, op, 1, rows);
 	classifier_evaluate(d->evaluate_rows, classes, logits, targets, &loss, &correct);
+	d->evaluate_loss += loss;
+	d->evaluate_correct += correct;
+	d->evaluate_total += d->evaluate_rows;
+	return STATUS_OK;
+}
+
+static enum status op_classifier_maxima(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	classifier_maxima(rows, &slice, use(d, op, 0, rows * slice.stride), use(d, op, 1, rows));
+	return STATUS_OK;
+}
+
+static enum status op_classifier_sums(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	bool evaluate = op->kind == OP_EVALUATE_SUMS;
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	(evaluate ? evaluate_sums : classifier_sums)(rows, &slice, use(d, op, 0, rows * slice.stride),
+	                                             use(d, op, 1, rows), use(d, op, 2, rows),
+	                                             use(d, op, 3, (evaluate ? 3 : 2) * rows));
+	return STATUS_OK;
+}
+
+static enum status op_classifier_gradient(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	classifier_gradient(rows, &slice, use(d, op, 0, rows * slice.stride), use(d, op, 1, rows), use(d, op, 2, rows),
+	                    use(d, op, 3, 2 * rows), op->scale, use(d, op, 4, 1), adds(op, 4));
+	return STATUS_OK;
+}
+
+static enum status op_evaluate_count(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), correct = 0;
+	double loss = 0;
+	const float *maxima = use(d, op, 0, rows), *sums = use(d, op, 1, 3 * rows);
+	evaluate_count(d->evaluate_rows, maxima, sums, &loss, &correct);
 	d->evaluate_loss += loss;
 	d->evaluate_correct += correct;
 	d->evaluate_total += d->evaluate_rows;
@@ -472,10 +572,12 @@ enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, co
         [OP_ADD] = op_add,
         [OP_LOAD] = op_load,
         [OP_EMBEDDING_FORWARD] = op_embedding_forward,
+        [OP_EMBEDDING_FINISH] = op_embedding_finish,
         [OP_EMBEDDING_BACKWARD] = op_embedding_backward,
         [OP_NORM_FORWARD] = op_norm_forward,
         [OP_NORM_BACKWARD] = op_norm_backward,
         [OP_LINEAR_FORWARD] = op_linear_forward,
+        [OP_LINEAR_FINISH] = op_linear_finish,
         [OP_LINEAR_BACKWARD] = op_linear_backward,
         [OP_ATTENTION_FORWARD] = op_attention_forward,
         [OP_ATTENTION_BACKWARD] = op_attention_backward,
@@ -489,6 +591,11 @@ enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, co
         [OP_SHOW_BUFFERS] = op_show_buffers,
         [OP_CLASSIFIER] = op_classifier,
         [OP_EVALUATE] = op_evaluate,
+        [OP_CLASSIFIER_MAXIMA] = op_classifier_maxima,
+        [OP_CLASSIFIER_SUMS] = op_classifier_sums,
+        [OP_CLASSIFIER_GRADIENT] = op_classifier_gradient,
+        [OP_EVALUATE_SUMS] = op_classifier_sums,
+        [OP_EVALUATE_COUNT] = op_evaluate_count,
         [OP_ADAMW] = op_adamw,
         [OP_SGD] = op_sgd,
         [OP_SQUARES] = op_squares,

@@ -89,6 +89,7 @@ static enum status run_collective(struct executor *e, const struct op *op)
 		                       .part = !two      ? NULL
 		                               : x_whole ? operand[1]
 		                                         : operand[0],
+		                       .maximum = op->kind == OP_ALL_REDUCE_MAXIMUM,
 		                       .staging = two ? operand[2] : operand[1]};
 		s = e->communicator->ops->run(e->communicator, &c, &traffic);
 		for (int i = 0; i < 3; i++)

@@ -103,7 +103,6 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   (long long)settings->ranks);
 	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
-	p->model = model;
 	p->settings = *settings;
 	if ((status = checkpointing_choose(model, &p->settings)) ||
 	    (status = checkpointing_parse(p->settings.checkpointing, &checkpointing)))
@@ -111,6 +110,13 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
+	if (strategy->slices && p->ranks > 1) {
+		p->axis_count = 0;
+		plan_add_axis(p, "tensor", p->ranks, false);
+	}
+	status = plan_take_model(p, model);
+	if (status)
+		return status;
 	strategy->pack(p);
 	bool two = strategy->roots && p->ranks > 1;
 	p->role_count = two ? 2 : 1;
@@ -121,7 +127,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		s = (struct step){.b = &b,
 		                  .plan = p,
-		                  .model = model,
+		                  .model = p->model,
 		                  .settings = &p->settings,
 		                  .strategy = strategy,
 		                  .ranks = p->ranks,

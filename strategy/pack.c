@@ -83,3 +83,22 @@ void pack_buckets(struct plan *p)
 	if (g)
 		close_group(p, g);
 }
+
+void pack_slices(struct plan *p)
+{
+	const struct model *m = p->model;
+	static const char *const names[] = {"slices", "whole"};
+	begin(p, 2);
+	for (int whole = 0; whole < 2; whole++) {
+		struct group *g = NULL;
+		for (int t = 0; t < m->tensor_count; t++) {
+			if ((m->tensors[t].cut == CUT_NONE) != whole)
+				continue;
+			if (!g)
+				g = add_group(p, names[whole]);
+			add_tensor(p, g, t);
+		}
+		if (g)
+			close_group(p, g);
+	}
+}

@@ -97,7 +97,19 @@ const char *step_name(struct step *s, const char *format, ...) __attribute__((fo
 int64_t step_value_elements(const struct step *s, int value); /* of one rank's micro-batch */
 enum type step_value_type(const struct step *s, int value);
 int step_alloc_value(struct step *s, int value);       /* allocates it and sets s->value */
+void step_free_value(struct step *s, int value);       /* … and back */
 struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */
+void step_classifier_loss(struct step *s, struct op *op,
+                          int operand); /* where it puts the loss; the loss scale is the next */
+struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
+
+/* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
+
+void sliced_finish_forward(struct step *s, int index, enum pass pass); /* after a kernel's forward */
+void sliced_finish_backward(struct step *s, int index);                /* after a kernel's backward */
+bool sliced_classifier(struct step *s);                 /* the loss of sliced logits; false: they are whole */
+int64_t sliced_padded(const struct step *s, int value); /* elements of the value's buffer */
+void sliced_zero_padding(struct step *s, struct region value);
 
 /* ---- update.c ---- */
 
@@ -166,6 +178,7 @@ void buffers_show(struct step *s); /* epilogue */
 void pack_units(struct plan *p);   /* a group a unit, in order of first use */
 void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
 void pack_all(struct plan *p);     /* one group */
+void pack_slices(struct plan *p);  /* what is sliced over the tensor group, and what every rank has whole */
 
 /* ---- collectives on groups ---- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/model/slice.h"
 #include "strategy/step.h"
 
 /* ---- names and sizes ---- */
@@ -43,30 +44,35 @@ enum type step_value_type(const struct step *s, int value)
 
 int64_t step_value_elements(const struct step *s, int value)
 {
-	return value_elements(&s->model->values[value], s->settings->micro_batch);
+	int64_t elements = value_elements(&s->model->values[value], s->settings->micro_batch);
+	/* Evaluating also counts the classes that are as large as the target's. */
+	return s->evaluating && value == s->model->sums ? elements / 2 * 3 : elements;
 }
 
 /* ---- values ---- */
 
-static int alloc_like(struct step *s, int value, const char *name)
+static struct region alloc_like(struct step *s, int value, const char *name)
 {
-	return build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
+	int buffer = build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), sliced_padded(s, value));
+	struct region g = region_of(buffer, 0, step_value_elements(s, value));
+	sliced_zero_padding(s, g);
+	return g;
 }
 
 int step_alloc_value(struct step *s, int value)
 {
 	const char *format = s->recomputing ? "recomputed.%s" : "%s";
-	int buffer = alloc_like(s, value, step_name(s, format, s->model->values[value].name));
-	s->value[value] = region_whole(s->b, buffer);
+	s->value[value] = alloc_like(s, value, step_name(s, format, s->model->values[value].name));
 	s->value_owned[value] = true;
-	return buffer;
+	return s->value[value].buffer;
 }
 
 /* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last.
  */
 static bool in_block(const struct step *s, int value)
 {
-	return s->checkpointing.contiguous && s->checkpoints.checkpoint[value] && !s->evaluating;
+	return s->checkpointing.contiguous && s->checkpoints.checkpoint[value] && !s->evaluating &&
+	       sliced_padded(s, value) == step_value_elements(s, value);
 }
 
 static void place_in_block(struct step *s, int value)
@@ -76,7 +82,8 @@ static void place_in_block(struct step *s, int value)
 	if (s->checkpoint_block < 0) {
 		s->checkpoint_block = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
 		                                  step_value_type(s, value), c->elements * samples);
-		s->checkpoints_left = c->checkpoint_count;
+		for (int v = 0; v < s->model->value_count; v++)
+			s->checkpoints_left += in_block(s, v);
 	}
 	s->value[value] = region_of(s->checkpoint_block, c->place[value] * samples, step_value_elements(s, value));
 }
@@ -89,7 +96,7 @@ static void leave_block(struct step *s)
 	s->checkpoint_block = -1;
 }
 
-static void free_value(struct step *s, int value)
+void step_free_value(struct step *s, int value)
 {
 	if (s->value_owned[value])
 		build_free(s->b, s->value[value].buffer);
@@ -103,7 +110,7 @@ static void free_value(struct step *s, int value)
 static void value_used(struct step *s, int value)
 {
 	if (value >= 0 && --s->needed[value] == 0)
-		free_value(s, value);
+		step_free_value(s, value);
 }
 
 static void free_gradient(struct step *s, int value)
@@ -116,8 +123,7 @@ static void free_gradient(struct step *s, int value)
 
 static struct region alloc_gradient(struct step *s, int value)
 {
-	int buffer = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
-	s->value_gradient[value] = region_whole(s->b, buffer);
+	s->value_gradient[value] = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
 	s->gradient_owned[value] = true;
 	return s->value_gradient[value];
 }
@@ -159,7 +165,7 @@ void step_count_needs(struct step *s)
 
 /* ---- one kernel ---- */
 
-static struct op *kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass)
+struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass)
 {
 	struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
 	op->kernel = index;
@@ -179,20 +185,24 @@ static struct region weight_of(const struct step *s, int tensor)
 	return tensor < 0 ? region_none() : s->weight[tensor];
 }
 
+void step_classifier_loss(struct step *s, struct op *op, int operand)
+{
+	op->operand[operand] = region_whole(s->b, s->loss);
+	op->accumulate = s->micro ? 1u << operand : 0;
+	op->operand[operand + 1] = s->scaler >= 0 ? region_whole(s->b, s->scaler) : region_none();
+	op->scale = 1.0 / ((double)s->settings->batch * (double)s->model->tokens);
+}
+
 struct op *step_classifier(struct step *s, bool wide)
 {
 	const struct model *m = s->model;
 	int index = m->kernel_count - 1;
-	struct op *op = kernel_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER, index, PASS_FORWARD);
+	struct op *op = step_kernel_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER, index, PASS_FORWARD);
 	op->operand[0] = s->value[m->logits];
 	op->operand[1] = s->value[m->target];
 	op->wide = wide;
-	if (!s->evaluating) {
-		op->operand[2] = region_whole(s->b, s->loss);
-		op->accumulate = s->micro ? 1u << 2 : 0;
-		op->operand[3] = s->scaler >= 0 ? region_whole(s->b, s->scaler) : region_none();
-		op->scale = 1.0 / ((double)s->settings->batch * (double)m->tokens);
-	}
+	if (!s->evaluating)
+		step_classifier_loss(s, op, 2);
 	return op;
 }
 
@@ -201,7 +211,7 @@ static void forward_classifier(struct step *s)
 	const struct model *m = s->model;
 	if (s->strategy->loss)
 		s->strategy->loss(s);
-	else
+	else if (!sliced_classifier(s))
 		step_classifier(s, false);
 	value_used(s, m->target);
 	/* What were logits are their gradient now. */
@@ -233,7 +243,7 @@ static void alloc_made(struct step *s, int value)
 static void drop_unread(struct step *s, int value)
 {
 	if (value >= 0 && !s->needed[value] && s->value[value].buffer >= 0)
-		free_value(s, value);
+		step_free_value(s, value);
 }
 
 void step_forward_kernel(struct step *s, int index, enum pass pass)
@@ -258,13 +268,14 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		alloc_made(s, k->saved);
 	if (statistics && !s->recomputing)
 		batch_norm_statistics_of(s, index);
-	struct op *op = kernel_op(s, kinds[k->kind], index, pass);
+	struct op *op = step_kernel_op(s, kinds[k->kind], index, pass);
 	struct region *o = op->operand;
+	bool sums = kernel_sums(s->model, k);
 	o[0] = s->value[k->x];
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
 		o[1] = weight_of(s, k->weight);
-		o[2] = weight_of(s, k->bias);
+		o[2] = sums ? region_none() : weight_of(s, k->bias);
 		o[3] = s->value[k->y];
 		break;
 	case KERNEL_NORM:
@@ -275,6 +286,10 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		break;
 	case KERNEL_LINEAR:
 		o[1] = weight_of(s, k->weight);
+		if (sums) {
+			o[4] = s->value[kernel_sum(k)];
+			break;
+		}
 		o[2] = weight_of(s, k->bias);
 		o[3] = value_or_none(s, k->residual);
 		o[4] = s->value[k->y];
@@ -311,6 +326,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	case KERNEL_CLASSIFIER:
 		break;
 	}
+	sliced_finish_forward(s, index, pass);
 	value_used(s, k->x);
 	value_used(s, k->residual);
 	value_used(s, k->second);
@@ -364,7 +380,7 @@ void step_backward_kernel(struct step *s, int index)
 	                         : second_adds ? s->value_gradient[k->second]
 	                                       : alloc_gradient(s, k->second);
 	struct region sums = norm_sums(s, index);
-	struct op *op = kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
+	struct op *op = step_kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
 	struct region *o = op->operand;
 	o[0] = s->value_gradient[k->y];
 	o[1] = s->value[k->x];
@@ -428,6 +444,7 @@ void step_backward_kernel(struct step *s, int index)
 	}
 	if (sums.buffer >= 0)
 		build_free(s->b, sums.buffer);
+	sliced_finish_backward(s, index);
 	/* The gradient of the output: handed on along the residual connection, or done with. */
 	if (k->residual >= 0) {
 		s->value_gradient[k->residual] = s->value_gradient[k->y];

@@ -10,6 +10,7 @@
  *     zero2.c    … and the gradients of its own slices
  *     zero3.c    … and the parameters: gathered before use, freed after
  *     fsdp.c     the same by flat parameter per unit, with PyTorch FSDP's settings
+ *     tensor.c   no data parallelism: all ranks share every layer of one model (Megatron)
  *
  * offload.c, offload_values.c and update_host.c keep state, and activations, in host memory or on disk.
  *
@@ -25,7 +26,7 @@
 #include "strategy/keys.h"
 #include "strategy/plan/build.h"
 
-/* In the order of `--strategy all`. */
+/* First those of `--strategy all`, in its order; then what they are not: all ranks serve the same samples. */
 #define STRATEGY_LIST(X)                                                                                               \
 	X(single)                                                                                                      \
 	X(dp)                                                                                                          \
@@ -33,7 +34,8 @@
 	X(zero1)                                                                                                       \
 	X(zero2)                                                                                                       \
 	X(zero3)                                                                                                       \
-	X(fsdp)
+	X(fsdp)                                                                                                        \
+	X(tensor)
 
 struct step;
 
@@ -57,6 +59,7 @@ struct strategy {
 	bool roots;        /* rank 0 has a program of its own */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
+	bool slices;       /* the model is sliced over all ranks (model/slice.h); they have the same_samples */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 
 	/* Hooks, in the order in which they are called; NULL where there is nothing to do. */

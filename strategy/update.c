@@ -39,6 +39,12 @@ struct region step_place(const struct step *s, int buffer, enum placement place,
 	return region_of(buffer, g->base, g->padded);
 }
 
+/* Is what this rank updates of the group a part of it, another on every rank? */
+static bool is_part(const struct step *s, int group)
+{
+	return s->ranks > 1 && (s->strategy->optimizer != PLACE_WHOLE || group_is_sliced(s->plan, group));
+}
+
 static void zero(struct step *s, struct region region)
 {
 	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region;
@@ -207,19 +213,16 @@ int step_update_group(struct step *s, int group)
 	return build_number(s->b, op);
 }
 
-/* `kind` looks at the gradients that this rank will update, group by group, and adds up what it finds. */
-static void look_at_gradients(struct step *s, enum op_kind kind, int found)
+static struct op *look_at_gradients(struct step *s, enum op_kind kind, int group, int found)
 {
 	enum placement place = s->gradients_place == PLACE_WHOLE ? s->strategy->optimizer : s->gradients_place;
-	for (int i = 0; i < s->plan->group_count; i++) {
-		build_wait(s->b, s->update_queue, s->reduced[i]);
-		struct op *op = build_op(s->b, kind, s->update_queue);
-		op->pass = PASS_UPDATE;
-		op->group = i;
-		op->operand[0] = step_place(s, s->gradients, place, i);
-		op->operand[1] = region_whole(s->b, found);
-		op->accumulate = i ? 1u << 1 : 0;
-	}
+	build_wait(s->b, s->update_queue, s->reduced[group]);
+	struct op *op = build_op(s->b, kind, s->update_queue);
+	op->pass = PASS_UPDATE;
+	op->group = group;
+	op->operand[0] = step_place(s, s->gradients, place, group);
+	op->operand[1] = region_whole(s->b, found);
+	return op;
 }
 
 /* A number of each rank, made by `queue`, becomes their sum, on all of them. */
@@ -235,20 +238,31 @@ static void sum_over_ranks(struct step *s, int buffer, enum queue queue, enum pa
 		build_wait(s->b, queue, build_number(s->b, sum));
 }
 
-/* The global norm: each rank adds up the squares of its part of every group; where parts are slices, they are summed.
- */
+/* Squares of those groups of which what this rank updates is a part (or not), added to `count` others. */
+static int add_squares(struct step *s, bool parts, int count)
+{
+	for (int i = 0; i < s->plan->group_count; i++)
+		if (is_part(s, i) == parts)
+			look_at_gradients(s, OP_SQUARES, i, s->norm)->accumulate = count++ ? 1u << 1 : 0;
+	return count;
+}
+
+/* The global norm: each rank adds up the squares of its part of every group, and parts are summed over the ranks. What
+ * all ranks have whole is added after that: so it counts once. */
 static void compute_norm(struct step *s)
 {
-	look_at_gradients(s, OP_SQUARES, s->norm);
-	if (s->strategy->optimizer != PLACE_WHOLE && s->ranks > 1)
+	int count = add_squares(s, true, 0);
+	if (count)
 		sum_over_ranks(s, s->norm, s->update_queue, PASS_UPDATE);
+	add_squares(s, false, count);
 }
 
 /* All ranks that update skip it together. They hear of each other even where each has seen the whole gradients: then
  * nothing rests on a library's reduction giving every rank the same bits. */
 static void find_overflow(struct step *s)
 {
-	look_at_gradients(s, OP_OVERFLOW, s->overflow);
+	for (int i = 0; i < s->plan->group_count; i++)
+		look_at_gradients(s, OP_OVERFLOW, i, s->overflow)->accumulate = i ? 1u << 1 : 0;
 	if (s->ranks > 1 && !s->strategy->roots)
 		sum_over_ranks(s, s->overflow, s->update_queue, PASS_UPDATE);
 }
@@ -295,7 +309,7 @@ void step_update(struct step *s)
 	op->operand[0] = region_whole(s->b, s->counter);
 	if (!holds)
 		return;
-	if (s->ranks > 1 && !s->strategy->roots)
+	if (plan_data_ranks(s->plan) > 1 && !s->strategy->roots)
 		sum_over_ranks(s, s->loss, QUEUE_COMPUTE, PASS_NONE);
 	if (s->settings->offload.optimizer) {
 		host_update(s);
@@ -309,14 +323,15 @@ void step_update(struct step *s)
 	step_update_scaler(s);
 }
 
-/* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice. */
+/* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice; of a sliced
+ * model, what it has. */
 void step_show_weights(struct step *s)
 {
 	const struct strategy *g = s->strategy;
 	if (s->parameters < 0)
 		return;
 	for (int i = 0; i < s->plan->group_count; i++) {
-		enum placement whole = g->roots ? PLACE_WHOLE : PLACE_SLICE;
+		enum placement whole = g->roots || group_is_sliced(s->plan, i) ? PLACE_WHOLE : PLACE_SLICE;
 		int staging = -1;
 		struct region shown =
 		        step_mixed(s)
@@ -342,7 +357,8 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	if (group >= 0)
 		op->payload = s->plan->groups[group].elements;
 	/* Two-buffer collectives have it as their third operand. */
-	bool in_place = kind == OP_ALL_REDUCE || kind == OP_BROADCAST || kind == OP_REDUCE;
+	bool in_place =
+	        kind == OP_ALL_REDUCE || kind == OP_ALL_REDUCE_MAXIMUM || kind == OP_BROADCAST || kind == OP_REDUCE;
 	if (s->staging >= 0)
 		op->operand[in_place ? 1 : 2] = region_whole(s->b, s->staging);
 	return op;

@@ -7,6 +7,7 @@
  * end: a rank that stopped at its first failure would hang the others.
  */
 #include <assert.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,7 +185,7 @@ static void try(const struct trial *t)
 	memset(staging + SCHEDULE_STAGING_BYTES, 0x5a, GUARD);
 	struct collective what = {
 	        t->algorithm, t->root, t->elements, whole_is_there(t) ? whole : NULL, uses_part(t) ? part : NULL,
-	        staging};
+	        staging,      false};
 	if (part == part_memory + GUARD && t->in_place) /* fill() left this one alone */
 		for (int i = 1; i <= GUARD; i++)
 			part[-i] = part[slice + i - 1] = GUARD_VALUE;
@@ -227,7 +228,7 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 {
 	float *whole = whole_memory;
 	struct traffic traffic;
-	struct collective what = {algorithm, 0, elements, whole, NULL, staging};
+	struct collective what = {algorithm, 0, elements, whole, NULL, staging, false};
 	for (int repeat = 0; repeat < 3; repeat++) {
 		for (int64_t i = 0; i < elements; i++)
 			whole[i] = 1.0f / (float)(1 + (i * 7919 + rank * 104729) % 1000003);
@@ -239,6 +240,28 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 		check(memcmp(first_memory, whole, (size_t)elements * sizeof *whole) == 0,
 		      "%s: %s differs from rank 0's first", c->ops->name, schedule_description(algorithm));
 	}
+}
+
+/* The largest over all ranks, also where all are negative, or some have nothing but -infinity. */
+static void check_maximum(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements)
+{
+	float *whole = whole_memory;
+	struct traffic traffic;
+	struct collective what = {algorithm, 0, elements, whole, NULL, staging, true};
+	int64_t bad = 0;
+	for (int64_t i = 0; i < elements; i++)
+		whole[i] = i % 3 == 2 && rank != i % ranks ? -INFINITY : -1.0f - (float)((i + rank * 31) % 97);
+	check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	for (int64_t i = 0; i < elements; i++) {
+		float largest = -INFINITY;
+		for (int r = 0; r < ranks; r++) {
+			float x = i % 3 == 2 && r != i % ranks ? -INFINITY : -1.0f - (float)((i + r * 31) % 97);
+			largest = x > largest ? x : largest;
+		}
+		bad += whole[i] != largest;
+	}
+	check(bad == 0, "%s, %s: %lld of %lld maxima are wrong", c->ops->name, schedule_description(algorithm),
+	      (long long)bad, (long long)elements);
 }
 
 static void check_sum(struct communicator *c)
@@ -264,7 +287,7 @@ static void check_integers(struct communicator *c)
 	int32_t *whole = (int32_t *)whole_memory;
 	int64_t elements = 3 * ranks;
 	struct traffic traffic;
-	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging};
+	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging, false};
 	int bad = 0;
 	for (int64_t i = 0; i < elements; i++)
 		whole[i] = rank ? 0 : (int32_t)(0x7f800001 + i);
@@ -290,7 +313,7 @@ static void check_errors(void)
 	check(!communicator_open(&c, "ring", &world), "%s", status_message());
 	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
 	if (ranks > 1 && rank == 0) {
-		struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, ranks, whole_memory, NULL, staging};
+		struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, ranks, whole_memory, NULL, staging, false};
 		double values[1] = {0};
 		check(c->ops->run(c, &what, &traffic) == STATUS_RUN, "a missing partner went unnoticed");
 		check(strstr(status_message(), "all-reduce") != NULL, "the message does not name the collective: %s",
@@ -337,6 +360,8 @@ int main(int argc, char **argv)
 		try_all(c, sizes, (int)(sizeof sizes / sizeof *sizes));
 		check_bits(c, SCHEDULE_RING_ALL_REDUCE, 300001 / ranks * ranks);
 		check_bits(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 1000 * ranks);
+		check_maximum(c, SCHEDULE_RING_ALL_REDUCE, 100003 / ranks * ranks);
+		check_maximum(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 7 * ranks);
 		check_sum(c);
 		check_integers(c);
 		communicator_close(c);

@@ -118,6 +118,19 @@ static const struct request requests[] = {
          .accumulate = 2,
          .checkpointing = "full",
          .offload = "optimizer,parameters,activations"},
+        {.model = "mlp:sizes=4-4-4-4", .strategy = "tensor", .ranks = 2, .accumulate = 2, .clip = 0.5},
+        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "tensor", .ranks = 2, .micro_batch = 2},
+        /* a vocabulary and rows that do not divide */
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "tensor", .ranks = 2, .clip = 0.5},
+        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
+         .strategy = "tensor",
+         .ranks = 2,
+         .accumulate = 2},
+        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
+         .strategy = "tensor",
+         .ranks = 2,
+         .checkpointing = "full"},
+        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "tensor", .ranks = 2, .checkpointing = "full"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

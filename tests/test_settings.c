@@ -70,16 +70,19 @@ END_TEST
 
 /* ---- strategies ---- */
 
-START_TEST(strategies_are_seven)
+/* Seven, and what they are not: those serve the same samples on all ranks, and are not in `all`. */
+START_TEST(strategies_are_known)
 {
-	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
+	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp", "tensor"};
+	enum { COUNT = sizeof names / sizeof names[0], SEVEN = 7 };
 	const struct strategy *g;
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < COUNT; i++) {
 		ck_assert_str_eq(strategy_at(i)->name, names[i]);
 		ck_assert_int_eq(strategy_parse(names[i], &g), STATUS_OK);
 		ck_assert_ptr_eq(g, strategy_at(i));
+		ck_assert_int_eq(g->same_samples, i >= SEVEN);
 	}
-	ck_assert_ptr_null(strategy_at(7));
+	ck_assert_ptr_null(strategy_at(COUNT));
 	ck_assert_ptr_null(strategy_at(-1));
 }
 END_TEST
@@ -261,7 +264,7 @@ int main(void)
 	Suite *suite = suite_create("settings");
 	TCase *tests = tcase_create("settings");
 	tcase_add_loop_test(tests, batch_follows, 0, COUNT(batches));
-	tcase_add_test(tests, strategies_are_seven);
+	tcase_add_test(tests, strategies_are_known);
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
 	tcase_add_test(tests, ranks_are_refused);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "kernels/sliced.h"
 
 #define KERNEL_BODIES(X)                                                                                               \
 	X(linear_prefill)          /* rows of y */                                                                     \
@@ -31,6 +32,12 @@
 	X(embedding_position_rows) /* rows of the position table */                                                    \
 	X(classifier)              /* parts of the rows */                                                             \
 	X(classifier_evaluate)     /* parts of the rows */                                                             \
+	X(sum_finish)              /* rows */                                                                          \
+	X(embedding_slice_forward) /* samples × tokens */                                                             \
+	X(embedding_slice_rows)    /* columns of the token table */                                                    \
+	X(classifier_maxima)       /* rows */                                                                          \
+	X(classifier_sums)         /* rows */                                                                          \
+	X(classifier_gradient)     /* rows */                                                                          \
 	X(adamw)                   /* elements */                                                                      \
 	X(sgd)                     /* elements */                                                                      \
 	X(vector_add)              /* elements */                                                                      \
@@ -157,6 +164,34 @@ struct classifier_task {
 	double scale;
 	double *loss_parts;
 	int64_t *correct_parts;
+};
+
+/* sum[row] += bias + residual[row % residual_rows]; either may be NULL. */
+struct sum_finish_task {
+	int64_t width, residual_rows;
+	const float *bias, *residual;
+	float *sum;
+};
+
+/* The position table, which is whole, is an embedding_task's. */
+struct embedding_slice_task {
+	struct class_slice slice;
+	int64_t rows, width;
+	const int32_t *ids;
+	const float *table, *dy;
+	float *y, *dtable;
+};
+
+struct classifier_slice_task {
+	struct class_slice slice;
+	int64_t rows;
+	const float *logits;
+	float *gradient; /* the same memory as logits */
+	const int32_t *targets;
+	const float *maxima, *sums;
+	float *maxima_out, *sums_out;
+	int64_t sums_width; /* 2, or 3: with the classes before the target that have the maximum */
+	double scale;
 };
 
 struct adamw_task {

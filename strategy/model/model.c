@@ -339,7 +339,7 @@ static void finish(struct model *m)
 
 enum status model_open(struct model *m, const char *specification, int64_t sequence)
 {
-	*m = (struct model){.tokens = 1, .context = 1};
+	*m = (struct model){.tokens = 1, .context = 1, .slices = 1, .maxima = -1, .sums = -1};
 	enum status s;
 	if (!strncmp(specification, "params=", 7)) {
 		s = open_abstract(m, specification, sequence);
@@ -423,6 +423,12 @@ int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 		return 2 * rows * k->out;
 	}
 	return 0;
+}
+
+int64_t kernel_finish_flops(const struct kernel *k, int64_t samples)
+{
+	int64_t each = (k->bias >= 0) + (k->residual >= 0) + (k->gelu ? 8 : 0);
+	return each * samples * k->tokens * k->out;
 }
 
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)

@@ -23,10 +23,18 @@
 
 enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 
+/* Which side of a tensor is cut when each rank of a tensor group has a slice of it (model/slice.h). */
+enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
+
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
+	/* Of a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
+	 * by one (3 for q|k|v). rows, columns and elements are then the slice's. */
+	enum cut cut;
+	int64_t whole;
+	int pieces;
 	int unit;
 	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
 	enum weight_init init;
@@ -45,6 +53,7 @@ struct value {
 	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
 	int producer;   /* kernel; -1: comes from the data */
+	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
 	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
 };
 
@@ -129,6 +138,10 @@ struct model {
 	int input, target, logits; /* values */
 	bool is_text, is_abstract;
 	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
+	/* Of a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
+	 * and tensors are then the rank's; names, parameters, context and classes those of the whole model. */
+	int64_t slices;
+	int maxima, sums; /* values of a classifier over sliced logits; -1 */
 };
 
 /* specification: NAME[:key=value,…]. sequence 0: the model's context. An unknown name or key, or a size that is not
@@ -141,6 +154,7 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 
 /* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
+int64_t kernel_finish_flops(const struct kernel *k, int64_t samples); /* linear: bias, residual and GELU alone */
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
 
 /* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "strategy/model/slice.h"
+
 static const char *const category_names[] = {
 #define X(constant, name) name,
         CATEGORY_LIST(X)
@@ -144,9 +146,13 @@ bool op_operand_optional(enum op_kind k, int operand)
 	return operands[k][operand].optional;
 }
 
+bool op_makes_loss(enum op_kind k)
+{
+	return k == OP_CLASSIFIER || k == OP_CLASSIFIER_GRADIENT;
+}
 bool op_has_scale(enum op_kind k)
 {
-	return k == OP_CLASSIFIER || k == OP_DROPOUT_FORWARD || k == OP_DROPOUT_BACKWARD;
+	return op_makes_loss(k) || k == OP_DROPOUT_FORWARD || k == OP_DROPOUT_BACKWARD;
 }
 
 char op_declared_access(enum op_kind k, int operand)
@@ -202,6 +208,31 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 		if (rank >= p->roles[i].first_rank && rank < p->roles[i].first_rank + p->roles[i].ranks)
 			return &p->roles[i];
 	return NULL;
+}
+
+enum status plan_take_model(struct plan *p, const struct model *model)
+{
+	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
+	p->model = model;
+	if (slices == 1)
+		return STATUS_OK;
+	p->model = &p->slice;
+	return model_slice(&p->slice, model, slices, &p->arena);
+}
+
+int64_t plan_slice_of(const struct plan *p, int64_t rank)
+{
+	return plan_place(p, plan_axis(p, "tensor"), rank);
+}
+
+bool group_is_sliced(const struct plan *p, int group)
+{
+	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+}
+
+unsigned group_slice_axes(const struct plan *p, int group)
+{
+	return group_is_sliced(p, group) ? plan_axis(p, "tensor") : 0;
 }
 
 void plan_release(struct plan *p)
@@ -365,6 +396,23 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	if (op->kernel < 0 || op_class(op->kind) != OP_CLASS_K)
 		return 0;
 	const struct kernel *k = &p->model->kernels[op->kernel];
+	int64_t rows = samples * k->tokens;
+	switch (op->kind) {
+	case OP_LINEAR_FINISH:
+		return kernel_finish_flops(k, samples);
+	case OP_EMBEDDING_FINISH:
+	case OP_CLASSIFIER_MAXIMA:
+		return rows * k->out;
+	case OP_CLASSIFIER_SUMS:
+	case OP_EVALUATE_SUMS:
+		return 3 * rows * k->out;
+	case OP_CLASSIFIER_GRADIENT:
+		return 4 * rows * k->out;
+	case OP_EVALUATE_COUNT:
+		return 3 * rows;
+	default:
+		break;
+	}
 	int64_t flops =
 	        op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
 	/* A batch norm's passes go over their values twice, in two operations; between them is work on each feature. */
@@ -387,6 +435,8 @@ int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op
 		/* An embedding reads the rows that it uses, not the table. */
 		if (op->kind == OP_EMBEDDING_FORWARD && (i == 1 || i == 2))
 			count = op->operand[3].count;
+		if (op->kind == OP_EMBEDDING_FINISH && i == 0)
+			count = op->operand[1].count;
 		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
 	}
 	return bytes;

@@ -118,11 +118,13 @@ enum queue {
 	X(COPY, "copy", V, "x:r y:w")                                                                                  \
 	X(ADD, "add", V, "x:r y:x")                                                                                    \
 	X(LOAD, "load", V, "inputs:w? targets:w? step:r")                                                              \
-	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r y:w")                       \
+	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r? y:w")                      \
+	X(EMBEDDING_FINISH, "embedding.finish", K, "position_table:r y:x")                                             \
 	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
 	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w?")                                    \
 	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r? weight:r dx:a dweight:a dbias:a")                 \
 	X(LINEAR_FORWARD, "linear.forward", K, "x:r weight:r bias:r? residual:r? y:w pre:w?")                          \
+	X(LINEAR_FINISH, "linear.finish", K, "bias:r? residual:r? sum:x y:w?")                                         \
 	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
 	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
 	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
@@ -142,6 +144,11 @@ enum queue {
 	X(BATCH_NORM_FORWARD, "batch_norm.forward", K, "x:r statistics:r weight:r bias:r y:w")                         \
 	X(BATCH_NORM_SUMS, "batch_norm.sums", K, "dy:x x:r statistics:r weight:r bias:r sums:w dweight:a dbias:a")     \
 	X(BATCH_NORM_BACKWARD, "batch_norm.backward", K, "dy:r x:r statistics:r sums:r weight:r dx:w")                 \
+	X(CLASSIFIER_MAXIMA, "classifier.maxima", K, "logits:r maxima:w")                                              \
+	X(CLASSIFIER_SUMS, "classifier.sums", K, "logits:r targets:r maxima:r sums:w")                                 \
+	X(CLASSIFIER_GRADIENT, "classifier.gradient", K, "logits:x targets:r maxima:r sums:r loss:a scaler:r?")        \
+	X(EVALUATE_SUMS, "evaluate.sums", K, "logits:r targets:r maxima:r sums:w")                                     \
+	X(EVALUATE_COUNT, "evaluate.count", K, "maxima:r sums:r")                                                      \
 	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
 	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
 	X(ADAMW, "adamw", V,                                                                                           \
@@ -156,6 +163,7 @@ enum queue {
 	X(INITIALIZE_BUFFERS, "initialize_buffers", V, "buffers:w")                                                    \
 	X(SHOW_BUFFERS, "show_buffers", V, "buffers:r")                                                                \
 	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
+	X(ALL_REDUCE_MAXIMUM, "all_reduce_maximum", C, "x:x staging:x?")                                               \
 	X(REDUCE_SCATTER, "reduce_scatter", C, "x:x y:w staging:x?")                                                   \
 	X(ALL_GATHER, "all_gather", C, "x:r y:w staging:x?")                                                           \
 	X(BROADCAST, "broadcast", C, "x:x staging:x?")                                                                 \
@@ -258,7 +266,7 @@ struct op {
 	                  group (op_shard_axes) */
 	bool ends;     /* collectives: of each group only the first and the last along the axes */
 	int shift;     /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
-	double scale;  /* classifier: the weight of one row's loss; scale × rows of the global batch = 1
+	double scale;  /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
 	                * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
@@ -293,9 +301,11 @@ struct group {
 
 struct plan {
 	struct arena arena;
-	const struct model *model; /* not owned; outlives the plan */
-	struct settings settings;  /* resolved */
-	const char *strategy;      /* its name alone: "zero2" */
+	const struct model
+	        *model;           /* as every rank computes it: the whole, not owned, outlives the plan; or its slice */
+	struct model slice;       /* … which is this one, in the arena */
+	struct settings settings; /* resolved */
+	const char *strategy;     /* its name alone: "zero2" */
 	int64_t ranks;
 	struct axis axes[PLAN_AXES]; /* ranks is the product of their sizes */
 	int axis_count;
@@ -321,6 +331,7 @@ const char *pass_name(enum pass p);
 
 const char *op_name(enum op_kind k);
 enum op_class op_class(enum op_kind k);
+bool op_makes_loss(enum op_kind k); /* … and its gradient */
 bool op_kind_parse(const char *name, enum op_kind *out);
 int op_operand_count(enum op_kind k);
 const char *op_operand_name(enum op_kind k, int operand);
@@ -335,6 +346,14 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 
 /* The operation at which memory peaks, in words: that of the kernel for which operation `peak_op` allocates. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
+
+/* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
+enum status plan_take_model(struct plan *p, const struct model *model);
+/* … which slice a rank has. */
+int64_t plan_slice_of(const struct plan *p, int64_t rank);
+/* A group holds slices, other ones on every rank of the tensor group, or tensors that all have whole. */
+bool group_is_sliced(const struct plan *p, int group);
+unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 

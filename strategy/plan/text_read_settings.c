@@ -219,7 +219,8 @@ enum status read_model(struct reader *r)
 		        &r->scan, 0,
 		        "ranks × micro_batch × accumulate of this model are too large, or there are more ranks "
 		        "than parameters");
-	r->p->model = r->model;
+	if ((s = plan_take_model(r->p, r->model)))
+		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
 	r->p->strategy = arena_print(&r->p->arena, "%.*s", (int)strcspn(t->strategy, ":"), t->strategy);
 	int tensors = r->model->tensor_count;
 	r->p->tensor_group = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_group);

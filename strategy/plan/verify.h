@@ -16,6 +16,7 @@
  *       verify_norm.c         … batch normalization: whose samples its statistics are of
  *       verify_update.c       … vector operations: state, optimizer, weights
  *       verify_collective.c   … collectives, on all roles at once
+ *       verify_sliced.c       … sums of values over a tensor group
  *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
  *
  * Nothing depends on the number of ranks: all ranks of a role run one program, so what matters about a rank is its own
@@ -79,6 +80,9 @@ enum part {
 	PART_RUNNING, /* its running mean and variance */
 	PART_SUMS,    /* of the gradient, and of the gradient times the difference from the mean */
 	PART_INNER,   /* the gradient of what GELU was applied to */
+	PART_SUM,     /* over the tensor group: of what a sliced kernel computes (kernel_sum of model/slice.h) */
+	PART_MAXIMA,  /* of a classifier over sliced logits */
+	PART_CLASS_SUMS,
 };
 enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
 

@@ -80,6 +80,8 @@ static enum status add_up(const struct at *all, struct group_part *out)
 
 static enum status all_reduce(const struct at *all)
 {
+	if (sums_a_value(all))
+		return sum_value(all);
 	struct group_part sum;
 	enum status s = add_up(all, &sum);
 	for (int i = 0; i < role_count(all) && !s; i++)
@@ -290,6 +292,8 @@ static enum status move(const struct at *all)
 	switch (all->op->kind) {
 	case OP_ALL_REDUCE:
 		return all_reduce(all);
+	case OP_ALL_REDUCE_MAXIMUM:
+		return sum_value(all);
 	case OP_REDUCE_SCATTER:
 		return reduce_scatter(all);
 	case OP_ALL_GATHER:

@@ -9,6 +9,7 @@
  */
 #include <stdio.h>
 
+#include "strategy/model/slice.h"
 #include "strategy/plan/verify_meaning.h"
 
 static const struct kernel *kernel_of(const struct at *a)
@@ -34,6 +35,12 @@ static struct meaning gradient_of(const struct at *a, int operand, int value, ui
 	return m;
 }
 
+static struct meaning form_of(struct meaning m, enum meaning_form form)
+{
+	m.form = form;
+	return m;
+}
+
 static enum status read_value(const struct at *a, int operand, int value)
 {
 	return read_exactly(a, operand, 7, value_of(a, operand, value, a->op->wide));
@@ -56,8 +63,9 @@ static const char other_scale[] = " is added to, and the gradient of %s so far c
 /* The loss scale that the classifier puts into gradients, and every backward kernel passes on. */
 static int scaled_by(const struct at *a)
 {
-	if (a->op->kind == OP_CLASSIFIER)
-		return a->op->operand[3].buffer >= 0 ? a->ip->step : 0;
+	int scaler = op_operand_count(a->op->kind) - 1;
+	if (op_makes_loss(a->op->kind))
+		return a->op->operand[scaler].buffer >= 0 ? a->ip->step : 0;
 	for (int i = 0; i < op_operand_count(a->op->kind); i++)
 		if (kernel_part(a->op->kind, i) == PART_DY || kernel_part(a->op->kind, i) == PART_INNER) {
 			int number = memory_get(&a->ip->memory, a->role, &a->op->operand[i]);
@@ -70,14 +78,14 @@ static int scaled_by(const struct at *a)
 static bool see_as(const struct at *a, struct meaning *g, int value)
 {
 	const struct model *m = a->ip->v->p->model;
-	while (g->kind == MEANING_VALUE_GRADIENT && g->index != value) {
+	while (g->kind == MEANING_VALUE_GRADIENT && g->form == FORM_WHOLE && g->index != value) {
 		int producer = m->values[g->index].producer;
 		if (producer < 0 || m->kernels[producer].residual < 0 || g->consumers != a->ip->consumers[g->index])
 			return false;
 		g->index = m->kernels[producer].residual;
 		g->consumers = UINT64_C(1) << a->ip->residual_consumer[producer];
 	}
-	return g->kind == MEANING_VALUE_GRADIENT;
+	return g->kind == MEANING_VALUE_GRADIENT && g->index == value;
 }
 
 static enum status present_gradient(const struct at *a, int operand, int value, struct meaning *out)
@@ -103,6 +111,11 @@ static enum status read_dy(const struct at *a, int operand, int value)
 	enum status s = present_gradient(a, operand, value, &m);
 	if (s)
 		return s;
+	if (m.form != FORM_WHOLE)
+		return refuse_at(a, 5, operand,
+		                 " is this rank's part of the gradient of %s; let an all-reduce sum it over the tensor "
+		                 "group first",
+		                 a->ip->v->p->model->values[value].name);
 	if (m.consumers != a->ip->consumers[value])
 		return refuse_at(a, 5, operand, ": the gradient of %s lacks what one of its readers contributes",
 		                 a->ip->v->p->model->values[value].name);
@@ -113,11 +126,20 @@ static enum status read_dy(const struct at *a, int operand, int value)
 static enum status write_dx(const struct at *a, int operand, int value, int consumer, int scaled)
 {
 	uint64_t mine = UINT64_C(1) << consumer;
+	bool part = kernel_sums_backward(a->ip->v->p->model, kernel_of(a));
+	enum meaning_form form = part ? FORM_PARTIAL : FORM_WHOLE;
 	struct meaning m = {.consumers = 0};
 	if (a->op->accumulate >> operand & 1) {
 		enum status s = present_gradient(a, operand, value, &m);
 		if (s)
 			return s;
+		if (m.form != form)
+			return refuse_at(
+			        a, 5, operand,
+			        " holds %s of the gradient of %s, and this kernel adds %s; sum over the tensor "
+			        "group in between",
+			        part ? "all" : "this rank's part", a->ip->v->p->model->values[value].name,
+			        part ? "a part" : "all");
 		if (m.consumers & mine)
 			return refuse_at(a, 5, operand,
 			                 ": this kernel's contribution to the gradient of %s is in there already",
@@ -125,7 +147,7 @@ static enum status write_dx(const struct at *a, int operand, int value, int cons
 		if (m.scaled != scaled)
 			return refuse_at(a, 5, operand, other_scale, a->ip->v->p->model->values[value].name);
 	}
-	write_meaning(a, operand, gradient_of(a, operand, value, m.consumers | mine, scaled));
+	write_meaning(a, operand, form_of(gradient_of(a, operand, value, m.consumers | mine, scaled), form));
 	return STATUS_OK;
 }
 
@@ -194,7 +216,16 @@ static enum status write_loss(const struct at *a, int operand)
 static enum status read_part(const struct at *a, int operand, enum part part)
 {
 	const struct kernel *k = kernel_of(a);
+	const struct model *m = a->ip->v->p->model;
+	bool writes = op_access(a->op, operand) == 'w';
 	switch (part) {
+	case PART_SUM:
+		return read_exactly(a, operand, 7,
+		                    form_of(value_of(a, operand, kernel_sum(k), false), FORM_UNFINISHED));
+	case PART_MAXIMA:
+		return writes ? STATUS_OK : read_value(a, operand, m->maxima);
+	case PART_CLASS_SUMS:
+		return writes ? STATUS_OK : read_value(a, operand, m->sums);
 	case PART_X:
 		return read_value(a, operand, k->x);
 	case PART_RESIDUAL:
@@ -202,7 +233,7 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 	case PART_SECOND:
 		return read_value(a, operand, k->second);
 	case PART_TARGET:
-		return read_value(a, operand, a->ip->v->p->model->target);
+		return read_value(a, operand, m->target);
 	case PART_WEIGHT:
 		return read_weight(a, operand, k->weight);
 	case PART_BIAS:
@@ -222,10 +253,32 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 	}
 }
 
+/* What a kernel makes: its y; or this rank's part of the sum that becomes y. */
+static void write_made(const struct at *a, int operand)
+{
+	const struct kernel *k = kernel_of(a);
+	bool part = kernel_sums(a->ip->v->p->model, k) && a->op->kind != OP_LINEAR_FINISH;
+	struct meaning made = value_of(a, operand, part ? kernel_sum(k) : k->y, false);
+	write_meaning(a, operand, form_of(made, part ? FORM_PARTIAL : FORM_WHOLE));
+}
+
 static enum status write_part(const struct at *a, int operand, enum part part, int scaled)
 {
 	const struct kernel *k = kernel_of(a);
+	const struct model *m = a->ip->v->p->model;
+	bool writes = op_access(a->op, operand) == 'w';
 	switch (part) {
+	case PART_SUM:
+		write_meaning(a, operand, value_of(a, operand, kernel_sum(k), false));
+		return STATUS_OK;
+	case PART_MAXIMA:
+	case PART_CLASS_SUMS:
+		if (writes)
+			write_meaning(
+			        a, operand,
+			        form_of(value_of(a, operand, part == PART_CLASS_SUMS ? m->sums : m->maxima, false),
+			                FORM_PARTIAL));
+		return STATUS_OK;
 	case PART_DX:
 		return write_dx(a, operand, k->x, a->ip->x_consumer[a->op->kernel], scaled);
 	case PART_DSECOND:
@@ -238,7 +291,7 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 		return write_loss(a, operand);
 	case PART_Y:
 		if (a->op->pass != PASS_BACKWARD)
-			write_meaning(a, operand, value_of(a, operand, k->y, false));
+			write_made(a, operand);
 		return STATUS_OK;
 	case PART_SAVED:
 		if (op_access(a->op, operand) != 'r')
@@ -251,7 +304,7 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 			                                                : (struct meaning){.kind = MEANING_SPOILED});
 		return STATUS_OK;
 	case PART_X: /* logits become their gradient */
-		if (a->op->kind == OP_CLASSIFIER)
+		if (op_makes_loss(a->op->kind))
 			write_meaning(a, operand, gradient_of(a, operand, k->x, a->ip->consumers[k->x], scaled));
 		return STATUS_OK;
 	default:
@@ -272,7 +325,7 @@ enum status mean_kernel(const struct at *a)
 	for (int i = 0; i < n; i++)
 		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i), scaled)))
 			return s;
-	if (a->op->kind == OP_EVALUATE)
+	if (a->op->kind == OP_EVALUATE || a->op->kind == OP_EVALUATE_COUNT)
 		++*(a->op->wide ? &a->ip->evaluated_wide[a->role] : &a->ip->evaluated_own[a->role]);
 	return STATUS_OK;
 }

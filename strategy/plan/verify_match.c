@@ -21,6 +21,14 @@ static const struct {
                            TRAFFIC_REDUCE_STATISTICS,
                            {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
                            2},
+        [OP_ALL_REDUCE_MAXIMUM] = {0,
+                                   -1,
+                                   1,
+                                   false,
+                                   TRAFFIC_ALL_REDUCE,
+                                   TRAFFIC_ALL_REDUCE,
+                                   {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
+                                   2},
         [OP_REDUCE_SCATTER] =
                 {0, 1, 2, false, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, {SCHEDULE_RING_REDUCE_SCATTER}, 1},
         [OP_ALL_GATHER] =
@@ -209,6 +217,10 @@ static enum status check_payload(const struct verify *v, const struct role *r, i
 			return refuse(v, 2, r, number, buffer, "moves %lld elements; its group has %lld, padded",
 			              (long long)elements, (long long)g->padded);
 	}
+	/* A value that is summed over a tensor group may be padded; with what is checked with what it means. */
+	bool value = op->group < 0 && (op->kind == OP_ALL_REDUCE || op->kind == OP_ALL_REDUCE_MAXIMUM);
+	if (value && op->payload > 0 && op->payload <= elements && round_up(op->payload, v->p->ranks) == elements)
+		return STATUS_OK;
 	if (op->payload != payload)
 		return refuse(v, 2, r, number, buffer, "payload %lld must be %lld", (long long)op->payload,
 		              (long long)payload);

@@ -299,7 +299,8 @@ static enum status check_evaluated(const struct interpreter *ip)
 			bad = i;
 		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
 	}
-	if ((own == plan_data_ranks(p) && !wide && each) || (wide == 1 && !own))
+	/* Ranks of a tensor group count the same samples. */
+	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
 		return STATUS_OK;
 	const struct role *r = &p->roles[bad];
 	int last = r->evaluate.end - 1;

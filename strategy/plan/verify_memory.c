@@ -13,7 +13,7 @@ static uint64_t hash_meaning(const struct meaning *a)
 	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
 	                     (uint64_t)a->origin,
 	                     a->consumers,
-	                     (unsigned)a->scaled};
+	                     (uint64_t)a->form << 32 | (unsigned)a->scaled};
 	uint64_t h = 88172645463325252u;
 	for (int i = 0; i < 6; i++)
 		h = (h ^ words[i] ^ words[i] >> 31) * UINT64_C(0x9e3779b97f4a7c15);
@@ -22,9 +22,9 @@ static uint64_t hash_meaning(const struct meaning *a)
 
 static bool equal_meanings(const struct meaning *a, const struct meaning *b)
 {
-	return a->kind == b->kind && a->index == b->index && a->micro == b->micro && a->version == b->version &&
-	       a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard && a->wide == b->wide &&
-	       a->origin == b->origin && a->consumers == b->consumers;
+	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
+	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
+	       a->wide == b->wide && a->origin == b->origin && a->consumers == b->consumers;
 }
 
 static void grow_table(struct memory *m)
@@ -96,8 +96,12 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		break;
 	case MEANING_VALUE:
 	case MEANING_VALUE_GRADIENT:
-		snprintf(out, size, "%s%s of micro-batch %d%s%s", a->kind == MEANING_VALUE ? "" : "the gradient of ",
-		         p->model->values[a->index].name, a->micro, a->wide ? ", all ranks' samples" : "", scaled);
+		snprintf(out, size, "%s%s%s of micro-batch %d%s%s",
+		         a->form == FORM_PARTIAL      ? "this rank's part of the sum that is "
+		         : a->form == FORM_UNFINISHED ? "the sum that becomes "
+		                                      : "",
+		         a->kind == MEANING_VALUE ? "" : "the gradient of ", p->model->values[a->index].name, a->micro,
+		         a->wide ? ", all ranks' samples" : "", scaled);
 		break;
 	case MEANING_RUNNING:
 		snprintf(out, size, "running statistics of %d micro-batches%s at [%lld]", a->version,

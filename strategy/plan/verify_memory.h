@@ -38,8 +38,17 @@ enum meaning_kind {
 	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
 };
 
+/* Of values and their gradients, where the model is sliced over a tensor group. What a rank has of a sliced value is
+ * whole: it is all of its slice. */
+enum meaning_form {
+	FORM_WHOLE,
+	FORM_PARTIAL,    /* a part of a sum (or of a maximum) over the group */
+	FORM_UNFINISHED, /* the sum, before bias, residual or GELU */
+};
+
 struct meaning {
 	enum meaning_kind kind;
+	enum meaning_form form;
 	int index, micro, version, sum;
 	int scaled;     /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
 	unsigned shard; /* this rank's shard along these axes; 0: all of it */

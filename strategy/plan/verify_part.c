@@ -76,6 +76,9 @@ enum status read_group(const struct at *a, int operand, int rule, struct group_p
 	*out = (struct group_part){what->kind,    what->index, slice | what->shard,
 	                           what->version, what->sum,   what->scaled};
 	int64_t count = group->padded / plan_along(p, what->shard);
+	if (out->own & group_slice_axes(p, what->index))
+		return refuse_at(a, rule, operand,
+		                 " is sliced along the axis that the group's tensors are sliced along already");
 	meaning_describe(m, meaning, text, sizeof text);
 	if (what->origin != g->offset || count != g->count || slice & what->shard)
 		return refuse_at(a, rule, operand, " [%lld:%lld] is neither a whole group nor its slice: it holds %s",

@@ -19,6 +19,7 @@ struct replica {
 static unsigned same_along(const struct replica *x)
 {
 	unsigned axes = plan_all_axes(x->p) & ~op_shard_axes(x->p, x->op) & ~x->op->operand[0].slice, many = 0;
+	axes &= ~group_slice_axes(x->p, x->op->group);
 	for (int i = 0; i < x->p->axis_count; i++) {
 		int64_t extent = i ? x->p->axes[i].size : x->r->ranks * x->p->axes[0].size / x->p->ranks;
 		many |= axes >> i & 1 && extent > 1 ? 1u << i : 0;

@@ -3,15 +3,18 @@
 #include <math.h>
 
 #include "strategy/base/number.h"
+#include "strategy/model/slice.h"
 #include "strategy/plan/verify.h"
 
 /* What each operand of a model kernel is, in the order of OP_LIST. */
 static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_EMBEDDING_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y},
+        [OP_EMBEDDING_FINISH] = {PART_BIAS, PART_SUM},
         [OP_EMBEDDING_BACKWARD] = {PART_DY, PART_X, PART_DWEIGHT, PART_DBIAS},
         [OP_NORM_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y, PART_SAVED},
         [OP_NORM_BACKWARD] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_LINEAR_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_RESIDUAL, PART_Y, PART_SAVED},
+        [OP_LINEAR_FINISH] = {PART_BIAS, PART_RESIDUAL, PART_SUM, PART_Y},
         [OP_LINEAR_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_SAVED, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_ATTENTION_FORWARD] = {PART_X, PART_Y, PART_SAVED},
         [OP_ATTENTION_BACKWARD] = {PART_DY, PART_X, PART_Y, PART_SAVED, PART_DX},
@@ -32,6 +35,11 @@ static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_BATCH_NORM_SUMS] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_BIAS, PART_SUMS, PART_DWEIGHT,
                                 PART_DBIAS},
         [OP_BATCH_NORM_BACKWARD] = {PART_INNER, PART_X, PART_SAVED, PART_SUMS, PART_WEIGHT, PART_DX},
+        [OP_CLASSIFIER_MAXIMA] = {PART_X, PART_MAXIMA},
+        [OP_CLASSIFIER_SUMS] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS},
+        [OP_CLASSIFIER_GRADIENT] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS, PART_LOSS, PART_SCALER},
+        [OP_EVALUATE_SUMS] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS},
+        [OP_EVALUATE_COUNT] = {PART_MAXIMA, PART_CLASS_SUMS},
         [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
         [OP_ABSTRACT_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_DX, PART_DWEIGHT},
 };
@@ -57,8 +65,14 @@ static unsigned sections_for(enum op_kind k)
 		return IN(EPILOGUE);
 	case OP_EVALUATE:
 	case OP_BATCH_NORM_RUNNING:
+	case OP_EVALUATE_SUMS:
+	case OP_EVALUATE_COUNT:
 		return IN(EVALUATE);
 	case OP_LOAD:
+	case OP_CLASSIFIER_MAXIMA:
+	case OP_EMBEDDING_FINISH:
+	case OP_LINEAR_FINISH:
+	case OP_ALL_REDUCE_MAXIMUM:
 	case OP_EMBEDDING_FORWARD:
 	case OP_NORM_FORWARD:
 	case OP_LINEAR_FORWARD:
@@ -84,6 +98,8 @@ static unsigned sections_for(enum op_kind k)
 	case OP_DROPOUT_BACKWARD:
 	case OP_ABSTRACT_BACKWARD:
 	case OP_CLASSIFIER:
+	case OP_CLASSIFIER_SUMS:
+	case OP_CLASSIFIER_GRADIENT:
 	case OP_ADAMW:
 	case OP_SGD:
 	case OP_SQUARES:
@@ -154,6 +170,12 @@ static int part_value(const struct verify *v, const struct kernel *k, enum part 
 		return k->second;
 	case PART_TARGET:
 		return v->p->model->target;
+	case PART_SUM:
+		return kernel_sum(k);
+	case PART_MAXIMA:
+		return v->p->model->maxima;
+	case PART_CLASS_SUMS:
+		return v->p->model->sums;
 	default:
 		return -1;
 	}
@@ -175,11 +197,26 @@ static int64_t norm_part_elements(const struct verify *v, const struct kernel *k
 	}
 }
 
+/* What a kernel that makes a part of a sum leaves to the operation that finishes it, and the other way round. */
+static enum part sliced_part(const struct verify *v, const struct op *op, enum part part)
+{
+	const struct kernel *k = &v->p->model->kernels[op->kernel];
+	bool forward = op->kind == OP_LINEAR_FORWARD || op->kind == OP_EMBEDDING_FORWARD;
+	if (!kernel_sums(v->p->model, k))
+		return part;
+	if (forward && (part == PART_BIAS || part == PART_RESIDUAL || part == PART_SAVED))
+		return PART_NONE;
+	if (forward && part == PART_Y)
+		return PART_SUM;
+	return op->kind == OP_LINEAR_FINISH && part == PART_Y && !k->gelu ? PART_NONE : part;
+}
+
 static enum status check_part(const struct verify *v, const struct role *r, int number, int operand, enum part part)
 {
 	const struct op *op = &r->ops[number];
 	const struct model *m = v->p->model;
 	const struct kernel *k = &m->kernels[op->kernel];
+	part = sliced_part(v, op, part);
 	bool is_tensor = part == PART_WEIGHT || part == PART_BIAS || part == PART_DWEIGHT || part == PART_DBIAS;
 	int tensor = part == PART_WEIGHT || part == PART_DWEIGHT ? k->weight : k->bias;
 	int64_t norm_elements = norm_part_elements(v, k, part);
@@ -205,7 +242,30 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
 	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
-	return expect(v, r, number, operand, value_elements(&m->values[thing], samples), value_type(v, thing));
+	int64_t elements = value_elements(&m->values[thing], samples);
+	if (part == PART_CLASS_SUMS && (op->kind == OP_EVALUATE_SUMS || op->kind == OP_EVALUATE_COUNT))
+		elements = elements / 2 * 3;
+	return expect(v, r, number, operand, elements, value_type(v, thing));
+}
+
+/* Operations beside the forward and the backward one, where the model is sliced. */
+static bool is_sliced_step(const struct verify *v, const struct op *op, const struct kernel *k)
+{
+	bool sums = kernel_sums(v->p->model, k);
+	switch (op->kind) {
+	case OP_EMBEDDING_FINISH:
+		return sums && k->kind == KERNEL_EMBEDDING;
+	case OP_LINEAR_FINISH:
+		return sums && k->kind == KERNEL_LINEAR;
+	case OP_CLASSIFIER_MAXIMA:
+	case OP_CLASSIFIER_SUMS:
+	case OP_CLASSIFIER_GRADIENT:
+	case OP_EVALUATE_SUMS:
+	case OP_EVALUATE_COUNT:
+		return k->kind == KERNEL_CLASSIFIER && v->p->model->maxima >= 0;
+	default:
+		return false;
+	}
 }
 
 static enum status check_kernel(const struct verify *v, const struct role *r, int number)
@@ -234,10 +294,12 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 		second |= op->kind == OP_BATCH_NORM_SUMS;
 	}
 	bool backward = second && k->kind != KERNEL_CLASSIFIER;
-	if (!first && !second)
+	bool whole_logits = k->kind != KERNEL_CLASSIFIER || v->p->model->maxima < 0;
+	if (!((first || second) && whole_logits) && !is_sliced_step(v, op, k))
 		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
 		              kernel_kind_name(k->kind));
-	bool again = op->pass == PASS_RECOMPUTE && first && k->kind != KERNEL_CLASSIFIER;
+	bool finish = op->kind == OP_LINEAR_FINISH || op->kind == OP_EMBEDDING_FINISH;
+	bool again = op->pass == PASS_RECOMPUTE && (first || finish) && k->kind != KERNEL_CLASSIFIER;
 	if ((op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) && !again) || op->unit != k->unit || op->micro < 0)
 		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
 	if (op->wide && k->kind != KERNEL_CLASSIFIER)
@@ -248,10 +310,11 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 		if (s)
 			return s;
 	}
-	if (op->kind == OP_CLASSIFIER) {
+	if (op_makes_loss(op->kind)) {
 		double rows = (double)v->p->settings.batch * (double)v->p->model->tokens;
 		if (!(fabs(op->scale * rows - 1) < 1e-12))
-			return refuse(v, 5, r, number, op->operand[2].buffer,
+			return refuse(v, 5, r, number,
+			              op->operand[op_operand_count(op->kind) - 2].buffer, /* the loss */
 			              "scale %.17g × %.0f rows of the global batch is not 1; use %.17g", op->scale,
 			              rows, 1 / rows);
 	}

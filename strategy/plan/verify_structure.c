@@ -80,6 +80,11 @@ static enum status check_groups(const struct verify *v)
 				              g->name, k);
 			at += p->model->tensors[t].elements;
 		}
+		for (int k = 1; k < g->tensor_count; k++)
+			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i))
+				return refuse(v, 2, NULL, -1, -1,
+				              "group %s holds slices and whole tensors; each need a group of their own",
+				              g->name);
 		if (g->elements != at || g->base != base || g->padded < at || g->padded - at >= p->ranks || !at)
 			return refuse(v, 2, NULL, -1, -1,
 			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, and padded "

@@ -110,7 +110,9 @@ static enum status squares(const struct at *a)
 	if (s)
 		return s;
 	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
-	return join_group(a, now, x.group, plan_all_axes(a->ip->v->p) & ~x.own, "the squares");
+	return join_group(a, now, x.group,
+	                  plan_all_axes(a->ip->v->p) & ~(x.own | group_slice_axes(a->ip->v->p, x.group)),
+	                  "the squares");
 }
 
 /* One rank alone may speak for all where it has the whole gradients: among several, each knows of itself only, and the
@@ -267,7 +269,8 @@ static enum status show(const struct at *a)
 	if (x.own & 1 && p->role_count > 1)
 		a->ip->shown_own[a->role][x.group]++;
 	else
-		a->ip->shown_whole[a->role][x.group] += a->r->ranks / plan_along(p, x.own);
+		a->ip->shown_whole[a->role][x.group] +=
+		        a->r->ranks / plan_along(p, x.own | group_slice_axes(p, x.group));
 	return STATUS_OK;
 }
 

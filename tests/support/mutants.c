@@ -216,7 +216,7 @@ static bool set_scale(struct chance *c)
 	double factors[] = {2, 0.5, 1 + 1e-9, (double)c->p->ranks, 1 / (double)c->p->ranks, 0, -1};
 	double old = op_of(c)->scale;
 	op_of(c)->scale *= factors[pick(c, 7)];
-	return op_of(c)->kind == OP_CLASSIFIER && old != op_of(c)->scale;
+	return op_makes_loss(op_of(c)->kind) && old != op_of(c)->scale;
 }
 
 static bool set_micro(struct chance *c)

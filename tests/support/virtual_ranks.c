@@ -8,6 +8,7 @@
 #include "real/cpu_device.h"
 #include "real/random.h"
 #include "strategy/collective/schedule.h"
+#include "strategy/model/slice.h"
 #include "tests/support/elements.h"
 #include "tests/support/plans.h"
 
@@ -82,7 +83,7 @@ static enum status show(void *context, int tensor, int64_t first, int64_t count,
 	int64_t place = first;
 	const struct model *m = w->p->model;
 	for (int t = 0; t < tensor && t < m->tensor_count; t++)
-		place += m->tensors[t].elements;
+		place += tensor_whole_elements(&m->tensors[t]);
 	if (tensor >= m->tensor_count)
 		place += m->buffers[tensor - m->tensor_count].offset;
 	for (int64_t i = 0; i < count; i++) {
@@ -153,10 +154,12 @@ static void receive(const struct member *m, const struct round *r)
 {
 	if (!m->whole || !m->sent)
 		fail("a collective lacks an operand");
+	bool maximum = m->op->kind == OP_ALL_REDUCE_MAXIMUM;
 	for (int64_t k = 0; k < r->receive_count; k++) {
 		int64_t to = r->receive_offset + k;
 		float there = r->add ? element_get(m->type, m->whole, to) : 0, comes = element_get(m->type, m->sent, k);
-		element_set(m->type, m->whole, to, r->add ? there + comes : comes);
+		float sum = maximum ? fmaxf(there, comes) : there + comes;
+		element_set(m->type, m->whole, to, r->add ? sum : comes);
 	}
 }
 

@@ -94,3 +94,47 @@ void SIMD_BODY(classifier_evaluate)(const void *task, int64_t begin, int64_t end
 		t->correct_parts[part] = correct;
 	}
 }
+
+/* ---- a slice of the classes ---- */
+
+void SIMD_BODY(classifier_maxima)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	for (int64_t row = begin; row < end; row++)
+		t->maxima_out[row] =
+		        t->slice.count ? row_maximum(t->slice.count, t->logits + row * t->slice.stride) : -INFINITY;
+}
+
+void SIMD_BODY(classifier_sums)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	int64_t classes = t->slice.count;
+	for (int64_t row = begin; row < end; row++) {
+		const float *x = t->logits + row * t->slice.stride;
+		int64_t target = t->targets[row] - t->slice.first;
+		float *sums = t->sums_out + row * t->sums_width, maximum = t->maxima[row];
+		sums[0] = (float)row_exponentials(classes, x, maximum, NULL);
+		sums[1] = target >= 0 && target < classes ? x[target] : 0;
+		if (t->sums_width < 3)
+			continue;
+		sums[2] = 0;
+		for (int64_t i = 0; i < classes && i < target; i++)
+			sums[2] += x[i] == maximum;
+	}
+}
+
+void SIMD_BODY(classifier_gradient)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	int64_t classes = t->slice.count, stride = t->slice.stride;
+	for (int64_t row = begin; row < end; row++) {
+		float *x = t->gradient + row * stride, factor = (float)(t->scale / (double)t->sums[2 * row]);
+		int64_t target = t->targets[row] - t->slice.first;
+		row_exponentials(classes, x, t->maxima[row], x);
+		for (int64_t i = 0; i < classes; i++)
+			x[i] *= factor;
+		memset(x + classes, 0, (size_t)(stride - classes) * sizeof *x);
+		if (target >= 0 && target < classes)
+			x[target] -= (float)t->scale;
+	}
+}

@@ -44,3 +44,34 @@ void SIMD_BODY(embedding_position_rows)(const void *task, int64_t begin, int64_t
 		}
 	}
 }
+
+/* ---- a slice of the token table ---- */
+
+void SIMD_BODY(embedding_slice_forward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct embedding_slice_task *t = task;
+	int64_t width = t->width;
+	for (int64_t row = begin; row < end; row++) {
+		int64_t id = t->ids[row] - t->slice.first;
+		float *restrict y = t->y + row * width;
+		if (id >= 0 && id < t->slice.count)
+			memcpy(y, t->table + id * width, (size_t)width * sizeof *y);
+		else
+			memset(y, 0, (size_t)width * sizeof *y);
+	}
+}
+
+/* As embedding_token_rows. */
+void SIMD_BODY(embedding_slice_rows)(const void *task, int64_t begin, int64_t end)
+{
+	const struct embedding_slice_task *t = task;
+	for (int64_t row = 0; row < t->rows; row++) {
+		int64_t id = t->ids[row] - t->slice.first;
+		if (id < 0 || id >= t->slice.count)
+			continue;
+		float *restrict sum = t->dtable + id * t->width;
+		const float *restrict dy = t->dy + row * t->width;
+		for (int64_t i = begin; i < end; i++)
+			sum[i] += dy[i];
+	}
+}

@@ -18,6 +18,23 @@ void SIMD_BODY(linear_prefill)(const void *task, int64_t begin, int64_t end)
 	}
 }
 
+void SIMD_BODY(sum_finish)(const void *task, int64_t begin, int64_t end)
+{
+	const struct sum_finish_task *t = task;
+	int64_t width = t->width;
+	for (int64_t row = begin; row < end; row++) {
+		float *restrict sum = t->sum + row * width;
+		const float *restrict bias = t->bias;
+		const float *restrict residual = t->residual ? t->residual + row % t->residual_rows * width : NULL;
+		if (bias && residual)
+			for (int64_t i = 0; i < width; i++)
+				sum[i] += bias[i] + residual[i];
+		else if (bias || residual)
+			for (int64_t i = 0; i < width; i++)
+				sum[i] += (bias ? bias : residual)[i];
+	}
+}
+
 void SIMD_BODY(gelu_forward)(const void *task, int64_t begin, int64_t end)
 {
 	const struct elementwise_task *t = task;
