@@ -76,7 +76,11 @@ static void make_nodes(struct engine *e)
 		struct node_resources *n = &e->nodes[i];
 		n->cores = fluid_add_resource(&e->fluid, fixed_ratio((uint64_t)c->cores, 1));
 		n->memory = fluid_add_resource(&e->fluid, fixed_rate(c->node_bandwidth.value));
-		n->network_out = n->network_in = -1;
+		n->network_out = n->network_in = n->disk_read = n->disk_write = -1;
+		if (c->disk.read.value) {
+			n->disk_read = fluid_add_resource(&e->fluid, fixed_rate(c->disk.read.value));
+			n->disk_write = fluid_add_resource(&e->fluid, fixed_rate(c->disk.write.value));
+		}
 		if (e->grain == GRAIN_MESSAGE && c->network.bandwidth.value) {
 			n->network_out = fluid_add_resource(&e->fluid, cost_network_rate(c));
 			n->network_in = fluid_add_resource(&e->fluid, cost_network_rate(c));
@@ -163,18 +167,25 @@ static void begin_kernel(struct engine *e, int actor, int op)
 	enum queue queue = engine_op(e, actor, op)->queue;
 	uint64_t copies = (uint64_t)a->who->copies;
 	int64_t ns = time_clamp((wide)cost->ns * (uint64_t)a->who->factor / MILLION);
-	struct use uses[2];
+	struct use uses[3];
 	int n = 0;
-	bool copy = queue == QUEUE_HOST_TO_DEVICE || queue == QUEUE_DEVICE_TO_HOST;
+	bool disk = queue == QUEUE_DISK;
+	bool copy = queue == QUEUE_HOST_TO_DEVICE || queue == QUEUE_DEVICE_TO_HOST || disk;
+	fixed bytes = ns ? fixed_clamp(((wide)cost->bytes << 32) * copies / (uint64_t)ns) : 0;
 
 	if (c->kind == DEVICE_GPU && queue == QUEUE_HOST_COMPUTE)
 		uses[n++] = (struct use){node->cores, fixed_ratio((uint64_t)c->cores * copies, (uint64_t)c->devices)};
 	else if (c->kind == DEVICE_GPU && !copy)
 		uses[n++] = (struct use){a->device, FIXED_ONE};
-	else if (c->kind == DEVICE_CPU)
-		uses[n++] = (struct use){node->cores, fixed_ratio((uint64_t)c->threads * copies, 1)};
-	if (ns && (c->kind == DEVICE_CPU || copy || queue == QUEUE_HOST_COMPUTE))
-		uses[n++] = (struct use){node->memory, fixed_clamp(((wide)cost->bytes << 32) * copies / (uint64_t)ns)};
+	else if (c->kind == DEVICE_CPU && !disk) /* a copy is one core's work */
+		uses[n++] = (struct use){node->cores, fixed_ratio((copy ? 1 : (uint64_t)c->threads) * copies, 1)};
+	if (c->kind == DEVICE_CPU || copy || queue == QUEUE_HOST_COMPUTE)
+		uses[n++] = (struct use){node->memory, bytes};
+	if (disk)
+		uses[n++] = (struct use){op_transfer(a->program->role, engine_op(e, actor, op)) == TRANSFER_DISK_READ
+		                                 ? node->disk_read
+		                                 : node->disk_write,
+		                         bytes};
 	e->measured = e->measured && cost->measured;
 	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_OPERATION, actor, op, 0}, ns, FIXED_ONE, FIXED_ONE, uses,
 	            n);

@@ -64,6 +64,7 @@ enum activity_kind {
 
 struct node_resources {
 	int cores, memory, network_out, network_in;
+	int disk_read, disk_write; /* -1: there is no disk */
 };
 
 struct ready {

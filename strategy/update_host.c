@@ -120,7 +120,10 @@ static void give_back(struct step *s, int group, const struct held *held)
 		           step_place(s, s->parameters, g->parameters, group));
 	if (!o->parameters) {
 		enum placement place = g->parameters == PLACE_WHOLE ? g->optimizer : g->parameters;
-		build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE); /* every kernel has read the old ones */
+		/* Whoever reads the old ones has done so: their gradients came after, and the update after those;
+		 * unless it is delayed. */
+		if (o->delayed)
+			build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 		last = put(s, group, QUEUE_HOST_TO_DEVICE,
 		           rounded >= 0 ? region_whole(s->b, rounded) : held[WEIGHTS].at,
 		           step_place(s, s->parameters, place, group));
