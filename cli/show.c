@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/figure.h"
+#include "cli/show_spaces.h"
 #include "cli/table.h"
 #include "strategy/base/number.h"
 
@@ -38,6 +39,8 @@ void show_heading(const struct report *r, FILE *out)
 		fprintf(out, " · sequence %" PRId64, r->sequence);
 	if (strcmp(r->checkpointing.setting, "none") != 0)
 		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
+	if (strcmp(r->offload, "none") != 0)
+		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s\n", r->cluster);
 }
 
@@ -180,10 +183,12 @@ void show_report(const struct report *r, FILE *out)
 	show_heading(r, out);
 	fputc('\n', out);
 	show_memory(r, out);
+	show_spaces(r, out);
 	for (int i = 0; i < r->role_count; i++) {
 		fputc('\n', out);
 		show_traffic(&r->roles[i], r->role_count > 1, out);
 	}
+	show_transfers(r, out);
 	fputc('\n', out);
 	show_time(r, out);
 	show_checkpointing(&(struct column){.report = r}, 1, out);
@@ -231,9 +236,21 @@ static void show_headings(struct table *t, const struct spread *s)
 			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
 }
 
+/* Is anything kept beside the device? */
+static bool any_away(const struct spread *s)
+{
+	for (int i = 0; figure_at(i); i++)
+		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
+			if (figure_value(i, s->report[c], s->role[c]))
+				return true;
+	return false;
+}
+
 static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
 {
 	struct scale scale = group_scale(g, s->report, s->count);
+	if (g == GROUP_AWAY && !any_away(s))
+		return;
 	table_gap(t);
 	table_add_row(t, STYLE_HEAD);
 	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
@@ -357,4 +374,9 @@ void show_run(const struct report *r, FILE *out)
 	table_cell(&t, 1, "%s", r->weights_checksum);
 	table_print(&t, 0);
 	table_release(&t);
+	if (strstr(r->offload, "delayed=yes"))
+		fputs("delayed update: step i computes with the weights that the gradients of steps 1 to i − 2 made; "
+		      "those of "
+		      "the last step are not in the weights\n",
+		      out);
 }

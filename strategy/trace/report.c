@@ -148,6 +148,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
 	snprintf(r->strategy, sizeof r->strategy, "%s", p->strategy);
 	report_checkpointing(&r->checkpointing, p);
+	offload_print(&s->offload, r->offload, sizeof r->offload);
 	for (int i = 0; i < p->role_count; i++) {
 		struct report_role *role = &r->roles[i];
 		snprintf(role->role, sizeof role->role, "%s", p->roles[i].name);

@@ -55,8 +55,9 @@ struct report {
 	struct report_role roles[PLAN_ROLES];
 	int role_count;
 	struct report_checkpointing checkpointing;
-	struct times time;   /* of the slowest rank */
-	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
+	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
+	struct times time;          /* of the slowest rank */
+	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;
 	/* of a real run */
 	bool measured;

@@ -138,6 +138,7 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(o, "micro_batch", json_integer(r->micro_batch));
 	json_object_set_new(o, "accumulate", json_integer(r->accumulate));
 	json_object_set_new(o, "sequence", json_integer(r->sequence));
+	json_object_set_new(o, "offload", json_string(r->offload));
 	json_object_set_new(o, "cluster", json_string(r->cluster));
 	json_object_set_new(o, "rates", json_string(r->rates_measured ? "measured" : "assumed"));
 	json_object_set_new(o, "measured", json_boolean(r->measured));
@@ -338,6 +339,7 @@ enum status report_from_json(struct report *out, const json_t *o)
 	out->micro_batch = take_whole(&r, o, "micro_batch");
 	out->accumulate = take_whole(&r, o, "accumulate");
 	out->sequence = take_whole(&r, o, "sequence");
+	take_text(&r, o, "offload", out->offload, sizeof out->offload);
 	take_text(&r, o, "cluster", out->cluster, sizeof out->cluster);
 	take_text(&r, o, "rates", word, sizeof word);
 	out->rates_measured = !strcmp(word, "measured");
