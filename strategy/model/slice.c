@@ -1,5 +1,6 @@
 #include "strategy/model/slice.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/base/number.h"
@@ -66,12 +67,18 @@ static enum status must_divide(const struct slicer *c, const struct kernel *k, c
 
 /* ---- kernels ---- */
 
+/* It reads q, k and v, of whole heads. */
+static bool is_attention(const struct kernel *k)
+{
+	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES;
+}
+
 /* Each rank has its own outputs. */
 static enum status slice_outputs(const struct slicer *c, struct kernel *k, const struct kernel *reader)
 {
-	int pieces = reader->kind == KERNEL_ATTENTION ? 3 : 1;
+	int pieces = is_attention(reader) ? 3 : 1;
 	enum status s = STATUS_OK;
-	if (reader->kind == KERNEL_ATTENTION)
+	if (is_attention(reader))
 		s = must_divide(c, reader, "heads", reader->heads);
 	if (!s && reader->kind != KERNEL_CLASSIFIER)
 		s = must_divide(c, k, "outputs", k->out);
@@ -95,9 +102,20 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
 		return STATUS_OK;
 	}
-	bool pairs = reader && (reader->kind == KERNEL_ATTENTION || reader->kind == KERNEL_LINEAR ||
+	bool pairs = reader && (is_attention(reader) || reader->kind == KERNEL_LINEAR ||
 	                        (reader->kind == KERNEL_CLASSIFIER && c->m->is_text));
 	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
+}
+
+/* Each rank does it for its own heads. */
+static void slice_inner(const struct slicer *c, struct kernel *k)
+{
+	k->in /= c->ranks;
+	k->out /= c->ranks;
+	k->heads /= c->ranks;
+	slice_value(c, k->y);
+	if (k->saved >= 0)
+		slice_value(c, k->saved);
 }
 
 static void slice_classifier(const struct slicer *c, struct kernel *k)
@@ -129,11 +147,14 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	case KERNEL_LINEAR:
 		return slice_linear(c, k);
 	case KERNEL_ATTENTION:
-		k->in /= c->ranks;
-		k->out /= c->ranks;
-		k->heads /= c->ranks;
-		slice_value(c, k->y);
-		slice_value(c, k->saved);
+	case KERNEL_SCORES:
+	case KERNEL_SOFTMAX:
+	case KERNEL_CONTEXT:
+		slice_inner(c, k);
+		return STATUS_OK;
+	case KERNEL_DROPOUT:
+		if (c->m->values[k->x].sliced)
+			slice_inner(c, k);
 		return STATUS_OK;
 	case KERNEL_CLASSIFIER:
 		slice_classifier(c, k);
@@ -213,7 +234,10 @@ int64_t tensor_whole_elements(const struct tensor *t)
 /* Where index `i` of the cut side stands in the whole's; *left: how many from there on are neighbours in both. */
 static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t rank, int64_t i, int64_t *left)
 {
-	int64_t piece = slice_side / t->pieces, within = i % piece;
+	int64_t piece = t->pieces > 0 ? slice_side / t->pieces : 0;
+	if (piece < 1)
+		abort(); /* of a tensor that is not cut */
+	int64_t within = i % piece;
 	int64_t place = i / piece * (t->whole / t->pieces) + rank * piece + within;
 	*left = piece - within;
 	if (place >= t->whole)

@@ -69,7 +69,7 @@ static enum status read_part_of_sum(const struct at *a, struct meaning *out)
 enum status sum_value(const struct at *all)
 {
 	const struct model *m = all->ip->v->p->model;
-	struct meaning first = {0}, x;
+	struct meaning first = {0}, x = {0};
 	for (int i = 0; i < all->party; i++) {
 		enum status s = read_part_of_sum(&all[i], &x);
 		if (s)
