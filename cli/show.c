@@ -29,12 +29,18 @@ void show_heading(const struct report *r, FILE *out)
 	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters · %s", style_begin(STYLE_HEAD, colour),
 	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
 	        show_count(n, r->parameters), type_name(r->precision));
+	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
+	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", show_count(n, r->batch));
-	if (r->ranks > 1 || r->accumulate > 1) {
-		fprintf(out, " = %" PRId64 " ranks × %s", r->ranks, show_count(n, r->micro_batch));
-		if (r->accumulate > 1)
-			fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
-	}
+	if (data_ranks > 1)
+		fprintf(out, " = %" PRId64 " %sranks × %s", data_ranks, data_ranks < r->ranks ? "data " : "",
+		        show_count(n, r->micro_batch));
+	else if (r->accumulate > 1)
+		fprintf(out, " = %s", show_count(n, r->micro_batch));
+	if (r->accumulate > 1)
+		fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
+	if (same)
+		fprintf(out, ", the same on all ranks");
 	if (r->sequence > 1)
 		fprintf(out, " · sequence %" PRId64, r->sequence);
 	if (strcmp(r->checkpointing.setting, "none") != 0)
