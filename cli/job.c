@@ -197,7 +197,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 	for (const char *p = list;; p++) {
 		size_t length = strcspn(p, ",");
 		if (length == 3 && !strncmp(p, "all", 3)) {
-			for (int i = 0; strategy_at(i) && !strategy_at(i)->same_samples; i++)
+			for (int i = 0; strategy_at(i); i++)
 				if ((s = add_member(m, strategy_at(i)->name, strlen(strategy_at(i)->name))))
 					return s;
 		} else if ((s = add_member(m, p, length))) {

@@ -112,7 +112,7 @@ static enum status mpi_run(struct communicator *c, const struct collective *what
 {
 	struct communicator_base *b = base_of(c);
 	enum operation o = operation_of(what->algorithm);
-	*traffic = (struct traffic){0, 0, false};
+	*traffic = (struct traffic){.counted = false};
 	if (b->broken)
 		return communicator_is_broken(b);
 	return by_slices(o) ? run_slices(b, o, what) : run_whole(b, o, what);
@@ -122,6 +122,7 @@ static const struct communicator_ops mpi_ops = {
         .name = "mpi",
         .run = mpi_run,
         .sum = communicator_sum,
+        .message = communicator_message,
         .hurry = communicator_hurry,
         .release = communicator_release,
 };

@@ -325,7 +325,7 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 	struct ring *r = (struct ring *)c;
 	bool alone = c->ranks == 1, root = what->root == c->rank;
 	enum status s;
-	*traffic = (struct traffic){0, 0, true};
+	*traffic = (struct traffic){.counted = true};
 	if (r->base.broken)
 		return communicator_is_broken(&r->base);
 	r->what = what;
@@ -347,6 +347,7 @@ static const struct communicator_ops ring_ops = {
         .name = "ring",
         .run = ring_run,
         .sum = communicator_sum,
+        .message = communicator_message,
         .hurry = communicator_hurry,
         .release = communicator_release,
 };

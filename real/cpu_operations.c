@@ -204,8 +204,10 @@ static void load_validation(struct cpu_device *d, const struct op *op, void *inp
 	                (op->wide ? 0 : data_place(d) * s->micro_batch);
 	int64_t left = d->input.validation_samples - first, count = left < samples ? left > 0 ? left : 0 : samples;
 	/* Rows past the end of the data are computed like the others, and not counted. */
-	memset(inputs, 0, (size_t)(samples * m->input_elements) * sizeof(float));
-	memset(targets, 0, (size_t)(samples * m->tokens) * sizeof *targets);
+	if (inputs)
+		memset(inputs, 0, (size_t)(samples * m->input_elements) * sizeof(float));
+	if (targets)
+		memset(targets, 0, (size_t)(samples * m->tokens) * sizeof *targets);
 	if (count)
 		d->input.validation(d->input.context, first, count, inputs, targets);
 	d->evaluate_rows = count * m->tokens;

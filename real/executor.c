@@ -19,9 +19,20 @@ struct worker {
 	const struct section *section; /* under the lock: it has work; NULL: none, or done */
 };
 
+/* The ranks that a collective runs over, where they are not all. */
+struct group_of_ranks {
+	unsigned axes;
+	bool ends;
+	struct communicator *communicator; /* NULL: this rank is in none */
+};
+
+enum { MOST_GROUPS = 2 << PLAN_AXES };
+
 struct executor {
 	struct cpu_device *device;
 	struct communicator *communicator;
+	struct group_of_ranks groups[MOST_GROUPS];
+	int group_count;
 	const struct role *role;
 	struct op_record *record; /* by operation */
 	struct traffic_count traffic[TRAFFIC_COUNT];
@@ -46,7 +57,56 @@ static int64_t now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- collectives ---- */
+/* ---- communication ---- */
+
+/* Who takes part in a collective. */
+static struct communicator *members(const struct executor *e, const struct op *op)
+{
+	for (int i = 0; i < e->group_count; i++)
+		if (e->groups[i].axes == op_axes(e->device->plan, op) && e->groups[i].ends == op->ends)
+			return e->groups[i].communicator;
+	return e->communicator;
+}
+
+static bool is_of_all(const struct plan *p, const struct op *op)
+{
+	return op_class(op->kind) != OP_CLASS_C || op_is_message(op->kind) ||
+	       (!op->ends && op_axes(p, op) == plan_all_axes(p));
+}
+
+/* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
+static enum status open_groups(struct executor *e)
+{
+	const struct plan *p = e->device->plan;
+	int64_t rank = e->device->rank;
+	enum status s = STATUS_OK;
+	for (int r = 0; r < p->role_count; r++)
+		for (int i = 0; i < p->roles[r].op_count && !s; i++) {
+			const struct op *op = &p->roles[r].ops[i];
+			if (is_of_all(p, op) || members(e, op) != e->communicator)
+				continue;
+			struct group_of_ranks *g = &e->groups[e->group_count++];
+			*g = (struct group_of_ranks){op_axes(p, op), op->ends, NULL};
+			int place = (int)op_member(p, op, rank);
+			int colour = place < 0 ? -1 : (int)plan_place(p, plan_all_axes(p) & ~g->axes, rank);
+			s = communicator_split(&g->communicator, e->communicator, colour, place);
+		}
+	return s;
+}
+
+static enum status run_message(struct executor *e, const struct op *op, struct traffic *traffic)
+{
+	struct cpu_device *d = e->device;
+	int64_t n;
+	void *at = cpu_device_region(d, &op->operand[0], &n);
+	struct point_to_point m = {.sends = op->kind == OP_SEND,
+	                           .peer = (int)op_peer(d->plan, op, d->rank),
+	                           .at = at,
+	                           .bytes = n * type_bytes(e->role->buffers[op->operand[0].buffer].type)};
+	enum status s = e->communicator->ops->message(e->communicator, &m, traffic);
+	cpu_device_touch(d, op, 0, n);
+	return s;
+}
 
 /* Scalars travel as doubles and come back as what they were. */
 static enum status run_sum(struct executor *e, const struct op *op, struct traffic *traffic)
@@ -58,19 +118,22 @@ static enum status run_sum(struct executor *e, const struct op *op, struct traff
 		return status_fail(STATUS_INPUT, "sum: more than 4 control values");
 	for (int64_t i = 0; i < n; i++)
 		values[i] = x[i];
-	enum status s = e->communicator->ops->sum(e->communicator, values, (int)n, traffic);
+	struct communicator *c = members(e, op);
+	enum status s = c->ops->sum(c, values, (int)n, traffic);
 	for (int64_t i = 0; i < n && !s; i++)
 		x[i] = (float)values[i];
 	cpu_device_touch(e->device, op, 0, n);
 	return s;
 }
 
-static enum status run_collective(struct executor *e, const struct op *op)
+static enum status run_communication(struct executor *e, const struct op *op, int64_t *began_ns)
 {
 	struct cpu_device *d = e->device;
 	struct traffic traffic = {0};
 	enum status s = STATUS_OK;
-	if (op->kind == OP_SUM) {
+	if (op_is_message(op->kind)) {
+		s = run_message(e, op, &traffic);
+	} else if (op->kind == OP_SUM) {
 		s = run_sum(e, op, &traffic);
 		traffic.counted = true;
 	} else {
@@ -91,7 +154,8 @@ static enum status run_collective(struct executor *e, const struct op *op)
 		                                         : operand[0],
 		                       .maximum = op->kind == OP_ALL_REDUCE_MAXIMUM,
 		                       .staging = two ? operand[2] : operand[1]};
-		s = e->communicator->ops->run(e->communicator, &c, &traffic);
+		struct communicator *group = members(e, op);
+		s = group->ops->run(group, &c, &traffic);
 		for (int i = 0; i < 3; i++)
 			cpu_device_touch(d, op, i, n[i]);
 	}
@@ -101,6 +165,7 @@ static enum status run_collective(struct executor *e, const struct op *op)
 	t->sent_bytes += traffic.sent_bytes;
 	t->received_bytes += traffic.received_bytes;
 	t->counted &= traffic.counted;
+	*began_ns = traffic.began_ns;
 	return s;
 }
 
@@ -110,9 +175,13 @@ static enum status run_op(struct executor *e, int number)
 {
 	const struct op *op = &e->role->ops[number];
 	struct op_record *r = &e->record[number];
+	int64_t began = 0;
 	r->begin = now() - e->started;
-	enum status s =
-	        op_class(op->kind) == OP_CLASS_C ? run_collective(e, op) : cpu_device_execute(e->device, number);
+	enum status s = op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began)
+	                                                 : cpu_device_execute(e->device, number);
+	/* Until both ends of a message have come, nothing is communicated. */
+	if (began > e->started)
+		r->begin = began - e->started;
 	r->end = now() - e->started;
 	return s;
 }
@@ -129,6 +198,9 @@ static void hurry(struct executor *e, bool yes)
 {
 	if (e->communicator)
 		e->communicator->ops->hurry(e->communicator, yes);
+	for (int i = 0; i < e->group_count; i++)
+		if (e->groups[i].communicator)
+			e->groups[i].communicator->ops->hurry(e->groups[i].communicator, yes);
 }
 
 /* Called with the lock. The communicator may spin while the compute queue has nothing better to do. */
@@ -286,7 +358,7 @@ enum status executor_open(struct executor **out, struct cpu_device *device, stru
 			return status_fail(STATUS_RUN, "cannot start the thread of queue %s", queue_name(w->queue));
 		w->started = true;
 	}
-	return STATUS_OK;
+	return e->communicator ? open_groups(e) : STATUS_OK;
 }
 
 void executor_close(struct executor *e)
@@ -300,6 +372,8 @@ void executor_close(struct executor *e)
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		if (e->worker[q].started)
 			pthread_join(e->worker[q].thread, NULL);
+	for (int i = 0; i < e->group_count; i++)
+		communicator_close(e->groups[i].communicator);
 	trace_release(&e->trace);
 	free(e->record);
 	free(e);

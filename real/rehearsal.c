@@ -11,14 +11,14 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 	uint64_t state = (uint64_t)first * 2654435761u + 1;
 	float *pixels = inputs;
 	int32_t *ids = inputs;
-	for (int64_t i = 0; i < count * m->input_elements; i++) {
+	for (int64_t i = 0; inputs && i < count * m->input_elements; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		if (m->is_text)
 			ids[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
 		else
 			pixels[i] = (float)(state >> 40) / (float)(1 << 24);
 	}
-	for (int64_t i = 0; i < count * m->tokens; i++) {
+	for (int64_t i = 0; targets && i < count * m->tokens; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		targets[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
 	}

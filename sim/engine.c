@@ -18,22 +18,14 @@ static void *make(size_t count, size_t bytes)
 
 /* ---- setting up ---- */
 
-static enum status check_programs(const struct engine *e)
+static enum status check_messages(const struct engine *e)
 {
 	const struct plan *plan = e->plan;
-	const struct program *first = &e->programs[0];
-	for (int i = 1; i < plan->role_count; i++)
-		if (e->programs[i].meeting_count != first->meeting_count)
-			return status_fail(STATUS_REFUSED, "the roles %s and %s do not have the same collectives",
-			                   plan->roles[0].name, plan->roles[i].name);
+	wide messages = 0;
 	if (e->grain == GRAIN_OPERATION)
 		return STATUS_OK;
-	wide messages = 0;
-	for (int i = 0; i < first->meeting_count; i++) {
-		struct rounds r =
-		        cost_rounds(plan, first->role, &first->role->ops[first->begin + first->meeting_op[i]]);
-		messages += (wide)r.count * (uint64_t)plan->ranks;
-	}
+	for (size_t i = 0; i < e->event_count; i++)
+		messages += (wide)e->events[i].rounds.count * (uint64_t)plan->ranks;
 	for (int i = 0; i < plan->role_count; i++)
 		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)e->programs[i].count;
 	if (messages > (wide)MESSAGES_MOST)
@@ -64,7 +56,7 @@ static void make_actor(struct engine *e, struct actor *a, const struct populatio
 		a->link_in = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
 	}
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		a->at[q] = (struct attendance){.meeting = -1, .hold = -1, .round = -1};
+		a->at[q] = (struct attendance){.meeting = -1, .op = -1, .hold = -1, .round = -1};
 	e->left += a->program->count;
 }
 
@@ -94,9 +86,9 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
 	enum status s;
 	for (int i = 0; i < plan->role_count; i++)
-		if ((s = program_make(&e->programs[i], &e->cache, plan, &plan->roles[i], c)))
+		if ((s = program_make(&e->programs[i], plan, &plan->roles[i], c)))
 			return s;
-	if ((s = check_programs(e)))
+	if ((s = events_make(e)) || (s = check_messages(e)))
 		return s;
 	if (grain == GRAIN_MESSAGE)
 		population_ranks(&e->people, plan, c);
@@ -106,15 +98,7 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	e->actors = make((size_t)e->people.actor_count, sizeof *e->actors);
 	for (int i = 0; i < e->people.actor_count; i++)
 		make_actor(e, &e->actors[i], &e->people.actors[i]);
-
-	const struct program *first = &e->programs[0];
-	e->meetings = make((size_t)first->meeting_count, sizeof *e->meetings);
-	for (int i = 0; i < first->meeting_count; i++) {
-		int op = first->meeting_op[i];
-		e->meetings[i].cost = first->cost[op];
-		e->meetings[i].rounds = cost_rounds(plan, first->role, &first->role->ops[first->begin + op]);
-	}
-	return STATUS_OK;
+	return meetings_make(e);
 }
 
 void engine_release(struct engine *e)
@@ -127,7 +111,7 @@ void engine_release(struct engine *e)
 	for (int i = 0; i < PLAN_ROLES; i++)
 		program_release(&e->programs[i]);
 	free(e->actors);
-	free(e->meetings);
+	events_release(e);
 	free(e->nodes);
 	free(e->ready);
 	population_release(&e->people);

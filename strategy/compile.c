@@ -1,5 +1,6 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
 #include "strategy/base/number.h"
+#include "strategy/stage.h"
 #include "strategy/step.h"
 
 static struct region *regions(struct arena *a, int n)
@@ -41,7 +42,7 @@ static void step_prepare(struct step *s)
 	s->rounded = numbers(a, groups);
 	s->fetched = numbers(a, groups);
 	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing);
-	turns_make(&s->turns, a, m, &s->checkpoints);
+	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
 }
 
 static enum status too_many_ranks(const struct model *m, int64_t ranks)
@@ -84,6 +85,53 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 	return STATUS_OK;
 }
 
+static void add_role(struct plan *p, const char *name, int64_t ranks)
+{
+	const struct role *last = p->role_count ? &p->roles[p->role_count - 1] : NULL;
+	p->roles[p->role_count++] =
+	        (struct role){.name = name, .first_rank = last ? last->first_rank + last->ranks : 0, .ranks = ranks};
+}
+
+static void declare_roles(struct plan *p, const struct strategy *strategy)
+{
+	if (strategy->stages) {
+		for (int i = 0; i < p->ranks; i++)
+			add_role(p, arena_print(&p->arena, "stage.%d", i), 1);
+	} else if (strategy->roots && p->ranks > 1) {
+		add_role(p, "root", 1);
+		add_role(p, "worker", p->ranks - 1);
+	} else {
+		add_role(p, "rank", p->ranks);
+	}
+}
+
+/* What of the model and of the groups this role has. */
+static void step_place_role(struct step *s, int role)
+{
+	struct arena *a = &s->b->plan->arena;
+	const struct model *m = s->model;
+	s->stages = s->strategy->stages ? (int)s->ranks : 1;
+	s->stage = s->strategy->stages ? role : 0;
+	s->kernel_end = m->kernel_count;
+	if (s->stages > 1) {
+		int *end = numbers(a, s->stages);
+		stage_split(m, s->stages, end);
+		s->kernel_begin = s->stage ? end[s->stage - 1] : 0;
+		s->kernel_end = end[s->stage];
+	}
+	s->replica_axes = plan_axis(s->plan, "replica");
+	s->shard_axes = plan_data_axes(s->plan) & ~s->replica_axes;
+	s->shards = plan_along(s->plan, s->shard_axes);
+	s->base = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->base);
+	s->answers = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->answers);
+	for (int g = 0; g < s->plan->group_count; g++) {
+		bool holds = s->stages == 1 || stage_holds(s, g);
+		s->base[g] = holds ? s->held : -1;
+		s->held += holds ? s->plan->groups[g].padded : 0;
+		s->answers[g] = holds && (s->stages == 1 || stage_answers(s, g));
+	}
+}
+
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
@@ -110,19 +158,15 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
+	p->model = model;
 	if (strategy->slices && p->ranks > 1) {
 		p->axis_count = 0;
 		plan_add_axis(p, "tensor", p->ranks, false);
 	}
-	status = plan_take_model(p, model);
-	if (status)
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)))
 		return status;
 	strategy->pack(p);
-	bool two = strategy->roots && p->ranks > 1;
-	p->role_count = two ? 2 : 1;
-	p->roles[0] = (struct role){.name = two ? "root" : "rank", .first_rank = 0, .ranks = two ? 1 : p->ranks};
-	if (two)
-		p->roles[1] = (struct role){.name = "worker", .first_rank = 1, .ranks = p->ranks - 1};
+	declare_roles(p, strategy);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		s = (struct step){.b = &b,
@@ -134,6 +178,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                  .checkpointing = checkpointing,
 		                  .micro = -1,
 		                  .root = i == 0};
+		step_place_role(&s, i);
 		step_prepare(&s);
 		step_compile_role(&s, &p->roles[i]);
 	}

@@ -56,7 +56,7 @@ static void point_weights(struct step *s, int group, int buffer)
 /* Are units brought together in a buffer of their own? With one rank the shard is the unit, if it is on the device. */
 static bool brings(const struct step *s)
 {
-	return s->ranks > 1 || s->settings->offload.parameters;
+	return s->shards > 1 || s->settings->offload.parameters;
 }
 
 /* The rank's own part of a unit, where the gather can read it. */
@@ -84,7 +84,7 @@ static void issue(struct step *s, int unit)
 	int buffer = build_alloc(s->b, step_name(s, "gathered.%s", name), CATEGORY_GATHERED, s->settings->precision,
 	                         g->padded);
 	s->gathered[unit] = buffer;
-	if (s->ranks == 1) {
+	if (s->shards == 1) {
 		s->gather_op[unit] = offload_fetch(s, unit, name, buffer);
 		point_weights(s, unit, buffer);
 		return;
@@ -94,6 +94,7 @@ static void issue(struct step *s, int unit)
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
 	op->pass = pass;
+	op->axes = step_axes(s, s->shard_axes);
 	op->operand[0] = mine;
 	op->operand[1] = region_of(buffer, 0, g->padded);
 	s->gather_op[unit] = build_number(s->b, op);

@@ -33,9 +33,26 @@ static bool offloaded(const struct step *s)
 static bool sync_every_micro(const struct step *s)
 {
 	const char *sync = strategy_setting(s, "sync");
-	if (offloaded(s) && (s->strategy->gradients != PLACE_SHARD || s->ranks == 1))
+	if (offloaded(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
 		return false;
 	return !sync || strcmp(sync, "last");
+}
+
+/* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,
+ * which was written there by the communication queue itself or by the compute queue. */
+static void reduce_replicas(struct step *s, int group, bool by_compute)
+{
+	if (!s->replica_axes || !s->last_micro)
+		return;
+	if (by_compute)
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
+	op->axes = step_axes(s, s->replica_axes);
+	op->pass = PASS_BACKWARD;
+	op->operand[0] = step_place(s, s->gradients, PLACE_SHARD, group);
+	if (s->shards > 1) /* the padding is on some shards and not on others */
+		op->payload = op->operand[0].count;
+	s->reduced[group] = build_number(s->b, op);
 }
 
 /* The oldest one has arrived: what was gathered is freed. */
@@ -53,6 +70,7 @@ static void arrive(struct step *s)
 		add->operand[0] = region_whole(s->b, staging);
 		add->operand[1] = step_place(s, s->gradients, PLACE_SHARD, group);
 		build_free(s->b, staging);
+		reduce_replicas(s, group, true);
 	}
 	build_free(s->b, s->leaving[0].buffer);
 	s->leaving_count--;
@@ -81,7 +99,7 @@ void reduce_needed(struct step *s, int tensor)
 	const struct group *g = &s->plan->groups[group];
 	if (s->group_buffer[group] >= 0)
 		return;
-	if (s->ranks == 1 && !offloaded(s)) { /* the slice is the whole: written where it stays */
+	if (s->shards == 1 && !offloaded(s)) { /* the slice is the whole: written where it stays */
 		s->group_buffer[group] = s->gradients;
 		if (!s->micro)
 			for (int i = 0; i < g->tensor_count; i++)
@@ -108,6 +126,7 @@ static int reduce_to(struct step *s, int group, int buffer, struct region to)
 	struct op *op =
 	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
+	op->axes = step_axes(s, s->shard_axes);
 	op->operand[0] = region_of(buffer, 0, s->plan->groups[group].padded);
 	op->operand[1] = to;
 	return build_number(s->b, op);
@@ -128,14 +147,14 @@ static void reduce_whole(struct step *s, int group, int buffer)
 static int reduce_and_offload(struct step *s, int group, int buffer, bool adds, int *slice)
 {
 	const struct group *g = &s->plan->groups[group];
-	if (s->ranks == 1)
+	if (s->shards == 1)
 		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMPUTE, adds);
 	if (s->gradients_place == PLACE_WHOLE) {
 		reduce_whole(s, group, buffer);
 		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMMUNICATION, adds);
 	}
 	*slice = build_alloc(s->b, step_name(s, "slice.gradients.%s", g->name), CATEGORY_BUFFERS,
-	                     s->settings->precision, g->padded / s->ranks);
+	                     s->settings->precision, g->padded / s->shards);
 	reduce_to(s, group, buffer, region_whole(s->b, *slice));
 	return offload_gradients(s, group, region_whole(s->b, *slice), QUEUE_COMMUNICATION, adds);
 }
@@ -151,7 +170,7 @@ static void send(struct step *s, int group)
 	} else {
 		if (!first)
 			staging = build_alloc(s->b, step_name(s, "staging.gradients.%s", g->name), CATEGORY_BUFFERS,
-			                      s->settings->precision, g->padded / s->ranks);
+			                      s->settings->precision, g->padded / s->shards);
 		op = reduce_to(s, group, buffer,
 		               first ? step_place(s, s->gradients, PLACE_SHARD, group) : region_whole(s->b, staging));
 	}
@@ -162,6 +181,8 @@ static void send(struct step *s, int group)
 	s->leaving[s->leaving_count].op = op;
 	s->leaving_count++;
 	s->group_buffer[group] = -1;
+	if (first)
+		reduce_replicas(s, group, false);
 }
 
 void reduce_ready(struct step *s, int tensor)
@@ -169,8 +190,10 @@ void reduce_ready(struct step *s, int tensor)
 	int group = s->plan->tensor_group[tensor];
 	if (--s->group_left[group] > 0)
 		return;
-	if (s->ranks == 1 && !offloaded(s))
+	if (s->shards == 1 && !offloaded(s)) {
 		s->group_buffer[group] = -1;
-	else if (s->last_micro || sync_every_micro(s))
+		reduce_replicas(s, group, true);
+	} else if (s->last_micro || sync_every_micro(s)) {
 		send(s, group);
+	}
 }

@@ -43,7 +43,7 @@ static void pass_boundary(struct step *s, int turn)
 				build_wait_all(s->b, (enum queue)of, (enum queue)on);
 }
 
-static void run_turns(struct step *s, int begin, int end)
+void step_run_turns(struct step *s, int begin, int end)
 {
 	const struct turns *t = &s->turns;
 	for (int i = begin; i < end; i++) {
@@ -65,16 +65,21 @@ static void run_turns(struct step *s, int begin, int end)
 static void default_load(struct step *s)
 {
 	const struct model *m = s->model;
-	step_alloc_value(s, m->input);
-	step_alloc_value(s, m->target);
+	bool inputs = !s->kernel_begin, targets = s->kernel_end == m->kernel_count;
+	if (!inputs && !targets)
+		return;
+	if (inputs)
+		step_alloc_value(s, m->input);
+	if (targets)
+		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
-	op->operand[0] = s->value[m->input];
-	op->operand[1] = s->value[m->target];
+	op->operand[0] = inputs ? s->value[m->input] : region_none();
+	op->operand[1] = targets ? s->value[m->target] : region_none();
 	op->operand[2] = region_whole(s->b, s->counter);
 }
 
-static void begin_micro(struct step *s)
+void step_begin_micro(struct step *s)
 {
 	const struct model *m = s->model;
 	step_count_needs(s);
@@ -91,21 +96,29 @@ static void begin_micro(struct step *s)
 		default_load(s);
 }
 
+static void one_after_another(struct step *s)
+{
+	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
+		s->last_micro = s->micro + 1 == s->settings->accumulate;
+		step_begin_micro(s);
+		step_run_turns(s, 0, s->turns.forward);
+		buffers_after_forward(s);
+		step_run_turns(s, s->turns.forward, s->turns.count);
+		if (s->end_backward)
+			s->end_backward(s);
+	}
+}
+
 static void compile_step(struct step *s)
 {
 	const struct strategy *g = s->strategy;
 	for (int t = 0; t < s->model->tensor_count; t++)
 		s->written[t] = false;
 	host_update_early(s);
-	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
-		s->last_micro = s->micro + 1 == s->settings->accumulate;
-		begin_micro(s);
-		run_turns(s, 0, s->turns.forward);
-		buffers_after_forward(s);
-		run_turns(s, s->turns.forward, s->turns.count);
-		if (s->end_backward)
-			s->end_backward(s);
-	}
+	if (g->micros)
+		g->micros(s);
+	else
+		one_after_another(s);
 	s->micro = -1;
 	if (g->update)
 		g->update(s);
@@ -117,9 +130,13 @@ static void compile_evaluate(struct step *s)
 {
 	s->evaluating = true;
 	s->micro = 0;
-	begin_micro(s);
-	run_turns(s, 0, s->turns.forward);
-	buffers_after_forward(s);
+	if (s->strategy->evaluate) {
+		s->strategy->evaluate(s);
+	} else {
+		step_begin_micro(s);
+		step_run_turns(s, 0, s->turns.forward);
+		buffers_after_forward(s);
+	}
 	s->evaluating = false;
 }
 

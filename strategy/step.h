@@ -24,6 +24,10 @@ struct step {
 	int micro;       /* the micro-batch at hand */
 	bool last_micro;
 	struct checkpointing checkpointing;
+	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
+	int kernel_begin, kernel_end;      /* the kernels of this role */
+	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
+	int64_t shards;                    /* ranks along shard_axes */
 	struct checkpoints checkpoints;
 	int checkpoint_block, checkpoints_left; /* contiguous: the buffer of all, and how many are in use or to come */
 	struct turns turns;
@@ -57,8 +61,12 @@ struct step {
 	int *needed;                        /* by value: kernels that still have to read it */
 
 	/* By group. */
-	int *reduced;      /* the operation that completes its gradient; -1 */
-	int *group_left;   /* tensors whose gradient is not ready yet */
+	int64_t *base;   /* where it begins in a buffer of all groups that this role holds; -1: it does not hold it */
+	int64_t held;    /* elements of those, padded */
+	bool *answers;   /* this role counts its gradient in the norm and shows its weights: of several that hold it one
+	                  */
+	int *reduced;    /* the operation that completes its gradient; -1 */
+	int *group_left; /* tensors whose gradient is not ready yet */
 	int *group_buffer; /* gathered gradients in use; -1 */
 	int *gathered;     /* gathered parameters in use; -1 */
 	int *gather_op;    /* the operation that gathered them */
@@ -84,6 +92,8 @@ struct step {
 /* ---- step.c ---- */
 
 void step_compile_role(struct step *s, struct role *role);
+void step_begin_micro(struct step *s);                   /* counts what is needed, loads samples */
+void step_run_turns(struct step *s, int begin, int end); /* of s->turns */
 
 /* ---- step_values.c ---- */
 
@@ -96,8 +106,11 @@ void step_backward_kernel(struct step *s, int index);
 const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int64_t step_value_elements(const struct step *s, int value); /* of one rank's micro-batch */
 enum type step_value_type(const struct step *s, int value);
-int step_alloc_value(struct step *s, int value);       /* allocates it and sets s->value */
-void step_free_value(struct step *s, int value);       /* … and back */
+int step_alloc_value(struct step *s, int value);              /* allocates it and sets s->value */
+void step_free_value(struct step *s, int value);              /* … and back */
+void step_value_used(struct step *s, int value);              /* who needed it has read it: freed after the last */
+struct region step_alloc_gradient(struct step *s, int value); /* allocates it and sets s->value_gradient */
+void step_free_gradient(struct step *s, int value);
 struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */
 void step_classifier_loss(struct step *s, struct op *op,
                           int operand); /* where it puts the loss; the loss scale is the next */
@@ -175,6 +188,11 @@ void buffers_show(struct step *s); /* epilogue */
 
 /* ---- pack.c: how tensors are packed in groups ---- */
 
+void pack_begin(struct plan *p, int most_groups);
+struct group *pack_add_group(struct plan *p, const char *name);
+void pack_add_tensor(struct plan *p, struct group *g, int tensor);
+void pack_close_group(struct plan *p, struct group *g, int64_t slices); /* pads it to a multiple of them */
+
 void pack_units(struct plan *p);   /* a group a unit, in order of first use */
 void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
 void pack_all(struct plan *p);     /* one group */
@@ -182,6 +200,11 @@ void pack_slices(struct plan *p);  /* what is sliced over the tensor group, and 
 
 /* ---- collectives on groups ---- */
 
+/* As an operation has them: 0 for all. */
+static inline unsigned step_axes(const struct step *s, unsigned axes)
+{
+	return axes == plan_all_axes(s->plan) ? 0 : axes;
+}
 struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
                            int group);
 
@@ -199,6 +222,7 @@ void reduce_finish(struct step *s); /* all that are on their way have arrived */
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGY_LIST(X)
+CONTRAST_LIST(X)
 #undef X
 
 #endif

@@ -107,13 +107,13 @@ void step_free_value(struct step *s, int value)
 }
 
 /* The kernel that needed it has read it. */
-static void value_used(struct step *s, int value)
+void step_value_used(struct step *s, int value)
 {
 	if (value >= 0 && --s->needed[value] == 0)
 		step_free_value(s, value);
 }
 
-static void free_gradient(struct step *s, int value)
+void step_free_gradient(struct step *s, int value)
 {
 	if (s->gradient_owned[value])
 		build_free(s->b, s->value_gradient[value].buffer);
@@ -121,7 +121,7 @@ static void free_gradient(struct step *s, int value)
 	s->gradient_owned[value] = false;
 }
 
-static struct region alloc_gradient(struct step *s, int value)
+struct region step_alloc_gradient(struct step *s, int value)
 {
 	s->value_gradient[value] = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
 	s->gradient_owned[value] = true;
@@ -141,7 +141,7 @@ void step_count_needs(struct step *s)
 	const struct model *m = s->model;
 	s->checkpoint_block = -1;
 	memset(s->needed, 0, (size_t)m->value_count * sizeof *s->needed);
-	for (int i = 0; i < m->kernel_count; i++) {
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
 		const struct kernel *k = &m->kernels[i];
 		s->needed[k->x]++;
 		if (k->residual >= 0)
@@ -213,10 +213,10 @@ static void forward_classifier(struct step *s)
 		s->strategy->loss(s);
 	else if (!sliced_classifier(s))
 		step_classifier(s, false);
-	value_used(s, m->target);
+	step_value_used(s, m->target);
 	/* What were logits are their gradient now. */
 	if (s->evaluating) {
-		value_used(s, m->logits);
+		step_value_used(s, m->logits);
 	} else {
 		s->value_gradient[m->logits] = s->value[m->logits];
 		s->gradient_owned[m->logits] = s->value_owned[m->logits];
@@ -327,9 +327,9 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		break;
 	}
 	sliced_finish_forward(s, index, pass);
-	value_used(s, k->x);
-	value_used(s, k->residual);
-	value_used(s, k->second);
+	step_value_used(s, k->x);
+	step_value_used(s, k->residual);
+	step_value_used(s, k->second);
 	if (!statistics || !s->recomputing)
 		drop_unread(s, k->saved);
 	drop_unread(s, k->y);
@@ -374,11 +374,13 @@ void step_backward_kernel(struct step *s, int index)
 		if (tensors[i] >= 0 && s->gradient_needed)
 			s->gradient_needed(s, tensors[i]);
 	bool dx_adds = k->needs_dx && s->value_gradient[k->x].buffer >= 0;
-	struct region dx = !k->needs_dx ? region_none() : dx_adds ? s->value_gradient[k->x] : alloc_gradient(s, k->x);
+	struct region dx = !k->needs_dx ? region_none()
+	                   : dx_adds    ? s->value_gradient[k->x]
+	                                : step_alloc_gradient(s, k->x);
 	bool second_adds = k->second >= 0 && s->value_gradient[k->second].buffer >= 0;
 	struct region d_second = k->second < 0 ? region_none()
 	                         : second_adds ? s->value_gradient[k->second]
-	                                       : alloc_gradient(s, k->second);
+	                                       : step_alloc_gradient(s, k->second);
 	struct region sums = norm_sums(s, index);
 	struct op *op = step_kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
 	struct region *o = op->operand;
@@ -452,14 +454,14 @@ void step_backward_kernel(struct step *s, int index)
 		s->value_gradient[k->y] = region_none();
 		s->gradient_owned[k->y] = false;
 	} else {
-		free_gradient(s, k->y);
+		step_free_gradient(s, k->y);
 	}
 	if (kernel_backward_reads_x(k))
-		value_used(s, k->x);
+		step_value_used(s, k->x);
 	if (kernel_backward_reads_y(k))
-		value_used(s, k->y);
-	value_used(s, k->saved);
-	value_used(s, k->second);
+		step_value_used(s, k->y);
+	step_value_used(s, k->saved);
+	step_value_used(s, k->second);
 	for (int i = 0; i < 2; i++)
 		if (tensors[i] >= 0 && --s->uses_left[tensors[i]] == 0 && s->gradient_ready)
 			s->gradient_ready(s, tensors[i]);

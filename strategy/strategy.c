@@ -10,6 +10,13 @@ static const struct strategy *const strategies[] = {
 #undef X
 };
 
+static const struct strategy *const contrasts[] = {
+#define X(name) &strategy_##name,
+        CONTRAST_LIST(X)
+#undef X
+};
+enum { CONTRASTS = sizeof contrasts / sizeof contrasts[0] };
+
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
 const struct strategy *strategy_at(int i)
@@ -17,11 +24,19 @@ const struct strategy *strategy_at(int i)
 	return i >= 0 && i < STRATEGIES ? strategies[i] : NULL;
 }
 
+const struct strategy *strategy_contrast_at(int i)
+{
+	return i >= 0 && i < CONTRASTS ? contrasts[i] : NULL;
+}
+
 const struct strategy *strategy_find(const char *name)
 {
 	for (int i = 0; i < STRATEGIES; i++)
 		if (!strcmp(strategies[i]->name, name))
 			return strategies[i];
+	for (int i = 0; i < CONTRASTS; i++)
+		if (!strcmp(contrasts[i]->name, name))
+			return contrasts[i];
 	return NULL;
 }
 
@@ -40,10 +55,13 @@ enum status strategy_parse(const char *text, const struct strategy **out)
 	snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
 	const struct strategy *g = strategy_find(name);
 	if (!g)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--strategy: unknown strategy '%s'; known: single, dp, ddp, zero1, zero2, zero3, fsdp, all",
-		        name);
+		return status_fail(STATUS_INPUT,
+		                   "--strategy: unknown strategy '%s'; known: "
+#define X(name) #name ", "
+		                   STRATEGY_LIST(X) CONTRAST_LIST(X)
+#undef X
+		                           "all (the first seven)",
+		                   name);
 	*out = g;
 	struct keys keys = keys_of(g);
 	return keys_check(&keys, text[length] ? text + length + 1 : NULL);
@@ -57,11 +75,16 @@ int64_t strategy_data_ranks(const struct settings *settings)
 	return g && g->same_samples ? 1 : settings->ranks;
 }
 
-const char *strategy_setting(const struct step *s, const char *key)
+const char *strategy_value(struct plan *p, const struct strategy *g, const char *key)
 {
-	struct keys keys = keys_of(s->strategy);
-	const char *pairs = strchr(s->settings->strategy, ':');
-	char *value = arena_alloc(&s->b->plan->arena, 64);
+	struct keys keys = keys_of(g);
+	const char *pairs = strchr(p->settings.strategy, ':');
+	char *value = arena_alloc(&p->arena, 64);
 	keys_value(&keys, pairs ? pairs + 1 : NULL, key, value, 64);
 	return value;
+}
+
+const char *strategy_setting(const struct step *s, const char *key)
+{
+	return strategy_value(s->b->plan, s->strategy, key);
 }

@@ -10,7 +10,13 @@
  *     zero2.c    … and the gradients of its own slices
  *     zero3.c    … and the parameters: gathered before use, freed after
  *     fsdp.c     the same by flat parameter per unit, with PyTorch FSDP's settings
- *     tensor.c   no data parallelism: all ranks share every layer of one model (Megatron)
+ *
+ * and the contrasts, which `all` leaves out:
+ *
+ *     hybrid.c   FSDP inside groups of ranks, replicas across them
+ *     model.c    layers over ranks, one rank works at a time
+ *     pipeline.c layers over ranks, micro-batches fill the pipeline (stage.h is what the two share)
+ *     tensor.c   all ranks share every layer of one model (Megatron)
  *
  * offload.c, offload_values.c and update_host.c keep state, and activations, in host memory or on disk.
  *
@@ -26,7 +32,7 @@
 #include "strategy/keys.h"
 #include "strategy/plan/build.h"
 
-/* First those of `--strategy all`, in its order; then what they are not: all ranks serve the same samples. */
+/* In the order of `--strategy all`. */
 #define STRATEGY_LIST(X)                                                                                               \
 	X(single)                                                                                                      \
 	X(dp)                                                                                                          \
@@ -34,7 +40,13 @@
 	X(zero1)                                                                                                       \
 	X(zero2)                                                                                                       \
 	X(zero3)                                                                                                       \
-	X(fsdp)                                                                                                        \
+	X(fsdp)
+
+/* What they are compared with. Not in `all`. */
+#define CONTRAST_LIST(X)                                                                                               \
+	X(hybrid)                                                                                                      \
+	X(model)                                                                                                       \
+	X(pipeline)                                                                                                    \
 	X(tensor)
 
 struct step;
@@ -52,6 +64,9 @@ struct strategy {
 	const char *name;
 	const char *what;               /* one line for help */
 	struct key keys[STRATEGY_KEYS]; /* `fsdp:reshard=no` */
+	/* The axes of the mesh, and whether the settings make sense on them. NULL: one axis, as data parallelism has.
+	 */
+	enum status (*mesh)(struct plan *p);
 	/* How tensors are packed in groups: buckets, units, or all in one. */
 	void (*pack)(struct plan *p);
 	/* Where parameters, gradients and optimizer state stand. */
@@ -60,10 +75,13 @@ struct strategy {
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
 	bool slices;       /* the model is sliced over all ranks (model/slice.h); they have the same_samples */
+	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 
 	/* Hooks, in the order in which they are called; NULL where there is nothing to do. */
 	void (*prologue)(struct step *s);    /* state is there and initialised */
+	void (*micros)(struct step *s);      /* all micro-batches of a step; NULL: one after another */
+	void (*evaluate)(struct step *s);    /* NULL: forward */
 	void (*load)(struct step *s);        /* NULL: each rank loads its own samples */
 	void (*begin_micro)(struct step *s); /* a micro-batch begins */
 	void (*before_forward)(struct step *s, int unit);
@@ -79,9 +97,11 @@ struct strategy {
 };
 
 const struct strategy *strategy_find(const char *name); /* NULL if there is none */
-const struct strategy *strategy_at(int i);              /* NULL past the last */
+const struct strategy *strategy_at(int i);              /* of `all`; NULL past the last */
+const struct strategy *strategy_contrast_at(int i);     /* of the others */
 
-/* The value of a setting: as given, or its fallback. For use in hooks. */
+/* The value of a setting: as given, or its fallback. For use in hooks, and before there is a step. */
+const char *strategy_value(struct plan *p, const struct strategy *g, const char *key);
 const char *strategy_setting(const struct step *s, const char *key);
 
 /* Checks `text` (NAME[:key=value:…]) and gives the strategy. */

@@ -52,7 +52,8 @@ static void add_visits(struct turns *t, const struct model *m, const bool *by_ru
 	}
 }
 
-void turns_make(struct turns *t, struct arena *a, const struct model *m, const struct checkpoints *c)
+void turns_make(struct turns *t, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
+                int end)
 {
 	size_t most = (size_t)m->kernel_count * 3 + 1;
 	bool *done = arena_alloc(a, most * sizeof *done),
@@ -60,10 +61,10 @@ void turns_make(struct turns *t, struct arena *a, const struct model *m, const s
 	int *open = arena_alloc(a, ((size_t)m->unit_count + 1) * sizeof *open);
 	*t = (struct turns){.list = arena_alloc(a, most * sizeof *t->list),
 	                    .visits = arena_alloc(a, most * sizeof *t->visits)};
-	for (int i = 0; i < m->kernel_count; i++)
+	for (int i = begin; i < end; i++)
 		add_turn(t, i, PASS_FORWARD);
 	t->forward = t->count;
-	for (int i = m->kernel_count - 1; i >= 0; i--) {
+	for (int i = end - 1; i >= begin; i--) {
 		add_recompute(t, m, c, done, i);
 		add_turn(t, i, PASS_BACKWARD);
 	}

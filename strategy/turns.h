@@ -33,6 +33,8 @@ struct turns {
 	int visit_count, forward_visits; /* in the order in which they begin */
 };
 
-void turns_make(struct turns *t, struct arena *a, const struct model *m, const struct checkpoints *c);
+/* Of kernels [begin, end) alone. */
+void turns_make(struct turns *t, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
+                int end);
 
 #endif

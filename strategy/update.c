@@ -20,7 +20,7 @@ bool step_adamw(const struct step *s)
 
 static int64_t state_elements(const struct step *s, enum placement place)
 {
-	return place == PLACE_SHARD ? s->plan->group_elements / s->ranks : s->plan->group_elements;
+	return place == PLACE_SHARD ? s->held / s->shards : s->held;
 }
 
 struct region step_place(const struct step *s, int buffer, enum placement place, int group)
@@ -28,21 +28,22 @@ struct region step_place(const struct step *s, int buffer, enum placement place,
 	const struct group *g = &s->plan->groups[group];
 	switch (place) {
 	case PLACE_SLICE:
-		if (s->ranks > 1)
-			return region_slice(buffer, plan_all_axes(s->plan), g->base, g->padded);
+		if (s->shards > 1)
+			return region_slice(buffer, s->shard_axes, s->base[group], g->padded);
 		break;
 	case PLACE_SHARD:
-		return region_of(buffer, g->base / s->ranks, g->padded / s->ranks);
+		return region_of(buffer, s->base[group] / s->shards, g->padded / s->shards);
 	case PLACE_WHOLE:
 		break;
 	}
-	return region_of(buffer, g->base, g->padded);
+	return region_of(buffer, s->base[group], g->padded);
 }
 
 /* Is what this rank updates of the group a part of it, another on every rank? */
 static bool is_part(const struct step *s, int group)
 {
-	return s->ranks > 1 && (s->strategy->optimizer != PLACE_WHOLE || group_is_sliced(s->plan, group));
+	return (s->shards > 1 && s->strategy->optimizer != PLACE_WHOLE) || s->stages > 1 ||
+	       group_is_sliced(s->plan, group);
 }
 
 static void zero(struct step *s, struct region region)
@@ -60,8 +61,8 @@ static void zero_padding(struct step *s, int buffer)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
 		const struct group *group = &s->plan->groups[g];
-		if (group->padded > group->elements)
-			zero(s, region_of(buffer, group->base + group->elements, group->padded - group->elements));
+		if (s->base[g] >= 0 && group->padded > group->elements)
+			zero(s, region_of(buffer, s->base[g] + group->elements, group->padded - group->elements));
 	}
 }
 
@@ -107,10 +108,22 @@ static void alloc_loss_scale(struct step *s)
 		s->update_scaler = begin_scaler(s, SPACE_HOST, "scaler.host");
 }
 
+/* Along which axes the operand is a shard of its group, where its size does not say it. */
+static void name_shard(const struct step *s, struct op *op, enum placement place)
+{
+	if (place == PLACE_SHARD && s->shard_axes != plan_all_axes(s->plan))
+		op->axes = s->shard_axes;
+}
+
 static void initialize(struct step *s, int buffer, enum placement place)
 {
-	for (int g = 0; g < s->plan->group_count; g++)
+	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0)
+			continue;
 		offload_begin_with(s, OP_INITIALIZE, buffer, place, g);
+		if (s->b->role->buffers[buffer].space == SPACE_DEVICE)
+			name_shard(s, &s->b->role->ops[s->b->role->op_count - 1], place);
+	}
 }
 
 /* All of a buffer at once, where no staging is needed. */
@@ -166,12 +179,14 @@ void step_state(struct step *s)
 	if (o->delayed)
 		zero_state(s, s->gradients, s->gradients_place);
 	bool gradients_stay = g->gradients != PLACE_SHARD && !o->optimizer;
-	if (gradients_stay)
+	if (gradients_stay || (s->shards == 1 && !o->optimizer)) /* then the shard is whole, padding and all */
 		zero_padding(s, s->gradients);
 	/* Whole parameters and gradients stay where they are. */
 	for (int t = 0; t < s->model->tensor_count; t++) {
-		const struct group *group = &s->plan->groups[s->plan->tensor_group[t]];
-		int64_t offset = group->base + s->plan->tensor_offset[t], n = s->model->tensors[t].elements;
+		int64_t base = s->base[s->plan->tensor_group[t]];
+		int64_t offset = base + s->plan->tensor_offset[t], n = s->model->tensors[t].elements;
+		if (base < 0)
+			continue;
 		if (g->parameters != PLACE_SHARD)
 			s->weight[t] = region_of(s->parameters, offset, n);
 		if (gradients_stay)
@@ -225,12 +240,13 @@ static struct op *look_at_gradients(struct step *s, enum op_kind kind, int group
 	return op;
 }
 
-/* A number of each rank, made by `queue`, becomes their sum, on all of them. */
-static void sum_over_ranks(struct step *s, int buffer, enum queue queue, enum pass pass)
+/* A number of each rank, made by `queue`, becomes their sum along the axes (0: all of them), on all of them. */
+static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue queue, enum pass pass)
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, queue);
 	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
 	sum->pass = pass;
+	sum->axes = axes == plan_all_axes(s->plan) ? 0 : axes;
 	sum->traffic = TRAFFIC_CONTROL;
 	sum->payload = 1;
 	sum->operand[0] = region_whole(s->b, buffer);
@@ -238,22 +254,23 @@ static void sum_over_ranks(struct step *s, int buffer, enum queue queue, enum pa
 		build_wait(s->b, queue, build_number(s->b, sum));
 }
 
-/* Squares of those groups of which what this rank updates is a part (or not), added to `count` others. */
+/* Squares of those groups, of those that this role answers for, of which what this rank updates is a part (or not),
+ * added to `count` others. */
 static int add_squares(struct step *s, bool parts, int count)
 {
 	for (int i = 0; i < s->plan->group_count; i++)
-		if (is_part(s, i) == parts)
+		if (s->answers[i] && is_part(s, i) == parts)
 			look_at_gradients(s, OP_SQUARES, i, s->norm)->accumulate = count++ ? 1u << 1 : 0;
 	return count;
 }
 
-/* The global norm: each rank adds up the squares of its part of every group, and parts are summed over the ranks. What
- * all ranks have whole is added after that: so it counts once. */
+/* The global norm: each rank adds up the squares of its part of every group, and parts are summed over the ranks that
+ * have others. What all ranks have whole is added after that: so it counts once. */
 static void compute_norm(struct step *s)
 {
 	int count = add_squares(s, true, 0);
 	if (count)
-		sum_over_ranks(s, s->norm, s->update_queue, PASS_UPDATE);
+		sum_over_ranks(s, s->norm, s->shards > 1 ? s->shard_axes : 0, s->update_queue, PASS_UPDATE);
 	add_squares(s, false, count);
 }
 
@@ -261,10 +278,12 @@ static void compute_norm(struct step *s)
  * nothing rests on a library's reduction giving every rank the same bits. */
 static void find_overflow(struct step *s)
 {
+	int count = 0;
 	for (int i = 0; i < s->plan->group_count; i++)
-		look_at_gradients(s, OP_OVERFLOW, i, s->overflow)->accumulate = i ? 1u << 1 : 0;
+		if (s->answers[i])
+			look_at_gradients(s, OP_OVERFLOW, i, s->overflow)->accumulate = count++ ? 1u << 1 : 0;
 	if (s->ranks > 1 && !s->strategy->roots)
-		sum_over_ranks(s, s->overflow, s->update_queue, PASS_UPDATE);
+		sum_over_ranks(s, s->overflow, 0, s->update_queue, PASS_UPDATE);
 }
 
 void step_look(struct step *s)
@@ -292,7 +311,7 @@ void step_update_scaler(struct step *s)
 
 void step_spread(struct step *s, int group, enum queue changed_by)
 {
-	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->ranks == 1)
+	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->shards == 1)
 		return;
 	build_wait_all(s->b, QUEUE_COMMUNICATION, changed_by);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
@@ -309,21 +328,32 @@ void step_update(struct step *s)
 	op->operand[0] = region_whole(s->b, s->counter);
 	if (!holds)
 		return;
-	if (plan_data_ranks(s->plan) > 1 && !s->strategy->roots)
-		sum_over_ranks(s, s->loss, QUEUE_COMPUTE, PASS_NONE);
+	if (s->kernel_end < s->model->kernel_count) /* the last stage has the loss, and everyone hears of it */
+		zero(s, region_whole(s->b, s->loss));
+	if ((plan_data_ranks(s->plan) > 1 || s->stages > 1) && !s->strategy->roots)
+		sum_over_ranks(s, s->loss, 0, QUEUE_COMPUTE, PASS_NONE);
 	if (s->settings->offload.optimizer) {
 		host_update(s);
 		return;
 	}
 	step_look(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0)
+			continue;
 		step_update_group(s, g);
 		step_spread(s, g, QUEUE_COMPUTE); /* while the next group is updated */
 	}
 	step_update_scaler(s);
 }
 
-/* The fp32 weights, each exactly once over all ranks: of what everybody keeps, a rank shows its slice; of a sliced
+/* The axes, other than those of shards, along which ranks of this role keep the same of a group. */
+static unsigned alike_axes(const struct step *s, int group)
+{
+	unsigned others = s->shard_axes | group_slice_axes(s->plan, group) | plan_axis(s->plan, "stage");
+	return s->strategy->roots ? 0 : plan_all_axes(s->plan) & ~others;
+}
+
+/* The fp32 weights, each exactly once over all ranks: of what several keep alike, a rank shows its slice; of a sliced
  * model, what it has. */
 void step_show_weights(struct step *s)
 {
@@ -331,17 +361,19 @@ void step_show_weights(struct step *s)
 	if (s->parameters < 0)
 		return;
 	for (int i = 0; i < s->plan->group_count; i++) {
-		enum placement whole = g->roots || group_is_sliced(s->plan, i) ? PLACE_WHOLE : PLACE_SLICE;
+		enum placement kept = step_mixed(s) ? g->optimizer : g->parameters;
+		enum placement place = kept != PLACE_WHOLE ? PLACE_SHARD : g->roots ? PLACE_WHOLE : PLACE_SLICE;
 		int staging = -1;
-		struct region shown =
-		        step_mixed(s)
-		                ? step_place(s, s->master, g->optimizer == PLACE_WHOLE ? whole : PLACE_SHARD, i)
-		                : step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? whole : PLACE_SHARD, i);
+		if (!s->answers[i])
+			continue;
+		struct region shown = step_place(s, step_mixed(s) ? s->master : s->parameters, place, i);
 		bool on_device = s->b->role->buffers[shown.buffer].space == SPACE_DEVICE;
 		shown = offload_read(s, shown, "shown", &staging);
 		struct op *op = build_op(s->b, OP_WEIGHTS, on_device ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 		op->group = i;
 		op->operand[0] = shown;
+		op->operand[0].slice |= alike_axes(s, i);
+		name_shard(s, op, place);
 		if (staging >= 0)
 			build_free(s->b, staging);
 	}

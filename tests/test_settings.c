@@ -70,18 +70,26 @@ END_TEST
 
 /* ---- strategies ---- */
 
-/* Seven, and what they are not: those serve the same samples on all ranks, and are not in `all`. */
+/* Seven, and the contrasts, which are not in `all`: of those, all but hybrid serve the same samples on all ranks. */
 START_TEST(strategies_are_known)
 {
-	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp", "tensor"};
-	enum { COUNT = sizeof names / sizeof names[0], SEVEN = 7 };
+	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
+	static const char *const others[] = {"hybrid", "model", "pipeline", "tensor"};
+	enum { COUNT = sizeof names / sizeof names[0], OTHERS = sizeof others / sizeof others[0] };
 	const struct strategy *g;
 	for (int i = 0; i < COUNT; i++) {
 		ck_assert_str_eq(strategy_at(i)->name, names[i]);
 		ck_assert_int_eq(strategy_parse(names[i], &g), STATUS_OK);
 		ck_assert_ptr_eq(g, strategy_at(i));
-		ck_assert_int_eq(g->same_samples, i >= SEVEN);
+		ck_assert(!g->same_samples);
 	}
+	for (int i = 0; i < OTHERS; i++) {
+		ck_assert_str_eq(strategy_contrast_at(i)->name, others[i]);
+		ck_assert_int_eq(strategy_parse(others[i], &g), STATUS_OK);
+		ck_assert_ptr_eq(g, strategy_contrast_at(i));
+		ck_assert_int_eq(g->same_samples, i > 0);
+	}
+	ck_assert_ptr_null(strategy_contrast_at(OTHERS));
 	ck_assert_ptr_null(strategy_at(COUNT));
 	ck_assert_ptr_null(strategy_at(-1));
 }

@@ -55,14 +55,14 @@ static void fill_samples(const struct plan *p, uint64_t stream, int64_t first, i
                          int32_t *targets)
 {
 	const struct model *m = p->model;
-	for (int64_t i = 0; i < count * m->input_elements; i++) {
+	for (int64_t i = 0; inputs && i < count * m->input_elements; i++) {
 		uint64_t bits = random_mix64(stream + (uint64_t)(first * m->input_elements + i));
 		if (m->is_text)
 			((int32_t *)inputs)[i] = (int32_t)(bits % (uint64_t)m->classes);
 		else
 			((float *)inputs)[i] = (float)(bits % 2001) / 1000.0F - 1.0F;
 	}
-	for (int64_t i = 0; i < count * m->tokens; i++)
+	for (int64_t i = 0; targets && i < count * m->tokens; i++)
 		targets[i] =
 		        (int32_t)(random_mix64(stream + 77 + (uint64_t)(first * m->tokens + i)) % (uint64_t)m->classes);
 }
