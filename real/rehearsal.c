@@ -27,16 +27,22 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
 {
 	struct settings settings = settings_default();
-	*r = (struct rehearsal){0};
 	snprintf(settings.model, sizeof settings.model, "%s", what->model);
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", what->strategy);
 	settings.ranks = communicator ? communicator->ranks : 1;
 	settings.micro_batch = what->micro_batch;
+	*r = (struct rehearsal){0};
 	enum status s = settings_resolve(&settings);
+	return s ? s : rehearsal_open_settings(r, &settings, communicator);
+}
+
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+                                    struct communicator *communicator)
+{
+	*r = (struct rehearsal){0};
+	enum status s = model_open(&r->model, settings->model, settings->sequence);
 	if (!s)
-		s = model_open(&r->model, settings.model, 0);
-	if (!s)
-		s = plan_compile(&r->plan, &r->model, &settings);
+		s = plan_compile(&r->plan, &r->model, settings);
 	struct input_source input = {.context = &r->model, .training = made_up_samples};
 	if (!s)
 		s = cpu_device_open(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false);
