@@ -72,10 +72,6 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 			                   "blocks, and selective has none; say full or every=K",
 			                   switches[i].key);
 	}
-	if (out->cpu)
-		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: cpu_checkpointing=yes: this version keeps "
-		                   "checkpoints on the device; leave it out");
 	if (out->partition)
 		return status_fail(STATUS_INPUT,
 		                   "--activation-checkpointing: partition_activations=yes has effect where "

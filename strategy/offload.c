@@ -24,7 +24,7 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		        STATUS_INPUT,
 		        "--activation-checkpointing: contiguous_memory_optimization=yes keeps checkpoints in one "
 		        "block on the device; leave it out, or let them stay there");
-	if (!o->optimizer && !o->parameters && !o->activations && !c->cpu)
+	if (!o->optimizer && !o->parameters && !o->activations)
 		return STATUS_OK;
 	if (g->roots)
 		return status_fail(

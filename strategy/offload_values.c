@@ -152,6 +152,12 @@ void offload_values_before(struct step *s, int turn)
 			build_wait(s->b, QUEUE_COMPUTE, a->copy[v]);
 }
 
+/* With cpu_checkpointing checkpoints leave, and nothing else does. */
+static bool leaves(const struct step *s, int value)
+{
+	return s->settings->offload.activations || s->checkpoints.checkpoint[value];
+}
+
 void offload_values_after(struct step *s, int turn)
 {
 	struct away *a = s->away;
@@ -161,6 +167,6 @@ void offload_values_after(struct step *s, int turn)
 	give_up(s);
 	for (int v = 0; v < s->model->value_count; v++)
 		if (s->value[v].buffer >= 0 && s->value_owned[v] && a->last[v] <= turn &&
-		    a->wanted[v] > a->forward_runs)
+		    a->wanted[v] > a->forward_runs && leaves(s, v))
 			send_value(s, v);
 }

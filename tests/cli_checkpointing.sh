@@ -45,7 +45,9 @@ refuse 'at most 1024 blocks' full:number_checkpoints=auto --model gpt:layers=102
 refuse 'selective has none' selective:contiguous_memory_optimization=yes
 refuse 'selective has none' selective:synchronize_checkpoint_boundary=yes
 refuse 'with strategy tensor' full:partition_activations=yes
-refuse 'this version keeps' full:cpu_checkpointing=yes
+refuse 'one block on the device' full:cpu_checkpointing=yes:contiguous_memory_optimization=yes
+refuse 'one block on the device' full:contiguous_memory_optimization=yes --offload activations
+refuse 'selective has none' selective:cpu_checkpointing=yes
 refuse 'no attention' selective --model mlp
 refuse 'no blocks' full --model params=1e6
 refuse 'no blocks' selective --model params=1e6

@@ -247,11 +247,12 @@ static void try_checkpointing(int model, const char *strategy, const char *check
 static void try_checkpointings(void)
 {
 	static const char *const modes[] = {
-	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "every=2", "selective"};
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "every=2",
+	        "full:cpu_checkpointing=yes", "selective"};
 	for (int i = ranks_count > 1; strategy_at(i); i++)
-		for (int mode = 0; mode < 3; mode++) {
+		for (int mode = 0; mode < 4; mode++) {
 			try_checkpointing(1, strategy_at(i)->name, modes[mode]);
-			if (mode < 2)
+			if (mode < 3)
 				try_checkpointing(0, strategy_at(i)->name, modes[mode]);
 		}
 	try_checkpointing(1, "zero3:reuse=1000000", "every=2");

@@ -429,6 +429,34 @@ START_TEST(auto_finds_the_least_peak)
 }
 END_TEST
 
+/* Every checkpoint but the last goes to the host when its block is done, and comes back; nothing else does. The last is
+ * read by the first block that goes backward. */
+START_TEST(checkpoints_on_the_host)
+{
+	struct made m;
+	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
+	int sent = 0, fetched = 0;
+	struct memory_use host;
+	open_plan(&m, &(struct request){small, strategy_at(_i)->name, .ranks = _i ? 2 : 1, .micro_batch = SAMPLES,
+	                                .accumulate = 2, .checkpointing = "full:cpu_checkpointing=yes"});
+	const struct role *r = &m.plan.roles[m.plan.role_count - 1];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_COPY)
+			continue;
+		sent += op->queue == QUEUE_DEVICE_TO_HOST;
+		fetched += op->queue == QUEUE_HOST_TO_DEVICE;
+		ck_assert_int_eq(op->operand[0].count, n);
+	}
+	ck_assert_int_eq(sent, 2 * (LAYERS - 1));
+	ck_assert_int_eq(fetched, 2 * (LAYERS - 1));
+	plan_memory(&m.plan, r, SPACE_HOST, &host);
+	ck_assert_int_eq(host.peak_bytes, 4 * n * (LAYERS - 1));
+	ck_assert_int_eq(host.at_peak[CATEGORY_ACTIVATIONS], host.peak_bytes);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- the same result ---- */
 
 static void run(struct request *q, const char *mode, struct virtual_run *out)
@@ -443,8 +471,12 @@ static void run(struct request *q, const char *mode, struct virtual_run *out)
 START_TEST(no_bit_changes)
 {
 	static const char *const modes[] = {
-	        "full", "every=2", "full:number_checkpoints=3",
-	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "selective"};
+	        "full",
+	        "every=2",
+	        "full:number_checkpoints=3",
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes",
+	        "every=2:cpu_checkpointing=yes:synchronize_checkpoint_boundary=yes",
+	        "selective"};
 	for (int model = 0; model < 2; model++)
 		for (int accumulate = 1; accumulate <= 2; accumulate++) {
 			struct request q = {model ? "mlp:sizes=5-4-7-3-6"
@@ -456,7 +488,7 @@ START_TEST(no_bit_changes)
 			                    .learning_rate = 0.05};
 			struct virtual_run plain, with;
 			run(&q, "none", &plain);
-			for (int mode = 0; mode < 5 - model; mode++) {
+			for (int mode = 0; mode < 6 - model; mode++) {
 				run(&q, modes[mode], &with);
 				ck_assert_msg(virtual_runs_equal(&plain, &with, 0), "%s, %s: another result",
 				              q.strategy, modes[mode]);
@@ -517,6 +549,7 @@ int main(void)
 	tcase_add_test(tests, segments_are_made_again_just_before);
 	tcase_add_test(tests, gathers_serve_recomputing);
 	tcase_add_test(tests, checkpoints_in_one_block);
+	tcase_add_loop_test(tests, checkpoints_on_the_host, 0, strategies);
 	tcase_add_test(tests, queues_meet_at_boundaries);
 	tcase_add_loop_test(tests, auto_finds_the_least_peak, 0, 4);
 	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
