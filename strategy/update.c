@@ -368,7 +368,8 @@ void step_show_weights(struct step *s)
 			continue;
 		struct region shown = step_place(s, step_mixed(s) ? s->master : s->parameters, place, i);
 		bool on_device = s->b->role->buffers[shown.buffer].space == SPACE_DEVICE;
-		shown = offload_read(s, shown, "shown", &staging);
+		shown = offload_read(s, shown, arena_print(&s->b->plan->arena, "shown.%s", s->plan->groups[i].name),
+		                     &staging);
 		struct op *op = build_op(s->b, OP_WEIGHTS, on_device ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 		op->group = i;
 		op->operand[0] = shown;

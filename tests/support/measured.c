@@ -1,5 +1,6 @@
 #include "tests/support/measured.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/support/ranks.h"
@@ -27,6 +28,21 @@ static void compare_traffic(const char *what, const struct report_role *m, const
 	same(what, m->role, "received", m->received_bytes, p->received_bytes);
 }
 
+static void compare_memory(const char *what, const struct report_role *measured, const struct report_role *planned,
+                           enum space space)
+{
+	const struct report_memory *a = &measured->memory[space], *b = &planned->memory[space];
+	char role[64];
+	snprintf(role, sizeof role, "%s, %s", planned->role, space_name(space));
+	same(what, role, "peak", a->peak_bytes, b->peak_bytes);
+	ranks_check(!strcmp(a->peak_at, b->peak_at), "%s: %s: peak at '%s', planned '%s'", what, role, a->peak_at,
+	            b->peak_at);
+	for (int c = 0; c < CATEGORY_COUNT; c++) {
+		same(what, role, category_name((enum category)c), a->at_peak[c], b->at_peak[c]);
+		same(what, role, category_name((enum category)c), a->steady[c], b->steady[c]);
+	}
+}
+
 void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted)
 {
 	struct made m;
@@ -42,15 +58,13 @@ void compare_with_plan(const char *what, const struct request *q, const struct r
 	report_from_plan(&planned, &m.plan);
 	same(what, "plan", "roles", measured->role_count, planned.role_count);
 	for (int i = 0; i < planned.role_count; i++) {
-		const struct report_memory *a = &measured->roles[i].memory[SPACE_DEVICE];
-		const struct report_memory *b = &planned.roles[i].memory[SPACE_DEVICE];
-		const char *role = planned.roles[i].role;
-		same(what, role, "peak", a->peak_bytes, b->peak_bytes);
-		ranks_check(!strcmp(a->peak_at, b->peak_at), "%s: %s: peak at '%s', planned '%s'", what, role,
-		            a->peak_at, b->peak_at);
-		for (int c = 0; c < CATEGORY_COUNT; c++) {
-			same(what, role, category_name((enum category)c), a->at_peak[c], b->at_peak[c]);
-			same(what, role, category_name((enum category)c), a->steady[c], b->steady[c]);
+		for (int space = 0; space < SPACE_COUNT; space++)
+			compare_memory(what, &measured->roles[i], &planned.roles[i], (enum space)space);
+		for (int k = 0; k < TRANSFER_COUNT; k++) {
+			const struct report_transfer *a = &measured->roles[i].transfer[k];
+			const struct report_transfer *b = &planned.roles[i].transfer[k];
+			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->calls, b->calls);
+			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->bytes, b->bytes);
 		}
 		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
 	}
