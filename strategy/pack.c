@@ -83,18 +83,19 @@ void pack_buckets(struct plan *p)
 		pack_close_group(p, g, p->ranks);
 }
 
+/* Slices by unit, as pack_units; then, in one group, what every rank has whole. */
 void pack_slices(struct plan *p)
 {
 	const struct model *m = p->model;
-	static const char *const names[] = {"slices", "whole"};
-	pack_begin(p, 2);
-	for (int whole = 0; whole < 2; whole++) {
+	pack_begin(p, m->unit_count + 1);
+	for (int u = 0; u <= m->unit_count; u++) {
+		bool whole = u == m->unit_count;
 		struct group *g = NULL;
 		for (int t = 0; t < m->tensor_count; t++) {
-			if ((m->tensors[t].cut == CUT_NONE) != whole)
+			if ((m->tensors[t].cut == CUT_NONE) != whole || (!whole && m->tensors[t].unit != u))
 				continue;
 			if (!g)
-				g = pack_add_group(p, names[whole]);
+				g = pack_add_group(p, whole ? "whole" : m->units[u].name);
 			pack_add_tensor(p, g, t);
 		}
 		if (g)

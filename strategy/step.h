@@ -196,7 +196,7 @@ void pack_close_group(struct plan *p, struct group *g, int64_t slices); /* pads 
 void pack_units(struct plan *p);   /* a group a unit, in order of first use */
 void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
 void pack_all(struct plan *p);     /* one group */
-void pack_slices(struct plan *p);  /* what is sliced over the tensor group, and what every rank has whole */
+void pack_slices(struct plan *p);  /* slices by unit, and what every rank has whole */
 
 /* ---- collectives on groups ---- */
 

@@ -25,6 +25,7 @@ const struct strategy strategy_tensor = {
         .what = "all ranks share every layer: weights sliced by columns and rows, activations summed (Megatron)",
         .same_samples = true,
         .slices = true,
+        .offloads = true,
         .pack = pack_slices,
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,

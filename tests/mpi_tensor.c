@@ -181,6 +181,22 @@ static void try_checkpointing(int model, const char *checkpointing)
 	report_release(&with);
 }
 
+/* A rank's slices go to the host as they are: there is nobody to reduce them with. */
+static void try_offload(int model, const char *offload)
+{
+	struct request plain = request_of(model, 2), q = plain;
+	struct report without, with;
+	plain.clip = q.clip = 0.5;
+	q.offload = offload;
+	if (!train(model, &plain, FEW, false, NULL, &without) || !train(model, &q, FEW, true, NULL, &with))
+		return;
+	compare_with_plan(offload, &q, &with, true);
+	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),
+	            "offload %s: checksums %s and %s", offload, with.weights_checksum, without.weights_checksum);
+	report_release(&without);
+	report_release(&with);
+}
+
 int main(int argc, char **argv)
 {
 	ranks_init(&argc, &argv);
@@ -194,7 +210,9 @@ int main(int argc, char **argv)
 		try_clipping(model, OPTIMIZER_SGD);
 		try_clipping(model, OPTIMIZER_ADAMW);
 		try_checkpointing(model, "full");
+		try_offload(model, "optimizer");
 	}
+	try_offload(2, "optimizer,activations");
 	try_checkpointing(2, "selective");
 	try_checkpointing(1, "full:contiguous_memory_optimization=yes");
 	try_checkpointing(2, "full:contiguous_memory_optimization=yes");

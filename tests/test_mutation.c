@@ -136,6 +136,11 @@ static const struct request requests[] = {
          .ranks = 2,
          .checkpointing = "full"},
         {.model = "mlp:sizes=4-4-4-4-4", .strategy = "tensor", .ranks = 2, .checkpointing = "full"},
+        {.model = "mlp:sizes=4-4-4-4",
+         .strategy = "tensor",
+         .ranks = 2,
+         .clip = 0.5,
+         .offload = "optimizer,activations"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 
