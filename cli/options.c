@@ -119,7 +119,21 @@ static enum status check_choice(const struct option_row *row, const char *text)
 	return status_fail(STATUS_INPUT, "--%s: '%.40s' is not one of: %s", row->name, text, row->argument);
 }
 
-static enum status read_value(const struct option_row *row, const char *text, struct option_value *out)
+/* Each of several alternatives. */
+static enum status check_choices(const struct option_row *row, const char *text)
+{
+	for (const char *p = text;; p++) {
+		char one[64];
+		size_t length = strcspn(p, "/");
+		snprintf(one, sizeof one, "%.*s", length < sizeof one ? (int)length : (int)sizeof one - 1, p);
+		enum status s = check_choice(row, one);
+		p += length;
+		if (s || !*p)
+			return s;
+	}
+}
+
+static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
 	snprintf(what, sizeof what, "--%s", row->name);
@@ -134,7 +148,7 @@ static enum status read_value(const struct option_row *row, const char *text, st
 	case TAKES_REAL:
 		return number_real(text, what, row->low, row->high, &out->real);
 	case TAKES_CHOICE:
-		return check_choice(row, text);
+		return varies ? check_choices(row, text) : check_choice(row, text);
 	case TAKES_TEXT:
 		if (!*text)
 			return status_fail(STATUS_INPUT, "--%s: the value is empty; it takes %s", row->name,
@@ -204,7 +218,7 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 			                   option_rows[i].name, option_rows[i].argument);
 		value = argv[(*at)++];
 	}
-	return read_value(&option_rows[i], value, &o->value[i]);
+	return read_value(&option_rows[i], option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
 enum status options_parse(struct options *o, enum command c, int argc, char **argv)
@@ -224,7 +238,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
-		if (!o->value[i].given && *text && (s = read_value(&option_rows[i], text, &o->value[i])))
+		if (!o->value[i].given && *text && (s = read_value(&option_rows[i], false, text, &o->value[i])))
 			return s;
 	}
 	return STATUS_OK;

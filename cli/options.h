@@ -26,7 +26,9 @@
 	X(SIM, sim, "simulate one step: memory, bytes sent, time",                                                     \
 	  "Needs no hardware. Figures that rest on assumed rates say so; calibrate measures those of this machine.")   \
 	X(COMPARE, compare, "strategies side by side",                                                                 \
-	  "Simulates each strategy on the same model and global batch. `single` stands for one rank.")                 \
+	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
+	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
+	  "compared.")                                                                                                 \
 	X(TRAIN, train, "train for real, on CPU ranks",                                                                \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "…")                                                                                                         \
@@ -190,6 +192,8 @@ void arguments_release(struct arguments *a);
 const char *option_name(enum option i); /* "micro-batch" */
 /* Does this command have it? */
 bool option_of(enum option i, enum command c);
+/* May it have several alternatives there, with slashes between (cli/variants.h)? */
+bool option_varies(enum option i, enum command c);
 
 const char *command_name(enum command c);
 /* By name. Unknown: STATUS_INPUT with the commands there are. */

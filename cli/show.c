@@ -22,13 +22,15 @@ const char *show_count(char *out, int64_t n)
 	return out;
 }
 
-void show_heading(const struct report *r, FILE *out)
+void show_heading(const struct report *r, unsigned settings, FILE *out)
 {
 	bool colour = terminal_colour(out);
 	char n[32];
-	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters · %s", style_begin(STYLE_HEAD, colour),
-	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
-	        show_count(n, r->parameters), type_name(r->precision));
+	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
+	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
+	        show_count(n, r->parameters));
+	if (settings & SHOW_PRECISION)
+		fprintf(out, " · %s", type_name(r->precision));
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
 	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", show_count(n, r->batch));
@@ -43,9 +45,9 @@ void show_heading(const struct report *r, FILE *out)
 		fprintf(out, ", the same on all ranks");
 	if (r->sequence > 1)
 		fprintf(out, " · sequence %" PRId64, r->sequence);
-	if (strcmp(r->checkpointing.setting, "none") != 0)
+	if ((settings & SHOW_CHECKPOINTING) && strcmp(r->checkpointing.setting, "none") != 0)
 		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
-	if (strcmp(r->offload, "none") != 0)
+	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s\n", r->cluster);
 }
@@ -186,7 +188,7 @@ static void show_time(const struct report *r, FILE *out)
 
 void show_report(const struct report *r, FILE *out)
 {
-	show_heading(r, out);
+	show_heading(r, SHOW_ALL, out);
 	fputc('\n', out);
 	show_memory(r, out);
 	show_spaces(r, out);
@@ -315,7 +317,9 @@ static void csv_text(FILE *out, const char *text)
 
 void show_csv(const struct column *columns, int count, FILE *out)
 {
-	fputs("strategy,role,ranks,model,precision,batch,micro_batch,accumulate,sequence,cluster,rates,fits", out);
+	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
+	      "sequence,cluster,rates,fits",
+	      out);
 	for (int i = 0; figure_at(i); i++)
 		fprintf(out, ",%s", figure_at(i)->key);
 	fputc('\n', out);
@@ -325,8 +329,12 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			csv_text(out, columns[c].heading);
 			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
 			csv_text(out, r->model);
-			fprintf(out, ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", type_name(r->precision),
-			        r->batch, r->micro_batch, r->accumulate, r->sequence);
+			fprintf(out, ",%s,", type_name(r->precision));
+			csv_text(out, r->checkpointing.setting);
+			fputc(',', out);
+			csv_text(out, r->offload);
+			fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", r->batch, r->micro_batch,
+			        r->accumulate, r->sequence);
 			csv_text(out, r->cluster);
 			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
 			for (int i = 0; figure_at(i); i++) {

@@ -184,7 +184,7 @@ enum status command_train(const struct options *given)
 		struct viewer v = {.json = option_given(&o, OPTION_JSON), .steps = t.steps};
 		progress_begin(&v.progress, t.steps);
 		if (!v.json && !rank) {
-			show_heading(&predicted, stdout);
+			show_heading(&predicted, SHOW_ALL, stdout);
 			fputc('\n', stdout);
 			fflush(stdout);
 		}

@@ -313,7 +313,7 @@ static void show(const struct validation *v)
 	}
 	struct report heading = *v->any;
 	snprintf(heading.strategy, sizeof heading.strategy, "predicted and measured");
-	show_heading(&heading, stdout);
+	show_heading(&heading, SHOW_ALL, stdout);
 	fputc('\n', stdout);
 	table_print(&t, 0);
 	table_release(&t);

@@ -79,6 +79,11 @@ refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
+refuse "'fp8'" compare --precision bf16/fp8
+refuse "'bf16/fp16' is not one of" sim --precision bf16/fp16
+refuse 'an alternative is empty' compare --offload none//optimizer
+refuse 'more than 64 combinations' compare --offload none/none/none/none/none --precision fp32/bf16/fp16 \
+	--activation-checkpointing none/full/none/full/none
 refuse "'adam'" sim --optimizer adam
 refuse "no role 'boss'" plan --role boss
 refuse "'xml'" plan --format xml
