@@ -46,31 +46,44 @@ static void help_clusters(void)
 	     "your own: shardlab calibrate --output mine.yaml");
 }
 
-static void help_strategies(void)
+static void list_strategies(const struct strategy *at(int i))
 {
 	struct table t;
 	table_init(&t, stdout, 3);
 	t.text_columns = 3;
-	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
-	for (int i = 0; strategy_at(i); i++) {
-		const struct strategy *g = strategy_at(i);
+	for (int i = 0; at(i); i++) {
 		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "%s", g->name);
-		table_cell(&t, 1, "%s", g->what);
+		table_cell(&t, 0, "%s", at(i)->name);
+		table_cell(&t, 1, "%s", at(i)->what);
 		table_cell_style(&t, 0, STYLE_HEAD);
 	}
 	table_print(&t, 2);
 	table_release(&t);
+}
+
+static void add_keys(struct table *t, const struct strategy *at(int i))
+{
+	for (int i = 0; at(i); i++)
+		for (int k = 0; k < STRATEGY_KEYS && at(i)->keys[k].name; k++) {
+			const struct key *key = &at(i)->keys[k];
+			table_add_row(t, STYLE_PLAIN);
+			table_cell(t, 0, "%s:%s=%s", at(i)->name, key->name, key->values);
+			table_cell(t, 1, "%s", key->help);
+		}
+}
+
+static void help_strategies(void)
+{
+	struct table t;
+	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
+	list_strategies(strategy_at);
+	puts("\nWhat they are compared with:\n");
+	list_strategies(strategy_contrast_at);
 	puts("\nTheir keys, the default first:\n");
 	table_init(&t, stdout, 2);
 	t.text_columns = 2;
-	for (int i = 0; strategy_at(i); i++)
-		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
-			const struct key *key = &strategy_at(i)->keys[k];
-			table_add_row(&t, STYLE_PLAIN);
-			table_cell(&t, 0, "%s:%s=%s", strategy_at(i)->name, key->name, key->values);
-			table_cell(&t, 1, "%s", key->help);
-		}
+	add_keys(&t, strategy_at);
+	add_keys(&t, strategy_contrast_at);
 	table_print(&t, 2);
 	table_release(&t);
 }

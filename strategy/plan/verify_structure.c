@@ -18,6 +18,9 @@ static enum status check_roles(const struct verify *v)
 		along = p->axes[i].size < 1 || p->axes[i].size > p->ranks / along ? 0 : along * p->axes[i].size;
 	if (p->axis_count < 1 || p->axis_count > PLAN_AXES || along != p->ranks)
 		return refuse(v, 2, NULL, -1, -1, "its axes are not those of %lld ranks", (long long)p->ranks);
+	if (plan_axis(p, "tensor") & plan_data_axes(p))
+		return refuse(v, 2, NULL, -1, -1,
+		              "axis tensor is a data axis; ranks that share a model work on the same samples");
 	if (p->role_count < 1 || p->role_count > ROLES || p->ranks < 1 || p->settings.ranks != p->ranks)
 		return refuse(v, 2, NULL, -1, -1, "%d roles, %lld ranks: a plan has 1 to %d roles and a rank at least",
 		              p->role_count, (long long)p->ranks, ROLES);
