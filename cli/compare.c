@@ -1,4 +1,5 @@
 /* shardlab compare: strategies side by side. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,9 @@ static void show_skipped(const struct comparison *c)
 static void show(const struct comparison *c)
 {
 	/* The last: `single`, which comes first, has one rank. */
-	struct report heading = *c->columns[c->column_count - 1].report;
+	const struct report *last = c->columns[c->column_count - 1].report;
+	assert(last);
+	struct report heading = *last;
 	if (c->variants.several) {
 		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
 		show_grid(&heading, c->columns, c->column_count, stdout);
@@ -160,10 +163,10 @@ static enum status check_export(const char *path)
 
 static enum status require_fit(const struct comparison *c)
 {
-	for (int i = 0; i < c->column_count; i++)
-		if (!c->columns[i].report->fits)
-			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->columns[i].heading,
-			                   c->columns[i].report->cluster);
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && !c->entries[i].report.fits)
+			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->entries[i].strategy,
+			                   c->entries[i].report.cluster);
 	return STATUS_OK;
 }
 

@@ -23,16 +23,18 @@ static enum status vary(struct variants *v, enum option i, const char *text)
 			v->list[k * alternatives + a] = v->list[k];
 	v->count = before * alternatives;
 	char *copy = arena_copy(&v->arena, text);
-	for (int a = 0; a < alternatives; a++) {
+	for (int a = 0;; a++) {
 		char *end = strchr(copy, '/');
 		if (end)
 			*end = 0;
 		if (!*copy)
-			return status_fail(STATUS_INPUT, "--%s %.60s: an alternative is empty; it looks like %s",
-			                   option_name(i), text, "none/full");
+			return status_fail(STATUS_INPUT, "--%s %.60s: an alternative is empty; it looks like none/full",
+			                   option_name(i), text);
 		for (int k = 0; k < before; k++)
 			v->list[k * alternatives + a].value[i].text = copy;
-		copy = end ? end + 1 : NULL;
+		if (!end)
+			break;
+		copy = end + 1;
 	}
 	return STATUS_OK;
 }
