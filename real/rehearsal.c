@@ -33,10 +33,10 @@ enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *wha
 	settings.micro_batch = what->micro_batch;
 	*r = (struct rehearsal){0};
 	enum status s = settings_resolve(&settings);
-	return s ? s : rehearsal_open_settings(r, &settings, communicator);
+	return s ? s : rehearsal_open_settings(r, &settings, NULL, communicator);
 }
 
-enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings, const char *folder,
                                     struct communicator *communicator)
 {
 	*r = (struct rehearsal){0};
@@ -45,7 +45,8 @@ enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *
 		s = plan_compile(&r->plan, &r->model, settings);
 	struct input_source input = {.context = &r->model, .training = made_up_samples};
 	if (!s)
-		s = cpu_device_open(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false);
+		s = cpu_device_open_on_disk(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false,
+		                            folder);
 	if (!s)
 		s = executor_open(&r->executor, &r->device, communicator);
 	if (s)

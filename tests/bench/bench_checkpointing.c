@@ -48,7 +48,7 @@ static void open_case(struct rehearsal *r, const char *mode)
 	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", mode);
 	s.micro_batch = SAMPLES;
 	must(settings_resolve(&s));
-	must(rehearsal_open_settings(r, &s, NULL));
+	must(rehearsal_open_settings(r, &s, NULL, NULL));
 }
 
 int main(int argc, char **argv)
