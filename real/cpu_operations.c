@@ -74,14 +74,24 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 	return STATUS_OK;
 }
 
-/* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. An operand that is a
- * ranks-th of the group holds this rank's slice of it. */
+/* Where in its group the first element of the operand stands: the operand is this rank's slice of what the buffer has
+ * of it, which is this rank's shard of the group. */
+static int64_t place_in_group(const struct cpu_device *d, const struct op *op)
+{
+	const struct plan *p = d->plan;
+	const struct region *g = &op->operand[0];
+	unsigned shards = op_shard_axes(p, op);
+	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
+	return plan_place(p, shards, d->rank) * shard + plan_place(p, g->slice, d->rank) * region_elements(p, g);
+}
+
+/* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
 static enum status walk_group(struct cpu_device *d, const struct op *op, const struct group_walk *w)
 {
 	const struct group *g = &d->plan->groups[op->group];
 	int64_t count;
 	float *values = use_all(d, op, 0, &count);
-	int64_t first = count == g->padded ? 0 : count * d->rank; /* place in the group of values[0] */
+	int64_t first = place_in_group(d, op);
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
 		int64_t begin = d->plan->tensor_offset[t], end = begin + d->plan->model->tensors[t].elements;

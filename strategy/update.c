@@ -118,7 +118,8 @@ static void name_shard(const struct step *s, struct op *op, enum placement place
 static void initialize(struct step *s, int buffer, enum placement place)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
-		if (s->base[g] < 0)
+		/* Parameters that another role answers for come from it in the prologue. */
+		if (s->base[g] < 0 || (!s->answers[g] && buffer == s->parameters))
 			continue;
 		offload_begin_with(s, OP_INITIALIZE, buffer, place, g);
 		if (s->b->role->buffers[buffer].space == SPACE_DEVICE)

@@ -267,6 +267,25 @@ static bool set_traffic(struct chance *c)
 	return op_class(op_of(c)->kind) == OP_CLASS_C && old != op_of(c)->traffic;
 }
 
+static bool set_axes(struct chance *c)
+{
+	unsigned old = op_axes(c->p, op_of(c));
+	op_of(c)->axes = (unsigned)pick(c, (int)plan_all_axes(c->p) + 2);
+	return op_class(op_of(c)->kind) != OP_CLASS_M && old != op_axes(c->p, op_of(c));
+}
+
+static bool set_ends(struct chance *c)
+{
+	op_of(c)->ends = !op_of(c)->ends;
+	return op_class(op_of(c)->kind) == OP_CLASS_C;
+}
+
+static bool set_shift(struct chance *c)
+{
+	op_of(c)->shift += pick(c, 2) ? 1 : -2 * op_of(c)->shift - !op_of(c)->shift;
+	return op_class(op_of(c)->kind) == OP_CLASS_C;
+}
+
 static bool set_pass(struct chance *c)
 {
 	enum pass old = op_of(c)->pass;
@@ -322,6 +341,7 @@ static const struct {
         {"scale", set_scale},    {"micro", set_micro}, {"group", set_group},     {"kernel", set_kernel},
         {"add", set_accumulate}, {"wide", set_wide},   {"payload", set_payload}, {"traffic", set_traffic},
         {"pass", set_pass},      {"kind", set_kind},   {"buffer", set_buffer},   {"section", set_section},
+        {"axes", set_axes},      {"ends", set_ends},   {"shift", set_shift},
 };
 enum { MUTATIONS = sizeof mutations / sizeof mutations[0] };
 

@@ -186,13 +186,13 @@ static void run_schedule(const struct schedule *s, struct member *members)
 		free(members[i].sent);
 }
 
-static void sum(const struct world *w, const struct member *members)
+static void sum(int ranks, const struct member *members)
 {
 	for (int64_t k = 0; k < members->op->operand[0].count; k++) {
 		double total = 0;
-		for (int i = 0; i < w->ranks; i++)
+		for (int i = 0; i < ranks; i++)
 			total += ((const float *)(const void *)members[i].whole)[k];
-		for (int i = 0; i < w->ranks; i++)
+		for (int i = 0; i < ranks; i++)
 			((float *)(void *)members[i].whole)[k] = (float)total;
 	}
 }
@@ -208,30 +208,68 @@ static void scatter_or_gather(const struct schedule *s, const struct member *mem
 	}
 }
 
-static void run_collective(const struct world *w)
+/* Those who meet, by their place in the group; of a message, the sender first. */
+struct party {
+	int *rank, count;
+};
+
+static const struct op *at_head(const struct rank *r)
 {
-	struct member *members = make((size_t)w->ranks, sizeof *members);
-	for (int i = 0; i < w->ranks; i++) {
-		struct rank *r = &w->rank[i];
-		members[i].rank = r;
-		members[i].op = &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+	return &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+}
+
+static void run_message(const struct world *w, const struct party *p)
+{
+	struct member from = {.rank = &w->rank[p->rank[0]]}, to = {.rank = &w->rank[p->rank[1]]};
+	from.op = at_head(from.rank);
+	to.op = at_head(to.rank);
+	if (from.op->kind != OP_SEND || to.op->kind != OP_RECEIVE ||
+	    from.op->operand[0].count != to.op->operand[0].count)
+		fail("a message without a partner");
+	move(operand(&to, 0), operand(&from, 0), from.op->operand[0].count * type_bytes(type_of(&from)));
+}
+
+static void run_collective(const struct world *w, const struct party *p)
+{
+	struct member *members = make((size_t)p->count, sizeof *members);
+	for (int i = 0; i < p->count; i++) {
+		members[i].rank = &w->rank[p->rank[i]];
+		members[i].op = at_head(members[i].rank);
 		members[i].type = type_of(&members[i]);
 		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
 	}
 	enum op_kind kind = members->op->kind;
 	struct schedule s = op_schedule(w->p, members->op);
-	int64_t bytes = kind == OP_SUM ? 0 : s.elements / w->ranks * type_bytes(members->type);
-	for (int i = 0; i < w->ranks && kind == OP_ALL_GATHER; i++)
+	int64_t bytes = kind == OP_SUM ? 0 : s.elements / p->count * type_bytes(members->type);
+	for (int i = 0; i < p->count && kind == OP_ALL_GATHER; i++)
 		move(members[i].whole + i * bytes, operand(&members[i], 0), bytes);
 	if (kind == OP_SUM)
-		sum(w, members);
+		sum(p->count, members);
 	else if (kind == OP_SCATTER || kind == OP_GATHER)
 		scatter_or_gather(&s, members);
 	else
 		run_schedule(&s, members);
-	for (int i = 0; i < w->ranks && kind == OP_REDUCE_SCATTER; i++)
+	for (int i = 0; i < p->count && kind == OP_REDUCE_SCATTER; i++)
 		move(operand(&members[i], 1), members[i].whole + i * bytes, bytes);
 	free(members);
+}
+
+/* Who meets at what a rank has come to. */
+static void find_party(const struct world *w, int rank, const struct op *op, struct party *p)
+{
+	p->count = 0;
+	if (op_is_message(op->kind)) {
+		int peer = (int)op_peer(w->p, op, rank);
+		if (peer < 0)
+			fail("a message to nobody");
+		p->rank[p->count++] = op->kind == OP_SEND ? rank : peer;
+		p->rank[p->count++] = op->kind == OP_SEND ? peer : rank;
+		return;
+	}
+	if (op_member(w->p, op, rank) < 0)
+		fail("a collective that its rank is not of");
+	for (int i = 0; i < op_members(w->p, op); i++)
+		p->rank[p->count++] = (int)op_member_rank(w->p, op, rank, i);
 }
 
 /* ---- the order ---- */
@@ -274,21 +312,46 @@ static bool is_collective(const struct rank *r, const struct section *s, int que
 	return r->head[queue] < s->end && op_class(r->role->ops[r->head[queue]].kind) == OP_CLASS_C;
 }
 
-/* A collective of all ranks, if every one is ready for it. */
-static bool try_collective(struct world *w, int k)
+/* What this rank has come to, if everyone who takes part is ready for it. */
+static bool try_meeting(struct world *w, int k, int rank, struct party *p)
 {
-	for (int i = 0; i < w->ranks; i++) {
-		const struct section *s = section_of_role(w->rank[i].role, k);
-		if (!is_collective(&w->rank[i], s, QUEUE_COMMUNICATION) ||
-		    !is_ready(&w->rank[i], s, QUEUE_COMMUNICATION))
+	const struct section *own = section_of_role(w->rank[rank].role, k);
+	if (!is_collective(&w->rank[rank], own, QUEUE_COMMUNICATION))
+		return false;
+	const struct op *op = at_head(&w->rank[rank]);
+	find_party(w, rank, op, p);
+	for (int i = 0; i < p->count; i++) {
+		const struct rank *r = &w->rank[p->rank[i]];
+		const struct section *s = section_of_role(r->role, k);
+		if (!is_collective(r, s, QUEUE_COMMUNICATION) || !is_ready(r, s, QUEUE_COMMUNICATION))
+			return false;
+		const struct op *other = at_head(r);
+		bool messages = op_is_message(op->kind) && op_is_message(other->kind);
+		if (messages ? op_peer(w->p, other, p->rank[i]) != p->rank[!i]
+		             : op_axes(w->p, op) != op_axes(w->p, other) || op->ends != other->ends ||
+		                       op_is_message(op->kind) != op_is_message(other->kind))
 			return false;
 	}
-	for (int i = 0; i < w->ranks; i++)
-		poison_around(&w->rank[i], &w->rank[i].role->ops[w->rank[i].head[QUEUE_COMMUNICATION]], true);
-	run_collective(w);
-	for (int i = 0; i < w->ranks; i++)
-		finish(&w->rank[i], section_of_role(w->rank[i].role, k), QUEUE_COMMUNICATION);
+	for (int i = 0; i < p->count; i++)
+		poison_around(&w->rank[p->rank[i]], at_head(&w->rank[p->rank[i]]), true);
+	if (op_is_message(op->kind))
+		run_message(w, p);
+	else
+		run_collective(w, p);
+	for (int i = 0; i < p->count; i++)
+		finish(&w->rank[p->rank[i]], section_of_role(w->rank[p->rank[i]].role, k), QUEUE_COMMUNICATION);
 	return true;
+}
+
+static bool try_collective(struct world *w, int k)
+{
+	struct party p = {.rank = make((size_t)w->ranks, sizeof *p.rank)};
+	int first = w->random ? (int)(next_random(w) % (uint64_t)w->ranks) : 0;
+	bool moved = false;
+	for (int i = 0; i < w->ranks && !moved; i++)
+		moved = try_meeting(w, k, (first + i) % w->ranks, &p);
+	free(p.rank);
+	return moved;
 }
 
 static bool try_local(struct world *w, int k, int rank, int queue)
