@@ -327,8 +327,7 @@ static void run_task(struct program *p, struct task task)
 static void reduce_tied(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
-		int stages_with_it = s->plan->model->tensors[s->plan->groups[g].tensors[0]].uses;
-		if (s->base[g] < 0 || s->stages == 1 || stages_with_it < 2)
+		if (s->base[g] < 0 || !stage_shares(s, g))
 			continue;
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
@@ -342,8 +341,7 @@ static void reduce_tied(struct step *s)
 void stage_prologue(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
-		int uses = s->plan->model->tensors[s->plan->groups[g].tensors[0]].uses;
-		if (s->base[g] < 0 || s->stages == 1 || uses < 2)
+		if (s->base[g] < 0 || !stage_shares(s, g))
 			continue;
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);

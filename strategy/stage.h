@@ -46,5 +46,7 @@ void stage_evaluate(struct step *s);
  * gradient in the norm, and shows them. */
 bool stage_holds(const struct step *s, int group);
 bool stage_answers(const struct step *s, int group);
+/* Do two stages use them? */
+bool stage_shares(const struct step *s, int group);
 
 #endif

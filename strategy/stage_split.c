@@ -116,6 +116,12 @@ bool stage_holds(const struct step *s, int group)
 	return is_used(s, group, s->kernel_begin, s->kernel_end);
 }
 
+bool stage_shares(const struct step *s, int group)
+{
+	return s->stages > 1 && (stage_holds(s, group) != stage_answers(s, group) ||
+	                         is_used(s, group, s->kernel_end, s->model->kernel_count));
+}
+
 bool stage_answers(const struct step *s, int group)
 {
 	return stage_holds(s, group) && !is_used(s, group, 0, s->kernel_begin);

@@ -3,6 +3,7 @@
  * The same for all strategies: each rank updates the part of every group that it owns. A strategy says where that part
  * stands (its `parameters`, `gradients` and `optimizer` placements) and sends the result to whoever needs it.
  */
+#include "strategy/stage.h"
 #include "strategy/step.h"
 
 /* What the communicator may use for what comes in. */
@@ -148,6 +149,15 @@ static void begin_counter(struct step *s)
 	zero_state(s, s->update_counter, PLACE_WHOLE);
 }
 
+/* Of stages, those that share a tensor; messages go straight to their place. */
+static bool has_collectives(const struct step *s)
+{
+	bool shares = s->stages == 1;
+	for (int g = 0; g < s->plan->group_count; g++)
+		shares |= s->base[g] >= 0 && stage_shares(s, g);
+	return s->ranks > 1 && shares;
+}
+
 void step_state(struct step *s)
 {
 	const struct strategy *g = s->strategy;
@@ -160,7 +170,7 @@ void step_state(struct step *s)
 	s->counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	zero(s, region_whole(s->b, s->counter));
 	begin_counter(s);
-	if (s->ranks > 1 && !s->settings->library_collectives)
+	if (has_collectives(s) && !s->settings->library_collectives)
 		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	buffers_state(s);
 	if (g->holds_state && !g->holds_state(s))
