@@ -72,10 +72,6 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 			                   "blocks, and selective has none; say full or every=K",
 			                   switches[i].key);
 	}
-	if (out->partition)
-		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: partition_activations=yes has effect where "
-		                   "ranks hold the same activations, with strategy tensor; leave it out");
 	if ((out->number || out->automatic) && out->mode != CHECKPOINTING_FULL)
 		return status_fail(STATUS_INPUT,
 		                   "--activation-checkpointing %s: number_checkpoints goes with full, which says "
@@ -191,7 +187,7 @@ static void want(const struct checkpoints *c, const struct model *m, const bool 
 static void find_checkpoints(struct checkpoints *c, const struct model *m)
 {
 	for (int i = 0; i < m->kernel_count; i++) {
-		c->segments = c->segment[i] >= c->segments ? c->segment[i] + 1 : c->segments;
+		c->segments += c->segment[i] >= 0 && (!i || c->segment[i - 1] != c->segment[i]);
 		if (c->segment[i] < 0)
 			continue;
 		EACH_INPUT(&m->kernels[i], v)
@@ -200,15 +196,12 @@ static void find_checkpoints(struct checkpoints *c, const struct model *m)
 			if (producer < 0 || c->segment[producer] == c->segment[i] || c->checkpoint[v])
 				continue;
 			c->checkpoint[v] = true;
-			c->checkpoint_count++;
-			c->place[v] = c->elements;
-			c->elements += m->values[v].elements;
 		}
 	}
 }
 
 void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
-                      const struct checkpointing *setting)
+                      const struct checkpointing *setting, int begin, int end)
 {
 	bool *kept = make(a, m->value_count, sizeof *kept);
 	*c = (struct checkpoints){.segment = make(a, m->kernel_count, sizeof *c->segment)};
@@ -216,8 +209,9 @@ void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model
 	c->again = make(a, m->value_count, sizeof *c->again);
 	c->reads = make(a, m->value_count, sizeof *c->reads);
 	c->checkpoint = make(a, m->value_count, sizeof *c->checkpoint);
-	c->place = make(a, m->value_count, sizeof *c->place);
 	find_segments(c, m, setting);
+	for (int i = 0; i < m->kernel_count; i++)
+		c->segment[i] = i >= begin && i < end ? c->segment[i] : -1;
 	find_kept(c, m, kept);
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];

@@ -74,11 +74,9 @@ struct checkpoints {
 	int *reads;       /* by value: how often the second is read */
 	int segments;     /* with full and every=K: as many checkpoints */
 	bool *checkpoint; /* by value: what a segment begins with, made by a kernel outside of it */
-	int64_t *place;   /* by value: of a checkpoint, among the elements of all, for one sample */
-	int64_t elements; /* of all checkpoints, for one sample */
-	int checkpoint_count;
 };
+/* Of kernels [begin, end) alone: a stage keeps what it gets from the one before. */
 void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
-                      const struct checkpointing *setting);
+                      const struct checkpointing *setting, int begin, int end);
 
 #endif

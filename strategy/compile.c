@@ -41,7 +41,8 @@ static void step_prepare(struct step *s)
 	s->updated = numbers(a, groups);
 	s->rounded = numbers(a, groups);
 	s->fetched = numbers(a, groups);
-	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing);
+	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
+	step_place_checkpoints(s);
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
 }
 
@@ -149,6 +150,11 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
+	if (checkpointing.cpu && strategy == &strategy_pipeline)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--activation-checkpointing: cpu_checkpointing=yes does not go with --strategy pipeline in "
+		        "this version: several micro-batches are under way at once; leave it out");
 	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
 	p->settings = *settings;
@@ -163,7 +169,8 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		p->axis_count = 0;
 		plan_add_axis(p, "tensor", p->ranks, false);
 	}
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)))
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
+	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);
 	declare_roles(p, strategy);

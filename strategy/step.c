@@ -52,11 +52,13 @@ void step_run_turns(struct step *s, int begin, int end)
 			begin_visit(s, v);
 		pass_boundary(s, i);
 		offload_values_before(s, i);
+		checkpoint_parts_before(s, i);
 		if (t->list[i].pass == PASS_BACKWARD)
 			step_backward_kernel(s, t->list[i].kernel);
 		else
 			step_forward_kernel(s, t->list[i].kernel, t->list[i].pass);
 		offload_values_after(s, i);
+		checkpoint_parts_after(s, i);
 		if (v->last == i)
 			end_visit(s, v);
 	}
@@ -163,6 +165,7 @@ void step_compile_role(struct step *s, struct role *role)
 {
 	choose_hooks(s);
 	offload_values_prepare(s);
+	checkpoint_parts_prepare(s);
 	begin_section(s, &role->prologue);
 	step_state(s);
 	if (s->strategy->prologue)

@@ -29,7 +29,12 @@ struct step {
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
 	struct checkpoints checkpoints;
-	int checkpoint_block, checkpoints_left; /* contiguous: the buffer of all, and how many are in use or to come */
+	/* contiguous_memory_optimization: one buffer for all checkpoints of a micro-batch. By value, its place; -1. */
+	int64_t *block_place, block_elements;
+	int block_count;
+	struct checkpoint_block {
+		int buffer, left; /* how many are in use or to come; 0: the buffer is not there */
+	} * block;                /* by micro-batch */
 	struct turns turns;
 	bool recomputing; /* the kernel at hand is carried out once more */
 
@@ -83,6 +88,7 @@ struct step {
 	int *rounded;                  /* by group: staging of the 16-bit parameters that the host made; -1 */
 	int *fetched;                  /* by group: staging of a parameter shard on its way to a gather; -1 */
 	struct away *away;             /* offload_values.c; NULL: activations stay on the device */
+	struct parts *parts;           /* checkpoint_parts.c; NULL: checkpoints stay whole */
 	int added[2], read[2], put[2]; /* the last two that used host staging: who takes it next waits for them */
 
 	/* gather.c: of the visits of units in this micro-batch (turns.visits), the next, and the next to fetch for. */
@@ -97,7 +103,8 @@ void step_run_turns(struct step *s, int begin, int end); /* of s->turns */
 
 /* ---- step_values.c ---- */
 
-void step_count_needs(struct step *s); /* a micro-batch begins: how often each value will be read */
+void step_place_checkpoints(struct step *s); /* once for a role */
+void step_count_needs(struct step *s);       /* a micro-batch begins: how often each value will be read */
 /* pass: forward, or recompute. Allocates what it makes, frees what nobody needs any more. */
 void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
@@ -160,6 +167,15 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
  * offload_fetched frees. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
 void offload_fetched(struct step *s, int group);
+
+/* ---- checkpoint_parts.c: checkpoints of which each rank of a tensor group keeps a slice ---- */
+
+/* slice: the model as each rank has it. */
+enum status checkpoint_parts_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
+                                   const struct settings *settings);
+void checkpoint_parts_prepare(struct step *s);
+void checkpoint_parts_before(struct step *s, int turn);
+void checkpoint_parts_after(struct step *s, int turn);
 
 /* ---- offload_values.c: activations that stay in host memory until backward needs them ---- */
 

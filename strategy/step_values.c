@@ -67,33 +67,49 @@ int step_alloc_value(struct step *s, int value)
 	return s->value[value].buffer;
 }
 
-/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last.
- */
+/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last:
+ * those that the kernels at hand make and read. Of a stage's, what goes to the next has a place of its own. */
 static bool in_block(const struct step *s, int value)
 {
-	return s->checkpointing.contiguous && s->checkpoints.checkpoint[value] && !s->evaluating &&
-	       sliced_padded(s, value) == step_value_elements(s, value);
+	return s->checkpointing.contiguous && !s->evaluating && s->block_place[value] >= 0;
+}
+
+void step_place_checkpoints(struct step *s)
+{
+	const struct model *m = s->model;
+	struct arena *a = &s->b->plan->arena;
+	s->block_place = arena_alloc(a, (size_t)m->value_count * sizeof *s->block_place);
+	s->block = arena_alloc(a, (size_t)s->settings->accumulate * sizeof *s->block);
+	for (int v = 0; v < m->value_count; v++) {
+		int producer = m->values[v].producer;
+		bool ours = s->checkpoints.checkpoint[v] && producer >= s->kernel_begin && producer < s->kernel_end;
+		for (int i = s->kernel_end; i < m->kernel_count && ours; i++)
+			ours = m->kernels[i].x != v && m->kernels[i].residual != v && m->kernels[i].second != v;
+		s->block_place[v] = -1;
+		if (!ours || sliced_padded(s, v) != step_value_elements(s, v))
+			continue;
+		s->block_place[v] = s->block_elements;
+		s->block_elements += step_value_elements(s, v);
+		s->block_count++;
+	}
 }
 
 static void place_in_block(struct step *s, int value)
 {
-	const struct checkpoints *c = &s->checkpoints;
-	int64_t samples = s->settings->micro_batch;
-	if (s->checkpoint_block < 0) {
-		s->checkpoint_block = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
-		                                  step_value_type(s, value), c->elements * samples);
-		for (int v = 0; v < s->model->value_count; v++)
-			s->checkpoints_left += in_block(s, v);
+	struct checkpoint_block *b = &s->block[s->micro];
+	if (!b->left) {
+		b->buffer = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
+		                        step_value_type(s, value), s->block_elements);
+		b->left = s->block_count;
 	}
-	s->value[value] = region_of(s->checkpoint_block, c->place[value] * samples, step_value_elements(s, value));
+	s->value[value] = region_of(b->buffer, s->block_place[value], step_value_elements(s, value));
 }
 
 static void leave_block(struct step *s)
 {
-	if (--s->checkpoints_left)
-		return;
-	build_free(s->b, s->checkpoint_block);
-	s->checkpoint_block = -1;
+	struct checkpoint_block *b = &s->block[s->micro];
+	if (!--b->left)
+		build_free(s->b, b->buffer);
 }
 
 void step_free_value(struct step *s, int value)
@@ -139,7 +155,6 @@ static void need_later(struct step *s, int value)
 void step_count_needs(struct step *s)
 {
 	const struct model *m = s->model;
-	s->checkpoint_block = -1;
 	memset(s->needed, 0, (size_t)m->value_count * sizeof *s->needed);
 	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
 		const struct kernel *k = &m->kernels[i];

@@ -255,6 +255,12 @@ static void try_checkpointings(void)
 			if (mode < 3)
 				try_checkpointing(0, strategy_at(i)->name, modes[mode]);
 		}
+	if (ranks_count == 2) { /* heads and blocks are two */
+		try_checkpointing(1, "tensor", "full:partition_activations=yes");
+		try_checkpointing(1, "tensor", "every=2:cpu_checkpointing=yes");
+		try_checkpointing(1, "model", "full");
+		try_checkpointing(1, "pipeline", "every=2:contiguous_memory_optimization=yes");
+	}
 	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
 	try_checkpointing(1, "fsdp:reshard=no", "every=2");
 }

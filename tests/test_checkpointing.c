@@ -456,6 +456,31 @@ START_TEST(checkpoints_on_the_host)
 }
 END_TEST
 
+/* Each rank of a tensor group keeps a slice of every block's input, and has it whole while the block is at work. */
+START_TEST(checkpoints_in_parts)
+{
+	struct made m, whole;
+	enum { RANKS = 4 };
+	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
+	struct request q = {
+	        small, "tensor", .ranks = RANKS, .micro_batch = SAMPLES, .accumulate = 2, .checkpointing = "full"};
+	open_plan(&whole, &q);
+	q.checkpointing = "full:partition_activations=yes";
+	open_plan(&m, &q);
+	const struct role *r = &m.plan.roles[0], *w = &whole.plan.roles[0];
+	ck_assert_int_eq(plan_moved(&whole.plan, 0, TRAFFIC_ALL_GATHER).calls, 0);
+	struct moved gathered = plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER);
+	ck_assert_int_eq(gathered.calls, 2 * LAYERS);
+	ck_assert_int_eq(gathered.payload, 2 * LAYERS * n * 4);
+	ck_assert_int_eq(gathered.sent, 2 * LAYERS * n * 4 / RANKS * (RANKS - 1));
+	/* in the second micro-batch as in the first: what is kept at the end of a forward pass */
+	ck_assert_int_eq(alive_after(w, end_of_forward(w, LAYERS)) - alive_after(r, end_of_forward(r, LAYERS)),
+	                 LAYERS * (n - n / RANKS) * 4);
+	made_release(&m);
+	made_release(&whole);
+}
+END_TEST
+
 /* ---- the same result ---- */
 
 static void run(struct request *q, const char *mode, struct virtual_run *out)
@@ -549,6 +574,7 @@ int main(void)
 	tcase_add_test(tests, gathers_serve_recomputing);
 	tcase_add_test(tests, checkpoints_in_one_block);
 	tcase_add_loop_test(tests, checkpoints_on_the_host, 0, strategies);
+	tcase_add_test(tests, checkpoints_in_parts);
 	tcase_add_test(tests, queues_meet_at_boundaries);
 	tcase_add_loop_test(tests, auto_finds_the_least_peak, 0, 4);
 	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);

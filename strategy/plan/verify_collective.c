@@ -119,8 +119,47 @@ static enum status reduce_scatter(const struct at *all)
 
 /* ---- copies ---- */
 
+/* Slices of a value that is the same on all ranks come together again. */
+static bool is_part_of_value(const struct at *a)
+{
+	const struct region *g = &a->op->operand[0];
+	int number = g->slice ? -1 : memory_get(&a->ip->memory, a->role, g);
+	return number >= 0 && meaning_of(&a->ip->memory, number)->kind == MEANING_VALUE &&
+	       meaning_of(&a->ip->memory, number)->shard;
+}
+
+static enum status join_value(const struct at *all)
+{
+	const struct plan *p = all->ip->v->p;
+	struct meaning first = {0};
+	for (int i = 0; i < role_count(all); i++) {
+		const struct region *g = &all[i].op->operand[0];
+		if (!is_part_of_value(&all[i]))
+			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
+		struct meaning x = *meaning_of(&all->ip->memory, memory_get(&all->ip->memory, all[i].role, g));
+		int64_t elements = value_elements(&p->model->values[x.index], p->settings.micro_batch);
+		if (x.shard != axes_of(all) || x.origin != g->offset || x.micro != all[i].op->micro ||
+		    g->count * plan_along(p, x.shard) != elements)
+			return refuse_at(&all[i], 7, 0,
+			                 " must be this rank's slice of a value of micro-batch %d, along the same axes",
+			                 all[i].op->micro);
+		if (!i)
+			first = x;
+		else if (x.index != first.index || x.micro != first.micro)
+			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
+	}
+	first.shard = 0;
+	for (int i = 0; i < role_count(all); i++) {
+		first.origin = all[i].op->operand[1].offset;
+		write_meaning(&all[i], 1, first);
+	}
+	return STATUS_OK;
+}
+
 static enum status all_gather(const struct at *all)
 {
+	if (is_part_of_value(all))
+		return join_value(all);
 	struct group_part first = {0}, x = {0};
 	enum status s = STATUS_OK;
 	for (int i = 0; i < role_count(all); i++) {

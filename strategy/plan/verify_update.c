@@ -67,6 +67,27 @@ static enum status add(const struct at *a)
 	return write_group(a, 1, &y, true);
 }
 
+/* This rank's slice of a value that is the same on all ranks of those axes. */
+static bool cut_value(const struct at *a)
+{
+	const struct plan *p = a->ip->v->p;
+	struct region whole = a->op->operand[0];
+	unsigned axes = whole.slice;
+	whole.slice = 0;
+	int number = memory_get(&a->ip->memory, a->role, &whole);
+	if (number < 0 || !axes || axes & plan_data_axes(p) || a->op->operand[1].slice)
+		return false;
+	struct meaning what = *meaning_of(&a->ip->memory, number);
+	const struct value *v = &p->model->values[what.kind == MEANING_VALUE ? what.index : 0];
+	if (what.kind != MEANING_VALUE || what.form != FORM_WHOLE || what.shard || what.wide || v->sliced ||
+	    what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
+		return false;
+	what.shard = axes;
+	what.origin = a->op->operand[1].offset;
+	write_meaning(a, 1, what);
+	return true;
+}
+
 static enum status copy(const struct at *a)
 {
 	struct memory *m = &a->ip->memory;
@@ -79,6 +100,8 @@ static enum status copy(const struct at *a)
 		write_meaning(a, 1, what);
 		return STATUS_OK;
 	}
+	if (cut_value(a))
+		return STATUS_OK;
 	struct group_part x;
 	enum status s = read_group(a, 0, 7, &x);
 	return s ? s : write_group(a, 1, &x, false);

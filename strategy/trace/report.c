@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "strategy/checkpointing.h"
+#include "strategy/stage.h"
 
 /* Before its first counted operation, the peak is what lives between steps. */
 static void describe_peak(const struct plan *p, const struct role *r, int peak, char *out, int size)
@@ -122,8 +123,16 @@ static void report_checkpointing(struct report_checkpointing *out, const struct 
 	snprintf(out->setting, sizeof out->setting, "%s", p->settings.checkpointing);
 	if (checkpointing_parse(p->settings.checkpointing, &c) || c.mode == CHECKPOINTING_NONE)
 		return;
-	checkpoints_make(&made, &arena, p->model, &c);
-	out->checkpoints = c.mode == CHECKPOINTING_SELECTIVE ? 0 : made.segments;
+	const struct strategy *strategy = strategy_find(p->strategy);
+	int stages = strategy && strategy->stages ? (int)p->ranks : 1;
+	int *end = arena_alloc(&arena, (size_t)stages * sizeof *end);
+	end[0] = p->model->kernel_count;
+	if (stages > 1)
+		stage_split(p->model, stages, end);
+	for (int i = 0; i < stages; i++) {
+		checkpoints_make(&made, &arena, p->model, &c, i ? end[i - 1] : 0, end[i]);
+		out->checkpoints += c.mode == CHECKPOINTING_SELECTIVE ? 0 : made.segments;
+	}
 	out->tried = p->settings.checkpointing_tried;
 	out->profile = c.profile;
 	arena_release(&arena);
