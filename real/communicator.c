@@ -40,7 +40,7 @@ static enum status make(struct communicator **out, const char *name, int64_t tim
 		code = MPI_Comm_size(b->comm, &b->public.ranks);
 	if (code != MPI_SUCCESS) {
 		enum status s = communicator_mpi_failed(b, code, "opening the communicator", -1);
-		communicator_release(&b->public);
+		b->public.ops->release(&b->public);
 		return s;
 	}
 	*out = &b->public;

@@ -17,10 +17,12 @@
 
 #include "strategy/base/status.h"
 #include "strategy/collective/schedule.h"
+#include "strategy/settings.h"
 
 struct communicator;
 
-/* One collective on fp32 elements (or int32 for scatter, gather, broadcast: bits are moved as they are). */
+/* One collective. Elements of any type are moved as they are; fp32, bf16 and fp16 can be added, 16-bit ones in fp32 and
+ * rounded, to the nearest, after each addition: so a sum over n ranks is rounded n-1 times, as in NCCL's ring. */
 struct collective {
 	enum schedule_algorithm algorithm; /* which schedule; `mpi` takes the operation from it and ignores the rest */
 	int64_t root;
@@ -29,7 +31,8 @@ struct collective {
 	void *part;       /* the slice of elements/ranks: result of reduce-scatter and scatter, source of all-gather and
 	                     gather. May lie inside `whole` at the rank's own slice (in place). */
 	void *staging;    /* SCHEDULE_STAGING_BYTES; may be used for what comes in, and nothing else */
-	bool maximum;     /* all-reduce: take the larger of two elements instead of adding them */
+	bool maximum;     /* all-reduce of fp32: take the larger of two elements instead of adding them */
+	enum type type;   /* of the elements */
 };
 /* Scatter and gather: `whole` is NULL on ranks other than the root. Reduce: spoils `whole` where the schedule does. */
 

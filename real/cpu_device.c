@@ -59,7 +59,12 @@ enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, 
 		if (!d->touched[q])
 			abort();
 	}
-	return STATUS_OK;
+	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
+		d->sample = calloc((size_t)p->model->input_elements, sizeof *d->sample);
+		if (!d->sample)
+			abort();
+	}
+	return cpu_types_check(d);
 }
 
 enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
@@ -78,6 +83,7 @@ void cpu_device_release(struct cpu_device *d)
 	disk_close(d->disk);
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		free(d->touched[q]);
+	free(d->sample);
 	layout_release(&d->layout);
 	*d = (struct cpu_device){0};
 }

@@ -23,7 +23,8 @@
 
 #include "strategy/plan/plan.h"
 
-/* Where samples come from. inputs are float or int32 as the model takes them. */
+/* Where samples come from. inputs are float or int32 as the model takes them; the device rounds floats where the plan
+ * has 16-bit inputs. */
 struct input_source {
 	void *context;
 	/* training samples [first, first + count) of the run */
@@ -67,6 +68,7 @@ struct cpu_device {
 	struct transfer_count
 	        transfer[TRANSFER_COUNT]; /* since the executor began the section; a queue writes its own */
 	struct input_source input;
+	float *sample; /* 16-bit inputs pass through: one sample; NULL: there are none */
 	struct weight_source weights;
 	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
 	/* the evaluate section */

@@ -14,9 +14,7 @@ enum status cpu_overflow(struct cpu_device *d, const struct op *op)
 	int64_t n, one;
 	const void *x = use(d, op, 0, &n);
 	float *overflow = use(d, op, 1, &one);
-	enum type type = d->role->buffers[op->operand[0].buffer].type;
-	bool finite = type == TYPE_FP32 ? vector_is_finite(n, x)
-	                                : vector_is_finite_16(n, x, type == TYPE_BF16 ? 0x7f80 : 0x7c00);
+	bool finite = vector_is_finite(cpu_element(d, op, 0), n, x);
 	bool before = op->accumulate >> 1 & 1 && *overflow > 0;
 	*overflow = before || !finite;
 	return STATUS_OK;
@@ -44,6 +42,13 @@ enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
 	                   "lower --learning-rate, give --clip, or use --precision bf16",
 	                   (double)scale, (double)scaler->skipped);
+}
+
+double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand)
+{
+	int64_t n;
+	const struct loss_scale *scaler = use(d, op, operand, &n);
+	return scaler ? (double)scaler->scale : 1;
 }
 
 struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand)

@@ -148,6 +148,7 @@ static enum status run_communication(struct executor *e, const struct op *op, in
 		struct collective c = {.algorithm = op->algorithm,
 		                       .root = op->root,
 		                       .elements = schedule.elements,
+		                       .type = e->role->buffers[op->operand[operand[0] ? 0 : 1].buffer].type,
 		                       .whole = !two || x_whole ? operand[0] : operand[1],
 		                       .part = !two      ? NULL
 		                               : x_whole ? operand[1]

@@ -63,10 +63,6 @@ static enum status check_runnable(const struct training *t)
 	if (t->model.only_simulated)
 		return status_fail(STATUS_INPUT, "--model %s cannot be trained: %s", t->model.specification,
 		                   t->model.only_simulated);
-	if (p->settings.precision != TYPE_FP32)
-		return status_fail(STATUS_INPUT,
-		                   "--precision %s: real runs compute in fp32; use sim for the accounting of %s",
-		                   type_name(p->settings.precision), type_name(p->settings.precision));
 	if (t->options->steps < 1 || t->options->steps > 100000000)
 		return status_fail(STATUS_INPUT, "--steps: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);

@@ -27,7 +27,7 @@ static double norm_objective(const void *context)
 /* Forward and backward over all rows, with the rows in `parts` pieces as ranks have them. */
 static void norm_check(int64_t rows, int64_t width, bool gelu, int64_t parts, bool accumulate)
 {
-	struct batch_norm_shape all = {rows, width, gelu};
+	struct batch_norm_shape all = {rows, width, gelu, ELEMENT_FP32};
 	int64_t n = rows * width, stride = 2 * width + 1;
 	float *x = filled(n), *weight = filled(width), *bias = filled(width), *dy = filled(n), *y = blank(n);
 	float *part = blank(parts * stride), *statistics = blank(stride), *running = filled(2 * width);
@@ -42,7 +42,7 @@ static void norm_check(int64_t rows, int64_t width, bool gelu, int64_t parts, bo
 	memcpy(dbias0, dbias, (size_t)width * sizeof *dbias);
 	memcpy(du, dy, (size_t)n * sizeof *dy);
 	for (int64_t p = 0; p < parts; p++) {
-		struct batch_norm_shape s = {rows * (p + 1) / parts - rows * p / parts, width, gelu};
+		struct batch_norm_shape s = {rows * (p + 1) / parts - rows * p / parts, width, gelu, ELEMENT_FP32};
 		batch_norm_statistics(&s, x + rows * p / parts * width, part + p * stride);
 	}
 	batch_norm_merge(parts, width, part, running, statistics);
@@ -50,15 +50,15 @@ static void norm_check(int64_t rows, int64_t width, bool gelu, int64_t parts, bo
 		sums[i] = 0;
 	for (int64_t p = 0; p < parts; p++) {
 		int64_t first = rows * p / parts;
-		struct batch_norm_shape s = {rows * (p + 1) / parts - first, width, gelu};
+		struct batch_norm_shape s = {rows * (p + 1) / parts - first, width, gelu, ELEMENT_FP32};
 		batch_norm_forward(&s, x + first * width, statistics, weight, bias, y + first * width);
 		batch_norm_sums(&s, du + first * width, x + first * width, statistics, weight, bias, own, dweight,
 		                accumulate || p, dbias, accumulate || p);
-		vector_add(2 * width, own, sums);
+		vector_add(ELEMENT_FP32, 2 * width, own, sums);
 	}
 	for (int64_t p = 0; p < parts; p++) {
 		int64_t first = rows * p / parts;
-		struct batch_norm_shape s = {rows * (p + 1) / parts - first, width, gelu};
+		struct batch_norm_shape s = {rows * (p + 1) / parts - first, width, gelu, ELEMENT_FP32};
 		batch_norm_backward(&s, du + first * width, x + first * width, statistics, sums, weight,
 		                    dx + first * width);
 	}
@@ -115,14 +115,14 @@ END_TEST
 START_TEST(threads_do_not_show)
 {
 	enum { ROWS = 70, WIDTH = 200, N = ROWS * WIDTH };
-	struct batch_norm_shape s = {ROWS, WIDTH, true};
+	struct batch_norm_shape s = {ROWS, WIDTH, true, ELEMENT_FP32};
 	float *x = filled(N), *weight = filled(WIDTH), *bias = filled(WIDTH), *dy = filled(N), *out[2];
 	for (int i = 0; i < 2; i++) {
 		enum { STATISTICS = 2 * WIDTH + 1, ALL = 3 * N + 2 * STATISTICS + 6 * WIDTH };
 		float *o = out[i] = blank(ALL), *part = o + 3 * N, *statistics = part + STATISTICS;
 		float *running = statistics + STATISTICS, *sums = running + 2 * WIDTH, *rest = sums + 2 * WIDTH;
 		kernels_set_threads(i ? 3 : 1);
-		vector_zero(2 * WIDTH, running);
+		vector_zero(ELEMENT_FP32, 2 * WIDTH, running);
 		memcpy(o + N, dy, N * sizeof *dy);
 		batch_norm_statistics(&s, x, part);
 		batch_norm_merge(1, WIDTH, part, running, statistics);

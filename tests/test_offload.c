@@ -215,9 +215,11 @@ static void run_reference(const struct request *r, double losses[STEPS], struct 
 		struct adamw a = {(float)m.plan.settings.learning_rate, 0.9F, 0.999F, 1e-8F,
 		                  (float)m.plan.settings.weight_decay};
 		if (step > 1 && r->optimizer == OPTIMIZER_ADAMW)
-			adamw_update(&a, step - 1, n, out->weights, out->late, out->first, out->second);
+			adamw_update(ELEMENT_FP32, &a, step - 1, n, out->weights, out->late, 1, out->first, out->second,
+			             NULL);
 		else if (step > 1)
-			sgd_update((float)m.plan.settings.learning_rate, n, out->weights, out->late);
+			sgd_update(ELEMENT_FP32, (float)m.plan.settings.learning_rate, n, out->weights, out->late, 1,
+			           NULL);
 		memcpy(out->late, gradients, (size_t)n * sizeof *gradients);
 	}
 	trainer_release(&t);

@@ -276,19 +276,19 @@ static void check_classifier(int classes, int ranks, bool ties)
 		maxima[row] = -INFINITY;
 	}
 	memcpy(whole, logits, sizeof whole);
-	classifier_evaluate(ROWS, classes, whole, targets, &want_evaluated, &want_correct);
-	classifier(ROWS, classes, whole, targets, 0.25, &want, true);
+	classifier_evaluate(ELEMENT_FP32, ROWS, classes, whole, targets, &want_evaluated, &want_correct);
+	classifier(ELEMENT_FP32, ROWS, classes, whole, targets, 0.25, 0.25, &want, true);
 	for (int r = 0; r < ranks; r++) {
 		cut_logits(&slices[r], ranks, r, classes, logits);
-		classifier_maxima(ROWS, &slices[r].slice, slices[r].logits, own);
+		classifier_maxima(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, own);
 		for (int row = 0; row < ROWS; row++)
 			maxima[row] = fmaxf(maxima[row], own[row]);
 	}
 	for (int r = 0; r < ranks; r++) {
-		classifier_sums(ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
+		classifier_sums(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
 		for (int i = 0; i < 2 * ROWS; i++)
 			sums[i] += part[i];
-		evaluate_sums(ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
+		evaluate_sums(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
 		for (int i = 0; i < 3 * ROWS; i++)
 			counts[i] += part[i];
 	}
@@ -298,7 +298,8 @@ static void check_classifier(int classes, int ranks, bool ties)
 	for (int r = 0; r < ranks; r++) {
 		float each = 0.5F;
 		const struct class_slice *s = &slices[r].slice;
-		classifier_gradient(ROWS, s, slices[r].logits, targets, maxima, sums, 0.25, &each, true);
+		classifier_gradient(ELEMENT_FP32, ROWS, s, slices[r].logits, targets, maxima, sums, 0.25, 0.25, &each,
+		                    true);
 		ck_assert(r == 0 || each == loss); /* the same bits on all ranks */
 		loss = each;
 		for (int row = 0; row < ROWS; row++)
@@ -348,16 +349,17 @@ START_TEST(slices_of_a_token_table)
 		dy[i] = uniform();
 	for (int i = 0; i < SAMPLES * TOKENS; i++)
 		ids[i] = (i * 7 + 3) % VOCABULARY;
-	embedding_forward(SAMPLES, TOKENS, WIDTH, ids, table, positions, want);
-	embedding_backward(SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, dy, dtable, false, dpositions, false);
+	embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, ids, table, positions, want);
+	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, dy, dtable, false,
+	                   dpositions, false);
 	for (int r = 0; r < RANKS; r++) {
 		struct class_slice s = {r * OWN, r < RANKS - 1 ? OWN : VOCABULARY - r * OWN, OWN};
-		embedding_sliced_forward(SAMPLES, TOKENS, WIDTH, &s, ids, table + r * OWN * WIDTH, part);
+		embedding_sliced_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, &s, ids, table + r * OWN * WIDTH, part);
 		for (int i = 0; i < N; i++)
 			sum[i] += part[i];
 		for (int accumulate = 0; accumulate < 2; accumulate++) /* over rubbish first */
-			embedding_sliced_backward(SAMPLES, TOKENS, WIDTH, &s, CONTEXT, ids, dy, own, accumulate,
-			                          own_positions, accumulate);
+			embedding_sliced_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, &s, CONTEXT, ids, dy, own,
+			                          accumulate, own_positions, accumulate);
 		for (int i = 0; i < OWN * WIDTH; i++) {
 			float there = i < s.count * WIDTH ? 2 * dtable[r * OWN * WIDTH + i] : 0;
 			ck_assert_float_eq_tol(own[i], there, 1e-5F);
@@ -365,7 +367,7 @@ START_TEST(slices_of_a_token_table)
 		for (int i = 0; i < CONTEXT * WIDTH; i++)
 			ck_assert_float_eq_tol(own_positions[i], 2 * dpositions[i], 1e-5F);
 	}
-	embedding_finish(SAMPLES, TOKENS, WIDTH, positions, sum);
+	embedding_finish(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, positions, sum);
 	ck_assert_mem_eq(sum, want, sizeof want); /* one rank's row and zeros: no rounding */
 }
 END_TEST
@@ -387,7 +389,8 @@ START_TEST(halves_of_a_linear_layer)
 	for (int i = 0; i < ROWS_IN * OUT; i++)
 		residual[i] = uniform();
 	for (int gelu = 0; gelu < 2; gelu++) {
-		struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu}, own = {ROWS_IN, HALF, OUT, true, false};
+		struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32},
+		                    own = {ROWS_IN, HALF, OUT, true, false, ELEMENT_FP32};
 		linear_forward(&s, x, weight, bias, gelu ? NULL : residual, want, gelu ? want_pre : NULL);
 		memset(sum, 0, sizeof sum);
 		for (int r = 0; r < 2; r++) {
@@ -397,7 +400,7 @@ START_TEST(halves_of_a_linear_layer)
 			for (int i = 0; i < ROWS_IN * OUT; i++)
 				sum[i] += part[i];
 		}
-		linear_finish(ROWS_IN, OUT, bias, gelu ? NULL : residual, sum, gelu ? y : NULL);
+		linear_finish(ELEMENT_FP32, ROWS_IN, OUT, bias, gelu ? NULL : residual, sum, gelu ? y : NULL);
 		for (int i = 0; i < ROWS_IN * OUT; i++) {
 			ck_assert_float_eq_tol(gelu ? y[i] : sum[i], want[i], 1e-5F);
 			ck_assert(!gelu || fabsf(sum[i] - want_pre[i]) <= 1e-5F);

@@ -8,10 +8,10 @@ static const double EPSILON = 1e-5, MOMENTUM = 0.1;
 
 enum { COLUMN_GRAIN = 64 }; /* threads begin at multiples of a vector */
 
-void batch_norm_statistics(const struct batch_norm_shape *s, const float *x, float *part)
+void batch_norm_statistics(const struct batch_norm_shape *s, const void *x, float *part)
 {
 	struct batch_norm_task t = {.shape = *s, .x = x, .part = part};
-	parallel_for(kernel_bodies()->batch_norm_statistics, &t, s->width, COLUMN_GRAIN);
+	parallel_for(kernel_bodies(s->type)->batch_norm_statistics, &t, s->width, COLUMN_GRAIN);
 	part[2 * s->width] = (float)s->rows;
 }
 
@@ -48,17 +48,17 @@ void batch_norm_running(int64_t width, const float *running, float *statistics)
 	statistics[2 * width] = 0;
 }
 
-void batch_norm_forward(const struct batch_norm_shape *s, const float *x, const float *statistics, const float *weight,
-                        const float *bias, float *y)
+void batch_norm_forward(const struct batch_norm_shape *s, const void *x, const float *statistics, const void *weight,
+                        const void *bias, void *y)
 {
 	struct batch_norm_task t = {
 	        .shape = *s, .x = x, .statistics = statistics, .weight = weight, .bias = bias, .y = y};
-	parallel_for(kernel_bodies()->batch_norm_forward, &t, s->rows, 1);
+	parallel_for(kernel_bodies(s->type)->batch_norm_forward, &t, s->rows, 1);
 }
 
-void batch_norm_sums(const struct batch_norm_shape *s, float *dy, const float *x, const float *statistics,
-                     const float *weight, const float *bias, float *sums, float *dweight, bool accumulate_weight,
-                     float *dbias, bool accumulate_bias)
+void batch_norm_sums(const struct batch_norm_shape *s, void *dy, const void *x, const float *statistics,
+                     const void *weight, const void *bias, float *sums, void *dweight, bool accumulate_weight,
+                     void *dbias, bool accumulate_bias)
 {
 	struct batch_norm_task t = {.shape = *s,
 	                            .x = x,
@@ -71,18 +71,18 @@ void batch_norm_sums(const struct batch_norm_shape *s, float *dy, const float *x
 	                            .dbias = dbias,
 	                            .accumulate_weight = accumulate_weight,
 	                            .accumulate_bias = accumulate_bias};
-	parallel_for(kernel_bodies()->batch_norm_sums, &t, s->width, COLUMN_GRAIN);
+	parallel_for(kernel_bodies(s->type)->batch_norm_sums, &t, s->width, COLUMN_GRAIN);
 }
 
-void batch_norm_backward(const struct batch_norm_shape *s, const float *du, const float *x, const float *statistics,
-                         const float *sums, const float *weight, float *dx)
+void batch_norm_backward(const struct batch_norm_shape *s, const void *du, const void *x, const float *statistics,
+                         const float *sums, const void *weight, void *dx)
 {
 	struct batch_norm_task t = {.shape = *s,
 	                            .x = x,
 	                            .statistics = statistics,
 	                            .weight = weight,
-	                            .dy = (float *)du,     /* read only */
+	                            .dy = (void *)du,      /* read only */
 	                            .sums = (float *)sums, /* likewise */
 	                            .dx = dx};
-	parallel_for(kernel_bodies()->batch_norm_backward, &t, s->rows, 1);
+	parallel_for(kernel_bodies(s->type)->batch_norm_backward, &t, s->rows, 1);
 }

@@ -6,34 +6,37 @@
 
 #include "kernels/cpu/bodies.h"
 
-void linear_finish(int64_t rows, int64_t width, const float *bias, const float *residual, float *sum, float *y)
+void linear_finish(enum element type, int64_t rows, int64_t width, const void *bias, const void *residual, void *sum,
+                   void *y)
 {
 	struct sum_finish_task t = {width, rows, bias, residual, sum};
 	if (bias || residual)
-		parallel_for(kernel_bodies()->sum_finish, &t, rows, 1);
+		parallel_for(kernel_bodies(type)->sum_finish, &t, rows, 1);
 	if (y) {
 		struct elementwise_task g = {sum, y};
-		parallel_for(kernel_bodies()->gelu_forward, &g, rows * width, 64);
+		parallel_for(kernel_bodies(type)->gelu_forward, &g, rows * width, 64);
 	}
 }
 
-void embedding_finish(int64_t samples, int64_t tokens, int64_t width, const float *position_table, float *y)
+void embedding_finish(enum element type, int64_t samples, int64_t tokens, int64_t width, const void *position_table,
+                      void *y)
 {
 	struct sum_finish_task t = {width, tokens, NULL, position_table, y};
-	parallel_for(kernel_bodies()->sum_finish, &t, samples * tokens, 1);
+	parallel_for(kernel_bodies(type)->sum_finish, &t, samples * tokens, 1);
 }
 
-void embedding_sliced_forward(int64_t samples, int64_t tokens, int64_t width, const struct class_slice *slice,
-                              const int32_t *ids, const float *token_table, float *y)
+void embedding_sliced_forward(enum element type, int64_t samples, int64_t tokens, int64_t width,
+                              const struct class_slice *slice, const int32_t *ids, const void *token_table, void *y)
 {
 	struct embedding_slice_task t = {
 	        .slice = *slice, .rows = samples * tokens, .width = width, .ids = ids, .table = token_table, .y = y};
-	parallel_for(kernel_bodies()->embedding_slice_forward, &t, samples * tokens, 1);
+	parallel_for(kernel_bodies(type)->embedding_slice_forward, &t, samples * tokens, 1);
 }
 
-void embedding_sliced_backward(int64_t samples, int64_t tokens, int64_t width, const struct class_slice *slice,
-                               int64_t context, const int32_t *ids, const float *dy, float *dtoken_table,
-                               bool accumulate_token, float *dposition_table, bool accumulate_position)
+void embedding_sliced_backward(enum element type, int64_t samples, int64_t tokens, int64_t width,
+                               const struct class_slice *slice, int64_t context, const int32_t *ids, const void *dy,
+                               void *dtoken_table, bool accumulate_token, void *dposition_table,
+                               bool accumulate_position)
 {
 	struct embedding_slice_task token = {.slice = *slice,
 	                                     .rows = samples * tokens,
@@ -48,19 +51,20 @@ void embedding_sliced_backward(int64_t samples, int64_t tokens, int64_t width, c
 	                                  .dtable = dposition_table,
 	                                  .accumulate = accumulate_position};
 	if (!accumulate_token)
-		vector_zero(slice->stride * width, dtoken_table);
-	parallel_for(kernel_bodies()->embedding_slice_rows, &token, width, 64);
-	parallel_for(kernel_bodies()->embedding_position_rows, &position, context, 1);
+		vector_zero(type, slice->stride * width, dtoken_table);
+	parallel_for(kernel_bodies(type)->embedding_slice_rows, &token, width, 64);
+	parallel_for(kernel_bodies(type)->embedding_position_rows, &position, context, 1);
 }
 
-void classifier_maxima(int64_t rows, const struct class_slice *slice, const float *logits, float *maxima)
+void classifier_maxima(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+                       float *maxima)
 {
 	struct classifier_slice_task t = {.slice = *slice, .rows = rows, .logits = logits, .maxima_out = maxima};
-	parallel_for(kernel_bodies()->classifier_maxima, &t, rows, 1);
+	parallel_for(kernel_bodies(type)->classifier_maxima, &t, rows, 1);
 }
 
-void classifier_sums(int64_t rows, const struct class_slice *slice, const float *logits, const int32_t *targets,
-                     const float *maxima, float *sums)
+void classifier_sums(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+                     const int32_t *targets, const float *maxima, float *sums)
 {
 	struct classifier_slice_task t = {.slice = *slice,
 	                                  .rows = rows,
@@ -69,11 +73,11 @@ void classifier_sums(int64_t rows, const struct class_slice *slice, const float 
 	                                  .maxima = maxima,
 	                                  .sums_out = sums,
 	                                  .sums_width = 2};
-	parallel_for(kernel_bodies()->classifier_sums, &t, rows, 1);
+	parallel_for(kernel_bodies(type)->classifier_sums, &t, rows, 1);
 }
 
-void evaluate_sums(int64_t rows, const struct class_slice *slice, const float *logits, const int32_t *targets,
-                   const float *maxima, float *sums)
+void evaluate_sums(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+                   const int32_t *targets, const float *maxima, float *sums)
 {
 	struct classifier_slice_task t = {.slice = *slice,
 	                                  .rows = rows,
@@ -82,7 +86,7 @@ void evaluate_sums(int64_t rows, const struct class_slice *slice, const float *l
 	                                  .maxima = maxima,
 	                                  .sums_out = sums,
 	                                  .sums_width = 3};
-	parallel_for(kernel_bodies()->classifier_sums, &t, rows, 1);
+	parallel_for(kernel_bodies(type)->classifier_sums, &t, rows, 1);
 }
 
 /* A row's loss: log of the sum of exponentials, less the target's logit. */
@@ -91,8 +95,9 @@ static double row_loss(float maximum, const float *sums)
 	return log((double)sums[0]) + (double)maximum - (double)sums[1];
 }
 
-void classifier_gradient(int64_t rows, const struct class_slice *slice, float *logits, const int32_t *targets,
-                         const float *maxima, const float *sums, double scale, float *loss, bool accumulate)
+void classifier_gradient(enum element type, int64_t rows, const struct class_slice *slice, void *logits,
+                         const int32_t *targets, const float *maxima, const float *sums, double scale,
+                         double gradient_scale, float *loss, bool accumulate)
 {
 	double sum = 0;
 	struct classifier_slice_task t = {.slice = *slice,
@@ -102,8 +107,8 @@ void classifier_gradient(int64_t rows, const struct class_slice *slice, float *l
 	                                  .maxima = maxima,
 	                                  .sums = sums,
 	                                  .gradient = logits,
-	                                  .scale = scale};
-	parallel_for(kernel_bodies()->classifier_gradient, &t, rows, 1);
+	                                  .scale = gradient_scale};
+	parallel_for(kernel_bodies(type)->classifier_gradient, &t, rows, 1);
 	for (int64_t row = 0; row < rows; row++)
 		sum += row_loss(maxima[row], sums + 2 * row);
 	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);

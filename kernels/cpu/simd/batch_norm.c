@@ -8,15 +8,16 @@
 /* ---- statistics ---- */
 
 /* Σ of x − shift, or of its square, down one vector of columns. */
-ALWAYS_INLINE vector column_sum(const struct batch_norm_shape *s, const float *x, int64_t n, vector shift, bool square)
+ALWAYS_INLINE vector column_sum(const struct batch_norm_shape *s, const element *x, int64_t n, vector shift,
+                                bool square)
 {
 	vector sum = {0};
 	for (int64_t row = 0; row < s->rows;) {
 		int64_t end = smaller(row + ROW_BLOCK, s->rows);
 		vector part = {0};
 		for (; row < end; row++) {
-			const float *at = x + row * s->width;
-			vector d = (n == LANES ? vector_load(at) : vector_load_part(at, n)) - shift;
+			const element *at = x + row * s->width;
+			vector d = (n == LANES ? element_load(at) : element_load_part(at, n)) - shift;
 			part += square ? d * d : d;
 		}
 		sum += part;
@@ -29,11 +30,12 @@ void SIMD_BODY(batch_norm_statistics)(const void *task, int64_t begin, int64_t e
 {
 	const struct batch_norm_task *t = task;
 	const struct batch_norm_shape *s = &t->shape;
+	const element *x = t->x;
 	float rows = (float)s->rows;
 	for (int64_t c = begin; c < end; c += LANES) {
 		int64_t n = smaller(LANES, end - c);
-		vector mean = column_sum(s, t->x + c, n, (vector){0}, false) / rows;
-		vector variance = column_sum(s, t->x + c, n, mean, true) / rows;
+		vector mean = column_sum(s, x + c, n, (vector){0}, false) / rows;
+		vector variance = column_sum(s, x + c, n, mean, true) / rows;
 		vector_store_part(t->part + c, mean, n);
 		vector_store_part(t->part + s->width + c, variance, n);
 	}
@@ -42,21 +44,22 @@ void SIMD_BODY(batch_norm_statistics)(const void *task, int64_t begin, int64_t e
 /* ---- forward ---- */
 
 /* u of n ≤ vectors · LANES columns from c on. */
-ALWAYS_INLINE void normalized(const struct batch_norm_task *t, const float *x, int64_t c, vector *u, const int vectors,
-                              int64_t n)
+ALWAYS_INLINE void normalized(const struct batch_norm_task *t, const element *x, int64_t c, vector *u,
+                              const int vectors, int64_t n)
 {
 	const float *mean = t->statistics + c, *inverse = mean + t->shape.width;
-	const float *weight = t->weight + c, *bias = t->bias + c;
+	const element *weight = (const element *)t->weight + c, *bias = (const element *)t->bias + c;
 	if (vectors == 1) {
-		vector normal = (vector_load_part(x + c, n) - vector_load_part(mean, n)) * vector_load_part(inverse, n);
-		u[0] = normal * vector_load_part(weight, n) + vector_load_part(bias, n);
+		vector normal =
+		        (element_load_part(x + c, n) - vector_load_part(mean, n)) * vector_load_part(inverse, n);
+		u[0] = normal * element_load_part(weight, n) + element_load_part(bias, n);
 		return;
 	}
 	EACH(vectors)
 	{
 		int64_t i = j * LANES;
-		vector normal = (vector_load(x + c + i) - vector_load(mean + i)) * vector_load(inverse + i);
-		u[j] = normal * vector_load(weight + i) + vector_load(bias + i);
+		vector normal = (element_load(x + c + i) - vector_load(mean + i)) * vector_load(inverse + i);
+		u[j] = normal * element_load(weight + i) + element_load(bias + i);
 	}
 }
 
@@ -66,8 +69,8 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 	int64_t width = t->shape.width;
 	vector u[TOGETHER], y[TOGETHER];
 	for (int64_t row = begin; row < end; row++) {
-		const float *x = t->x + row * width;
-		float *out = t->y + row * width;
+		const element *x = (const element *)t->x + row * width;
+		element *out = (element *)t->y + row * width;
 		int64_t c = 0;
 		for (; c + TOGETHER * LANES <= width; c += TOGETHER * LANES) {
 			normalized(t, x, c, u, TOGETHER, TOGETHER * LANES);
@@ -75,7 +78,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 				vectors_gelu(u, y, TOGETHER);
 			else
 				EACH(TOGETHER) y[j] = u[j];
-			EACH(TOGETHER) vector_store(out + c + j * LANES, y[j]);
+			EACH(TOGETHER) element_store(out + c + j * LANES, y[j]);
 		}
 		for (; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);
@@ -84,7 +87,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 				vectors_gelu(u, y, 1);
 			else
 				y[0] = u[0];
-			vector_store_part(out + c, y[0], n);
+			element_store_part(out + c, y[0], n);
 		}
 	}
 }
@@ -102,20 +105,27 @@ ALWAYS_INLINE vector load(const float *p, int64_t n)
 	return n == LANES ? vector_load(p) : vector_load_part(p, n);
 }
 
+ALWAYS_INLINE vector load_elements(const element *p, int64_t n)
+{
+	return n == LANES ? element_load(p) : element_load_part(p, n);
+}
+
 /* `rows` rows at once: dy becomes du, and is added to the sums. */
 ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_task *t, const struct column *k, int64_t at,
                                 vector *sum, vector *product)
 {
 	int64_t width = t->shape.width;
+	const element *x = t->x;
+	element *dy = t->dy;
 	vector from_mean[TOGETHER], u[TOGETHER], d[TOGETHER];
-	EACH(rows) from_mean[j] = load(t->x + at + j * width, k->n) - k->mean;
-	EACH(rows) d[j] = load(t->dy + at + j * width, k->n);
+	EACH(rows) from_mean[j] = load_elements(x + at + j * width, k->n) - k->mean;
+	EACH(rows) d[j] = load_elements(dy + at + j * width, k->n);
 	if (t->shape.gelu) {
 		vector slope[TOGETHER];
 		EACH(rows) u[j] = from_mean[j] * k->inverse * k->weight + k->bias;
 		vectors_gelu_derivative(u, slope, rows);
 		EACH(rows) d[j] = d[j] * slope[j];
-		EACH(rows) vector_store_part(t->dy + at + j * width, d[j], k->n);
+		EACH(rows) element_store_part(dy + at + j * width, d[j], k->n);
 	}
 	EACH(rows) *sum += d[j];
 	EACH(rows) *product += d[j] * from_mean[j];
@@ -125,11 +135,13 @@ void SIMD_BODY(batch_norm_sums)(const void *task, int64_t begin, int64_t end)
 {
 	const struct batch_norm_task *t = task;
 	int64_t width = t->shape.width, rows = t->shape.rows;
+	const element *weight = t->weight, *bias = t->bias;
+	element *dweight = t->dweight, *dbias = t->dbias;
 	for (int64_t c = begin; c < end; c += LANES) {
 		int64_t n = smaller(LANES, end - c);
 		struct column k = {vector_load_part(t->statistics + c, n),
-		                   vector_load_part(t->statistics + width + c, n), vector_load_part(t->weight + c, n),
-		                   vector_load_part(t->bias + c, n), n};
+		                   vector_load_part(t->statistics + width + c, n), element_load_part(weight + c, n),
+		                   element_load_part(bias + c, n), n};
 		vector sum = {0}, product = {0};
 		for (int64_t row = 0; row < rows;) {
 			int64_t block = smaller(row + ROW_BLOCK, rows);
@@ -145,11 +157,11 @@ void SIMD_BODY(batch_norm_sums)(const void *task, int64_t begin, int64_t end)
 		vector_store_part(t->sums + width + c, product, n);
 		product = product * k.inverse;
 		if (t->accumulate_weight)
-			product += vector_load_part(t->dweight + c, n);
+			product += element_load_part(dweight + c, n);
 		if (t->accumulate_bias)
-			sum += vector_load_part(t->dbias + c, n);
-		vector_store_part(t->dweight + c, product, n);
-		vector_store_part(t->dbias + c, sum, n);
+			sum += element_load_part(dbias + c, n);
+		element_store_part(dweight + c, product, n);
+		element_store_part(dbias + c, sum, n);
 	}
 }
 
@@ -157,17 +169,18 @@ void SIMD_BODY(batch_norm_backward)(const void *task, int64_t begin, int64_t end
 {
 	const struct batch_norm_task *t = task;
 	int64_t width = t->shape.width;
+	const element *weight = t->weight;
 	float part = 1.0f / t->statistics[2 * width];
 	for (int64_t row = begin; row < end; row++) {
-		const float *x = t->x + row * width, *du = t->dy + row * width;
-		float *dx = t->dx + row * width;
+		const element *x = (const element *)t->x + row * width, *du = (const element *)t->dy + row * width;
+		element *dx = (element *)t->dx + row * width;
 		for (int64_t c = 0; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);
 			vector inverse = load(t->statistics + width + c, n);
-			vector from_mean = load(x + c, n) - load(t->statistics + c, n);
+			vector from_mean = load_elements(x + c, n) - load(t->statistics + c, n);
 			vector slope = load(t->sums + width + c, n) * part * inverse * inverse;
-			vector d = load(du + c, n) - load(t->sums + c, n) * part - from_mean * slope;
-			vector_store_part(dx + c, d * inverse * load(t->weight + c, n), n);
+			vector d = load_elements(du + c, n) - load(t->sums + c, n) * part - from_mean * slope;
+			element_store_part(dx + c, d * inverse * load_elements(weight + c, n), n);
 		}
 	}
 }
