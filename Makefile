@@ -44,7 +44,7 @@ ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
 # The libraries' flags are asked for once and kept in a file, which also defines LIBRARY_CFLAGS and LIBRARIES.
 # Make builds the file first and then starts over. Targets that compile nothing do without.
-modules := ompi-c openblas jansson yaml-0.1 zlib check
+modules := ompi-c openblas jansson yaml-0.1 zlib check cairo cairo-ft fontconfig freetype2 sdl2
 compiles_nothing := setup clean help format uninstall fresh-root check-format
 ifneq ($(or $(filter-out $(compiles_nothing),$(MAKECMDGOALS)),$(if $(MAKECMDGOALS),,all)),)
 include $(BUILD)/libraries.mk
@@ -52,7 +52,7 @@ endif
 
 # ---- Sources ----
 
-library_sources := $(sort $(filter-out cli/main.c,$(shell find $(wildcard strategy sim real cli) -name '*.c')) \
+library_sources := $(sort $(filter-out cli/main.c,$(shell find $(wildcard strategy sim real viz cli) -name '*.c')) \
 			  $(wildcard kernels/cpu/*.c))
 # Vector code is compiled once for each type of elements and level of instructions; the program picks a level when it
 # starts. Level 3 has products of bf16, and is level 2 for the other types.

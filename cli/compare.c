@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/chart.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/show_grid.h"
@@ -152,13 +153,34 @@ static enum status write_csv(void *context, FILE *out)
 	return STATUS_OK;
 }
 
-static enum status check_export(const char *path)
+static bool ends_in(const char *path, const char *ending)
 {
-	size_t length = path ? strlen(path) : 0;
-	if (path && (length < 5 || strcmp(path + length - 4, ".csv") != 0))
-		return status_fail(STATUS_INPUT, "--export %.60s: this version writes .csv; give a name that ends so",
+	size_t n = strlen(path), k = strlen(ending);
+	return n > k && !strcmp(path + n - k, ending);
+}
+
+static enum status check_export(const struct options *o)
+{
+	const char *path = option_text(o, OPTION_EXPORT);
+	bool csv = path && ends_in(path, ".csv");
+	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
+		return status_fail(STATUS_INPUT, "--export %.60s: give a name that ends in .csv, .svg, .pdf or .png",
 		                   path);
+	if (option_given(o, OPTION_CHART) && (!path || csv))
+		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
 	return STATUS_OK;
+}
+
+static enum status export(struct comparison *c, const struct options *o, const char *path) {
+	struct members members; enum status s;
+	if (ends_in(path, ".csv")) return write_file(path, "export", write_csv, c);
+	if (c->variants.several) return status_fail(
+	        STATUS_INPUT,
+	        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
+	        "out, or write .csv",
+	        path);
+	s = members_from_options(&members, o);
+	return s ? s : chart_export(o, &members, c->columns, c->column_count, path);
 }
 
 static enum status require_fit(const struct comparison *c)
@@ -173,7 +195,7 @@ static enum status require_fit(const struct comparison *c)
 static enum status output(struct comparison *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_EXPORT);
-	enum status s = path ? write_file(path, "export", write_csv, c) : STATUS_OK;
+	enum status s = path ? export(c, o, path) : STATUS_OK;
 	if (s)
 		return s;
 	if (option_given(o, OPTION_JSON))
@@ -212,7 +234,7 @@ enum status command_compare(const struct options *o)
 	if (!s)
 		s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (!s)
-		s = check_export(option_text(o, OPTION_EXPORT));
+		s = check_export(o);
 	if (!s)
 		s = simulate_all(&c, grain);
 	if (!s)

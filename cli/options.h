@@ -36,6 +36,8 @@
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank.")                   \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
 	  "What it writes is the cluster `local`, which all commands use unless --cluster names another.")             \
+	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
+	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
 	X(HELP, help, "this text, or: help COMMAND, help models, strategies, clusters, checkpointing", "")
@@ -49,7 +51,8 @@ enum command {
 
 /* Which commands have an option. */
 #define IN(constant) (1U << COMMAND_##constant)
-#define IN_MODELS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
+#define IN_REPORTS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
+#define IN_MODELS (IN_REPORTS | IN(VIEW))
 #define IN_RUNS (IN(TRAIN) | IN(VALIDATE))
 
 enum option_type {
@@ -103,14 +106,33 @@ enum option_type {
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(DEMO),                                   \
 	  "who carries out collectives: our schedules, or a library; this version: ring, mpi")                         \
-	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN),                                   \
+	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
 	  "take the plan's text from a file instead of making one")                                                    \
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "this role's program only")                                     \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
 	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE),                       \
 	  "collectives by formula, or message by message over shared links")                                           \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
-	X(EXPORT, "export", TEXT, "FILE.csv", 0, 0, "", IN(COMPARE), "write the figures to a file as well")            \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
+	  "compare: .csv, or a chart as .svg .pdf .png; view: .png .svg .pdf .gif .html instead of a window")          \
+	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
+	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
+	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
+	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
+	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
+	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW), "")                           \
+	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
+	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
+	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
+	X(BESIDE, "beside", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
+	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
+	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
+	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
+	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf")                                       \
+	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \
+	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "larger, without controls, full screen")               \
+	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO),                                         \
 	  "how many; validate: at least, and as many as take two seconds")                                             \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
@@ -122,12 +144,12 @@ enum option_type {
 	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN),                                                 \
-	  "write what happened in a step, for Perfetto (ui.perfetto.dev)")                                             \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VIEW),                                      \
+	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev); view: the one to open")              \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "every check; rates at every size")    \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE), "where to write; `local` unless given")        \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_MODELS, "for programs: JSON on stdout, nothing else there")
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS, "for programs: JSON on stdout, nothing else there")
 
 enum option {
 #define X(constant, name, type, argument, low, high, fallback, commands, help) OPTION_##constant,

@@ -23,6 +23,7 @@ static const struct {
         {COMMAND_VALIDATE, OPTION_STRATEGY, "all"}, {COMMAND_VALIDATE, OPTION_RANKS, "4"},
         {COMMAND_VALIDATE, OPTION_STEPS, "5"},      {COMMAND_DEMO, OPTION_RANKS, "4"},
         {COMMAND_DEMO, OPTION_STEPS, "320"},        {COMMAND_CALIBRATE, OPTION_RANKS, "2"},
+        {COMMAND_VIEW, OPTION_RANKS, "4"},
 };
 
 const char *option_default(enum option i, enum command c)

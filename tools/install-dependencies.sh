@@ -17,9 +17,13 @@ packages=(
 	libopenblas-pthread-dev                # matrix products
 	libjansson-dev libyaml-dev zlib1g-dev  # configurations, traces, compressed data sets
 	dataset-fashion-mnist "$text_package"  # what is trained on
+	libcairo2-dev libsdl2-dev              # pictures and the window
+	fonts-dejavu-core                      # their font
 	check                                  # the unit tests
 )
 ci_packages=(clang clang-format clang-tidy cppcheck libclang-rt-14-dev libomp-14-dev)
+# The window's tests: a display without a screen, keys and mouse, a browser for the HTML player.
+ci_packages+=(xvfb xdotool xclip chromium imagemagick)
 
 fail() {
 	echo "install-dependencies.sh: $*" >&2

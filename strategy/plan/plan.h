@@ -450,6 +450,8 @@ void layout_release(struct layout *l);
 /* Prints the plan as text that a person can read, plan_read parses back, and `train --plan` runs. role: NULL for all.
  */
 void plan_write(const struct plan *p, const char *role, FILE *out);
+/* One operation of a role, as a line of that text. */
+void plan_write_op(const struct plan *p, const struct role *r, int number, FILE *out);
 /* Graphviz: operations as nodes, queue order and waits as edges. */
 void plan_write_dot(const struct plan *p, const char *role, FILE *out);
 

@@ -155,6 +155,11 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	fputc('\n', out);
 }
 
+void plan_write_op(const struct plan *p, const struct role *r, int number, FILE *out)
+{
+	write_op(p, r, number, out);
+}
+
 static void write_section(const struct plan *p, const struct role *r, const char *name, const struct section *s,
                           FILE *out)
 {

@@ -1,0 +1,166 @@
+#include "cli/view_load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/show.h"
+#include "strategy/strategy.h"
+
+/* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
+static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks)
+{
+	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
+	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
+	out->overhead_bytes = c->overhead.value;
+}
+
+static void make_heading(struct piece *p, const struct plan *plan, const char *where)
+{
+	const struct settings *s = &plan->settings;
+	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "";
+	if (s->accumulate > 1)
+		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
+	if (plan->model->tokens > 1)
+		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, plan->model->tokens);
+	snprintf(p->label, sizeof p->label, "%.63s", s->strategy);
+	snprintf(p->heading, sizeof p->heading,
+	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s · %s", s->strategy,
+	         plan->ranks, plan->ranks == 1 ? "" : "s", plan->model->name,
+	         show_count(parameters, plan->model->parameters), type_name(s->precision),
+	         show_count(batch, s->micro_batch * s->accumulate * plan->ranks), accumulate, sequence, where);
+}
+
+/* Message by message where messages are drawn. */
+static enum status simulate(const struct plan *plan, const char *cluster, struct trace *trace, struct limits *limits)
+{
+	struct cluster c;
+	struct report r = {0};
+	enum status s = cluster_open(&c, cluster, plan->ranks);
+	if (s)
+		return s;
+	s = sim_run(plan, &c, plan->ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, trace, &r);
+	limits_of(limits, &c, plan->ranks);
+	limits->measured_rates = r.rates_measured;
+	report_release(&r);
+	cluster_release(&c);
+	return s;
+}
+
+enum status load_job(struct loaded *l, const struct options *o, struct job *job)
+{
+	struct limits limits = {0};
+	char where[128];
+	*l = (struct loaded){.job = *job};
+	*job = (struct job){0};
+	/* The plan points into the job, which has moved here. */
+	l->job.plan.model = &l->job.model;
+	enum status s = simulate(&l->job.plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
+	if (!s)
+		s = piece_open(&l->piece, &l->trace, &limits, NULL);
+	if (s) {
+		load_release(l);
+		return s;
+	}
+	snprintf(where, sizeof where, "simulated on %s%s", l->trace.cluster,
+	         limits.measured_rates ? "" : ", assumed rates");
+	make_heading(&l->piece, &l->job.plan, where);
+	return STATUS_OK;
+}
+
+enum status load_strategy(struct loaded *l, const struct options *o, const char *strategy)
+{
+	struct settings settings;
+	const struct strategy *known;
+	struct job job;
+	*l = (struct loaded){0};
+	enum status s = options_settings(o, &settings);
+	if (s || (s = strategy_parse(strategy, &known)))
+		return s;
+	if (strlen(strategy) >= sizeof settings.strategy)
+		return status_fail(STATUS_INPUT, "--strategy: '%.40s…' is too long", strategy);
+	snprintf(settings.strategy, sizeof settings.strategy, "%s", strategy);
+	if (!strcmp(known->name, "single") && settings.ranks > 1) {
+		/* One rank that takes the whole batch, for comparison. */
+		if ((s = settings_resolve(&settings)))
+			return s;
+		settings.ranks = 1;
+		settings.micro_batch = 0;
+	}
+	if ((s = settings_resolve(&settings)) || (s = job_open(&job, &settings)))
+		return s;
+	return load_job(l, o, &job);
+}
+
+/* ---- a trace ---- */
+
+static enum status check_trace_alone(const struct options *o)
+{
+	static const enum option in_trace[] = {
+	        OPTION_MODEL,      OPTION_STRATEGY, OPTION_RANKS,        OPTION_BATCH,     OPTION_MICRO_BATCH,
+	        OPTION_ACCUMULATE, OPTION_SEQUENCE, OPTION_PRECISION,    OPTION_OPTIMIZER, OPTION_LEARNING_RATE,
+	        OPTION_WARMUP,     OPTION_DECAY,    OPTION_WEIGHT_DECAY, OPTION_CLIP,      OPTION_BUCKET,
+	        OPTION_SEED,       OPTION_PLAN_FILE};
+	for (size_t i = 0; i < sizeof in_trace / sizeof in_trace[0]; i++)
+		if (option_given(o, in_trace[i]))
+			return status_fail(STATUS_INPUT, "--trace FILE says --%s already; leave one of them out",
+			                   option_name(in_trace[i]));
+	return STATUS_OK;
+}
+
+static enum status load_trace(struct loaded *l, const struct options *o)
+{
+	const char *path = option_text(o, OPTION_TRACE), *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	struct limits limits = {0};
+	char where[160];
+	enum status s = check_trace_alone(o);
+	*l = (struct loaded){.read = true};
+	if (s || (s = trace_file_open(&l->file, path)))
+		return s;
+	if (l->file.foreign) {
+		piece_open_foreign(&l->piece, &l->file);
+		snprintf(l->piece.label, sizeof l->piece.label, "%.60s", name);
+		snprintf(l->piece.heading, sizeof l->piece.heading, "%.120s · %d lanes, %zu spans", name,
+		         l->file.lane_count, l->file.span_count);
+		return STATUS_OK;
+	}
+	const struct plan *plan = &l->file.plan;
+	/* A run that was measured has its simulation beside it, on the cluster that was asked for. */
+	bool both = l->file.trace.measured;
+	s = simulate(plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
+	if (s && (option_given(o, OPTION_CLUSTER) || option_given(o, OPTION_PREDICT))) {
+		load_release(l);
+		return s;
+	}
+	both &= !s;
+	s = piece_open(&l->piece, &l->file.trace, &limits, both ? &l->trace : NULL);
+	if (s) {
+		load_release(l);
+		return s;
+	}
+	snprintf(where, sizeof where, "%s on %s, %.60s", l->file.trace.measured ? "measured" : "simulated",
+	         l->file.trace.cluster, name);
+	make_heading(&l->piece, plan, where);
+	return STATUS_OK;
+}
+
+enum status load_from_options(struct loaded *l, const struct options *o)
+{
+	struct job job;
+	*l = (struct loaded){0};
+	if (option_given(o, OPTION_TRACE))
+		return load_trace(l, o);
+	enum status s = job_from_options(&job, o);
+	return s ? s : load_job(l, o, &job);
+}
+
+void load_release(struct loaded *l)
+{
+	if (!l)
+		return;
+	piece_release(&l->piece);
+	trace_release(&l->trace);
+	trace_file_release(&l->file);
+	job_release(&l->job);
+	*l = (struct loaded){0};
+}

@@ -1,0 +1,21 @@
+/* What the files of `view` share. */
+#ifndef SHARDLAB_VIEW_OPEN_H
+#define SHARDLAB_VIEW_OPEN_H
+
+#include "cli/view_load.h"
+#include "viz/export.h"
+
+struct viewer {
+	const struct options *options;
+	struct player player;
+	struct picture size;
+	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
+	int loaded_count;
+};
+
+/* Loads the strategies of a list and sets the player to compare them. */
+enum status viewer_compare(struct viewer *v, const char *list);
+
+enum status viewer_window(struct viewer *v);
+
+#endif

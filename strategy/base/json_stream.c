@@ -1,0 +1,374 @@
+#include "strategy/base/json_stream.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status stream_fail(struct json_stream *j, const char *format, ...)
+{
+	char what[256];
+	int line = 1;
+	const char *start = j->begin;
+	va_list args;
+	if (j->failed)
+		return j->failed;
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	for (const char *p = j->begin; p < j->at && p < j->end; p++)
+		if (*p == '\n') {
+			line++;
+			start = p + 1;
+		}
+	j->failed = status_fail(STATUS_INPUT, "%s:%d:%d: %s", j->name, line, (int)(j->at - start) + 1, what);
+	return j->failed;
+}
+
+static void skip_space(struct json_stream *j)
+{
+	while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\t' || *j->at == '\r'))
+		j->at++;
+}
+
+char stream_peek(struct json_stream *j)
+{
+	if (j->failed)
+		return 0;
+	skip_space(j);
+	if (j->at == j->end) {
+		stream_fail(j, "ends in the middle: truncated?");
+		return 0;
+	}
+	char c = *j->at;
+	if (c == '-' || (c >= '0' && c <= '9'))
+		return '0';
+	if (strchr("{[\"tfn", c) && c)
+		return c;
+	stream_fail(j, "not JSON: unexpected character");
+	return 0;
+}
+
+bool stream_enter(struct json_stream *j, char open)
+{
+	char c = stream_peek(j);
+	if (!c)
+		return false;
+	if (c != open) {
+		stream_fail(j, "expected %s", open == '{' ? "an object" : "a list");
+		return false;
+	}
+	if (j->depth == STREAM_DEPTH) {
+		stream_fail(j, "nested more than %d deep", STREAM_DEPTH);
+		return false;
+	}
+	j->at++;
+	j->closers[j->depth] = open == '{' ? '}' : ']';
+	j->fresh[j->depth++] = true;
+	return true;
+}
+
+bool stream_element(struct json_stream *j)
+{
+	if (j->failed)
+		return false;
+	skip_space(j);
+	if (j->at == j->end) {
+		stream_fail(j, "ends in the middle: truncated?");
+		return false;
+	}
+	if (*j->at == j->closers[j->depth - 1]) {
+		j->at++;
+		j->depth--;
+		return false;
+	}
+	if (!j->fresh[j->depth - 1]) {
+		if (*j->at != ',') {
+			stream_fail(j, "expected a comma or the end of the %s",
+			            j->closers[j->depth - 1] == '}' ? "object" : "list");
+			return false;
+		}
+		j->at++;
+		skip_space(j);
+	}
+	j->fresh[j->depth - 1] = false;
+	return true;
+}
+
+bool stream_key(struct json_stream *j, struct stream_text *key)
+{
+	if (!stream_element(j) || !stream_string(j, key))
+		return false;
+	skip_space(j);
+	if (j->at == j->end || *j->at != ':') {
+		stream_fail(j, "expected a colon behind a key");
+		return false;
+	}
+	j->at++;
+	return true;
+}
+
+bool stream_string(struct json_stream *j, struct stream_text *out)
+{
+	char c = stream_peek(j);
+	if (!c)
+		return false;
+	if (c != '"') {
+		stream_fail(j, "expected a text in quotes");
+		return false;
+	}
+	const char *p = j->at + 1;
+	*out = (struct stream_text){.text = p};
+	while (p < j->end && *p != '"') {
+		if (*p == '\\') {
+			out->escaped = true;
+			p++;
+		}
+		if (p < j->end)
+			p++;
+	}
+	if (p >= j->end) {
+		stream_fail(j, "a text does not end: truncated?");
+		return false;
+	}
+	out->size = (size_t)(p - out->text);
+	j->at = p + 1;
+	return true;
+}
+
+bool stream_number(struct json_stream *j, struct stream_text *out)
+{
+	char c = stream_peek(j);
+	if (!c)
+		return false;
+	if (c != '0') {
+		stream_fail(j, "expected a number");
+		return false;
+	}
+	const char *p = j->at;
+	while (p < j->end && ((*p >= '0' && *p <= '9') || (*p && strchr("+-.eE", *p))))
+		p++;
+	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};
+	j->at = p;
+	return true;
+}
+
+bool stream_whole(struct json_stream *j, int64_t *out)
+{
+	struct stream_text t;
+	int64_t v = 0;
+	if (!stream_number(j, &t))
+		return false;
+	bool negative = t.text[0] == '-';
+	for (size_t i = negative; i < t.size; i++) {
+		if (t.text[i] < '0' || t.text[i] > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, t.text[i] - '0', &v)) {
+			stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
+			return false;
+		}
+	}
+	*out = negative ? -v : v;
+	return t.size > (size_t)negative;
+}
+
+bool stream_boolean(struct json_stream *j, bool *out)
+{
+	char c = stream_peek(j);
+	*out = c == 't';
+	if (c && c != 't' && c != 'f')
+		stream_fail(j, "expected true or false");
+	return c && stream_skip(j);
+}
+
+bool stream_thousandths(struct json_stream *j, int64_t *out)
+{
+	struct stream_text t;
+	int64_t v = 0;
+	int decimals = -1;
+	if (!stream_number(j, &t))
+		return false;
+	bool negative = t.text[0] == '-', plain = t.size < 30;
+	for (size_t i = negative; plain && i < t.size; i++) {
+		char c = t.text[i];
+		if (c == '.' && decimals < 0)
+			decimals = 0;
+		else if (c < '0' || c > '9')
+			plain = false;
+		else if (decimals < 3) {
+			plain = !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, c - '0', &v);
+			decimals += decimals >= 0;
+		} else if (decimals == 3) { /* rounded by the fourth */
+			v += c >= '5';
+			decimals++;
+		}
+	}
+	for (int i = decimals < 0 ? 0 : decimals; plain && i < 3; i++)
+		plain = !__builtin_mul_overflow(v, 10, &v);
+	if (!plain) {
+		char copy[64];
+		snprintf(copy, sizeof copy, "%.*s", t.size < 60 ? (int)t.size : 60, t.text);
+		char *end;
+		double d = strtod(copy, &end) * 1000;
+		if (*end || t.size >= 60 || !isfinite(d) || fabs(d) > 9e18) {
+			stream_fail(j, "'%.40s' is not a time", copy);
+			return false;
+		}
+		*out = (int64_t)llround(d);
+		return true;
+	}
+	*out = negative ? -v : v;
+	return true;
+}
+
+static bool skip_word(struct json_stream *j, const char *word)
+{
+	size_t n = strlen(word);
+	if ((size_t)(j->end - j->at) < n || strncmp(j->at, word, n) != 0) {
+		stream_fail(j, "not JSON: expected %s", word);
+		return false;
+	}
+	j->at += n;
+	return true;
+}
+
+bool stream_skip(struct json_stream *j)
+{
+	struct stream_text t;
+	int base = j->depth;
+	do {
+		if (j->depth > base) { /* inside: the next element, or the way out */
+			char closer = j->closers[j->depth - 1];
+			if (closer == '}' ? !stream_key(j, &t) : !stream_element(j)) {
+				if (j->failed)
+					return false;
+				continue;
+			}
+		}
+		switch (stream_peek(j)) {
+		case '{':
+			stream_enter(j, '{');
+			break;
+		case '[':
+			stream_enter(j, '[');
+			break;
+		case '"':
+			stream_string(j, &t);
+			break;
+		case '0':
+			stream_number(j, &t);
+			break;
+		case 't':
+			skip_word(j, "true");
+			break;
+		case 'f':
+			skip_word(j, "false");
+			break;
+		case 'n':
+			skip_word(j, "null");
+			break;
+		default:
+			break;
+		}
+		if (j->failed)
+			return false;
+	} while (j->depth > base);
+	return true;
+}
+
+bool stream_finished(struct json_stream *j)
+{
+	if (j->failed)
+		return false;
+	skip_space(j);
+	if (j->at != j->end)
+		stream_fail(j, "something stands behind the end");
+	return !j->failed;
+}
+
+bool stream_is(const struct stream_text *t, const char *word)
+{
+	return strlen(word) == t->size && !memcmp(t->text, word, t->size);
+}
+
+/* ---- escapes ---- */
+
+static unsigned hex4(const char *p, const char *end)
+{
+	unsigned v = 0;
+	if (end - p < 4)
+		return 0xFFFD;
+	for (int i = 0; i < 4; i++) {
+		char c = p[i];
+		unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+		                 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+		                 : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+		                                        : 16;
+		if (digit > 15)
+			return 0xFFFD;
+		v = v << 4 | digit;
+	}
+	return v;
+}
+
+static char *put_utf8(char *out, unsigned v)
+{
+	if (v < 0x80) {
+		*out++ = (char)v;
+	} else if (v < 0x800) {
+		*out++ = (char)(0xC0 | v >> 6);
+		*out++ = (char)(0x80 | (v & 63));
+	} else if (v < 0x10000) {
+		*out++ = (char)(0xE0 | v >> 12);
+		*out++ = (char)(0x80 | (v >> 6 & 63));
+		*out++ = (char)(0x80 | (v & 63));
+	} else {
+		*out++ = (char)(0xF0 | v >> 18);
+		*out++ = (char)(0x80 | (v >> 12 & 63));
+		*out++ = (char)(0x80 | (v >> 6 & 63));
+		*out++ = (char)(0x80 | (v & 63));
+	}
+	return out;
+}
+
+/* \uXXXX at p, which stands behind the u; a pair of surrogates is one character. */
+static const char *unicode(const char *p, const char *end, unsigned *v)
+{
+	*v = hex4(p, end);
+	p = end - p < 4 ? end : p + 4;
+	if (*v >= 0xD800 && *v < 0xDC00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
+		unsigned low = hex4(p + 2, end);
+		if (low >= 0xDC00 && low < 0xE000) {
+			*v = 0x10000 + ((*v - 0xD800) << 10) + (low - 0xDC00);
+			return p + 6;
+		}
+	}
+	if ((*v >= 0xD800 && *v < 0xE000) || !*v)
+		*v = 0xFFFD;
+	return p;
+}
+
+char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size_t *size)
+{
+	char *copy = arena_alloc(a, t->size + 1), *out = copy;
+	const char *p = t->text, *end = t->text + t->size;
+	while (p < end) {
+		unsigned v = (unsigned char)*p++;
+		if (v != '\\' || p == end) {
+			*out++ = (char)(plain && (v < ' ' || v == 0x7F) ? ' ' : v);
+			continue;
+		}
+		char c = *p++;
+		if (c == 'u') {
+			p = unicode(p, end, &v);
+			out = put_utf8(out, plain && (v < ' ' || v == 0x7F) ? ' ' : v);
+			continue;
+		}
+		v = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'b' || c == 'f' ? ' ' : (unsigned char)c;
+		*out++ = (char)(plain && v < ' ' ? ' ' : v);
+	}
+	*out = 0;
+	if (size)
+		*size = (size_t)(out - copy);
+	return copy;
+}

@@ -1,0 +1,169 @@
+#include "strategy/trace/trace_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPAN_LIMIT = 16 << 20 };
+
+struct event {
+	struct raw_span span;
+	int64_t duration;
+	struct stream_text phase, label;
+	bool timed, lasts;
+};
+
+static bool read_scalar(struct json_stream *j, struct stream_text *out)
+{
+	char c = stream_peek(j);
+	return c == '"' ? stream_string(j, out) : c == '0' ? stream_number(j, out) : stream_skip(j);
+}
+
+static bool read_args(struct json_stream *j, struct event *e)
+{
+	struct stream_text key;
+	if (stream_peek(j) != '{')
+		return stream_skip(j);
+	if (!stream_enter(j, '{'))
+		return false;
+	while (stream_key(j, &key)) {
+		bool number = stream_peek(j) == '0';
+		if (number && stream_is(&key, "op"))
+			stream_whole(j, &e->span.op);
+		else if (number && stream_is(&key, "to"))
+			stream_whole(j, &e->span.to);
+		else if (number && stream_is(&key, "bytes") && e->span.message)
+			stream_whole(j, &e->span.bytes);
+		else if (stream_is(&key, "name") && stream_peek(j) == '"')
+			stream_string(j, &e->label);
+		else
+			stream_skip(j);
+	}
+	return !j->failed;
+}
+
+/* The arguments of another program's events may hold anything; ours are wanted only where they are whole numbers. */
+static bool read_event(struct json_stream *j, struct event *e)
+{
+	struct stream_text key, category = {0};
+	struct json_stream args = {0};
+	*e = (struct event){.span = {.op = -1, .to = -1, .bytes = -1}};
+	if (!stream_enter(j, '{'))
+		return false;
+	while (stream_key(j, &key)) {
+		if (stream_is(&key, "ph")) {
+			read_scalar(j, &e->phase);
+		} else if (stream_is(&key, "pid")) {
+			read_scalar(j, &e->span.pid);
+		} else if (stream_is(&key, "tid")) {
+			read_scalar(j, &e->span.tid);
+		} else if (stream_is(&key, "name")) {
+			read_scalar(j, &e->span.name);
+		} else if (stream_is(&key, "cat")) {
+			read_scalar(j, &category);
+		} else if (stream_is(&key, "ts") && stream_peek(j) == '0') {
+			e->timed = stream_thousandths(j, &e->span.begin);
+		} else if (stream_is(&key, "dur") && stream_peek(j) == '0') {
+			e->lasts = stream_thousandths(j, &e->duration);
+		} else if (stream_is(&key, "args")) {
+			args = *j;
+			stream_skip(j);
+		} else {
+			stream_skip(j);
+		}
+	}
+	e->span.message = stream_is(&category, "message");
+	if (!j->failed && args.begin) {
+		args.failed = STATUS_OK;
+		read_args(&args, e);
+		if (args.failed) { /* not ours */
+			e->span.op = e->span.to = e->span.bytes = -1;
+		}
+	}
+	return !j->failed;
+}
+
+static bool same_text(const struct stream_text *a, const struct stream_text *b)
+{
+	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
+}
+
+static bool add_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
+{
+	if (s->begin < 0) {
+		stream_fail(j, "an event begins at a negative time");
+		return false;
+	}
+	if (s->end < s->begin) {
+		stream_fail(j, "an event ends before it begins");
+		return false;
+	}
+	if (e->span_count == SPAN_LIMIT) {
+		stream_fail(j, "more than %d events", SPAN_LIMIT);
+		return false;
+	}
+	e->spans = array_reserve(e->spans, e->span_count, &e->span_capacity, sizeof *e->spans);
+	e->spans[e->span_count++] = *s;
+	return true;
+}
+
+/* An E closes the last B of its thread that is open. */
+static bool close_span(struct raw_events *e, struct json_stream *j, const struct raw_span *end)
+{
+	for (size_t i = e->open_count; i-- > 0;) {
+		struct raw_span s = e->open[i];
+		if (!same_text(&s.pid, &end->pid) || !same_text(&s.tid, &end->tid))
+			continue;
+		s.end = end->begin;
+		memmove(e->open + i, e->open + i + 1, (e->open_count - i - 1) * sizeof *e->open);
+		e->open_count--;
+		return add_span(e, j, &s);
+	}
+	return true; /* it was opened before the recording began */
+}
+
+static bool keep_event(struct raw_events *e, struct json_stream *j, const struct event *v)
+{
+	struct raw_span s = v->span;
+	char phase = v->phase.size == 1 ? v->phase.text[0] : 0;
+	if (phase == 'X' && v->timed) {
+		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end)) {
+			stream_fail(j, "an event ends too late for 64 bits");
+			return false;
+		}
+		return add_span(e, j, &s);
+	}
+	if (phase == 'B' && v->timed) {
+		if (e->open_count == SPAN_LIMIT) {
+			stream_fail(j, "more than %d events are open", SPAN_LIMIT);
+			return false;
+		}
+		e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
+		e->open[e->open_count++] = s;
+	} else if (phase == 'E' && v->timed) {
+		return close_span(e, j, &s);
+	} else if (phase == 'M' && v->label.text &&
+	           (stream_is(&s.name, "process_name") || stream_is(&s.name, "thread_name"))) {
+		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
+		e->names[e->name_count++] = (struct raw_name){s.pid, s.tid, v->label, s.name.text[0] == 'p'};
+	}
+	return true;
+}
+
+bool raw_events_read(struct raw_events *e, struct json_stream *j)
+{
+	struct event v;
+	if (!stream_enter(j, '['))
+		return false;
+	while (stream_element(j))
+		if (!read_event(j, &v) || !keep_event(e, j, &v))
+			return false;
+	return !j->failed;
+}
+
+void raw_events_release(struct raw_events *e)
+{
+	free(e->spans);
+	free(e->names);
+	free(e->open);
+	*e = (struct raw_events){0};
+}

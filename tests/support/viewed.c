@@ -1,0 +1,44 @@
+#include "tests/support/viewed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/sim.h"
+
+static void must(enum status s)
+{
+	if (s) {
+		fprintf(stderr, "%s\n", status_message());
+		abort();
+	}
+}
+
+void viewed_open(struct viewed *v, const struct request *r)
+{
+	struct cluster c;
+	struct report report = {0};
+	*v = (struct viewed){0};
+	must(made_open(&v->made, r));
+	must(cluster_open(&c, "laptop", v->made.plan.ranks));
+	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
+	             &v->trace, &report));
+	for (int i = 0; i < report.role_count; i++)
+		if (report.roles[i].sent_bytes > v->sent_bytes)
+			v->sent_bytes = report.roles[i].sent_bytes;
+	v->limits =
+	        (struct limits){.device_bytes = c.node_memory / v->made.plan.ranks, .overhead_bytes = c.overhead.value};
+	must(piece_open(&v->piece, &v->trace, &v->limits, NULL));
+	snprintf(v->piece.label, sizeof v->piece.label, "%s", r->strategy);
+	snprintf(v->piece.heading, sizeof v->piece.heading, "%s on %" PRId64 " ranks", r->strategy, v->made.plan.ranks);
+	report_release(&report);
+	cluster_release(&c);
+}
+
+void viewed_release(struct viewed *v)
+{
+	piece_release(&v->piece);
+	trace_release(&v->trace);
+	made_release(&v->made);
+	*v = (struct viewed){0};
+}

@@ -1,0 +1,373 @@
+/* Pictures: the same bytes from run to run, the same picture whichever way one comes to it, and in a GIF and a page the
+ * pictures of the single steps.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/viewed.h"
+#include "viz/export.h"
+
+static struct fonts fonts;
+static struct viewed ddp, zero3;
+static struct player player;
+
+static void open_all(void)
+{
+	static const char model[] = "mlp:sizes=12-16-8-4";
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	viewed_open(&ddp, &(struct request){.model = model, .strategy = "ddp", .ranks = 4});
+	viewed_open(&zero3, &(struct request){.model = model, .strategy = "zero3", .ranks = 3});
+	player_init(&player, &fonts);
+	player_set_piece(&player, &ddp.piece);
+}
+
+static void close_all(void)
+{
+	player_release(&player);
+	viewed_release(&ddp);
+	viewed_release(&zero3);
+	fonts_release(&fonts);
+}
+
+static const struct picture small = {.width = 480, .height = 270, .scale = 1, .delay = 50};
+
+/* Written as a file would be; to be freed. */
+static char *exported(enum export_format format, const struct picture *size, bool all, size_t *length)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+	ck_assert(out);
+	enum status s = export_write(&player, format, size, all, out);
+	ck_assert_msg(!s, "%s", status_message());
+	ck_assert(!fclose(out));
+	return text;
+}
+
+static void ck_same(const char *a, size_t na, const char *b, size_t nb, const char *what)
+{
+	ck_assert_msg(na == nb && !memcmp(a, b, na), "%s differs", what);
+}
+
+static void go(size_t step)
+{
+	player_go(&player, score_stop(&player.piece->score, player.stride, step));
+}
+
+START_TEST(the_same_bytes_again)
+{
+	/* cairo numbers the surfaces of SVG within a process: cli_view.sh compares two. */
+	static const enum export_format formats[] = {EXPORT_PNG, EXPORT_PDF, EXPORT_GIF, EXPORT_HTML};
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		size_t na, nb;
+		go(9);
+		char *a = exported(formats[i], &small, true, &na);
+		/* In a player of its own, and after other pictures. */
+		player_release(&player);
+		player_init(&player, &fonts);
+		player_set_piece(&player, &zero3.piece);
+		free(exported(EXPORT_PNG, &small, false, &nb));
+		player_set_piece(&player, &ddp.piece);
+		go(9);
+		char *b = exported(formats[i], &small, true, &nb);
+		char what[32];
+		snprintf(what, sizeof what, "format %d", (int)formats[i]);
+		ck_same(a, na, b, nb, what);
+		ck_assert_uint_gt(na, 1000);
+		free(a);
+		free(b);
+	}
+}
+END_TEST
+
+/* Stepping there and jumping there give one picture, in every scene and theme. */
+START_TEST(the_same_by_every_way)
+{
+	const struct score *s = &player.piece->score;
+	for (int scene = 0; scene < SCENE_COUNT; scene++) {
+		size_t na, nb, nc, p = 0;
+		player.scene = (enum scene)scene;
+		player.theme = (enum theme_name)(scene % THEME_COUNT);
+		go(11);
+		char *jumped = exported(EXPORT_PNG, &small, false, &na);
+		player_go(&player, 0);
+		for (int k = 0; k < 11; k++) {
+			p = score_next(s, player.stride, p);
+			player_go(&player, p);
+		}
+		char *stepped = exported(EXPORT_PNG, &small, false, &nb);
+		ck_same(jumped, na, stepped, nb, scene_name(player.scene));
+		for (int k = 0; k < 5; k++)
+			player_go(&player, p = score_next(s, player.stride, p));
+		for (int k = 0; k < 5; k++)
+			player_go(&player, p = score_previous(s, player.stride, p));
+		char *back = exported(EXPORT_PNG, &small, false, &nc);
+		ck_same(jumped, na, back, nc, scene_name(player.scene));
+		free(jumped);
+		free(stepped);
+		free(back);
+	}
+}
+END_TEST
+
+/* A step changes the picture: a test of equality that never fails would not see a picture of nothing. */
+START_TEST(steps_differ)
+{
+	size_t na, nb;
+	player.scene = SCENE_RING;
+	go(9);
+	char *a = exported(EXPORT_PNG, &small, false, &na);
+	go(10);
+	char *b = exported(EXPORT_PNG, &small, false, &nb);
+	ck_assert(na != nb || memcmp(a, b, na) != 0);
+	free(a);
+	free(b);
+}
+END_TEST
+
+/* ---- GIF ---- */
+
+struct gif {
+	const unsigned char *at, *end;
+	int width, height;
+	unsigned char palette[256][3];
+	unsigned char *indices; /* the picture so far */
+};
+
+static int byte_of(struct gif *g)
+{
+	ck_assert(g->at < g->end);
+	return *g->at++;
+}
+
+static int short_of(struct gif *g)
+{
+	int low = byte_of(g);
+	return low | byte_of(g) << 8;
+}
+
+/* LZW, as a reader does it: written from the specification, not from the encoder. */
+static void decode(struct gif *g, int x0, int y0, int width, int height)
+{
+	static unsigned char data[1 << 22], last[4096], text[4097];
+	static int prefix[4096];
+	size_t size = 0, bit = 0;
+	int code_size = byte_of(g), clear = 1 << code_size, bits = code_size + 1, next = clear + 2, old = -1, first = 0;
+	ck_assert_int_eq(code_size, 8);
+	for (int n; (n = byte_of(g)) > 0;) {
+		ck_assert(g->end - g->at >= n && size + (size_t)n <= sizeof data);
+		memcpy(data + size, g->at, (size_t)n);
+		g->at += n;
+		size += (size_t)n;
+	}
+	for (long done = 0;;) {
+		int code = 0;
+		for (int i = 0; i < bits; i++, bit++) {
+			ck_assert_uint_lt(bit / 8, size);
+			code |= (data[bit / 8] >> (bit % 8) & 1) << i;
+		}
+		if (code == clear) {
+			bits = code_size + 1;
+			next = clear + 2;
+			old = -1;
+			continue;
+		}
+		if (code == clear + 1) {
+			ck_assert_int_eq(done, (long)width * height);
+			return;
+		}
+		int n = 0, c = code;
+		ck_assert(code < next || (code == next && old >= 0));
+		if (code == next) {
+			text[n++] = (unsigned char)first;
+			c = old;
+		}
+		for (; c >= clear; c = prefix[c])
+			text[n++] = last[c];
+		text[n++] = (unsigned char)c;
+		first = c;
+		while (n > 0) {
+			ck_assert_int_lt(done, (long)width * height);
+			g->indices[(y0 + done / width) * g->width + x0 + done % width] = text[--n];
+			done++;
+		}
+		if (old >= 0 && next < 4096) {
+			prefix[next] = old;
+			last[next++] = (unsigned char)first;
+			if (next == 1 << bits && bits < 12)
+				bits++;
+		}
+		old = code;
+	}
+}
+
+/* Up to the next picture; false at the end. */
+static bool next_frame(struct gif *g, int *delay)
+{
+	for (;;) {
+		int what = byte_of(g);
+		if (what == 0x3B) {
+			ck_assert(g->at == g->end);
+			return false;
+		}
+		if (what == 0x21) {
+			int kind = byte_of(g);
+			if (kind == 0xF9)
+				*delay = g->at[2] | g->at[3] << 8;
+			for (int n; (n = byte_of(g)) > 0;)
+				g->at += n;
+			continue;
+		}
+		ck_assert_int_eq(what, 0x2C);
+		int x = short_of(g), y = short_of(g), width = short_of(g), height = short_of(g);
+		ck_assert_int_eq(byte_of(g), 0);
+		ck_assert(x + width <= g->width && y + height <= g->height);
+		decode(g, x, y, width, height);
+		return true;
+	}
+}
+
+/* With 256 colours there is a difference, but a small one. */
+static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
+{
+	double sum = 0;
+	long far = 0;
+	for (int y = 0; y < g->height; y++) {
+		const uint32_t *row =
+		        (const uint32_t *)(const void *)(cairo_image_surface_get_data(surface) +
+		                                         (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
+		for (int x = 0; x < g->width; x++) {
+			const unsigned char *p = g->palette[g->indices[y * g->width + x]];
+			int worst = 0;
+			for (int i = 0; i < 3; i++) {
+				int d = abs((int)(row[x] >> (16 - 8 * i) & 255) - p[i]);
+				worst = d > worst ? d : worst;
+			}
+			sum += worst;
+			far += worst > 24;
+		}
+	}
+	double pixels = (double)g->width * g->height;
+	ck_assert_msg(sum / pixels < 2, "frame %zu is %.2f off", step, sum / pixels);
+	ck_assert_msg((double)far / pixels < 0.01, "frame %zu has %ld pixels of another colour", step, far);
+}
+
+START_TEST(frames_of_the_gif)
+{
+	size_t length, steps = export_steps(&player), step = 0;
+	player.scene = SCENE_OVERVIEW;
+	char *text = exported(EXPORT_GIF, &small, false, &length);
+	struct gif g = {.at = (unsigned char *)text, .end = (unsigned char *)text + length};
+	ck_assert(!memcmp(text, "GIF89a", 6));
+	g.at += 6;
+	g.width = short_of(&g);
+	g.height = short_of(&g);
+	ck_assert_int_eq(g.width, small.width);
+	ck_assert_int_eq(g.height, small.height);
+	g.at += 3;
+	memcpy(g.palette, g.at, sizeof g.palette);
+	g.at += sizeof g.palette;
+	g.indices = calloc((size_t)g.width, (size_t)g.height);
+	for (int delay = 0; next_frame(&g, &delay); step++) {
+		go(step);
+		cairo_surface_t *surface = export_surface(&player, &small);
+		ck_alike(&g, surface, step);
+		ck_assert_int_eq(delay, step + 1 == steps ? 150 : 50);
+		cairo_surface_destroy(surface);
+	}
+	ck_assert_uint_eq(step, steps);
+	free(g.indices);
+	free(text);
+}
+END_TEST
+
+/* ---- HTML ---- */
+
+static size_t from_base64(const char *text, size_t n, unsigned char *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t size = 0;
+	unsigned held = 0;
+	int bits = 0;
+	for (size_t i = 0; i < n && text[i] != '='; i++) {
+		const char *d = strchr(digits, text[i]);
+		ck_assert(d);
+		held = held << 6 | (unsigned)(d - digits);
+		bits += 6;
+		if (bits >= 8)
+			out[size++] = (unsigned char)(held >> (bits -= 8));
+	}
+	return size;
+}
+
+START_TEST(pictures_of_the_page)
+{
+	size_t length, steps = export_steps(&player);
+	char *page = exported(EXPORT_HTML, &small, false, &length), *at = strstr(page, "const steps=[");
+	ck_assert(at);
+	for (size_t k = 0; k < steps; k++) {
+		size_t n;
+		char caption[512], begin[64];
+		at = strstr(at, "[\"");
+		ck_assert(at);
+		at += 2;
+		size_t coded = strcspn(at, "\"");
+		unsigned char *picture = malloc(coded);
+		size_t size = from_base64(at, coded, picture);
+		go(k);
+		char *png = exported(EXPORT_PNG, &small, false, &n);
+		ck_same((char *)picture, size, png, n, "a picture of the page");
+		caption_make(&player.state, caption, sizeof caption);
+		snprintf(begin, sizeof begin, "%.20s", caption);
+		at += coded + 3;
+		ck_assert_msg(!strncmp(at, begin, strlen(begin)), "step %zu says '%.40s'", k, at);
+		free(png);
+		free(picture);
+	}
+	for (const char *p = page; (p = strstr(p, "http")) != NULL; p++)
+		ck_abort_msg("the page names an address: %.60s", p);
+	ck_assert(!strstr(page, " src="));
+	free(page);
+}
+END_TEST
+
+/* ---- sizes ---- */
+
+/* Nothing breaks however little room there is, and large pictures are the small ones with more pixels. */
+START_TEST(tiny_and_large)
+{
+	static const int sizes[][2] = {{64, 64}, {64, 2000}, {2000, 64}, {200, 120}};
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		for (int scene = 0; scene < SCENE_COUNT; scene++) {
+			size_t n;
+			struct picture size = {.width = sizes[i][0], .height = sizes[i][1], .scale = 1};
+			player.scene = (enum scene)scene;
+			player.text = i % 2 ? 2 : 0.5;
+			go(10);
+			free(exported(EXPORT_PNG, &size, false, &n));
+			ck_assert_uint_gt(n, 100);
+		}
+	player.text = 1;
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("picture");
+	TCase *tc = tcase_create("picture");
+	tcase_add_checked_fixture(tc, open_all, close_all);
+	tcase_add_test(tc, the_same_bytes_again);
+	tcase_add_test(tc, the_same_by_every_way);
+	tcase_add_test(tc, steps_differ);
+	tcase_add_test(tc, frames_of_the_gif);
+	tcase_add_test(tc, pictures_of_the_page);
+	tcase_add_test(tc, tiny_and_large);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

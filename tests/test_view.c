@@ -1,0 +1,386 @@
+/* The score of a step and its states: the same whichever way one comes to them, and their numbers the simulator's. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/viewed.h"
+
+static const char *const models[] = {"mlp:sizes=12-16-8-4", "gpt:layers=2,width=16,heads=2,context=8,vocabulary=24"};
+
+/* ---- states ---- */
+
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ ((const unsigned char *)bytes)[i]) * 1099511628211U;
+	return h;
+}
+
+/* All that a picture takes from a state. */
+static uint64_t digest(const struct state *st)
+{
+	const struct score *s = st->score;
+	uint64_t h = 14695981039346656037U;
+	h = mix(h, &st->position, sizeof st->position);
+	h = mix(h, &st->time, sizeof st->time);
+	h = mix(h, &st->latest, sizeof st->latest);
+	h = mix(h, &st->latest_end, sizeof st->latest_end);
+	h = mix(h, &st->collective, sizeof st->collective);
+	h = mix(h, &st->round, sizeof st->round);
+	h = mix(h, &st->arrived, sizeof st->arrived);
+	h = mix(h, &st->sent, sizeof st->sent);
+	h = mix(h, &st->sent_collective, sizeof st->sent_collective);
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct state_rank *r = &st->ranks[i];
+		h = mix(h, &r->issued, sizeof r->issued);
+		h = mix(h, r->running, sizeof r->running);
+		h = mix(h, r->next, sizeof r->next);
+		h = mix(h, r->live, sizeof r->live);
+		h = mix(h, r->peak, sizeof r->peak);
+		h = mix(h, &r->sent, sizeof r->sent);
+		h = mix(h, &r->received, sizeof r->received);
+	}
+	if (st->held) {
+		const struct collective *c = &s->collectives[st->collective];
+		h = mix(h, st->held, (size_t)(c->schedule.ranks * c->chunk_count) * sizeof *st->held);
+	}
+	char caption[512];
+	caption_make(st, caption, sizeof caption);
+	return mix(h, caption, strlen(caption));
+}
+
+/* What was seen on the way forward is seen again on the way back and by jumping there. */
+static void check_walk(const struct score *s, enum stride stride)
+{
+	size_t n = s->stop_count[stride], p = 0, steps = 0;
+	uint64_t *seen = calloc(n, sizeof *seen);
+	struct state st = {0};
+	state_make(&st, s, stride, 0);
+	seen[steps++] = digest(&st);
+	while (p < s->moment_count) {
+		size_t next = score_next(s, stride, p);
+		ck_assert_uint_gt(next, p);
+		p = next;
+		state_make(&st, s, stride, p);
+		ck_assert_uint_lt(steps, n);
+		ck_assert_uint_eq(p, score_stop(s, stride, steps));
+		seen[steps++] = digest(&st);
+	}
+	ck_assert_uint_eq(steps, n);
+	ck_assert_uint_eq(score_next(s, stride, p), p);
+	while (p > 0) {
+		p = score_previous(s, stride, p);
+		state_make(&st, s, stride, p);
+		steps--;
+		ck_assert_uint_eq(digest(&st), seen[steps - 1]);
+	}
+	ck_assert_uint_eq(score_previous(s, stride, 0), 0);
+	for (size_t k = 0; k < n; k += 1 + n / 13) {
+		struct state jump = {0};
+		state_make(&jump, s, stride, score_stop(s, stride, n - 1 - k));
+		ck_assert_uint_eq(digest(&jump), seen[n - 1 - k]);
+		state_release(&jump);
+	}
+	state_release(&st);
+	free(seen);
+}
+
+/* ---- bytes ---- */
+
+static void check_ledger(const struct viewed *v)
+{
+	const struct score *s = &v->piece.score;
+	struct state st = {0};
+	int64_t busiest = 0, total = 0, *collective = calloc((size_t)s->collective_count + 1, sizeof *collective);
+	state_make(&st, s, STRIDE_MESSAGE, s->moment_count);
+	for (int i = 0; i < s->rank_count; i++) {
+		int64_t sent = st.ranks[i].sent, received = st.ranks[i].received;
+		ck_assert_int_eq(sent, plan_moved_all(s->plan, s->ranks[i].rank).sent);
+		ck_assert_int_eq(received, plan_moved_all(s->plan, s->ranks[i].rank).received);
+		ck_assert_int_eq(sent, ledger_step_bytes(s, i));
+		busiest = sent > busiest ? sent : busiest;
+		total += sent;
+	}
+	ck_assert_int_eq(busiest, v->sent_bytes);
+	ck_assert_int_eq(total, st.sent);
+	ck_assert_int_eq(total, ledger_step_total(s));
+	for (size_t i = 0; i < s->event_count; i++)
+		if (s->events[i].kind == EVENT_MESSAGE)
+			collective[s->events[i].collective] += s->events[i].bytes;
+	for (int c = 0; c < s->collective_count; c++) {
+		const struct collective *one = &s->collectives[c];
+		struct formula f;
+		ledger_formula(s, one, &f);
+		ck_assert_int_eq(collective[c], one->sent_bytes);
+		int64_t speakers = strcmp(f.who, "each rank") ? 1 : one->schedule.ranks;
+		ck_assert_msg(f.bytes * speakers == one->sent_bytes, "%s of %" PRId64 " ranks: %s is not what is sent",
+		              schedule_name(one->schedule.algorithm), one->schedule.ranks, f.symbols);
+		ck_assert_msg(one->recorded || !one->sent_bytes, "the simulator's messages are not used");
+	}
+	state_release(&st);
+	free(collective);
+}
+
+/* What a collective is for is the case when it is done. */
+static void check_result(const struct state *st)
+{
+	const struct collective *c = &st->score->collectives[st->collective];
+	int64_t n = c->schedule.ranks, slice = c->schedule.elements / n;
+	uint64_t all = (UINT64_C(1) << n) - 1;
+	ck_assert(st->done);
+	for (int64_t r = 0; r < n; r++)
+		for (int i = 0; i < c->chunk_count; i++) {
+			uint64_t held = st->held[r * c->chunk_count + i], owner = UINT64_C(1)
+			                                                          << (c->cuts[i] / (slice ? slice : 1));
+			bool mine = slice && c->cuts[i] / slice == r;
+			if (c->kind == OP_ALL_REDUCE || (c->kind == OP_REDUCE_SCATTER && mine) ||
+			    (c->kind == OP_REDUCE && r == c->schedule.root))
+				ck_assert_uint_eq(held, all);
+			if (c->kind == OP_ALL_GATHER || (c->kind == OP_GATHER && r == c->schedule.root))
+				ck_assert_uint_eq(held, owner);
+			if (c->kind == OP_BROADCAST || (c->kind == OP_SCATTER && mine))
+				ck_assert_uint_eq(held, UINT64_C(1) << c->schedule.root);
+		}
+}
+
+/* After the last message of each, and never before. (Where ranks lag behind, two may be under way at a time.) */
+static void check_collectives(const struct score *s)
+{
+	struct state st = {0};
+	bool *seen = calloc((size_t)s->collective_count + 1, sizeof *seen);
+	for (size_t p = s->moment_count; p > 0; p--) {
+		const struct event *e = &s->events[s->moments[p - 1].begin];
+		if (e->kind != EVENT_MESSAGE || seen[e->collective] || s->collectives[e->collective].control)
+			continue;
+		seen[e->collective] = true;
+		state_make(&st, s, STRIDE_MESSAGE, p);
+		ck_assert_int_eq(st.collective, e->collective);
+		check_result(&st);
+		state_make(&st, s, STRIDE_MESSAGE, p - 1);
+		ck_assert(st.collective != e->collective || !st.done);
+	}
+	free(seen);
+	state_release(&st);
+}
+
+/* ---- memory ---- */
+
+static void check_memory(const struct score *s)
+{
+	struct memory_use use[2];
+	int64_t peak[2] = {0};
+	struct state st = {0};
+	for (int r = 0; r < s->plan->role_count; r++)
+		plan_memory(s->plan, &s->plan->roles[r], SPACE_DEVICE, &use[r]);
+	for (size_t p = 0; p <= s->moment_count; p++) {
+		state_make(&st, s, STRIDE_MESSAGE, p);
+		for (int i = 0; i < s->rank_count; i++) {
+			const struct role *role = score_role_of(s, i);
+			const int64_t *live = score_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
+			int64_t total = 0, by_name = 0;
+			for (int c = 0; c < CATEGORY_COUNT; c++)
+				total += live[c];
+			for (int b = 0; b < role->buffer_count; b++)
+				by_name += state_alive(&st, i, b) ? buffer_bytes(&role->buffers[b]) : 0;
+			ck_assert_int_eq(total, st.ranks[i].live[SPACE_DEVICE]);
+			ck_assert_int_eq(total, by_name);
+			peak[s->ranks[i].role] = total > peak[s->ranks[i].role] ? total : peak[s->ranks[i].role];
+			if (!p || p == s->moment_count)
+				for (int c = 0; c < CATEGORY_COUNT; c++)
+					ck_assert_int_eq(live[c], use[s->ranks[i].role].steady[c]);
+			ck_assert_int_ge(st.ranks[i].peak[SPACE_DEVICE], total);
+		}
+	}
+	for (int r = 0; r < s->plan->role_count; r++)
+		ck_assert_int_eq(peak[r], use[r].peak_bytes);
+	for (int i = 0; i < s->rank_count; i++)
+		ck_assert_int_eq(st.ranks[i].peak[SPACE_DEVICE], use[s->ranks[i].role].peak_bytes);
+	state_release(&st);
+}
+
+/* ---- captions ---- */
+
+/* "Rank 2 adds chunk 1 from rank 1 (128 B): it now holds the sum of ranks 0–2." */
+static void check_captions(const struct score *s)
+{
+	struct state st = {0};
+	for (size_t p = 1; p <= s->moment_count; p++) {
+		const struct event *e = &s->events[s->moments[p - 1].begin];
+		char caption[512], expected[160], bytes[WORD], ranks[96];
+		state_make(&st, s, STRIDE_MESSAGE, p);
+		caption_make(&st, caption, sizeof caption);
+		ck_assert_msg(strlen(caption) > 10 && caption[strlen(caption) - 1] == '.', "'%s'", caption);
+		ck_assert_uint_lt(strlen(caption), sizeof caption - 1);
+		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].control)
+			continue;
+		const struct collective *c = &s->collectives[e->collective];
+		snprintf(expected, sizeof expected, "Rank %" PRId64 " %s ", e->to, e->add ? "adds" : "takes");
+		ck_assert_msg(!strncmp(caption, expected, strlen(expected)), "'%s'", caption);
+		snprintf(expected, sizeof expected, " from rank %" PRId64 " (%s)", e->rank,
+		         bytes_word(bytes, e->bytes));
+		ck_assert_msg(strstr(caption, expected) != NULL, "'%s' has not '%s'", caption, expected);
+		if (!e->add || !collective_adds(c))
+			continue;
+		int chunk = 0;
+		while (c->cuts[chunk] < e->offset)
+			chunk++;
+		text_of_ranks(ranks, sizeof ranks, st.held[e->to * c->chunk_count + chunk], c->schedule.ranks);
+		ck_assert_msg(strstr(caption, ranks) != NULL, "'%s' has not '%s'", caption, ranks);
+	}
+	state_release(&st);
+}
+
+static void check_strategy(const char *strategy, const char *model, int64_t ranks, int64_t accumulate)
+{
+	struct viewed v;
+	viewed_open(&v,
+	            &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
+	const struct score *s = &v.piece.score;
+	ck_assert_int_eq(s->rank_count, (int)ranks);
+	for (size_t i = 1; i < s->event_count; i++)
+		ck_assert_int_ge(s->events[i].time, s->events[i - 1].time);
+	for (int stride = 0; stride < STRIDE_COUNT; stride++)
+		check_walk(s, (enum stride)stride);
+	check_ledger(&v);
+	check_collectives(s);
+	check_memory(s);
+	check_captions(s);
+	viewed_release(&v);
+}
+
+START_TEST(every_strategy)
+{
+	int64_t ranks = 2 + _i;
+	for (int i = 0; strategy_at(i); i++) {
+		if (!strcmp(strategy_at(i)->name, "single"))
+			continue;
+		for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
+			if (!m || ranks == 2 || ranks == 3)
+				check_strategy(strategy_at(i)->name, models[m], ranks, ranks == 3 ? 2 : 1);
+	}
+}
+END_TEST
+
+START_TEST(every_schedule)
+{
+	static const char *const settings[] = {"ddp:algorithm=halving-doubling", "dp:broadcast=tree:reduce=tree",
+	                                       "dp:broadcast=chain:reduce=chain"};
+	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+		for (int64_t ranks = 2; ranks <= 8; ranks += 3)
+			check_strategy(settings[i], models[0], ranks, 1);
+}
+END_TEST
+
+START_TEST(one_rank_sends_nothing)
+{
+	struct viewed v;
+	viewed_open(&v, &(struct request){.model = models[0], .strategy = "single", .ranks = 1});
+	for (int stride = 0; stride < STRIDE_COUNT; stride++)
+		check_walk(&v.piece.score, (enum stride)stride);
+	ck_assert_int_eq(ledger_step_total(&v.piece.score), 0);
+	viewed_release(&v);
+}
+END_TEST
+
+/* Rounds are steps where nobody lags behind: a ring all-reduce on n ranks has 2(n-1), of n messages. */
+START_TEST(rounds_of_a_ring)
+{
+	struct viewed v;
+	viewed_open(&v, &(struct request){.model = models[0], .strategy = "ddp", .ranks = 4});
+	const struct score *s = &v.piece.score;
+	int rounds = 0;
+	for (size_t k = 1; k < s->stop_count[STRIDE_ROUND]; k++) {
+		struct state st = {0};
+		state_make(&st, s, STRIDE_ROUND, score_stop(s, STRIDE_ROUND, k));
+		const struct event *e = &s->events[st.latest];
+		if (e->kind == EVENT_MESSAGE && e->collective == 0) {
+			ck_assert_uint_eq(st.latest_end - st.latest, 4);
+			ck_assert_int_eq(st.round, ++rounds);
+		}
+		state_release(&st);
+	}
+	ck_assert_int_eq(rounds, 6);
+	viewed_release(&v);
+}
+END_TEST
+
+/* The notable events are where they say. */
+START_TEST(notable_events)
+{
+	struct viewed v;
+	viewed_open(&v, &(struct request){.model = models[1], .strategy = "zero3", .ranks = 4});
+	const struct score *s = &v.piece.score;
+	struct state st = {0};
+	int peaks = 0, ends = 0;
+	ck_assert_int_gt(s->notable_count, 0);
+	for (int i = 0; i < s->notable_count; i++) {
+		const struct notable *n = &s->notables[i];
+		state_make(&st, s, STRIDE_MESSAGE, n->position);
+		if (n->kind == NOTABLE_PEAK) {
+			ck_assert_int_eq(st.ranks[0].live[SPACE_DEVICE], s->roles[0].peak[SPACE_DEVICE]);
+			state_make(&st, s, STRIDE_MESSAGE, n->position - 1);
+			ck_assert_int_lt(st.ranks[0].live[SPACE_DEVICE], s->roles[0].peak[SPACE_DEVICE]);
+			peaks++;
+		}
+		if (n->kind == NOTABLE_COLLECTIVE) {
+			ck_assert(st.done);
+			ends++;
+		}
+		if (n->kind == NOTABLE_OVERLAP) {
+			int index = score_index_of(s, n->rank);
+			ck_assert_int_ge(st.ranks[index].running[QUEUE_COMPUTE], 0);
+			ck_assert_int_ge(st.ranks[index].running[QUEUE_COMMUNICATION], 0);
+		}
+		if (n->kind == NOTABLE_STALL)
+			ck_assert_int_lt(st.ranks[score_index_of(s, n->rank)].running[QUEUE_COMPUTE], 0);
+	}
+	ck_assert_int_eq(peaks, 1);
+	int counted = 0;
+	for (int c = 0; c < s->collective_count; c++)
+		counted += !s->collectives[c].control;
+	ck_assert_int_eq(ends, counted);
+	state_release(&st);
+	viewed_release(&v);
+}
+END_TEST
+
+/* More ranks than are drawn: rounds as wholes up to 64, sums beyond. */
+START_TEST(many_ranks)
+{
+	static const int64_t ranks[] = {17, 64, 100};
+	for (int i = 0; i < 3; i++) {
+		struct viewed v;
+		struct state st = {0};
+		viewed_open(&v, &(struct request){.model = models[0], .strategy = "zero2", .ranks = ranks[i]});
+		const struct score *s = &v.piece.score;
+		state_make(&st, s, STRIDE_ROUND, s->moment_count);
+		if (ranks[i] <= SCORE_ROUND_RANKS)
+			ck_assert_int_eq(st.sent, ledger_step_total(s));
+		for (int k = 0; k < s->rank_count; k++)
+			ck_assert_int_eq(st.ranks[k].sent, ledger_step_bytes(s, k));
+		ck_assert(st.done);
+		state_release(&st);
+		viewed_release(&v);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("view");
+	TCase *tc = tcase_create("score and states");
+	tcase_add_loop_test(tc, every_strategy, 0, 7);
+	tcase_add_test(tc, every_schedule);
+	tcase_add_test(tc, one_rank_sends_nothing);
+	tcase_add_test(tc, rounds_of_a_ring);
+	tcase_add_test(tc, notable_events);
+	tcase_add_test(tc, many_ranks);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,233 @@
+#include "viz/draw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A line of text is cut there. */
+enum { TEXT_BYTES = 1024 };
+
+void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
+                  const struct fonts *fonts)
+{
+	double across = width / 1280, down = height / 720;
+	double scale =
+	        fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
+	if (scale < 0.02)
+		scale = 0.02;
+	*c = (struct canvas){.cr = cr,
+	                     .theme = theme,
+	                     .fonts = fonts,
+	                     .width = width / scale,
+	                     .height = height / scale,
+	                     .pixel = 1 / scale,
+	                     .raster = cairo_surface_get_type(cairo_get_target(cr)) == CAIRO_SURFACE_TYPE_IMAGE};
+	cairo_save(cr);
+	cairo_scale(cr, scale, scale);
+	draw_fill(c, (struct box){0, 0, c->width, c->height}, theme->ground);
+}
+
+void canvas_end(struct canvas *c)
+{
+	cairo_restore(c->cr);
+	for (int i = 0; i < c->tile_count; i++)
+		cairo_pattern_destroy(c->tiles[i].source);
+	c->tile_count = 0;
+}
+
+void draw_colour(struct canvas *c, colour v)
+{
+	cairo_set_source_rgb(c->cr, (v >> 16 & 255) / 255.0, (v >> 8 & 255) / 255.0, (v & 255) / 255.0);
+}
+
+/* ---- text ---- */
+
+void draw_font(struct canvas *c, double size, enum weight w)
+{
+	const struct fonts *f = c->fonts;
+	cairo_set_font_face(c->cr, w == WEIGHT_BOLD ? f->bold : w == WEIGHT_MONO ? f->mono : f->plain);
+	cairo_set_font_size(c->cr, size);
+}
+
+static double advance(struct canvas *c, const char *text)
+{
+	cairo_text_extents_t e;
+	cairo_text_extents(c->cr, text, &e);
+	return e.x_advance;
+}
+
+double text_length(struct canvas *c, double size, enum weight w, const char *text)
+{
+	draw_font(c, size, w);
+	return advance(c, text);
+}
+
+/* Leaves out what would not fit, at the end, with "…" for it; characters stay whole. There is room for it: cut has one
+ * for every byte of the text and the mark. */
+static void shorten(struct canvas *c, char *text, double room)
+{
+	enum { MARK = sizeof "…" };
+	char cut[TEXT_BYTES + MARK];
+	size_t low = 0, high = strlen(text);
+	if (room <= 0 || advance(c, text) <= room)
+		return;
+	while (low < high) { /* the longest that fits */
+		size_t middle = (low + high + 1) / 2, whole = middle;
+		while (whole && (text[whole] & 0xC0) == 0x80)
+			whole--;
+		memcpy(cut, text, whole);
+		memcpy(cut + whole, "…", MARK);
+		if (advance(c, cut) <= room)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	while (low && (text[low] & 0xC0) == 0x80)
+		low--;
+	if (low > TEXT_BYTES - MARK)
+		low = TEXT_BYTES - MARK;
+	memcpy(text + low, low ? "…" : "", low ? MARK : 1);
+}
+
+void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,
+               const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (n >= (int)sizeof text) /* never in the middle of a character */
+		for (size_t i = sizeof text - 1; i-- > 0;)
+			if ((text[i] & 0xC0) != 0x80) {
+				text[i] = 0;
+				break;
+			}
+	draw_font(c, size, w);
+	shorten(c, text, room);
+	double length = a == ALIGN_LEFT ? 0 : advance(c, text);
+	draw_colour(c, ink);
+	cairo_move_to(c->cr, a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2, y);
+	cairo_show_text(c->cr, text);
+}
+
+int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
+                   const char *text)
+{
+	int line = 0;
+	const char *rest = text;
+	while (*rest && line < lines) {
+		char cut[1024];
+		size_t fits = 0, end;
+		draw_font(c, size, WEIGHT_PLAIN);
+		for (end = 0; rest[end];) { /* word by word */
+			size_t word = end + strspn(rest + end, " ");
+			word += strcspn(rest + word, " ");
+			snprintf(cut, sizeof cut, "%.*s", (int)word, rest);
+			if (fits && advance(c, cut) > width)
+				break;
+			fits = end = word;
+		}
+		bool last = line == lines - 1;
+		draw_text(c, x, y + 1.35 * size * line, size, WEIGHT_PLAIN, ink, ALIGN_LEFT, width, "%.*s",
+		          last ? (int)strlen(rest) : (int)fits, rest);
+		rest += fits + strspn(rest + fits, " ");
+		line++;
+	}
+	return line;
+}
+
+void text_of_ranks(char *out, int size, uint64_t set, int64_t of)
+{
+	int at = 0;
+	uint64_t all = of >= 64 ? UINT64_MAX : (UINT64_C(1) << of) - 1;
+	out[0] = 0;
+	if (set == all && of > 1) {
+		snprintf(out, (size_t)size, "all %" PRId64, of);
+		return;
+	}
+	for (int r = 0; r < 64 && at < size; r++) {
+		int first = r;
+		if (!(set >> r & 1))
+			continue;
+		while (r < 63 && set >> (r + 1) & 1)
+			r++;
+		at += snprintf(out + at, (size_t)(size - at),
+		               r == first       ? "%s%d"
+		               : r == first + 1 ? "%s%d, %d"
+		                                : "%s%d–%d",
+		               at ? ", " : "", first, r);
+	}
+}
+
+/* ---- shapes ---- */
+
+void draw_fill(struct canvas *c, struct box b, colour fill)
+{
+	draw_colour(c, fill);
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	cairo_fill(c->cr);
+}
+
+void draw_frame(struct canvas *c, struct box b, colour line, double width)
+{
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	cairo_stroke(c->cr);
+}
+
+void draw_round(struct canvas *c, struct box b, double radius)
+{
+	double r = fmin(radius, fmin(b.width, b.height) / 2);
+	cairo_new_sub_path(c->cr);
+	cairo_arc(c->cr, b.x + b.width - r, b.y + r, r, -M_PI / 2, 0);
+	cairo_arc(c->cr, b.x + b.width - r, b.y + b.height - r, r, 0, M_PI / 2);
+	cairo_arc(c->cr, b.x + r, b.y + b.height - r, r, M_PI / 2, M_PI);
+	cairo_arc(c->cr, b.x + r, b.y + r, r, M_PI, 3 * M_PI / 2);
+	cairo_close_path(c->cr);
+}
+
+void draw_card(struct canvas *c, struct box b, colour fill, colour line, double width)
+{
+	draw_round(c, b, 6);
+	draw_colour(c, fill);
+	cairo_fill_preserve(c->cr);
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_stroke(c->cr);
+}
+
+void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, colour line, double width)
+{
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_move_to(c->cr, x0, y0);
+	cairo_line_to(c->cr, x1, y1);
+	cairo_stroke(c->cr);
+}
+
+void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill)
+{
+	double length = hypot(x1 - x0, y1 - y0);
+	if (length < 1e-6)
+		return;
+	double ux = (x1 - x0) / length, uy = (y1 - y0) / length;
+	draw_colour(c, fill);
+	cairo_move_to(c->cr, x1, y1);
+	cairo_line_to(c->cr, x1 - size * ux - size * 0.45 * uy, y1 - size * uy + size * 0.45 * ux);
+	cairo_line_to(c->cr, x1 - size * ux + size * 0.45 * uy, y1 - size * uy - size * 0.45 * ux);
+	cairo_close_path(c->cr);
+	cairo_fill(c->cr);
+}
+
+void draw_category(struct canvas *c, struct box b, enum category category)
+{
+	colour fill = c->theme->category[category];
+	draw_fill(c, b, fill);
+	draw_pattern(c, b, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
+	if (b.width > 9 && b.height > 2.5) /* else there would be nothing but frame */
+		draw_frame(c, b, c->theme->outline, 1);
+}

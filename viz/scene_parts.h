@@ -1,0 +1,30 @@
+/* Parts of scenes that have files of their own. */
+#ifndef SHARDLAB_VIZ_SCENE_PARTS_H
+#define SHARDLAB_VIZ_SCENE_PARTS_H
+
+#include "viz/scene.h"
+
+/* Who sent what to whom, and the running totals beside their closed forms. */
+void draw_ledger(struct canvas *c, const struct view *v, struct box b);
+
+/* Buffers alive on a rank, largest first. */
+void draw_alive(struct canvas *c, const struct view *v, struct box b);
+
+/* Bytes of a rank over the positions of the step, with the cursor. */
+void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
+
+/* For the mouse: what a scene has drawn at a point. */
+int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
+int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
+int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y);
+
+/* Boxes of the whole picture. */
+struct box frame_scene(const struct view *v, struct box all);
+struct box frame_phases(const struct view *v, struct box all);
+/* Of the overview. */
+struct overview {
+	struct box ring, memory, timeline;
+};
+struct overview overview_boxes(struct box b);
+
+#endif

@@ -1,0 +1,287 @@
+/* The timeline: a lane for each queue of each rank; where computing stands still, and why. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/scene_parts.h"
+#include "viz/timeline.h"
+
+/* A step of 1, 2 or 5 times a power of ten, about `count` of them in a range. */
+static double tick_of(double range, double count)
+{
+	double power = pow(10, floor(log10(range / count)));
+	double f = range / count / power;
+	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
+}
+
+static void draw_axis(struct canvas *c, const struct timeline *l)
+{
+	const struct theme *t = c->theme;
+	double range = (double)(l->to - l->from), tick = tick_of(range, fmax(2, l->plot.width / 110));
+	for (double at = ceil((double)l->from / tick) * tick; at <= (double)l->to; at += tick) {
+		double x = timeline_x(l, (int64_t)at);
+		char word[WORD];
+		time_word(word, (int64_t)at);
+		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
+		draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, l->plot.x + l->plot.width - x,
+		          "%s", short_word(word));
+	}
+}
+
+static void draw_gaps(struct canvas *c, const struct timeline *l, const struct lane *lane, double y, double height)
+{
+	const struct theme *t = c->theme;
+	for (size_t i = 0; i < lane->gap_count; i++) {
+		const struct lane_gap *g = &lane->gaps[i];
+		if (g->end <= l->from || g->begin >= l->to)
+			continue;
+		double x0 = timeline_x(l, g->begin), x1 = timeline_x(l, g->end);
+		if (x1 - x0 < c->pixel)
+			continue;
+		double inset = fmin(1, height * 0.1);
+		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
+		draw_fill(c, b, colour_mix(t->panel, g->exposed ? t->warning : t->line, 0.25));
+		draw_pattern(c, b, g->exposed ? PATTERN_RISING : PATTERN_LEVEL, g->exposed ? t->warning : t->soft);
+		const char *word = g->exposed ? "exposed" : "bubble";
+		if (x1 - x0 > 62 && height >= 15) {
+			double length = text_length(c, 11, WEIGHT_BOLD, word);
+			draw_fill(c, (struct box){(x0 + x1 - length) / 2 - 4, y + height / 2 - 7, length + 8, 14},
+			          t->panel);
+			draw_text(c, (x0 + x1) / 2, y + height / 2 + 4, 11, WEIGHT_BOLD,
+			          g->exposed ? t->warning : t->soft, ALIGN_CENTRE, 0, "%s", word);
+		}
+	}
+}
+
+static colour foreign_colour(const char *name)
+{
+	static const colour some[] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7, 0xF0E442, 0x7FB3D5, 0xD55E00, 0xA9A9A9};
+	unsigned h = 0;
+	for (const char *p = name; *p; p++)
+		h = h * 31 + (unsigned char)*p;
+	return some[h % 8];
+}
+
+static void label_of(const struct timeline *l, const struct lane *lane, const struct lane_span *s, char *out,
+                     size_t size)
+{
+	if (s->name)
+		snprintf(out, size, "%s", s->name);
+	else
+		op_describe(l->lanes->score->plan, &plan_role_of(l->lanes->score->plan, lane->rank)->ops[s->op], out,
+		            (int)size);
+}
+
+/* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
+static void draw_messages(struct canvas *c, const struct timeline *l, const struct lane *lane,
+                          const struct lane_span *s, struct box b)
+{
+	const struct score *score = l->lanes->score;
+	int role = (int)(plan_role_of(score->plan, lane->rank) - score->plan->roles);
+	int number = score_collective_of(score, role, s->op);
+	double last = b.x;
+	if (number < 0 || !score->collectives[number].shown || b.width < 40)
+		return;
+	size_t from =
+	        score->moments[score_position_at(score, s->begin) ? score_position_at(score, s->begin) - 1 : 0].begin;
+	for (size_t i = from; i < score->event_count && score->events[i].time <= s->end; i++) {
+		const struct event *e = &score->events[i];
+		if (e->kind != EVENT_MESSAGE || e->collective != number || e->rank != lane->rank)
+			continue;
+		double x = timeline_x(l, e->time);
+		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
+			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, c->theme->outline, 0.8);
+			if (x - last > 34 && b.height >= 24)
+				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
+				          b.y + b.height - 3, 9, WEIGHT_PLAIN, ink_on(0xD55E00), ALIGN_CENTRE,
+				          x - last - 4, "→ rank %" PRId64, e->to);
+		}
+		last = x;
+	}
+}
+
+static void draw_spans(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
+                       double y, double height, int depth)
+{
+	const struct theme *t = c->theme;
+	double drawn = -1e9;
+	int index = l->lanes->score && lane->rank >= 0 ? score_index_of(l->lanes->score, lane->rank) : -1;
+	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
+		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
+	for (size_t i = lane_find(lane, depth, l->from); i < lane->row[depth + 1] && lane->spans[i].begin <= l->to;
+	     i++) {
+		const struct lane_span *s = &lane->spans[i];
+		double x0 = timeline_x(l, s->begin), x1 = timeline_x(l, s->end);
+		if (x1 <= drawn + c->pixel * 0.5) { /* nothing new to see before the next pixel */
+			size_t next = lane_find(lane, depth, timeline_time(l, drawn + c->pixel * 0.5));
+			i = next > i + 1 ? next - 1 : i;
+			continue;
+		}
+		x0 = fmax(fmax(x0, l->plot.x), drawn);
+		x1 = fmin(fmax(x1, x0 + c->pixel), l->plot.x + l->plot.width);
+		if (x1 <= x0)
+			continue;
+		drawn = x1;
+		double inset = fmin(1.5, height * 0.12);
+		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
+		const struct op *op =
+		        s->op >= 0 && l->lanes->score ? &score_role_of(l->lanes->score, index)->ops[s->op] : NULL;
+		colour fill = op ? op_colour(t, op) : foreign_colour(s->name ? s->name : "");
+		bool live = l->current && v->state && op && state_of_op(v->state, index, s->op) == OP_RUNS;
+		bool waits = l->current && v->state && op && state_of_op(v->state, index, s->op) == OP_WAITS;
+		if (waits)
+			fill = colour_mix(fill, t->panel, 0.55);
+		draw_fill(c, b, fill);
+		if (b.width > 2.5 * c->pixel && height > 5)
+			draw_frame(c, b, live ? t->accent : t->outline, live ? 2.6 : 0.6);
+		bool messages = op && op_class(op->kind) == OP_CLASS_C && b.height >= 24;
+		if (b.width > 30 && height >= 14) {
+			char text[160];
+			double size = fmin(12, height * 0.62);
+			label_of(l, lane, s, text, sizeof text);
+			draw_text(c, b.x + 4, b.y + (messages ? b.height * 0.36 : b.height / 2) + size * 0.36, size,
+			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", text);
+		}
+		if (messages)
+			draw_messages(c, l, lane, s, b);
+	}
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
+}
+
+/* What the other trace says of the same operations: frames where they were there. */
+static void draw_difference(struct canvas *c, const struct timeline *l, const struct lane *lane,
+                            const struct lanes *other, double y, double height)
+{
+	const struct theme *t = c->theme;
+	for (int k = 0; k < other->lane_count; k++) {
+		const struct lane *o = &other->lanes[k];
+		if (o->rank != lane->rank || o->queue != lane->queue)
+			continue;
+		cairo_save(c->cr);
+		cairo_set_dash(c->cr, (const double[]){3, 2}, 2, 0);
+		for (size_t i = lane_find(o, 0, l->from); i < o->span_count && o->spans[i].begin <= l->to; i++) {
+			double x0 = fmax(timeline_x(l, o->spans[i].begin), l->plot.x);
+			double x1 = fmin(timeline_x(l, o->spans[i].end), l->plot.x + l->plot.width);
+			if (x1 - x0 > 4)
+				draw_frame(c, (struct box){x0, y + 0.5, x1 - x0, height - 1}, t->warning, 1.3);
+		}
+		cairo_restore(c->cr);
+	}
+}
+
+/* From the end of every operation that the selected one waits for to its beginning. */
+static void draw_waits(struct canvas *c, const struct view *v, const struct timeline *l)
+{
+	const struct theme *t = c->theme;
+	const struct score *s = l->lanes->score;
+	int index = s ? score_index_of(s, v->selected_rank) : -1;
+	if (index < 0 || v->selected_op < 0)
+		return;
+	const struct role *role = score_role_of(s, index);
+	if (v->selected_op < role->step.begin || v->selected_op >= role->step.end)
+		return;
+	const struct op *op = &role->ops[v->selected_op];
+	const int64_t *begin = s->ranks[index].begin - role->step.begin, *end = s->ranks[index].end - role->step.begin;
+	double y1 = timeline_y(l, v->selected_rank, op->queue), x1 = timeline_x(l, begin[v->selected_op]);
+	if (y1 < 0)
+		return;
+	draw_frame(c, (struct box){x1, y1 - l->row / 2, timeline_x(l, end[v->selected_op]) - x1, l->row}, t->ink, 2.6);
+	for (int i = 0; i < op->after_count; i++) {
+		double y0 = timeline_y(l, v->selected_rank, role->ops[op->after[i]].queue),
+		       x0 = timeline_x(l, end[op->after[i]]);
+		if (y0 < 0)
+			continue;
+		double bend = fmax(24, fabs(x1 - x0) * 0.4);
+		draw_colour(c, t->ink);
+		cairo_set_line_width(c->cr, 2 * t->stroke);
+		cairo_move_to(c->cr, x0, y0);
+		cairo_curve_to(c->cr, x0 + bend, y0, x1 - bend, y1, x1 - 2, y1);
+		cairo_stroke(c->cr);
+		draw_arrow_head(c, x1 - 12, y1, x1, y1, 10, t->ink);
+	}
+}
+
+static void draw_lanes(struct canvas *c, const struct view *v, const struct timeline *l)
+{
+	const struct theme *t = c->theme;
+	double y = l->plot.y, named = -100;
+	char last[96] = "";
+	cairo_save(c->cr);
+	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->box.height);
+	cairo_clip(c->cr);
+	for (int i = l->first; i < l->lanes->lane_count && y < l->plot.y + l->plot.height - 2; i++) {
+		const struct lane *lane = &l->lanes->lanes[i];
+		bool head = strcmp(last, lane->process) != 0;
+		snprintf(last, sizeof last, "%s", lane->process);
+		double size = fmin(12, l->row * 0.62 + 2);
+		if (head && i > l->first && l->row > 5)
+			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, t->line, 1);
+		if (l->row >= 9)
+			draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft,
+			          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 14, "%s", lane->name);
+		if (head && y - named >= 12) {
+			named = y;
+			draw_text(c, l->box.x + 2, y + l->row / 2 + size * 0.36, fmax(size, 9), WEIGHT_BOLD, t->ink,
+			          ALIGN_LEFT, l->row >= 9 ? l->names * 0.44 : l->names - 6, "%s", lane->process);
+		}
+		draw_gaps(c, l, lane, y, l->row);
+		for (int d = 0; d < lane->depth; d++, y += l->row)
+			draw_spans(c, v, l, lane, y, l->row, d);
+		if (l->other)
+			draw_difference(c, l, lane, l->other, y - l->row, l->row);
+	}
+	cairo_restore(c->cr);
+}
+
+static void draw_one(struct canvas *c, const struct view *v, struct timeline *l, const char *title)
+{
+	const struct theme *t = c->theme;
+	draw_card(c, l->box, t->panel, t->line, 1);
+	draw_text(c, l->box.x + 10, l->box.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, l->names - 6, "%s", title);
+	draw_axis(c, l);
+	draw_lanes(c, v, l);
+	if (l->current)
+		draw_waits(c, v, l);
+	int64_t now = v->state ? v->state->time : v->cursor;
+	if (now >= l->from && now <= l->to) {
+		double x = timeline_x(l, now);
+		draw_line(c, x, l->plot.y - 6, x, l->plot.y + l->plot.height, t->ink, 2);
+	}
+}
+
+void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	const struct theme *t = c->theme;
+	struct timeline l;
+	if (!v->lanes || !v->lanes->lane_count) {
+		draw_text(c, b.x + 20, b.y + 40, 15, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
+		          "Nothing was recorded.");
+		return;
+	}
+	if (!v->other || small) {
+		timeline_lay(&l, v, v->lanes, b);
+		draw_one(c, v, &l,
+		         v->state && v->state->score->trace->measured ? "measured"
+		         : v->state                                   ? "simulated"
+		                                                      : "trace");
+		return;
+	}
+	struct box upper = {b.x, b.y, b.width, (b.height - 34) / 2},
+	           lower = {b.x, b.y + upper.height + 34, b.width, upper.height};
+	bool first = !v->lanes->score->trace->measured;
+	const struct lanes *simulated = first ? v->lanes : v->other, *measured = first ? v->other : v->lanes;
+	char predicted[WORD], real[WORD];
+	timeline_lay(&l, v, simulated, upper);
+	l.current = simulated == v->lanes;
+	draw_one(c, v, &l, "simulated");
+	timeline_lay(&l, v, measured, lower);
+	l.current = measured == v->lanes;
+	l.other = simulated;
+	draw_one(c, v, &l, "measured");
+	double off = 100.0 * (double)(measured->end - simulated->end) / (double)(simulated->end ? simulated->end : 1);
+	draw_text(c, b.x + 4, b.y + upper.height + 22, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
+	          "a step: simulated %s, measured %s (%+.1f %%); dashed frames: where the simulation has the same "
+	          "operation",
+	          time_word(predicted, simulated->end), time_word(real, measured->end), off);
+}

@@ -1,0 +1,336 @@
+/* The events of a step: what ranks issue and begin, when queues run dry, and the messages of collectives. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/score.h"
+
+static struct event *add_event(struct score *s)
+{
+	s->events = array_reserve(s->events, s->event_count, &s->event_capacity, sizeof *s->events);
+	struct event *e = &s->events[s->event_count++];
+	*e = (struct event){.collective = -1, .to = -1};
+	return e;
+}
+
+/* ---- collectives ---- */
+
+static bool is_collective(const struct op *op)
+{
+	return op_class(op->kind) == OP_CLASS_C;
+}
+
+static int64_t bytes_of_element(const struct role *r, const struct op *op)
+{
+	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	return op->kind == OP_SUM ? (int64_t)sizeof(double) : type_bytes(r->buffers[b].type);
+}
+
+/* A control sum goes up a tree and down again, its values as one piece. */
+static struct schedule control_schedule(const struct collective *c, enum schedule_algorithm a)
+{
+	return (struct schedule){.algorithm = a, .ranks = c->schedule.ranks, .elements = c->schedule.elements};
+}
+
+static struct round round_of(const struct collective *c, int64_t rank, int round)
+{
+	if (!c->control)
+		return schedule_round(&c->schedule, rank, round);
+	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
+	int64_t rounds = schedule_rounds(&up);
+	if (round < rounds)
+		return schedule_round(&up, rank, round);
+	struct schedule down = control_schedule(c, SCHEDULE_TREE_BROADCAST);
+	return schedule_round(&down, rank, round - rounds);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Chunks are what the schedule never divides. */
+static void cut_chunks(struct collective *c)
+{
+	size_t count = 0, capacity = 0, kept = 0;
+	int64_t *cuts = NULL, ends[] = {0, c->schedule.elements};
+	for (int i = 0; i < 2; i++) {
+		cuts = array_reserve(cuts, count, &capacity, sizeof *cuts);
+		cuts[count++] = ends[i];
+	}
+	for (int round = 0; round < c->rounds; round++)
+		for (int64_t rank = 0; rank < c->schedule.ranks; rank++) {
+			struct round r = round_of(c, rank, round);
+			if (r.send_to < 0)
+				continue;
+			cuts = array_reserve(cuts, count + 1, &capacity, sizeof *cuts);
+			cuts[count++] = r.send_offset;
+			cuts[count++] = r.send_offset + r.send_count;
+		}
+	qsort(cuts, count, sizeof *cuts, by_offset);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || cuts[i] != cuts[kept - 1])
+			cuts[kept++] = cuts[i];
+	c->cuts = cuts;
+	c->chunk_count = (int)kept - 1;
+}
+
+static void describe_collective(struct score *s, struct collective *c, int role, int op_index)
+{
+	const struct role *r = &s->plan->roles[role];
+	const struct op *op = &r->ops[op_index];
+	c->op[role] = op_index;
+	for (int64_t k = 0; k < r->ranks; k++)
+		c->sent_bytes += op_sent_bytes(s->plan, r, op, r->first_rank + k);
+	if (role)
+		return;
+	c->kind = op->kind;
+	c->traffic = op->traffic;
+	c->control = op->kind == OP_SUM;
+	c->element_bytes = bytes_of_element(r, op);
+	c->schedule = op_schedule(s->plan, op);
+	if (c->control) /* whatever the count, it travels whole */
+		c->schedule.elements = op->operand[0].count * s->plan->ranks;
+	c->begin = INT64_MAX;
+	c->shown = s->plan->ranks <= SCORE_ROUND_RANKS && s->rank_count == s->plan->ranks;
+	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
+	c->rounds = (int)(c->control ? 2 * schedule_rounds(&up) : schedule_rounds(&c->schedule));
+}
+
+/* When it began and ended on any rank. A collective without a span is not shown. */
+static void time_collective(const struct score *s, struct collective *c)
+{
+	bool complete = true;
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct score_rank *r = &s->ranks[i];
+		int k = c->op[r->role] - s->plan->roles[r->role].step.begin;
+		complete &= r->begin[k] >= 0;
+		if (r->begin[k] >= 0 && r->begin[k] < c->begin)
+			c->begin = r->begin[k];
+		if (r->end[k] > c->end)
+			c->end = r->end[k];
+	}
+	if (c->begin > c->end)
+		c->begin = c->end;
+	c->shown &= complete;
+}
+
+void score_collect_collectives(struct score *s)
+{
+	const struct plan *p = s->plan;
+	int count = 0;
+	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
+		count += is_collective(&p->roles[0].ops[i]);
+	s->collectives = calloc((size_t)count + 1, sizeof *s->collectives);
+	if (!s->collectives)
+		abort();
+	s->collective_count = count;
+	for (int role = 0; role < p->role_count; role++) {
+		int c = 0;
+		for (int i = p->roles[role].step.begin; i < p->roles[role].step.end && c < count; i++)
+			if (is_collective(&p->roles[role].ops[i]))
+				describe_collective(s, &s->collectives[c++], role, i);
+	}
+	for (int c = 0; c < count; c++) {
+		time_collective(s, &s->collectives[c]);
+		if (s->collectives[c].shown)
+			cut_chunks(&s->collectives[c]);
+	}
+}
+
+/* ---- messages ---- */
+
+struct recorded {
+	int64_t rank, to, end;
+	int op;
+	size_t order;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct recorded *x = a, *y = b;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static struct recorded *recorded_messages(const struct score *s)
+{
+	size_t n = s->trace->message_count;
+	struct recorded *v = calloc(n + 1, sizeof *v);
+	if (!v)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		const struct message *m = &s->trace->messages[i];
+		v[i] = (struct recorded){m->from, m->to, m->end, m->op, i};
+	}
+	if (n)
+		qsort(v, n, sizeof *v, by_pair);
+	return v;
+}
+
+/* The messages from one rank to another in one operation: the first of them, and how many. */
+static size_t find_pair(const struct recorded *v, size_t count, const struct recorded *key, size_t *found)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct recorded *m = &v[middle];
+		bool before = m->op != key->op       ? m->op < key->op
+		              : m->rank != key->rank ? m->rank < key->rank
+		                                     : m->to < key->to;
+		if (before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*found = 0;
+	while (low + *found < count && v[low + *found].op == key->op && v[low + *found].rank == key->rank &&
+	       v[low + *found].to == key->to)
+		++*found;
+	return low;
+}
+
+/* Replaces the times of the collective's events by those of the trace, if the trace has all its messages. */
+static void use_recorded(struct score *s, int c, size_t first, const struct recorded *v)
+{
+	size_t n = s->event_count - first;
+	int64_t *times = calloc(n + 1, sizeof *times);
+	bool all = n > 0;
+	if (!times)
+		abort();
+	for (size_t i = 0; i < n && all; i++) {
+		const struct event *e = &s->events[first + i];
+		struct recorded key = {.rank = e->rank, .to = e->to, .op = e->op};
+		size_t found, at = find_pair(v, s->trace->message_count, &key, &found), before = 0;
+		for (size_t k = 0; k < i; k++) /* the rounds in which this pair has met already */
+			before += s->events[first + k].rank == e->rank && s->events[first + k].to == e->to;
+		all = before < found;
+		if (all)
+			times[i] = v[at + before].end;
+	}
+	for (size_t i = 0; i < n && all; i++)
+		s->events[first + i].time = times[i];
+	s->collectives[c].recorded = all;
+	free(times);
+}
+
+static void add_messages(struct score *s, int number, const struct recorded *recorded)
+{
+	struct collective *c = &s->collectives[number];
+	size_t first = s->event_count;
+	if (!c->shown)
+		return;
+	for (int round = 0; round < c->rounds; round++)
+		for (int64_t rank = 0; rank < c->schedule.ranks; rank++) {
+			struct round r = round_of(c, rank, round);
+			if (r.send_to < 0)
+				continue;
+			struct round there = round_of(c, r.send_to, round);
+			struct event *e = add_event(s);
+			int64_t time = c->end - c->begin, rounds = c->rounds; /* its share, without overflow */
+			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
+			e->kind = EVENT_MESSAGE;
+			e->op = c->op[s->ranks[rank].role];
+			e->rank = rank;
+			e->collective = number;
+			e->round = round;
+			e->to = r.send_to;
+			e->offset = r.send_offset;
+			e->count = r.send_count;
+			e->bytes = (c->control ? r.send_count / c->schedule.ranks : r.send_count) * c->element_bytes;
+			e->add = there.add;
+			e->queue = QUEUE_COMMUNICATION;
+		}
+	if (s->trace->message_count && s->plan->ranks <= SCORE_MESSAGE_RANKS)
+		use_recorded(s, number, first, recorded);
+}
+
+/* ---- what ranks do ---- */
+
+/* Shorter than this part of the step, nobody speaks of a stall: measured queues pause between any two operations. */
+enum { STALLS = 200 };
+
+/* Does the queue stand still between the end of operation k and the next on it? Returns that next one, or -1. */
+static int idle_after(const struct score_rank *r, const struct role *role, int k, int64_t shortest)
+{
+	enum queue queue = role->ops[role->step.begin + k].queue;
+	int ops = role->step.end - role->step.begin;
+	for (int next = k + 1; next < ops; next++) {
+		const struct op *op = &role->ops[role->step.begin + next];
+		if (op->queue == queue && op_class(op->kind) != OP_CLASS_M && r->begin[next] >= 0)
+			return r->begin[next] - r->end[k] > shortest ? next : -1;
+	}
+	return -1;
+}
+
+static void add_rank_events(struct score *s, int index)
+{
+	const struct score_rank *r = &s->ranks[index];
+	const struct role *role = &s->plan->roles[r->role];
+	for (int k = 0; k < role->step.end - role->step.begin; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		bool memory = op_class(op->kind) == OP_CLASS_M;
+		if (!memory && r->begin[k] < 0)
+			continue;
+		struct event *e = add_event(s);
+		e->time = memory ? r->issued[k] : r->begin[k];
+		e->kind = memory ? EVENT_MEMORY : EVENT_BEGIN;
+		e->op = role->step.begin + k;
+		e->rank = r->rank;
+		e->queue = op->queue;
+		int next = memory || op->queue != QUEUE_COMPUTE ? -1 : idle_after(r, role, k, s->step_ns / STALLS);
+		if (next < 0)
+			continue;
+		e = add_event(s);
+		e->time = r->end[k];
+		e->kind = EVENT_IDLE;
+		e->op = role->step.begin + next;
+		e->rank = r->rank;
+		e->queue = op->queue;
+	}
+}
+
+/* At one time, messages arrive first, then queues run dry, then ranks go on, in the order of issue. */
+static int by_time(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	enum event_kind class_x = x->kind == EVENT_BEGIN ? EVENT_MEMORY : x->kind;
+	enum event_kind class_y = y->kind == EVENT_BEGIN ? EVENT_MEMORY : y->kind;
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (class_x != class_y)
+		return class_x < class_y ? -1 : 1;
+	if (x->collective != y->collective)
+		return x->collective < y->collective ? -1 : 1;
+	if (x->round != y->round)
+		return x->round < y->round ? -1 : 1;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+void score_collect_events(struct score *s)
+{
+	struct recorded *recorded = recorded_messages(s);
+	for (int i = 0; i < s->rank_count; i++)
+		add_rank_events(s, i);
+	for (int c = 0; c < s->collective_count; c++)
+		add_messages(s, c, recorded);
+	free(recorded);
+	if (s->rank_count)
+		*add_event(s) = (struct event){.time = s->step_ns,
+		                               .kind = EVENT_END,
+		                               .rank = s->ranks[0].rank,
+		                               .op = score_role_of(s, 0)->step.end,
+		                               .collective = -1,
+		                               .to = -1};
+	if (s->event_count)
+		qsort(s->events, s->event_count, sizeof *s->events, by_time);
+}

@@ -1,0 +1,232 @@
+#include "viz/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- chunks ---- */
+
+bool collective_adds(const struct collective *c)
+{
+	return c->kind == OP_ALL_REDUCE || c->kind == OP_REDUCE_SCATTER || c->kind == OP_REDUCE || c->kind == OP_SUM;
+}
+
+uint64_t state_initially(const struct collective *c, int64_t rank, int chunk)
+{
+	const struct schedule *s = &c->schedule;
+	uint64_t own = UINT64_C(1) << rank;
+	int64_t slice = s->elements / s->ranks;
+	bool mine = slice && c->cuts[chunk] / slice == rank;
+	switch (c->kind) {
+	case OP_ALL_GATHER:
+	case OP_GATHER:
+		return mine ? own : 0;
+	case OP_BROADCAST:
+	case OP_SCATTER:
+		return rank == s->root ? own : 0;
+	default:
+		return own;
+	}
+}
+
+static void carry_over(struct state *st, const struct collective *c, const struct event *e)
+{
+	uint64_t *from = st->held + e->rank * c->chunk_count, *to = st->held + e->to * c->chunk_count;
+	for (int i = 0; i < c->chunk_count; i++)
+		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
+			to[i] = e->add ? to[i] | from[i] : from[i];
+}
+
+static void follow_collective(struct state *st)
+{
+	const struct score *s = st->score;
+	const struct collective *c = &s->collectives[st->collective];
+	int *left;
+	if (!c->shown)
+		return;
+	st->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *st->held);
+	left = calloc((size_t)c->rounds + 1, sizeof *left);
+	if (!st->held || !left)
+		abort();
+	for (int64_t rank = 0; rank < c->schedule.ranks; rank++)
+		for (int i = 0; i < c->chunk_count; i++)
+			st->held[rank * c->chunk_count + i] = state_initially(c, rank, i);
+	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+			continue;
+		if (i >= st->latest_end) {
+			left[e->round]++;
+			continue;
+		}
+		carry_over(st, c, e);
+		st->arrived++;
+		st->sent_collective += e->bytes;
+		st->ranks[e->rank].sent_collective += e->bytes;
+	}
+	while (st->round < c->rounds && !left[st->round])
+		st->round++;
+	st->done = st->round == c->rounds;
+	free(left);
+}
+
+/* ---- ranks ---- */
+
+static void follow_rank(struct state *st, int index)
+{
+	const struct score_rank *r = &st->score->ranks[index];
+	const struct role *role = &st->score->plan->roles[r->role];
+	struct state_rank *out = &st->ranks[index];
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		out->running[q] = out->next[q] = -1;
+	for (int k = 0; k < role->step.end - role->step.begin; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		if (op_class(op->kind) == OP_CLASS_M || r->begin[k] < 0)
+			continue;
+		enum op_state state = state_of_op(st, index, role->step.begin + k);
+		if (state == OP_RUNS)
+			out->running[op->queue] = role->step.begin + k;
+		if (state == OP_WAITS && out->next[op->queue] < 0)
+			out->next[op->queue] = role->step.begin + k;
+	}
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		const int64_t *live = score_live(st->score, index, (enum space)space, out->issued);
+		for (int c = 0; live && c < CATEGORY_COUNT; c++)
+			out->live[space] += live[c];
+		out->peak[space] = live ? st->score->roles[r->role].most[space][out->issued] : 0;
+	}
+}
+
+/* The first collective that moves data of the model; -1: none does. */
+static int first_counted(const struct score *s)
+{
+	for (int c = 0; c < s->collective_count; c++)
+		if (!s->collectives[c].control)
+			return c;
+	return -1;
+}
+
+/* Follows all events up to the position: how far each rank is, and what it has sent. */
+static void follow_events(struct state *st)
+{
+	const struct score *s = st->score;
+	int index = 0;
+	bool alone = first_counted(s) < 0; /* there is nothing but control */
+	st->collective = alone ? (s->collective_count ? 0 : -1) : first_counted(s);
+	for (size_t i = 0; i < st->latest_end; i++) {
+		const struct event *e = &s->events[i];
+		if (s->ranks[index].rank != e->rank)
+			index = score_index_of(s, e->rank);
+		struct state_rank *r = &st->ranks[index];
+		const struct section *step = &score_role_of(s, index)->step;
+		if (e->kind == EVENT_MESSAGE) {
+			if (alone || !s->collectives[e->collective].control) {
+				st->collective = e->collective;
+				st->begun = true;
+			}
+			if (s->collectives[e->collective].control)
+				continue;
+			st->sent += e->bytes;
+			r->sent += e->bytes;
+			st->ranks[score_index_of(s, e->to)].received += e->bytes;
+		} else if (e->kind == EVENT_BEGIN || e->kind == EVENT_MEMORY) {
+			int issued = e->op - step->begin + 1, c;
+			r->issued = issued > r->issued ? issued : r->issued;
+			c = e->kind == EVENT_BEGIN && e->queue == QUEUE_COMMUNICATION
+			            ? score_collective_of(s, s->ranks[index].role, e->op)
+			            : -1;
+			if (c >= 0 && (alone || !s->collectives[c].control) && (!st->begun || c > st->collective)) {
+				st->collective = c;
+				st->begun = true;
+			}
+		}
+	}
+}
+
+/* What collectives moved whose messages are no events. */
+static void count_hidden(struct state *st)
+{
+	const struct score *s = st->score;
+	for (int c = 0; c < s->collective_count; c++) {
+		const struct collective *one = &s->collectives[c];
+		if (one->shown)
+			continue;
+		for (int i = 0; i < s->rank_count; i++) {
+			int role = s->ranks[i].role, op = one->op[role];
+			if (state_of_op(st, i, op) != OP_DONE)
+				continue;
+			int64_t sent = op_sent_bytes(s->plan, &s->plan->roles[role], &s->plan->roles[role].ops[op],
+			                             s->ranks[i].rank);
+			if (c == st->collective) {
+				st->done = true;
+				st->round = one->rounds;
+				st->ranks[i].sent_collective = sent;
+				st->sent_collective = one->sent_bytes;
+			}
+			if (!one->control) {
+				st->ranks[i].sent += sent;
+				st->ranks[i].received +=
+				        op_received_bytes(s->plan, &s->plan->roles[role], &s->plan->roles[role].ops[op],
+				                          s->ranks[i].rank);
+				st->sent += i ? 0 : one->sent_bytes;
+			}
+		}
+	}
+}
+
+void state_make(struct state *st, const struct score *s, enum stride stride, size_t position)
+{
+	state_release(st);
+	if (position > s->moment_count)
+		position = s->moment_count;
+	*st = (struct state){
+	        .score = s, .position = position, .time = score_time(s, position), .stride = stride, .collective = -1};
+	st->ranks = calloc((size_t)s->rank_count + 1, sizeof *st->ranks);
+	if (!st->ranks)
+		abort();
+	if (position) {
+		st->latest = s->moments[score_previous(s, stride, position)].begin;
+		st->latest_end = s->moments[position - 1].end;
+	}
+	follow_events(st);
+	for (int i = 0; i < s->rank_count; i++)
+		follow_rank(st, i);
+	if (st->collective >= 0)
+		follow_collective(st);
+	count_hidden(st);
+}
+
+void state_release(struct state *st)
+{
+	if (!st)
+		return;
+	free(st->ranks);
+	free(st->held);
+	*st = (struct state){0};
+}
+
+enum op_state state_of_op(const struct state *st, int index, int op)
+{
+	const struct score_rank *r = &st->score->ranks[index];
+	const struct section *step = &score_role_of(st->score, index)->step;
+	int k = op - step->begin;
+	bool over = st->position == st->score->moment_count;
+	if (r->begin[k] < 0)
+		return st->ranks[index].issued > k ? OP_DONE : OP_WAITS;
+	/* At one time with the cursor, only what it has passed has begun. */
+	if (!over && (r->begin[k] > st->time || (r->begin[k] == st->time && st->ranks[index].issued <= k)))
+		return OP_WAITS;
+	return over || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
+}
+
+bool state_alive(const struct state *st, int index, int buffer)
+{
+	const struct role *role = score_role_of(st->score, index);
+	bool alive = role->buffers[buffer].state;
+	for (int k = 0; k < st->ranks[index].issued; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		if (op_class(op->kind) == OP_CLASS_M && op->operand[0].buffer == buffer)
+			alive = op->kind == OP_ALLOC;
+	}
+	return alive;
+}

@@ -1,0 +1,66 @@
+/* Colours. Categories have the colours of Okabe and Ito (2008), which stay apart for eyes that lack a cone, and besides
+ * a pattern and a letter each, so that they stay apart in grey. Every text colour has a contrast of at least 4.5:1 on
+ * what it is written on (WCAG 2.1, 1.4.3); a test computes both.
+ */
+#ifndef SHARDLAB_VIZ_THEME_H
+#define SHARDLAB_VIZ_THEME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/plan/plan.h"
+
+typedef uint32_t colour; /* 0xRRGGBB */
+
+/* name, constant, what help says */
+#define THEME_LIST(X)                                                                                                  \
+	X("light", LIGHT, "a screen in daylight")                                                                      \
+	X("dark", DARK, "a screen in the dark")                                                                        \
+	X("projector", PROJECTOR, "strong lines and pure contrast, for a pale projector")                              \
+	X("paper", PAPER, "white ground, for print")
+
+enum theme_name {
+#define X(name, constant, what) THEME_##constant,
+	THEME_LIST(X)
+#undef X
+	        THEME_COUNT
+};
+
+enum pattern {
+	PATTERN_PLAIN,
+	PATTERN_RISING,  /* lines like / */
+	PATTERN_FALLING, /* lines like \ */
+	PATTERN_DOTS,
+	PATTERN_CROSS,
+	PATTERN_LEVEL, /* horizontal lines */
+};
+
+struct theme {
+	const char *name;
+	colour ground, panel, line; /* of the picture, of a card on it, of borders and grids */
+	colour ink, soft;           /* text, and text that matters less: both are legible on ground and panel */
+	colour accent, accent_ink;  /* what happens now; text on it */
+	colour warning, warning_ink;
+	colour outline; /* around everything that is filled */
+	double stroke;  /* factor on the width of lines */
+	colour category[CATEGORY_COUNT];
+	colour empty; /* a chunk that holds nothing */
+};
+
+const struct theme *theme_of(enum theme_name n);
+bool theme_parse(const char *name, enum theme_name *out);
+
+char category_letter(enum category c);
+enum pattern category_pattern(enum category c);
+/* Of a rank's contribution. They repeat after eight. */
+colour rank_colour(const struct theme *t, int64_t rank);
+/* Of a kind of operation in the timeline. */
+colour op_colour(const struct theme *t, const struct op *op);
+
+/* Black or white, whichever reads better on a ground. */
+colour ink_on(colour ground);
+double colour_luminance(colour c);          /* relative, WCAG 2.1 */
+double colour_contrast(colour a, colour b); /* 1 … 21 */
+colour colour_mix(colour a, colour b, double part_of_b);
+
+#endif
