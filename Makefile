@@ -54,15 +54,19 @@ endif
 
 library_sources := $(sort $(filter-out cli/main.c,$(shell find $(wildcard strategy sim real viz cli) -name '*.c')) \
 			  $(wildcard kernels/cpu/*.c))
-# Vector code is compiled once for each level of instructions; the program picks one when it starts.
+# Vector code is compiled once for each type of elements and level of instructions; the program picks a level when it
+# starts. Level 3 has products of bf16, and is level 2 for the other types.
 simd_sources := $(sort $(wildcard kernels/cpu/simd/*.c))
 SIMD_FLAGS_0 :=
-SIMD_FLAGS_1 := -mavx2 -mfma
-SIMD_FLAGS_2 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512
+SIMD_FLAGS_1 := -mavx2 -mfma -mf16c
+SIMD_FLAGS_2 := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mf16c -mprefer-vector-width=512
+SIMD_FLAGS_3 := $(SIMD_FLAGS_2) -mavx512bf16
 simd_levels := $(if $(filter x86_64,$(shell uname -m)),0 1 2,0)
+simd_variants := $(simd_levels:%=fp32.%) $(simd_levels:%=bf16.%) $(simd_levels:%=fp16.%) \
+		 $(if $(filter 2,$(simd_levels)),bf16.3)
 
 library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
-		   $(foreach level,$(simd_levels),$(simd_sources:%.c=$(BUILD)/%.level$(level).o))
+		   $(foreach variant,$(simd_variants),$(simd_sources:%.c=$(BUILD)/%.$(variant).o))
 test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/mpi_*.c))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
@@ -92,11 +96,13 @@ $(BUILD)/kernels/%: CFLAGS += -O3 -fopenmp
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call quiet,CC)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# $(1) is TYPE.LEVEL.
 define simd_rule
-$$(BUILD)/%.level$(1).o: %.c $$(BUILD)/flags
-	$$(call quiet,CC)mkdir -p $$(@D) && $$(CC) $$(ALL_CFLAGS) $$(SIMD_FLAGS_$(1)) -DSIMD_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+$$(BUILD)/%.$(1).o: %.c $$(BUILD)/flags
+	$$(call quiet,CC)mkdir -p $$(@D) && $$(CC) $$(ALL_CFLAGS) $$(SIMD_FLAGS$$(subst .,_,$$(suffix $(1)))) \
+		-DSIMD_LEVEL=$$(subst .,,$$(suffix $(1))) -DSIMD_TYPE_$$(basename $(1)) -MMD -MP -c $$< -o $$@
 endef
-$(foreach level,$(simd_levels),$(eval $(call simd_rule,$(level))))
+$(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 
 # Two files that are rewritten only when what they hold changes.
 flags_text := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LIBRARIES)
@@ -189,17 +195,18 @@ format: ## lay out all C files as .clang-format says
 check-format: ## fail when a C file is laid out differently
 	@clang-format --dry-run -Werror $(every_source)
 
-# Level 1 stands for the vector code: the same text, with the intrinsics that a checker can parse.
+# Level 1 stands for the vector code, in fp32 and in bf16: the same text, with the intrinsics that a checker can parse.
 checked_sources := $(filter %.c,$(every_source))
 tidy: ## clang-tidy, with the checks in .clang-tidy
 	@printf '%s\n' $(filter-out $(simd_sources),$(checked_sources)) | xargs -P $$(nproc) -I {} \
 		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) $(LIBRARY_CFLAGS) -std=gnu11 -fopenmp
-	@printf '%s\n' $(simd_sources) | xargs -r -P $$(nproc) -I {} \
-		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 -fopenmp $(SIMD_FLAGS_1) -DSIMD_LEVEL=1
+	@for type in fp32 bf16; do printf '%s\n' $(simd_sources) | xargs -r -P $$(nproc) -I {} \
+		clang-tidy --quiet --warnings-as-errors='*' {} -- $(CPPFLAGS) -std=gnu11 -fopenmp $(SIMD_FLAGS_1) \
+		-DSIMD_LEVEL=1 -DSIMD_TYPE_$$type || exit 1; done
 cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 	@mkdir -p build/cppcheck
 	@cppcheck --quiet --error-exitcode=1 --inline-suppr --suppressions-list=tools/cppcheck.txt -j $$(nproc) \
-		--enable=warning,portability --std=c11 -D__x86_64__ -DSIMD_LEVEL=1 $(CPPFLAGS) \
+		--enable=warning,portability --std=c11 -D__x86_64__ -DSIMD_LEVEL=1 -DSIMD_TYPE_fp32 $(CPPFLAGS) \
 		--cppcheck-build-dir=build/cppcheck $(checked_sources)
 
 # ---- Installing and the rest ----

@@ -60,6 +60,15 @@ static void check_traffic(struct checks *c, const char *role, const char *kind, 
 	snprintf(sent->quantity, sizeof sent->quantity, "communication.%s.sent_bytes", kind);
 }
 
+static void check_transfer(struct checks *c, const char *role, const char *kind, const struct report_transfer *p,
+                           const struct report_transfer *m)
+{
+	struct check *calls = add(c, role, p->calls, m->calls);
+	snprintf(calls->quantity, sizeof calls->quantity, "transfers.%s.calls", kind);
+	struct check *bytes = add(c, role, p->bytes, m->bytes);
+	snprintf(bytes->quantity, sizeof bytes->quantity, "transfers.%s.bytes", kind);
+}
+
 static void check_time(struct checks *c, const char *name, int64_t predicted, int64_t measured, double limit)
 {
 	struct check *one = add(c, "all", predicted, measured);
@@ -75,12 +84,15 @@ void checks_make(struct checks *c, const struct report *predicted, const struct 
 	const struct times *p = &predicted->time, *m = &measured->time;
 	for (int i = 0; i < predicted->role_count; i++) {
 		const struct report_role *ours = &predicted->roles[i], *theirs = &measured->roles[i];
-		for (int space = SPACE_DEVICE; space <= SPACE_HOST; space++)
+		for (int space = 0; space < SPACE_COUNT; space++)
 			check_memory(c, ours->role, space_name((enum space)space), &ours->memory[space],
 			             &theirs->memory[space]);
 		for (int k = 0; k < TRAFFIC_COUNT; k++)
 			check_traffic(c, ours->role, traffic_name((enum traffic_kind)k), &ours->by_kind[k],
 			              &theirs->by_kind[k]);
+		for (int k = 0; k < TRANSFER_COUNT; k++)
+			check_transfer(c, ours->role, transfer_name((enum transfer_kind)k), &ours->transfer[k],
+			               &theirs->transfer[k]);
 	}
 	check_time(c, "step", p->step, m->step, time_limit);
 	check_time(c, "compute", p->compute, m->compute, -1);

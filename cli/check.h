@@ -26,8 +26,8 @@ struct checks {
 };
 
 /* One check for every category at the peak and between steps, the peak, and calls, payload and sent bytes of every kind
- * of communication, for every role; and for the times. What cannot be counted in a library's collective has none.
- * time_limit: of the step's error; negative: none. */
+ * of communication and of copies between spaces, for every role; and for the times. What cannot be counted in a
+ * library's collective has none. time_limit: of the step's error; negative: none. */
 void checks_make(struct checks *c, const struct report *predicted, const struct report *measured, double time_limit);
 void checks_release(struct checks *c);
 

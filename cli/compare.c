@@ -1,4 +1,5 @@
 /* shardlab compare: strategies side by side. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +7,22 @@
 #include "cli/chart.h"
 #include "cli/command.h"
 #include "cli/job.h"
-#include "cli/show.h"
+#include "cli/show_grid.h"
+#include "cli/variants.h"
+
+/* One combination of strategy and settings. */
+struct entry {
+	char strategy[256];
+	const struct options *variant;
+	struct report report;
+	char skipped[512]; /* why; "": it was not */
+};
 
 struct comparison {
-	struct members members;
-	struct report report[MEMBERS];
-	char skipped[MEMBERS][512]; /* why; "": it was not */
-	struct column columns[MEMBERS];
+	struct variants variants;
+	struct entry *entries; /* room for MEMBERS of each variant */
+	int count;
+	struct column *columns; /* of what was not skipped */
 	int column_count;
 };
 
@@ -28,52 +38,112 @@ static enum status simulate(const struct options *o, enum grain grain, const str
 	return s;
 }
 
-/* What makes no sense with the other options is left out, with the reason; if nothing is left, that is the error. */
-static enum status simulate_all(struct comparison *c, const struct options *o, enum grain grain)
+static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
-	enum status first = STATUS_OK;
-	for (int i = 0; i < c->members.count; i++) {
-		struct member *m = &c->members.member[i];
-		enum status s = simulate(o, grain, &m->settings, &c->report[i]);
+	struct members members;
+	enum status s = members_from_options(&members, o);
+	if (s)
+		return s;
+	for (int i = 0; i < members.count; i++) {
+		struct member *m = &members.member[i];
+		struct entry *e = &c->entries[c->count++];
+		e->variant = o;
+		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
+		s = simulate(o, grain, &m->settings, &e->report);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {
-			first = first ? first : s;
-			snprintf(c->skipped[i], sizeof c->skipped[i], "%s", status_message());
+			snprintf(e->skipped, sizeof e->skipped, "%s", status_message());
 			continue;
 		}
-		snprintf(c->report[i].strategy, sizeof c->report[i].strategy, "%s", m->strategy);
-		c->columns[c->column_count++] = (struct column){m->strategy, &c->report[i]};
+		snprintf(e->report.strategy, sizeof e->report.strategy, "%s", m->strategy);
+		c->columns[c->column_count++] = (struct column){e->strategy, &e->report};
 	}
-	return c->column_count ? STATUS_OK : status_fail(first, "%s", c->skipped[0]);
+	return STATUS_OK;
+}
+
+/* What makes no sense with the other options is left out, with the reason; if nothing is left, that is the error. */
+static enum status simulate_all(struct comparison *c, enum grain grain)
+{
+	for (int i = 0; i < c->variants.count; i++) {
+		enum status s = simulate_members(c, &c->variants.list[i], grain);
+		if (s)
+			return s;
+	}
+	return c->column_count ? STATUS_OK : status_fail(STATUS_INPUT, "%s", c->entries[0].skipped);
+}
+
+static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
+{
+	json_t *one = json_object();
+	json_object_set_new(one, "strategy", json_string(e->strategy));
+	if (c->variants.several) {
+		json_object_set_new(one, "precision", json_string(option_text(e->variant, OPTION_PRECISION)));
+		json_object_set_new(one, "activation_checkpointing",
+		                    json_pack("{s:s}", "setting", option_text(e->variant, OPTION_CHECKPOINTING)));
+		json_object_set_new(one, "offload", json_string(option_text(e->variant, OPTION_OFFLOAD)));
+	}
+	json_object_set_new(one, "skipped", json_string(e->skipped));
+	return one;
 }
 
 static json_t *to_json(const struct comparison *c)
 {
 	json_t *o = json_object(), *results = json_array();
-	for (int i = 0; i < c->members.count; i++) {
-		json_t *one = *c->skipped[i] ? json_object() : report_to_json(&c->report[i]);
-		if (*c->skipped[i]) {
-			json_object_set_new(one, "strategy", json_string(c->members.member[i].strategy));
-			json_object_set_new(one, "skipped", json_string(c->skipped[i]));
-		}
-		json_array_append_new(results, one);
-	}
+	for (int i = 0; i < c->count; i++)
+		json_array_append_new(results, *c->entries[i].skipped ? skipped_to_json(c, &c->entries[i])
+		                                                      : report_to_json(&c->entries[i].report));
 	json_object_set_new(o, "results", results);
 	return o;
 }
 
+static bool is_first(const struct comparison *c, int i, bool by_strategy)
+{
+	for (int k = 0; k < i; k++)
+		if (!strcmp(c->entries[k].skipped, c->entries[i].skipped) &&
+		    (!by_strategy || !strcmp(c->entries[k].strategy, c->entries[i].strategy)))
+			return false;
+	return true;
+}
+
+/* A line for each reason. */
+static void show_skipped(const struct comparison *c)
+{
+	for (int i = 0; i < c->count; i++) {
+		int count = 0;
+		if (!*c->entries[i].skipped || !is_first(c, i, false))
+			continue;
+		fputs("skipped ", stdout);
+		for (int k = i; k < c->count; k++) {
+			if (strcmp(c->entries[k].skipped, c->entries[i].skipped) != 0)
+				continue;
+			if (is_first(c, k, true))
+				printf("%s%s", count ? ", " : "", c->entries[k].strategy);
+			count++;
+		}
+		if (c->variants.several)
+			printf(" (%d combination%s)", count, count == 1 ? "" : "s");
+		printf(": %s\n", c->entries[i].skipped);
+	}
+}
+
 static void show(const struct comparison *c)
 {
-	struct report heading = *c->columns[c->column_count - 1].report;
-	snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
-	         c->column_count == 1 ? "y" : "ies");
-	show_heading(&heading, stdout);
-	fputc('\n', stdout);
-	show_columns(c->columns, c->column_count, stdout);
-	for (int i = 0; i < c->members.count; i++)
-		if (*c->skipped[i])
-			printf("skipped %s: %s\n", c->members.member[i].strategy, c->skipped[i]);
+	/* The last: `single`, which comes first, has one rank. */
+	const struct report *last = c->columns[c->column_count - 1].report;
+	assert(last);
+	struct report heading = *last;
+	if (c->variants.several) {
+		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
+		show_grid(&heading, c->columns, c->column_count, stdout);
+	} else {
+		snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
+		         c->column_count == 1 ? "y" : "ies");
+		show_heading(&heading, SHOW_ALL, stdout);
+		fputc('\n', stdout);
+		show_columns(c->columns, c->column_count, stdout);
+	}
+	show_skipped(c);
 }
 
 static enum status write_csv(void *context, FILE *out)
@@ -102,16 +172,23 @@ static enum status check_export(const struct options *o)
 }
 
 static enum status export(struct comparison *c, const struct options *o, const char *path) {
+	struct members members; enum status s;
 	if (ends_in(path, ".csv")) return write_file(path, "export", write_csv, c);
-	return chart_export(o, &c->members, c->columns, c->column_count, path);
+	if (c->variants.several) return status_fail(
+	        STATUS_INPUT,
+	        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
+	        "out, or write .csv",
+	        path);
+	s = members_from_options(&members, o);
+	return s ? s : chart_export(o, &members, c->columns, c->column_count, path);
 }
 
 static enum status require_fit(const struct comparison *c)
 {
-	for (int i = 0; i < c->column_count; i++)
-		if (!c->columns[i].report->fits)
-			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->columns[i].heading,
-			                   c->columns[i].report->cluster);
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && !c->entries[i].report.fits)
+			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->entries[i].strategy,
+			                   c->entries[i].report.cluster);
 	return STATUS_OK;
 }
 
@@ -128,23 +205,40 @@ static enum status output(struct comparison *c, const struct options *o)
 	return option_given(o, OPTION_REQUIRE_FIT) ? require_fit(c) : STATUS_OK;
 }
 
+static enum status comparison_open(struct comparison *c, const struct options *o)
+{
+	*c = (struct comparison){0};
+	enum status s = variants_make(&c->variants, o);
+	if (s)
+		return s;
+	size_t most = (size_t)c->variants.count * MEMBERS;
+	c->entries = calloc(most, sizeof *c->entries);
+	c->columns = calloc(most, sizeof *c->columns);
+	return c->entries && c->columns ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+}
+
+static void comparison_release(struct comparison *c)
+{
+	for (int i = 0; i < c->count; i++)
+		report_release(&c->entries[i].report);
+	free(c->entries);
+	free(c->columns);
+	variants_release(&c->variants);
+}
+
 enum status command_compare(const struct options *o)
 {
-	struct comparison *c = calloc(1, sizeof *c);
+	struct comparison c;
 	enum grain grain = GRAIN_OPERATION;
-	if (!c)
-		return status_fail(STATUS_MEMORY, "out of memory");
-	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	enum status s = comparison_open(&c, o);
+	if (!s)
+		s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (!s)
 		s = check_export(o);
 	if (!s)
-		s = members_from_options(&c->members, o);
+		s = simulate_all(&c, grain);
 	if (!s)
-		s = simulate_all(c, o, grain);
-	if (!s)
-		s = output(c, o);
-	for (int i = 0; i < MEMBERS; i++)
-		report_release(&c->report[i]);
-	free(c);
+		s = output(&c, o);
+	comparison_release(&c);
 	return s;
 }

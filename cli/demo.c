@@ -197,7 +197,7 @@ static enum status show(const struct demo *d)
 	for (int i = 0; i < d->members.count; i++)
 		equal &= d->result[i].equal;
 	snprintf(heading.strategy, sizeof heading.strategy, "seven strategies");
-	show_heading(&heading, stdout);
+	show_heading(&heading, SHOW_ALL, stdout);
 	fputc('\n', stdout);
 	show_table(d);
 	puts("\nsingle is one rank with the whole batch; of dp, the root is shown. Memory and bytes are of the busiest "

@@ -1,6 +1,22 @@
 #include "cli/figure.h"
 
-enum source { AT_PEAK, PEAK, ARENA, STATES, STEADY_TOTAL, SENT, RECEIVED, STEP, COMPUTE, EXPOSED, BUBBLE };
+enum source {
+	AT_PEAK,
+	PEAK,
+	ARENA,
+	STATES,
+	STEADY_TOTAL,
+	SENT,
+	RECEIVED,
+	STEP,
+	COMPUTE,
+	EXPOSED,
+	BUBBLE,
+	HOST,
+	DISK,
+	TO_HOST,
+	FROM_HOST
+};
 
 static const struct {
 	struct figure figure;
@@ -14,6 +30,10 @@ static const struct {
         {{GROUP_PEAK, "as laid out", "arena_bytes", false, true}, ARENA, CATEGORY_COUNT},
         {{GROUP_STEADY, "model states", "steady_model_states_bytes", false, false}, STATES, CATEGORY_COUNT},
         {{GROUP_STEADY, "total", "steady_bytes", false, true}, STEADY_TOTAL, CATEGORY_COUNT},
+        {{GROUP_AWAY, "host, at the peak", "host_peak_bytes", false, false}, HOST, CATEGORY_COUNT},
+        {{GROUP_AWAY, "disk, at the peak", "disk_peak_bytes", false, false}, DISK, CATEGORY_COUNT},
+        {{GROUP_AWAY, "to the host, a step", "device_to_host_bytes", false, false}, TO_HOST, CATEGORY_COUNT},
+        {{GROUP_AWAY, "from the host", "host_to_device_bytes", false, false}, FROM_HOST, CATEGORY_COUNT},
         {{GROUP_TRAFFIC, "sends", "sent_bytes", false, false}, SENT, CATEGORY_COUNT},
         {{GROUP_TRAFFIC, "receives", "received_bytes", false, false}, RECEIVED, CATEGORY_COUNT},
         {{GROUP_TIME, "computing", "compute_ns", true, false}, COMPUTE, CATEGORY_COUNT},
@@ -69,6 +89,14 @@ int64_t figure_value(int i, const struct report *r, int role)
 		return o->sent_bytes;
 	case RECEIVED:
 		return o->received_bytes;
+	case HOST:
+		return o->memory[SPACE_HOST].peak_bytes;
+	case DISK:
+		return o->memory[SPACE_DISK].peak_bytes;
+	case TO_HOST:
+		return o->transfer[TRANSFER_DEVICE_TO_HOST].bytes;
+	case FROM_HOST:
+		return o->transfer[TRANSFER_HOST_TO_DEVICE].bytes;
 	case STEP:
 		return r->time.step;
 	case COMPUTE:

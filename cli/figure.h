@@ -13,6 +13,7 @@
 #define GROUP_LIST(X)                                                                                                  \
 	X(PEAK, "memory at the peak", BYTES)                                                                           \
 	X(STEADY, "memory between steps", BYTES)                                                                       \
+	X(AWAY, "beside the device", BYTES)                                                                            \
 	X(TRAFFIC, "a rank, each step", BYTES)                                                                         \
 	X(TIME, "time of a step", TIME)
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/table.h"
+#include "strategy/checkpointing.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/model/model.h"
 #include "strategy/strategy.h"
@@ -45,31 +46,64 @@ static void help_clusters(void)
 	     "your own: shardlab calibrate --output mine.yaml");
 }
 
-static void help_strategies(void)
+static void list_strategies(const struct strategy *at(int i))
 {
 	struct table t;
 	table_init(&t, stdout, 3);
 	t.text_columns = 3;
-	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is these seven\n");
-	for (int i = 0; strategy_at(i); i++) {
-		const struct strategy *g = strategy_at(i);
+	for (int i = 0; at(i); i++) {
 		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "%s", g->name);
-		table_cell(&t, 1, "%s", g->what);
+		table_cell(&t, 0, "%s", at(i)->name);
+		table_cell(&t, 1, "%s", at(i)->what);
 		table_cell_style(&t, 0, STYLE_HEAD);
 	}
 	table_print(&t, 2);
 	table_release(&t);
+}
+
+static void add_keys(struct table *t, const struct strategy *at(int i))
+{
+	for (int i = 0; at(i); i++)
+		for (int k = 0; k < STRATEGY_KEYS && at(i)->keys[k].name; k++) {
+			const struct key *key = &at(i)->keys[k];
+			table_add_row(t, STYLE_PLAIN);
+			table_cell(t, 0, "%s:%s=%s", at(i)->name, key->name, key->values);
+			table_cell(t, 1, "%s", key->help);
+		}
+}
+
+static void help_strategies(void)
+{
+	struct table t;
+	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
+	list_strategies(strategy_at);
+	puts("\nWhat they are compared with:\n");
+	list_strategies(strategy_contrast_at);
 	puts("\nTheir keys, the default first:\n");
 	table_init(&t, stdout, 2);
 	t.text_columns = 2;
-	for (int i = 0; strategy_at(i); i++)
-		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
-			const struct strategy_key *key = &strategy_at(i)->keys[k];
-			table_add_row(&t, STYLE_PLAIN);
-			table_cell(&t, 0, "%s:%s=%s", strategy_at(i)->name, key->name, key->values);
-			table_cell(&t, 1, "%s", key->help);
-		}
+	add_keys(&t, strategy_at);
+	add_keys(&t, strategy_contrast_at);
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static void help_checkpointing(void)
+{
+	struct table t;
+	puts("--activation-checkpointing none|full|every=K|selective[:key=value:…]\n\n"
+	     "  none       every activation that the backward pass needs is kept\n"
+	     "  full       of a block, only its input; the rest is made again before its backward pass\n"
+	     "  every=K    the same, with K blocks between two checkpoints\n"
+	     "  selective  everything but attention's inner part (gpt only)\n\n"
+	     "A block is a transformer block of a gpt, a linear layer of the mlp. Keys, the default first:\n");
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	for (int k = 0; k < CHECKPOINTING_KEYS; k++) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "%s=%s", checkpointing_keys[k].name, checkpointing_keys[k].values);
+		table_cell(&t, 1, "%s", checkpointing_keys[k].help);
+	}
 	table_print(&t, 2);
 	table_release(&t);
 }
@@ -77,13 +111,17 @@ static void help_strategies(void)
 static const struct {
 	const char *name;
 	void (*print)(void);
-} topics[] = {{"models", help_models}, {"strategies", help_strategies}, {"clusters", help_clusters}};
+} topics[] = {{"models", help_models},
+              {"strategies", help_strategies},
+              {"clusters", help_clusters},
+              {"checkpointing", help_checkpointing}};
 
 enum status help_topic(const char *topic, bool more)
 {
 	enum command c;
 	if (more)
-		return status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies or clusters");
+		return status_fail(STATUS_INPUT,
+		                   "help takes one word: a command, models, strategies, clusters or checkpointing");
 	if (!topic || !strcmp(topic, "--help")) {
 		commands_help(stdout);
 		return STATUS_OK;
@@ -97,7 +135,7 @@ enum status help_topic(const char *topic, bool more)
 	if (s)
 		return status_fail(STATUS_INPUT,
 		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
-		                   "models, strategies, clusters",
+		                   "models, strategies, clusters, checkpointing",
 		                   topic);
 	if (c == COMMAND_HELP)
 		commands_help(stdout);

@@ -79,10 +79,12 @@ void job_release(struct job *j)
 static enum status check_plan_alone(const struct options *o)
 {
 	static const enum option in_plan[] = {
-	        OPTION_MODEL,        OPTION_STRATEGY,      OPTION_RANKS,    OPTION_BATCH,
-	        OPTION_MICRO_BATCH,  OPTION_ACCUMULATE,    OPTION_SEQUENCE, OPTION_PRECISION,
-	        OPTION_OPTIMIZER,    OPTION_LEARNING_RATE, OPTION_WARMUP,   OPTION_DECAY,
-	        OPTION_WEIGHT_DECAY, OPTION_CLIP,          OPTION_BUCKET,   OPTION_SEED};
+	        OPTION_MODEL,         OPTION_STRATEGY,      OPTION_RANKS,      OPTION_BATCH,
+	        OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,    OPTION_SEQUENCE,   OPTION_PRECISION,
+	        OPTION_OPTIMIZER,     OPTION_LEARNING_RATE, OPTION_WARMUP,     OPTION_DECAY,
+	        OPTION_WEIGHT_DECAY,  OPTION_CLIP,          OPTION_BUCKET,     OPTION_SEED,
+	        OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,   OPTION_LOSS_SCALE, OPTION_LOSS_SCALE_WINDOW,
+	        OPTION_OFFLOAD};
 	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
 		if (option_given(o, in_plan[i]))
 			return status_fail(STATUS_INPUT, "--plan FILE says --%s already; leave one of them out",
@@ -115,6 +117,27 @@ enum status job_from_options(struct job *j, const struct options *o)
 	return job_open(j, &settings);
 }
 
+/* contiguous_memory_optimization: how large the arena of role 0 is without it. A plan's text does not say everything
+ * that another plan would be made of. */
+static enum status lay_out_without(const struct job *j, struct report *out)
+{
+	static const char key[] = ":contiguous_memory_optimization=yes";
+	struct settings settings = j->settings;
+	char *at = strstr(settings.checkpointing, key);
+	struct plan p;
+	struct memory_use use;
+	if (!at || j->text)
+		return STATUS_OK;
+	memmove(at, at + sizeof key - 1, strlen(at + sizeof key - 1) + 1);
+	enum status s = plan_compile(&p, &j->model, &settings);
+	if (s)
+		return s;
+	plan_memory(&p, &p.roles[0], SPACE_DEVICE, &use);
+	out->checkpointing.arena_bytes_without = use.arena_bytes;
+	plan_release(&p);
+	return STATUS_OK;
+}
+
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
                         struct trace *trace, struct report *out)
 {
@@ -127,7 +150,7 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 		c.threads = threads;
 	s = sim_run(&j->plan, &c, grain, trace, out);
 	cluster_release(&c);
-	return s;
+	return s ? s : lay_out_without(j, out);
 }
 
 /* ---- lists of strategies ---- */

@@ -4,6 +4,7 @@
 
 #include "cli/options_table.h"
 #include "strategy/base/number.h"
+#include "strategy/checkpointing.h"
 
 /* What has a name in the table and is refused in this version. value NULL: anything but the default. */
 static const struct {
@@ -12,8 +13,6 @@ static const struct {
 	const char *why;
 } refusals[] = {
         {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
-        {OPTION_CHECKPOINTING, NULL, "this version saves every activation; leave the option out, or say none"},
-        {OPTION_OFFLOAD, NULL, "this version offloads nothing; leave the option out, or say none"},
         {OPTION_DEVICE, "cuda", "this build runs on the CPU; leave the option out, or say cpu"},
         {OPTION_COMM, "nccl", "this build has no NCCL; say ring or mpi"},
 };
@@ -120,7 +119,21 @@ static enum status check_choice(const struct option_row *row, const char *text)
 	return status_fail(STATUS_INPUT, "--%s: '%.40s' is not one of: %s", row->name, text, row->argument);
 }
 
-static enum status read_value(const struct option_row *row, const char *text, struct option_value *out)
+/* Each of several alternatives. */
+static enum status check_choices(const struct option_row *row, const char *text)
+{
+	for (const char *p = text;; p++) {
+		char one[64];
+		size_t length = strcspn(p, "/");
+		snprintf(one, sizeof one, "%.*s", length < sizeof one ? (int)length : (int)sizeof one - 1, p);
+		enum status s = check_choice(row, one);
+		p += length;
+		if (s || !*p)
+			return s;
+	}
+}
+
+static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
 	snprintf(what, sizeof what, "--%s", row->name);
@@ -135,7 +148,7 @@ static enum status read_value(const struct option_row *row, const char *text, st
 	case TAKES_REAL:
 		return number_real(text, what, row->low, row->high, &out->real);
 	case TAKES_CHOICE:
-		return check_choice(row, text);
+		return varies ? check_choices(row, text) : check_choice(row, text);
 	case TAKES_TEXT:
 		if (!*text)
 			return status_fail(STATUS_INPUT, "--%s: the value is empty; it takes %s", row->name,
@@ -205,7 +218,7 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 			                   option_rows[i].name, option_rows[i].argument);
 		value = argv[(*at)++];
 	}
-	return read_value(&option_rows[i], value, &o->value[i]);
+	return read_value(&option_rows[i], option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
 enum status options_parse(struct options *o, enum command c, int argc, char **argv)
@@ -225,7 +238,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
-		if (!o->value[i].given && *text && (s = read_value(&option_rows[i], text, &o->value[i])))
+		if (!o->value[i].given && *text && (s = read_value(&option_rows[i], false, text, &o->value[i])))
 			return s;
 	}
 	return STATUS_OK;
@@ -244,9 +257,16 @@ enum status options_settings(const struct options *o, struct settings *out)
 {
 	enum status s;
 	*out = settings_default();
+	struct checkpointing checkpointing;
 	if ((s = copy_text(o, OPTION_MODEL, out->model, sizeof out->model)) ||
+	    (s = copy_text(o, OPTION_CHECKPOINTING, out->checkpointing, sizeof out->checkpointing)) ||
+	    (s = checkpointing_parse(out->checkpointing, &checkpointing)) ||
 	    (s = type_parse(option_text(o, OPTION_PRECISION), &out->precision)) ||
-	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)))
+	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)) ||
+	    (s = offload_parse(option_text(o, OPTION_OFFLOAD), &out->offload)))
+		return s;
+	if (option_given(o, OPTION_LOSS_SCALER) &&
+	    (s = loss_scaler_parse(option_text(o, OPTION_LOSS_SCALER), &out->loss_scaler)))
 		return s;
 	/* The strategy may be a list here: whoever splits it checks the length of each. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
@@ -260,6 +280,8 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->decay = option_whole(o, OPTION_DECAY);
 	out->weight_decay = o->value[OPTION_WEIGHT_DECAY].real;
 	out->clip = o->value[OPTION_CLIP].real;
+	out->loss_scale = o->value[OPTION_LOSS_SCALE].real;
+	out->loss_scale_window = option_whole(o, OPTION_LOSS_SCALE_WINDOW);
 	out->bucket = option_whole(o, OPTION_BUCKET);
 	out->seed = option_whole(o, OPTION_SEED);
 	out->library_collectives = !strcmp(option_text(o, OPTION_COMM), "mpi");

@@ -26,7 +26,9 @@
 	X(SIM, sim, "simulate one step: memory, bytes sent, time",                                                     \
 	  "Needs no hardware. Figures that rest on assumed rates say so; calibrate measures those of this machine.")   \
 	X(COMPARE, compare, "strategies side by side",                                                                 \
-	  "Simulates each strategy on the same model and global batch. `single` stands for one rank.")                 \
+	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
+	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
+	  "compared.")                                                                                                 \
 	X(TRAIN, train, "train for real, on CPU ranks",                                                                \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "…")                                                                                                         \
@@ -38,7 +40,7 @@
 	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
-	X(HELP, help, "this text, or: help COMMAND, help models, help strategies, help clusters", "")
+	X(HELP, help, "this text, or: help COMMAND, help models, strategies, clusters, checkpointing", "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -82,6 +84,11 @@ enum option_type {
 	X(SEQUENCE, "sequence", WHOLE, "T", 1, LARGE, "", IN_MODELS, "tokens of a sample; the model's context")        \
 	X(PRECISION, "precision", CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", IN_MODELS,                                   \
 	  "of parameters, gradients and activations; real runs are fp32")                                              \
+	X(LOSS_SCALER, "loss-scaler", CHOICE, "deepspeed|pytorch", 0, 0, "", IN_MODELS,                                \
+	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
+	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
+	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
+	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
 	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "")                                   \
 	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "")                                    \
 	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \
@@ -91,10 +98,11 @@ enum option_type {
 	X(CLIP, "clip", REAL, "NORM", 0, 1e30, "0", IN_MODELS, "global norm of the gradients at most; 0: any")         \
 	X(BUCKET, "bucket", SIZE, "BYTES", 0, LARGE, "", IN_MODELS,                                                    \
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
-	X(CHECKPOINTING, "activation-checkpointing", CHOICE, "none|full|every=K|selective", 0, 0, "none", IN_MODELS,   \
-	  "this version: none")                                                                                        \
+	X(CHECKPOINTING, "activation-checkpointing", TEXT, "none|full|every=K|selective[:key=value…]", 0, 0, "none",   \
+	  IN_MODELS, "activations that are not kept but made again; see: help checkpointing")                          \
 	X(OFFLOAD, "offload", TEXT, "none|optimizer|parameters|activations[,…]", 0, 0, "none", IN_MODELS,              \
-	  "this version: none")                                                                                        \
+	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
+	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(DEMO),                                   \
 	  "who carries out collectives: our schedules, or a library; this version: ring, mpi")                         \
@@ -206,6 +214,8 @@ void arguments_release(struct arguments *a);
 const char *option_name(enum option i); /* "micro-batch" */
 /* Does this command have it? */
 bool option_of(enum option i, enum command c);
+/* May it have several alternatives there, with slashes between (cli/variants.h)? */
+bool option_varies(enum option i, enum command c);
 
 const char *command_name(enum command c);
 /* By name. Unknown: STATUS_INPUT with the commands there are. */

@@ -48,3 +48,8 @@ bool option_of(enum option i, enum command c)
 {
 	return option_rows[i].commands >> c & 1;
 }
+
+bool option_varies(enum option i, enum command c)
+{
+	return c == COMMAND_COMPARE && (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
+}

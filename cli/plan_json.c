@@ -12,7 +12,7 @@ static json_t *region_to_json(const struct role *r, const struct op *op, int ope
 	json_object_set_new(o, "buffer", json_string(r->buffers[g->buffer].name));
 	json_object_set_new(o, "offset", json_integer(g->offset));
 	json_object_set_new(o, "count", json_integer(g->count));
-	json_object_set_new(o, "slice", json_boolean(g->slice));
+	json_object_set_new(o, "slice", json_boolean(g->slice != 0));
 	return o;
 }
 
@@ -101,6 +101,8 @@ json_t *plan_to_json(const struct plan *p, const char *role)
 	json_object_set_new(o, "strategy", json_string(p->settings.strategy));
 	json_object_set_new(o, "ranks", json_integer(p->ranks));
 	json_object_set_new(o, "precision", json_string(type_name(p->settings.precision)));
+	if (p->settings.loss_scaler != LOSS_SCALER_NONE)
+		json_object_set_new(o, "loss_scaler", json_string(loss_scaler_name(p->settings.loss_scaler)));
 	json_object_set_new(o, "batch", json_integer(p->settings.batch));
 	json_object_set_new(o, "micro_batch", json_integer(p->settings.micro_batch));
 	json_object_set_new(o, "accumulate", json_integer(p->settings.accumulate));

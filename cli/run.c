@@ -14,6 +14,11 @@ void run_print_step(const struct train_step *step)
 	json_object_set_new(o, "loss", isfinite(step->loss) ? json_real(step->loss) : json_null());
 	json_object_set_new(o, step->is_text ? "tokens_per_s" : "samples_per_s",
 	                    isfinite(step->units_per_s) ? json_real(step->units_per_s) : json_null());
+	if (step->loss_scale > 0) {
+		json_object_set_new(o, "loss_scale", json_real(step->loss_scale));
+		json_object_set_new(o, "skipped", json_boolean(step->skipped));
+		json_object_set_new(o, "next_loss_scale", json_real(step->next_loss_scale));
+	}
 	print_json(o, true);
 }
 
@@ -53,7 +58,10 @@ static void on_line(void *context, const char *line)
 		                          .loss = number_or_nan(json_object_get(o, "loss")),
 		                          .units_per_s =
 		                                  number_or_nan(tokens ? tokens : json_object_get(o, "samples_per_s")),
-		                          .is_text = tokens != NULL};
+		                          .is_text = tokens != NULL,
+		                          .skipped = json_is_true(json_object_get(o, "skipped")),
+		                          .loss_scale = json_number_value(json_object_get(o, "loss_scale")),
+		                          .next_loss_scale = json_number_value(json_object_get(o, "next_loss_scale"))};
 		l->run->on_step(l->run->context, &step);
 	}
 	json_decref(o);

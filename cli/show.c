@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/figure.h"
+#include "cli/show_spaces.h"
 #include "cli/table.h"
 #include "strategy/base/number.h"
 
@@ -21,21 +22,33 @@ const char *show_count(char *out, int64_t n)
 	return out;
 }
 
-void show_heading(const struct report *r, FILE *out)
+void show_heading(const struct report *r, unsigned settings, FILE *out)
 {
 	bool colour = terminal_colour(out);
 	char n[32];
-	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters · %s", style_begin(STYLE_HEAD, colour),
-	        r->strategy, style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
-	        show_count(n, r->parameters), type_name(r->precision));
+	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
+	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
+	        show_count(n, r->parameters));
+	if (settings & SHOW_PRECISION)
+		fprintf(out, " · %s", type_name(r->precision));
+	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
+	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", show_count(n, r->batch));
-	if (r->ranks > 1 || r->accumulate > 1) {
-		fprintf(out, " = %" PRId64 " ranks × %s", r->ranks, show_count(n, r->micro_batch));
-		if (r->accumulate > 1)
-			fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
-	}
+	if (data_ranks > 1)
+		fprintf(out, " = %" PRId64 " %sranks × %s", data_ranks, data_ranks < r->ranks ? "data " : "",
+		        show_count(n, r->micro_batch));
+	else if (r->accumulate > 1)
+		fprintf(out, " = %s", show_count(n, r->micro_batch));
+	if (r->accumulate > 1)
+		fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
+	if (same)
+		fprintf(out, ", the same on all ranks");
 	if (r->sequence > 1)
 		fprintf(out, " · sequence %" PRId64, r->sequence);
+	if ((settings & SHOW_CHECKPOINTING) && strcmp(r->checkpointing.setting, "none") != 0)
+		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
+	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
+		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s\n", r->cluster);
 }
 
@@ -175,15 +188,18 @@ static void show_time(const struct report *r, FILE *out)
 
 void show_report(const struct report *r, FILE *out)
 {
-	show_heading(r, out);
+	show_heading(r, SHOW_ALL, out);
 	fputc('\n', out);
 	show_memory(r, out);
+	show_spaces(r, out);
 	for (int i = 0; i < r->role_count; i++) {
 		fputc('\n', out);
 		show_traffic(&r->roles[i], r->role_count > 1, out);
 	}
+	show_transfers(r, out);
 	fputc('\n', out);
 	show_time(r, out);
+	show_checkpointing(&(struct column){.report = r}, 1, out);
 	if (!r->rates_measured || r->roles[0].memory[SPACE_DEVICE].overhead_assumed) {
 		fputc('\n', out);
 		show_rates(r, out);
@@ -228,9 +244,21 @@ static void show_headings(struct table *t, const struct spread *s)
 			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
 }
 
+/* Is anything kept beside the device? */
+static bool any_away(const struct spread *s)
+{
+	for (int i = 0; figure_at(i); i++)
+		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
+			if (figure_value(i, s->report[c], s->role[c]))
+				return true;
+	return false;
+}
+
 static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
 {
 	struct scale scale = group_scale(g, s->report, s->count);
+	if (g == GROUP_AWAY && !any_away(s))
+		return;
 	table_gap(t);
 	table_add_row(t, STYLE_HEAD);
 	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
@@ -289,7 +317,9 @@ static void csv_text(FILE *out, const char *text)
 
 void show_csv(const struct column *columns, int count, FILE *out)
 {
-	fputs("strategy,role,ranks,model,precision,batch,micro_batch,accumulate,sequence,cluster,rates,fits", out);
+	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
+	      "sequence,cluster,rates,fits",
+	      out);
 	for (int i = 0; figure_at(i); i++)
 		fprintf(out, ",%s", figure_at(i)->key);
 	fputc('\n', out);
@@ -299,8 +329,12 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			csv_text(out, columns[c].heading);
 			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
 			csv_text(out, r->model);
-			fprintf(out, ",%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", type_name(r->precision),
-			        r->batch, r->micro_batch, r->accumulate, r->sequence);
+			fprintf(out, ",%s,", type_name(r->precision));
+			csv_text(out, r->checkpointing.setting);
+			fputc(',', out);
+			csv_text(out, r->offload);
+			fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", r->batch, r->micro_batch,
+			        r->accumulate, r->sequence);
 			csv_text(out, r->cluster);
 			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
 			for (int i = 0; figure_at(i); i++) {
@@ -336,6 +370,11 @@ void show_run(const struct report *r, FILE *out)
 		table_cell(&t, 0, "validation accuracy");
 		table_cell(&t, 1, "%.2f %%", 100 * r->validation_accuracy);
 	}
+	if (r->loss_scale > 0) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "steps skipped, loss scale at the end");
+		table_cell(&t, 1, "%" PRId64 ", %.10g", r->skipped_steps, r->loss_scale);
+	}
 	table_add_row(&t, STYLE_PLAIN);
 	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
 	table_cell(&t, 1, "%.0f", r->units_per_s);
@@ -349,4 +388,9 @@ void show_run(const struct report *r, FILE *out)
 	table_cell(&t, 1, "%s", r->weights_checksum);
 	table_print(&t, 0);
 	table_release(&t);
+	if (strstr(r->offload, "delayed=yes"))
+		fputs("delayed update: step i computes with the weights that the gradients of steps 1 to i − 2 made; "
+		      "those of "
+		      "the last step are not in the weights\n",
+		      out);
 }

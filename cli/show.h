@@ -4,8 +4,11 @@
 
 #include "strategy/trace/report.h"
 
+/* Which settings a heading names. */
+enum { SHOW_PRECISION = 1, SHOW_CHECKPOINTING = 2, SHOW_OFFLOAD = 4, SHOW_ALL = 7 };
+
 /* "zero2 on 4 ranks · gpt, 4,837,376 parameters · fp32 · batch 16 = 4 ranks × 4 · sequence 128" */
-void show_heading(const struct report *r, FILE *out);
+void show_heading(const struct report *r, unsigned settings, FILE *out);
 
 /* One report, in full: what `sim` prints. */
 void show_report(const struct report *r, FILE *out);
@@ -16,6 +19,10 @@ struct column {
 	const struct report *report;
 };
 void show_columns(const struct column *columns, int count, FILE *out);
+
+/* What activation checkpointing has to say besides: nothing where it is not used. The first column is the prediction.
+ */
+void show_checkpointing(const struct column *columns, int count, FILE *out);
 
 /* The same figures, exact, a line for each role of each. */
 void show_csv(const struct column *columns, int count, FILE *out);

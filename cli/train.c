@@ -25,6 +25,7 @@ static struct train_options train_options_from(const struct options *o, const st
 	t.threads = (int)option_whole(o, OPTION_THREADS);
 	t.evaluate = !strcmp(option_text(o, OPTION_EVALUATE), "yes");
 	t.guard = option_given(o, OPTION_GUARD);
+	t.offload_folder = option_text(o, OPTION_OFFLOAD_FOLDER);
 	t.init_file = option_text(o, OPTION_INIT);
 	t.save_file = option_text(o, OPTION_SAVE);
 	t.trace_file = option_text(o, OPTION_TRACE);
@@ -40,6 +41,27 @@ struct viewer {
 	struct progress progress;
 };
 
+static int step_width(const struct viewer *v)
+{
+	return v->steps >= 10000 ? 8 : 5;
+}
+
+/* When it happens. */
+static void view_loss_scale(struct viewer *v, const struct train_step *step)
+{
+	progress_clear(&v->progress);
+	printf("step %*" PRId64 "   ", step_width(v), step->step);
+	if (!step->skipped)
+		printf("loss scale %.10g, from now on %.10g\n", step->loss_scale, step->next_loss_scale);
+	else if (step->next_loss_scale < step->loss_scale)
+		printf("skipped: gradients overflowed at loss scale %.10g, from now on %.10g\n", step->loss_scale,
+		       step->next_loss_scale);
+	else
+		printf("skipped: gradients overflowed at loss scale %.10g, which stays for this time\n",
+		       step->loss_scale);
+	fflush(stdout);
+}
+
 static void view_step(void *context, const struct train_step *step)
 {
 	struct viewer *v = context;
@@ -48,9 +70,11 @@ static void view_step(void *context, const struct train_step *step)
 		run_print_step(step);
 		return;
 	}
+	if (step->skipped || step->next_loss_scale > step->loss_scale)
+		view_loss_scale(v, step);
 	if (step->step == 1 || step->step % every == 0 || step->step == v->steps) {
 		progress_clear(&v->progress);
-		printf("step %*" PRId64 "   loss %.6f   %.0f %s/s\n", v->steps >= 10000 ? 8 : 5, step->step, step->loss,
+		printf("step %*" PRId64 "   loss %.6f   %.0f %s/s\n", step_width(v), step->step, step->loss,
 		       step->units_per_s, step->is_text ? "tokens" : "samples");
 		fflush(stdout);
 	}
@@ -62,6 +86,7 @@ static void view_summary(const struct report *predicted, const struct report *me
 	struct column columns[] = {{"predicted", predicted}, {"measured", measured}};
 	fputc('\n', stdout);
 	show_columns(columns, 2, stdout);
+	show_checkpointing(columns, 2, stdout);
 	fputc('\n', stdout);
 	show_run(measured, stdout);
 }
@@ -159,7 +184,7 @@ enum status command_train(const struct options *given)
 		struct viewer v = {.json = option_given(&o, OPTION_JSON), .steps = t.steps};
 		progress_begin(&v.progress, t.steps);
 		if (!v.json && !rank) {
-			show_heading(&predicted, stdout);
+			show_heading(&predicted, SHOW_ALL, stdout);
 			fputc('\n', stdout);
 			fflush(stdout);
 		}

@@ -115,6 +115,16 @@ static enum status run_again(struct validation *v, const struct member *m, struc
 	return STATUS_OK;
 }
 
+/* Of a rank. With offload the host's update and the copies have threads of their own; and what a disk takes is not
+ * calibrated, so no number of cores is enough to judge it. */
+static int64_t threads_at_work(const struct settings *s, int64_t threads)
+{
+	const struct offload *o = &s->offload;
+	if (o->optimizer_on_disk || o->parameters_on_disk)
+		return INT32_MAX;
+	return o->optimizer ? 2 * threads + 1 : o->activations ? threads + 1 : threads;
+}
+
 static enum status validate_member(struct validation *v, const struct member *m, struct result *r)
 {
 	struct job j;
@@ -127,7 +137,7 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	                option_given(o, OPTION_THREADS) ? threads : 0, NULL, &r->predicted);
 	job_release(&j);
 	v->steps = choose_steps(v, &r->predicted);
-	bool judged = m->settings.ranks * threads <= cores();
+	bool judged = m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
 	if (!s)
 		s = run_member(v, &m->settings, &r->measured);
 	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(r); again++)
@@ -147,6 +157,7 @@ static enum status check_first(const struct validation *v)
 	struct train_options t = train_options_default();
 	t.data = option_text(v->options, OPTION_DATA);
 	t.communicator = option_text(v->options, OPTION_COMM);
+	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;
 		if (job_open(&j, &v->members.member[i].settings))
@@ -312,14 +323,14 @@ static void show(const struct validation *v)
 	}
 	struct report heading = *v->any;
 	snprintf(heading.strategy, sizeof heading.strategy, "predicted and measured");
-	show_heading(&heading, stdout);
+	show_heading(&heading, SHOW_ALL, stdout);
 	fputc('\n', stdout);
 	table_print(&t, 0);
 	table_release(&t);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
 	fputc('\n', stdout);
 	if (unlimited)
-		printf("° more threads than the %" PRId64 " cores: printed, not judged\n", cores());
+		printf("° more threads than the %" PRId64 " cores, or a disk: printed, not judged\n", cores());
 	if (!strcmp(option_text(v->options, OPTION_COMM), "mpi"))
 		puts("bytes sent inside the library cannot be counted: calls and payload were compared");
 	for (int i = 0; i < v->members.count; i++)

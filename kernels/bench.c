@@ -97,12 +97,12 @@ struct model {
 	int64_t step;
 };
 
-static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false},
-                                 shape_projection = {ROWS, WIDTH, WIDTH, false, false},
-                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true},
-                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false},
-                                 shape_head = {ROWS, WIDTH, VOCABULARY, false, false};
-static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS};
+static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false, ELEMENT_FP32},
+                                 shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32},
+                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32},
+                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32},
+                                 shape_head = {ROWS, WIDTH, VOCABULARY, false, false, ELEMENT_FP32};
+static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
 
 static void parameters_init(struct parameters *p, float scale)
 {
@@ -166,21 +166,23 @@ static struct model *model_new(void)
 static void step_forward(struct model *m)
 {
 	const struct parameters *p = &m->p;
-	embedding_forward(SAMPLES, TOKENS, WIDTH, m->ids, p->token, p->position, m->layers[0].input);
+	embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, m->ids, p->token, p->position, m->layers[0].input);
 	for (int l = 0; l < LAYERS; l++) {
 		struct activations *a = &m->layers[l];
 		const struct layer *w = &p->layers[l];
 		float *out = l + 1 < LAYERS ? m->layers[l + 1].input : m->last;
-		norm_forward(ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1);
+		norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1,
+		             a->statistics1);
 		linear_forward(&shape_qkv, a->norm1, w->qkv.weight, w->qkv.bias, NULL, a->qkv, NULL);
 		attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp);
 		linear_forward(&shape_projection, a->attention, w->projection.weight, w->projection.bias, a->input,
 		               a->middle, NULL);
-		norm_forward(ROWS, WIDTH, a->middle, w->norm2.weight, w->norm2.bias, a->norm2, a->statistics2);
+		norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->middle, w->norm2.weight, w->norm2.bias, a->norm2,
+		             a->statistics2);
 		linear_forward(&shape_up, a->norm2, w->up.weight, w->up.bias, NULL, a->gelu, a->pre);
 		linear_forward(&shape_down, a->gelu, w->down.weight, w->down.bias, a->middle, out, NULL);
 	}
-	norm_forward(ROWS, WIDTH, m->last, p->norm.weight, p->norm.bias, m->norm, m->statistics);
+	norm_forward(ELEMENT_FP32, ROWS, WIDTH, m->last, p->norm.weight, p->norm.bias, m->norm, m->statistics);
 	linear_forward(&shape_head, m->norm, p->token, NULL, NULL, m->logits, NULL);
 }
 
@@ -188,8 +190,8 @@ static void step_backward(struct model *m)
 {
 	const struct parameters *p = &m->p, *g = &m->gradients;
 	linear_backward(&shape_head, m->logits, m->norm, p->token, NULL, m->dnorm, g->token, false, NULL, false);
-	norm_backward(ROWS, WIDTH, m->dnorm, m->last, m->statistics, p->norm.weight, m->d, false, g->norm.weight, false,
-	              g->norm.bias, false);
+	norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, m->last, m->statistics, p->norm.weight, m->d, false,
+	              g->norm.weight, false, g->norm.bias, false);
 	for (int l = LAYERS - 1; l >= 0; l--) {
 		struct activations *a = &m->layers[l];
 		const struct layer *w = &p->layers[l], *dw = &g->layers[l];
@@ -197,18 +199,18 @@ static void step_backward(struct model *m)
 		                dw->down.bias, false);
 		linear_backward(&shape_up, m->dwide, a->norm2, w->up.weight, a->pre, m->dnorm, dw->up.weight, false,
 		                dw->up.bias, false);
-		norm_backward(ROWS, WIDTH, m->dnorm, a->middle, a->statistics2, w->norm2.weight, m->d, true,
-		              dw->norm2.weight, false, dw->norm2.bias, false);
+		norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, a->middle, a->statistics2, w->norm2.weight, m->d,
+		              true, dw->norm2.weight, false, dw->norm2.bias, false);
 		linear_backward(&shape_projection, m->d, a->attention, w->projection.weight, NULL, m->dwide,
 		                dw->projection.weight, false, dw->projection.bias, false);
 		attention_backward(&shape_attention, m->dwide, a->qkv, a->attention, a->log_sum_exp, m->dnorm);
 		linear_backward(&shape_qkv, m->dnorm, a->norm1, w->qkv.weight, NULL, m->dwide, dw->qkv.weight, false,
 		                dw->qkv.bias, false);
-		norm_backward(ROWS, WIDTH, m->dwide, a->input, a->statistics1, w->norm1.weight, m->d, true,
-		              dw->norm1.weight, false, dw->norm1.bias, false);
+		norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dwide, a->input, a->statistics1, w->norm1.weight, m->d,
+		              true, dw->norm1.weight, false, dw->norm1.bias, false);
 	}
-	embedding_backward(SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, g->token, true, g->position,
-	                   false);
+	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, g->token, true,
+	                   g->position, false);
 }
 
 static float model_step(struct model *m)
@@ -216,9 +218,10 @@ static float model_step(struct model *m)
 	const struct adamw adamw = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	float loss;
 	step_forward(m);
-	classifier(ROWS, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, &loss, false);
+	classifier(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, 1.0 / ROWS, &loss, false);
 	step_backward(m);
-	adamw_update(&adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, m->first_moment, m->second_moment);
+	adamw_update(ELEMENT_FP32, &adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, 1, m->first_moment,
+	             m->second_moment, NULL);
 	return loss;
 }
 
@@ -259,28 +262,30 @@ static void limits_init(void)
 #define W(in, out) (2.0 * ROWS * (in) * (out))
 /* clang-format off: a table */
 #define CASES(X)                                                                                                       \
-	X(vector_copy, 0, 8.0 * COPY, vector_copy(COPY, copy_from, copy_to))                                           \
-	X(vector_add, 0, 12.0 * COPY, vector_add(COPY, copy_from, copy_to))                                            \
-	X(vector_zero, 0, 4.0 * COPY, vector_zero(COPY, copy_to))                                                      \
-	X(vector_scale, 0, 8.0 * COPY, vector_scale(COPY, 0.5f, copy_to))                                              \
-	X(vector_sum_of_squares, 0, 4.0 * COPY, sink = vector_sum_of_squares(COPY, copy_from))                         \
+	X(vector_copy, 0, 8.0 * COPY, vector_copy(ELEMENT_FP32, COPY, copy_from, copy_to))                             \
+	X(vector_add, 0, 12.0 * COPY, vector_add(ELEMENT_FP32, COPY, copy_from, copy_to))                              \
+	X(vector_zero, 0, 4.0 * COPY, vector_zero(ELEMENT_FP32, COPY, copy_to))                                        \
+	X(vector_scale, 0, 8.0 * COPY, vector_scale(ELEMENT_FP32, COPY, 0.5f, copy_to))                                \
+	X(vector_sum_of_squares, 0, 4.0 * COPY, sink = vector_sum_of_squares(ELEMENT_FP32, COPY, copy_from))           \
 	X(adamw_update, 0, 28.0 * PARAMETERS,                                                                          \
-	  adamw_update(&adamw, 1, PARAMETERS, m->p.all, m->gradients.all, m->first_moment, m->second_moment))          \
-	X(sgd_update, 0, 12.0 * PARAMETERS, sgd_update(1e-9f, PARAMETERS, m->p.all, m->gradients.all))                 \
+	  adamw_update(ELEMENT_FP32, &adamw, 1, PARAMETERS, m->p.all, m->gradients.all, 1, m->first_moment,            \
+	               m->second_moment, NULL))                                                                        \
+	X(sgd_update, 0, 12.0 * PARAMETERS,                                                                            \
+	  sgd_update(ELEMENT_FP32, 1e-9f, PARAMETERS, m->p.all, m->gradients.all, 1, NULL))                            \
 	X(embedding_forward, 0, 8 * N,                                                                                 \
-	  embedding_forward(SAMPLES, TOKENS, WIDTH, m->ids, m->p.token, m->p.position, a->input))                      \
+	  embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, m->ids, m->p.token, m->p.position, a->input))        \
 	X(embedding_backward, 0, 4 * N,                                                                                \
-	  embedding_backward(SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, m->gradients.token, true,       \
-	                     m->gradients.position, false))                                                            \
+	  embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d,                   \
+	                     m->gradients.token, true, m->gradients.position, false))                                  \
 	X(norm_forward, 0, 8 * N,                                                                                      \
-	  norm_forward(ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1))               \
+	  norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1)) \
 	X(norm_backward, 0, 16 * N,                                                                                    \
-	  norm_backward(ROWS, WIDTH, m->dnorm, a->input, a->statistics1, w->norm1.weight, m->d, true,                  \
+	  norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, a->input, a->statistics1, w->norm1.weight, m->d, true,    \
 	                dw->norm1.weight, false, dw->norm1.bias, false))                                               \
 	X(classifier, 0, 8.0 * ROWS * VOCABULARY,                                                                      \
-	  classifier(ROWS, VOCABULARY, m->logits, m->targets, 1.0, &loss, false))                                      \
+	  classifier(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, 1.0, 1.0, &loss, false))                   \
 	X(classifier_evaluate, 0, 4.0 * ROWS * VOCABULARY,                                                             \
-	  classifier_evaluate(ROWS, VOCABULARY, m->logits, m->targets, &sink, &correct))                               \
+	  classifier_evaluate(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, &sink, &correct))                 \
 	X(attention_forward, 4 * PAIR, 0, attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp))   \
 	X(attention_backward, 8 * PAIR, 0,                                                                             \
 	  attention_backward(&shape_attention, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                  \
@@ -320,9 +325,9 @@ static void limits_init(void)
 static int table(int repeats)
 {
 	enum { PER_REPEAT = 5 };
-	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 64},
-	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 128},
-	                                    long_context = {2, 1024, HEADS, 32};
+	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 64, ELEMENT_FP32},
+	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 128, ELEMENT_FP32},
+	                                    long_context = {2, 1024, HEADS, 32, ELEMENT_FP32};
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	struct model *m = model_new();
 	struct activations *a = &m->layers[0];

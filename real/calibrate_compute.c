@@ -223,13 +223,13 @@ static int64_t time_vector(struct vectors *v, int kind, int64_t n)
 {
 	int64_t begin = calibrate_now();
 	if (kind == OP_ADD)
-		vector_add(n, v->x, v->y);
+		vector_add(ELEMENT_FP32, n, v->x, v->y);
 	else if (kind == OP_SQUARES)
-		v->sum = vector_sum_of_squares(n, v->x);
+		v->sum = vector_sum_of_squares(ELEMENT_FP32, n, v->x);
 	else if (kind == OP_SGD)
-		sgd_update(1e-6f, n, v->y, v->x);
+		sgd_update(ELEMENT_FP32, 1e-6f, n, v->y, v->x, 1, NULL);
 	else
-		vector_copy(n, v->x, v->y);
+		vector_copy(ELEMENT_FP32, n, v->x, v->y);
 	return calibrate_now() - begin;
 }
 

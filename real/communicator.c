@@ -22,10 +22,35 @@ static enum status read_timeout(int64_t *ns)
 	return STATUS_OK;
 }
 
+/* `code` is what MPI said when it made `comm`. */
+static enum status make(struct communicator **out, const char *name, int64_t timeout_ns, int code, MPI_Comm comm)
+{
+	struct communicator_base *b = strcmp(name, "ring") == 0 ? communicator_ring_new() : communicator_mpi_new();
+	if (!b)
+		return status_fail(STATUS_MEMORY, "out of memory for a communicator");
+	b->timeout_ns = timeout_ns;
+	atomic_init(&b->hurry, false);
+	b->comm = comm;
+	/* by default MPI ends the process at an error, without a line that says which collective and which rank */
+	if (code == MPI_SUCCESS)
+		code = MPI_Comm_set_errhandler(b->comm, MPI_ERRORS_RETURN);
+	if (code == MPI_SUCCESS)
+		code = MPI_Comm_rank(b->comm, &b->public.rank);
+	if (code == MPI_SUCCESS)
+		code = MPI_Comm_size(b->comm, &b->public.ranks);
+	if (code != MPI_SUCCESS) {
+		enum status s = communicator_mpi_failed(b, code, "opening the communicator", -1);
+		b->public.ops->release(&b->public);
+		return s;
+	}
+	*out = &b->public;
+	return STATUS_OK;
+}
+
 enum status communicator_open(struct communicator **out, const char *name, void *mpi_communicator)
 {
-	int initialized = 0, level = MPI_THREAD_SINGLE, code;
-	struct communicator_base *b;
+	int initialized = 0, level = MPI_THREAD_SINGLE;
+	MPI_Comm comm = MPI_COMM_NULL;
 	int64_t timeout_ns;
 	enum status s = read_timeout(&timeout_ns);
 	*out = NULL;
@@ -40,27 +65,21 @@ enum status communicator_open(struct communicator **out, const char *name, void 
 		return status_fail(STATUS_INPUT,
 		                   "the communicator `%s` needs MPI initialized with MPI_THREAD_SERIALIZED; %s", name,
 		                   initialized ? "this MPI gives less" : "MPI is not initialized");
-	b = strcmp(name, "ring") == 0 ? communicator_ring_new() : communicator_mpi_new();
-	if (!b)
-		return status_fail(STATUS_MEMORY, "out of memory for a communicator");
-	b->timeout_ns = timeout_ns;
-	atomic_init(&b->hurry, false);
-	b->comm = MPI_COMM_NULL;
-	code = MPI_Comm_dup(*(MPI_Comm *)mpi_communicator, &b->comm);
-	/* by default MPI ends the process at an error, without a line that says which collective and which rank */
-	if (code == MPI_SUCCESS)
-		code = MPI_Comm_set_errhandler(b->comm, MPI_ERRORS_RETURN);
-	if (code == MPI_SUCCESS)
-		code = MPI_Comm_rank(b->comm, &b->public.rank);
-	if (code == MPI_SUCCESS)
-		code = MPI_Comm_size(b->comm, &b->public.ranks);
-	if (code != MPI_SUCCESS) {
-		s = communicator_mpi_failed(b, code, "opening the communicator", -1);
-		communicator_release(&b->public);
-		return s;
-	}
-	*out = &b->public;
-	return STATUS_OK;
+	int code = MPI_Comm_dup(*(MPI_Comm *)mpi_communicator, &comm);
+	return make(out, name, timeout_ns, code, comm);
+}
+
+enum status communicator_split(struct communicator **out, struct communicator *c, int colour, int place)
+{
+	struct communicator_base *b = base_of(c);
+	MPI_Comm comm = MPI_COMM_NULL;
+	*out = NULL;
+	if (b->broken)
+		return communicator_is_broken(b);
+	int code = MPI_Comm_split(b->comm, colour < 0 ? MPI_UNDEFINED : colour, place, &comm);
+	if (code != MPI_SUCCESS)
+		return communicator_mpi_failed(b, code, "splitting the communicator", -1);
+	return comm == MPI_COMM_NULL ? STATUS_OK : make(out, c->ops->name, b->timeout_ns, code, comm);
 }
 
 void communicator_close(struct communicator *c)
@@ -169,7 +188,7 @@ enum status communicator_sum(struct communicator *c, double *values, int n, stru
 {
 	struct communicator_base *b = base_of(c);
 	enum status s = STATUS_OK;
-	*traffic = (struct traffic){0, 0, true};
+	*traffic = (struct traffic){.counted = true};
 	if (b->broken)
 		return communicator_is_broken(b);
 	for (int i = 0; i < n && !s; i += 64)

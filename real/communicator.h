@@ -17,10 +17,12 @@
 
 #include "strategy/base/status.h"
 #include "strategy/collective/schedule.h"
+#include "strategy/settings.h"
 
 struct communicator;
 
-/* One collective on fp32 elements (or int32 for scatter, gather, broadcast: bits are moved as they are). */
+/* One collective. Elements of any type are moved as they are; fp32, bf16 and fp16 can be added, 16-bit ones in fp32 and
+ * rounded, to the nearest, after each addition: so a sum over n ranks is rounded n-1 times, as in NCCL's ring. */
 struct collective {
 	enum schedule_algorithm algorithm; /* which schedule; `mpi` takes the operation from it and ignores the rest */
 	int64_t root;
@@ -29,12 +31,24 @@ struct collective {
 	void *part;       /* the slice of elements/ranks: result of reduce-scatter and scatter, source of all-gather and
 	                     gather. May lie inside `whole` at the rank's own slice (in place). */
 	void *staging;    /* SCHEDULE_STAGING_BYTES; may be used for what comes in, and nothing else */
+	bool maximum;     /* all-reduce of fp32: take the larger of two elements instead of adding them */
+	enum type type;   /* of the elements */
 };
 /* Scatter and gather: `whole` is NULL on ranks other than the root. Reduce: spoils `whole` where the schedule does. */
+
+/* One end of a message. The call returns when this end is done: a send's memory may be written again then. Neither end
+ * begins before both have come. */
+struct point_to_point {
+	bool sends; /* else it receives */
+	int peer;
+	void *at;
+	int64_t bytes;
+};
 
 struct traffic {
 	int64_t sent_bytes, received_bytes; /* what this rank sent and received in this call */
 	bool counted;                       /* false: inside a library's collective */
+	int64_t began_ns;                   /* of a message: CLOCK_MONOTONIC when both ends had come; else 0 */
 };
 
 struct communicator_ops {
@@ -42,6 +56,7 @@ struct communicator_ops {
 	enum status (*run)(struct communicator *c, const struct collective *what, struct traffic *traffic);
 	/* control values: sums `n` doubles over all ranks, the same bits everywhere (fixed order) */
 	enum status (*sum)(struct communicator *c, double *values, int n, struct traffic *traffic);
+	enum status (*message)(struct communicator *c, const struct point_to_point *what, struct traffic *traffic);
 	/* set by the executor while its compute queue stands still waiting for communication: then spinning is right;
 	 * otherwise the communicator sleeps between polls, and leaves the core to the compute thread */
 	void (*hurry)(struct communicator *c, bool hurry);
@@ -57,5 +72,9 @@ struct communicator {
  * MPI must be initialized with at least MPI_THREAD_SERIALIZED. */
 enum status communicator_open(struct communicator **out, const char *name, void *mpi_communicator);
 void communicator_close(struct communicator *c); /* accepts NULL */
+
+/* A communicator of the same kind for part of the ranks: those that give the same colour, in the order of `place`.
+ * Every rank of `c` calls it; one that gives a colour below 0 is in none and gets NULL. */
+enum status communicator_split(struct communicator **out, struct communicator *c, int colour, int place);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "real/communicator.h"
 
-enum { TAG_COLLECTIVE = 1, TAG_SUM = 2 };
+enum { TAG_COLLECTIVE = 1, TAG_SUM = 2, TAG_MEETING = 3, TAG_MESSAGE = 4 };
 
 struct communicator_base {
 	struct communicator public; /* first: a pointer to the one is a pointer to the other */
@@ -44,6 +44,7 @@ const char *operation_name(enum operation o); /* "all-reduce" */
 
 /* The parts of the table of functions that are the same in both. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
+enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);
 void communicator_hurry(struct communicator *c, bool hurry);
 void communicator_release(struct communicator *c);
 

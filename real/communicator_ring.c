@@ -17,14 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "real/communicator_internal.h"
 
-/* Sizes in elements. What is added goes through staging, which should stay in the cache until it is added; what is
+/* Sizes in bytes. What is added goes through staging, which should stay in the cache until it is added; what is
  * copied goes straight to its place, so larger pieces only save calls. */
 enum {
 	SLOTS = 2, /* of staging */
-	ADD_PIECE = SCHEDULE_STAGING_BYTES / SLOTS / sizeof(float),
-	COPY_PIECE = (1 << 20) / sizeof(float),
+	ADD_PIECE = SCHEDULE_STAGING_BYTES / SLOTS,
+	COPY_PIECE = 1 << 20,
 	FLYING = 8,    /* pieces of a lane under way */
 	LOOKAHEAD = 4, /* rounds by which a lane may lead the other */
 };
@@ -34,7 +35,7 @@ struct piece {
 	int64_t round, offset, count;
 	int peer;
 	bool add;
-	float *into; /* receives: staging, or in place */
+	char *into; /* receives: staging, or in place */
 };
 
 struct lane {
@@ -53,6 +54,7 @@ struct ring {
 	struct communicator_base base;
 	/* one collective */
 	const struct collective *what;
+	int64_t bytes; /* of an element */
 	struct schedule schedule;
 	int64_t rounds;
 	enum operation operation;
@@ -60,23 +62,25 @@ struct ring {
 	struct lane send, receive;
 };
 
-/* Vectors by hand: the compiler's own need -O3. In place (to = a) as well, so no `restrict`. */
-typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
-
-static void add(float *to, const float *a, const float *b, int64_t n)
+static void maximum(float *to, const float *a, const float *b, int64_t n)
 {
-	enum { STEP = sizeof(vector) / sizeof(float) };
-	int64_t i = 0;
-	for (; i + STEP <= n; i += STEP)
-		*(vector *)(to + i) = *(const vector *)(a + i) + *(const vector *)(b + i);
-	for (; i < n; i++)
-		to[i] = a[i] + b[i];
+	for (int64_t i = 0; i < n; i++)
+		to[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
-static void copy(float *to, const float *from, int64_t n)
+/* What came in, combined with what is there. */
+static void combine(const struct collective *what, void *to, const void *there, const void *in, int64_t n)
+{
+	if (what->maximum)
+		maximum(to, there, in, n);
+	else
+		elements_add((enum element)what->type, n, there, in, to);
+}
+
+static void copy(const struct ring *r, char *to, const char *from, int64_t n)
 {
 	if (to != from && n > 0)
-		memcpy(to, from, (size_t)n * sizeof *to);
+		memcpy(to, from, (size_t)(n * r->bytes));
 }
 
 static int64_t slice(const struct ring *r)
@@ -90,20 +94,20 @@ static int64_t own(const struct ring *r)
 }
 
 /* Where the elements from `offset` on are read, and where they are written: in the whole, or in the rank's part. */
-static float *source(const struct ring *r, int64_t offset)
+static char *source(const struct ring *r, int64_t offset)
 {
 	if (r->operation == OPERATION_GATHER)
-		return (float *)r->what->part + (offset - own(r));
-	return (float *)r->what->whole + offset;
+		return (char *)r->what->part + (offset - own(r)) * r->bytes;
+	return (char *)r->what->whole + offset * r->bytes;
 }
 
-static float *target(const struct ring *r, int64_t offset)
+static char *target(const struct ring *r, int64_t offset)
 {
 	bool mine = offset >= own(r) && offset < own(r) + slice(r);
 	/* the ring adds to a rank's own slice once, in the last round: that sum can go to its place at once */
 	if (r->operation == OPERATION_SCATTER || (r->operation == OPERATION_REDUCE_SCATTER && mine))
-		return (float *)r->what->part + (offset - own(r));
-	return (float *)r->what->whole + offset;
+		return (char *)r->what->part + (offset - own(r)) * r->bytes;
+	return (char *)r->what->whole + offset * r->bytes;
 }
 
 /* Loads the lane's next round that has a message, if its present one is posted whole. */
@@ -123,7 +127,7 @@ static bool lane_ready(const struct ring *r, struct lane *lane)
 		/* both ends must cut alike, and the receiver is the one that may have to add */
 		if (lane->sends && lane->total)
 			round = schedule_round(&r->schedule, lane->peer, lane->round);
-		lane->piece = round.add ? ADD_PIECE : COPY_PIECE;
+		lane->piece = (round.add ? ADD_PIECE : COPY_PIECE) / r->bytes;
 	}
 	return true;
 }
@@ -217,11 +221,11 @@ static enum status post_sends(struct ring *r, bool *moved)
 		struct piece p = lane_next(lane);
 		if (lane_holds_up(r, &r->receive, p.round, &p))
 			break;
-		int code = MPI_Isend(source(r, p.offset), (int)p.count, MPI_FLOAT, p.peer, TAG_COLLECTIVE, r->base.comm,
-		                     &p.request);
+		int code = MPI_Isend(source(r, p.offset), (int)(p.count * r->bytes), MPI_BYTE, p.peer, TAG_COLLECTIVE,
+		                     r->base.comm, &p.request);
 		if (code != MPI_SUCCESS)
 			return failed(r, code, p.peer);
-		r->traffic->sent_bytes += p.count * (int64_t)sizeof(float);
+		r->traffic->sent_bytes += p.count * r->bytes;
 		lane_push(lane, &p);
 		*moved = true;
 	}
@@ -236,8 +240,9 @@ static enum status post_receives(struct ring *r, bool *moved)
 		if ((p.add && lane->adding == SLOTS) || copies_meet(lane, &p) ||
 		    lane_holds_up(r, &r->send, p.round + 1, &p))
 			break;
-		p.into = p.add ? (float *)r->what->staging + lane->adds % SLOTS * ADD_PIECE : target(r, p.offset);
-		int code = MPI_Irecv(p.into, (int)p.count, MPI_FLOAT, p.peer, TAG_COLLECTIVE, r->base.comm, &p.request);
+		p.into = p.add ? (char *)r->what->staging + lane->adds % SLOTS * ADD_PIECE : target(r, p.offset);
+		int code = MPI_Irecv(p.into, (int)(p.count * r->bytes), MPI_BYTE, p.peer, TAG_COLLECTIVE, r->base.comm,
+		                     &p.request);
 		if (code != MPI_SUCCESS)
 			return failed(r, code, p.peer);
 		lane_push(lane, &p);
@@ -259,9 +264,10 @@ static enum status finish_one(struct ring *r, struct lane *lane, bool *moved)
 	if (!done)
 		return STATUS_OK;
 	if (p->add)
-		add(target(r, p->offset), (float *)r->what->whole + p->offset, p->into, p->count);
+		combine(r->what, target(r, p->offset), (char *)r->what->whole + p->offset * r->bytes, p->into,
+		        p->count);
 	if (!lane->sends)
-		r->traffic->received_bytes += p->count * (int64_t)sizeof(float);
+		r->traffic->received_bytes += p->count * r->bytes;
 	lane_pop(lane);
 	*moved = true;
 	return STATUS_OK;
@@ -318,21 +324,22 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 	struct ring *r = (struct ring *)c;
 	bool alone = c->ranks == 1, root = what->root == c->rank;
 	enum status s;
-	*traffic = (struct traffic){0, 0, true};
+	*traffic = (struct traffic){.counted = true};
 	if (r->base.broken)
 		return communicator_is_broken(&r->base);
 	r->what = what;
+	r->bytes = type_bytes(what->type);
 	r->traffic = traffic;
 	r->operation = operation_of(what->algorithm);
 	r->schedule = (struct schedule){what->algorithm, c->ranks, what->root, what->elements, 0};
 	r->rounds = schedule_rounds(&r->schedule);
 
-	float *whole = what->whole, *part = what->part;
+	char *place = what->whole ? (char *)what->whole + own(r) * r->bytes : NULL;
 	if (r->operation == OPERATION_ALL_GATHER || (r->operation == OPERATION_GATHER && root))
-		copy(whole + own(r), part, slice(r));
+		copy(r, place, what->part, slice(r));
 	s = carry_out(r);
 	if (!s && ((r->operation == OPERATION_REDUCE_SCATTER && alone) || (r->operation == OPERATION_SCATTER && root)))
-		copy(part, whole + own(r), slice(r));
+		copy(r, what->part, place, slice(r));
 	return s;
 }
 
@@ -340,6 +347,7 @@ static const struct communicator_ops ring_ops = {
         .name = "ring",
         .run = ring_run,
         .sum = communicator_sum,
+        .message = communicator_message,
         .hurry = communicator_hurry,
         .release = communicator_release,
 };

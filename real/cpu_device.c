@@ -7,61 +7,91 @@
 
 #include "kernels/kernels.h"
 #include "real/cpu_operations.h"
+#include "real/disk.h"
 #include "strategy/base/number.h"
 
 #define LARGE_PAGE ((int64_t)2 << 20)
 #define GUARD_BYTE 0xa5
 #define POISON_BYTE 0xff /* 0xffffffff is a NaN, and no token */
 
-enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
-                            bool guard)
+/* Pages come when they are first touched, so a rank under a memory limit takes what it uses. Large pages make the
+ * kernel's copies between ranks several times as cheap, and have to be asked for. */
+static enum status map_arena(struct cpu_device *d, enum space space)
+{
+	int64_t bytes = d->layout.arena_bytes[space];
+	if (!bytes && space != SPACE_DEVICE)
+		return STATUS_OK;
+	size_t size = (size_t)bytes + LARGE_PAGE;
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return status_fail(
+		        STATUS_RUN,
+		        "no memory for %s arena of %lld bytes; use more ranks, a smaller batch, or a strategy "
+		        "that shards more",
+		        space == SPACE_DEVICE ? "an" : "a host", (long long)bytes);
+	d->mapped[space].at = at;
+	d->mapped[space].bytes = size;
+	d->arena[space] = (unsigned char *)round_up((int64_t)(intptr_t)at, LARGE_PAGE);
+	(void)madvise(d->arena[space], (size_t)bytes, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
+	if (d->guard)
+		memset(d->arena[space], GUARD_BYTE, (size_t)bytes);
+	return STATUS_OK;
+}
+
+enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, bool guard, const char *folder)
 {
 	*d = (struct cpu_device){.plan = p, .role = plan_role_of(p, rank), .rank = rank, .guard = guard};
 	if (input)
 		d->input = *input;
 	layout_make(&d->layout, p, d->role, guard ? CPU_DEVICE_GUARD : 0);
-	d->arena_bytes = d->layout.arena_bytes[SPACE_DEVICE];
-	/* Pages come when they are first touched, so a rank under a memory limit takes what it uses. Large pages make
-	 * the kernel's copies between ranks several times as cheap, and have to be asked for. */
-	d->mapped_bytes = (size_t)d->arena_bytes + LARGE_PAGE;
-	d->mapped = mmap(NULL, d->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (d->mapped == MAP_FAILED) {
-		d->mapped = NULL;
-		int64_t bytes = d->arena_bytes;
+	enum status s = map_arena(d, SPACE_DEVICE);
+	if (!s)
+		s = map_arena(d, SPACE_HOST);
+	if (!s && d->layout.arena_bytes[SPACE_DISK])
+		s = disk_open(&d->disk, folder, d->layout.arena_bytes[SPACE_DISK]);
+	if (s) {
 		cpu_device_release(d);
-		return status_fail(
-		        STATUS_RUN,
-		        "no memory for an arena of %lld bytes; use more ranks, a smaller batch, or a strategy "
-		        "that shards more",
-		        (long long)bytes);
+		return s;
 	}
-	d->arena = (unsigned char *)round_up((int64_t)(intptr_t)d->mapped, LARGE_PAGE);
-	(void)madvise(d->arena, (size_t)d->arena_bytes, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		d->touched[q] = calloc((size_t)d->role->buffer_count + 1, sizeof *d->touched[q]);
 		if (!d->touched[q])
 			abort();
 	}
-	if (guard)
-		memset(d->arena, GUARD_BYTE, (size_t)d->arena_bytes);
-	return STATUS_OK;
+	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
+		d->sample = calloc((size_t)p->model->input_elements, sizeof *d->sample);
+		if (!d->sample)
+			abort();
+	}
+	return cpu_types_check(d);
+}
+
+enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                            bool guard)
+{
+	return cpu_device_open_on_disk(d, p, rank, input, guard, NULL);
 }
 
 void cpu_device_release(struct cpu_device *d)
 {
 	if (!d)
 		return;
-	if (d->mapped)
-		munmap(d->mapped, d->mapped_bytes);
+	for (int space = 0; space < SPACE_COUNT; space++)
+		if (d->mapped[space].at)
+			munmap(d->mapped[space].at, d->mapped[space].bytes);
+	disk_close(d->disk);
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		free(d->touched[q]);
+	free(d->sample);
 	layout_release(&d->layout);
 	*d = (struct cpu_device){0};
 }
 
 void *cpu_device_buffer(const struct cpu_device *d, int buffer)
 {
-	return d->arena + d->layout.offset[buffer];
+	unsigned char *arena = d->arena[d->role->buffers[buffer].space];
+	return arena ? arena + d->layout.offset[buffer] : NULL;
 }
 
 void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count)
@@ -70,8 +100,9 @@ void *cpu_device_region(const struct cpu_device *d, const struct region *r, int6
 	*count = 0;
 	if (r->buffer < 0)
 		return NULL;
-	region_resolve(r, d->rank, d->plan->ranks, &offset, count);
-	return (unsigned char *)cpu_device_buffer(d, r->buffer) + offset * type_bytes(d->role->buffers[r->buffer].type);
+	region_resolve(d->plan, r, d->rank, &offset, count);
+	unsigned char *buffer = cpu_device_buffer(d, r->buffer);
+	return buffer ? buffer + offset * type_bytes(d->role->buffers[r->buffer].type) : NULL;
 }
 
 void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count)
@@ -80,7 +111,7 @@ void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, in
 	int64_t begin, n;
 	if (r->buffer < 0 || count <= 0)
 		return;
-	region_resolve(r, d->rank, d->plan->ranks, &begin, &n);
+	region_resolve(d->plan, r, d->rank, &begin, &n);
 	struct touched *t = &d->touched[op->queue][r->buffer];
 	if (t->end <= t->begin)
 		*t = (struct touched){begin, begin + count};
@@ -90,29 +121,99 @@ void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, in
 		t->end = begin + count;
 }
 
+/* ---- between spaces ---- */
+
+/* Where a region stands in its arena, and how long it is, bytes. */
+static int64_t region_place(const struct cpu_device *d, const struct region *r, int64_t *bytes)
+{
+	int64_t offset, count, size = type_bytes(d->role->buffers[r->buffer].type);
+	region_resolve(d->plan, r, d->rank, &offset, &count);
+	*bytes = count * size;
+	return d->layout.offset[r->buffer] + offset * size;
+}
+
+enum status cpu_device_transfer(struct cpu_device *d, const struct op *op)
+{
+	enum transfer_kind kind = op_transfer(d->role, op);
+	int64_t n, bytes;
+	void *from = cpu_device_region(d, &op->operand[0], &n), *to = cpu_device_region(d, &op->operand[1], &n);
+	int64_t place = region_place(d, &op->operand[kind == TRANSFER_DISK_WRITE ? 1 : 0], &bytes);
+	enum status s = STATUS_OK;
+	if (kind == TRANSFER_DISK_READ)
+		s = disk_read(d->disk, place, to, bytes);
+	else if (kind == TRANSFER_DISK_WRITE)
+		s = disk_write(d->disk, place, from, bytes);
+	else
+		memcpy(to, from, (size_t)bytes);
+	cpu_device_touch(d, op, 0, n);
+	cpu_device_touch(d, op, 1, n);
+	d->transfer[kind].calls++;
+	d->transfer[kind].bytes += bytes;
+	return s;
+}
+
 /* ---- memory, with guard ---- */
 
-static void poison(struct cpu_device *d, int buffer)
+enum { CHUNK = 4096 };
+
+/* Bytes of the space's arena, wherever it is. */
+static enum status fill(struct cpu_device *d, enum space space, int64_t at, int64_t bytes, int byte)
 {
-	memset(cpu_device_buffer(d, buffer), POISON_BYTE, (size_t)buffer_bytes(&d->role->buffers[buffer]));
+	unsigned char chunk[CHUNK];
+	enum status s = STATUS_OK;
+	if (space != SPACE_DISK) {
+		memset(d->arena[space] + at, byte, (size_t)bytes);
+		return STATUS_OK;
+	}
+	memset(chunk, byte, sizeof chunk);
+	for (int64_t done = 0; done < bytes && !s; done += CHUNK)
+		s = disk_write(d->disk, at + done, chunk, bytes - done < CHUNK ? bytes - done : CHUNK);
+	return s;
+}
+
+enum status cpu_device_fill(struct cpu_device *d, int buffer, int byte, int64_t most)
+{
+	const struct buffer *b = &d->role->buffers[buffer];
+	int64_t bytes = buffer_bytes(b);
+	return fill(d, b->space, d->layout.offset[buffer], bytes < most ? bytes : most, byte);
+}
+
+static enum status poison(struct cpu_device *d, int buffer)
+{
+	return cpu_device_fill(d, buffer, POISON_BYTE, INT64_MAX);
+}
+
+static enum status zone_is_intact(const struct cpu_device *d, const struct buffer *b, int64_t at)
+{
+	unsigned char chunk[CPU_DEVICE_GUARD];
+	const unsigned char *zone = chunk;
+	if (b->space != SPACE_DISK) {
+		zone = d->arena[b->space] + at;
+	} else {
+		enum status s = disk_read(d->disk, at, chunk, CPU_DEVICE_GUARD);
+		if (s)
+			return s;
+	}
+	for (int i = 0; i < CPU_DEVICE_GUARD; i++)
+		if (zone[i] != GUARD_BYTE)
+			return status_fail(STATUS_RUN, "something wrote outside buffer '%s'", b->name);
+	return STATUS_OK;
 }
 
 static enum status check_zone(const struct cpu_device *d, int buffer)
 {
 	const struct buffer *b = &d->role->buffers[buffer];
-	const unsigned char *at = cpu_device_buffer(d, buffer);
-	for (int i = 1; i <= CPU_DEVICE_GUARD; i++)
-		if (at[-i] != GUARD_BYTE || at[buffer_bytes(b) + i - 1] != GUARD_BYTE)
-			return status_fail(STATUS_RUN, "something wrote outside buffer '%s'", b->name);
-	return STATUS_OK;
+	int64_t at = d->layout.offset[buffer];
+	enum status s = zone_is_intact(d, b, at - CPU_DEVICE_GUARD);
+	return s ? s : zone_is_intact(d, b, at + buffer_bytes(b));
 }
 
-static void set_zone(struct cpu_device *d, int buffer)
+static enum status set_zone(struct cpu_device *d, int buffer)
 {
 	const struct buffer *b = &d->role->buffers[buffer];
-	unsigned char *at = cpu_device_buffer(d, buffer);
-	memset(at - CPU_DEVICE_GUARD, GUARD_BYTE, CPU_DEVICE_GUARD);
-	memset(at + buffer_bytes(b), GUARD_BYTE, CPU_DEVICE_GUARD);
+	int64_t at = d->layout.offset[buffer];
+	enum status s = fill(d, b->space, at - CPU_DEVICE_GUARD, CPU_DEVICE_GUARD, GUARD_BYTE);
+	return s ? s : fill(d, b->space, at + buffer_bytes(b), CPU_DEVICE_GUARD, GUARD_BYTE);
 }
 
 static enum status execute_memory(struct cpu_device *d, const struct op *op)
@@ -121,13 +222,11 @@ static enum status execute_memory(struct cpu_device *d, const struct op *op)
 	if (!d->guard)
 		return STATUS_OK;
 	if (op->kind == OP_ALLOC) {
-		set_zone(d, buffer);
-		poison(d, buffer);
-		return STATUS_OK;
+		enum status set = set_zone(d, buffer);
+		return set ? set : poison(d, buffer);
 	}
 	enum status s = check_zone(d, buffer);
-	poison(d, buffer);
-	return s;
+	return s ? s : poison(d, buffer);
 }
 
 enum status cpu_device_check(const struct cpu_device *d)
@@ -165,13 +264,13 @@ static int64_t touched_bytes(const struct cpu_device *d, int buffer)
 	return all.end > all.begin ? (all.end - all.begin) * type_bytes(d->role->buffers[buffer].type) : 0;
 }
 
-void cpu_device_memory(const struct cpu_device *d, struct memory_use *out)
+void cpu_device_memory(const struct cpu_device *d, enum space space, struct memory_use *out)
 {
 	const struct role *r = d->role;
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
-	*out = (struct memory_use){.peak_op = -1, .arena_bytes = d->arena_bytes};
+	*out = (struct memory_use){.peak_op = -1, .arena_bytes = d->layout.arena_bytes[space]};
 	for (int i = 0; i < r->buffer_count; i++)
-		if (r->buffers[i].state) {
+		if (r->buffers[i].state && r->buffers[i].space == space) {
 			live[r->buffers[i].category] += touched_bytes(d, i);
 			total += touched_bytes(d, i);
 		}
@@ -183,6 +282,8 @@ void cpu_device_memory(const struct cpu_device *d, struct memory_use *out)
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
 		int buffer = op->operand[0].buffer;
+		if (r->buffers[buffer].space != space)
+			continue;
 		int64_t bytes = op->kind == OP_ALLOC ? touched_bytes(d, buffer) : -touched_bytes(d, buffer);
 		live[r->buffers[buffer].category] += bytes;
 		total += bytes;

@@ -1,6 +1,7 @@
 /* The CPU device: one rank's memory, and the operations that need no other rank.
  *
- * The memory is one arena, taken once; buffers stand where the plan's layout puts them. Nothing is allocated while a
+ * Each space is one arena, taken once: "device" and "host" are two blocks of this machine's memory, with real copies
+ * between them, and "disk" is a file. Buffers stand where the plan's layout puts them. Nothing is allocated while a
  * step runs. What is measured is measured here: `touched` records which elements of each buffer kernels and collectives
  * were really given, by the kernels' own shapes, not by the plan's regions.
  *
@@ -22,7 +23,8 @@
 
 #include "strategy/plan/plan.h"
 
-/* Where samples come from. inputs are float or int32 as the model takes them. */
+/* Where samples come from. inputs are float or int32 as the model takes them; the device rounds floats where the plan
+ * has 16-bit inputs. */
 struct input_source {
 	void *context;
 	/* training samples [first, first + count) of the run */
@@ -32,13 +34,19 @@ struct input_source {
 	int64_t validation_samples;
 };
 
-/* Who takes part in initialize and weights, element by element of the model. */
+/* Who takes part in initialize and weights, element by element of the model. The model's buffers are numbered after its
+ * tensors: buffer b is number tensor_count + b. */
 struct weight_source {
 	void *context;
 	/* elements [first, first + count) of a tensor; NULL: the model's own initial weights */
 	enum status (*read)(void *context, int tensor, int64_t first, int64_t count, float *out);
 	/* called by `weights` for what this rank shows; NULL: nobody looks */
 	enum status (*show)(void *context, int tensor, int64_t first, int64_t count, const float *values);
+};
+
+/* Copies between spaces, counted where they happen. */
+struct transfer_count {
+	int64_t calls, bytes;
 };
 
 struct touched {
@@ -51,11 +59,16 @@ struct cpu_device {
 	int64_t rank;
 	bool guard;
 	struct layout layout;
-	unsigned char *arena;
-	int64_t arena_bytes;
-	void *mapped; /* what the arena lies in, aligned to large pages */
-	size_t mapped_bytes;
+	unsigned char *arena[SPACE_COUNT]; /* NULL: nothing stands there; of the disk always */
+	struct {
+		void *at; /* what an arena lies in, aligned to large pages */
+		size_t bytes;
+	} mapped[SPACE_COUNT];
+	struct disk *disk; /* NULL: nothing stands there */
+	struct transfer_count
+	        transfer[TRANSFER_COUNT]; /* since the executor began the section; a queue writes its own */
 	struct input_source input;
+	float *sample; /* 16-bit inputs pass through: one sample; NULL: there are none */
 	struct weight_source weights;
 	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
 	/* the evaluate section */
@@ -71,15 +84,24 @@ struct cpu_device {
 
 enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
                             bool guard);
+/* … of a plan with buffers on disk: in a file in this folder (real/disk.h). */
+enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, bool guard, const char *folder);
 void cpu_device_release(struct cpu_device *d); /* accepts NULL and a zeroed struct */
 
-/* The region's memory on this rank, and how many elements. NULL for an absent operand. */
+/* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */
 void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count);
 void *cpu_device_buffer(const struct cpu_device *d, int buffer);
 
 /* Records that `count` elements of an operand, from its first on, are really used. Called by cpu_device_execute, and by
  * executors for what they hand to the communicator. */
 void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count);
+
+/* A copy between spaces. */
+enum status cpu_device_transfer(struct cpu_device *d, const struct op *op);
+
+/* Fills up to `most` bytes of a buffer, wherever it stands. */
+enum status cpu_device_fill(struct cpu_device *d, int buffer, int byte, int64_t most);
 
 /* Carries out an operation of any class but collective. */
 enum status cpu_device_execute(struct cpu_device *d, int number);
@@ -88,6 +110,6 @@ enum status cpu_device_execute(struct cpu_device *d, int number);
 enum status cpu_device_check(const struct cpu_device *d);
 
 /* As plan_memory, but from what was touched: the plan's allocs and frees give the order, the touches the sizes. */
-void cpu_device_memory(const struct cpu_device *d, struct memory_use *out);
+void cpu_device_memory(const struct cpu_device *d, enum space space, struct memory_use *out);
 
 #endif

@@ -84,7 +84,8 @@ enum status dataset_open(struct dataset *d, const struct dataset_spec *spec);
 void dataset_release(struct dataset *d); /* accepts NULL and a zeroed dataset */
 
 /* Training samples number [first, first + count) of the run: they go on through all epochs, without end.
- * inputs: count × inputs_per_sample, float for images and int32_t for text; targets: count × targets_per_sample. */
+ * inputs: count × inputs_per_sample, float for images and int32_t for text; targets: count × targets_per_sample. Either
+ * may be NULL: it is not wanted. */
 void dataset_fill(const struct dataset *d, uint64_t seed, int64_t first, int64_t count, void *inputs, int32_t *targets);
 
 /* Validation samples [first, first + count), which must lie below validation_samples. */

@@ -1,11 +1,12 @@
-/* The CPU executor: carries out one rank's program with a thread for the compute queue and one for the communication
- * queue, ordered by the plan's waits and nothing else.
+/* The CPU executor: carries out one rank's program with a thread for each queue that it uses, ordered by the plan's
+ * waits and nothing else. The compute queue's thread is the caller's.
  *
  *     compute thread         op ─ op ─ op ──────── wait ─ op ─ …
  *                                   └──────┐        ▲
  *     communication thread         wait ─ all-reduce ┘ ─ …
+ *     host thread                       └─ wait ─ adamw ─ …
  *
- * Executors see operations, never strategies. Between sections both queues are empty. With a device that guards its
+ * Executors see operations, never strategies. Between sections all queues are empty. With a device that guards its
  * memory, operations run one at a time in issue order instead.
  */
 #ifndef SHARDLAB_EXECUTOR_H
@@ -26,7 +27,7 @@ struct traffic_count {
 enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator);
 void executor_close(struct executor *e); /* accepts NULL */
 
-/* Carries out a section. Returns when both queues are empty. */
+/* Carries out a section. Returns when all queues are empty. */
 enum status executor_run(struct executor *e, const struct section *s);
 
 /* Of the last section that was run. Nanoseconds since it began; -1 for operations that take no time. */

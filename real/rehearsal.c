@@ -11,14 +11,14 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 	uint64_t state = (uint64_t)first * 2654435761u + 1;
 	float *pixels = inputs;
 	int32_t *ids = inputs;
-	for (int64_t i = 0; i < count * m->input_elements; i++) {
+	for (int64_t i = 0; inputs && i < count * m->input_elements; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		if (m->is_text)
 			ids[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
 		else
 			pixels[i] = (float)(state >> 40) / (float)(1 << 24);
 	}
-	for (int64_t i = 0; i < count * m->tokens; i++) {
+	for (int64_t i = 0; targets && i < count * m->tokens; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		targets[i] = (int32_t)((state >> 33) % (uint64_t)m->classes);
 	}
@@ -27,19 +27,26 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
 {
 	struct settings settings = settings_default();
-	*r = (struct rehearsal){0};
 	snprintf(settings.model, sizeof settings.model, "%s", what->model);
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", what->strategy);
 	settings.ranks = communicator ? communicator->ranks : 1;
 	settings.micro_batch = what->micro_batch;
+	*r = (struct rehearsal){0};
 	enum status s = settings_resolve(&settings);
+	return s ? s : rehearsal_open_settings(r, &settings, NULL, communicator);
+}
+
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings, const char *folder,
+                                    struct communicator *communicator)
+{
+	*r = (struct rehearsal){0};
+	enum status s = model_open(&r->model, settings->model, settings->sequence);
 	if (!s)
-		s = model_open(&r->model, settings.model, 0);
-	if (!s)
-		s = plan_compile(&r->plan, &r->model, &settings);
+		s = plan_compile(&r->plan, &r->model, settings);
 	struct input_source input = {.context = &r->model, .training = made_up_samples};
 	if (!s)
-		s = cpu_device_open(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false);
+		s = cpu_device_open_on_disk(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false,
+		                            folder);
 	if (!s)
 		s = executor_open(&r->executor, &r->device, communicator);
 	if (s)

@@ -30,6 +30,9 @@ struct rehearsal {
 
 /* Ready for steps: the prologue is done. communicator: of the ranks that open the plan together; NULL: one rank. */
 enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator);
+/* The same with settings of one's own, resolved. folder: for what they offload to disk; NULL: nothing. */
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings, const char *folder,
+                                    struct communicator *communicator);
 void rehearsal_release(struct rehearsal *r); /* accepts NULL and a zeroed struct; also after a failed open */
 
 #endif

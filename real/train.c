@@ -1,6 +1,7 @@
 /* Training: prologue, steps, evaluation, epilogue, each a section of the plan. There is no training loop beside it. */
 #include "real/train.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ static enum status open_rank(struct training *t)
 	                             .training = training_samples,
 	                             .validation = validation_samples,
 	                             .validation_samples = t->validation_samples};
-	enum status s = cpu_device_open(&t->device, &t->plan, t->rank, &input, t->options->guard);
+	enum status s = cpu_device_open_on_disk(&t->device, &t->plan, t->rank, &input, t->options->guard,
+	                                        t->options->offload_folder);
 	if (s)
 		return s;
 	t->device.weights.context = t;
@@ -69,15 +71,40 @@ static enum status should_stop(struct training *t, bool *stop)
 	return s;
 }
 
-/* The loss is on every rank that holds state; rank 0 always does. */
-static double read_loss(const struct training *t)
+/* State that the plan carries from step to step; NULL on ranks that hold none. Rank 0 always does. */
+static const void *read_state(const struct training *t, const char *name)
 {
 	for (int i = 0; i < t->device.role->buffer_count; i++) {
 		const struct buffer *b = &t->device.role->buffers[i];
-		if (b->state && !strcmp(b->name, "loss"))
-			return *(const float *)cpu_device_buffer(&t->device, i);
+		if (b->state && !strcmp(b->name, name))
+			return cpu_device_buffer(&t->device, i);
 	}
-	return NAN;
+	return NULL;
+}
+
+static double read_loss(const struct training *t)
+{
+	const float *loss = read_state(t, "loss");
+	return loss ? (double)*loss : NAN;
+}
+
+static struct loss_scale read_scaler(const struct training *t)
+{
+	const struct loss_scale *scaler = read_state(t, "scaler");
+	return scaler ? *scaler : (struct loss_scale){.scale = 0};
+}
+
+/* In fp32 a run that diverges shows it. In bf16, with eight digits fewer, it ends: what it would go on with is worth
+ * nothing. In fp16 such a step is skipped. */
+static enum status check_loss(const struct training *t)
+{
+	const float *loss = read_state(t, "loss");
+	if (t->plan.settings.precision != TYPE_BF16 || !loss || isfinite(*loss))
+		return STATUS_OK;
+	return status_fail(STATUS_RUN,
+	                   "step %" PRId64 ": the loss is not finite in bf16; lower --learning-rate, give --clip or "
+	                   "--warmup, or use --precision fp32",
+	                   t->steps_done);
 }
 
 static enum status run_steps(struct training *t, bool *stopped)
@@ -88,18 +115,25 @@ static enum status run_steps(struct training *t, bool *stopped)
 	double before = seconds();
 	*stopped = false;
 	while (t->steps_done < o->steps && !*stopped) {
+		struct loss_scale scaler = read_scaler(t);
 		s = executor_run(t->executor, &t->device.role->step);
 		if (s)
-			return s;
+			return status_prefix(s, "step %" PRId64, t->steps_done + 1);
+		struct loss_scale next = read_scaler(t);
 		t->losses[t->steps_done] = read_loss(t);
 		t->times[t->steps_done] = executor_times(t->executor);
 		t->steps_done++;
+		if ((s = check_loss(t)))
+			return s;
 		double after = seconds();
 		if (o->on_step && !t->rank)
 			o->on_step(o->context, &(struct train_step){.step = t->steps_done,
 			                                            .loss = t->losses[t->steps_done - 1],
 			                                            .units_per_s = units / (after - before),
-			                                            .is_text = t->model.is_text});
+			                                            .is_text = t->model.is_text,
+			                                            .skipped = next.skipped > scaler.skipped,
+			                                            .loss_scale = (double)scaler.scale,
+			                                            .next_loss_scale = (double)next.scale});
 		before = after;
 		s = should_stop(t, stopped);
 		if (s)
@@ -111,7 +145,7 @@ static enum status run_steps(struct training *t, bool *stopped)
 /* Passes over the validation data; the figures of all ranks are added up. */
 static enum status evaluate(struct training *t)
 {
-	int64_t per_pass = t->plan.settings.micro_batch * t->plan.ranks;
+	int64_t per_pass = t->plan.settings.micro_batch * plan_data_ranks(&t->plan);
 	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
 	struct cpu_device *d = &t->device;
 	enum status s = STATUS_OK;
@@ -156,6 +190,8 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = training_trace(t);
 	if (!s)
 		s = training_report(t, out);
+	out->loss_scale = (double)read_scaler(t).scale;
+	out->skipped_steps = (int64_t)read_scaler(t).skipped;
 	if (!s && t->options->evaluate && !*stopped)
 		s = evaluate(t);
 	if (!s)

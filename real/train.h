@@ -24,6 +24,9 @@ struct train_step {
 	double loss;
 	double units_per_s; /* tokens or samples */
 	bool is_text;
+	/* fp16: gradients overflowed and nothing was updated; the loss scale of this step, and of the next. 0: none */
+	bool skipped;
+	double loss_scale, next_loss_scale;
 };
 
 struct train_options {
@@ -35,8 +38,9 @@ struct train_options {
 	int threads;              /* of each rank */
 	bool evaluate;            /* validation loss (and accuracy) at the end; of a text, at most 256 samples */
 	bool guard;               /* poison memory at alloc and free, guard zones around buffers, one queue at a time */
-	const char *init_file, *save_file;                             /* .safetensors; NULL: none */
-	const char *trace_file;                                        /* of the last step; NULL: none */
+	const char *offload_folder;        /* where what is offloaded to disk lives; NULL: none given */
+	const char *init_file, *save_file; /* .safetensors; NULL: none */
+	const char *trace_file;            /* of the last step; NULL: none */
 	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
 	void *context;
 	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */

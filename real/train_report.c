@@ -10,14 +10,15 @@
 
 #include "real/train_internal.h"
 
-/* One rank's figures: all 64-bit integers, so that they travel as an array. */
+/* One rank's figures: no pointers, so that they travel as bytes. */
 struct figures {
-	int64_t peak_bytes, arena_bytes, peak_op, resident_bytes;
-	int64_t at_peak[CATEGORY_COUNT], steady[CATEGORY_COUNT];
+	struct memory_use memory[SPACE_COUNT];
+	int64_t resident_bytes;
+	struct transfer_count transfer[TRANSFER_COUNT];
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
 	int64_t counted;
-	int64_t step, compute, communication, exposed, bubble; /* of the step with the median time */
+	struct times time; /* of the step with the median time: whole numbers, all of them */
 };
 
 static int by_step_time(const void *a, const void *b)
@@ -28,15 +29,11 @@ static int by_step_time(const void *a, const void *b)
 
 static void own_figures(const struct training *t, struct figures *f)
 {
-	struct memory_use use;
 	struct rusage usage;
 	*f = (struct figures){.counted = 1};
-	cpu_device_memory(&t->device, &use);
-	f->peak_bytes = use.peak_bytes;
-	f->arena_bytes = use.arena_bytes;
-	f->peak_op = use.peak_op;
-	memcpy(f->at_peak, use.at_peak, sizeof f->at_peak);
-	memcpy(f->steady, use.steady, sizeof f->steady);
+	for (int space = 0; space < SPACE_COUNT; space++)
+		cpu_device_memory(&t->device, (enum space)space, &f->memory[space]);
+	memcpy(f->transfer, t->device.transfer, sizeof f->transfer);
 	if (!getrusage(RUSAGE_SELF, &usage))
 		f->resident_bytes = usage.ru_maxrss * 1024;
 	const struct traffic_count *traffic = executor_traffic(t->executor);
@@ -53,12 +50,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	}
 	/* Sorting spoils the order of the steps, which nobody needs any more. */
 	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
-	const struct times *median = &t->times[t->steps_done / 2];
-	f->step = median->step;
-	f->compute = median->compute;
-	f->communication = median->communication;
-	f->exposed = median->exposed;
-	f->bubble = median->bubble;
+	f->time = t->times[t->steps_done / 2];
 }
 
 static void raise_to(int64_t *most, int64_t value)
@@ -78,21 +70,33 @@ static const struct figures *busiest(const struct figures *all, const struct rol
 	return most;
 }
 
-static void merge_role(struct report_role *r, const struct plan *p, const struct role *role, const struct figures *all)
+static void merge_memory(struct report_memory *m, const struct plan *p, const struct role *role, enum space space,
+                         const struct figures *all)
 {
-	struct report_memory *m = &r->memory[SPACE_DEVICE];
-	const struct figures *first = &all[role->first_rank];
+	const struct memory_use *first = &all[role->first_rank].memory[space];
 	*m = (struct report_memory){0};
 	if (first->peak_op >= 0)
-		plan_peak_describe(p, role, (int)first->peak_op, m->peak_at, sizeof m->peak_at);
+		plan_peak_describe(p, role, first->peak_op, m->peak_at, sizeof m->peak_at);
+	else if (first->peak_bytes)
+		snprintf(m->peak_at, sizeof m->peak_at, "between steps");
 	for (int64_t i = role->first_rank; i < role->first_rank + role->ranks; i++) {
-		const struct figures *f = &all[i];
-		raise_to(&m->peak_bytes, f->peak_bytes);
-		raise_to(&m->arena_bytes, f->arena_bytes);
+		const struct memory_use *use = &all[i].memory[space];
+		raise_to(&m->peak_bytes, use->peak_bytes);
+		raise_to(&m->arena_bytes, use->arena_bytes);
 		for (int c = 0; c < CATEGORY_COUNT; c++) {
-			raise_to(&m->at_peak[c], f->at_peak[c]);
-			raise_to(&m->steady[c], f->steady[c]);
+			raise_to(&m->at_peak[c], use->at_peak[c]);
+			raise_to(&m->steady[c], use->steady[c]);
 		}
+	}
+}
+
+static void merge_role(struct report_role *r, const struct plan *p, const struct role *role, const struct figures *all)
+{
+	for (int space = 0; space < SPACE_COUNT; space++)
+		merge_memory(&r->memory[space], p, role, (enum space)space, all);
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		const struct transfer_count *t = &all[role->first_rank].transfer[k];
+		r->transfer[k] = (struct report_transfer){t->calls, t->bytes};
 	}
 	const struct figures *f = busiest(all, role);
 	for (int k = 0; k < TRAFFIC_COUNT; k++)
@@ -111,11 +115,10 @@ static void merge(struct training *t, const struct figures *all, struct report *
 	const struct figures *slowest = &all[0];
 	for (int i = 0; i < t->ranks; i++) {
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
-		if (all[i].step > slowest->step)
+		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
 	}
-	out->time = (struct times){slowest->step, slowest->compute, slowest->communication, slowest->exposed,
-	                           slowest->bubble};
+	out->time = slowest->time;
 	out->rates_measured = out->fits = true;
 	out->losses = t->losses;
 	out->loss_count = t->steps_done;

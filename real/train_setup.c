@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "real/disk.h"
 #include "real/train_internal.h"
+#include "strategy/base/number.h"
 #include "strategy/strategy.h"
 
 enum { LARGEST_PLAN_FILE = 256 << 20, TEXT_VALIDATION_SAMPLES = 256 };
@@ -58,10 +60,9 @@ static enum status check_runnable(const struct training *t)
 		return status_fail(STATUS_INPUT,
 		                   "--model %s has model states only and cannot be trained; use it with sim",
 		                   t->model.name);
-	if (p->settings.precision != TYPE_FP32)
-		return status_fail(STATUS_INPUT,
-		                   "--precision %s: real runs compute in fp32; use sim for the accounting of %s",
-		                   type_name(p->settings.precision), type_name(p->settings.precision));
+	if (t->model.only_simulated)
+		return status_fail(STATUS_INPUT, "--model %s cannot be trained: %s", t->model.specification,
+		                   t->model.only_simulated);
 	if (t->options->steps < 1 || t->options->steps > 100000000)
 		return status_fail(STATUS_INPUT, "--steps: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);
@@ -134,10 +135,37 @@ struct train_options train_options_default(void)
 	        .settings = settings_default(), .steps = 100, .communicator = "ring", .threads = 1, .evaluate = true};
 }
 
+/* The ranks that are about to start share a machine, and the folder: there must be room for all of them. */
+static enum status check_folder(const struct training *t)
+{
+	const char *folder = t->options->offload_folder;
+	struct disk *disk = NULL;
+	int64_t bytes = 0, all;
+	for (int i = 0; i < t->plan.role_count; i++) {
+		struct layout l;
+		layout_make(&l, &t->plan, &t->plan.roles[i], 0);
+		if (!multiply(l.arena_bytes[SPACE_DISK], t->plan.roles[i].ranks, &all))
+			all = INT64_MAX / 4;
+		bytes += all;
+		layout_release(&l);
+	}
+	if (!bytes)
+		return !folder || !*folder ? STATUS_OK
+		                           : status_fail(STATUS_INPUT,
+		                                         "--offload-folder %.200s: the plan keeps nothing on disk; say "
+		                                         "--offload optimizer:to=disk, or leave the folder out",
+		                                         folder);
+	enum status s = disk_open(&disk, folder, bytes);
+	disk_close(disk);
+	return s;
+}
+
 enum status train_check(const struct train_options *o)
 {
 	struct training t;
 	enum status s = training_prepare(&t, o);
+	if (!s)
+		s = check_folder(&t);
 	if (!s && o->save_file)
 		s = safetensors_create(&t.save, o->save_file); /* and remove it again */
 	training_release(&t);

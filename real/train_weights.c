@@ -18,6 +18,24 @@ static const struct safetensors_tensor *find(const struct safetensors *f, const 
 	return safetensors_find(f, longer);
 }
 
+/* A tensor or, numbered after them, a buffer of the model. */
+static const char *name_of(const struct model *m, int number)
+{
+	return number < m->tensor_count ? m->tensors[number].name : m->buffers[number - m->tensor_count].name;
+}
+
+static enum status check_buffers(const struct training *t, const char *path)
+{
+	for (int i = 0; i < t->model.buffer_count; i++) {
+		const struct model_buffer *want = &t->model.buffers[i];
+		const struct safetensors_tensor *have = find(&t->init, want->name);
+		if (!have || have->rank != 1 || have->elements != want->elements)
+			return status_fail(STATUS_INPUT, "--init %s: has no buffer '%s' of %" PRId64 " elements", path,
+			                   want->name, want->elements);
+	}
+	return STATUS_OK;
+}
+
 enum status training_open_init(struct training *t)
 {
 	const char *path = t->options->init_file;
@@ -39,13 +57,13 @@ enum status training_open_init(struct training *t)
 			                   path, want->name, have->elements, t->model.name, want->rows,
 			                   want->columns ? want->columns : 1);
 	}
-	return s;
+	return s ? s : check_buffers(t, path);
 }
 
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out)
 {
 	struct training *t = context;
-	return safetensors_read(&t->init, find(&t->init, t->model.tensors[tensor].name), first, count, out);
+	return safetensors_read(&t->init, find(&t->init, name_of(&t->model, tensor)), first, count, out);
 }
 
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values)
@@ -63,6 +81,9 @@ static enum status declare_all(struct training *t)
 		const struct tensor *w = &t->model.tensors[i];
 		s = safetensors_declare(&t->save, w->name, w->columns ? 2 : 1, (int64_t[]){w->rows, w->columns});
 	}
+	for (int i = 0; i < t->model.buffer_count && !s; i++)
+		s = safetensors_declare(&t->save, t->model.buffers[i].name, 1,
+		                        (int64_t[]){t->model.buffers[i].elements});
 	return s ? s : safetensors_begin(&t->save);
 }
 

@@ -24,6 +24,19 @@ static enum status cost_host_copy(const struct cluster *c, int64_t bytes, struct
 	return STATUS_OK;
 }
 
+static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes, struct cost *out)
+{
+	const struct rate *rate = reads ? &c->disk.read : &c->disk.write;
+	if (!rate->value)
+		return status_fail(STATUS_INPUT,
+		                   "--cluster %s: the plan offloads to disk, and it has no 'disk'; take to=host, or "
+		                   "describe one: disk: {latency, read_bandwidth, write_bandwidth, capacity}",
+		                   c->name);
+	*out = (struct cost){time_clamp((wide)(c->disk.latency.value + time_of(bytes, rate->value))), bytes,
+	                     c->disk.latency.measured && rate->measured};
+	return STATUS_OK;
+}
+
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out)
 {
@@ -34,6 +47,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 
 	if (op->queue == QUEUE_HOST_TO_DEVICE || op->queue == QUEUE_DEVICE_TO_HOST)
 		return cost_host_copy(c, bytes, out);
+	if (op->queue == QUEUE_DISK)
+		return cost_disk(c, op_transfer(r, op) == TRANSFER_DISK_READ, bytes / 2, out);
 	if (host) { /* each rank has its part of the node's cores */
 		rate = c->core_compute;
 		rate.value *= longer(c->cores / c->devices, 1);

@@ -13,9 +13,12 @@
  *     star broadcast, reduce            sum over the n-1 others of hop(S)
  *     star scatter, gather              … of hop(S/n)
  *     sum (control values)              a tree to rank 0 and back
+ *     send, receive                     hop(S), from when both ends have come
  *
- * plus collective_launch. Between nodes, messages are striped over the rails, as NCCL's channels are: a node sends and
- * receives rails × bandwidth, shared by its messages of that round. A device's own link bounds each message.
+ * plus collective_launch. Over some of the axes alone n is the ranks of a group, and all groups are under way at once:
+ * as many messages of a round leave a node as its ranks send to other nodes. Between nodes, messages are striped over
+ * the rails, as NCCL's channels are: a node sends and receives rails × bandwidth, shared by its messages of that round.
+ * A device's own link bounds each message.
  */
 #ifndef SHARDLAB_SIM_COST_H
 #define SHARDLAB_SIM_COST_H
@@ -39,6 +42,8 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 struct cost_profile {
 	enum schedule_algorithm algorithm;
 	int64_t root;
+	unsigned axes;
+	bool ends;
 	int rounds;
 	struct {
 		int64_t crossing; /* messages that leave or reach the busiest node */
@@ -48,12 +53,22 @@ struct cost_profile {
 struct cost_cache {
 	struct cost_profile *profiles;
 	size_t count, capacity;
+	struct cost_circle {
+		unsigned axes;
+		bool ends, inside; /* some hops of a ring stay inside a node */
+		int64_t crossing;  /* those that leave or reach the busiest */
+	} * circles;
+	size_t circle_count, circle_capacity;
 };
 void cost_cache_release(struct cost_cache *cache);
 
 /* Of a collective. bytes: of all messages together. The cache is for one plan on one cluster. */
 enum status cost_collective(struct cost_cache *cache, const struct cluster *c, const struct plan *p,
                             const struct role *r, const struct op *op, struct cost *out);
+
+/* Of a message, whose two ends are ranks of `r` and their neighbours. */
+enum status cost_message(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
+                         struct cost *out);
 
 /* One message between two ranks: its latency, and the rest at the rate that nobody shares. */
 bool cost_crosses(const struct cluster *c, int64_t from, int64_t to); /* it leaves the node */

@@ -20,10 +20,16 @@ static int64_t element_bytes(const struct role *r, const struct op *op)
 struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op)
 {
 	struct rounds all = {.element_bytes = element_bytes(r, op)};
-	if (op->kind == OP_SUM) { /* every message carries all values, too few to cut */
+	if (op_is_message(op->kind)) {
 		all.message_bytes = op->operand[0].count * all.element_bytes;
-		all.first = (struct schedule){SCHEDULE_TREE_REDUCE, p->ranks, 0, p->ranks, 0};
-		all.second = (struct schedule){SCHEDULE_TREE_BROADCAST, p->ranks, 0, p->ranks, 0};
+		all.count = 1;
+		return all;
+	}
+	if (op->kind == OP_SUM) { /* every message carries all values, too few to cut */
+		int64_t n = op_members(p, op);
+		all.message_bytes = op->operand[0].count * all.element_bytes;
+		all.first = (struct schedule){SCHEDULE_TREE_REDUCE, n, 0, n, 0};
+		all.second = (struct schedule){SCHEDULE_TREE_BROADCAST, n, 0, n, 0};
 		all.count = schedule_rounds(&all.first) + schedule_rounds(&all.second);
 		return all;
 	}
@@ -88,16 +94,55 @@ static int64_t slower(int64_t a, int64_t b)
 
 struct shape {
 	const struct cluster *c;
+	const struct plan *p;
+	const struct op *op;
 	struct schedule s;
 	int64_t n, per_node, nodes;
 	int64_t element_bytes, message_bytes;
 };
 
-static wide cost_ring(const struct shape *h)
+static bool is_of_all(const struct shape *h)
 {
+	return h->n == h->p->ranks;
+}
+
+/* Of all groups' rings, which hops leave a node. Found by looking at every rank once, and kept. */
+static const struct cost_circle *circle_of(struct cost_cache *cache, const struct shape *h)
+{
+	unsigned axes = op_axes(h->p, h->op);
+	for (size_t i = 0; i < cache->circle_count; i++)
+		if (cache->circles[i].axes == axes && cache->circles[i].ends == h->op->ends)
+			return &cache->circles[i];
+	struct cost_circle circle = {.axes = axes, .ends = h->op->ends};
+	int64_t *counts = calloc((size_t)h->nodes * 2 + 1, sizeof *counts);
+	if (!counts)
+		abort();
+	for (int64_t rank = 0; rank < h->p->ranks; rank++) {
+		int64_t member = op_member(h->p, h->op, rank);
+		if (member < 0)
+			continue;
+		int64_t to = op_member_rank(h->p, h->op, rank, (member + 1) % h->n);
+		if (!cost_crosses(h->c, rank, to)) {
+			circle.inside = true;
+			continue;
+		}
+		int64_t out = ++counts[rank / h->per_node], in = ++counts[h->nodes + to / h->per_node];
+		int64_t most = out > in ? out : in;
+		circle.crossing = most > circle.crossing ? most : circle.crossing;
+	}
+	free(counts);
+	cache->circles =
+	        array_reserve(cache->circles, cache->circle_count, &cache->circle_capacity, sizeof *cache->circles);
+	cache->circles[cache->circle_count++] = circle;
+	return &cache->circles[cache->circle_count - 1];
+}
+
+static wide cost_ring(struct cost_cache *cache, const struct shape *h)
+{
+	const struct cost_circle *circle = circle_of(cache, h);
 	int64_t bytes = h->s.elements / h->n * h->element_bytes;
-	int64_t inside = h->per_node > 1 ? hop(h->c, bytes, 0) : 0;
-	int64_t between = h->nodes > 1 ? hop(h->c, bytes, 1) : 0;
+	int64_t inside = circle->inside ? hop(h->c, bytes, 0) : 0;
+	int64_t between = circle->crossing ? hop(h->c, bytes, circle->crossing) : 0;
 	return (wide)schedule_rounds(&h->s) * (uint64_t)slower(inside, between);
 }
 
@@ -136,33 +181,48 @@ static int64_t ranks_moving(const struct shape *h, int64_t number)
 	return smaller(h->n, INT64_C(2) << number);
 }
 
+static void profile_send(const struct shape *h, struct cost_profile *p, int number, int64_t rank, int64_t *out_of,
+                         int64_t *into)
+{
+	struct round r = schedule_round(&h->s, op_member(h->p, h->op, rank), number);
+	if (r.send_to < 0)
+		return;
+	int64_t to = op_member_rank(h->p, h->op, rank, r.send_to);
+	if (!cost_crosses(h->c, rank, to)) {
+		p->round[number].inside = true;
+		return;
+	}
+	int64_t out = ++out_of[rank / h->per_node], in = ++into[to / h->per_node];
+	p->round[number].crossing = slower(p->round[number].crossing, slower(out, in));
+}
+
 static void profile_round(const struct shape *h, struct cost_profile *p, int number, int64_t *out_of, int64_t *into)
 {
 	for (int64_t i = 0; i < h->nodes; i++)
 		out_of[i] = into[i] = 0;
-	for (int64_t v = 0; v < ranks_moving(h, number); v++) {
-		int64_t rank = (h->s.root + v) % h->n;
-		struct round r = schedule_round(&h->s, rank, number);
-		if (r.send_to < 0)
-			continue;
-		if (!cost_crosses(h->c, rank, r.send_to)) {
-			p->round[number].inside = true;
-			continue;
-		}
-		int64_t out = ++out_of[rank / h->per_node], in = ++into[r.send_to / h->per_node];
-		p->round[number].crossing = slower(p->round[number].crossing, slower(out, in));
+	if (is_of_all(h)) {
+		for (int64_t v = 0; v < ranks_moving(h, number); v++)
+			profile_send(h, p, number, (h->s.root + v) % h->n, out_of, into);
+		return;
 	}
+	for (int64_t rank = 0; rank < h->p->ranks; rank++) /* of all groups */
+		if (op_member(h->p, h->op, rank) >= 0)
+			profile_send(h, p, number, rank, out_of, into);
 }
 
 static const struct cost_profile *profile_of(struct cost_cache *cache, const struct shape *h)
 {
 	for (size_t i = 0; i < cache->count; i++)
-		if (cache->profiles[i].algorithm == h->s.algorithm && cache->profiles[i].root == h->s.root)
+		if (cache->profiles[i].algorithm == h->s.algorithm && cache->profiles[i].root == h->s.root &&
+		    cache->profiles[i].axes == op_axes(h->p, h->op) && cache->profiles[i].ends == h->op->ends)
 			return &cache->profiles[i];
 	cache->profiles = array_reserve(cache->profiles, cache->count, &cache->capacity, sizeof *cache->profiles);
 	struct cost_profile *p = &cache->profiles[cache->count++];
-	*p = (struct cost_profile){
-	        .algorithm = h->s.algorithm, .root = h->s.root, .rounds = (int)schedule_rounds(&h->s)};
+	*p = (struct cost_profile){.algorithm = h->s.algorithm,
+	                           .root = h->s.root,
+	                           .axes = op_axes(h->p, h->op),
+	                           .ends = h->op->ends,
+	                           .rounds = (int)schedule_rounds(&h->s)};
 	int64_t *counts = calloc((size_t)h->nodes * 2, sizeof *counts);
 	struct shape whole = *h;
 	whole.s.elements = h->n; /* a message that carries nothing would not show */
@@ -202,22 +262,31 @@ static wide cost_by_rounds(struct cost_cache *cache, const struct shape *h)
 	return ns;
 }
 
+/* Chains and stars of some axes alone: every hop as slow as the slowest of a ring. */
+static wide cost_of_group(struct cost_cache *cache, const struct shape *h, bool chain, bool whole)
+{
+	int64_t pieces = !chain ? 1 : h->s.pieces ? h->s.pieces : h->n;
+	int64_t elements = whole ? (h->s.elements + pieces - 1) / pieces : h->s.elements / h->n;
+	int64_t one = hop(h->c, elements * h->element_bytes, circle_of(cache, h)->crossing);
+	return (wide)(uint64_t)(h->n - 1 + pieces - 1) * (uint64_t)one;
+}
+
 static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 {
 	switch (h->s.algorithm) {
 	case SCHEDULE_RING_ALL_REDUCE:
 	case SCHEDULE_RING_REDUCE_SCATTER:
 	case SCHEDULE_RING_ALL_GATHER:
-		return cost_ring(h);
+		return cost_ring(cache, h);
 	case SCHEDULE_CHAIN_BROADCAST:
 	case SCHEDULE_CHAIN_REDUCE:
-		return cost_chain(h);
+		return is_of_all(h) ? cost_chain(h) : cost_of_group(cache, h, true, true);
 	case SCHEDULE_STAR_BROADCAST:
 	case SCHEDULE_STAR_REDUCE:
-		return cost_star(h, true);
+		return is_of_all(h) ? cost_star(h, true) : cost_of_group(cache, h, false, true);
 	case SCHEDULE_STAR_SCATTER:
 	case SCHEDULE_STAR_GATHER:
-		return cost_star(h, false);
+		return is_of_all(h) ? cost_star(h, false) : cost_of_group(cache, h, false, false);
 	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
 	case SCHEDULE_TREE_BROADCAST:
 	case SCHEDULE_TREE_REDUCE:
@@ -263,12 +332,14 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
                             const struct role *r, const struct op *op, struct cost *out)
 {
 	struct rounds rounds = cost_rounds(p, r, op);
-	int64_t n = p->ranks, per_node = c->devices ? smaller(c->devices, n) : n;
+	int64_t n = op_members(p, op), per_node = c->devices ? smaller(c->devices, p->ranks) : p->ranks;
 	struct shape h = {c,
+	                  p,
+	                  op,
 	                  rounds.first,
 	                  n,
 	                  per_node,
-	                  (n + per_node - 1) / per_node,
+	                  (p->ranks + per_node - 1) / per_node,
 	                  rounds.element_bytes,
 	                  rounds.message_bytes};
 	*out = (struct cost){.measured = true};
@@ -276,7 +347,7 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 		return STATUS_OK;
 	if (h.nodes > 1 && !c->network.bandwidth.value)
 		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
-		                   c->name, (long long)n);
+		                   c->name, (long long)p->ranks);
 	wide ns = (uint64_t)c->collective_launch.value + cost_schedule(cache, &h);
 	wide bytes = sent_by_all(&h.s) * (uint64_t)h.element_bytes;
 	if (rounds.second.ranks) {
@@ -290,8 +361,24 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 	return STATUS_OK;
 }
 
+enum status cost_message(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
+                         struct cost *out)
+{
+	int64_t bytes = op->operand[0].count * element_bytes(r, op), peer = op_peer(p, op, r->first_rank);
+	bool crosses = cost_crosses(c, r->first_rank, peer);
+	const struct link *link = crosses ? &c->network : &c->link;
+	if (crosses && !c->network.bandwidth.value)
+		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		                   c->name, (long long)p->ranks);
+	*out = (struct cost){
+	        time_clamp((wide)(uint64_t)c->collective_launch.value + (wide)(uint64_t)hop(c, bytes, crosses)), bytes,
+	        c->collective_launch.measured && link->latency.measured && link->bandwidth.measured};
+	return STATUS_OK;
+}
+
 void cost_cache_release(struct cost_cache *cache)
 {
 	free(cache->profiles);
+	free(cache->circles);
 	*cache = (struct cost_cache){0};
 }

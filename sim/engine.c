@@ -18,22 +18,14 @@ static void *make(size_t count, size_t bytes)
 
 /* ---- setting up ---- */
 
-static enum status check_programs(const struct engine *e)
+static enum status check_messages(const struct engine *e)
 {
 	const struct plan *plan = e->plan;
-	const struct program *first = &e->programs[0];
-	for (int i = 1; i < plan->role_count; i++)
-		if (e->programs[i].meeting_count != first->meeting_count)
-			return status_fail(STATUS_REFUSED, "the roles %s and %s do not have the same collectives",
-			                   plan->roles[0].name, plan->roles[i].name);
+	wide messages = 0;
 	if (e->grain == GRAIN_OPERATION)
 		return STATUS_OK;
-	wide messages = 0;
-	for (int i = 0; i < first->meeting_count; i++) {
-		struct rounds r =
-		        cost_rounds(plan, first->role, &first->role->ops[first->begin + first->meeting_op[i]]);
-		messages += (wide)r.count * (uint64_t)plan->ranks;
-	}
+	for (size_t i = 0; i < e->event_count; i++)
+		messages += (wide)e->events[i].rounds.count * (uint64_t)plan->ranks;
 	for (int i = 0; i < plan->role_count; i++)
 		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)e->programs[i].count;
 	if (messages > (wide)MESSAGES_MOST)
@@ -64,7 +56,7 @@ static void make_actor(struct engine *e, struct actor *a, const struct populatio
 		a->link_in = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
 	}
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		a->at[q] = (struct attendance){.meeting = -1, .hold = -1, .round = -1};
+		a->at[q] = (struct attendance){.meeting = -1, .op = -1, .hold = -1, .round = -1};
 	e->left += a->program->count;
 }
 
@@ -76,7 +68,11 @@ static void make_nodes(struct engine *e)
 		struct node_resources *n = &e->nodes[i];
 		n->cores = fluid_add_resource(&e->fluid, fixed_ratio((uint64_t)c->cores, 1));
 		n->memory = fluid_add_resource(&e->fluid, fixed_rate(c->node_bandwidth.value));
-		n->network_out = n->network_in = -1;
+		n->network_out = n->network_in = n->disk_read = n->disk_write = -1;
+		if (c->disk.read.value) {
+			n->disk_read = fluid_add_resource(&e->fluid, fixed_rate(c->disk.read.value));
+			n->disk_write = fluid_add_resource(&e->fluid, fixed_rate(c->disk.write.value));
+		}
 		if (e->grain == GRAIN_MESSAGE && c->network.bandwidth.value) {
 			n->network_out = fluid_add_resource(&e->fluid, cost_network_rate(c));
 			n->network_in = fluid_add_resource(&e->fluid, cost_network_rate(c));
@@ -90,9 +86,9 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
 	enum status s;
 	for (int i = 0; i < plan->role_count; i++)
-		if ((s = program_make(&e->programs[i], &e->cache, plan, &plan->roles[i], c)))
+		if ((s = program_make(&e->programs[i], plan, &plan->roles[i], c)))
 			return s;
-	if ((s = check_programs(e)))
+	if ((s = events_make(e)) || (s = check_messages(e)))
 		return s;
 	if (grain == GRAIN_MESSAGE)
 		population_ranks(&e->people, plan, c);
@@ -102,15 +98,7 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	e->actors = make((size_t)e->people.actor_count, sizeof *e->actors);
 	for (int i = 0; i < e->people.actor_count; i++)
 		make_actor(e, &e->actors[i], &e->people.actors[i]);
-
-	const struct program *first = &e->programs[0];
-	e->meetings = make((size_t)first->meeting_count, sizeof *e->meetings);
-	for (int i = 0; i < first->meeting_count; i++) {
-		int op = first->meeting_op[i];
-		e->meetings[i].cost = first->cost[op];
-		e->meetings[i].rounds = cost_rounds(plan, first->role, &first->role->ops[first->begin + op]);
-	}
-	return STATUS_OK;
+	return meetings_make(e);
 }
 
 void engine_release(struct engine *e)
@@ -120,10 +108,10 @@ void engine_release(struct engine *e)
 		free(e->actors[i].begin);
 		free(e->actors[i].end);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < PLAN_ROLES; i++)
 		program_release(&e->programs[i]);
 	free(e->actors);
-	free(e->meetings);
+	events_release(e);
 	free(e->nodes);
 	free(e->ready);
 	population_release(&e->people);
@@ -163,18 +151,25 @@ static void begin_kernel(struct engine *e, int actor, int op)
 	enum queue queue = engine_op(e, actor, op)->queue;
 	uint64_t copies = (uint64_t)a->who->copies;
 	int64_t ns = time_clamp((wide)cost->ns * (uint64_t)a->who->factor / MILLION);
-	struct use uses[2];
+	struct use uses[3];
 	int n = 0;
-	bool copy = queue == QUEUE_HOST_TO_DEVICE || queue == QUEUE_DEVICE_TO_HOST;
+	bool disk = queue == QUEUE_DISK;
+	bool copy = queue == QUEUE_HOST_TO_DEVICE || queue == QUEUE_DEVICE_TO_HOST || disk;
+	fixed bytes = ns ? fixed_clamp(((wide)cost->bytes << 32) * copies / (uint64_t)ns) : 0;
 
 	if (c->kind == DEVICE_GPU && queue == QUEUE_HOST_COMPUTE)
 		uses[n++] = (struct use){node->cores, fixed_ratio((uint64_t)c->cores * copies, (uint64_t)c->devices)};
 	else if (c->kind == DEVICE_GPU && !copy)
 		uses[n++] = (struct use){a->device, FIXED_ONE};
-	else if (c->kind == DEVICE_CPU)
-		uses[n++] = (struct use){node->cores, fixed_ratio((uint64_t)c->threads * copies, 1)};
-	if (ns && (c->kind == DEVICE_CPU || copy || queue == QUEUE_HOST_COMPUTE))
-		uses[n++] = (struct use){node->memory, fixed_clamp(((wide)cost->bytes << 32) * copies / (uint64_t)ns)};
+	else if (c->kind == DEVICE_CPU && !disk) /* a copy is one core's work */
+		uses[n++] = (struct use){node->cores, fixed_ratio((copy ? 1 : (uint64_t)c->threads) * copies, 1)};
+	if (c->kind == DEVICE_CPU || copy || queue == QUEUE_HOST_COMPUTE)
+		uses[n++] = (struct use){node->memory, bytes};
+	if (disk)
+		uses[n++] = (struct use){op_transfer(a->program->role, engine_op(e, actor, op)) == TRANSFER_DISK_READ
+		                                 ? node->disk_read
+		                                 : node->disk_write,
+		                         bytes};
 	e->measured = e->measured && cost->measured;
 	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_OPERATION, actor, op, 0}, ns, FIXED_ONE, FIXED_ONE, uses,
 	            n);

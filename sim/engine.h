@@ -2,7 +2,9 @@
  *
  *     program   a role's step section as a graph: how many an operation waits for, and who waits for it (program.c)
  *     actor     a rank, or a class of them, on its way through its role's program (engine.c)
- *     meeting   the n-th collective of the step, to which every actor comes (meeting.c: whole; message.c: by messages)
+ *     event     a collective or a message of the step: the n-th of those who take part in it (event.c)
+ *     meeting   an event of one group, to which the actors come that are of it (meeting.c: whole; message.c: by
+ * messages)
  */
 #ifndef SHARDLAB_SIM_ENGINE_H
 #define SHARDLAB_SIM_ENGINE_H
@@ -18,19 +20,17 @@ struct program {
 	int *waits;          /* by operation: the one before it on its queue, and those that it names */
 	int *first_follower; /* count + 1 entries into followers */
 	int *followers;
-	struct cost *cost;
-	int *meeting;    /* by operation: which collective of the step it is; -1 */
-	int *meeting_op; /* the inverse */
-	int meeting_count;
+	struct cost *cost; /* not of communication: events have that */
+	int *event;        /* by operation: which event of the step it is; -1 */
 };
 
-enum status program_make(struct program *p, struct cost_cache *cache, const struct plan *plan, const struct role *role,
-                         const struct cluster *c);
+enum status program_make(struct program *p, const struct plan *plan, const struct role *role, const struct cluster *c);
 void program_release(struct program *p);
 
-/* A collective that an actor is in: one for each queue. */
+/* The communication that an actor is in: one for each queue. */
 struct attendance {
-	int meeting;   /* -1: none */
+	int meeting; /* -1: none */
+	int op;
 	int hold;      /* activity that holds its share of a gpu; -1 */
 	int64_t round; /* of messages; -1: not yet in the first */
 	struct round now;
@@ -47,10 +47,27 @@ struct actor {
 	struct attendance at[QUEUE_COUNT];
 };
 
-struct meeting {
-	int arrived;
+/* The n-th time that the same ranks communicate: the members of a group, or two neighbours. */
+struct event {
+	const struct role *role;   /* one that issues it … */
+	const struct op *op;       /* … as this */
+	const struct role *sender; /* of a message */
 	struct cost cost;
 	struct rounds rounds;
+	int first_meeting; /* of its groups, at the grain at hand */
+};
+
+struct meeting {
+	int event, arrived, wanted;
+};
+
+/* Who communicates: an event's number is the n-th of its channel. */
+struct channel {
+	unsigned axes;
+	bool ends;
+	int sender; /* of messages: role; -1 */
+	int *events;
+	size_t count, capacity;
 };
 
 enum activity_kind {
@@ -64,6 +81,7 @@ enum activity_kind {
 
 struct node_resources {
 	int cores, memory, network_out, network_in;
+	int disk_read, disk_write; /* -1: there is no disk */
 };
 
 struct ready {
@@ -77,8 +95,12 @@ struct engine {
 	struct trace *trace; /* NULL, or where messages go */
 	struct population people;
 	struct cost_cache cache;
-	struct program programs[2];
+	struct program programs[PLAN_ROLES];
 	struct actor *actors;
+	struct channel *channels;
+	size_t channel_count, channel_capacity;
+	struct event *events;
+	size_t event_count, event_capacity;
 	struct meeting *meetings;
 	struct node_resources *nodes;
 	struct fluid fluid;
@@ -97,12 +119,6 @@ void engine_release(struct engine *e);
 /* An operation of an actor (index within its program) is done now. */
 void engine_finish(struct engine *e, int actor, int op);
 
-/* The n-th of an actor's collectives: which of its operations that is. */
-static inline int engine_meeting_op(const struct engine *e, int actor, int meeting)
-{
-	return e->actors[actor].program->meeting_op[meeting];
-}
-
 static inline const struct op *engine_op(const struct engine *e, int actor, int op)
 {
 	const struct program *p = e->actors[actor].program;
@@ -113,6 +129,26 @@ static inline struct attendance *engine_attendance(struct engine *e, int actor, 
 {
 	return &e->actors[actor].at[engine_op(e, actor, op)->queue];
 }
+
+/* The actor's part in a meeting that it has come to; NULL: it is not there. */
+static inline struct attendance *attendance_in(struct engine *e, int actor, int meeting)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->actors[actor].at[q].meeting == meeting)
+			return &e->actors[actor].at[q];
+	return NULL;
+}
+
+static inline const struct event *engine_event(const struct engine *e, int meeting)
+{
+	return &e->events[e->meetings[meeting].event];
+}
+
+/* event.c */
+enum status events_make(struct engine *e); /* of all programs, before there are actors */
+enum status meetings_make(struct engine *e);
+int meeting_of(const struct engine *e, int actor, int op);
+void events_release(struct engine *e);
 
 /* meeting.c */
 void meeting_arrive(struct engine *e, int actor, int op);

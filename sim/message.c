@@ -6,16 +6,10 @@
  */
 #include "sim/engine.h"
 
-static const struct attendance *attendance_of(const struct engine *e, int actor, int meeting)
+static bool is_in_round(struct engine *e, int actor, int meeting, int64_t round)
 {
-	int op = engine_meeting_op(e, actor, meeting);
-	return &e->actors[actor].at[engine_op(e, actor, op)->queue];
-}
-
-static bool is_in_round(const struct engine *e, int actor, int meeting, int64_t round)
-{
-	const struct attendance *at = attendance_of(e, actor, meeting);
-	return at->meeting == meeting && at->round == round;
+	const struct attendance *at = attendance_in(e, actor, meeting);
+	return at && at->round == round;
 }
 
 /* Begins the message if both ends are there. Actors are ranks here. */
@@ -23,21 +17,41 @@ static void try_message(struct engine *e, int meeting, int64_t round, int from, 
 {
 	if (!is_in_round(e, from, meeting, round) || !is_in_round(e, to, meeting, round))
 		return;
-	int op = engine_meeting_op(e, from, meeting);
+	struct attendance *at = attendance_in(e, from, meeting);
 	bool crosses = cost_crosses(e->c, from, to);
-	engine_attendance(e, from, op)->message_begin = e->now;
-	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LATENCY, from, op, to}, cost_latency(e->c, crosses),
+	at->message_begin = e->now;
+	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LATENCY, from, at->op, to}, cost_latency(e->c, crosses),
 	            FIXED_ONE, FIXED_ONE, NULL, 0);
+}
+
+/* A round of the schedule as it concerns a rank: peers are ranks, not places in the group. */
+static struct round round_of(struct engine *e, int actor, int op, int64_t number)
+{
+	const struct op *o = engine_op(e, actor, op);
+	const struct rounds *rounds = &engine_event(e, engine_attendance(e, actor, op)->meeting)->rounds;
+	int64_t rank = actor;
+	if (op_is_message(o->kind)) {
+		int64_t peer = op_peer(e->plan, o, rank);
+		bool sends = o->kind == OP_SEND;
+		return (struct round){.send_to = sends ? peer : -1, .receive_from = sends ? -1 : peer};
+	}
+	int64_t member = op_member(e->plan, o, rank);
+	struct round r = rounds_at(rounds, member, number);
+	if (r.send_to >= 0)
+		r.send_to = op_member_rank(e->plan, o, rank, r.send_to);
+	if (r.receive_from >= 0)
+		r.receive_from = op_member_rank(e->plan, o, rank, r.receive_from);
+	return r;
 }
 
 /* Goes on to the first round from `round` on in which the rank has something to do, or leaves. */
 static void enter_round(struct engine *e, int actor, int op, int64_t round)
 {
 	struct attendance *at = engine_attendance(e, actor, op);
-	const struct rounds *rounds = &e->meetings[at->meeting].rounds;
+	int64_t count = engine_event(e, at->meeting)->rounds.count;
 	int meeting = at->meeting;
-	for (; round < rounds->count; round++) {
-		struct round r = rounds_at(rounds, actor, round);
+	for (; round < count; round++) {
+		struct round r = round_of(e, actor, op, round);
 		if (r.send_to < 0 && r.receive_from < 0)
 			continue;
 		at->round = round;
@@ -52,9 +66,10 @@ static void enter_round(struct engine *e, int actor, int op, int64_t round)
 	meeting_leave(e, actor, op);
 }
 
+/* For a message: when the second of its ends has come. Both are launched by then. */
 void message_join(struct engine *e, int actor, int op)
 {
-	const struct cost *cost = &e->meetings[e->actors[actor].program->meeting[op]].cost;
+	const struct cost *cost = &engine_event(e, engine_attendance(e, actor, op)->meeting)->cost;
 	e->measured = e->measured && cost->measured;
 	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LAUNCH, actor, op, 0}, e->c->collective_launch.value,
 	            FIXED_ONE, FIXED_ONE, NULL, 0);
@@ -63,7 +78,7 @@ void message_join(struct engine *e, int actor, int op)
 static int64_t message_bytes(struct engine *e, int from, int op)
 {
 	const struct attendance *at = engine_attendance(e, from, op);
-	const struct rounds *rounds = &e->meetings[at->meeting].rounds;
+	const struct rounds *rounds = &engine_event(e, at->meeting)->rounds;
 	return rounds->message_bytes ? rounds->message_bytes : at->now.send_count * rounds->element_bytes;
 }
 
@@ -100,16 +115,16 @@ static void begin_transfer(struct engine *e, int from, int op, int to)
 	            FLUID_NO_LIMIT, weight, uses, n);
 }
 
-static void message_arrived(struct engine *e, int actor, int op)
+static void message_arrived(struct engine *e, int actor, int meeting)
 {
-	struct attendance *at = engine_attendance(e, actor, op);
+	struct attendance *at = attendance_in(e, actor, meeting);
 	if (!--at->pending)
-		enter_round(e, actor, op, at->round + 1);
+		enter_round(e, actor, at->op, at->round + 1);
 }
 
 static void end_transfer(struct engine *e, int from, int op, int to)
 {
-	int meeting = e->actors[from].program->meeting[op];
+	int meeting = engine_attendance(e, from, op)->meeting;
 	if (e->trace) {
 		struct message m = {.from = from,
 		                    .to = to,
@@ -119,16 +134,22 @@ static void end_transfer(struct engine *e, int from, int op, int to)
 		                    .end = e->now};
 		trace_add_message(e->trace, &m);
 	}
-	message_arrived(e, from, op);
-	message_arrived(e, to, engine_meeting_op(e, to, meeting));
+	message_arrived(e, from, meeting);
+	message_arrived(e, to, meeting);
 }
 
 void message_event(struct engine *e, struct activity_tag tag)
 {
-	if (tag.kind == ACTIVITY_LAUNCH)
+	const struct op *op = engine_op(e, tag.actor, tag.op);
+	if (tag.kind == ACTIVITY_LAUNCH) {
+		int peer = op_is_message(op->kind) ? (int)op_peer(e->plan, op, tag.actor) : -1;
+		if (peer >= 0)
+			enter_round(e, peer,
+			            attendance_in(e, peer, engine_attendance(e, tag.actor, tag.op)->meeting)->op, 0);
 		enter_round(e, tag.actor, tag.op, 0);
-	else if (tag.kind == ACTIVITY_LATENCY)
+	} else if (tag.kind == ACTIVITY_LATENCY) {
 		begin_transfer(e, tag.actor, tag.op, (int)tag.number);
-	else
+	} else {
 		end_transfer(e, tag.actor, tag.op, (int)tag.number);
+	}
 }

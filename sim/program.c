@@ -50,21 +50,19 @@ static void make_graph(struct program *p)
 	p->first_follower[0] = 0;
 }
 
-enum status program_make(struct program *p, struct cost_cache *cache, const struct plan *plan, const struct role *role,
-                         const struct cluster *c)
+enum status program_make(struct program *p, const struct plan *plan, const struct role *role, const struct cluster *c)
 {
 	int count = role->step.end - role->step.begin;
 	*p = (struct program){.role = role, .begin = role->step.begin, .count = count};
 	p->waits = make(count, sizeof *p->waits);
 	p->first_follower = make(count + 1, sizeof *p->first_follower);
 	p->cost = make(count, sizeof *p->cost);
-	p->meeting = make(count, sizeof *p->meeting);
-	p->meeting_op = make(count, sizeof *p->meeting_op);
+	p->event = make(count, sizeof *p->event);
 	make_graph(p);
 	for (int i = 0; i < count; i++) {
 		const struct op *op = &role->ops[p->begin + i];
 		enum status s = STATUS_OK;
-		p->meeting[i] = -1;
+		p->event[i] = -1;
 		switch (op_class(op->kind)) {
 		case OP_CLASS_M:
 			p->cost[i].measured = true;
@@ -74,9 +72,6 @@ enum status program_make(struct program *p, struct cost_cache *cache, const stru
 			s = cost_kernel(c, plan, role, op, &p->cost[i]);
 			break;
 		case OP_CLASS_C:
-			p->meeting[i] = p->meeting_count;
-			p->meeting_op[p->meeting_count++] = i;
-			s = cost_collective(cache, c, plan, role, op, &p->cost[i]);
 			break;
 		}
 		if (s)
@@ -91,7 +86,6 @@ void program_release(struct program *p)
 	free(p->first_follower);
 	free(p->followers);
 	free(p->cost);
-	free(p->meeting);
-	free(p->meeting_op);
+	free(p->event);
 	*p = (struct program){0};
 }

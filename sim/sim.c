@@ -71,12 +71,12 @@ static struct times slowest(const struct engine *e)
 	return best;
 }
 
-/* Every rank on its device, and all ranks of every node in the node's memory. */
+/* Every rank on its device, and all ranks of every node in the node's memory and on its disk. */
 static bool fits(const struct engine *e, const struct report *r)
 {
 	const struct cluster *c = e->c;
 	for (int node = 0; node < e->people.node_count; node++) {
-		wide host = 0;
+		wide host = 0, disk = 0;
 		for (int i = 0; i < e->people.actor_count; i++) {
 			const struct population_actor *a = &e->people.actors[i];
 			const struct report_memory *m = r->roles[a->role].memory;
@@ -87,8 +87,9 @@ static bool fits(const struct engine *e, const struct report *r)
 				return false;
 			host += (uint64_t)a->copies *
 			        ((wide)m[SPACE_HOST].arena_bytes + (c->kind == DEVICE_CPU ? device : 0));
+			disk += (wide)(uint64_t)a->copies * (uint64_t)m[SPACE_DISK].arena_bytes;
 		}
-		if (host > (wide)c->node_memory)
+		if (host > (wide)c->node_memory || disk > (wide)c->disk.capacity)
 			return false;
 	}
 	return true;

@@ -21,7 +21,8 @@
  *           collective `collective_cores` of one for each rank. 4 ranks on 2 cores run at half speed.
  *     gpu   a collective holds `collective_share` of its device from the moment it is issued (as NCCL's kernels do,
  *           also while they wait for other ranks); kernels beside it run on the rest.
- *           Copies to and from the host, and the host queue, share the node's memory bandwidth and cores.
+ *           Copies to and from the host take the host link, one in each direction; they and the host queue share the
+ *           node's memory bandwidth and cores. Copies to and from the disk share the node's disk.
  *
  *   So overlap is a result: communication hides behind compute if the plan lets it, and slows it down meanwhile.
  *

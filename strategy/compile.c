@@ -1,5 +1,6 @@
 /* From model and settings to a plan: checks the sizes, packs the tensors, compiles each role's program. */
 #include "strategy/base/number.h"
+#include "strategy/stage.h"
 #include "strategy/step.h"
 
 static struct region *regions(struct arena *a, int n)
@@ -37,7 +38,12 @@ static void step_prepare(struct step *s)
 	s->group_buffer = numbers(a, groups);
 	s->gathered = numbers(a, groups);
 	s->gather_op = numbers(a, groups);
-	s->visit = numbers(a, 2 * m->unit_count);
+	s->updated = numbers(a, groups);
+	s->rounded = numbers(a, groups);
+	s->fetched = numbers(a, groups);
+	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
+	step_place_checkpoints(s);
+	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
 }
 
 static enum status too_many_ranks(const struct model *m, int64_t ranks)
@@ -55,7 +61,7 @@ static enum status sizes_fit(const struct model *m, const struct settings *t)
 	for (int v = 0; v < m->value_count; v++)
 		if (m->values[v].elements > largest)
 			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, largest, &product) ||
+	if (!multiply(t->micro_batch, strategy_data_ranks(t), &samples) || !multiply(samples, largest, &product) ||
 	    product > ((int64_t)1 << 56))
 		return status_fail(
 		        STATUS_INPUT,
@@ -64,39 +70,122 @@ static enum status sizes_fit(const struct model *m, const struct settings *t)
 	return STATUS_OK;
 }
 
+/* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
+static enum status too_few_to_normalize(const struct model *m, const struct settings *t)
+{
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? t->ranks : 1) > 1)
+			continue;
+		return status_fail(STATUS_INPUT,
+		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
+		                   "--batch%s",
+		                   k->synchronised ? "over all ranks" : "on each rank",
+		                   k->synchronised ? "" : ", or --model mlp:norm=sync-batch");
+	}
+	return STATUS_OK;
+}
+
+static void add_role(struct plan *p, const char *name, int64_t ranks)
+{
+	const struct role *last = p->role_count ? &p->roles[p->role_count - 1] : NULL;
+	p->roles[p->role_count++] =
+	        (struct role){.name = name, .first_rank = last ? last->first_rank + last->ranks : 0, .ranks = ranks};
+}
+
+static void declare_roles(struct plan *p, const struct strategy *strategy)
+{
+	if (strategy->stages) {
+		for (int i = 0; i < p->ranks; i++)
+			add_role(p, arena_print(&p->arena, "stage.%d", i), 1);
+	} else if (strategy->roots && p->ranks > 1) {
+		add_role(p, "root", 1);
+		add_role(p, "worker", p->ranks - 1);
+	} else {
+		add_role(p, "rank", p->ranks);
+	}
+}
+
+/* What of the model and of the groups this role has. */
+static void step_place_role(struct step *s, int role)
+{
+	struct arena *a = &s->b->plan->arena;
+	const struct model *m = s->model;
+	s->stages = s->strategy->stages ? (int)s->ranks : 1;
+	s->stage = s->strategy->stages ? role : 0;
+	s->kernel_end = m->kernel_count;
+	if (s->stages > 1) {
+		int *end = numbers(a, s->stages);
+		stage_split(m, s->stages, end);
+		s->kernel_begin = s->stage ? end[s->stage - 1] : 0;
+		s->kernel_end = end[s->stage];
+	}
+	s->replica_axes = plan_axis(s->plan, "replica");
+	s->shard_axes = plan_data_axes(s->plan) & ~s->replica_axes;
+	s->shards = plan_along(s->plan, s->shard_axes);
+	s->base = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->base);
+	s->answers = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->answers);
+	for (int g = 0; g < s->plan->group_count; g++) {
+		bool holds = s->stages == 1 || stage_holds(s, g);
+		s->base[g] = holds ? s->held : -1;
+		s->held += holds ? s->plan->groups[g].padded : 0;
+		s->answers[g] = holds && (s->stages == 1 || stage_answers(s, g));
+	}
+}
+
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
+	struct checkpointing checkpointing;
 	struct step s = {0};
 	*p = (struct plan){0};
 	enum status status = strategy_parse(settings->strategy, &strategy);
-	if (status || (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)))
+	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
+	    (status = checkpointing_check(&checkpointing, model)) ||
+	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)) ||
+	    (status = too_few_to_normalize(model, settings)))
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
 		return status_fail(STATUS_INPUT,
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
-	p->model = model;
+	if (checkpointing.cpu && strategy == &strategy_pipeline)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--activation-checkpointing: cpu_checkpointing=yes does not go with --strategy pipeline in "
+		        "this version: several micro-batches are under way at once; leave it out");
+	if ((status = offload_check(strategy, settings, &checkpointing)))
+		return status;
 	p->settings = *settings;
+	if ((status = checkpointing_choose(model, &p->settings)) ||
+	    (status = checkpointing_parse(p->settings.checkpointing, &checkpointing)))
+		return status;
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
+	plan_one_axis(p);
+	p->model = model;
+	if (strategy->slices && p->ranks > 1) {
+		p->axis_count = 0;
+		plan_add_axis(p, "tensor", p->ranks, false);
+	}
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
+	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
+		return status;
 	strategy->pack(p);
-	bool two = strategy->roots && p->ranks > 1;
-	p->role_count = two ? 2 : 1;
-	p->roles[0] = (struct role){.name = two ? "root" : "rank", .first_rank = 0, .ranks = two ? 1 : p->ranks};
-	if (two)
-		p->roles[1] = (struct role){.name = "worker", .first_rank = 1, .ranks = p->ranks - 1};
+	declare_roles(p, strategy);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
 		s = (struct step){.b = &b,
 		                  .plan = p,
-		                  .model = model,
+		                  .model = p->model,
 		                  .settings = &p->settings,
 		                  .strategy = strategy,
 		                  .ranks = p->ranks,
+		                  .checkpointing = checkpointing,
 		                  .micro = -1,
 		                  .root = i == 0};
+		step_place_role(&s, i);
 		step_prepare(&s);
 		step_compile_role(&s, &p->roles[i]);
 	}

@@ -10,6 +10,9 @@
  * default one unit (FSDP: at most two gathers in flight, the one in use among them). A unit that is used again within
  * `reuse` elements is not freed in between (DeepSpeed's stage3_max_reuse_distance).
  *
+ * With --offload parameters the shard comes from the host first, into staging (offload.c). One rank then has nothing to
+ * gather, and fetches the whole unit.
+ *
  * Groups are units here (pack_units), so a unit's number is its group's.
  */
 #include <string.h>
@@ -17,21 +20,15 @@
 #include "strategy/base/number.h"
 #include "strategy/step.h"
 
-/* Units in the order of their first kernel, forward, then backward. */
+static int visit_unit(const struct step *s, int visit)
+{
+	return s->turns.visits[visit].unit;
+}
+
 void gather_begin(struct step *s)
 {
-	const struct model *m = s->model;
-	s->visit_count = s->visit_next = s->visit_issued = 0;
-	for (int backward = 0; backward < (s->evaluating ? 1 : 2); backward++) {
-		int first = s->visit_count;
-		for (int i = 0; i < m->kernel_count; i++) {
-			int unit = m->kernels[backward ? m->kernel_count - 1 - i : i].unit, seen = first;
-			while (seen < s->visit_count && s->visit[seen] != unit)
-				seen++;
-			if (seen == s->visit_count)
-				s->visit[s->visit_count++] = unit;
-		}
-	}
+	s->visit_next = s->visit_issued = 0;
+	s->visit_count = s->evaluating ? s->turns.forward_visits : s->turns.visit_count;
 }
 
 /* A setting in elements; `otherwise` for its word ("unit", "unlimited") and where the strategy has no such setting. */
@@ -56,11 +53,25 @@ static void point_weights(struct step *s, int group, int buffer)
 	}
 }
 
+/* Are units brought together in a buffer of their own? With one rank the shard is the unit, if it is on the device. */
+static bool brings(const struct step *s)
+{
+	return s->shards > 1 || s->settings->offload.parameters;
+}
+
+/* The rank's own part of a unit, where the gather can read it. */
+static struct region shard(struct step *s, int unit, const char *name)
+{
+	if (!s->settings->offload.parameters)
+		return step_place(s, s->parameters, PLACE_SHARD, unit);
+	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, unit, name, -1));
+	return region_whole(s->b, s->fetched[unit]);
+}
+
 static void issue(struct step *s, int unit)
 {
 	const struct group *g = &s->plan->groups[unit];
-	/* With one rank the shard is the unit. */
-	if (s->ranks == 1) {
+	if (!brings(s)) {
 		s->gathered[unit] = s->parameters;
 		for (int i = 0; i < g->tensor_count; i++)
 			s->weight[g->tensors[i]] =
@@ -68,16 +79,24 @@ static void issue(struct step *s, int unit)
 			                  s->model->tensors[g->tensors[i]].elements);
 		return;
 	}
-	bool backward = s->visit_issued >= s->visit_count / 2 && !s->evaluating;
-	int buffer = build_alloc(s->b, step_name(s, "gathered.%s.%s", g->name, backward ? "backward" : "forward"),
-	                         CATEGORY_GATHERED, s->settings->precision, g->padded);
+	enum pass pass = s->turns.visits[s->visit_issued].pass;
+	const char *name = arena_print(&s->b->plan->arena, "%s.%s", g->name, pass_name(pass));
+	int buffer = build_alloc(s->b, step_name(s, "gathered.%s", name), CATEGORY_GATHERED, s->settings->precision,
+	                         g->padded);
+	s->gathered[unit] = buffer;
+	if (s->shards == 1) {
+		s->gather_op[unit] = offload_fetch(s, unit, name, buffer);
+		point_weights(s, unit, buffer);
+		return;
+	}
+	struct region mine = shard(s, unit, name);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
-	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
-	op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, unit);
+	op->pass = pass;
+	op->axes = step_axes(s, s->shard_axes);
+	op->operand[0] = mine;
 	op->operand[1] = region_of(buffer, 0, g->padded);
-	s->gathered[unit] = buffer;
 	s->gather_op[unit] = build_number(s->b, op);
 	point_weights(s, unit, buffer);
 }
@@ -86,7 +105,7 @@ void gather_before(struct step *s, int unit)
 {
 	const struct plan *p = s->plan;
 	int mine = s->visit_next++;
-	int next_unit = mine + 1 < s->visit_count ? s->visit[mine + 1] : unit;
+	int next_unit = mine + 1 < s->visit_count ? visit_unit(s, mine + 1) : unit;
 	int64_t ahead = setting_elements(s, "prefetch", p->groups[next_unit].padded);
 	int64_t live_most = setting_elements(s, "live", INT64_MAX), fetched = 0, live = 0;
 	if (s->visit_issued <= mine) {
@@ -98,20 +117,21 @@ void gather_before(struct step *s, int unit)
 	for (int g = 0; g < p->group_count; g++)
 		live += s->gathered[g] >= 0 ? p->groups[g].padded : 0;
 	for (int v = mine + 1; v < s->visit_issued; v++)
-		fetched += p->groups[s->visit[v]].padded;
+		fetched += p->groups[visit_unit(s, v)].padded;
 	/* Fetch ahead, in order; a unit that is still there from its last visit ends it. */
 	while (s->visit_issued < s->visit_count) {
-		int group = s->visit[s->visit_issued];
+		int group = visit_unit(s, s->visit_issued);
 		int64_t size = p->groups[group].padded;
 		if (s->gathered[group] >= 0 || fetched + size > ahead || live + size > live_most)
 			break;
-		issue(s, s->visit[s->visit_issued]);
+		issue(s, visit_unit(s, s->visit_issued));
 		s->visit_issued++;
 		fetched += size;
 		live += size;
 	}
-	if (s->ranks > 1)
+	if (brings(s))
 		build_wait(s->b, QUEUE_COMPUTE, s->gather_op[unit]);
+	offload_fetched(s, unit);
 }
 
 /* Elements of the units that are visited before `unit` is visited again; -1: never again in this micro-batch. */
@@ -119,9 +139,9 @@ static int64_t reuse_distance(const struct step *s, int unit)
 {
 	int64_t distance = 0;
 	for (int v = s->visit_next; v < s->visit_count; v++) {
-		if (s->visit[v] == unit)
+		if (visit_unit(s, v) == unit)
 			return distance;
-		distance += s->plan->groups[s->visit[v]].padded;
+		distance += s->plan->groups[visit_unit(s, v)].padded;
 	}
 	return -1;
 }
@@ -132,7 +152,7 @@ void gather_after(struct step *s, int unit, bool keep)
 	int64_t reuse = setting_elements(s, "reuse", -1);
 	if (distance >= 0 && (keep || distance < reuse))
 		return;
-	if (s->ranks > 1)
+	if (brings(s))
 		build_free(s->b, s->gathered[unit]);
 	s->gathered[unit] = -1;
 	point_weights(s, unit, -1);

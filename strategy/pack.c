@@ -9,7 +9,7 @@
  * (kDefaultFirstBucketBytes, kDefaultBucketBytesCap of torch/csrc/distributed/c10d/reducer.hpp). */
 enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_BYTES = 25 << 20 };
 
-static struct group *add_group(struct plan *p, const char *name)
+struct group *pack_add_group(struct plan *p, const char *name)
 {
 	struct group *g = &p->groups[p->group_count++];
 	g->name = name;
@@ -18,7 +18,7 @@ static struct group *add_group(struct plan *p, const char *name)
 	return g;
 }
 
-static void add_tensor(struct plan *p, struct group *g, int tensor)
+void pack_add_tensor(struct plan *p, struct group *g, int tensor)
 {
 	p->tensor_group[tensor] = (int)(g - p->groups);
 	p->tensor_offset[tensor] = g->elements;
@@ -26,14 +26,13 @@ static void add_tensor(struct plan *p, struct group *g, int tensor)
 	g->elements += p->model->tensors[tensor].elements;
 }
 
-/* Slices are equal: a group is padded to a multiple of the ranks. */
-static void close_group(struct plan *p, struct group *g)
+void pack_close_group(struct plan *p, struct group *g, int64_t slices)
 {
-	g->padded = round_up(g->elements, p->ranks);
+	g->padded = round_up(g->elements, slices);
 	p->group_elements += g->padded;
 }
 
-static void begin(struct plan *p, int most_groups)
+void pack_begin(struct plan *p, int most_groups)
 {
 	int tensors = p->model->tensor_count;
 	p->groups = arena_alloc(&p->arena, (size_t)most_groups * sizeof *p->groups);
@@ -43,23 +42,23 @@ static void begin(struct plan *p, int most_groups)
 
 void pack_all(struct plan *p)
 {
-	begin(p, 1);
-	struct group *g = add_group(p, "all");
+	pack_begin(p, 1);
+	struct group *g = pack_add_group(p, "all");
 	for (int t = 0; t < p->model->tensor_count; t++)
-		add_tensor(p, g, t);
-	close_group(p, g);
+		pack_add_tensor(p, g, t);
+	pack_close_group(p, g, p->ranks);
 }
 
 void pack_units(struct plan *p)
 {
 	const struct model *m = p->model;
-	begin(p, m->unit_count);
+	pack_begin(p, m->unit_count);
 	for (int u = 0; u < m->unit_count; u++) {
-		struct group *g = add_group(p, m->units[u].name);
+		struct group *g = pack_add_group(p, m->units[u].name);
 		for (int t = 0; t < m->tensor_count; t++)
 			if (m->tensors[t].unit == u)
-				add_tensor(p, g, t);
-		close_group(p, g);
+				pack_add_tensor(p, g, t);
+		pack_close_group(p, g, p->ranks);
 	}
 }
 
@@ -69,17 +68,37 @@ void pack_buckets(struct plan *p)
 	int64_t bytes = type_bytes(p->settings.precision);
 	int64_t limit = p->settings.bucket ? p->settings.bucket : FIRST_BUCKET_BYTES;
 	struct group *g = NULL;
-	begin(p, m->tensor_count);
+	pack_begin(p, m->tensor_count);
 	for (int t = m->tensor_count - 1; t >= 0; t--) {
 		if (!g)
-			g = add_group(p, arena_print(&p->arena, "bucket.%d", p->group_count));
-		add_tensor(p, g, t);
+			g = pack_add_group(p, arena_print(&p->arena, "bucket.%d", p->group_count));
+		pack_add_tensor(p, g, t);
 		if (g->elements * bytes >= limit) {
-			close_group(p, g);
+			pack_close_group(p, g, p->ranks);
 			g = NULL;
 			limit = p->settings.bucket ? p->settings.bucket : BUCKET_BYTES;
 		}
 	}
 	if (g)
-		close_group(p, g);
+		pack_close_group(p, g, p->ranks);
+}
+
+/* Slices by unit, as pack_units; then, in one group, what every rank has whole. */
+void pack_slices(struct plan *p)
+{
+	const struct model *m = p->model;
+	pack_begin(p, m->unit_count + 1);
+	for (int u = 0; u <= m->unit_count; u++) {
+		bool whole = u == m->unit_count;
+		struct group *g = NULL;
+		for (int t = 0; t < m->tensor_count; t++) {
+			if ((m->tensors[t].cut == CUT_NONE) != whole || (!whole && m->tensors[t].unit != u))
+				continue;
+			if (!g)
+				g = pack_add_group(p, whole ? "whole" : m->units[u].name);
+			pack_add_tensor(p, g, t);
+		}
+		if (g)
+			pack_close_group(p, g, p->ranks);
+	}
 }

@@ -7,6 +7,14 @@
  *     communication               | reduce-scatter 2 | reduce-scatter 1 | …
  *                                                    ▲ before a third group is opened, the first has left
  *
+ * With --offload optimizer every strategy's gradients leave this way, and go on to the host (offload.c):
+ *
+ *     communication               | reduce-scatter 2 | reduce-scatter 1 |
+ *     device-to-host                                 | copy 2 | …       | copy 1 |
+ *
+ * Those that a strategy reduces only on the last micro-batch are added up on the device until then, in the same place
+ * as without offload.
+ *
  * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
  * reduced once.
  */
@@ -17,10 +25,34 @@
 
 enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
 
+static bool offloaded(const struct step *s)
+{
+	return s->settings->offload.optimizer;
+}
+
 static bool sync_every_micro(const struct step *s)
 {
 	const char *sync = strategy_setting(s, "sync");
+	if (offloaded(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
+		return false;
 	return !sync || strcmp(sync, "last");
+}
+
+/* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,
+ * which was written there by the communication queue itself or by the compute queue. */
+static void reduce_replicas(struct step *s, int group, bool by_compute)
+{
+	if (!s->replica_axes || !s->last_micro)
+		return;
+	if (by_compute)
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
+	op->axes = step_axes(s, s->replica_axes);
+	op->pass = PASS_BACKWARD;
+	op->operand[0] = step_place(s, s->gradients, PLACE_SHARD, group);
+	if (s->shards > 1) /* the padding is on some shards and not on others */
+		op->payload = op->operand[0].count;
+	s->reduced[group] = build_number(s->b, op);
 }
 
 /* The oldest one has arrived: what was gathered is freed. */
@@ -28,6 +60,8 @@ static void arrive(struct step *s)
 {
 	int group = s->leaving[0].group, staging = s->leaving[0].staging;
 	build_wait(s->b, QUEUE_COMPUTE, s->leaving[0].op);
+	if (s->leaving[0].slice >= 0)
+		build_free(s->b, s->leaving[0].slice);
 	if (staging >= 0) {
 		struct op *add = build_op(s->b, OP_ADD, QUEUE_COMPUTE);
 		add->group = group;
@@ -36,6 +70,7 @@ static void arrive(struct step *s)
 		add->operand[0] = region_whole(s->b, staging);
 		add->operand[1] = step_place(s, s->gradients, PLACE_SHARD, group);
 		build_free(s->b, staging);
+		reduce_replicas(s, group, true);
 	}
 	build_free(s->b, s->leaving[0].buffer);
 	s->leaving_count--;
@@ -64,7 +99,7 @@ void reduce_needed(struct step *s, int tensor)
 	const struct group *g = &s->plan->groups[group];
 	if (s->group_buffer[group] >= 0)
 		return;
-	if (s->ranks == 1) { /* the slice is the whole: written where it stays */
+	if (s->shards == 1 && !offloaded(s)) { /* the slice is the whole: written where it stays */
 		s->group_buffer[group] = s->gradients;
 		if (!s->micro)
 			for (int i = 0; i < g->tensor_count; i++)
@@ -84,27 +119,70 @@ void reduce_needed(struct step *s, int tensor)
 		        region_of(buffer, g->elements, g->padded - g->elements);
 }
 
-static void send(struct step *s, int group)
+/* What is reduced arrives where it stays, or in staging to be added. */
+static int reduce_to(struct step *s, int group, int buffer, struct region to)
 {
-	const struct group *g = &s->plan->groups[group];
-	bool first = !s->micro || !sync_every_micro(s);
-	int buffer = s->group_buffer[group], staging = -1;
-	assert(s->leaving_count < STEP_IN_FLIGHT);
-	if (!first)
-		staging = build_alloc(s->b, step_name(s, "staging.gradients.%s", g->name), CATEGORY_BUFFERS,
-		                      s->settings->precision, g->padded / s->ranks);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = region_of(buffer, 0, g->padded);
-	op->operand[1] = first ? step_place(s, s->gradients, PLACE_SHARD, group) : region_whole(s->b, staging);
+	op->axes = step_axes(s, s->shard_axes);
+	op->operand[0] = region_of(buffer, 0, s->plan->groups[group].padded);
+	op->operand[1] = to;
+	return build_number(s->b, op);
+}
+
+/* Everybody keeps the whole: it is reduced in place. */
+static void reduce_whole(struct step *s, int group, int buffer)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
+	op->pass = PASS_BACKWARD;
+	op->operand[0] = region_of(buffer, 0, s->plan->groups[group].padded);
+	if (!strcmp(strategy_setting(s, "algorithm"), "halving-doubling"))
+		op->algorithm = SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+}
+
+/* Reduces a group and sends what is this rank's to the host. *slice: a buffer that is in use until then. */
+static int reduce_and_offload(struct step *s, int group, int buffer, bool adds, int *slice)
+{
+	const struct group *g = &s->plan->groups[group];
+	if (plan_data_ranks(s->plan) == 1) /* nobody has other samples */
+		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMPUTE, adds);
+	if (s->gradients_place == PLACE_WHOLE) {
+		reduce_whole(s, group, buffer);
+		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMMUNICATION, adds);
+	}
+	*slice = build_alloc(s->b, step_name(s, "slice.gradients.%s", g->name), CATEGORY_BUFFERS,
+	                     s->settings->precision, g->padded / s->shards);
+	reduce_to(s, group, buffer, region_whole(s->b, *slice));
+	return offload_gradients(s, group, region_whole(s->b, *slice), QUEUE_COMMUNICATION, adds);
+}
+
+static void send(struct step *s, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	bool first = !s->micro || !sync_every_micro(s);
+	int buffer = s->group_buffer[group], staging = -1, slice = -1, op;
+	assert(s->leaving_count < STEP_IN_FLIGHT);
+	if (offloaded(s)) {
+		op = reduce_and_offload(s, group, buffer, !first, &slice);
+	} else {
+		if (!first)
+			staging = build_alloc(s->b, step_name(s, "staging.gradients.%s", g->name), CATEGORY_BUFFERS,
+			                      s->settings->precision, g->padded / s->shards);
+		op = reduce_to(s, group, buffer,
+		               first ? step_place(s, s->gradients, PLACE_SHARD, group) : region_whole(s->b, staging));
+	}
 	s->leaving[s->leaving_count].group = group;
 	s->leaving[s->leaving_count].buffer = buffer;
 	s->leaving[s->leaving_count].staging = staging;
-	s->leaving[s->leaving_count].op = build_number(s->b, op);
+	s->leaving[s->leaving_count].slice = slice;
+	s->leaving[s->leaving_count].op = op;
 	s->leaving_count++;
 	s->group_buffer[group] = -1;
+	if (first)
+		reduce_replicas(s, group, false);
 }
 
 void reduce_ready(struct step *s, int tensor)
@@ -112,8 +190,10 @@ void reduce_ready(struct step *s, int tensor)
 	int group = s->plan->tensor_group[tensor];
 	if (--s->group_left[group] > 0)
 		return;
-	if (s->ranks == 1)
+	if (s->shards == 1 && !offloaded(s)) {
 		s->group_buffer[group] = -1;
-	else if (s->last_micro || sync_every_micro(s))
+		reduce_replicas(s, group, true);
+	} else if (s->last_micro || sync_every_micro(s)) {
 		send(s, group);
+	}
 }

@@ -79,22 +79,55 @@ refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
+refuse "'fp8'" compare --precision bf16/fp8
+refuse "'bf16/fp16' is not one of" sim --precision bf16/fp16
+refuse 'an alternative is empty' compare --offload none//optimizer
+refuse 'more than 64 combinations' compare --offload none/none/none/none/none --precision fp32/bf16/fp16 \
+	--activation-checkpointing none/full/none/full/none
 refuse "'adam'" sim --optimizer adam
 refuse "no role 'boss'" plan --role boss
 refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
-refuse '--activation-checkpointing full' sim --activation-checkpointing full
-refuse '--activation-checkpointing every=3' train --activation-checkpointing every=3
-refuse "'banana' is not one of" sim --activation-checkpointing banana
-refuse '--offload optimizer' sim --offload optimizer
 refuse 'runs on the CPU' train --device cuda
 refuse 'no NCCL' train --comm nccl
 refuse 'does not read it' sim --config deepspeed.json
 refuse 'compute in fp32' train --precision bf16
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
+
+# What is offloaded, where to, and with what.
+refuse "'gradients' is not one of: none, optimizer, parameters, activations" sim --offload gradients
+refuse "'' is not one of" sim --offload optimizer,
+refuse 'optimizer is given twice' sim --offload optimizer,optimizer
+refuse "'to=tape' is no key" sim --offload activations:to=tape
+refuse "to is 'tape'; possible: host|disk" sim --offload optimizer:to=tape
+refuse 'to is given twice' sim --offload optimizer:to=disk:to=host
+refuse "'delayed=yes' is no key" sim --offload parameters:delayed=yes
+refuse "delayed is 'maybe'" sim --offload optimizer:delayed=maybe
+refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload optimizer,parameters
+refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
+refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
+refuse 'everything passes through the root' sim --strategy dp --ranks 2 --offload optimizer
+refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
+refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
+refuse 'one block on the device' sim --model gpt --offload activations \
+	--activation-checkpointing full:contiguous_memory_optimization=yes
+
+# The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that
+# far here). Nothing is left in it.
+disk=(--model mlp:sizes=784-32-10 --strategy zero2 --ranks 2 --offload optimizer:to=disk)
+refuse '--offload-folder PATH says where' train "${disk[@]}"
+refuse "cannot write in '$place/none'" train "${disk[@]}" --offload-folder "$place/none"
+refuse "cannot write in '/proc/self'" train "${disk[@]}" --offload-folder /proc/self
+refuse 'keeps nothing on disk' train --model mlp --offload-folder "$place"
+(
+	trap '' XFSZ
+	ulimit -f 100
+	refuse "has no room for" train "${disk[@]}" --offload-folder "$place"
+	exit $errors
+) || errors=$((errors + 1))
 
 # Files.
 refuse 'No such file' sim --cluster "$place/none.yaml"

@@ -11,6 +11,8 @@ export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 "$SHARDLAB" sim --model gpt --strategy dp --ranks 4 --cluster laptop --json >"$TMPDIR/dp.json"
 "$SHARDLAB" compare --model mlp:sizes=4-8-2 --ranks 20 --strategy all --cluster laptop --json >"$TMPDIR/compare.json"
 "$SHARDLAB" compare --model mlp:sizes=2-1-1 --ranks 6 --strategy single,ddp --cluster laptop --json >"$TMPDIR/skip.json"
+"$SHARDLAB" compare --model mlp:sizes=4-8-2 --ranks 2 --strategy zero2,zero3 --precision fp32/bf16 --offload none/optimizer,parameters \
+	--cluster laptop --json >"$TMPDIR/grid.json"
 "$SHARDLAB" plan --strategy zero1 --ranks 2 --json >"$TMPDIR/plan.json"
 "$SHARDLAB" sim --ranks 2 --cluster laptop --trace "$TMPDIR/trace.json" >/dev/null
 
@@ -73,6 +75,15 @@ assert results[0]["ranks"] == 1 and results[0]["batch"] == results[1]["batch"]
 single, ddp = read("skip")["results"]
 check_report(single, ["rank"])
 assert set(ddp) == {"strategy", "skipped"} and ddp["strategy"] == "ddp" and "--ranks" in ddp["skipped"]
+
+grid = read("grid")["results"]
+offload = ["none", "optimizer,parameters"]
+assert [(r["strategy"], r["precision"], r.get("offload")) for r in grid] == [
+    (s, p, o) for p in ("fp32", "bf16") for o in offload for s in ("zero2", "zero3")], grid
+assert [i for i, r in enumerate(grid) if "skipped" in r] == [2, 6]
+assert set(grid[2]) == {"strategy", "precision", "activation_checkpointing", "offload", "skipped"}
+for r in (grid[0], grid[3]):
+    check_report(r, ["rank"])
 
 p = read("plan")
 assert p["ranks"] == 2 and p["roles"][0]["step"][0]["number"] >= 0

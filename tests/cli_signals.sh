@@ -43,10 +43,11 @@ none_left() {
 	[ -z "$(processes)" ]
 }
 
-# end NAME PATTERN RANKS WHOM SIGNAL: starts a run, sends the signal after three steps, looks at how it ends.
+# end NAME PATTERN RANKS WHOM SIGNAL [OPTION...]: starts a run, sends the signal after three steps, looks at how it ends.
 end() {
 	local name=$1 pattern=$2 n=$3 whom=$4 signal=$5 status=0 parent victim
-	"$program" train --model mlp:sizes=784-32-10 --ranks "$n" --steps 100000000 --json >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	shift 5
+	"$program" train --model mlp:sizes=784-32-10 --ranks "$n" --steps 100000000 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
 	if ! wait_until has_stepped; then
 		echo "$name: did not come to three steps"
@@ -77,4 +78,15 @@ tail -n 1 "$TMPDIR/out" | grep -q '^{"summary"' || { echo 'Ctrl+C: no summary' &
 end 'TERM' 'stopped by the user after step' 2 parent TERM
 end 'a rank that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL
 end 'a parent that is killed' '' 3 parent KILL
+
+# What is offloaded to disk leaves no file, however the run ends.
+folder=$TMPDIR/offloaded
+mkdir "$folder"
+disk=(--strategy zero2 --offload optimizer:to=disk --offload-folder "$folder")
+end 'Ctrl+C, with files' 'stopped by the user after step' 2 parent INT "${disk[@]}"
+end 'a rank that is killed, with files' '^fatal: rank 1 died (Killed)' 2 rank KILL "${disk[@]}"
+if [ -n "$(ls -A "$folder")" ]; then
+	echo "left in the folder: $(ls -A "$folder")"
+	errors=$((errors + 1))
+fi
 exit $((errors > 0))

@@ -174,7 +174,7 @@ static int run_kernel_tests(const char *suite_name, const struct kernel_test *te
 		tcase_add_checked_fixture(c, buffers_init, buffers_release);
 		tcase_set_timeout(c, 120);
 		if (tests[i].by_level)
-			tcase_add_loop_test(c, tests[i].test, 0, 3);
+			tcase_add_loop_test(c, tests[i].test, 0, 4);
 		else
 			tcase_add_test(c, tests[i].test);
 		suite_add_tcase(suite, c);

@@ -41,6 +41,26 @@ static inline void reference_norm(int64_t rows, int64_t width, const double *x, 
 	}
 }
 
+/* Over rows; statistics[2·width + 1]; y with GELU if gelu. */
+static inline void reference_batch_norm(int64_t rows, int64_t width, bool gelu, const double *x, const double *weight,
+                                        const double *bias, double *y, double *statistics)
+{
+	for (int64_t c = 0; c < width; c++) {
+		double mean = 0, variance = 0;
+		for (int64_t r = 0; r < rows; r++)
+			mean += x[r * width + c] / (double)rows;
+		for (int64_t r = 0; r < rows; r++)
+			variance += (x[r * width + c] - mean) * (x[r * width + c] - mean) / (double)rows;
+		statistics[c] = mean;
+		statistics[width + c] = 1.0 / sqrt(variance + 1e-5);
+		for (int64_t r = 0; r < rows; r++) {
+			double u = (x[r * width + c] - mean) * statistics[width + c] * weight[c] + bias[c];
+			y[r * width + c] = gelu ? reference_gelu(u) : u;
+		}
+	}
+	statistics[2 * width] = (double)rows;
+}
+
 static inline void reference_attention(const struct attention_shape *s, const double *qkv, double *y,
                                        double *log_sum_exp)
 {

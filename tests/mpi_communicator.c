@@ -2,11 +2,12 @@
  *
  *     mpirun --oversubscribe --bind-to none -n 3 build/mpi_communicator
  *
- * Values are small integers, whose sums floats hold exactly, and depend on rank, element and test, so that a slice in
- * the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at the
- * end: a rank that stopped at its first failure would hang the others.
+ * Values are small integers, whose sums the type holds exactly, and depend on rank, element and test, so that a slice
+ * in the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at
+ * the end: a rank that stopped at its first failure would hang the others.
  */
 #include <assert.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,9 +15,10 @@
 #include <string.h>
 
 #include "real/communicator.h"
+#include "tests/support/elements.h"
 
 enum { GUARD = 16, CHECKS_SHOWN = 5 };
-static const float GUARD_VALUE = -12345.0f, SPOILED = -777.0f;
+static const float GUARD_VALUE = -12288.0f, SPOILED = -768.0f; /* exact in 16 bits too */
 
 static int rank, ranks;
 static long failures, checks;
@@ -65,15 +67,34 @@ struct trial {
 	int64_t root, elements;
 	bool in_place, hurry;
 	int salt;
+	enum type type;
 };
 
 /* buffers for the largest trial, with guard elements before and after */
 static float *whole_memory, *part_memory, *first_memory;
+
+/* Element i of a buffer of the trial's type; its guards lie at negative places too. */
+static float get(const struct trial *t, const void *buffer, int64_t i)
+{
+	return element_get(t->type, (const char *)buffer + i * type_bytes(t->type), 0);
+}
+
+static void set(const struct trial *t, void *buffer, int64_t i, float x)
+{
+	element_set(t->type, (char *)buffer + i * type_bytes(t->type), 0, x);
+}
+
+static void *after_guard(const struct trial *t, void *memory)
+{
+	return (char *)memory + GUARD * type_bytes(t->type);
+}
+
 static char *staging;
 
 static float value(const struct trial *t, int64_t of_rank, int64_t element)
 {
-	return (float)((of_rank * 31 + element * 7 + element / 1024 + t->salt) % 1000);
+	int64_t most = t->type == TYPE_FP32 ? 1000 : t->type == TYPE_FP16 ? 251 : 31; /* × 8 ranks is exact */
+	return (float)((of_rank * 31 + element * 7 + element / 1024 + t->salt) % most);
 }
 
 static float total(const struct trial *t, int64_t element)
@@ -105,29 +126,32 @@ static bool uses_part(const struct trial *t)
 	return t->kind == REDUCE_SCATTER || t->kind == ALL_GATHER || t->kind == SCATTER || t->kind == GATHER;
 }
 
-static void fill(const struct trial *t, float *whole, float *part)
+static void fill(const struct trial *t, void *whole, void *part)
 {
 	int64_t slice = t->elements / ranks, own = slice * rank;
 	for (int64_t i = -GUARD; i < t->elements + GUARD; i++)
-		whole[i] = i < 0 || i >= t->elements ? GUARD_VALUE : whole_is_input(t) ? value(t, rank, i) : SPOILED;
+		set(t, whole, i,
+		    i < 0 || i >= t->elements ? GUARD_VALUE
+		    : whole_is_input(t)       ? value(t, rank, i)
+		                              : SPOILED);
 	if (!t->in_place)
 		for (int64_t i = -GUARD; i < slice + GUARD; i++)
-			part[i] = i < 0 || i >= slice ? GUARD_VALUE : SPOILED;
+			set(t, part, i, i < 0 || i >= slice ? GUARD_VALUE : SPOILED);
 	if (part_is_input(t))
 		for (int64_t i = 0; i < slice; i++)
-			part[i] = value(t, rank, own + i);
+			set(t, part, i, value(t, rank, own + i));
 }
 
-static bool guards_hold(const float *buffer, int64_t elements)
+static bool guards_hold(const struct trial *t, const void *buffer, int64_t elements)
 {
 	for (int i = 1; i <= GUARD; i++)
-		if (buffer[-i] != GUARD_VALUE || buffer[elements + i - 1] != GUARD_VALUE)
+		if (get(t, buffer, -i) != GUARD_VALUE || get(t, buffer, elements + i - 1) != GUARD_VALUE)
 			return false;
 	return true;
 }
 
 /* The number of wrong elements. */
-static int64_t wrong(const struct trial *t, const float *whole, const float *part)
+static int64_t wrong(const struct trial *t, const void *whole, const void *part)
 {
 	int64_t slice = t->elements / ranks, own = slice * rank, n = 0;
 	bool at_root = rank == t->root;
@@ -135,24 +159,24 @@ static int64_t wrong(const struct trial *t, const float *whole, const float *par
 	case ALL_REDUCE:
 	case REDUCE:
 		for (int64_t i = 0; i < t->elements && (t->kind == ALL_REDUCE || at_root); i++)
-			n += whole[i] != total(t, i);
+			n += get(t, whole, i) != total(t, i);
 		break;
 	case BROADCAST:
 		for (int64_t i = 0; i < t->elements; i++)
-			n += whole[i] != value(t, t->root, i);
+			n += get(t, whole, i) != value(t, t->root, i);
 		break;
 	case ALL_GATHER:
 	case GATHER:
 		for (int64_t i = 0; i < t->elements && (t->kind == ALL_GATHER || at_root); i++)
-			n += whole[i] != value(t, i / slice, i);
+			n += get(t, whole, i) != value(t, i / slice, i);
 		break;
 	case REDUCE_SCATTER:
 		for (int64_t i = 0; i < slice; i++)
-			n += part[i] != total(t, own + i);
+			n += get(t, part, i) != total(t, own + i);
 		break;
 	case SCATTER:
 		for (int64_t i = 0; i < slice; i++)
-			n += part[i] != value(t, t->root, own + i);
+			n += get(t, part, i) != value(t, t->root, own + i);
 		break;
 	}
 	return n;
@@ -162,41 +186,44 @@ static void check_traffic(const struct trial *t, const struct traffic *traffic)
 {
 	bool ring = strcmp(t->c->ops->name, "ring") == 0;
 	struct schedule s = {t->algorithm, ranks, t->root, t->elements, 0};
+	int64_t bytes = type_bytes(t->type);
 	check(traffic->counted == ring, "%s: counted is %d", t->c->ops->name, traffic->counted);
 	if (!ring)
 		return;
-	check(traffic->sent_bytes == 4 * schedule_sent(&s, rank), "%s: sent %lld bytes, the schedule says %lld",
+	check(traffic->sent_bytes == bytes * schedule_sent(&s, rank), "%s: sent %lld bytes, the schedule says %lld",
 	      schedule_description(t->algorithm), (long long)traffic->sent_bytes,
-	      (long long)(4 * schedule_sent(&s, rank)));
-	check(traffic->received_bytes == 4 * schedule_received(&s, rank),
+	      (long long)(bytes * schedule_sent(&s, rank)));
+	check(traffic->received_bytes == bytes * schedule_received(&s, rank),
 	      "%s: received %lld bytes, the schedule says %lld", schedule_description(t->algorithm),
-	      (long long)traffic->received_bytes, (long long)(4 * schedule_received(&s, rank)));
+	      (long long)traffic->received_bytes, (long long)(bytes * schedule_received(&s, rank)));
 }
 
 static void try(const struct trial *t)
 {
-	float *whole = whole_memory + GUARD, *part = part_memory + GUARD;
+	void *whole = after_guard(t, whole_memory), *outside = after_guard(t, part_memory), *part = outside;
 	int64_t slice = t->elements / ranks;
 	struct traffic traffic;
 	if (t->in_place && whole_is_there(t))
-		part = whole + slice * rank;
+		part = (char *)whole + slice * rank * type_bytes(t->type);
 	fill(t, whole, part);
 	memset(staging + SCHEDULE_STAGING_BYTES, 0x5a, GUARD);
 	struct collective what = {
 	        t->algorithm, t->root, t->elements, whole_is_there(t) ? whole : NULL, uses_part(t) ? part : NULL,
-	        staging};
-	if (part == part_memory + GUARD && t->in_place) /* fill() left this one alone */
-		for (int i = 1; i <= GUARD; i++)
-			part[-i] = part[slice + i - 1] = GUARD_VALUE;
+	        staging,      false,   t->type};
+	if (part == outside && t->in_place) /* fill() left this one alone */
+		for (int i = 1; i <= GUARD; i++) {
+			set(t, part, -i, GUARD_VALUE);
+			set(t, part, slice + i - 1, GUARD_VALUE);
+		}
 	t->c->ops->hurry(t->c, t->hurry);
 	enum status s = t->c->ops->run(t->c, &what, &traffic);
 
 	check(!s, "%s", status_message());
 	int64_t bad = wrong(t, whole, part);
-	check(bad == 0, "%s, %s, root %lld, %lld elements, in place %d: %lld wrong", t->c->ops->name,
-	      schedule_description(t->algorithm), (long long)t->root, (long long)t->elements, t->in_place,
-	      (long long)bad);
-	check(guards_hold(whole, t->elements) && (part != part_memory + GUARD || guards_hold(part, slice)),
+	check(bad == 0, "%s, %s, %s, root %lld, %lld elements, in place %d: %lld wrong", t->c->ops->name,
+	      schedule_description(t->algorithm), type_name(t->type), (long long)t->root, (long long)t->elements,
+	      t->in_place, (long long)bad);
+	check(guards_hold(t, whole, t->elements) && (part != outside || guards_hold(t, part, slice)),
 	      "%s, %s: wrote outside its buffers", t->c->ops->name, schedule_description(t->algorithm));
 	for (int i = 0; i < GUARD; i++)
 		check(staging[SCHEDULE_STAGING_BYTES + i] == 0x5a, "%s wrote outside its staging", t->c->ops->name);
@@ -204,7 +231,7 @@ static void try(const struct trial *t)
 		check_traffic(t, &traffic);
 }
 
-static void try_all(struct communicator *c, const int64_t *sizes, int n_sizes)
+static void try_all(struct communicator *c, enum type type, const int64_t *sizes, int n_sizes)
 {
 	int salt = 0;
 	for (int k = 0; k < CASES; k++)
@@ -215,7 +242,8 @@ static void try_all(struct communicator *c, const int64_t *sizes, int n_sizes)
 				              cases[k].kind != ALL_GATHER;
 				for (int j = 0; j < (rooted && sizes[i] < 100000 ? 3 : 1); j++) {
 					struct trial t = {c,        cases[k].algorithm, cases[k].kind, roots[j],
-					                  sizes[i], in_place == 1,      salt % 3 == 0, salt};
+					                  sizes[i], in_place == 1,      salt % 3 == 0, salt,
+					                  type};
 					try(&t);
 					salt++;
 				}
@@ -227,7 +255,7 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 {
 	float *whole = whole_memory;
 	struct traffic traffic;
-	struct collective what = {algorithm, 0, elements, whole, NULL, staging};
+	struct collective what = {algorithm, 0, elements, whole, NULL, staging, false, TYPE_FP32};
 	for (int repeat = 0; repeat < 3; repeat++) {
 		for (int64_t i = 0; i < elements; i++)
 			whole[i] = 1.0f / (float)(1 + (i * 7919 + rank * 104729) % 1000003);
@@ -239,6 +267,55 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 		check(memcmp(first_memory, whole, (size_t)elements * sizeof *whole) == 0,
 		      "%s: %s differs from rank 0's first", c->ops->name, schedule_description(algorithm));
 	}
+}
+
+/* The largest over all ranks, also where all are negative, or some have nothing but -infinity. */
+static void check_maximum(struct communicator *c, enum schedule_algorithm algorithm, int64_t elements)
+{
+	float *whole = whole_memory;
+	struct traffic traffic;
+	struct collective what = {algorithm, 0, elements, whole, NULL, staging, true, TYPE_FP32};
+	int64_t bad = 0;
+	for (int64_t i = 0; i < elements; i++)
+		whole[i] = i % 3 == 2 && rank != i % ranks ? -INFINITY : -1.0f - (float)((i + rank * 31) % 97);
+	check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	for (int64_t i = 0; i < elements; i++) {
+		float largest = -INFINITY;
+		for (int r = 0; r < ranks; r++) {
+			float x = i % 3 == 2 && r != i % ranks ? -INFINITY : -1.0f - (float)((i + r * 31) % 97);
+			largest = x > largest ? x : largest;
+		}
+		bad += whole[i] != largest;
+	}
+	check(bad == 0, "%s, %s: %lld of %lld maxima are wrong", c->ops->name, schedule_description(algorithm),
+	      (long long)bad, (long long)elements);
+}
+
+/* 16-bit sums of numbers that do round: in fp32 and rounded at each of ranks-1 additions, each within half a unit in
+ * the last place of a partial sum; all numbers are positive, so partial sums are at most the sum. */
+static void check_rounding(struct communicator *c, enum type type, int64_t elements)
+{
+	double half = type == TYPE_BF16 ? 0x1p-8 : 0x1p-11; /* relative */
+	struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, elements, whole_memory, NULL, staging, false, type};
+	struct traffic traffic;
+	int64_t bad = 0, exact = 0;
+	for (int64_t i = 0; i < elements; i++)
+		element_set(type, whole_memory, i, 1.0f / (float)(1 + (i * 7919 + rank * 104729) % 1000));
+	check(!c->ops->run(c, &what, &traffic), "%s", status_message());
+	for (int64_t i = 0; i < elements; i++) {
+		double sum = 0, got = (double)element_get(type, whole_memory, i);
+		for (int r = 0; r < ranks; r++) {
+			uint16_t x;
+			element_set(type, &x, 0, 1.0f / (float)(1 + (i * 7919 + r * 104729) % 1000));
+			sum += (double)element_get(type, &x, 0);
+		}
+		double error = got > sum ? got - sum : sum - got;
+		bad += error > (ranks - 1) * half * sum * (1 + ranks * half);
+		exact += error == 0;
+	}
+	check(bad == 0, "%s, %s: %lld sums are further off than rounding explains", c->ops->name, type_name(type),
+	      (long long)bad);
+	check(ranks == 1 || exact < elements, "the sums do not round: nothing was tested");
 }
 
 static void check_sum(struct communicator *c)
@@ -264,7 +341,7 @@ static void check_integers(struct communicator *c)
 	int32_t *whole = (int32_t *)whole_memory;
 	int64_t elements = 3 * ranks;
 	struct traffic traffic;
-	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging};
+	struct collective what = {SCHEDULE_TREE_BROADCAST, 0, elements, whole, NULL, staging, false, TYPE_FP32};
 	int bad = 0;
 	for (int64_t i = 0; i < elements; i++)
 		whole[i] = rank ? 0 : (int32_t)(0x7f800001 + i);
@@ -290,7 +367,8 @@ static void check_errors(void)
 	check(!communicator_open(&c, "ring", &world), "%s", status_message());
 	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
 	if (ranks > 1 && rank == 0) {
-		struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, ranks, whole_memory, NULL, staging};
+		struct collective what = {
+		        SCHEDULE_RING_ALL_REDUCE, 0, ranks, whole_memory, NULL, staging, false, TYPE_FP32};
 		double values[1] = {0};
 		check(c->ops->run(c, &what, &traffic) == STATUS_RUN, "a missing partner went unnoticed");
 		check(strstr(status_message(), "all-reduce") != NULL, "the message does not name the collective: %s",
@@ -334,9 +412,15 @@ int main(int argc, char **argv)
 		}
 		check(c->rank == rank && c->ranks == ranks && strcmp(c->ops->name, names[i]) == 0, "%s: opened wrong",
 		      names[i]);
-		try_all(c, sizes, (int)(sizeof sizes / sizeof *sizes));
+		try_all(c, TYPE_FP32, sizes, (int)(sizeof sizes / sizeof *sizes));
+		try_all(c, TYPE_BF16, sizes, (int)(sizeof sizes / sizeof *sizes) - 1);
+		try_all(c, TYPE_FP16, sizes, (int)(sizeof sizes / sizeof *sizes) - 1);
 		check_bits(c, SCHEDULE_RING_ALL_REDUCE, 300001 / ranks * ranks);
 		check_bits(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 1000 * ranks);
+		check_maximum(c, SCHEDULE_RING_ALL_REDUCE, 100003 / ranks * ranks);
+		check_maximum(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 7 * ranks);
+		check_rounding(c, TYPE_BF16, 10007 * ranks);
+		check_rounding(c, TYPE_FP16, 10007 * ranks);
 		check_sum(c);
 		check_integers(c);
 		communicator_close(c);

@@ -17,6 +17,7 @@
 #include "kernels/kernels.h"
 #include "real/train.h"
 #include "tests/support/images.h"
+#include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
 #include "tests/support/trainer.h"
@@ -95,63 +96,6 @@ static bool train(int model, const struct request *q, const char *communicator, 
 	enum status s = train_run(&o, out);
 	ranks_check(s == STATUS_OK, "%s, %s: %s", r.model, r.strategy, status_message());
 	return s == STATUS_OK;
-}
-
-/* ---- measured against the plan ---- */
-
-static void same(const char *what, const char *role, const char *quantity, int64_t measured, int64_t planned)
-{
-	ranks_check(measured == planned, "%s: %s, %s: measured %lld, planned %lld", what, role, quantity,
-	            (long long)measured, (long long)planned);
-}
-
-static void compare_traffic(const char *what, const struct report_role *m, const struct report_role *p, bool counted)
-{
-	for (int k = 0; k < TRAFFIC_COUNT; k++) {
-		const struct report_traffic *a = &m->by_kind[k], *b = &p->by_kind[k];
-		const char *kind = traffic_name((enum traffic_kind)k);
-		bool count = counted || k == TRAFFIC_CONTROL || !b->calls;
-		same(what, m->role, kind, a->calls, b->calls);
-		same(what, m->role, kind, a->payload_bytes, b->payload_bytes);
-		same(what, m->role, kind, a->sent_bytes, count ? b->sent_bytes : -1);
-		same(what, m->role, kind, a->received_bytes, count ? b->received_bytes : -1);
-	}
-	if (!counted)
-		return;
-	same(what, m->role, "sent", m->sent_bytes, p->sent_bytes);
-	same(what, m->role, "received", m->received_bytes, p->received_bytes);
-}
-
-/* Rank 0 has the report. */
-static void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted)
-{
-	struct made m;
-	struct report planned;
-	struct request r = *q;
-	if (rank_number)
-		return;
-	r.library_collectives = !counted;
-	if (made_open(&m, &r)) {
-		ranks_check(false, "%s", status_message());
-		return;
-	}
-	report_from_plan(&planned, &m.plan);
-	same(what, "plan", "roles", measured->role_count, planned.role_count);
-	for (int i = 0; i < planned.role_count; i++) {
-		const struct report_memory *a = &measured->roles[i].memory[SPACE_DEVICE];
-		const struct report_memory *b = &planned.roles[i].memory[SPACE_DEVICE];
-		const char *role = planned.roles[i].role;
-		same(what, role, "peak", a->peak_bytes, b->peak_bytes);
-		ranks_check(!strcmp(a->peak_at, b->peak_at), "%s: %s: peak at '%s', planned '%s'", what, role,
-		            a->peak_at, b->peak_at);
-		for (int c = 0; c < CATEGORY_COUNT; c++) {
-			same(what, role, category_name((enum category)c), a->at_peak[c], b->at_peak[c]);
-			same(what, role, category_name((enum category)c), a->steady[c], b->steady[c]);
-		}
-		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
-	}
-	report_release(&planned);
-	made_release(&m);
 }
 
 /* ---- the same losses ---- */
@@ -278,6 +222,49 @@ static void try_variants(void)
 	}
 }
 
+/* Checkpointing changes what is kept, and no bit of the result. */
+static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
+{
+	char what[256];
+	struct request plain = request_of(model, strategy, 2), q = plain;
+	struct report without, with, guarded;
+	q.checkpointing = checkpointing;
+	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model].model, strategy, checkpointing);
+	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
+	    !train(model, &q, "ring", FEW, true, &guarded))
+		return;
+	compare_with_plan(what, &q, &with, true);
+	compare_with_plan(what, &q, &guarded, true);
+	ranks_check(rank_number || (!strcmp(with.weights_checksum, without.weights_checksum) &&
+	                            !strcmp(guarded.weights_checksum, without.weights_checksum)),
+	            "%s: checksums %s, %s and %s", what, without.weights_checksum, with.weights_checksum,
+	            guarded.weights_checksum);
+	report_release(&without);
+	report_release(&with);
+	report_release(&guarded);
+}
+
+static void try_checkpointings(void)
+{
+	static const char *const modes[] = {
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "every=2",
+	        "full:cpu_checkpointing=yes", "selective"};
+	for (int i = ranks_count > 1; strategy_at(i); i++)
+		for (int mode = 0; mode < 4; mode++) {
+			try_checkpointing(1, strategy_at(i)->name, modes[mode]);
+			if (mode < 3)
+				try_checkpointing(0, strategy_at(i)->name, modes[mode]);
+		}
+	if (ranks_count == 2) { /* heads and blocks are two */
+		try_checkpointing(1, "tensor", "full:partition_activations=yes");
+		try_checkpointing(1, "tensor", "every=2:cpu_checkpointing=yes");
+		try_checkpointing(1, "model", "full");
+		try_checkpointing(1, "pipeline", "every=2:contiguous_memory_optimization=yes");
+	}
+	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
+	try_checkpointing(1, "fsdp:reshard=no", "every=2");
+}
+
 int main(int argc, char **argv)
 {
 	double single[STEPS] = {0};
@@ -293,6 +280,7 @@ int main(int argc, char **argv)
 				try_strategy(model, strategy_at(i)->name, accumulate, single);
 		}
 	try_variants();
+	try_checkpointings();
 	if (!rank_number) {
 		char path[300];
 		snprintf(path, sizeof path, "%s/plan", images);

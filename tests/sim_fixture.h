@@ -65,6 +65,7 @@ static inline void fixture_init(struct fixture *f, int64_t ranks)
 	                        .ranks = ranks,
 	                        .role_count = 1};
 	f->plan.settings.ranks = ranks;
+	plan_one_axis(&f->plan);
 	f->plan.settings.micro_batch = 1;
 	f->plan.roles[0] =
 	        (struct role){.name = "rank", .ranks = ranks, .buffers = &f->buffer, .buffer_count = 1, .ops = f->ops};

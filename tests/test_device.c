@@ -129,7 +129,7 @@ START_TEST(what_is_measured_is_not_copied)
 		ck_assert_int_eq(larger.peak_bytes, planned.peak_bytes + (i >= 0 ? 64 : 0));
 		ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, false), STATUS_OK);
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
-		cpu_device_memory(&t.device, &measured);
+		cpu_device_memory(&t.device, SPACE_DEVICE, &measured);
 		ck_assert_msg(measured.peak_bytes == planned.peak_bytes, "%s: %lld bytes instead of %lld",
 		              i < 0 ? "as it is" : r->buffers[i].name, (long long)measured.peak_bytes,
 		              (long long)planned.peak_bytes);
@@ -155,7 +155,7 @@ START_TEST(arena_that_does_not_fit_is_said)
 	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 4096}), STATUS_OK);
 	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
-	ck_assert_ptr_null(d.arena);
+	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);
 }
 END_TEST

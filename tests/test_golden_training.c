@@ -74,19 +74,25 @@ static void golden_open(struct golden *g, const char *name)
 	for (size_t i = 0; i < json_array_size(get(model, "sizes")); i++)
 		length += snprintf(g->specification + length, sizeof g->specification - (size_t)length, "%c%d",
 		                   i ? '-' : '=', (int)at(get(model, "sizes"), (int)i));
+	if (json_object_get(model, "norm"))
+		snprintf(g->specification + length, sizeof g->specification - (size_t)length, ",norm=%s",
+		         json_string_value(get(model, "norm")));
 }
 
 static struct request golden_request(const struct golden *g, const char *strategy, int64_t accumulate)
 {
-	ck_assert_str_eq(json_string_value(get(get(g->json, "optimizer"), "name")), "adamw");
+	const json_t *optimizer = get(g->json, "optimizer");
+	bool adamw = !strcmp(json_string_value(get(optimizer, "name")), "adamw");
 	ck_assert_int_eq(whole(g->json, "batch") % accumulate, 0);
 	ck_assert_int_eq(whole(g->json, "seed"), settings_default().seed);
-	ck_assert_double_eq(number(get(g->json, "optimizer"), "weight_decay"), settings_default().weight_decay);
+	if (adamw)
+		ck_assert_double_eq(number(optimizer, "weight_decay"), settings_default().weight_decay);
 	return (struct request){.model = g->specification,
 	                        .strategy = strategy,
 	                        .micro_batch = whole(g->json, "batch") / accumulate,
 	                        .accumulate = accumulate,
-	                        .learning_rate = number(get(g->json, "optimizer"), "lr")};
+	                        .optimizer = adamw ? OPTIMIZER_ADAMW : OPTIMIZER_SGD,
+	                        .learning_rate = number(optimizer, "lr")};
 }
 
 static void open_training(struct made *m, struct trainer *t, const struct golden *g, const struct request *r)
@@ -202,6 +208,31 @@ static void check_loss(struct golden *g, const json_t *losses, int step, double 
 	g->worst = fmax(g->worst, error);
 }
 
+/* Running statistics after the last step, and a validation loss that rests on them. */
+static void check_buffers(const struct golden *g, struct trainer *t)
+{
+	const struct model *m = t->plan->model;
+	const json_t *buffers = json_object_get(g->json, "buffers");
+	ck_assert_uint_eq(json_array_size(buffers), (size_t)m->buffer_count);
+	if (!m->buffer_count)
+		return;
+	const float *all = cpu_device_buffer(&t->device, role_buffer(t->device.role, "running"));
+	for (int i = 0; i < m->buffer_count; i++) {
+		const json_t *want = json_array_get(buffers, (size_t)i), *values = get(want, "values");
+		ck_assert_str_eq(m->buffers[i].name, json_string_value(get(want, "name")));
+		ck_assert_uint_eq(json_array_size(values), (size_t)m->buffers[i].elements);
+		for (int c = 0; c < (int)m->buffers[i].elements; c++) {
+			double got = (double)all[m->buffers[i].offset + c];
+			ck_assert_msg(fabs(got - at(values, c)) <= LOSS_LIMIT * (1 + fabs(at(values, c))),
+			              "%s[%d]: %.9g instead of %.9g", m->buffers[i].name, c, got, at(values, c));
+		}
+	}
+	double loss, want = number(get(g->json, "evaluation"), "loss");
+	ck_assert_int_eq(whole(get(g->json, "evaluation"), "samples"), t->plan->settings.micro_batch);
+	ck_assert_int_eq(trainer_evaluate(t, &loss), STATUS_OK);
+	ck_assert_msg(fabs(loss - want) <= LOSS_LIMIT * want, "validation loss %.9g instead of %.9g", loss, want);
+}
+
 /* ---- the runs ---- */
 
 static void run_and_compare(struct golden *g, const struct request *r, bool gradients)
@@ -224,6 +255,7 @@ static void run_and_compare(struct golden *g, const struct request *r, bool grad
 		if (strstr(g->name, "_tiny"))
 			check_whole_gradients(g, &t);
 	}
+	check_buffers(g, &t);
 	trainer_release(&t);
 	made_release(&m);
 }
@@ -260,7 +292,8 @@ static void finish(struct golden *g)
 	json_decref(g->json);
 }
 
-static const char *const names[] = {"gpt_tiny", "gpt", "mlp_tiny", "mlp"};
+static const char *const names[] = {"gpt_tiny", "gpt", "mlp_tiny", "mlp", "mlp_norm_tiny"};
+enum { NAMES = sizeof names / sizeof *names, NORM = NAMES - 1 };
 
 START_TEST(losses_and_gradients)
 {
@@ -291,7 +324,8 @@ START_TEST(strategies_on_one_rank)
 	struct golden g;
 	golden_open(&g, names[_i]);
 	for (int i = 0; strategy_at(i); i++) {
-		struct request r = golden_request(&g, strategy_at(i)->name, 2);
+		/* A batch in two pieces is normalized in two pieces. */
+		struct request r = golden_request(&g, strategy_at(i)->name, _i == NORM ? 1 : 2);
 		run_and_compare(&g, &r, false);
 	}
 	finish(&g);
@@ -310,7 +344,7 @@ END_TEST
 int main(void)
 {
 	bool images = !access(DATASET_IMAGES_DEFAULT, R_OK);
-	int end = images ? 4 : 2;
+	int end = images ? NAMES : 2;
 	Suite *suite = suite_create("golden training");
 	TCase *tests = tcase_create("golden training");
 	tcase_set_timeout(tests, 120);
@@ -321,6 +355,7 @@ int main(void)
 	if (images) {
 		tcase_add_loop_test(tests, accumulation, 2, 3);
 		tcase_add_loop_test(tests, strategies_on_one_rank, 2, 3);
+		tcase_add_loop_test(tests, strategies_on_one_rank, NORM, NAMES);
 	}
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

@@ -33,7 +33,7 @@ static double linear_objective(const void *context)
 static void linear_check(int64_t rows, int64_t in, int64_t out, bool in_out, bool gelu, bool with_bias,
                          int residual_kind, bool accumulate)
 {
-	struct linear_shape s = {rows, in, out, in_out, gelu};
+	struct linear_shape s = {rows, in, out, in_out, gelu, ELEMENT_FP32};
 	float *x = filled(rows * in), *weight = filled(in * out), *bias = with_bias ? filled(out) : NULL;
 	float *residual = residual_kind ? filled(rows * out) : NULL, *pre = gelu ? blank(rows * out) : NULL;
 	struct linear_case c = {s,
@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(linear_without_dx)
 {
-	struct linear_shape s = {5, 4, 6, false, false};
+	struct linear_shape s = {5, 4, 6, false, false, ELEMENT_FP32};
 	float *x = filled(20), *weight = filled(24), *dy = filled(30), *with = blank(24), *without = blank(24),
 	      *dx = blank(20);
 	linear_backward(&s, dy, x, weight, NULL, dx, with, false, NULL, false);
@@ -102,7 +102,7 @@ START_TEST(gelu_range)
 	if (!level_select(_i))
 		return;
 	enum { N = 8003 };
-	struct linear_shape s = {N, 1, 1, false, true};
+	struct linear_shape s = {N, 1, 1, false, true, ELEMENT_FP32};
 	const float one = 1.0f;
 	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
 	for (int i = 0; i < N - 3; i++)
@@ -163,7 +163,7 @@ static void norm_check(int64_t rows, int64_t width, float centre, bool accumulat
 	                      doubles(rows * width),
 	                      doubles(2 * rows),
 	                      dy};
-	norm_forward(rows, width, x, weight, bias, y, statistics);
+	norm_forward(ELEMENT_FP32, rows, width, x, weight, bias, y, statistics);
 	norm_objective(&c);
 	assert_close("norm y", rows * width, y, c.y, centre > 0 ? 1e-4 : 2e-6);
 	for (int64_t r = 0; r < 2 * rows; r++)
@@ -177,8 +177,8 @@ static void norm_check(int64_t rows, int64_t width, float centre, bool accumulat
 	memcpy(dx0, dx, (size_t)(rows * width) * sizeof *dx);
 	memcpy(dweight0, dweight, (size_t)width * sizeof *dx);
 	memcpy(dbias0, dbias, (size_t)width * sizeof *dx);
-	norm_backward(rows, width, dy, x, statistics, weight, dx, accumulate_x, dweight, accumulate_weight, dbias,
-	              accumulate_bias);
+	norm_backward(ELEMENT_FP32, rows, width, dy, x, statistics, weight, dx, accumulate_x, dweight,
+	              accumulate_weight, dbias, accumulate_bias);
 	assert_gradient("norm dx", norm_objective, &c, rows * width, c.x, dx, accumulate_x ? dx0 : NULL);
 	assert_gradient("norm dweight", norm_objective, &c, width, c.weight, dweight,
 	                accumulate_weight ? dweight0 : NULL);
@@ -218,7 +218,7 @@ static double attention_objective(const void *context)
 
 static void attention_check(int64_t samples, int64_t tokens, int64_t heads, int64_t size, float factor)
 {
-	struct attention_shape s = {samples, tokens, heads, size};
+	struct attention_shape s = {samples, tokens, heads, size, ELEMENT_FP32};
 	int64_t n = samples * tokens * heads * size, rows = samples * heads * tokens;
 	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(rows), *dy = filled(n), *dqkv = blank(3 * n);
 	for (int64_t i = 0; i < 3 * n; i++)
@@ -253,7 +253,7 @@ START_TEST(attention_saturated)
 {
 	if (!level_select(_i))
 		return;
-	struct attention_shape s = {1, 70, 1, 16};
+	struct attention_shape s = {1, 70, 1, 16, ELEMENT_FP32};
 	int64_t n = 70 * 16;
 	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(70), *dy = filled(n), *dqkv = blank(3 * n);
 	for (int64_t t = 0; t < 70; t++)
@@ -295,7 +295,7 @@ START_TEST(embedding)
 				                  : (int32_t)(i * i % vocabulary / 2);
 			float *token = filled(vocabulary * width), *position = filled(context * width),
 			      *y = blank(rows * width);
-			embedding_forward(samples, tokens, width, ids, token, position, y);
+			embedding_forward(ELEMENT_FP32, samples, tokens, width, ids, token, position, y);
 			for (int64_t i = 0; i < rows * width; i++)
 				ck_assert(y[i] == token[ids[i / width] * width + i % width] +
 				                          position[i / width % tokens * width + i % width]);
@@ -310,8 +310,8 @@ START_TEST(embedding)
 				want_token[ids[i / width] * width + i % width] += (double)dy[i];
 				want_position[i / width % tokens * width + i % width] += (double)dy[i];
 			}
-			embedding_backward(samples, tokens, width, vocabulary, context, ids, dy, dtoken, accumulate & 1,
-			                   dposition, accumulate & 2);
+			embedding_backward(ELEMENT_FP32, samples, tokens, width, vocabulary, context, ids, dy, dtoken,
+			                   accumulate & 1, dposition, accumulate & 2);
 			assert_close("dtoken", vocabulary * width, dtoken, want_token, 1e-6);
 			assert_close("dposition", context * width, dposition, want_position, 1e-6);
 		}
@@ -359,12 +359,12 @@ START_TEST(classifier_loss)
 			}
 			struct classifier_case c = {rows[r], classes[k], widened(n, logits), 0.25, targets};
 			double want = classifier_objective(&c), evaluated;
-			classifier_evaluate(rows[r], classes[k], logits, targets, &evaluated, &correct);
+			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], logits, targets, &evaluated, &correct);
 			ck_assert_msg(fabs(evaluated * 0.25 - want) <= 1e-6 * (1 + fabs(want)), "loss %.9g, not %.9g",
 			              evaluated * 0.25, want);
 			ck_assert_int_eq(correct, want_correct);
 			bool accumulate = (r + k) % 2;
-			classifier(rows[r], classes[k], logits, targets, 0.25, &loss, accumulate);
+			classifier(ELEMENT_FP32, rows[r], classes[k], logits, targets, 0.25, 0.25, &loss, accumulate);
 			ck_assert_msg(fabs((double)loss - want - (accumulate ? 7.0 : 0.0)) <= 1e-6 * (8 + fabs(want)),
 			              "loss %.9g, not %.9g", (double)loss, want);
 			assert_gradient("classifier", classifier_objective, &c, n, c.logits, logits, NULL);
@@ -391,14 +391,14 @@ START_TEST(classifier_saturated)
 		tops += logits[i] > 0.0f;
 	want += log(tops) + log(35.0);
 	int64_t correct;
-	classifier_evaluate(3, 35, logits, targets, &evaluated, &correct);
+	classifier_evaluate(ELEMENT_FP32, 3, 35, logits, targets, &evaluated, &correct);
 	ck_assert(fabs(evaluated - want) < 1e-2 && correct == 1);
-	classifier(3, 35, logits, targets, 1.0, &loss, false);
+	classifier(ELEMENT_FP32, 3, 35, logits, targets, 1.0, 1.0, &loss, false);
 	ck_assert(fabs((double)loss - want) < 1e-2);
 	ck_assert(logits[0] == 0.0f && logits[1] == 0.0f && logits[69] == -1.0f);
 	ck_assert(fabsf(logits[70] - 1.0f / 35.0f) < 1e-7f && fabsf(logits[104] - 1.0f / 35.0f + 1.0f) < 1e-6f);
 	logits[7] = NAN;
-	classifier(3, 35, logits, targets, 1.0, &loss, false);
+	classifier(ELEMENT_FP32, 3, 35, logits, targets, 1.0, 1.0, &loss, false);
 	ck_assert(isnan(loss));
 }
 END_TEST

@@ -17,15 +17,15 @@ START_TEST(optimizers)
 		int64_t n = sizes[s];
 		float *p = filled(n), *m = blank(n), *v = blank(n), *q = filled(n);
 		double *rp = widened(n, p), *rm = doubles(n), *rv = doubles(n), *rq = widened(n, q);
-		vector_zero(n, m);
-		vector_zero(n, v);
+		vector_zero(ELEMENT_FP32, n, m);
+		vector_zero(ELEMENT_FP32, n, v);
 		for (int64_t step = 1; step <= 20; step++) {
 			float *g = filled(n);
 			g[0] = 0.0f; /* 0 / (0 + epsilon) */
 			double *rg = widened(n, g);
-			adamw_update(&a, step, n, p, g, m, v);
+			adamw_update(ELEMENT_FP32, &a, step, n, p, g, 1, m, v, NULL);
 			reference_adamw(&a, step, n, rp, rg, rm, rv);
-			sgd_update(0.1f, n, q, g);
+			sgd_update(ELEMENT_FP32, 0.1f, n, q, g, 1, NULL);
 			for (int64_t i = 0; i < n; i++)
 				rq[i] -= (double)0.1f * rg[i];
 		}
@@ -45,15 +45,15 @@ START_TEST(vectors)
 	for (int64_t s = 0; s < COUNT(sizes); s++) {
 		int64_t n = sizes[s];
 		float *x = filled(n), *y = filled(n), *z = blank(n);
-		vector_copy(n, y, z);
+		vector_copy(ELEMENT_FP32, n, y, z);
 		ck_assert(n == 0 || memcmp(y, z, (size_t)n * sizeof *y) == 0);
-		vector_add(n, x, z);
+		vector_add(ELEMENT_FP32, n, x, z);
 		for (int64_t i = 0; i < n; i++)
 			ck_assert(z[i] == y[i] + x[i]);
-		vector_scale(n, 0.3f, y);
-		vector_zero(n, z);
-		double squares = 0, sum = vector_sum_of_squares(n, x);
-		vector_add(n, y, z);
+		vector_scale(ELEMENT_FP32, n, 0.3f, y);
+		vector_zero(ELEMENT_FP32, n, z);
+		double squares = 0, sum = vector_sum_of_squares(ELEMENT_FP32, n, x);
+		vector_add(ELEMENT_FP32, n, y, z);
 		ck_assert(n == 0 || memcmp(y, z, (size_t)n * sizeof *y) == 0);
 		for (int64_t i = 0; i < n; i++)
 			squares += (double)x[i] * (double)x[i];
@@ -61,8 +61,9 @@ START_TEST(vectors)
 	}
 	float *y = blank(3);
 	y[0] = 1, y[1] = -2, y[2] = 1e30f;
-	ck_assert(vector_sum_of_squares(2, y) == 5.0 && vector_sum_of_squares(3, y) > 9e59); /* beyond fp32 */
-	vector_scale(2, -0.5f, y);
+	ck_assert(vector_sum_of_squares(ELEMENT_FP32, 2, y) == 5.0 &&
+	          vector_sum_of_squares(ELEMENT_FP32, 3, y) > 9e59); /* beyond fp32 */
+	vector_scale(ELEMENT_FP32, 2, -0.5f, y);
 	ck_assert(y[0] == -0.5f && y[1] == 1.0f && y[2] == 1e30f);
 }
 END_TEST
@@ -89,8 +90,8 @@ static float *take(float **next, int64_t n)
 /* One pass through everything; the results lie one after the other in out, their number is returned. */
 static int64_t run_everything(float *out)
 {
-	struct linear_shape s = {T_ROWS, T_WIDTH, T_OUT, false, false}, g = s;
-	struct attention_shape a = {T_SAMPLES, T_TOKENS, T_HEADS, T_SIZE};
+	struct linear_shape s = {T_ROWS, T_WIDTH, T_OUT, false, false, ELEMENT_FP32}, g = s;
+	struct attention_shape a = {T_SAMPLES, T_TOKENS, T_HEADS, T_SIZE, ELEMENT_FP32};
 	struct adamw adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	int32_t ids[T_ROWS];
 	float *x = filled(T_ROWS * T_WIDTH), *w = filled(T_WIDTH * T_OUT), *b = filled(T_OUT),
@@ -109,21 +110,21 @@ static int64_t run_everything(float *out)
 	attention_forward(&a, qkv, y, lse);
 	attention_backward(&a, x, qkv, y, lse, TAKE(T_ROWS * T_OUT));
 	float *norm_y = TAKE(T_ROWS * T_WIDTH), *statistics = TAKE(2 * T_ROWS);
-	norm_forward(T_ROWS, T_WIDTH, y, w, b, norm_y, statistics);
-	norm_backward(T_ROWS, T_WIDTH, x, y, statistics, w, TAKE(T_ROWS * T_WIDTH), false, TAKE(T_WIDTH), false,
-	              TAKE(T_WIDTH), false);
-	embedding_forward(T_SAMPLES, T_TOKENS, T_WIDTH, ids, w, x, TAKE(T_ROWS * T_WIDTH));
-	embedding_backward(T_SAMPLES, T_TOKENS, T_WIDTH, 13, 80, ids, x, TAKE(13 * T_WIDTH), false, TAKE(80 * T_WIDTH),
-	                   false);
+	norm_forward(ELEMENT_FP32, T_ROWS, T_WIDTH, y, w, b, norm_y, statistics);
+	norm_backward(ELEMENT_FP32, T_ROWS, T_WIDTH, x, y, statistics, w, TAKE(T_ROWS * T_WIDTH), false, TAKE(T_WIDTH),
+	              false, TAKE(T_WIDTH), false);
+	embedding_forward(ELEMENT_FP32, T_SAMPLES, T_TOKENS, T_WIDTH, ids, w, x, TAKE(T_ROWS * T_WIDTH));
+	embedding_backward(ELEMENT_FP32, T_SAMPLES, T_TOKENS, T_WIDTH, 13, 80, ids, x, TAKE(13 * T_WIDTH), false,
+	                   TAKE(80 * T_WIDTH), false);
 	float *logits = TAKE(T_ROWS * T_WIDTH), *loss = TAKE(1);
-	vector_copy(T_ROWS * T_WIDTH, norm_y, logits);
-	classifier(T_ROWS, T_WIDTH, logits, ids, 0.1, loss, false);
+	vector_copy(ELEMENT_FP32, T_ROWS * T_WIDTH, norm_y, logits);
+	classifier(ELEMENT_FP32, T_ROWS, T_WIDTH, logits, ids, 0.1, 0.1, loss, false);
 	float *p = TAKE(T_ROWS * T_OUT), *m = TAKE(T_ROWS * T_OUT), *v = TAKE(T_ROWS * T_OUT);
-	vector_copy(T_ROWS * T_OUT, dy, p);
-	vector_zero(T_ROWS * T_OUT, m);
-	vector_zero(T_ROWS * T_OUT, v);
-	adamw_update(&adam, 1, T_ROWS * T_OUT, p, qkv, m, v);
-	*TAKE(1) = (float)vector_sum_of_squares(T_ROWS * T_OUT, p);
+	vector_copy(ELEMENT_FP32, T_ROWS * T_OUT, dy, p);
+	vector_zero(ELEMENT_FP32, T_ROWS * T_OUT, m);
+	vector_zero(ELEMENT_FP32, T_ROWS * T_OUT, v);
+	adamw_update(ELEMENT_FP32, &adam, 1, T_ROWS * T_OUT, p, qkv, 1, m, v, NULL);
+	*TAKE(1) = (float)vector_sum_of_squares(ELEMENT_FP32, T_ROWS * T_OUT, p);
 #undef TAKE
 	ck_assert_int_lt(next - out, T_TOTAL);
 	return next - out;
@@ -160,10 +161,10 @@ END_TEST
 
 START_TEST(names)
 {
-	static const char *const expected[] = {"plain C", "AVX2", "AVX-512"};
+	static const char *const expected[] = {"plain C", "AVX2", "AVX-512", "AVX-512 with BF16"};
 	int best = kernels_limit_instruction_set(99);
 	ck_assert_int_ge(best, 0);
-	ck_assert_int_le(best, 2);
+	ck_assert_int_le(best, 3);
 	for (int level = 0; level <= best; level++) {
 		ck_assert_int_eq(kernels_limit_instruction_set(level), level);
 		ck_assert_str_eq(kernels_instruction_set(), expected[level]);

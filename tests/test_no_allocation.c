@@ -228,6 +228,26 @@ START_TEST(training_allocates_nothing)
 }
 END_TEST
 
+/* Every queue has a thread of its own, and none of them asks for memory. */
+START_TEST(offload_allocates_nothing)
+{
+	static const char *const offloads[] = {"optimizer,activations", "optimizer:to=disk", "optimizer:delayed=yes",
+	                                       "optimizer:to=disk,parameters:to=disk,activations"};
+	for (int64_t ranks = 1; ranks <= 4; ranks += 3)
+		for (int i = 0; i < 4; i++) {
+			struct request r = {.model = "gpt:layers=2",
+			                    .strategy = i < 3 ? "zero2" : "zero3",
+			                    .ranks = ranks,
+			                    .micro_batch = 2,
+			                    .accumulate = 2,
+			                    .clip = 1,
+			                    .bucket = 1 << 20,
+			                    .offload = offloads[i]};
+			assert_quiet(&r, 1);
+		}
+}
+END_TEST
+
 START_TEST(threads_allocate_nothing)
 {
 	for (int model = 0; model < 2; model++)
@@ -275,6 +295,7 @@ int main(void)
 	tcase_add_test(tests, allocations_are_seen);
 	tcase_add_loop_test(tests, training_allocates_nothing, 0, 7);
 	tcase_add_test(tests, threads_allocate_nothing);
+	tcase_add_test(tests, offload_allocates_nothing);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

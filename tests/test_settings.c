@@ -70,16 +70,27 @@ END_TEST
 
 /* ---- strategies ---- */
 
-START_TEST(strategies_are_seven)
+/* Seven, and the contrasts, which are not in `all`: of those, all but hybrid serve the same samples on all ranks. */
+START_TEST(strategies_are_known)
 {
 	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
+	static const char *const others[] = {"hybrid", "model", "pipeline", "tensor"};
+	enum { COUNT = sizeof names / sizeof names[0], OTHERS = sizeof others / sizeof others[0] };
 	const struct strategy *g;
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < COUNT; i++) {
 		ck_assert_str_eq(strategy_at(i)->name, names[i]);
 		ck_assert_int_eq(strategy_parse(names[i], &g), STATUS_OK);
 		ck_assert_ptr_eq(g, strategy_at(i));
+		ck_assert(!g->same_samples);
 	}
-	ck_assert_ptr_null(strategy_at(7));
+	for (int i = 0; i < OTHERS; i++) {
+		ck_assert_str_eq(strategy_contrast_at(i)->name, others[i]);
+		ck_assert_int_eq(strategy_parse(others[i], &g), STATUS_OK);
+		ck_assert_ptr_eq(g, strategy_contrast_at(i));
+		ck_assert_int_eq(g->same_samples, i > 0);
+	}
+	ck_assert_ptr_null(strategy_contrast_at(OTHERS));
+	ck_assert_ptr_null(strategy_at(COUNT));
 	ck_assert_ptr_null(strategy_at(-1));
 }
 END_TEST
@@ -89,7 +100,7 @@ START_TEST(every_key_takes_its_values)
 {
 	for (int i = 0; strategy_at(i); i++)
 		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
-			const struct strategy_key *key = &strategy_at(i)->keys[k];
+			const struct key *key = &strategy_at(i)->keys[k];
 			char text[128], values[128];
 			const struct strategy *g;
 			snprintf(text, sizeof text, "%s:%s=%s", strategy_at(i)->name, key->name, key->fallback);
@@ -261,7 +272,7 @@ int main(void)
 	Suite *suite = suite_create("settings");
 	TCase *tests = tcase_create("settings");
 	tcase_add_loop_test(tests, batch_follows, 0, COUNT(batches));
-	tcase_add_test(tests, strategies_are_seven);
+	tcase_add_test(tests, strategies_are_known);
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
 	tcase_add_test(tests, ranks_are_refused);

@@ -306,7 +306,11 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
 	report_from_plan(r, p);
 	snprintf(r->cluster, sizeof r->cluster, "here");
-	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883};
+	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001};
+	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
+	r->checkpointing.checkpoints = 7;
+	r->checkpointing.tried = 3;
+	r->checkpointing.profile = true;
 	r->fits = true;
 	r->rates_measured = true;
 	r->roles[0].memory[SPACE_DEVICE].overhead_bytes = 77;
@@ -355,6 +359,8 @@ START_TEST(test_json)
 		ck_assert(json_equal(o, second));
 		ck_assert_int_eq(again.time.step, 1234567891);
 		ck_assert_int_eq(again.time.bubble, 34567883);
+		ck_assert_int_eq(again.time.backward, 600000001);
+		ck_assert_str_eq(again.checkpointing.setting, "every=2:profile=yes");
 		ck_assert_int_eq(again.roles[1].memory[SPACE_DISK].peak_bytes, 5);
 		if (measured) {
 			ck_assert_int_eq(again.loss_count, 3);

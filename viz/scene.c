@@ -43,11 +43,6 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-static const char *phase_words(enum pass p)
-{
-	return p == PASS_FORWARD ? "forward" : p == PASS_BACKWARD ? "backward" : p == PASS_UPDATE ? "update" : "";
-}
-
 /* What the first rank computes next from a position on. */
 static const struct op *next_op(const struct score *s, size_t from, size_t to)
 {
@@ -79,7 +74,7 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		if (op && op->pass != last && part.x > label_end) {
 			bool edge = part.x + 56 > b.x + b.width;
 			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
-			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", phase_words(op->pass));
+			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(op->pass));
 			label_end = part.x + 56;
 			last = op->pass;
 		}

@@ -84,6 +84,8 @@ colour op_colour(const struct theme *t, const struct op *op)
 		return SKY;
 	case PASS_BACKWARD:
 		return BLUE;
+	case PASS_RECOMPUTE:
+		return PURPLE;
 	case PASS_UPDATE:
 		return GREEN;
 	case PASS_NONE:

@@ -1,25 +1,31 @@
-/* The vectorized bodies behind kernels.h, and the table through which they are called.
+/* The vectorized bodies behind kernels.h, and the tables through which they are called.
  *
  * Every body has one signature: the task (its arguments, below) and a range of independent items: rows, columns, heads,
  * elements. So one helper, parallel_for, can hand ranges to threads, and one list names all bodies. Each source in
- * simd/ is compiled once per instruction level, and the level becomes part of the symbol's name: norm_forward_level2.
+ * simd/ is compiled once per element type and instruction level, and both become part of the symbol's name:
+ * norm_forward_bf16_level2. What is of the element type is a `void *` here; a `float *` is fp32 in all of them.
  */
 #ifndef SHARDLAB_KERNELS_CPU_BODIES_H
 #define SHARDLAB_KERNELS_CPU_BODIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "kernels/sliced.h"
 
 #define KERNEL_BODIES(X)                                                                                               \
-	X(linear_prefill)          /* rows of y */                                                                     \
 	X(gelu_forward)            /* elements */                                                                      \
 	X(gelu_backward)           /* columns */                                                                       \
 	X(column_sum)              /* columns */                                                                       \
 	X(norm_forward)            /* rows */                                                                          \
 	X(norm_backward_input)     /* rows */                                                                          \
 	X(norm_backward_weight)    /* columns */                                                                       \
+	X(batch_norm_statistics)   /* columns */                                                                       \
+	X(batch_norm_forward)      /* rows */                                                                          \
+	X(batch_norm_sums)         /* columns */                                                                       \
+	X(batch_norm_backward)     /* rows */                                                                          \
 	X(attention_forward)       /* samples × heads */                                                              \
 	X(attention_backward)      /* samples × heads */                                                              \
 	X(embedding_forward)       /* samples × tokens */                                                             \
@@ -27,36 +33,64 @@
 	X(embedding_position_rows) /* rows of the position table */                                                    \
 	X(classifier)              /* parts of the rows */                                                             \
 	X(classifier_evaluate)     /* parts of the rows */                                                             \
+	X(sum_finish)              /* rows */                                                                          \
+	X(embedding_slice_forward) /* samples × tokens */                                                             \
+	X(embedding_slice_rows)    /* columns of the token table */                                                    \
+	X(classifier_maxima)       /* rows */                                                                          \
+	X(classifier_sums)         /* rows */                                                                          \
+	X(classifier_gradient)     /* rows */                                                                          \
 	X(adamw)                   /* elements */                                                                      \
 	X(sgd)                     /* elements */                                                                      \
 	X(vector_add)              /* elements */                                                                      \
 	X(vector_scale)            /* elements */                                                                      \
-	X(sum_of_squares)          /* parts of the elements */
+	X(sum_of_squares)          /* parts of the elements */                                                         \
+	X(elements_add)            /* elements */                                                                      \
+	X(narrow)                  /* elements */                                                                      \
+	X(widen)                   /* elements */
 
 typedef void kernel_body(const void *task, int64_t begin, int64_t end);
 
+/* Those of fp32 alone, beside OpenBLAS's products; and the products of 16-bit types, which do the same work within. */
+#define KERNEL_BODIES_32(X) X(linear_prefill) /* rows of y */
+#define KERNEL_BODIES_16(X) X(product)        /* rows of the result */
+
 struct kernel_bodies {
-	const char *instruction_set;
 #define X(name) kernel_body *name;
 	KERNEL_BODIES(X)
+	KERNEL_BODIES_32(X)
+	KERNEL_BODIES_16(X)
 #undef X
 };
 
 #if defined(__x86_64__)
-#define KERNEL_LEVELS 3
+#define KERNEL_LEVELS 4
 #else
 #define KERNEL_LEVELS 1
 #endif
 
 #define X(name)                                                                                                        \
-	kernel_body name##_level0;                                                                                     \
-	kernel_body name##_level1;                                                                                     \
-	kernel_body name##_level2;
+	kernel_body name##_fp32_level0, name##_bf16_level0, name##_fp16_level0;                                        \
+	kernel_body name##_fp32_level1, name##_bf16_level1, name##_fp16_level1;                                        \
+	kernel_body name##_fp32_level2, name##_bf16_level2, name##_fp16_level2;                                        \
+	kernel_body name##_bf16_level3;
 KERNEL_BODIES(X)
+KERNEL_BODIES_32(X)
+KERNEL_BODIES_16(X)
 #undef X
 
 /* The bodies of the level in use. */
-const struct kernel_bodies *kernel_bodies(void);
+const struct kernel_bodies *kernel_bodies(enum element type);
+
+/* The element at `index`. */
+static inline void *element_at(enum element type, void *p, int64_t index)
+{
+	return p ? (char *)p + index * element_bytes(type) : NULL;
+}
+
+static inline const void *element_at_const(enum element type, const void *p, int64_t index)
+{
+	return p ? (const char *)p + index * element_bytes(type) : NULL;
+}
 
 /* Run body over [0, count), split among the threads in contiguous ranges whose inner boundaries are multiples of
  * `grain`. With one thread it is a plain call. */
@@ -78,50 +112,97 @@ static inline int64_t part_begin(int64_t count, int64_t part)
 /* y[row] = bias + residual[row]; either may be NULL. */
 struct linear_prefill_task {
 	int64_t width;
-	const float *bias, *residual;
-	float *y;
+	const void *bias, *residual;
+	void *y;
+};
+
+/* c[m, n] = op(a) · op(b) (+ bias + residual, or + c), all of one 16-bit type, sums in fp32; then with gelu
+ * gelu_out = gelu(c). lda, ldb, ldc: elements from one stored row to the next. */
+struct product_task {
+	bool a_transposed, b_transposed, accumulate;
+	int64_t m, n, k, lda, ldb, ldc;
+	const void *a, *b, *bias, *residual; /* bias[n], residual as c; may be NULL */
+	void *c, *gelu_out;                  /* gelu_out as c; may be NULL */
 };
 
 /* gelu_forward: y = gelu(x). vector_add: y += x. */
 struct elementwise_task {
+	const void *x;
+	void *y;
+};
+
+/* sum = x + y, elements_add; narrow: y = x rounded, added to what is there or not; widen: out = x. */
+struct elements_add_task {
+	const void *x, *y;
+	void *sum;
+};
+struct narrow_task {
 	const float *x;
+	void *y;
+	bool accumulate;
+};
+struct widen_task {
+	const void *x;
 	float *y;
 };
 
-/* dy = dy · gelu'(pre); sum[column] (+)= sum of dy's rows, unless NULL. */
+/* Columns whose sums stand on the stack, where the memory that they are for has 16 bits. */
+#define SUM_COLUMNS 1024
+
+/* dy = dy · gelu'(pre); sum[column − sum_begin] (+)= sum of dy's rows, unless NULL. */
 struct gelu_backward_task {
 	int64_t rows, width;
-	const float *pre;
-	float *dy, *sum;
-	bool accumulate;
-};
-
-/* sum[column] (+)= sum of the rows of x. */
-struct column_sum_task {
-	int64_t rows, width;
-	const float *x;
+	const void *pre;
+	void *dy;
 	float *sum;
 	bool accumulate;
+	int64_t sum_begin;
+};
+
+/* sum[column − sum_begin] (+)= sum of the rows of x. */
+struct column_sum_task {
+	int64_t rows, width;
+	const void *x;
+	float *sum;
+	bool accumulate;
+	int64_t sum_begin;
 };
 
 struct norm_forward_task {
 	int64_t width;
-	const float *x, *weight, *bias;
-	float *y, *statistics;
+	const void *x, *weight, *bias;
+	void *y;
+	float *statistics;
 };
 
-/* norm_backward_weight sums over [row_begin, row_end), for a range of columns. */
+/* norm_backward_weight sums over [row_begin, row_end), for a range of columns, into dweight[column − sum_begin] and
+ * dbias. */
 struct norm_backward_task {
-	int64_t width, row_begin, row_end;
-	const float *dy, *x, *statistics, *weight;
-	float *dx, *dweight, *dbias;
+	int64_t width, row_begin, row_end, sum_begin;
+	const void *dy, *x;
+	const float *statistics;
+	const void *weight;
+	void *dx;
+	float *dweight, *dbias;
 	bool accumulate_x, accumulate_weight, accumulate_bias;
+};
+
+/* dy: batch_norm_sums turns it into du. batch_norm_statistics writes part, batch_norm_forward y, batch_norm_backward
+ * dx.
+ */
+struct batch_norm_task {
+	struct batch_norm_shape shape;
+	const void *x, *weight, *bias;
+	const float *statistics;
+	float *part, *sums;
+	void *y, *dy, *dweight, *dbias, *dx;
+	bool accumulate_weight, accumulate_bias;
 };
 
 struct attention_task {
 	struct attention_shape shape;
-	const float *qkv, *dy, *output; /* the last two: backward only */
-	float *y, *dqkv;
+	const void *qkv, *dy, *output; /* the last two: backward only */
+	void *y, *dqkv;
 	const float *log_sum_exp; /* backward */
 	float *log_sum_exp_out;   /* forward */
 };
@@ -129,19 +210,47 @@ struct attention_task {
 struct embedding_task {
 	int64_t samples, tokens, width;
 	const int32_t *ids;
-	const float *token_table, *position_table, *dy;
-	float *y, *dtable;
+	const void *token_table, *position_table, *dy;
+	void *y, *dtable;
 	bool accumulate;
 };
 
 struct classifier_task {
 	int64_t rows, classes;
-	const float *logits;
-	float *gradient; /* classifier: the same memory as logits */
+	const void *logits;
+	void *gradient; /* classifier: the same memory as logits */
 	const int32_t *targets;
 	double scale;
 	double *loss_parts;
 	int64_t *correct_parts;
+};
+
+/* sum[row] += bias + residual[row % residual_rows]; either may be NULL. */
+struct sum_finish_task {
+	int64_t width, residual_rows;
+	const void *bias, *residual;
+	void *sum;
+};
+
+/* The position table, which is whole, is an embedding_task's. */
+struct embedding_slice_task {
+	struct class_slice slice;
+	int64_t rows, width;
+	const int32_t *ids;
+	const void *table, *dy;
+	void *y, *dtable;
+};
+
+struct classifier_slice_task {
+	struct class_slice slice;
+	int64_t rows;
+	const void *logits;
+	void *gradient; /* the same memory as logits */
+	const int32_t *targets;
+	const float *maxima, *sums;
+	float *maxima_out, *sums_out;
+	int64_t sums_width; /* 2, or 3: with the classes before the target that have the maximum */
+	double scale;
 };
 
 struct adamw_task {
@@ -149,21 +258,28 @@ struct adamw_task {
 	float beta1, beta2, rest1, rest2; /* rest = 1 − beta */
 	float step_size;                  /* learning rate / (1 − beta1^step) */
 	float root_correction, epsilon;   /* 1 / sqrt(1 − beta2^step) */
-	float *parameters;
-	const float *gradients;
-	float *first_moment, *second_moment;
+	float gradient_factor;
+	const void *gradients;
+	float *master, *first_moment, *second_moment;
+	void *parameters; /* 16-bit: the master's copy; fp32: the master itself */
 };
 
-/* sgd: y −= factor · x. vector_scale: y *= factor. */
+struct sgd_task {
+	float learning_rate, gradient_factor;
+	const void *gradients;
+	float *master;
+	void *parameters;
+};
+
+/* y *= factor */
 struct scale_task {
 	float factor;
-	const float *x;
-	float *y;
+	void *y;
 };
 
 struct sum_of_squares_task {
 	int64_t count;
-	const float *x;
+	const void *x;
 	double *parts;
 };
 

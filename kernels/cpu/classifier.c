@@ -1,24 +1,24 @@
 /* Softmax cross-entropy: the parts' sums are added in order. */
 #include "kernels/cpu/bodies.h"
 
-void classifier(int64_t rows, int64_t classes, float *logits, const int32_t *targets, double scale, float *loss,
-                bool accumulate)
+void classifier(enum element type, int64_t rows, int64_t classes, void *logits, const int32_t *targets, double scale,
+                double gradient_scale, float *loss, bool accumulate)
 {
 	double parts[SUM_PARTS], sum = 0;
 	struct classifier_task t = {.rows = rows,
 	                            .classes = classes,
 	                            .gradient = logits,
 	                            .targets = targets,
-	                            .scale = scale,
+	                            .scale = gradient_scale,
 	                            .loss_parts = parts};
-	parallel_for(kernel_bodies()->classifier, &t, SUM_PARTS, 1);
+	parallel_for(kernel_bodies(type)->classifier, &t, SUM_PARTS, 1);
 	for (int i = 0; i < SUM_PARTS; i++)
 		sum += parts[i];
 	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);
 }
 
-void classifier_evaluate(int64_t rows, int64_t classes, const float *logits, const int32_t *targets, double *loss,
-                         int64_t *correct)
+void classifier_evaluate(enum element type, int64_t rows, int64_t classes, const void *logits, const int32_t *targets,
+                         double *loss, int64_t *correct)
 {
 	double parts[SUM_PARTS];
 	int64_t correct_parts[SUM_PARTS];
@@ -28,7 +28,7 @@ void classifier_evaluate(int64_t rows, int64_t classes, const float *logits, con
 	                            .targets = targets,
 	                            .loss_parts = parts,
 	                            .correct_parts = correct_parts};
-	parallel_for(kernel_bodies()->classifier_evaluate, &t, SUM_PARTS, 1);
+	parallel_for(kernel_bodies(type)->classifier_evaluate, &t, SUM_PARTS, 1);
 	*loss = 0;
 	*correct = 0;
 	for (int i = 0; i < SUM_PARTS; i++) {

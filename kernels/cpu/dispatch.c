@@ -1,18 +1,40 @@
 /* Which bodies run: the best instruction level that the processor has, chosen once at start. */
 #include "kernels/cpu/bodies.h"
 
-static const struct kernel_bodies levels[KERNEL_LEVELS] = {
-#define X(name) .name = name##_level0,
-        {.instruction_set = "plain C", KERNEL_BODIES(X)},
-#undef X
+#define BODY(name, type, level) .name = name##_##type##_level##level,
+#define FP32_0(name) BODY(name, fp32, 0)
+#define FP32_1(name) BODY(name, fp32, 1)
+#define FP32_2(name) BODY(name, fp32, 2)
+#define BF16_0(name) BODY(name, bf16, 0)
+#define BF16_1(name) BODY(name, bf16, 1)
+#define BF16_2(name) BODY(name, bf16, 2)
+#define BF16_3(name) BODY(name, bf16, 3)
+#define FP16_0(name) BODY(name, fp16, 0)
+#define FP16_1(name) BODY(name, fp16, 1)
+#define FP16_2(name) BODY(name, fp16, 2)
+
+static const struct kernel_bodies bodies[ELEMENT_TYPES][KERNEL_LEVELS] = {
+        [ELEMENT_FP32] = {{KERNEL_BODIES(FP32_0) KERNEL_BODIES_32(FP32_0)},
 #if KERNEL_LEVELS > 1
-#define X(name) .name = name##_level1,
-        {.instruction_set = "AVX2", KERNEL_BODIES(X)},
-#undef X
-#define X(name) .name = name##_level2,
-        {.instruction_set = "AVX-512", KERNEL_BODIES(X)},
-#undef X
+                          {KERNEL_BODIES(FP32_1) KERNEL_BODIES_32(FP32_1)},
+                          {KERNEL_BODIES(FP32_2) KERNEL_BODIES_32(FP32_2)},
+                          {KERNEL_BODIES(FP32_2) KERNEL_BODIES_32(FP32_2)}
 #endif
+        },
+        [ELEMENT_BF16] = {{KERNEL_BODIES(BF16_0) KERNEL_BODIES_16(BF16_0)},
+#if KERNEL_LEVELS > 1
+                          {KERNEL_BODIES(BF16_1) KERNEL_BODIES_16(BF16_1)},
+                          {KERNEL_BODIES(BF16_2) KERNEL_BODIES_16(BF16_2)},
+                          {KERNEL_BODIES(BF16_3) KERNEL_BODIES_16(BF16_3)}
+#endif
+        },
+        [ELEMENT_FP16] = {{KERNEL_BODIES(FP16_0) KERNEL_BODIES_16(FP16_0)},
+#if KERNEL_LEVELS > 1
+                          {KERNEL_BODIES(FP16_1) KERNEL_BODIES_16(FP16_1)},
+                          {KERNEL_BODIES(FP16_2) KERNEL_BODIES_16(FP16_2)},
+                          {KERNEL_BODIES(FP16_2) KERNEL_BODIES_16(FP16_2)}
+#endif
+        },
 };
 
 static int level_in_use;
@@ -21,10 +43,10 @@ static int level_supported(void)
 {
 #if KERNEL_LEVELS > 1
 	__builtin_cpu_init();
-	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 	if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
 	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-		return 2;
+		return __builtin_cpu_supports("avx512bf16") ? 3 : 2;
 	if (avx2)
 		return 1;
 #endif
@@ -36,14 +58,15 @@ __attribute__((constructor)) static void level_choose(void)
 	level_in_use = level_supported();
 }
 
-const struct kernel_bodies *kernel_bodies(void)
+const struct kernel_bodies *kernel_bodies(enum element type)
 {
-	return &levels[level_in_use];
+	return &bodies[type][level_in_use];
 }
 
 const char *kernels_instruction_set(void)
 {
-	return levels[level_in_use].instruction_set;
+	static const char *const names[] = {"plain C", "AVX2", "AVX-512", "AVX-512 with BF16"};
+	return names[level_in_use];
 }
 
 int kernels_limit_instruction_set(int level)

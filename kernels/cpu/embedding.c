@@ -1,8 +1,8 @@
 /* Token and position embedding. */
 #include "kernels/cpu/bodies.h"
 
-void embedding_forward(int64_t samples, int64_t tokens, int64_t width, const int32_t *ids, const float *token_table,
-                       const float *position_table, float *y)
+void embedding_forward(enum element type, int64_t samples, int64_t tokens, int64_t width, const int32_t *ids,
+                       const void *token_table, const void *position_table, void *y)
 {
 	struct embedding_task t = {.samples = samples,
 	                           .tokens = tokens,
@@ -11,12 +11,12 @@ void embedding_forward(int64_t samples, int64_t tokens, int64_t width, const int
 	                           .token_table = token_table,
 	                           .position_table = position_table,
 	                           .y = y};
-	parallel_for(kernel_bodies()->embedding_forward, &t, samples * tokens, 1);
+	parallel_for(kernel_bodies(type)->embedding_forward, &t, samples * tokens, 1);
 }
 
-void embedding_backward(int64_t samples, int64_t tokens, int64_t width, int64_t vocabulary, int64_t context,
-                        const int32_t *ids, const float *dy, float *dtoken_table, bool accumulate_token,
-                        float *dposition_table, bool accumulate_position)
+void embedding_backward(enum element type, int64_t samples, int64_t tokens, int64_t width, int64_t vocabulary,
+                        int64_t context, const int32_t *ids, const void *dy, void *dtoken_table, bool accumulate_token,
+                        void *dposition_table, bool accumulate_position)
 {
 	struct embedding_task token = {
 	        .samples = samples, .tokens = tokens, .width = width, .ids = ids, .dy = dy, .dtable = dtoken_table};
@@ -25,7 +25,7 @@ void embedding_backward(int64_t samples, int64_t tokens, int64_t width, int64_t 
 	position.accumulate = accumulate_position;
 
 	if (!accumulate_token)
-		vector_zero(vocabulary * width, dtoken_table);
-	parallel_for(kernel_bodies()->embedding_token_rows, &token, width, 64);
-	parallel_for(kernel_bodies()->embedding_position_rows, &position, context, 1);
+		vector_zero(type, vocabulary * width, dtoken_table);
+	parallel_for(kernel_bodies(type)->embedding_token_rows, &token, width, 64);
+	parallel_for(kernel_bodies(type)->embedding_position_rows, &position, context, 1);
 }

@@ -1,4 +1,5 @@
-/* Linear layers: OpenBLAS for the products, and what lies around them done while rows are in cache.
+/* Linear layers: OpenBLAS for the products in fp32, simd/product.c for those in 16 bits, and what lies around them done
+ * while rows are in cache.
  *
  * Forward: y is filled with bias and residual first, and the product added to it (beta = 1). OpenBLAS adds onto y in
  * any case, after a pass that zeroes it; filling y instead makes bias and residual nearly free. GELU follows on all of
@@ -13,9 +14,9 @@
 
 struct linear_task {
 	struct linear_shape shape;
-	const float *x, *weight, *bias, *residual;
-	float *y, *pre;
-	float *dy, *dx, *dweight;
+	const void *x, *weight, *bias, *residual;
+	void *y, *pre;
+	void *dy, *dx, *dweight;
 	bool accumulate_weight;
 };
 
@@ -35,27 +36,54 @@ static void multiply(bool a_transposed, bool b_transposed, int64_t m, int64_t n,
 	            blas_size(ldc));
 }
 
+/* The same for any type, for rows [begin, end) of the result. */
+static void multiply_rows(enum element type, const struct product_task *p, int64_t begin, int64_t end)
+{
+	if (type == ELEMENT_FP32)
+		multiply(p->a_transposed, p->b_transposed, end - begin, p->n, p->k,
+		         (const float *)p->a + (p->a_transposed ? begin : begin * p->lda), p->lda, p->b, p->ldb,
+		         p->accumulate ? 1.0f : 0.0f, (float *)p->c + begin * p->ldc, p->ldc);
+	else
+		kernel_bodies(type)->product(p, begin, end);
+}
+
 static void forward_rows(const void *task, int64_t begin, int64_t end)
 {
 	const struct linear_task *t = task;
 	const struct linear_shape *s = &t->shape;
-	float *product = s->gelu ? t->pre : t->y;
-	bool prefill = t->bias || t->residual;
+	const struct kernel_bodies *bodies = kernel_bodies(s->type);
+	struct product_task p = {.b_transposed = !s->weight_in_out,
+	                         .m = s->rows,
+	                         .n = s->out,
+	                         .k = s->in,
+	                         .a = t->x,
+	                         .lda = s->in,
+	                         .b = t->weight,
+	                         .ldb = s->weight_in_out ? s->out : s->in,
+	                         .c = s->gelu ? t->pre : t->y,
+	                         .ldc = s->out};
 
-	if (prefill) {
-		struct linear_prefill_task p = {s->out, t->bias, t->residual, product};
-		kernel_bodies()->linear_prefill(&p, begin, end);
+	if (s->type != ELEMENT_FP32) {
+		p.bias = t->bias;
+		p.residual = t->residual;
+		p.gelu_out = s->gelu ? t->y : NULL;
+		bodies->product(&p, begin, end);
+		return;
 	}
-	multiply(false, !s->weight_in_out, end - begin, s->out, s->in, t->x + begin * s->in, s->in, t->weight,
-	         s->weight_in_out ? s->out : s->in, prefill ? 1.0f : 0.0f, product + begin * s->out, s->out);
+	p.accumulate = t->bias || t->residual;
+	if (p.accumulate) {
+		struct linear_prefill_task prefill = {s->out, t->bias, t->residual, p.c};
+		bodies->linear_prefill(&prefill, begin, end);
+	}
+	multiply_rows(ELEMENT_FP32, &p, begin, end);
 	if (s->gelu) {
 		struct elementwise_task g = {t->pre, t->y};
-		kernel_bodies()->gelu_forward(&g, begin * s->out, end * s->out);
+		bodies->gelu_forward(&g, begin * s->out, end * s->out);
 	}
 }
 
-void linear_forward(const struct linear_shape *s, const float *x, const float *weight, const float *bias,
-                    const float *residual, float *y, float *pre)
+void linear_forward(const struct linear_shape *s, const void *x, const void *weight, const void *bias,
+                    const void *residual, void *y, void *pre)
 {
 	struct linear_task t = {
 	        .shape = *s, .x = x, .weight = weight, .bias = bias, .residual = residual, .y = y, .pre = pre};
@@ -66,8 +94,17 @@ static void input_rows(const void *task, int64_t begin, int64_t end)
 {
 	const struct linear_task *t = task;
 	const struct linear_shape *s = &t->shape;
-	multiply(false, s->weight_in_out, end - begin, s->in, s->out, t->dy + begin * s->out, s->out, t->weight,
-	         s->weight_in_out ? s->out : s->in, 0.0f, t->dx + begin * s->in, s->in);
+	struct product_task p = {.b_transposed = s->weight_in_out,
+	                         .m = s->rows,
+	                         .n = s->in,
+	                         .k = s->out,
+	                         .a = t->dy,
+	                         .lda = s->out,
+	                         .b = t->weight,
+	                         .ldb = s->weight_in_out ? s->out : s->in,
+	                         .c = t->dx,
+	                         .ldc = s->in};
+	multiply_rows(s->type, &p, begin, end);
 }
 
 /* Rows of dweight: outputs, or inputs with the Conv1D layout. */
@@ -75,17 +112,63 @@ static void weight_rows(const void *task, int64_t begin, int64_t end)
 {
 	const struct linear_task *t = task;
 	const struct linear_shape *s = &t->shape;
-	float beta = t->accumulate_weight ? 1.0f : 0.0f;
-	if (s->weight_in_out)
-		multiply(true, false, end - begin, s->out, s->rows, t->x + begin, s->in, t->dy, s->out, beta,
-		         t->dweight + begin * s->out, s->out);
-	else
-		multiply(true, false, end - begin, s->in, s->rows, t->dy + begin, s->out, t->x, s->in, beta,
-		         t->dweight + begin * s->in, s->in);
+	bool in_out = s->weight_in_out;
+	struct product_task p = {.a_transposed = true,
+	                         .accumulate = t->accumulate_weight,
+	                         .m = in_out ? s->in : s->out,
+	                         .n = in_out ? s->out : s->in,
+	                         .k = s->rows,
+	                         .a = in_out ? t->x : t->dy,
+	                         .lda = in_out ? s->in : s->out,
+	                         .b = in_out ? t->dy : t->x,
+	                         .ldb = in_out ? s->out : s->in,
+	                         .c = t->dweight,
+	                         .ldc = in_out ? s->out : s->in};
+	multiply_rows(s->type, &p, begin, end);
 }
 
-void linear_backward(const struct linear_shape *s, float *dy, const float *x, const float *weight, const float *pre,
-                     float *dx, float *dweight, bool accumulate_weight, float *dbias, bool accumulate_bias)
+/* dy of GELU and the bias's gradient, by columns. */
+struct columns {
+	enum element type;
+	struct gelu_backward_task gelu; /* sum NULL */
+	bool has_gelu, accumulate;
+	void *dbias; /* may be NULL with gelu */
+};
+
+static void column_range(const struct columns *c, float *sum, int64_t sum_begin, bool accumulate, int64_t begin,
+                         int64_t end)
+{
+	const struct kernel_bodies *bodies = kernel_bodies(c->type);
+	struct gelu_backward_task g = c->gelu;
+	struct column_sum_task s = {g.rows, g.width, g.dy, sum, accumulate, sum_begin};
+	g.sum = sum;
+	g.accumulate = accumulate;
+	g.sum_begin = sum_begin;
+	if (c->has_gelu)
+		bodies->gelu_backward(&g, begin, end);
+	else
+		bodies->column_sum(&s, begin, end);
+}
+
+static void columns(const void *task, int64_t begin, int64_t end)
+{
+	const struct columns *c = task;
+	float sum[SUM_COLUMNS];
+	if (c->type == ELEMENT_FP32) {
+		column_range(c, c->dbias, 0, c->accumulate, begin, end);
+		return;
+	}
+	for (; begin < end; begin += SUM_COLUMNS) {
+		int64_t n = end - begin < SUM_COLUMNS ? end - begin : SUM_COLUMNS;
+		struct narrow_task narrow = {sum, element_at(c->type, c->dbias, begin), c->accumulate};
+		column_range(c, c->dbias ? sum : NULL, begin, false, begin, begin + n);
+		if (c->dbias)
+			kernel_bodies(c->type)->narrow(&narrow, 0, n);
+	}
+}
+
+void linear_backward(const struct linear_shape *s, void *dy, const void *x, const void *weight, const void *pre,
+                     void *dx, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	struct linear_task t = {.shape = *s,
 	                        .x = x,
@@ -94,14 +177,14 @@ void linear_backward(const struct linear_shape *s, float *dy, const float *x, co
 	                        .dx = dx,
 	                        .dweight = dweight,
 	                        .accumulate_weight = accumulate_weight};
+	struct columns c = {.type = s->type,
+	                    .gelu = {.rows = s->rows, .width = s->out, .pre = pre, .dy = dy},
+	                    .has_gelu = s->gelu,
+	                    .accumulate = accumulate_bias,
+	                    .dbias = dbias};
 
-	if (s->gelu) {
-		struct gelu_backward_task g = {s->rows, s->out, pre, dy, dbias, accumulate_bias};
-		parallel_for(kernel_bodies()->gelu_backward, &g, s->out, 64);
-	} else if (dbias) {
-		struct column_sum_task c = {s->rows, s->out, dy, dbias, accumulate_bias};
-		parallel_for(kernel_bodies()->column_sum, &c, s->out, 64);
-	}
+	if (s->gelu || dbias)
+		parallel_for(columns, &c, s->out, 64);
 	parallel_for(weight_rows, &t, s->weight_in_out ? s->in : s->out, 32);
 	if (dx)
 		parallel_for(input_rows, &t, s->rows, 32);

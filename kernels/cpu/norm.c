@@ -2,62 +2,100 @@
  * the second reads what the first has left in cache. */
 #include "kernels/cpu/bodies.h"
 
-void norm_forward(int64_t rows, int64_t width, const float *x, const float *weight, const float *bias, float *y,
-                  float *statistics)
+void norm_forward(enum element type, int64_t rows, int64_t width, const void *x, const void *weight, const void *bias,
+                  void *y, float *statistics)
 {
 	struct norm_forward_task t = {width, x, weight, bias, y, statistics};
-	parallel_for(kernel_bodies()->norm_forward, &t, rows, 1);
+	parallel_for(kernel_bodies(type)->norm_forward, &t, rows, 1);
 }
 
-static void input_and_weight(const struct norm_backward_task *t, int64_t begin, int64_t end)
+struct backward {
+	const struct kernel_bodies *bodies;
+	enum element type;
+	struct norm_backward_task task;
+	void *dweight, *dbias; /* in 16 bits, where the task's sums are on the stack */
+};
+
+static void input_rows(const void *task, int64_t begin, int64_t end)
 {
-	const struct kernel_bodies *bodies = kernel_bodies();
-	struct norm_backward_task block = *t;
-	block.row_begin = begin;
-	block.row_end = end;
-	block.accumulate_weight |= begin > 0;
-	block.accumulate_bias |= begin > 0;
-	/* dx and the rows themselves do not depend on the order; dy and x are unchanged by the first. */
-	bodies->norm_backward_input(&block, begin, end);
-	bodies->norm_backward_weight(&block, 0, t->width);
+	const struct backward *b = task;
+	b->bodies->norm_backward_input(&b->task, begin, end);
 }
 
-/* The columns of all blocks: the same sums in the same order as one thread makes. */
-static void weight_columns(const void *task, int64_t begin, int64_t end)
+/* Rows in blocks, for a range of columns: the same sums in the same order whoever else works. With `input`, dx of a
+ * block's rows goes before: it does not depend on the order, and dy and x are unchanged by it. */
+static void blocks(const struct backward *b, bool input, int64_t begin, int64_t end)
 {
-	struct norm_backward_task block = *(const struct norm_backward_task *)task;
+	struct norm_backward_task block = b->task;
 	int64_t rows = block.row_end;
 	for (int64_t row = 0; row < rows || row == 0; row += ROW_BLOCK) {
 		block.row_begin = row;
 		block.row_end = rows - row < ROW_BLOCK ? rows : row + ROW_BLOCK;
-		kernel_bodies()->norm_backward_weight(&block, begin, end);
+		if (input)
+			b->bodies->norm_backward_input(&block, row, block.row_end);
+		b->bodies->norm_backward_weight(&block, begin, end);
 		block.accumulate_weight = block.accumulate_bias = true;
 	}
 }
 
-void norm_backward(int64_t rows, int64_t width, const float *dy, const float *x, const float *statistics,
-                   const float *weight, float *dx, bool accumulate_x, float *dweight, bool accumulate_weight,
-                   float *dbias, bool accumulate_bias)
+/* Columns in pieces whose sums fit the stack, which are then rounded. */
+static void blocks16(const struct backward *whole, bool input, int64_t begin, int64_t end)
 {
-	struct norm_backward_task t = {.width = width,
-	                               .row_begin = 0,
-	                               .row_end = rows,
-	                               .dy = dy,
-	                               .x = x,
-	                               .statistics = statistics,
-	                               .weight = weight,
-	                               .dx = dx,
-	                               .dweight = dweight,
-	                               .dbias = dbias,
-	                               .accumulate_x = accumulate_x,
-	                               .accumulate_weight = accumulate_weight,
-	                               .accumulate_bias = accumulate_bias};
-
-	if (kernels_threads() == 1) {
-		for (int64_t row = 0; row < rows || row == 0; row += ROW_BLOCK)
-			input_and_weight(&t, row, rows - row < ROW_BLOCK ? rows : row + ROW_BLOCK);
-		return;
+	const struct norm_backward_task *t = &whole->task;
+	float weight[SUM_COLUMNS], bias[SUM_COLUMNS];
+	struct backward b = *whole;
+	b.task.dweight = weight;
+	b.task.dbias = bias;
+	b.task.accumulate_weight = b.task.accumulate_bias = false;
+	for (; begin < end; begin += SUM_COLUMNS) {
+		int64_t n = end - begin < SUM_COLUMNS ? end - begin : SUM_COLUMNS;
+		struct narrow_task w = {weight, element_at(b.type, b.dweight, begin), t->accumulate_weight};
+		struct narrow_task o = {bias, element_at(b.type, b.dbias, begin), t->accumulate_bias};
+		b.task.sum_begin = begin;
+		blocks(&b, input, begin, begin + n);
+		b.bodies->narrow(&w, 0, n);
+		b.bodies->narrow(&o, 0, n);
 	}
-	parallel_for(kernel_bodies()->norm_backward_input, &t, rows, 1);
-	parallel_for(weight_columns, &t, width, 64);
+}
+
+static void weight_columns(const void *task, int64_t begin, int64_t end)
+{
+	const struct backward *b = task;
+	if (b->type == ELEMENT_FP32)
+		blocks(b, false, begin, end);
+	else
+		blocks16(b, false, begin, end);
+}
+
+void norm_backward(enum element type, int64_t rows, int64_t width, const void *dy, const void *x,
+                   const float *statistics, const void *weight, void *dx, bool accumulate_x, void *dweight,
+                   bool accumulate_weight, void *dbias, bool accumulate_bias)
+{
+	bool fp32 = type == ELEMENT_FP32;
+	struct backward b = {.bodies = kernel_bodies(type),
+	                     .type = type,
+	                     .task = {.width = width,
+	                              .row_begin = 0,
+	                              .row_end = rows,
+	                              .dy = dy,
+	                              .x = x,
+	                              .statistics = statistics,
+	                              .weight = weight,
+	                              .dx = dx,
+	                              .dweight = fp32 ? dweight : NULL,
+	                              .dbias = fp32 ? dbias : NULL,
+	                              .accumulate_x = accumulate_x,
+	                              .accumulate_weight = accumulate_weight,
+	                              .accumulate_bias = accumulate_bias},
+	                     .dweight = dweight,
+	                     .dbias = dbias};
+
+	if (kernels_threads() == 1 && fp32) {
+		blocks(&b, true, 0, width);
+	} else if (kernels_threads() == 1 && width <= SUM_COLUMNS) {
+		blocks16(&b, true, 0, width);
+	} else {
+		parallel_for(input_rows, &b, rows, 1);
+		parallel_for(weight_columns, &b, width, 64);
+	}
 }

@@ -5,8 +5,9 @@
 
 #define GRAIN 4096
 
-void adamw_update(const struct adamw *a, int64_t step, int64_t n, float *parameters, const float *gradients,
-                  float *first_moment, float *second_moment)
+void adamw_update(enum element type, const struct adamw *a, int64_t step, int64_t n, void *parameters,
+                  const void *gradients, float gradient_factor, float *first_moment, float *second_moment,
+                  float *master)
 {
 	double beta1 = (double)a->beta1, beta2 = (double)a->beta2, rate = (double)a->learning_rate;
 	struct adamw_task t = {
@@ -18,16 +19,23 @@ void adamw_update(const struct adamw *a, int64_t step, int64_t n, float *paramet
 	        .step_size = (float)(rate / (1.0 - pow(beta1, (double)step))),
 	        .root_correction = (float)(1.0 / sqrt(1.0 - pow(beta2, (double)step))),
 	        .epsilon = a->epsilon,
+	        .gradient_factor = gradient_factor,
 	        .parameters = parameters,
+	        .master = type == ELEMENT_FP32 ? parameters : master,
 	        .gradients = gradients,
 	        .first_moment = first_moment,
 	        .second_moment = second_moment,
 	};
-	parallel_for(kernel_bodies()->adamw, &t, n, GRAIN);
+	parallel_for(kernel_bodies(type)->adamw, &t, n, GRAIN);
 }
 
-void sgd_update(float learning_rate, int64_t n, float *parameters, const float *gradients)
+void sgd_update(enum element type, float learning_rate, int64_t n, void *parameters, const void *gradients,
+                float gradient_factor, float *master)
 {
-	struct scale_task t = {learning_rate, gradients, parameters};
-	parallel_for(kernel_bodies()->sgd, &t, n, GRAIN);
+	struct sgd_task t = {.learning_rate = learning_rate,
+	                     .gradient_factor = gradient_factor,
+	                     .gradients = gradients,
+	                     .parameters = parameters,
+	                     .master = type == ELEMENT_FP32 ? parameters : master};
+	parallel_for(kernel_bodies(type)->sgd, &t, n, GRAIN);
 }

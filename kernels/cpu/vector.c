@@ -1,54 +1,96 @@
-/* Whole vectors: addition, copies, scaling, norms. */
+/* Whole vectors: addition, copies, scaling, norms, conversion. */
 #include <string.h>
 
 #include "kernels/cpu/bodies.h"
 
 #define GRAIN 4096
 
-void vector_add(int64_t n, const float *x, float *y)
+void vector_add(enum element type, int64_t n, const void *x, void *y)
 {
 	struct elementwise_task t = {x, y};
-	parallel_for(kernel_bodies()->vector_add, &t, n, GRAIN);
+	parallel_for(kernel_bodies(type)->vector_add, &t, n, GRAIN);
 }
 
+void elements_add(enum element type, int64_t n, const void *x, const void *y, void *sum)
+{
+	struct elements_add_task t = {x, y, sum};
+	kernel_bodies(type)->elements_add(&t, 0, n);
+}
+
+/* Bytes, whatever they are. */
 static void copy_range(const void *task, int64_t begin, int64_t end)
 {
 	const struct elementwise_task *t = task;
 	if (end > begin)
-		memcpy(t->y + begin, t->x + begin, (size_t)(end - begin) * sizeof *t->y);
+		memcpy((char *)t->y + begin, (const char *)t->x + begin, (size_t)(end - begin));
 }
 
 static void zero_range(const void *task, int64_t begin, int64_t end)
 {
 	const struct elementwise_task *t = task;
 	if (end > begin)
-		memset(t->y + begin, 0, (size_t)(end - begin) * sizeof *t->y);
+		memset((char *)t->y + begin, 0, (size_t)(end - begin));
 }
 
-void vector_copy(int64_t n, const float *x, float *y)
+void vector_copy(enum element type, int64_t n, const void *x, void *y)
 {
 	struct elementwise_task t = {x, y};
-	parallel_for(copy_range, &t, n, GRAIN);
+	parallel_for(copy_range, &t, n * element_bytes(type), 4 * GRAIN);
 }
 
-void vector_zero(int64_t n, float *y)
+void vector_zero(enum element type, int64_t n, void *y)
 {
 	struct elementwise_task t = {NULL, y};
-	parallel_for(zero_range, &t, n, GRAIN);
+	parallel_for(zero_range, &t, n * element_bytes(type), 4 * GRAIN);
 }
 
-void vector_scale(int64_t n, float factor, float *y)
+void vector_scale(enum element type, int64_t n, float factor, void *y)
 {
-	struct scale_task t = {factor, NULL, y};
-	parallel_for(kernel_bodies()->vector_scale, &t, n, GRAIN);
+	struct scale_task t = {factor, y};
+	parallel_for(kernel_bodies(type)->vector_scale, &t, n, GRAIN);
 }
 
-double vector_sum_of_squares(int64_t n, const float *x)
+double vector_sum_of_squares(enum element type, int64_t n, const void *x)
 {
 	double parts[SUM_PARTS], sum = 0;
 	struct sum_of_squares_task t = {n, x, parts};
-	parallel_for(kernel_bodies()->sum_of_squares, &t, SUM_PARTS, 1);
+	parallel_for(kernel_bodies(type)->sum_of_squares, &t, SUM_PARTS, 1);
 	for (int i = 0; i < SUM_PARTS; i++)
 		sum += parts[i];
 	return sum;
+}
+
+/* Between two 16-bit types, by way of fp32 that stays in the first cache. */
+struct convert_task {
+	enum element from, to;
+	const void *x;
+	void *y;
+};
+
+static void convert_range(const void *task, int64_t begin, int64_t end)
+{
+	const struct convert_task *t = task;
+	float tile[1024];
+	for (int64_t i = begin; i < end; i += 1024) {
+		int64_t n = end - i < 1024 ? end - i : 1024;
+		struct widen_task w = {element_at_const(t->from, t->x, i), tile};
+		struct narrow_task r = {tile, element_at(t->to, t->y, i), false};
+		kernel_bodies(t->from)->widen(&w, 0, n);
+		kernel_bodies(t->to)->narrow(&r, 0, n);
+	}
+}
+
+void vector_convert(int64_t n, enum element from, const void *x, enum element to, void *y)
+{
+	struct convert_task both = {from, to, x, y};
+	struct widen_task widen = {x, y};
+	struct narrow_task narrow = {x, y, false};
+	if (from == to)
+		vector_copy(from, n, x, y);
+	else if (to == ELEMENT_FP32)
+		parallel_for(kernel_bodies(from)->widen, &widen, n, GRAIN);
+	else if (from == ELEMENT_FP32)
+		parallel_for(kernel_bodies(to)->narrow, &narrow, n, GRAIN);
+	else
+		parallel_for(convert_range, &both, n, GRAIN);
 }

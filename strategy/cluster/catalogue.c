@@ -18,9 +18,12 @@
  * (V100: Hugging Face, model_memory_anatomy), and 1.45 GiB for the first collective (ml-engineering, performance)
  *   memory                    as nvidia-smi or PyTorch reports it where published (16160 MiB V100, 40537 MiB A100-40,
  *                             79.15 GiB A100-80, 143771 MiB H200); V100-32 is twice V100-16, H100 as A100-80
- * Without a source, to be replaced by measuring: 2 us a kernel launch, 10 us a copy over the host link, 8 % of the
- * multiprocessors for a running collective (NCCL takes one for each of its channels, some 8 to 16 of 80 to 132), and
- * 30 GFLOP/s a host core.
+ *   disk                      DGX-2: 28 GB/s (ZeRO-Infinity, SC21 slides); A100 nodes: 10 GB/s read and 5 written,
+ *                             measured on four NVMe drives (DeepSpeed, blogs/deepspeed-gds); H100 and H200 nodes have
+ *                             eight, and twice that; DGX-1: four SATA SSDs, 0.5 GB/s each
+ * Without a source, to be replaced by measuring: 100 us a request to the disk, 2 us a kernel launch, 10 us a copy over
+ * the host link, 8 % of the multiprocessors for a running collective (NCCL takes one for each of its channels, some 8
+ * to 16 of 80 to 132), and 30 GFLOP/s a host core.
  */
 #include "strategy/cluster/cluster.h"
 
@@ -37,6 +40,8 @@
 	"link: {latency: 3.4e-6, bandwidth: " link "}\n"                                                               \
 	"network: {latency: 14e-6, bandwidth: " nic ", rails: " rails "}\n"                                            \
 	"host_link: {latency: 10e-6, bandwidth: " host "}\n"
+#define DISK(read, write, capacity)                                                                                    \
+	"disk: {latency: 100e-6, read_bandwidth: " read ", write_bandwidth: " write ", capacity: " capacity "}\n"
 /* plain: what kernels without matrix products reach, in every type; 16: fp16, or fp16 and bf16 */
 #define FP16(rate) ", fp16: " rate
 #define BOTH16(rate) ", fp16: " rate ", bf16: " rate
@@ -48,10 +53,10 @@
 #define A100_COMPUTE COMPUTE(BOTH16, "19.5e12", "16.9e12", "271.2e12", "156e12")
 #define H100_COMPUTE COMPUTE(BOTH16, "67e12", "53.8e12", "794.5e12", "346e12")
 
-#define DGX1 NODE("8", "40", "512GB", "128e9")
-#define DGX2 NODE("16", "48", "1500GB", "199e9")
-#define DGX_A100(memory) NODE("8", "128", memory, "409.6e9")
-#define DGX_H100 NODE("8", "112", "2TB", "614.4e9")
+#define DGX1 NODE("8", "40", "512GB", "128e9") DISK("2e9", "2e9", "7.68TB")
+#define DGX2 NODE("16", "48", "1500GB", "199e9") DISK("28e9", "28e9", "30TB")
+#define DGX_A100(memory) NODE("8", "128", memory, "409.6e9") DISK("10e9", "5e9", "15.3TB")
+#define DGX_H100 NODE("8", "112", "2TB", "614.4e9") DISK("20e9", "10e9", "30.7TB")
 
 #define ENTRY(name, what, text)                                                                                        \
 	{                                                                                                              \
@@ -71,7 +76,8 @@ static const struct {
               "  linear: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
               "  abstract: {fp32: 50e9, bf16: 50e9, fp16: 50e9}\n"
               "  attention: {fp32: 20e9, bf16: 20e9, fp16: 20e9}\n"
-              "link: {latency: 2e-6, bandwidth: 5e9}\n"),
+              "link: {latency: 2e-6, bandwidth: 5e9}\n"
+              "disk: {latency: 100e-6, read_bandwidth: 2e9, write_bandwidth: 1e9, capacity: 256GB}\n"),
         ENTRY("v100-16gb", "DGX-1: 8 V100 with 16 GB, NVLink, 4 × 100 Gb/s",
               DGX1 DEVICE("16160MiB", "2828MiB", "900e9") LINKS("120e9", "12e9", "4", "12e9") V100_COMPUTE),
         ENTRY("v100-32gb", "DGX-1: 8 V100 with 32 GB, NVLink, 4 × 100 Gb/s",

@@ -130,10 +130,18 @@ static int family_of(enum op_kind kind)
 	return COMPUTE_DEFAULT;
 }
 
+/* Matrix products, at the rate of linear layers unless the cluster says another. */
+static bool is_product(enum op_kind kind)
+{
+	return kind == OP_SCORES_FORWARD || kind == OP_SCORES_BACKWARD || kind == OP_CONTEXT_FORWARD ||
+	       kind == OP_CONTEXT_BACKWARD;
+}
+
 struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
 {
-	const int keys[] = {(int)kind, family_of(kind), COMPUTE_DEFAULT};
-	for (int i = 0; i < 3; i++)
+	const int keys[] = {(int)kind, family_of(kind),
+	                    is_product(kind) ? COMPUTE_FAMILY + KERNEL_LINEAR : COMPUTE_DEFAULT, COMPUTE_DEFAULT};
+	for (int i = 0; i < 4; i++)
 		if (type < CLUSTER_TYPES && c->compute[keys[i]][type].count)
 			return curve_rate(&c->compute[keys[i]][type], work > 0 ? work : 1);
 	return (struct rate){0};

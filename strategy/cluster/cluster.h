@@ -21,6 +21,7 @@
  *     link: {latency: 3.4e-6, bandwidth: 2.4e11}              # inside a node: per device and direction
  *     network: {latency: 1.4e-5, bandwidth: 2.4e10, rails: 8} # between nodes: of one NIC, and how many a node has
  *     host_link: {latency: 1e-5, bandwidth: 2.5e10}           # between a device and its host
+ *     disk: {latency: 1e-4, read_bandwidth: 1e10, write_bandwidth: 5e9, capacity: 15TB}  # of a node; may be left out
  *     slow: {3: 1.5}                # rank 3 computes 1.5 times as long
  *
  * Ranks fill nodes in order: rank r is device r mod devices of node r / devices. On a `cpu` cluster a rank is a
@@ -82,6 +83,13 @@ struct link {
 	struct rate bandwidth; /* bytes/s, each direction */
 };
 
+/* What a node's ranks share for offloading to disk. */
+struct storage {
+	struct rate latency;     /* ns: of a request */
+	struct rate read, write; /* bytes/s; 0: the cluster has none */
+	int64_t capacity;        /* bytes */
+};
+
 struct slow {
 	int64_t rank;
 	int64_t factor; /* millionths */
@@ -103,6 +111,7 @@ struct cluster {
 	struct rate collective_share;          /* gpu: millionths of the device that a running collective takes */
 	struct rate collective_cores;          /* cpu: millionths of a core that a running collective needs, per rank */
 	struct link link, network, host_link;
+	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_TYPES];
 	struct slow *slow; /* owned; by rank, ascending */
 	int slow_count;

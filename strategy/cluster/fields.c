@@ -27,11 +27,15 @@ const struct field cluster_fields[] = {
         {"network", "rails", FIELD_WHOLE, BOTH, 1, 65536, AT(rails)},
         {"host_link", "latency", FIELD_SECONDS, ON_GPU | REQUIRED, 0, 1, AT(host_link.latency)},
         {"host_link", "bandwidth", FIELD_PER_SECOND, ON_GPU | REQUIRED, 1e3, 1e15, AT(host_link.bandwidth)},
+        {"disk", "latency", FIELD_SECONDS, BOTH | REQUIRED, 0, 1, AT(disk.latency)},
+        {"disk", "read_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(disk.read)},
+        {"disk", "write_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(disk.write)},
+        {"disk", "capacity", FIELD_BYTES, BOTH | REQUIRED, 1, 1e18, AT(disk.capacity)},
 };
 _Static_assert(sizeof cluster_fields / sizeof *cluster_fields <= CLUSTER_FIELDS_MOST, "the reader marks each");
 const int cluster_field_count = sizeof cluster_fields / sizeof *cluster_fields;
 
-const char *const cluster_sections[] = {"", "node", "device", "link", "network", "host_link"};
+const char *const cluster_sections[] = {"", "node", "device", "link", "network", "host_link", "disk"};
 const int cluster_section_count = sizeof cluster_sections / sizeof *cluster_sections;
 
 double field_scale(enum field_kind kind)

@@ -16,8 +16,9 @@ static enum status unknown_key(struct reader *r, const yaml_node_t *key, const c
 	char known[300] = "";
 	size_t n = 0;
 	if (!*section)
-		n = (size_t)snprintf(known, sizeof known,
-		                     "name, about, kind, node, device, compute, link, network, host_link, slow, ");
+		n = (size_t)snprintf(
+		        known, sizeof known,
+		        "name, about, kind, node, device, compute, link, network, host_link, disk, slow, ");
 	for (int i = 0; i < cluster_field_count && n < sizeof known; i++)
 		if (!strcmp(cluster_fields[i].section, section))
 			n += (size_t)snprintf(known + n, sizeof known - n, "%s, ", cluster_fields[i].key);
@@ -195,8 +196,8 @@ static enum status read_text(struct reader *r, const yaml_node_t *node, const ch
 	return STATUS_OK;
 }
 
-static const char *const top_keys[] = {"name", "about",   "kind",      "node",    "device",
-                                       "link", "network", "host_link", "compute", "slow"};
+static const char *const top_keys[] = {"name",    "about",     "kind", "node",    "device", "link",
+                                       "network", "host_link", "disk", "compute", "slow"};
 enum {
 	TOP_NAME,
 	TOP_ABOUT,
@@ -206,6 +207,7 @@ enum {
 	TOP_LINK,
 	TOP_NETWORK,
 	TOP_HOST_LINK,
+	TOP_DISK,
 	TOP_COMPUTE,
 	TOP_SLOW,
 	TOP_COUNT
@@ -256,7 +258,7 @@ static enum status read_top(struct reader *r, const yaml_node_t *root)
 		return FAIL(r, value[TOP_HOST_LINK], "'host_link' is for kind: gpu; this cluster is of kind cpu");
 	if (!value[TOP_HOST_LINK] && c->kind == DEVICE_GPU)
 		return FAIL(r, root, "'host_link' is missing");
-	for (int t = TOP_NODE; t <= TOP_HOST_LINK; t++)
+	for (int t = TOP_NODE; t <= TOP_DISK; t++)
 		if (value[t] && (s = read_section(r, top_keys[t], value[t])))
 			return s;
 	if (c->kind == DEVICE_GPU && !c->devices)

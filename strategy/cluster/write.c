@@ -74,7 +74,8 @@ static void print_section(const struct cluster *c, const char *section, FILE *ou
 {
 	unsigned here = c->kind == DEVICE_GPU ? ON_GPU : ON_CPU;
 	bool any = !*section;
-	if (!strcmp(section, "network") && !c->network.bandwidth.value)
+	if ((!strcmp(section, "network") && !c->network.bandwidth.value) ||
+	    (!strcmp(section, "disk") && !c->disk.read.value))
 		return;
 	for (int i = 0; i < cluster_field_count; i++) {
 		const struct field *f = &cluster_fields[i];

@@ -56,6 +56,20 @@ int model_add_value(struct model *m, const char *name, int64_t elements, enum va
 	return m->value_count++;
 }
 
+int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial)
+{
+	m->buffers = grow(&m->arena, m->buffers, m->buffer_count, sizeof *m->buffers);
+	m->buffers[m->buffer_count] = (struct model_buffer){
+	        .name = name, .elements = elements, .offset = m->buffer_elements, .initial = initial};
+	m->buffer_elements += elements;
+	return m->buffer_count++;
+}
+
+int64_t value_elements(const struct value *v, int64_t samples)
+{
+	return v->per_batch ? v->elements : v->elements * samples;
+}
+
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name)
 {
 	m->kernels = grow(&m->arena, m->kernels, m->kernel_count, sizeof *m->kernels);
@@ -64,11 +78,13 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	                     .name = name,
 	                     .unit = unit,
 	                     .x = -1,
+	                     .second = -1,
 	                     .residual = -1,
 	                     .y = -1,
 	                     .saved = -1,
 	                     .weight = -1,
 	                     .bias = -1,
+	                     .running = -1,
 	                     .tokens = m->tokens,
 	                     .needs_dx = true};
 	return k;
@@ -145,12 +161,12 @@ struct preset {
 };
 
 static const struct preset presets[] = {
-        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256}},
-        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257}},
-        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257}},
-        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257}},
-        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257}},
-        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257}},
+        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256, false, 0}},
+        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257, false, 0}},
+        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257, false, 0}},
+        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257, false, 0}},
+        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257, false, 0}},
+        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257, false, 0}},
 };
 
 /* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
@@ -161,6 +177,22 @@ static bool gpt_too_large(const struct gpt_sizes *g)
 	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
 }
 
+/* attention=flash|standard, dropout=P */
+static enum status take_attention(struct model_options *o, struct gpt_sizes *g)
+{
+	const char *attention = options_take(o, "attention"), *dropout = options_take(o, "dropout");
+	char what[600];
+	g->standard = attention && !strcmp(attention, "standard");
+	g->dropout = 0;
+	if (attention && !g->standard && strcmp(attention, "flash") != 0)
+		return status_fail(STATUS_INPUT, "--model %s: attention is '%.40s'; possible: flash, standard",
+		                   o->specification, attention);
+	if (!dropout)
+		return STATUS_OK;
+	snprintf(what, sizeof what, "--model %s: dropout", o->specification);
+	return number_real(dropout, what, 0, 0.999, &g->dropout);
+}
+
 static enum status open_gpt(struct model *m, struct model_options *o, const struct preset *p, int64_t sequence)
 {
 	struct gpt_sizes g;
@@ -169,8 +201,8 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	    (s = take_size(o, "width", p->sizes.width, &g.width)) ||
 	    (s = take_size(o, "heads", p->sizes.heads, &g.heads)) ||
 	    (s = take_size(o, "context", p->sizes.context, &g.context)) ||
-	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) ||
-	    (s = options_finish(o, "layers, width, heads, context, vocabulary")))
+	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) || (s = take_attention(o, &g)) ||
+	    (s = options_finish(o, "layers, width, heads, context, vocabulary, attention, dropout")))
 		return s;
 	if (g.width % g.heads)
 		return status_fail(STATUS_INPUT, "--model %s: width %lld is not divisible by %lld heads",
@@ -185,16 +217,36 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld",
 	                               p->name, (long long)g.layers, (long long)g.width, (long long)g.heads,
 	                               (long long)g.context, (long long)g.vocabulary);
+	if (g.standard)
+		m->specification = arena_print(&m->arena, "%s,attention=standard", m->specification);
+	if (g.dropout > 0)
+		m->specification = arena_print(&m->arena, "%s,dropout=%.17g", m->specification, g.dropout);
 	model_build_gpt(m, &g, sequence ? sequence : g.context);
+	return STATUS_OK;
+}
+
+static enum status take_norm(struct model_options *o, enum mlp_norm *out)
+{
+	const char *value = options_take(o, "norm");
+	if (!value || !strcmp(value, "none"))
+		*out = MLP_NORM_NONE;
+	else if (!strcmp(value, "batch"))
+		*out = MLP_NORM_BATCH;
+	else if (!strcmp(value, "sync-batch"))
+		*out = MLP_NORM_SYNC_BATCH;
+	else
+		return status_fail(STATUS_INPUT, "--model %s: norm is none, batch or sync-batch, not '%.40s'",
+		                   o->specification, value);
 	return STATUS_OK;
 }
 
 static enum status open_mlp(struct model *m, struct model_options *o, int64_t sequence)
 {
-	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4};
+	static const char *const norms[] = {"", ",norm=batch", ",norm=sync-batch"};
+	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4, MLP_NORM_NONE};
 	const char *list = options_take(o, "sizes");
-	enum status s = options_finish(o, "sizes (such as sizes=784-1024-1024-10)");
-	if (s)
+	enum status s;
+	if ((s = take_norm(o, &z.norm)) || (s = options_finish(o, "sizes (such as sizes=784-1024-1024-10), norm")))
 		return s;
 	if (sequence > 1)
 		return status_fail(STATUS_INPUT, "--sequence: the MLP has no sequence; leave the option out");
@@ -222,6 +274,7 @@ static enum status open_mlp(struct model *m, struct model_options *o, int64_t se
 	m->specification = arena_print(&m->arena, "mlp:sizes=%lld", (long long)z.sizes[0]);
 	for (int i = 1; i < z.count; i++)
 		m->specification = arena_print(&m->arena, "%s-%lld", m->specification, (long long)z.sizes[i]);
+	m->specification = arena_print(&m->arena, "%s%s", m->specification, norms[z.norm]);
 	model_build_mlp(m, &z);
 	return STATUS_OK;
 }
@@ -286,7 +339,7 @@ static void finish(struct model *m)
 
 enum status model_open(struct model *m, const char *specification, int64_t sequence)
 {
-	*m = (struct model){.tokens = 1, .context = 1};
+	*m = (struct model){.tokens = 1, .context = 1, .slices = 1, .maxima = -1, .sums = -1};
 	enum status s;
 	if (!strncmp(specification, "params=", 7)) {
 		s = open_abstract(m, specification, sequence);
@@ -318,7 +371,7 @@ void model_release(struct model *m)
 
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context)
 {
-	line(context, "mlp", "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters");
+	line(context, "mlp", "784-1024-1024-10 with GELU, or sizes=A-B-C: 1,863,690 parameters; norm=batch|sync-batch");
 	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
 		line(context, presets[i].name, presets[i].what);
 	line(context, "params=7.5e9", "model states only: an abstract model of that many parameters");
@@ -334,6 +387,16 @@ const char *kernel_kind_name(enum kernel_kind kind)
 	return names[kind];
 }
 
+bool kernel_backward_reads_x(const struct kernel *k)
+{
+	return k->kind != KERNEL_CLASSIFIER && k->kind != KERNEL_SOFTMAX && k->kind != KERNEL_DROPOUT;
+}
+
+bool kernel_backward_reads_y(const struct kernel *k)
+{
+	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SOFTMAX;
+}
+
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 {
 	int64_t rows = samples * k->tokens;
@@ -341,17 +404,31 @@ int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 	case KERNEL_EMBEDDING:
 		return rows * k->out;
 	case KERNEL_NORM:
+	case KERNEL_BATCH_NORM:
 		return 8 * rows * k->out;
 	case KERNEL_LINEAR:
 		return 2 * rows * k->in * k->out;
 	case KERNEL_ATTENTION: /* two products over the causal half */
 		return 2 * samples * k->heads * k->head_size * k->tokens * (k->tokens + 1);
+	case KERNEL_SCORES: /* one product, all of it */
+	case KERNEL_CONTEXT:
+		return 2 * samples * k->heads * k->head_size * k->tokens * k->tokens;
+	case KERNEL_SOFTMAX:
+		return 5 * rows * k->out;
+	case KERNEL_DROPOUT:
+		return 2 * rows * k->out;
 	case KERNEL_CLASSIFIER:
 		return 6 * rows * k->out;
 	case KERNEL_ABSTRACT:
 		return 2 * rows * k->out;
 	}
 	return 0;
+}
+
+int64_t kernel_finish_flops(const struct kernel *k, int64_t samples)
+{
+	int64_t each = (k->bias >= 0) + (k->residual >= 0) + (k->gelu ? 8 : 0);
+	return each * samples * k->tokens * k->out;
 }
 
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
@@ -364,9 +441,14 @@ int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
 	case KERNEL_ATTENTION: /* five products instead of two: the probabilities are recomputed */
 		return forward / 2 * 5;
 	case KERNEL_NORM:
-		return 2 * forward;
+	case KERNEL_BATCH_NORM:
 	case KERNEL_EMBEDDING:
+	case KERNEL_SCORES:
+	case KERNEL_CONTEXT:
 		return 2 * forward;
+	case KERNEL_SOFTMAX:
+	case KERNEL_DROPOUT:
+		return forward;
 	case KERNEL_CLASSIFIER: /* its gradient is made in the forward pass */
 		return 0;
 	}

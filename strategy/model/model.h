@@ -23,10 +23,18 @@
 
 enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 
+/* Which side of a tensor is cut when each rank of a tensor group has a slice of it (model/slice.h). */
+enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
+
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
+	/* Of a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
+	 * by one (3 for q|k|v). rows, columns and elements are then the slice's. */
+	enum cut cut;
+	int64_t whole;
+	int pieces;
 	int unit;
 	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
 	enum weight_init init;
@@ -37,13 +45,24 @@ enum value_type {
 	VALUE_ACTIVATION, /* in the type of the parameters */
 	VALUE_FP32,       /* statistics, and what is kept in fp32 whatever the precision */
 	VALUE_INDEX,      /* token ids, labels: 32-bit integers */
+	VALUE_MASK,       /* what dropout kept: a byte each */
 };
 
 struct value {
 	const char *name;
-	int64_t elements; /* a sample */
+	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
-	int producer; /* kernel; -1: comes from the data */
+	int producer;   /* kernel; -1: comes from the data */
+	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
+	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
+};
+
+/* State of the model that is no parameter, in fp32: what torch.nn.Module calls a buffer. Nothing updates it but the
+ * forward pass of training; it is saved with the weights. The model's buffers stand one after another. */
+struct model_buffer {
+	const char *name; /* "0.norm.running_mean" */
+	int64_t elements, offset;
+	double initial; /* of every element */
 };
 
 /* constant, name */
@@ -52,7 +71,12 @@ struct value {
 	X(NORM, "norm")                                                                                                \
 	X(LINEAR, "linear")                                                                                            \
 	X(ATTENTION, "attention")                                                                                      \
+	X(SCORES, "scores")                                                                                            \
+	X(SOFTMAX, "softmax")                                                                                          \
+	X(CONTEXT, "context")                                                                                          \
+	X(DROPOUT, "dropout")                                                                                          \
 	X(CLASSIFIER, "classifier")                                                                                    \
+	X(BATCH_NORM, "batch_norm")                                                                                    \
 	X(ABSTRACT, "abstract")
 
 enum kernel_kind {
@@ -67,22 +91,28 @@ struct kernel {
 	const char *name; /* "block.0.qkv" */
 	int unit;
 	int x;        /* what it reads: an activation, or the token ids */
-	int residual; /* linear: added to the output; its gradient is the output's own */
+	int second;   /* context: queries, keys and values, of which it reads the values */
+	int residual; /* linear, dropout: added to the output; its gradient is the output's own */
 	int y;        /* what it makes; a classifier turns its x into x's gradient, in place, and has none */
-	int saved; /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of GELU
-	            */
+	int saved;    /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of
+	               * GELU,    dropout's mask */
 	int weight, bias; /* tensors; embedding: token and position table */
+	int running;      /* batch norm: the buffer with its running mean; that with the variance follows */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
 	int64_t heads, head_size;
 	int64_t tokens; /* rows of one sample */
 	bool weight_in_out, gelu;
-	bool needs_dx; /* its input is not the data */
+	double dropout;    /* dropout: the probability to be zero */
+	bool synchronised; /* batch norm: over the samples of all ranks, not of each rank alone */
+	bool needs_dx;     /* its input is not the data */
+	bool inner;        /* of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
 	const char *name; /* "block.0" */
 	int tensors;
 	int64_t elements;
+	bool block; /* one of many alike, that a checkpoint may stand between */
 };
 
 struct model {
@@ -97,6 +127,9 @@ struct model {
 	int tensor_count;
 	struct value *values;
 	int value_count;
+	struct model_buffer *buffers;
+	int buffer_count;
+	int64_t buffer_elements; /* of all of them */
 	int64_t parameters;
 	int64_t context;           /* the longest sequence; 1 for the MLP */
 	int64_t tokens;            /* the sequence in use */
@@ -104,6 +137,11 @@ struct model {
 	int64_t classes;           /* vocabulary, or classes */
 	int input, target, logits; /* values */
 	bool is_text, is_abstract;
+	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
+	/* Of a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
+	 * and tensors are then the rank's; names, parameters, context and classes those of the whole model. */
+	int64_t slices;
+	int maxima, sums; /* values of a classifier over sliced logits; -1 */
 };
 
 /* specification: NAME[:key=value,…]. sequence 0: the model's context. An unknown name or key, or a size that is not
@@ -116,7 +154,14 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 
 /* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
+int64_t kernel_finish_flops(const struct kernel *k, int64_t samples); /* linear: bias, residual and GELU alone */
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
+
+/* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
+bool kernel_backward_reads_x(const struct kernel *k);
+bool kernel_backward_reads_y(const struct kernel *k);
+/* Elements of a value for a micro-batch of so many samples. */
+int64_t value_elements(const struct value *v, int64_t samples);
 
 const char *kernel_kind_name(enum kernel_kind kind);
 
@@ -125,15 +170,23 @@ int model_add_unit(struct model *m, const char *name);
 int model_add_tensor(struct model *m, int unit, const char *name, int64_t rows, int64_t columns, enum weight_init init,
                      double scale);
 int model_add_value(struct model *m, const char *name, int64_t elements, enum value_type type);
+int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
+
+/* Of the MLP's hidden layers: batch normalization over each rank's own samples, or over those of all ranks. */
+enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
 
 struct mlp_sizes {
 	int64_t sizes[66];
 	int count;
+	enum mlp_norm norm;
 };
 void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
 struct gpt_sizes {
 	int64_t layers, width, heads, context, vocabulary;
+	bool standard;  /* attention by way of the tokens × tokens matrices; else as the shipped kernel, which has none
+	                 */
+	double dropout; /* the probability of every dropout; 0: there is none */
 };
 void model_build_gpt(struct model *m, const struct gpt_sizes *sizes, int64_t tokens);
 void model_build_abstract(struct model *m, int64_t parameters, int64_t units);

@@ -39,13 +39,14 @@ static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
 	return op;
 }
 
-static int declare(struct build *b, const char *name, enum category c, enum type t, int64_t elements, bool state)
+static int declare(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements,
+                   bool state)
 {
 	struct role *r = b->role;
 	r->buffers = grow(&b->plan->arena, r->buffers, r->buffer_count, &r->buffer_capacity, sizeof *r->buffers);
 	r->buffers[r->buffer_count] = (struct buffer){.name = arena_copy(&b->plan->arena, name),
 	                                              .category = c,
-	                                              .space = SPACE_DEVICE,
+	                                              .space = space,
 	                                              .type = t,
 	                                              .elements = elements,
 	                                              .state = state};
@@ -55,12 +56,31 @@ static int declare(struct build *b, const char *name, enum category c, enum type
 
 int build_state(struct build *b, const char *name, enum category c, enum type t, int64_t elements)
 {
-	return declare(b, name, c, t, elements, true);
+	return declare(b, SPACE_DEVICE, name, c, t, elements, true);
+}
+
+int build_state_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements)
+{
+	return declare(b, space, name, c, t, elements, true);
 }
 
 int build_alloc(struct build *b, const char *name, enum category c, enum type t, int64_t elements)
 {
-	return declare(b, name, c, t, elements, false);
+	return declare(b, SPACE_DEVICE, name, c, t, elements, false);
+}
+
+int build_alloc_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements)
+{
+	return declare(b, space, name, c, t, elements, false);
+}
+
+int build_copy(struct build *b, struct region from, struct region to)
+{
+	struct op copy = {.kind = OP_COPY, .operand = {from, to}};
+	struct op *op = build_op(b, OP_COPY, op_queue_for(b->role, &copy));
+	op->operand[0] = from;
+	op->operand[1] = to;
+	return build_number(b, op);
 }
 
 struct region region_whole(const struct build *b, int buffer)

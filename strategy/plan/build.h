@@ -30,6 +30,9 @@ void build_section(struct build *b, struct section *section);
 int build_state(struct build *b, const char *name, enum category c, enum type t, int64_t elements);
 /* Declares a buffer and allocates it here. */
 int build_alloc(struct build *b, const char *name, enum category c, enum type t, int64_t elements);
+/* The same in a space other than the device's. */
+int build_state_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements);
+int build_alloc_in(struct build *b, enum space space, const char *name, enum category c, enum type t, int64_t elements);
 void build_free(struct build *b, int buffer);
 /* In the epilogue: frees all state. */
 void build_free_state(struct build *b);
@@ -37,6 +40,8 @@ void build_free_state(struct build *b);
 /* A new operation at the end of the queue, operands absent, no kernel, unit or group. The pointer holds until the next
  * build_op. Its waits are what build_wait asked of its queue. */
 struct op *build_op(struct build *b, enum op_kind kind, enum queue queue);
+/* A copy, on the queue that reaches from one space to the other. Returns its number. */
+int build_copy(struct build *b, struct region from, struct region to);
 /* The operation's number, for build_wait. */
 int build_number(const struct build *b, const struct op *op);
 
@@ -53,13 +58,13 @@ static inline struct region region_none(void)
 
 static inline struct region region_of(int buffer, int64_t offset, int64_t count)
 {
-	return (struct region){buffer, false, offset, count};
+	return (struct region){buffer, 0, offset, count};
 }
 
-/* This rank's slice of [offset, offset+count). */
-static inline struct region region_slice(int buffer, int64_t offset, int64_t count)
+/* This rank's slice of [offset, offset+count) along a set of axes. */
+static inline struct region region_slice(int buffer, unsigned axes, int64_t offset, int64_t count)
 {
-	return (struct region){buffer, true, offset, count};
+	return (struct region){buffer, axes, offset, count};
 }
 
 struct region region_whole(const struct build *b, int buffer);

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "strategy/model/slice.h"
+
 static const char *const category_names[] = {
 #define X(constant, name) name,
         CATEGORY_LIST(X)
@@ -23,8 +25,14 @@ static const char *const traffic_names[] = {
         TRAFFIC_LIST(X)
 #undef X
 };
+static const char *const transfer_names[] = {
+#define X(constant, name) name,
+        TRANSFER_LIST(X)
+#undef X
+};
 static_assert(sizeof category_names / sizeof category_names[0] == CATEGORY_COUNT, "one name a category");
 static_assert(sizeof traffic_names / sizeof traffic_names[0] == TRAFFIC_COUNT, "one name a kind");
+static_assert(sizeof transfer_names / sizeof transfer_names[0] == TRANSFER_COUNT, "one name a kind");
 
 const char *category_name(enum category c)
 {
@@ -46,9 +54,14 @@ const char *traffic_name(enum traffic_kind t)
 	return traffic_names[t];
 }
 
+const char *transfer_name(enum transfer_kind t)
+{
+	return transfer_names[t];
+}
+
 const char *pass_name(enum pass p)
 {
-	static const char *const names[] = {"", "forward", "backward", "update"};
+	static const char *const names[] = {"", "forward", "recompute", "backward", "update"};
 	return names[p];
 }
 
@@ -133,6 +146,15 @@ bool op_operand_optional(enum op_kind k, int operand)
 	return operands[k][operand].optional;
 }
 
+bool op_makes_loss(enum op_kind k)
+{
+	return k == OP_CLASSIFIER || k == OP_CLASSIFIER_GRADIENT;
+}
+bool op_has_scale(enum op_kind k)
+{
+	return op_makes_loss(k) || k == OP_DROPOUT_FORWARD || k == OP_DROPOUT_BACKWARD;
+}
+
 char op_declared_access(enum op_kind k, int operand)
 {
 	return operands[k][operand].access;
@@ -145,10 +167,15 @@ char op_access(const struct op *op, int operand)
 		return 0;
 	if (access == 'a')
 		return op->accumulate >> operand & 1 ? 'x' : 'w';
-	/* Clipping scales the gradients where they are. */
-	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[6].buffer >= 0) ||
-	    (op->kind == OP_SGD && operand == 1 && op->operand[4].buffer >= 0))
+	/* Clipping scales fp32 gradients where they are; 16-bit ones only as they are read. */
+	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[4].buffer < 0 && op->operand[6].buffer >= 0) ||
+	    (op->kind == OP_SGD && operand == 1 && op->operand[2].buffer < 0 && op->operand[4].buffer >= 0))
 		return 'x';
+	/* On the host, 16-bit parameters are made anew from the master weights. */
+	if (op->queue == QUEUE_HOST_COMPUTE && operand == 0 &&
+	    ((op->kind == OP_ADAMW && op->operand[4].buffer >= 0) ||
+	     (op->kind == OP_SGD && op->operand[2].buffer >= 0)))
+		return 'w';
 	/* A linear layer without GELU only reads its dy. */
 	if (op->kind == OP_LINEAR_BACKWARD && operand == 0 && op->operand[3].buffer < 0)
 		return 'r';
@@ -160,9 +187,15 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 	char micro[32] = "";
 	if (op->micro >= 0 && p->settings.accumulate > 1)
 		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
-	if (op->kernel >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", op->pass == PASS_BACKWARD ? "backward" : "forward",
-		         p->model->kernels[op->kernel].name, micro);
+	const char *step_of_norm = strncmp(op_name(op->kind), "batch_norm.", 11) ? NULL : op_name(op->kind) + 11;
+	if (step_of_norm || (op->kernel >= 0 && op_class(op->kind) == OP_CLASS_C))
+		snprintf(out, (size_t)size, "%s %s%s", step_of_norm ? step_of_norm : op_name(op->kind),
+		         op->kernel >= 0 ? p->model->kernels[op->kernel].name : "?", micro);
+	else if (op->kernel >= 0)
+		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
+	else if (op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0)) /* "copy device-to-host block.3" */
+		snprintf(out, (size_t)size, "%s %s %s%s", op_name(op->kind), queue_name(op->queue),
+		         op->group >= 0 ? p->groups[op->group].name : p->model->units[op->unit].name, micro);
 	else if (op->group >= 0)
 		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
 	else
@@ -175,6 +208,31 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 		if (rank >= p->roles[i].first_rank && rank < p->roles[i].first_rank + p->roles[i].ranks)
 			return &p->roles[i];
 	return NULL;
+}
+
+enum status plan_take_model(struct plan *p, const struct model *model)
+{
+	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
+	p->model = model;
+	if (slices == 1)
+		return STATUS_OK;
+	p->model = &p->slice;
+	return model_slice(&p->slice, model, slices, &p->arena);
+}
+
+int64_t plan_slice_of(const struct plan *p, int64_t rank)
+{
+	return plan_place(p, plan_axis(p, "tensor"), rank);
+}
+
+bool group_is_sliced(const struct plan *p, int group)
+{
+	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+}
+
+unsigned group_slice_axes(const struct plan *p, int group)
+{
+	return group_is_sliced(p, group) ? plan_axis(p, "tensor") : 0;
 }
 
 void plan_release(struct plan *p)
@@ -201,9 +259,9 @@ static int64_t whole_elements(const struct plan *p, const struct op *op)
 	case OP_ALL_GATHER:
 		return y->count;
 	case OP_GATHER:
-		return y->buffer >= 0 ? y->count : x->count * p->ranks;
+		return y->buffer >= 0 ? y->count : x->count * op_members(p, op);
 	case OP_SCATTER:
-		return x->buffer >= 0 ? x->count : y->count * p->ranks;
+		return x->buffer >= 0 ? x->count : y->count * op_members(p, op);
 	default:
 		return x->count;
 	}
@@ -212,7 +270,7 @@ static int64_t whole_elements(const struct plan *p, const struct op *op)
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
 	return (struct schedule){.algorithm = op->algorithm,
-	                         .ranks = p->ranks,
+	                         .ranks = op_members(p, op),
 	                         .root = op->root,
 	                         .elements = whole_elements(p, op),
 	                         .pieces = 0};
@@ -228,20 +286,26 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
+	if (op_is_message(op->kind))
+		return op->kind == OP_SEND ? op->operand[0].count * element_bytes(r, op) : 0;
+	int64_t member = op_member(p, op, rank);
 	if (op->kind == OP_SUM)
-		return (rank ? 1 : p->ranks - 1) * op->operand[0].count * (int64_t)sizeof(double);
+		return (member ? 1 : op_members(p, op) - 1) * op->operand[0].count * (int64_t)sizeof(double);
 	struct schedule s = op_schedule(p, op);
-	return schedule_sent(&s, rank) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_sent(&s, member) * element_bytes(r, op);
 }
 
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
+	if (op_is_message(op->kind))
+		return op->kind == OP_RECEIVE ? op->operand[0].count * element_bytes(r, op) : 0;
 	if (op->kind == OP_SUM)
 		return op_sent_bytes(p, r, op, rank);
+	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
-	return schedule_received(&s, rank) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_received(&s, member) * element_bytes(r, op);
 }
 
 int64_t op_payload_bytes(const struct role *r, const struct op *op)
@@ -251,10 +315,72 @@ int64_t op_payload_bytes(const struct role *r, const struct op *op)
 	return op->payload * (op->kind == OP_SUM ? (int64_t)sizeof(double) : element_bytes(r, op));
 }
 
+/* ---- spaces ---- */
+
+/* Bit by space: where the operands stand. */
+static unsigned spaces_of(const struct role *r, const struct op *op)
+{
+	unsigned spaces = 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer >= 0)
+			spaces |= 1u << r->buffers[op->operand[i].buffer].space;
+	return spaces;
+}
+
+static enum queue copy_queue(enum space from, enum space to)
+{
+	static const enum queue queues[SPACE_COUNT][SPACE_COUNT] = {
+	        [SPACE_DEVICE] = {QUEUE_COMPUTE, QUEUE_DEVICE_TO_HOST, QUEUE_COUNT},
+	        [SPACE_HOST] = {QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE, QUEUE_DISK},
+	        [SPACE_DISK] = {QUEUE_COUNT, QUEUE_DISK, QUEUE_COUNT}};
+	return queues[from][to];
+}
+
+enum queue op_queue_for(const struct role *r, const struct op *op)
+{
+	const unsigned device = 1u << SPACE_DEVICE, host = 1u << SPACE_HOST;
+	unsigned spaces = spaces_of(r, op);
+	if (op_class(op->kind) == OP_CLASS_M)
+		return QUEUE_COMPUTE;
+	if (op_class(op->kind) == OP_CLASS_C)
+		return spaces == device || (op->kind == OP_SUM && spaces == host) ? QUEUE_COMMUNICATION : QUEUE_COUNT;
+	if (op->kind == OP_COPY)
+		return copy_queue(r->buffers[op->operand[0].buffer].space, r->buffers[op->operand[1].buffer].space);
+	if (spaces == device)
+		return QUEUE_COMPUTE;
+	return spaces == host && op_class(op->kind) == OP_CLASS_V && op->kind != OP_LOAD ? QUEUE_HOST_COMPUTE
+	                                                                                 : QUEUE_COUNT;
+}
+
+enum transfer_kind op_transfer(const struct role *r, const struct op *op)
+{
+	if (op->kind != OP_COPY)
+		return TRANSFER_COUNT;
+	switch (op->queue) {
+	case QUEUE_DEVICE_TO_HOST:
+		return TRANSFER_DEVICE_TO_HOST;
+	case QUEUE_HOST_TO_DEVICE:
+		return TRANSFER_HOST_TO_DEVICE;
+	case QUEUE_DISK:
+		return r->buffers[op->operand[0].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ : TRANSFER_DISK_WRITE;
+	default:
+		return TRANSFER_COUNT;
+	}
+}
+
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t offset, count;
+	if (op_transfer(r, op) == TRANSFER_COUNT)
+		return 0;
+	region_resolve(p, &op->operand[0], 0, &offset, &count);
+	return count * type_bytes(r->buffers[op->operand[0].buffer].type);
+}
+
 int64_t op_flops(const struct plan *p, const struct op *op)
 {
-	int64_t n = op->operand[0].buffer >= 0 ? op->operand[0].count / (op->operand[0].slice ? p->ranks : 1) : 0;
-	int64_t samples = p->settings.micro_batch * (op->wide ? p->ranks : 1);
+	int64_t n = op->operand[0].buffer >= 0 ? region_elements(p, &op->operand[0]) : 0;
+	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
 	switch (op->kind) {
 	case OP_ADAMW:
 		return 14 * n;
@@ -262,14 +388,37 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	case OP_SQUARES:
 		return 2 * n;
 	case OP_ADD:
+	case OP_OVERFLOW:
 		return n;
 	default:
 		break;
 	}
-	if (op->kernel < 0)
+	if (op->kernel < 0 || op_class(op->kind) != OP_CLASS_K)
 		return 0;
 	const struct kernel *k = &p->model->kernels[op->kernel];
-	return op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
+	int64_t rows = samples * k->tokens;
+	switch (op->kind) {
+	case OP_LINEAR_FINISH:
+		return kernel_finish_flops(k, samples);
+	case OP_EMBEDDING_FINISH:
+	case OP_CLASSIFIER_MAXIMA:
+		return rows * k->out;
+	case OP_CLASSIFIER_SUMS:
+	case OP_EVALUATE_SUMS:
+		return 3 * rows * k->out;
+	case OP_CLASSIFIER_GRADIENT:
+		return 4 * rows * k->out;
+	case OP_EVALUATE_COUNT:
+		return 3 * rows;
+	default:
+		break;
+	}
+	int64_t flops =
+	        op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
+	/* A batch norm's passes go over their values twice, in two operations; between them is work on each feature. */
+	if (op->kind == OP_BATCH_NORM_MERGE || op->kind == OP_BATCH_NORM_RUNNING)
+		return 4 * op->operand[0].count;
+	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
@@ -282,10 +431,12 @@ int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op
 		if (!access)
 			continue;
 		int64_t offset, count;
-		region_resolve(&op->operand[i], 0, p->ranks, &offset, &count);
+		region_resolve(p, &op->operand[i], 0, &offset, &count);
 		/* An embedding reads the rows that it uses, not the table. */
 		if (op->kind == OP_EMBEDDING_FORWARD && (i == 1 || i == 2))
 			count = op->operand[3].count;
+		if (op->kind == OP_EMBEDDING_FINISH && i == 0)
+			count = op->operand[1].count;
 		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
 	}
 	return bytes;

@@ -14,12 +14,26 @@
  * steps all queues are empty. `alloc` and `free` take effect in issue order: that is the order in which memory is
  * counted, so the peak is a property of the plan.
  *
- * A *buffer* is a run of elements of one type. It is state (it lives from prologue to epilogue) or is allocated and
- * freed within a section. A *region* is part of a buffer: [offset, offset+count), or with `slice` this rank's slice of
- * it, [offset + rank·count/ranks, … + count/ranks).
+ * Ranks stand in a mesh of named *axes*; a rank's number is its coordinates read as digits, the last axis the fastest:
  *
- * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded to a multiple of the
- * number of ranks, so that slices are equal. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
+ *     axis replica 2 data, axis shard 4 data        rank 6 = replica 1, shard 2
+ *
+ * Along a `data` axis ranks have samples of their own; along any other they serve the same samples. Plain data
+ * parallelism has one axis. A set of axes is a mask, bit i for axis i. Collectives run over a set: the ranks that
+ * differ in those coordinates alone are one group, and there are as many such groups as the other coordinates have
+ * values. So nothing in a plan is a list of ranks.
+ *
+ * A *buffer* is a run of elements of one type in one *space*: the device's memory, the host's, or a file on disk. It is
+ * state (it lives from prologue to epilogue) or is allocated and freed within a section. A *region* is part of a
+ * buffer: [offset, offset+count), or with `slice` this rank's slice of it along a set of axes: [offset + i·count/n, … +
+ * count/n), where i of n is the rank's place along those axes.
+ *
+ * Which queue carries out an operation follows from where its operands stand: kernels and vector work on device memory
+ * belong to `compute`, vector work on host memory to `host`, and a `copy` crosses: device-to-host, host-to-device, and
+ * `disk` between a file and host memory. Collectives move device memory; a `sum` of scalars stands in either.
+ *
+ * Parameters are packed in *groups*, in which tensors stand one after another; a group is padded, so that it divides
+ * into equal slices. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
  *
  *     struct plan p;
  *     status = plan_compile(&p, &model, &settings);     (strategy/strategy.h)
@@ -72,7 +86,8 @@ enum space {
 	X(COMMUNICATION, "communication")                                                                              \
 	X(HOST_TO_DEVICE, "host-to-device")                                                                            \
 	X(DEVICE_TO_HOST, "device-to-host")                                                                            \
-	X(HOST_COMPUTE, "host")
+	X(HOST_COMPUTE, "host")                                                                                        \
+	X(DISK, "disk")
 
 enum queue {
 #define X(constant, name) QUEUE_##constant,
@@ -87,7 +102,13 @@ enum queue {
  * operation's `accumulate` says which), a `?` after it: may be absent.
  *
  * class: M memory, K kernel of the model (has a model kernel, a pass and a micro-batch), V vector work without a model
- * kernel, C collective.
+ * kernel, C communication: collectives, and messages (send, receive) to and from a neighbour along an axis.
+ *
+ * All communication is rendezvous. A collective begins when every member of its group has come to it, and the n-th of a
+ * rank meets the n-th of the others. A message begins when both ends have come to it, the n-th send from one rank to
+ * another meets the n-th receive there from it, and both operations are done when the receiver has it all: nothing is
+ * buffered on the way. Since a rank has one communication queue, its order decides whether ranks lock up; that they do
+ * not is rule 1 (and strategy/stage.c issues all messages of a step in one order, so that they cannot).
  */
 #define OP_LIST(X)                                                                                                     \
 	X(ALLOC, "alloc", M, "buffer:w")                                                                               \
@@ -96,32 +117,62 @@ enum queue {
 	X(ZERO, "zero", V, "x:w")                                                                                      \
 	X(COPY, "copy", V, "x:r y:w")                                                                                  \
 	X(ADD, "add", V, "x:r y:x")                                                                                    \
-	X(LOAD, "load", V, "inputs:w targets:w step:r")                                                                \
-	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r y:w")                       \
+	X(LOAD, "load", V, "inputs:w? targets:w? step:r")                                                              \
+	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r? y:w")                      \
+	X(EMBEDDING_FINISH, "embedding.finish", K, "position_table:r y:x")                                             \
 	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
-	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w")                                     \
-	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r weight:r dx:a dweight:a dbias:a")                  \
+	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w?")                                    \
+	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r? weight:r dx:a dweight:a dbias:a")                 \
 	X(LINEAR_FORWARD, "linear.forward", K, "x:r weight:r bias:r? residual:r? y:w pre:w?")                          \
+	X(LINEAR_FINISH, "linear.finish", K, "bias:r? residual:r? sum:x y:w?")                                         \
 	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
 	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
 	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
-	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a")                                                    \
+	X(SCORES_FORWARD, "scores.forward", K, "qkv:r y:w")                                                            \
+	X(SCORES_BACKWARD, "scores.backward", K, "dy:r qkv:r dqkv:a")                                                  \
+	X(SOFTMAX_FORWARD, "softmax.forward", K, "x:r y:w")                                                            \
+	X(SOFTMAX_BACKWARD, "softmax.backward", K, "dy:r y:r dx:w")                                                    \
+	X(CONTEXT_FORWARD, "context.forward", K, "x:r qkv:r y:w")                                                      \
+	X(CONTEXT_BACKWARD, "context.backward", K, "dy:r x:r qkv:r dx:w dqkv:a")                                       \
+	X(DROPOUT_FORWARD, "dropout.forward", K, "x:r residual:r? y:w mask:w")                                         \
+	X(DROPOUT_BACKWARD, "dropout.backward", K, "dy:r mask:r dx:w")                                                 \
+	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a scaler:r?")                                          \
 	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
+	X(BATCH_NORM_STATISTICS, "batch_norm.statistics", K, "x:r local:w")                                            \
+	X(BATCH_NORM_MERGE, "batch_norm.merge", K, "parts:r running:x statistics:w")                                   \
+	X(BATCH_NORM_RUNNING, "batch_norm.running", K, "running:r statistics:w")                                       \
+	X(BATCH_NORM_FORWARD, "batch_norm.forward", K, "x:r statistics:r weight:r bias:r y:w")                         \
+	X(BATCH_NORM_SUMS, "batch_norm.sums", K, "dy:x x:r statistics:r weight:r bias:r sums:w dweight:a dbias:a")     \
+	X(BATCH_NORM_BACKWARD, "batch_norm.backward", K, "dy:r x:r statistics:r sums:r weight:r dx:w")                 \
+	X(CLASSIFIER_MAXIMA, "classifier.maxima", K, "logits:r maxima:w")                                              \
+	X(CLASSIFIER_SUMS, "classifier.sums", K, "logits:r targets:r maxima:r sums:w")                                 \
+	X(CLASSIFIER_GRADIENT, "classifier.gradient", K, "logits:x targets:r maxima:r sums:r loss:a scaler:r?")        \
+	X(EVALUATE_SUMS, "evaluate.sums", K, "logits:r targets:r maxima:r sums:w")                                     \
+	X(EVALUATE_COUNT, "evaluate.count", K, "maxima:r sums:r")                                                      \
 	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
 	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
-	X(ADAMW, "adamw", V, "parameters:x gradients:r first:x second:x master:x? step:r norm:r?")                     \
-	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r?")                                          \
+	X(ADAMW, "adamw", V,                                                                                           \
+	  "parameters:x gradients:r first:x second:x master:x? step:r norm:r? scaler:r? overflow:r?")                  \
+	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r? scaler:r? overflow:r?")                    \
 	X(SQUARES, "squares", V, "x:r norm:a")                                                                         \
+	X(OVERFLOW, "overflow", V, "x:r overflow:a")                                                                   \
+	X(SCALER_BEGIN, "scaler.begin", V, "scaler:w")                                                                 \
+	X(SCALER_UPDATE, "scaler.update", V, "scaler:x overflow:r")                                                    \
 	X(ADVANCE, "advance", V, "step:x")                                                                             \
 	X(WEIGHTS, "weights", V, "weights:r")                                                                          \
+	X(INITIALIZE_BUFFERS, "initialize_buffers", V, "buffers:w")                                                    \
+	X(SHOW_BUFFERS, "show_buffers", V, "buffers:r")                                                                \
 	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
+	X(ALL_REDUCE_MAXIMUM, "all_reduce_maximum", C, "x:x staging:x?")                                               \
 	X(REDUCE_SCATTER, "reduce_scatter", C, "x:x y:w staging:x?")                                                   \
 	X(ALL_GATHER, "all_gather", C, "x:r y:w staging:x?")                                                           \
 	X(BROADCAST, "broadcast", C, "x:x staging:x?")                                                                 \
 	X(REDUCE, "reduce", C, "x:x staging:x?")                                                                       \
 	X(SCATTER, "scatter", C, "x:r? y:w staging:x?")                                                                \
 	X(GATHER, "gather", C, "x:r y:w? staging:x?")                                                                  \
-	X(SUM, "sum", C, "x:x")
+	X(SUM, "sum", C, "x:x")                                                                                        \
+	X(SEND, "send", C, "x:r")                                                                                      \
+	X(RECEIVE, "receive", C, "y:w")
 
 enum op_kind {
 #define X(constant, name, class, operands) OP_##constant,
@@ -142,6 +193,11 @@ enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
 	X(SCATTER_INPUTS, "scatter_inputs")                                                                            \
 	X(GATHER_OUTPUTS, "gather_outputs")                                                                            \
 	X(SCATTER_OUTPUT_GRADIENTS, "scatter_output_gradients")                                                        \
+	X(ACTIVATIONS, "activations")                                                                                  \
+	X(ACTIVATION_GRADIENTS, "activation_gradients")                                                                \
+	X(GATHER_STATISTICS, "gather_statistics")                                                                      \
+	X(REDUCE_STATISTICS, "reduce_statistics")                                                                      \
+	X(BROADCAST_BUFFERS, "broadcast_buffers")                                                                      \
 	X(CONTROL, "control")
 
 enum traffic_kind {
@@ -151,10 +207,26 @@ enum traffic_kind {
 	        TRAFFIC_COUNT
 };
 
-enum pass { PASS_NONE, PASS_FORWARD, PASS_BACKWARD, PASS_UPDATE };
+/* What a copy between spaces is counted under: `transfers` of the reports. */
+#define TRANSFER_LIST(X)                                                                                               \
+	X(DEVICE_TO_HOST, "device_to_host")                                                                            \
+	X(HOST_TO_DEVICE, "host_to_device")                                                                            \
+	X(DISK_READ, "disk_read")                                                                                      \
+	X(DISK_WRITE, "disk_write")
+
+enum transfer_kind {
+#define X(constant, name) TRANSFER_##constant,
+	TRANSFER_LIST(X)
+#undef X
+	        TRANSFER_COUNT
+};
+
+/* recompute: forward kernels carried out once more, for values that the backward pass needs and that were not kept. */
+enum pass { PASS_NONE, PASS_FORWARD, PASS_RECOMPUTE, PASS_BACKWARD, PASS_UPDATE };
 
 #define PLAN_VERSION 1
-#define OP_OPERANDS 8
+#define OP_OPERANDS 10
+#define PLAN_ROLES 128
 
 struct buffer {
 	const char *name; /* unique within the role */
@@ -165,9 +237,17 @@ struct buffer {
 	bool state; /* lives from the prologue to the epilogue */
 };
 
+/* Of the mesh. */
+#define PLAN_AXES 4
+struct axis {
+	const char *name; /* "rank"; "replica", "shard", "stage", "tensor" */
+	int64_t size;
+	bool data; /* ranks along it have different samples */
+};
+
 struct region {
-	int buffer; /* -1: the operand is absent */
-	bool slice;
+	int buffer;            /* -1: the operand is absent */
+	unsigned slice;        /* axes; 0: the region is the same on all ranks */
 	int64_t offset, count; /* elements; with slice, of the whole range */
 };
 
@@ -176,12 +256,18 @@ struct op {
 	enum queue queue;
 	enum pass pass;
 	int unit;   /* of the model; -1 */
-	int kernel; /* of the model; -1 */
+	int kernel; /* of the model; -1. Of collectives those of a synchronised batch norm have one */
 	int micro;  /* micro-batch; -1 */
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
-	double scale;        /* classifier: the weight of one row's loss; scale × rows of the global batch = 1 */
+	unsigned axes; /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights: the axes
+	                  along which the operand is a shard of its group; 0: all, or none if it is as large as the
+	                  group (op_shard_axes) */
+	bool ends;     /* collectives: of each group only the first and the last along the axes */
+	int shift;     /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
+	double scale;  /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
+	                * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
 	int root;
@@ -215,11 +301,15 @@ struct group {
 
 struct plan {
 	struct arena arena;
-	const struct model *model; /* not owned; outlives the plan */
-	struct settings settings;  /* resolved */
-	const char *strategy;      /* its name alone: "zero2" */
+	const struct model
+	        *model;           /* as every rank computes it: the whole, not owned, outlives the plan; or its slice */
+	struct model slice;       /* … which is this one, in the arena */
+	struct settings settings; /* resolved */
+	const char *strategy;     /* its name alone: "zero2" */
 	int64_t ranks;
-	struct role roles[2];
+	struct axis axes[PLAN_AXES]; /* ranks is the product of their sizes */
+	int axis_count;
+	struct role roles[PLAN_ROLES];
 	int role_count;
 	struct group *groups;
 	int group_count;
@@ -236,16 +326,19 @@ const char *category_name(enum category c);
 const char *space_name(enum space s);
 const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
+const char *transfer_name(enum transfer_kind t);
 const char *pass_name(enum pass p);
 
 const char *op_name(enum op_kind k);
 enum op_class op_class(enum op_kind k);
+bool op_makes_loss(enum op_kind k); /* … and its gradient */
 bool op_kind_parse(const char *name, enum op_kind *out);
 int op_operand_count(enum op_kind k);
 const char *op_operand_name(enum op_kind k, int operand);
 /* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
 char op_access(const struct op *op, int operand);
 bool op_operand_optional(enum op_kind k, int operand);
+bool op_has_scale(enum op_kind k);
 char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
 
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
@@ -254,21 +347,74 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 /* The operation at which memory peaks, in words: that of the kernel for which operation `peak_op` allocates. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
 
+/* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
+enum status plan_take_model(struct plan *p, const struct model *model);
+/* … which slice a rank has. */
+int64_t plan_slice_of(const struct plan *p, int64_t rank);
+/* A group holds slices, other ones on every rank of the tensor group, or tensors that all have whole. */
+bool group_is_sliced(const struct plan *p, int group);
+unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 
-/* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
-static inline void region_resolve(const struct region *r, int64_t rank, int64_t ranks, int64_t *offset, int64_t *count)
+/* ---- the mesh (strategy/plan/mesh.c) ---- */
+
+/* One axis of all ranks, "rank", along which they have samples of their own. */
+void plan_one_axis(struct plan *p);
+/* Adds an axis, faster than those before. */
+void plan_add_axis(struct plan *p, const char *name, int64_t size, bool data);
+
+unsigned plan_all_axes(const struct plan *p);
+unsigned plan_data_axes(const struct plan *p);
+/* The axis of this name as a mask; 0 if there is none. */
+unsigned plan_axis(const struct plan *p, const char *name);
+/* Ranks along a set of axes (1 for none), and the place of `rank` among them. */
+int64_t plan_along(const struct plan *p, unsigned axes);
+int64_t plan_place(const struct plan *p, unsigned axes, int64_t rank);
+/* The rank at place `place` along the axes that has the other coordinates of `rank`. */
+int64_t plan_rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place);
+/* Ranks with samples of their own: batch = data ranks × micro-batch × accumulate. */
+static inline int64_t plan_data_ranks(const struct plan *p)
 {
-	*count = r->slice ? r->count / ranks : r->count;
-	*offset = r->slice ? r->offset + rank * *count : r->offset;
+	return plan_along(p, plan_data_axes(p));
 }
 
-/* What a collective moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. A `sum` (control) sends its values to rank 0 and gets them back. */
+/* The axes that communication runs over. */
+static inline unsigned op_axes(const struct plan *p, const struct op *op)
+{
+	return op->axes ? op->axes : plan_all_axes(p);
+}
+static inline bool op_is_message(enum op_kind k)
+{
+	return k == OP_SEND || k == OP_RECEIVE;
+}
+/* How many take part, and the place of `rank` among them: -1 if it does not. For collectives. */
+int64_t op_members(const struct plan *p, const struct op *op);
+int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
+/* The rank at a place of the group that `rank` is in. */
+int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member);
+/* The other end of a message of `rank`; -1 if there is none. */
+int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
+/* initialize, weights: along which axes the operand's region is this rank's shard of the group, before it is sliced. */
+unsigned op_shard_axes(const struct plan *p, const struct op *op);
+
+/* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
+void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
+/* How many they are on every rank. */
+int64_t region_elements(const struct plan *p, const struct region *r);
+
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. A `sum` (control) sends its values to the first of its group and gets them back. */
 struct schedule op_schedule(const struct plan *p, const struct op *op);
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);
+
+/* The queue that carries an operation out, from where its operands stand; QUEUE_COUNT: none can. */
+enum queue op_queue_for(const struct role *r, const struct op *op);
+/* A copy between spaces: what it is counted under, and its bytes. Other operations: TRANSFER_COUNT, 0. */
+enum transfer_kind op_transfer(const struct role *r, const struct op *op);
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op);
 
 /* What an operation computes: FLOPs, and bytes read and written by its operands. */
 int64_t op_flops(const struct plan *p, const struct op *op);
@@ -317,7 +463,7 @@ enum status plan_read(struct plan *p, struct model *model, const char *text, siz
 
 #define RULE_LIST(X)                                                                                                   \
 	X(1, "deadlock", "the joint graph of all ranks has no cycle")                                                  \
-	X(2, "matching", "the members of a group issue the same collectives in the same order, sizes and types")       \
+	X(2, "matching", "a group's members issue the same collectives in the same order, and messages have partners") \
 	X(3, "lifetime", "a buffer is used only while alive, freed once, and only state outlives the step")            \
 	X(4, "race", "operations on different queues that touch one buffer, one writing, are ordered by waits")        \
 	X(5, "gradient", "the update reads the sum over every sample and use, each once, with the declared scale")     \

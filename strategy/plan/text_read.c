@@ -66,10 +66,11 @@ static enum status read_group(struct reader *r)
 		return scan_fail(c, 1, "there is a group '%.60s' already", name);
 	if ((s = read_group_tensors(r, &g)))
 		return s;
-	if (g.base != r->p->group_elements || elements != g.elements || g.padded != round_up(g.elements, r->p->ranks))
-		return scan_fail(c, 2, "base, elements and padded of its tensors are %lld, %lld and %lld",
-		                 (long long)r->p->group_elements, (long long)g.elements,
-		                 (long long)round_up(g.elements, r->p->ranks));
+	if (g.base != r->p->group_elements || elements != g.elements || g.padded < elements ||
+	    g.padded - elements >= r->p->ranks)
+		return scan_fail(c, 2, "base, elements and padded of its tensors are %lld, %lld and %lld to %lld",
+		                 (long long)r->p->group_elements, (long long)g.elements, (long long)g.elements,
+		                 (long long)(g.elements + r->p->ranks - 1));
 	r->p->group_elements += g.padded;
 	r->p->groups[r->p->group_count++] = g;
 	return STATUS_OK;
@@ -173,7 +174,7 @@ static enum status read_buffer(struct reader *r)
 		return scan_fail(c, 3, "unknown space '%.60s'; known: device, host, disk", text);
 	if ((s = scan_word(c, "a type", &text)))
 		return s;
-	if (!find_name(text, type_at, TYPE_I64 + 1, &type))
+	if (!find_name(text, type_at, TYPE_U8 + 1, &type))
 		return scan_fail(c, 4, "unknown type '%.60s'; known: fp32, bf16, fp16, i32, i64", text);
 	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
@@ -210,6 +211,8 @@ static enum status read_line(struct reader *r)
 {
 	if (scan_is(&r->scan, "set"))
 		return read_setting(r);
+	if (scan_is(&r->scan, "axis"))
+		return read_axis(r);
 	if (scan_is(&r->scan, "group"))
 		return read_group(r);
 	if (scan_is(&r->scan, "role"))
@@ -224,7 +227,8 @@ static enum status read_line(struct reader *r)
 		return read_op(r);
 	return scan_fail(
 	        &r->scan, 0,
-	        "'%.60s' begins no line of a plan; known: set, group, role, buffer, a section's name, NUMBER:", word);
+	        "'%.60s' begins no line of a plan; known: set, axis, group, role, buffer, a section's name, NUMBER:",
+	        word);
 }
 
 static enum status read_title(struct reader *r, bool *more)

@@ -32,7 +32,9 @@ void *reader_grow(struct reader *r, void *array, int count, int *capacity, size_
 
 /* "set key value": the line at hand. */
 enum status read_setting(struct reader *r);
-/* The settings are complete: the model is opened, and its names become known. Does nothing the second time. */
+/* "axis shard 4 data": the line at hand. */
+enum status read_axis(struct reader *r);
+/* The settings and axes are complete: the model is opened, and its names become known. Does nothing the second time. */
 enum status read_model(struct reader *r);
 /* "12: linear.forward …": the line at hand. */
 enum status read_op(struct reader *r);

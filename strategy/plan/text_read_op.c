@@ -21,30 +21,53 @@ static int find_operand(enum op_kind kind, const char *name, size_t length)
 	return -1;
 }
 
-/* "buffer[offset:count]" or "buffer[offset:count/r]"; cuts the text up. */
+/* "replica,shard", or "r" for all of them; cuts the text up. */
+static enum status read_axes(struct reader *r, size_t word, char *text, unsigned *out)
+{
+	*out = 0;
+	if (!strcmp(text, "r")) {
+		*out = plan_all_axes(r->p);
+		return STATUS_OK;
+	}
+	for (char *save, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		unsigned axis = plan_axis(r->p, name);
+		if (!axis || *out & axis)
+			return scan_fail(&r->scan, word, "'%.60s' is %s", name,
+			                 axis ? "named twice" : "no axis of the plan");
+		*out |= axis;
+	}
+	return *out ? STATUS_OK : scan_fail(&r->scan, word, "names of axes are missing");
+}
+
+/* "buffer[offset:count]", or "buffer[offset:count/axes]" for a slice; cuts the text up. */
 static enum status read_region(struct reader *r, size_t word, char *text, struct region *out)
 {
 	char *open = strrchr(text, '['), *end = text + strlen(text);
 	char *colon = open ? strchr(open, ':') : NULL;
 	if (!open || !colon || end[-1] != ']')
-		return scan_fail(&r->scan, word, "a region is buffer[offset:count] or buffer[offset:count/r]");
+		return scan_fail(&r->scan, word,
+		                 "a region is buffer[offset:count], or buffer[offset:count/r] for a slice");
 	*open = *colon = end[-1] = 0;
 	char *slash = strchr(colon + 1, '/');
-	out->slice = slash && !strcmp(slash, "/r");
-	if (slash)
+	if (slash) {
 		*slash = 0;
+		enum status s = read_axes(r, word, slash + 1, &out->slice);
+		if (s)
+			return s;
+	}
 	out->buffer = names_find(&r->buffers, text);
 	if (out->buffer < 0)
 		return scan_fail(&r->scan, word, "the role has no buffer '%.60s'", text);
 	int64_t elements = r->role->buffers[out->buffer].elements;
-	if ((slash && !out->slice) || !whole_parse(open + 1, elements, &out->offset) ||
-	    !whole_parse(colon + 1, elements, &out->count) || !out->count || out->offset > elements - out->count)
+	if (!whole_parse(open + 1, elements, &out->offset) || !whole_parse(colon + 1, elements, &out->count) ||
+	    !out->count || out->offset > elements - out->count)
 		return scan_fail(&r->scan, word,
 		                 "[offset:count] is not a part of buffer '%.60s', which has %lld elements", text,
 		                 (long long)elements);
-	if (out->slice && out->count % r->p->ranks)
+	int64_t slices = plan_along(r->p, out->slice);
+	if (out->count % slices)
 		return scan_fail(&r->scan, word, "%lld elements do not divide into %lld slices", (long long)out->count,
-		                 (long long)r->p->ranks);
+		                 (long long)slices);
 	return STATUS_OK;
 }
 
@@ -105,7 +128,9 @@ static enum status read_queue(struct reader *r, struct op *op)
 static bool is_backward(enum op_kind k)
 {
 	return k == OP_EMBEDDING_BACKWARD || k == OP_NORM_BACKWARD || k == OP_LINEAR_BACKWARD ||
-	       k == OP_ATTENTION_BACKWARD || k == OP_ABSTRACT_BACKWARD;
+	       k == OP_ATTENTION_BACKWARD || k == OP_SCORES_BACKWARD || k == OP_SOFTMAX_BACKWARD ||
+	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD ||
+	       k == OP_BATCH_NORM_SUMS || k == OP_BATCH_NORM_BACKWARD;
 }
 
 static enum status read_kernel(struct reader *r, struct op *op)
@@ -118,7 +143,8 @@ static enum status read_kernel(struct reader *r, struct op *op)
 	if (op->kernel < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the model has no kernel '%.60s'", text);
 	op->unit = r->model->kernels[op->kernel].unit;
-	op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
+	if (op_class(op->kind) == OP_CLASS_K)
+		op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
 	return STATUS_OK;
 }
 
@@ -129,7 +155,17 @@ static enum status read_pass(struct reader *r, struct op *op)
 			op->pass = (enum pass)p;
 			return STATUS_OK;
 		}
-	return scan_fail(&r->scan, r->scan.next, "a pass is forward, backward or update");
+	return scan_fail(&r->scan, r->scan.next, "a pass is forward, recompute, backward or update");
+}
+
+/* A kernel's pass is that of its kind; a forward one may be carried out once more. */
+static enum status read_recompute(struct reader *r, struct op *op)
+{
+	if (!scan_is(&r->scan, pass_name(PASS_RECOMPUTE)) || op->pass != PASS_FORWARD)
+		return scan_fail(&r->scan, r->scan.next,
+		                 "a kernel's pass follows from its kind; a forward kernel may be 'in recompute'");
+	op->pass = PASS_RECOMPUTE;
+	return STATUS_OK;
 }
 
 static enum status read_group_name(struct reader *r, struct op *op)
@@ -142,13 +178,51 @@ static enum status read_group_name(struct reader *r, struct op *op)
 	return op->group >= 0 ? STATUS_OK : scan_fail(&r->scan, r->scan.next - 1, "there is no group '%.60s'", text);
 }
 
+/* "to stage+1", "from stage-1" */
+static enum status read_peer(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	char *text;
+	enum status s;
+	if ((s = scan_expect(c, op->kind == OP_SEND ? "to" : "from")) || (s = scan_word(c, "a neighbour", &text)))
+		return s;
+	size_t length = strlen(text);
+	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
+		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
+	op->shift = text[length - 2] == '+' ? 1 : -1;
+	text[length - 2] = 0;
+	if ((s = read_axes(r, c->next - 1, text, &op->axes)))
+		return s;
+	if (op->axes == plan_all_axes(r->p))
+		op->axes = 0;
+	return STATUS_OK;
+}
+
+/* Of a copy: whose values it moves. */
+static enum status read_unit(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a unit", &text);
+	if (s)
+		return s;
+	op->unit = 0;
+	while (op->unit < r->model->unit_count && strcmp(r->model->units[op->unit].name, text) != 0)
+		op->unit++;
+	if (op->unit < r->model->unit_count)
+		return STATUS_OK;
+	return scan_fail(&r->scan, r->scan.next - 1, "the model has no unit '%.60s'", text);
+}
+
 static enum status read_collective(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	char *text;
 	int64_t root;
 	enum status s;
-	if (op->kind != OP_SUM) {
+	if (op_is_message(op->kind)) {
+		if ((s = read_peer(r, op)))
+			return s;
+	} else if (op->kind != OP_SUM) {
 		if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
 			return s;
 		if (!collective_algorithm(op->kind, text, &op->algorithm))
@@ -174,14 +248,28 @@ static enum status read_words(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	int64_t micro;
+	char *text;
 	enum status s;
-	if (op_class(op->kind) == OP_CLASS_K && (s = read_kernel(r, op)))
+	bool names_kernel = op_class(op->kind) == OP_CLASS_K;
+	/* A collective may belong to a kernel: to a synchronised batch norm. */
+	if (op_class(op->kind) == OP_CLASS_C && c->next < c->count)
+		names_kernel = strcmp(c->words[c->next].text, "on") != 0;
+	if (names_kernel && (s = read_kernel(r, op)))
 		return s;
 	if ((s = read_queue(r, op)))
 		return s;
-	if (op->kernel < 0 && scan_is(c, "in") && (s = read_pass(r, op)))
+	if (scan_is(c, "over")) {
+		if ((s = scan_word(c, "axes", &text)) || (s = read_axes(r, c->next - 1, text, &op->axes)))
+			return s;
+		if (op->axes == plan_all_axes(r->p))
+			op->axes = 0;
+	}
+	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = read_group_name(r, op)))
+		return s;
+	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = read_unit(r, op)))
 		return s;
 	if (scan_is(c, "micro")) {
 		if ((s = scan_whole(c, "a micro-batch", 0, r->p->settings.accumulate - 1, &micro)))
@@ -189,7 +277,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		op->micro = (int)micro;
 	}
 	op->wide = scan_is(c, "wide");
-	if (op->kind == OP_CLASSIFIER && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
+	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
 		return s;
 	return op_class(op->kind) == OP_CLASS_C ? read_collective(r, op) : STATUS_OK;
 }
@@ -197,7 +285,7 @@ static enum status read_words(struct reader *r, struct op *op)
 /* A gather of one unit's parameters belongs to the unit; the text does not say it again. */
 static void derive_unit(const struct reader *r, struct op *op)
 {
-	if (op->kind != OP_ALL_GATHER || op->group < 0 || (op->pass != PASS_FORWARD && op->pass != PASS_BACKWARD))
+	if (op->kind != OP_ALL_GATHER || op->group < 0 || op->pass == PASS_NONE || op->pass == PASS_UPDATE)
 		return;
 	const struct group *g = &r->p->groups[op->group];
 	int unit = r->model->tensors[g->tensors[0]].unit;
@@ -272,7 +360,7 @@ static enum status read_memory(struct reader *r, struct op *op)
 	int b = names_find(&r->buffers, name);
 	if (b < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the role has no buffer '%.60s'", name);
-	op->operand[0] = (struct region){b, false, 0, r->role->buffers[b].elements};
+	op->operand[0] = (struct region){b, 0, 0, r->role->buffers[b].elements};
 	return STATUS_OK;
 }
 

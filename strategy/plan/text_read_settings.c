@@ -1,7 +1,9 @@
-/* The `set` lines of a plan's text, each key exactly once, and the model that they name. */
+/* The `set` lines of a plan's text, each key exactly once (those of the loss scale in fp16 only), and the model that
+ * they name. */
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "strategy/checkpointing.h"
 #include "strategy/plan/text_read.h"
 
 enum { MOST_ACCUMULATE = 4096 };
@@ -39,12 +41,34 @@ static enum status set_optimizer(struct reader *r)
 	return s ? s : at_word(r, optimizer_parse(text, &r->p->settings.optimizer));
 }
 
+static enum status set_loss_scaler(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a loss scaler", &text);
+	return s ? s : at_word(r, loss_scaler_parse(text, &r->p->settings.loss_scaler));
+}
+
+static enum status set_offload(struct reader *r)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "what is offloaded", &text);
+	return s ? s : at_word(r, offload_parse(text, &r->p->settings.offload));
+}
+
 static enum status set_collectives(struct reader *r)
 {
 	r->p->settings.library_collectives = scan_is(&r->scan, "library");
 	if (r->p->settings.library_collectives || scan_is(&r->scan, "schedule"))
 		return STATUS_OK;
 	return scan_fail(&r->scan, r->scan.next, "collectives are 'schedule' or 'library'");
+}
+
+static enum status set_checkpointing(struct reader *r)
+{
+	struct settings *t = &r->p->settings;
+	struct checkpointing c;
+	enum status s = set_text(r, "a checkpointing", t->checkpointing, sizeof t->checkpointing);
+	return s ? s : at_word(r, checkpointing_parse(t->checkpointing, &c));
 }
 
 /* key, how its value is read */
@@ -65,12 +89,25 @@ static enum status set_collectives(struct reader *r)
 	X("collectives", set_collectives(r))                                                                           \
 	X("seed", scan_whole(c, "a seed", 0, INT64_MAX, &t->seed))
 
+/* Those that may be left out, and are written only where they are not the default. */
+#define OPTIONAL_KEY_LIST(X)                                                                                           \
+	X("offload", set_offload(r))                                                                                   \
+	X("activation_checkpointing", set_checkpointing(r))                                                            \
+	X("loss_scaler", set_loss_scaler(r))                                                                           \
+	X("loss_scale", scan_real(c, "a loss scale", &t->loss_scale))                                                  \
+	X("loss_scale_window", scan_whole(c, "a window", 1, LOSS_SCALE_MOST_WINDOW, &t->loss_scale_window))
+
 static const char *const keys[] = {
 #define X(name, read) name,
-        KEY_LIST(X)
+        KEY_LIST(X) OPTIONAL_KEY_LIST(X)
 #undef X
 };
-enum { KEYS = sizeof keys / sizeof keys[0] };
+enum {
+#define X(name, read) +1
+	NEEDED = KEY_LIST(X),
+#undef X
+	KEYS = sizeof keys / sizeof keys[0]
+};
 
 static enum status read_value(struct reader *r, int key)
 {
@@ -81,6 +118,7 @@ static enum status read_value(struct reader *r, int key)
 	if (i++ == key)                                                                                                \
 		return read;
 	KEY_LIST(X)
+	OPTIONAL_KEY_LIST(X)
 #undef X
 	return STATUS_OK;
 }
@@ -105,14 +143,50 @@ enum status read_setting(struct reader *r)
 	return s ? s : scan_end(&r->scan);
 }
 
+enum status read_axis(struct reader *r)
+{
+	struct scan *c = &r->scan;
+	struct plan *p = r->p;
+	char *name;
+	int64_t size;
+	enum status s;
+	if (r->model_open)
+		return scan_fail(c, 0, "axes come before groups and roles; move this line up");
+	if (p->axis_count == PLAN_AXES)
+		return scan_fail(c, 0, "a plan has at most %d axes", PLAN_AXES);
+	if ((s = scan_word(c, "an axis's name", &name)) ||
+	    (s = scan_whole(c, "how many ranks it has", 1, READ_MOST_RANKS, &size)))
+		return s;
+	if (strpbrk(name, ",/[]+-=") || !strcmp(name, "r") || plan_axis(p, name))
+		return scan_fail(c, 1, "'%.60s' is %s", name,
+		                 plan_axis(p, name) ? "an axis already" : "no name for an axis");
+	plan_add_axis(p, arena_copy(&p->arena, name), size, scan_is(c, "data"));
+	return scan_end(c);
+}
+
+/* The axes are those of all ranks. */
+static enum status settle_axes(struct reader *r)
+{
+	struct plan *p = r->p;
+	int64_t ranks = 1;
+	if (!p->axis_count)
+		plan_one_axis(p);
+	for (int i = 0; i < p->axis_count; i++)
+		if (!multiply(ranks, p->axes[i].size, &ranks) || ranks > p->ranks)
+			break;
+	if (ranks == p->ranks)
+		return STATUS_OK;
+	return scan_fail(&r->scan, 0, "the product of the axes above is not %lld ranks", (long long)p->ranks);
+}
+
 /* Every size must fit in 63 bits with room to spare, as plan_compile has it. */
-static bool sizes_fit(const struct model *m, struct settings *t)
+static bool sizes_fit(const struct model *m, struct settings *t, int64_t data_ranks)
 {
 	int64_t samples, all, largest = m->parameters > m->tokens ? m->parameters : m->tokens, product;
 	for (int v = 0; v < m->value_count; v++)
 		if (m->values[v].elements > largest)
 			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, t->ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
+	if (!multiply(t->micro_batch, data_ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
 	    !multiply(all, largest, &product) || product > READ_MOST_ELEMENTS)
 		return false;
 	t->batch = all;
@@ -124,20 +198,29 @@ enum status read_model(struct reader *r)
 	struct settings *t = &r->p->settings;
 	if (r->model_open)
 		return STATUS_OK;
-	for (int i = 0; i < KEYS; i++)
+	for (int i = 0; i < NEEDED; i++)
 		if (!(r->settings_seen >> i & 1))
 			return scan_fail(&r->scan, 0, "'set %s …' is missing above this line", keys[i]);
+	int scaled = (t->loss_scaler != LOSS_SCALER_NONE) + (t->loss_scale > 0) + (t->loss_scale_window > 0);
+	if (scaled != (t->precision == TYPE_FP16 ? 3 : 0))
+		return scan_fail(
+		        &r->scan, 0,
+		        "above this line a plan in fp16, and no other, has 'set loss_scaler …', 'set loss_scale …' "
+		        "(above 0) and 'set loss_scale_window …'");
 	enum status s = model_open(r->model, t->model, t->sequence);
 	if (s)
 		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
 	r->model_open = true;
-	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t))
+	r->p->ranks = t->ranks;
+	if ((s = settle_axes(r)))
+		return s;
+	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t, plan_data_ranks(r->p)))
 		return scan_fail(
 		        &r->scan, 0,
 		        "ranks × micro_batch × accumulate of this model are too large, or there are more ranks "
 		        "than parameters");
-	r->p->model = r->model;
-	r->p->ranks = t->ranks;
+	if ((s = plan_take_model(r->p, r->model)))
+		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
 	r->p->strategy = arena_print(&r->p->arena, "%.*s", (int)strcspn(t->strategy, ":"), t->strategy);
 	int tensors = r->model->tensor_count;
 	r->p->tensor_group = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_group);

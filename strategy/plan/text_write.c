@@ -15,6 +15,12 @@
  *
  * A region is buffer[offset:count], or buffer[offset:count/r] for this rank's slice of it. Operands that are added to
  * are written name+=region. What an operation waits for stands behind `after`, by number.
+ *
+ * A plan whose ranks have more than one axis says so behind its settings, and names the axes of slices and collectives:
+ *
+ *     axis replica 2 data
+ *     axis shard 4 data
+ *     31: all_gather on communication over shard … x=parameters[0:9] …
  */
 #include <inttypes.h>
 #include <string.h>
@@ -24,8 +30,12 @@
 static void write_settings(const struct plan *p, FILE *out)
 {
 	const struct settings *s = &p->settings;
+	char offload[OFFLOAD_TEXT];
+	offload_print(&s->offload, offload, sizeof offload);
 	fprintf(out, "set model %s\n", p->model->specification);
 	fprintf(out, "set strategy %s\n", s->strategy);
+	if (strcmp(s->checkpointing, "none") != 0)
+		fprintf(out, "set activation_checkpointing %s\n", s->checkpointing);
 	fprintf(out, "set ranks %" PRId64 "\n", s->ranks);
 	fprintf(out, "set micro_batch %" PRId64 "\n", s->micro_batch);
 	fprintf(out, "set accumulate %" PRId64 "\n", s->accumulate);
@@ -37,18 +47,54 @@ static void write_settings(const struct plan *p, FILE *out)
 	fprintf(out, "set decay %" PRId64 "\n", s->decay);
 	fprintf(out, "set weight_decay %.17g\n", s->weight_decay);
 	fprintf(out, "set clip %.17g\n", s->clip);
+	if (s->loss_scaler != LOSS_SCALER_NONE) {
+		fprintf(out, "set loss_scaler %s\n", loss_scaler_name(s->loss_scaler));
+		fprintf(out, "set loss_scale %.17g\n", s->loss_scale);
+		fprintf(out, "set loss_scale_window %" PRId64 "\n", s->loss_scale_window);
+	}
+	if (strcmp(offload, "none") != 0)
+		fprintf(out, "set offload %s\n", offload);
 	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
 	fprintf(out, "set seed %" PRId64 "\n", s->seed);
 }
 
-static void write_region(const struct role *r, const struct region *g, FILE *out)
+/* One axis of samples is what a plan has if it does not say anything else. */
+static void write_mesh(const struct plan *p, FILE *out)
 {
-	fprintf(out, "%s[%" PRId64 ":%" PRId64 "%s]", r->buffers[g->buffer].name, g->offset, g->count,
-	        g->slice ? "/r" : "");
+	if (p->axis_count == 1 && p->axes[0].data && !strcmp(p->axes[0].name, "rank"))
+		return;
+	for (int i = 0; i < p->axis_count; i++)
+		fprintf(out, "axis %s %" PRId64 "%s\n", p->axes[i].name, p->axes[i].size,
+		        p->axes[i].data ? " data" : "");
+}
+
+/* "replica,shard"; "r" for all of them. */
+static void write_axes(const struct plan *p, unsigned axes, FILE *out)
+{
+	bool first = true;
+	if (axes == plan_all_axes(p)) {
+		fputc('r', out);
+		return;
+	}
+	for (int i = 0; i < p->axis_count; i++)
+		if (axes >> i & 1) {
+			fprintf(out, "%s%s", first ? "" : ",", p->axes[i].name);
+			first = false;
+		}
+}
+
+static void write_region(const struct plan *p, const struct role *r, const struct region *g, FILE *out)
+{
+	fprintf(out, "%s[%" PRId64 ":%" PRId64, r->buffers[g->buffer].name, g->offset, g->count);
+	if (g->slice) {
+		fputc('/', out);
+		write_axes(p, g->slice, out);
+	}
+	fputc(']', out);
 }
 
 /* In issue order, what is read first, then "->" and what is written. */
-static void write_operands(const struct role *r, const struct op *op, FILE *out)
+static void write_operands(const struct plan *p, const struct role *r, const struct op *op, FILE *out)
 {
 	for (int written = 0; written < 2; written++) {
 		bool first = true;
@@ -58,7 +104,7 @@ static void write_operands(const struct role *r, const struct op *op, FILE *out)
 				continue;
 			fprintf(out, first && written ? " -> %s" : " %s", op_operand_name(op->kind, i));
 			fputs(op->accumulate >> i & 1 ? "+=" : "=", out);
-			write_region(r, &op->operand[i], out);
+			write_region(p, r, &op->operand[i], out);
 			first = false;
 		}
 	}
@@ -75,22 +121,35 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	if (op->kernel >= 0)
 		fprintf(out, " %s", p->model->kernels[op->kernel].name);
 	fprintf(out, " on %s", queue_name(op->queue));
-	if (op->kernel < 0 && op->pass != PASS_NONE)
+	if (op->axes && !op_is_message(op->kind)) {
+		fputs(" over ", out);
+		write_axes(p, op->axes, out);
+	}
+	if (op->ends)
+		fputs(" ends", out);
+	/* Of a kernel's operation, its kind says it, but for what is done once more. */
+	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
 		fprintf(out, " group %s", p->groups[op->group].name);
+	if (op->kind == OP_COPY && op->unit >= 0)
+		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
 	if (op->wide)
 		fputs(" wide", out);
-	if (op->kind == OP_CLASSIFIER)
+	if (op_has_scale(op->kind))
 		fprintf(out, " scale %.17g", op->scale);
 	if (op_class(op->kind) == OP_CLASS_C) {
-		if (op->kind != OP_SUM)
+		if (op_is_message(op->kind)) {
+			int axis = __builtin_ctz(op_axes(p, op));
+			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
+		} else if (op->kind != OP_SUM) {
 			fprintf(out, " by %s root %d", schedule_name(op->algorithm), op->root);
+		}
 		fprintf(out, " as %s payload %" PRId64, traffic_name(op->traffic), op->payload);
 	}
-	write_operands(r, op, out);
+	write_operands(p, r, op, out);
 	for (int i = 0; i < op->after_count; i++)
 		fprintf(out, i ? " %d" : " after %d", op->after[i]);
 	fputc('\n', out);
@@ -127,6 +186,7 @@ void plan_write(const struct plan *p, const char *role, FILE *out)
 {
 	fprintf(out, "shardlab plan %d\n", PLAN_VERSION);
 	write_settings(p, out);
+	write_mesh(p, out);
 	for (int i = 0; i < p->group_count; i++) {
 		const struct group *g = &p->groups[i];
 		fprintf(out, "group %s base %" PRId64 " elements %" PRId64 " padded %" PRId64 " tensors", g->name,
@@ -144,7 +204,8 @@ void plan_write(const struct plan *p, const char *role, FILE *out)
 
 static void dot_node(const struct plan *p, int role, int number, FILE *out)
 {
-	static const char *const colours[QUEUE_COUNT] = {"#cfe3f5", "#f8dfc0", "#e4d4ee", "#e4d4ee", "#d6ead2"};
+	static const char *const colours[QUEUE_COUNT] = {"#cfe3f5", "#f8dfc0", "#e4d4ee",
+	                                                 "#e4d4ee", "#d6ead2", "#e6e0cf"};
 	const struct op *op = &p->roles[role].ops[number];
 	char text[160];
 	op_describe(p, op, text, sizeof text);

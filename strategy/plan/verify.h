@@ -4,6 +4,7 @@
  *     verify_structure.c  every index and region is in range, roles cover the ranks, groups hold the model
  *     verify_graph.c      rule 1: the joint graph of all ranks comes to an end
  *     verify_shape.c      rule 2: operands are what the operation and the model's kernel demand
+ *     verify_group.c      who takes part in communication, by roles
  *     verify_match.c      rule 2: collectives fit their members, and the roles issue the same ones
  *     verify_lifetime.c   rule 3
  *     verify_race.c       rule 4
@@ -12,12 +13,14 @@
  *     verify_meaning.c    rules 5, 6, 7: the program is carried out in issue order on what buffers *stand for*
  *                         (verify_memory.h), which is one legal order since there is no race
  *       verify_kernel.c       … the model's kernels
+ *       verify_norm.c         … batch normalization: whose samples its statistics are of
  *       verify_update.c       … vector operations: state, optimizer, weights
  *       verify_collective.c   … collectives, on all roles at once
+ *       verify_sliced.c       … sums of values over a tensor group
  *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
  *
  * Nothing depends on the number of ranks: all ranks of a role run one program, so what matters about a rank is its own
- * slice against the slices of the others.
+ * slice against the slices of the others. Where communication runs over some axes alone, all its groups do the same.
  */
 #ifndef SHARDLAB_VERIFY_H
 #define SHARDLAB_VERIFY_H
@@ -60,6 +63,8 @@ enum part {
 	PART_Y,
 	PART_SAVED,
 	PART_RESIDUAL,
+	PART_SECOND,
+	PART_DSECOND,
 	PART_WEIGHT,
 	PART_BIAS,
 	PART_DX,
@@ -68,11 +73,39 @@ enum part {
 	PART_DBIAS,
 	PART_TARGET,
 	PART_LOSS,
+	PART_SCALER,
+	/* of a batch norm */
+	PART_LOCAL,   /* a rank's own mean, variance and count */
+	PART_PARTS,   /* … or one a rank, if it is synchronised */
+	PART_RUNNING, /* its running mean and variance */
+	PART_SUMS,    /* of the gradient, and of the gradient times the difference from the mean */
+	PART_INNER,   /* the gradient of what GELU was applied to */
+	PART_SUM,     /* over the tensor group: of what a sliced kernel computes (kernel_sum of model/slice.h) */
+	PART_MAXIMA,  /* of a classifier over sliced logits */
+	PART_CLASS_SUMS,
 };
 enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
 
+bool kernel_synchronises(const struct plan *p, const struct kernel *k); /* a batch norm that asks other ranks */
+bool is_norm_collective(const struct op *op);                           /* … or that sends the model's buffers */
+
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
+
+/* verify_group.c. Roles divide the first axis, or are the whole mesh. */
+bool roles_follow_axes(const struct plan *p, const struct role *r);
+/* Its axes, ends and neighbour make sense (rule 2). */
+enum status verify_group(const struct verify *v, const struct role *r, int number);
+/* Has a group of what `issues` issues as `op` members of `other`? */
+bool takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other);
+/* The role at the other end of a message of this one; NULL if there is none. */
+const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r);
+/* Two operations of different roles, each first of its rank: are they one collective, or the two ends of a message? */
+bool would_meet(const struct plan *p, const struct role *ra, const struct op *a, const struct role *rb,
+                const struct op *b);
+/* Members of the role in one group; and of those, how many hold the same if along `distinct` each holds its own. */
+int64_t members_in(const struct plan *p, const struct op *op, const struct role *r);
+int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct);
 
 enum status verify_structure(const struct verify *v);
 enum status verify_graph(const struct verify *v);

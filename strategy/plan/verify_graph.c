@@ -2,8 +2,9 @@
  *
  *     role root     compute        ─ a ─ b ───── f ─        an operation is done when it is first on its queue, and
  *                   communication      └► R1 ─┘  ▲          all it waits for is done;
- *     role worker   communication      ─ R1 ─ R2 ┘          a collective, when that holds for every role: the n-th of
- *                                                           each is one event
+ *     role worker   communication      ─ R1 ─ R2 ┘          communication, when that holds for every role that takes
+ *                                                           part: a collective of a group is one event for all of
+ *                                                           them, and a send and its receive are one
  *
  * All ranks of a role run one program and wait for the same events, so a role is walked once. If nothing can go on and
  * something is left, it waits for ever.
@@ -53,11 +54,14 @@ static void finish(struct walk *w, int role, int queue)
 	w->head[role][queue] = next_on(w, role, queue, op + 1);
 }
 
-static bool at_collective(const struct walk *w, int role)
+/* The communication that a role has come to, and all whose waits are over; NULL: none. */
+static const struct op *at_rendezvous(const struct walk *w, int role)
 {
 	int op = w->head[role][QUEUE_COMMUNICATION];
-	return op < section_of(&w->v->p->roles[role], w->section)->end &&
-	       op_class(w->v->p->roles[role].ops[op].kind) == OP_CLASS_C;
+	const struct role *r = &w->v->p->roles[role];
+	if (op >= section_of(r, w->section)->end || op_class(r->ops[op].kind) != OP_CLASS_C)
+		return NULL;
+	return waits_for(w, role, op) < 0 ? &r->ops[op] : NULL;
 }
 
 static bool run_local(struct walk *w)
@@ -76,14 +80,35 @@ static bool run_local(struct walk *w)
 	return moved;
 }
 
+/* Has everyone who takes part in what this role has come to, come to it? */
+static bool all_meet(const struct walk *w, int role)
+{
+	const struct plan *p = w->v->p;
+	const struct op *mine = at_rendezvous(w, role);
+	for (int i = 0; mine && i < p->role_count; i++) {
+		if (i == role || !takes_part(p, mine, &p->roles[role], &p->roles[i]))
+			continue;
+		const struct op *other = at_rendezvous(w, i);
+		if (!other || !would_meet(p, &p->roles[role], mine, &p->roles[i], other))
+			return false;
+	}
+	return mine != NULL;
+}
+
 static bool run_rendezvous(struct walk *w)
 {
-	for (int i = 0; i < w->v->p->role_count; i++)
-		if (!at_collective(w, i) || waits_for(w, i, w->head[i][QUEUE_COMMUNICATION]) >= 0)
-			return false;
-	for (int i = 0; i < w->v->p->role_count; i++)
-		finish(w, i, QUEUE_COMMUNICATION);
-	return true;
+	const struct plan *p = w->v->p;
+	bool moved = false;
+	for (int i = 0; i < p->role_count; i++) {
+		if (!all_meet(w, i))
+			continue;
+		const struct op *op = at_rendezvous(w, i);
+		for (int k = 0; k < p->role_count; k++)
+			if (k == i || takes_part(p, op, &p->roles[i], &p->roles[k]))
+				finish(w, k, QUEUE_COMMUNICATION);
+		moved = true;
+	}
+	return moved;
 }
 
 static int buffer_of(const struct op *op)
@@ -121,9 +146,10 @@ static enum status report_stuck(const struct walk *w)
 				return refuse(v, 1, r, op, buffer_of(&r->ops[op]), "waits for %s, which never begins",
 				              op_title(v, r, on));
 			if (on < 0)
-				return refuse(
-				        v, 1, r, op, buffer_of(&r->ops[op]),
-				        "waits for ever: not every role takes part in it; each role must issue it");
+				return refuse(v, 1, r, op, buffer_of(&r->ops[op]), "waits for ever: %s",
+				              op_is_message(r->ops[op].kind)
+				                      ? "its partner does not come to the other end of the message"
+				                      : "not every role takes part in it; each role must issue it");
 		}
 	}
 	return refuse(v, 1, &v->p->roles[0], -1, -1, "the operations of a section wait for each other in a circle");

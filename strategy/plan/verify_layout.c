@@ -1,7 +1,8 @@
 /* Rule 8: buffers that share bytes are ordered by waits, from every use of the first to the first use of the second.
  *
- * A section is walked in issue order over a map of the arena: who had each stretch of bytes last. A buffer that is
- * allocated is held against those only; what they were held against before is ordered all the more.
+ * Each space has an arena of its own. A section is walked in issue order over a map of it: who had each stretch of
+ * bytes last. A buffer that is allocated is held against those only; what they were held against before is ordered all
+ * the more.
  *
  *     bytes    │ state │ a (freed)   │ b (freed) │ c      │
  *                         └─ d is allocated here ─┘  → a before d, b before d; then the map has d there
@@ -25,6 +26,7 @@ struct map {
 	const struct role *role;
 	const struct order *order;
 	const struct layout *layout;
+	enum space space; /* the arena at hand */
 	struct uses *uses;
 	bool *alive;
 	struct stretch *had; /* by begin; no two overlap */
@@ -155,10 +157,12 @@ static enum status check_section(struct map *m, enum section_kind k)
 	m->count = kept;
 	for (int i = s->begin; i < s->end && !status; i++) {
 		int b = m->role->ops[i].operand[0].buffer;
+		if (op_class(m->role->ops[i].kind) != OP_CLASS_M || m->role->buffers[b].space != m->space)
+			continue;
 		if (m->role->ops[i].kind == OP_ALLOC) {
 			status = allocate(m, i, b);
 			m->alive[b] = true;
-		} else if (m->role->ops[i].kind == OP_FREE) {
+		} else {
 			m->alive[b] = false;
 		}
 	}
@@ -174,9 +178,13 @@ static enum status check_role(const struct verify *v, int role, const struct lay
 	m.alive = calloc((size_t)r->buffer_count + 1, sizeof *m.alive);
 	if (!m.uses || !m.alive)
 		abort();
-	for (int k = 0; k < SECTION_KINDS && !s; k++) {
-		m.order = &v->order[role][k];
-		s = check_section(&m, (enum section_kind)k);
+	for (int space = 0; space < SPACE_COUNT && !s; space++) {
+		m.space = (enum space)space;
+		m.count = 0;
+		for (int k = 0; k < SECTION_KINDS && !s; k++) {
+			m.order = &v->order[role][k];
+			s = check_section(&m, (enum section_kind)k);
+		}
 	}
 	free(m.uses);
 	free(m.alive);

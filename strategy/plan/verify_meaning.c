@@ -31,6 +31,8 @@ static enum status count_uses(struct interpreter *ip)
 			ip->x_consumer[i] = readers[k->x]++;
 		if (k->residual >= 0)
 			ip->residual_consumer[i] = readers[k->residual]++;
+		if (k->second >= 0)
+			ip->second_consumer[i] = readers[k->second]++;
 		if (k->weight >= 0)
 			ip->weight_use[i] = uses[k->weight]++;
 		if (k->bias >= 0)
@@ -57,26 +59,30 @@ static void interpreter_init(struct interpreter *ip, const struct verify *v)
 	memory_init(&ip->memory, v);
 	ip->x_consumer = numbers(m->kernel_count);
 	ip->residual_consumer = numbers(m->kernel_count);
+	ip->second_consumer = numbers(m->kernel_count);
 	ip->weight_use = numbers(m->kernel_count);
 	ip->bias_use = numbers(m->kernel_count);
 	ip->consumers = calloc((size_t)m->value_count + 1, sizeof *ip->consumers);
 	if (!ip->consumers)
 		abort();
-	for (int i = 0; i < ROLES; i++) {
-		ip->shown_own[i] = numbers(v->p->group_count);
-		ip->shown_whole[i] = numbers(v->p->group_count);
+	for (int i = 0; i < v->p->role_count; i++) {
+		ip->shown_own[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_own[i]);
+		ip->shown_whole[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_whole[i]);
+		if (!ip->shown_own[i] || !ip->shown_whole[i])
+			abort();
 	}
 }
 
 static void interpreter_release(struct interpreter *ip)
 {
-	for (int i = 0; i < ROLES; i++) {
+	for (int i = 0; i < ip->v->p->role_count; i++) {
 		free(ip->shown_own[i]);
 		free(ip->shown_whole[i]);
 	}
 	free(ip->consumers);
 	free(ip->x_consumer);
 	free(ip->residual_consumer);
+	free(ip->second_consumer);
 	free(ip->weight_use);
 	free(ip->bias_use);
 	memory_release(&ip->memory);
@@ -98,34 +104,66 @@ static enum status mean_op(const struct at *a)
 	}
 }
 
-/* Each role up to its next collective, then the collective, and so on. */
+/* A role up to its next communication; its op is NULL when the section is at its end. */
+static enum status go_on(struct at *a, enum section_kind k)
+{
+	int end = section_of(a->r, k)->end;
+	for (; a->number < end; a->number++) {
+		a->op = &a->r->ops[a->number];
+		if (op_class(a->op->kind) == OP_CLASS_C)
+			return STATUS_OK;
+		enum status s = mean_op(a);
+		if (s)
+			return s;
+	}
+	a->op = NULL;
+	return STATUS_OK;
+}
+
+/* Those who meet at what role `first` has come to, in the order of the roles; 0 if somebody is not there yet. */
+static int gather_party(const struct at *at, int first, struct at *party)
+{
+	const struct plan *p = at->ip->v->p;
+	int n = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		if (i != first && !takes_part(p, at[first].op, at[first].r, at[i].r))
+			continue;
+		if (i != first && (!at[i].op || !would_meet(p, at[first].r, at[first].op, at[i].r, at[i].op)))
+			return 0;
+		party[n++] = at[i];
+	}
+	for (int i = 0; i < n; i++)
+		party[i].party = n;
+	return n;
+}
+
+/* Each role up to its next communication, then whatever has all that it needs, and so on. */
 static enum status carry_out(struct interpreter *ip, enum section_kind k)
 {
 	const struct plan *p = ip->v->p;
-	struct at at[ROLES];
+	struct at at[ROLES], party[ROLES];
 	enum status s;
-	for (int i = 0; i < p->role_count; i++)
-		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL};
-	for (;;) {
-		bool left = false;
+	for (int i = 0; i < p->role_count; i++) {
+		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL, 0};
+		if ((s = go_on(&at[i], k)))
+			return s;
+	}
+	for (bool moved = true; moved;) {
+		moved = false;
 		for (int i = 0; i < p->role_count; i++) {
-			int end = section_of(&p->roles[i], k)->end;
-			for (; at[i].number < end; at[i].number++) {
-				at[i].op = &p->roles[i].ops[at[i].number];
-				if (op_class(at[i].op->kind) == OP_CLASS_C)
-					break;
-				if ((s = mean_op(&at[i])))
+			int n = at[i].op ? gather_party(at, i, party) : 0;
+			if (n && (s = mean_collective(party)))
+				return s;
+			for (int j = 0; j < n; j++) {
+				struct at *member = &at[party[j].role];
+				member->number++;
+				if ((s = go_on(member, k)))
 					return s;
 			}
-			left = at[i].number < end;
+			moved |= n > 0;
 		}
-		if (!left)
-			return STATUS_OK;
-		if ((s = mean_collective(at)))
-			return s;
-		for (int i = 0; i < p->role_count; i++)
-			at[i].number++;
 	}
+	return STATUS_OK; /* nothing is left: the joint graph came to its end */
 }
 
 /* ---- what must have come out ---- */
@@ -151,9 +189,11 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 		for (int rest = 0; rest < 2; rest++) {
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
-			bool carried = counter || m->kind == MEANING_WEIGHTS || m->kind == MEANING_FIRST_MOMENT ||
-			               m->kind == MEANING_SECOND_MOMENT;
-			if (!carried || m->version == ip->step)
+			bool running = m->kind == MEANING_RUNNING;
+			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
+			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
+			               m->kind == MEANING_SCALER;
+			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);
 			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,
@@ -187,11 +227,11 @@ static enum status check_loss(struct interpreter *ip, int role)
 		return role ? STATUS_OK
 		            : refuse(ip->v, 5, r, r->step.end > r->step.begin ? r->step.begin : -1, -1,
 		                     "role has no state buffer 'loss', which rank 0 shows after every step");
-	struct region g = {loss, false, 0, r->buffers[loss].elements};
+	struct region g = {loss, 0, 0, r->buffers[loss].elements};
 	int number = memory_get(&ip->memory, role, &g);
 	if (number >= 0 && meaning_of(&ip->memory, number)->kind == MEANING_LOSS &&
 	    sum_is_complete(&ip->memory.sums, meaning_of(&ip->memory, number)->sum, (int)p->settings.accumulate,
-	                    p->ranks))
+	                    plan_data_axes(p)))
 		return STATUS_OK;
 	memory_describe(&ip->memory, role, &g, -1, text, sizeof text);
 	return refuse(ip->v, 5, r, last_use(r, &r->step, loss), loss,
@@ -244,19 +284,23 @@ static enum status run_steps(struct interpreter *ip)
 	return s;
 }
 
-/* Every sample is evaluated once: by each rank its own, or by one rank all of them. */
+/* Every sample is evaluated once: by each data rank its own, or by one rank all of them. Where roles divide a data
+ * axis, every role has samples of its own; else one of them evaluates. */
 static enum status check_evaluated(const struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
 	int64_t own = 0, wide = 0;
 	int bad = 0;
+	bool each = true;
 	for (int i = 0; i < p->role_count; i++) {
 		own += ip->evaluated_own[i] * p->roles[i].ranks;
 		wide += ip->evaluated_wide[i] * p->roles[i].ranks;
 		if (ip->evaluated_own[i] != 1)
 			bad = i;
+		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
 	}
-	if ((own == p->ranks && !wide && ip->evaluated_own[bad] == 1) || (wide == 1 && !own))
+	/* Ranks of a tensor group count the same samples. */
+	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
 		return STATUS_OK;
 	const struct role *r = &p->roles[bad];
 	int last = r->evaluate.end - 1;
@@ -282,17 +326,23 @@ static enum status run_evaluate(struct interpreter *ip)
 	return s;
 }
 
-/* Every element of every group is shown once: by each rank its slice, or by one rank all. */
+/* Every element of every group is shown once: by each rank its slice, or by the ranks of one role together. */
 static enum status run_epilogue(struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
+	for (int i = 0; i < p->role_count && !s; i++)
+		if (ip->shown_buffers[i] != (p->model->buffer_count > 0 && !i))
+			s = refuse(ip->v, 6, &p->roles[i], p->roles[i].epilogue.begin,
+			           p->roles[i].ops[p->roles[i].epilogue.begin].operand[0].buffer,
+			           "section epilogue must show the model's buffers once, on rank 0's role: operation "
+			           "show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
 		bool each_once = true;
 		for (int i = 0; i < p->role_count; i++) {
 			own += ip->shown_own[i][g];
-			whole += ip->shown_whole[i][g] * p->roles[i].ranks;
+			whole += ip->shown_whole[i][g];
 			each_once &= ip->shown_own[i][g] == 1;
 		}
 		if (!((each_once && !whole) || (!own && whole == 1)))

@@ -10,13 +10,14 @@ struct interpreter {
 	struct memory memory;
 	int reads; /* the version of the weights that forward and backward read */
 	int step;  /* the step at hand, from 1; what the update makes */
-	/* by kernel: its number among those that read x or residual (bit of meaning.consumers), among the uses of its
-	 * tensors (bit of run.uses) */
-	int *x_consumer, *residual_consumer, *weight_use, *bias_use;
+	/* by kernel: its number among those that read x, residual or second (bit of meaning.consumers), among the uses
+	 * of its tensors (bit of run.uses) */
+	int *x_consumer, *residual_consumer, *second_consumer, *weight_use, *bias_use;
 	uint64_t *consumers; /* by value: all of them */
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];
-	int *shown_own[ROLES], *shown_whole[ROLES];
+	int64_t *shown_own[ROLES], *shown_whole[ROLES];
+	int shown_buffers[ROLES];
 };
 
 /* The operation at hand: messages name it. */
@@ -25,14 +26,15 @@ struct at {
 	int role, number;
 	const struct role *r;
 	const struct op *op;
+	int party; /* of a collective: how many roles meet */
 };
 
 /* What a region of a group stands for: all of it, or this rank's slice. */
 struct group_part {
 	enum meaning_kind kind; /* ZERO: zeros, and then no group */
 	int group;
-	bool own; /* this rank's slice; false with one rank */
-	int version, sum;
+	unsigned own;             /* this rank's slice along these axes; 0: all of it */
+	int version, sum, scaled; /* as of the meaning */
 };
 
 /* The meaning of a weights-, moments- or gradient-like operand; refuses under `rule` what is not the same throughout,
@@ -40,6 +42,8 @@ struct group_part {
 enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
 /* Refuses under `rule` unless the region stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
+/* Refuses unless the region is the loss scale as of this step; what is multiplied by it is `scaled` with this step. */
+enum status read_scaler(const struct at *a, int operand);
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out);
 /* Makes a region of a group stand for `part`. keep_padding: zeros stay zeros. */
 enum status write_group(const struct at *a, int operand, const struct group_part *part, bool keep_padding);
@@ -48,7 +52,15 @@ enum status refuse_at(const struct at *a, int rule, int operand, const char *for
         __attribute__((format(printf, 4, 5)));
 
 enum status mean_kernel(const struct at *a);
+/* verify_norm.c: what a batch norm's operations do beside reading and writing values and tensors */
+enum status mean_norm(const struct at *a, int scaled);
+enum status mean_buffers(const struct at *a);
+enum status mean_norm_collective(const struct at *all);
+struct meaning inner_gradient(const struct at *a, int scaled);
 enum status mean_vector(const struct at *a);
-enum status mean_collective(const struct at *all); /* one a role */
+/* verify_sliced.c: does an all-reduce add up parts of a value, or its gradient's? Then that. */
+bool sums_a_value(const struct at *a);
+enum status sum_value(const struct at *all);
+enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
 
 #endif

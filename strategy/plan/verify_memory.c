@@ -8,20 +8,23 @@
 
 static uint64_t hash_meaning(const struct meaning *a)
 {
-	uint64_t words[5] = {
-	        (uint64_t)a->kind << 32 | (unsigned)a->index, (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
-	        (uint64_t)(unsigned)a->sum << 2 | (unsigned)a->shard << 1 | a->wide, (uint64_t)a->origin, a->consumers};
+	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
+	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
+	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
+	                     (uint64_t)a->origin,
+	                     a->consumers,
+	                     (uint64_t)a->form << 32 | (unsigned)a->scaled};
 	uint64_t h = 88172645463325252u;
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		h = (h ^ words[i] ^ words[i] >> 31) * UINT64_C(0x9e3779b97f4a7c15);
 	return h ^ h >> 32;
 }
 
 static bool equal_meanings(const struct meaning *a, const struct meaning *b)
 {
-	return a->kind == b->kind && a->index == b->index && a->micro == b->micro && a->version == b->version &&
-	       a->sum == b->sum && a->shard == b->shard && a->wide == b->wide && a->origin == b->origin &&
-	       a->consumers == b->consumers;
+	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
+	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
+	       a->wide == b->wide && a->origin == b->origin && a->consumers == b->consumers;
 }
 
 static void grow_table(struct memory *m)
@@ -58,9 +61,12 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 {
 	const struct meaning *a = &m->meanings[number];
 	const struct plan *p = m->v->p;
-	char sum[160];
-	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM)
+	char sum[160], scaled[64] = "";
+	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM ||
+	    a->kind == MEANING_OVERFLOW)
 		sum_describe(&m->sums, a->sum, sum, sizeof sum);
+	if (a->scaled)
+		snprintf(scaled, sizeof scaled, ", times the loss scale of step %d", a->scaled);
 	switch (a->kind) {
 	case MEANING_UNDEFINED:
 		snprintf(out, size, "nothing that was ever written");
@@ -84,13 +90,33 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		         a->kind == MEANING_FIRST_MOMENT ? "first" : "second", p->groups[a->index].name, a->version);
 		break;
 	case MEANING_GRADIENT:
-		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s",
-		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum);
+		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s%s",
+		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum,
+		         scaled);
 		break;
 	case MEANING_VALUE:
 	case MEANING_VALUE_GRADIENT:
-		snprintf(out, size, "%s%s of micro-batch %d%s", a->kind == MEANING_VALUE ? "" : "the gradient of ",
-		         p->model->values[a->index].name, a->micro, a->wide ? ", all ranks' samples" : "");
+		snprintf(out, size, "%s%s%s of micro-batch %d%s%s",
+		         a->form == FORM_PARTIAL      ? "this rank's part of the sum that is "
+		         : a->form == FORM_UNFINISHED ? "the sum that becomes "
+		                                      : "",
+		         a->kind == MEANING_VALUE ? "" : "the gradient of ", p->model->values[a->index].name, a->micro,
+		         a->wide ? ", all ranks' samples" : "", scaled);
+		break;
+	case MEANING_RUNNING:
+		snprintf(out, size, "running statistics of %d micro-batches%s at [%lld]", a->version,
+		         a->wide ? "" : ", each rank's own,", (long long)a->origin);
+		break;
+	case MEANING_STATISTICS:
+	case MEANING_SUMS:
+		snprintf(out, size, "%s of %s, micro-batch %d, over %s",
+		         a->kind == MEANING_SUMS ? "sums for the gradient" : "statistics",
+		         p->model->kernels[a->index].name, a->micro,
+		         a->wide ? "all ranks' samples" : "this rank's samples alone");
+		break;
+	case MEANING_INNER_GRADIENT:
+		snprintf(out, size, "the gradient within %s, micro-batch %d", p->model->kernels[a->index].name,
+		         a->micro);
 		break;
 	case MEANING_COUNTER:
 		snprintf(out, size, "a step counter, advanced %d times", a->version);
@@ -99,7 +125,13 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		snprintf(out, size, "a loss with micro-batches %s", sum);
 		break;
 	case MEANING_NORM:
-		snprintf(out, size, "a norm with groups %s", sum);
+		snprintf(out, size, "a norm with groups %s%s", sum, scaled);
+		break;
+	case MEANING_OVERFLOW:
+		snprintf(out, size, "whether gradients overflowed, of groups %s", sum);
+		break;
+	case MEANING_SCALER:
+		snprintf(out, size, "a loss scale, updated %d times", a->version);
 		break;
 	}
 }
@@ -110,6 +142,7 @@ void memory_init(struct memory *m, const struct verify *v)
 {
 	*m = (struct memory){.v = v};
 	sums_init(&m->sums);
+	m->sums.plan = v->p;
 	grow_table(m);
 	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
 	for (int i = 0; i < v->p->role_count; i++) {
@@ -211,12 +244,12 @@ static void set_all(struct cells *c, int64_t begin, int64_t end, int meaning)
 	}
 }
 
-static bool set_own(struct cells *c, int64_t begin, int64_t end, int meaning)
+static bool set_own(struct cells *c, int64_t begin, int64_t end, unsigned axes, int meaning)
 {
 	int first = split(c, begin), past = split(c, end);
 	for (int i = first; i < past; i++) {
 		struct block *b = &c->blocks[i];
-		if (b->frame_count && (b->frame != begin || b->frame_count != end - begin))
+		if (b->frame_count && (b->frame != begin || b->frame_count != end - begin || b->axes != axes))
 			return false;
 	}
 	for (int i = first; i < past; i++) {
@@ -224,15 +257,22 @@ static bool set_own(struct cells *c, int64_t begin, int64_t end, int meaning)
 		b->own = meaning;
 		b->frame = b->own == b->rest ? 0 : begin;
 		b->frame_count = b->own == b->rest ? 0 : end - begin;
+		b->axes = b->own == b->rest ? 0 : axes;
 	}
 	return true;
+}
+
+/* A slice of something, and not all of it because there is one rank along those axes. */
+static bool is_slice(const struct plan *p, const struct region *g)
+{
+	return plan_along(p, g->slice) > 1;
 }
 
 bool memory_set(struct memory *m, int role, const struct region *g, int meaning)
 {
 	struct cells *c = &m->cells[role][g->buffer];
-	if (g->slice && m->v->p->ranks > 1)
-		return set_own(c, g->offset, g->offset + g->count, meaning);
+	if (is_slice(m->v->p, g))
+		return set_own(c, g->offset, g->offset + g->count, g->slice, meaning);
 	set_all(c, g->offset, g->offset + g->count, meaning);
 	return true;
 }
@@ -245,7 +285,7 @@ static bool is_zero(const struct memory *m, const struct block *b)
 void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning)
 {
 	struct cells *c = &m->cells[role][g->buffer];
-	bool own = g->slice && m->v->p->ranks > 1;
+	bool own = is_slice(m->v->p, g);
 	int first = split(c, g->offset), past = split(c, g->offset + g->count);
 	for (int i = first; i < past; i++) {
 		struct block *b = &c->blocks[i];
@@ -253,14 +293,15 @@ void memory_set_but_zeros(struct memory *m, int role, const struct region *g, in
 			continue;
 		int rest = own ? b->rest : meaning;
 		bool framed = meaning != rest;
-		*b = (struct block){b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0};
+		*b = (struct block){
+		        b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0, framed ? g->slice : 0};
 	}
 }
 
 void memory_spoil(struct memory *m, int role, const struct region *g)
 {
 	struct region all = *g;
-	all.slice = false;
+	all.slice = 0;
 	memory_set_but_zeros(m, role, &all, meaning_number(m, &(struct meaning){.kind = MEANING_SPOILED}));
 }
 
@@ -283,7 +324,7 @@ bool memory_walk_next(struct memory_walk *w)
 	w->end = end < g->offset + g->count ? end : g->offset + g->count;
 	if (b->own == b->rest)
 		w->meaning = b->own;
-	else if (g->slice && b->frame == g->offset && b->frame_count == g->count)
+	else if (g->slice == b->axes && b->frame == g->offset && b->frame_count == g->count)
 		w->meaning = b->own;
 	else
 		w->meaning = -1;

@@ -24,18 +24,35 @@ enum meaning_kind {
 	MEANING_WEIGHTS, /* index: group; version */
 	MEANING_FIRST_MOMENT,
 	MEANING_SECOND_MOMENT,
-	MEANING_GRADIENT,       /* index: group; sum: by micro-batch and use of the tensor */
+	MEANING_GRADIENT,       /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
 	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
 	MEANING_VALUE_GRADIENT, /* … its gradient; consumers: the kernels that contributed */
+	MEANING_RUNNING,        /* the model's buffers; version: micro-batches taken in; wide: the same on all ranks */
+	MEANING_STATISTICS,     /* index: batch norm; micro; wide: one part a rank, else this rank's own */
+	MEANING_SUMS,           /* … its sums for the backward pass; wide: over all ranks */
+	MEANING_INNER_GRADIENT, /* … of what its GELU was applied to */
 	MEANING_COUNTER,        /* version: how often it was advanced */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */
+	MEANING_OVERFLOW,       /* whether gradients are finite; sum: by group */
+	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
+};
+
+/* Of values and their gradients, where the model is sliced over a tensor group. What a rank has of a sliced value is
+ * whole: it is all of its slice. */
+enum meaning_form {
+	FORM_WHOLE,
+	FORM_PARTIAL,    /* a part of a sum (or of a maximum) over the group */
+	FORM_UNFINISHED, /* the sum, before bias, residual or GELU */
 };
 
 struct meaning {
 	enum meaning_kind kind;
+	enum meaning_form form;
 	int index, micro, version, sum;
-	bool shard, wide;
+	int scaled;     /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
+	unsigned shard; /* this rank's shard along these axes; 0: all of it */
+	bool wide;
 	int64_t origin;
 	uint64_t consumers;
 };
@@ -43,7 +60,8 @@ struct meaning {
 struct block {
 	int64_t begin;              /* up to the next block, or the end of the buffer */
 	int own, rest;              /* meanings; the same unless there is a frame */
-	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) */
+	int64_t frame, frame_count; /* own: this rank's slice of [frame, frame + frame_count) … */
+	unsigned axes;              /* … along these */
 };
 
 struct cells {
@@ -96,8 +114,13 @@ struct memory_walk {
 void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g);
 bool memory_walk_next(struct memory_walk *w);
 
-/* Between steps: what is not carried on becomes stale. */
 /* verify_state.c */
+/* Steps that pass between a gradient and the update that applies it: 0, or 1 where the plan declares it. */
+static inline int verify_lag(const struct verify *v)
+{
+	return v->p->settings.offload.delayed ? 1 : 0;
+}
+/* Between steps: what is not carried on becomes stale. Gradients are carried on where the update is delayed. */
 void memory_age(struct memory *m);
 /* State as it was: of all state buffers. */
 struct snapshot {

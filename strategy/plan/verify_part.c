@@ -25,7 +25,7 @@ static enum status refuse_piece(const struct at *a, int operand, int rule, const
                                 int before)
 {
 	const struct memory *m = &a->ip->memory;
-	struct region piece = {a->op->operand[operand].buffer, false, w->begin, w->end - w->begin};
+	struct region piece = {a->op->operand[operand].buffer, 0, w->begin, w->end - w->begin};
 	char text[300], other[200] = "zeros";
 	memory_describe(m, a->role, &piece, -1, text, sizeof text);
 	if (!known)
@@ -72,11 +72,15 @@ enum status read_group(const struct at *a, int operand, int rule, struct group_p
 		return s;
 	const struct meaning *what = meaning_of(m, meaning);
 	const struct group *group = &p->groups[what->index];
-	bool slice = g->slice && p->ranks > 1;
-	*out = (struct group_part){what->kind, what->index, slice || what->shard, what->version, what->sum};
-	int64_t count = what->shard ? group->padded / p->ranks : group->padded;
+	unsigned slice = plan_along(p, g->slice) > 1 ? g->slice : 0;
+	*out = (struct group_part){what->kind,    what->index, slice | what->shard,
+	                           what->version, what->sum,   what->scaled};
+	int64_t count = group->padded / plan_along(p, what->shard);
+	if (out->own & group_slice_axes(p, what->index))
+		return refuse_at(a, rule, operand,
+		                 " is sliced along the axis that the group's tensors are sliced along already");
 	meaning_describe(m, meaning, text, sizeof text);
-	if (what->origin != g->offset || count != g->count || (slice && what->shard))
+	if (what->origin != g->offset || count != g->count || slice & what->shard)
 		return refuse_at(a, rule, operand, " [%lld:%lld] is neither a whole group nor its slice: it holds %s",
 		                 (long long)g->offset, (long long)g->count, text);
 	if (zeros_at >= 0 && (what->shard || zeros_at - what->origin < group->elements))
@@ -101,17 +105,47 @@ enum status read_exactly(const struct at *a, int operand, int rule, struct meani
 	                           : "compute it before and keep it until here, or point the operand at it");
 }
 
+enum status read_scaler(const struct at *a, int operand)
+{
+	return read_exactly(a, operand, 5, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->reads});
+}
+
+/* Before the first delayed update there is no gradient yet: zeros, of the part that the region is as long as. */
+static enum status read_no_gradient(const struct at *a, int operand, struct group_part *out)
+{
+	const struct plan *p = a->ip->v->p;
+	const struct region *g = &a->op->operand[operand];
+	int64_t padded = p->groups[a->op->group].padded;
+	unsigned shard = g->count == padded ? 0 : plan_all_axes(p), own = shard | g->slice;
+	if (out->kind != MEANING_ZERO || g->count * plan_along(p, shard) != padded || shard & g->slice)
+		return refuse_at(
+		        a, 5, operand,
+		        " must be zeros before the first step, of a group or its slice: the update is delayed, "
+		        "and there is no gradient yet");
+	if (plan_along(p, own) == 1)
+		own = 0;
+	*out = (struct group_part){.kind = MEANING_GRADIENT, .group = a->op->group, .own = own};
+	return STATUS_OK;
+}
+
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out)
 {
 	const struct plan *p = a->ip->v->p;
+	int wanted = a->ip->step - verify_lag(a->ip->v);
 	char text[200];
 	enum status s = read_group(a, operand, 5, out);
 	if (s)
 		return s;
+	if (!wanted)
+		return read_no_gradient(a, operand, out);
 	if (out->kind != MEANING_GRADIENT)
 		return refuse_at(a, 5, operand,
 		                 " holds no gradient; let the backward pass and the collectives write it first");
-	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, p->ranks))
+	if (out->version != wanted)
+		return refuse_at(a, 6, operand,
+		                 " holds the gradient of step %d; the update of step %d applies that of %d",
+		                 out->version, a->ip->step, wanted);
+	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, plan_data_axes(p)))
 		return STATUS_OK;
 	sum_describe(&a->ip->memory.sums, out->sum, text, sizeof text);
 	return refuse_at(a, 5, operand,
@@ -124,12 +158,13 @@ enum status write_group(const struct at *a, int operand, const struct group_part
 {
 	struct memory *m = &a->ip->memory;
 	const struct region *g = &a->op->operand[operand];
-	bool slice = g->slice && a->ip->v->p->ranks > 1;
+	unsigned slice = plan_along(a->ip->v->p, g->slice) > 1 ? g->slice : 0;
 	struct meaning what = {.kind = part->kind,
 	                       .index = part->group,
 	                       .version = part->version,
 	                       .sum = part->sum,
-	                       .shard = part->own && !slice,
+	                       .scaled = part->scaled,
+	                       .shard = part->own & ~slice,
 	                       .origin = g->offset};
 	if (part->kind == MEANING_ZERO)
 		what = (struct meaning){.kind = MEANING_ZERO};

@@ -2,20 +2,44 @@
  * model's kernel, or the other operands, demand. */
 #include <math.h>
 
+#include "strategy/base/number.h"
+#include "strategy/model/slice.h"
 #include "strategy/plan/verify.h"
 
 /* What each operand of a model kernel is, in the order of OP_LIST. */
 static const enum part kernel_parts[OP_KIND_COUNT][OP_OPERANDS] = {
         [OP_EMBEDDING_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y},
+        [OP_EMBEDDING_FINISH] = {PART_BIAS, PART_SUM},
         [OP_EMBEDDING_BACKWARD] = {PART_DY, PART_X, PART_DWEIGHT, PART_DBIAS},
         [OP_NORM_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_Y, PART_SAVED},
         [OP_NORM_BACKWARD] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_LINEAR_FORWARD] = {PART_X, PART_WEIGHT, PART_BIAS, PART_RESIDUAL, PART_Y, PART_SAVED},
+        [OP_LINEAR_FINISH] = {PART_BIAS, PART_RESIDUAL, PART_SUM, PART_Y},
         [OP_LINEAR_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_SAVED, PART_DX, PART_DWEIGHT, PART_DBIAS},
         [OP_ATTENTION_FORWARD] = {PART_X, PART_Y, PART_SAVED},
         [OP_ATTENTION_BACKWARD] = {PART_DY, PART_X, PART_Y, PART_SAVED, PART_DX},
-        [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS},
+        [OP_SCORES_FORWARD] = {PART_X, PART_Y},
+        [OP_SCORES_BACKWARD] = {PART_DY, PART_X, PART_DX},
+        [OP_SOFTMAX_FORWARD] = {PART_X, PART_Y},
+        [OP_SOFTMAX_BACKWARD] = {PART_DY, PART_Y, PART_DX},
+        [OP_CONTEXT_FORWARD] = {PART_X, PART_SECOND, PART_Y},
+        [OP_CONTEXT_BACKWARD] = {PART_DY, PART_X, PART_SECOND, PART_DX, PART_DSECOND},
+        [OP_DROPOUT_FORWARD] = {PART_X, PART_RESIDUAL, PART_Y, PART_SAVED},
+        [OP_DROPOUT_BACKWARD] = {PART_DY, PART_SAVED, PART_DX},
+        [OP_CLASSIFIER] = {PART_X, PART_TARGET, PART_LOSS, PART_SCALER},
         [OP_EVALUATE] = {PART_X, PART_TARGET},
+        [OP_BATCH_NORM_STATISTICS] = {PART_X, PART_LOCAL},
+        [OP_BATCH_NORM_MERGE] = {PART_PARTS, PART_RUNNING, PART_SAVED},
+        [OP_BATCH_NORM_RUNNING] = {PART_RUNNING, PART_SAVED},
+        [OP_BATCH_NORM_FORWARD] = {PART_X, PART_SAVED, PART_WEIGHT, PART_BIAS, PART_Y},
+        [OP_BATCH_NORM_SUMS] = {PART_DY, PART_X, PART_SAVED, PART_WEIGHT, PART_BIAS, PART_SUMS, PART_DWEIGHT,
+                                PART_DBIAS},
+        [OP_BATCH_NORM_BACKWARD] = {PART_INNER, PART_X, PART_SAVED, PART_SUMS, PART_WEIGHT, PART_DX},
+        [OP_CLASSIFIER_MAXIMA] = {PART_X, PART_MAXIMA},
+        [OP_CLASSIFIER_SUMS] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS},
+        [OP_CLASSIFIER_GRADIENT] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS, PART_LOSS, PART_SCALER},
+        [OP_EVALUATE_SUMS] = {PART_X, PART_TARGET, PART_MAXIMA, PART_CLASS_SUMS},
+        [OP_EVALUATE_COUNT] = {PART_MAXIMA, PART_CLASS_SUMS},
         [OP_ABSTRACT_FORWARD] = {PART_X, PART_WEIGHT, PART_Y},
         [OP_ABSTRACT_BACKWARD] = {PART_DY, PART_X, PART_WEIGHT, PART_DX, PART_DWEIGHT},
 };
@@ -33,27 +57,54 @@ static unsigned sections_for(enum op_kind k)
 {
 	switch (k) {
 	case OP_INITIALIZE:
+	case OP_SCALER_BEGIN:
+	case OP_INITIALIZE_BUFFERS:
 		return IN(PROLOGUE);
 	case OP_WEIGHTS:
+	case OP_SHOW_BUFFERS:
 		return IN(EPILOGUE);
 	case OP_EVALUATE:
+	case OP_BATCH_NORM_RUNNING:
+	case OP_EVALUATE_SUMS:
+	case OP_EVALUATE_COUNT:
 		return IN(EVALUATE);
 	case OP_LOAD:
+	case OP_CLASSIFIER_MAXIMA:
+	case OP_EMBEDDING_FINISH:
+	case OP_LINEAR_FINISH:
+	case OP_ALL_REDUCE_MAXIMUM:
 	case OP_EMBEDDING_FORWARD:
 	case OP_NORM_FORWARD:
 	case OP_LINEAR_FORWARD:
 	case OP_ATTENTION_FORWARD:
+	case OP_SCORES_FORWARD:
+	case OP_SOFTMAX_FORWARD:
+	case OP_CONTEXT_FORWARD:
+	case OP_DROPOUT_FORWARD:
+	case OP_BATCH_NORM_FORWARD:
 	case OP_ABSTRACT_FORWARD:
 		return IN(STEP) | IN(EVALUATE);
+	case OP_BATCH_NORM_STATISTICS:
+	case OP_BATCH_NORM_MERGE:
+	case OP_BATCH_NORM_SUMS:
+	case OP_BATCH_NORM_BACKWARD:
 	case OP_EMBEDDING_BACKWARD:
 	case OP_NORM_BACKWARD:
 	case OP_LINEAR_BACKWARD:
 	case OP_ATTENTION_BACKWARD:
+	case OP_SCORES_BACKWARD:
+	case OP_SOFTMAX_BACKWARD:
+	case OP_CONTEXT_BACKWARD:
+	case OP_DROPOUT_BACKWARD:
 	case OP_ABSTRACT_BACKWARD:
 	case OP_CLASSIFIER:
+	case OP_CLASSIFIER_SUMS:
+	case OP_CLASSIFIER_GRADIENT:
 	case OP_ADAMW:
 	case OP_SGD:
 	case OP_SQUARES:
+	case OP_OVERFLOW:
+	case OP_SCALER_UPDATE:
 	case OP_ADVANCE:
 	case OP_SUM:
 		return IN(STEP);
@@ -66,7 +117,7 @@ static unsigned sections_for(enum op_kind k)
 
 static int64_t resolved(const struct verify *v, const struct region *g)
 {
-	return g->slice ? g->count / v->p->ranks : g->count;
+	return region_elements(v->p, g);
 }
 
 static enum status expect(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
@@ -91,6 +142,8 @@ static enum type value_type(const struct verify *v, int value)
 		return TYPE_I32;
 	case VALUE_FP32:
 		return TYPE_FP32;
+	case VALUE_MASK:
+		return TYPE_U8;
 	case VALUE_ACTIVATION:
 		break;
 	}
@@ -106,16 +159,56 @@ static int part_value(const struct verify *v, const struct kernel *k, enum part 
 		return k->needs_dx ? k->x : -1;
 	case PART_Y:
 	case PART_DY:
+	case PART_INNER:
 		return k->y;
 	case PART_SAVED:
 		return k->saved;
 	case PART_RESIDUAL:
 		return k->residual;
+	case PART_SECOND:
+	case PART_DSECOND:
+		return k->second;
 	case PART_TARGET:
 		return v->p->model->target;
+	case PART_SUM:
+		return kernel_sum(k);
+	case PART_MAXIMA:
+		return v->p->model->maxima;
+	case PART_CLASS_SUMS:
+		return v->p->model->sums;
 	default:
 		return -1;
 	}
+}
+
+/* What a batch norm has besides values and tensors; 0 for other parts. */
+static int64_t norm_part_elements(const struct verify *v, const struct kernel *k, enum part part)
+{
+	switch (part) {
+	case PART_LOCAL:
+		return 2 * k->out + 1;
+	case PART_PARTS:
+		return (kernel_synchronises(v->p, k) ? v->p->ranks : 1) * (2 * k->out + 1);
+	case PART_RUNNING:
+	case PART_SUMS:
+		return 2 * k->out;
+	default:
+		return 0;
+	}
+}
+
+/* What a kernel that makes a part of a sum leaves to the operation that finishes it, and the other way round. */
+static enum part sliced_part(const struct verify *v, const struct op *op, enum part part)
+{
+	const struct kernel *k = &v->p->model->kernels[op->kernel];
+	bool forward = op->kind == OP_LINEAR_FORWARD || op->kind == OP_EMBEDDING_FORWARD;
+	if (!kernel_sums(v->p->model, k))
+		return part;
+	if (forward && (part == PART_BIAS || part == PART_RESIDUAL || part == PART_SAVED))
+		return PART_NONE;
+	if (forward && part == PART_Y)
+		return PART_SUM;
+	return op->kind == OP_LINEAR_FINISH && part == PART_Y && !k->gelu ? PART_NONE : part;
 }
 
 static enum status check_part(const struct verify *v, const struct role *r, int number, int operand, enum part part)
@@ -123,9 +216,14 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	const struct op *op = &r->ops[number];
 	const struct model *m = v->p->model;
 	const struct kernel *k = &m->kernels[op->kernel];
+	part = sliced_part(v, op, part);
 	bool is_tensor = part == PART_WEIGHT || part == PART_BIAS || part == PART_DWEIGHT || part == PART_DBIAS;
 	int tensor = part == PART_WEIGHT || part == PART_DWEIGHT ? k->weight : k->bias;
-	int thing = part == PART_LOSS ? 0 : is_tensor ? tensor : part_value(v, k, part);
+	int64_t norm_elements = norm_part_elements(v, k, part);
+	int thing = part == PART_LOSS || norm_elements ? 0
+	            : part == PART_SCALER              ? (v->p->settings.precision == TYPE_FP16 ? 0 : -1)
+	            : is_tensor                        ? tensor
+	                                               : part_value(v, k, part);
 	const struct region *g = &op->operand[operand];
 	if ((thing >= 0) != (g->buffer >= 0))
 		return refuse(v, 2, r, number, g->buffer, "operand %s %s in this kernel",
@@ -137,10 +235,37 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 		              op_operand_name(op->kind, operand));
 	if (part == PART_LOSS)
 		return expect(v, r, number, operand, 1, TYPE_FP32);
+	if (norm_elements)
+		return expect(v, r, number, operand, norm_elements, TYPE_FP32);
+	if (part == PART_SCALER)
+		return expect(v, r, number, operand, LOSS_SCALE_ELEMENTS, TYPE_FP32);
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
-	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
-	return expect(v, r, number, operand, m->values[thing].elements * samples, value_type(v, thing));
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
+	int64_t elements = value_elements(&m->values[thing], samples);
+	if (part == PART_CLASS_SUMS && (op->kind == OP_EVALUATE_SUMS || op->kind == OP_EVALUATE_COUNT))
+		elements = elements / 2 * 3;
+	return expect(v, r, number, operand, elements, value_type(v, thing));
+}
+
+/* Operations beside the forward and the backward one, where the model is sliced. */
+static bool is_sliced_step(const struct verify *v, const struct op *op, const struct kernel *k)
+{
+	bool sums = kernel_sums(v->p->model, k);
+	switch (op->kind) {
+	case OP_EMBEDDING_FINISH:
+		return sums && k->kind == KERNEL_EMBEDDING;
+	case OP_LINEAR_FINISH:
+		return sums && k->kind == KERNEL_LINEAR;
+	case OP_CLASSIFIER_MAXIMA:
+	case OP_CLASSIFIER_SUMS:
+	case OP_CLASSIFIER_GRADIENT:
+	case OP_EVALUATE_SUMS:
+	case OP_EVALUATE_COUNT:
+		return k->kind == KERNEL_CLASSIFIER && v->p->model->maxima >= 0;
+	default:
+		return false;
+	}
 }
 
 static enum status check_kernel(const struct verify *v, const struct role *r, int number)
@@ -151,18 +276,31 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 	             [KERNEL_NORM] = {OP_NORM_FORWARD, OP_NORM_BACKWARD},
 	             [KERNEL_LINEAR] = {OP_LINEAR_FORWARD, OP_LINEAR_BACKWARD},
 	             [KERNEL_ATTENTION] = {OP_ATTENTION_FORWARD, OP_ATTENTION_BACKWARD},
+	             [KERNEL_SCORES] = {OP_SCORES_FORWARD, OP_SCORES_BACKWARD},
+	             [KERNEL_SOFTMAX] = {OP_SOFTMAX_FORWARD, OP_SOFTMAX_BACKWARD},
+	             [KERNEL_CONTEXT] = {OP_CONTEXT_FORWARD, OP_CONTEXT_BACKWARD},
+	             [KERNEL_DROPOUT] = {OP_DROPOUT_FORWARD, OP_DROPOUT_BACKWARD},
 	             [KERNEL_CLASSIFIER] = {OP_CLASSIFIER, OP_EVALUATE},
+	             [KERNEL_BATCH_NORM] = {OP_BATCH_NORM_FORWARD, OP_BATCH_NORM_BACKWARD},
 	             [KERNEL_ABSTRACT] = {OP_ABSTRACT_FORWARD, OP_ABSTRACT_BACKWARD}};
 	const struct op *op = &r->ops[number];
 	if (op->kernel < 0)
 		return refuse(v, 2, r, number, -1, "names no kernel of the model");
 	const struct kernel *k = &v->p->model->kernels[op->kernel];
 	bool first = op->kind == kinds[k->kind].forward, second = op->kind == kinds[k->kind].backward;
+	if (k->kind == KERNEL_BATCH_NORM) { /* which has several operations in each pass */
+		first |= op->kind == OP_BATCH_NORM_STATISTICS || op->kind == OP_BATCH_NORM_MERGE ||
+		         op->kind == OP_BATCH_NORM_RUNNING;
+		second |= op->kind == OP_BATCH_NORM_SUMS;
+	}
 	bool backward = second && k->kind != KERNEL_CLASSIFIER;
-	if (!first && !second)
+	bool whole_logits = k->kind != KERNEL_CLASSIFIER || v->p->model->maxima < 0;
+	if (!((first || second) && whole_logits) && !is_sliced_step(v, op, k))
 		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
 		              kernel_kind_name(k->kind));
-	if (op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) || op->unit != k->unit || op->micro < 0)
+	bool finish = op->kind == OP_LINEAR_FINISH || op->kind == OP_EMBEDDING_FINISH;
+	bool again = op->pass == PASS_RECOMPUTE && (first || finish) && k->kind != KERNEL_CLASSIFIER;
+	if ((op->pass != (backward ? PASS_BACKWARD : PASS_FORWARD) && !again) || op->unit != k->unit || op->micro < 0)
 		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
 	if (op->wide && k->kind != KERNEL_CLASSIFIER)
 		return refuse(v, 2, r, number, -1,
@@ -172,32 +310,72 @@ static enum status check_kernel(const struct verify *v, const struct role *r, in
 		if (s)
 			return s;
 	}
-	if (op->kind == OP_CLASSIFIER) {
+	if (op_makes_loss(op->kind)) {
 		double rows = (double)v->p->settings.batch * (double)v->p->model->tokens;
 		if (!(fabs(op->scale * rows - 1) < 1e-12))
-			return refuse(v, 5, r, number, op->operand[2].buffer,
+			return refuse(v, 5, r, number,
+			              op->operand[op_operand_count(op->kind) - 2].buffer, /* the loss */
 			              "scale %.17g × %.0f rows of the global batch is not 1; use %.17g", op->scale,
 			              rows, 1 / rows);
 	}
 	return STATUS_OK;
 }
 
+/* In training, what is kept makes up for what is dropped; evaluation drops nothing. */
+static enum status check_dropout(const struct verify *v, const struct role *r, int number, enum section_kind section)
+{
+	const struct op *op = &r->ops[number];
+	double kept = section == SECTION_EVALUATE ? 1 : 1 - v->p->model->kernels[op->kernel].dropout;
+	if (fabs(op->scale * kept - 1) < 1e-12)
+		return STATUS_OK;
+	return refuse(v, 2, r, number, op->operand[0].buffer, "scale is %.17g; it must be %.17g", op->scale, 1 / kept);
+}
+
 static enum status check_load(const struct verify *v, const struct role *r, int number)
 {
 	const struct model *m = v->p->model;
 	const struct op *op = &r->ops[number];
-	int64_t samples = v->p->settings.micro_batch * (op->wide ? v->p->ranks : 1);
+	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
 	enum status s;
 	if (op->micro < 0 || op->operand[0].slice || op->operand[1].slice)
 		return refuse(v, 2, r, number, op->operand[0].buffer,
 		              "needs a micro-batch, and operands that are no slices");
-	if ((s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input))) ||
-	    (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32)))
+	if (op->operand[0].buffer < 0 && op->operand[1].buffer < 0)
+		return refuse(v, 2, r, number, -1, "loads neither inputs nor targets");
+	if ((op->operand[0].buffer >= 0 &&
+	     (s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input)))) ||
+	    (op->operand[1].buffer >= 0 &&
+	     (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32))))
 		return s;
 	return expect(v, r, number, 2, 1, TYPE_I64);
 }
 
-/* adamw: parameters gradients first second master step norm; sgd: parameters gradients master step norm */
+/* Operands that the update reads or has not, by the settings, and under which rule they fall. */
+static enum status check_range(const struct verify *v, const struct role *r, int number, int norm)
+{
+	const struct op *op = &r->ops[number];
+	const struct settings *t = &v->p->settings;
+	bool fp16 = t->precision == TYPE_FP16;
+	const struct {
+		bool wanted;
+		int64_t elements;
+		int rule;
+	} operands[] = {{t->clip > 0, 1, 2}, {fp16, LOSS_SCALE_ELEMENTS, 5}, {fp16, 1, 6}};
+	for (int i = 0; i < 3; i++) {
+		const struct region *g = &op->operand[norm + i];
+		enum status s;
+		if ((g->buffer >= 0) != operands[i].wanted)
+			return refuse(v, operands[i].rule, r, number, g->buffer,
+			              "operand %s: with clip %g and precision %s it %s",
+			              op_operand_name(op->kind, norm + i), t->clip, type_name(t->precision),
+			              operands[i].wanted ? "must be read" : "has no place");
+		if (operands[i].wanted && (s = expect(v, r, number, norm + i, operands[i].elements, TYPE_FP32)))
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* adamw: parameters gradients first second master step norm scaler overflow; sgd: without first and second */
 static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
@@ -215,9 +393,6 @@ static enum status check_optimizer(const struct verify *v, const struct role *r,
 	if ((op->operand[master].buffer >= 0) != mixed)
 		return refuse(v, 2, r, number, op->operand[master].buffer, "operand master: precision %s %s",
 		              type_name(t->precision), mixed ? "needs fp32 master weights" : "has none");
-	if ((op->operand[master + 2].buffer >= 0) != (t->clip > 0))
-		return refuse(v, 2, r, number, op->operand[master + 2].buffer, "operand norm: clip is %g, so it %s",
-		              t->clip, t->clip > 0 ? "must read the norm" : "has none");
 	if ((s = expect(v, r, number, 0, n, t->precision)) || (s = expect(v, r, number, 1, n, t->precision)))
 		return s;
 	for (int i = 2; i < master; i++)
@@ -225,7 +400,7 @@ static enum status check_optimizer(const struct verify *v, const struct role *r,
 			return s;
 	if (mixed && (s = expect(v, r, number, master, n, TYPE_FP32)))
 		return s;
-	if (t->clip > 0 && (s = expect(v, r, number, master + 2, 1, TYPE_FP32)))
+	if ((s = check_range(v, r, number, master + 2)))
 		return s;
 	return expect(v, r, number, master + 1, 1, TYPE_I64);
 }
@@ -237,24 +412,58 @@ static enum status check_group_operand(const struct verify *v, const struct role
 	enum type type = r->buffers[g->buffer].type;
 	if (op->group < 0)
 		return refuse(v, 2, r, number, g->buffer, "names no group");
-	int64_t padded = v->p->groups[op->group].padded, n = resolved(v, g);
-	if (n != padded && n != padded / v->p->ranks)
+	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
+	if (padded % shards || g->count != padded / shards)
 		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
-		              (long long)n, (long long)padded, (long long)(padded / v->p->ranks));
+		              (long long)g->count, (long long)padded, (long long)(padded / shards));
+	if (g->slice & op_shard_axes(v->p, op))
+		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
 	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
 		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
 		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
 	return STATUS_OK;
 }
 
+/* All buffers of the model, which collectives want padded to whole slices. */
+static enum status check_buffers(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	int64_t n = v->p->model->buffer_elements;
+	if (op->operand[0].slice || !n)
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              n ? "is a slice; the model's buffers are whole" : "the model has no buffers");
+	return expect(v, r, number, 0, op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, v->p->ranks) : n, TYPE_FP32);
+}
+
 static enum status check_pair(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
 	enum type type = r->buffers[op->operand[0].buffer].type;
-	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64))
+	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64 || type == TYPE_U8))
 		return refuse(v, 2, r, number, op->operand[0].buffer, "adds %s; it adds floating-point numbers",
 		              type_name(type));
 	return expect(v, r, number, 1, resolved(v, &op->operand[0]), type);
+}
+
+static enum status check_scaler(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct settings *t = &v->p->settings;
+	const struct loss_scale_rule *rule = loss_scale_rule(t->loss_scaler);
+	if (t->loss_scaler == LOSS_SCALER_NONE)
+		return refuse(v, 2, r, number, op->operand[0].buffer, "the plan has no loss scaler");
+	/* In the plan's text they may be anything. */
+	if (!((float)t->loss_scale > 0) || !isfinite((float)t->loss_scale) || t->loss_scale < rule->minimum ||
+	    t->loss_scale_window < 1 || t->loss_scale_window > LOSS_SCALE_MOST_WINDOW)
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              "loss_scale %g or loss_scale_window %lld is out of range", t->loss_scale,
+		              (long long)t->loss_scale_window);
+	if (op->operand[0].slice || (op->kind == OP_SCALER_UPDATE && op->operand[1].slice))
+		return refuse(v, 2, r, number, op->operand[0].buffer, "its operands are no slices");
+	enum status s = expect(v, r, number, 0, LOSS_SCALE_ELEMENTS, TYPE_FP32);
+	if (s || op->kind == OP_SCALER_BEGIN)
+		return s;
+	return expect(v, r, number, 1, 1, TYPE_FP32);
 }
 
 static enum status check_vector(const struct verify *v, const struct role *r, int number)
@@ -265,6 +474,9 @@ static enum status check_vector(const struct verify *v, const struct role *r, in
 	case OP_INITIALIZE:
 	case OP_WEIGHTS:
 		return check_group_operand(v, r, number);
+	case OP_INITIALIZE_BUFFERS:
+	case OP_SHOW_BUFFERS:
+		return check_buffers(v, r, number);
 	case OP_COPY:
 	case OP_ADD:
 		return check_pair(v, r, number);
@@ -273,7 +485,11 @@ static enum status check_vector(const struct verify *v, const struct role *r, in
 	case OP_ADAMW:
 	case OP_SGD:
 		return check_optimizer(v, r, number);
+	case OP_SCALER_BEGIN:
+	case OP_SCALER_UPDATE:
+		return check_scaler(v, r, number);
 	case OP_SQUARES:
+	case OP_OVERFLOW:
 		if (op->group < 0)
 			return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
 		if ((s = expect(v, r, number, 0, resolved(v, &op->operand[0]), v->p->settings.precision)))
@@ -292,8 +508,8 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 {
 	int64_t begin_a = a->offset, count_a = a->count, begin_b = b->offset, count_b = b->count;
 	if (r->ranks == 1) {
-		region_resolve(a, r->first_rank, p->ranks, &begin_a, &count_a);
-		region_resolve(b, r->first_rank, p->ranks, &begin_b, &count_b);
+		region_resolve(p, a, r->first_rank, &begin_a, &count_a);
+		region_resolve(p, b, r->first_rank, &begin_b, &count_b);
 	}
 	return begin_a < begin_b + count_b && begin_b < begin_a + count_a;
 }
@@ -306,9 +522,9 @@ static bool in_place(const struct verify *v, const struct role *r, const struct 
 		return false;
 	const struct region *x = &op->operand[part], *y = &op->operand[whole];
 	if (x->slice)
-		return x->offset == y->offset && x->count == y->count;
-	return r->ranks == 1 && x->offset == y->offset + r->first_rank * (y->count / v->p->ranks) &&
-	       x->count == y->count / v->p->ranks;
+		return x->slice == op_axes(v->p, op) && x->offset == y->offset && x->count == y->count;
+	int64_t n = y->count / op_members(v->p, op);
+	return r->ranks == 1 && x->offset == y->offset + op_member(v->p, op, r->first_rank) * n && x->count == n;
 }
 
 static enum status check_alias(const struct verify *v, const struct role *r, int number)
@@ -344,6 +560,8 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		s = check_kernel(v, r, number);
 	else if (op_class(op->kind) == OP_CLASS_V)
 		s = check_vector(v, r, number);
+	if (!s && (op->kind == OP_DROPOUT_FORWARD || op->kind == OP_DROPOUT_BACKWARD))
+		s = check_dropout(v, r, number, section);
 	if (s || op_class(op->kind) == OP_CLASS_M)
 		return s;
 	return check_alias(v, r, number);

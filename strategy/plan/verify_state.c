@@ -5,15 +5,19 @@
 
 #include "strategy/plan/verify_memory.h"
 
-static bool is_carried(enum meaning_kind k)
+static bool is_carried(const struct memory *m, enum meaning_kind k)
 {
 	switch (k) {
+	case MEANING_GRADIENT:
+		return verify_lag(m->v) > 0;
 	case MEANING_UNDEFINED:
 	case MEANING_ZERO:
 	case MEANING_WEIGHTS:
 	case MEANING_FIRST_MOMENT:
 	case MEANING_SECOND_MOMENT:
 	case MEANING_COUNTER:
+	case MEANING_SCALER:
+	case MEANING_RUNNING:
 		return true;
 	default:
 		return false;
@@ -22,7 +26,7 @@ static bool is_carried(enum meaning_kind k)
 
 static int aged(const struct memory *m, int meaning, int stale)
 {
-	return is_carried(m->meanings[meaning].kind) ? meaning : stale;
+	return is_carried(m, m->meanings[meaning].kind) ? meaning : stale;
 }
 
 void memory_age(struct memory *m)
@@ -38,11 +42,14 @@ void memory_age(struct memory *m)
 				struct block now = c->blocks[k];
 				now.own = aged(m, now.own, stale);
 				now.rest = aged(m, now.rest, stale);
-				if (now.own == now.rest)
+				if (now.own == now.rest) {
 					now.frame = now.frame_count = 0;
+					now.axes = 0;
+				}
 				struct block *last = &c->blocks[kept - (kept > 0)];
 				if (kept && last->own == now.own && last->rest == now.rest &&
-				    last->frame == now.frame && last->frame_count == now.frame_count)
+				    last->frame == now.frame && last->frame_count == now.frame_count &&
+				    last->axes == now.axes)
 					continue;
 				c->blocks[kept++] = now;
 			}
@@ -84,8 +91,11 @@ void snapshot_release(struct snapshot *s, const struct memory *m)
 static int later_by(struct memory *m, int meaning, int later)
 {
 	struct meaning a = m->meanings[meaning];
-	if (!later || (a.kind != MEANING_WEIGHTS && a.kind != MEANING_FIRST_MOMENT && a.kind != MEANING_SECOND_MOMENT &&
-	               a.kind != MEANING_COUNTER))
+	if (later && a.kind == MEANING_RUNNING) {
+		a.version += later * (int)m->v->p->settings.accumulate;
+		return meaning_number(m, &a);
+	}
+	if (!later || !is_carried(m, a.kind) || a.kind == MEANING_UNDEFINED || a.kind == MEANING_ZERO)
 		return meaning;
 	a.version += later;
 	return meaning_number(m, &a);
@@ -98,7 +108,8 @@ static bool same_cells(struct memory *m, const struct cells *now, const struct c
 	for (int i = 0; i < now->count; i++) {
 		const struct block *a = &now->blocks[i], *b = &then->blocks[i];
 		if (a->begin != b->begin || a->frame != b->frame || a->frame_count != b->frame_count ||
-		    a->own != later_by(m, b->own, later) || a->rest != later_by(m, b->rest, later))
+		    a->axes != b->axes || a->own != later_by(m, b->own, later) ||
+		    a->rest != later_by(m, b->rest, later))
 			return false;
 	}
 	return true;

@@ -13,11 +13,17 @@
 static enum status check_roles(const struct verify *v)
 {
 	const struct plan *p = v->p;
-	int64_t next = 0;
-	if (p->role_count < 1 || p->role_count > ROLES || p->ranks < 1 || p->settings.ranks != p->ranks)
+	int64_t next = 0, along = 1;
+	for (int i = 0; i < p->axis_count && along > 0; i++)
+		along = p->axes[i].size < 1 || p->axes[i].size > p->ranks / along ? 0 : along * p->axes[i].size;
+	if (p->axis_count < 1 || p->axis_count > PLAN_AXES || along != p->ranks)
+		return refuse(v, 2, NULL, -1, -1, "its axes are not those of %lld ranks", (long long)p->ranks);
+	if (plan_axis(p, "tensor") & plan_data_axes(p))
 		return refuse(v, 2, NULL, -1, -1,
-		              "%d roles, %lld ranks: a plan has one or two roles and a rank at least", p->role_count,
-		              (long long)p->ranks);
+		              "axis tensor is a data axis; ranks that share a model work on the same samples");
+	if (p->role_count < 1 || p->role_count > ROLES || p->ranks < 1 || p->settings.ranks != p->ranks)
+		return refuse(v, 2, NULL, -1, -1, "%d roles, %lld ranks: a plan has 1 to %d roles and a rank at least",
+		              p->role_count, (long long)p->ranks, ROLES);
 	for (int i = 0; i < p->role_count; i++) {
 		const struct role *r = &p->roles[i];
 		if (r->ranks < 1 || r->first_rank != next || r->ranks > p->ranks - next)
@@ -26,6 +32,9 @@ static enum status check_roles(const struct verify *v)
 			              "rank %lld",
 			              (long long)(p->ranks - 1), (long long)next);
 		next += r->ranks;
+		if (!roles_follow_axes(p, r))
+			return refuse(v, 2, r, -1, -1, "roles divide the first axis, %s, and nothing else",
+			              p->axes[0].name);
 	}
 	if (next != p->ranks)
 		return refuse(v, 2, &p->roles[p->role_count - 1], -1, -1, "no role has rank %lld to rank %lld",
@@ -51,9 +60,6 @@ static enum status check_sections(const struct verify *v, const struct role *r)
 			return refuse(v, 2, r, -1, i, "%lld elements: sizes are from 1 to 2^59, and 2^62 bytes in all",
 			              (long long)b->elements);
 		left -= buffer_bytes(b);
-		if (b->space != SPACE_DEVICE)
-			return refuse(v, 2, r, -1, i, "is in %s memory, which no operation of this plan reaches",
-			              space_name(b->space));
 	}
 	return STATUS_OK;
 }
@@ -77,11 +83,17 @@ static enum status check_groups(const struct verify *v)
 				              g->name, k);
 			at += p->model->tensors[t].elements;
 		}
-		if (g->elements != at || g->base != base || g->padded != round_up(at, p->ranks) || !at)
+		for (int k = 1; k < g->tensor_count; k++)
+			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i))
+				return refuse(v, 2, NULL, -1, -1,
+				              "group %s holds slices and whole tensors; each need a group of their own",
+				              g->name);
+		if (g->elements != at || g->base != base || g->padded < at || g->padded - at >= p->ranks || !at)
 			return refuse(v, 2, NULL, -1, -1,
-			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, %lld",
+			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, and padded "
+			              "to less than a multiple of the ranks more",
 			              g->name, (long long)g->base, (long long)g->elements, (long long)g->padded,
-			              (long long)base, (long long)at, (long long)round_up(at, p->ranks));
+			              (long long)base, (long long)at);
 		base += g->padded;
 	}
 	if (tensors != p->model->tensor_count || base != p->group_elements)
@@ -107,16 +119,36 @@ static enum status check_region(const struct verify *v, const struct role *r, in
 		              name, (long long)g->offset, (long long)g->count, (long long)elements);
 	if (op_class(op->kind) == OP_CLASS_M && (g->slice || g->offset || g->count != elements))
 		return refuse(v, 3, r, number, g->buffer, "is allocated and freed whole, not in parts");
-	if (g->slice && g->count % v->p->ranks)
+	if (g->slice & ~plan_all_axes(v->p))
+		return refuse(v, 2, r, number, g->buffer,
+		              "operand %s is a slice along axes that the plan does not have", name);
+	if (g->count % plan_along(v->p, g->slice))
 		return refuse(v, 2, r, number, g->buffer, "operand %s: %lld elements do not divide into %lld slices",
-		              name, (long long)g->count, (long long)v->p->ranks);
+		              name, (long long)g->count, (long long)plan_along(v->p, g->slice));
 	return STATUS_OK;
 }
 
-/* Which queue may carry out what. The others come with operations of their own. */
-static enum queue queue_for(enum op_kind k)
+/* A queue reaches one space, or copies between two: an operation whose operands stand elsewhere cannot be carried out.
+ */
+static enum status check_queue(const struct verify *v, const struct role *r, int number)
 {
-	return op_class(k) == OP_CLASS_C ? QUEUE_COMMUNICATION : QUEUE_COMPUTE;
+	const struct op *op = &r->ops[number];
+	enum queue queue = op_queue_for(r, op);
+	int first = 0;
+	if (op->queue == queue)
+		return STATUS_OK;
+	while (first + 1 < op_operand_count(op->kind) && op->operand[first].buffer < 0)
+		first++;
+	int buffer = op->operand[first].buffer;
+	if (queue == QUEUE_COUNT)
+		return refuse(
+		        v, 2, r, number, buffer,
+		        "is in %s memory: no queue carries out this kind with operands where they stand; kernels and "
+		        "collectives work on device memory, vector work on device or host memory, copies cross "
+		        "between device and host, and host and disk",
+		        buffer >= 0 ? space_name(r->buffers[buffer].space) : "no");
+	return refuse(v, 2, r, number, buffer, "is on queue %s; with operands where they stand it runs on %s",
+	              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?", queue_name(queue));
 }
 
 static enum status check_op(const struct verify *v, const struct role *r, int number)
@@ -131,11 +163,6 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		return refuse(v, 2, r, -1, -1,
 		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", number,
 		              op_name(op->kind));
-	if (op->queue != queue_for(op->kind))
-		return refuse(v, 2, r, number, op->operand[0].buffer >= 0 ? op->operand[0].buffer : -1,
-		              "is on queue %s; this kind runs on %s",
-		              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?",
-		              queue_name(queue_for(op->kind)));
 	unsigned may_add = 0;
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
 		enum status s = check_region(v, r, number, i);
@@ -144,11 +171,14 @@ static enum status check_op(const struct verify *v, const struct role *r, int nu
 		if (op_declared_access(op->kind, i) == 'a' && op->operand[i].buffer >= 0)
 			may_add |= 1u << i;
 	}
+	enum status queue = check_queue(v, r, number);
+	if (queue)
+		return queue;
 	if (op->accumulate & ~may_add)
 		return refuse(v, 2, r, number, -1, "adds to an operand that this kind only overwrites");
-	if (op->wide && p->ranks == 1)
+	if (op->wide && plan_data_ranks(p) == 1)
 		return refuse(v, 2, r, number, -1, "is wide, and there are no other ranks");
-	return STATUS_OK;
+	return verify_group(v, r, number);
 }
 
 enum status verify_structure(const struct verify *v)

@@ -37,7 +37,7 @@ static uint64_t hash_runs(const struct run *runs, int count)
 	uint64_t h = 1469598103934665603u;
 	for (int i = 0; i < count; i++) {
 		uint64_t words[3] = {(uint64_t)(unsigned)runs[i].begin << 32 | (unsigned)runs[i].end, runs[i].uses,
-		                     runs[i].all};
+		                     runs[i].axes};
 		for (int w = 0; w < 3; w++)
 			h = (h ^ words[w] ^ words[w] >> 29) * UINT64_C(0x9e3779b97f4a7c15);
 	}
@@ -47,7 +47,8 @@ static uint64_t hash_runs(const struct run *runs, int count)
 static bool equal_runs(const struct run *a, const struct run *b, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (a[i].begin != b[i].begin || a[i].end != b[i].end || a[i].uses != b[i].uses || a[i].all != b[i].all)
+		if (a[i].begin != b[i].begin || a[i].end != b[i].end || a[i].uses != b[i].uses ||
+		    a[i].axes != b[i].axes)
 			return false;
 	return true;
 }
@@ -85,7 +86,7 @@ static void append(struct maker *m, struct run r)
 		return;
 	if (s->run_count > m->first) {
 		struct run *last = &s->runs[s->run_count - 1];
-		if (last->end == r.begin && last->uses == r.uses && last->all == r.all) {
+		if (last->end == r.begin && last->uses == r.uses && last->axes == r.axes) {
 			last->end = r.end;
 			return;
 		}
@@ -131,7 +132,7 @@ static struct run run_at(const struct sums *s, int sum, int i)
 	return s->runs[s->list[sum].first + (size_t)i];
 }
 
-int sum_add(struct sums *s, int sum, int at, int use, int uses, bool all)
+int sum_add(struct sums *s, int sum, int at, int use, int uses, unsigned axes)
 {
 	uint64_t every = (UINT64_C(1) << uses) - 1, bit = UINT64_C(1) << use, now = bit;
 	struct maker m = make(s);
@@ -144,21 +145,21 @@ int sum_add(struct sums *s, int sum, int at, int use, int uses, bool all)
 		}
 		if (r.begin > at) {
 			if (!placed)
-				append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, all});
+				append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
 			placed = true;
 			append(&m, r);
 			continue;
 		}
-		if (r.uses & bit || r.all != all)
+		if (r.uses & bit || r.axes != axes)
 			return drop(&m, SUM_TWICE);
 		now |= r.uses;
-		append(&m, (struct run){r.begin, at, r.uses, r.all});
-		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, all});
-		append(&m, (struct run){at + 1, r.end, r.uses, r.all});
+		append(&m, (struct run){r.begin, at, r.uses, r.axes});
+		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
+		append(&m, (struct run){at + 1, r.end, r.uses, r.axes});
 		placed = true;
 	}
 	if (!placed)
-		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, all});
+		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
 	return finish(&m);
 }
 
@@ -172,7 +173,7 @@ int sum_merge(struct sums *s, int a, int b)
 	struct maker m = make(s);
 	int i = 0, k = 0, at = 0;
 	while (i < s->list[a].count || k < s->list[b].count) {
-		struct run none = {INT32_MAX, INT32_MAX, 0, false};
+		struct run none = {INT32_MAX, INT32_MAX, 0, 0};
 		struct run ra = i < s->list[a].count ? run_at(s, a, i) : none,
 		           rb = k < s->list[b].count ? run_at(s, b, k) : none;
 		int from = smaller(ra.begin, rb.begin);
@@ -183,7 +184,7 @@ int sum_merge(struct sums *s, int a, int b)
 			return drop(&m, SUM_TWICE);
 		if (in_a && in_b)
 			return drop(&m, SUM_PARTIAL);
-		append(&m, (struct run){at, end, in_a ? ra.uses : rb.uses, in_a ? ra.all : rb.all});
+		append(&m, (struct run){at, end, in_a ? ra.uses : rb.uses, in_a ? ra.axes : rb.axes});
 		at = end;
 		i += ra.end <= at;
 		k += rb.end <= at;
@@ -191,71 +192,97 @@ int sum_merge(struct sums *s, int a, int b)
 	return finish(&m);
 }
 
-/* One micro-batch over all roles: what each holds of it (uses 0: nothing). */
-static int combine(const struct run *r, const int64_t *ranks, int roles, struct run *out)
+/* One micro-batch over the roles of a group: what each holds of it (uses 0: nothing).
+ *
+ * Of its own along all of `axes`: then every role must have it, complete, and each of its members for itself. Or added
+ * up along all of them already (as where `axes` are none): then one member of one role has it; or, where roles serve
+ * the same samples, one member each has different uses of it. */
+static int combine(const struct run *r, const struct addend *a, int count, unsigned axes, uint64_t every,
+                   struct run *out)
 {
-	int own = 0, all = 0, absent = 0;
-	int64_t ranks_with_all = 0;
-	for (int i = 0; i < roles; i++) {
-		if (r[i].uses && r[i].uses != USES_EVERY)
+	int own = 0, absent = 0;
+	unsigned already = 0;
+	*out = (struct run){.uses = 0};
+	for (int i = 0; i < count; i++) {
+		if (!r[i].uses) {
+			absent++;
+			continue;
+		}
+		if (r[i].uses != USES_EVERY && axes)
 			return SUM_PARTIAL;
-		own += r[i].uses && !r[i].all;
-		all += r[i].uses && r[i].all;
-		absent += !r[i].uses;
-		ranks_with_all += r[i].uses && r[i].all ? ranks[i] : 0;
+		bool mine = axes && !(r[i].axes & axes);
+		if ((r[i].axes & axes) != (mine ? 0 : axes) || ((own || out->uses) && r[i].axes != already))
+			return out->uses || own ? SUM_TWICE : SUM_MIXED;
+		if (mine ? a[i].copies > 1 : a[i].members > 1 || (out->uses & r[i].uses))
+			return SUM_TWICE;
+		own += mine;
+		already = r[i].axes;
+		out->uses |= r[i].uses;
 	}
-	if (ranks_with_all > 1 || (own && all))
-		return SUM_TWICE;
 	if (own && absent)
 		return SUM_MIXED;
-	out->uses = own || all ? USES_EVERY : 0;
-	out->all = true;
+	if (every && out->uses == every)
+		out->uses = USES_EVERY;
+	out->axes = already | axes;
 	return 0;
 }
 
-int sum_over_ranks(struct sums *s, const int *sum, const int64_t *ranks, int roles)
+int sum_over_group(struct sums *s, const struct addend *addends, int count, unsigned axes, uint64_t every)
 {
-	enum { MOST_ROLES = 8 };
 	struct maker m = make(s);
-	int next[MOST_ROLES] = {0}, at = 0;
-	if (roles > MOST_ROLES)
-		abort();
+	int next[PLAN_ROLES] = {0}, at = 0;
 	for (;;) {
-		struct run here[MOST_ROLES], out = {0};
+		struct run here[PLAN_ROLES], out;
 		int end = INT32_MAX;
-		for (int i = 0; i < roles; i++) {
+		for (int i = 0; i < count; i++) {
+			int sum = addends[i].sum;
 			here[i] = (struct run){0};
-			if (next[i] == s->list[sum[i]].count)
+			if (next[i] == s->list[sum].count)
 				continue;
-			struct run r = run_at(s, sum[i], next[i]);
+			struct run r = run_at(s, sum, next[i]);
 			if (r.begin <= at)
 				here[i] = r;
 			end = smaller(end, r.begin <= at ? r.end : r.begin);
 		}
 		if (end == INT32_MAX)
 			return finish(&m);
-		int why = combine(here, ranks, roles, &out);
+		int why = combine(here, addends, count, axes, every, &out);
 		if (why)
 			return drop(&m, why);
 		if (out.uses)
-			append(&m, (struct run){at, end, out.uses, out.all});
+			append(&m, (struct run){at, end, out.uses, out.axes});
 		at = end;
-		for (int i = 0; i < roles; i++)
-			next[i] += next[i] < s->list[sum[i]].count && run_at(s, sum[i], next[i]).end <= at;
+		for (int i = 0; i < count; i++) {
+			int sum = addends[i].sum;
+			next[i] += next[i] < s->list[sum].count && run_at(s, sum, next[i]).end <= at;
+		}
 	}
 }
 
-bool sum_is_complete(const struct sums *s, int sum, int n, int64_t ranks)
+bool sum_is_complete(const struct sums *s, int sum, int n, unsigned axes)
 {
 	if (s->list[sum].count != 1)
 		return false;
 	struct run r = run_at(s, sum, 0);
-	return r.begin == 0 && r.end == n && r.uses == USES_EVERY && (r.all || ranks == 1);
+	return r.begin == 0 && r.end == n && r.uses == USES_EVERY && plan_along(s->plan, axes & ~r.axes) == 1;
+}
+
+/* " of all ranks", " of the ranks along shard", " of this rank alone" */
+static const char *whose(const struct sums *s, unsigned axes, char *text, size_t size)
+{
+	unsigned data = plan_data_axes(s->plan);
+	if (!(axes & data))
+		return plan_along(s->plan, data) == 1 ? "" : " of this rank alone";
+	if ((axes & data) == data)
+		return " of all ranks";
+	snprintf(text, size, " of the ranks along %s", s->plan->axes[__builtin_ctz(axes & data)].name);
+	return text;
 }
 
 void sum_describe(const struct sums *s, int sum, char *out, size_t size)
 {
 	int length = 0;
+	char text[80];
 	snprintf(out, size, "nothing");
 	for (int i = 0; i < s->list[sum].count && (size_t)length + 1 < size; i++) {
 		struct run r = run_at(s, sum, i);
@@ -269,7 +296,7 @@ void sum_describe(const struct sums *s, int sum, char *out, size_t size)
 			room = (int)size - length;
 		}
 		n = snprintf(out + length, (size_t)room, "%s%s", r.uses == USES_EVERY ? "" : " in part",
-		             r.all ? " of all ranks" : " of this rank alone");
+		             whose(s, r.axes, text, sizeof text));
 		length += n < room ? n : room - 1;
 	}
 }

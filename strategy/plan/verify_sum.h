@@ -12,13 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "strategy/plan/plan.h"
+
 #define USES_EVERY UINT64_MAX
 enum { MOST_USES = 63 };
 
 struct run {
 	int begin, end; /* micro-batches (or groups) */
 	uint64_t uses;  /* bit by use; USES_EVERY: complete */
-	bool all;       /* of all ranks; else this rank's own */
+	unsigned axes;  /* added up over the ranks along these; along the others it is this rank's own */
 };
 
 struct sums {
@@ -30,7 +32,8 @@ struct sums {
 		uint64_t hash;
 	} * list;
 	size_t count, capacity;
-	int *table; /* by hash; -1 */
+	const struct plan *plan; /* for descriptions */
+	int *table;              /* by hash; -1 */
 	size_t table_size;
 };
 
@@ -42,16 +45,24 @@ const struct run *sum_runs(const struct sums *s, int sum, int *count);
 enum { SUM_TWICE = -1, SUM_PARTIAL = -2, SUM_MIXED = -3 };
 
 /* + use `use` of `uses` of micro-batch `at`. SUM_TWICE if it is there already. */
-int sum_add(struct sums *s, int sum, int at, int use, int uses, bool all);
+int sum_add(struct sums *s, int sum, int at, int use, int uses, unsigned axes);
 /* a + b; SUM_TWICE if they share a contribution, SUM_PARTIAL if they would have to be mixed within one micro-batch. */
 int sum_merge(struct sums *s, int a, int b);
-/* Added up over all ranks, of which role i has ranks[i], each with sum[i]. SUM_TWICE: some contribution would be
- * counted more than once; SUM_PARTIAL: a micro-batch still lacks uses; SUM_MIXED: some ranks have it and some have not.
- */
-int sum_over_ranks(struct sums *s, const int *sum, const int64_t *ranks, int roles);
 
-/* Holds every use of 0 … n-1 from all ranks. */
-bool sum_is_complete(const struct sums *s, int sum, int n, int64_t ranks);
+/* What a role brings to a sum over ranks. */
+struct addend {
+	int sum;
+	int64_t members; /* ranks of the group that are of the role … */
+	int64_t copies;  /* … and of those, how many have the same samples */
+};
+/* Added up over a group of ranks. `axes`: those of the group along which what the ranks hold is their own; where the
+ * group has none, roles may hold different uses of one micro-batch, and `every` is all of them. SUM_TWICE: some
+ * contribution would be counted more than once; SUM_PARTIAL: a micro-batch still lacks uses; SUM_MIXED: some ranks have
+ * it and some have not. */
+int sum_over_group(struct sums *s, const struct addend *addends, int count, unsigned axes, uint64_t every);
+
+/* Holds every use of 0 … n-1, added up over all of the axes. */
+bool sum_is_complete(const struct sums *s, int sum, int n, unsigned axes);
 
 /* "micro-batches 0 to 2 of all ranks; 3, in part, of this rank alone" */
 void sum_describe(const struct sums *s, int sum, char *out, size_t size);

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "strategy/checkpointing.h"
+#include "strategy/stage.h"
+
 /* Before its first counted operation, the peak is what lives between steps. */
 static void describe_peak(const struct plan *p, const struct role *r, int peak, char *out, int size)
 {
@@ -99,6 +102,42 @@ static void report_communication(struct report_role *out, const struct plan *p, 
 	}
 }
 
+static void report_transfers(struct report_role *out, const struct plan *p, const struct role *r)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		enum transfer_kind kind = op_transfer(r, &r->ops[i]);
+		if (kind == TRANSFER_COUNT)
+			continue;
+		out->transfer[kind].calls++;
+		out->transfer[kind].bytes += op_transfer_bytes(p, r, &r->ops[i]);
+	}
+}
+
+/* ---- checkpointing ---- */
+
+static void report_checkpointing(struct report_checkpointing *out, const struct plan *p)
+{
+	struct checkpointing c;
+	struct checkpoints made;
+	struct arena arena = {0};
+	snprintf(out->setting, sizeof out->setting, "%s", p->settings.checkpointing);
+	if (checkpointing_parse(p->settings.checkpointing, &c) || c.mode == CHECKPOINTING_NONE)
+		return;
+	const struct strategy *strategy = strategy_find(p->strategy);
+	int stages = strategy && strategy->stages ? (int)p->ranks : 1;
+	int *end = arena_alloc(&arena, (size_t)stages * sizeof *end);
+	end[0] = p->model->kernel_count;
+	if (stages > 1)
+		stage_split(p->model, stages, end);
+	for (int i = 0; i < stages; i++) {
+		checkpoints_make(&made, &arena, p->model, &c, i ? end[i - 1] : 0, end[i]);
+		out->checkpoints += c.mode == CHECKPOINTING_SELECTIVE ? 0 : made.segments;
+	}
+	out->tried = p->settings.checkpointing_tried;
+	out->profile = c.profile;
+	arena_release(&arena);
+}
+
 /* ---- the whole ---- */
 
 void report_from_plan(struct report *r, const struct plan *p)
@@ -117,6 +156,8 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
 	snprintf(r->strategy, sizeof r->strategy, "%s", p->strategy);
+	report_checkpointing(&r->checkpointing, p);
+	offload_print(&s->offload, r->offload, sizeof r->offload);
 	for (int i = 0; i < p->role_count; i++) {
 		struct report_role *role = &r->roles[i];
 		snprintf(role->role, sizeof role->role, "%s", p->roles[i].name);
@@ -124,6 +165,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 		for (int space = 0; space < SPACE_COUNT; space++)
 			report_memory(&role->memory[space], p, &p->roles[i], (enum space)space);
 		report_communication(role, p, &p->roles[i]);
+		report_transfers(role, p, &p->roles[i]);
 	}
 }
 

@@ -17,6 +17,11 @@ struct report_traffic {
 	int64_t sent_bytes, received_bytes; /* -1: not countable (inside a library's collective) */
 };
 
+/* Copies between spaces: of every rank of the role the same. */
+struct report_transfer {
+	int64_t calls, bytes;
+};
+
 struct report_memory {
 	int64_t peak_bytes, arena_bytes;
 	int64_t overhead_bytes;
@@ -31,16 +36,28 @@ struct report_role {
 	struct report_memory memory[SPACE_COUNT];
 	int64_t sent_bytes, received_bytes;           /* of the busiest rank, without control; -1: not countable */
 	struct report_traffic by_kind[TRAFFIC_COUNT]; /* of the busiest rank */
+	struct report_transfer transfer[TRANSFER_COUNT];
+};
+
+/* Of activation checkpointing. */
+struct report_checkpointing {
+	char setting[256];           /* "full:number_checkpoints=3": with auto, what was found; or "none" */
+	int64_t checkpoints;         /* block boundaries at which activations are kept; 0: selective */
+	int64_t tried;               /* number_checkpoints=auto: plans that were compared; 0: it was not auto */
+	bool profile;                /* show the times of the passes */
+	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
 };
 
 struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
-	struct report_role roles[2];
+	struct report_role roles[PLAN_ROLES];
 	int role_count;
-	struct times time;   /* of the slowest rank */
-	bool rates_measured; /* the cluster's rates were measured, not taken from a data sheet */
+	struct report_checkpointing checkpointing;
+	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
+	struct times time;          /* of the slowest rank */
+	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	bool fits;
 	/* of a real run */
 	bool measured;
@@ -48,6 +65,8 @@ struct report {
 	int64_t loss_count;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	char weights_checksum[17];
+	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
+	int64_t skipped_steps;
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
 	double units_per_s;     /* tokens or samples a second */
 };

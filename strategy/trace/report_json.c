@@ -63,7 +63,19 @@ static json_t *communication_to_json(const struct report_role *r)
 	return o;
 }
 
-/* A space that no plan uses yet is left out; `device` and `host` are always there. */
+static json_t *transfers_to_json(const struct report_role *r)
+{
+	json_t *o = json_object();
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		json_t *kind = json_object();
+		json_object_set_new(kind, "calls", json_integer(r->transfer[k].calls));
+		json_object_set_new(kind, "bytes", json_integer(r->transfer[k].bytes));
+		json_object_set_new(o, transfer_name((enum transfer_kind)k), kind);
+	}
+	return o;
+}
+
+/* The disk is left out where the plan does not use it; `device` and `host` are always there. */
 static bool shows_space(const struct report_memory *m, int space)
 {
 	return space != SPACE_DISK || m->peak_bytes || m->arena_bytes;
@@ -79,6 +91,7 @@ static json_t *role_to_json(const struct report_role *r)
 	json_object_set_new(o, "ranks", json_integer(r->ranks));
 	json_object_set_new(o, "memory", memory);
 	json_object_set_new(o, "communication", communication_to_json(r));
+	json_object_set_new(o, "transfers", transfers_to_json(r));
 	return o;
 }
 
@@ -91,8 +104,24 @@ static void add_measured(json_t *o, const struct report *r)
 	json_object_set_new(o, "validation_loss", real_or_null(r->validation_loss));
 	json_object_set_new(o, "validation_accuracy", real_or_null(r->validation_accuracy));
 	json_object_set_new(o, "weights_checksum", json_string(r->weights_checksum));
+	if (r->loss_scale > 0) {
+		json_object_set_new(o, "loss_scale", json_real(r->loss_scale));
+		json_object_set_new(o, "skipped", json_integer(r->skipped_steps));
+	}
 	json_object_set_new(o, "resident_bytes", r->resident_bytes ? json_integer(r->resident_bytes) : json_null());
 	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
+}
+
+static json_t *checkpointing_to_json(const struct report_checkpointing *c)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "setting", json_string(c->setting));
+	json_object_set_new(o, "checkpoints", json_integer(c->checkpoints));
+	json_object_set_new(o, "tried", json_integer(c->tried));
+	json_object_set_new(o, "arena_bytes_without",
+	                    c->arena_bytes_without ? json_integer(c->arena_bytes_without) : json_null());
+	json_object_set_new(o, "profile", json_boolean(c->profile));
+	return o;
 }
 
 json_t *report_to_json(const struct report *r)
@@ -109,9 +138,11 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(o, "micro_batch", json_integer(r->micro_batch));
 	json_object_set_new(o, "accumulate", json_integer(r->accumulate));
 	json_object_set_new(o, "sequence", json_integer(r->sequence));
+	json_object_set_new(o, "offload", json_string(r->offload));
 	json_object_set_new(o, "cluster", json_string(r->cluster));
 	json_object_set_new(o, "rates", json_string(r->rates_measured ? "measured" : "assumed"));
 	json_object_set_new(o, "measured", json_boolean(r->measured));
+	json_object_set_new(o, "activation_checkpointing", checkpointing_to_json(&r->checkpointing));
 	for (int i = 0; i < r->role_count; i++)
 		json_array_append_new(roles, role_to_json(&r->roles[i]));
 	json_object_set_new(o, "roles", roles);
@@ -120,6 +151,11 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(time, "communication_s", seconds(r->time.communication));
 	json_object_set_new(time, "exposed_s", seconds(r->time.exposed));
 	json_object_set_new(time, "bubble_s", seconds(r->time.bubble));
+	if (r->checkpointing.profile) {
+		json_object_set_new(time, "forward_s", seconds(r->time.forward));
+		json_object_set_new(time, "recompute_s", seconds(r->time.recompute));
+		json_object_set_new(time, "backward_s", seconds(r->time.backward));
+	}
 	json_object_set_new(o, "time", time);
 	json_object_set_new(o, "fits", json_boolean(r->fits));
 	if (r->measured)
@@ -235,6 +271,12 @@ static void take_role(struct reader *r, const json_t *o, struct report_role *rol
 		role->by_kind[k].sent_bytes = take_countable(r, kind, "sent_bytes");
 		role->by_kind[k].received_bytes = take_countable(r, kind, "received_bytes");
 	}
+	const json_t *transfers = take_object(r, o, "transfers");
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		const json_t *kind = take_object(r, transfers, transfer_name((enum transfer_kind)k));
+		role->transfer[k].calls = take_whole(r, kind, "calls");
+		role->transfer[k].bytes = take_whole(r, kind, "bytes");
+	}
 }
 
 static void take_measured(struct reader *r, const json_t *o, struct report *out)
@@ -258,9 +300,23 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 	out->validation_loss = take_real(r, o, "validation_loss");
 	out->validation_accuracy = take_real(r, o, "validation_accuracy");
 	take_text(r, o, "weights_checksum", out->weights_checksum, sizeof out->weights_checksum);
+	if (json_object_get(o, "loss_scale")) {
+		out->loss_scale = take_real(r, o, "loss_scale");
+		out->skipped_steps = take_whole(r, o, "skipped");
+	}
 	int64_t resident = take_countable(r, o, "resident_bytes");
 	out->resident_bytes = resident < 0 ? 0 : resident;
 	out->units_per_s = take_real(r, o, "units_per_s");
+}
+
+static void take_checkpointing(struct reader *r, const json_t *o, struct report_checkpointing *out)
+{
+	take_text(r, o, "setting", out->setting, sizeof out->setting);
+	out->checkpoints = take_whole(r, o, "checkpoints");
+	out->tried = take_whole(r, o, "tried");
+	int64_t without = take_countable(r, o, "arena_bytes_without");
+	out->arena_bytes_without = without < 0 ? 0 : without;
+	out->profile = take_boolean(r, o, "profile");
 }
 
 enum status report_from_json(struct report *out, const json_t *o)
@@ -283,12 +339,13 @@ enum status report_from_json(struct report *out, const json_t *o)
 	out->micro_batch = take_whole(&r, o, "micro_batch");
 	out->accumulate = take_whole(&r, o, "accumulate");
 	out->sequence = take_whole(&r, o, "sequence");
+	take_text(&r, o, "offload", out->offload, sizeof out->offload);
 	take_text(&r, o, "cluster", out->cluster, sizeof out->cluster);
 	take_text(&r, o, "rates", word, sizeof word);
 	out->rates_measured = !strcmp(word, "measured");
 	out->measured = take_boolean(&r, o, "measured");
 	const json_t *roles = take(&r, o, "roles");
-	if (expect(&r, json_is_array(roles) && json_array_size(roles) <= 2, "roles", "a list of one or two")) {
+	if (expect(&r, json_is_array(roles) && json_array_size(roles) <= PLAN_ROLES, "roles", "a list of roles")) {
 		out->role_count = (int)json_array_size(roles);
 		for (int i = 0; i < out->role_count; i++)
 			take_role(&r, json_array_get(roles, (size_t)i), &out->roles[i]);
@@ -299,6 +356,12 @@ enum status report_from_json(struct report *out, const json_t *o)
 	out->time.communication = take_seconds(&r, time, "communication_s");
 	out->time.exposed = take_seconds(&r, time, "exposed_s");
 	out->time.bubble = take_seconds(&r, time, "bubble_s");
+	take_checkpointing(&r, take_object(&r, o, "activation_checkpointing"), &out->checkpointing);
+	if (out->checkpointing.profile) {
+		out->time.forward = take_seconds(&r, time, "forward_s");
+		out->time.recompute = take_seconds(&r, time, "recompute_s");
+		out->time.backward = take_seconds(&r, time, "backward_s");
+	}
 	out->fits = take_boolean(&r, o, "fits");
 	if (out->measured)
 		take_measured(&r, o, out);

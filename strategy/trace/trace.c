@@ -91,6 +91,7 @@ static int64_t common(const struct interval *a, size_t na, const struct interval
 
 struct times trace_times(const struct trace *t, int64_t rank, int64_t step)
 {
+	int64_t by_pass[PASS_UPDATE + 1] = {0};
 	struct interval *busy[QUEUE_COUNT] = {NULL};
 	size_t count[QUEUE_COUNT] = {0}, capacity[QUEUE_COUNT] = {0};
 	const struct role *role = plan_role_of(t->plan, rank);
@@ -101,14 +102,20 @@ struct times trace_times(const struct trace *t, int64_t rank, int64_t step)
 		if (s->rank != rank || op_class(role->ops[s->op].kind) == OP_CLASS_M)
 			continue;
 		enum queue q = role->ops[s->op].queue;
+		if (role->ops[s->op].kernel >= 0)
+			by_pass[role->ops[s->op].pass] += s->end - s->begin;
 		busy[q] = array_reserve(busy[q], count[q], &capacity[q], sizeof *busy[q]);
 		busy[q][count[q]++] = (struct interval){s->begin, s->end};
 	}
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		count[q] = unite(busy[q], count[q]);
 	const enum queue k = QUEUE_COMPUTE, c = QUEUE_COMMUNICATION;
-	struct times times = {
-	        .step = step, .compute = length(busy[k], count[k]), .communication = length(busy[c], count[c])};
+	struct times times = {.step = step,
+	                      .compute = length(busy[k], count[k]),
+	                      .communication = length(busy[c], count[c]),
+	                      .forward = by_pass[PASS_FORWARD],
+	                      .recompute = by_pass[PASS_RECOMPUTE],
+	                      .backward = by_pass[PASS_BACKWARD]};
 	times.exposed = times.communication - common(busy[k], count[k], busy[c], count[c]);
 	times.bubble = step - times.compute - times.exposed;
 	for (int q = 0; q < QUEUE_COUNT; q++)

@@ -44,6 +44,7 @@ struct trace {
  * it idles for any other reason. compute + exposed + bubble = step. */
 struct times {
 	int64_t step, compute, communication, exposed, bubble;
+	int64_t forward, recompute, backward; /* of compute: the model's kernels, by pass */
 };
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured);

@@ -57,7 +57,10 @@ static void must(enum status s)
 
 static void run(struct bench *b, struct communicator *c, bool hurry)
 {
-	struct collective what = {SCHEDULE_RING_ALL_REDUCE, 0, b->elements, b->data, NULL, b->staging};
+	struct collective what = {.algorithm = SCHEDULE_RING_ALL_REDUCE,
+	                          .elements = b->elements,
+	                          .whole = b->data,
+	                          .staging = b->staging};
 	struct traffic traffic;
 	c->ops->hurry(c, hurry);
 	must(c->ops->run(c, &what, &traffic));

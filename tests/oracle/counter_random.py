@@ -89,13 +89,15 @@ def permute(seed, epoch, n, i):
 
 
 class Images:
-    """Fashion-MNIST's training set, as Debian's package dataset-fashion-mnist has it."""
+    """Fashion-MNIST, as Debian's package dataset-fashion-mnist has it."""
 
     def __init__(self, folder="/usr/share/datasets/fashion-mnist"):
-        with gzip.open(f"{folder}/train-images-idx3-ubyte.gz") as f:
-            self.pixels = np.frombuffer(f.read(), np.uint8, offset=16).reshape(-1, 784)
-        with gzip.open(f"{folder}/train-labels-idx1-ubyte.gz") as f:
-            self.labels = np.frombuffer(f.read(), np.uint8, offset=8)
+        def read(name, header):
+            with gzip.open(f"{folder}/{name}-ubyte.gz") as f:
+                return np.frombuffer(f.read(), np.uint8, offset=header)
+
+        self.pixels, self.labels = read("train-images-idx3", 16).reshape(-1, 784), read("train-labels-idx1", 8)
+        self.test_pixels, self.test_labels = read("t10k-images-idx3", 16).reshape(-1, 784), read("t10k-labels-idx1", 8)
 
     def places(self, seed, first, count):
         n = len(self.pixels)
@@ -103,8 +105,15 @@ class Images:
 
     def batch(self, seed, first, count):
         at = self.places(seed, first, count)
-        inputs = (self.pixels[at].astype(np.float64) / 255.0 - 0.2860) / 0.3530
-        return inputs.astype(np.float32), self.labels[at].astype(np.int64)
+        return self.normalized(self.pixels[at]), self.labels[at].astype(np.int64)
+
+    def validation(self, first, count):
+        last = first + count
+        return self.normalized(self.test_pixels[first:last]), self.test_labels[first:last].astype(np.int64)
+
+    @staticmethod
+    def normalized(pixels):
+        return ((pixels.astype(np.float64) / 255.0 - 0.2860) / 0.3530).astype(np.float32)
 
 
 class Text:

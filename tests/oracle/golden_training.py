@@ -7,9 +7,12 @@ The same initial weights and the same samples as the product, from counter_rando
 eps 1e-8, weight decay 0.01 on every tensor; the loss is the mean over samples (and tokens). The MLPs learn at 1e-3. The
 GPTs learn at 3e-4: at 1e-3 the large one's loss leaps at the sixth step, and from there on rounding decides (fp32 and
 double are 1e-4 apart), so that no other program could be held to these losses.
+mlp_norm_tiny learns with SGD at 0.1: where all images of a batch have one value in a pixel, normalization
+makes the gradient of that pixel's weights 0 but for rounding, which AdamW would turn into steps of full size (fp32 and
+double are then 3e-4 apart after 20 steps).
 The images are those of Debian's package dataset-fashion-mnist; the text is tests/golden/text.txt.
 
-tests/golden/NAME.json, for NAME = mlp, mlp_tiny, gpt, gpt_tiny:
+tests/golden/NAME.json, for NAME = mlp, mlp_tiny, mlp_norm_tiny (batch normalization), gpt, gpt_tiny:
 
     model, batch, seed, optimizer   what was trained; step s takes samples [s·batch, (s+1)·batch)
     sample_places                   of the first batch: numbers of the images, or bytes where the samples begin
@@ -20,8 +23,13 @@ tests/golden/NAME.json, for NAME = mlp, mlp_tiny, gpt, gpt_tiny:
     tensors                         in model order: name, shape, init, scale, initial_checksum (of this tensor alone);
                                     gradient: of the first step: norm, sum, samples [[element, value], …];
                                     final: the weights after the last step, likewise
+    buffers (mlp_norm_tiny)     running mean and variance after the last step: name and all values; and `evaluation`:
+                                the mean loss of the first validation samples with them, in eval mode
     clipped (gpt only)              max_norm, losses, norms (before clipping, each step): the run with
                                     torch.nn.utils.clip_grad_norm_
+
+torch.nn.SyncBatchNorm works on CUDA devices alone. Over ranks it is defined to be torch.nn.BatchNorm1d over the samples
+of all ranks, and that in one process is what mlp_norm_tiny is: runs over several ranks are compared with it.
 
 Two places where a right program may differ: the middle third of c_attn.bias (the keys') has a gradient of 0 but for
 rounding, since softmax does not see a constant, and AdamW turns that noise into steps of full size, which in turn
@@ -48,23 +56,40 @@ CLIP = 0.5
 
 
 class Mlp:
-    """Linear layers, weights [out, in] as torch.nn.Linear has them, GELU (tanh form) between them."""
+    """Linear layers, weights [out, in] as torch.nn.Linear has them, GELU (tanh form) between them. With norm a hidden
+    layer is Linear(bias=False), BatchNorm1d, GELU."""
 
-    def __init__(self, sizes):
-        self.sizes = sizes
-        self.config = {"kind": "mlp", "sizes": sizes}
+    def __init__(self, sizes, norm=False):
+        self.sizes, self.norm = sizes, norm
+        self.config = {"kind": "mlp", "sizes": sizes, **({"norm": "batch"} if norm else {})}
+        self.buffers, self.training = {}, True
 
     def tensors(self):
         for i, (n_in, n_out) in enumerate(zip(self.sizes, self.sizes[1:])):
             bound = 1 / math.sqrt(n_in)  # torch.nn.Linear's default, for both
+            norm = self.norm and i + 2 < len(self.sizes)
             yield f"{i}.weight", (n_out, n_in), "uniform", bound
-            yield f"{i}.bias", (n_out,), "uniform", bound
+            if not norm:
+                yield f"{i}.bias", (n_out,), "uniform", bound
+            else:
+                yield f"{i}.norm.weight", (n_out,), "ones", 0.0
+                yield f"{i}.norm.bias", (n_out,), "zeros", 0.0
+
+    def start(self, dtype):
+        """BatchNorm1d's buffers as they are at first."""
+        hidden = list(enumerate(self.sizes[1:-1])) if self.norm else []
+        self.buffers = {f"{i}.norm.{name}": make(n, dtype=dtype) for i, n in hidden
+                        for name, make in [("running_mean", torch.zeros), ("running_var", torch.ones)]}
 
     def loss(self, w, inputs, targets):
         x = inputs
         layers = len(self.sizes) - 1
         for i in range(layers):
-            x = F.linear(x, w[f"{i}.weight"], w[f"{i}.bias"])
+            x = F.linear(x, w[f"{i}.weight"], w.get(f"{i}.bias"))
+            if f"{i}.norm.weight" in w:  # torch.nn.BatchNorm1d with its defaults
+                x = F.batch_norm(x, self.buffers[f"{i}.norm.running_mean"], self.buffers[f"{i}.norm.running_var"],
+                                 w[f"{i}.norm.weight"], w[f"{i}.norm.bias"], training=self.training, momentum=0.1,
+                                 eps=1e-5)
             if i + 1 < layers:
                 x = F.gelu(x, approximate="tanh")
         return F.cross_entropy(x, targets)
@@ -129,10 +154,18 @@ def initial_weights(model):
             for i, (name, shape, init, scale) in enumerate(model.tensors())}
 
 
+def make_optimizer(model, w, learning_rate):
+    if getattr(model, "norm", False):
+        return torch.optim.SGD(w.values(), lr=learning_rate, foreach=False, fused=False)
+    return torch.optim.AdamW(w.values(), lr=learning_rate, foreach=False, fused=False, **ADAMW)
+
+
 def train(model, data, batch, learning_rate, dtype, max_norm=None):
     """Returns losses, gradient norms, the first step's gradients and the final weights."""
     w = {name: torch.tensor(value, dtype=dtype, requires_grad=True) for name, value in initial_weights(model).items()}
-    optimizer = torch.optim.AdamW(w.values(), lr=learning_rate, foreach=False, fused=False, **ADAMW)
+    if isinstance(model, Mlp):
+        model.start(dtype)
+    optimizer = make_optimizer(model, w, learning_rate)
     losses, norms, gradients = [], [], None
     for step in range(STEPS):
         inputs, targets = data.batch(SEED, step * batch, batch)
@@ -156,14 +189,29 @@ def summary(tensor):
             "samples": [[place, flat[place].item()] for place in places]}
 
 
+def trained_buffers(model, data, batch, final):
+    """What training left in the model's buffers, and a loss that shows that they are used."""
+    if not getattr(model, "norm", False):
+        return {}
+    model.training = False
+    inputs, targets = data.validation(0, batch)
+    with torch.no_grad():
+        loss = model.loss(final, torch.from_numpy(inputs), torch.from_numpy(targets))
+    model.training = True
+    return {"buffers": [{"name": name, "values": t.tolist()} for name, t in model.buffers.items()],
+            "evaluation": {"samples": batch, "loss": loss.item()}}
+
+
 def golden(name, model, data, batch, learning_rate, clipped):
     losses, norms, gradients, final = train(model, data, batch, learning_rate, torch.float32)
+    buffers = trained_buffers(model, data, batch, final)
     initial = initial_weights(model)
     inputs, _ = data.batch(SEED, 0, batch)
     bits = inputs if inputs.dtype == np.float32 else inputs.astype(np.int32).view(np.float32)
     result = {
         "model": model.config, "batch": batch, "seed": SEED,
-        "optimizer": {"name": "adamw", "lr": learning_rate, **ADAMW},
+        "optimizer": {"name": "sgd", "lr": learning_rate} if getattr(model, "norm", False)
+        else {"name": "adamw", "lr": learning_rate, **ADAMW},
         "torch": torch.__version__.split("+")[0],
         "sample_places": data.places(SEED, 0, batch),
         "first_inputs_checksum": cr.checksum([bits]),
@@ -175,6 +223,7 @@ def golden(name, model, data, batch, learning_rate, clipped):
                      "gradient": summary(gradients[n]), "final": summary(final[n])}
                     for n, shape, init, scale in model.tensors()],
     }
+    result.update(buffers)
     if clipped:
         clip_losses, clip_norms, _, _ = train(model, data, batch, learning_rate, torch.float32, CLIP)
         result["clipped"] = {"max_norm": CLIP, "losses": clip_losses, "norms": clip_norms}
@@ -197,7 +246,9 @@ def main():
     top = pathlib.Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description="Writes the golden files of the training tests.")
     parser.add_argument("--out", type=pathlib.Path, default=top / "golden", help="folder to write to")
-    out = parser.parse_args().out
+    parser.add_argument("--only", help="the NAME of one file; without: all")
+    arguments = parser.parse_args()
+    out = arguments.out
 
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -207,8 +258,11 @@ def main():
     for name, model, data, batch, learning_rate in [
             ("mlp", Mlp([784, 1024, 1024, 10]), images, 16, 1e-3),
             ("mlp_tiny", Mlp([784, 32, 10]), images, 16, 1e-3),
+            ("mlp_norm_tiny", Mlp([784, 32, 10], norm=True), images, 16, 0.1),
             ("gpt", Gpt(6, 256, 8, 128), cr.Text(text, 128), 4, 3e-4),
             ("gpt_tiny", Gpt(2, 32, 2, 16), cr.Text(text, 16), 4, 3e-4)]:
+        if arguments.only not in (None, name):
+            continue
         result, gradients = golden(name, model, data, batch, learning_rate, clipped=isinstance(model, Gpt))
         (out / f"{name}.json").write_text(as_text(result))
         if name.endswith("_tiny"):

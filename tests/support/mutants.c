@@ -115,10 +115,11 @@ static bool shift(struct chance *c)
 static bool slice(struct chance *c)
 {
 	struct region *g = some_operand(c);
+	unsigned old = g ? g->slice : 0;
 	if (!g || c->p->ranks == 1)
 		return false;
-	g->slice = !g->slice;
-	return true;
+	g->slice = (unsigned)pick(c, (int)plan_all_axes(c->p) + 1);
+	return g->slice != old;
 }
 
 static bool rebuffer(struct chance *c)
@@ -215,7 +216,7 @@ static bool set_scale(struct chance *c)
 	double factors[] = {2, 0.5, 1 + 1e-9, (double)c->p->ranks, 1 / (double)c->p->ranks, 0, -1};
 	double old = op_of(c)->scale;
 	op_of(c)->scale *= factors[pick(c, 7)];
-	return op_of(c)->kind == OP_CLASSIFIER && old != op_of(c)->scale;
+	return op_makes_loss(op_of(c)->kind) && old != op_of(c)->scale;
 }
 
 static bool set_micro(struct chance *c)
@@ -266,6 +267,25 @@ static bool set_traffic(struct chance *c)
 	return op_class(op_of(c)->kind) == OP_CLASS_C && old != op_of(c)->traffic;
 }
 
+static bool set_axes(struct chance *c)
+{
+	unsigned old = op_axes(c->p, op_of(c));
+	op_of(c)->axes = (unsigned)pick(c, (int)plan_all_axes(c->p) + 2);
+	return op_class(op_of(c)->kind) != OP_CLASS_M && old != op_axes(c->p, op_of(c));
+}
+
+static bool set_ends(struct chance *c)
+{
+	op_of(c)->ends = !op_of(c)->ends;
+	return op_class(op_of(c)->kind) == OP_CLASS_C;
+}
+
+static bool set_shift(struct chance *c)
+{
+	op_of(c)->shift += pick(c, 2) ? 1 : -2 * op_of(c)->shift - !op_of(c)->shift;
+	return op_class(op_of(c)->kind) == OP_CLASS_C;
+}
+
 static bool set_pass(struct chance *c)
 {
 	enum pass old = op_of(c)->pass;
@@ -288,7 +308,7 @@ static bool set_buffer(struct chance *c)
 		b->elements += pick(c, 5) - 2;
 		break;
 	case 1:
-		b->type = (enum type)pick(c, TYPE_I64 + 1);
+		b->type = (enum type)pick(c, TYPE_U8 + 1);
 		break;
 	case 2:
 		b->state = !b->state;
@@ -321,6 +341,7 @@ static const struct {
         {"scale", set_scale},    {"micro", set_micro}, {"group", set_group},     {"kernel", set_kernel},
         {"add", set_accumulate}, {"wide", set_wide},   {"payload", set_payload}, {"traffic", set_traffic},
         {"pass", set_pass},      {"kind", set_kind},   {"buffer", set_buffer},   {"section", set_section},
+        {"axes", set_axes},      {"ends", set_ends},   {"shift", set_shift},
 };
 enum { MUTATIONS = sizeof mutations / sizeof mutations[0] };
 

@@ -4,11 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *support_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && *folder ? folder : "/tmp";
+}
+
 struct settings request_settings(const struct request *r)
 {
 	struct settings s = settings_default();
 	snprintf(s.model, sizeof s.model, "%s", r->model);
 	snprintf(s.strategy, sizeof s.strategy, "%s", r->strategy);
+	if (r->checkpointing)
+		snprintf(s.checkpointing, sizeof s.checkpointing, "%s", r->checkpointing);
 	s.ranks = r->ranks ? r->ranks : 1;
 	s.micro_batch = r->micro_batch ? r->micro_batch : 1;
 	s.accumulate = r->accumulate;
@@ -19,6 +27,13 @@ struct settings request_settings(const struct request *r)
 	s.clip = r->clip;
 	s.learning_rate = r->learning_rate > 0 ? r->learning_rate : s.learning_rate;
 	s.library_collectives = r->library_collectives;
+	s.loss_scaler = r->loss_scaler;
+	s.loss_scale = r->loss_scale;
+	s.loss_scale_window = r->loss_scale_window;
+	if (offload_parse(r->offload ? r->offload : "none", &s.offload)) {
+		fprintf(stderr, "%s\n", status_message());
+		abort();
+	}
 	if (settings_resolve(&s)) {
 		fprintf(stderr, "%s\n", status_message());
 		abort();

@@ -18,8 +18,12 @@ struct request {
 	int64_t ranks, micro_batch, accumulate, sequence, bucket;
 	enum type precision;
 	enum optimizer optimizer;
-	double clip, learning_rate;
+	enum loss_scaler loss_scaler;
+	int64_t loss_scale_window;
+	double clip, learning_rate, loss_scale;
 	bool library_collectives;
+	const char *checkpointing; /* NULL: none */
+	const char *offload;       /* NULL: none */
 };
 
 struct made {
@@ -30,6 +34,9 @@ struct made {
 /* As the command does: settings, model, plan. Not verified. On failure nothing needs to be released. */
 enum status made_open(struct made *m, const struct request *r);
 void made_release(struct made *m);
+
+/* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */
+const char *support_folder(void);
 
 /* The settings of a request, resolved. Aborts when they do not resolve. */
 struct settings request_settings(const struct request *r);

@@ -8,6 +8,9 @@
 #include "real/cpu_device.h"
 #include "real/random.h"
 #include "strategy/collective/schedule.h"
+#include "strategy/model/slice.h"
+#include "tests/support/elements.h"
+#include "tests/support/plans.h"
 
 enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
 
@@ -52,14 +55,14 @@ static void fill_samples(const struct plan *p, uint64_t stream, int64_t first, i
                          int32_t *targets)
 {
 	const struct model *m = p->model;
-	for (int64_t i = 0; i < count * m->input_elements; i++) {
+	for (int64_t i = 0; inputs && i < count * m->input_elements; i++) {
 		uint64_t bits = random_mix64(stream + (uint64_t)(first * m->input_elements + i));
 		if (m->is_text)
 			((int32_t *)inputs)[i] = (int32_t)(bits % (uint64_t)m->classes);
 		else
 			((float *)inputs)[i] = (float)(bits % 2001) / 1000.0F - 1.0F;
 	}
-	for (int64_t i = 0; i < count * m->tokens; i++)
+	for (int64_t i = 0; targets && i < count * m->tokens; i++)
 		targets[i] =
 		        (int32_t)(random_mix64(stream + 77 + (uint64_t)(first * m->tokens + i)) % (uint64_t)m->classes);
 }
@@ -78,8 +81,11 @@ static enum status show(void *context, int tensor, int64_t first, int64_t count,
 {
 	struct world *w = context;
 	int64_t place = first;
-	for (int t = 0; t < tensor; t++)
-		place += w->p->model->tensors[t].elements;
+	const struct model *m = w->p->model;
+	for (int t = 0; t < tensor && t < m->tensor_count; t++)
+		place += tensor_whole_elements(&m->tensors[t]);
+	if (tensor >= m->tensor_count)
+		place += m->buffers[tensor - m->tensor_count].offset;
 	for (int64_t i = 0; i < count; i++) {
 		w->out->weights[place + i] = values[i];
 		w->out->shown[place + i]++;
@@ -95,7 +101,8 @@ static void poison(struct rank *r, int buffer)
 	/* Staging is large and only ever a communicator's: a little of it will do. */
 	if (bytes > 65536)
 		bytes = 65536;
-	memset(cpu_device_buffer(&r->device, buffer), POISON_BYTE, (size_t)bytes);
+	if (cpu_device_fill(&r->device, buffer, POISON_BYTE, bytes))
+		fail(status_message());
 }
 
 /* before: the operation is about to run; else it has run. */
@@ -120,42 +127,54 @@ static void poison_around(struct rank *r, const struct op *op, bool before)
 struct member {
 	struct rank *rank;
 	const struct op *op;
-	float *whole, *sent; /* sent: what is on its way to it in this round */
+	enum type type;
+	char *whole, *sent; /* sent: what is on its way to it in this round */
 };
 
-static float *operand(const struct member *m, int i)
+static char *operand(const struct member *m, int i)
 {
 	int64_t n;
 	return cpu_device_region(&m->rank->device, &m->op->operand[i], &n);
 }
 
-static void move(float *to, const float *from, int64_t count)
+static enum type type_of(const struct member *m)
+{
+	int b = m->op->operand[0].buffer >= 0 ? m->op->operand[0].buffer : m->op->operand[1].buffer;
+	return m->rank->role->buffers[b].type;
+}
+
+static void move(char *to, const char *from, int64_t bytes)
 {
 	if (!to || !from)
 		fail("a collective lacks an operand");
-	memmove(to, from, (size_t)count * sizeof *to);
+	memmove(to, from, (size_t)bytes);
 }
 
 static void receive(const struct member *m, const struct round *r)
 {
 	if (!m->whole || !m->sent)
 		fail("a collective lacks an operand");
+	bool maximum = m->op->kind == OP_ALL_REDUCE_MAXIMUM;
 	for (int64_t k = 0; k < r->receive_count; k++) {
-		float *to = &m->whole[r->receive_offset + k];
-		*to = r->add ? *to + m->sent[k] : m->sent[k];
+		int64_t to = r->receive_offset + k;
+		float there = r->add ? element_get(m->type, m->whole, to) : 0, comes = element_get(m->type, m->sent, k);
+		float sum = maximum ? fmaxf(there, comes) : there + comes;
+		element_set(m->type, m->whole, to, r->add ? sum : comes);
 	}
 }
 
 /* Round by round over every rank's whole buffer. */
 static void run_schedule(const struct schedule *s, struct member *members)
 {
+	int64_t bytes = type_bytes(members->type);
 	for (int i = 0; i < s->ranks; i++)
-		members[i].sent = make((size_t)s->elements, sizeof *members[i].sent);
+		members[i].sent = make((size_t)s->elements, (size_t)bytes);
 	for (int64_t round = 0; round < schedule_rounds(s); round++) {
 		for (int i = 0; i < s->ranks; i++) {
 			struct round r = schedule_round(s, i, round);
 			if (r.send_to >= 0)
-				move(members[r.send_to].sent, members[i].whole + r.send_offset, r.send_count);
+				move(members[r.send_to].sent, members[i].whole + r.send_offset * bytes,
+				     r.send_count * bytes);
 		}
 		for (int i = 0; i < s->ranks; i++) {
 			struct round r = schedule_round(s, i, round);
@@ -167,51 +186,90 @@ static void run_schedule(const struct schedule *s, struct member *members)
 		free(members[i].sent);
 }
 
-static void sum(const struct world *w, const struct member *members)
+static void sum(int ranks, const struct member *members)
 {
 	for (int64_t k = 0; k < members->op->operand[0].count; k++) {
 		double total = 0;
-		for (int i = 0; i < w->ranks; i++)
-			total += members[i].whole[k];
-		for (int i = 0; i < w->ranks; i++)
-			members[i].whole[k] = (float)total;
+		for (int i = 0; i < ranks; i++)
+			total += ((const float *)(const void *)members[i].whole)[k];
+		for (int i = 0; i < ranks; i++)
+			((float *)(void *)members[i].whole)[k] = (float)total;
 	}
 }
 
 static void scatter_or_gather(const struct schedule *s, const struct member *members)
 {
 	bool scatter = members->op->kind == OP_SCATTER;
-	int64_t n = s->elements / s->ranks;
-	float *whole = operand(&members[s->root], scatter ? 0 : 1);
+	int64_t bytes = s->elements / s->ranks * type_bytes(members->type);
+	char *whole = operand(&members[s->root], scatter ? 0 : 1);
 	for (int i = 0; i < s->ranks; i++) {
-		float *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * n;
-		move(scatter ? part : slice, scatter ? slice : part, n);
+		char *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * bytes;
+		move(scatter ? part : slice, scatter ? slice : part, bytes);
 	}
 }
 
-static void run_collective(const struct world *w)
+/* Those who meet, by their place in the group; of a message, the sender first. */
+struct party {
+	int *rank, count;
+};
+
+static const struct op *at_head(const struct rank *r)
 {
-	struct member *members = make((size_t)w->ranks, sizeof *members);
-	for (int i = 0; i < w->ranks; i++) {
-		struct rank *r = &w->rank[i];
-		members[i].rank = r;
-		members[i].op = &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+	return &r->role->ops[r->head[QUEUE_COMMUNICATION]];
+}
+
+static void run_message(const struct world *w, const struct party *p)
+{
+	struct member from = {.rank = &w->rank[p->rank[0]]}, to = {.rank = &w->rank[p->rank[1]]};
+	from.op = at_head(from.rank);
+	to.op = at_head(to.rank);
+	if (from.op->kind != OP_SEND || to.op->kind != OP_RECEIVE ||
+	    from.op->operand[0].count != to.op->operand[0].count)
+		fail("a message without a partner");
+	move(operand(&to, 0), operand(&from, 0), from.op->operand[0].count * type_bytes(type_of(&from)));
+}
+
+static void run_collective(const struct world *w, const struct party *p)
+{
+	struct member *members = make((size_t)p->count, sizeof *members);
+	for (int i = 0; i < p->count; i++) {
+		members[i].rank = &w->rank[p->rank[i]];
+		members[i].op = at_head(members[i].rank);
+		members[i].type = type_of(&members[i]);
 		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
 	}
 	enum op_kind kind = members->op->kind;
 	struct schedule s = op_schedule(w->p, members->op);
-	int64_t n = kind == OP_SUM ? 0 : s.elements / w->ranks;
-	for (int i = 0; i < w->ranks && kind == OP_ALL_GATHER; i++)
-		move(members[i].whole + i * n, operand(&members[i], 0), n);
+	int64_t bytes = kind == OP_SUM ? 0 : s.elements / p->count * type_bytes(members->type);
+	for (int i = 0; i < p->count && kind == OP_ALL_GATHER; i++)
+		move(members[i].whole + i * bytes, operand(&members[i], 0), bytes);
 	if (kind == OP_SUM)
-		sum(w, members);
+		sum(p->count, members);
 	else if (kind == OP_SCATTER || kind == OP_GATHER)
 		scatter_or_gather(&s, members);
 	else
 		run_schedule(&s, members);
-	for (int i = 0; i < w->ranks && kind == OP_REDUCE_SCATTER; i++)
-		move(operand(&members[i], 1), members[i].whole + i * n, n);
+	for (int i = 0; i < p->count && kind == OP_REDUCE_SCATTER; i++)
+		move(operand(&members[i], 1), members[i].whole + i * bytes, bytes);
 	free(members);
+}
+
+/* Who meets at what a rank has come to. */
+static void find_party(const struct world *w, int rank, const struct op *op, struct party *p)
+{
+	p->count = 0;
+	if (op_is_message(op->kind)) {
+		int peer = (int)op_peer(w->p, op, rank);
+		if (peer < 0)
+			fail("a message to nobody");
+		p->rank[p->count++] = op->kind == OP_SEND ? rank : peer;
+		p->rank[p->count++] = op->kind == OP_SEND ? peer : rank;
+		return;
+	}
+	if (op_member(w->p, op, rank) < 0)
+		fail("a collective that its rank is not of");
+	for (int i = 0; i < op_members(w->p, op); i++)
+		p->rank[p->count++] = (int)op_member_rank(w->p, op, rank, i);
 }
 
 /* ---- the order ---- */
@@ -254,21 +312,46 @@ static bool is_collective(const struct rank *r, const struct section *s, int que
 	return r->head[queue] < s->end && op_class(r->role->ops[r->head[queue]].kind) == OP_CLASS_C;
 }
 
-/* A collective of all ranks, if every one is ready for it. */
-static bool try_collective(struct world *w, int k)
+/* What this rank has come to, if everyone who takes part is ready for it. */
+static bool try_meeting(struct world *w, int k, int rank, struct party *p)
 {
-	for (int i = 0; i < w->ranks; i++) {
-		const struct section *s = section_of_role(w->rank[i].role, k);
-		if (!is_collective(&w->rank[i], s, QUEUE_COMMUNICATION) ||
-		    !is_ready(&w->rank[i], s, QUEUE_COMMUNICATION))
+	const struct section *own = section_of_role(w->rank[rank].role, k);
+	if (!is_collective(&w->rank[rank], own, QUEUE_COMMUNICATION))
+		return false;
+	const struct op *op = at_head(&w->rank[rank]);
+	find_party(w, rank, op, p);
+	for (int i = 0; i < p->count; i++) {
+		const struct rank *r = &w->rank[p->rank[i]];
+		const struct section *s = section_of_role(r->role, k);
+		if (!is_collective(r, s, QUEUE_COMMUNICATION) || !is_ready(r, s, QUEUE_COMMUNICATION))
+			return false;
+		const struct op *other = at_head(r);
+		bool messages = op_is_message(op->kind) && op_is_message(other->kind);
+		if (messages ? op_peer(w->p, other, p->rank[i]) != p->rank[!i]
+		             : op_axes(w->p, op) != op_axes(w->p, other) || op->ends != other->ends ||
+		                       op_is_message(op->kind) != op_is_message(other->kind))
 			return false;
 	}
-	for (int i = 0; i < w->ranks; i++)
-		poison_around(&w->rank[i], &w->rank[i].role->ops[w->rank[i].head[QUEUE_COMMUNICATION]], true);
-	run_collective(w);
-	for (int i = 0; i < w->ranks; i++)
-		finish(&w->rank[i], section_of_role(w->rank[i].role, k), QUEUE_COMMUNICATION);
+	for (int i = 0; i < p->count; i++)
+		poison_around(&w->rank[p->rank[i]], at_head(&w->rank[p->rank[i]]), true);
+	if (op_is_message(op->kind))
+		run_message(w, p);
+	else
+		run_collective(w, p);
+	for (int i = 0; i < p->count; i++)
+		finish(&w->rank[p->rank[i]], section_of_role(w->rank[p->rank[i]].role, k), QUEUE_COMMUNICATION);
 	return true;
+}
+
+static bool try_collective(struct world *w, int k)
+{
+	struct party p = {.rank = make((size_t)w->ranks, sizeof *p.rank)};
+	int first = w->random ? (int)(next_random(w) % (uint64_t)w->ranks) : 0;
+	bool moved = false;
+	for (int i = 0; i < w->ranks && !moved; i++)
+		moved = try_meeting(w, k, (first + i) % w->ranks, &p);
+	free(p.rank);
+	return moved;
 }
 
 static bool try_local(struct world *w, int k, int rank, int queue)
@@ -348,7 +431,7 @@ static void open_ranks(struct world *w)
 		r->role = plan_role_of(w->p, i);
 		if (!r->role)
 			fail("no role has this rank");
-		if (cpu_device_open(&r->device, w->p, i, &input, false))
+		if (cpu_device_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
 			fail(status_message());
 		r->device.weights = (struct weight_source){.context = w, .show = show};
 		r->done = make((size_t)r->role->op_count, sizeof *r->done);
@@ -373,7 +456,7 @@ static void close_ranks(struct world *w)
 void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct virtual_run *out)
 {
 	struct world w = {.p = p, .ranks = (int)p->ranks, .random = seed, .out = out};
-	*out = (struct virtual_run){.steps = steps, .parameters = p->model->parameters};
+	*out = (struct virtual_run){.steps = steps, .parameters = p->model->parameters + p->model->buffer_elements};
 	out->weights = make((size_t)out->parameters, sizeof *out->weights);
 	out->shown = make((size_t)out->parameters, sizeof *out->shown);
 	open_ranks(&w);

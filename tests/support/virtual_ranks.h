@@ -10,7 +10,7 @@
  * A buffer's memory is filled with NaNs before the first operation that touches it and after the last one, in whatever
  * order they run: what is read unwritten, or taken by a buffer that shares its bytes too early, shows in the results.
  * Collectives go round by round as their schedules say, so spoiled parts are spoiled. Samples are made up from their
- * number. fp32 only.
+ * number.
  */
 #ifndef SHARDLAB_TESTS_VIRTUAL_RANKS_H
 #define SHARDLAB_TESTS_VIRTUAL_RANKS_H
@@ -22,9 +22,9 @@ struct virtual_run {
 	double losses[8];
 	double evaluate_loss;
 	int64_t evaluate_correct, evaluate_total;
-	int64_t parameters;
-	float *weights; /* in model order */
-	int *shown;     /* how often each was shown: 1 */
+	int64_t parameters; /* and elements of the model's buffers */
+	float *weights;     /* in model order, and then its buffers */
+	int *shown;         /* how often each was shown: 1 */
 };
 
 /* seed 0: issue order. Aborts when the plan stands still (the verifier lets no such plan through). */

@@ -14,6 +14,10 @@
  * The sums go to dqkv itself: every query sees key 0, so the first tile of keys writes dQ and later ones add; likewise
  * the first tile of queries (the one on the diagonal) writes dK and dV.
  */
+#include "kernels/cpu/simd/simd.h"
+
+#if !ELEMENT_16BIT /* for those see attention16_backward.c */
+
 #include <math.h>
 
 #include "kernels/cpu/simd/math.h"
@@ -193,14 +197,14 @@ void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 		int64_t column = i % s->heads * s->head_size;
 		int64_t qkv = i / s->heads * s->tokens * 3 * width + column;
 		int64_t y = i / s->heads * s->tokens * width + column;
-		struct head h = {.q = t->qkv + qkv,
-		                 .k = t->qkv + qkv + width,
-		                 .v = t->qkv + qkv + 2 * width,
-		                 .dq = t->dqkv + qkv,
-		                 .dk = t->dqkv + qkv + width,
-		                 .dv = t->dqkv + qkv + 2 * width,
-		                 .y = t->output + y,
-		                 .dy = t->dy + y,
+		struct head h = {.q = (const float *)t->qkv + qkv,
+		                 .k = (const float *)t->qkv + qkv + width,
+		                 .v = (const float *)t->qkv + qkv + 2 * width,
+		                 .dq = (float *)t->dqkv + qkv,
+		                 .dk = (float *)t->dqkv + qkv + width,
+		                 .dv = (float *)t->dqkv + qkv + 2 * width,
+		                 .y = (const float *)t->output + y,
+		                 .dy = (const float *)t->dy + y,
 		                 .log_sum_exp = t->log_sum_exp + i * s->tokens,
 		                 .qkv_row = 3 * width,
 		                 .y_row = width,
@@ -210,3 +214,5 @@ void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 		head_backward(&h, &w);
 	}
 }
+
+#endif

@@ -11,6 +11,10 @@
  * Inside the diagonal tile, a block of rows takes only the vectors of keys that it can see. Heads wider than DEPTH are
  * taken in chunks.
  */
+#include "kernels/cpu/simd/simd.h"
+
+#if !ELEMENT_16BIT /* for those see attention16_forward.c */
+
 #include <assert.h>
 #include <math.h>
 
@@ -145,12 +149,12 @@ void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 
 	for (int64_t i = begin; i < end; i++) {
 		int64_t sample = i / s->heads, column = i % s->heads * s->head_size;
-		const float *q = t->qkv + sample * s->tokens * 3 * width + column;
+		const float *q = (const float *)t->qkv + sample * s->tokens * 3 * width + column;
 		struct head h = {.q = q,
 		                 .k = q + width,
 		                 .v = q + 2 * width,
 		                 .qkv_row = 3 * width,
-		                 .y = t->y + sample * s->tokens * width + column,
+		                 .y = (float *)t->y + sample * s->tokens * width + column,
 		                 .y_row = width,
 		                 .log_sum_exp = t->log_sum_exp_out + i * s->tokens,
 		                 .tokens = s->tokens,
@@ -159,3 +163,5 @@ void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 		head_forward(&h, &w);
 	}
 }
+
+#endif

@@ -3,21 +3,23 @@
 
 #include "kernels/cpu/simd/math.h"
 
-static float row_maximum(int64_t classes, const float *x)
+static float row_maximum(int64_t classes, const element *x)
 {
-	vector top = vector_all(x[0]);
+	vector top = vector_all(element_get(x));
 	int64_t i = 0;
 	for (; i + LANES <= classes; i += LANES)
-		top = vector_maximum(top, vector_load(x + i));
+		top = vector_maximum(top, element_load(x + i));
 	float maximum = vector_reduce_maximum(top);
-	for (; i < classes; i++)
-		maximum = x[i] > maximum ? x[i] : maximum;
+	for (; i < classes; i++) {
+		float one = element_get(x + i);
+		maximum = one > maximum ? one : maximum;
+	}
 	return maximum;
 }
 
 /* The sum of e^(x − maximum), which is also stored to `out` unless that is NULL. Long rows are summed in double across
  * blocks. */
-ALWAYS_INLINE double row_exponentials(int64_t classes, const float *x, float maximum, float *out)
+ALWAYS_INLINE double row_exponentials(int64_t classes, const element *x, float maximum, float *out)
 {
 	double sum = 0;
 	int64_t i = 0, whole = classes - classes % LANES;
@@ -25,14 +27,14 @@ ALWAYS_INLINE double row_exponentials(int64_t classes, const float *x, float max
 		vector part = {0}, e4[TOGETHER];
 		int64_t block = smaller(whole, i + 64 * LANES);
 		for (; i + TOGETHER * LANES <= block; i += TOGETHER * LANES) {
-			EACH(TOGETHER) e4[j] = vector_load(x + i + j * LANES) - maximum;
+			EACH(TOGETHER) e4[j] = element_load(x + i + j * LANES) - maximum;
 			vectors_exp(e4, TOGETHER);
 			part += (e4[0] + e4[1]) + (e4[2] + e4[3]);
 			if (out)
 				EACH(TOGETHER) vector_store(out + i + j * LANES, e4[j]);
 		}
 		for (; i < block; i += LANES) {
-			vector e = vector_exp(vector_load(x + i) - maximum);
+			vector e = vector_exp(element_load(x + i) - maximum);
 			part += e;
 			if (out)
 				vector_store(out + i, e);
@@ -41,12 +43,52 @@ ALWAYS_INLINE double row_exponentials(int64_t classes, const float *x, float max
 	}
 	if (i < classes) {
 		int64_t n = classes - i;
-		vector e = vector_exp(vector_load_part(x + i, n) - maximum);
+		vector e = vector_exp(element_load_part(x + i, n) - maximum);
 		if (out)
 			vector_store_part(out + i, e, n);
 		sum += (double)vector_reduce_sum(vector_select(vector_below(n), e, (vector){0}));
 	}
 	return sum;
+}
+
+/* Logits become scale × the probability of each class. In fp32 the exponentials were left in their place; in 16 bits
+ * they would have been rounded twice, and are taken again. */
+static void row_gradient(int64_t classes, element *x, float maximum, double sum, double scale)
+{
+	float factor = (float)(scale / sum);
+	int64_t i = 0;
+	for (; ELEMENT_16BIT && i + TOGETHER * LANES <= classes; i += TOGETHER * LANES) {
+		vector e[TOGETHER];
+		EACH(TOGETHER) e[j] = element_load(x + i + j * LANES) - maximum;
+		vectors_exp(e, TOGETHER);
+		EACH(TOGETHER) element_store(x + i + j * LANES, e[j] * factor);
+	}
+	for (; i < classes; i += LANES) {
+		int64_t n = smaller(LANES, classes - i);
+		vector e = element_load_part(x + i, n);
+		if (ELEMENT_16BIT)
+			e = vector_exp(e - maximum);
+		element_store_part(x + i, e * factor, n);
+	}
+}
+
+/* Less 1 at the target. In 16 bits once more from fp32: a probability near 1 has lost its distance from it. */
+static void target_gradient(element *x, float chosen, float maximum, double sum, double scale)
+{
+	float p = element_get(x);
+	if (ELEMENT_16BIT)
+		p = vector_exp(vector_all(chosen - maximum))[0] * (float)(scale / sum);
+	element_store_part(x, vector_all(p - (float)scale), 1);
+}
+
+/* Of a row whose gradient is wanted. */
+static double row_sum(int64_t classes, element *x, float maximum)
+{
+#if ELEMENT_16BIT
+	return row_exponentials(classes, x, maximum, NULL);
+#else
+	return row_exponentials(classes, x, maximum, x);
+#endif
 }
 
 void SIMD_BODY(classifier)(const void *task, int64_t begin, int64_t end)
@@ -57,14 +99,12 @@ void SIMD_BODY(classifier)(const void *task, int64_t begin, int64_t end)
 		double loss = 0;
 		int64_t last = part_begin(t->rows, part + 1);
 		for (int64_t row = part_begin(t->rows, part); row < last; row++) {
-			float *x = t->gradient + row * classes;
+			element *x = (element *)t->gradient + row * classes;
 			int32_t target = t->targets[row];
-			float maximum = row_maximum(classes, x), chosen = x[target];
-			double sum = row_exponentials(classes, x, maximum, x);
-			float factor = (float)(t->scale / sum);
-			for (int64_t i = 0; i < classes; i++)
-				x[i] *= factor;
-			x[target] -= (float)t->scale;
+			float maximum = row_maximum(classes, x), chosen = element_get(x + target);
+			double sum = row_sum(classes, x, maximum);
+			row_gradient(classes, x, maximum, sum, t->scale);
+			target_gradient(x + target, chosen, maximum, sum, t->scale);
 			loss += log(sum) + (double)maximum - (double)chosen;
 		}
 		t->loss_parts[part] = loss;
@@ -79,18 +119,65 @@ void SIMD_BODY(classifier_evaluate)(const void *task, int64_t begin, int64_t end
 		double loss = 0;
 		int64_t correct = 0, last = part_begin(t->rows, part + 1);
 		for (int64_t row = part_begin(t->rows, part); row < last; row++) {
-			const float *x = t->logits + row * classes;
+			const element *x = (const element *)t->logits + row * classes;
 			int32_t target = t->targets[row], first = 0;
-			float maximum = row_maximum(classes, x);
-			loss += log(row_exponentials(classes, x, maximum, NULL)) + (double)maximum - (double)x[target];
-			if (x[target] ==
-			    maximum) { /* of equal logits the first counts as the largest, as in torch.argmax */
-				while (x[first] != maximum)
+			float maximum = row_maximum(classes, x), chosen = element_get(x + target);
+			loss += log(row_exponentials(classes, x, maximum, NULL)) + (double)maximum - (double)chosen;
+			/* of equal logits the first counts as the largest, as in torch.argmax */
+			if (chosen == maximum) {
+				while (element_get(x + first) != maximum)
 					first++;
 				correct += first == target;
 			}
 		}
 		t->loss_parts[part] = loss;
 		t->correct_parts[part] = correct;
+	}
+}
+
+/* ---- a slice of the classes ---- */
+
+void SIMD_BODY(classifier_maxima)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	const element *logits = t->logits;
+	for (int64_t row = begin; row < end; row++)
+		t->maxima_out[row] =
+		        t->slice.count ? row_maximum(t->slice.count, logits + row * t->slice.stride) : -INFINITY;
+}
+
+void SIMD_BODY(classifier_sums)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	int64_t classes = t->slice.count;
+	for (int64_t row = begin; row < end; row++) {
+		const element *x = (const element *)t->logits + row * t->slice.stride;
+		int64_t target = t->targets[row] - t->slice.first;
+		float *sums = t->sums_out + row * t->sums_width, maximum = t->maxima[row];
+		sums[0] = (float)row_exponentials(classes, x, maximum, NULL);
+		sums[1] = target >= 0 && target < classes ? element_get(x + target) : 0;
+		if (t->sums_width < 3)
+			continue;
+		sums[2] = 0;
+		for (int64_t i = 0; i < classes && i < target; i++)
+			sums[2] += element_get(x + i) == maximum;
+	}
+}
+
+void SIMD_BODY(classifier_gradient)(const void *task, int64_t begin, int64_t end)
+{
+	const struct classifier_slice_task *t = task;
+	int64_t classes = t->slice.count, stride = t->slice.stride;
+	for (int64_t row = begin; row < end; row++) {
+		element *x = (element *)t->gradient + row * stride;
+		int64_t target = t->targets[row] - t->slice.first;
+		bool here = target >= 0 && target < classes;
+		float maximum = t->maxima[row], chosen = here ? element_get(x + target) : 0;
+		double sum = (double)t->sums[2 * row];
+		(void)row_sum(classes, x, maximum);
+		row_gradient(classes, x, maximum, sum, t->scale);
+		memset(x + classes, 0, (size_t)(stride - classes) * sizeof *x);
+		if (here)
+			target_gradient(x + target, chosen, maximum, sum, t->scale);
 	}
 }

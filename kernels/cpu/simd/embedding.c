@@ -1,46 +1,157 @@
 /* Token and position embedding: gathers forward, sums in the order of the tokens backward. */
 #include "kernels/cpu/simd/simd.h"
 
+ALWAYS_INLINE void row_add(int64_t n, const element *a, const element *b, element *y)
+{
+	int64_t i = 0;
+	for (; i + LANES <= n; i += LANES)
+		element_store(y + i, element_load(a + i) + element_load(b + i));
+	if (i < n)
+		element_store_part(y + i, element_load_part(a + i, n - i) + element_load_part(b + i, n - i), n - i);
+}
+
 void SIMD_BODY(embedding_forward)(const void *task, int64_t begin, int64_t end)
 {
 	const struct embedding_task *t = task;
+	const element *token = t->token_table, *position = t->position_table;
+	element *y = t->y;
 	int64_t width = t->width;
-	for (int64_t row = begin; row < end; row++) {
-		const float *restrict token = t->token_table + t->ids[row] * width;
-		const float *restrict position = t->position_table + row % t->tokens * width;
-		float *restrict y = t->y + row * width;
-		for (int64_t i = 0; i < width; i++)
-			y[i] = token[i] + position[i];
-	}
+	for (int64_t row = begin; row < end; row++)
+		row_add(width, token + t->ids[row] * width, position + row % t->tokens * width, y + row * width);
 }
 
-/* Threads take columns of the table: each id's row collects its tokens in their order, whoever else works. */
-void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
+/* Adds up a column of vectors, `count` of them, `stride` apart. */
+ALWAYS_INLINE vector column_part(const element *x, int64_t stride, int64_t count, vector sum, int64_t n)
 {
-	const struct embedding_task *t = task;
-	int64_t rows = t->samples * t->tokens;
-	for (int64_t row = 0; row < rows; row++) {
-		float *restrict sum = t->dtable + t->ids[row] * t->width;
-		const float *restrict dy = t->dy + row * t->width;
-		for (int64_t i = begin; i < end; i++)
-			sum[i] += dy[i];
-	}
+	for (int64_t i = 0; i < count; i++)
+		sum += n == LANES ? element_load(x + i * stride) : element_load_part(x + i * stride, n);
+	return sum;
 }
 
 void SIMD_BODY(embedding_position_rows)(const void *task, int64_t begin, int64_t end)
 {
 	const struct embedding_task *t = task;
+	const element *dy = t->dy;
 	int64_t width = t->width;
 	for (int64_t position = begin; position < end; position++) {
-		float *restrict sum = t->dtable + position * width;
-		if (!t->accumulate)
-			memset(sum, 0, (size_t)width * sizeof *sum);
-		if (position >= t->tokens)
-			continue;
-		for (int64_t sample = 0; sample < t->samples; sample++) {
-			const float *restrict dy = t->dy + (sample * t->tokens + position) * width;
-			for (int64_t i = 0; i < width; i++)
-				sum[i] += dy[i];
+		element *sum = (element *)t->dtable + position * width;
+		int64_t samples = position < t->tokens ? t->samples : 0;
+		for (int64_t i = 0; i < width; i += LANES) {
+			int64_t n = smaller(LANES, width - i);
+			vector v = t->accumulate ? element_load_part(sum + i, n) : (vector){0};
+			v = column_part(dy + position * width + i, t->tokens * width, samples, v, n);
+			element_store_part(sum + i, v, n);
 		}
 	}
+}
+
+/* Rows of a table, or of the slice of it that begins at id `first`. */
+struct token_rows {
+	const int32_t *ids;
+	int64_t rows, width, first, count;
+	const element *dy;
+	element *table;
+};
+
+/* Threads take columns of the table: each id's row collects its tokens in their order, whoever else works. */
+#if !ELEMENT_16BIT
+
+static void add_tokens(const struct token_rows *t, int64_t begin, int64_t end)
+{
+	for (int64_t row = 0; row < t->rows; row++) {
+		int64_t id = t->ids[row] - t->first;
+		float *sum = t->table + id * t->width;
+		if (id >= 0 && id < t->count)
+			row_add(end - begin, sum + begin, t->dy + row * t->width + begin, sum + begin);
+	}
+}
+
+#else
+
+/* A sum of many tokens would lose most of them if each were rounded into the table. So tokens are taken in blocks, in
+ * which those with the same id are chained, and a chain is summed in registers. */
+#define BLOCK 1024
+#define SLOTS 2048
+
+struct chains {
+	int16_t next[BLOCK]; /* the next token with the same id; -1: none */
+	bool inner[BLOCK];   /* there is one before it */
+	int16_t slot[SLOTS]; /* by id, open addressing: the first token known to have it */
+};
+
+static void chains_make(struct chains *c, int64_t count, const int32_t *ids)
+{
+	memset(c->slot, -1, sizeof c->slot);
+	memset(c->inner, 0, sizeof c->inner);
+	for (int64_t i = count - 1; i >= 0; i--) {
+		uint32_t s = (uint32_t)ids[i] * 2654435769u >> 21; /* 11 bits: SLOTS */
+		while (c->slot[s] >= 0 && ids[c->slot[s]] != ids[i])
+			s = (s + 1) % SLOTS;
+		c->next[i] = c->slot[s];
+		if (c->next[i] >= 0)
+			c->inner[c->next[i]] = true;
+		c->slot[s] = (int16_t)i;
+	}
+}
+
+/* sum += all tokens of the chain that begins at `token`. */
+static void add_chain(const struct chains *c, int64_t token, const element *dy, int64_t width, element *sum,
+                      int64_t begin, int64_t end)
+{
+	for (int64_t i = begin; i < end; i += LANES) {
+		int64_t n = smaller(LANES, end - i);
+		vector v = element_load_part(sum + i, n);
+		for (int64_t next = token; next >= 0; next = c->next[next])
+			v += n == LANES ? element_load(dy + next * width + i)
+			                : element_load_part(dy + next * width + i, n);
+		element_store_part(sum + i, v, n);
+	}
+}
+
+static void add_tokens(const struct token_rows *t, int64_t begin, int64_t end)
+{
+	struct chains chains;
+	for (int64_t block = 0; block < t->rows; block += BLOCK) {
+		int64_t count = smaller(BLOCK, t->rows - block);
+		chains_make(&chains, count, t->ids + block);
+		for (int64_t i = 0; i < count; i++) {
+			int64_t id = t->ids[block + i] - t->first;
+			if (!chains.inner[i] && id >= 0 && id < t->count)
+				add_chain(&chains, i, t->dy + block * t->width, t->width, t->table + id * t->width,
+				          begin, end);
+		}
+	}
+}
+
+#endif
+
+void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
+{
+	const struct embedding_task *t = task;
+	struct token_rows rows = {t->ids, t->samples * t->tokens, t->width, 0, INT32_MAX, t->dy, t->dtable};
+	add_tokens(&rows, begin, end);
+}
+
+/* ---- a slice of the token table ---- */
+
+void SIMD_BODY(embedding_slice_forward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct embedding_slice_task *t = task;
+	const element *table = t->table;
+	int64_t width = t->width;
+	for (int64_t row = begin; row < end; row++) {
+		int64_t id = t->ids[row] - t->slice.first;
+		element *y = (element *)t->y + row * width;
+		if (id >= 0 && id < t->slice.count)
+			memcpy(y, table + id * width, (size_t)width * sizeof *y);
+		else
+			memset(y, 0, (size_t)width * sizeof *y);
+	}
+}
+
+void SIMD_BODY(embedding_slice_rows)(const void *task, int64_t begin, int64_t end)
+{
+	const struct embedding_slice_task *t = task;
+	struct token_rows rows = {t->ids, t->rows, t->width, t->slice.first, t->slice.count, t->dy, t->dtable};
+	add_tokens(&rows, begin, end);
 }

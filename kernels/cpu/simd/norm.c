@@ -8,23 +8,23 @@
 #define EPSILON 1e-5f
 
 /* Two passes over the row, which is in the first cache: the variance of differences from the mean does not cancel. */
-static void row_statistics(int64_t width, const float *x, float *mean, float *inverse)
+static void row_statistics(int64_t width, const element *x, float *mean, float *inverse)
 {
 	vector sum = {0}, squares = {0};
 	int64_t i = 0, whole = width - width % LANES;
 	for (; i < whole; i += LANES)
-		sum += vector_load(x + i);
+		sum += element_load(x + i);
 	if (i < width)
-		sum += vector_load_part(x + i, width - i);
+		sum += element_load_part(x + i, width - i);
 	*mean = vector_reduce_sum(sum) / (float)width;
 
 	for (i = 0; i < whole; i += LANES) {
-		vector d = vector_load(x + i) - *mean;
+		vector d = element_load(x + i) - *mean;
 		squares += d * d;
 	}
 	if (i < width) {
-		vector d =
-		        vector_select(vector_below(width - i), vector_load_part(x + i, width - i) - *mean, (vector){0});
+		vector d = vector_select(vector_below(width - i), element_load_part(x + i, width - i) - *mean,
+		                         (vector){0});
 		squares += d * d;
 	}
 	*inverse = 1.0f / sqrtf(vector_reduce_sum(squares) / (float)width + EPSILON);
@@ -33,25 +33,25 @@ static void row_statistics(int64_t width, const float *x, float *mean, float *in
 void SIMD_BODY(norm_forward)(const void *task, int64_t begin, int64_t end)
 {
 	const struct norm_forward_task *t = task;
+	const element *weight = t->weight, *bias = t->bias;
 	int64_t width = t->width, whole = width - width % LANES;
 	for (int64_t row = begin; row < end; row++) {
-		const float *x = t->x + row * width;
-		float *y = t->y + row * width;
+		const element *x = (const element *)t->x + row * width;
+		element *y = (element *)t->y + row * width;
 		float mean, inverse;
 		row_statistics(width, x, &mean, &inverse);
 		t->statistics[2 * row] = mean;
 		t->statistics[2 * row + 1] = inverse;
 		int64_t i = 0;
 		for (; i < whole; i += LANES) {
-			vector normal = (vector_load(x + i) - mean) * inverse;
-			vector_store(y + i, normal * vector_load(t->weight + i) + vector_load(t->bias + i));
+			vector normal = (element_load(x + i) - mean) * inverse;
+			element_store(y + i, normal * element_load(weight + i) + element_load(bias + i));
 		}
 		if (i < width) {
 			int64_t n = width - i;
-			vector normal = (vector_load_part(x + i, n) - mean) * inverse;
-			vector_store_part(
-			        y + i, normal * vector_load_part(t->weight + i, n) + vector_load_part(t->bias + i, n),
-			        n);
+			vector normal = (element_load_part(x + i, n) - mean) * inverse;
+			element_store_part(
+			        y + i, normal * element_load_part(weight + i, n) + element_load_part(bias + i, n), n);
 		}
 	}
 }
@@ -59,38 +59,39 @@ void SIMD_BODY(norm_forward)(const void *task, int64_t begin, int64_t end)
 void SIMD_BODY(norm_backward_input)(const void *task, int64_t begin, int64_t end)
 {
 	const struct norm_backward_task *t = task;
+	const element *weight = t->weight;
 	int64_t width = t->width, whole = width - width % LANES, rest = width - whole;
 	for (int64_t row = begin; row < end; row++) {
-		const float *x = t->x + row * width, *dy = t->dy + row * width;
-		float *dx = t->dx + row * width;
+		const element *x = (const element *)t->x + row * width, *dy = (const element *)t->dy + row * width;
+		element *dx = (element *)t->dx + row * width;
 		float mean = t->statistics[2 * row], inverse = t->statistics[2 * row + 1];
 		vector sum = {0}, product = {0};
 		int64_t i = 0;
 		for (; i < whole; i += LANES) {
-			vector g = vector_load(dy + i) * vector_load(t->weight + i);
+			vector g = element_load(dy + i) * element_load(weight + i);
 			sum += g;
-			product += g * ((vector_load(x + i) - mean) * inverse);
+			product += g * ((element_load(x + i) - mean) * inverse);
 		}
 		if (rest) { /* g is 0 in the lanes beyond the row */
-			vector g = vector_load_part(dy + i, rest) * vector_load_part(t->weight + i, rest);
+			vector g = element_load_part(dy + i, rest) * element_load_part(weight + i, rest);
 			sum += g;
-			product += g * ((vector_load_part(x + i, rest) - mean) * inverse);
+			product += g * ((element_load_part(x + i, rest) - mean) * inverse);
 		}
 		float mean_g = vector_reduce_sum(sum) / (float)width;
 		float mean_product = vector_reduce_sum(product) / (float)width;
 		for (i = 0; i < whole; i += LANES) {
-			vector g = vector_load(dy + i) * vector_load(t->weight + i);
-			vector normal = (vector_load(x + i) - mean) * inverse;
+			vector g = element_load(dy + i) * element_load(weight + i);
+			vector normal = (element_load(x + i) - mean) * inverse;
 			vector d = (g - mean_g - normal * mean_product) * inverse;
-			vector_store(dx + i, t->accumulate_x ? vector_load(dx + i) + d : d);
+			element_store(dx + i, t->accumulate_x ? element_load(dx + i) + d : d);
 		}
 		if (rest) {
-			vector g = vector_load_part(dy + i, rest) * vector_load_part(t->weight + i, rest);
-			vector normal = (vector_load_part(x + i, rest) - mean) * inverse;
+			vector g = element_load_part(dy + i, rest) * element_load_part(weight + i, rest);
+			vector normal = (element_load_part(x + i, rest) - mean) * inverse;
 			vector d = (g - mean_g - normal * mean_product) * inverse;
 			if (t->accumulate_x)
-				d += vector_load_part(dx + i, rest);
-			vector_store_part(dx + i, d, rest);
+				d += element_load_part(dx + i, rest);
+			element_store_part(dx + i, d, rest);
 		}
 	}
 }
@@ -102,17 +103,19 @@ ALWAYS_INLINE void weight_columns(const struct norm_backward_task *t, int64_t co
 	bool whole = n == vectors * LANES;
 	for (int64_t row = t->row_begin; row < t->row_end; row++) {
 		float mean = t->statistics[2 * row], inverse = t->statistics[2 * row + 1];
-		const float *x = t->x + row * t->width + column, *dy = t->dy + row * t->width + column;
+		const element *x = (const element *)t->x + row * t->width + column;
+		const element *dy = (const element *)t->dy + row * t->width + column;
 		for (int v = 0; v < vectors; v++) {
-			vector d = whole ? vector_load(dy + v * LANES) : vector_load_part(dy, n);
+			vector d = whole ? element_load(dy + v * LANES) : element_load_part(dy, n);
 			vector normal =
-			        ((whole ? vector_load(x + v * LANES) : vector_load_part(x, n)) - mean) * inverse;
+			        ((whole ? element_load(x + v * LANES) : element_load_part(x, n)) - mean) * inverse;
 			weight[v] += d * normal;
 			bias[v] += d;
 		}
 	}
 	for (int v = 0; v < vectors; v++) {
-		float *dweight = t->dweight + column + v * LANES, *dbias = t->dbias + column + v * LANES;
+		int64_t place = column - t->sum_begin + v * LANES;
+		float *dweight = t->dweight + place, *dbias = t->dbias + place;
 		int64_t lanes = whole ? LANES : n;
 		if (t->accumulate_weight)
 			weight[v] += vector_load_part(dweight, lanes);

@@ -13,30 +13,50 @@ void SIMD_BODY(adamw)(const void *task, int64_t begin, int64_t end)
 {
 	const struct adamw_task *t = task;
 	struct adamw_task local = *t; /* the stores below cannot change it, so it stays in registers */
+	const element *gradients = t->gradients;
+	element *parameters = t->parameters;
 	int64_t i = begin;
 	for (; i + LANES <= end; i += LANES) {
 		vector m = vector_load(t->first_moment + i), v = vector_load(t->second_moment + i);
-		vector p = adamw_vector(&local, vector_load(t->parameters + i), vector_load(t->gradients + i), &m, &v);
+		vector g = element_load(gradients + i) * local.gradient_factor;
+		vector p = adamw_vector(&local, vector_load(t->master + i), g, &m, &v);
 		vector_store(t->first_moment + i, m);
 		vector_store(t->second_moment + i, v);
-		vector_store(t->parameters + i, p);
+		vector_store(t->master + i, p);
+		if (ELEMENT_16BIT)
+			element_store(parameters + i, p);
 	}
 	if (i < end) {
 		int64_t n = end - i;
 		vector m = vector_load_part(t->first_moment + i, n), v = vector_load_part(t->second_moment + i, n);
-		vector p = adamw_vector(&local, vector_load_part(t->parameters + i, n),
-		                        vector_load_part(t->gradients + i, n), &m, &v);
+		vector g = element_load_part(gradients + i, n) * local.gradient_factor;
+		vector p = adamw_vector(&local, vector_load_part(t->master + i, n), g, &m, &v);
 		vector_store_part(t->first_moment + i, m, n);
 		vector_store_part(t->second_moment + i, v, n);
-		vector_store_part(t->parameters + i, p, n);
+		vector_store_part(t->master + i, p, n);
+		if (ELEMENT_16BIT)
+			element_store_part(parameters + i, p, n);
 	}
 }
 
 void SIMD_BODY(sgd)(const void *task, int64_t begin, int64_t end)
 {
-	const struct scale_task *t = task;
-	const float *restrict x = t->x;
-	float *restrict y = t->y, factor = t->factor;
-	for (int64_t i = begin; i < end; i++)
-		y[i] -= factor * x[i];
+	const struct sgd_task *t = task;
+	const element *gradients = t->gradients;
+	element *parameters = t->parameters;
+	float *master = t->master, rate = t->learning_rate, factor = t->gradient_factor;
+	int64_t i = begin;
+	for (; i + LANES <= end; i += LANES) {
+		vector p = vector_load(master + i) - rate * (element_load(gradients + i) * factor);
+		vector_store(master + i, p);
+		if (ELEMENT_16BIT)
+			element_store(parameters + i, p);
+	}
+	if (i < end) {
+		int64_t n = end - i;
+		vector p = vector_load_part(master + i, n) - rate * (element_load_part(gradients + i, n) * factor);
+		vector_store_part(master + i, p, n);
+		if (ELEMENT_16BIT)
+			element_store_part(parameters + i, p, n);
+	}
 }

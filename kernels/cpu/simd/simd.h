@@ -2,7 +2,8 @@
  * and mixing with scalars are the language's own operators. a·b + c contracts to a fused multiply-add where there is
  * one.
  *
- * Loads and stores need no alignment. The *_part forms touch only the first n lanes (the rest load as 0).
+ * Loads and stores need no alignment. The *_part forms touch only the first n lanes (the rest load as 0). vector_load
+ * and vector_store move fp32; element_load and element_store (element.h) what SIMD_TYPE_… says, and convert.
  */
 #ifndef SHARDLAB_KERNELS_CPU_SIMD_H
 #define SHARDLAB_KERNELS_CPU_SIMD_H
@@ -16,22 +17,36 @@
 
 #include "kernels/cpu/bodies.h"
 
-#if SIMD_LEVEL == 2
+#if defined(SIMD_TYPE_fp32)
+#define SIMD_TYPED(name, level) name##_fp32_level##level
+#elif defined(SIMD_TYPE_bf16)
+#define SIMD_TYPED(name, level) name##_bf16_level##level
+#elif defined(SIMD_TYPE_fp16)
+#define SIMD_TYPED(name, level) name##_fp16_level##level
+#else
+#error "one of SIMD_TYPE_fp32, SIMD_TYPE_bf16, SIMD_TYPE_fp16 must be defined"
+#endif
+
+#if SIMD_LEVEL >= 2
 #define LANES 16
-#define SIMD_BODY(name) name##_level2
+#if SIMD_LEVEL == 2
+#define SIMD_BODY(name) SIMD_TYPED(name, 2)
+#else
+#define SIMD_BODY(name) SIMD_TYPED(name, 3)
+#endif
 #define LANE_LIST(F, s)                                                                                                \
 	F(0, s), F(1, s), F(2, s), F(3, s), F(4, s), F(5, s), F(6, s), F(7, s), F(8, s), F(9, s), F(10, s), F(11, s),  \
 	        F(12, s), F(13, s), F(14, s), F(15, s)
 #elif SIMD_LEVEL == 1
 #define LANES 8
-#define SIMD_BODY(name) name##_level1
+#define SIMD_BODY(name) SIMD_TYPED(name, 1)
 #define LANE_LIST(F, s) F(0, s), F(1, s), F(2, s), F(3, s), F(4, s), F(5, s), F(6, s), F(7, s)
 #elif SIMD_LEVEL == 0
 #define LANES 4
-#define SIMD_BODY(name) name##_level0
+#define SIMD_BODY(name) SIMD_TYPED(name, 0)
 #define LANE_LIST(F, s) F(0, s), F(1, s), F(2, s), F(3, s)
 #else
-#error "SIMD_LEVEL must be 0, 1 or 2"
+#error "SIMD_LEVEL must be 0, 1, 2 or 3"
 #endif
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline, unused))
@@ -91,7 +106,7 @@ ALWAYS_INLINE vector vector_select(mask m, vector yes, vector no)
 /* a > b ? a : b, so b where either is NaN (and minimum likewise). */
 ALWAYS_INLINE vector vector_maximum(vector a, vector b)
 {
-#if SIMD_LEVEL == 2
+#if SIMD_LEVEL >= 2
 	return (vector)_mm512_max_ps((__m512)a, (__m512)b);
 #elif SIMD_LEVEL == 1
 	return (vector)_mm256_max_ps((__m256)a, (__m256)b);
@@ -104,7 +119,7 @@ ALWAYS_INLINE vector vector_maximum(vector a, vector b)
 
 ALWAYS_INLINE vector vector_minimum(vector a, vector b)
 {
-#if SIMD_LEVEL == 2
+#if SIMD_LEVEL >= 2
 	return (vector)_mm512_min_ps((__m512)a, (__m512)b);
 #elif SIMD_LEVEL == 1
 	return (vector)_mm256_min_ps((__m256)a, (__m256)b);
@@ -117,7 +132,7 @@ ALWAYS_INLINE vector vector_minimum(vector a, vector b)
 
 ALWAYS_INLINE vector vector_square_root(vector a)
 {
-#if SIMD_LEVEL == 2
+#if SIMD_LEVEL >= 2
 	return (vector)_mm512_sqrt_ps((__m512)a);
 #elif SIMD_LEVEL == 1
 	return (vector)_mm256_sqrt_ps((__m256)a);
@@ -166,5 +181,7 @@ ALWAYS_INLINE int64_t smaller(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
+
+#include "kernels/cpu/simd/element.h"
 
 #endif

@@ -7,6 +7,9 @@
  *     A[r, k] for R rows  ───►   [ sum r,0 ][ sum r,1 ]      R × 2 sums stay in registers for the whole depth
  *
  * A is read one element at a time, so any strides do: A transposed costs nothing.
+ *
+ * With TILE_PAIRS an element of A and of B is a pair of bf16, (2k, 2k + 1) along the depth, in 32 bits that travel as a
+ * float; a step multiplies both and adds both products (vdpbf16ps). `depth` then counts pairs.
  */
 #ifndef SHARDLAB_KERNELS_CPU_SIMD_TILE_H
 #define SHARDLAB_KERNELS_CPU_SIMD_TILE_H
@@ -15,11 +18,26 @@
 
 /* Rows per register block: with 2 vectors of sums each, 2 of B and one of A they fill the registers that there are (32
  * or 16). */
-#if SIMD_LEVEL == 2
+#if SIMD_LEVEL >= 2
 #define TILE_ROWS 8
 #else
 #define TILE_ROWS 4
 #endif
+
+#if defined(SIMD_TYPE_bf16) && SIMD_LEVEL == 3
+#define TILE_PAIRS 1
+#else
+#define TILE_PAIRS 0
+#endif
+
+ALWAYS_INLINE vector tile_step(vector sum, float a, vector b)
+{
+#if TILE_PAIRS
+	return (vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
+#else
+	return sum + a * b;
+#endif
+}
 
 /* Causal limits are rounded up from rows to whole vectors and from blocks to whole blocks: the first must cover the
  * second. */
@@ -48,7 +66,7 @@ ALWAYS_INLINE void tile_block(const int rows, const int vectors, int64_t columns
 			float factor = a[r * a_row];
 #pragma GCC unroll 2
 			for (int v = 0; v < vectors; v++)
-				sum[r][v] += factor * line[v];
+				sum[r][v] = tile_step(sum[r][v], factor, line[v]);
 		}
 		a += a_depth;
 		b += b_row;
@@ -71,9 +89,10 @@ ALWAYS_INLINE void tile_block(const int rows, const int vectors, int64_t columns
 
 /* The same for up to TILE_ROWS rows and any number of columns. (Not inlined, nor are the two below: with a caller's
  * variables besides, the addresses of the rows would not fit the registers.) */
-static __attribute__((noinline)) void tile_multiply(int64_t rows, int64_t columns, int64_t depth, const float *a,
-                                                    int64_t a_row, int64_t a_depth, const float *b, int64_t b_row,
-                                                    float *c, int64_t c_row, bool accumulate)
+static __attribute__((noinline, unused)) void tile_multiply(int64_t rows, int64_t columns, int64_t depth,
+                                                            const float *a, int64_t a_row, int64_t a_depth,
+                                                            const float *b, int64_t b_row, float *c, int64_t c_row,
+                                                            bool accumulate)
 {
 	for (; columns > 0; columns -= 2 * LANES, b += 2 * LANES, c += 2 * LANES) {
 		bool two = columns > LANES;
@@ -98,8 +117,8 @@ static __attribute__((noinline)) void tile_multiply(int64_t rows, int64_t column
 
 /* Copy source[rows, columns] into a packed tile; columns are padded with zeros to whole vectors. Returns the tile's row
  * length. */
-static __attribute__((noinline)) int64_t tile_pack(int64_t rows, int64_t columns, const float *source,
-                                                   int64_t source_row, float *tile)
+static __attribute__((noinline, unused)) int64_t tile_pack(int64_t rows, int64_t columns, const float *source,
+                                                           int64_t source_row, float *tile)
 {
 	int64_t length = round_up_lanes(columns);
 	for (int64_t r = 0; r < rows; r++, source += source_row, tile += length) {
@@ -124,10 +143,22 @@ static __attribute__((noinline)) int64_t tile_pack(int64_t rows, int64_t columns
 		row[i] = upper;                                                                                        \
 	}
 
+ALWAYS_INLINE void tile_transpose(vector row[LANES])
+{
+	TRANSPOSE_STEP(row, 1)
+	TRANSPOSE_STEP(row, 2)
+#if LANES > 4
+	TRANSPOSE_STEP(row, 4)
+#endif
+#if LANES > 8
+	TRANSPOSE_STEP(row, 8)
+#endif
+}
+
 /* tile[columns, tile_row] = source[rows, columns] transposed. The tile is padded with zeros: rows to whole vectors of
  * the tile, columns to a multiple of LANES of its rows. */
-static __attribute__((noinline)) void tile_pack_transposed(int64_t rows, int64_t columns, const float *source,
-                                                           int64_t source_row, float *tile, int64_t tile_row)
+static __attribute__((noinline, unused)) void tile_pack_transposed(int64_t rows, int64_t columns, const float *source,
+                                                                   int64_t source_row, float *tile, int64_t tile_row)
 {
 	for (int64_t r = 0; r < rows; r += LANES)
 		for (int64_t c = 0; c < columns; c += LANES) {
@@ -143,14 +174,7 @@ static __attribute__((noinline)) void tile_pack_transposed(int64_t rows, int64_t
 					row[i] = r + i < rows ? vector_load_part(corner + i * source_row, n)
 					                      : (vector){0};
 			}
-			TRANSPOSE_STEP(row, 1)
-			TRANSPOSE_STEP(row, 2)
-#if LANES > 4
-			TRANSPOSE_STEP(row, 4)
-#endif
-#if LANES > 8
-			TRANSPOSE_STEP(row, 8)
-#endif
+			tile_transpose(row);
 #pragma GCC unroll 16
 			for (int i = 0; i < LANES; i++)
 				vector_store(tile + (c + i) * tile_row + r, row[i]);

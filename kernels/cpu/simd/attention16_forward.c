@@ -1,0 +1,201 @@
+/* Causal attention of 16-bit elements, forward: the tiles and the order of attention_forward.c, from which it differs
+ * in where things stand. Q, K and V are packed as units (pack.h); scores, maximum, sum and y are fp32, y in a tile that
+ * is rounded when its last keys were seen. P is multiplied as bf16 where there are pairs, as fp32 elsewhere.
+ *
+ * Heads wider than DEPTH make their scores in chunks, and y in groups of columns, the scores anew for each.
+ */
+#include "kernels/cpu/simd/simd.h"
+
+#if ELEMENT_16BIT
+
+#include <math.h>
+
+#include "kernels/cpu/simd/math.h"
+#include "kernels/cpu/simd/pack.h"
+
+#define QUERIES 64
+#define KEYS 64
+#define DEPTH 128
+#define UNITS (DEPTH / UNIT_ELEMENTS)
+#define Q_ROW (UNITS + 16)
+#define P_ROW (KEYS / UNIT_ELEMENTS)
+
+struct workspace { /* 168 KiB of stack, with pairs 120; with heads of 32 half of it is in use */
+	_Alignas(64) float queries[QUERIES * Q_ROW];
+	_Alignas(64) float keys[UNITS * KEYS];
+	_Alignas(64) float values[KEYS / UNIT_ELEMENTS * DEPTH];
+	_Alignas(64) float scores[QUERIES * KEYS]; /* S, and P as fp32 */
+#if TILE_PAIRS
+	_Alignas(64) element pairs[QUERIES * KEYS]; /* P as pairs */
+#endif
+	_Alignas(64) float y[QUERIES * DEPTH];
+	float maximum[QUERIES], sum[QUERIES];
+};
+
+struct head {
+	const element *q, *k, *v;
+	element *y;
+	float *log_sum_exp;
+	int64_t qkv_row, y_row, tokens, size;
+	float scale;
+};
+
+struct tile {
+	int64_t q0, queries, k0, keys;
+	int64_t column, vectors; /* of y: the first column of the group, and how many vectors */
+};
+
+/* How many keys of the tile its row sees. */
+ALWAYS_INLINE int64_t keys_seen(const struct tile *t, int64_t row)
+{
+	return smaller(t->keys, t->q0 + row - t->k0 + 1);
+}
+
+static void tile_scores(const struct head *h, const struct tile *t, struct workspace *w)
+{
+	for (int64_t d = 0; d < h->size; d += DEPTH) {
+		int64_t depth = smaller(DEPTH, h->size - d);
+		const element *q = h->q + t->q0 * h->qkv_row + d, *k = h->k + t->k0 * h->qkv_row + d;
+		if (t->k0 == 0 || h->size > DEPTH) /* else they are still there */
+			pack_rows(depth, t->queries, q, h->qkv_row, w->queries, Q_ROW);
+		for (int64_t j = 0; j < t->keys; j += LANES)
+			pack_along(depth, smaller(LANES, t->keys - j), k + j * h->qkv_row, h->qkv_row, w->keys + j,
+			           KEYS);
+		for (int64_t r = 0; r < t->queries; r += TILE_ROWS) {
+			int64_t rows = smaller(TILE_ROWS, t->queries - r);
+			tile_multiply(rows, round_up_lanes(keys_seen(t, r + rows - 1)), units(depth),
+			              w->queries + r * Q_ROW, Q_ROW, 1, w->keys, KEYS, w->scores + r * KEYS, KEYS,
+			              d > 0);
+		}
+	}
+}
+
+ALWAYS_INLINE void store_probabilities(struct workspace *w, int64_t place, vector p)
+{
+#if TILE_PAIRS
+	element_store(w->pairs + place, p);
+#else
+	vector_store(w->scores + place, p);
+#endif
+}
+
+/* One row of S becomes P; the running maximum, sum and y follow. What the row does not see in its last vector is 0. */
+static void row_softmax(const struct head *h, const struct tile *t, int64_t r, struct workspace *w)
+{
+	const float *s = w->scores + r * KEYS;
+	int64_t n = keys_seen(t, r), whole = n - n % LANES, i;
+	mask tail = vector_below(n - whole);
+	vector x[TOGETHER], top = vector_all(s[0]), sum = {0};
+
+	for (i = 0; i < whole; i += LANES)
+		top = vector_maximum(top, vector_load(s + i));
+	if (i < n)
+		top = vector_maximum(top, vector_select(tail, vector_load(s + i), top));
+	float maximum = vector_reduce_maximum(top) * h->scale;
+	if (t->k0 > 0) {
+		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
+		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
+		float *y = w->y + r * DEPTH;
+		w->sum[r] *= correction;
+		for (int64_t v = 0; v < t->vectors; v++)
+			vector_store(y + v * LANES, vector_load(y + v * LANES) * correction);
+	} else {
+		w->sum[r] = 0;
+	}
+	w->maximum[r] = maximum;
+
+	for (i = 0; i + TOGETHER * LANES <= n; i += TOGETHER * LANES) {
+		EACH(TOGETHER) x[j] = vector_load(s + i + j * LANES) * h->scale - maximum;
+		vectors_exp(x, TOGETHER);
+		EACH(TOGETHER) store_probabilities(w, r * KEYS + i + j * LANES, x[j]);
+		sum += (x[0] + x[1]) + (x[2] + x[3]);
+	}
+	for (; i < n; i += LANES) {
+		vector p = vector_exp(vector_load(s + i) * h->scale - maximum);
+		if (i == whole)
+			p = vector_select(tail, p, (vector){0});
+		store_probabilities(w, r * KEYS + i, p);
+		sum += p;
+	}
+	w->sum[r] += vector_reduce_sum(sum);
+}
+
+static void tile_output(const struct head *h, const struct tile *t, struct workspace *w)
+{
+	const element *v = h->v + t->k0 * h->qkv_row + t->column;
+	int64_t length = t->vectors * LANES;
+#if TILE_PAIRS
+	const float *p = (const float *)(const void *)w->pairs;
+#else
+	const float *p = w->scores;
+#endif
+	pack_across(t->keys, h->size - t->column, t->vectors, v, h->qkv_row, w->values, length);
+	for (int64_t r = 0; r < t->queries; r += TILE_ROWS) {
+		int64_t rows = smaller(TILE_ROWS, t->queries - r);
+		tile_multiply(rows, length, units(keys_seen(t, r + rows - 1)), p + r * P_ROW, P_ROW, 1, w->values,
+		              length, w->y + r * DEPTH, DEPTH, t->k0 > 0);
+	}
+}
+
+static void finish_rows(const struct head *h, const struct tile *t, const struct workspace *w)
+{
+	int64_t n = smaller(DEPTH, h->size - t->column);
+	for (int64_t r = 0; r < t->queries; r++) {
+		element *y = h->y + (t->q0 + r) * h->y_row + t->column;
+		const float *sums = w->y + r * DEPTH;
+		float inverse = 1.0f / w->sum[r];
+		int64_t i = 0;
+		for (; i + LANES <= n; i += LANES)
+			element_store(y + i, vector_load(sums + i) * inverse);
+		if (i < n)
+			element_store_part(y + i, vector_load(sums + i) * inverse, n - i);
+		h->log_sum_exp[t->q0 + r] = w->maximum[r] + logf(w->sum[r]);
+	}
+}
+
+static void queries_forward(const struct head *h, int64_t q0, int64_t column, struct workspace *w)
+{
+	struct tile t = {.q0 = q0,
+	                 .queries = smaller(QUERIES, h->tokens - q0),
+	                 .column = column,
+	                 .vectors = round_up_lanes(smaller(DEPTH, h->size - column)) / LANES};
+	for (; t.k0 <= q0; t.k0 += KEYS) {
+		t.keys = smaller(KEYS, h->tokens - t.k0);
+		tile_scores(h, &t, w);
+		for (int64_t r = 0; r < t.queries; r++)
+			row_softmax(h, &t, r, w);
+		tile_output(h, &t, w);
+	}
+	finish_rows(h, &t, w);
+}
+
+/* Tiles of queries and keys begin at the same places, so the diagonal crosses only tiles with k0 = q0. */
+_Static_assert(QUERIES == KEYS, "the loop over keys ends with the tile on the diagonal");
+
+void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
+{
+	const struct attention_task *t = task;
+	const struct attention_shape *s = &t->shape;
+	struct workspace w;
+	int64_t width = s->heads * s->head_size;
+
+	for (int64_t i = begin; i < end; i++) {
+		int64_t sample = i / s->heads, column = i % s->heads * s->head_size;
+		const element *q = (const element *)t->qkv + sample * s->tokens * 3 * width + column;
+		struct head h = {.q = q,
+		                 .k = q + width,
+		                 .v = q + 2 * width,
+		                 .qkv_row = 3 * width,
+		                 .y = (element *)t->y + sample * s->tokens * width + column,
+		                 .y_row = width,
+		                 .log_sum_exp = t->log_sum_exp_out + i * s->tokens,
+		                 .tokens = s->tokens,
+		                 .size = s->head_size,
+		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		for (int64_t group = 0; group < h.size; group += DEPTH)
+			for (int64_t q0 = 0; q0 < h.tokens; q0 += QUERIES)
+				queries_forward(&h, q0, group, &w);
+	}
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* The loss scale, and what becomes of gradients that left the range of their type. */
+#include "kernels/kernels.h"
+#include "real/cpu_operations.h"
+
+static void *use(struct cpu_device *d, const struct op *op, int operand, int64_t *count)
+{
+	void *p = cpu_device_region(d, &op->operand[operand], count);
+	cpu_device_touch(d, op, operand, *count);
+	return p;
+}
+
+enum status cpu_overflow(struct cpu_device *d, const struct op *op)
+{
+	int64_t n, one;
+	const void *x = use(d, op, 0, &n);
+	float *overflow = use(d, op, 1, &one);
+	bool finite = vector_is_finite(cpu_element(d, op, 0), n, x);
+	bool before = op->accumulate >> 1 & 1 && *overflow > 0;
+	*overflow = before || !finite;
+	return STATUS_OK;
+}
+
+enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op)
+{
+	const struct settings *s = &d->plan->settings;
+	int64_t n;
+	struct loss_scale *scaler = use(d, op, 0, &n);
+	*scaler = loss_scale_begin(s->loss_scaler, s->loss_scale);
+	return STATUS_OK;
+}
+
+enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
+{
+	const struct settings *s = &d->plan->settings;
+	int64_t n;
+	struct loss_scale *scaler = use(d, op, 0, &n);
+	const float *overflow = use(d, op, 1, &n);
+	float scale = scaler->scale;
+	if (loss_scale_update(s->loss_scaler, s->loss_scale_window, *overflow > 0, scaler))
+		return STATUS_OK;
+	return status_fail(STATUS_RUN,
+	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
+	                   "lower --learning-rate, give --clip, or use --precision bf16",
+	                   (double)scale, (double)scaler->skipped);
+}
+
+double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand)
+{
+	int64_t n;
+	const struct loss_scale *scaler = use(d, op, operand, &n);
+	return scaler ? (double)scaler->scale : 1;
+}
+
+struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand)
+{
+	int64_t n;
+	const int64_t *step = use(d, op, step_operand, &n);
+	const struct loss_scale *scaler = use(d, op, step_operand + 2, &n);
+	const float *overflow = use(d, op, step_operand + 3, &n);
+	return (struct cpu_range){.skip = overflow && *overflow > 0,
+	                          .step = *step - (scaler ? (int64_t)scaler->skipped : 0),
+	                          .unscale = scaler ? 1 / (double)scaler->scale : 1};
+}

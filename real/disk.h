@@ -1,0 +1,29 @@
+/* The disk space of a rank: one file in a folder; the plan's layout says what stands where in it.
+ *
+ *     struct disk *disk;
+ *     status = disk_open(&disk, "/scratch", bytes);
+ *     status = disk_write(disk, offset, from, count);
+ *     status = disk_read(disk, offset, to, count);
+ *     disk_close(disk);
+ *
+ * The file loses its name as soon as it is made: whatever ends the run, Ctrl+C and SIGKILL among it, nothing is left.
+ * Its bytes are reserved at once, so a disk that is too full says so before the first step.
+ */
+#ifndef SHARDLAB_DISK_H
+#define SHARDLAB_DISK_H
+
+#include <stdint.h>
+
+#include "strategy/base/status.h"
+
+struct disk;
+
+/* STATUS_INPUT: the folder is not there, cannot be written to, or has no room for `bytes`. */
+enum status disk_open(struct disk **out, const char *folder, int64_t bytes);
+void disk_close(struct disk *d); /* accepts NULL */
+
+/* Whole or STATUS_RUN. */
+enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count);
+enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t count);
+
+#endif

@@ -1,0 +1,268 @@
+#include "strategy/model/slice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+
+/* ---- cutting ---- */
+
+struct slicer {
+	struct model *m;
+	const struct model *whole;
+	struct arena *arena;
+	int64_t ranks;
+};
+
+static void *copy_of(const struct slicer *c, const void *from, int count, size_t bytes)
+{
+	void *p = arena_alloc(c->arena, (size_t)(count ? count : 1) * bytes);
+	if (count)
+		memcpy(p, from, (size_t)count * bytes);
+	return p;
+}
+
+/* A tensor is cut once, whoever reads it: the tied table by the embedding and by the head. */
+static void cut_tensor(const struct slicer *c, int tensor, enum cut cut, int pieces)
+{
+	if (tensor < 0 || c->m->tensors[tensor].cut != CUT_NONE)
+		return;
+	struct tensor *t = &c->m->tensors[tensor];
+	int64_t *side = cut == CUT_ROWS ? &t->rows : &t->columns;
+	t->cut = cut;
+	t->pieces = pieces;
+	t->whole = *side;
+	*side = round_up(*side, c->ranks) / c->ranks;
+	t->elements = t->columns ? t->rows * t->columns : t->rows;
+}
+
+static void slice_value(const struct slicer *c, int value)
+{
+	struct value *v = &c->m->values[value];
+	if (v->sliced)
+		return;
+	v->sliced = true;
+	v->elements /= c->ranks;
+}
+
+/* Who reads a value first. */
+static const struct kernel *reader_of(const struct model *m, int value)
+{
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].x == value)
+			return &m->kernels[i];
+	return NULL;
+}
+
+static enum status must_divide(const struct slicer *c, const struct kernel *k, const char *what, int64_t size)
+{
+	if (size % c->ranks == 0)
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "--strategy tensor: the %lld %s of %s do not divide by %lld ranks; choose --ranks that divides "
+	        "them",
+	        (long long)size, what, k->name, (long long)c->ranks);
+}
+
+/* ---- kernels ---- */
+
+/* It reads q, k and v, of whole heads. */
+static bool is_attention(const struct kernel *k)
+{
+	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES;
+}
+
+/* Each rank has its own outputs. */
+static enum status slice_outputs(const struct slicer *c, struct kernel *k, const struct kernel *reader)
+{
+	int pieces = is_attention(reader) ? 3 : 1;
+	enum status s = STATUS_OK;
+	if (is_attention(reader))
+		s = must_divide(c, reader, "heads", reader->heads);
+	if (!s && reader->kind != KERNEL_CLASSIFIER)
+		s = must_divide(c, k, "outputs", k->out);
+	if (s)
+		return s;
+	k->out = round_up(k->out, c->ranks) / c->ranks;
+	cut_tensor(c, k->weight, k->weight_in_out ? CUT_COLUMNS : CUT_ROWS, pieces);
+	cut_tensor(c, k->bias, CUT_ROWS, pieces);
+	c->m->values[k->y].elements = round_up(c->m->values[k->y].elements / k->tokens, c->ranks) * k->tokens;
+	slice_value(c, k->y);
+	if (k->saved >= 0)
+		slice_value(c, k->saved);
+	return STATUS_OK;
+}
+
+static enum status slice_linear(const struct slicer *c, struct kernel *k)
+{
+	const struct kernel *reader = reader_of(c->m, k->y);
+	if (c->m->values[k->x].sliced) { /* each rank its own inputs */
+		k->in /= c->ranks;
+		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
+		return STATUS_OK;
+	}
+	bool pairs = reader && (is_attention(reader) || reader->kind == KERNEL_LINEAR ||
+	                        (reader->kind == KERNEL_CLASSIFIER && c->m->is_text));
+	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
+}
+
+/* Each rank does it for its own heads. */
+static void slice_inner(const struct slicer *c, struct kernel *k)
+{
+	k->in /= c->ranks;
+	k->out /= c->ranks;
+	k->heads /= c->ranks;
+	slice_value(c, k->y);
+	if (k->saved >= 0)
+		slice_value(c, k->saved);
+}
+
+static void slice_classifier(const struct slicer *c, struct kernel *k)
+{
+	struct model *m = c->m;
+	if (!m->values[k->x].sliced)
+		return;
+	k->out = round_up(k->out, c->ranks) / c->ranks;
+	/* Of every row: the largest logit; and the sum of the exponentials, the target's logit, and, when evaluating,
+	 * how many stand before it that are as large. */
+	m->maxima = m->value_count;
+	m->sums = m->value_count + 1;
+	m->values[m->value_count++] = (struct value){.name = "classifier.maxima",
+	                                             .elements = k->tokens,
+	                                             .type = VALUE_FP32,
+	                                             .producer = m->kernel_count - 1};
+	m->values[m->value_count++] = (struct value){.name = "classifier.sums",
+	                                             .elements = 2 * k->tokens,
+	                                             .type = VALUE_FP32,
+	                                             .producer = m->kernel_count - 1};
+}
+
+static enum status slice_kernel(const struct slicer *c, struct kernel *k)
+{
+	switch (k->kind) {
+	case KERNEL_EMBEDDING:
+		cut_tensor(c, k->weight, CUT_ROWS, 1);
+		return STATUS_OK;
+	case KERNEL_LINEAR:
+		return slice_linear(c, k);
+	case KERNEL_ATTENTION:
+	case KERNEL_SCORES:
+	case KERNEL_SOFTMAX:
+	case KERNEL_CONTEXT:
+		slice_inner(c, k);
+		return STATUS_OK;
+	case KERNEL_DROPOUT:
+		if (c->m->values[k->x].sliced)
+			slice_inner(c, k);
+		return STATUS_OK;
+	case KERNEL_CLASSIFIER:
+		slice_classifier(c, k);
+		return STATUS_OK;
+	case KERNEL_NORM:
+		if (!c->m->values[k->x].sliced)
+			return STATUS_OK;
+		break;
+	default:
+		break;
+	}
+	return status_fail(
+	        STATUS_INPUT,
+	        "--strategy tensor: it has no way to split %s of model %s; use gpt or mlp, or another strategy",
+	        k->name, c->whole->name);
+}
+
+enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, struct arena *arena)
+{
+	struct slicer c = {out, whole, arena, ranks};
+	enum { CLASSIFIER_VALUES = 2 };
+	*out = *whole;
+	out->arena = (struct arena){0};
+	out->slices = ranks;
+	out->kernels = copy_of(&c, whole->kernels, whole->kernel_count, sizeof *whole->kernels);
+	out->tensors = copy_of(&c, whole->tensors, whole->tensor_count, sizeof *whole->tensors);
+	out->units = copy_of(&c, whole->units, whole->unit_count, sizeof *whole->units);
+	out->values = arena_alloc(arena, (size_t)(whole->value_count + CLASSIFIER_VALUES) * sizeof *whole->values);
+	memcpy(out->values, whole->values, (size_t)whole->value_count * sizeof *whole->values);
+	for (int i = 0; i < out->kernel_count; i++) {
+		enum status s = slice_kernel(&c, &out->kernels[i]);
+		if (s)
+			return s;
+	}
+	for (int u = 0; u < out->unit_count; u++)
+		out->units[u].elements = 0;
+	for (int t = 0; t < out->tensor_count; t++)
+		out->units[out->tensors[t].unit].elements += out->tensors[t].elements;
+	return STATUS_OK;
+}
+
+/* ---- what is a part of a sum ---- */
+
+bool kernel_sums(const struct model *m, const struct kernel *k)
+{
+	if (m->slices == 1)
+		return false;
+	if (k->kind == KERNEL_EMBEDDING)
+		return m->tensors[k->weight].cut != CUT_NONE;
+	return k->kind == KERNEL_LINEAR && m->values[k->x].sliced && !m->values[k->y].sliced;
+}
+
+int kernel_sum(const struct kernel *k)
+{
+	return k->kind == KERNEL_LINEAR && k->gelu ? k->saved : k->y;
+}
+
+bool kernel_sums_backward(const struct model *m, const struct kernel *k)
+{
+	return m->slices > 1 && k->kind == KERNEL_LINEAR && !m->values[k->x].sliced && m->values[k->y].sliced;
+}
+
+/* ---- places ---- */
+
+int64_t tensor_whole_elements(const struct tensor *t)
+{
+	switch (t->cut) {
+	case CUT_ROWS:
+		return t->whole * (t->columns ? t->columns : 1);
+	case CUT_COLUMNS:
+		return t->rows * t->whole;
+	default:
+		return t->elements;
+	}
+}
+
+/* Where index `i` of the cut side stands in the whole's; *left: how many from there on are neighbours in both. */
+static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t rank, int64_t i, int64_t *left)
+{
+	int64_t piece = t->pieces > 0 ? slice_side / t->pieces : 0;
+	if (piece < 1)
+		abort(); /* of a tensor that is not cut */
+	int64_t within = i % piece;
+	int64_t place = i / piece * (t->whole / t->pieces) + rank * piece + within;
+	*left = piece - within;
+	if (place >= t->whole)
+		return -1;
+	if (*left > t->whole - place)
+		*left = t->whole - place;
+	return place;
+}
+
+struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t rank, int64_t at)
+{
+	int64_t left, columns = t->columns ? t->columns : 1;
+	if (t->cut == CUT_NONE || slices == 1)
+		return (struct run_of_tensor){at, t->elements - at};
+	if (t->cut == CUT_COLUMNS) {
+		int64_t place = place_on_side(t, t->columns, rank, at % columns, &left);
+		return (struct run_of_tensor){place < 0 ? -1 : at / columns * t->whole + place, left};
+	}
+	int64_t row = at / columns, column = at % columns;
+	int64_t place = place_on_side(t, t->rows, rank, row, &left);
+	return (struct run_of_tensor){place < 0 ? -1 : place * columns + column, left * columns - column};
+}
+
+struct class_range model_classes_of(const struct model *m, int64_t stride, int64_t rank)
+{
+	int64_t first = rank * stride, left = m->classes - first;
+	return (struct class_range){first, left < 0 ? 0 : left < stride ? left : stride};
+}

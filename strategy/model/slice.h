@@ -1,0 +1,61 @@
+/* A rank's slice of a model, for tensor parallelism (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
+ *
+ * All ranks of a tensor group work on the same samples, each with its slice of the weights. Linear layers come in
+ * pairs: the first is cut by columns (its outputs), the second by rows (its inputs), so that what stands between them
+ * never has to be whole:
+ *
+ *     x whole ─► qkv │ columns: own heads ─► attention │ own heads ─► proj │ rows ─► partial sums ─ all-reduce ─► whole
+ *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─►
+ * whole
+ *
+ * backward, the gradient of x is what comes out as partial sums. The token table is cut by rows, its tokens: the
+ * embedding looks up those it has and is summed over the ranks, the tied head gives each rank the logits of its own
+ * tokens, and the loss is computed from them without any rank holding all (section 3, "parallel cross entropy").
+ * Everything else (norms, position table, biases behind a sum) every rank has whole, and computes alike.
+ *
+ *     cut         tensors
+ *     rows        token table; proj and out [in,out]; of torch.nn.Linear's [out,in], the layers cut by columns
+ *     columns     qkv (three pieces q|k|v, of each the own heads) and fc; of [out,in], the layers cut by rows
+ *
+ * A token table that does not divide is padded at the end: padded rows are zeros and stay zeros, and the loss leaves
+ * their logits out, so they change nothing. They are neither shown nor saved.
+ *
+ * Of a multilayer perceptron, layers 0 and 1 are a pair, 2 and 3, and so on; a last layer without a partner is whole on
+ * every rank.
+ */
+#ifndef SHARDLAB_SLICE_H
+#define SHARDLAB_SLICE_H
+
+#include "strategy/model/model.h"
+
+/* Makes `out` a slice of `whole`, the same for every rank up to which of the slices it is. Its arrays are in the arena;
+ * `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that says which. */
+enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, struct arena *arena);
+
+/* Linear and embedding: what they compute is a part of a sum over the tensor group. What belongs to the sum alone
+ * (bias, residual, GELU; the position table) follows once it is complete. */
+bool kernel_sums(const struct model *m, const struct kernel *k);
+/* The value that holds the sum: what is given to GELU, or what the kernel makes. */
+int kernel_sum(const struct kernel *k);
+/* … and so is what their backward pass computes of the gradient of x. */
+bool kernel_sums_backward(const struct model *m, const struct kernel *k);
+
+/* ---- places ---- */
+
+/* A run of elements that stand side by side both in a slice and in the whole tensor. */
+struct run_of_tensor {
+	int64_t whole; /* place of the first in the whole tensor; -1: padding, which has none */
+	int64_t count;
+};
+/* The run that begins with element `at` of rank `rank`'s slice. */
+struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t rank, int64_t at);
+
+int64_t tensor_whole_elements(const struct tensor *t);
+
+/* The classes of a rank's slice, of `stride` with padding: the first, and how many are no padding. */
+struct class_range {
+	int64_t first, count;
+};
+struct class_range model_classes_of(const struct model *m, int64_t stride, int64_t rank);
+
+#endif

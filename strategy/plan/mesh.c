@@ -1,0 +1,128 @@
+/* The mesh: ranks by coordinates.
+ *
+ *     axes replica 2, shard 4     rank 6 = (1, 2)     place along {shard}: 2 of 4; along {replica, shard}: 6 of 8
+ *
+ * The place along a set of axes reads the coordinates of those axes as digits, so along all axes it is the rank.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/plan/plan.h"
+
+void plan_add_axis(struct plan *p, const char *name, int64_t size, bool data)
+{
+	if (p->axis_count == PLAN_AXES)
+		abort();
+	p->axes[p->axis_count++] = (struct axis){name, size, data};
+}
+
+void plan_one_axis(struct plan *p)
+{
+	p->axis_count = 0;
+	plan_add_axis(p, "rank", p->ranks, true);
+}
+
+unsigned plan_all_axes(const struct plan *p)
+{
+	return (1u << p->axis_count) - 1;
+}
+
+unsigned plan_data_axes(const struct plan *p)
+{
+	unsigned axes = 0;
+	for (int i = 0; i < p->axis_count; i++)
+		axes |= p->axes[i].data ? 1u << i : 0;
+	return axes;
+}
+
+unsigned plan_axis(const struct plan *p, const char *name)
+{
+	for (int i = 0; i < p->axis_count; i++)
+		if (!strcmp(p->axes[i].name, name))
+			return 1u << i;
+	return 0;
+}
+
+int64_t plan_along(const struct plan *p, unsigned axes)
+{
+	int64_t n = 1;
+	for (int i = 0; i < p->axis_count; i++)
+		n *= axes >> i & 1 ? p->axes[i].size : 1;
+	return n;
+}
+
+int64_t plan_place(const struct plan *p, unsigned axes, int64_t rank)
+{
+	int64_t place = 0, digit = 1;
+	for (int i = p->axis_count - 1; i >= 0; i--) {
+		if (axes >> i & 1) {
+			place += rank % p->axes[i].size * digit;
+			digit *= p->axes[i].size;
+		}
+		rank /= p->axes[i].size;
+	}
+	return place;
+}
+
+int64_t plan_rank_at(const struct plan *p, unsigned axes, int64_t rank, int64_t place)
+{
+	int64_t at = 0, digit = 1;
+	for (int i = p->axis_count - 1; i >= 0; i--) {
+		int64_t size = p->axes[i].size, coordinate = rank % size;
+		if (axes >> i & 1) {
+			coordinate = place % size;
+			place /= size;
+		}
+		at += coordinate * digit;
+		digit *= size;
+		rank /= size;
+	}
+	return at;
+}
+
+int64_t region_elements(const struct plan *p, const struct region *r)
+{
+	return r->slice ? r->count / plan_along(p, r->slice) : r->count;
+}
+
+void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count)
+{
+	*count = region_elements(p, r);
+	*offset = r->slice ? r->offset + plan_place(p, r->slice, rank) * *count : r->offset;
+}
+
+/* ---- who takes part ---- */
+
+int64_t op_members(const struct plan *p, const struct op *op)
+{
+	int64_t n = plan_along(p, op_axes(p, op));
+	return op->ends && n > 2 ? 2 : n;
+}
+
+int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
+{
+	int64_t n = plan_along(p, op_axes(p, op)), place = plan_place(p, op_axes(p, op), rank);
+	if (!op->ends)
+		return place;
+	return !place ? 0 : place == n - 1 ? 1 : -1;
+}
+
+int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member)
+{
+	unsigned axes = op_axes(p, op);
+	return plan_rank_at(p, axes, rank, op->ends && member ? plan_along(p, axes) - 1 : member);
+}
+
+int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank)
+{
+	unsigned axes = op_axes(p, op);
+	int64_t place = plan_place(p, axes, rank) + op->shift;
+	return place < 0 || place >= plan_along(p, axes) ? -1 : plan_rank_at(p, axes, rank, place);
+}
+
+unsigned op_shard_axes(const struct plan *p, const struct op *op)
+{
+	if (op->axes)
+		return op->axes;
+	return op->operand[0].count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
+}

@@ -1,0 +1,91 @@
+/* Rules 5 and 7 for sums of values over a tensor group (strategy/model/slice.h): every rank brings its part, which no
+ * kernel may read, and all have the sum.
+ *
+ *     part of y ── all-reduce ──► y before bias, residual and GELU ── linear.finish ──► y
+ *     part of the gradient of x ── all-reduce ──► the gradient of x
+ *     the maxima of own classes ── all-reduce of maxima ──► the maxima;  their sums ── all-reduce ──► the sums
+ *
+ * What is no part of a sum is refused: it would be counted once for every rank. */
+#include <stdio.h>
+
+#include "strategy/plan/verify_meaning.h"
+
+/* The elements of an in-place collective before its padding. */
+static struct region without_padding(const struct at *a)
+{
+	struct region g = a->op->operand[0];
+	if (a->op->payload < g.count)
+		g.count = a->op->payload;
+	return g;
+}
+
+static const struct meaning *meaning_at(const struct at *a, const struct region *g)
+{
+	int number = memory_get(&a->ip->memory, a->role, g);
+	return number < 0 ? NULL : meaning_of(&a->ip->memory, number);
+}
+
+bool sums_a_value(const struct at *a)
+{
+	struct region g = without_padding(a);
+	const struct meaning *x = meaning_at(a, &g);
+	return a->op->group < 0 && x && (x->kind == MEANING_VALUE || x->kind == MEANING_VALUE_GRADIENT);
+}
+
+static enum status check_padding(const struct at *a, const struct region *g)
+{
+	const struct region *all = &a->op->operand[0];
+	struct region tail = {g->buffer, 0, g->offset + g->count, all->count - g->count};
+	char text[300];
+	if (!tail.count)
+		return STATUS_OK;
+	const struct meaning *x = meaning_at(a, &tail);
+	if (x && x->kind == MEANING_ZERO)
+		return STATUS_OK;
+	memory_describe(&a->ip->memory, a->role, &tail, -1, text, sizeof text);
+	return refuse_at(a, 3, 0, " is sent with its padding, which must be zeros; %s", text);
+}
+
+/* This rank's part of something that the operation adds up, or of what it takes the maxima of. */
+static enum status read_part_of_sum(const struct at *a, struct meaning *out)
+{
+	const struct plan *p = a->ip->v->p;
+	struct region g = without_padding(a);
+	const struct meaning *x = meaning_at(a, &g);
+	bool wants_maxima = a->op->kind == OP_ALL_REDUCE_MAXIMUM;
+	bool maxima = x && x->kind == MEANING_VALUE && x->index == p->model->maxima;
+	char text[300];
+	if (!x || x->form != FORM_PARTIAL || x->origin != g.offset || maxima != wants_maxima) {
+		memory_describe(&a->ip->memory, a->role, &g, -1, text, sizeof text);
+		return refuse_at(a, 5, 0, " must be this rank's part of %s over the tensor group; %s",
+		                 wants_maxima ? "the maxima" : "a sum", text);
+	}
+	if (op_axes(p, a->op) != plan_axis(p, "tensor"))
+		return refuse_at(a, 5, 0, " is a part of a sum over the tensor group, and this runs over other ranks");
+	*out = *x;
+	return check_padding(a, &g);
+}
+
+enum status sum_value(const struct at *all)
+{
+	const struct model *m = all->ip->v->p->model;
+	struct meaning first = {0}, x = {0};
+	for (int i = 0; i < all->party; i++) {
+		enum status s = read_part_of_sum(&all[i], &x);
+		if (s)
+			return s;
+		if (!i)
+			first = x;
+		else if (x.kind != first.kind || x.index != first.index || x.micro != first.micro ||
+		         x.consumers != first.consumers || x.scaled != first.scaled)
+			return refuse_at(&all[i], 5, 0, " is not what the other role gives");
+	}
+	bool done = first.kind == MEANING_VALUE_GRADIENT || first.index == m->maxima || first.index == m->sums;
+	for (int i = 0; i < all->party; i++) {
+		struct region g = without_padding(&all[i]);
+		first.form = done ? FORM_WHOLE : FORM_UNFINISHED;
+		first.origin = g.offset;
+		(void)memory_set(&all->ip->memory, all[i].role, &g, meaning_number(&all->ip->memory, &first));
+	}
+	return STATUS_OK;
+}

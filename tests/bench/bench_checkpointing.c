@@ -1,0 +1,89 @@
+/* What recomputing costs: the step time of `gpt` with activation checkpointing ÷ without, one rank, one thread.
+ *
+ *     bench_checkpointing [rounds]            default: 9
+ *
+ * The steps are what training runs: plans of `gpt` on one rank, 16 × 128 tokens, carried out by the CPU executor. All
+ * modes are measured in turn, so that what else the machine does falls on all alike. The forward pass is a third of the
+ * work, so doing all of it again would be 1.33; the last kernel of a block need not be done again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/kernels.h"
+#include "real/rehearsal.h"
+
+enum { SAMPLES = 16, ROUNDS_MOST = 1000 };
+
+static const struct {
+	const char *mode;
+	double target; /* of the ratio; 0: none */
+} cases[] = {{"none", 0}, {"full", 1.4}, {"every=2", 0}, {"selective", 0}};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+static void must(enum status s)
+{
+	if (s) {
+		fprintf(stderr, "fatal: bench_checkpointing: %s\n", status_message());
+		exit(2);
+	}
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+	qsort(values, (size_t)n, sizeof *values, by_value);
+	return values[n / 2];
+}
+
+static void open_case(struct rehearsal *r, const char *mode)
+{
+	struct settings s = settings_default();
+	snprintf(s.model, sizeof s.model, "gpt");
+	snprintf(s.strategy, sizeof s.strategy, "single");
+	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", mode);
+	s.micro_batch = SAMPLES;
+	must(settings_resolve(&s));
+	must(rehearsal_open_settings(r, &s, NULL, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	static double steps[CASES][ROUNDS_MOST];
+	static double recompute[CASES][ROUNDS_MOST];
+	struct rehearsal r[CASES];
+	int rounds = argc > 1 ? atoi(argv[1]) : 9;
+	if (rounds < 1 || rounds > ROUNDS_MOST) {
+		fprintf(stderr, "fatal: bench_checkpointing: rounds must be between 1 and %d\n", ROUNDS_MOST);
+		return 2;
+	}
+	kernels_set_threads(1);
+	for (int c = 0; c < CASES; c++)
+		open_case(&r[c], cases[c].mode);
+	for (int i = -1; i < rounds; i++) /* the first warms up */
+		for (int c = 0; c < CASES; c++) {
+			must(executor_run(r[c].executor, r[c].step));
+			struct times t = executor_times(r[c].executor);
+			steps[c][i < 0 ? 0 : i] = (double)t.step * 1e-9;
+			recompute[c][i < 0 ? 0 : i] = (double)t.recompute * 1e-9;
+		}
+	printf("gpt, 1 rank, 1 thread, 16 × 128 tokens a step; step with activation checkpointing ÷ without\n");
+	double none = median(steps[0], rounds);
+	for (int c = 0; c < CASES; c++) {
+		struct memory_use use;
+		double step = median(steps[c], rounds);
+		plan_memory(&r[c].plan, r[c].device.role, SPACE_DEVICE, &use);
+		printf("    %-10s %5.2f   (step %6.1f ms, of it recomputing %6.1f ms; peak %6.1f MB)", cases[c].mode,
+		       step / none, step * 1e3, median(recompute[c], rounds) * 1e3, (double)use.peak_bytes * 1e-6);
+		if (cases[c].target > 0)
+			printf("   target ≤ %.2f   %s", cases[c].target,
+			       step / none <= cases[c].target ? "reached" : "MISSED");
+		putchar('\n');
+		rehearsal_release(&r[c]);
+	}
+	return 0;
+}

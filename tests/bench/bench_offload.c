@@ -1,0 +1,120 @@
+/* A step with offload against the sum of its parts, and against the step without: one rank, one thread a queue.
+ *
+ *     bench_offload [rounds]            default: 7
+ *
+ * `gpt` under zero3, 2 × 128 tokens: few, so that what is offloaded shows. The parts are what each queue of the
+ * executor was busy with in that step: computing, copying both ways, the host's update, the disk. A step as long as
+ * their sum hides nothing; on a machine with a core for each queue it can be as short as the longest part. The rounds
+ * of all cases take turns, so that what else the machine does falls on all alike. The disk's files are in $TMPDIR, or
+ * /tmp; what is written there goes to the system's cache first.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "real/rehearsal.h"
+
+enum { SAMPLES = 2, ROUNDS_MOST = 1000 };
+
+static const struct {
+	const char *offload;
+	double clip;
+} cases[] = {{"none", 0},
+             {"optimizer", 0},
+             {"optimizer", 1},
+             {"optimizer:delayed=yes", 1},
+             {"optimizer,parameters", 0},
+             {"activations", 0},
+             {"optimizer,parameters,activations", 0},
+             {"optimizer:to=disk,parameters:to=disk", 0}};
+enum { CASES = sizeof cases / sizeof cases[0] };
+
+struct sample {
+	int64_t step, sum, queue[QUEUE_COUNT];
+};
+
+static void must(enum status s)
+{
+	if (s) {
+		fprintf(stderr, "fatal: bench_offload: %s\n", status_message());
+		exit(2);
+	}
+}
+
+static struct settings settings_of(int i)
+{
+	struct settings s = settings_default();
+	snprintf(s.model, sizeof s.model, "gpt");
+	snprintf(s.strategy, sizeof s.strategy, "zero3");
+	s.micro_batch = SAMPLES;
+	s.clip = cases[i].clip;
+	must(offload_parse(cases[i].offload, &s.offload));
+	must(settings_resolve(&s));
+	return s;
+}
+
+static struct sample run(struct rehearsal *r)
+{
+	struct sample sample = {0};
+	must(executor_run(r->executor, r->step));
+	sample.step = executor_times(r->executor).step;
+	for (int i = r->step->begin; i < r->step->end; i++) {
+		const struct op *op = &r->device.role->ops[i];
+		int64_t begin, end;
+		executor_span(r->executor, i, &begin, &end);
+		if (op_class(op->kind) == OP_CLASS_M || begin < 0)
+			continue;
+		sample.queue[op->queue] += end - begin;
+		sample.sum += end - begin;
+	}
+	return sample;
+}
+
+static int by_step(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+static double ms(int64_t ns)
+{
+	return (double)ns * 1e-6;
+}
+
+int main(int argc, char **argv)
+{
+	static struct sample samples[CASES][ROUNDS_MOST];
+	static struct rehearsal rehearsals[CASES];
+	int rounds = argc > 1 ? atoi(argv[1]) : 7;
+	const char *folder = getenv("TMPDIR");
+	if (rounds < 1 || rounds > ROUNDS_MOST) {
+		fprintf(stderr, "fatal: bench_offload: rounds must be between 1 and %d\n", ROUNDS_MOST);
+		return 2;
+	}
+	kernels_set_threads(1);
+	for (int i = 0; i < CASES; i++) {
+		struct settings s = settings_of(i);
+		must(rehearsal_open_settings(&rehearsals[i], &s, folder && *folder ? folder : "/tmp", NULL));
+		(void)run(&rehearsals[i]);
+	}
+	for (int round = 0; round < rounds; round++)
+		for (int i = 0; i < CASES; i++)
+			samples[i][round] = run(&rehearsals[i]);
+	printf("gpt, zero3, 1 rank, 2 × 128 tokens, fp32; milliseconds of the median step\n");
+	printf("%-40s %7s %8s %7s %7s %7s %7s %8s %9s\n", "offload", "step", "compute", "to host", "from it", "host",
+	       "disk", "÷ parts", "÷ without");
+	for (int i = 0; i < CASES; i++) {
+		qsort(samples[i], (size_t)rounds, sizeof samples[i][0], by_step);
+		const struct sample *m = &samples[i][rounds / 2];
+		char name[64];
+		snprintf(name, sizeof name, "%s%s", cases[i].offload, cases[i].clip > 0 ? ", clipped" : "");
+		printf("%-40s %7.1f %8.1f %7.1f %7.1f %7.1f %7.1f %7.2f %8.2f\n", name, ms(m->step),
+		       ms(m->queue[QUEUE_COMPUTE]), ms(m->queue[QUEUE_DEVICE_TO_HOST]),
+		       ms(m->queue[QUEUE_HOST_TO_DEVICE]), ms(m->queue[QUEUE_HOST_COMPUTE]), ms(m->queue[QUEUE_DISK]),
+		       (double)m->step / (double)m->sum, (double)m->step / (double)samples[0][rounds / 2].step);
+	}
+	for (int i = 0; i < CASES; i++)
+		rehearsal_release(&rehearsals[i]);
+	return 0;
+}

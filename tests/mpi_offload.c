@@ -1,0 +1,115 @@
+/* Offload on all ranks of this job; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi_offload
+ *
+ * Offload changes where things are, and no bit of the result: the weights are those of the run without. What was
+ * measured in the device's memory, the host's and on disk, and what was copied between them, is what the plan says,
+ * byte by byte; with guarded memory as well, whose zones are in every arena. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "real/train.h"
+#include "tests/support/images.h"
+#include "tests/support/measured.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+
+enum { STEPS = 3 };
+
+static char images[256];
+
+static const struct {
+	const char *model;
+	bool is_text;
+} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=2,width=32,heads=2,context=16", true}};
+
+static bool train(int model, const struct request *q, bool guard, struct report *out)
+{
+	struct train_options o = train_options_default();
+	o.settings = request_settings(q);
+	o.steps = STEPS;
+	o.data = models[model].is_text ? "tests/golden/text.txt" : images;
+	o.guard = guard;
+	o.offload_folder = support_folder();
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s, %s: %s", q->model, q->strategy, q->offload ? q->offload : "none",
+	            status_message());
+	return s == STATUS_OK;
+}
+
+/* delayed: the weights are others, and tests/test_offload.c says which; here the same twice. */
+static void try_offload(int model, const struct request *plain, const char *offload, const char *expected)
+{
+	char what[256];
+	struct request q = *plain;
+	struct report with, guarded;
+	q.offload = offload;
+	snprintf(what, sizeof what, "%.3s, %s, accumulate %d, clip %g, %s, offload %s", q.model, q.strategy,
+	         (int)q.accumulate, q.clip, q.checkpointing ? q.checkpointing : "no checkpointing", offload);
+	if (!train(model, &q, false, &with))
+		return;
+	if (train(model, &q, true, &guarded)) {
+		compare_with_plan(what, &q, &guarded, true);
+		ranks_check(rank_number || !strcmp(with.weights_checksum, guarded.weights_checksum),
+		            "%s: checksum %s, guarded %s", what, with.weights_checksum, guarded.weights_checksum);
+		report_release(&guarded);
+	}
+	compare_with_plan(what, &q, &with, true);
+	bool delayed = strstr(offload, "delayed") != NULL;
+	ranks_check(rank_number || delayed != !strcmp(with.weights_checksum, expected),
+	            "%s: checksum %s, without offload %s", what, with.weights_checksum, expected);
+	report_release(&with);
+}
+
+static void try_strategy(int model, const char *strategy, bool shards, int variant)
+{
+	static const char *const whole[] = {"optimizer", "optimizer:to=disk", "optimizer:delayed=yes",
+	                                    "optimizer,activations"};
+	static const char *const sharded[] = {"optimizer,parameters", "optimizer:to=disk,parameters:to=disk",
+	                                      "optimizer,parameters:to=disk,activations"};
+	struct request q = {.model = models[model].model,
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .micro_batch = 2,
+	                    .accumulate = variant ? 2 : 1,
+	                    .clip = variant == 1 ? 0.1 : 0,
+	                    .optimizer = variant == 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW,
+	                    .checkpointing = variant == 2 ? "full" : NULL,
+	                    .bucket = 4096};
+	struct report without;
+	if (!train(model, &q, false, &without))
+		return;
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		try_offload(model, &q, whole[i], without.weights_checksum);
+	for (size_t i = 0; shards && i < sizeof sharded / sizeof *sharded; i++)
+		try_offload(model, &q, sharded[i], without.weights_checksum);
+	report_release(&without);
+}
+
+int main(int argc, char **argv)
+{
+	int tried = 0;
+	ranks_init(&argc, &argv);
+	kernels_set_threads(1);
+	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 20))
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	for (int i = ranks_count > 1; strategy_at(i); i++) {
+		if (!strategy_at(i)->offloads)
+			continue;
+		bool shards = strategy_at(i)->parameters == PLACE_SHARD;
+		try_strategy(1, strategy_at(i)->name, shards, tried % 3);
+		try_strategy(tried % 2, strategy_at(i)->name, shards, (tried + 1) % 3);
+		tried++;
+	}
+	try_strategy(1, "zero3:reuse=20000", true, 1);
+	try_strategy(1, "fsdp:reshard=no:sync=last:prefetch=0", true, 1);
+	ranks_check(tried >= 5, "only %d strategies offload", tried);
+	if (!rank_number)
+		images_remove(images);
+	return ranks_finish("mpi_offload");
+}

@@ -1,0 +1,73 @@
+#include "tests/support/measured.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/ranks.h"
+
+static void same(const char *what, const char *role, const char *quantity, int64_t measured, int64_t planned)
+{
+	ranks_check(measured == planned, "%s: %s, %s: measured %lld, planned %lld", what, role, quantity,
+	            (long long)measured, (long long)planned);
+}
+
+static void compare_traffic(const char *what, const struct report_role *m, const struct report_role *p, bool counted)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		const struct report_traffic *a = &m->by_kind[k], *b = &p->by_kind[k];
+		const char *kind = traffic_name((enum traffic_kind)k);
+		bool count = counted || k == TRAFFIC_CONTROL || !b->calls;
+		same(what, m->role, kind, a->calls, b->calls);
+		same(what, m->role, kind, a->payload_bytes, b->payload_bytes);
+		same(what, m->role, kind, a->sent_bytes, count ? b->sent_bytes : -1);
+		same(what, m->role, kind, a->received_bytes, count ? b->received_bytes : -1);
+	}
+	if (!counted)
+		return;
+	same(what, m->role, "sent", m->sent_bytes, p->sent_bytes);
+	same(what, m->role, "received", m->received_bytes, p->received_bytes);
+}
+
+static void compare_memory(const char *what, const struct report_role *measured, const struct report_role *planned,
+                           enum space space)
+{
+	const struct report_memory *a = &measured->memory[space], *b = &planned->memory[space];
+	char role[64];
+	snprintf(role, sizeof role, "%s, %s", planned->role, space_name(space));
+	same(what, role, "peak", a->peak_bytes, b->peak_bytes);
+	ranks_check(!strcmp(a->peak_at, b->peak_at), "%s: %s: peak at '%s', planned '%s'", what, role, a->peak_at,
+	            b->peak_at);
+	for (int c = 0; c < CATEGORY_COUNT; c++) {
+		same(what, role, category_name((enum category)c), a->at_peak[c], b->at_peak[c]);
+		same(what, role, category_name((enum category)c), a->steady[c], b->steady[c]);
+	}
+}
+
+void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted)
+{
+	struct made m;
+	struct report planned;
+	struct request r = *q;
+	if (rank_number)
+		return;
+	r.library_collectives = !counted;
+	if (made_open(&m, &r)) {
+		ranks_check(false, "%s", status_message());
+		return;
+	}
+	report_from_plan(&planned, &m.plan);
+	same(what, "plan", "roles", measured->role_count, planned.role_count);
+	for (int i = 0; i < planned.role_count; i++) {
+		for (int space = 0; space < SPACE_COUNT; space++)
+			compare_memory(what, &measured->roles[i], &planned.roles[i], (enum space)space);
+		for (int k = 0; k < TRANSFER_COUNT; k++) {
+			const struct report_transfer *a = &measured->roles[i].transfer[k];
+			const struct report_transfer *b = &planned.roles[i].transfer[k];
+			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->calls, b->calls);
+			same(what, planned.roles[i].role, transfer_name((enum transfer_kind)k), a->bytes, b->bytes);
+		}
+		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
+	}
+	report_release(&planned);
+	made_release(&m);
+}
