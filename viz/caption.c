@@ -99,7 +99,7 @@ static void say_message(struct text *t, const struct state *st, const struct eve
 	char bytes[WORD], ranks[128];
 	bytes_word(bytes, e->bytes);
 	if (c->control) {
-		say(t, "Rank %" PRId64 " %s the loss from rank %" PRId64 ": %s of control, outside the total.", e->to,
+		say(t, "Rank %" PRId64 " %s values from rank %" PRId64 ": %s of control, outside the total.", e->to,
 		    e->add ? "adds" : "takes", e->rank, bytes);
 		return;
 	}
@@ -110,9 +110,14 @@ static void say_message(struct text *t, const struct state *st, const struct eve
 		say(t, ".");
 		return;
 	}
-	uint64_t held = st->held[e->to * c->chunk_count + chunk_of(c, e)];
-	text_of_ranks(ranks, sizeof ranks, held, c->schedule.ranks);
-	if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
+	uint64_t held = st->held[e->to_member * c->chunk_count + chunk_of(c, e)];
+	if (held == c->everyone)
+		snprintf(ranks, sizeof ranks, "all %" PRId64, c->schedule.ranks);
+	else
+		text_of_ranks(ranks, sizeof ranks, held, 65);
+	if (c->kind == OP_SEND)
+		say(t, ".");
+	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
 		say(t, "; %d of %d messages are through.", (int)st->arrived, messages_of(st->score, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
@@ -153,7 +158,7 @@ static struct sent sum_up(const struct state *st, const struct event *first)
 		out.last_round = e->round > out.last_round ? e->round : out.last_round;
 		out.largest = e->bytes > out.largest ? e->bytes : out.largest;
 		if (e->collective == st->collective && st->held) {
-			int n = bits(st->held[e->to * c->chunk_count + chunk_of(c, e)]);
+			int n = bits(st->held[e->to_member * c->chunk_count + chunk_of(c, e)]);
 			out.most = n > out.most ? n : out.most;
 		}
 	}
@@ -168,7 +173,7 @@ static int complete_chunks(const struct state *st, const struct collective *c)
 {
 	int n = 0;
 	for (int64_t i = 0; i < c->schedule.ranks * c->chunk_count; i++)
-		n += bits(st->held[i]) == c->schedule.ranks;
+		n += st->held[i] == c->everyone;
 	return n;
 }
 
@@ -180,7 +185,7 @@ static void say_round(struct text *t, const struct state *st, const struct event
 	char bytes[WORD], what[96];
 	collective_words(st->score, c, what, sizeof what);
 	bytes_word(bytes, sent.largest);
-	bool ring = c->schedule.algorithm <= SCHEDULE_RING_ALL_GATHER && !c->control;
+	bool ring = c->schedule.algorithm <= SCHEDULE_RING_ALL_GATHER && c->kind != OP_SUM && c->kind != OP_SEND;
 	if (sent.first_round == sent.last_round)
 		say(t, "Round %d of %d of the %s: ", first->round + 1, c->rounds, what);
 	else
@@ -253,9 +258,21 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 	char what[96], bytes[WORD];
 	collective_words(s, &s->collectives[c], what, sizeof what);
 	say(t, "%s begin%s the %s, %s by %s", w->words, w->s, what, bytes_word(bytes, op_payload_bytes(role, op)),
-	    op->kind == OP_SUM ? "tree" : schedule_name(op->algorithm));
+	    op->kind == OP_SUM        ? "tree"
+	    : op_is_message(op->kind) ? "a message"
+	                              : schedule_name(op->algorithm));
 	say_reason(t, s, role, index, op);
 	say(t, ".");
+}
+
+/* The buffer that it is about: what it writes, or else reads. */
+static const char *object_of(const struct role *role, const struct op *op)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < op_operand_count(op->kind); i++)
+			if (op->operand[i].buffer >= 0 && (pass || op_access(op, i) != 'r'))
+				return role->buffers[op->operand[i].buffer].name;
+	return op_name(op->kind);
 }
 
 static void say_operation(struct text *t, const struct state *st, const struct event *e)
@@ -265,7 +282,7 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	const struct role *role = score_role_of(s, index);
 	const struct op *op = &role->ops[e->op];
 	struct who w = who_of(st, EVENT_BEGIN, e->op, role);
-	int c = score_collective_of(s, s->ranks[index].role, e->op);
+	int c = score_collective_of(s, index, e->op);
 	char words[160], bytes[WORD], time[WORD];
 	if (c >= 0) {
 		say_collective_begins(t, st, index, op, &w, c);
@@ -292,8 +309,7 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 		break;
 	default:
 		if (op->kernel < 0)
-			say(t, "%s %s%s %s", w.words, verb(op), op->kind == OP_COPY ? "s" : w.s,
-			    role->buffers[op->operand[op->kind == OP_COPY ? 1 : 0].buffer].name);
+			say(t, "%s %s%s %s", w.words, verb(op), op->kind == OP_COPY ? "s" : w.s, object_of(role, op));
 		else
 			say(t, "%s compute%s %s", w.words, w.s, words);
 	}
@@ -409,8 +425,15 @@ void caption_make(const struct state *st, char *out, int size)
 		first = first ? first : e;
 		if (e->kind == EVENT_BEGIN && !begin)
 			begin = e;
-		if (e->kind == EVENT_MESSAGE && !messages++)
-			message = e;
+		if (e->kind != EVENT_MESSAGE ||
+		    (message && e->collective != message->collective && e->collective != st->collective))
+			continue;
+		if (message && e->collective != message->collective) { /* the one that is shown counts */
+			message = NULL;
+			messages = 0;
+		}
+		message = message ? message : e;
+		messages++;
 	}
 	if (message && messages == 1)
 		say_message(&t, st, message);

@@ -79,9 +79,9 @@ static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 	}
 	if (n <= 8) {
 		for (int64_t k = 0; k < n; k++)
-			if (held >> k & 1)
+			if (held >> r->collective->rank[k] & 1)
 				draw_fill(r->c, (struct box){b.x + slot * (double)k, b.y, slot, b.height},
-				          rank_colour(t, k));
+				          rank_colour(t, r->collective->rank[k]));
 		for (int64_t k = 1; k < n && slot > 5; k++)
 			draw_line(r->c, b.x + slot * (double)k, b.y, b.x + slot * (double)k, b.y + b.height, t->outline,
 			          0.4);
@@ -97,7 +97,7 @@ static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 static void draw_chunk(const struct ring *r, struct box b, uint64_t held, bool fresh, bool labelled)
 {
 	const struct theme *t = r->c->theme;
-	uint64_t all = r->n >= 64 ? UINT64_MAX : (UINT64_C(1) << r->n) - 1;
+	uint64_t all = r->collective->everyone;
 	bool adds = collective_adds(r->collective), complete = adds ? held == all : held != 0;
 	char ranks[96];
 	draw_slots(r, b, held);
@@ -122,7 +122,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 		return false;
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->score->events[i];
-		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to == rank &&
+		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to_member == rank &&
 		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
 			return true;
 	}
@@ -138,11 +138,12 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	double pad = roomy ? 10 : 6, title = roomy ? 22 : 15;
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
 	if (r->n <= 8) {
-		draw_fill(r->c, (struct box){b.x + pad, b.y + title - 11, 10, 10}, rank_colour(t, rank));
+		draw_fill(r->c, (struct box){b.x + pad, b.y + title - 11, 10, 10},
+		          rank_colour(t, r->collective->rank[rank]));
 		draw_frame(r->c, (struct box){b.x + pad, b.y + title - 11, 10, 10}, t->outline, 0.8);
 	}
 	draw_text(r->c, b.x + pad + (r->n <= 8 ? 16 : 0), b.y + title - 2, roomy ? 14 : 10, WEIGHT_BOLD, t->ink,
-	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", rank,
+	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", r->collective->rank[rank],
 	          r->collective->schedule.root == rank &&
 	                          r->collective->schedule.algorithm > SCHEDULE_HALVING_DOUBLING_ALL_REDUCE
 	                  ? " (root)"
@@ -193,13 +194,14 @@ static void draw_links(const struct ring *r)
 	bool seen[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{false}};
 	for (size_t i = 0; i < s->event_count; i++) {
 		const struct event *e = &s->events[i];
-		if (e->kind != EVENT_MESSAGE || &s->collectives[e->collective] != r->collective || seen[e->rank][e->to])
+		if (e->kind != EVENT_MESSAGE || &s->collectives[e->collective] != r->collective ||
+		    seen[e->member][e->to_member])
 			continue;
-		seen[e->rank][e->to] = true;
-		if (seen[e->to][e->rank])
+		seen[e->member][e->to_member] = true;
+		if (seen[e->to_member][e->member])
 			continue;
 		double x0, y0, x1, y1;
-		link_of(r, e->rank, e->to, 0, &x0, &y0, &x1, &y1);
+		link_of(r, e->member, e->to_member, 0, &x0, &y0, &x1, &y1);
 		draw_line(r->c, x0, y0, x1, y1, r->c->theme->line, 2);
 	}
 }
@@ -237,7 +239,7 @@ static void draw_message(const struct ring *r, const struct event *e)
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
 	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2;
 	char text[96];
-	link_of(r, e->rank, e->to, back ? 7 : 0, &x0, &y0, &x1, &y1);
+	link_of(r, e->member, e->to_member, back ? 7 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
 	chunk_name(r, e, r->n <= 8, text, sizeof text);
@@ -359,15 +361,15 @@ static void draw_matrix(struct canvas *c, const struct view *v, const struct col
 		for (int k = 0; k < chunks; k++)
 			if (one->cuts[k] >= e->offset && one->cuts[k + 1] <= e->offset + e->count)
 				draw_fill(c,
-				          (struct box){b.x + left + cell_w * k, b.y + top + cell_h * (double)e->to,
-				                       cell_w, cell_h},
+				          (struct box){b.x + left + cell_w * k,
+				                       b.y + top + cell_h * (double)e->to_member, cell_w, cell_h},
 				          t->accent);
 	}
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 	draw_frame(c, (struct box){b.x + left, b.y + top, cell_w * chunks, cell_h * (double)n}, t->outline, 1);
 	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
 		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
-		          ALIGN_RIGHT, 0, "rank %" PRId64, rank);
+		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
 	draw_text(
 	        c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
 	        collective_adds(one)
@@ -414,7 +416,7 @@ int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool 
 	for (int64_t rank = 0; rank < r.n; rank++) {
 		struct box card = card_of(&r, rank);
 		if (x >= card.x && x < card.x + card.width && y >= card.y && y < card.y + card.height)
-			return rank;
+			return one->rank[rank];
 	}
 	return -1;
 }

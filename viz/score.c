@@ -193,15 +193,19 @@ void score_release(struct score *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < s->rank_count; i++)
+	for (int i = 0; i < s->rank_count; i++) {
 		free(s->ranks[i].begin);
-	for (int r = 0; r < 2; r++)
+		free(s->ranks[i].collective);
+	}
+	for (int r = 0; r < PLAN_ROLES; r++)
 		for (int space = 0; space < SPACE_COUNT; space++) {
 			free(s->roles[r].live[space]);
 			free(s->roles[r].most[space]);
 		}
-	for (int c = 0; c < s->collective_count; c++)
+	for (int c = 0; c < s->collective_count; c++) {
 		free(s->collectives[c].cuts);
+		free(s->collectives[c].rank);
+	}
 	for (int i = 0; i < STRIDE_COUNT; i++)
 		free(s->stops[i]);
 	free(s->ranks);
@@ -234,19 +238,10 @@ int score_index_of(const struct score *s, int64_t rank)
 	return -1;
 }
 
-int score_collective_of(const struct score *s, int role, int op)
+int score_collective_of(const struct score *s, int index, int op)
 {
-	int low = 0, high = s->collective_count - 1;
-	while (low <= high) {
-		int middle = low + (high - low) / 2;
-		if (s->collectives[middle].op[role] == op)
-			return middle;
-		if (s->collectives[middle].op[role] < op)
-			low = middle + 1;
-		else
-			high = middle - 1;
-	}
-	return -1;
+	const struct section *step = &score_role_of(s, index)->step;
+	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
 }
 
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued)

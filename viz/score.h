@@ -34,15 +34,16 @@ enum event_kind {
 struct event {
 	int64_t time; /* ns */
 	enum event_kind kind;
-	int op;         /* of the role of `rank` */
-	int64_t rank;   /* message: the sender */
-	int collective; /* message: which; else -1 */
-	int round;      /* message: of the collective */
-	int64_t to;     /* message: the receiver */
-	int64_t offset; /* message: elements of the collective's buffer */
-	int64_t count;  /* message: elements */
-	int64_t bytes;  /* message */
-	bool add;       /* message: the receiver adds it to what it has */
+	int op;                /* of the role of `rank` */
+	int64_t rank;          /* message: the sender */
+	int collective;        /* message: which; else -1 */
+	int member, to_member; /* message: the places of its ends in the group */
+	int round;             /* message: of the collective */
+	int64_t to;            /* message: the receiver */
+	int64_t offset;        /* message: elements of the collective's buffer */
+	int64_t count;         /* message: elements */
+	int64_t bytes;         /* message */
+	bool add;              /* message: the receiver adds it to what it has */
 	enum queue queue;
 };
 
@@ -90,13 +91,17 @@ struct notable {
 
 const char *notable_name(enum notable_kind k);
 
-/* One collective of the step, on all ranks. */
+/* One collective of one group, or one message from rank to rank, which is a group of two. */
 struct collective {
-	int op[2]; /* by role */
 	enum op_kind kind;
 	enum traffic_kind traffic;
-	struct schedule schedule; /* control: the way up, then the way down of a tree */
-	bool control;
+	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
+	bool control;             /* outside the totals */
+	int64_t lead;             /* the lowest rank shown of the group */
+	int op;                   /* of its role */
+	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
+	uint64_t everyone;        /* the ranks of the group as bits */
+	int family;               /* the first of those that other groups carry out by the same operation */
 	int64_t element_bytes;
 	int rounds;
 	int64_t begin, end; /* of the first rank to begin and the last to end */
@@ -121,6 +126,7 @@ struct score_rank {
 	int role;
 	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
 	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
+	int *collective;      /* [op - step.begin]: which it is; -1: none */
 };
 
 /* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
@@ -139,7 +145,7 @@ struct score {
 	const struct plan *plan;
 	const struct trace *trace;
 	struct limits limits;
-	struct score_role roles[2];
+	struct score_role roles[PLAN_ROLES];
 	struct score_rank *ranks; /* those that the trace shows, ascending */
 	int rank_count;
 	struct event *events;
@@ -178,8 +184,8 @@ int64_t score_time(const struct score *s, size_t position);
 const struct role *score_role_of(const struct score *s, int index);
 /* Where a rank stands among those shown; -1. */
 int score_index_of(const struct score *s, int64_t rank);
-/* The collective that an operation of a role is; -1. */
-int score_collective_of(const struct score *s, int role, int op);
+/* The collective that an operation of a shown rank is; -1. */
+int score_collective_of(const struct score *s, int index, int op);
 /* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
 

@@ -10,7 +10,9 @@ static bool same_moment(const struct score *s, const struct event *a, const stru
 	if (a->time != b->time || a->kind != b->kind)
 		return false;
 	if (a->kind == EVENT_MESSAGE)
-		return s->plan->ranks > SCORE_MESSAGE_RANKS && a->collective == b->collective && a->round == b->round;
+		return s->plan->ranks > SCORE_MESSAGE_RANKS &&
+		       s->collectives[a->collective].family == s->collectives[b->collective].family &&
+		       a->round == b->round;
 	return a->op == b->op && plan_role_of(s->plan, a->rank) == plan_role_of(s->plan, b->rank);
 }
 
@@ -29,8 +31,8 @@ static void make_moments(struct score *s)
 
 /* ---- stops ---- */
 
-/* Moments of one key are one step: messages of a collective that arrive together, which is a round where no rank lags
- * behind; or one operation on all ranks with what is allocated for it. */
+/* Moments of one key are one step: messages of a collective (and of those of other groups beside it) that arrive
+ * together, which is a round where no rank lags behind; or one operation on all ranks with what is allocated for it. */
 struct key {
 	enum event_kind kind;
 	int role, op, collective;
@@ -40,7 +42,8 @@ struct key {
 static struct key key_of(const struct score *s, const struct moment *m)
 {
 	const struct event *e = &s->events[m->begin];
-	struct key k = {e->kind, (int)(plan_role_of(s->plan, e->rank) - s->plan->roles), e->op, e->collective, 0};
+	struct key k = {e->kind, (int)(plan_role_of(s->plan, e->rank) - s->plan->roles), e->op,
+	                e->collective < 0 ? -1 : s->collectives[e->collective].family, 0};
 	if (e->kind == EVENT_MESSAGE) {
 		k.role = k.op = 0;
 		k.time = e->time;

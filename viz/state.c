@@ -7,22 +7,25 @@
 
 bool collective_adds(const struct collective *c)
 {
-	return c->kind == OP_ALL_REDUCE || c->kind == OP_REDUCE_SCATTER || c->kind == OP_REDUCE || c->kind == OP_SUM;
+	return c->kind == OP_ALL_REDUCE || c->kind == OP_REDUCE_SCATTER || c->kind == OP_REDUCE || c->kind == OP_SUM ||
+	       c->kind == OP_ALL_REDUCE_MAXIMUM;
 }
 
-uint64_t state_initially(const struct collective *c, int64_t rank, int chunk)
+uint64_t state_initially(const struct collective *c, int64_t member, int chunk)
 {
 	const struct schedule *s = &c->schedule;
-	uint64_t own = UINT64_C(1) << rank;
+	uint64_t own = UINT64_C(1) << c->rank[member];
 	int64_t slice = s->elements / s->ranks;
-	bool mine = slice && c->cuts[chunk] / slice == rank;
+	bool mine = slice && c->cuts[chunk] / slice == member;
 	switch (c->kind) {
 	case OP_ALL_GATHER:
 	case OP_GATHER:
 		return mine ? own : 0;
 	case OP_BROADCAST:
 	case OP_SCATTER:
-		return rank == s->root ? own : 0;
+		return member == s->root ? own : 0;
+	case OP_SEND:
+		return member ? 0 : own;
 	default:
 		return own;
 	}
@@ -30,7 +33,8 @@ uint64_t state_initially(const struct collective *c, int64_t rank, int chunk)
 
 static void carry_over(struct state *st, const struct collective *c, const struct event *e)
 {
-	uint64_t *from = st->held + e->rank * c->chunk_count, *to = st->held + e->to * c->chunk_count;
+	uint64_t *from = st->held + (ptrdiff_t)e->member * c->chunk_count,
+	         *to = st->held + (ptrdiff_t)e->to_member * c->chunk_count;
 	for (int i = 0; i < c->chunk_count; i++)
 		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
 			to[i] = e->add ? to[i] | from[i] : from[i];
@@ -47,9 +51,9 @@ static void follow_collective(struct state *st)
 	left = calloc((size_t)c->rounds + 1, sizeof *left);
 	if (!st->held || !left)
 		abort();
-	for (int64_t rank = 0; rank < c->schedule.ranks; rank++)
+	for (int64_t member = 0; member < c->schedule.ranks; member++)
 		for (int i = 0; i < c->chunk_count; i++)
-			st->held[rank * c->chunk_count + i] = state_initially(c, rank, i);
+			st->held[member * c->chunk_count + i] = state_initially(c, member, i);
 	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
 	for (size_t i = 0; i < s->event_count; i++) {
 		const struct event *e = &s->events[i];
@@ -62,7 +66,7 @@ static void follow_collective(struct state *st)
 		carry_over(st, c, e);
 		st->arrived++;
 		st->sent_collective += e->bytes;
-		st->ranks[e->rank].sent_collective += e->bytes;
+		st->ranks[score_index_of(s, e->rank)].sent_collective += e->bytes;
 	}
 	while (st->round < c->rounds && !left[st->round])
 		st->round++;
@@ -121,7 +125,7 @@ static void follow_events(struct state *st)
 		const struct section *step = &score_role_of(s, index)->step;
 		if (e->kind == EVENT_MESSAGE) {
 			if (alone || !s->collectives[e->collective].control) {
-				st->collective = e->collective;
+				st->collective = s->collectives[e->collective].family;
 				st->begun = true;
 			}
 			if (s->collectives[e->collective].control)
@@ -133,10 +137,11 @@ static void follow_events(struct state *st)
 			int issued = e->op - step->begin + 1, c;
 			r->issued = issued > r->issued ? issued : r->issued;
 			c = e->kind == EVENT_BEGIN && e->queue == QUEUE_COMMUNICATION
-			            ? score_collective_of(s, s->ranks[index].role, e->op)
+			            ? score_collective_of(s, index, e->op)
 			            : -1;
-			if (c >= 0 && (alone || !s->collectives[c].control) && (!st->begun || c > st->collective)) {
-				st->collective = c;
+			if (c >= 0 && (alone || !s->collectives[c].control) &&
+			    (!st->begun || s->collectives[c].begin > s->collectives[st->collective].begin)) {
+				st->collective = s->collectives[c].family;
 				st->begun = true;
 			}
 		}
@@ -147,29 +152,25 @@ static void follow_events(struct state *st)
 static void count_hidden(struct state *st)
 {
 	const struct score *s = st->score;
-	for (int c = 0; c < s->collective_count; c++) {
-		const struct collective *one = &s->collectives[c];
-		if (one->shown)
-			continue;
-		for (int i = 0; i < s->rank_count; i++) {
-			int role = s->ranks[i].role, op = one->op[role];
-			if (state_of_op(st, i, op) != OP_DONE)
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct role *r = score_role_of(s, i);
+		for (int k = r->step.begin; k < r->step.end; k++) {
+			int c = score_collective_of(s, i, k);
+			if (c < 0 || s->collectives[c].shown || state_of_op(st, i, k) != OP_DONE)
 				continue;
-			int64_t sent = op_sent_bytes(s->plan, &s->plan->roles[role], &s->plan->roles[role].ops[op],
-			                             s->ranks[i].rank);
+			const struct collective *one = &s->collectives[c];
+			int64_t sent = op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[i].rank);
 			if (c == st->collective) {
 				st->done = true;
 				st->round = one->rounds;
 				st->ranks[i].sent_collective = sent;
 				st->sent_collective = one->sent_bytes;
 			}
-			if (!one->control) {
-				st->ranks[i].sent += sent;
-				st->ranks[i].received +=
-				        op_received_bytes(s->plan, &s->plan->roles[role], &s->plan->roles[role].ops[op],
-				                          s->ranks[i].rank);
-				st->sent += i ? 0 : one->sent_bytes;
-			}
+			if (one->control)
+				continue;
+			st->ranks[i].sent += sent;
+			st->ranks[i].received += op_received_bytes(s->plan, r, &r->ops[k], s->ranks[i].rank);
+			st->sent += one->lead == s->ranks[i].rank ? one->sent_bytes : 0;
 		}
 	}
 }

@@ -3,7 +3,7 @@
  *
  *     struct state st = {0};
  *     state_make(&st, &score, STRIDE_ROUND, position);
- *     … st.held[rank * chunks + chunk] is the set of ranks whose contributions rank holds of chunk …
+ *     … st.held[member * chunks + chunk] is the set of ranks whose contributions a member holds of chunk …
  *     state_release(&st);
  */
 #ifndef SHARDLAB_VIZ_STATE_H
@@ -37,7 +37,7 @@ struct state {
 	bool begun, done;
 	int round;      /* rounds of it that are over on all ranks */
 	size_t arrived; /* messages of it that have arrived */
-	uint64_t *held; /* [rank * chunk_count + chunk], bit r: holds the contribution of rank r; NULL: not shown */
+	uint64_t *held; /* [member * chunk_count + chunk], bit r: holds the contribution of rank r; NULL: not shown */
 	int64_t sent;   /* by all ranks in this step, without control */
 	int64_t sent_collective;
 };
@@ -51,8 +51,8 @@ enum op_state state_of_op(const struct state *st, int index, int op);
 /* Is a buffer of the rank's role alive? */
 bool state_alive(const struct state *st, int index, int buffer);
 
-/* Who holds what before the first message: the bits of a rank and chunk. */
-uint64_t state_initially(const struct collective *c, int64_t rank, int chunk);
+/* Who holds what before the first message: the bits of a place in the group and a chunk. */
+uint64_t state_initially(const struct collective *c, int64_t member, int chunk);
 /* A chunk that ends with all ranks' contributions, or that is only passed on. */
 bool collective_adds(const struct collective *c);
 

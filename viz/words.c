@@ -97,14 +97,21 @@ static const char *kind_words(enum op_kind k)
 
 void collective_words(const struct score *s, const struct collective *c, char *out, int size)
 {
-	const struct role *r = &s->plan->roles[0];
-	const struct op *op = &r->ops[c->op[0]];
+	const struct role *r = plan_role_of(s->plan, c->lead);
+	const struct op *op = &r->ops[c->op];
 	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	const char *what = op->group >= 0 ? s->plan->groups[op->group].name : r->buffers[b].name;
-	if (c->control)
-		snprintf(out, (size_t)size, "sum of %s (control)", what);
-	else
-		snprintf(out, (size_t)size, "%s of %s", kind_words(c->kind), what);
+	char group[80] = "", ranks[64];
+	if (c->kind == OP_SEND) {
+		snprintf(out, (size_t)size, "%s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);
+		return;
+	}
+	if (c->rank && c->schedule.ranks < s->plan->ranks && s->plan->ranks <= 64) {
+		text_of_ranks(ranks, sizeof ranks, c->everyone, 65);
+		snprintf(group, sizeof group, ", ranks %s", ranks);
+	}
+	snprintf(out, (size_t)size, "%s of %s%s%s", c->kind == OP_SUM ? "sum" : kind_words(c->kind), what,
+	         c->control ? " (control)" : "", group);
 }
 
 /* The ring's are the classic ones (Patarasuk and Yuan 2009). Where ranks differ, the busiest speaks: the root, or for
@@ -115,6 +122,11 @@ void ledger_formula(const struct score *s, const struct collective *c, struct fo
 	char bytes[WORD];
 	*out = (struct formula){.who = "each rank"};
 	bytes_word(bytes, size);
+	if (c->kind == OP_SEND) {
+		*out = (struct formula){.who = "all ranks", .symbols = "S", .bytes = size};
+		snprintf(out->numbers, sizeof out->numbers, "%s", bytes);
+		return;
+	}
 	switch (c->schedule.algorithm) {
 	case SCHEDULE_RING_ALL_REDUCE:
 		snprintf(out->symbols, sizeof out->symbols, "2 (n − 1)/n · S");
@@ -164,7 +176,7 @@ void ledger_formula(const struct score *s, const struct collective *c, struct fo
 	case SCHEDULE_COUNT:
 		break;
 	}
-	if (c->control)
+	if (c->kind == OP_SUM)
 		*out = (struct formula){.who = "control", .symbols = "2 (n − 1) values", .bytes = c->sent_bytes};
 	(void)s;
 }
@@ -173,10 +185,11 @@ int64_t ledger_step_bytes(const struct score *s, int index)
 {
 	const struct role *r = score_role_of(s, index);
 	int64_t sum = 0;
-	for (int c = 0; c < s->collective_count; c++)
-		if (!s->collectives[c].control)
-			sum += op_sent_bytes(s->plan, r, &r->ops[s->collectives[c].op[s->ranks[index].role]],
-			                     s->ranks[index].rank);
+	for (int k = r->step.begin; k < r->step.end; k++) {
+		int c = score_collective_of(s, index, k);
+		if (c >= 0 && !s->collectives[c].control)
+			sum += op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[index].rank);
+	}
 	return sum;
 }
 
