@@ -602,6 +602,15 @@ static bool is_kept(const struct cpu_range *r)
 	return r->skip || r->step < 1;
 }
 
+/* Kept master weights: parameters in memory of their own are as they were; those that the host makes anew come from the
+ * master weights as after any update. */
+static void keep_parameters(const struct cpu_device *d, const struct op *op, int64_t n, const float *master,
+                            void *parameters)
+{
+	if (op_access(op, 0) == 'w')
+		vector_convert(n, ELEMENT_FP32, master, cpu_element(d, op, 0), parameters);
+}
+
 static enum status op_adamw(struct cpu_device *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
@@ -615,7 +624,9 @@ static enum status op_adamw(struct cpu_device *d, const struct op *op)
 	                  .beta2 = 0.999F,
 	                  .epsilon = 1e-8F,
 	                  .weight_decay = (float)s->weight_decay};
-	if (!is_kept(&range))
+	if (is_kept(&range))
+		keep_parameters(d, op, n, master, parameters);
+	else
 		adamw_update(cpu_element(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second,
 		             master);
 	return STATUS_OK;
@@ -628,7 +639,9 @@ static enum status op_sgd(struct cpu_device *d, const struct op *op)
 	void *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
 	float *master = use(d, op, 2, n), factor = gradient_factor(d, op, 4, range.unscale);
 	float rate = (float)settings_learning_rate(&d->plan->settings, range.step);
-	if (!is_kept(&range))
+	if (is_kept(&range))
+		keep_parameters(d, op, n, master, parameters);
+	else
 		sgd_update(cpu_element(d, op, 0), rate, n, parameters, gradients, factor, master);
 	return STATUS_OK;
 }
