@@ -76,6 +76,16 @@ refuse "'maybe'" sim --strategy fsdp:reshard=maybe
 refuse 'takes one strategy' sim --strategy all
 refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
+refuse '8 ranks are 8 stages, and gpt has 7 units' sim --model gpt --strategy pipeline --ranks 8
+refuse '4 ranks are 4 stages, and mlp has 3 units' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
+refuse "'2f2b'; possible" sim --strategy pipeline:schedule=2f2b --ranks 2
+refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
+refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
+refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
+refuse "shard: 'x'" sim --strategy hybrid:shard=x --ranks 4
+refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --batch 8 --accumulate 3
+refuse 'does not go with --strategy pipeline' sim --strategy pipeline --ranks 2 --offload optimizer
+refuse 'does not go with stages' sim --model mlp:norm=batch --strategy model --ranks 2
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
