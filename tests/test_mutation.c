@@ -171,6 +171,19 @@ static const struct request requests[] = {
          .ranks = 2,
          .clip = 0.5,
          .offload = "optimizer,activations"},
+        {.model = "gpt:layers=2,width=4,heads=2,context=4,vocabulary=5",
+         .strategy = "tensor:sequence=yes",
+         .ranks = 2,
+         .clip = 0.5},
+        {.model = "gpt:layers=1,width=4,heads=2,context=2,vocabulary=5",
+         .strategy = "tensor:sequence=yes",
+         .ranks = 2,
+         .accumulate = 2,
+         .offload = "optimizer"},
+        {.model = "gpt:layers=2,width=4,heads=2,context=2,vocabulary=6",
+         .strategy = "tensor:sequence=yes",
+         .ranks = 2,
+         .checkpointing = "full"},
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

@@ -210,6 +210,11 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
+static const struct axis *axis_of(const struct plan *p, const char *name)
+{
+	return &p->axes[__builtin_ctz(plan_axis(p, name))];
+}
+
 enum status plan_take_model(struct plan *p, const struct model *model)
 {
 	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
@@ -217,7 +222,7 @@ enum status plan_take_model(struct plan *p, const struct model *model)
 	if (slices == 1)
 		return STATUS_OK;
 	p->model = &p->slice;
-	return model_slice(&p->slice, model, slices, &p->arena);
+	return model_slice(&p->slice, model, slices, axis_of(p, "tensor")->sequence, &p->arena);
 }
 
 int64_t plan_slice_of(const struct plan *p, int64_t rank)
@@ -228,6 +233,12 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank)
 bool group_is_sliced(const struct plan *p, int group)
 {
 	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+}
+
+unsigned group_sum_axes(const struct plan *p, int group)
+{
+	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].spread;
+	return plan_data_axes(p) | (rows ? plan_axis(p, "tensor") : 0);
 }
 
 unsigned group_slice_axes(const struct plan *p, int group)
@@ -399,8 +410,9 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	int64_t rows = samples * k->tokens;
 	switch (op->kind) {
 	case OP_LINEAR_FINISH:
-		return kernel_finish_flops(k, samples);
+		return kernel_finish_flops(k) * op->operand[2].count;
 	case OP_EMBEDDING_FINISH:
+		return op->operand[1].count;
 	case OP_CLASSIFIER_MAXIMA:
 		return rows * k->out;
 	case OP_CLASSIFIER_SUMS:
