@@ -433,6 +433,15 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
 }
 
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)
+{
+	if (op_class(op->kind) == OP_CLASS_K)
+		return p->settings.precision;
+	int buffer = op->operand[0].buffer;
+	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
+	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
+}
+
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
 {
 	int64_t bytes = 0;

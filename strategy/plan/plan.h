@@ -422,6 +422,9 @@ int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const stru
 /* What an operation computes: FLOPs, and bytes read and written by its operands. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
+/* The type whose rates an operation takes: a kernel of the model, that of the plan; other work, that of its first
+ * operand; fp32 where that holds no floating-point numbers. */
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op);
 
 /* ---- memory ---- */
 
