@@ -403,8 +403,8 @@ START_TEST(halves_of_a_linear_layer)
 {
 	enum { ROWS_IN = 5, IN = 14, OUT = 19, HALF = IN / 2 };
 	float x[ROWS_IN * IN], weight[IN * OUT], bias[OUT], residual[ROWS_IN * OUT], want[ROWS_IN * OUT],
-	        want_pre[ROWS_IN * OUT];
-	float half[ROWS_IN * HALF], part[ROWS_IN * OUT], sum[ROWS_IN * OUT], y[ROWS_IN * OUT];
+	        want_pre[ROWS_IN * OUT] = {0};
+	float half[ROWS_IN * HALF], part[ROWS_IN * OUT], sum[ROWS_IN * OUT], y[ROWS_IN * OUT] = {0};
 	kernels_limit_instruction_set(_i);
 	for (int i = 0; i < ROWS_IN * IN; i++)
 		x[i] = uniform();

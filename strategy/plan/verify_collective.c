@@ -42,7 +42,7 @@ static uint64_t every_use(const struct plan *p, int group)
 /* What every role holds of the whole, added up. */
 static enum status add_up(const struct at *all, struct group_part *out)
 {
-	struct addend addends[ROLES];
+	struct addend addends[ROLES] = {{0}};
 	const struct plan *p = all->ip->v->p;
 	int n = role_count(all);
 	char text[200];
