@@ -103,7 +103,12 @@ refuse 'two formats' plan --json --format dot
 refuse 'runs on the CPU' train --device cuda
 refuse 'no NCCL' train --comm nccl
 refuse 'does not read it' sim --config deepspeed.json
-refuse 'compute in fp32' train --precision bf16
+refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
+refuse 'scales the loss of fp16' validate --loss-scaler pytorch
+refuse 'is not one of: deepspeed|pytorch' sim --precision fp16 --loss-scaler apex
+refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
+refuse '0' train --precision fp16 --loss-scale 0
+refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
 refuse 'writes .csv' compare --export "$place/picture.pdf"
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 

@@ -167,10 +167,6 @@ char op_access(const struct op *op, int operand)
 		return 0;
 	if (access == 'a')
 		return op->accumulate >> operand & 1 ? 'x' : 'w';
-	/* Clipping scales fp32 gradients where they are; 16-bit ones only as they are read. */
-	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[4].buffer < 0 && op->operand[6].buffer >= 0) ||
-	    (op->kind == OP_SGD && operand == 1 && op->operand[2].buffer < 0 && op->operand[4].buffer >= 0))
-		return 'x';
 	/* On the host, 16-bit parameters are made anew from the master weights. */
 	if (op->queue == QUEUE_HOST_COMPUTE && operand == 0 &&
 	    ((op->kind == OP_ADAMW && op->operand[4].buffer >= 0) ||
