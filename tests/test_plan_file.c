@@ -181,8 +181,8 @@ static const struct request one_rank[] = {
         {"gpt:layers=1,width=16,heads=2,context=8", "fsdp", .micro_batch = 2, .clip = 0.1},
         {"gpt:layers=1,width=16,heads=2,context=8", "ddp", .precision = TYPE_BF16, .micro_batch = 2, .clip = 0.1},
         /* the first step overflows, the second does not */
-        {"mlp:sizes=48-8-10", "dp", .precision = TYPE_FP16, .loss_scaler = LOSS_SCALER_PYTORCH,
-         .loss_scale = 150000, .micro_batch = 2, .optimizer = OPTIMIZER_SGD},
+        {"mlp:sizes=48-8-10", "dp", .precision = TYPE_FP16, .loss_scaler = LOSS_SCALER_PYTORCH, .loss_scale = 150000,
+         .micro_batch = 2, .optimizer = OPTIMIZER_SGD},
 };
 
 enum { ONE_RANK = sizeof one_rank / sizeof one_rank[0] };
