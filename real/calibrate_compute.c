@@ -23,6 +23,7 @@ static const struct {
         {{"gpt", "single", 4, TYPE_FP32}, true},
         {{"gpt", "ddp", 4, TYPE_FP32}, true},
         {{"mlp", "single", 32, TYPE_FP32}, true},
+        {{"mlp:norm=batch", "single", 32, TYPE_FP32}, true},
         {{"gpt", "single", 1, TYPE_FP32}, true},
         {{"mlp", "single", 256, TYPE_FP32}, true},
         {{"mlp", "single", 8, TYPE_FP32}, true},

@@ -169,12 +169,6 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	    (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
-	if (p->model->buffer_count && plan_data_ranks(p) != p->ranks)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--strategy %s: batch normalization has running statistics on every rank, and here a "
-		        "layer is not on every rank; choose a data-parallel strategy, or --model mlp without norm",
-		        strategy->name);
 	strategy->pack(p);
 	declare_roles(p, strategy);
 	for (int i = 0; i < p->role_count; i++) {
