@@ -125,6 +125,8 @@ refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload
 refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
 refuse 'everything passes through the root' sim --strategy dp --ranks 2 --offload optimizer
+refuse 'optimizer does not go with --strategy hybrid' sim --strategy hybrid --ranks 4 --offload optimizer,activations
+refuse '--offload does not go with --strategy pipeline' sim --model gpt --strategy pipeline --ranks 2 --offload activations
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
 refuse 'one block on the device' sim --model gpt --offload activations \

@@ -101,6 +101,22 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	report_release(&without);
 }
 
+/* Activations need nothing of the strategy. */
+static void try_activations(const char *strategy)
+{
+	struct request q = {.model = models[1].model,
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .micro_batch = 2,
+	                    .accumulate = 2,
+	                    .checkpointing = "every=2"};
+	struct report without;
+	if (!train(1, &q, false, &without))
+		return;
+	try_offload(1, &q, "activations", without.weights_checksum);
+	report_release(&without);
+}
+
 int main(int argc, char **argv)
 {
 	int tried = 0;
@@ -121,6 +137,8 @@ int main(int argc, char **argv)
 	}
 	try_strategy(1, "zero3:reuse=20000", true, 1, TYPE_BF16);
 	try_strategy(1, "fsdp:reshard=no:sync=last:prefetch=0", true, 1, TYPE_FP32);
+	if (ranks_count % 2 == 0)
+		try_activations("hybrid:shard=2");
 	ranks_check(tried >= 5, "only %d strategies offload", tried);
 	if (!rank_number)
 		images_remove(images);
