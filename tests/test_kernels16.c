@@ -312,7 +312,8 @@ START_TEST(embedding)
 			embedding_backward(type, samples, tokens, width, vocabulary, context, ids, dy, token,
 			                   accumulate, position, accumulate);
 			/* A rounding for each block of 1024 tokens, of which the last is assert_rounded's own. */
-			double blocks = (double)((rows - 1) / 1024), fp32 = (double)rows * FP32_UNIT;
+			int64_t earlier = (rows - 1) / 1024;
+			double blocks = (double)earlier, fp32 = (double)rows * FP32_UNIT;
 			assert_rounded("dtoken", type, vocabulary * width, token, want_token,
 			               fp32 + blocks * unit(type), size_token);
 			assert_rounded("dposition", type, context * width, position, want_position, fp32,
