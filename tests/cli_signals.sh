@@ -47,7 +47,9 @@ none_left() {
 end() {
 	local name=$1 pattern=$2 n=$3 whom=$4 signal=$5 status=0 parent victim
 	shift 5
-	"$program" train --model mlp:sizes=784-32-10 --ranks "$n" --steps 100000000 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	local model=mlp:sizes=784-32-10
+	case " $* " in *' --model '*) model= ;; esac
+	"$program" train ${model:+--model "$model"} --ranks "$n" --steps 100000000 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" &
 	parent=$!
 	if ! wait_until has_stepped; then
 		echo "$name: did not come to three steps"
@@ -77,6 +79,9 @@ end 'Ctrl+C' 'stopped by the user after step' 3 parent INT
 tail -n 1 "$TMPDIR/out" | grep -q '^{"summary"' || { echo 'Ctrl+C: no summary' && errors=$((errors + 1)); }
 end 'TERM' 'stopped by the user after step' 2 parent TERM
 end 'a rank that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL
+end 'a stage that is killed' '^fatal: rank 2 died (Killed)' 3 rank KILL --strategy pipeline --accumulate 3 \
+	--model mlp:sizes=784-32-32-10
+end 'a replica that is killed' '^fatal: rank 3 died (Killed)' 4 rank KILL --strategy hybrid:shard=2
 end 'a parent that is killed' '' 3 parent KILL
 
 # What is offloaded to disk leaves no file, however the run ends.

@@ -72,7 +72,7 @@ static float *blank(int64_t n)
 	return f + GUARD;
 }
 
-static float *filled(int64_t n)
+static inline float *filled(int64_t n)
 {
 	float *f = blank(n);
 	for (int64_t i = 0; i < n; i++)
@@ -85,7 +85,7 @@ static double *doubles(int64_t n)
 	return keep(calloc((size_t)n + 1, sizeof(double)), 0);
 }
 
-static double *widened(int64_t n, const float *f)
+static inline double *widened(int64_t n, const float *f)
 {
 	double *d = doubles(n);
 	for (int64_t i = 0; i < n; i++)
@@ -94,7 +94,7 @@ static double *widened(int64_t n, const float *f)
 }
 
 /* Each element within `limit` × (its size + the root mean square of all). */
-static void assert_close(const char *what, int64_t n, const float *got, const double *want, double limit)
+static inline void assert_close(const char *what, int64_t n, const float *got, const double *want, double limit)
 {
 	double squares = 0;
 	if (!got || !want)

@@ -221,6 +221,7 @@ static void initial_checksum(int model, char out[17])
 
 static void try_overflows(void)
 {
+	static const char *const contrasts[] = {"hybrid:shard=2", "model", "pipeline", "tensor"};
 	char initial[17];
 	for (int model = 0; model < 2; model++) {
 		initial_checksum(model, initial);
@@ -231,6 +232,9 @@ static void try_overflows(void)
 		try_overflow(model, "ddp", "optimizer", LOSS_SCALER_PYTORCH, initial);
 		try_overflow(model, "zero2", "optimizer", LOSS_SCALER_DEEPSPEED, initial);
 		try_overflow(model, "zero3", "optimizer,parameters", LOSS_SCALER_PYTORCH, initial);
+		/* Each stage, or slice of the model, hears of the others. */
+		for (int i = 0; i < 3 + model && ranks_count == 2; i++) /* rows of 33 are no two slices */
+			try_overflow(model, contrasts[i], NULL, LOSS_SCALER_PYTORCH, initial);
 	}
 }
 

@@ -228,11 +228,13 @@ static void try_variants(void)
 }
 
 /* Checkpointing changes what is kept, and no bit of the result. */
-static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
+static void try_checkpointing_in(enum type precision, int model, const char *strategy, const char *checkpointing)
 {
 	char what[256];
-	struct request plain = request_of(model, strategy, 2), q = plain;
+	struct request plain = request_of(model, strategy, 2), q;
 	struct report without, with, guarded;
+	plain.precision = precision;
+	q = plain;
 	q.checkpointing = checkpointing;
 	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model].model, strategy, checkpointing);
 	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
@@ -247,6 +249,11 @@ static void try_checkpointing(int model, const char *strategy, const char *check
 	report_release(&without);
 	report_release(&with);
 	report_release(&guarded);
+}
+
+static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
+{
+	try_checkpointing_in(TYPE_FP32, model, strategy, checkpointing);
 }
 
 static void try_checkpointings(void)
@@ -266,6 +273,8 @@ static void try_checkpointings(void)
 		try_checkpointing(1, "model", "full");
 		try_checkpointing(1, "pipeline", "every=2:contiguous_memory_optimization=yes");
 	}
+	try_checkpointing_in(TYPE_BF16, 1, "zero3", "full");
+	try_checkpointing_in(TYPE_FP16, 1, "fsdp", "selective");
 	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
 	try_checkpointing(1, "fsdp:reshard=no", "every=2");
 }

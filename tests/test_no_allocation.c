@@ -191,8 +191,9 @@ static void assert_quiet(const struct request *r, int threads)
 		enum status s = trainer_step(&t, &loss);
 		watching = false;
 		ck_assert_int_eq(s, STATUS_OK);
-		ck_assert_msg(!step || !seen, "%s, %s, %d ranks, %d threads, step %d: %ld allocations, the first by %s",
-		              r->model, r->strategy, (int)r->ranks, threads, step + 1, (long)seen,
+		ck_assert_msg(!step || !seen,
+		              "%s, %s, %s, %d ranks, %d threads, step %d: %ld allocations, the first by %s", r->model,
+		              r->strategy, type_name(r->precision), (int)r->ranks, threads, step + 1, (long)seen,
 		              (const char *)first_seen);
 	}
 	for (int pass = 0; pass < 2; pass++) {
@@ -256,6 +257,21 @@ START_TEST(threads_allocate_nothing)
 }
 END_TEST
 
+START_TEST(sixteen_bits_allocate_nothing)
+{
+	for (int model = 0; model < 2; model++)
+		for (int64_t ranks = 1; ranks <= 4; ranks += 3)
+			assert_quiet(&(struct request){.model = models[model],
+			                               .strategy = "zero3",
+			                               .ranks = ranks,
+			                               .micro_batch = 2,
+			                               .accumulate = 2,
+			                               .clip = 1,
+			                               .precision = _i ? TYPE_FP16 : TYPE_BF16},
+			             _i + 1);
+}
+END_TEST
+
 /* The test of the test. Check allocates as well, so it is asked at the end. */
 START_TEST(allocations_are_seen)
 {
@@ -295,6 +311,7 @@ int main(void)
 	tcase_add_test(tests, allocations_are_seen);
 	tcase_add_loop_test(tests, training_allocates_nothing, 0, 7);
 	tcase_add_test(tests, threads_allocate_nothing);
+	tcase_add_loop_test(tests, sixteen_bits_allocate_nothing, 0, 2);
 	tcase_add_test(tests, offload_allocates_nothing);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);

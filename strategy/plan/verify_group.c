@@ -36,7 +36,7 @@ bool takes_part(const struct plan *p, const struct op *op, const struct role *is
 
 const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r)
 {
-	int64_t rank = op_peer(p, op, r->first_rank);
+	int64_t rank = r ? op_peer(p, op, r->first_rank) : -1;
 	const struct role *across = rank < 0 ? NULL : plan_role_of(p, rank);
 	return across && across->first_rank == rank && across->ranks == r->ranks ? across : NULL;
 }

@@ -231,6 +231,8 @@ static void run_message(const struct world *w, const struct party *p)
 
 static void run_collective(const struct world *w, const struct party *p)
 {
+	if (p->count < 1)
+		fail("a collective of nobody");
 	struct member *members = make((size_t)p->count, sizeof *members);
 	for (int i = 0; i < p->count; i++) {
 		members[i].rank = &w->rank[p->rank[i]];
