@@ -29,7 +29,7 @@ refuse() {
 refuse 'no command'
 refuse "'frobnicate'" frobnicate
 refuse 'did you mean train' tran
-refuse "unknown command 'view'" view
+refuse "unknown command 'lesson'" lesson
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
 refuse 'unknown option --zork' sim --zork 1
