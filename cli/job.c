@@ -173,12 +173,26 @@ static enum status add_member(struct members *m, const char *text, size_t length
 	return strategy_parse(one->strategy, &strategy);
 }
 
-/* One rank that takes the whole global batch, in as many micro-batches. */
-static enum status settle_single(struct settings *s)
+/* In a list everyone takes the same global batch in as many micro-batches: `single` on one rank, and those that serve
+ * the same samples on all ranks in larger ones. */
+static enum status settle(struct settings *s)
 {
-	s->ranks = 1;
+	if (!strcmp(s->strategy, "single"))
+		s->ranks = 1;
 	s->micro_batch = 0;
 	return settings_resolve(s);
+}
+
+/* Those by whose ranks the global batch goes: data parallel ones, if there are any. */
+static const char *speaks_for(const struct members *m)
+{
+	struct settings s = {.ranks = 2};
+	for (int i = 0; i < m->count; i++) {
+		snprintf(s.strategy, sizeof s.strategy, "%s", m->member[i].strategy);
+		if (strcmp(s.strategy, "single") && strategy_data_ranks(&s) > 1)
+			return m->member[i].strategy;
+	}
+	return m->member[m->count - 1].strategy;
 }
 
 enum status members_from_options(struct members *m, const struct options *o)
@@ -192,8 +206,6 @@ enum status members_from_options(struct members *m, const struct options *o)
 	const char *list = option_text(o, OPTION_STRATEGY);
 	if (!strcmp(list, "single") && !option_given(o, OPTION_RANKS))
 		settings.ranks = 1;
-	if ((s = settings_resolve(&settings)))
-		return s;
 	for (const char *p = list;; p++) {
 		size_t length = strcspn(p, ",");
 		if (length == 3 && !strncmp(p, "all", 3)) {
@@ -207,12 +219,15 @@ enum status members_from_options(struct members *m, const struct options *o)
 		if (!*p)
 			break;
 	}
+	snprintf(settings.strategy, sizeof settings.strategy, "%s", speaks_for(m));
+	if ((s = settings_resolve(&settings)))
+		return s;
 	for (int i = 0; i < m->count; i++) {
 		struct member *one = &m->member[i];
 		one->settings = settings;
 		snprintf(one->settings.strategy, sizeof one->settings.strategy, "%s", one->strategy);
-		/* Alone it is an error with more than one rank; in a list it is what the others are compared with. */
-		if (m->count > 1 && !strcmp(one->strategy, "single") && (s = settle_single(&one->settings)))
+		/* Alone `single` is an error with more than one rank. */
+		if (m->count > 1 && (s = settle(&one->settings)))
 			return s;
 	}
 	return STATUS_OK;

@@ -83,7 +83,7 @@ enum option_type {
 	X(ACCUMULATE, "accumulate", WHOLE, "N", 1, LARGE, "", IN_MODELS, "micro-batches a step; 1 unless it follows")  \
 	X(SEQUENCE, "sequence", WHOLE, "T", 1, LARGE, "", IN_MODELS, "tokens of a sample; the model's context")        \
 	X(PRECISION, "precision", CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", IN_MODELS,                                   \
-	  "of parameters, gradients and activations; real runs are fp32")                                              \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32")                          \
 	X(LOSS_SCALER, "loss-scaler", CHOICE, "deepspeed|pytorch", 0, 0, "", IN_MODELS,                                \
 	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
 	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \

@@ -105,29 +105,27 @@ struct rate calibrate_rate(int64_t amount, int64_t *ns, int n)
 
 /* ---- the whole ---- */
 
-/* 16-bit types are computed in fp32 on CPUs, and nothing of them was measured: the largest rate of their family,
- * assumed. Of models that have no kernels, the same. */
+/* Of models that have no kernels, and of operations that no plan here has, nothing was measured: the largest rate of
+ * what is most like them, assumed. The families of what was measured are not asked for. */
 static void assume_the_rest(struct cluster *c)
 {
 	static const struct {
 		int key;
 		enum op_kind like;
-		enum type from; /* the first type that has nothing measured */
 	} families[] = {
-	        {COMPUTE_FAMILY + KERNEL_LINEAR, OP_LINEAR_FORWARD, TYPE_BF16},
-	        {COMPUTE_FAMILY + KERNEL_ABSTRACT, OP_LINEAR_FORWARD, TYPE_FP32},
-	        {COMPUTE_FAMILY + KERNEL_ATTENTION, OP_ATTENTION_FORWARD, TYPE_BF16},
-	        {COMPUTE_DEFAULT, OP_NORM_FORWARD, TYPE_FP32},
+	        {COMPUTE_FAMILY + KERNEL_ABSTRACT, OP_LINEAR_FORWARD},
+	        {COMPUTE_DEFAULT, OP_NORM_FORWARD},
 	};
-	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-		const struct curve *like = &c->compute[families[i].like][TYPE_FP32];
-		int64_t best = 0;
-		for (int p = 0; p < like->count; p++)
-			best = like->point[p].rate.value > best ? like->point[p].rate.value : best;
-		c->compute[families[i].key][TYPE_FP32].count = 0;
-		for (int type = (int)families[i].from; best && type < CLUSTER_TYPES; type++) {
+	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
+		c->compute[COMPUTE_FAMILY + KERNEL_LINEAR][type].count = 0;
+		c->compute[COMPUTE_FAMILY + KERNEL_ATTENTION][type].count = 0;
+		for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+			const struct curve *like = &c->compute[families[i].like][type];
 			struct curve *curve = &c->compute[families[i].key][type];
-			*curve = (struct curve){.count = 1};
+			int64_t best = 0;
+			for (int p = 0; p < like->count; p++)
+				best = like->point[p].rate.value > best ? like->point[p].rate.value : best;
+			*curve = (struct curve){.count = best ? 1 : 0};
 			curve->point[0].work = 1;
 			curve->point[0].rate = rate_assumed(best);
 		}

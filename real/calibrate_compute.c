@@ -1,6 +1,6 @@
 /* Compute: how fast each kind of operation is, by its work; and what ranks that compute side by side leave each other.
  *
- *     steps of a plan ──► spans by (kind, work) ──► median of each ──► points, best case first ──► curves
+ *     steps of a plan ──► spans by (kind, type, work) ──► median of each ──► points, best case first ──► curves
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -18,33 +18,49 @@ static const struct {
 	struct rehearsal_case what;
 	bool quick;
 } cases[] = {
-        {{"mlp", "single", 4}, true},
-        {{"mlp", "ddp", 4}, true}, /* gradients in buckets: tensors begin anywhere, updates are larger */
-        {{"gpt", "single", 4}, true},
-        {{"gpt", "ddp", 4}, true},
-        {{"mlp", "single", 32}, true},
-        {{"gpt", "single", 1}, true},
-        {{"mlp", "single", 256}, true},
-        {{"mlp", "single", 8}, true},
-        {{"gpt", "single", 8}, false},
-        {{"gpt", "single", 16}, false},
-        {{"mlp", "single", 16}, false},
-        {{"mlp", "single", 64}, false},
-        {{"mlp", "single", 1}, false},
-        {{"gpt:layers=2,width=64,heads=4", "single", 2}, true},
-        {{"gpt:layers=2,width=768,heads=12", "single", 2}, false},
-        {{"mlp:sizes=64-64-10", "single", 4}, true},
+        {{"mlp", "single", 4, TYPE_FP32}, true},
+        {{"mlp", "ddp", 4, TYPE_FP32}, true}, /* gradients in buckets: tensors begin anywhere, updates are larger */
+        {{"gpt", "single", 4, TYPE_FP32}, true},
+        {{"gpt", "ddp", 4, TYPE_FP32}, true},
+        {{"mlp", "single", 32, TYPE_FP32}, true},
+        {{"mlp:norm=batch", "single", 32, TYPE_FP32}, true},
+        {{"gpt", "single", 1, TYPE_FP32}, true},
+        {{"mlp", "single", 256, TYPE_FP32}, true},
+        {{"mlp", "single", 8, TYPE_FP32}, true},
+        {{"gpt", "single", 8, TYPE_FP32}, false},
+        {{"gpt", "single", 16, TYPE_FP32}, false},
+        {{"mlp", "single", 16, TYPE_FP32}, false},
+        {{"mlp", "single", 64, TYPE_FP32}, false},
+        {{"mlp", "single", 1, TYPE_FP32}, false},
+        {{"gpt:layers=2,width=64,heads=4", "single", 2, TYPE_FP32}, true},
+        {{"gpt:layers=2,width=768,heads=12", "single", 2, TYPE_FP32}, false},
+        {{"mlp:sizes=64-64-10", "single", 4, TYPE_FP32}, true},
+        {{"gpt", "single", 4, TYPE_BF16}, true},
+        {{"mlp", "single", 4, TYPE_BF16}, true},
+        {{"gpt", "ddp", 4, TYPE_BF16}, false},
+        {{"mlp", "single", 32, TYPE_BF16}, true},
+        {{"gpt", "single", 1, TYPE_BF16}, false},
+        {{"gpt", "single", 16, TYPE_BF16}, false},
+        {{"gpt:layers=2,width=64,heads=4", "single", 2, TYPE_BF16}, false},
+        {{"gpt", "single", 4, TYPE_FP16}, true},
+        {{"mlp", "single", 4, TYPE_FP16}, true},
+        {{"gpt", "ddp", 4, TYPE_FP16}, false},
+        {{"mlp", "single", 32, TYPE_FP16}, true},
+        {{"gpt", "single", 1, TYPE_FP16}, false},
+        {{"gpt", "single", 16, TYPE_FP16}, false},
+        {{"gpt:layers=2,width=64,heads=4", "single", 2, TYPE_FP16}, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* Bytes from which on an operation says something about memory. */
 enum { LARGE = 1 << 20 };
 
-static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "single", 1};
+static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "single", 1, TYPE_FP32};
 
 /* Steps of their own on all ranks at once. Ranks share caches, which no curve shows; so what is measured side by side
  * is averaged with what one rank does alone. */
-static const struct rehearsal_case beside[] = {{"mlp", "ddp", 4}, {"gpt", "ddp", 4}, {"mlp", "single", 32}};
+static const struct rehearsal_case beside[] = {
+        {"mlp", "ddp", 4, TYPE_FP32}, {"gpt", "ddp", 4, TYPE_FP32}, {"mlp", "single", 32, TYPE_FP32}};
 enum { BESIDE = sizeof beside / sizeof *beside };
 
 static double case_seconds(const struct calibration *k)
@@ -64,6 +80,7 @@ int calibrate_compute_tasks(const struct calibration *k)
 
 struct duration {
 	int kind;
+	enum type type;
 	int64_t work, bytes, ns;
 };
 
@@ -88,8 +105,8 @@ static void collect(void *context, const struct rehearsal *r)
 			continue;
 		executor_span(r->executor, i, &begin, &end);
 		all->d = array_reserve(all->d, all->count, &all->capacity, sizeof *all->d);
-		all->d[all->count++] =
-		        (struct duration){(int)op->kind, work, op_bytes(&r->plan, r->device.role, op), end - begin};
+		all->d[all->count++] = (struct duration){(int)op->kind, op_compute_type(&r->plan, r->device.role, op),
+		                                         work, op_bytes(&r->plan, r->device.role, op), end - begin};
 	}
 }
 
@@ -98,6 +115,8 @@ static int by_all(const void *a, const void *b)
 	const struct duration *x = a, *y = b;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
+	if (x->type != y->type)
+		return x->type < y->type ? -1 : 1;
 	if (x->work != y->work)
 		return x->work < y->work ? -1 : 1;
 	return (x->ns > y->ns) - (x->ns < y->ns);
@@ -123,11 +142,13 @@ static double stretch(const struct durations *all, int64_t medians)
 	return s < 1 ? 1 : s > STRETCH_MOST ? STRETCH_MOST : s;
 }
 
-/* The run of equal (kind, work) that begins at `first`: its times, and where the next one begins. */
+/* The run of equal (kind, type, work) that begins at `first`: its times, and where the next one begins. */
 static size_t equals(const struct durations *all, size_t first, int64_t *ns)
 {
 	size_t i = first;
-	for (; i < all->count && all->d[i].kind == all->d[first].kind && all->d[i].work == all->d[first].work; i++)
+	const struct duration *d = &all->d[first];
+	for (; i < all->count && all->d[i].kind == d->kind && all->d[i].type == d->type && all->d[i].work == d->work;
+	     i++)
 		ns[i - first] = all->d[i].ns;
 	return i;
 }
@@ -148,7 +169,7 @@ static void add_medians(struct durations *all, struct curve_points *points, stru
 		next = equals(all, i, ns);
 		for (size_t k = 0; k < next - i; k++)
 			ns[k] = (int64_t)((double)ns[k] * s);
-		curve_points_add(points, all->d[i].kind, all->d[i].work,
+		curve_points_add(points, all->d[i].kind, all->d[i].type, all->d[i].work,
 		                 calibrate_rate(all->d[i].work, ns, (int)(next - i)));
 		raise_bandwidth(bandwidth, all->d[i].bytes, ns, (int)(next - i));
 	}
@@ -175,7 +196,8 @@ static enum status measure_case(const struct calibration *k, const struct rehear
 static void tell(struct calibration *k, const struct rehearsal_case *what, const char *how)
 {
 	char text[128];
-	snprintf(text, sizeof text, "%s, %lld samples%s", what->model, (long long)what->micro_batch, how);
+	snprintf(text, sizeof text, "%s in %s, %lld samples%s", what->model, type_name(what->precision),
+	         (long long)what->micro_batch, how);
 	calibrate_progress(k, text);
 }
 
@@ -215,21 +237,43 @@ static enum status measure_launch(const struct calibration *k)
 enum { VECTOR_REPEATS = 15 };
 
 struct vectors {
-	float *x, *y;
+	enum element type;
+	float *x, *y; /* large enough for elements of any type */
+	float *master;
 	volatile double sum; /* that the sum is not left out */
 };
+
+static void vectors_release(struct vectors *v)
+{
+	free(v->x);
+	free(v->y);
+	free(v->master);
+}
+
+static void vectors_fill(struct vectors *v, int64_t n)
+{
+	enum { TILE = 1024 };
+	float tile[TILE];
+	for (int i = 0; i < TILE; i++)
+		tile[i] = (float)(i % 7);
+	for (int64_t i = 0; i < n; i += TILE) {
+		int64_t bytes = i * element_bytes(v->type);
+		vector_convert(TILE, ELEMENT_FP32, tile, v->type, (char *)v->x + bytes);
+		vector_convert(TILE, ELEMENT_FP32, tile, v->type, (char *)v->y + bytes);
+	}
+}
 
 static int64_t time_vector(struct vectors *v, int kind, int64_t n)
 {
 	int64_t begin = calibrate_now();
 	if (kind == OP_ADD)
-		vector_add(ELEMENT_FP32, n, v->x, v->y);
+		vector_add(v->type, n, v->x, v->y);
 	else if (kind == OP_SQUARES)
-		v->sum = vector_sum_of_squares(ELEMENT_FP32, n, v->x);
+		v->sum = vector_sum_of_squares(v->type, n, v->x);
 	else if (kind == OP_SGD)
-		sgd_update(ELEMENT_FP32, 1e-6f, n, v->y, v->x, 1, NULL);
+		sgd_update(v->type, 1e-6f, n, v->y, v->x, 1, v->master);
 	else
-		vector_copy(ELEMENT_FP32, n, v->x, v->y);
+		vector_copy(v->type, n, v->x, v->y);
 	return calibrate_now() - begin;
 }
 
@@ -249,23 +293,27 @@ static enum status measure_vectors(const struct calibration *k, struct curve_poi
 		int64_t flops; /* an element */
 	} kinds[] = {{OP_ADD, 1}, {OP_SQUARES, 2}, {OP_SGD, 2}};
 	const int64_t most = INT64_C(8) << 20;
-	struct vectors v = {malloc((size_t)most * sizeof(float)), malloc((size_t)most * sizeof(float)), 0};
-	if (!v.x || !v.y) {
-		free(v.x);
-		free(v.y);
+	struct vectors v = {0};
+	v.x = malloc((size_t)most * sizeof(float));
+	v.y = malloc((size_t)most * sizeof(float));
+	v.master = calloc((size_t)most / 2, sizeof(float));
+	if (!v.x || !v.y || !v.master) {
+		vectors_release(&v);
 		return status_fail(STATUS_MEMORY, "out of memory");
 	}
-	for (int64_t i = 0; i < most; i++)
-		v.x[i] = v.y[i] = (float)(i % 7);
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		for (int64_t n = 1 << 11; n <= most / 2; n *= 8)
-			curve_points_add(points, kinds[i].kind, n * kinds[i].flops,
-			                 vector_rate(&v, kinds[i].kind, n, n * kinds[i].flops));
+	for (int type = TYPE_FP32; type < (int)ELEMENT_TYPES; type++) {
+		v.type = (enum element)type;
+		vectors_fill(&v, most);
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+			for (int64_t n = 1 << 11; n <= most / 2; n *= 8)
+				curve_points_add(points, kinds[i].kind, (enum type)type, n * kinds[i].flops,
+				                 vector_rate(&v, kinds[i].kind, n, n * kinds[i].flops));
+	}
 	/* What is copied in a step is parameters and gradients: megabytes. Each byte is read once and written once. */
 	int64_t bytes = most * (int64_t)sizeof(float);
+	v.type = ELEMENT_FP32;
 	k->cluster->device_bandwidth = vector_rate(&v, OP_COPY, most, 2 * bytes);
-	free(v.x);
-	free(v.y);
+	vectors_release(&v);
 	return STATUS_OK;
 }
 

@@ -12,6 +12,7 @@
  * that is only near it is dropped. */
 struct curve_point {
 	int kind; /* of the operation */
+	enum type type;
 	int64_t work;
 	struct rate rate;
 	int64_t times; /* that it was measured */
@@ -20,7 +21,7 @@ struct curve_points {
 	struct curve_point *points; /* owned */
 	size_t count, capacity;
 };
-void curve_points_add(struct curve_points *p, int kind, int64_t work, struct rate rate);
+void curve_points_add(struct curve_points *p, int kind, enum type type, int64_t work, struct rate rate);
 void curve_points_fill(const struct curve_points *p, struct cluster *c);
 void curve_points_release(struct curve_points *p);
 

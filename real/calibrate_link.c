@@ -205,7 +205,7 @@ static void collect_hand_over(void *context, const struct rehearsal *r)
 
 static enum status measure_hand_over(const struct calibration *k, struct cluster *out)
 {
-	static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1};
+	static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
 	struct rehearsal r;
 	struct hand_over h = {.there_count = 0};
 	enum status s = rehearsal_open(&r, &tiny, k->communicator);

@@ -318,12 +318,27 @@ static enum status op_embedding_forward(struct cpu_device *d, const struct op *o
 	return STATUS_OK;
 }
 
+/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
+static int64_t made_rows(const struct cpu_device *d, const struct op *op)
+{
+	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
+}
+
+/* Rows may begin and end within a sample: the position table is gone through from where they begin. */
 static enum status op_embedding_finish(struct cpu_device *d, const struct op *op)
 {
 	const struct kernel *k = kernel_of(d, op);
-	embedding_finish(cpu_element(d, op, 1), samples_of(d, op), k->tokens, k->out,
-	                 use(d, op, 0, d->plan->model->tensors[k->bias].elements),
-	                 use(d, op, 1, rows_of(d, op) * k->out));
+	enum element type = cpu_element(d, op, 1);
+	int64_t rows = made_rows(d, op), first = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0;
+	const unsigned char *positions = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
+	unsigned char *y = use(d, op, 1, rows * k->out);
+	int64_t row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type);
+	for (int64_t done = 0; done < rows;) {
+		int64_t at = (first + done) % k->tokens, left = rows - done, n = k->tokens - at;
+		n = n < left ? n : left;
+		embedding_finish(type, 1, n, k->out, positions + at * row_bytes, y + done * row_bytes);
+		done += n;
+	}
 	return STATUS_OK;
 }
 
@@ -473,6 +488,7 @@ static enum status op_linear_forward(struct cpu_device *d, const struct op *op)
 static enum status op_linear_finish(struct cpu_device *d, const struct op *op)
 {
 	struct linear_shape s = linear_shape_of(d, op);
+	s.rows = made_rows(d, op);
 	linear_finish(s.type, s.rows, s.out, use(d, op, 0, s.out), use(d, op, 1, s.rows * s.out),
 	              use(d, op, 2, s.rows * s.out), use(d, op, 3, s.rows * s.out));
 	return STATUS_OK;
@@ -602,6 +618,15 @@ static bool is_kept(const struct cpu_range *r)
 	return r->skip || r->step < 1;
 }
 
+/* Kept master weights: parameters in memory of their own are as they were; those that the host makes anew come from the
+ * master weights as after any update. */
+static void keep_parameters(const struct cpu_device *d, const struct op *op, int64_t n, const float *master,
+                            void *parameters)
+{
+	if (op_access(op, 0) == 'w')
+		vector_convert(n, ELEMENT_FP32, master, cpu_element(d, op, 0), parameters);
+}
+
 static enum status op_adamw(struct cpu_device *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
@@ -615,7 +640,9 @@ static enum status op_adamw(struct cpu_device *d, const struct op *op)
 	                  .beta2 = 0.999F,
 	                  .epsilon = 1e-8F,
 	                  .weight_decay = (float)s->weight_decay};
-	if (!is_kept(&range))
+	if (is_kept(&range))
+		keep_parameters(d, op, n, master, parameters);
+	else
 		adamw_update(cpu_element(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second,
 		             master);
 	return STATUS_OK;
@@ -628,7 +655,9 @@ static enum status op_sgd(struct cpu_device *d, const struct op *op)
 	void *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
 	float *master = use(d, op, 2, n), factor = gradient_factor(d, op, 4, range.unscale);
 	float rate = (float)settings_learning_rate(&d->plan->settings, range.step);
-	if (!is_kept(&range))
+	if (is_kept(&range))
+		keep_parameters(d, op, n, master, parameters);
+	else
 		sgd_update(cpu_element(d, op, 0), rate, n, parameters, gradients, factor, master);
 	return STATUS_OK;
 }

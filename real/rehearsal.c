@@ -31,6 +31,7 @@ enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *wha
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", what->strategy);
 	settings.ranks = communicator ? communicator->ranks : 1;
 	settings.micro_batch = what->micro_batch;
+	settings.precision = what->precision;
 	*r = (struct rehearsal){0};
 	enum status s = settings_resolve(&settings);
 	return s ? s : rehearsal_open_settings(r, &settings, NULL, communicator);

@@ -18,6 +18,7 @@
 struct rehearsal_case {
 	const char *model, *strategy;
 	int64_t micro_batch;
+	enum type precision; /* 0: fp32 */
 };
 
 struct rehearsal {

@@ -1,11 +1,5 @@
 #include "sim/cost.h"
 
-/* Where a kernel computes: a 16-bit model kernel in its type, all else in fp32. */
-static enum type type_of(const struct plan *p, const struct op *op)
-{
-	return op_class(op->kind) == OP_CLASS_K ? p->settings.precision : TYPE_FP32;
-}
-
 static int64_t longer(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -41,7 +35,7 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
                         struct cost *out)
 {
 	int64_t flops = op_flops(p, op), bytes = op_bytes(p, r, op);
-	enum type type = type_of(p, op);
+	enum type type = op_compute_type(p, r, op);
 	bool host = op->queue == QUEUE_HOST_COMPUTE && c->kind == DEVICE_GPU;
 	struct rate rate, bandwidth = host ? c->node_bandwidth : c->device_bandwidth;
 

@@ -41,6 +41,11 @@ enum status checkpoint_parts_check(const struct strategy *g, const struct model 
 		                   c->contiguous ? "contiguous_memory_optimization"
 		                   : c->cpu      ? "cpu_checkpointing"
 		                                 : "--offload activations");
+	for (int v = 0; v < slice->value_count; v++)
+		if (slice->values[v].spread)
+			return status_fail(STATUS_INPUT,
+			                   "--activation-checkpointing: partition_activations=yes: with sequence=yes "
+			                   "checkpoints are a rank's own rows already; leave it out");
 	struct arena arena = {0};
 	struct checkpoints made;
 	enum status s = STATUS_OK;

@@ -165,11 +165,8 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if (strategy->slices && p->ranks > 1) {
-		p->axis_count = 0;
-		plan_add_axis(p, "tensor", p->ranks, false);
-	}
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (strategy->stages && (status = stage_check(p))) ||
+	    (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);

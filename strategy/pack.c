@@ -83,19 +83,28 @@ void pack_buckets(struct plan *p)
 		pack_close_group(p, g, p->ranks);
 }
 
-/* Slices by unit, as pack_units; then, in one group, what every rank has whole. */
+/* Does the tensor belong to the group? Groups are the units' slices, then what is whole: norms whose gradients are sums
+ * over the ranks, and the rest. */
+static bool is_packed_in(const struct model *m, const struct tensor *t, int group)
+{
+	if (group < m->unit_count)
+		return t->cut != CUT_NONE && t->unit == group;
+	return t->cut == CUT_NONE && t->spread == (group == m->unit_count);
+}
+
 void pack_slices(struct plan *p)
 {
 	const struct model *m = p->model;
-	pack_begin(p, m->unit_count + 1);
-	for (int u = 0; u <= m->unit_count; u++) {
-		bool whole = u == m->unit_count;
+	pack_begin(p, m->unit_count + 2);
+	for (int i = 0; i < m->unit_count + 2; i++) {
 		struct group *g = NULL;
 		for (int t = 0; t < m->tensor_count; t++) {
-			if ((m->tensors[t].cut == CUT_NONE) != whole || (!whole && m->tensors[t].unit != u))
+			if (!is_packed_in(m, &m->tensors[t], i))
 				continue;
 			if (!g)
-				g = pack_add_group(p, whole ? "whole" : m->units[u].name);
+				g = pack_add_group(p, i < m->unit_count    ? m->units[i].name
+				                      : i == m->unit_count ? "norms"
+				                                           : "whole");
 			pack_add_tensor(p, g, t);
 		}
 		if (g)

@@ -147,7 +147,7 @@ static void reduce_whole(struct step *s, int group, int buffer)
 static int reduce_and_offload(struct step *s, int group, int buffer, bool adds, int *slice)
 {
 	const struct group *g = &s->plan->groups[group];
-	if (plan_data_ranks(s->plan) == 1) /* nobody has other samples */
+	if (plan_along(s->plan, group_sum_axes(s->plan, group)) == 1) /* nobody has other samples, or rows */
 		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMPUTE, adds);
 	if (s->gradients_place == PLACE_WHOLE) {
 		reduce_whole(s, group, buffer);

@@ -56,14 +56,77 @@ static struct region weight_of(const struct step *s, int tensor)
 	return tensor < 0 ? region_none() : s->weight[tensor];
 }
 
-void sliced_finish_forward(struct step *s, int index, enum pass pass)
+/* ---- by rows of the sequence ---- */
+
+static struct region all_rows_of(struct step *s, int value, const char *what, enum pass pass)
+{
+	int64_t n = step_value_elements(s, value) * s->model->slices;
+	const char *name = step_name(s, "%s.%s%s", pass_name(pass), what, s->model->values[value].name);
+	return region_of(build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), n), 0, n);
+}
+
+/* All ranks' rows of what each has its own of; or, `back`, own rows of the sum of what each has for all. */
+static void exchange_rows(struct step *s, bool back, enum pass pass, struct region from, struct region to)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, back ? OP_REDUCE_SCATTER : OP_ALL_GATHER,
+	                                back ? SCHEDULE_RING_REDUCE_SCATTER : SCHEDULE_RING_ALL_GATHER,
+	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
+	op->pass = pass;
+	op->payload = back ? from.count : to.count;
+	op->operand[0] = from;
+	op->operand[1] = to;
+	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
+}
+
+static struct region gathered(struct step *s, int value, const char *what, enum pass pass, struct region rows)
+{
+	struct region all = all_rows_of(s, value, what, pass);
+	exchange_rows(s, false, pass, rows, all);
+	return all;
+}
+
+struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass pass)
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
+	struct sliced_operands o = {s->value[k->x], s->value[kernel_sum(k)], region_none(), region_none()};
+	if (kernel_gathers(m, k))
+		o.x = gathered(s, k->x, "", pass, o.x);
+	if (kernel_scatters(m, k))
+		o.y = all_rows_of(s, k->y, "part.", pass);
+	return o;
+}
+
+struct sliced_operands sliced_begin_backward(struct step *s, int index, struct region dx)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	struct sliced_operands o = {s->value[k->x], region_none(), s->value_gradient[k->y], dx};
+	if (kernel_gathers(m, k))
+		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
+	if (kernel_scatters(m, k))
+		o.dy = gathered(s, k->y, "d.", PASS_BACKWARD, o.dy);
+	if (kernel_gathers(m, k) && k->needs_dx)
+		o.dx = all_rows_of(s, k->x, "part.d.", PASS_BACKWARD);
+	return o;
+}
+
+void sliced_finish_forward(struct step *s, int index, enum pass pass, const struct sliced_operands *o)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	if (kernel_gathers(m, k))
+		build_free(s->b, o->x.buffer);
 	if (!kernel_sums(m, k))
 		return;
 	struct region sum = s->value[kernel_sum(k)];
-	reduce(s, OP_ALL_REDUCE, pass, sum);
+	if (kernel_scatters(m, k)) {
+		exchange_rows(s, true, pass, o->y, sum);
+		build_free(s->b, o->y.buffer);
+	} else {
+		reduce(s, OP_ALL_REDUCE, pass, sum);
+	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
 	op->operand[0] = weight_of(s, k->bias);
@@ -76,11 +139,22 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass)
 	op->operand[3] = k->gelu ? s->value[k->y] : region_none();
 }
 
-void sliced_finish_backward(struct step *s, int index)
+void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
 {
-	const struct kernel *k = &s->model->kernels[index];
-	if (k->needs_dx && kernel_sums_backward(s->model, k))
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	if (kernel_gathers(m, k))
+		build_free(s->b, o->x.buffer);
+	if (kernel_scatters(m, k))
+		build_free(s->b, o->dy.buffer);
+	if (!k->needs_dx || !kernel_sums_backward(m, k))
+		return;
+	if (kernel_gathers(m, k)) {
+		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value_gradient[k->x]);
+		build_free(s->b, o->dx.buffer);
+	} else {
 		reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value_gradient[k->x]);
+	}
 }
 
 /* ---- the loss, of logits that no rank has whole ---- */

@@ -125,8 +125,15 @@ struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pas
 
 /* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
 
-void sliced_finish_forward(struct step *s, int index, enum pass pass); /* after a kernel's forward */
-void sliced_finish_backward(struct step *s, int index);                /* after a kernel's backward */
+/* What a kernel reads and makes of values and gradients: these themselves, or with sequence parallelism all ranks' rows
+ * of them, gathered before it and scattered after it. */
+struct sliced_operands {
+	struct region x, y, dy, dx;
+};
+struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass pass);
+struct sliced_operands sliced_begin_backward(struct step *s, int index, struct region dx);
+void sliced_finish_forward(struct step *s, int index, enum pass pass, const struct sliced_operands *o);
+void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o);
 bool sliced_classifier(struct step *s);                 /* the loss of sliced logits; false: they are whole */
 int64_t sliced_padded(const struct step *s, int value); /* elements of the value's buffer */
 void sliced_zero_padding(struct step *s, struct region value);

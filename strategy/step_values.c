@@ -283,15 +283,16 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		alloc_made(s, k->saved);
 	if (statistics && !s->recomputing)
 		batch_norm_statistics_of(s, index);
+	struct sliced_operands sliced = sliced_begin_forward(s, index, pass);
 	struct op *op = step_kernel_op(s, kinds[k->kind], index, pass);
 	struct region *o = op->operand;
 	bool sums = kernel_sums(s->model, k);
-	o[0] = s->value[k->x];
+	o[0] = sliced.x;
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
 		o[1] = weight_of(s, k->weight);
 		o[2] = sums ? region_none() : weight_of(s, k->bias);
-		o[3] = s->value[k->y];
+		o[3] = sliced.y;
 		break;
 	case KERNEL_NORM:
 		o[1] = weight_of(s, k->weight);
@@ -302,7 +303,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	case KERNEL_LINEAR:
 		o[1] = weight_of(s, k->weight);
 		if (sums) {
-			o[4] = s->value[kernel_sum(k)];
+			o[4] = sliced.y;
 			break;
 		}
 		o[2] = weight_of(s, k->bias);
@@ -341,7 +342,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	case KERNEL_CLASSIFIER:
 		break;
 	}
-	sliced_finish_forward(s, index, pass);
+	sliced_finish_forward(s, index, pass, &sliced);
 	step_value_used(s, k->x);
 	step_value_used(s, k->residual);
 	step_value_used(s, k->second);
@@ -397,10 +398,11 @@ void step_backward_kernel(struct step *s, int index)
 	                         : second_adds ? s->value_gradient[k->second]
 	                                       : step_alloc_gradient(s, k->second);
 	struct region sums = norm_sums(s, index);
+	struct sliced_operands sliced = sliced_begin_backward(s, index, dx);
 	struct op *op = step_kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
 	struct region *o = op->operand;
-	o[0] = s->value_gradient[k->y];
-	o[1] = s->value[k->x];
+	o[0] = sliced.dy;
+	o[1] = sliced.x;
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
 		o[2] = gradient_place(s, op, 2, k->weight);
@@ -417,7 +419,7 @@ void step_backward_kernel(struct step *s, int index)
 	case KERNEL_LINEAR:
 		o[2] = weight_of(s, k->weight);
 		o[3] = value_or_none(s, k->saved);
-		o[4] = dx;
+		o[4] = sliced.dx;
 		o[5] = gradient_place(s, op, 5, k->weight);
 		o[6] = gradient_place(s, op, 6, k->bias);
 		break;
@@ -461,7 +463,7 @@ void step_backward_kernel(struct step *s, int index)
 	}
 	if (sums.buffer >= 0)
 		build_free(s->b, sums.buffer);
-	sliced_finish_backward(s, index);
+	sliced_finish_backward(s, index, &sliced);
 	/* The gradient of the output: handed on along the residual connection, or done with. */
 	if (k->residual >= 0) {
 		s->value_gradient[k->residual] = s->value_gradient[k->y];

@@ -72,9 +72,9 @@ struct strategy {
 	/* Where parameters, gradients and optimizer state stand. */
 	enum placement parameters, gradients, optimizer;
 	bool roots;        /* rank 0 has a program of its own */
+	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
-	bool slices;       /* the model is sliced over all ranks (model/slice.h); they have the same_samples */
 	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 

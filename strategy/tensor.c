@@ -7,7 +7,21 @@
  * stays the same on all ranks without communication, since its gradients come out of the same sums everywhere.
  *
  * `plan->model` is the slice, so there is nothing of it in the step but its sizes. */
+#include <string.h>
+
 #include "strategy/step.h"
+
+extern const struct strategy strategy_tensor;
+
+static enum status mesh(struct plan *p)
+{
+	if (p->ranks == 1)
+		return STATUS_OK;
+	p->axis_count = 0;
+	plan_add_axis(p, "tensor", p->ranks, false);
+	p->axes[0].sequence = !strcmp(strategy_value(p, &strategy_tensor, "sequence"), "yes");
+	return STATUS_OK;
+}
 
 static void broadcast_whole(struct step *s)
 {
@@ -20,15 +34,31 @@ static void broadcast_whole(struct step *s)
 	}
 }
 
+/* With sequence parallelism, norms have seen a rank's own rows: their gradients are summed once a step. */
+static void gradient_ready(struct step *s, int tensor)
+{
+	int g = s->plan->tensor_group[tensor];
+	if (--s->group_left[g] > 0 || !s->last_micro || plan_along(s->plan, group_sum_axes(s->plan, g)) == 1)
+		return;
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
+	op->pass = PASS_BACKWARD;
+	op->operand[0] = step_place(s, s->gradients, PLACE_WHOLE, g);
+	s->reduced[g] = build_number(s->b, op);
+}
+
 const struct strategy strategy_tensor = {
         .name = "tensor",
         .what = "all ranks share every layer: weights sliced by columns and rows, activations summed (Megatron)",
         .same_samples = true,
         .slices = true,
+        .mesh = mesh,
         .offloads = true,
         .pack = pack_slices,
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_WHOLE,
+        .keys = {{"sequence", "no|yes", "no", "norms, dropouts and the residual stream by rows of the sequence"}},
         .prologue = broadcast_whole,
+        .gradient_ready = gradient_ready,
 };

@@ -76,6 +76,16 @@ refuse "'maybe'" sim --strategy fsdp:reshard=maybe
 refuse 'takes one strategy' sim --strategy all
 refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
+refuse '8 ranks are 8 stages, and gpt has 7 units' sim --model gpt --strategy pipeline --ranks 8
+refuse '4 ranks are 4 stages, and mlp has 3 units' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
+refuse "'2f2b'; possible" sim --strategy pipeline:schedule=2f2b --ranks 2
+refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
+refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
+refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
+refuse "shard: 'x'" sim --strategy hybrid:shard=x --ranks 4
+refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --batch 8 --accumulate 3
+refuse 'does not go with --strategy pipeline' sim --strategy pipeline --ranks 2 --offload optimizer
+refuse 'does not go with stages' sim --model mlp:norm=batch --strategy model --ranks 2
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
@@ -93,8 +103,13 @@ refuse 'two formats' plan --json --format dot
 refuse 'runs on the CPU' train --device cuda
 refuse 'no NCCL' train --comm nccl
 refuse 'does not read it' sim --config deepspeed.json
-refuse 'compute in fp32' train --precision bf16
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
+refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
+refuse 'scales the loss of fp16' validate --loss-scaler pytorch
+refuse 'is not one of: deepspeed|pytorch' sim --precision fp16 --loss-scaler apex
+refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
+refuse '0' train --precision fp16 --loss-scale 0
+refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 
 # What is offloaded, where to, and with what.
@@ -110,6 +125,8 @@ refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload
 refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
 refuse 'everything passes through the root' sim --strategy dp --ranks 2 --offload optimizer
+refuse 'optimizer does not go with --strategy hybrid' sim --strategy hybrid --ranks 4 --offload optimizer,activations
+refuse '--offload does not go with --strategy pipeline' sim --model gpt --strategy pipeline --ranks 2 --offload activations
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
 refuse 'one block on the device' sim --model gpt --offload activations \

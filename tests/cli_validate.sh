@@ -31,4 +31,7 @@ check mpi --model mlp:sizes=784-40-10 --ranks 3 --strategy ddp,zero2,zero3
 # Of ddp alone, which has no reduce-scatter: those inside the library cannot be counted.
 [ "$(grep -c 'reduce_scatter.sent_bytes' "$TMPDIR/out")" = 1 ] || { echo 'sent bytes inside a library' && errors=1; }
 check ring --model gpt:layers=2,width=32,heads=2,context=16 --ranks 2 --strategy dp,zero2,fsdp:reshard=no
+check ring --model gpt:layers=4,width=32,heads=2,context=16 --ranks 2 --strategy model,pipeline,hybrid:shard=2 --accumulate 2
+check ring --model gpt:layers=4,width=32,heads=2,context=16 --ranks 4 --strategy model,pipeline:schedule=gpipe,hybrid:shard=2
+check mpi --model mlp:sizes=784-40-40-40-10 --ranks 4 --strategy model,pipeline,hybrid:shard=2 --accumulate 4
 exit $((errors > 0))

@@ -2,13 +2,15 @@
  *
  *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi_batch_norm
  *
- * Synchronised over the ranks, every strategy has the losses of one rank with the same global batch; local or
- * synchronised, what was measured is what the plan says, byte by byte, and a run twice gives the same bits. */
+ * Synchronised over the ranks, every strategy has the losses of one rank with the same global batch, and PyTorch's;
+ * local or synchronised, what was measured is what the plan says, byte by byte, and a run twice gives the same bits. */
+#include <jansson.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/kernels.h"
 #include "real/train.h"
@@ -97,6 +99,42 @@ static void check_bytes(const struct request *q, const struct report *r)
 	made_release(&m);
 }
 
+/* PyTorch's BatchNorm1d over the whole batch in one process, which SyncBatchNorm over ranks is defined to be: losses of
+ * tests/golden/mlp_norm_tiny.json (see tests/oracle/golden_training.py). */
+static void compare_with_pytorch(const char *strategy)
+{
+	enum { BATCH = 16 };
+	struct report r = {0};
+	struct request q = {.model = "mlp:sizes=784-32-10,norm=sync-batch",
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .micro_batch = BATCH / ranks_count,
+	                    .optimizer = OPTIMIZER_SGD,
+	                    .learning_rate = 0.1,
+	                    .bucket = 4096};
+	struct train_options o = train_options_default();
+	json_t *golden = json_load_file("tests/golden/mlp_norm_tiny.json", 0, NULL), *losses = NULL;
+	losses = json_object_get(golden, "losses");
+	o.settings = request_settings(&q);
+	o.steps = (int64_t)json_array_size(losses);
+	enum status s = train_run(&o, &r);
+	ranks_check(s == STATUS_OK && o.steps == 20, "%s, %lld steps: %s", strategy, (long long)o.steps,
+	            s ? status_message() : "too few");
+	for (int64_t i = 0; i < r.loss_count && !rank_number; i++) {
+		double want = json_number_value(json_array_get(losses, (size_t)i)),
+		       error = fabs(r.losses[i] / want - 1);
+		ranks_check(error <= LIMIT, "%s, step %d: loss %.9g, PyTorch has %.9g", strategy, (int)i + 1,
+		            r.losses[i], want);
+	}
+	json_decref(golden);
+	report_release(&r);
+}
+
+static bool images_there(void)
+{
+	return !access(DATASET_IMAGES_DEFAULT, R_OK);
+}
+
 static void try_run(const struct request *q, const double *single)
 {
 	struct report r = {0}, again = {0};
@@ -138,6 +176,8 @@ int main(int argc, char **argv)
 			q.model = "mlp:sizes=48-33-17-10,norm=batch";
 			try_run(&q, ranks_count == 1 ? single : NULL);
 		}
+	for (size_t i = 1; i < sizeof strategies / sizeof *strategies && 16 % ranks_count == 0 && images_there(); i++)
+		compare_with_pytorch(strategies[i]);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!rank_number)
 		images_remove(images);

@@ -351,6 +351,63 @@ static void check_integers(struct communicator *c)
 	check(bad == 0, "%s: broadcast changed %d integers", c->ops->name, bad);
 }
 
+/* Every other rank is of one group, in reverse order; the last is of none. */
+static void check_split(struct communicator *c)
+{
+	struct communicator *group = NULL;
+	struct traffic traffic;
+	int colour = rank == ranks - 1 && ranks > 1 ? -1 : rank % 2, sum = 0, members = 0;
+	check(!communicator_split(&group, c, colour, ranks - rank), "%s", status_message());
+	check((group == NULL) == (colour < 0), "rank %d is in no group, or in one too many", rank);
+	for (int r = 0; r < (ranks > 1 ? ranks - 1 : 1); r++)
+		if (r % 2 == colour) {
+			sum += r + 1;
+			members++;
+		}
+	if (group) {
+		struct collective what = {
+		        SCHEDULE_RING_ALL_REDUCE, 0, 2 * members, whole_memory, NULL, staging, false, TYPE_FP32};
+		double number = rank + 1;
+		check(group->ranks == members, "a group of %d, not %d", group->ranks, members);
+		for (int i = 0; i < 2 * members; i++)
+			element_set(TYPE_FP32, whole_memory, i, (float)(rank + 1));
+		check(!group->ops->run(group, &what, &traffic), "%s", status_message());
+		for (int i = 0; i < 2 * members; i++)
+			check((int)element_get(TYPE_FP32, whole_memory, i) == sum, "%s: another sum than the group's",
+			      c->ops->name);
+		check(!group->ops->sum(group, &number, 1, &traffic) && (int)number == sum, "sum of a group");
+	}
+	communicator_close(group);
+}
+
+/* From rank to rank, two messages each, the second empty of bytes but one; both ends count them and know when they met.
+ */
+static void check_messages(struct communicator *c, int64_t bytes)
+{
+	unsigned char *at = (unsigned char *)whole_memory;
+	struct traffic traffic;
+	int64_t bad = 0;
+	for (int number = 0; number < 2; number++) {
+		int64_t n = number ? 1 : bytes;
+		struct point_to_point in = {false, rank - 1, at, n}, out = {true, rank + 1, at, n};
+		for (int64_t i = 0; i < n; i++)
+			at[i] = (unsigned char)(rank ? 0 : i * 31 + number);
+		if (rank) {
+			check(!c->ops->message(c, &in, &traffic), "%s", status_message());
+			check(traffic.received_bytes == n && !traffic.sent_bytes && traffic.counted && traffic.began_ns,
+			      "received %lld bytes", (long long)traffic.received_bytes);
+		}
+		for (int64_t i = 0; i < n; i++)
+			bad += at[i] != (unsigned char)(i * 31 + number);
+		if (rank + 1 < ranks) {
+			check(!c->ops->message(c, &out, &traffic), "%s", status_message());
+			check(traffic.sent_bytes == n && !traffic.received_bytes && traffic.counted && traffic.began_ns,
+			      "sent %lld bytes", (long long)traffic.sent_bytes);
+		}
+	}
+	check(bad == 0, "%s: %lld bytes of a message are wrong", c->ops->name, (long long)bad);
+}
+
 static void check_errors(void)
 {
 	struct communicator *c = NULL;
@@ -423,6 +480,9 @@ int main(int argc, char **argv)
 		check_rounding(c, TYPE_FP16, 10007 * ranks);
 		check_sum(c);
 		check_integers(c);
+		check_split(c);
+		check_messages(c, 5);
+		check_messages(c, (3 << 20) + 7);
 		communicator_close(c);
 	}
 	check_errors();

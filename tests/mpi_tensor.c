@@ -5,6 +5,8 @@
  * All ranks work on the same samples with a slice of the model each: losses are those of one rank that has it whole,
  * what was measured is what the plan says to the byte, and the same run twice gives the same bits.
  *
+ * With sequence=yes each rank has its own rows of what lies between: norms and the residual stream.
+ *
  * Widths and heads divide by every number of ranks; the vocabulary, rows and some widths do not. */
 #include <math.h>
 #include <mpi.h>
@@ -27,11 +29,12 @@ static char images[256];
 static double worst;
 
 static const struct {
-	const char *model;
+	const char *model, *strategy;
 	bool is_text;
-} models[] = {{"mlp:sizes=48-48-17-24-10", false},
-              {"mlp:sizes=48-24-19-10", false},
-              {"gpt:layers=2,width=48,heads=24,context=15,vocabulary=257", true}};
+} models[] = {{"mlp:sizes=48-48-17-24-10", "tensor", false},
+              {"mlp:sizes=48-24-19-10", "tensor", false},
+              {"gpt:layers=2,width=48,heads=24,context=15,vocabulary=257", "tensor", true},
+              {"gpt:layers=2,width=48,heads=24,context=24,vocabulary=257", "tensor:sequence=yes", true}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 static const char *data_of(int model)
@@ -42,7 +45,7 @@ static const char *data_of(int model)
 static struct request request_of(int model, int64_t accumulate)
 {
 	return (struct request){.model = models[model].model,
-	                        .strategy = "tensor",
+	                        .strategy = models[model].strategy,
 	                        .ranks = ranks_count,
 	                        .micro_batch = BATCH / accumulate,
 	                        .accumulate = accumulate};
@@ -119,7 +122,7 @@ static void try_model(int model, int64_t accumulate)
 	struct request q = request_of(model, accumulate), library = q;
 	struct report ring, twice, mpi, guarded, text;
 	double single[STEPS] = {0};
-	snprintf(what, sizeof what, "%.12s, accumulate %d", q.model, (int)accumulate);
+	snprintf(what, sizeof what, "%.12s, %s, accumulate %d", q.model, q.strategy, (int)accumulate);
 	library.library_collectives = true;
 	train_single(model, &q, single);
 	write_plan(&q, path, sizeof path);
@@ -197,6 +200,30 @@ static void try_offload(int model, const char *offload)
 	report_release(&with);
 }
 
+/* In 16 bits: the plan holds to the byte, the same run gives the same bits, and losses are one rank's within what 16
+ * bits can tell apart: sums are rounded at another place. */
+static void try_precision(int model, enum type precision)
+{
+	struct request q = request_of(model, 2);
+	struct report r, twice;
+	double single[STEPS] = {0};
+	q.precision = precision;
+	q.clip = 0.5;
+	train_single(model, &q, single);
+	if (!train(model, &q, STEPS, false, NULL, &r) || !train(model, &q, STEPS, true, NULL, &twice))
+		return;
+	compare_with_plan(type_name(precision), &q, &r, true);
+	compare_with_plan(type_name(precision), &q, &twice, true);
+	ranks_check(rank_number || !strcmp(r.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
+	            type_name(precision), r.weights_checksum, twice.weights_checksum);
+	for (int i = 0; i < STEPS && !rank_number; i++)
+		ranks_check(fabs(r.losses[i] - single[i]) <= 0.02 * single[i],
+		            "%s, %s: step %d: loss %.9g, single has %.9g", q.model, type_name(precision), i + 1,
+		            r.losses[i], single[i]);
+	report_release(&r);
+	report_release(&twice);
+}
+
 int main(int argc, char **argv)
 {
 	ranks_init(&argc, &argv);
@@ -211,9 +238,14 @@ int main(int argc, char **argv)
 		try_clipping(model, OPTIMIZER_ADAMW);
 		try_checkpointing(model, "full");
 		try_offload(model, "optimizer");
+		try_precision(model, TYPE_BF16);
+		try_precision(model, TYPE_FP16);
 	}
 	try_offload(2, "optimizer,activations");
 	try_checkpointing(2, "selective");
+	try_checkpointing(3, "selective");
+	try_checkpointing(3, "full:contiguous_memory_optimization=yes");
+	try_offload(3, "optimizer,activations");
 	try_checkpointing(1, "full:contiguous_memory_optimization=yes");
 	try_checkpointing(2, "full:contiguous_memory_optimization=yes");
 	if (!rank_number) {

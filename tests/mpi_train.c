@@ -31,19 +31,24 @@ static double worst;
 static const struct {
 	const char *model;
 	bool is_text;
-} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=2,width=32,heads=2,context=16", true}};
+} models[] = {{"mlp:sizes=48-33-17-10", false},
+              {"gpt:layers=2,width=32,heads=2,context=16", true},
+              {"gpt:layers=3,width=32,heads=2,context=16", true}};
 
 static const char *data_of(int model)
 {
 	return models[model].is_text ? "tests/golden/text.txt" : images;
 }
 
+/* The same global batch for all: those that serve the same samples on all ranks take larger micro-batches. */
 static struct request request_of(int model, const char *strategy, int accumulate)
 {
+	struct settings s = {.ranks = ranks_count};
+	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
 	return (struct request){.model = models[model].model,
 	                        .strategy = strategy,
 	                        .ranks = ranks_count,
-	                        .micro_batch = MICRO_BATCH,
+	                        .micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&s),
 	                        .accumulate = accumulate,
 	                        .bucket = 4096}; /* several buckets */
 }
@@ -265,6 +270,32 @@ static void try_checkpointings(void)
 	try_checkpointing(1, "fsdp:reshard=no", "every=2");
 }
 
+/* Layers over ranks, and replicas of shards. With guarded memory operations run one at a time in issue order, which
+ * must not lock up either. */
+static void try_contrasts(void)
+{
+	static const struct {
+		const char *strategy;
+		int most_ranks, multiple; /* stages are units at most; shards divide ranks */
+	} contrasts[] = {{"model", 4, 1},          {"pipeline", 4, 1},       {"pipeline:schedule=gpipe", 4, 1},
+	                 {"hybrid:shard=2", 8, 2}, {"hybrid:shard=4", 8, 4}, {"hybrid:shard=1", 3, 1}};
+	double single[STEPS] = {0};
+	for (int accumulate = 1; accumulate <= 4; accumulate++) {
+		int model = accumulate % 2 && ranks_count < 4 ? 0 : 2;
+		train_single(model, accumulate, single);
+		for (size_t i = 0; i < sizeof contrasts / sizeof *contrasts; i++)
+			if (ranks_count <= contrasts[i].most_ranks && ranks_count % contrasts[i].multiple == 0)
+				try_strategy(model, contrasts[i].strategy, accumulate, single);
+	}
+	if (ranks_count > 1 && ranks_count < 4) {
+		try_variant("model", 0.5, OPTIMIZER_ADAMW);
+		try_variant("pipeline", 0.5, OPTIMIZER_SGD);
+		try_variant("pipeline:schedule=gpipe", 0.5, OPTIMIZER_ADAMW);
+	}
+	if (ranks_count % 2 == 0)
+		try_variant("hybrid:shard=2", 0.5, OPTIMIZER_ADAMW);
+}
+
 int main(int argc, char **argv)
 {
 	double single[STEPS] = {0};
@@ -281,6 +312,7 @@ int main(int argc, char **argv)
 		}
 	try_variants();
 	try_checkpointings();
+	try_contrasts();
 	if (!rank_number) {
 		char path[300];
 		snprintf(path, sizeof path, "%s/plan", images);

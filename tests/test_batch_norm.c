@@ -144,6 +144,52 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* With everything that a norm may meet: other precisions, checkpoints, offload, shards of replicas. */
+START_TEST(combinations)
+{
+	static const char *const strategies[] = {"ddp", "zero1", "zero2", "zero3", "fsdp", "hybrid:shard=2"};
+	static const char *const checkpointing[] = {NULL, "full", "every=2"};
+	static const char *const offload[] = {NULL, "optimizer"};
+	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
+		for (int k = 0; k < 3 * 3 * 2 * 2; k++) {
+			struct made m;
+			struct request r = request_of(k % 2 ? "batch" : "sync-batch", strategies[i], 4, 2, 2);
+			r.precision = (enum type)(TYPE_FP32 + k / 2 % 3);
+			r.checkpointing = checkpointing[k / 6 % 3];
+			r.offload = i < 5 ? offload[k / 18] : NULL;
+			open_verified(&m, &r);
+			made_release(&m);
+		}
+}
+END_TEST
+
+static void assert_impossible(const struct request *r, const char *what)
+{
+	struct made m;
+	ck_assert_msg(made_open(&m, r) == STATUS_INPUT, "%s: makes a plan", r->strategy);
+	ck_assert_msg(strstr(status_message(), what) != NULL, "%s, without '%s'", status_message(), what);
+}
+
+/* One value has no variance; where a layer is not on every rank, its running statistics are not either. */
+START_TEST(impossible)
+{
+	struct request r = request_of("batch", "ddp", 4, 1, 2);
+	assert_impossible(&r, "more than 1 sample on each rank");
+	r = request_of("sync-batch", "single", 1, 1, 1);
+	assert_impossible(&r, "more than 1 sample over all ranks");
+	r = request_of("batch", "pipeline", 2, 4, 1);
+	assert_impossible(&r, "batch normalization");
+	r = request_of("batch", "model", 2, 4, 1);
+	assert_impossible(&r, "batch normalization");
+	r = request_of("batch", "tensor", 2, 4, 1);
+	assert_impossible(&r, "layer.0.norm");
+	r = request_of("instance", "ddp", 2, 4, 1);
+	assert_impossible(&r, "none, batch or sync-batch");
+	r.model = "gpt:norm=batch";
+	assert_impossible(&r, "'norm'");
+}
+END_TEST
+
 /* ---- training ---- */
 
 /* What one rank computes from the whole batch; the sums of more ranks round otherwise. */
@@ -207,6 +253,8 @@ int main(void)
 	tcase_add_test(tests, synchronised_traffic);
 	tcase_add_test(tests, local_traffic);
 	tcase_add_test(tests, refusals);
+	tcase_add_test(tests, combinations);
+	tcase_add_test(tests, impossible);
 	tcase_add_test(tests, synchronised_is_one_rank);
 	tcase_add_test(tests, local_is_not_one_rank);
 	suite_add_tcase(suite, tests);

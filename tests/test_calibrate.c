@@ -81,8 +81,8 @@ START_TEST(curves_ascend_and_hold_no_more_than_fits)
 	struct curve_points points = {0};
 	struct cluster c = {0};
 	for (int64_t work = (int64_t)1 << 40; work; work /= 2) /* largest first, and more than there is room for */
-		curve_points_add(&points, OP_LINEAR_FORWARD, work, rate_measured(work, work, work));
-	curve_points_add(&points, OP_ADAMW, 100, rate_measured(7, 6, 8));
+		curve_points_add(&points, OP_LINEAR_FORWARD, TYPE_FP32, work, rate_measured(work, work, work));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 100, rate_measured(7, 6, 8));
 	curve_points_fill(&points, &c);
 	const struct curve *curve = &c.compute[OP_LINEAR_FORWARD][TYPE_FP32];
 	ck_assert_int_eq(curve->count, CURVE_POINTS);
@@ -97,14 +97,14 @@ END_TEST
 START_TEST(a_point_near_another_is_dropped_and_an_equal_one_averaged)
 {
 	struct curve_points points = {0};
-	curve_points_add(&points, OP_ADAMW, 1000, rate_measured(100, 50, 200));
-	curve_points_add(&points, OP_ADAMW, 1050, rate_measured(999, 999, 999));
-	curve_points_add(&points, OP_SGD, 1050, rate_measured(5, 5, 5));
-	curve_points_add(&points, OP_ADAMW, 0, rate_measured(5, 5, 5));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1000, rate_measured(100, 50, 200));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1050, rate_measured(999, 999, 999));
+	curve_points_add(&points, OP_SGD, TYPE_FP32, 1050, rate_measured(5, 5, 5));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 0, rate_measured(5, 5, 5));
 	ck_assert_uint_eq(points.count, 2);
 	ck_assert_int_eq(points.points[0].rate.value, 100);
 	/* twice as fast half of the time: 2 / (1/100 + 1/200) */
-	curve_points_add(&points, OP_ADAMW, 1000, rate_measured(200, 100, 400));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1000, rate_measured(200, 100, 400));
 	ck_assert_uint_eq(points.count, 2);
 	ck_assert_int_eq(points.points[0].rate.value, 133);
 	ck_assert_int_eq(points.points[0].rate.low, 66);

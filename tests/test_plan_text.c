@@ -40,7 +40,8 @@ static void assert_same_op(const struct op *a, const struct op *b, int number)
 	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
 	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
 	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
-	                      a->traffic == b->traffic && a->root == b->root && a->payload == b->payload &&
+	                      a->traffic == b->traffic && a->root == b->root && a->axes == b->axes &&
+	                      a->ends == b->ends && a->shift == b->shift && a->payload == b->payload &&
 	                      a->after_count == b->after_count,
 	              "operation %d, %s, came back as another", number, op_name(a->kind));
 	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
@@ -110,7 +111,25 @@ static const struct request requests[] = {
          .accumulate = 2,
          .checkpointing = "every=2"},
         {.model = "gpt:layers=2,width=8,heads=2,context=6", .strategy = "dp", .ranks = 3, .checkpointing = "selective"},
+        {.model = "mlp:sizes=4-5-3,norm=sync-batch",
+         .strategy = "zero3",
+         .ranks = 3,
+         .micro_batch = 2,
+         .accumulate = 2,
+         .precision = TYPE_FP16},
+        {.model = "mlp:sizes=4-5-6-3,norm=batch",
+         .strategy = "dp",
+         .ranks = 3,
+         .micro_batch = 2,
+         .checkpointing = "full"},
         {.model = "params=1e6:units=7", .strategy = "zero3", .ranks = 1000, .precision = TYPE_BF16},
+        {.model = "mlp:sizes=4-5-3", .strategy = "model", .ranks = 2, .accumulate = 2},
+        {.model = "gpt:layers=2,width=8,heads=2,context=6",
+         .strategy = "pipeline",
+         .ranks = 3,
+         .accumulate = 4,
+         .clip = 1},
+        {.model = "mlp:sizes=4-5-3", .strategy = "hybrid:shard=2", .ranks = 6, .accumulate = 2, .clip = 1},
 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -391,6 +410,37 @@ START_TEST(huge_sizes_do_no_harm)
 }
 END_TEST
 
+/* Axes, and who meets along them. */
+static const struct {
+	const char *strategy, *what, *by, *wanted;
+} wrong_axes[] = {
+        {"pipeline", "axis stage 3", "axis stage 4", "the product of the axes above is not 3 ranks"},
+        {"pipeline", "axis stage 3", "axis stage", "how many ranks it has"},
+        {"pipeline", "axis stage 3", "axis r 3", "'r' is no name for an axis"},
+        {"pipeline", "axis stage 3", "axis stage 3 date", "'date'"},
+        {"pipeline", "axis stage 3", "axis stage 1\naxis stage 3", "'stage' is an axis already"},
+        {"pipeline", "to stage+1", "to stage+2", "a neighbour is an axis, and +1 or -1 behind it"},
+        {"pipeline", "to stage+1", "to shard+1", "'shard' is no axis of the plan"},
+        {"pipeline", "from stage-1", "to stage-1", "'from'"},
+        {"hybrid:shard=3", "over shard", "over shard,shard", "'shard' is named twice"},
+        {"hybrid:shard=3", "over shard", "over", "'group' is no axis"},
+        {"hybrid:shard=3", "/replica]", "/replace]", "'replace' is no axis of the plan"},
+};
+
+START_TEST(wrong_axes_are_refused)
+{
+	struct request r = {.model = "mlp:sizes=4-4-4-3", .strategy = wrong_axes[_i].strategy, .ranks = 3};
+	struct made m;
+	r.ranks = strncmp(r.strategy, "hybrid", 6) ? 3 : 6;
+	char *text = print_request(&r), *changed = replace(text, wrong_axes[_i].what, wrong_axes[_i].by);
+	ck_assert_int_eq(read_text(&m, changed), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), wrong_axes[_i].wanted), "%d: '%s' is not in: %s", _i,
+	              wrong_axes[_i].wanted, status_message());
+	free(text);
+	free(changed);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("plan text");
@@ -404,6 +454,7 @@ int main(void)
 	tcase_add_test(tcase, huge_sizes_do_no_harm);
 	tcase_add_test(tcase, cut_texts_do_no_harm);
 	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
+	tcase_add_loop_test(tcase, wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]));
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

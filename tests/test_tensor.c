@@ -29,7 +29,7 @@ static int tensor_named(const struct model *m, const char *name)
 
 /* ---- places ---- */
 
-#define GPT "gpt:layers=2,width=24,heads=12,context=8,vocabulary=35"
+#define GPT "gpt:layers=2,width=24,heads=12,context=12,vocabulary=35"
 
 static const struct {
 	const char *model;
@@ -159,6 +159,32 @@ START_TEST(sums_are_counted)
 }
 END_TEST
 
+/* With sequence parallelism: forward an all-gather where two pairs begin and a reduce-scatter where they end, backward
+ * the same the other way round, and the two inputs are gathered once more. Norms' gradients are summed once a step. */
+START_TEST(rows_are_counted)
+{
+	enum { C = 256, T = 128, B = 3, LAYERS = 6, ACCUMULATE = 2 };
+	struct made m;
+	open_plan(&m, &(struct request){.model = "gpt",
+	                                .strategy = "tensor:sequence=yes",
+	                                .ranks = 4,
+	                                .micro_batch = B,
+	                                .accumulate = ACCUMULATE});
+	struct moved gather = plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER);
+	struct moved scatter = plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER);
+	struct moved sum = plan_moved(&m.plan, 0, TRAFFIC_ALL_REDUCE);
+	/* blocks; forward the head's input, backward that again and the embedding's gradient */
+	ck_assert_int_eq(gather.calls, (6 * LAYERS + 3) * ACCUMULATE);
+	ck_assert_int_eq(gather.payload, 4 * B * T * C * gather.calls);
+	ck_assert_int_eq(scatter.calls, (4 * LAYERS + 2) * ACCUMULATE);
+	ck_assert_int_eq(scatter.payload, 4 * B * T * C * scatter.calls);
+	ck_assert_int_eq(scatter.sent, 3 * scatter.payload / 4);
+	ck_assert_int_eq(sum.calls, 2 * ACCUMULATE + 1);
+	ck_assert_int_eq(sum.payload, 4 * (3 * B * T * ACCUMULATE + (2 * LAYERS + 1) * 2 * C));
+	made_release(&m);
+}
+END_TEST
+
 /* A part of a sum is nothing that a kernel may read, and what is whole must not be summed: the message says so. */
 START_TEST(parts_are_told_from_sums)
 {
@@ -192,7 +218,7 @@ END_TEST
 /* Initial weights are single's, bit for bit; after three steps they are single's up to rounding. */
 START_TEST(weights_are_those_of_one_rank)
 {
-	static const int64_t ranks[] = {2, 3, 4};
+	static const int64_t ranks[] = {2, 12, 4};
 	struct request q = {.model = GPT,
 	                    .strategy = "single",
 	                    .micro_batch = 2,
@@ -206,9 +232,9 @@ START_TEST(weights_are_those_of_one_rank)
 	open_plan(&single, &q);
 	virtual_ranks_run(&single.plan, 0, 0, &first);
 	virtual_ranks_run(&single.plan, 3, 0, &last);
-	q.strategy = "tensor";
-	for (int i = 0; i < 3; i++) {
-		q.ranks = ranks[i];
+	for (int i = 0; i < 6; i++) {
+		q.strategy = i % 2 ? "tensor:sequence=yes" : "tensor";
+		q.ranks = ranks[i / 2];
 		open_plan(&m, &q);
 		virtual_ranks_run(&m.plan, 0, 0, &run);
 		ck_assert_mem_eq(run.weights, first.weights, (size_t)first.parameters * sizeof(float));
@@ -217,11 +243,11 @@ START_TEST(weights_are_those_of_one_rank)
 		for (int64_t k = 0; k < run.parameters; k++) {
 			ck_assert_int_eq(run.shown[k], 1);
 			ck_assert_msg(fabsf(run.weights[k] - last.weights[k]) <= 2e-6F,
-			              "%d ranks, element %lld: %g, not %g", (int)ranks[i], (long long)k,
+			              "%d ranks, element %lld: %g, not %g", (int)q.ranks, (long long)k,
 			              (double)run.weights[k], (double)last.weights[k]);
 		}
 		ck_assert_double_eq_tol(run.losses[2], last.losses[2], 1e-5);
-		ck_assert_int_eq(run.evaluate_correct, last.evaluate_correct * ranks[i]);
+		ck_assert_int_eq(run.evaluate_correct, last.evaluate_correct * q.ranks);
 		virtual_run_release(&run);
 		made_release(&m);
 	}
@@ -377,8 +403,8 @@ START_TEST(halves_of_a_linear_layer)
 {
 	enum { ROWS_IN = 5, IN = 14, OUT = 19, HALF = IN / 2 };
 	float x[ROWS_IN * IN], weight[IN * OUT], bias[OUT], residual[ROWS_IN * OUT], want[ROWS_IN * OUT],
-	        want_pre[ROWS_IN * OUT];
-	float half[ROWS_IN * HALF], part[ROWS_IN * OUT], sum[ROWS_IN * OUT], y[ROWS_IN * OUT];
+	        want_pre[ROWS_IN * OUT] = {0};
+	float half[ROWS_IN * HALF], part[ROWS_IN * OUT], sum[ROWS_IN * OUT], y[ROWS_IN * OUT] = {0};
 	kernels_limit_instruction_set(_i);
 	for (int i = 0; i < ROWS_IN * IN; i++)
 		x[i] = uniform();
@@ -414,18 +440,20 @@ END_TEST
 static const struct {
 	const char *model;
 	int64_t ranks;
-	const char *part;
-} refused[] = {{"gpt", 3, "the 8 heads of block.0.attention do not divide by 3 ranks"},
-               {"gpt", 16, "the 8 heads of block.0.attention do not divide by 16 ranks"},
-               {"mlp:sizes=8-6-4-2", 4, "the 6 outputs of layer.0.linear do not divide by 4 ranks"},
-               {"mlp:sizes=8-8-4,norm=batch", 2, "no way to split"},
-               {"params=1000", 2, "no way to split"}};
+	const char *part, *strategy;
+} refused[] = {{"gpt:context=10", 4, "10 tokens do not divide by 4 ranks", "tensor:sequence=yes"},
+               {"mlp", 2, "divides the tokens of a text", "tensor:sequence=yes"},
+               {"gpt", 3, "the 8 heads of block.0.attention do not divide by 3 ranks", "tensor"},
+               {"gpt", 16, "the 8 heads of block.0.attention do not divide by 16 ranks", "tensor"},
+               {"mlp:sizes=8-6-4-2", 4, "the 6 outputs of layer.0.linear do not divide by 4 ranks", "tensor"},
+               {"mlp:sizes=8-8-4,norm=batch", 2, "no way to split", "tensor"},
+               {"params=1000", 2, "no way to split", "tensor"}};
 
 START_TEST(what_does_not_divide_is_refused)
 {
 	struct made m;
 	ck_assert_int_eq(made_open(&m, &(struct request){.model = refused[_i].model,
-	                                                 .strategy = "tensor",
+	                                                 .strategy = refused[_i].strategy,
 	                                                 .ranks = refused[_i].ranks,
 	                                                 .micro_batch = 2}),
 	                 STATUS_INPUT);
@@ -442,6 +470,7 @@ int main(void)
 	tcase_add_test(tcase, heads_stay_whole);
 	tcase_add_test(tcase, model_states_are_divided);
 	tcase_add_test(tcase, sums_are_counted);
+	tcase_add_test(tcase, rows_are_counted);
 	tcase_add_test(tcase, parts_are_told_from_sums);
 	tcase_add_test(tcase, weights_are_those_of_one_rank);
 	tcase_add_loop_test(tcase, slices_of_a_classifier, 0, 3);

@@ -35,6 +35,7 @@ struct tensor {
 	enum cut cut;
 	int64_t whole;
 	int pieces;
+	bool spread; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over the ranks */
 	int unit;
 	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
 	enum weight_init init;
@@ -53,7 +54,8 @@ struct value {
 	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
 	int producer;   /* kernel; -1: comes from the data */
-	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
+	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same … */
+	bool spread;    /* … or, with sequence parallelism, each has its own rows (tokens) */
 	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
 };
 
@@ -154,7 +156,7 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 
 /* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
-int64_t kernel_finish_flops(const struct kernel *k, int64_t samples); /* linear: bias, residual and GELU alone */
+int64_t kernel_finish_flops(const struct kernel *k); /* linear, of an element: bias, residual and GELU alone */
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
 
 /* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */

@@ -12,6 +12,7 @@ struct slicer {
 	const struct model *whole;
 	struct arena *arena;
 	int64_t ranks;
+	bool sequence;
 };
 
 static void *copy_of(const struct slicer *c, const void *from, int count, size_t bytes)
@@ -43,6 +44,27 @@ static void slice_value(const struct slicer *c, int value)
 		return;
 	v->sliced = true;
 	v->elements /= c->ranks;
+}
+
+/* By rows, with sequence parallelism. */
+static void spread_value(const struct slicer *c, int value)
+{
+	struct value *v = &c->m->values[value];
+	v->spread = true;
+	v->elements /= c->ranks;
+}
+
+/* Each rank does it for its own rows. */
+static void spread_rows(const struct slicer *c, struct kernel *k)
+{
+	k->tokens /= c->ranks;
+	spread_value(c, k->y);
+	if (k->saved >= 0)
+		spread_value(c, k->saved);
+	if (k->weight >= 0)
+		c->m->tensors[k->weight].spread = true;
+	if (k->bias >= 0)
+		c->m->tensors[k->bias].spread = true;
 }
 
 /* Who reads a value first. */
@@ -100,6 +122,8 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	if (c->m->values[k->x].sliced) { /* each rank its own inputs */
 		k->in /= c->ranks;
 		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
+		if (c->sequence)
+			spread_value(c, k->y);
 		return STATUS_OK;
 	}
 	bool pairs = reader && (is_attention(reader) || reader->kind == KERNEL_LINEAR ||
@@ -143,6 +167,8 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
 		cut_tensor(c, k->weight, CUT_ROWS, 1);
+		if (c->sequence)
+			spread_value(c, k->y);
 		return STATUS_OK;
 	case KERNEL_LINEAR:
 		return slice_linear(c, k);
@@ -155,11 +181,15 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	case KERNEL_DROPOUT:
 		if (c->m->values[k->x].sliced)
 			slice_inner(c, k);
+		else if (c->m->values[k->x].spread)
+			spread_rows(c, k);
 		return STATUS_OK;
 	case KERNEL_CLASSIFIER:
 		slice_classifier(c, k);
 		return STATUS_OK;
 	case KERNEL_NORM:
+		if (c->m->values[k->x].spread)
+			spread_rows(c, k);
 		if (!c->m->values[k->x].sliced)
 			return STATUS_OK;
 		break;
@@ -172,10 +202,21 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	        k->name, c->whole->name);
 }
 
-enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, struct arena *arena)
+enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, bool sequence, struct arena *arena)
 {
-	struct slicer c = {out, whole, arena, ranks};
+	struct slicer c = {out, whole, arena, ranks, sequence};
 	enum { CLASSIFIER_VALUES = 2 };
+	if (sequence && !whole->is_text)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy tensor: sequence=yes divides the tokens of a text, and %s has none; leave it out",
+		        whole->name);
+	if (sequence && whole->tokens % ranks)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy tensor: sequence=yes, and %lld tokens do not divide by %lld ranks; choose "
+		        "--sequence or --ranks",
+		        (long long)whole->tokens, (long long)ranks);
 	*out = *whole;
 	out->arena = (struct arena){0};
 	out->slices = ranks;
@@ -205,6 +246,16 @@ bool kernel_sums(const struct model *m, const struct kernel *k)
 	if (k->kind == KERNEL_EMBEDDING)
 		return m->tensors[k->weight].cut != CUT_NONE;
 	return k->kind == KERNEL_LINEAR && m->values[k->x].sliced && !m->values[k->y].sliced;
+}
+
+bool kernel_gathers(const struct model *m, const struct kernel *k)
+{
+	return m->slices > 1 && k->kind == KERNEL_LINEAR && m->values[k->x].spread;
+}
+
+bool kernel_scatters(const struct model *m, const struct kernel *k)
+{
+	return kernel_sums(m, k) && m->values[k->y].spread;
 }
 
 int kernel_sum(const struct kernel *k)

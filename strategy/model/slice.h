@@ -20,6 +20,16 @@
  * A token table that does not divide is padded at the end: padded rows are zeros and stay zeros, and the loss leaves
  * their logits out, so they change nothing. They are neither shown nor saved.
  *
+ * With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2) what lies between the pairs is
+ * divided too, by rows: norms, dropouts and the residual stream have a rank's own 1/t of the samples' tokens. A pair
+ * begins with an all-gather of its input and ends with a reduce-scatter of its sum: together as many bytes as the
+ * all-reduce. The input is kept as the rank's rows and gathered again for the backward pass.
+ *
+ *     x rows ─ all-gather ─► qkv │ columns ─► attention ─► proj │ rows ─► partial sums ─ reduce-scatter ─► x rows
+ *
+ * The gradients of norms are then sums over the ranks' rows, and are all-reduced. Biases behind a sum come from its
+ * gathered gradient, which is whole.
+ *
  * Of a multilayer perceptron, layers 0 and 1 are a pair, 2 and 3, and so on; a last layer without a partner is whole on
  * every rank.
  */
@@ -30,7 +40,8 @@
 
 /* Makes `out` a slice of `whole`, the same for every rank up to which of the slices it is. Its arrays are in the arena;
  * `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that says which. */
-enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, struct arena *arena);
+enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, bool sequence,
+                        struct arena *arena);
 
 /* Linear and embedding: what they compute is a part of a sum over the tensor group. What belongs to the sum alone
  * (bias, residual, GELU; the position table) follows once it is complete. */
@@ -39,6 +50,11 @@ bool kernel_sums(const struct model *m, const struct kernel *k);
 int kernel_sum(const struct kernel *k);
 /* … and so is what their backward pass computes of the gradient of x. */
 bool kernel_sums_backward(const struct model *m, const struct kernel *k);
+
+/* With sequence parallelism: the kernel reads all ranks' rows of its x; its sum (and the gradient of that) goes to the
+ * ranks by rows, and comes from them. */
+bool kernel_gathers(const struct model *m, const struct kernel *k);
+bool kernel_scatters(const struct model *m, const struct kernel *k);
 
 /* ---- places ---- */
 

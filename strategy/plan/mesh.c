@@ -13,7 +13,7 @@ void plan_add_axis(struct plan *p, const char *name, int64_t size, bool data)
 {
 	if (p->axis_count == PLAN_AXES)
 		abort();
-	p->axes[p->axis_count++] = (struct axis){name, size, data};
+	p->axes[p->axis_count++] = (struct axis){.name = name, .size = size, .data = data};
 }
 
 void plan_one_axis(struct plan *p)

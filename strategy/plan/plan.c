@@ -167,10 +167,6 @@ char op_access(const struct op *op, int operand)
 		return 0;
 	if (access == 'a')
 		return op->accumulate >> operand & 1 ? 'x' : 'w';
-	/* Clipping scales fp32 gradients where they are; 16-bit ones only as they are read. */
-	if ((op->kind == OP_ADAMW && operand == 1 && op->operand[4].buffer < 0 && op->operand[6].buffer >= 0) ||
-	    (op->kind == OP_SGD && operand == 1 && op->operand[2].buffer < 0 && op->operand[4].buffer >= 0))
-		return 'x';
 	/* On the host, 16-bit parameters are made anew from the master weights. */
 	if (op->queue == QUEUE_HOST_COMPUTE && operand == 0 &&
 	    ((op->kind == OP_ADAMW && op->operand[4].buffer >= 0) ||
@@ -210,6 +206,11 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
+static const struct axis *axis_of(const struct plan *p, const char *name)
+{
+	return &p->axes[__builtin_ctz(plan_axis(p, name))];
+}
+
 enum status plan_take_model(struct plan *p, const struct model *model)
 {
 	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
@@ -217,7 +218,7 @@ enum status plan_take_model(struct plan *p, const struct model *model)
 	if (slices == 1)
 		return STATUS_OK;
 	p->model = &p->slice;
-	return model_slice(&p->slice, model, slices, &p->arena);
+	return model_slice(&p->slice, model, slices, axis_of(p, "tensor")->sequence, &p->arena);
 }
 
 int64_t plan_slice_of(const struct plan *p, int64_t rank)
@@ -228,6 +229,12 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank)
 bool group_is_sliced(const struct plan *p, int group)
 {
 	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+}
+
+unsigned group_sum_axes(const struct plan *p, int group)
+{
+	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].spread;
+	return plan_data_axes(p) | (rows ? plan_axis(p, "tensor") : 0);
 }
 
 unsigned group_slice_axes(const struct plan *p, int group)
@@ -399,8 +406,9 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	int64_t rows = samples * k->tokens;
 	switch (op->kind) {
 	case OP_LINEAR_FINISH:
-		return kernel_finish_flops(k, samples);
+		return kernel_finish_flops(k) * op->operand[2].count;
 	case OP_EMBEDDING_FINISH:
+		return op->operand[1].count;
 	case OP_CLASSIFIER_MAXIMA:
 		return rows * k->out;
 	case OP_CLASSIFIER_SUMS:
@@ -419,6 +427,15 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	if (op->kind == OP_BATCH_NORM_MERGE || op->kind == OP_BATCH_NORM_RUNNING)
 		return 4 * op->operand[0].count;
 	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
+}
+
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)
+{
+	if (op_class(op->kind) == OP_CLASS_K)
+		return p->settings.precision;
+	int buffer = op->operand[0].buffer;
+	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
+	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
 }
 
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)

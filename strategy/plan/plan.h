@@ -242,7 +242,8 @@ struct buffer {
 struct axis {
 	const char *name; /* "rank"; "replica", "shard", "stage", "tensor" */
 	int64_t size;
-	bool data; /* ranks along it have different samples */
+	bool data;     /* ranks along it have different samples */
+	bool sequence; /* of an axis "tensor": with sequence parallelism (model/slice.h) */
 };
 
 struct region {
@@ -353,6 +354,8 @@ enum status plan_take_model(struct plan *p, const struct model *model);
 int64_t plan_slice_of(const struct plan *p, int64_t rank);
 /* A group holds slices, other ones on every rank of the tensor group, or tensors that all have whole. */
 bool group_is_sliced(const struct plan *p, int group);
+/* The axes along which ranks have contributions of their own to a group's gradient: those of samples, and of rows. */
+unsigned group_sum_axes(const struct plan *p, int group);
 unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
@@ -419,6 +422,9 @@ int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const stru
 /* What an operation computes: FLOPs, and bytes read and written by its operands. */
 int64_t op_flops(const struct plan *p, const struct op *op);
 int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
+/* The type whose rates an operation takes: a kernel of the model, that of the plan; other work, that of its first
+ * operand; fp32 where that holds no floating-point numbers. */
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op);
 
 /* ---- memory ---- */
 

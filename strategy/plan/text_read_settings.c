@@ -161,6 +161,7 @@ enum status read_axis(struct reader *r)
 		return scan_fail(c, 1, "'%.60s' is %s", name,
 		                 plan_axis(p, name) ? "an axis already" : "no name for an axis");
 	plan_add_axis(p, arena_copy(&p->arena, name), size, scan_is(c, "data"));
+	p->axes[p->axis_count - 1].sequence = scan_is(c, "sequence");
 	return scan_end(c);
 }
 

@@ -64,8 +64,8 @@ static void write_mesh(const struct plan *p, FILE *out)
 	if (p->axis_count == 1 && p->axes[0].data && !strcmp(p->axes[0].name, "rank"))
 		return;
 	for (int i = 0; i < p->axis_count; i++)
-		fprintf(out, "axis %s %" PRId64 "%s\n", p->axes[i].name, p->axes[i].size,
-		        p->axes[i].data ? " data" : "");
+		fprintf(out, "axis %s %" PRId64 "%s%s\n", p->axes[i].name, p->axes[i].size,
+		        p->axes[i].data ? " data" : "", p->axes[i].sequence ? " sequence" : "");
 }
 
 /* "replica,shard"; "r" for all of them. */

@@ -42,9 +42,8 @@ static uint64_t every_use(const struct plan *p, int group)
 /* What every role holds of the whole, added up. */
 static enum status add_up(const struct at *all, struct group_part *out)
 {
-	struct addend addends[ROLES];
+	struct addend addends[ROLES] = {{0}};
 	const struct plan *p = all->ip->v->p;
-	unsigned distinct = axes_of(all) & plan_data_axes(p);
 	int n = role_count(all);
 	char text[200];
 	*out = (struct group_part){.kind = MEANING_ZERO, .group = -1};
@@ -65,9 +64,11 @@ static enum status add_up(const struct at *all, struct group_part *out)
 			return refuse_at(&all[i], 5, 0, " carries another loss scale than what the other role adds");
 		if (x.group >= 0)
 			*out = x;
-		addends[i] = (struct addend){x.sum, members_in(p, all[i].op, all[i].r),
-		                             copies_in(p, all[i].op, all[i].r, distinct)};
+		addends[i] = (struct addend){x.sum, members_in(p, all[i].op, all[i].r), 0};
 	}
+	unsigned distinct = axes_of(all) & group_sum_axes(p, out->group);
+	for (int i = 0; i < n; i++)
+		addends[i].copies = copies_in(p, all[i].op, all[i].r, distinct);
 	out->sum = sum_over_group(&all->ip->memory.sums, addends, n, distinct, every_use(p, out->group));
 	if (out->sum >= 0)
 		return STATUS_OK;
@@ -104,6 +105,8 @@ static enum status reduce(const struct at *all)
 
 static enum status reduce_scatter(const struct at *all)
 {
+	if (sums_a_value(all))
+		return sum_value(all);
 	struct group_part sum;
 	enum status s = add_up(all, &sum);
 	if (!s && sum.own)
@@ -160,6 +163,8 @@ static enum status all_gather(const struct at *all)
 {
 	if (is_part_of_value(all))
 		return join_value(all);
+	if (sums_a_value(all))
+		return gather_rows(all);
 	struct group_part first = {0}, x = {0};
 	enum status s = STATUS_OK;
 	for (int i = 0; i < role_count(all); i++) {
@@ -175,7 +180,7 @@ static enum status all_gather(const struct at *all)
 	}
 	if (x.kind == MEANING_GRADIENT &&
 	    !sum_is_complete(&all->ip->memory.sums, x.sum, (int)all->ip->v->p->settings.accumulate,
-	                     plan_data_axes(all->ip->v->p)))
+	                     group_sum_axes(all->ip->v->p, x.group)))
 		return refuse_at(&all[0], 5, 0, ": gradients are gathered before they are complete");
 	first.own = 0;
 	for (int i = 0; i < role_count(all) && !s; i++)

@@ -111,11 +111,15 @@ static enum status read_dy(const struct at *a, int operand, int value)
 	enum status s = present_gradient(a, operand, value, &m);
 	if (s)
 		return s;
-	if (m.form != FORM_WHOLE)
+	bool all_rows = kernel_scatters(a->ip->v->p->model, kernel_of(a));
+	if (m.form == FORM_PARTIAL)
 		return refuse_at(a, 5, operand,
 		                 " is this rank's part of the gradient of %s; let an all-reduce sum it over the tensor "
 		                 "group first",
 		                 a->ip->v->p->model->values[value].name);
+	if ((m.form == FORM_GATHERED) != all_rows)
+		return refuse_at(a, 5, operand, " must be the gradient of %s for %s rows",
+		                 a->ip->v->p->model->values[value].name, all_rows ? "all ranks'" : "this rank's own");
 	if (m.consumers != a->ip->consumers[value])
 		return refuse_at(a, 5, operand, ": the gradient of %s lacks what one of its readers contributes",
 		                 a->ip->v->p->model->values[value].name);
@@ -227,7 +231,9 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 	case PART_CLASS_SUMS:
 		return writes ? STATUS_OK : read_value(a, operand, m->sums);
 	case PART_X:
-		return read_value(a, operand, k->x);
+		return read_exactly(a, operand, 7,
+		                    form_of(value_of(a, operand, k->x, a->op->wide),
+		                            kernel_gathers(m, k) ? FORM_GATHERED : FORM_WHOLE));
 	case PART_RESIDUAL:
 		return read_value(a, operand, k->residual);
 	case PART_SECOND:

@@ -58,9 +58,11 @@ enum status mean_buffers(const struct at *a);
 enum status mean_norm_collective(const struct at *all);
 struct meaning inner_gradient(const struct at *a, int scaled);
 enum status mean_vector(const struct at *a);
-/* verify_sliced.c: does an all-reduce add up parts of a value, or its gradient's? Then that. */
+/* verify_sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
+ * Then they are added up, or gathered. */
 bool sums_a_value(const struct at *a);
 enum status sum_value(const struct at *all);
+enum status gather_rows(const struct at *all);
 enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
 
 #endif

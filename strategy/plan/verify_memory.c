@@ -99,6 +99,7 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		snprintf(out, size, "%s%s%s of micro-batch %d%s%s",
 		         a->form == FORM_PARTIAL      ? "this rank's part of the sum that is "
 		         : a->form == FORM_UNFINISHED ? "the sum that becomes "
+		         : a->form == FORM_GATHERED   ? "all ranks' rows of "
 		                                      : "",
 		         a->kind == MEANING_VALUE ? "" : "the gradient of ", p->model->values[a->index].name, a->micro,
 		         a->wide ? ", all ranks' samples" : "", scaled);

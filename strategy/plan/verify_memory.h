@@ -44,6 +44,7 @@ enum meaning_form {
 	FORM_WHOLE,
 	FORM_PARTIAL,    /* a part of a sum (or of a maximum) over the group */
 	FORM_UNFINISHED, /* the sum, before bias, residual or GELU */
+	FORM_GATHERED,   /* of a value that is spread: all ranks' rows */
 };
 
 struct meaning {

@@ -145,7 +145,7 @@ enum status read_gradient_complete(const struct at *a, int operand, struct group
 		return refuse_at(a, 6, operand,
 		                 " holds the gradient of step %d; the update of step %d applies that of %d",
 		                 out->version, a->ip->step, wanted);
-	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, plan_data_axes(p)))
+	if (sum_is_complete(&a->ip->memory.sums, out->sum, (int)p->settings.accumulate, group_sum_axes(p, out->group)))
 		return STATUS_OK;
 	sum_describe(&a->ip->memory.sums, out->sum, text, sizeof text);
 	return refuse_at(a, 5, operand,

@@ -211,6 +211,18 @@ static enum part sliced_part(const struct verify *v, const struct op *op, enum p
 	return op->kind == OP_LINEAR_FINISH && part == PART_Y && !k->gelu ? PART_NONE : part;
 }
 
+/* A sliced linear layer (or the embedding) works on all rows where its values have a rank's own. */
+static int64_t rows_times(const struct verify *v, const struct op *op, enum part part)
+{
+	const struct model *m = v->p->model;
+	const struct kernel *k = &m->kernels[op->kernel];
+	bool finish = op->kind == OP_LINEAR_FINISH || op->kind == OP_EMBEDDING_FINISH;
+	bool all = (part == PART_X || part == PART_DX)
+	                   ? kernel_gathers(m, k)
+	                   : (part == PART_SUM || part == PART_DY) && !finish && kernel_scatters(m, k);
+	return all ? m->slices : 1;
+}
+
 static enum status check_part(const struct verify *v, const struct role *r, int number, int operand, enum part part)
 {
 	const struct op *op = &r->ops[number];
@@ -242,7 +254,7 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	if (is_tensor)
 		return expect(v, r, number, operand, m->tensors[tensor].elements, v->p->settings.precision);
 	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
-	int64_t elements = value_elements(&m->values[thing], samples);
+	int64_t elements = value_elements(&m->values[thing], samples) * rows_times(v, op, part);
 	if (part == PART_CLASS_SUMS && (op->kind == OP_EVALUATE_SUMS || op->kind == OP_EVALUATE_COUNT))
 		elements = elements / 2 * 3;
 	return expect(v, r, number, operand, elements, value_type(v, thing));

@@ -18,6 +18,10 @@ static enum status check_roles(const struct verify *v)
 		along = p->axes[i].size < 1 || p->axes[i].size > p->ranks / along ? 0 : along * p->axes[i].size;
 	if (p->axis_count < 1 || p->axis_count > PLAN_AXES || along != p->ranks)
 		return refuse(v, 2, NULL, -1, -1, "its axes are not those of %lld ranks", (long long)p->ranks);
+	for (int i = 0; i < p->axis_count; i++)
+		if (p->axes[i].sequence && strcmp(p->axes[i].name, "tensor") != 0)
+			return refuse(v, 2, NULL, -1, -1, "axis %s: only ranks along axis tensor share a sequence",
+			              p->axes[i].name);
 	if (plan_axis(p, "tensor") & plan_data_axes(p))
 		return refuse(v, 2, NULL, -1, -1,
 		              "axis tensor is a data axis; ranks that share a model work on the same samples");
@@ -84,9 +88,11 @@ static enum status check_groups(const struct verify *v)
 			at += p->model->tensors[t].elements;
 		}
 		for (int k = 1; k < g->tensor_count; k++)
-			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i))
+			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i) ||
+			    p->model->tensors[g->tensors[k]].spread != p->model->tensors[g->tensors[0]].spread)
 				return refuse(v, 2, NULL, -1, -1,
-				              "group %s holds slices and whole tensors; each need a group of their own",
+				              "group %s holds slices and whole tensors, or those of norms and others; "
+				              "each need a group of their own",
 				              g->name);
 		if (g->elements != at || g->base != base || g->padded < at || g->padded - at >= p->ranks || !at)
 			return refuse(v, 2, NULL, -1, -1,

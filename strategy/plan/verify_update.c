@@ -248,8 +248,6 @@ static enum status optimize(const struct at *a)
 	if ((s = read_counter(a, master + 1, a->ip->step - verify_lag(a->ip->v))) ||
 	    (s = read_range(a, master + 2, gradients.scaled)))
 		return s;
-	if (op_access(a->op, 1) == 'x')
-		memory_spoil(&a->ip->memory, a->role, &a->op->operand[1]); /* clipped where it stands */
 	parameters.version = a->ip->step;
 	if ((s = write_group(a, 0, &parameters, false)))
 		return s;

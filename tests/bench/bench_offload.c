@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 {
 	static struct sample samples[CASES][ROUNDS_MOST];
 	static struct rehearsal rehearsals[CASES];
-	int rounds = argc > 1 ? atoi(argv[1]) : 7;
+	int rounds = argc > 1 ? atoi(argv[1]) : 7, middle = rounds / 2;
 	const char *folder = getenv("TMPDIR");
 	if (rounds < 1 || rounds > ROUNDS_MOST) {
 		fprintf(stderr, "fatal: bench_offload: rounds must be between 1 and %d\n", ROUNDS_MOST);
@@ -106,13 +106,13 @@ int main(int argc, char **argv)
 	       "disk", "÷ parts", "÷ without");
 	for (int i = 0; i < CASES; i++) {
 		qsort(samples[i], (size_t)rounds, sizeof samples[i][0], by_step);
-		const struct sample *m = &samples[i][rounds / 2];
+		const struct sample *m = &samples[i][middle], *without = &samples[0][middle];
 		char name[64];
 		snprintf(name, sizeof name, "%s%s", cases[i].offload, cases[i].clip > 0 ? ", clipped" : "");
 		printf("%-40s %7.1f %8.1f %7.1f %7.1f %7.1f %7.1f %7.2f %8.2f\n", name, ms(m->step),
 		       ms(m->queue[QUEUE_COMPUTE]), ms(m->queue[QUEUE_DEVICE_TO_HOST]),
 		       ms(m->queue[QUEUE_HOST_TO_DEVICE]), ms(m->queue[QUEUE_HOST_COMPUTE]), ms(m->queue[QUEUE_DISK]),
-		       (double)m->step / (double)m->sum, (double)m->step / (double)samples[0][rounds / 2].step);
+		       (double)m->step / (double)m->sum, (double)m->step / (double)without->step);
 	}
 	for (int i = 0; i < CASES; i++)
 		rehearsal_release(&rehearsals[i]);

@@ -59,7 +59,8 @@ static double steps(struct rehearsal *r)
 
 static void compare(int64_t samples, int rounds, struct communicator *communicator)
 {
-	const struct rehearsal_case one = {"gpt", "single", samples}, all = {"gpt", "ddp", samples};
+	const struct rehearsal_case one = {"gpt", "single", samples, TYPE_FP32},
+	                            all = {"gpt", "ddp", samples, TYPE_FP32};
 	static double alone[ROUNDS_MOST], together[ROUNDS_MOST];
 	struct rehearsal r, joint;
 	int rank = communicator->rank, ranks = communicator->ranks;

@@ -16,7 +16,8 @@ static void compare_traffic(const char *what, const struct report_role *m, const
 	for (int k = 0; k < TRAFFIC_COUNT; k++) {
 		const struct report_traffic *a = &m->by_kind[k], *b = &p->by_kind[k];
 		const char *kind = traffic_name((enum traffic_kind)k);
-		bool count = counted || k == TRAFFIC_CONTROL || !b->calls;
+		bool message = k == TRAFFIC_ACTIVATIONS || k == TRAFFIC_ACTIVATION_GRADIENTS;
+		bool count = counted || message || k == TRAFFIC_CONTROL || !b->calls;
 		same(what, m->role, kind, a->calls, b->calls);
 		same(what, m->role, kind, a->payload_bytes, b->payload_bytes);
 		same(what, m->role, kind, a->sent_bytes, count ? b->sent_bytes : -1);

@@ -16,12 +16,12 @@
 struct request {
 	const char *model, *strategy;
 	int64_t ranks, micro_batch, accumulate, sequence, bucket;
+	int64_t loss_scale_window;
 	enum type precision;
 	enum optimizer optimizer;
 	enum loss_scaler loss_scaler;
-	int64_t loss_scale_window;
-	double clip, learning_rate, loss_scale;
 	bool library_collectives;
+	double clip, learning_rate, loss_scale;
 	const char *checkpointing; /* NULL: none */
 	const char *offload;       /* NULL: none */
 };

@@ -68,15 +68,22 @@ static void pack_a(const struct product_task *t, int64_t k, int64_t depth, int64
 		memset(out + r * A_ROW, 0, (size_t)units(depth) * sizeof *out);
 }
 
-/* sums[rows, COLUMNS] = or += a's rows · b's panels */
-static void multiply_block(const struct product_task *t, int64_t depth, int64_t rows, int64_t columns,
-                           const struct workspace *w, float *sums, bool accumulate)
+/* A whole tile. (Not inlined: with a caller's variables besides, the addresses of the rows would not fit the
+ * registers.)
+ */
+static __attribute__((noinline)) void multiply_tile(int64_t length, const float *a, int64_t a_row, int64_t a_depth,
+                                                    const float *b, float *sums, bool accumulate)
+{
+	tile_block(TILE_ROWS, 2, PANEL, length, a, a_row, a_depth, b, PANEL, sums, COLUMNS, accumulate);
+}
+
+/* sums[TILE_ROWS, COLUMNS] = or += a's rows · b's panels */
+static void multiply_rows(const struct product_task *t, int64_t depth, int64_t row, int64_t columns,
+                          const struct workspace *w, float *sums, bool accumulate)
 {
 	int64_t a_row = t->a_transposed ? 1 : A_ROW, a_depth = t->a_transposed ? ROWS : 1, length = units(depth);
-	for (int64_t r = 0; r < rows; r += TILE_ROWS)
-		for (int64_t j = 0; j < columns; j += PANEL)
-			tile_block(TILE_ROWS, 2, PANEL, length, w->a + r * a_row, a_row, a_depth, w->b + j * length,
-			           PANEL, sums + r * COLUMNS + j, COLUMNS, accumulate);
+	for (int64_t j = 0; j < columns; j += PANEL)
+		multiply_tile(length, w->a + row * a_row, a_row, a_depth, w->b + j * length, sums + j, accumulate);
 }
 
 /* n columns of a row of the result, from its sums. */
@@ -123,8 +130,10 @@ static void shallow(const struct product_task *t, struct workspace *w, int64_t b
 	for (int64_t row = begin; row < end; row += ROWS) {
 		int64_t rows = smaller(ROWS, end - row);
 		pack_a(t, 0, t->k, row, rows, w->a);
-		multiply_block(t, t->k, rows, columns, w, w->sums, false);
-		finish_rows(t, row, rows, column, columns, w->sums);
+		for (int64_t r = 0; r < rows; r += TILE_ROWS) {
+			multiply_rows(t, t->k, r, columns, w, w->sums, false);
+			finish_rows(t, row + r, smaller(TILE_ROWS, rows - r), column, columns, w->sums);
+		}
 	}
 }
 
@@ -140,7 +149,8 @@ static void deep(const struct product_task *t, struct workspace *w, int64_t begi
 				int64_t rows = smaller(ROWS, last - row);
 				float *sums = w->sums + (row - stripe) * COLUMNS;
 				pack_a(t, k, depth, row, rows, w->a);
-				multiply_block(t, depth, rows, columns, w, sums, k > 0);
+				for (int64_t r = 0; r < rows; r += TILE_ROWS)
+					multiply_rows(t, depth, r, columns, w, sums + r * COLUMNS, k > 0);
 				if (k + depth == t->k)
 					finish_rows(t, row, rows, column, columns, sums);
 			}

@@ -1,0 +1,187 @@
+/* What PyTorch's DDP and FSDP and DeepSpeed's ZeRO send and hold, beside what our plans say: the table that
+ * tests/oracle/frameworks.py measured, with our side made again here. Where the two differ, the table says why; where
+ * it gives a reason, they do differ; and what the two must have in common is checked in numbers. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/plans.h"
+
+enum { COLUMNS = 8, MOST_ROWS = 1000, MOST_LINE = 1200 };
+
+struct row {
+	char framework[32], strategy[16], precision[8], quantity[32], why[800];
+	int64_t ranks, theirs, ours;
+};
+
+static struct row rows[MOST_ROWS];
+static int row_count;
+
+/* ---- the table: framework,ranks,strategy,precision,quantity,theirs,ours,why; no comma in the reason ---- */
+
+static void copy_word(char *out, size_t size, const char *word)
+{
+	ck_assert_msg(strlen(word) < size, "'%s' is too long", word);
+	snprintf(out, size, "%s", word);
+}
+
+static int64_t whole(const char *word)
+{
+	char *end;
+	long long n = strtoll(word, &end, 10);
+	ck_assert_msg(*word && !*end && n >= 0, "'%s' is no number", word);
+	return n;
+}
+
+static void read_row(char *line)
+{
+	char *column[COLUMNS], *next = line;
+	line[strcspn(line, "\r\n")] = 0;
+	for (int i = 0; i < COLUMNS; i++) {
+		column[i] = next;
+		next = i + 1 < COLUMNS && next ? strchr(next, ',') : NULL;
+		ck_assert_msg(next || i + 1 == COLUMNS, "a line of the table has %d columns: %s", i + 1, line);
+		if (next)
+			*next++ = 0;
+	}
+	ck_assert_int_lt(row_count, MOST_ROWS);
+	struct row *r = &rows[row_count++];
+	copy_word(r->framework, sizeof r->framework, column[0]);
+	copy_word(r->strategy, sizeof r->strategy, column[2]);
+	copy_word(r->precision, sizeof r->precision, column[3]);
+	copy_word(r->quantity, sizeof r->quantity, column[4]);
+	copy_word(r->why, sizeof r->why, column[7]);
+	r->ranks = whole(column[1]);
+	r->theirs = whole(column[5]);
+	r->ours = whole(column[6]);
+}
+
+static void read_table(void)
+{
+	char line[MOST_LINE];
+	FILE *f = fopen("tests/golden/frameworks.csv", "r");
+	ck_assert_ptr_nonnull(f);
+	row_count = 0;
+	while (fgets(line, sizeof line, f))
+		if (*line != '#' && strncmp(line, "framework,", 10))
+			read_row(line);
+	fclose(f);
+}
+
+static const struct row *find(const char *framework, int64_t ranks, const char *quantity)
+{
+	for (int i = 0; i < row_count; i++)
+		if (!strcmp(rows[i].framework, framework) && rows[i].ranks == ranks &&
+		    !strcmp(rows[i].quantity, quantity))
+			return &rows[i];
+	ck_abort_msg("the table has no %s of %s on %lld ranks", quantity, framework, (long long)ranks);
+}
+
+/* ---- our side ---- */
+
+static void open_plan(struct made *m, const struct row *r)
+{
+	struct request q = {.model = "gpt:layers=2,width=32,heads=2,context=16,vocabulary=256",
+	                    .strategy = r->strategy,
+	                    .ranks = r->ranks,
+	                    .micro_batch = 2};
+	ck_assert_msg(type_parse(r->precision, &q.precision) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(made_open(m, &q) == STATUS_OK, "%s", status_message());
+}
+
+static int64_t moved_of(const struct plan *p, const char *quantity)
+{
+	const char *kind = strchr(quantity, '.') + 1;
+	if (!strcmp(kind, "total"))
+		return plan_moved_all(p, 0).sent;
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		if (!strcmp(kind, traffic_name((enum traffic_kind)t))) {
+			struct moved m = plan_moved(p, 0, (enum traffic_kind)t);
+			return *quantity == 'c' ? m.calls : m.sent;
+		}
+	return 0; /* a kind that is not ours */
+}
+
+static int64_t held_of(const struct plan *p, const char *quantity)
+{
+	struct memory_use use;
+	plan_memory(p, plan_role_of(p, 0), SPACE_DEVICE, &use);
+	for (int c = 0; c < CATEGORY_COUNT; c++)
+		if (!strcmp(strchr(quantity, '.') + 1, category_name((enum category)c)))
+			return use.steady[c];
+	ck_abort_msg("unknown quantity %s", quantity);
+}
+
+START_TEST(our_side)
+{
+	struct made m;
+	read_table();
+	ck_assert_int_gt(row_count, 100);
+	for (int i = 0; i < row_count; i++) {
+		const struct row *r = &rows[i];
+		open_plan(&m, r);
+		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(&m.plan, r->quantity)
+		                                                 : moved_of(&m.plan, r->quantity);
+		made_release(&m);
+		ck_assert_msg(ours == r->ours, "%s beside %s on %lld ranks, %s: our plan has %lld, the table %lld",
+		              r->strategy, r->framework, (long long)r->ranks, r->quantity, (long long)ours,
+		              (long long)r->ours);
+		ck_assert_msg((r->theirs != r->ours) == (*r->why != 0),
+		              "%s on %lld ranks, %s: %lld and %lld, and the reason is '%s'", r->framework,
+		              (long long)r->ranks, r->quantity, (long long)r->theirs, (long long)r->ours, r->why);
+	}
+}
+END_TEST
+
+/* ---- what the frameworks are known to do, in numbers ---- */
+
+enum { PARAMETERS = 34176, ROOT = 8192 + 512 + 64, BLOCK = 12704 };
+
+static int64_t theirs(const char *framework, int64_t ranks, const char *quantity)
+{
+	return find(framework, ranks, quantity)->theirs;
+}
+
+START_TEST(known_amounts)
+{
+	read_table();
+	ck_assert_int_eq(ROOT + 2 * BLOCK, PARAMETERS);
+	for (int64_t n = 2; n <= 4; n += 2) {
+		int64_t all = 4 * PARAMETERS, share = (n - 1) * all / n;
+		/* DDP: one all-reduce of everything. */
+		ck_assert_int_eq(theirs("ddp", n, "sent.total"), 2 * share);
+		/* FSDP: blocks twice gathered, the root once; everything reduce-scattered. */
+		int64_t fsdp = 4 * (n - 1) * (ROOT + 4 * BLOCK) / n + share;
+		ck_assert_int_eq(theirs("fsdp1", n, "sent.total"), fsdp);
+		ck_assert_int_eq(theirs("fsdp2", n, "sent.total"), fsdp);
+		/* Stages 1 and 2 as shipped: an all-reduce, of which each rank keeps a slice, and an all-gather. */
+		for (int stage = 1; stage <= 2; stage++) {
+			char name[32];
+			snprintf(name, sizeof name, "deepspeed-%d", stage);
+			ck_assert_int_eq(theirs(name, n, "sent.all_reduce"), 2 * share);
+			ck_assert_int_eq(theirs(name, n, "sent.all_gather"), share);
+			ck_assert_int_eq(find(name, n, "sent.total")->ours, 2 * share);
+		}
+		/* Stage 3 holds its shards, nothing whole; gathers all twice, and the tied table twice more. */
+		ck_assert_int_eq(theirs("deepspeed-3", n, "sent.all_gather"), 2 * share + 2 * 4 * 8192 * (n - 1) / n);
+		ck_assert_int_eq(theirs("deepspeed-3", n, "held.parameters") * n, all);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("frameworks");
+	TCase *tests = tcase_create("frameworks");
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, our_side);
+	tcase_add_test(tests, known_amounts);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,204 @@
+/* Mixed precision against PyTorch's: bf16 and fp16, clipped or not, with PyTorch's GradScaler and overflows that are
+ * forced by a large first scale. tests/oracle/golden_precision.py made tests/golden/precision.json and says what is in
+ * it.
+ *
+ * Losses: a program rounds what it stores to 8 bits (bf16) or 11 bits (fp16), so a value is off by 2^-9 or 2^-12 of
+ * itself. Losses are means over samples and tokens, in which these errors partly cancel; and other places and orders of
+ * rounding give other errors of that size. So two right programs are within one such unit of each other: LIMITS. fp16
+ * runs that skipped no step, or other steps, are further away than that; a bf16 run must not be an fp32 run in
+ * disguise, whose losses are known to 1e-5.
+ *
+ * The loss scale is a power of two that overflows decide: its course must be the same at every step. */
+#include <check.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/plans.h"
+#include "tests/support/trainer.h"
+
+/* by enum type */
+static const double LIMITS[] = {[TYPE_FP32] = 1e-5, [TYPE_BF16] = 1.0 / 512, [TYPE_FP16] = 1.0 / 4096};
+
+enum { RUNS = 20 };
+
+static json_t *file;
+
+static json_t *get(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	ck_assert_msg(value != NULL, "the golden file has no '%s'", key);
+	return value;
+}
+
+static const char *text(const json_t *run, const char *key)
+{
+	return json_string_value(get(run, key));
+}
+
+static double number(const json_t *run, const char *key)
+{
+	return json_number_value(get(run, key));
+}
+
+static double at(const json_t *run, const char *key, int i)
+{
+	return json_number_value(json_array_get(get(run, key), (size_t)i));
+}
+
+static bool is_text(const json_t *run)
+{
+	return !strncmp(text(run, "specification"), "gpt", 3);
+}
+
+static struct request request_of(const json_t *run, const char *strategy)
+{
+	struct request r = {.model = text(run, "specification"),
+	                    .strategy = strategy,
+	                    .micro_batch = (int64_t)number(run, "batch"),
+	                    .learning_rate = number(run, "lr"),
+	                    .clip = number(run, "clip")};
+	ck_assert_msg(type_parse(text(run, "precision"), &r.precision) == STATUS_OK, "%s", status_message());
+	if (r.precision == TYPE_FP16) {
+		r.loss_scaler = LOSS_SCALER_PYTORCH;
+		r.loss_scale = number(run, "initial_scale");
+		r.loss_scale_window = (int64_t)number(run, "growth_interval");
+	}
+	return r;
+}
+
+static void describe(char *out, size_t size, const json_t *run)
+{
+	snprintf(out, size, "%s, %s beside PyTorch's %s, clip %g", text(run, "model"), text(run, "precision"),
+	         text(run, "how"), number(run, "clip"));
+}
+
+/* The scale before a step, and whether the step was skipped. */
+static void check_scale(const json_t *run, const struct trainer *t, int step, const struct loss_scale *before,
+                        const char *what)
+{
+	const struct loss_scale *after = cpu_device_buffer(&t->device, role_buffer(t->device.role, "scaler"));
+	ck_assert_msg((double)before->scale == at(run, "scales", step), "%s, step %d: the loss scale is %g, not %g",
+	              what, step + 1, (double)before->scale, at(run, "scales", step));
+	ck_assert_msg((after->skipped > before->skipped) == (at(run, "skipped", step) > 0),
+	              "%s, step %d: was %sskipped", what, step + 1, after->skipped > before->skipped ? "" : "not ");
+}
+
+/* The fp32 run with the same clipping. */
+static const json_t *plain_of(int run)
+{
+	return json_array_get(get(file, "runs"), (size_t)(run / 10 * 10 + run % 2));
+}
+
+static void compare(const json_t *run, const json_t *plain, const char *strategy)
+{
+	struct request r = request_of(run, strategy);
+	struct made m;
+	struct trainer t;
+	double loss, worst = 0, from_plain = 0;
+	char what[128];
+	int steps = (int)json_array_size(get(run, "losses")), skipped = 0;
+	describe(what, sizeof what, run);
+	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s: %s", what, status_message());
+	ck_assert_msg(trainer_open(&t, &m.plan, is_text(run) ? "tests/golden/text.txt" : NULL, false) == STATUS_OK,
+	              "%s: %s", what, status_message());
+	for (int step = 0; step < steps; step++) {
+		struct loss_scale before = {0};
+		if (r.precision == TYPE_FP16)
+			before = *(const struct loss_scale *)cpu_device_buffer(&t.device,
+			                                                       role_buffer(t.device.role, "scaler"));
+		ck_assert_msg(trainer_step(&t, &loss) == STATUS_OK, "%s: %s", what, status_message());
+		double want = at(run, "losses", step), error = fabs(loss - want) / want;
+		worst = fmax(worst, error);
+		from_plain = fmax(from_plain, fabs(loss / at(plain, "losses", step) - 1));
+		ck_assert_msg(error <= LIMITS[r.precision], "%s, step %d: loss %.7g instead of %.7g, %.1e apart", what,
+		              step + 1, loss, want, error);
+		if (r.precision == TYPE_FP16) {
+			check_scale(run, &t, step, &before, what);
+			skipped += at(run, "skipped", step) > 0;
+		}
+	}
+	printf("%s, %s: within %.1e of %.1e\n", strategy, what, worst, LIMITS[r.precision]);
+	fflush(stdout);
+	if (r.precision == TYPE_FP16)
+		ck_assert_int_gt(skipped, 0);
+	if (r.precision != TYPE_FP32)
+		ck_assert_double_gt(from_plain, LIMITS[TYPE_FP32]);
+	trainer_release(&t);
+	made_release(&m);
+}
+
+static const json_t *run_at(int i)
+{
+	return json_array_get(get(file, "runs"), (size_t)i);
+}
+
+static bool images_are_there(void)
+{
+	return !access(DATASET_IMAGES_DEFAULT, R_OK);
+}
+
+static void open_file(void)
+{
+	json_error_t error;
+	file = json_load_file("tests/golden/precision.json", 0, &error);
+	ck_assert_msg(file != NULL, "%s", error.text);
+}
+
+static void close_file(void)
+{
+	json_decref(file);
+}
+
+START_TEST(losses_and_scales)
+{
+	const json_t *run = run_at(_i);
+	if (is_text(run) || images_are_there())
+		compare(run, plain_of(_i), "single");
+}
+END_TEST
+
+/* The comparison can fail: what another precision, or no overflow, gives is further away than the bound. */
+START_TEST(bounds_mean_something)
+{
+	int found = 0;
+	ck_assert_uint_eq(json_array_size(get(file, "runs")), RUNS);
+	for (int i = 0; i < RUNS; i++) {
+		const json_t *run = run_at(i), *plain = plain_of(i);
+		enum type precision;
+		double worst = 0;
+		ck_assert_str_eq(text(plain, "precision"), "fp32");
+		ck_assert_str_eq(text(plain, "model"), text(run, "model"));
+		ck_assert_double_eq(number(plain, "clip"), number(run, "clip"));
+		ck_assert_int_eq(type_parse(text(run, "precision"), &precision), STATUS_OK);
+		for (int step = 0; step < (int)json_array_size(get(run, "losses")); step++)
+			worst = fmax(worst, fabs(at(run, "losses", step) / at(plain, "losses", step) - 1));
+		if (precision == TYPE_FP16) { /* steps that were skipped leave it behind */
+			ck_assert_double_gt(worst, 10 * LIMITS[TYPE_FP16]);
+			found++;
+		}
+		if (precision == TYPE_BF16) /* and follows fp32 */
+			ck_assert_double_lt(worst, LIMITS[TYPE_BF16]);
+	}
+	ck_assert_int_gt(found, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("golden precision");
+	TCase *tests = tcase_create("golden precision");
+	tcase_add_checked_fixture(tests, open_file, close_file);
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, losses_and_scales, 0, RUNS);
+	tcase_add_test(tests, bounds_mean_something);
+	suite_add_tcase(suite, tests);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
