@@ -186,7 +186,21 @@ static void show_time(const struct report *r, FILE *out)
 	table_release(&t);
 }
 
-void show_report(const struct report *r, FILE *out)
+/* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last. */
+enum { MOST_ROLES = 4 };
+
+static bool is_shown(const struct report *r, int role)
+{
+	int fullest = 0;
+	if (r->role_count <= MOST_ROLES || !role || role == r->role_count - 1)
+		return true;
+	for (int i = 1; i < r->role_count; i++)
+		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > r->roles[fullest].memory[SPACE_DEVICE].peak_bytes)
+			fullest = i;
+	return role == fullest;
+}
+
+static void show_whole(const struct report *r, FILE *out)
 {
 	show_heading(r, SHOW_ALL, out);
 	fputc('\n', out);
@@ -206,6 +220,19 @@ void show_report(const struct report *r, FILE *out)
 	}
 }
 
+void show_report(const struct report *r, FILE *out)
+{
+	struct report some = *r;
+	some.role_count = 0;
+	for (int i = 0; i < r->role_count; i++)
+		if (is_shown(r, i))
+			some.roles[some.role_count++] = r->roles[i];
+	show_whole(&some, out);
+	if (some.role_count < r->role_count)
+		fprintf(out, "\n%d of %d roles are shown: the first, the fullest and the last; --json has all\n",
+		        some.role_count, r->role_count);
+}
+
 /* ---- side by side ---- */
 
 /* All in one row: each role of each report is a column. */
@@ -222,6 +249,8 @@ static struct spread spread_out(const struct column *columns, int count)
 	struct spread s = {0};
 	for (int i = 0; i < count; i++)
 		for (int role = 0; role < columns[i].report->role_count && s.count < TABLE_COLUMNS - 1; role++) {
+			if (!is_shown(columns[i].report, role))
+				continue;
 			s.report[s.count] = columns[i].report;
 			s.role[s.count] = role;
 			s.heading[s.count++] = columns[i].heading;

@@ -79,7 +79,7 @@ static void combine(const struct collective *what, void *to, const void *there, 
 
 static void copy(const struct ring *r, char *to, const char *from, int64_t n)
 {
-	if (to && to != from && n > 0)
+	if (to && from && to != from && n > 0)
 		memcpy(to, from, (size_t)(n * r->bytes));
 }
 

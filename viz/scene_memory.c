@@ -188,7 +188,7 @@ static int *issued_at(const struct score *s, int index)
 		issued[m + 1] = issued[m];
 		for (size_t i = s->moments[m].begin; i < s->moments[m].end; i++) {
 			const struct event *e = &s->events[i];
-			if (e->rank == s->ranks[index].rank && (e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN) &&
+			if (e->rank == s->ranks[index].rank && event_issues(e) &&
 			    e->op - step->begin + 1 > issued[m + 1])
 				issued[m + 1] = e->op - step->begin + 1;
 		}

@@ -278,16 +278,20 @@ static void draw_title(const struct ring *r, struct box b)
 	     middle = r->n >= 3 && r->n <= 16 && c->schedule.algorithm <= SCHEDULE_RING_ALL_GATHER && b.width > 560;
 	double x = middle ? b.x + b.width / 2 : b.x, y = middle ? b.y + b.height / 2 - 24 : b.y + 15;
 	enum align a = middle ? ALIGN_CENTRE : ALIGN_LEFT;
-	double room = middle ? b.width - 2 * r->card_width - 40 : (b.width - r->card_width) / 2 - 16;
+	double room = middle      ? b.width - 2 * r->card_width - 40
+	              : r->n == 2 ? b.width
+	                          : (b.width - r->card_width) / 2 - 16;
 	draw_text(r->c, x, y, 16, WEIGHT_BOLD, t->ink, a, room, "%s", what);
-	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, a, room, "S = %s, by %s",
-	          bytes_word(bytes, c->schedule.elements * c->element_bytes), schedule_name(c->schedule.algorithm));
+	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, a, room, "S = %s%s%s",
+	          bytes_word(bytes, c->schedule.elements * c->element_bytes), c->kind == OP_SEND ? "" : ", by ",
+	          c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm));
 	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
 	if (!st->begun)
 		draw_text(r->c, x, y + 39, 13, WEIGHT_PLAIN, t->soft, a, room, "is the first to come");
 	else if (st->done)
-		draw_text(r->c, x, y + 39, 13, WEIGHT_BOLD, t->ink, a, room, "done in %d rounds", c->rounds);
+		draw_text(r->c, x, y + 39, 13, WEIGHT_BOLD, t->ink, a, room, "done in %d round%s", c->rounds,
+		          c->rounds == 1 ? "" : "s");
 	else
 		draw_text(r->c, x, y + 39, 13, WEIGHT_PLAIN, t->ink, a, room, "%d of %d rounds%s", st->round, c->rounds,
 		          part);

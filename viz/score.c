@@ -103,13 +103,14 @@ static void collect_spans(struct score *s)
 		s->ranks[index].end[span->op - step->begin] = span->end;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
-	/* An operation is issued before any behind it begins. */
+	/* What is issued before an operation of the compute queue, has been when that begins. */
 	for (int i = 0; i < s->rank_count; i++) {
 		struct score_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		int64_t latest = s->step_ns;
 		for (int k = step->end - step->begin - 1; k >= 0; k--) {
-			if (r->begin[k] >= 0 && r->begin[k] < latest)
+			if (score_role_of(s, i)->ops[step->begin + k].queue == QUEUE_COMPUTE && r->begin[k] >= 0 &&
+			    r->begin[k] < latest)
 				latest = r->begin[k];
 			r->issued[k] = latest;
 		}
@@ -196,6 +197,7 @@ void score_release(struct score *s)
 	for (int i = 0; i < s->rank_count; i++) {
 		free(s->ranks[i].begin);
 		free(s->ranks[i].collective);
+		free(s->ranks[i].event);
 	}
 	for (int r = 0; r < PLAN_ROLES; r++)
 		for (int space = 0; space < SPACE_COUNT; space++) {

@@ -12,9 +12,9 @@
  *     … struct state of position p: viz/state.h …
  *     score_release(&s);
  *
- * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation behind
- * it has begun. Messages are those of the schedules; a trace that recorded messages says when they arrived, otherwise
- * the rounds of a collective share its time equally.
+ * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation of the
+ * compute queue behind it has begun (as in the trace's counters). Messages are those of the schedules; a trace that
+ * recorded messages says when they arrived, otherwise the rounds of a collective share its time equally.
  */
 #ifndef SHARDLAB_VIZ_SCORE_H
 #define SHARDLAB_VIZ_SCORE_H
@@ -127,6 +127,7 @@ struct score_rank {
 	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
 	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
 	int *collective;      /* [op - step.begin]: which it is; -1: none */
+	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
 };
 
 /* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
@@ -186,6 +187,11 @@ const struct role *score_role_of(const struct score *s, int index);
 int score_index_of(const struct score *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int score_collective_of(const struct score *s, int index, int op);
+/* Does the rank's order of issue go on with this event? */
+static inline bool event_issues(const struct event *e)
+{
+	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
+}
 /* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
 

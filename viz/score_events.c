@@ -436,4 +436,18 @@ void score_collect_events(struct score *s)
 		                               .to = -1};
 	if (s->event_count)
 		qsort(s->events, s->event_count, sizeof *s->events, by_time);
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct section *step = &score_role_of(s, i)->step;
+		s->ranks[i].event = malloc(((size_t)(step->end - step->begin) + 1) * sizeof *s->ranks[i].event);
+		if (!s->ranks[i].event)
+			abort();
+		for (int k = 0; k < step->end - step->begin; k++)
+			s->ranks[i].event[k] = SIZE_MAX;
+	}
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		int index = score_index_of(s, e->rank);
+		if (e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN)
+			s->ranks[index].event[e->op - score_role_of(s, index)->step.begin] = i;
+	}
 }

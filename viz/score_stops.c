@@ -211,8 +211,7 @@ static void notable_memory(struct score *s, size_t *capacity, int role, int issu
 	int op = s->plan->roles[role].step.begin + issued - 1;
 	for (size_t m = 0; issued > 0 && m < s->moment_count; m++) {
 		const struct event *e = &s->events[s->moments[m].begin];
-		if ((e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN) && e->op >= op &&
-		    plan_role_of(s->plan, e->rank) == &s->plan->roles[role]) {
+		if (event_issues(e) && e->op >= op && plan_role_of(s->plan, e->rank) == &s->plan->roles[role]) {
 			add_notable(s, capacity, kind, m + 1, e->rank);
 			return;
 		}

@@ -135,7 +135,8 @@ static void follow_events(struct state *st)
 			st->ranks[score_index_of(s, e->to)].received += e->bytes;
 		} else if (e->kind == EVENT_BEGIN || e->kind == EVENT_MEMORY) {
 			int issued = e->op - step->begin + 1, c;
-			r->issued = issued > r->issued ? issued : r->issued;
+			if (event_issues(e) && issued > r->issued)
+				r->issued = issued;
 			c = e->kind == EVENT_BEGIN && e->queue == QUEUE_COMMUNICATION
 			            ? score_collective_of(s, index, e->op)
 			            : -1;
@@ -212,12 +213,11 @@ enum op_state state_of_op(const struct state *st, int index, int op)
 	const struct section *step = &score_role_of(st->score, index)->step;
 	int k = op - step->begin;
 	bool over = st->position == st->score->moment_count;
-	if (r->begin[k] < 0)
+	if (r->event[k] == SIZE_MAX) /* not recorded */
 		return st->ranks[index].issued > k ? OP_DONE : OP_WAITS;
-	/* At one time with the cursor, only what it has passed has begun. */
-	if (!over && (r->begin[k] > st->time || (r->begin[k] == st->time && st->ranks[index].issued <= k)))
+	if (r->event[k] >= st->latest_end)
 		return OP_WAITS;
-	return over || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
+	return over || r->begin[k] < 0 || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
 }
 
 bool state_alive(const struct state *st, int index, int buffer)

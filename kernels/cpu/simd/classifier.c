@@ -1,4 +1,5 @@
 /* Softmax cross-entropy: per row the maximum, then the exponentials and their sum, then the gradient. */
+#include <assert.h>
 #include <math.h>
 
 #include "kernels/cpu/simd/math.h"
@@ -75,15 +76,14 @@ static void row_gradient(int64_t classes, element *x, float maximum, double sum,
 /* Less 1 at the target. In 16 bits once more from fp32: a probability near 1 has lost its distance from it. */
 static void target_gradient(element *x, float chosen, float maximum, double sum, double scale)
 {
-	float p = element_get(x);
-	if (ELEMENT_16BIT)
-		p = vector_exp(vector_all(chosen - maximum))[0] * (float)(scale / sum);
+	float p = ELEMENT_16BIT ? vector_exp(vector_all(chosen - maximum))[0] * (float)(scale / sum) : element_get(x);
 	element_store_part(x, vector_all(p - (float)scale), 1);
 }
 
 /* Of a row whose gradient is wanted. */
 static double row_sum(int64_t classes, element *x, float maximum)
 {
+	assert(x); /* a NULL would mean that nothing is kept */
 #if ELEMENT_16BIT
 	return row_exponentials(classes, x, maximum, NULL);
 #else

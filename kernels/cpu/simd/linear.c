@@ -26,6 +26,8 @@ void SIMD_BODY(sum_finish)(const void *task, int64_t begin, int64_t end)
 {
 	const struct sum_finish_task *t = task;
 	int64_t width = t->width;
+	if (!t->bias && !t->residual)
+		return;
 	for (int64_t row = begin; row < end; row++) {
 		element *sum = (element *)t->sum + row * width;
 		const element *bias = t->bias, *residual = t->residual;

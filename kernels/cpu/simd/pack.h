@@ -16,6 +16,8 @@ ALWAYS_INLINE int64_t units(int64_t elements)
 }
 
 #if TILE_PAIRS
+typedef float pairs_unaligned __attribute__((vector_size(4 * LANES), aligned(2), may_alias));
+
 ALWAYS_INLINE vector halves_pair(halves first, halves second)
 {
 	return (vector)(__builtin_convertvector(first, words) | __builtin_convertvector(second, words) << 16);
@@ -28,7 +30,7 @@ ALWAYS_INLINE vector load_along(const element *p, int64_t n)
 #if TILE_PAIRS
 	vector v = {0};
 	if (n >= VECTOR_ELEMENTS)
-		return vector_load((const float *)(const void *)p);
+		return *(const pairs_unaligned *)(const void *)p;
 	memcpy(&v, p, (size_t)n * sizeof *p);
 	return v;
 #else

@@ -15,6 +15,8 @@
  * Depths beyond 1024 are taken in parts, the sums of 128 rows staying in fp32 meanwhile. The workspace, 0.8 MiB, is on
  * the stack of the thread and touched as far as the product is large.
  */
+#include <assert.h>
+
 #include "kernels/cpu/simd/simd.h"
 
 #if ELEMENT_16BIT
@@ -91,6 +93,7 @@ static void finish_row(const struct product_task *t, int64_t row, int64_t column
 {
 	int64_t place = row * t->ldc + column;
 	element *c = (element *)t->c + place;
+	assert(c); /* a NULL would be no residual */
 	const element *bias = t->bias ? (const element *)t->bias + column : NULL;
 	const element *residual = t->residual ? (const element *)t->residual + place : t->accumulate ? c : NULL;
 	struct elementwise_task gelu = {c, t->gelu_out ? (element *)t->gelu_out + place : NULL};
