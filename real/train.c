@@ -190,8 +190,10 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = training_trace(t);
 	if (!s)
 		s = training_report(t, out);
-	out->loss_scale = (double)read_scaler(t).scale;
-	out->skipped_steps = (int64_t)read_scaler(t).skipped;
+	if (!s) {
+		out->loss_scale = (double)read_scaler(t).scale;
+		out->skipped_steps = (int64_t)read_scaler(t).skipped;
+	}
 	if (!s && t->options->evaluate && !*stopped)
 		s = evaluate(t);
 	if (!s)
