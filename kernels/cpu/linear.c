@@ -160,6 +160,7 @@ static void columns(const void *task, int64_t begin, int64_t end)
 	}
 	for (; begin < end; begin += SUM_COLUMNS) {
 		int64_t n = end - begin < SUM_COLUMNS ? end - begin : SUM_COLUMNS;
+		/* cppcheck-suppress legacyUninitvar ; written before it is read */
 		struct narrow_task narrow = {sum, element_at(c->type, c->dbias, begin), c->accumulate};
 		column_range(c, c->dbias ? sum : NULL, begin, false, begin, begin + n);
 		if (c->dbias)

@@ -73,6 +73,7 @@ static void convert_range(const void *task, int64_t begin, int64_t end)
 	float tile[1024];
 	for (int64_t i = begin; i < end; i += 1024) {
 		int64_t n = end - i < 1024 ? end - i : 1024;
+		/* cppcheck-suppress legacyUninitvar ; this is where it is written */
 		struct widen_task w = {element_at_const(t->from, t->x, i), tile};
 		struct narrow_task r = {tile, element_at(t->to, t->y, i), false};
 		kernel_bodies(t->from)->widen(&w, 0, n);

@@ -132,9 +132,8 @@ ALWAYS_INLINE void element_store(element *p, vector v)
 ALWAYS_INLINE vector element_load_part(const element *p, int64_t n)
 {
 	halves h = {0};
-	if (n >= LANES)
-		return element_load(p);
-	memcpy(&h, p, (size_t)n * sizeof *p);
+	for (int64_t i = 0; i < LANES && i < n; i++)
+		h[i] = p[i];
 	return halves_widen(h);
 }
 
