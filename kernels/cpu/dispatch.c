@@ -1,6 +1,10 @@
 /* Which bodies run: the best instruction level that the processor has, chosen once at start. */
 #include "kernels/cpu/bodies.h"
 
+#if KERNEL_LEVELS > 1
+#include <cpuid.h>
+#endif
+
 #define BODY(name, type, level) .name = name##_##type##_level##level,
 #define FP32_0(name) BODY(name, fp32, 0)
 #define FP32_1(name) BODY(name, fp32, 1)
@@ -39,11 +43,20 @@ static const struct kernel_bodies bodies[ELEMENT_TYPES][KERNEL_LEVELS] = {
 
 static int level_in_use;
 
+#if KERNEL_LEVELS > 1
+/* Conversions of fp16; not every compiler's __builtin_cpu_supports knows the name. */
+static bool supports_f16c(void)
+{
+	unsigned a, b, c, d;
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 static int level_supported(void)
 {
 #if KERNEL_LEVELS > 1
 	__builtin_cpu_init();
-	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+	bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && supports_f16c();
 	if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
 	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
 		return __builtin_cpu_supports("avx512bf16") ? 3 : 2;
