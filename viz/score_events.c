@@ -204,7 +204,7 @@ void score_collect_collectives(struct score *s)
 	for (int i = 0; i < s->rank_count; i++) {
 		const struct section *step = &score_role_of(s, i)->step;
 		size_t ops = (size_t)(step->end - step->begin);
-		s->ranks[i].collective = malloc((ops + 1) * sizeof *s->ranks[i].collective);
+		s->ranks[i].collective = calloc(ops + 1, sizeof *s->ranks[i].collective);
 		if (!s->ranks[i].collective)
 			abort();
 		for (size_t k = 0; k < ops; k++)

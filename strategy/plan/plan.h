@@ -262,16 +262,16 @@ struct op {
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
+	bool ends;           /* collectives: of each group only the first and the last along the axes */
 	unsigned axes; /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights: the axes
 	                  along which the operand is a shard of its group; 0: all, or none if it is as large as the
 	                  group (op_shard_axes) */
-	bool ends;     /* collectives: of each group only the first and the last along the axes */
 	int shift;     /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
-	double scale;  /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
-	                * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
+	int root;
+	double scale; /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
+	               * dropout: what is kept is multiplied by; scale × (1 - probability) = 1, or 1: all is kept */
 	enum schedule_algorithm algorithm; /* collectives */
 	enum traffic_kind traffic;
-	int root;
 	int64_t payload; /* collectives: elements without padding */
 	struct region operand[OP_OPERANDS];
 	int *after; /* operations of the same section that must be done, on other queues */
