@@ -107,7 +107,7 @@ endef
 $(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 
 # Two files that are rewritten only when what they hold changes.
-flags_text := $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(LIBRARIES)
+flags_text := $(CC) $(ALL_CFLAGS) $(SIMD_FLAGS) $(LDFLAGS) $(LIBRARIES)
 members_text := $(library_objects)
 $(BUILD)/flags $(BUILD)/members: always
 	@mkdir -p $(@D)
