@@ -1,21 +1,13 @@
 /* The loss scale, and what becomes of gradients that left the range of their type. */
-#include "kernels/kernels.h"
-#include "real/cpu_operations.h"
-
-static void *use(struct cpu_device *d, const struct op *op, int operand, int64_t *count)
-{
-	void *p = cpu_device_region(d, &op->operand[operand], count);
-	cpu_device_touch(d, op, operand, *count);
-	return p;
-}
+#include "real/cpu_operand.h"
 
 enum status cpu_overflow(struct cpu_device *d, const struct op *op)
 {
 	int64_t n, one;
-	const void *x = use(d, op, 0, &n);
-	float *overflow = use(d, op, 1, &one);
+	const void *x = use_all(d, op, 0, &n);
+	float *overflow = use_all(d, op, 1, &one);
 	bool finite = vector_is_finite(cpu_element(d, op, 0), n, x);
-	bool before = op->accumulate >> 1 & 1 && *overflow > 0;
+	bool before = adds(op, 1) && *overflow > 0;
 	*overflow = before || !finite;
 	return STATUS_OK;
 }
@@ -24,7 +16,7 @@ enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
 	int64_t n;
-	struct loss_scale *scaler = use(d, op, 0, &n);
+	struct loss_scale *scaler = use_all(d, op, 0, &n);
 	*scaler = loss_scale_begin(s->loss_scaler, s->loss_scale);
 	return STATUS_OK;
 }
@@ -33,8 +25,8 @@ enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
 	int64_t n;
-	struct loss_scale *scaler = use(d, op, 0, &n);
-	const float *overflow = use(d, op, 1, &n);
+	struct loss_scale *scaler = use_all(d, op, 0, &n);
+	const float *overflow = use_all(d, op, 1, &n);
 	float scale = scaler->scale;
 	if (loss_scale_update(s->loss_scaler, s->loss_scale_window, *overflow > 0, scaler))
 		return STATUS_OK;
@@ -47,16 +39,16 @@ enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand)
 {
 	int64_t n;
-	const struct loss_scale *scaler = use(d, op, operand, &n);
+	const struct loss_scale *scaler = use_all(d, op, operand, &n);
 	return scaler ? (double)scaler->scale : 1;
 }
 
 struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand)
 {
 	int64_t n;
-	const int64_t *step = use(d, op, step_operand, &n);
-	const struct loss_scale *scaler = use(d, op, step_operand + 2, &n);
-	const float *overflow = use(d, op, step_operand + 3, &n);
+	const int64_t *step = use_all(d, op, step_operand, &n);
+	const struct loss_scale *scaler = use_all(d, op, step_operand + 2, &n);
+	const float *overflow = use_all(d, op, step_operand + 3, &n);
 	/* Where a plan that was not verified began no scaler, there may be anything. */
 	bool counted = scaler && scaler->skipped > 0 && scaler->skipped < 1e15F;
 	return (struct cpu_range){.skip = overflow && *overflow > 0,

@@ -1,9 +1,63 @@
-/* Operations bound to the CPU's kernels: one function a kind, in one table. */
+/* Operations bound to the CPU's kernels: one function a kind, in one table.
+ *
+ *     cpu_weights.c      what parameters begin with, and what is shown in the end
+ *     cpu_load.c         samples
+ *     cpu_kernels.c      the model's kernels; cpu_batch_norm.c
+ *     cpu_update.c       the optimizer; cpu_loss_scale.c what 16 bits need besides
+ *     cpu_vectors.c      the rest
+ *
+ * Each finds its memory, says what it touches by the kernel's own shape (cpu_operand.h), and calls the kernel.
+ */
 #ifndef SHARDLAB_CPU_OPERATIONS_H
 #define SHARDLAB_CPU_OPERATIONS_H
 
 #include "kernels/kernels.h"
 #include "real/cpu_device.h"
+
+/* kind, function. Evaluation's sums are a classifier's. */
+#define CPU_OPERATION_LIST(X)                                                                                          \
+	X(INITIALIZE, cpu_initialize)                                                                                  \
+	X(ZERO, cpu_zero)                                                                                              \
+	X(COPY, cpu_copy)                                                                                              \
+	X(ADD, cpu_add)                                                                                                \
+	X(LOAD, cpu_load)                                                                                              \
+	X(EMBEDDING_FORWARD, cpu_embedding_forward)                                                                    \
+	X(EMBEDDING_FINISH, cpu_embedding_finish)                                                                      \
+	X(EMBEDDING_BACKWARD, cpu_embedding_backward)                                                                  \
+	X(NORM_FORWARD, cpu_norm_forward)                                                                              \
+	X(NORM_BACKWARD, cpu_norm_backward)                                                                            \
+	X(LINEAR_FORWARD, cpu_linear_forward)                                                                          \
+	X(LINEAR_FINISH, cpu_linear_finish)                                                                            \
+	X(LINEAR_BACKWARD, cpu_linear_backward)                                                                        \
+	X(ATTENTION_FORWARD, cpu_attention_forward)                                                                    \
+	X(ATTENTION_BACKWARD, cpu_attention_backward)                                                                  \
+	X(BATCH_NORM_STATISTICS, cpu_batch_norm_statistics)                                                            \
+	X(BATCH_NORM_MERGE, cpu_batch_norm_merge)                                                                      \
+	X(BATCH_NORM_RUNNING, cpu_batch_norm_running)                                                                  \
+	X(BATCH_NORM_FORWARD, cpu_batch_norm_forward)                                                                  \
+	X(BATCH_NORM_SUMS, cpu_batch_norm_sums)                                                                        \
+	X(BATCH_NORM_BACKWARD, cpu_batch_norm_backward)                                                                \
+	X(INITIALIZE_BUFFERS, cpu_initialize_buffers)                                                                  \
+	X(SHOW_BUFFERS, cpu_show_buffers)                                                                              \
+	X(CLASSIFIER, cpu_classifier)                                                                                  \
+	X(EVALUATE, cpu_evaluate)                                                                                      \
+	X(CLASSIFIER_MAXIMA, cpu_classifier_maxima)                                                                    \
+	X(CLASSIFIER_SUMS, cpu_classifier_sums)                                                                        \
+	X(CLASSIFIER_GRADIENT, cpu_classifier_gradient)                                                                \
+	X(EVALUATE_SUMS, cpu_classifier_sums)                                                                          \
+	X(EVALUATE_COUNT, cpu_evaluate_count)                                                                          \
+	X(ADAMW, cpu_adamw)                                                                                            \
+	X(SGD, cpu_sgd)                                                                                                \
+	X(SQUARES, cpu_squares)                                                                                        \
+	X(OVERFLOW, cpu_overflow)                                                                                      \
+	X(SCALER_BEGIN, cpu_scaler_begin)                                                                              \
+	X(SCALER_UPDATE, cpu_scaler_update)                                                                            \
+	X(ADVANCE, cpu_advance)                                                                                        \
+	X(WEIGHTS, cpu_weights)
+
+#define X(kind, function) enum status function(struct cpu_device *d, const struct op *op);
+CPU_OPERATION_LIST(X)
+#undef X
 
 /* NULL for memory operations and collectives. */
 extern enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, const struct op *op);
@@ -17,11 +71,6 @@ enum status cpu_types_check(const struct cpu_device *d);
 
 /* The learning rate of step `step` (from 1): linear warm-up, then linear decay to a tenth (strategy/settings.h). */
 double settings_learning_rate(const struct settings *s, int64_t step);
-
-/* cpu_loss_scale.c: what 16-bit training does besides. */
-enum status cpu_overflow(struct cpu_device *d, const struct op *op);
-enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op);
-enum status cpu_scaler_update(struct cpu_device *d, const struct op *op);
 
 /* What an update reads of it. */
 struct cpu_range {

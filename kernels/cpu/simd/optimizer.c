@@ -14,7 +14,6 @@ void SIMD_BODY(adamw)(const void *task, int64_t begin, int64_t end)
 	const struct adamw_task *t = task;
 	struct adamw_task local = *t; /* the stores below cannot change it, so it stays in registers */
 	const element *gradients = t->gradients;
-	element *parameters = t->parameters;
 	int64_t i = begin;
 	for (; i + LANES <= end; i += LANES) {
 		vector m = vector_load(t->first_moment + i), v = vector_load(t->second_moment + i);
@@ -24,7 +23,7 @@ void SIMD_BODY(adamw)(const void *task, int64_t begin, int64_t end)
 		vector_store(t->second_moment + i, v);
 		vector_store(t->master + i, p);
 		if (ELEMENT_16BIT)
-			element_store(parameters + i, p);
+			element_store((element *)local.parameters + i, p);
 	}
 	if (i < end) {
 		int64_t n = end - i;
@@ -35,28 +34,28 @@ void SIMD_BODY(adamw)(const void *task, int64_t begin, int64_t end)
 		vector_store_part(t->second_moment + i, v, n);
 		vector_store_part(t->master + i, p, n);
 		if (ELEMENT_16BIT)
-			element_store_part(parameters + i, p, n);
+			element_store_part((element *)local.parameters + i, p, n);
 	}
 }
 
 void SIMD_BODY(sgd)(const void *task, int64_t begin, int64_t end)
 {
 	const struct sgd_task *t = task;
-	const element *gradients = t->gradients;
-	element *parameters = t->parameters;
-	float *master = t->master, rate = t->learning_rate, factor = t->gradient_factor;
+	struct sgd_task local = *t;
+	const element *gradients = local.gradients;
+	float *master = local.master, rate = local.learning_rate, factor = local.gradient_factor;
 	int64_t i = begin;
 	for (; i + LANES <= end; i += LANES) {
 		vector p = vector_load(master + i) - rate * (element_load(gradients + i) * factor);
 		vector_store(master + i, p);
 		if (ELEMENT_16BIT)
-			element_store(parameters + i, p);
+			element_store((element *)local.parameters + i, p);
 	}
 	if (i < end) {
 		int64_t n = end - i;
 		vector p = vector_load_part(master + i, n) - rate * (element_load_part(gradients + i, n) * factor);
 		vector_store_part(master + i, p, n);
 		if (ELEMENT_16BIT)
-			element_store_part(parameters + i, p, n);
+			element_store_part((element *)local.parameters + i, p, n);
 	}
 }

@@ -1,0 +1,209 @@
+/* The model's kernels. */
+#include "kernels/sliced.h"
+#include "real/cpu_operand.h"
+#include "strategy/model/slice.h"
+
+/* The classes (or token ids) that this rank has, of a kernel whose token table or logits are sliced. */
+static struct class_slice class_slice_of(const struct cpu_device *d, int64_t stride)
+{
+	struct class_range r = model_classes_of(d->plan->model, stride, plan_slice_of(d->plan, d->rank));
+	return (struct class_slice){r.first, r.count, stride};
+}
+
+enum status cpu_embedding_forward(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	const struct model *m = d->plan->model;
+	int64_t rows = rows_of(d, op);
+	if (op->operand[2].buffer < 0) {
+		struct class_slice slice = class_slice_of(d, m->tensors[k->weight].rows);
+		embedding_sliced_forward(cpu_element(d, op, 3), samples_of(d, op), k->tokens, k->out, &slice,
+		                         use(d, op, 0, rows), use(d, op, 1, m->tensors[k->weight].elements),
+		                         use(d, op, 3, rows * k->out));
+		return STATUS_OK;
+	}
+	embedding_forward(cpu_element(d, op, 3), samples_of(d, op), k->tokens, k->out, use(d, op, 0, rows),
+	                  use(d, op, 1, m->tensors[k->weight].elements), use(d, op, 2, m->tensors[k->bias].elements),
+	                  use(d, op, 3, rows * k->out));
+	return STATUS_OK;
+}
+
+/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
+static int64_t made_rows(const struct cpu_device *d, const struct op *op)
+{
+	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
+}
+
+/* Rows may begin and end within a sample: the position table is gone through from where they begin. */
+enum status cpu_embedding_finish(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	enum element type = cpu_element(d, op, 1);
+	int64_t rows = made_rows(d, op), first = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0;
+	const unsigned char *positions = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
+	unsigned char *y = use(d, op, 1, rows * k->out);
+	int64_t row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type);
+	for (int64_t done = 0; done < rows;) {
+		int64_t at = (first + done) % k->tokens, left = rows - done, n = k->tokens - at;
+		n = n < left ? n : left;
+		embedding_finish(type, 1, n, k->out, positions + at * row_bytes, y + done * row_bytes);
+		done += n;
+	}
+	return STATUS_OK;
+}
+
+enum status cpu_embedding_backward(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	const struct model *m = d->plan->model;
+	const struct tensor *tokens = &m->tensors[k->weight], *positions = &m->tensors[k->bias];
+	int64_t rows = rows_of(d, op);
+	if (tokens->cut != CUT_NONE) {
+		struct class_slice slice = class_slice_of(d, tokens->rows);
+		embedding_sliced_backward(cpu_element(d, op, 0), samples_of(d, op), k->tokens, k->out, &slice,
+		                          positions->rows, use(d, op, 1, rows), use(d, op, 0, rows * k->out),
+		                          use(d, op, 2, tokens->elements), adds(op, 2),
+		                          use(d, op, 3, positions->elements), adds(op, 3));
+		return STATUS_OK;
+	}
+	embedding_backward(cpu_element(d, op, 0), samples_of(d, op), k->tokens, k->out, tokens->rows, positions->rows,
+	                   use(d, op, 1, rows), use(d, op, 0, rows * k->out), use(d, op, 2, tokens->elements),
+	                   adds(op, 2), use(d, op, 3, positions->elements), adds(op, 3));
+	return STATUS_OK;
+}
+
+enum status cpu_norm_forward(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), width = kernel_of(d, op)->out;
+	norm_forward(cpu_element(d, op, 0), rows, width, use(d, op, 0, rows * width), use(d, op, 1, width),
+	             use(d, op, 2, width), use(d, op, 3, rows * width), use(d, op, 4, 2 * rows));
+	return STATUS_OK;
+}
+
+enum status cpu_norm_backward(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), width = kernel_of(d, op)->out;
+	norm_backward(cpu_element(d, op, 0), rows, width, use(d, op, 0, rows * width), use(d, op, 1, rows * width),
+	              use(d, op, 2, 2 * rows), use(d, op, 3, width), use(d, op, 4, rows * width), adds(op, 4),
+	              use(d, op, 5, width), adds(op, 5), use(d, op, 6, width), adds(op, 6));
+	return STATUS_OK;
+}
+
+static struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct linear_shape){rows_of(d, op), k->in, k->out, k->weight_in_out, k->gelu, cpu_element(d, op, 0)};
+}
+
+enum status cpu_linear_forward(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	s.gelu &= op->operand[5].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
+	linear_forward(&s, use(d, op, 0, s.rows * s.in), use(d, op, 1, s.in * s.out), use(d, op, 2, s.out),
+	               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.out), use(d, op, 5, s.rows * s.out));
+	return STATUS_OK;
+}
+
+enum status cpu_linear_finish(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	s.rows = made_rows(d, op);
+	linear_finish(s.type, s.rows, s.out, use(d, op, 0, s.out), use(d, op, 1, s.rows * s.out),
+	              use(d, op, 2, s.rows * s.out), use(d, op, 3, s.rows * s.out));
+	return STATUS_OK;
+}
+
+enum status cpu_linear_backward(struct cpu_device *d, const struct op *op)
+{
+	struct linear_shape s = linear_shape_of(d, op);
+	linear_backward(&s, use(d, op, 0, s.rows * s.out), use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out),
+	                use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out),
+	                adds(op, 5), use(d, op, 6, s.out), adds(op, 6));
+	return STATUS_OK;
+}
+
+static struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size, cpu_element(d, op, 0)};
+}
+
+enum status cpu_attention_forward(struct cpu_device *d, const struct op *op)
+{
+	struct attention_shape s = attention_shape_of(d, op);
+	int64_t rows = rows_of(d, op), width = s.heads * s.head_size;
+	attention_forward(&s, use(d, op, 0, 3 * rows * width), use(d, op, 1, rows * width),
+	                  use(d, op, 2, rows * s.heads));
+	return STATUS_OK;
+}
+
+enum status cpu_attention_backward(struct cpu_device *d, const struct op *op)
+{
+	struct attention_shape s = attention_shape_of(d, op);
+	int64_t rows = rows_of(d, op), width = s.heads * s.head_size;
+	attention_backward(&s, use(d, op, 0, rows * width), use(d, op, 1, 3 * rows * width),
+	                   use(d, op, 2, rows * width), use(d, op, 3, rows * s.heads), use(d, op, 4, 3 * rows * width));
+	return STATUS_OK;
+}
+
+enum status cpu_classifier(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out;
+	classifier(cpu_element(d, op, 0), rows, classes, use(d, op, 0, rows * classes), use(d, op, 1, rows), op->scale,
+	           op->scale * cpu_loss_scale(d, op, 3), use(d, op, 2, 1), adds(op, 2));
+	return STATUS_OK;
+}
+
+enum status cpu_evaluate(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, correct = 0;
+	double loss = 0;
+	const void *logits = use(d, op, 0, rows * classes);
+	const int32_t *targets = use(d, op, 1, rows);
+	classifier_evaluate(cpu_element(d, op, 0), d->evaluate_rows, classes, logits, targets, &loss, &correct);
+	d->evaluate_loss += loss;
+	d->evaluate_correct += correct;
+	d->evaluate_total += d->evaluate_rows;
+	return STATUS_OK;
+}
+
+enum status cpu_classifier_maxima(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	classifier_maxima(cpu_element(d, op, 0), rows, &slice, use(d, op, 0, rows * slice.stride), use(d, op, 1, rows));
+	return STATUS_OK;
+}
+
+enum status cpu_classifier_sums(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	bool evaluate = op->kind == OP_EVALUATE_SUMS;
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	(evaluate ? evaluate_sums : classifier_sums)(cpu_element(d, op, 0), rows, &slice,
+	                                             use(d, op, 0, rows * slice.stride), use(d, op, 1, rows),
+	                                             use(d, op, 2, rows), use(d, op, 3, (evaluate ? 3 : 2) * rows));
+	return STATUS_OK;
+}
+
+enum status cpu_classifier_gradient(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op);
+	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	classifier_gradient(cpu_element(d, op, 0), rows, &slice, use(d, op, 0, rows * slice.stride),
+	                    use(d, op, 1, rows), use(d, op, 2, rows), use(d, op, 3, 2 * rows), op->scale,
+	                    op->scale * cpu_loss_scale(d, op, 5), use(d, op, 4, 1), adds(op, 4));
+	return STATUS_OK;
+}
+
+enum status cpu_evaluate_count(struct cpu_device *d, const struct op *op)
+{
+	int64_t rows = rows_of(d, op), correct = 0;
+	double loss = 0;
+	const float *maxima = use(d, op, 0, rows), *sums = use(d, op, 1, 3 * rows);
+	evaluate_count(d->evaluate_rows, maxima, sums, &loss, &correct);
+	d->evaluate_loss += loss;
+	d->evaluate_correct += correct;
+	d->evaluate_total += d->evaluate_rows;
+	return STATUS_OK;
+}

@@ -1,0 +1,168 @@
+/* What a group, and the buffer of the model's buffers, hold: given to them at the start, shown in the end, element by
+ * element of the model. */
+#include <string.h>
+
+#include "real/checksum.h"
+#include "real/cpu_operand.h"
+#include "real/random.h"
+#include "strategy/model/slice.h"
+
+struct group_walk {
+	struct cpu_device *d;
+	enum status (*visit)(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at);
+	bool fills; /* what is visited is written; and what is past the last tensor becomes zero */
+};
+
+/* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */
+static enum status walk_slice(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
+{
+	const struct plan *p = w->d->plan;
+	for (int64_t done = 0; done < count;) {
+		struct run_of_tensor run = tensor_run(&p->model->tensors[tensor], p->model->slices,
+		                                      plan_slice_of(p, w->d->rank), first + done);
+		int64_t n = run.count < count - done ? run.count : count - done;
+		enum status s = STATUS_OK;
+		if (run.whole >= 0)
+			s = w->visit(w->d, tensor, run.whole, n, at + done);
+		else if (w->fills)
+			memset(at + done, 0, (size_t)n * sizeof *at);
+		if (s)
+			return s;
+		done += n;
+	}
+	return STATUS_OK;
+}
+
+/* Where in its group the first element of the operand stands: the operand is this rank's slice of what the buffer has
+ * of it, which is this rank's shard of the group. */
+static int64_t place_in_group(const struct cpu_device *d, const struct op *op)
+{
+	const struct plan *p = d->plan;
+	const struct region *g = &op->operand[0];
+	unsigned shards = op_shard_axes(p, op);
+	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
+	return plan_place(p, shards, d->rank) * shard + plan_place(p, g->slice, d->rank) * region_elements(p, g);
+}
+
+/* Visits a part of a tensor as fp32: where it stands, or by way of the stack. */
+static enum status walk_part(const struct group_walk *w, enum element type, int tensor, int64_t first, int64_t count,
+                             void *at)
+{
+	enum { TILE = 1024 };
+	float tile[TILE];
+	if (type == ELEMENT_FP32)
+		return walk_slice(w, tensor, first, count, at);
+	for (int64_t i = 0; i < count; i += TILE) {
+		int64_t n = count - i < TILE ? count - i : TILE;
+		uint16_t *elements = (uint16_t *)at + i;
+		if (!w->fills)
+			vector_convert(n, type, elements, ELEMENT_FP32, tile);
+		enum status s = walk_slice(w, tensor, first + i, n, tile);
+		if (s)
+			return s;
+		if (w->fills)
+			vector_convert(n, ELEMENT_FP32, tile, type, elements);
+	}
+	return STATUS_OK;
+}
+
+/* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
+static enum status walk_group(struct cpu_device *d, const struct op *op, const struct group_walk *w)
+{
+	const struct group *g = &d->plan->groups[op->group];
+	enum element type = cpu_element(d, op, 0);
+	int64_t count;
+	char *values = use_all(d, op, 0, &count);
+	int64_t first = place_in_group(d, op);
+	for (int i = 0; i < g->tensor_count; i++) {
+		int t = g->tensors[i];
+		int64_t begin = d->plan->tensor_offset[t], end = begin + d->plan->model->tensors[t].elements;
+		int64_t from = begin > first ? begin : first, to = end < first + count ? end : first + count;
+		if (from >= to)
+			continue;
+		enum status s =
+		        walk_part(w, type, t, from - begin, to - from, values + (from - first) * element_bytes(type));
+		if (s)
+			return s;
+	}
+	if (w->fills && first + count > g->elements) {
+		int64_t pad = g->elements > first ? g->elements - first : 0;
+		vector_zero(type, count - pad, values + pad * element_bytes(type));
+	}
+	return STATUS_OK;
+}
+
+static enum status fill_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+{
+	static const enum weights_init kinds[] = {[INIT_ZERO] = WEIGHTS_ZEROS,
+	                                          [INIT_ONE] = WEIGHTS_ONES,
+	                                          [INIT_NORMAL] = WEIGHTS_NORMAL,
+	                                          [INIT_UNIFORM] = WEIGHTS_UNIFORM};
+	const struct tensor *t = &d->plan->model->tensors[tensor];
+	if (d->weights.read)
+		return d->weights.read(d->weights.context, tensor, first, count, at);
+	weights_fill((uint64_t)d->plan->settings.seed, (uint64_t)tensor, first, count, kinds[t->init], t->init_scale,
+	             at);
+	return STATUS_OK;
+}
+
+static enum status show_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+{
+	int64_t place = 0;
+	/* The last step's loss is from before its update. */
+	if (d->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
+		return status_fail(STATUS_RUN,
+		                   "the weights of %s are not finite in the end; lower --learning-rate, give --clip or "
+		                   "--warmup, or use --precision fp32",
+		                   d->plan->model->tensors[tensor].name);
+	for (int t = 0; t < tensor; t++)
+		place += tensor_whole_elements(&d->plan->model->tensors[t]);
+	d->checksum += weights_checksum(place + first, count, at);
+	return d->weights.show ? d->weights.show(d->weights.context, tensor, first, count, at) : STATUS_OK;
+}
+
+enum status cpu_initialize(struct cpu_device *d, const struct op *op)
+{
+	return walk_group(d, op, &(struct group_walk){.d = d, .visit = fill_tensor, .fills = true});
+}
+
+enum status cpu_weights(struct cpu_device *d, const struct op *op)
+{
+	return walk_group(d, op, &(struct group_walk){.d = d, .visit = show_tensor});
+}
+
+/* ---- the model's buffers ---- */
+
+/* Buffers are numbered after the tensors for whoever reads or shows them. */
+enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
+{
+	const struct model *m = d->plan->model;
+	int64_t n;
+	float *values = use_all(d, op, 0, &n);
+	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
+	for (int b = 0; b < m->buffer_count; b++) {
+		const struct model_buffer *buffer = &m->buffers[b];
+		float *at = values + buffer->offset;
+		for (int64_t i = 0; i < buffer->elements; i++)
+			at[i] = (float)buffer->initial;
+		enum status s = d->weights.read ? d->weights.read(d->weights.context, m->tensor_count + b, 0,
+		                                                  buffer->elements, at)
+		                                : STATUS_OK;
+		if (s)
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* Rank 0's are the model's. */
+enum status cpu_show_buffers(struct cpu_device *d, const struct op *op)
+{
+	const struct model *m = d->plan->model;
+	int64_t n;
+	const float *values = use_all(d, op, 0, &n);
+	enum status s = STATUS_OK;
+	for (int b = 0; b < m->buffer_count && !s && !d->rank && d->weights.show; b++)
+		s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
+		                    values + m->buffers[b].offset);
+	return s;
+}
