@@ -64,48 +64,7 @@ void show_rates(const struct report *r, FILE *out)
 
 static void show_memory(const struct report *r, FILE *out)
 {
-	struct table t;
-	table_init(&t, out, 1 + 2 * r->role_count);
-	if (r->role_count > 1) {
-		table_add_row(&t, STYLE_HEAD);
-		for (int i = 0; i < r->role_count; i++) {
-			table_cell(&t, 2 + 2 * i, "%s%s", r->roles[i].ranks > 1 ? "each " : "", r->roles[i].role);
-		}
-	}
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "memory of a rank");
-	for (int i = 0; i < r->role_count; i++) {
-		table_cell(&t, 1 + 2 * i, "at the peak");
-		table_cell(&t, 2 + 2 * i, "between steps");
-	}
-	for (int c = 0; c < CATEGORY_COUNT; c++) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "  %s", category_name((enum category)c));
-		for (int i = 0; i < r->role_count; i++) {
-			table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].at_peak[c]);
-			table_bytes(&t, 2 + 2 * i, r->roles[i].memory[SPACE_DEVICE].steady[c]);
-		}
-	}
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "  total");
-	for (int i = 0; i < r->role_count; i++) {
-		const struct report_memory *m = &r->roles[i].memory[SPACE_DEVICE];
-		int64_t steady = 0;
-		for (int c = 0; c < CATEGORY_COUNT; c++)
-			steady += m->steady[c];
-		table_bytes(&t, 1 + 2 * i, m->peak_bytes);
-		table_bytes(&t, 2 + 2 * i, steady);
-	}
-	table_add_row(&t, STYLE_PLAIN);
-	table_cell(&t, 0, "  as laid out");
-	for (int i = 0; i < r->role_count; i++)
-		table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].arena_bytes);
-	table_add_row(&t, STYLE_PLAIN);
-	table_cell(&t, 0, "  libraries%s", r->roles[0].memory[SPACE_DEVICE].overhead_assumed ? " *" : "");
-	for (int i = 0; i < r->role_count; i++)
-		table_bytes(&t, 1 + 2 * i, r->roles[i].memory[SPACE_DEVICE].overhead_bytes);
-	table_print(&t, 0);
-	table_release(&t);
+	show_space(r, SPACE_DEVICE, out);
 	for (int i = 0; i < r->role_count; i++) {
 		fprintf(out, "  peak at: %s", r->roles[i].memory[SPACE_DEVICE].peak_at);
 		if (r->role_count > 1)

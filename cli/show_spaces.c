@@ -20,18 +20,49 @@ static bool holds(const struct report *r, int space, int category)
 	return false;
 }
 
-static void show_space(const struct report *r, int space, FILE *out)
+static void space_heading(struct table *t, const struct report *r, int space)
+{
+	static const char *const heading[SPACE_COUNT] = {[SPACE_DEVICE] = "memory of a rank",
+	                                                 [SPACE_HOST] = "host memory of a rank",
+	                                                 [SPACE_DISK] = "disk of a rank"};
+	if (r->role_count > 1) {
+		table_add_row(t, STYLE_HEAD);
+		for (int i = 0; i < r->role_count; i++)
+			table_cell(t, 2 + 2 * i, "%s%s", r->roles[i].ranks > 1 ? "each " : "", r->roles[i].role);
+	}
+	table_add_row(t, STYLE_HEAD);
+	table_cell(t, 0, "%s", heading[space]);
+	for (int i = 0; i < r->role_count; i++) {
+		table_cell(t, 1 + 2 * i, "at the peak");
+		table_cell(t, 2 + 2 * i, "between steps");
+	}
+}
+
+static void space_total(struct table *t, const struct report *r, int space)
+{
+	table_add_row(t, STYLE_HEAD);
+	table_cell(t, 0, "  total");
+	for (int i = 0; i < r->role_count; i++) {
+		const struct report_memory *m = &r->roles[i].memory[space];
+		int64_t steady = 0;
+		for (int c = 0; c < CATEGORY_COUNT; c++)
+			steady += m->steady[c];
+		table_bytes(t, 1 + 2 * i, m->peak_bytes);
+		table_bytes(t, 2 + 2 * i, steady);
+	}
+	table_add_row(t, STYLE_PLAIN);
+	table_cell(t, 0, "  as laid out");
+	for (int i = 0; i < r->role_count; i++)
+		table_bytes(t, 1 + 2 * i, r->roles[i].memory[space].arena_bytes);
+}
+
+void show_space(const struct report *r, int space, FILE *out)
 {
 	struct table t;
 	table_init(&t, out, 1 + 2 * r->role_count);
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, space == SPACE_HOST ? "host memory of a rank" : "disk of a rank");
-	for (int i = 0; i < r->role_count; i++) {
-		table_cell(&t, 1 + 2 * i, "at the peak");
-		table_cell(&t, 2 + 2 * i, "between steps");
-	}
+	space_heading(&t, r, space);
 	for (int c = 0; c < CATEGORY_COUNT; c++) {
-		if (!holds(r, space, c))
+		if (space != SPACE_DEVICE && !holds(r, space, c))
 			continue;
 		table_add_row(&t, STYLE_PLAIN);
 		table_cell(&t, 0, "  %s", category_name((enum category)c));
@@ -40,20 +71,13 @@ static void show_space(const struct report *r, int space, FILE *out)
 			table_bytes(&t, 2 + 2 * i, r->roles[i].memory[space].steady[c]);
 		}
 	}
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "  total");
-	for (int i = 0; i < r->role_count; i++) {
-		const struct report_memory *m = &r->roles[i].memory[space];
-		int64_t steady = 0;
-		for (int c = 0; c < CATEGORY_COUNT; c++)
-			steady += m->steady[c];
-		table_bytes(&t, 1 + 2 * i, m->peak_bytes);
-		table_bytes(&t, 2 + 2 * i, steady);
+	space_total(&t, r, space);
+	if (space == SPACE_DEVICE) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "  libraries%s", r->roles[0].memory[space].overhead_assumed ? " *" : "");
+		for (int i = 0; i < r->role_count; i++)
+			table_bytes(&t, 1 + 2 * i, r->roles[i].memory[space].overhead_bytes);
 	}
-	table_add_row(&t, STYLE_PLAIN);
-	table_cell(&t, 0, "  as laid out");
-	for (int i = 0; i < r->role_count; i++)
-		table_bytes(&t, 1 + 2 * i, r->roles[i].memory[space].arena_bytes);
 	table_print(&t, 0);
 	table_release(&t);
 }

@@ -1,4 +1,4 @@
-/* What a report says of memory beside the device's: the host's and the disk's, and the copies between them. */
+/* What a report says of the memory of each space, and of the copies between them. */
 #ifndef SHARDLAB_SHOW_SPACES_H
 #define SHARDLAB_SHOW_SPACES_H
 
@@ -6,7 +6,9 @@
 
 #include "strategy/trace/report.h"
 
-/* Nothing is printed where nothing is offloaded. */
+/* A table: by category, a pair of columns for each role. */
+void show_space(const struct report *r, int space, FILE *out);
+/* The host's and the disk's. Nothing is printed where nothing is offloaded. */
 void show_spaces(const struct report *r, FILE *out);
 void show_transfers(const struct report *r, FILE *out);
 

@@ -11,12 +11,8 @@
 
 static void after_forward(struct step *s, int unit)
 {
-	gather_after(s, unit, !strcmp(strategy_setting(s, "reshard"), "no"));
-}
-
-static void after_backward(struct step *s, int unit)
-{
-	gather_after(s, unit, false);
+	bool keep = !strcmp(strategy_setting(s, "reshard"), "no");
+	(keep ? gather_keep : gather_after)(s, unit);
 }
 
 const struct strategy strategy_fsdp = {
@@ -34,7 +30,7 @@ const struct strategy strategy_fsdp = {
         .before_forward = gather_before,
         .after_forward = after_forward,
         .before_backward = gather_before,
-        .after_backward = after_backward,
+        .after_backward = gather_after,
         .gradient_needed = reduce_needed,
         .gradient_ready = reduce_ready,
         .end_backward = reduce_finish,

@@ -146,14 +146,24 @@ static int64_t reuse_distance(const struct step *s, int unit)
 	return -1;
 }
 
-void gather_after(struct step *s, int unit, bool keep)
+/* Unless it is used again before `reuse` other elements are. */
+static void let_go(struct step *s, int unit, int64_t reuse)
 {
 	int64_t distance = reuse_distance(s, unit);
-	int64_t reuse = setting_elements(s, "reuse", -1);
-	if (distance >= 0 && (keep || distance < reuse))
+	if (distance >= 0 && distance < reuse)
 		return;
 	if (brings(s))
 		build_free(s->b, s->gathered[unit]);
 	s->gathered[unit] = -1;
 	point_weights(s, unit, -1);
+}
+
+void gather_after(struct step *s, int unit)
+{
+	let_go(s, unit, setting_elements(s, "reuse", -1));
+}
+
+void gather_keep(struct step *s, int unit)
+{
+	let_go(s, unit, INT64_MAX);
 }

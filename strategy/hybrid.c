@@ -42,11 +42,6 @@ static void broadcast_shards(struct step *s)
 	}
 }
 
-static void after(struct step *s, int unit)
-{
-	gather_after(s, unit, false);
-}
-
 const struct strategy strategy_hybrid = {
         .name = "hybrid",
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
@@ -60,9 +55,9 @@ const struct strategy strategy_hybrid = {
         .prologue = broadcast_shards,
         .begin_micro = gather_begin,
         .before_forward = gather_before,
-        .after_forward = after,
+        .after_forward = gather_after,
         .before_backward = gather_before,
-        .after_backward = after,
+        .after_backward = gather_after,
         .gradient_needed = reduce_needed,
         .gradient_ready = reduce_ready,
         .end_backward = reduce_finish,

@@ -235,7 +235,8 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 
 void gather_begin(struct step *s);            /* a micro-batch begins */
 void gather_before(struct step *s, int unit); /* makes sure it is there, fetches ahead */
-void gather_after(struct step *s, int unit, bool keep);
+void gather_after(struct step *s, int unit);  /* frees it, unless it is used again soon */
+void gather_keep(struct step *s, int unit);   /* frees it after its last use in the micro-batch */
 
 /* ---- reduce.c: gradients that leave as their group fills (ZeRO-2, ZeRO-3, FSDP) ---- */
 

@@ -6,11 +6,6 @@
  */
 #include "strategy/step.h"
 
-static void after(struct step *s, int unit)
-{
-	gather_after(s, unit, false);
-}
-
 const struct strategy strategy_zero3 = {
         .name = "zero3",
         .what = "parameters are sharded too: a unit is gathered before use and freed after",
@@ -24,9 +19,9 @@ const struct strategy strategy_zero3 = {
         .offloads = true,
         .begin_micro = gather_begin,
         .before_forward = gather_before,
-        .after_forward = after,
+        .after_forward = gather_after,
         .before_backward = gather_before,
-        .after_backward = after,
+        .after_backward = gather_after,
         .gradient_needed = reduce_needed,
         .gradient_ready = reduce_ready,
         .end_backward = reduce_finish,

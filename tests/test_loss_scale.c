@@ -26,7 +26,7 @@ static void replay(const json_t *run, int number)
 	ck_assert_int_eq(loss_scaler_parse(text_of(run, "rule"), &rule), STATUS_OK);
 	struct loss_scale s = loss_scale_begin(rule, json_number_value(json_object_get(run, "initial")));
 	for (size_t i = 0; i < count; i++) {
-		bool overflow = steps[i] == 'x', last = i + 1 == count;
+		bool overflow = steps[i] == 'o', last = i + 1 == count;
 		bool goes_on = loss_scale_update(rule, window, overflow, &s);
 		skipped += overflow;
 		ck_assert_int_eq((int)s.skipped, (int)skipped);
@@ -60,12 +60,12 @@ START_TEST(as_the_frameworks)
 }
 END_TEST
 
-/* Steps as letters: '.' good, 'x' overflowed. The scale after them; 0: the rule has given up. */
+/* Steps as letters: '.' good, 'o' overflowed. The scale after them; 0: the rule has given up. */
 static double after(enum loss_scaler rule, double initial, int64_t window, const char *steps)
 {
 	struct loss_scale s = loss_scale_begin(rule, initial);
 	for (const char *p = steps; *p; p++)
-		if (!loss_scale_update(rule, window, *p == 'x', &s))
+		if (!loss_scale_update(rule, window, *p == 'o', &s))
 			return 0;
 	return (double)s.scale;
 }
@@ -80,38 +80,38 @@ static void assert_after(enum loss_scaler rule, double initial, int64_t window, 
 START_TEST(deepspeed_by_hand)
 {
 	const enum loss_scaler d = LOSS_SCALER_DEEPSPEED;
-	assert_after(d, 65536, 1000, "x", 65536);  /* the first of two that hysteresis allows */
-	assert_after(d, 65536, 1000, "xx", 32768); /* and every one after it halves */
-	assert_after(d, 65536, 1000, "xxx", 16384);
-	assert_after(d, 65536, 1000, "x.......x", 32768); /* good steps do not fill it again */
+	assert_after(d, 65536, 1000, "o", 65536);  /* the first of two that hysteresis allows */
+	assert_after(d, 65536, 1000, "oo", 32768); /* and every one after it halves */
+	assert_after(d, 65536, 1000, "ooo", 16384);
+	assert_after(d, 65536, 1000, "o.......o", 32768); /* good steps do not fill it again */
 	assert_after(d, 65536, 3, "...", 65536);
 	assert_after(d, 65536, 3, "....", 131072); /* three good ones before it */
 	assert_after(d, 65536, 3, "......", 131072);
 	assert_after(d, 65536, 3, ".......", 262144);
-	assert_after(d, 65536, 3, "xx...x", 16384);
-	assert_after(d, 65536, 3, "xx....x", 65536); /* growing fills hysteresis */
-	assert_after(d, 65536, 3, "xx....xx", 32768);
-	assert_after(d, 4, 3, "xxx", 1);
-	assert_after(d, 3, 3, "xxx", 1); /* not below the minimum: 1.5, then 1 */
-	assert_after(d, 4, 3, "xxxx", 0);
-	assert_after(d, 1, 3, "x", 1);
-	assert_after(d, 1, 3, "xx", 0);
+	assert_after(d, 65536, 3, "oo...o", 16384);
+	assert_after(d, 65536, 3, "oo....o", 65536); /* growing fills hysteresis */
+	assert_after(d, 65536, 3, "oo....oo", 32768);
+	assert_after(d, 4, 3, "ooo", 1);
+	assert_after(d, 3, 3, "ooo", 1); /* not below the minimum: 1.5, then 1 */
+	assert_after(d, 4, 3, "oooo", 0);
+	assert_after(d, 1, 3, "o", 1);
+	assert_after(d, 1, 3, "oo", 0);
 }
 END_TEST
 
 START_TEST(pytorch_by_hand)
 {
 	const enum loss_scaler p = LOSS_SCALER_PYTORCH;
-	assert_after(p, 65536, 2000, "x", 32768);
-	assert_after(p, 65536, 2000, "xx", 16384);
+	assert_after(p, 65536, 2000, "o", 32768);
+	assert_after(p, 65536, 2000, "oo", 16384);
 	assert_after(p, 65536, 3, "..", 65536);
 	assert_after(p, 65536, 3, "...", 131072);
 	assert_after(p, 65536, 3, "......", 262144);
-	assert_after(p, 65536, 3, "..x..", 32768);
-	assert_after(p, 65536, 3, "..x...", 65536);
-	assert_after(p, 1, 3, "xx", 0.25);                       /* no minimum */
+	assert_after(p, 65536, 3, "..o..", 32768);
+	assert_after(p, 65536, 3, "..o...", 65536);
+	assert_after(p, 1, 3, "oo", 0.25);                       /* no minimum */
 	assert_after(p, ldexp(1, 127), 1, "...", ldexp(1, 127)); /* the largest power of two in fp32 */
-	assert_after(p, ldexp(1, -149), 1, "x", 0);              /* nothing is left */
+	assert_after(p, ldexp(1, -149), 1, "o", 0);              /* nothing is left */
 }
 END_TEST
 

@@ -63,8 +63,8 @@ void classifier_maxima(enum element type, int64_t rows, const struct class_slice
 	parallel_for(kernel_bodies(type)->classifier_maxima, &t, rows, 1);
 }
 
-void classifier_sums(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
-                     const int32_t *targets, const float *maxima, float *sums)
+static void sums_of(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+                    const int32_t *targets, const float *maxima, float *sums, int width)
 {
 	struct classifier_slice_task t = {.slice = *slice,
 	                                  .rows = rows,
@@ -72,21 +72,20 @@ void classifier_sums(enum element type, int64_t rows, const struct class_slice *
 	                                  .targets = targets,
 	                                  .maxima = maxima,
 	                                  .sums_out = sums,
-	                                  .sums_width = 2};
+	                                  .sums_width = width};
 	parallel_for(kernel_bodies(type)->classifier_sums, &t, rows, 1);
+}
+
+void classifier_sums(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+                     const int32_t *targets, const float *maxima, float *sums)
+{
+	sums_of(type, rows, slice, logits, targets, maxima, sums, 2);
 }
 
 void evaluate_sums(enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
                    const int32_t *targets, const float *maxima, float *sums)
 {
-	struct classifier_slice_task t = {.slice = *slice,
-	                                  .rows = rows,
-	                                  .logits = logits,
-	                                  .targets = targets,
-	                                  .maxima = maxima,
-	                                  .sums_out = sums,
-	                                  .sums_width = 3};
-	parallel_for(kernel_bodies(type)->classifier_sums, &t, rows, 1);
+	sums_of(type, rows, slice, logits, targets, maxima, sums, 3);
 }
 
 /* A row's loss: log of the sum of exponentials, less the target's logit. */

@@ -4,7 +4,7 @@ the scale: tests/golden/loss_scale.json, which tests/test_loss_scale.c replays.
     pip install -r tests/oracle/requirements.txt
     python tests/oracle/loss_scale.py                 (from the top folder; writes tests/golden/loss_scale.json)
 
-A list of runs, each with rule, initial, window; steps: a letter a step, "." good, "x" overflowed; scales: the scale after
+A list of runs, each with rule, initial, window; steps: a letter a step, "." good, "o" overflowed; scales: the scale after
 each step; raises: whether the rule gives up at the last step (DeepSpeed's, at its minimum).
 """
 
@@ -29,7 +29,7 @@ def deepspeed(initial, window, steps):
     scales = []
     for step in steps:
         try:
-            scaler.update_scale(step == "x")
+            scaler.update_scale(step == "o")
         except Exception as e:
             assert "already at minimum" in str(e)
             return scales, True
@@ -44,7 +44,7 @@ def pytorch(initial, window, steps):
     scales = []
     for step in steps:
         scaler.scale(torch.ones(1))
-        parameter.grad = torch.tensor([float("inf") if step == "x" else 1.0])
+        parameter.grad = torch.tensor([float("inf") if step == "o" else 1.0])
         scaler.step(optimizer)
         scaler.update()
         scales.append(scaler.get_scale())
@@ -59,7 +59,7 @@ def run(rule, initial, window, steps):
 
 def main():
     chance = random.Random(1)
-    by_hand = ["." * 20, "x" * 20, "xx" + "." * 12 + "x" + "." * 9, ".x" * 10, "x....x...x..x.x" * 2]
+    by_hand = ["." * 20, "o" * 20, "oo" + "." * 12 + "o" + "." * 9, ".o" * 10, "o....o...o..o.o" * 2]
     runs = []
     for rule in ("deepspeed", "pytorch"):
         for steps in by_hand:
@@ -68,10 +68,10 @@ def main():
         # DeepSpeed's scale is a double: past fp32, in which the product keeps it, no gradient would be finite.
         for initial in (1.0, 3.0, 2.0**16, 2.0**60, 2.0**127 if rule == "pytorch" else 2.0**40):
             for likely in (0.02, 0.2, 0.6):
-                steps = "".join("x" if chance.random() < likely else "." for _ in range(200))
+                steps = "".join("o" if chance.random() < likely else "." for _ in range(200))
                 runs.append(run(rule, initial, chance.randint(4, 12), steps))
         # The rules' own windows.
-        runs.append(run(rule, 65536, {"deepspeed": 1000, "pytorch": 2000}[rule], "x" + "." * 4100))
+        runs.append(run(rule, 65536, {"deepspeed": 1000, "pytorch": 2000}[rule], "o" + "." * 4100))
     out = pathlib.Path("tests/golden/loss_scale.json")
     out.write_text("[\n" + ",\n".join(json.dumps(shorten(r)) for r in runs) + "\n]\n")
     print(f"{out}: {len(runs)} runs, {sum(r['raises'] for r in runs)} raise")
