@@ -1,0 +1,43 @@
+#!/bin/bash
+# Every byte of every strategy is as predicted under every technique: precision × checkpointing × offload, and the
+# contrasts, at 2 and 4 ranks. `shardlab validate --model gpt` does the same at the model's real size, in ten minutes.
+set -uo pipefail
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+model=gpt:layers=4,width=32,heads=4,context=16
+errors=0
+
+# check WANT ARGUMENT...: WANT strategies pass and the others are skipped. On one core no time is judged.
+check() {
+	local want=$1 status=0
+	shift
+	taskset -c "$core" "$SHARDLAB" validate --cluster laptop --steps 2 --threads 2 --model $model --json "$@" \
+		>"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+	if [ "$status" != 0 ] || [ -s "$TMPDIR/err" ] || ! grep -q '^  "pass": true' "$TMPDIR/out" ||
+		[ "$(grep -c '^      "pass": true' "$TMPDIR/out")" != "$want" ]; then
+		echo "validate $*: exit status $status, not $want that pass"
+		cat "$TMPDIR/err"
+		grep -B 8 '"pass": false' "$TMPDIR/out" | head -n 60
+		errors=$((errors + 1))
+	fi
+}
+
+command -v taskset >/dev/null || { echo 'taskset, which keeps times from being judged here, is missing' && exit 77; }
+core=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+
+# A sanitizer makes ranks several times as slow: one precision and one number of ranks has the same code.
+precisions='bf16 fp16' numbers='2 4'
+[ -z "${SAN:-}" ] || precisions=fp16 numbers=2
+
+for ranks in $numbers; do
+	check 4 --ranks "$ranks" --strategy model,pipeline,tensor,hybrid:shard=2
+	for precision in $precisions; do
+		for checkpointing in none full; do
+			set -- --ranks "$ranks" --strategy all --precision "$precision" --activation-checkpointing $checkpointing
+			check 7 "$@" --offload none
+			check 6 "$@" --offload optimizer # not dp
+			check 2 "$@" --offload optimizer,parameters # zero3, fsdp
+		done
+	done
+done
+exit $((errors > 0))
