@@ -9,6 +9,7 @@
 
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 /* ---- plans ---- */
@@ -258,9 +259,5 @@ int main(void)
 	tcase_add_test(tests, synchronised_is_one_rank);
 	tcase_add_test(tests, local_is_not_one_rank);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

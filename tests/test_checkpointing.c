@@ -1,12 +1,12 @@
 /* Activation checkpointing: what plans keep, what they make again and when, and that no bit of a result changes. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/plan/order.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 enum { LAYERS = 4, WIDTH = 32, HEADS = 4, TOKENS = 16, SAMPLES = 3 };
@@ -575,9 +575,5 @@ int main(void)
 	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
 	tcase_add_test(tests, recomputing_something_else_is_refused);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

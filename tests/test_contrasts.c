@@ -3,13 +3,13 @@
  * break. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/sim.h"
 #include "strategy/stage.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
@@ -584,9 +584,5 @@ int main(void)
 	tcase_add_test(tcase, both_grains_agree);
 	tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, COUNT(broken));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 static void open_plan(struct made *m, const struct request *r)
 {
@@ -298,9 +299,5 @@ int main(void)
 	tcase_add_test(tests, arena_is_close_to_the_peak);
 	tcase_add_test(tests, peak_of_one_layer);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

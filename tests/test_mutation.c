@@ -7,12 +7,12 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/mutants.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
@@ -439,9 +439,5 @@ int main(void)
 	tcase_add_loop_test(tcase, every_operation_is_needed, 0, REQUESTS);
 	tcase_add_loop_test(tcase, mutants_are_refused_or_harmless, 0, REQUESTS);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -15,6 +15,7 @@
 #include "strategy/trace/report.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 #define GPT "gpt:layers=3,width=32,heads=2,context=16"
@@ -490,9 +491,5 @@ int main(void)
 	tcase_add_test(tests, files_have_no_name);
 	tcase_add_test(tests, settings_are_read_and_printed);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

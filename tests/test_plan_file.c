@@ -16,6 +16,7 @@
 #include "real/train.h"
 #include "tests/support/images.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -360,9 +361,5 @@ int main(void)
 	tcase_add_loop_test(tests, on_several_ranks, 0, 7);
 	tcase_add_test(tests, no_plan_for_this_run);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "real/random.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 static char *print_plan(const struct plan *p, const char *role)
 {
@@ -456,9 +457,5 @@ int main(void)
 	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
 	tcase_add_loop_test(tcase, wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "strategy/plan/order.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 #define PSI INT64_C(19349504)
 enum { BLOCK = 789760, ROOT = 98816 };
@@ -374,9 +375,5 @@ int main(void)
 	tcase_add_test(tests, next_unit_is_fetched_meanwhile);
 	tcase_add_loop_test(tests, buckets_leave_during_backward, 0, 3);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

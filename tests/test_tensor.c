@@ -10,6 +10,7 @@
 #include "strategy/model/slice.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 static void open_plan(struct made *m, const struct request *r)
@@ -478,9 +479,5 @@ int main(void)
 	tcase_add_loop_test(tcase, halves_of_a_linear_layer, 0, 3);
 	tcase_add_loop_test(tcase, what_does_not_divide_is_refused, 0, (int)(sizeof refused / sizeof *refused));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "strategy/strategy.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
+#include "tests/support/suite.h"
 
 struct fixture {
 	struct model model;
@@ -447,9 +448,5 @@ int main(void)
 	tcase_add_test(tcase, test_json);
 	tcase_add_test(tcase, test_json_spoiled);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -2,10 +2,10 @@
  * nothing is padded. A micro-batch of 4 samples of 128 tokens is 4·128·4 = 2,048 bytes of inputs, and of outputs (256
  * logits a token) 4·128·256·4 = 524,288. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 #define PSI INT64_C(19349504)
 enum { INPUTS = 2048, OUTPUTS = 524288 };
@@ -263,9 +263,5 @@ int main(void)
 	tcase_add_test(tests, one_rank_sends_nothing);
 	tcase_add_test(tests, ddp_broadcasts_once);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 static const char *const models[] = {
         "mlp:sizes=4-5-3",
@@ -89,9 +90,5 @@ int main(void)
 	tcase_add_loop_test(tcase, strategies_pass, 0, COUNT(strategies));
 	tcase_add_loop_test(tcase, large_plans_pass, 0, 4);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

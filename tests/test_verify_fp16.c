@@ -8,6 +8,7 @@
 
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -319,9 +320,5 @@ int main(void)
 	tcase_add_loop_test(tests, broken_plans_are_refused, 0, COUNT(broken));
 	tcase_add_loop_test(tests, texts_put_wrong, 0, COUNT(texts));
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }
