@@ -9,6 +9,7 @@
 #include "strategy/strategy.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 struct fixture {
@@ -182,11 +183,7 @@ START_TEST(test_chrome)
 	ck_assert_int_eq(whole_of(own, "ranks"), 3);
 
 	/* the plan's text, to the letter */
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	plan_write(&f.plan, NULL, out);
-	fclose(out);
+	char *text = plan_to_text(&f.plan, NULL);
 	ck_assert_str_eq(text_of(own, "plan"), text);
 	free(text);
 	json_decref(o);

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 static const char *const models[] = {
@@ -40,9 +40,7 @@ static const int64_t ranks[] = {1, 2, 3, 4, 8};
 static void assert_passes(const struct request *r)
 {
 	struct made m;
-	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s: %s", r->strategy, status_message());
-	ck_assert_msg(plan_verify(&m.plan, NULL) == STATUS_OK, "%s, %s, %d ranks, accumulate %d, %s: %s", r->model,
-	              r->strategy, (int)r->ranks, (int)r->accumulate, type_name(r->precision), status_message());
+	must_open_verified(&m, r);
 	made_release(&m);
 }
 
