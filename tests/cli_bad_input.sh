@@ -2,6 +2,7 @@
 # Bad input to the command: one line on stderr that names what is wrong, exit status 2, nothing on stdout, and no file
 # left behind.
 set -uo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 # OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
 export OPENBLAS_NUM_THREADS=1
@@ -11,18 +12,11 @@ errors=0
 place=$TMPDIR/place
 mkdir "$place"
 
-# refuse PATTERN ARGUMENT...: the line must contain PATTERN.
+# refuse PATTERN ARGUMENT...
 refuse() {
-	local pattern=$1 status=0 lines
+	local pattern=$1
 	shift
-	"$SHARDLAB" "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
-	lines=$(wc -l <"$TMPDIR/err")
-	if [ "$status" != 2 ] || [ -s "$TMPDIR/out" ] || [ "$lines" != 1 ] || ! grep -q '^fatal: ' "$TMPDIR/err" ||
-		! grep -qF -- "$pattern" "$TMPDIR/err"; then
-		echo "shardlab $*: exit status $status, $lines lines, wanted 'fatal: … $pattern …':"
-		head -n 5 "$TMPDIR/err" "$TMPDIR/out"
-		errors=$((errors + 1))
-	fi
+	refused "$pattern" "$SHARDLAB" "$@" || errors=$((errors + 1))
 }
 
 # Commands and the form of options.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # --activation-checkpointing at the command: what is wrong is refused in one line, what is right shows in the figures.
 set -uo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 export OPENBLAS_NUM_THREADS=1 SHARDLAB_CONFIG=$TMPDIR/none.yaml
 small=gpt:layers=4,width=32,heads=2,context=16
@@ -8,13 +9,12 @@ errors=0
 
 # refuse PATTERN CHECKPOINTING ARGUMENT...
 refuse() {
-	local pattern=$1 checkpointing=$2 status=0
+	local pattern=$1 checkpointing=$2
 	shift 2
-	"$SHARDLAB" sim --cluster laptop "$@" --activation-checkpointing "$checkpointing" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
-	if [ "$status" != 2 ] || [ -s "$TMPDIR/out" ] || [ "$(wc -l <"$TMPDIR/err")" != 1 ] ||
-		! grep -q '^fatal: --activation-checkpointing' "$TMPDIR/err" || ! grep -qF -- "$pattern" "$TMPDIR/err"; then
-		echo "$checkpointing: exit status $status, wanted 'fatal: … $pattern …':"
-		head -n 5 "$TMPDIR/err" "$TMPDIR/out"
+	if ! refused "$pattern" "$SHARDLAB" sim --cluster laptop "$@" --activation-checkpointing "$checkpointing"; then
+		errors=$((errors + 1))
+	elif ! grep -q '^fatal: --activation-checkpointing' "$TMPDIR/err"; then
+		echo "$checkpointing: the line does not begin with the option: $(cat "$TMPDIR/err")"
 		errors=$((errors + 1))
 	fi
 }

@@ -2,14 +2,10 @@
 # Help comes from the tables: every command, option, model, strategy, key and cluster is in it, and every line of it that
 # begins with an option is an option that the command takes.
 set -euo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 # OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
 export OPENBLAS_NUM_THREADS=1
-
-fail() {
-	echo "$*"
-	exit 1
-}
 
 has() {
 	grep -qF -- "$2" <<<"$1" || fail "'$2' is missing in: $1"

@@ -1,17 +1,13 @@
 #!/bin/bash
 # The plan's text: prints, parses back to the same text, and gives the same simulation. As JSON and as a graph.
 set -euo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 # OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
 export OPENBLAS_NUM_THREADS=1
 
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 plan=$TMPDIR/plan.txt
-
-fail() {
-	echo "$*"
-	exit 1
-}
 
 for model in mlp gpt:layers=2,width=32,heads=2 params=1e5; do
 	for strategy in single dp ddp zero1 zero2 zero3 fsdp fsdp:reshard=no dp:broadcast=tree:reduce=chain; do

@@ -2,29 +2,10 @@
 # 16-bit training by the command: weights in fp32 through --save and --init, the plan's text, steps that are skipped in text
 # and JSON, an end where no loss scale helps. Every byte as predicted is cli_validate.sh's.
 set -euo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 model=mlp:sizes=784-32-10
-
-fail() {
-	echo "$*"
-	for file in "$TMPDIR"/*.out "$TMPDIR"/err; do
-		[ -e "$file" ] && echo "== $file" && tail -n 20 "$file" | cut -c 1-400
-	done
-	exit 1
-}
-
-# run NAME ARGUMENT...: stdout in NAME.out; stderr must stay empty.
-run() {
-	local name=$1
-	shift
-	"$SHARDLAB" "$@" >"$TMPDIR/$name.out" 2>"$TMPDIR/err" || fail "shardlab $*: exit status $?"
-	[ ! -s "$TMPDIR/err" ] || fail "shardlab $*: something on stderr"
-}
-
-checksum() {
-	sed -n 's/.*"weights_checksum": "\([0-9a-f]\{16\}\)".*/\1/p' "$TMPDIR/$1.out"
-}
 
 for precision in bf16 fp16; do
 	# The same command twice, and from the plan's text: the same bits.

@@ -2,6 +2,7 @@
 # Tensor parallelism at the command: the same loss and weights as one rank, weights saved together and read by one (and
 # the other way round), predicted bytes equal to measured ones, and what does not divide refused in one line.
 set -uo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
 
@@ -14,18 +15,18 @@ wrong() {
 	errors=$((errors + 1))
 }
 
-# train NAME ARGUMENT...: leaves the summary in NAME.json.
+# train NAME ARGUMENT...: leaves the summary in NAME.out.
 train() {
 	local name=$1
 	shift
 	"$SHARDLAB" train --model $gpt --batch 4 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" ||
 		{ wrong "train $*:"; cat "$TMPDIR/err"; }
-	grep '"summary"' "$TMPDIR/out" >"$TMPDIR/$name.json"
+	grep '"summary"' "$TMPDIR/out" >"$TMPDIR/$name.out"
 }
 
 # losses NAME: in one line.
 losses() {
-	sed 's/.*"losses": \[\([^]]*\)\].*/\1/' "$TMPDIR/$1.json"
+	sed 's/.*"losses": \[\([^]]*\)\].*/\1/' "$TMPDIR/$1.out"
 }
 
 # same NAME NAME LIMIT
@@ -37,17 +38,14 @@ same() {
 		exit bad > 0 }' || wrong "$1 and $2 differ: $(losses "$1") | $(losses "$2")"
 }
 
-checksum() {
-	sed 's/.*"weights_checksum": "\([0-9a-f]*\)".*/\1/' "$TMPDIR/$1.json"
-}
-
 train single --strategy single --ranks 1 --steps 4 --save "$TMPDIR/single.safetensors"
 train two --strategy tensor --ranks 2 --steps 4 --save "$TMPDIR/two.safetensors"
 train again --strategy tensor --ranks 2 --steps 4
 train four --strategy tensor --ranks 4 --steps 4 --accumulate 2
 same single two 1e-4
 same single four 1e-4
-[ "$(checksum two)" = "$(checksum again)" ] || wrong "the same command gave $(checksum two) and $(checksum again)"
+[ -n "$(checksum two)" ] && [ "$(checksum two)" = "$(checksum again)" ] ||
+	wrong "the same command gave $(checksum two) and $(checksum again)"
 [ "$(stat -c %s "$TMPDIR/single.safetensors")" = "$(stat -c %s "$TMPDIR/two.safetensors")" ] ||
 	wrong "the files of one rank and of two have different sizes"
 
@@ -62,7 +60,7 @@ same from-two from-single 1e-4
 # Without learning, what is read is what is shown: the same bits, however they are sliced.
 train still-single --strategy single --ranks 1 --steps 1 --optimizer sgd --learning-rate 1e-30 --init "$TMPDIR/two.safetensors"
 train still-four --strategy tensor --ranks 4 --steps 1 --optimizer sgd --learning-rate 1e-30 --init "$TMPDIR/two.safetensors"
-[ "$(checksum still-single)" = "$(checksum still-four)" ] ||
+[ -n "$(checksum still-four)" ] && [ "$(checksum still-single)" = "$(checksum still-four)" ] ||
 	wrong "the same weights, whole and in four slices: $(checksum still-single) and $(checksum still-four)"
 
 # Every figure in bytes and calls, predicted and measured.
@@ -81,14 +79,9 @@ done
 
 # refuse PATTERN ARGUMENT...
 refuse() {
-	local pattern=$1 status=0
+	local pattern=$1
 	shift
-	"$SHARDLAB" sim --strategy "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
-	if [ "$status" != 2 ] || [ -s "$TMPDIR/out" ] || [ "$(wc -l <"$TMPDIR/err")" != 1 ] ||
-		! grep -q '^fatal: ' "$TMPDIR/err" || ! grep -qF -- "$pattern" "$TMPDIR/err"; then
-		wrong "sim --strategy $*: exit status $status, wanted 'fatal: … $pattern …':"
-		head -n 5 "$TMPDIR/err" "$TMPDIR/out"
-	fi
+	refused "$pattern" "$SHARDLAB" sim --strategy "$@" || errors=$((errors + 1))
 }
 refuse 'the 8 heads of block.0.attention do not divide by 3 ranks' tensor --model gpt --ranks 3
 refuse 'the 1024 outputs of layer.0.linear do not divide by 3 ranks' tensor --model mlp --ranks 3

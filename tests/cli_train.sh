@@ -1,29 +1,10 @@
 #!/bin/bash
 # `train` for real: what it prints, the same command twice, a plan's text instead of options, weights saved and read.
 set -euo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 model=mlp:sizes=784-32-10
-
-fail() {
-	echo "$*"
-	for file in "$TMPDIR"/*.out "$TMPDIR"/err; do
-		[ -e "$file" ] && echo "== $file" && tail -n 20 "$file" | cut -c 1-400
-	done
-	exit 1
-}
-
-# run NAME ARGUMENT...: stdout in NAME.out; stderr must stay empty.
-run() {
-	local name=$1
-	shift
-	"$SHARDLAB" "$@" >"$TMPDIR/$name.out" 2>"$TMPDIR/err" || fail "shardlab $*: exit status $?"
-	[ ! -s "$TMPDIR/err" ] || fail "shardlab $*: something on stderr"
-}
-
-checksum() {
-	sed -n 's/.*"weights_checksum": "\([0-9a-f]\{16\}\)".*/\1/p' "$TMPDIR/$1.out"
-}
 
 # JSON: a line a step, then the summary, and nothing else.
 run json train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16 --json

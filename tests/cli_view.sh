@@ -2,10 +2,11 @@
 # shardlab view without a window: every kind of picture, the same bytes from run to run, and what it says when something
 # is wrong: no display, no font, a damaged trace, an option that does not fit.
 set -euo pipefail
+. "$(dirname "$0")/support/commands.sh"
 
 tmp=${TMPDIR:-/tmp}
 errors=0
-fail() {
+complain() {
 	echo "$*"
 	errors=1
 }
@@ -15,53 +16,48 @@ view() { "$SHARDLAB" view --cluster laptop "$@"; }
 
 for format in png svg pdf gif html; do
 	for run in a b; do
-		view --model mlp:sizes=12-8-4 --size 480x270 --at 9 --export "$tmp/$run.$format" || fail "no $format"
+		view --model mlp:sizes=12-8-4 --size 480x270 --at 9 --export "$tmp/$run.$format" || complain "no $format"
 	done
-	cmp -s "$tmp/a.$format" "$tmp/b.$format" || fail "$format differs from run to run"
-	[ -s "$tmp/a.$format" ] || fail "$format is empty"
+	cmp -s "$tmp/a.$format" "$tmp/b.$format" || complain "$format differs from run to run"
+	[ -s "$tmp/a.$format" ] || complain "$format is empty"
 done
 view --model mlp:sizes=12-8-4 --size 480x270 --pages all --export "$tmp/all.pdf"
 pages=$(grep -ac '/Type /Page %' "$tmp/all.pdf" || true)
 frames=$(grep -c '^\["\|^,\["' "$tmp/a.html" || true)
-[ "$pages" = "$frames" ] || fail "the .pdf has $pages pages, the .html $frames steps"
+[ "$pages" = "$frames" ] || complain "the .pdf has $pages pages, the .html $frames steps"
 
 # Every scene and theme opens; scale makes pixels.
 for scene in overview ring memory timeline plan; do
 	for theme in light dark projector paper; do
 		view --model mlp:sizes=12-8-4 --scene $scene --theme $theme --at 3 --size 320x180 --export "$tmp/x.png" ||
-			fail "$scene in $theme"
+			complain "$scene in $theme"
 	done
 done
 view --size 320x180 --scale 2 --export "$tmp/x.png"
-[ "$(od -An -tu1 -j18 -N2 "$tmp/x.png" | tr -d ' \n')" = 2128 ] || fail '--scale 2 of 320 is not 640 pixels wide'
+[ "$(od -An -tu1 -j18 -N2 "$tmp/x.png" | tr -d ' \n')" = 2128 ] || complain '--scale 2 of 320 is not 640 pixels wide'
 
 # ---- traces ----
 
 "$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy zero2 --ranks 3 --cluster laptop --grain message --trace "$tmp/t.json" >"$tmp/out"
-view --trace "$tmp/t.json" --at 5 --size 480x270 --export "$tmp/x.png" || fail 'a trace of sim does not open'
+view --trace "$tmp/t.json" --at 5 --size 480x270 --export "$tmp/x.png" || complain 'a trace of sim does not open'
 printf '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":5,"dur":1}]' >"$tmp/f.json"
-view --trace "$tmp/f.json" --size 480x270 --export "$tmp/x.png" || fail 'a trace of another program does not open'
+view --trace "$tmp/f.json" --size 480x270 --export "$tmp/x.png" || complain 'a trace of another program does not open'
 
 # ---- charts ----
 
 for chart in memory memory-by-ranks time-by-ranks; do
 	for format in svg png pdf; do
 		"$SHARDLAB" compare --model mlp:sizes=12-8-4 --ranks 4 --cluster laptop --chart $chart --export "$tmp/c.$format" >"$tmp/out" ||
-			fail "no $chart as $format"
-		[ -s "$tmp/c.$format" ] || fail "$chart as $format is empty"
+			complain "no $chart as $format"
+		[ -s "$tmp/c.$format" ] || complain "$chart as $format is empty"
 	done
 done
 
 # ---- what is wrong ----
 
-# wrong PATTERN COMMAND…: exit status 2 and one line on stderr that matches
+# wrong PATTERN COMMAND…
 wrong() {
-	local pattern=$1 status=0
-	shift
-	"$@" >"$tmp/out" 2>"$tmp/err" || status=$?
-	if [ $status != 2 ] || [ "$(wc -l <"$tmp/err")" != 1 ] || [ -s "$tmp/out" ] || ! grep -q -- "$pattern" "$tmp/err"; then
-		fail "$*: status $status, wanted '$pattern', got: $(cat "$tmp/err")"
-	fi
+	refused "$@" || errors=1
 }
 unset DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
 wrong '--export' "$SHARDLAB" view --cluster laptop

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "tests/support/suite.h"
 
 #define GUARD 64
 #define GUARD_VALUE 12345.678f
@@ -179,11 +180,7 @@ static int run_kernel_tests(const char *suite_name, const struct kernel_test *te
 			tcase_add_test(c, tests[i].test);
 		suite_add_tcase(suite, c);
 	}
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed > 0;
+	return suite_run(suite);
 }
 
 #endif

@@ -6,24 +6,20 @@
  * local or synchronised, what was measured is what the plan says, byte by byte, and a run twice gives the same bits. */
 #include <jansson.h>
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/kernels.h"
+#include "real/data.h"
 #include "real/train.h"
-#include "tests/support/images.h"
+#include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
-#include "tests/support/trainer.h"
+#include "tests/support/runs.h"
 
 enum { STEPS = 12, MICRO_BATCH = 3 };
 /* Sums in another order: 1e-7 of a value, which twelve steps of SGD carry on and do not blow up. */
 static const double LIMIT = 1e-5;
-
-static char images[256];
 
 static struct request request_of(const char *model, const char *strategy, int64_t accumulate)
 {
@@ -42,61 +38,21 @@ static bool train(const struct request *q, bool guard, struct report *out)
 	struct train_options o = train_options_default();
 	o.settings = request_settings(q);
 	o.steps = STEPS;
-	o.data = images;
+	o.data = runs_data(false);
 	o.guard = guard;
 	enum status s = train_run(&o, out);
 	ranks_check(s == STATUS_OK, "%s, %s: %s", q->model, q->strategy, status_message());
 	return s == STATUS_OK;
 }
 
-/* Every rank computes for itself what one rank would. */
+/* On one rank, with the same global batch. */
 static void train_single(const struct request *q, double *losses)
 {
 	struct request one = *q;
-	struct made m;
-	struct trainer t = {0};
 	one.strategy = "single";
 	one.micro_batch = MICRO_BATCH * ranks_count;
 	one.ranks = 1;
-	enum status s = made_open(&m, &one);
-	if (!s)
-		s = trainer_open(&t, &m.plan, images, true);
-	for (int i = 0; i < STEPS && !s; i++)
-		s = trainer_step(&t, &losses[i]);
-	ranks_check(!s, "single: %s", status_message());
-	trainer_release(&t);
-	made_release(&m);
-}
-
-/* What the ranks held and moved, by kind, against the plan. Rank 0 has the report. */
-static void check_bytes(const struct request *q, const struct report *r)
-{
-	struct made m;
-	struct report plan;
-	if (rank_number)
-		return;
-	enum status s = made_open(&m, q);
-	ranks_check(!s, "%s", status_message());
-	if (s)
-		return;
-	report_from_plan(&plan, &m.plan);
-	for (int i = 0; i < plan.role_count; i++) {
-		const struct report_role *a = &r->roles[i], *b = &plan.roles[i];
-		const struct report_memory *held = &a->memory[SPACE_DEVICE], *want = &b->memory[SPACE_DEVICE];
-		ranks_check(held->peak_bytes == want->peak_bytes &&
-		                    !memcmp(held->at_peak, want->at_peak, sizeof held->at_peak) &&
-		                    !memcmp(held->steady, want->steady, sizeof held->steady),
-		            "%s, %s, role %s: held a peak of %lld, planned %lld", q->model, q->strategy, b->role,
-		            (long long)held->peak_bytes, (long long)want->peak_bytes);
-		for (int t = 0; t < TRAFFIC_COUNT; t++)
-			ranks_check(!memcmp(&a->by_kind[t], &b->by_kind[t], sizeof a->by_kind[t]),
-			            "%s, %s, role %s, %s: %lld calls that sent %lld bytes; planned %lld and %lld",
-			            q->model, q->strategy, b->role, traffic_name((enum traffic_kind)t),
-			            (long long)a->by_kind[t].calls, (long long)a->by_kind[t].sent_bytes,
-			            (long long)b->by_kind[t].calls, (long long)b->by_kind[t].sent_bytes);
-	}
-	report_release(&plan);
-	made_release(&m);
+	runs_single(&one, runs_data(false), STEPS, true, losses);
 }
 
 /* PyTorch's BatchNorm1d over the whole batch in one process, which SyncBatchNorm over ranks is defined to be: losses of
@@ -137,21 +93,19 @@ static bool images_there(void)
 
 static void try_run(const struct request *q, const double *single)
 {
+	char what[128];
 	struct report r = {0}, again = {0};
+	snprintf(what, sizeof what, "%s, %s, accumulate %d", q->model, q->strategy, (int)q->accumulate);
 	if (train(q, true, &r) && train(q, false, &again)) {
-		check_bytes(q, &again);
+		compare_with_plan(what, q, &again, true);
 		ranks_check(strlen(r.weights_checksum) == 16 && !strcmp(r.weights_checksum, again.weights_checksum),
-		            "%s, %s: %s, and %s the second time", q->model, q->strategy, r.weights_checksum,
-		            again.weights_checksum);
+		            "%s: %s, and %s the second time", what, r.weights_checksum, again.weights_checksum);
 		/* Running statistics stand for a batch's: a trained network does better than chance with them. */
 		if (!rank_number)
 			ranks_check(again.validation_loss > 0 && again.validation_loss < log(10.0),
-			            "%s, %s: validation loss %g", q->model, q->strategy, again.validation_loss);
-		for (int i = 0; i < STEPS && single && !rank_number; i++) {
-			double error = fabs(again.losses[i] - single[i]) / single[i];
-			ranks_check(error <= LIMIT, "%s, %s, step %d: loss %.9g, one rank has %.9g", q->model,
-			            q->strategy, i + 1, again.losses[i], single[i]);
-		}
+			            "%s: validation loss %g", what, again.validation_loss);
+		if (single)
+			runs_compare_losses(what, &again, single, LIMIT);
 	}
 	report_release(&r);
 	report_release(&again);
@@ -161,11 +115,7 @@ int main(int argc, char **argv)
 {
 	static const char *const strategies[] = {"dp", "ddp", "zero1", "zero2", "zero3", "fsdp:sync=last"};
 	double single[STEPS] = {0};
-	ranks_init(&argc, &argv);
-	kernels_set_threads(1);
-	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 40))
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	runs_begin(&argc, &argv, 200, 40);
 	for (int64_t accumulate = 1; accumulate <= 2; accumulate++)
 		for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
 			struct request q =
@@ -178,8 +128,5 @@ int main(int argc, char **argv)
 		}
 	for (size_t i = 1; i < sizeof strategies / sizeof *strategies && 16 % ranks_count == 0 && images_there(); i++)
 		compare_with_pytorch(strategies[i]);
-	MPI_Barrier(MPI_COMM_WORLD);
-	if (!rank_number)
-		images_remove(images);
-	return ranks_finish("mpi_batch_norm");
+	return runs_finish("mpi_batch_norm");
 }

@@ -6,22 +6,16 @@
  * measured in the device's memory, the host's and on disk, and what was copied between them, is what the plan says,
  * byte by byte; with guarded memory as well, whose zones are in every arena. */
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kernels/kernels.h"
 #include "real/train.h"
-#include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
+#include "tests/support/runs.h"
 
 enum { STEPS = 6, FIRST_SCALE = 1 << 21 };
-
-static char images[256];
 
 static const struct {
 	const char *model;
@@ -33,7 +27,7 @@ static bool train(int model, const struct request *q, bool guard, struct report 
 	struct train_options o = train_options_default();
 	o.settings = request_settings(q);
 	o.steps = STEPS;
-	o.data = models[model].is_text ? "tests/golden/text.txt" : images;
+	o.data = runs_data(models[model].is_text);
 	o.guard = guard;
 	o.offload_folder = support_folder();
 	enum status s = train_run(&o, out);
@@ -120,11 +114,7 @@ static void try_activations(const char *strategy)
 int main(int argc, char **argv)
 {
 	int tried = 0;
-	ranks_init(&argc, &argv);
-	kernels_set_threads(1);
-	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 20))
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	runs_begin(&argc, &argv, 200, 20);
 	for (int i = ranks_count > 1; strategy_at(i); i++) {
 		if (!strategy_at(i)->offloads)
 			continue;
@@ -141,7 +131,5 @@ int main(int argc, char **argv)
 	if (ranks_count % 2 == 0)
 		try_activations("hybrid:shard=2");
 	ranks_check(tried >= 5, "only %d strategies offload", tried);
-	if (!rank_number)
-		images_remove(images);
-	return ranks_finish("mpi_offload");
+	return runs_finish("mpi_offload");
 }

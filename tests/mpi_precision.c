@@ -11,17 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
 #include "real/train.h"
-#include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
-#include "tests/support/trainer.h"
+#include "tests/support/runs.h"
 
 enum { STEPS = 20, FEW = 3, MICRO_BATCH = 2, SEARCH = 60 };
 
-static char images[256];
 static double worst[2];
 
 static const struct {
@@ -54,7 +51,7 @@ static struct train_options options_of(int model, const struct request *q, const
 	o.settings = request_settings(&r);
 	o.steps = steps;
 	o.communicator = communicator;
-	o.data = models[model].is_text ? "tests/golden/text.txt" : images;
+	o.data = runs_data(models[model].is_text);
 	o.evaluate = false;
 	return o;
 }
@@ -69,35 +66,19 @@ static bool train(const struct request *q, const struct train_options *o, struct
 
 /* ---- the same losses, the same bits, the planned bytes ---- */
 
-/* On rank 0, without MPI. */
 static void train_single(int model, const struct request *like, double losses[STEPS])
 {
 	struct request q = *like;
-	struct made m = {0};
-	struct trainer t = {0};
 	q.strategy = "single";
 	q.micro_batch = MICRO_BATCH * ranks_count * like->accumulate;
 	q.ranks = q.accumulate = 1;
-	if (rank_number)
-		return;
-	enum status s = made_open(&m, &q);
-	if (!s)
-		s = trainer_open(&t, &m.plan, models[model].is_text ? "tests/golden/text.txt" : images, false);
-	for (int step = 0; step < STEPS && !s; step++)
-		s = trainer_step(&t, &losses[step]);
-	ranks_check(!s, "single: %s", status_message());
-	trainer_release(&t);
-	made_release(&m);
+	runs_single(&q, runs_data(models[model].is_text), STEPS, false, losses);
 }
 
 static void compare_losses(const char *what, enum type precision, const struct report *r, const double *single)
 {
-	for (int64_t i = 0; i < r->loss_count && !rank_number; i++) {
-		double error = fabs(r->losses[i] - single[i]) / single[i];
-		worst[precision == TYPE_FP16] = fmax(worst[precision == TYPE_FP16], error);
-		ranks_check(error <= limit_of(precision), "%s: step %d: loss %.9g, single has %.9g", what, (int)i + 1,
-		            r->losses[i], single[i]);
-	}
+	double *most = &worst[precision == TYPE_FP16];
+	*most = fmax(*most, runs_compare_losses(what, r, single, limit_of(precision)));
 }
 
 static void try_strategy(int model, const struct request *q)
@@ -240,11 +221,7 @@ static void try_overflows(void)
 
 int main(int argc, char **argv)
 {
-	ranks_init(&argc, &argv);
-	kernels_set_threads(1);
-	if (!rank_number && !images_make(images, sizeof images, 6, 8, 500, 40))
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	runs_begin(&argc, &argv, 500, 40);
 	for (int t = TYPE_BF16; t <= TYPE_FP16; t++)
 		for (int i = ranks_count > 1; strategy_at(i); i++) {
 			struct request q = request_of(i % 2, strategy_at(i)->name, (enum type)t, 1 + i % 3 / 2);
@@ -256,10 +233,8 @@ int main(int argc, char **argv)
 			try_strategy(1 - i % 2, &q);
 		}
 	try_overflows();
-	if (!rank_number) {
+	if (!rank_number)
 		printf("losses differ from those of one rank by at most %.2g in bf16, %.2g in fp16\n", worst[0],
 		       worst[1]);
-		images_remove(images);
-	}
-	return ranks_finish("mpi_precision");
+	return runs_finish("mpi_precision");
 }

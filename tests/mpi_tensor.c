@@ -9,23 +9,17 @@
  *
  * Widths and heads divide by every number of ranks; the vocabulary, rows and some widths do not. */
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kernels/kernels.h"
 #include "real/train.h"
-#include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/ranks.h"
-#include "tests/support/trainer.h"
+#include "tests/support/runs.h"
 
 enum { STEPS = 20, FEW = 3, BATCH = 4 };
 static const double LIMIT = 1e-4;
 
-static char images[256];
 static double worst;
 
 static const struct {
@@ -39,7 +33,7 @@ enum { MODELS = sizeof models / sizeof models[0] };
 
 static const char *data_of(int model)
 {
-	return models[model].is_text ? "tests/golden/text.txt" : images;
+	return runs_data(models[model].is_text);
 }
 
 static struct request request_of(int model, int64_t accumulate)
@@ -69,86 +63,25 @@ static bool train(int model, const struct request *q, int64_t steps, bool guard,
 static void train_single(int model, const struct request *q, double losses[STEPS])
 {
 	struct request one = *q;
-	struct made m = {0};
-	struct trainer t = {0};
 	one.strategy = "single";
 	one.ranks = 1;
 	one.library_collectives = false;
-	if (!rank_number) {
-		enum status s = made_open(&m, &one);
-		if (!s)
-			s = trainer_open(&t, &m.plan, data_of(model), false);
-		for (int step = 0; step < STEPS && !s; step++)
-			s = trainer_step(&t, &losses[step]);
-		ranks_check(!s, "single: %s", status_message());
-		trainer_release(&t);
-		made_release(&m);
-	}
-}
-
-static void compare_losses(const char *what, const struct report *r, const double *single)
-{
-	if (rank_number)
-		return;
-	ranks_check(r->loss_count > 0, "%s: no losses", what);
-	for (int64_t i = 0; i < r->loss_count; i++) {
-		double error = fabs(r->losses[i] - single[i]) / single[i];
-		worst = fmax(worst, error);
-		ranks_check(error <= LIMIT, "%s: step %d: loss %.9g, single has %.9g", what, (int)i + 1, r->losses[i],
-		            single[i]);
-	}
-}
-
-/* Rank 0 writes the plan's text where all can read it. */
-static void write_plan(const struct request *q, char *path, size_t size)
-{
-	snprintf(path, size, "%s/plan", images);
-	if (!rank_number) {
-		struct made m = {0};
-		FILE *f = fopen(path, "w");
-		enum status s = made_open(&m, q);
-		ranks_check(f && !s, "%s: %s", path, status_message());
-		if (f && !s)
-			plan_write(&m.plan, NULL, f);
-		ranks_check(!f || !fclose(f), "%s cannot be written", path);
-		made_release(&m);
-	}
-	MPI_Barrier(MPI_COMM_WORLD);
+	runs_single(&one, data_of(model), STEPS, false, losses);
 }
 
 static void try_model(int model, int64_t accumulate)
 {
-	char what[128], path[300];
+	char what[128];
 	struct request q = request_of(model, accumulate), library = q;
-	struct report ring, twice, mpi, guarded, text;
+	struct runs r;
 	double single[STEPS] = {0};
 	snprintf(what, sizeof what, "%.12s, %s, accumulate %d", q.model, q.strategy, (int)accumulate);
 	library.library_collectives = true;
 	train_single(model, &q, single);
-	write_plan(&q, path, sizeof path);
-	if (!train(model, &q, STEPS, false, NULL, &ring) || !train(model, &q, FEW, false, NULL, &twice) ||
-	    !train(model, &library, FEW, false, NULL, &mpi) || !train(model, &q, FEW, true, NULL, &guarded) ||
-	    !train(model, &q, FEW, false, path, &text))
-		return;
-	compare_losses(what, &ring, single);
-	compare_losses(what, &mpi, single);
-	compare_with_plan(what, &q, &ring, true);
-	compare_with_plan(what, &library, &mpi, ranks_count == 1);
-	compare_with_plan(what, &q, &guarded, true);
-	ranks_check(rank_number || (!strcmp(twice.weights_checksum, guarded.weights_checksum) &&
-	                            !strcmp(twice.weights_checksum, text.weights_checksum)),
-	            "%s: checksums %s, %s and %s", what, twice.weights_checksum, guarded.weights_checksum,
-	            text.weights_checksum);
-	ranks_check(rank_number || fabs(twice.validation_loss - mpi.validation_loss) <= LIMIT * twice.validation_loss,
-	            "%s: validation losses %g and %g", what, twice.validation_loss, mpi.validation_loss);
-	for (int i = 0; i < FEW && !rank_number; i++)
-		ranks_check(twice.losses[i] == ring.losses[i] && guarded.losses[i] == ring.losses[i],
-		            "%s: step %d: not the same loss twice", what, i + 1);
-	report_release(&ring);
-	report_release(&twice);
-	report_release(&mpi);
-	report_release(&guarded);
-	report_release(&text);
+	if (train(model, &q, STEPS, false, NULL, &r.all) && train(model, &q, FEW, false, NULL, &r.few) &&
+	    train(model, &library, FEW, false, NULL, &r.library) && train(model, &q, FEW, true, NULL, &r.guarded) &&
+	    train(model, &q, FEW, false, runs_write_plan(&q), &r.text))
+		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
 }
 
 /* Clipping by the norm of all slices, each counted once: a norm that counts some twice gives other losses. */
@@ -163,7 +96,7 @@ static void try_clipping(int model, enum optimizer optimizer)
 	train_single(model, &q, single);
 	if (!train(model, &q, STEPS, true, NULL, &r))
 		return;
-	compare_losses("clipped", &r, single);
+	worst = fmax(worst, runs_compare_losses("clipped", &r, single, LIMIT));
 	compare_with_plan("clipped", &q, &r, true);
 	report_release(&r);
 }
@@ -226,11 +159,7 @@ static void try_precision(int model, enum type precision)
 
 int main(int argc, char **argv)
 {
-	ranks_init(&argc, &argv);
-	kernels_set_threads(1);
-	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 20))
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	runs_begin(&argc, &argv, 200, 20);
 	for (int model = 0; model < MODELS; model++) {
 		try_model(model, 1);
 		try_model(model, 2);
@@ -248,12 +177,7 @@ int main(int argc, char **argv)
 	try_offload(3, "optimizer,activations");
 	try_checkpointing(1, "full:contiguous_memory_optimization=yes");
 	try_checkpointing(2, "full:contiguous_memory_optimization=yes");
-	if (!rank_number) {
-		char path[300];
-		snprintf(path, sizeof path, "%s/plan", images);
-		unlink(path);
-		images_remove(images);
+	if (!rank_number)
 		printf("mpi_tensor: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
-	}
-	return ranks_finish("mpi_tensor");
+	return runs_finish("mpi_tensor");
 }

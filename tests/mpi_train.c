@@ -8,24 +8,19 @@
  *
  * The models are small, with sizes that nothing divides; the images are made here. */
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "kernels/kernels.h"
 #include "real/train.h"
-#include "tests/support/images.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
+#include "tests/support/runs.h"
 #include "tests/support/trainer.h"
 
 enum { STEPS = 50, FEW = 3, MICRO_BATCH = 2 };
 static const double LIMIT = 1e-4;
 
-static char images[256];
 static double worst;
 
 static const struct {
@@ -37,7 +32,7 @@ static const struct {
 
 static const char *data_of(int model)
 {
-	return models[model].is_text ? "tests/golden/text.txt" : images;
+	return runs_data(models[model].is_text);
 }
 
 /* The same global batch for all: those that serve the same samples on all ranks take larger micro-batches. */
@@ -55,30 +50,11 @@ static struct request request_of(int model, const char *strategy, int accumulate
 
 /* ---- one run ---- */
 
-/* Rank 0 writes the plan's text where all can read it. */
-static void write_plan(const struct request *q, char *path, size_t size)
-{
-	snprintf(path, size, "%s/plan", images);
-	if (!rank_number) {
-		struct made m = {0};
-		FILE *f = fopen(path, "w");
-		enum status s = made_open(&m, q);
-		ranks_check(f && !s, "%s: %s", path, status_message());
-		if (f && !s)
-			plan_write(&m.plan, NULL, f);
-		ranks_check(!f || !fclose(f), "%s cannot be written", path);
-		made_release(&m);
-	}
-	MPI_Barrier(MPI_COMM_WORLD);
-}
-
 /* From a text. */
 static bool train_file(int model, const struct request *q, struct report *out)
 {
 	struct train_options o = train_options_default();
-	char path[300];
-	write_plan(q, path, sizeof path);
-	o.plan_file = path;
+	o.plan_file = runs_write_plan(q);
 	o.steps = FEW;
 	o.data = data_of(model);
 	enum status s = train_run(&o, out);
@@ -105,38 +81,12 @@ static bool train(int model, const struct request *q, const char *communicator, 
 
 /* ---- the same losses ---- */
 
-/* On rank 0, without MPI. */
 static void train_single(int model, int accumulate, double losses[STEPS])
 {
 	struct request q = request_of(model, "single", 1);
-	struct made m = {0};
-	struct trainer t = {0};
 	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
 	q.ranks = 1;
-	if (!rank_number) {
-		enum status s = made_open(&m, &q);
-		if (!s)
-			s = trainer_open(&t, &m.plan, data_of(model), false);
-		for (int step = 0; step < STEPS && !s; step++)
-			s = trainer_step(&t, &losses[step]);
-		ranks_check(!s, "single: %s", status_message());
-		trainer_release(&t);
-		made_release(&m);
-	}
-	MPI_Bcast(losses, STEPS, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-}
-
-static void compare_losses(const char *what, const struct report *r, const double *single)
-{
-	if (rank_number)
-		return;
-	ranks_check(r->loss_count > 0, "%s: no losses", what);
-	for (int64_t i = 0; i < r->loss_count; i++) {
-		double error = fabs(r->losses[i] - single[i]) / single[i];
-		worst = fmax(worst, error);
-		ranks_check(error <= LIMIT, "%s: step %d: loss %.9g, single has %.9g", what, (int)i + 1, r->losses[i],
-		            single[i]);
-	}
+	runs_single(&q, data_of(model), STEPS, false, losses);
 }
 
 /* ---- what is run ---- */
@@ -145,31 +95,12 @@ static void try_strategy(int model, const char *strategy, int accumulate, const 
 {
 	char what[128];
 	struct request q = request_of(model, strategy, accumulate);
-	struct report ring, twice, mpi, guarded, text;
+	struct runs r;
 	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model].model, strategy, accumulate);
-	if (!train(model, &q, "ring", STEPS, false, &ring) || !train(model, &q, "ring", FEW, false, &twice) ||
-	    !train(model, &q, "mpi", FEW, false, &mpi) || !train(model, &q, "ring", FEW, true, &guarded) ||
-	    !train_file(model, &q, &text))
-		return;
-	compare_losses(what, &ring, single);
-	compare_with_plan(what, &q, &ring, true);
-	compare_losses(what, &mpi, single);
-	compare_with_plan(what, &q, &mpi, ranks_count == 1);
-	compare_with_plan(what, &q, &guarded, true);
-	ranks_check(rank_number || (!strcmp(twice.weights_checksum, guarded.weights_checksum) &&
-	                            !strcmp(twice.weights_checksum, text.weights_checksum)),
-	            "%s: checksums %s, %s and %s", what, twice.weights_checksum, guarded.weights_checksum,
-	            text.weights_checksum);
-	ranks_check(rank_number || fabs(twice.validation_loss - mpi.validation_loss) <= LIMIT * twice.validation_loss,
-	            "%s: validation losses %g and %g", what, twice.validation_loss, mpi.validation_loss);
-	for (int i = 0; i < FEW && !rank_number; i++)
-		ranks_check(twice.losses[i] == ring.losses[i] && guarded.losses[i] == ring.losses[i],
-		            "%s: step %d: not the same loss twice", what, i + 1);
-	report_release(&ring);
-	report_release(&twice);
-	report_release(&mpi);
-	report_release(&guarded);
-	report_release(&text);
+	if (train(model, &q, "ring", STEPS, false, &r.all) && train(model, &q, "ring", FEW, false, &r.few) &&
+	    train(model, &q, "mpi", FEW, false, &r.library) && train(model, &q, "ring", FEW, true, &r.guarded) &&
+	    train_file(model, &q, &r.text))
+		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
 }
 
 /* A few steps of what else can be asked for. */
@@ -308,11 +239,7 @@ static void try_contrasts(void)
 int main(int argc, char **argv)
 {
 	double single[STEPS] = {0};
-	ranks_init(&argc, &argv);
-	kernels_set_threads(1);
-	if (!rank_number && !images_make(images, sizeof images, 6, 8, 200, 20))
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	runs_begin(&argc, &argv, 200, 20);
 	for (int model = 0; model < 2; model++)
 		for (int accumulate = 1; accumulate <= 2; accumulate++) {
 			train_single(model, accumulate, single);
@@ -322,12 +249,7 @@ int main(int argc, char **argv)
 	try_variants();
 	try_checkpointings();
 	try_contrasts();
-	if (!rank_number) {
-		char path[300];
-		snprintf(path, sizeof path, "%s/plan", images);
-		unlink(path);
-		images_remove(images);
+	if (!rank_number)
 		printf("mpi_train: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
-	}
-	return ranks_finish("mpi_train");
+	return runs_finish("mpi_train");
 }

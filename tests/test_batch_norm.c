@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 /* ---- plans ---- */
@@ -27,12 +28,6 @@ static struct request request_of(const char *norm, const char *strategy, int64_t
 	                        .learning_rate = 0.1};
 }
 
-static void open_verified(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s: %s", r->strategy, status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s: %s", r->strategy, status_message());
-}
-
 /* Two norms of 7 and 5 features on 4 ranks: an all-gather of 4 × (2C + 1) and an all-reduce of 2C each, a micro-batch;
  * by ring each rank sends 3 parts of the first, and 2·3/4 of the second, padded to a multiple of 4. */
 START_TEST(synchronised_traffic)
@@ -42,7 +37,7 @@ START_TEST(synchronised_traffic)
 		for (int64_t accumulate = 1; accumulate <= 2; accumulate++) {
 			struct made m;
 			struct request r = request_of("sync-batch", strategies[i], 4, 2, accumulate);
-			open_verified(&m, &r);
+			must_open_verified(&m, &r);
 			for (int64_t rank = 0; rank < 4; rank++) {
 				struct moved gather = plan_moved(&m.plan, rank, TRAFFIC_GATHER_STATISTICS);
 				struct moved reduce = plan_moved(&m.plan, rank, TRAFFIC_REDUCE_STATISTICS);
@@ -68,7 +63,7 @@ START_TEST(local_traffic)
 		for (int64_t accumulate = 1; accumulate <= 2; accumulate++) {
 			struct made m;
 			struct request r = request_of("batch", strategies[i], 4, 2, accumulate);
-			open_verified(&m, &r);
+			must_open_verified(&m, &r);
 			struct moved buffers = plan_moved(&m.plan, 3, TRAFFIC_BROADCAST_BUFFERS);
 			ck_assert_int_eq(plan_moved(&m.plan, 3, TRAFFIC_GATHER_STATISTICS).calls, 0);
 			ck_assert_int_eq(plan_moved(&m.plan, 3, TRAFFIC_REDUCE_STATISTICS).calls, 0);
@@ -79,14 +74,6 @@ START_TEST(local_traffic)
 }
 END_TEST
 
-static int find_op(const struct plan *p, enum op_kind kind, int from)
-{
-	while (from < p->roles[0].op_count && p->roles[0].ops[from].kind != kind)
-		from++;
-	ck_assert_int_lt(from, p->roles[0].op_count);
-	return from;
-}
-
 static void assert_refused(const struct plan *p, const char *rule)
 {
 	ck_assert_int_eq(plan_verify(p, NULL), STATUS_REFUSED);
@@ -95,9 +82,9 @@ static void assert_refused(const struct plan *p, const char *rule)
 
 static void op_drop(struct plan *p, enum op_kind kind, enum traffic_kind traffic)
 {
-	int n = find_op(p, kind, p->roles[0].step.begin);
+	int n = plan_find_op(p, kind, p->roles[0].step.begin);
 	while (op_class(kind) == OP_CLASS_C && p->roles[0].ops[n].traffic != traffic)
-		n = find_op(p, kind, n + 1);
+		n = plan_find_op(p, kind, n + 1);
 	plan_drop_op(p, 0, n);
 }
 
@@ -107,12 +94,12 @@ START_TEST(refusals)
 	struct made m;
 	struct plan p;
 	struct request r = request_of("sync-batch", "ddp", 3, 2, 2);
-	open_verified(&m, &r);
+	must_open_verified(&m, &r);
 
 	plan_copy(&p,
 	          &m.plan); /* the model declares all ranks' statistics: the rank's own are too few for the operation */
-	struct op *merge = &p.roles[0].ops[find_op(&p, OP_BATCH_NORM_MERGE, 0)];
-	const struct op *own = &p.roles[0].ops[find_op(&p, OP_BATCH_NORM_STATISTICS, 0)];
+	struct op *merge = &p.roles[0].ops[plan_find_op(&p, OP_BATCH_NORM_MERGE, 0)];
+	const struct op *own = &p.roles[0].ops[plan_find_op(&p, OP_BATCH_NORM_STATISTICS, 0)];
 	merge->operand[0] = own->operand[1];
 	assert_refused(&p, "rule 2");
 	plan_release(&p);
@@ -124,8 +111,9 @@ START_TEST(refusals)
 	plan_release(&p);
 
 	plan_copy(&p, &m.plan); /* statistics of the other micro-batch */
-	int first = find_op(&p, OP_BATCH_NORM_FORWARD, 0), second = find_op(&p, OP_BATCH_NORM_FORWARD, first + 1);
-	second = find_op(&p, OP_BATCH_NORM_FORWARD, second + 1);
+	int first = plan_find_op(&p, OP_BATCH_NORM_FORWARD, 0),
+	    second = plan_find_op(&p, OP_BATCH_NORM_FORWARD, first + 1);
+	second = plan_find_op(&p, OP_BATCH_NORM_FORWARD, second + 1);
 	ck_assert_int_eq(p.roles[0].ops[second].micro, 1);
 	ck_assert_int_eq(p.roles[0].ops[second].kernel, p.roles[0].ops[first].kernel);
 	p.roles[0].ops[second].operand[1] = p.roles[0].ops[first].operand[1];
@@ -134,7 +122,7 @@ START_TEST(refusals)
 	made_release(&m);
 
 	r = request_of("batch", "ddp", 3, 2, 2);
-	open_verified(&m, &r);
+	must_open_verified(&m, &r);
 	plan_copy(&p, &m.plan); /* running statistics that have drifted apart */
 	op_drop(&p, OP_BROADCAST, TRAFFIC_BROADCAST_BUFFERS);
 	assert_refused(&p, "rule 6");
@@ -157,7 +145,7 @@ START_TEST(combinations)
 			r.precision = (enum type)(TYPE_FP32 + k / 2 % 3);
 			r.checkpointing = checkpointing[k / 6 % 3];
 			r.offload = i < 5 ? offload[k / 18] : NULL;
-			open_verified(&m, &r);
+			must_open_verified(&m, &r);
 			made_release(&m);
 		}
 }
@@ -202,11 +190,11 @@ START_TEST(synchronised_is_one_rank)
 			struct made one, m;
 			struct virtual_run want, got;
 			struct request r = request_of("sync-batch", "single", 1, 2 * ranks, accumulate);
-			open_verified(&one, &r);
+			must_open_verified(&one, &r);
 			virtual_ranks_run(&one.plan, 5, 0, &want);
 			for (int i = 0; i < (int)(sizeof strategies / sizeof *strategies); i++) {
 				r = request_of("sync-batch", strategies[i], ranks, 2, accumulate);
-				open_verified(&m, &r);
+				must_open_verified(&m, &r);
 				virtual_ranks_run(&m.plan, 5, 0, &got);
 				/* the runs validate another number of samples a pass */
 				got.evaluate_total = want.evaluate_total;
@@ -230,10 +218,10 @@ START_TEST(local_is_not_one_rank)
 	struct made one, m;
 	struct virtual_run want, got;
 	struct request r = request_of("sync-batch", "single", 1, 4, 1);
-	open_verified(&one, &r);
+	must_open_verified(&one, &r);
 	virtual_ranks_run(&one.plan, 5, 0, &want);
 	r = request_of("batch", "ddp", 2, 2, 1);
-	open_verified(&m, &r);
+	must_open_verified(&m, &r);
 	virtual_ranks_run(&m.plan, 5, 0, &got);
 	got.evaluate_total = want.evaluate_total;
 	got.evaluate_loss = want.evaluate_loss;
@@ -258,9 +246,5 @@ int main(void)
 	tcase_add_test(tests, synchronised_is_one_rank);
 	tcase_add_test(tests, local_is_not_one_rank);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "real/calibrate_internal.h"
 #include "sim/sim.h"
 #include "strategy/strategy.h"
+#include "tests/support/suite.h"
 
 /* ---- the fit ---- */
 
@@ -211,9 +212,5 @@ int main(void)
 	tcase_set_timeout(whole, 300);
 	suite_add_tcase(suite, parts);
 	suite_add_tcase(suite, whole);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,23 +1,16 @@
 /* Activation checkpointing: what plans keep, what they make again and when, and that no bit of a result changes. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/plan/order.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 enum { LAYERS = 4, WIDTH = 32, HEADS = 4, TOKENS = 16, SAMPLES = 3 };
 static const char small[] = "gpt:layers=4,width=32,heads=4,context=16,vocabulary=50";
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s, %s: %s", r->model, r->strategy, r->checkpointing,
-	              status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s", status_message());
-}
 
 /* Bytes of activations alive after operation `at` of the step. */
 static int64_t alive_after(const struct role *r, int at)
@@ -62,8 +55,9 @@ START_TEST(a_block_keeps_what_the_formula_says)
 			int64_t want = mode == 0   ? w * 16 * sbh + 4 * sb * (HEADS + 4)
 			               : mode == 1 ? w * 15 * sbh + 4 * sb * 4
 			                           : w * sbh;
-			open_plan(&m, &(struct request){small, "zero3", .ranks = 2, .micro_batch = SAMPLES,
-			                                .precision = types[type], .checkpointing = modes[mode]});
+			must_open_verified(&m,
+			                   &(struct request){small, "zero3", .ranks = 2, .micro_batch = SAMPLES,
+			                                     .precision = types[type], .checkpointing = modes[mode]});
 			const struct role *r = &m.plan.roles[0];
 			for (int unit = 2; unit <= LAYERS; unit++)
 				ck_assert_int_eq(alive_after(r, end_of_forward(r, unit)) -
@@ -80,7 +74,7 @@ END_TEST
 static int64_t stored_by_a_layer(const struct request *q)
 {
 	struct made m;
-	open_plan(&m, q);
+	must_open_verified(&m, q);
 	const struct role *r = &m.plan.roles[0];
 	int64_t bytes = alive_after(r, end_of_forward(r, 2)) - alive_after(r, end_of_forward(r, 1));
 	ck_assert_int_eq(alive_after(r, end_of_forward(r, 3)) - alive_after(r, end_of_forward(r, 2)), bytes);
@@ -157,8 +151,9 @@ START_TEST(standard_attention_is_verified)
 {
 	static const char *const modes[] = {"none", "full", "selective"};
 	struct made m;
-	open_plan(&m, &(struct request){"gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25",
-	                                "zero3", .ranks = 2, .checkpointing = modes[_i]});
+	must_open_verified(&m,
+	                   &(struct request){"gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25",
+	                                     "zero3", .ranks = 2, .checkpointing = modes[_i]});
 	struct role *r = &m.plan.roles[0];
 	for (int i = 0; i < r->op_count; i++) {
 		struct plan mutant;
@@ -198,8 +193,8 @@ START_TEST(so_many_checkpoints_are_kept)
 	            {"full:number_checkpoints=1", 1}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
-		                                .checkpointing = want[i].mode});
+		must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
+		                                         .checkpointing = want[i].mode});
 		const struct role *r = &m.plan.roles[0];
 		int64_t sbh = (int64_t)SAMPLES * TOKENS * WIDTH, kept = 0;
 		/* beside them the last block's output, the tokens and the targets */
@@ -240,8 +235,8 @@ START_TEST(nothing_is_made_again_in_vain)
 	            {"mlp:sizes=8-5", "full", 0}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){want[i].model, "ddp", .ranks = 2, .accumulate = 2,
-		                                .checkpointing = want[i].mode});
+		must_open_verified(&m, &(struct request){want[i].model, "ddp", .ranks = 2, .accumulate = 2,
+		                                         .checkpointing = want[i].mode});
 		ck_assert_int_eq(count_recomputed(&m.plan, -1), 2 * want[i].recomputed);
 		made_release(&m);
 	}
@@ -253,7 +248,7 @@ START_TEST(segments_are_made_again_just_before)
 {
 	struct made m;
 	int unit = LAYERS + 1; /* the last that went backward */
-	open_plan(&m, &(struct request){small, "fsdp", .ranks = 2, .checkpointing = "every=2"});
+	must_open_verified(&m, &(struct request){small, "fsdp", .ranks = 2, .checkpointing = "every=2"});
 	const struct role *r = &m.plan.roles[0];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
@@ -291,7 +286,8 @@ START_TEST(gathers_serve_recomputing)
 	            {"fsdp:reshard=no", "every=2", 5}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){small, want[i].strategy, .ranks = 2, .checkpointing = want[i].mode});
+		must_open_verified(
+		        &m, &(struct request){small, want[i].strategy, .ranks = 2, .checkpointing = want[i].mode});
 		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s, %s: %d gathers",
 		              want[i].strategy, want[i].mode, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
 		made_release(&m);
@@ -308,8 +304,8 @@ START_TEST(checkpoints_in_one_block)
 	int buffer = -1, alloc = -1, freed = -1, parts = 0;
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
 	bool seen[LAYERS] = {false};
-	open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
-	                                .checkpointing = "full:contiguous_memory_optimization=yes"});
+	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
+	                                         .checkpointing = "full:contiguous_memory_optimization=yes"});
 	const struct role *r = &m.plan.roles[0];
 	for (int i = 0; i < r->buffer_count; i++)
 		if (!strcmp(r->buffers[i].name, "checkpoints"))
@@ -344,7 +340,7 @@ END_TEST
 static void count_meetings(const char *mode, int *met, int *not_met)
 {
 	struct made m;
-	open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .bucket = 1 << 12, .checkpointing = mode});
+	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .bucket = 1 << 12, .checkpointing = mode});
 	const struct role *r = &m.plan.roles[0];
 	int last_collective = -1;
 	enum pass before = PASS_NONE;
@@ -401,12 +397,12 @@ START_TEST(auto_finds_the_least_peak)
 		int64_t least = INT64_MAX, most = 0;
 		struct request q = {models[model], strategies[_i], .ranks = _i ? 2 : 1, .micro_batch = 16,
 		                    .checkpointing = "full:number_checkpoints=auto"};
-		open_plan(&found, &q);
+		must_open_verified(&found, &q);
 		for (int number = 1; number <= 9; number++) {
 			char text[64];
 			snprintf(text, sizeof text, "full:number_checkpoints=%d", number);
 			q.checkpointing = text;
-			open_plan(&other, &q);
+			must_open_verified(&other, &q);
 			int64_t peak = peak_of(&other.plan);
 			least = peak < least ? peak : least;
 			most = peak > most ? peak : most;
@@ -431,8 +427,9 @@ START_TEST(checkpoints_on_the_host)
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
 	int sent = 0, fetched = 0;
 	struct memory_use host;
-	open_plan(&m, &(struct request){small, strategy_at(_i)->name, .ranks = _i ? 2 : 1, .micro_batch = SAMPLES,
-	                                .accumulate = 2, .checkpointing = "full:cpu_checkpointing=yes"});
+	must_open_verified(&m,
+	                   &(struct request){small, strategy_at(_i)->name, .ranks = _i ? 2 : 1, .micro_batch = SAMPLES,
+	                                     .accumulate = 2, .checkpointing = "full:cpu_checkpointing=yes"});
 	const struct role *r = &m.plan.roles[m.plan.role_count - 1];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
@@ -459,9 +456,9 @@ START_TEST(checkpoints_in_parts)
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
 	struct request q = {
 	        small, "tensor", .ranks = RANKS, .micro_batch = SAMPLES, .accumulate = 2, .checkpointing = "full"};
-	open_plan(&whole, &q);
+	must_open_verified(&whole, &q);
 	q.checkpointing = "full:partition_activations=yes";
-	open_plan(&m, &q);
+	must_open_verified(&m, &q);
 	const struct role *r = &m.plan.roles[0], *w = &whole.plan.roles[0];
 	ck_assert_int_eq(plan_moved(&whole.plan, 0, TRAFFIC_ALL_GATHER).calls, 0);
 	struct moved gathered = plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER);
@@ -482,7 +479,7 @@ static void run(struct request *q, const char *mode, struct virtual_run *out)
 {
 	struct made m;
 	q->checkpointing = mode;
-	open_plan(&m, q);
+	must_open_verified(&m, q);
 	virtual_ranks_run(&m.plan, 3, 0, out);
 	made_release(&m);
 }
@@ -533,7 +530,7 @@ static int find_recompute(const struct role *r, enum op_kind kind)
 START_TEST(recomputing_something_else_is_refused)
 {
 	struct made m;
-	open_plan(&m, &(struct request){small, "ddp", .ranks = 2, .accumulate = 2, .checkpointing = "full"});
+	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .accumulate = 2, .checkpointing = "full"});
 	struct role *r = &m.plan.roles[0];
 	struct op *op = &r->ops[find_recompute(r, OP_LINEAR_FORWARD)], old = *op;
 	for (int i = r->step.begin; i < r->step.end; i++)
@@ -575,9 +572,5 @@ int main(void)
 	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
 	tcase_add_test(tests, recomputing_something_else_is_refused);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

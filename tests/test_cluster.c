@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "strategy/cluster/cluster.h"
+#include "tests/support/suite.h"
 
 static const char lab[] = "name: lab\n"
                           "kind: gpu\n"
@@ -363,9 +364,5 @@ int main(void)
 	tcase_add_test(tcase, test_local);
 	tcase_add_test(tcase, test_local_broken);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

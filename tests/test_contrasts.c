@@ -3,24 +3,18 @@
  * break. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/sim.h"
 #include "strategy/stage.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 #define GPT "gpt:layers=4,width=8,heads=2,context=4,vocabulary=9"
 #define MLP "mlp:sizes=6-8-8-8-4"
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s", status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
-}
 
 /* ---- they train as one rank does ---- */
 
@@ -60,8 +54,8 @@ static void train_as_single(const char *model, int contrast, int64_t accumulate,
 	one.strategy = "single";
 	one.ranks = 1;
 	one.micro_batch = batch / accumulate;
-	open_plan(&m, &r);
-	open_plan(&single, &one);
+	must_open_verified(&m, &r);
+	must_open_verified(&single, &one);
 	ck_assert_int_eq(m.plan.settings.batch, single.plan.settings.batch);
 	virtual_ranks_run(&m.plan, STEPS, 0, &run);
 	virtual_ranks_run(&single.plan, STEPS, 0, &right);
@@ -104,9 +98,9 @@ START_TEST(stages_keep_what_is_in_flight)
 	} want[] = {{"pipeline", 4, 3, 1}, {"pipeline:schedule=gpipe", 6, 6, 6}, {"model", 1, 1, 1}};
 	for (int i = 0; i < COUNT(want); i++) {
 		struct made m;
-		open_plan(&m,
-		          &(struct request){
-		                  .model = GPT, .strategy = want[i].strategy, .ranks = RANKS, .accumulate = MICROS});
+		must_open_verified(
+		        &m, &(struct request){
+		                    .model = GPT, .strategy = want[i].strategy, .ranks = RANKS, .accumulate = MICROS});
 		const struct plan *p = &m.plan;
 		int64_t x = 4 * 8;
 		ck_assert_int_eq(in_flight(p, 0, "embedding.y", x), want[i].first);
@@ -125,11 +119,11 @@ START_TEST(stages_send_activations_and_the_tied_gradient)
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	for (int i = 0; i < COUNT(strategies); i++) {
 		struct made m;
-		open_plan(&m, &(struct request){.model = GPT,
-		                                .strategy = strategies[i],
-		                                .ranks = RANKS,
-		                                .micro_batch = MICRO,
-		                                .accumulate = MICROS});
+		must_open_verified(&m, &(struct request){.model = GPT,
+		                                         .strategy = strategies[i],
+		                                         .ranks = RANKS,
+		                                         .micro_batch = MICRO,
+		                                         .accumulate = MICROS});
 		for (int64_t rank = 0; rank < RANKS; rank++) {
 			bool first = !rank, last = rank == RANKS - 1;
 			struct moved activations = plan_moved(&m.plan, rank, TRAFFIC_ACTIVATIONS),
@@ -152,7 +146,7 @@ START_TEST(stages_divide_the_model)
 {
 	struct made m;
 	int64_t states = 0;
-	open_plan(&m, &(struct request){.model = GPT, .strategy = "pipeline", .ranks = 4});
+	must_open_verified(&m, &(struct request){.model = GPT, .strategy = "pipeline", .ranks = 4});
 	for (int64_t rank = 0; rank < 4; rank++)
 		states += plan_model_states(&m.plan, rank);
 	ck_assert_int_eq(states, 16 * (m.model.parameters + 9 * 8));
@@ -221,8 +215,9 @@ START_TEST(hybrid_shards_inside_and_replicates_across)
 		char strategy[32];
 		int64_t n = cases[i].ranks, k = cases[i].shard, a = cases[i].accumulate, psi = 0;
 		snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)k);
-		open_plan(&m, &(struct request){
-		                      .model = "gpt:layers=2", .strategy = strategy, .ranks = n, .accumulate = a});
+		must_open_verified(
+		        &m,
+		        &(struct request){.model = "gpt:layers=2", .strategy = strategy, .ranks = n, .accumulate = a});
 		for (int g = 0; g < m.plan.group_count; g++)
 			psi += 4 * m.plan.groups[g].padded;
 		ck_assert_int_eq(m.plan.role_count, 1);
@@ -250,9 +245,9 @@ START_TEST(hybrid_plans_do_not_grow)
 	struct made small, large;
 	struct report r = {0};
 	struct request request = {.model = "gpt:layers=2", .strategy = "hybrid:shard=8", .ranks = 16};
-	open_plan(&small, &request);
+	must_open_verified(&small, &request);
 	request.ranks = 16384;
-	open_plan(&large, &request);
+	must_open_verified(&large, &request);
 	/* up to zeros for the padding of a group */
 	ck_assert_int_le(large.plan.roles[0].op_count, small.plan.roles[0].op_count + large.plan.group_count);
 	simulate(&large, "h100", GRAIN_OPERATION, &r);
@@ -317,11 +312,12 @@ START_TEST(bubble_is_that_of_the_formula)
 		struct trace t = {0};
 		struct report report = {0};
 		int64_t n = cases[i].micros, begin = INT64_MAX, end = 0, longest = 0, all = 0, first = 0;
-		open_plan(&m, &(struct request){.model = "mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024",
-		                                .strategy = cases[i].strategy,
-		                                .ranks = P,
-		                                .micro_batch = 64,
-		                                .accumulate = n});
+		must_open_verified(&m,
+		                   &(struct request){.model = "mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024",
+		                                     .strategy = cases[i].strategy,
+		                                     .ranks = P,
+		                                     .micro_batch = 64,
+		                                     .accumulate = n});
 		ck_assert_msg(!cluster_read(&c, ideal, strlen(ideal), "ideal"), "%s", status_message());
 		ck_assert_msg(!sim_run(&m.plan, &c, GRAIN_OPERATION, &t, &report), "%s", status_message());
 		for (int64_t rank = 0; rank < P; rank++) {
@@ -365,11 +361,11 @@ START_TEST(both_grains_agree)
 	for (int i = 0; i < COUNT(cases); i++) {
 		struct made m;
 		struct report whole = {0}, messages = {0};
-		open_plan(&m, &(struct request){.model = "gpt:layers=6",
-		                                .strategy = cases[i].strategy,
-		                                .ranks = cases[i].ranks,
-		                                .accumulate = cases[i].accumulate,
-		                                .micro_batch = 4});
+		must_open_verified(&m, &(struct request){.model = "gpt:layers=6",
+		                                         .strategy = cases[i].strategy,
+		                                         .ranks = cases[i].ranks,
+		                                         .accumulate = cases[i].accumulate,
+		                                         .micro_batch = 4});
 		simulate(&m, cases[i].cluster, GRAIN_OPERATION, &whole);
 		simulate(&m, cases[i].cluster, GRAIN_MESSAGE, &messages);
 		double a = (double)whole.time.step, b = (double)messages.time.step;
@@ -553,11 +549,11 @@ START_TEST(what_is_broken_is_refused)
 	struct made m;
 	struct plan p;
 	char rule[16];
-	open_plan(&m, &(struct request){.model = broken[_i].model,
-	                                .strategy = broken[_i].strategy,
-	                                .ranks = broken[_i].ranks,
-	                                .accumulate = broken[_i].accumulate,
-	                                .clip = broken[_i].clip});
+	must_open_verified(&m, &(struct request){.model = broken[_i].model,
+	                                         .strategy = broken[_i].strategy,
+	                                         .ranks = broken[_i].ranks,
+	                                         .accumulate = broken[_i].accumulate,
+	                                         .clip = broken[_i].clip});
 	plan_copy(&p, &m.plan);
 	broken[_i].break_it(&p);
 	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
@@ -584,9 +580,5 @@ int main(void)
 	tcase_add_test(tcase, both_grains_agree);
 	tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, COUNT(broken));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 #include "real/data.h"
 #include "real/data_file.h"
 #include "real/sampler.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -410,9 +411,5 @@ int main(void)
 	tcase_add_test(tests, batches_agree_with_numpy);
 	tcase_add_test(tests, default_data_is_there);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

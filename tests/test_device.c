@@ -3,10 +3,10 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 static const char text_file[] = "tests/golden/text.txt";
@@ -171,9 +171,5 @@ int main(void)
 	tcase_add_test(tests, what_is_measured_is_not_copied);
 	tcase_add_test(tests, arena_that_does_not_fit_is_said);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 enum { COLUMNS = 8, MOST_ROWS = 1000, MOST_LINE = 1200 };
 
@@ -179,9 +180,5 @@ int main(void)
 	tcase_add_test(tests, our_side);
 	tcase_add_test(tests, known_amounts);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -13,11 +13,11 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 /* by enum type */
@@ -196,9 +196,5 @@ int main(void)
 	tcase_add_loop_test(tests, losses_and_scales, 0, RUNS);
 	tcase_add_test(tests, bounds_mean_something);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

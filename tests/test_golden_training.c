@@ -14,6 +14,7 @@
 #include "real/checksum.h"
 #include "real/safetensors.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 static const double LIMIT = 1e-4;
@@ -358,14 +359,9 @@ int main(void)
 		tcase_add_loop_test(tests, strategies_on_one_rank, NORM, NAMES);
 	}
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	if (failed)
-		return EXIT_FAILURE;
-	if (images)
-		return EXIT_SUCCESS;
+	int status = suite_run(suite);
+	if (status || images)
+		return status;
 	printf("the MLPs were left out: no %s; install %s\n", DATASET_IMAGES_DEFAULT, DATASET_IMAGES_PACKAGE);
 	return 77;
 }

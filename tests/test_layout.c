@@ -7,12 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
-}
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 /* ---- what is done before what ---- */
 
@@ -182,7 +178,7 @@ START_TEST(nothing_overlaps)
 				struct made m;
 				if (!strcmp(variants[_i], "single") && ranks[n] > 1)
 					continue;
-				open_plan(&m, &(struct request){names[model], variants[_i], .ranks = ranks[n],
+				must_open(&m, &(struct request){names[model], variants[_i], .ranks = ranks[n],
 				                                .micro_batch = 3, .accumulate = accumulate,
 				                                .clip = accumulate > 1,
 				                                .bucket = accumulate > 1 ? 1 << 16 : 0});
@@ -200,7 +196,7 @@ START_TEST(layout_follows_the_waits)
 	for (int keep = 0; keep < 4; keep++) {
 		struct made m;
 		struct layout before, after;
-		open_plan(&m, &(struct request){"gpt", variants[_i], .ranks = 3, .accumulate = 2});
+		must_open(&m, &(struct request){"gpt", variants[_i], .ranks = 3, .accumulate = 2});
 		struct role *r = &m.plan.roles[0];
 		layout_make(&before, &m.plan, r, 0);
 		int collectives = 0;
@@ -222,7 +218,7 @@ END_TEST
 START_TEST(large_plans_do_not_overlap)
 {
 	struct made m;
-	open_plan(&m, &(struct request){"gpt2-124m", _i ? "zero3" : "zero2", .ranks = 4, .accumulate = 10});
+	must_open(&m, &(struct request){"gpt2-124m", _i ? "zero3" : "zero2", .ranks = 4, .accumulate = 10});
 	ck_assert_int_gt(m.plan.roles[0].buffer_count, 2000);
 	check_layout(&m.plan, 0);
 	made_release(&m);
@@ -236,7 +232,7 @@ START_TEST(arena_is_close_to_the_peak)
 		for (int i = 0; strategy_at(i); i++) {
 			int64_t ranks = i ? 4 : 1;
 			struct made m;
-			open_plan(&m, &(struct request){large[model], strategy_at(i)->name, .ranks = ranks,
+			must_open(&m, &(struct request){large[model], strategy_at(i)->name, .ranks = ranks,
 			                                .micro_batch = 4});
 			for (int role = 0; role < m.plan.role_count; role++) {
 				struct memory_use use;
@@ -267,7 +263,7 @@ START_TEST(peak_of_one_layer)
 {
 	struct made m;
 	struct memory_use use;
-	open_plan(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
+	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
 	plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
 	ck_assert_int_eq(use.steady[CATEGORY_PARAMETERS], 80);
 	ck_assert_int_eq(use.steady[CATEGORY_GRADIENTS], 80);
@@ -280,7 +276,7 @@ START_TEST(peak_of_one_layer)
 	ck_assert_str_eq(peak_buffer(&m.plan.roles[0], &use), "logits");
 	made_release(&m);
 	/* both micro-batches reach it; the first counts */
-	open_plan(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2, .accumulate = 2});
+	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2, .accumulate = 2});
 	plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
 	ck_assert_int_eq(use.peak_bytes, 80 + 80 + 160 + 12 + 72);
 	ck_assert_str_eq(peak_buffer(&m.plan.roles[0], &use), "logits.m0");
@@ -298,9 +294,5 @@ int main(void)
 	tcase_add_test(tests, arena_is_close_to_the_peak);
 	tcase_add_test(tests, peak_of_one_layer);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -3,10 +3,10 @@
 #include <check.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "strategy/loss_scale.h"
+#include "tests/support/suite.h"
 
 static const char *text_of(const json_t *run, const char *key)
 {
@@ -147,9 +147,5 @@ int main(void)
 	tcase_add_test(tests, defaults);
 	tcase_add_test(tests, for_a_long_time);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -7,12 +7,12 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/mutants.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
 enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
@@ -222,8 +222,7 @@ static void open_plan(struct made *m, int i)
 {
 	struct request r = requests[i];
 	r.learning_rate = 0.05; /* so that a wrong gradient shows within three steps */
-	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s", status_message());
+	must_open_verified(m, &r);
 }
 
 static double tolerance_for(const struct plan *p, const char *mutation)
@@ -259,52 +258,44 @@ END_TEST
 
 /* The comparison can fail: plans that the verifier refuses, and what they do when they are run all the same. */
 
-static int find_op(const struct plan *p, enum op_kind kind, int from)
-{
-	while (from < p->roles[0].op_count && p->roles[0].ops[from].kind != kind)
-		from++;
-	ck_assert_int_lt(from, p->roles[0].op_count);
-	return from;
-}
-
 static void lose_waits(struct plan *p)
 {
-	plan_set_waits(p, 0, find_op(p, OP_ADAMW, 0), NULL, 0);
+	plan_set_waits(p, 0, plan_find_op(p, OP_ADAMW, 0), NULL, 0);
 }
 
 static void lose_gather(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_ALL_GATHER, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_ALL_GATHER, 0));
 }
 
 static void lose_reduce(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_REDUCE_SCATTER, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_REDUCE_SCATTER, 0));
 }
 
 static void lose_zero(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_ZERO, find_op(p, OP_INITIALIZE, 0)));
+	plan_drop_op(p, 0, plan_find_op(p, OP_ZERO, plan_find_op(p, OP_INITIALIZE, 0)));
 }
 
 static void lose_scale(struct plan *p)
 {
-	p->roles[0].ops[find_op(p, OP_CLASSIFIER, 0)].scale *= 2;
+	p->roles[0].ops[plan_find_op(p, OP_CLASSIFIER, 0)].scale *= 2;
 }
 
 static void lose_evaluate(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_EVALUATE, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_EVALUATE, 0));
 }
 
 static void lose_weights(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_WEIGHTS, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_WEIGHTS, 0));
 }
 
 static void lose_overflow(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_OVERFLOW, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_OVERFLOW, 0));
 }
 
 static void lose_flag(struct plan *p)
@@ -323,7 +314,7 @@ static void lose_scaler(struct plan *p)
 
 static void lose_loss_scale(struct plan *p)
 {
-	plan_drop_op(p, 0, find_op(p, OP_SCALER_UPDATE, 0));
+	plan_drop_op(p, 0, plan_find_op(p, OP_SCALER_UPDATE, 0));
 }
 
 static const struct {
@@ -415,16 +406,7 @@ START_TEST(every_operation_is_needed)
 {
 	struct made m;
 	open_plan(&m, _i);
-	for (int role = 0; role < m.plan.role_count; role++)
-		for (int op = 0; op < m.plan.roles[role].op_count; op++) {
-			enum op_kind kind = m.plan.roles[role].ops[op].kind;
-			struct plan mutant;
-			plan_copy(&mutant, &m.plan);
-			plan_drop_op(&mutant, role, op);
-			ck_assert_msg(plan_verify(&mutant, NULL), "%s: operation %d, %s, can be taken out",
-			              requests[_i].strategy, op, op_name(kind));
-			plan_release(&mutant);
-		}
+	must_need_every_op(&m.plan);
 	made_release(&m);
 }
 END_TEST
@@ -439,9 +421,5 @@ int main(void)
 	tcase_add_loop_test(tcase, every_operation_is_needed, 0, REQUESTS);
 	tcase_add_loop_test(tcase, mutants_are_refused_or_harmless, 0, REQUESTS);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

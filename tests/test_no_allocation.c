@@ -19,6 +19,7 @@
 #include "kernels/kernels.h"
 #include "tests/support/images.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 /* ---- counting ---- */
@@ -314,9 +315,5 @@ int main(void)
 	tcase_add_loop_test(tests, sixteen_bits_allocate_nothing, 0, 2);
 	tcase_add_test(tests, offload_allocates_nothing);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -13,24 +13,18 @@
 #include "real/disk.h"
 #include "strategy/base/number.h"
 #include "strategy/trace/report.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 #define GPT "gpt:layers=3,width=32,heads=2,context=16"
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s", status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s, %s: %s", r->strategy, r->offload,
-	              status_message());
-}
 
 static struct report_role reported(const struct request *r)
 {
 	struct made m;
 	struct report report;
-	open_plan(&m, r);
+	must_open_verified(&m, r);
 	report_from_plan(&report, &m.plan);
 	struct report_role role = report.roles[0];
 	report_release(&report);
@@ -56,7 +50,7 @@ enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 static int64_t elements_of(const struct request *r)
 {
 	struct made m;
-	open_plan(&m, r);
+	must_open_verified(&m, r);
 	int64_t n = m.plan.group_elements;
 	made_release(&m);
 	return n;
@@ -113,7 +107,7 @@ START_TEST(gradients_leave_as_they_are_ready)
 	        .model = GPT, .strategy = strategies[_i].strategy, .bucket = 1 << 14, .offload = "optimizer"};
 	if (strcmp(r.strategy, "single") != 0)
 		r.ranks = 4;
-	open_plan(&m, &r);
+	must_open_verified(&m, &r);
 	int64_t largest = 0;
 	for (int g = 0; g < m.plan.group_count; g++)
 		largest = m.plan.groups[g].padded > largest ? m.plan.groups[g].padded : largest;
@@ -202,7 +196,7 @@ static void run_reference(const struct request *r, double losses[STEPS], struct 
 {
 	struct made m;
 	struct trainer t;
-	open_plan(&m, r);
+	must_open_verified(&m, r);
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
 	int64_t n = m.plan.group_elements;
 	*out = (struct reference){make(n), make(n), make(n), make(n), n};
@@ -240,9 +234,9 @@ START_TEST(delayed_is_one_step_late)
 	struct made m, plain;
 	struct trainer t, u;
 	run_reference(&r, expected, &reference);
-	open_plan(&plain, &r);
+	must_open_verified(&plain, &r);
 	r.offload = "optimizer:delayed=yes";
-	open_plan(&m, &r);
+	must_open_verified(&m, &r);
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
 	ck_assert(!trainer_open(&u, &plain.plan, "tests/golden/text.txt", false));
 	for (int step = 1; step <= STEPS; step++) {
@@ -340,7 +334,7 @@ START_TEST(spoilt_plans_are_refused)
 	struct made m;
 	struct plan broken;
 	struct request r = {.model = GPT, .strategy = "zero2", .ranks = 2, .offload = spoilt[_i].offload};
-	open_plan(&m, &r);
+	must_open_verified(&m, &r);
 	plan_copy(&broken, &m.plan);
 	spoilt[_i].spoil(&broken);
 	ck_assert_int_eq(plan_verify(&broken, NULL), STATUS_REFUSED);
@@ -358,26 +352,10 @@ START_TEST(text_comes_back)
 	                                       "optimizer:to=disk,parameters:to=disk",
 	                                       "optimizer,parameters,activations", "activations"};
 	struct made m;
-	struct plan again;
-	struct model model;
-	char *text[2];
-	size_t size[2];
 	struct request r = {
 	        .model = GPT, .strategy = "zero3", .ranks = 2, .accumulate = 2, .clip = 1, .offload = offloads[_i]};
-	open_plan(&m, &r);
-	for (int i = 0; i < 2; i++) {
-		FILE *f = open_memstream(&text[i], &size[i]);
-		plan_write(i ? &again : &m.plan, NULL, f);
-		fclose(f);
-		if (!i)
-			ck_assert_msg(!plan_read(&again, &model, text[0], size[0], "text"), "%s", status_message());
-	}
-	ck_assert_str_eq(text[0], text[1]);
-	ck_assert_msg(!plan_verify(&again, NULL), "%s", status_message());
-	free(text[0]);
-	free(text[1]);
-	plan_release(&again);
-	model_release(&model);
+	must_open_verified(&m, &r);
+	free(must_come_back(&m.plan));
 	made_release(&m);
 }
 END_TEST
@@ -392,7 +370,7 @@ START_TEST(zones_are_in_every_arena)
 	struct trainer t;
 	struct request r = {.model = GPT, .strategy = "single", .offload = "optimizer:to=disk"};
 	const unsigned char byte = 1;
-	open_plan(&m, &r);
+	must_open_verified(&m, &r);
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", true), "%s", status_message());
 	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_OK);
 	int buffer = role_buffer(t.device.role, names[_i]);
@@ -490,9 +468,5 @@ int main(void)
 	tcase_add_test(tests, files_have_no_name);
 	tcase_add_test(tests, settings_are_read_and_printed);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

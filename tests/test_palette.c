@@ -1,8 +1,8 @@
 /* Colours: apart for eyes that lack a cone, apart in grey by pattern and letter, and text that can be read. */
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
+#include "tests/support/suite.h"
 #include "viz/draw.h"
 #include "viz/theme.h"
 
@@ -169,9 +169,5 @@ int main(void)
 	tcase_add_test(tc, labels_on_operations);
 	tcase_add_test(tc, contrast_is_that_of_the_guidelines);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

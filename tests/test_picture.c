@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "viz/export.h"
 
@@ -365,9 +366,5 @@ int main(void)
 	tcase_add_test(tc, pictures_of_the_page);
 	tcase_add_test(tc, tiny_and_large);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

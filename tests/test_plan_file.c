@@ -15,7 +15,8 @@
 
 #include "real/train.h"
 #include "tests/support/images.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 #include "tests/support/virtual_ranks.h"
 
@@ -39,17 +40,6 @@ static void teardown(void)
 }
 
 /* ---- texts ---- */
-
-static char *text_of(const struct plan *p)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(f);
-	plan_write(p, NULL, f);
-	fclose(f);
-	return text;
-}
 
 /* Takes `number` out of the waits of a line, and "after" with the last of them. */
 static void copy_without_wait(FILE *out, const char *line, int length, int number)
@@ -192,7 +182,7 @@ START_TEST(without_any_operation)
 	struct made m;
 	struct result whole, again;
 	ck_assert_int_eq(made_open(&m, &one_rank[_i]), STATUS_OK);
-	char *text = text_of(&m.plan);
+	char *text = plan_to_text(&m.plan, NULL);
 	write_file(text);
 	for (int i = 0; i < 2; i++)
 		ck_assert_msg(run_file(m.model.is_text, i ? &again : &whole) == STATUS_OK, "%s", status_message());
@@ -230,7 +220,7 @@ START_TEST(nothing_but_the_plan)
 	struct made m;
 	struct result whole, r;
 	ck_assert_int_eq(made_open(&m, &one_rank[_i]), STATUS_OK);
-	char *text = text_of(&m.plan);
+	char *text = plan_to_text(&m.plan, NULL);
 	ck_assert_int_eq(run_unverified(&m.plan, &whole), STATUS_OK);
 	for (int i = 0; i < m.plan.roles[0].op_count; i++) {
 		struct plan less;
@@ -295,7 +285,7 @@ START_TEST(on_several_ranks)
 		                                                 .micro_batch = 2, .accumulate = 2, .bucket = 64,
 		                                                 .clip = ranks == 3}),
 		                 STATUS_OK);
-		char *text = text_of(&m.plan);
+		char *text = plan_to_text(&m.plan, NULL);
 		virtual_ranks_run(&m.plan, STEPS, 1, &whole);
 		memset(&tally, 0, sizeof tally);
 		for (int role = 0; role < m.plan.role_count; role++)
@@ -341,7 +331,7 @@ START_TEST(no_plan_for_this_run)
 	ck_assert_int_eq(
 	        made_open(&m, &(struct request){"mlp:sizes=48-8-10", "ddp", .ranks = 2, .library_collectives = true}),
 	        STATUS_OK);
-	char *text = text_of(&m.plan);
+	char *text = plan_to_text(&m.plan, NULL);
 	write_file(text);
 	assert_refused("ring", "use --comm mpi");
 	free(text);
@@ -360,9 +350,5 @@ int main(void)
 	tcase_add_loop_test(tests, on_several_ranks, 0, 7);
 	tcase_add_test(tests, no_plan_for_this_run);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -6,24 +6,14 @@
 #include <string.h>
 
 #include "real/random.h"
-#include "tests/support/plans.h"
-
-static char *print_plan(const struct plan *p, const char *role)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(out);
-	plan_write(p, role, out);
-	fclose(out);
-	return text;
-}
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 static char *print_request(const struct request *r)
 {
 	struct made m;
-	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s", status_message());
-	char *text = print_plan(&m.plan, NULL);
+	must_open(&m, r);
+	char *text = plan_to_text(&m.plan, NULL);
 	made_release(&m);
 	return text;
 }
@@ -137,10 +127,10 @@ START_TEST(text_comes_back)
 {
 	struct made m, again;
 	ck_assert_int_eq(made_open(&m, &requests[_i]), STATUS_OK);
-	char *text = print_plan(&m.plan, NULL);
+	char *text = plan_to_text(&m.plan, NULL);
 	ck_assert_msg(read_text(&again, text) == STATUS_OK, "%s", status_message());
 	assert_same_plan(&m.plan, &again.plan);
-	char *second = print_plan(&again.plan, NULL);
+	char *second = plan_to_text(&again.plan, NULL);
 	ck_assert_str_eq(text, second);
 	ck_assert_msg(plan_verify(&again.plan, NULL) == STATUS_OK, "%s", status_message());
 	free(text);
@@ -203,7 +193,7 @@ START_TEST(waits_go_by_label)
 	ck_assert_msg(strstr(status_message(), "has no operation 31 to wait for") != NULL, "%s", status_message());
 	char *whole = replace(half, " after 31", " after 77");
 	ck_assert_msg(read_text(&m, whole) == STATUS_OK, "%s", status_message());
-	char *again = print_plan(&m.plan, NULL);
+	char *again = plan_to_text(&m.plan, NULL);
 	ck_assert_str_eq(again, text);
 	made_release(&m);
 	free(again);
@@ -324,10 +314,10 @@ START_TEST(one_role_is_no_plan)
 {
 	struct made m, again;
 	ck_assert_int_eq(made_open(&m, &requests[1]), STATUS_OK);
-	char *text = print_plan(&m.plan, "worker");
+	char *text = plan_to_text(&m.plan, "worker");
 	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
 	free(text);
-	text = print_plan(&m.plan, "root");
+	text = plan_to_text(&m.plan, "root");
 	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
 	ck_assert_msg(strstr(status_message(), "print it without --role") != NULL, "%s", status_message());
 	free(text);
@@ -456,9 +446,5 @@ int main(void)
 	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
 	tcase_add_loop_test(tcase, wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
 static char images[256];
@@ -412,9 +413,5 @@ int main(void)
 	tcase_add_loop_test(tests, nothing_left_to_scale, 0, COUNT(models));
 	tcase_add_loop_test(tests, bf16_that_diverges_ends, 0, COUNT(models));
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

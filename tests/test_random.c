@@ -2,6 +2,7 @@
  * into ranges, against statistics, and against numpy (tests/oracle/counter_random.py, through tests/golden/). */
 #include "real/checksum.h"
 #include "real/random.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -197,9 +198,5 @@ int main(void)
 	tcase_add_loop_test(tests, weights_agree_with_numpy, 0, 4);
 	tcase_add_test(tests, checksum_tells_apart);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

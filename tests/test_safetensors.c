@@ -1,6 +1,7 @@
 /* Safetensors files: what is written is read back, by ranges; every way in which a header can be wrong is refused with
  * a line that names the file; nothing half-written stands at the final name. */
 #include "real/safetensors.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -343,9 +344,5 @@ int main(void)
 	tcase_add_test(tests, truncated_anywhere);
 	tcase_add_test(tests, reads_what_pytorch_wrote);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

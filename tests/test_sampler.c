@@ -1,5 +1,6 @@
 /* The order of samples: every epoch a permutation, epochs and seeds different from one another, no place preferred. */
 #include "real/sampler.h"
+#include "tests/support/suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -115,9 +116,5 @@ int main(void)
 	tcase_add_test(tests, neighbours_are_even);
 	tcase_add_test(tests, starts_cover_the_text);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

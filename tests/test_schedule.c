@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "strategy/collective/schedule.h"
+#include "tests/support/suite.h"
 
 /* As ck_assert, without the note to the runner at each success: these are asked millions of times. */
 #define HOLDS(condition)                                                                                               \
@@ -322,9 +323,5 @@ int main(void)
 	tcase_add_test(tcase, test_closed_forms);
 	tcase_add_test(tcase, test_names);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 static void assert_refused(enum status s, const char *what, const char *word)
 {
@@ -281,9 +282,5 @@ int main(void)
 	tcase_add_test(tests, sequence_is_at_most_the_context);
 	tcase_add_test(tests, words_are_refused);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 /* The simulator on plans by hand: times that can be worked out, in both grains. */
 #include "tests/sim_fixture.h"
+#include "tests/support/suite.h"
 
 /* ---- closed forms: alpha = 1 us, beta = 1/10 ns a byte ---- */
 
@@ -375,9 +376,5 @@ int main(void)
 	tcase_add_loop_test(tcase, test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
 	tcase_add_test(tcase, test_collective_takes_cores);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "strategy/strategy.h"
 #include "tests/sim_fixture.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 enum { LATENCY = 10000, DISK_LATENCY = 100000 };
 
@@ -201,9 +202,5 @@ int main(void)
 	tcase_add_test(tests, a_cluster_without_a_disk_says_so);
 	tcase_add_loop_test(tests, grains_agree, 0, 3);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

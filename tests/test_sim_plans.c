@@ -2,6 +2,7 @@
 #include "sim/population.h"
 #include "strategy/strategy.h"
 #include "tests/sim_fixture.h"
+#include "tests/support/suite.h"
 
 /* ---- classes of ranks ---- */
 
@@ -351,9 +352,5 @@ int main(void)
 	tcase_add_test(tcase, test_refusals);
 	tcase_add_test(tcase, test_endless);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

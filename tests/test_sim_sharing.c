@@ -1,11 +1,11 @@
 /* What the simulator stands on: the event queue, and the sharing of resources. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/fluid.h"
 #include "sim/heap.h"
+#include "tests/support/suite.h"
 
 /* ---- the event queue ---- */
 
@@ -189,9 +189,5 @@ int main(void)
 	tcase_add_test(tcase, test_fluid_oversubscribed);
 	tcase_add_test(tcase, test_fluid_hold);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

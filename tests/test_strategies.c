@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "strategy/plan/order.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 #define PSI INT64_C(19349504)
 enum { BLOCK = 789760, ROOT = 98816 };
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
-}
 
 /* ---- models ---- */
 
@@ -100,7 +96,7 @@ START_TEST(zero_paper_table_1)
 		int64_t ranks = atoll(field[2]);
 		struct made m;
 		snprintf(model, sizeof model, "params=%s", field[1]);
-		open_plan(&m, &(struct request){model, stages[s].strategy, .ranks = ranks, .precision = TYPE_BF16});
+		must_open(&m, &(struct request){model, stages[s].strategy, .ranks = ranks, .precision = TYPE_BF16});
 		double states = (double)plan_model_states(&m.plan, 0);
 		double formula = parameters * (stages[s].whole + stages[s].shared / (double)ranks);
 		ck_assert_msg(states >= formula - 0.5 && states <= formula + 16 * (double)ranks,
@@ -128,7 +124,7 @@ START_TEST(model_states_on_64_ranks_are_exact)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
 		for (int units = 1; units <= 2; units++) {
 			struct made m;
-			open_plan(&m, &(struct request){units == 1 ? "params=7.5e9" : "params=7.5e9:units=2",
+			must_open(&m, &(struct request){units == 1 ? "params=7.5e9" : "params=7.5e9:units=2",
 			                                want[i].strategy, .ranks = 64, .precision = TYPE_BF16});
 			ck_assert_int_eq(plan_model_states(&m.plan, 63), want[i].bytes);
 			made_release(&m);
@@ -153,7 +149,7 @@ START_TEST(model_states_by_precision_and_optimizer)
 			               : k == 2 ? want[i].mixed
 			                        : want[i].mixed_sgd;
 			struct made m;
-			open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4,
+			must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4,
 			                                .precision = k < 2 ? TYPE_FP32 : TYPE_FP16,
 			                                .optimizer = k % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW});
 			ck_assert_int_eq(plan_model_states(&m.plan, 0), (int64_t)(bytes * 4837376));
@@ -165,7 +161,7 @@ END_TEST
 START_TEST(root_of_dp_has_it_all)
 {
 	struct made m;
-	open_plan(&m, &(struct request){"gpt", "dp", .ranks = 4});
+	must_open(&m, &(struct request){"gpt", "dp", .ranks = 4});
 	ck_assert_int_eq(m.plan.role_count, 2);
 	ck_assert_int_eq(plan_model_states(&m.plan, 0), 4 * PSI);
 	for (int rank = 1; rank < 4; rank++)
@@ -188,7 +184,7 @@ START_TEST(peaks_fall_from_stage_to_stage)
 			for (int i = 0; i < 4; i++) {
 				struct memory_use use;
 				struct made m;
-				open_plan(&m, &(struct request){names[model], strategies[i], .ranks = ranks,
+				must_open(&m, &(struct request){names[model], strategies[i], .ranks = ranks,
 				                                .bucket = 1 << 20});
 				plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
 				ck_assert_msg(use.peak_bytes < before, "%s %s on %d ranks: %lld bytes", names[model],
@@ -208,7 +204,7 @@ START_TEST(buckets_of_gpt2_are_pytorchs)
 	 * Then 25 MiB, 6,553,600 elements: from c_fc of a block to mlp.c_proj of the one before, 7,087,872 elements in
 	 * twelve tensors. What is left: h.0 up to c_fc, wpe, wte. */
 	struct made m;
-	open_plan(&m, &(struct request){"gpt2-124m", "ddp", .ranks = 4});
+	must_open(&m, &(struct request){"gpt2-124m", "ddp", .ranks = 4});
 	const struct plan *p = &m.plan;
 	ck_assert_int_eq(p->group_count, 13);
 	for (int g = 0; g < 13; g++) {
@@ -245,7 +241,7 @@ START_TEST(buckets_close_at_their_limit)
 	            {1, TYPE_FP32, 4, {10, 320, 32, 25088}}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){"mlp:sizes=784-32-10", "zero1", .ranks = 2, .bucket = want[i].bucket,
+		must_open(&m, &(struct request){"mlp:sizes=784-32-10", "zero1", .ranks = 2, .bucket = want[i].bucket,
 		                                .precision = want[i].precision});
 		ck_assert_int_eq(m.plan.group_count, want[i].count);
 		for (int g = 0; g < want[i].count; g++)
@@ -295,7 +291,7 @@ START_TEST(gathers_obey_their_settings)
 	};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4});
+		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4});
 		const struct role *r = &m.plan.roles[0];
 		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s: %d gathers",
 		              want[i].strategy, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
@@ -315,7 +311,7 @@ START_TEST(next_unit_is_fetched_meanwhile)
 {
 	struct made m;
 	struct order o;
-	open_plan(&m, &(struct request){"gpt", "zero3", .ranks = 4});
+	must_open(&m, &(struct request){"gpt", "zero3", .ranks = 4});
 	const struct role *r = &m.plan.roles[0];
 	order_make(&o, r, &r->step);
 	for (int block = 1; block < 6; block++) {
@@ -339,7 +335,7 @@ START_TEST(buckets_leave_during_backward)
 	static const char *const strategies[] = {"ddp", "zero1", "zero2"};
 	struct made m;
 	struct order o;
-	open_plan(&m, &(struct request){"gpt", strategies[_i], .ranks = 4, .bucket = 1 << 20});
+	must_open(&m, &(struct request){"gpt", strategies[_i], .ranks = 4, .bucket = 1 << 20});
 	const struct role *r = &m.plan.roles[0];
 	order_make(&o, r, &r->step);
 	int first = r->step.begin, last_backward = find_op(r, OP_EMBEDDING_BACKWARD, 0, PASS_BACKWARD);
@@ -374,9 +370,5 @@ int main(void)
 	tcase_add_test(tests, next_unit_is_fetched_meanwhile);
 	tcase_add_loop_test(tests, buckets_leave_during_backward, 0, 3);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

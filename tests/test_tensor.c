@@ -8,15 +8,10 @@
 #include "kernels/kernels.h"
 #include "kernels/sliced.h"
 #include "strategy/model/slice.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s", status_message());
-}
 
 static int tensor_named(const struct model *m, const char *name)
 {
@@ -41,7 +36,7 @@ START_TEST(every_element_has_its_place)
 {
 	struct made m;
 	int ranks = sliced[_i].ranks;
-	open_plan(&m, &(struct request){.model = sliced[_i].model, .strategy = "tensor", .ranks = ranks});
+	must_open_verified(&m, &(struct request){.model = sliced[_i].model, .strategy = "tensor", .ranks = ranks});
 	const struct model *slice = m.plan.model;
 	ck_assert_int_eq(slice->slices, ranks);
 	ck_assert_int_eq(slice->parameters, m.model.parameters);
@@ -81,7 +76,7 @@ START_TEST(heads_stay_whole)
 {
 	enum { C = 24, RANKS = 2, OWN = C / RANKS };
 	struct made m;
-	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = RANKS});
+	must_open_verified(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = RANKS});
 	const struct model *s = m.plan.model;
 	const struct tensor *w = &s->tensors[tensor_named(s, "h.1.attn.c_attn.weight")];
 	const struct tensor *b = &s->tensors[tensor_named(s, "h.1.attn.c_attn.bias")];
@@ -109,7 +104,7 @@ START_TEST(model_states_are_divided)
 	enum { C = 256, LAYERS = 6, VOCABULARY = 256, CONTEXT = 128 };
 	for (int i = 0; i < 3; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){.model = "gpt", .strategy = "tensor", .ranks = ranks[i]});
+		must_open_verified(&m, &(struct request){.model = "gpt", .strategy = "tensor", .ranks = ranks[i]});
 		int64_t divided = LAYERS * (12 * C * C + 7 * C) + VOCABULARY * C;
 		int64_t whole = LAYERS * 6 * C + CONTEXT * C + 2 * C;
 		ck_assert_int_eq(divided + whole, m.model.parameters);
@@ -136,7 +131,7 @@ START_TEST(sums_are_counted)
 {
 	enum { C = 256, T = 128, B = 3, LAYERS = 6, ACCUMULATE = 2 };
 	struct made m;
-	open_plan(
+	must_open_verified(
 	        &m,
 	        &(struct request){
 	                .model = "gpt", .strategy = "tensor", .ranks = 4, .micro_batch = B, .accumulate = ACCUMULATE});
@@ -165,11 +160,11 @@ START_TEST(rows_are_counted)
 {
 	enum { C = 256, T = 128, B = 3, LAYERS = 6, ACCUMULATE = 2 };
 	struct made m;
-	open_plan(&m, &(struct request){.model = "gpt",
-	                                .strategy = "tensor:sequence=yes",
-	                                .ranks = 4,
-	                                .micro_batch = B,
-	                                .accumulate = ACCUMULATE});
+	must_open_verified(&m, &(struct request){.model = "gpt",
+	                                         .strategy = "tensor:sequence=yes",
+	                                         .ranks = 4,
+	                                         .micro_batch = B,
+	                                         .accumulate = ACCUMULATE});
 	struct moved gather = plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER);
 	struct moved scatter = plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER);
 	struct moved sum = plan_moved(&m.plan, 0, TRAFFIC_ALL_REDUCE);
@@ -189,7 +184,7 @@ END_TEST
 START_TEST(parts_are_told_from_sums)
 {
 	struct made m;
-	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	must_open_verified(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
 	const struct role *r = &m.plan.roles[0];
 	int sums = 0;
 	for (int i = r->step.begin; i < r->step.end; i++) {
@@ -229,13 +224,13 @@ START_TEST(weights_are_those_of_one_rank)
 	struct made single, m;
 	struct virtual_run first, last, run;
 	q.ranks = 1;
-	open_plan(&single, &q);
+	must_open_verified(&single, &q);
 	virtual_ranks_run(&single.plan, 0, 0, &first);
 	virtual_ranks_run(&single.plan, 3, 0, &last);
 	for (int i = 0; i < 6; i++) {
 		q.strategy = i % 2 ? "tensor:sequence=yes" : "tensor";
 		q.ranks = ranks[i / 2];
-		open_plan(&m, &q);
+		must_open_verified(&m, &q);
 		virtual_ranks_run(&m.plan, 0, 0, &run);
 		ck_assert_mem_eq(run.weights, first.weights, (size_t)first.parameters * sizeof(float));
 		virtual_run_release(&run);
@@ -478,9 +473,5 @@ int main(void)
 	tcase_add_loop_test(tcase, halves_of_a_linear_layer, 0, 3);
 	tcase_add_loop_test(tcase, what_does_not_divide_is_refused, 0, (int)(sizeof refused / sizeof *refused));
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

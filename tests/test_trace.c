@@ -9,6 +9,8 @@
 #include "strategy/strategy.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 struct fixture {
 	struct model model;
@@ -181,11 +183,7 @@ START_TEST(test_chrome)
 	ck_assert_int_eq(whole_of(own, "ranks"), 3);
 
 	/* the plan's text, to the letter */
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	plan_write(&f.plan, NULL, out);
-	fclose(out);
+	char *text = plan_to_text(&f.plan, NULL);
 	ck_assert_str_eq(text_of(own, "plan"), text);
 	free(text);
 	json_decref(o);
@@ -447,9 +445,5 @@ int main(void)
 	tcase_add_test(tcase, test_json);
 	tcase_add_test(tcase, test_json_spoiled);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "strategy/trace/trace_file.h"
+#include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "viz/lanes.h"
 
@@ -230,9 +231,5 @@ int main(void)
 	tcase_add_test(tc, exposed_and_bubbles);
 	tcase_add_test(tc, files);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

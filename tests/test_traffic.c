@@ -2,18 +2,13 @@
  * nothing is padded. A micro-batch of 4 samples of 128 tokens is 4·128·4 = 2,048 bytes of inputs, and of outputs (256
  * logits a token) 4·128·256·4 = 524,288. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 #define PSI INT64_C(19349504)
 enum { INPUTS = 2048, OUTPUTS = 524288 };
-
-static void open_plan(struct made *m, const struct request *r)
-{
-	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s, %s: %s", r->model, r->strategy, status_message());
-}
 
 static void assert_moved(struct moved m, const char *what, int64_t calls, int64_t payload, int64_t sent,
                          int64_t received)
@@ -52,7 +47,7 @@ START_TEST(shares_of_psi)
 	for (int64_t ranks = 2; ranks <= 8; ranks *= 2)
 		for (int mixed = 0; mixed < 2; mixed++) {
 			struct made m;
-			open_plan(&m, &(struct request){"gpt", shares[_i].strategy, .ranks = ranks, .micro_batch = 4,
+			must_open(&m, &(struct request){"gpt", shares[_i].strategy, .ranks = ranks, .micro_batch = 4,
 			                                .accumulate = shares[_i].accumulate,
 			                                .precision = mixed ? TYPE_BF16 : TYPE_FP32});
 			int64_t share = PSI / (mixed ? 2 : 1) / ranks * (ranks - 1);
@@ -89,7 +84,7 @@ START_TEST(sent_bytes_written_out)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
 		for (int64_t ranks = 2; ranks <= 8; ranks *= 2) {
 			struct made m;
-			open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = ranks});
+			must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = ranks});
 			ck_assert_int_eq(plan_moved_all(&m.plan, 0).sent, ranks == 2   ? want[i].two
 			                                                  : ranks == 4 ? want[i].four
 			                                                               : want[i].eight);
@@ -105,7 +100,7 @@ START_TEST(load_of_the_root)
 		for (int accumulate = 1; accumulate <= 3; accumulate += 2) {
 			int64_t n = others[i], ranks = n + 1, a = accumulate;
 			struct made m;
-			open_plan(&m,
+			must_open(&m,
 			          &(struct request){"gpt", "dp", .ranks = ranks, .micro_batch = 4, .accumulate = a});
 			const struct plan *p = &m.plan;
 			assert_moved(plan_moved(p, 0, TRAFFIC_BROADCAST), "root's broadcast", a, a * PSI, a * n * PSI,
@@ -143,7 +138,7 @@ START_TEST(routes_of_the_root)
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
 		struct moved all[2] = {{0}};
-		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 8});
+		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 8});
 		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).sent, want[i].broadcast * PSI);
 		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_REDUCE).received, want[i].reduce * PSI);
 		for (int rank = 0; rank < 8; rank++)
@@ -175,12 +170,12 @@ START_TEST(padding_is_sent_and_is_no_payload)
 		int64_t n = want[i].ranks, share = want[i].padded / n * 4 * (n - 1), payload = want[i].elements * 4;
 		struct made m;
 		struct request r = {want[i].model, "ddp", .ranks = n};
-		open_plan(&m, &r);
+		must_open(&m, &r);
 		assert_moved(plan_moved_all(&m.plan, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
 		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded);
 		made_release(&m);
 		r.strategy = "zero3";
-		open_plan(&m, &r);
+		must_open(&m, &r);
 		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
 		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
 		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded / n);
@@ -193,7 +188,7 @@ END_TEST
 START_TEST(halving_doubling)
 {
 	struct made m;
-	open_plan(&m, &(struct request){"gpt", "ddp:algorithm=halving-doubling", .ranks = 8});
+	must_open(&m, &(struct request){"gpt", "ddp:algorithm=halving-doubling", .ranks = 8});
 	for (int rank = 0; rank < 8; rank++)
 		ck_assert_int_eq(plan_moved_all(&m.plan, rank).sent, 2 * PSI / 8 * 7);
 	made_release(&m);
@@ -211,7 +206,7 @@ START_TEST(control_is_apart)
 	            {"zero2", 1, 2}, {"fsdp", 1, 2}, {"dp", 1, 0}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4, .clip = want[i].clip});
+		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4, .clip = want[i].clip});
 		int64_t calls = want[i].calls;
 		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_CONTROL), "rank 0", calls, 8 * calls, 24 * calls,
 		             24 * calls);
@@ -225,7 +220,7 @@ START_TEST(one_rank_sends_nothing)
 {
 	for (int i = 0; strategy_at(i); i++) {
 		struct made m;
-		open_plan(&m, &(struct request){"gpt", strategy_at(i)->name, .ranks = 1, .accumulate = 2, .clip = 1});
+		must_open(&m, &(struct request){"gpt", strategy_at(i)->name, .ranks = 1, .accumulate = 2, .clip = 1});
 		for (int k = 0; k < TRAFFIC_COUNT; k++)
 			assert_moved(plan_moved(&m.plan, 0, (enum traffic_kind)k), strategy_at(i)->name, 0, 0, 0, 0);
 		made_release(&m);
@@ -237,7 +232,7 @@ END_TEST
 START_TEST(ddp_broadcasts_once)
 {
 	struct made m;
-	open_plan(&m, &(struct request){"gpt", "ddp", .ranks = 4});
+	must_open(&m, &(struct request){"gpt", "ddp", .ranks = 4});
 	const struct role *r = &m.plan.roles[0];
 	int64_t elements = 0;
 	for (int i = r->prologue.begin; i < r->prologue.end; i++)
@@ -263,9 +258,5 @@ int main(void)
 	tcase_add_test(tests, one_rank_sends_nothing);
 	tcase_add_test(tests, ddp_broadcasts_once);
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -3,7 +3,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
 
 static const char *const models[] = {
         "mlp:sizes=4-5-3",
@@ -39,9 +40,7 @@ static const int64_t ranks[] = {1, 2, 3, 4, 8};
 static void assert_passes(const struct request *r)
 {
 	struct made m;
-	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s: %s", r->strategy, status_message());
-	ck_assert_msg(plan_verify(&m.plan, NULL) == STATUS_OK, "%s, %s, %d ranks, accumulate %d, %s: %s", r->model,
-	              r->strategy, (int)r->ranks, (int)r->accumulate, type_name(r->precision), status_message());
+	must_open_verified(&m, r);
 	made_release(&m);
 }
 
@@ -89,9 +88,5 @@ int main(void)
 	tcase_add_loop_test(tcase, strategies_pass, 0, COUNT(strategies));
 	tcase_add_loop_test(tcase, large_plans_pass, 0, 4);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
-#include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -37,35 +38,16 @@ static void open_plan(struct made *m, int i)
 	struct request r = requests[i];
 	r.precision = TYPE_FP16;
 	r.loss_scaler = i % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_NONE; /* none given: DeepSpeed's */
-	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
-	ck_assert_msg(plan_verify(&m->plan, NULL) == STATUS_OK, "%s: %s", r.strategy, status_message());
-}
-
-static char *text_of(const struct plan *p)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(f);
-	plan_write(p, NULL, f);
-	fclose(f);
-	return text;
+	must_open_verified(m, &r);
 }
 
 START_TEST(right_plans_come_back_from_their_text)
 {
-	struct made m, again = {0};
+	struct made m;
 	open_plan(&m, _i);
-	char *text = text_of(&m.plan);
+	char *text = must_come_back(&m.plan);
 	ck_assert(strstr(text, _i % 2 ? "set loss_scaler pytorch\n" : "set loss_scaler deepspeed\n"));
-	ck_assert_msg(plan_read(&again.plan, &again.model, text, strlen(text), "text") == STATUS_OK, "%s",
-	              status_message());
-	ck_assert_msg(plan_verify(&again.plan, NULL) == STATUS_OK, "%s", status_message());
-	char *second = text_of(&again.plan);
-	ck_assert_str_eq(text, second);
 	free(text);
-	free(second);
-	made_release(&again);
 	made_release(&m);
 }
 END_TEST
@@ -74,16 +56,7 @@ START_TEST(every_operation_is_needed)
 {
 	struct made m;
 	open_plan(&m, _i);
-	for (int role = 0; role < m.plan.role_count; role++)
-		for (int op = 0; op < m.plan.roles[role].op_count; op++) {
-			struct plan less;
-			plan_copy(&less, &m.plan);
-			plan_drop_op(&less, role, op);
-			ck_assert_msg(plan_verify(&less, NULL) == STATUS_REFUSED,
-			              "%s: operation %d, %s, can be left out", requests[_i].strategy, op,
-			              op_name(m.plan.roles[role].ops[op].kind));
-			plan_release(&less);
-		}
+	must_need_every_op(&m.plan);
 	made_release(&m);
 }
 END_TEST
@@ -295,7 +268,7 @@ START_TEST(texts_put_wrong)
 	struct request r = {
 	        .model = "mlp:sizes=4-3-2", .strategy = "ddp", .ranks = 2, .precision = texts[_i].precision};
 	ck_assert_int_eq(made_open(&m, &r), STATUS_OK);
-	char *text = text_of(&m.plan), *place = strstr(text, texts[_i].from), changed[100000];
+	char *text = plan_to_text(&m.plan, NULL), *place = strstr(text, texts[_i].from), changed[100000];
 	ck_assert_ptr_nonnull(place);
 	snprintf(changed, sizeof changed, "%.*s%s%s", (int)(place - text), text, texts[_i].to,
 	         place + strlen(texts[_i].from));
@@ -319,9 +292,5 @@ int main(void)
 	tcase_add_loop_test(tests, broken_plans_are_refused, 0, COUNT(broken));
 	tcase_add_loop_test(tests, texts_put_wrong, 0, COUNT(texts));
 	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "tests/support/plan_edit.h"
 #include "tests/support/plans.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -454,9 +455,5 @@ int main(void)
 	tcase_add_loop_test(tcase, broken_layouts_are_refused, 0, COUNT(layouts));
 	tcase_add_test(tcase, layout_needs_the_waits_of_its_plan);
 	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

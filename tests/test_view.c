@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 
 static const char *const models[] = {"mlp:sizes=12-16-8-4", "gpt:layers=2,width=16,heads=2,context=8,vocabulary=24"};
@@ -387,9 +388,5 @@ int main(void)
 	tcase_add_test(tc, notable_events);
 	tcase_add_test(tc, many_ranks);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

@@ -11,6 +11,7 @@
 
 #include "kernels/kernels.h"
 #include "real/rehearsal.h"
+#include "tests/bench/median.h"
 
 enum { SAMPLES = 16, ROUNDS_MOST = 1000 };
 
@@ -26,18 +27,6 @@ static void must(enum status s)
 		fprintf(stderr, "fatal: bench_checkpointing: %s\n", status_message());
 		exit(2);
 	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof *values, by_value);
-	return values[n / 2];
 }
 
 static void open_case(struct rehearsal *r, const char *mode)

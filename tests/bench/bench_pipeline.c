@@ -17,6 +17,7 @@
 
 #include "kernels/kernels.h"
 #include "real/rehearsal.h"
+#include "tests/bench/median.h"
 
 enum { ROUNDS_MOST = 100, MICRO = 64 };
 
@@ -28,12 +29,6 @@ static void must(enum status s)
 		return;
 	fprintf(stderr, "fatal: bench_pipeline: %s\n", status_message());
 	MPI_Abort(MPI_COMM_WORLD, 2);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 /* Idle share of the compute queue of the rank that computes most, from the step's beginning to the last model kernel of
@@ -75,8 +70,7 @@ static double measure(struct communicator *c, const char *strategy, int64_t micr
 		values[i] = idle(&r);
 	}
 	rehearsal_release(&r);
-	qsort(values, (size_t)rounds, sizeof *values, by_value);
-	return values[rounds / 2];
+	return median(values, rounds);
 }
 
 int main(int argc, char **argv)

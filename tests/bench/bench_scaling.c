@@ -14,6 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "real/rehearsal.h"
+#include "tests/bench/median.h"
 
 enum { STEPS = 3, ROUNDS_MOST = 1000 };
 static const double TARGET = 0.9; /* of the number of ranks */
@@ -24,18 +25,6 @@ static void must(enum status s)
 		fprintf(stderr, "fatal: bench_scaling: %s\n", status_message());
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof *values, by_value);
-	return values[n / 2];
 }
 
 /* Those who wait leave the cores to the one who works. */

@@ -16,6 +16,7 @@
 
 #include "kernels/kernels.h"
 #include "real/rehearsal.h"
+#include "tests/bench/median.h"
 
 enum { SAMPLES = 16, TOKENS = 128, WIDTH = 256, LAYERS = 6, SQUARE = 1024, ROUNDS_MOST = 1000, PRODUCTS = 8 };
 static const double TARGET = 0.80, BF16_TARGET = 1.4;
@@ -26,18 +27,6 @@ static double seconds(void)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof *values, by_value);
-	return values[n / 2];
 }
 
 static float *matrix(void)

@@ -1,0 +1,120 @@
+#include "tests/support/runs.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/kernels.h"
+#include "tests/support/images.h"
+#include "tests/support/measured.h"
+#include "tests/support/ranks.h"
+#include "tests/support/trainer.h"
+
+static char images[256], plan_path[300];
+
+void runs_begin(int *argc, char ***argv, int training, int validation)
+{
+	ranks_init(argc, argv);
+	kernels_set_threads(1);
+	if (!rank_number && !images_make(images, sizeof images, 6, 8, training, validation))
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	MPI_Bcast(images, sizeof images, MPI_CHAR, 0, MPI_COMM_WORLD);
+	snprintf(plan_path, sizeof plan_path, "%s/plan", images);
+}
+
+int runs_finish(const char *name)
+{
+	MPI_Barrier(MPI_COMM_WORLD); /* until no rank reads them any more */
+	if (!rank_number) {
+		unlink(plan_path);
+		images_remove(images);
+	}
+	return ranks_finish(name);
+}
+
+const char *runs_data(bool is_text)
+{
+	return is_text ? "tests/golden/text.txt" : images;
+}
+
+const char *runs_write_plan(const struct request *q)
+{
+	if (!rank_number) {
+		struct made m = {0};
+		FILE *f = fopen(plan_path, "w");
+		enum status s = made_open(&m, q);
+		ranks_check(f && !s, "%s: %s", plan_path, status_message());
+		if (f && !s)
+			plan_write(&m.plan, NULL, f);
+		ranks_check(!f || !fclose(f), "%s cannot be written", plan_path);
+		made_release(&m);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	return plan_path;
+}
+
+void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses)
+{
+	struct made m = {0};
+	struct trainer t = {0};
+	if (rank_number)
+		return;
+	enum status s = made_open(&m, q);
+	if (!s)
+		s = trainer_open(&t, &m.plan, data, guard);
+	for (int step = 0; step < steps && !s; step++)
+		s = trainer_step(&t, &losses[step]);
+	ranks_check(!s, "single: %s", status_message());
+	trainer_release(&t);
+	made_release(&m);
+}
+
+double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit)
+{
+	double worst = 0;
+	if (rank_number)
+		return 0;
+	ranks_check(r->loss_count > 0, "%s: no losses", what);
+	for (int64_t i = 0; i < r->loss_count; i++) {
+		double error = fabs(r->losses[i] - single[i]) / single[i];
+		worst = fmax(worst, error);
+		ranks_check(error <= limit, "%s: step %d: loss %.9g, single has %.9g", what, (int)i + 1, r->losses[i],
+		            single[i]);
+	}
+	return worst;
+}
+
+static void compare_bits(const char *what, const struct runs *r)
+{
+	ranks_check(!strcmp(r->few.weights_checksum, r->guarded.weights_checksum) &&
+	                    !strcmp(r->few.weights_checksum, r->text.weights_checksum),
+	            "%s: checksums %s, %s and %s", what, r->few.weights_checksum, r->guarded.weights_checksum,
+	            r->text.weights_checksum);
+	ranks_check(r->few.loss_count > 0 && r->few.loss_count == r->guarded.loss_count, "%s: no losses", what);
+	for (int64_t i = 0; i < r->few.loss_count; i++)
+		ranks_check(r->few.losses[i] == r->all.losses[i] && r->guarded.losses[i] == r->all.losses[i],
+		            "%s: step %d: not the same loss twice", what, (int)i + 1);
+}
+
+double runs_compare(const char *what, const struct request *q, struct runs *r, const double *single, double limit)
+{
+	double worst = fmax(runs_compare_losses(what, &r->all, single, limit),
+	                    runs_compare_losses(what, &r->library, single, limit));
+	compare_with_plan(what, q, &r->all, true);
+	compare_with_plan(what, q, &r->library, ranks_count == 1);
+	compare_with_plan(what, q, &r->guarded, true);
+	if (!rank_number) {
+		compare_bits(what, r);
+		ranks_check(fabs(r->few.validation_loss - r->library.validation_loss) <= limit * r->few.validation_loss,
+		            "%s: validation losses %g and %g", what, r->few.validation_loss,
+		            r->library.validation_loss);
+	}
+	report_release(&r->all);
+	report_release(&r->few);
+	report_release(&r->library);
+	report_release(&r->guarded);
+	report_release(&r->text);
+	return worst;
+}

@@ -1,0 +1,43 @@
+/* What tests of training on all ranks of a job share: the images they train on, the run on one rank that theirs are
+ * compared with, and the comparison. What differs is counted as failed checks (tests/support/ranks.h); rank 0 has the
+ * reports.
+ *
+ *     runs_begin(&argc, &argv, 200, 20);
+ *     runs_single(&single, runs_data(false), STEPS, false, losses);
+ *     … train_run(&options, &report) …
+ *     runs_compare_losses("zero2", &report, losses, 1e-4);
+ *     return runs_finish("mpi_train");
+ */
+#ifndef SHARDLAB_TESTS_RUNS_H
+#define SHARDLAB_TESTS_RUNS_H
+
+#include "strategy/trace/report.h"
+#include "tests/support/plans.h"
+
+/* MPI, one thread a rank, and so many small images in a folder that all ranks know. */
+void runs_begin(int *argc, char ***argv, int training, int validation);
+int runs_finish(const char *name); /* as ranks_finish, and the folder is gone */
+
+/* The path of text, or of the images. */
+const char *runs_data(bool is_text);
+
+/* Rank 0 writes the plan's text where all can read it; the path. */
+const char *runs_write_plan(const struct request *q);
+
+/* The losses of a request for one rank, trained by rank 0 without MPI; the other ranks get none. */
+void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses);
+
+/* Against those of one rank, within `limit` of each; the largest error, relative. */
+double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit);
+
+/* One request, carried out in five ways: all steps, and the first few of them again, through the library's collectives,
+ * with guarded memory, and from the plan's text. */
+struct runs {
+	struct report all, few, library, guarded, text;
+};
+
+/* The same losses as one rank's, the planned bytes, the same bits. Releases the reports; returns as
+ * runs_compare_losses. */
+double runs_compare(const char *what, const struct request *q, struct runs *r, const double *single, double limit);
+
+#endif
