@@ -12,13 +12,6 @@ static const char *word_of(const struct chart *chart, char *word, int64_t value)
 	return chart->time ? time_word(word, value) : bytes_word(word, value);
 }
 
-/* 1, 2 or 5 times a power of ten: at most `count` of them. */
-static double tick_of(double top, double count)
-{
-	double power = pow(10, floor(log10(top / count))), f = top / count / power;
-	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
-}
-
 static void draw_axis(struct canvas *c, const struct chart *chart, struct box b, double top)
 {
 	double tick = tick_of(top, 6);

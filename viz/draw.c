@@ -139,6 +139,12 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
 	return line;
 }
 
+double tick_of(double top, double count)
+{
+	double power = pow(10, floor(log10(top / count))), f = top / count / power;
+	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
+}
+
 void text_of_ranks(char *out, int size, uint64_t set, int64_t of)
 {
 	int at = 0;

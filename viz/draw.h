@@ -82,6 +82,9 @@ void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, 
 /* A head at the end of a line that comes from (x0, y0). */
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill);
 
+/* The ticks of an axis from 0 to `top`: 1, 2 or 5 times a power of ten apart, at most about `count` of them. */
+double tick_of(double top, double count);
+
 /* "0", "0–2", "0, 2–3", "all 4" of a set of ranks. */
 void text_of_ranks(char *out, int size, uint64_t set, int64_t of);
 

@@ -114,7 +114,8 @@ const char *short_word(char *word);           /* "5.000 MB" becomes "5 MB": for 
 /* "all-reduce of bucket.0" */
 void collective_words(const struct score *s, const struct collective *c, char *out, int size);
 
-/* A legend of the categories that occur, in one line; returns its height. */
+/* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */
+double legend_height(struct canvas *c, double width);
 double legend_categories(struct canvas *c, double x, double y, double width);
 
 #endif

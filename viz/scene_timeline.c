@@ -7,14 +7,6 @@
 #include "viz/scene_parts.h"
 #include "viz/timeline.h"
 
-/* A step of 1, 2 or 5 times a power of ten, about `count` of them in a range. */
-static double tick_of(double range, double count)
-{
-	double power = pow(10, floor(log10(range / count)));
-	double f = range / count / power;
-	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
-}
-
 static void draw_axis(struct canvas *c, const struct timeline *l)
 {
 	const struct theme *t = c->theme;
@@ -24,8 +16,9 @@ static void draw_axis(struct canvas *c, const struct timeline *l)
 		char word[WORD];
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
-		draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, l->plot.x + l->plot.width - x,
-		          "%s", short_word(word));
+		short_word(word);
+		if (x + 3 + text_length(c, 11, WEIGHT_PLAIN, word) <= l->box.x + l->box.width - 4)
+			draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", word);
 	}
 }
 
@@ -75,7 +68,7 @@ static void label_of(const struct timeline *l, const struct lane *lane, const st
 
 /* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
 static void draw_messages(struct canvas *c, const struct timeline *l, const struct lane *lane,
-                          const struct lane_span *s, struct box b)
+                          const struct lane_span *s, struct box b, colour fill)
 {
 	const struct score *score = l->lanes->score;
 	int role = (int)(plan_role_of(score->plan, lane->rank) - score->plan->roles);
@@ -94,7 +87,7 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
 			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, c->theme->outline, 0.8);
 			if (x - last > 22 && b.height >= 24)
 				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
-				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(0xD55E00), ALIGN_CENTRE,
+				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
 				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
 		}
 		last = x;
@@ -149,7 +142,7 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", label);
 		}
 		if (messages)
-			draw_messages(c, l, lane, s, b);
+			draw_messages(c, l, lane, s, b, fill);
 	}
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 }
