@@ -49,7 +49,7 @@ struct view {
 	struct contender contender[CONTENDERS]; /* memory, side by side; 0: one strategy */
 	int contender_count;
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
-	int first_lane;        /* the timeline is scrolled down to it */
+	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
 	int64_t selected_rank; /* of the operation that is selected; -1: none */
 	int selected_op;
 	int64_t focus_rank; /* whose plan and buffers are shown */

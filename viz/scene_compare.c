@@ -4,11 +4,24 @@
 #include "viz/memory_parts.h"
 #include "viz/scene_parts.h"
 
+/* Up to eight in two rows at most; more where cards would be narrower than their figures. */
+void compare_grid(int n, struct box b, int *columns, int *rows)
+{
+	int abreast = (int)fmax(1, floor((b.width + 16) / 206));
+	*rows = n <= 4 ? 1 : 2;
+	*columns = (n + *rows - 1) / *rows;
+	if (*columns > abreast && n > 8) {
+		*rows = (n + abreast - 1) / abreast;
+		*columns = (n + *rows - 1) / *rows;
+	}
+}
+
 void scene_compare(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
-	int n = v->contender_count, columns = n <= 4 ? n : (n + 1) / 2, rows = (n + columns - 1) / columns;
+	int n = v->contender_count, columns, rows;
 	int64_t peak = 0, capacity = 0;
+	compare_grid(n, b, &columns, &rows);
 	for (int i = 0; i < n; i++) {
 		int64_t one = memory_highest(v->contender[i].state->score, SPACE_DEVICE);
 		peak = one > peak ? one : peak;

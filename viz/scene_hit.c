@@ -44,26 +44,31 @@ static void hit_gap(struct hit *h, const struct lane *lane)
 		}
 }
 
-static void hit_timeline(struct hit *h, const struct view *v, struct box b, bool small, double x, double y)
+static void hit_one(struct hit *h, const struct timeline *l, double x, double y)
 {
-	struct timeline l;
 	int depth;
-	if (!v->lanes || !v->lanes->lane_count || (v->other && !small))
+	if (!inside(l->plot, x, y))
 		return;
-	timeline_lay(&l, v, v->lanes, b);
-	if (!inside(l.plot, x, y))
-		return;
-	h->time = timeline_time(&l, x);
-	int number = timeline_lane(&l, y, &depth);
+	h->time = timeline_time(l, x);
+	int number = timeline_lane(l, y, &depth);
 	if (number < 0)
 		return;
-	const struct lane *lane = &v->lanes->lanes[number];
+	const struct lane *lane = &l->lanes->lanes[number];
 	h->rank = lane->rank;
 	int64_t span = lane_span_at(lane, h->time, depth);
 	if (span >= 0)
-		hit_span(h, &l, lane, &lane->spans[span]);
+		hit_span(h, l, lane, &lane->spans[span]);
 	else
 		hit_gap(h, lane);
+}
+
+static void hit_timeline(struct hit *h, const struct view *v, struct box b, bool small, double x, double y)
+{
+	struct timeline l[2];
+	if (!v->lanes || !v->lanes->lane_count)
+		return;
+	for (int i = 0, n = timelines_lay(l, v, b, small); i < n; i++)
+		hit_one(h, &l[i], x, y);
 }
 
 static void hit_rank(struct hit *h, const struct view *v, int64_t rank)
@@ -84,8 +89,10 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 	struct hit h = {.rank = -1, .op = -1, .time = -1};
 	struct box b = frame_scene(v, all), phases = frame_phases(v, all);
 	int64_t rank = -1;
+	struct fit fit = scene_fit(v, b);
 	if (!v->state) {
-		hit_timeline(&h, v, b, false, x, y);
+		fit_point(&fit, &x, &y);
+		hit_timeline(&h, v, fit.inner, false, x, y);
 		return h;
 	}
 	const struct score *s = v->state->score;
@@ -99,6 +106,8 @@ struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, dou
 	}
 	if (v->contender_count || !inside(b, x, y))
 		return h;
+	fit_point(&fit, &x, &y);
+	b = fit.inner;
 	struct overview o = overview_boxes(b);
 	bool all_of_it = v->scene == SCENE_OVERVIEW;
 	if (v->scene == SCENE_RING || (all_of_it && inside(o.ring, x, y)))

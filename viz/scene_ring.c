@@ -121,7 +121,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, roomy && !many ? 14 : 10, WEIGHT_BOLD, t->ink,
 	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", r->collective->rank[rank],
 	          is_root(r, rank) ? " (root)" : "");
-	bool numbered = roomy && chunks > 1 && (b.height > 78 || chunks <= 4),
+	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),
 	     labelled = numbered || (roomy && chunks == 1);
 	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
 	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;

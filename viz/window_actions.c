@@ -275,7 +275,7 @@ void window_do(struct window *w, enum action a)
 		break;
 	case ACTION_FIT:
 		p->from = p->to = 0;
-		p->first_lane = 0;
+		p->first_lane = -1;
 		break;
 	case ACTION_FULL:
 		set_full(w, !w->full);

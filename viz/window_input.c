@@ -261,11 +261,11 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 	}
 }
 
-/* About the time under the mouse: it stays where it is. */
-static void zoom(struct window *w, const struct timeline *l, double factor)
+/* About a time, which stays where it is. */
+static void zoom_about(struct window *w, int64_t at, double factor)
 {
 	struct player *p = w->player;
-	int64_t from, to, first, last, at = timeline_time(l, w->mouse_x);
+	int64_t from, to, first, last;
 	timeline_range(player_view(p), &from, &to);
 	p->from = p->to = 0;
 	timeline_range(player_view(p), &first, &last);
@@ -311,15 +311,16 @@ void window_wheel(struct window *w, struct canvas *c, double turns)
 	}
 	if (p->compare || (!foreign && p->scene != SCENE_TIMELINE && !overview))
 		return;
-	struct timeline l;
-	timeline_lay(&l, v, v->lanes, overview ? overview_boxes(b).timeline : b);
-	int rows = 0;
-	for (int i = 0; i < v->lanes->lane_count; i++)
-		rows += v->lanes->lanes[i].depth;
+	struct fit fit = scene_fit(v, b);
+	struct timeline l[2];
+	double x = w->mouse_x, y = w->mouse_y;
+	int n = timelines_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);
+	fit_point(&fit, &x, &y);
+	const struct timeline *under = &l[n > 1 && y > l[0].box.y + l[0].box.height];
 	if (mod & KMOD_CTRL)
-		zoom(w, &l, pow(0.8, turns));
-	else if ((mod & KMOD_SHIFT) || l.row * rows <= l.plot.height + 1)
+		zoom_about(w, timeline_time(under, x), pow(0.8, turns));
+	else if ((mod & KMOD_SHIFT) || !under->scrolls)
 		pan(w, -0.1 * turns);
 	else
-		p->first_lane = (int)fmin(v->lanes->lane_count - 1, fmax(0, round(p->first_lane - turns)));
+		p->first_lane = (int)fmin(under->lanes->lane_count - 1, fmax(0, round(under->first - turns)));
 }
