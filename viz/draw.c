@@ -113,6 +113,14 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	cairo_show_text(c->cr, text);
 }
 
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text)
+{
+	for (double length; (length = text_length(c, size, w, text)) > room && size > least;)
+		size = fmax(least, fmin(size - 0.25, size * room / length));
+	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
+}
+
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text)
 {

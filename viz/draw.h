@@ -64,6 +64,9 @@ double text_length(struct canvas *c, double size, enum weight w, const char *tex
 /* On one line with its baseline at y. Longer than `room` (0: any), it is cut and ends in "…". */
 void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,
                const char *format, ...) __attribute__((format(printf, 9, 10)));
+/* In the largest size from `size` down to `least` that fits in `room`; cut if none does. */
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text);
 /* Broken at spaces into lines of at most `width`, at most so many. Returns how many lines there are. */
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text);

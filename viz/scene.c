@@ -185,9 +185,9 @@ struct fit scene_fit(const struct view *v, struct box b)
 	double width = least[scene].width, height = least[scene].height;
 	if (v->state && v->contender_count) {
 		int columns, rows;
-		compare_grid(v->contender_count, b, &columns, &rows);
+		compare_grid(v->contender_count, &columns, &rows);
 		width = 190.0 * columns;
-		height = 210.0 * rows + 26;
+		height = (rows > 2 ? 195.0 : 230.0) * rows;
 	}
 	double scale = fmin(1, fmin(b.width / width, b.height / height));
 	if (scale > 0.999)

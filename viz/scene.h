@@ -33,7 +33,7 @@ struct contender {
 	const struct state *state;
 };
 
-enum { CONTENDERS = 32 };
+enum { CONTENDERS = 16 };
 
 struct view {
 	enum scene scene;

@@ -18,8 +18,8 @@ int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool 
 int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
 int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y);
 
-/* How many columns and rows of cards `n` strategies make in a box. */
-void compare_grid(int n, struct box b, int *columns, int *rows);
+/* How many columns and rows of cards `n` strategies make. */
+void compare_grid(int n, int *columns, int *rows);
 
 /* A scene is drawn in `inner`, whose units are `scale` of those around it: where text is so large that the scene would
  * not fit, it is made smaller as a whole. fit_point() turns a point of the picture into one of the scene. */
