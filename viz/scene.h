@@ -8,7 +8,7 @@
 #include "viz/lanes.h"
 #include "viz/state.h"
 
-/* name in options, constant, title, key of the window, what help says */
+/* name in options, constant, title, what its button says */
 #define SCENE_LIST(X)                                                                                                  \
 	X("overview", OVERVIEW, "Overview", "all on one cursor")                                                       \
 	X("ring", RING, "Collective", "ranks, links, and what every chunk holds")                                      \
@@ -25,6 +25,7 @@ enum scene {
 
 const char *scene_name(enum scene s);
 const char *scene_title(enum scene s);
+const char *scene_what(enum scene s);
 bool scene_parse(const char *name, enum scene *out);
 
 /* One strategy among those that are compared. */

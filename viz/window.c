@@ -122,11 +122,11 @@ static void draw_tip(struct window *w, struct canvas *c)
 {
 	const struct theme *t = c->theme;
 	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip) + 20;
-	struct box b = {w->mouse_x + 14, w->mouse_y + 18, fmin(length, c->width - 8), 26};
+	struct box b = {w->tip_x + 14, w->tip_y + 18, fmin(length, c->width - 8), 26};
 	if (b.x + b.width > c->width - 4)
 		b.x = fmax(4, c->width - 4 - b.width);
 	if (b.y + b.height > c->height - 4)
-		b.y = w->mouse_y - 34;
+		b.y = w->tip_y - 34;
 	draw_card(c, b, t->panel, t->ink, 1.2);
 	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
 }
