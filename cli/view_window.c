@@ -95,7 +95,8 @@ static void append_word(struct line *l, const char *word)
 	append(l, "'");
 }
 
-static void append_arguments(struct line *l, const struct viewer *v)
+/* width, height: 0 where the screen gives them. */
+static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
 {
 	const struct player *p = &v->player;
 	const struct piece *piece = p->piece;
@@ -135,8 +136,8 @@ static void append_arguments(struct line *l, const struct viewer *v)
 		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);
 	else if ((piece->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
 		arguments_set(&a, OPTION_SCROLL, "%d", p->first_lane);
-	if (v->size.width && !p->presenter)
-		arguments_set(&a, OPTION_SIZE, "%dx%d", v->size.width, v->size.height);
+	if (width && height)
+		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
 	if (!piece->foreign && piece->score.rank_count && p->focus_rank != piece->score.ranks[0].rank)
 		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
 	if (p->from < p->to)
@@ -164,13 +165,9 @@ static const char *restore(void *context, int width, int height)
 	static char text[4096];
 	struct viewer *v = context;
 	struct line l = {.text = text, .size = sizeof text};
-	if (width && height) {
-		v->size.width = width;
-		v->size.height = height;
-	}
 	text[0] = 0;
 	append(&l, "shardlab");
-	append_arguments(&l, v);
+	append_arguments(&l, v, width, height);
 	return text;
 }
 

@@ -173,10 +173,13 @@ const char *window_title(struct window *w)
 		return w->title;
 	}
 	const struct score *s = &p->piece->score;
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s", p->piece->label,
+	char speed[24] = "";
+	if (w->speed < 0.999 || w->speed > 1.001)
+		snprintf(speed, sizeof speed, " · speed %g", w->speed);
+	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->piece->label,
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->stride == STRIDE_ROUND ? "step" : stride_name(p->stride), score_stop_of(s, p->stride, p->position),
-	         s->stop_count[p->stride] - 1, w->playing ? " · playing" : "", w->help ? " · help" : "",
+	         s->stop_count[p->stride] - 1, speed, w->playing ? " · playing" : "", w->help ? " · help" : "",
 	         p->presenter ? " · presenter" : "", w->blank ? " · blank" : "");
 	return w->title;
 }
