@@ -80,9 +80,10 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 	struct memory_scale scale = memory_scale_for(peak, capacity);
 	double legend = 26, width = (b.width - 16 * (columns - 1)) / columns,
 	       height = (b.height - legend - 12 * (rows - 1)) / rows;
-	for (int i = 0; i < n; i++)
-		draw_contender(c, v, i, &scale,
-		               (struct box){b.x + (width + 16) * (i % columns), b.y + (height + 12) * (i / columns),
-		                            width, height});
+	for (int i = 0; i < n; i++) {
+		int row = i / columns;
+		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * row, width, height};
+		draw_contender(c, v, i, &scale, card);
+	}
 	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width);
 }

@@ -53,7 +53,8 @@ double legend_height(struct canvas *c, double width)
 {
 	double unit = legend_unit(c);
 	int columns = (int)fmax(1, floor((width + 8) / unit));
-	return 20.0 * ((CATEGORY_COUNT + columns - 1) / columns) + 6;
+	int lines = (CATEGORY_COUNT + columns - 1) / columns;
+	return 20.0 * lines + 6;
 }
 
 double legend_categories(struct canvas *c, double x, double y, double width)
