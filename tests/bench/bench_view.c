@@ -39,7 +39,7 @@ struct subject {
 	struct piece piece;
 };
 
-static void subject_open(struct subject *b, const char *model, const char *strategy, int64_t ranks)
+static void subject_open(struct subject *b, const char *model, const char *strategy, int64_t ranks, int64_t accumulate)
 {
 	struct settings s = settings_default();
 	struct cluster c;
@@ -48,6 +48,7 @@ static void subject_open(struct subject *b, const char *model, const char *strat
 	snprintf(s.model, sizeof s.model, "%s", model);
 	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
 	s.ranks = ranks;
+	s.accumulate = accumulate;
 	*b = (struct subject){0};
 	must(settings_resolve(&s));
 	must(model_open(&b->model, s.model, 0));
@@ -133,7 +134,7 @@ static void bench_scenes(struct player *p, const struct fonts *fonts)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct subject b;
 		static struct subject other[OTHERS];
-		subject_open(&b, cases[i].model, cases[i].strategy, cases[i].ranks);
+		subject_open(&b, cases[i].model, cases[i].strategy, cases[i].ranks, 1);
 		player_init(p, fonts);
 		player_set_piece(p, &b.piece);
 		printf("  %-9s %-5s %2d ranks ", cases[i].model, cases[i].strategy, (int)cases[i].ranks);
@@ -144,7 +145,7 @@ static void bench_scenes(struct player *p, const struct fonts *fonts)
 		}
 		bool compare = cases[i].ranks <= SCORE_MESSAGE_RANKS && !strstr(cases[i].model, "gpt2");
 		for (int k = 0; compare && k < OTHERS; k++) {
-			subject_open(&other[k], cases[i].model, others[k], k ? cases[i].ranks : 1);
+			subject_open(&other[k], cases[i].model, others[k], k ? cases[i].ranks : 1, 1);
 			p->contender[p->contender_count++] = &other[k].piece;
 		}
 		p->compare = compare;
@@ -171,7 +172,7 @@ static void bench_key(struct player *p, const struct fonts *fonts)
 	double took[REPEATS];
 	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
 		setenv("SDL_VIDEODRIVER", "dummy", 0);
-	subject_open(&b, "mlp", "ddp", 4);
+	subject_open(&b, "mlp", "ddp", 4, 1);
 	player_init(p, fonts);
 	player_set_piece(p, &b.piece);
 	must(window_open(&w, p, &size, &host, false));
@@ -216,7 +217,7 @@ static void bench_lanes(struct player *p, const struct fonts *fonts, struct piec
 	piece_release(piece);
 }
 
-/* A file that `sim --trace` wrote, with its plan, on as many ranks as make the spans. */
+/* A file that `sim --trace` wrote, with its plan, in as many micro-batches as make the spans. */
 static void bench_file(struct player *p, const struct fonts *fonts)
 {
 	char path[] = "/tmp/bench_view.XXXXXX";
@@ -230,8 +231,8 @@ static void bench_file(struct player *p, const struct fonts *fonts)
 		perror(path);
 		exit(1);
 	}
-	for (int64_t ranks = 64; spans < SPANS; ranks *= 2) {
-		subject_open(&b, "gpt2-124m", "zero3", ranks);
+	for (int64_t accumulate = 16; spans < SPANS && accumulate <= 256; accumulate *= 2) {
+		subject_open(&b, "gpt2-124m", "ddp", 64, accumulate);
 		spans = b.trace.span_count;
 		if (spans >= SPANS)
 			must(trace_write(&b.trace, out));
