@@ -142,25 +142,26 @@ void ring_place(struct ring *r, struct box b, bool small)
 	double n = (double)r->n, width, height;
 	bool edges = r->n > 8 && neighbours_only(r->collective);
 	r->shape = shape_of(r->collective);
-	r->title_inside = r->n >= 3 && r->shape == RING_CIRCLE && neighbours_only(r->collective) && b.width > 560;
+	width = n <= 4   ? fmin(250, b.width * 0.36)
+	        : n <= 6 ? fmin(206, b.width * 0.27)
+	        : n <= 8 ? fmin(182, b.width * 0.22)
+	        : edges  ? fmin(140, b.width * 0.168)
+	                 : fmin(104, b.width * 0.125);
+	if (small && !edges) /* room for the links */
+		width *= 0.86;
+	r->title_inside =
+	        r->n >= 3 && r->shape == RING_CIRCLE && neighbours_only(r->collective) && b.width - 2 * width > 220;
 	r->area = b;
 	if (!r->title_inside) {
 		r->area.y += TITLE_HEIGHT;
 		r->area.height = fmax(1, r->area.height - TITLE_HEIGHT);
 	}
 	b = r->area;
-	width = n <= 4   ? fmin(250, b.width * 0.36)
-	        : n <= 6 ? fmin(206, b.width * 0.27)
-	        : n <= 8 ? fmin(182, b.width * 0.22)
-	        : edges  ? fmin(140, b.width * 0.168)
-	                 : fmin(104, b.width * 0.125);
 	height = n <= 4 ? fmin(104, b.height * 0.28) : n <= 8 ? fmin(104, b.height * 0.2) : fmin(44, b.height * 0.085);
 	if (edges)
 		height = fmin(92, b.height * 0.16);
-	if (small && !edges) { /* room for the links */
-		width *= 0.86;
+	if (small && !edges)
 		height *= 0.86;
-	}
 	if (r->shape == RING_TREE)
 		place_tree(r, width, height);
 	else if (r->shape == RING_STAR)
