@@ -42,6 +42,9 @@ view --trace "$tmp/t.json" --at 5 --size 480x270 --export "$tmp/x.png" || fail '
 printf '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":5,"dur":1}]' >"$tmp/f.json"
 view --trace "$tmp/f.json" --size 480x270 --export "$tmp/x.png" || fail 'a trace of another program does not open'
 
+# Of the last of four stages alone: its number is not its place among those shown.
+view --trace tests/fuzz/corpus/trace/part.json --scene timeline --size 480x270 --export "$tmp/x.png" || fail 'a trace of one stage does not open'
+
 # ---- charts ----
 
 for chart in memory memory-by-ranks time-by-ranks; do

@@ -9,6 +9,7 @@
 
 #include "tests/support/viewed.h"
 #include "viz/export.h"
+#include "viz/timeline.h"
 
 static struct fonts fonts;
 static struct viewed ddp, zero3;
@@ -124,6 +125,72 @@ START_TEST(steps_differ)
 	ck_assert(na != nb || memcmp(a, b, na) != 0);
 	free(a);
 	free(b);
+}
+END_TEST
+
+/* ---- messages in the timeline ---- */
+
+static int darkness(cairo_surface_t *surface, double x, double y)
+{
+	const unsigned char *row = cairo_image_surface_get_data(surface) +
+	                           (ptrdiff_t)y * cairo_image_surface_get_stride(surface) + 4 * (ptrdiff_t)x;
+	return 3 * 255 - row[0] - row[1] - row[2];
+}
+
+/* Marks inside the span of a collective, one where each message of a rank but its last arrives. */
+static int marks(cairo_surface_t *surface, const struct timeline *l, const struct score *s, int collective,
+                 int64_t rank)
+{
+	double y = timeline_y(l, rank, QUEUE_COMMUNICATION) + l->row * 0.15; /* below the name, above "→ 1" */
+	int found = 0;
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		double x = timeline_x(l, e->time);
+		if (e->kind != EVENT_MESSAGE || e->collective != collective || e->rank != rank ||
+		    x > l->plot.x + l->plot.width - 12)
+			continue;
+		int here = darkness(surface, x, y), left = darkness(surface, x - 1, y),
+		    there = here > left ? here : left;
+		found += there > darkness(surface, x - 8, y) + 60 && there > darkness(surface, x + 8, y) + 60;
+	}
+	return found;
+}
+
+/* Of hybrid sharding each group carries out its own collectives by the same operations. */
+START_TEST(messages_of_every_group)
+{
+	struct viewed v;
+	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "hybrid:shard=2", .ranks = 4});
+	const struct score *s = &v.piece.score;
+	int groups = 0;
+	player_set_piece(&player, &v.piece);
+	for (int k = 0; k < s->collective_count; k++) {
+		const struct collective *one = &s->collectives[k];
+		if (one->kind != OP_ALL_REDUCE || one->control)
+			continue;
+		struct canvas c;
+		struct timeline l;
+		struct box b = {0, 0, 1280, 720};
+		cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
+		cairo_t *cr = cairo_create(surface);
+		player.from = one->begin;
+		player.to = one->end;
+		const struct view *view = player_view(&player);
+		canvas_begin(&c, cr, 1280, 720, 1, view->theme, &fonts);
+		scene_timeline(&c, view, b, false);
+		canvas_end(&c);
+		cairo_surface_flush(surface);
+		timeline_lay(&l, view, view->lanes, b);
+		for (int64_t member = 0; member < one->schedule.ranks; member++)
+			ck_assert_msg(marks(surface, &l, s, k, one->rank[member]) > 0,
+			              "no message of rank %d in collective %d", (int)one->rank[member], k);
+		groups += one->family != k;
+		cairo_destroy(cr);
+		cairo_surface_destroy(surface);
+	}
+	ck_assert_int_gt(groups, 0);
+	player_set_piece(&player, &ddp.piece);
+	viewed_release(&v);
 }
 END_TEST
 
@@ -361,6 +428,7 @@ int main(void)
 	tcase_add_test(tc, the_same_bytes_again);
 	tcase_add_test(tc, the_same_by_every_way);
 	tcase_add_test(tc, steps_differ);
+	tcase_add_test(tc, messages_of_every_group);
 	tcase_add_test(tc, frames_of_the_gif);
 	tcase_add_test(tc, pictures_of_the_page);
 	tcase_add_test(tc, tiny_and_large);
