@@ -125,7 +125,7 @@ enum option_type {
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
 	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
-	X(BESIDE, "beside", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
+	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
 	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \

@@ -414,13 +414,15 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	int n = v->contender_count, columns = n <= 4 ? n : (n + 1) / 2, rows = (n + columns - 1) / columns;
-	int64_t peak = 0, capacity = 0;
+	int64_t peak = 0;
+	double bytes = 0;
 	for (int i = 0; i < n; i++) {
 		int64_t one = highest(v->contender[i].state->score, SPACE_DEVICE);
 		peak = one > peak ? one : peak;
-		capacity = capacity_of(v->contender[i].state->score);
 	}
-	struct scale scale = scale_for(peak, capacity);
+	/* One scale, but a rank alone may have more to itself. */
+	for (int i = 0; i < n; i++)
+		bytes = fmax(bytes, scale_for(peak, capacity_of(v->contender[i].state->score)).bytes);
 	double legend = 26, width = (b.width - 16 * (columns - 1)) / columns,
 	       height = (b.height - legend - 12 * (rows - 1)) / rows;
 	for (int i = 0; i < n; i++) {
@@ -429,6 +431,8 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 		int row = i / columns;
 		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * row, width, height};
 		struct box plot = {card.x + 66, card.y + 32, card.width - 74, card.height - 32 - 76};
+		double capacity = (double)capacity_of(s);
+		struct scale scale = {.bytes = bytes, .capacity = capacity, .line = capacity > 0 && capacity < bytes};
 		int roles = 0, at = 0;
 		char word[WORD], most[WORD], sends[WORD], step[WORD];
 		for (int r = 0; r < s->plan->role_count; r++)
@@ -454,7 +458,7 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 			worst = s->roles[r].peak[SPACE_DEVICE] > worst ? s->roles[r].peak[SPACE_DEVICE] : worst;
 			sent = ledger_step_bytes(s, index) > sent ? ledger_step_bytes(s, index) : sent;
 		}
-		if (scale.line || !i)
+		if (scale.line || !i || capacity_of(s) != capacity_of(v->contender[0].state->score))
 			draw_capacity(c, plot, &scale, worst);
 		draw_text(c, card.x + 12, card.y + card.height - 26, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 20,
 		          "peak %s, a step %s", bytes_word(most, worst), time_word(step, s->step_ns));
