@@ -43,6 +43,17 @@ view --trace "$tmp/t.json" --at 5 --size 480x270 --export "$tmp/x.png" || fail '
 printf '[{"ph":"X","name":"a","pid":1,"tid":1,"ts":5,"dur":1}]' >"$tmp/f.json"
 view --trace "$tmp/f.json" --size 480x270 --export "$tmp/x.png" || fail 'a trace of another program does not open'
 
+# Names that are too long end with a whole character, at whatever byte they are cut.
+long=$(printf 'ä%.0s' {1..100})
+for before in '' x; do
+	printf '[{"ph":"M","name":"process_name","pid":1,"args":{"name":"%s"}},{"ph":"X","name":"%s","pid":1,"tid":1,"ts":5,"dur":1}]' \
+		"$before$long" "$before$long" >"$tmp/$before$long.json"
+	for format in png svg pdf gif html; do
+		view --trace "$tmp/$before$long.json" --size 480x270 --export "$tmp/x.$format" || fail "a long name in .$format"
+	done
+	iconv -f UTF-8 -t UTF-8 "$tmp/x.html" >"$tmp/out" || fail 'the page is not UTF-8'
+done
+
 # Of the last of four stages alone: its number is not its place among those shown.
 view --trace tests/fuzz/corpus/trace/part.json --scene timeline --size 480x270 --export "$tmp/x.png" || fail 'a trace of one stage does not open'
 

@@ -47,6 +47,13 @@ static char *exported(enum export_format format, const struct picture *size, boo
 	return text;
 }
 
+static cairo_surface_t *surface_of(struct player *p, const struct picture *size)
+{
+	cairo_surface_t *surface;
+	ck_assert_msg(!export_surface(p, size, &surface), "%s", status_message());
+	return surface;
+}
+
 static void ck_same(const char *a, size_t na, const char *b, size_t nb, const char *what)
 {
 	ck_assert_msg(na == nb && !memcmp(a, b, na), "%s differs", what);
@@ -125,6 +132,100 @@ START_TEST(steps_differ)
 	ck_assert(na != nb || memcmp(a, b, na) != 0);
 	free(a);
 	free(b);
+}
+END_TEST
+
+/* ---- text that is none, and pictures that fail ---- */
+
+START_TEST(halves_of_characters)
+{
+	static const struct {
+		const char *text, *mended;
+	} cases[] = {
+	        {"", ""},
+	        {"plain", "plain"},
+	        {"n − 1 → größer", "n − 1 → größer"},
+	        {"gr\xC3", "gr"},
+	        {"\xE2\x86", ""},
+	        {"\xF0\x9F\x98", ""},
+	        {"a\x80z", "az"},
+	        {"\xC0\xAFx", "x"},
+	        {"\xED\xA0\x80x", "x"},
+	        {"\xF4\x90\x80\x80x", "x"},
+	        {"\xFFx\xC3\xA9\xC3", "x\xC3\xA9"},
+	};
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 200, 100);
+	cairo_t *cr = cairo_create(surface);
+	struct canvas c;
+	canvas_begin(&c, cr, 200, 100, 1, theme_of(THEME_LIGHT), &fonts);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "%s", cases[i].text);
+		text_mend(text);
+		ck_assert_str_eq(text, cases[i].mended);
+		text_length(&c, 12, WEIGHT_BOLD, cases[i].text);
+		draw_text(&c, 5, 50, 12, WEIGHT_PLAIN, 0, ALIGN_CENTRE, 30, "%s", cases[i].text);
+		draw_paragraph(&c, 5, 50, 40, 12, 2, 0, cases[i].text);
+		ck_assert_msg(!cairo_status(cr), "text %zu: %s", i, cairo_status_to_string(cairo_status(cr)));
+	}
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+}
+END_TEST
+
+/* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
+START_TEST(a_failure_is_said)
+{
+	struct fonts broken = fonts;
+	broken.plain = cairo_toy_font_face_create("\xFF", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+	player.fonts = &broken;
+	for (int format = 0; format < EXPORT_COUNT; format++) {
+		char *text = NULL;
+		size_t length;
+		FILE *out = open_memstream(&text, &length);
+		ck_assert_msg(export_write(&player, (enum export_format)format, &small, false, out), "format %d",
+		              format);
+		ck_assert(!fclose(out));
+		free(text);
+	}
+	player.fonts = &fonts;
+}
+END_TEST
+
+/* ---- side by side ---- */
+
+/* Is the left, or the right, half of two pictures the same? */
+static bool same_half(cairo_surface_t *a, cairo_surface_t *b, int half)
+{
+	int width = cairo_image_surface_get_width(a) / 2, stride = cairo_image_surface_get_stride(a);
+	for (int y = 0; y < cairo_image_surface_get_height(a); y++)
+		if (memcmp(cairo_image_surface_get_data(a) + (ptrdiff_t)y * stride + (ptrdiff_t)half * width * 4,
+		           cairo_image_surface_get_data(b) + (ptrdiff_t)y * stride + (ptrdiff_t)half * width * 4,
+		           (size_t)width * 4))
+			return false;
+	return true;
+}
+
+/* What the second may use is in its card alone. */
+START_TEST(each_card_has_its_own_capacity)
+{
+	const struct limits before = zero3.piece.score.limits;
+	player.scene = SCENE_MEMORY;
+	player.contender[0] = &ddp.piece;
+	player.contender[1] = &zero3.piece;
+	player.contender_count = 2;
+	player.compare = true;
+	cairo_surface_t *a = surface_of(&player, &small);
+	zero3.piece.score.limits = (struct limits){.device_bytes = zero3.piece.score.roles[0].peak[SPACE_DEVICE] / 2};
+	cairo_surface_t *b = surface_of(&player, &small);
+	zero3.piece.score.limits = before;
+	ck_assert(same_half(a, b, 0));
+	ck_assert(!same_half(a, b, 1));
+	cairo_surface_destroy(a);
+	cairo_surface_destroy(b);
+	player.compare = false;
+	player.contender_count = 0;
 }
 END_TEST
 
@@ -339,7 +440,7 @@ START_TEST(frames_of_the_gif)
 	g.indices = calloc((size_t)g.width, (size_t)g.height);
 	for (int delay = 0; next_frame(&g, &delay); step++) {
 		go(step);
-		cairo_surface_t *surface = export_surface(&player, &small);
+		cairo_surface_t *surface = surface_of(&player, &small);
 		ck_alike(&g, surface, step);
 		ck_assert_int_eq(delay, step + 1 == steps ? 150 : 50);
 		cairo_surface_destroy(surface);
@@ -428,6 +529,9 @@ int main(void)
 	tcase_add_test(tc, the_same_bytes_again);
 	tcase_add_test(tc, the_same_by_every_way);
 	tcase_add_test(tc, steps_differ);
+	tcase_add_test(tc, halves_of_characters);
+	tcase_add_test(tc, a_failure_is_said);
+	tcase_add_test(tc, each_card_has_its_own_capacity);
 	tcase_add_test(tc, messages_of_every_group);
 	tcase_add_test(tc, frames_of_the_gif);
 	tcase_add_test(tc, pictures_of_the_page);
