@@ -88,6 +88,21 @@ for batch in micro-batch=2 batch=8; do
 done
 cmp -s "$tmp/micro-batch=2.png" "$tmp/batch=8.png" || fail '--compare: tensor has another batch than zero2'
 
+# ---- predicted and measured ----
+
+# What train measured stands below its simulation, with dashed frames where the simulation has the same operations: in
+# the timeline's lower half, which the picture without --predict does not have.
+"$SHARDLAB" train --model mlp:sizes=784-12-10 --strategy zero2 --ranks 2 --steps 3 --evaluate no --trace "$tmp/run.json" >"$tmp/out" ||
+	fail 'train records no trace'
+for predict in '' --predict; do
+	view --trace "$tmp/run.json" $predict --scene timeline --at 4 --export "$tmp/run$predict.svg" || fail "a measured run $predict"
+done
+# frames FILE: where the dashed frames begin, from the top
+frames() { sed -n 's/.*stroke-dasharray.* d="M [0-9.]* \([0-9]*\).*/\1/p' "$1"; }
+[ "$(frames "$tmp/run.svg" | wc -l)" = 0 ] || fail 'without --predict there are differences'
+[ "$(frames "$tmp/run--predict.svg" | wc -l)" -gt 10 ] || fail '--predict marks no differences'
+[ "$(frames "$tmp/run--predict.svg" | sort -n | head -n 1)" -gt 330 ] || fail '--predict marks differences in the simulation'
+
 # ---- charts ----
 
 for chart in memory memory-by-ranks time-by-ranks; do
