@@ -71,7 +71,7 @@ enum option_type {
 	X(MODEL, "model", TEXT, "NAME[:key=value,…]", 0, 0, "mlp", IN_MODELS,                                          \
 	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
 	X(STRATEGY, "strategy", TEXT, "NAME[:key=value:…]", 0, 0, "ddp", IN_MODELS,                                    \
-	  "single dp ddp zero1 zero2 zero3 fsdp; a list is a,b,c or all; see: help strategies")                        \
+	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS, "a DeepSpeed or Accelerate file; not in this version")  \
 	X(RANKS, "ranks", WHOLE, "N", 1, 1 << 24, "1", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                           \
 	  "how many; validate: at least, and as many as take two seconds")                                             \

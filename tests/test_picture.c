@@ -90,32 +90,36 @@ START_TEST(the_same_bytes_again)
 }
 END_TEST
 
-/* Stepping there and jumping there give one picture, in every scene and theme. */
-START_TEST(the_same_by_every_way)
+/* Stepping there, forward and back, and jumping there give one picture. */
+static void check_ways(size_t step)
 {
 	const struct score *s = &player.piece->score;
+	size_t na, nb, nc, p = 0;
+	go(step);
+	char *jumped = exported(EXPORT_PNG, &small, false, &na);
+	player_go(&player, 0);
+	for (size_t k = 0; k < step; k++)
+		player_go(&player, p = score_next(s, player.stride, p));
+	char *stepped = exported(EXPORT_PNG, &small, false, &nb);
+	ck_same(jumped, na, stepped, nb, scene_name(player.scene));
+	for (int k = 0; k < 5; k++)
+		player_go(&player, p = score_next(s, player.stride, p));
+	for (int k = 0; k < 5; k++)
+		player_go(&player, p = score_previous(s, player.stride, p));
+	char *back = exported(EXPORT_PNG, &small, false, &nc);
+	ck_same(jumped, na, back, nc, scene_name(player.scene));
+	free(jumped);
+	free(stepped);
+	free(back);
+}
+
+/* In every scene and theme. */
+START_TEST(the_same_by_every_way)
+{
 	for (int scene = 0; scene < SCENE_COUNT; scene++) {
-		size_t na, nb, nc, p = 0;
 		player.scene = (enum scene)scene;
 		player.theme = (enum theme_name)(scene % THEME_COUNT);
-		go(11);
-		char *jumped = exported(EXPORT_PNG, &small, false, &na);
-		player_go(&player, 0);
-		for (int k = 0; k < 11; k++) {
-			p = score_next(s, player.stride, p);
-			player_go(&player, p);
-		}
-		char *stepped = exported(EXPORT_PNG, &small, false, &nb);
-		ck_same(jumped, na, stepped, nb, scene_name(player.scene));
-		for (int k = 0; k < 5; k++)
-			player_go(&player, p = score_next(s, player.stride, p));
-		for (int k = 0; k < 5; k++)
-			player_go(&player, p = score_previous(s, player.stride, p));
-		char *back = exported(EXPORT_PNG, &small, false, &nc);
-		ck_same(jumped, na, back, nc, scene_name(player.scene));
-		free(jumped);
-		free(stepped);
-		free(back);
+		check_ways(11);
 	}
 }
 END_TEST
@@ -422,10 +426,9 @@ static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
 	ck_assert_msg((double)far / pixels < 0.01, "frame %zu has %ld pixels of another colour", step, far);
 }
 
-START_TEST(frames_of_the_gif)
+static void check_gif(void)
 {
 	size_t length, steps = export_steps(&player), step = 0;
-	player.scene = SCENE_OVERVIEW;
 	char *text = exported(EXPORT_GIF, &small, false, &length);
 	struct gif g = {.at = (unsigned char *)text, .end = (unsigned char *)text + length};
 	ck_assert(!memcmp(text, "GIF89a", 6));
@@ -449,6 +452,12 @@ START_TEST(frames_of_the_gif)
 	free(g.indices);
 	free(text);
 }
+
+START_TEST(frames_of_the_gif)
+{
+	player.scene = SCENE_OVERVIEW;
+	check_gif();
+}
 END_TEST
 
 /* ---- HTML ---- */
@@ -470,7 +479,7 @@ static size_t from_base64(const char *text, size_t n, unsigned char *out)
 	return size;
 }
 
-START_TEST(pictures_of_the_page)
+static void check_page(void)
 {
 	size_t length, steps = export_steps(&player);
 	char *page = exported(EXPORT_HTML, &small, false, &length), *at = strstr(page, "const steps=[");
@@ -498,6 +507,44 @@ START_TEST(pictures_of_the_page)
 		ck_abort_msg("the page names an address: %.60s", p);
 	ck_assert(!strstr(page, " src="));
 	free(page);
+}
+
+START_TEST(pictures_of_the_page)
+{
+	check_page();
+}
+END_TEST
+
+/* ---- every strategy ---- */
+
+#define SMALL_GPT "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8"
+static const struct request strategies[] = {
+        {.strategy = "single", .model = "mlp:sizes=6-5-4", .ranks = 1},
+        {.strategy = "dp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero1", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero2", .model = "mlp:sizes=6-5-4", .ranks = 2, .offload = "optimizer"},
+        {.strategy = "zero3", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "fsdp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=6-5-4", .ranks = 4},
+        {.strategy = "model", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "pipeline", .model = "mlp:sizes=6-5-4", .ranks = 2, .accumulate = 2},
+        {.strategy = "tensor", .model = SMALL_GPT, .ranks = 2},
+};
+
+/* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */
+START_TEST(of_every_strategy)
+{
+	struct viewed v;
+	viewed_open(&v, &strategies[_i]);
+	player_set_piece(&player, &v.piece);
+	player.scene = SCENE_OVERVIEW;
+	check_ways(score_stop_of(&v.piece.score, player.stride, v.piece.score.moment_count) / 2);
+	player.stride = STRIDE_PHASE;
+	check_gif();
+	check_page();
+	player.stride = STRIDE_ROUND;
+	player_set_piece(&player, &ddp.piece);
+	viewed_release(&v);
 }
 END_TEST
 
@@ -535,6 +582,7 @@ int main(void)
 	tcase_add_test(tc, messages_of_every_group);
 	tcase_add_test(tc, frames_of_the_gif);
 	tcase_add_test(tc, pictures_of_the_page);
+	tcase_add_loop_test(tc, of_every_strategy, 0, sizeof strategies / sizeof strategies[0]);
 	tcase_add_test(tc, tiny_and_large);
 	suite_add_tcase(suite, tc);
 	SRunner *runner = srunner_create(suite);
