@@ -458,7 +458,7 @@ void scene_compare(struct canvas *c, const struct view *v, struct box b)
 			worst = s->roles[r].peak[SPACE_DEVICE] > worst ? s->roles[r].peak[SPACE_DEVICE] : worst;
 			sent = ledger_step_bytes(s, index) > sent ? ledger_step_bytes(s, index) : sent;
 		}
-		if (scale.line || !i || capacity_of(s) != capacity_of(v->contender[0].state->score))
+		if (scale.line || !i || capacity_of(s) != capacity_of(v->contender[i - 1].state->score))
 			draw_capacity(c, plot, &scale, worst);
 		draw_text(c, card.x + 12, card.y + card.height - 26, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 20,
 		          "peak %s, a step %s", bytes_word(most, worst), time_word(step, s->step_ns));
