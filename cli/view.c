@@ -44,6 +44,11 @@ static enum status read_range(const char *text, struct player *p)
 		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
 	if (!s && p->to <= p->from)
 		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
+	int64_t end = p->piece->lanes.end;
+	if (p->piece->has_other && p->piece->other_lanes.end > end)
+		end = p->piece->other_lanes.end;
+	if (!s && p->from >= end)
+		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
 	return s;
 }
 
@@ -52,6 +57,12 @@ static enum status place(struct player *p, const struct options *o)
 	const struct score *s = &p->piece->score;
 	int64_t at = option_whole(o, OPTION_AT);
 	if (p->piece->foreign) {
+		static const enum option of_plans[] = {OPTION_STEP, OPTION_FOCUS};
+		for (size_t i = 0; i < sizeof of_plans / sizeof of_plans[0]; i++)
+			if (option_given(o, of_plans[i]))
+				return status_fail(STATUS_INPUT,
+				                   "--%s is for plans: a trace of another program has none",
+				                   option_name(of_plans[i]));
 		p->cursor = at;
 		return STATUS_OK;
 	}
@@ -126,6 +137,11 @@ static enum status set_player(struct player *p, const struct options *o)
 
 /* ---- several ---- */
 
+bool viewer_alone(const struct viewer *v)
+{
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+}
+
 enum status viewer_compare(struct viewer *v, const char *list)
 {
 	for (const char *at = list;; at++) {
@@ -134,11 +150,11 @@ enum status viewer_compare(struct viewer *v, const char *list)
 		bool all = length == 3 && !strncmp(at, "all", 3);
 		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
 			if (v->loaded_count == CONTENDERS)
-				return status_fail(STATUS_INPUT, "--beside: more than %d strategies", CONTENDERS);
+				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
 			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
 			         all ? strategy_at(i)->name : at);
 			struct loaded *l = &v->loaded[v->loaded_count];
-			enum status s = load_strategy(l, v->options, name);
+			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
 			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
 				continue;
 			if (s)
@@ -213,11 +229,12 @@ enum status command_view(const struct options *o)
 		player_set_piece(&v->player, &v->loaded[0].piece);
 		s = set_player(&v->player, o);
 	}
-	if (!s && option_given(o, OPTION_BESIDE)) {
-		if (v->loaded[0].read)
-			s = status_fail(STATUS_INPUT, "--beside compares simulations: leave out --trace");
+	if (!s && option_given(o, OPTION_COMPARE)) {
+		if (viewer_alone(v))
+			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
+			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
 		else
-			s = viewer_compare(v, option_text(o, OPTION_BESIDE));
+			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
 	}
 	if (!s && option_given(o, OPTION_EXPORT))
 		s = write_file(option_text(o, OPTION_EXPORT), "export", write_export, &exporting);

@@ -50,7 +50,7 @@ static enum status open_strategy(void *context, int i)
 		}
 	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
 		return status_fail(STATUS_INPUT, "no more strategies can be opened");
-	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, name);
+	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, &v->loaded[0].job, name);
 	if (s)
 		return s;
 	player_set_piece(&v->player, &v->loaded[v->loaded_count++].piece);
@@ -100,18 +100,19 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 {
 	const struct player *p = &v->player;
 	const struct piece *piece = p->piece;
-	static const enum option anew[] = {OPTION_AT,     OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
-	                                   OPTION_BESIDE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
-	                                   OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
-	                                   OPTION_SELECT, OPTION_SCROLL,  OPTION_PAST};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
+	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
 	if (piece != &v->loaded[0].piece) {
 		const struct settings *s = &piece->score.plan->settings;
 		arguments_set(&a, OPTION_STRATEGY, "%s", piece->label);
-		if (s->ranks == 1) { /* one rank with the whole batch */
-			arguments_set(&a, OPTION_RANKS, "1");
+		/* One rank, or those that serve the same samples, with the whole batch. */
+		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
+			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);
 			arguments_set(&a, OPTION_BATCH, "%" PRId64, s->batch);
 			arguments_set(&a, OPTION_ACCUMULATE, "%" PRId64, s->accumulate);
 			arguments_drop(&a, OPTION_MICRO_BATCH);
@@ -145,8 +146,9 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	if (p->text < 0.999 || p->text > 1.001)
 		arguments_set(&a, OPTION_TEXT, "%g", p->text);
 	if (p->compare)
-		arguments_set(&a, OPTION_BESIDE, "%s",
-		              option_given(v->options, OPTION_BESIDE) ? option_text(v->options, OPTION_BESIDE) : "all");
+		arguments_set(&a, OPTION_COMPARE, "%s",
+		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
+		                                                       : "all");
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
 	if (p->presenter)
@@ -178,13 +180,12 @@ enum status viewer_window(struct viewer *v)
 	while (choice_at(strategies))
 		strategies++;
 	/* What a file holds has no other strategies. */
-	struct window_host host = {
-	        .context = v,
-	        .strategies = v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ? 0 : strategies,
-	        .strategy = strategy_name_at,
-	        .open = open_strategy,
-	        .compare = v->loaded[0].read ? NULL : compare_all,
-	        .command = restore};
+	struct window_host host = {.context = v,
+	                           .strategies = viewer_alone(v) ? 0 : strategies,
+	                           .strategy = strategy_name_at,
+	                           .open = open_strategy,
+	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .command = restore};
 	enum status s = window_open(&w, &v->player, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
 	if (s)
 		return s;

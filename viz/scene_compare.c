@@ -28,12 +28,13 @@ static int choose_roles(const struct score *s, double width, int *chosen)
 	return 3;
 }
 
-static void draw_contender(struct canvas *c, const struct view *v, int i, const struct memory_scale *scale,
-                           struct box card)
+static void draw_contender(struct canvas *c, const struct view *v, int i, double bytes, struct box card)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->contender[i].state;
 	const struct score *s = st->score;
+	double capacity = (double)memory_capacity(s);
+	struct memory_scale scale = {.bytes = bytes, .capacity = capacity, .line = capacity > 0 && capacity < bytes};
 	struct box plot = {card.x + 66, card.y + 32, card.width - 74, fmax(1, card.height - 32 - 76)};
 	int chosen[PLAN_ROLES], roles = choose_roles(s, plot.width, chosen);
 	double x = card.x + 12, room = card.width - 20;
@@ -41,12 +42,12 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, const 
 	char text[160], word[WORD], most[WORD], step[WORD];
 	draw_card(c, card, t->panel, t->line, 1);
 	draw_fitting(c, x, card.y + 21, 15, 11, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, v->contender[i].label);
-	memory_axis(c, plot, scale);
+	memory_axis(c, plot, &scale);
 	for (int k = 0; k < roles; k++) {
 		const struct role *role = &s->plan->roles[chosen[k]];
 		int index = score_index_of(s, role->first_rank);
 		double part = plot.width / roles, bar = fmin(90, part * 0.66), middle = plot.x + part * (k + 0.5);
-		memory_bar(c, scale, (struct box){middle - bar / 2, plot.y, bar, plot.height},
+		memory_bar(c, &scale, (struct box){middle - bar / 2, plot.y, bar, plot.height},
 		           score_live(s, index, SPACE_DEVICE, st->ranks[index].issued),
 		           s->roles[chosen[k]].peak[SPACE_DEVICE], true);
 		snprintf(text, sizeof text, "%s%s", role->ranks > 1 ? "each " : "", role->name);
@@ -57,8 +58,8 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, const 
 	}
 	for (int index = 0; index < s->rank_count; index++)
 		sent = ledger_step_bytes(s, index) > sent ? ledger_step_bytes(s, index) : sent;
-	if (scale->line || !i)
-		memory_capacity_line(c, plot, scale, worst,
+	if (scale.line || !i || memory_capacity(s) != memory_capacity(v->contender[i - 1].state->score))
+		memory_capacity_line(c, plot, &scale, worst,
 		                     text_length(c, 15, WEIGHT_BOLD, v->contender[i].label) - 44);
 	snprintf(text, sizeof text, "peak %s, a step %s%s", bytes_word(most, worst), time_word(step, s->step_ns),
 	         roles < s->plan->role_count ? "; first, fullest, last" : "");
@@ -70,20 +71,22 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, const 
 void scene_compare(struct canvas *c, const struct view *v, struct box b)
 {
 	int n = v->contender_count, columns, rows;
-	int64_t peak = 0, capacity = 0;
+	int64_t peak = 0;
+	double bytes = 0;
 	compare_grid(n, &columns, &rows);
 	for (int i = 0; i < n; i++) {
 		int64_t one = memory_highest(v->contender[i].state->score, SPACE_DEVICE);
 		peak = one > peak ? one : peak;
-		capacity = memory_capacity(v->contender[i].state->score);
 	}
-	struct memory_scale scale = memory_scale_for(peak, capacity);
+	/* One scale, but a rank alone may have more to itself. */
+	for (int i = 0; i < n; i++)
+		bytes = fmax(bytes, memory_scale_for(peak, memory_capacity(v->contender[i].state->score)).bytes);
 	double legend = 26, width = (b.width - 16 * (columns - 1)) / columns,
 	       height = (b.height - legend - 12 * (rows - 1)) / rows;
 	for (int i = 0; i < n; i++) {
 		int row = i / columns;
 		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * row, width, height};
-		draw_contender(c, v, i, &scale, card);
+		draw_contender(c, v, i, bytes, card);
 	}
 	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width);
 }

@@ -180,13 +180,8 @@ static bool comes_back(const struct state *st, const struct event *message)
 
 static void chunk_name(const struct ring *r, const struct event *e, bool with_bytes, char *out, size_t size)
 {
-	int first = 0, last;
+	int last, first = collective_chunks(r->collective, e, &last);
 	char bytes[WORD];
-	while (first < r->collective->chunk_count - 1 && r->collective->cuts[first] < e->offset)
-		first++;
-	last = first;
-	while (last + 1 < r->collective->chunk_count && r->collective->cuts[last + 2] <= e->offset + e->count)
-		last++;
 	bytes_word(bytes, e->bytes);
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s", bytes);

@@ -71,8 +71,7 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
                           const struct lane_span *s, struct box b, colour fill)
 {
 	const struct score *score = l->lanes->score;
-	int role = (int)(plan_role_of(score->plan, lane->rank) - score->plan->roles);
-	int number = score_collective_of(score, role, s->op);
+	int number = score_collective_of(score, score_index_of(score, lane->rank), s->op);
 	double last = b.x;
 	if (number < 0 || !score->collectives[number].shown || b.width < 40)
 		return;

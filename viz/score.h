@@ -187,6 +187,8 @@ const struct role *score_role_of(const struct score *s, int index);
 int score_index_of(const struct score *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int score_collective_of(const struct score *s, int index, int op);
+/* The chunks that a message carries: returns the first, *last is the last. */
+int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */
 static inline bool event_issues(const struct event *e)
 {
