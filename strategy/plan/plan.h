@@ -345,7 +345,8 @@ char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
 void op_describe(const struct plan *p, const struct op *op, char *out, int size);
 
-/* The operation at which memory peaks, in words: that of the kernel for which operation `peak_op` allocates. */
+/* Where memory peaks (memory_use.peak_op), in words: the operation that was allocated for; "between steps" for -1; "the
+ * end of the step" where none follows. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
 
 /* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
@@ -430,7 +431,7 @@ enum type op_compute_type(const struct plan *p, const struct role *r, const stru
 
 struct memory_use {
 	int64_t peak_bytes;
-	int peak_op; /* the first operation at which it is reached; -1 if nothing is alive */
+	int peak_op; /* the operation that reaches it first; -1: what is alive between steps is as much */
 	int64_t at_peak[CATEGORY_COUNT];
 	int64_t steady[CATEGORY_COUNT]; /* between steps */
 	int64_t arena_bytes;            /* what the layout needs */
