@@ -42,6 +42,8 @@ struct group_part {
 enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
 /* Refuses under `rule` unless the region stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
+/* The operand as the loss scale, updated so often. */
+struct meaning loss_scale(const struct at *a, int operand, int version);
 /* Refuses unless the region is the loss scale as of this step; what is multiplied by it is `scaled` with this step. */
 enum status read_scaler(const struct at *a, int operand);
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out);
@@ -56,7 +58,7 @@ enum status mean_kernel(const struct at *a);
 enum status mean_norm(const struct at *a, int scaled);
 enum status mean_buffers(const struct at *a);
 enum status mean_norm_collective(const struct at *all);
-struct meaning inner_gradient(const struct at *a, int scaled);
+struct meaning inner_gradient(const struct at *a, int operand, int scaled);
 enum status mean_vector(const struct at *a);
 /* verify_sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
  * Then they are added up, or gathered. */

@@ -23,15 +23,19 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
-static struct meaning measured(const struct at *a, enum meaning_kind kind, bool wide, int scaled)
+static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool wide, int scaled)
 {
-	return (struct meaning){
-	        .kind = kind, .index = a->op->kernel, .micro = a->op->micro, .wide = wide, .scaled = scaled};
+	return (struct meaning){.kind = kind,
+	                        .index = a->op->kernel,
+	                        .micro = a->op->micro,
+	                        .wide = wide,
+	                        .scaled = scaled,
+	                        .origin = a->op->operand[operand].offset};
 }
 
-struct meaning inner_gradient(const struct at *a, int scaled)
+struct meaning inner_gradient(const struct at *a, int operand, int scaled)
 {
-	return measured(a, MEANING_INNER_GRADIENT, false, scaled);
+	return measured(a, operand, MEANING_INNER_GRADIENT, false, scaled);
 }
 
 /* ---- running statistics ---- */
@@ -83,7 +87,7 @@ static enum status merge(const struct at *a)
 	const struct kernel *k = kernel_of(a);
 	bool wide = kernel_synchronises(p, k);
 	int version = micros_before(a) + a->op->micro;
-	enum status s = read_exactly(a, 0, 7, measured(a, MEANING_STATISTICS, wide, 0));
+	enum status s = read_exactly(a, 0, 7, measured(a, 0, MEANING_STATISTICS, wide, 0));
 	if (s || (s = read_running(a, 1, false, version, wide || !a->op->micro)))
 		return s;
 	write_meaning(a, 1, running(a, 1, false, version + 1, wide));
@@ -97,17 +101,17 @@ enum status mean_norm(const struct at *a, int scaled)
 	bool wide = kernel_synchronises(a->ip->v->p, kernel_of(a));
 	switch (a->op->kind) {
 	case OP_BATCH_NORM_STATISTICS:
-		write_meaning(a, 1, measured(a, MEANING_STATISTICS, false, 0));
+		write_meaning(a, 1, measured(a, 1, MEANING_STATISTICS, false, 0));
 		return STATUS_OK;
 	case OP_BATCH_NORM_MERGE:
 		return merge(a);
 	case OP_BATCH_NORM_RUNNING:
 		return read_running(a, 0, false, micros_before(a), true);
 	case OP_BATCH_NORM_SUMS:
-		write_meaning(a, 5, measured(a, MEANING_SUMS, false, scaled));
+		write_meaning(a, 5, measured(a, 5, MEANING_SUMS, false, scaled));
 		return STATUS_OK;
 	case OP_BATCH_NORM_BACKWARD:
-		return read_exactly(a, 3, 7, measured(a, MEANING_SUMS, wide, scaled));
+		return read_exactly(a, 3, 7, measured(a, 3, MEANING_SUMS, wide, scaled));
 	default:
 		return STATUS_OK;
 	}
@@ -171,7 +175,7 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 			return s;
 		int number = memory_get(m, all[i].role, &g);
 		scaled = i || number < 0 ? scaled : meaning_of(m, number)->scaled;
-		struct meaning want = measured(a, kind, false, scaled);
+		struct meaning want = measured(a, from, kind, false, scaled);
 		if (number >= 0 && number == meaning_number(m, &want))
 			continue;
 		memory_describe(m, all[i].role, &g, meaning_number(m, &want), text, sizeof text);
@@ -180,7 +184,7 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 	}
 	for (int i = 0; i < role_count(all); i++) {
 		struct region g = all[i].op->operand[to];
-		struct meaning now = measured(&all[i], kind, true, scaled);
+		struct meaning now = measured(&all[i], to, kind, true, scaled);
 		g.count = in_place ? all[i].op->payload : g.count;
 		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
 	}

@@ -105,9 +105,14 @@ enum status read_exactly(const struct at *a, int operand, int rule, struct meani
 	                           : "compute it before and keep it until here, or point the operand at it");
 }
 
+struct meaning loss_scale(const struct at *a, int operand, int version)
+{
+	return (struct meaning){.kind = MEANING_SCALER, .version = version, .origin = a->op->operand[operand].offset};
+}
+
 enum status read_scaler(const struct at *a, int operand)
 {
-	return read_exactly(a, operand, 5, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->reads});
+	return read_exactly(a, operand, 5, loss_scale(a, operand, a->ip->reads));
 }
 
 /* Before the first delayed update there is no gradient yet: zeros, of the part that the region is as long as. */
