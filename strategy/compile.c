@@ -46,30 +46,6 @@ static void step_prepare(struct step *s)
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
 }
 
-static enum status too_many_ranks(const struct model *m, int64_t ranks)
-{
-	if (ranks <= m->parameters)
-		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "--ranks: %lld ranks are more than the model has elements (%lld)",
-	                   (long long)ranks, (long long)m->parameters);
-}
-
-/* Every count and byte of the plan must fit in 63 bits with room to spare. */
-static enum status sizes_fit(const struct model *m, const struct settings *t)
-{
-	int64_t samples, largest = m->parameters, product;
-	for (int v = 0; v < m->value_count; v++)
-		if (m->values[v].elements > largest)
-			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, strategy_data_ranks(t), &samples) || !multiply(samples, largest, &product) ||
-	    product > ((int64_t)1 << 56))
-		return status_fail(
-		        STATUS_INPUT,
-		        "--batch: %lld samples of this model do not fit in 64-bit sizes; use a smaller batch",
-		        (long long)samples);
-	return STATUS_OK;
-}
-
 /* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
 static enum status too_few_to_normalize(const struct model *m, const struct settings *t)
 {
@@ -133,16 +109,15 @@ static void step_place_role(struct step *s, int role)
 	}
 }
 
-enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
+static enum status compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
 	struct checkpointing checkpointing;
 	struct step s = {0};
-	*p = (struct plan){0};
 	enum status status = strategy_parse(settings->strategy, &strategy);
 	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
 	    (status = checkpointing_check(&checkpointing, model)) ||
-	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)) ||
+	    (status = plan_check_sizes(model, settings, strategy_data_ranks(settings))) ||
 	    (status = too_few_to_normalize(model, settings)))
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
@@ -187,4 +162,13 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		step_compile_role(&s, &p->roles[i]);
 	}
 	return STATUS_OK;
+}
+
+enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
+{
+	*p = (struct plan){0};
+	enum status s = compile(p, model, settings);
+	if (s)
+		plan_release(p);
+	return s;
 }

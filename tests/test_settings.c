@@ -160,7 +160,8 @@ START_TEST(ranks_are_refused)
 	        {{"mlp:sizes=1-1", "zero3", .ranks = 3}, "more than the model has elements"},
 	        {{"mlp:sizes=1-1", "ddp", .ranks = 3}, "more than the model has elements"},
 	        {{"params=3", "zero1", .ranks = 4}, "more than the model has elements"},
-	        {{"gpt", "ddp", .ranks = 2, .micro_batch = INT64_C(1) << 50}, "do not fit"},
+	        {{"mlp", "hybrid:shard=3", .ranks = 4}, "shard"},
+	        {{"gpt", "ddp", .ranks = 2, .micro_batch = INT64_C(1) << 50}, "too large"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct made m;
@@ -169,6 +170,27 @@ START_TEST(ranks_are_refused)
 	struct made m;
 	ck_assert_int_eq(made_open(&m, &(struct request){"mlp:sizes=1-1", "zero3", .ranks = 2}), STATUS_OK);
 	made_release(&m);
+}
+END_TEST
+
+/* A plan that does not compile holds nothing, whatever was found wrong. */
+START_TEST(nothing_is_left_of_a_refused_plan)
+{
+	static const struct request wrong[] = {
+	        {.model = "mlp", .strategy = "single", .ranks = 2},
+	        {.model = "mlp", .strategy = "hybrid:shard=3", .ranks = 4},
+	        {.model = "gpt", .strategy = "tensor", .ranks = 3},
+	        {.model = "mlp", .strategy = "pipeline", .ranks = 8},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct settings s = request_settings(&wrong[i]);
+		struct model m;
+		static struct plan p;
+		ck_assert_int_eq(model_open(&m, s.model, s.sequence), STATUS_OK);
+		ck_assert_int_eq(plan_compile(&p, &m, &s), STATUS_INPUT);
+		ck_assert(!p.arena.chunks && !p.model && !p.role_count);
+		model_release(&m);
+	}
 }
 END_TEST
 
@@ -276,6 +298,7 @@ int main(void)
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
 	tcase_add_test(tests, ranks_are_refused);
+	tcase_add_test(tests, nothing_is_left_of_a_refused_plan);
 	tcase_add_loop_test(tests, model_is_refused, 0, COUNT(models_put_wrong));
 	tcase_add_test(tests, long_models_are_refused);
 	tcase_add_test(tests, sequence_is_at_most_the_context);

@@ -349,6 +349,10 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
  * end of the step" where none follows. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
 
+/* Are the counts, bytes and FLOPs of a step such that 64 bits hold their sums, and does every rank get an element? If
+ * not: STATUS_INPUT, with a line that names the option. `settings` need ranks, micro-batch and accumulate. */
+enum status plan_check_sizes(const struct model *m, const struct settings *settings, int64_t data_ranks);
+
 /* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
 enum status plan_take_model(struct plan *p, const struct model *model);
 /* … which slice a rank has. */
