@@ -91,10 +91,8 @@ static void step_place_role(struct step *s, int role)
 	s->stage = s->strategy->stages ? role : 0;
 	s->kernel_end = m->kernel_count;
 	if (s->stages > 1) {
-		int *end = numbers(a, s->stages);
-		stage_split(m, s->stages, end);
-		s->kernel_begin = s->stage ? end[s->stage - 1] : 0;
-		s->kernel_end = end[s->stage];
+		s->kernel_begin = s->stage ? s->plan->stage_end[s->stage - 1] : 0;
+		s->kernel_end = s->plan->stage_end[s->stage];
 	}
 	s->replica_axes = plan_axis(s->plan, "replica");
 	s->shard_axes = plan_data_axes(s->plan) & ~s->replica_axes;

@@ -317,6 +317,7 @@ struct plan {
 	int *tensor_group;      /* by tensor */
 	int64_t *tensor_offset; /* within its group */
 	int64_t group_elements; /* padded, of all groups together */
+	int *stage_end;         /* while it is compiled for stages: theirs are kernels [stage_end[i-1], stage_end[i]) */
 };
 
 void plan_release(struct plan *p); /* accepts NULL and a zeroed struct */
