@@ -11,14 +11,6 @@ static struct region *regions(struct arena *a, int n)
 	return r;
 }
 
-static int *numbers(struct arena *a, int n)
-{
-	int *p = arena_alloc(a, (size_t)n * sizeof *p);
-	for (int i = 0; i < n; i++)
-		p[i] = -1;
-	return p;
-}
-
 static void step_prepare(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
@@ -28,19 +20,19 @@ static void step_prepare(struct step *s)
 	s->gradient = regions(a, m->tensor_count);
 	s->value = regions(a, m->value_count);
 	s->value_gradient = regions(a, m->value_count);
-	s->uses_left = numbers(a, m->tensor_count);
+	s->uses_left = step_numbers(s, m->tensor_count);
 	s->written = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->written);
 	s->value_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->value_owned);
 	s->gradient_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->gradient_owned);
-	s->needed = numbers(a, m->value_count);
-	s->reduced = numbers(a, groups);
-	s->group_left = numbers(a, groups);
-	s->group_buffer = numbers(a, groups);
-	s->gathered = numbers(a, groups);
-	s->gather_op = numbers(a, groups);
-	s->updated = numbers(a, groups);
-	s->rounded = numbers(a, groups);
-	s->fetched = numbers(a, groups);
+	s->needed = step_numbers(s, m->value_count);
+	s->reduced = step_numbers(s, groups);
+	s->group_left = step_numbers(s, groups);
+	s->group_buffer = step_numbers(s, groups);
+	s->gathered = step_numbers(s, groups);
+	s->gather_op = step_numbers(s, groups);
+	s->updated = step_numbers(s, groups);
+	s->rounded = step_numbers(s, groups);
+	s->fetched = step_numbers(s, groups);
 	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);

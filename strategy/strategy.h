@@ -93,7 +93,6 @@ struct strategy {
 	void (*gradient_ready)(struct step *s, int tensor);  /* its last use has been written */
 	void (*after_backward)(struct step *s, int unit);
 	void (*end_backward)(struct step *s);
-	void (*update)(struct step *s); /* NULL: update_own of every group */
 };
 
 const struct strategy *strategy_find(const char *name); /* NULL if there is none */

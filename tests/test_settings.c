@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/checkpointing.h"
 #include "tests/support/plans.h"
 
 static void assert_refused(enum status s, const char *what, const char *word)
@@ -147,6 +148,31 @@ START_TEST(strategy_is_refused)
 	const struct strategy *g;
 	assert_refused(strategy_parse(strategies_put_wrong[_i][0], &g), strategies_put_wrong[_i][0],
 	               strategies_put_wrong[_i][1]);
+}
+END_TEST
+
+/* Help lists the values of a key, the default first. */
+static void assert_default_first(const struct key *k)
+{
+	size_t length = strcspn(k->values, "|");
+	ck_assert_msg(strlen(k->fallback) == length && !strncmp(k->values, k->fallback, length),
+	              "%s is one of %s, and %s if it is not given", k->name, k->values, k->fallback);
+}
+
+START_TEST(defaults_come_first)
+{
+	int keys = 0;
+	for (int contrast = 0; contrast < 2; contrast++)
+		for (int i = 0;; i++) {
+			const struct strategy *g = contrast ? strategy_contrast_at(i) : strategy_at(i);
+			if (!g)
+				break;
+			for (int k = 0; k < STRATEGY_KEYS && g->keys[k].name; k++, keys++)
+				assert_default_first(&g->keys[k]);
+		}
+	ck_assert_int_gt(keys, 0);
+	for (int k = 0; k < CHECKPOINTING_KEYS; k++)
+		assert_default_first(&checkpointing_keys[k]);
 }
 END_TEST
 
@@ -297,6 +323,7 @@ int main(void)
 	tcase_add_test(tests, strategies_are_known);
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
+	tcase_add_test(tests, defaults_come_first);
 	tcase_add_test(tests, ranks_are_refused);
 	tcase_add_test(tests, nothing_is_left_of_a_refused_plan);
 	tcase_add_loop_test(tests, model_is_refused, 0, COUNT(models_put_wrong));

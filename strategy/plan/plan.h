@@ -364,6 +364,9 @@ bool group_is_sliced(const struct plan *p, int group);
 unsigned group_sum_axes(const struct plan *p, int group);
 unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
 
+/* The type of the elements of a value of the model, in the plan's precision. */
+enum type plan_value_type(const struct plan *p, int value);
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 
 /* ---- the mesh (strategy/plan/mesh.c) ---- */
@@ -418,6 +421,7 @@ struct schedule op_schedule(const struct plan *p, const struct op *op);
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);
+int64_t op_element_bytes(const struct role *r, const struct op *op); /* a `sum` sends doubles */
 
 /* The queue that carries an operation out, from where its operands stand; QUEUE_COUNT: none can. */
 enum queue op_queue_for(const struct role *r, const struct op *op);

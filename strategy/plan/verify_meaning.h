@@ -40,6 +40,9 @@ struct group_part {
 /* The meaning of a weights-, moments- or gradient-like operand; refuses under `rule` what is not the same throughout,
  * or is not the whole group or the slice of it. Zeros are let pass as padding. */
 enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
+/* What fills a collective up to whole slices, behind the first `used` elements, is sent too: refuses under `rule`
+ * unless it is zeros. */
+enum status read_padding(const struct at *a, int operand, int rule, int64_t used);
 /* Refuses under `rule` unless the region stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
 /* The operand as the loss scale, updated so often. */

@@ -142,23 +142,6 @@ static int role_count(const struct at *all)
 	return all->party;
 }
 
-/* What fills a collective up to whole slices is sent too, and must be defined. */
-static enum status check_padding(const struct at *a, int operand, int64_t used)
-{
-	const struct memory *m = &a->ip->memory;
-	struct region rest = a->op->operand[operand];
-	char text[300];
-	rest.offset += used;
-	rest.count -= used;
-	if (rest.count < 1)
-		return STATUS_OK;
-	int number = memory_get(m, a->role, &rest);
-	if (number >= 0 && meaning_of(m, number)->kind == MEANING_ZERO)
-		return STATUS_OK;
-	memory_describe(m, a->role, &rest, -1, text, sizeof text);
-	return refuse_at(a, 5, operand, " must have zeros from element %lld on; %s", (long long)used, text);
-}
-
 /* Every role gives `kind` of its own samples at operand `from`; all get that of all ranks at `to`. */
 static enum status unite(const struct at *all, enum meaning_kind kind, int from, int to)
 {
@@ -170,7 +153,7 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 		struct region g = a->op->operand[from];
 		char text[300];
 		g.count = in_place ? a->op->payload : g.count;
-		enum status s = in_place ? check_padding(a, from, g.count) : STATUS_OK;
+		enum status s = in_place ? read_padding(a, from, 5, g.count) : STATUS_OK;
 		if (s)
 			return s;
 		int number = memory_get(m, all[i].role, &g);
@@ -208,7 +191,7 @@ static enum status broadcast(const struct at *all)
 		return refuse_at(&all[root], 6, 0, " must be all of the model's buffers, of one version; %s", text);
 	}
 	int version = there->version;
-	enum status s = check_padding(&all[root], 0, model->buffer_elements);
+	enum status s = read_padding(&all[root], 0, 5, model->buffer_elements);
 	if (s)
 		return s;
 	for (int i = 0; i < role_count(all); i++) {
