@@ -45,7 +45,7 @@ static void broadcast_shards(struct step *s)
 const struct strategy strategy_hybrid = {
         .name = "hybrid",
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
-        .keys = {{"shard", "N", "2", "ranks that share one copy of the model"},
+        .keys = {{"shard", "2|N", "2", "ranks that share one copy of the model"},
                  {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"}},
         .mesh = mesh,
         .pack = pack_units,

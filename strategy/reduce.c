@@ -32,10 +32,9 @@ static bool offloaded(const struct step *s)
 
 static bool sync_every_micro(const struct step *s)
 {
-	const char *sync = strategy_setting(s, "sync");
 	if (offloaded(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
 		return false;
-	return !sync || strcmp(sync, "last");
+	return strcmp(strategy_setting(s, "sync"), "last") != 0; /* "" where the strategy has no such key */
 }
 
 /* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,

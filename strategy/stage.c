@@ -17,6 +17,8 @@ enum status stage_mesh(struct plan *p)
 		                   (long long)p->ranks, PLAN_ROLES);
 	p->axis_count = 0;
 	plan_add_axis(p, "stage", p->ranks, false);
+	p->stage_end = arena_alloc(&p->arena, (size_t)p->ranks * sizeof *p->stage_end);
+	stage_split(m, (int)p->ranks, p->stage_end);
 	return STATUS_OK;
 }
 
@@ -129,10 +131,8 @@ static int earlier(const void *a, const void *b)
 	return x->to - y->to;
 }
 
-static void measure_stages(struct timetable *t, const struct model *m)
+static void measure_stages(struct timetable *t, const struct model *m, const int *end)
 {
-	int end[PLAN_ROLES];
-	stage_split(m, t->stages, end);
 	for (int i = 0, k = 0; i < t->stages; i++) {
 		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
 		for (; k < end[i]; k++) {
@@ -153,7 +153,7 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
 	memset(t->forward_end, -1, cells * sizeof *t->forward_end);
 	memset(t->backward_end, -1, cells * sizeof *t->backward_end);
-	measure_stages(t, s->model);
+	measure_stages(t, s->model, s->plan->stage_end);
 	run_timetable(t);
 	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
 }

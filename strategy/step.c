@@ -81,6 +81,14 @@ static void default_load(struct step *s)
 	op->operand[2] = region_whole(s->b, s->counter);
 }
 
+int *step_numbers(struct step *s, int n)
+{
+	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	for (int i = 0; i < n; i++)
+		p[i] = -1;
+	return p;
+}
+
 void step_begin_micro(struct step *s)
 {
 	const struct model *m = s->model;
@@ -122,10 +130,7 @@ static void compile_step(struct step *s)
 	else
 		one_after_another(s);
 	s->micro = -1;
-	if (g->update)
-		g->update(s);
-	else
-		step_update(s);
+	step_update(s);
 }
 
 static void compile_evaluate(struct step *s)

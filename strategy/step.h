@@ -100,6 +100,7 @@ struct step {
 void step_compile_role(struct step *s, struct role *role);
 void step_begin_micro(struct step *s);                   /* counts what is needed, loads samples */
 void step_run_turns(struct step *s, int begin, int end); /* of s->turns */
+int *step_numbers(struct step *s, int n);                /* n times -1, in the plan's arena */
 
 /* ---- step_values.c ---- */
 
@@ -116,6 +117,7 @@ enum type step_value_type(const struct step *s, int value);
 int step_alloc_value(struct step *s, int value);              /* allocates it and sets s->value */
 void step_free_value(struct step *s, int value);              /* … and back */
 void step_value_used(struct step *s, int value);              /* who needed it has read it: freed after the last */
+struct region step_weight(const struct step *s, int tensor);  /* -1: none */
 struct region step_alloc_gradient(struct step *s, int value); /* allocates it and sets s->value_gradient */
 void step_free_gradient(struct step *s, int value);
 struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */

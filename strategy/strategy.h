@@ -93,7 +93,6 @@ struct strategy {
 	void (*gradient_ready)(struct step *s, int tensor);  /* its last use has been written */
 	void (*after_backward)(struct step *s, int unit);
 	void (*end_backward)(struct step *s);
-	void (*update)(struct step *s); /* NULL: update_own of every group */
 };
 
 const struct strategy *strategy_find(const char *name); /* NULL if there is none */
@@ -111,8 +110,8 @@ enum status strategy_parse(const char *text, const struct strategy **out);
  * one where all ranks serve the same samples. Settings with an unknown strategy have as many as ranks. */
 int64_t strategy_data_ranks(const struct settings *settings);
 
-/* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified.
- * `model` must outlive it. */
+/* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified. `model` must
+ * outlive it. On failure nothing needs to be released. */
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings);
 
 #endif

@@ -110,6 +110,23 @@ START_TEST(refusals)
 	ck_assert(strstr(status_message(), "this rank's samples alone"));
 	plan_release(&p);
 
+	plan_copy(&p, &m.plan); /* the first half of the sums in place of the second */
+	int dx = find_op(&p, OP_BATCH_NORM_BACKWARD, 0);
+	struct op half = {.kind = OP_COPY,
+	                  .queue = QUEUE_COMPUTE,
+	                  .unit = -1,
+	                  .kernel = -1,
+	                  .micro = -1,
+	                  .group = -1,
+	                  .after = p.roles[0].ops[dx].after,
+	                  .after_count = p.roles[0].ops[dx].after_count};
+	half.operand[0] = half.operand[1] = p.roles[0].ops[dx].operand[3];
+	half.operand[0].count = half.operand[1].count = half.operand[1].offset = half.operand[0].count / 2;
+	plan_insert_op(&p, 0, dx, &half);
+	assert_refused(&p, "rule 7");
+	ck_assert(strstr(status_message(), "must hold sums for the gradient"));
+	plan_release(&p);
+
 	plan_copy(&p, &m.plan); /* statistics of the other micro-batch */
 	int first = plan_find_op(&p, OP_BATCH_NORM_FORWARD, 0),
 	    second = plan_find_op(&p, OP_BATCH_NORM_FORWARD, first + 1);

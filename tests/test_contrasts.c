@@ -201,6 +201,20 @@ START_TEST(stages_are_balanced)
 }
 END_TEST
 
+/* A thousand layers on as many stages as there can be: a second or so. Where every stage finds out about all layers
+ * anew, a minute. */
+START_TEST(many_stages_of_many_layers)
+{
+	struct made m;
+	open_plan(&m, &(struct request){.model = "gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64",
+	                                .strategy = "pipeline",
+	                                .ranks = PLAN_ROLES});
+	ck_assert_int_eq(m.plan.role_count, PLAN_ROLES);
+	ck_assert_int_eq(m.plan.group_count, PLAN_ROLES + 1);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- hybrid sharding ---- */
 
 /* Model states are 16/K bytes a parameter; a step sends 3Ψ(K−1)/K inside the groups, for every micro-batch, and once
@@ -580,5 +594,9 @@ int main(void)
 	tcase_add_test(tcase, both_grains_agree);
 	tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, COUNT(broken));
 	suite_add_tcase(suite, tcase);
+	TCase *timed = tcase_create("many stages");
+	tcase_set_timeout(timed, 20);
+	tcase_add_test(timed, many_stages_of_many_layers);
+	suite_add_tcase(suite, timed);
 	return suite_run(suite);
 }

@@ -208,6 +208,70 @@ START_TEST(parts_are_told_from_sums)
 }
 END_TEST
 
+static struct op *step_op(struct plan *p, enum op_kind kind)
+{
+	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
+		if (p->roles[0].ops[i].kind == kind)
+			return &p->roles[0].ops[i];
+	ck_abort_msg("no such operation");
+	return NULL;
+}
+
+/* A slice of a value is cut from one that is the same on all ranks, not from a rank's own rows. */
+START_TEST(own_rows_are_not_cut)
+{
+	struct made m;
+	struct op cut = {.kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1};
+	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	for (int sequence = 0; sequence < 2; sequence++) {
+		struct plan p;
+		if (sequence) {
+			made_release(&m);
+			open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor:sequence=yes", .ranks = 2});
+		}
+		plan_copy(&p, &m.plan);
+		struct role *r = &p.roles[0];
+		const struct op *norm = step_op(&p, OP_NORM_FORWARD);
+		int after = (int)(norm - r->ops) + 1;
+		cut.operand[0] = norm->operand[3];
+		cut.operand[0].slice = plan_axis(&p, "tensor");
+		int part = step_op(&p, OP_ADAMW)->operand[1].buffer; /* the gradients, which nobody reads yet */
+		cut.operand[1] = (struct region){part, 0, 0, cut.operand[0].count / 2};
+		plan_insert_op(&p, 0, after, &cut);
+		ck_assert_int_eq(plan_verify(&p, NULL), sequence ? STATUS_REFUSED : STATUS_OK);
+		ck_assert(!sequence || strstr(status_message(), "rule 7"));
+		plan_release(&p);
+	}
+	made_release(&m);
+}
+END_TEST
+
+/* Rank 0's slice is no slice of the others': a broadcast over the tensor group is of what all have whole. */
+START_TEST(slices_are_not_broadcast)
+{
+	struct made m;
+	struct plan p;
+	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	plan_copy(&p, &m.plan);
+	struct role *r = &p.roles[0];
+	int at = r->prologue.begin, made = at;
+	while (r->ops[at].kind != OP_BROADCAST)
+		at++;
+	while (r->ops[made].kind != OP_INITIALIZE || !group_is_sliced(&p, r->ops[made].group))
+		made++;
+	struct op wrong = r->ops[at];
+	wrong.group = r->ops[made].group;
+	wrong.operand[0] = r->ops[made].operand[0];
+	wrong.payload = wrong.operand[0].count;
+	plan_insert_op(&p, 0, at, &wrong);
+	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
+	ck_assert_msg(strstr(status_message(), "rule 6 (version)") && strstr(status_message(), "not this rank's slice"),
+	              "%s", status_message());
+	plan_release(&p);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- all ranks in one process ---- */
 
 /* Initial weights are single's, bit for bit; after three steps they are single's up to rounding. */
@@ -467,6 +531,8 @@ int main(void)
 	tcase_add_test(tcase, sums_are_counted);
 	tcase_add_test(tcase, rows_are_counted);
 	tcase_add_test(tcase, parts_are_told_from_sums);
+	tcase_add_test(tcase, own_rows_are_not_cut);
+	tcase_add_test(tcase, slices_are_not_broadcast);
 	tcase_add_test(tcase, weights_are_those_of_one_rank);
 	tcase_add_loop_test(tcase, slices_of_a_classifier, 0, 3);
 	tcase_add_loop_test(tcase, slices_of_a_token_table, 0, 3);

@@ -23,15 +23,19 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
-static struct meaning measured(const struct at *a, enum meaning_kind kind, bool wide, int scaled)
+static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool wide, int scaled)
 {
-	return (struct meaning){
-	        .kind = kind, .index = a->op->kernel, .micro = a->op->micro, .wide = wide, .scaled = scaled};
+	return (struct meaning){.kind = kind,
+	                        .index = a->op->kernel,
+	                        .micro = a->op->micro,
+	                        .wide = wide,
+	                        .scaled = scaled,
+	                        .origin = a->op->operand[operand].offset};
 }
 
-struct meaning inner_gradient(const struct at *a, int scaled)
+struct meaning inner_gradient(const struct at *a, int operand, int scaled)
 {
-	return measured(a, MEANING_INNER_GRADIENT, false, scaled);
+	return measured(a, operand, MEANING_INNER_GRADIENT, false, scaled);
 }
 
 /* ---- running statistics ---- */
@@ -83,7 +87,7 @@ static enum status merge(const struct at *a)
 	const struct kernel *k = kernel_of(a);
 	bool wide = kernel_synchronises(p, k);
 	int version = micros_before(a) + a->op->micro;
-	enum status s = read_exactly(a, 0, 7, measured(a, MEANING_STATISTICS, wide, 0));
+	enum status s = read_exactly(a, 0, 7, measured(a, 0, MEANING_STATISTICS, wide, 0));
 	if (s || (s = read_running(a, 1, false, version, wide || !a->op->micro)))
 		return s;
 	write_meaning(a, 1, running(a, 1, false, version + 1, wide));
@@ -97,17 +101,17 @@ enum status mean_norm(const struct at *a, int scaled)
 	bool wide = kernel_synchronises(a->ip->v->p, kernel_of(a));
 	switch (a->op->kind) {
 	case OP_BATCH_NORM_STATISTICS:
-		write_meaning(a, 1, measured(a, MEANING_STATISTICS, false, 0));
+		write_meaning(a, 1, measured(a, 1, MEANING_STATISTICS, false, 0));
 		return STATUS_OK;
 	case OP_BATCH_NORM_MERGE:
 		return merge(a);
 	case OP_BATCH_NORM_RUNNING:
 		return read_running(a, 0, false, micros_before(a), true);
 	case OP_BATCH_NORM_SUMS:
-		write_meaning(a, 5, measured(a, MEANING_SUMS, false, scaled));
+		write_meaning(a, 5, measured(a, 5, MEANING_SUMS, false, scaled));
 		return STATUS_OK;
 	case OP_BATCH_NORM_BACKWARD:
-		return read_exactly(a, 3, 7, measured(a, MEANING_SUMS, wide, scaled));
+		return read_exactly(a, 3, 7, measured(a, 3, MEANING_SUMS, wide, scaled));
 	default:
 		return STATUS_OK;
 	}
@@ -138,23 +142,6 @@ static int role_count(const struct at *all)
 	return all->party;
 }
 
-/* What fills a collective up to whole slices is sent too, and must be defined. */
-static enum status check_padding(const struct at *a, int operand, int64_t used)
-{
-	const struct memory *m = &a->ip->memory;
-	struct region rest = a->op->operand[operand];
-	char text[300];
-	rest.offset += used;
-	rest.count -= used;
-	if (rest.count < 1)
-		return STATUS_OK;
-	int number = memory_get(m, a->role, &rest);
-	if (number >= 0 && meaning_of(m, number)->kind == MEANING_ZERO)
-		return STATUS_OK;
-	memory_describe(m, a->role, &rest, -1, text, sizeof text);
-	return refuse_at(a, 5, operand, " must have zeros from element %lld on; %s", (long long)used, text);
-}
-
 /* Every role gives `kind` of its own samples at operand `from`; all get that of all ranks at `to`. */
 static enum status unite(const struct at *all, enum meaning_kind kind, int from, int to)
 {
@@ -166,12 +153,12 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 		struct region g = a->op->operand[from];
 		char text[300];
 		g.count = in_place ? a->op->payload : g.count;
-		enum status s = in_place ? check_padding(a, from, g.count) : STATUS_OK;
+		enum status s = in_place ? read_padding(a, from, 5, g.count) : STATUS_OK;
 		if (s)
 			return s;
 		int number = memory_get(m, all[i].role, &g);
 		scaled = i || number < 0 ? scaled : meaning_of(m, number)->scaled;
-		struct meaning want = measured(a, kind, false, scaled);
+		struct meaning want = measured(a, from, kind, false, scaled);
 		if (number >= 0 && number == meaning_number(m, &want))
 			continue;
 		memory_describe(m, all[i].role, &g, meaning_number(m, &want), text, sizeof text);
@@ -180,7 +167,7 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 	}
 	for (int i = 0; i < role_count(all); i++) {
 		struct region g = all[i].op->operand[to];
-		struct meaning now = measured(&all[i], kind, true, scaled);
+		struct meaning now = measured(&all[i], to, kind, true, scaled);
 		g.count = in_place ? all[i].op->payload : g.count;
 		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
 	}
@@ -204,7 +191,7 @@ static enum status broadcast(const struct at *all)
 		return refuse_at(&all[root], 6, 0, " must be all of the model's buffers, of one version; %s", text);
 	}
 	int version = there->version;
-	enum status s = check_padding(&all[root], 0, model->buffer_elements);
+	enum status s = read_padding(&all[root], 0, 5, model->buffer_elements);
 	if (s)
 		return s;
 	for (int i = 0; i < role_count(all); i++) {

@@ -5,6 +5,11 @@
  * have the group (the token table of a pipeline's first and last stage). Either the update's all-gather brings everyone
  * what its owner made (ZeRO-1, ZeRO-2), or rank after rank starts from what one of them has: a broadcast in the
  * prologue, after the initialisation (DDP, hybrid, pipeline).
+ *
+ * Parameters alone are looked at, as the frameworks broadcast parameters alone. In 16 bits the fp32 master weights
+ * stay what each rank initialised: `initialize` draws every element by a counter, from the seed and the element's place
+ * in the model, so ranks that keep the same part draw the same bits, and the update refuses master weights that were
+ * not initialised (verify_update.c).
  */
 #include "strategy/plan/verify.h"
 
