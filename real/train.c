@@ -168,9 +168,7 @@ static enum status run_epilogue(struct training *t)
 {
 	enum status s = training_save_begin(t);
 	if (!s)
-		s = executor_run(t->executor, &t->device.role->epilogue);
-	if (!s)
-		s = training_save_finish(t);
+		s = training_save_finish(t, executor_run(t->executor, &t->device.role->epilogue));
 	uint64_t mine = t->device.checksum;
 	t->checksum = mine;
 	if (!s && t->mpi)

@@ -61,6 +61,14 @@ run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --we
 [ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
 
 # Files come whole or not at all.
+# Weights that are not finite fail one rank or all, when the file is already begun.
+status=0
+"$SHARDLAB" train --model mlp:sizes=784-10 --strategy ddp --ranks 2 --precision bf16 --optimizer adamw --steps 4 --batch 16 \
+	--learning-rate 1e6 --weight-decay 1e6 --save "$TMPDIR/none.safetensors" >"$TMPDIR/none.out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] || fail "weights that are not finite: exit status $status"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: rank .*the weights of .* are not finite' "$TMPDIR/err" ||
+	fail 'weights that are not finite: another line'
+if ls "$TMPDIR"/none.safetensors* >/dev/null 2>&1; then fail 'an unfinished file of weights is left'; fi
 run trace train --model $model --ranks 2 --strategy ddp --steps 2 --batch 16 --trace "$TMPDIR/trace.json" --json
 grep -q '"traceEvents"' "$TMPDIR/trace.json" || fail 'no trace'
 if ls "$TMPDIR"/*.tmp >/dev/null 2>&1; then fail 'temporary files are left'; fi
