@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "real/calibrate_internal.h"
 #include "real/clock.h"
+#include "real/kernel_threads.h"
 #include "real/train.h"
 
 struct calibrate_options calibrate_options_default(void)
@@ -141,8 +142,9 @@ static void describe(struct cluster *c, const struct calibration *k)
 
 static enum status measure(struct calibration *k)
 {
-	enum status s = STATUS_OK;
-	kernels_set_threads(k->options->threads);
+	enum status s = kernel_threads_start(k->options->threads);
+	if (s)
+		return s;
 	k->cluster->threads = k->options->threads;
 	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
 	if (!k->rank)

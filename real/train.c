@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
 #include "real/clock.h"
+#include "real/kernel_threads.h"
 #include "real/train_internal.h"
 
 /* ---- data ---- */
@@ -222,17 +222,6 @@ static enum status join_world(struct training *t)
 	return STATUS_OK;
 }
 
-static enum status take_library_memory(void)
-{
-	int64_t bytes;
-	if (kernels_prepare(&bytes))
-		return STATUS_OK;
-	return status_fail(STATUS_RUN,
-	                   "no memory for OpenBLAS's working buffers, %lld bytes; raise the memory limit or use fewer "
-	                   "--threads",
-	                   (long long)bytes);
-}
-
 enum status train_run(const struct train_options *o, struct report *out)
 {
 	struct training t;
@@ -241,9 +230,8 @@ enum status train_run(const struct train_options *o, struct report *out)
 	enum status s = training_prepare(&t, o);
 	if (!s)
 		s = join_world(&t);
-	kernels_set_threads(o->threads);
 	if (!s)
-		s = take_library_memory();
+		s = kernel_threads_start(o->threads);
 	if (!s)
 		s = run_all(&t, out, &stopped);
 	/* A rank that failed alone would leave the others waiting. */

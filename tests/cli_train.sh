@@ -60,6 +60,13 @@ run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --we
 	--init "$TMPDIR/weights.safetensors"
 [ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
 
+# Threads whose stacks kernels would run past are refused before they do.
+status=0
+OMP_STACKSIZE=100k "$SHARDLAB" train --model $model --strategy single --steps 1 --batch 16 --threads 2 >/dev/null \
+	2>"$TMPDIR/err" || status=$?
+[ $status = 2 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: .*raise OMP_STACKSIZE' "$TMPDIR/err" ||
+	fail "stacks that are too small: exit status $status"
+
 # Files come whole or not at all.
 # Weights that are not finite fail one rank or all, when the file is already begun.
 status=0

@@ -189,6 +189,32 @@ START_TEST(optimizers)
 }
 END_TEST
 
+/* One element that is not finite, anywhere, and none; fp32 too. */
+START_TEST(not_finite)
+{
+	static const float largest[] = {
+	        [ELEMENT_FP32] = 0x1.fffffep127f, [ELEMENT_BF16] = 0x1.fep127f, [ELEMENT_FP16] = 65504};
+	enum { COUNT_OF_ELEMENTS = 1003 };
+	if (!level_select(_i))
+		return;
+	for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++) {
+		float *x = blank(COUNT_OF_ELEMENTS); /* room for any type */
+		for (int64_t i = 0; i < COUNT_OF_ELEMENTS; i++)
+			element_set((enum type)type, x, i, i % 2 ? largest[type] : -largest[type]);
+		ck_assert(vector_is_finite(type, COUNT_OF_ELEMENTS, x));
+		for (int64_t i = 0; i < COUNT_OF_ELEMENTS; i++) {
+			float was = element_get((enum type)type, x, i);
+			kernels_set_threads(i % 50 ? 1 : 3);
+			element_set((enum type)type, x, i, i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY);
+			ck_assert_msg(!vector_is_finite(type, COUNT_OF_ELEMENTS, x), "%s: element %lld went unseen",
+			              type_name((enum type)type), (long long)i);
+			element_set((enum type)type, x, i, was);
+		}
+		kernels_set_threads(1);
+	}
+}
+END_TEST
+
 /* ---- the same bits again, and threads ---- */
 
 enum {
@@ -312,6 +338,7 @@ int main(void)
 	                                    {"rounding", rounding_is_to_nearest_even, true},
 	                                    {"lengths_and_types", lengths_and_types, true},
 	                                    {"vectors", vectors, true},
+	                                    {"not_finite", not_finite, true},
 	                                    {"optimizers", optimizers, true},
 	                                    {"repeatable", repeatable, true}};
 	return run_kernel_tests("16-bit elements", tests, COUNT(tests));
