@@ -78,4 +78,16 @@ status=0
 if ls "$TMPDIR"/none.safetensors* >/dev/null 2>&1; then fail 'an unfinished file of weights is left'; fi
 run trace train --model $model --ranks 2 --strategy ddp --steps 2 --batch 16 --trace "$TMPDIR/trace.json" --json
 grep -q '"traceEvents"' "$TMPDIR/trace.json" || fail 'no trace'
+# What is offloaded crosses on queues of its own, and the update is the host's: each has a row, and something on it.
+run offload train --model $model --ranks 2 --strategy zero3 --steps 2 --batch 16 --offload optimizer,parameters \
+	--trace "$TMPDIR/offload.json" --json
+for rank in 0 1; do
+	for row in device-to-host host-to-device host; do
+		tid=$(sed -n 's/.*"name":"thread_name","pid":'$rank',"tid":\([0-9]*\),"args":{"name":"'$row'"}.*/\1/p' \
+			"$TMPDIR/offload.json")
+		[ -n "$tid" ] || fail "rank $rank has no row $row"
+		spans=$(grep -c "\"ph\":\"X\",\"pid\":$rank,\"tid\":$tid,\"ts\":[0-9.]*,\"dur\":[0-9.]*," "$TMPDIR/offload.json")
+		[ "$spans" -ge 2 ] || fail "rank $rank: $spans spans on row $row; the two groups have one each at least"
+	done
+done
 if ls "$TMPDIR"/*.tmp >/dev/null 2>&1; then fail 'temporary files are left'; fi
