@@ -3,7 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "real/clock.h"
 
 struct op_record {
 	int64_t begin, end;
@@ -49,13 +50,6 @@ struct executor {
 	enum status status; /* of the first operation that failed; stops all queues */
 	char message[1024];
 };
-
-static int64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- communication ---- */
 
@@ -177,13 +171,13 @@ static enum status run_op(struct executor *e, int number)
 	const struct op *op = &e->role->ops[number];
 	struct op_record *r = &e->record[number];
 	int64_t began = 0;
-	r->begin = now() - e->started;
+	r->begin = clock_ns() - e->started;
 	enum status s = op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began)
 	                                                 : cpu_device_execute(e->device, number);
 	/* Until both ends of a message have come, nothing is communicated. */
 	if (began > e->started)
 		r->begin = began - e->started;
-	r->end = now() - e->started;
+	r->end = clock_ns() - e->started;
 	return s;
 }
 
@@ -316,7 +310,7 @@ enum status executor_run(struct executor *e, const struct section *s)
 	for (int i = s->begin; i < s->end; i++)
 		e->record[i] = (struct op_record){-1, -1, false};
 	memset(e->device->transfer, 0, sizeof e->device->transfer);
-	e->started = now();
+	e->started = clock_ns();
 	if (e->device->guard) {
 		hurry(e, true);
 		for (int i = s->begin; i < s->end && !e->status; i++)

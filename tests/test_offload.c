@@ -4,9 +4,11 @@
 #include <check.h>
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kernels/kernels.h"
@@ -423,6 +425,50 @@ START_TEST(files_have_no_name)
 }
 END_TEST
 
+/* The file that this process has open in the folder, though it has no name any more. */
+static int nameless_file(const char *folder)
+{
+	char link[64], target[512];
+	for (int file = 0; file < 1024; file++) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+		ssize_t n = readlink(link, target, sizeof target - 1);
+		target[n > 0 ? n : 0] = 0;
+		if (!strncmp(target, folder, strlen(folder)) && strstr(target, "/shardlab."))
+			return file;
+	}
+	ck_abort_msg("no file is open in %s", folder);
+	return -1;
+}
+
+/* A queue's thread says so, all queues end, and the threads that waited for it too: else this would not return. */
+START_TEST(disk_that_fails_ends_the_section)
+{
+	static const char *const lines[] = {"cannot read in", "cannot write in"};
+	struct made m;
+	struct trainer t;
+	struct request r = {.model = GPT, .strategy = "single", .offload = "optimizer:to=disk"};
+	struct rlimit limit;
+	double loss;
+	signal(SIGXFSZ, SIG_IGN);
+	open_plan(&m, &r);
+	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
+	ck_assert_msg(!trainer_step(&t, &loss), "%s", status_message());
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	if (!_i)
+		ck_assert_int_eq(ftruncate(nameless_file(support_folder()), 0), 0);
+	else
+		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, limit.rlim_max}), 0);
+	for (int again = 0; again < 2; again++) {
+		enum status s = trainer_step(&t, &loss);
+		ck_assert_int_eq(s, STATUS_RUN);
+		ck_assert_msg(strstr(status_message(), lines[_i]) != NULL, "%s", status_message());
+	}
+	setrlimit(RLIMIT_FSIZE, &limit);
+	trainer_release(&t);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(settings_are_read_and_printed)
@@ -466,6 +512,7 @@ int main(void)
 	tcase_add_loop_test(tests, text_comes_back, 0, 5);
 	tcase_add_loop_test(tests, zones_are_in_every_arena, 0, 2);
 	tcase_add_test(tests, files_have_no_name);
+	tcase_add_loop_test(tests, disk_that_fails_ends_the_section, 0, 2);
 	tcase_add_test(tests, settings_are_read_and_printed);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
