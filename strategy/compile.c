@@ -41,6 +41,7 @@ static void step_prepare(struct step *s)
 	s->updated = numbers(a, groups);
 	s->rounded = numbers(a, groups);
 	s->fetched = numbers(a, groups);
+	s->crossing = numbers(a, groups);
 	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);

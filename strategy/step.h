@@ -75,9 +75,10 @@ struct step {
 	int *group_buffer; /* gathered gradients in use; -1 */
 	int *gathered;     /* gathered parameters in use; -1 */
 	int *gather_op;    /* the operation that gathered them */
+	int *crossing;     /* gradient shard that waits for the last micro-batch on its way to the host; -1 */
 
-	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host.
-	 */
+	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host;
+	 * buffer: -1 where that is all. */
 	struct {
 		int group, buffer, staging, slice, op;
 	} leaving[STEP_IN_FLIGHT];
@@ -164,7 +165,8 @@ void step_show_weights(struct step *s);           /* epilogue */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
 enum space offload_space(const struct step *s, bool of_parameters); /* of parameters, or of the optimizer's state */
 /* The first content of a part of state, by `initialize` or `zero`, wherever it stands. */
-void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, int group);
+/* axes: of `initialize`, those along which the part is a shard of its group (struct op). */
+void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, unsigned axes, int group);
 /* A part of state where the host can read it: in place, or read from disk into staging (-1: none). */
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
@@ -174,6 +176,10 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
  * offload_fetched frees. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
 void offload_fetched(struct step *s, int group);
+/* In the prologue, for collectives, which move device memory: the parameter shard on the device, where it stays or on
+ * a visit; and back where it stays. */
+struct region offload_lift(struct step *s, int group);
+void offload_lower(struct step *s, int group);
 
 /* ---- checkpoint_parts.c: checkpoints of which each rank of a tensor group keeps a slice ---- */
 

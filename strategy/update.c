@@ -109,11 +109,10 @@ static void alloc_loss_scale(struct step *s)
 		s->update_scaler = begin_scaler(s, SPACE_HOST, "scaler.host");
 }
 
-/* Along which axes the operand is a shard of its group, where its size does not say it. */
-static void name_shard(const struct step *s, struct op *op, enum placement place)
+/* Along which axes the operand is a shard of its group, where its size does not say it: 0 where it does. */
+static unsigned shard_axes(const struct step *s, enum placement place)
 {
-	if (place == PLACE_SHARD && s->shard_axes != plan_all_axes(s->plan))
-		op->axes = s->shard_axes;
+	return place == PLACE_SHARD && s->shard_axes != plan_all_axes(s->plan) ? s->shard_axes : 0;
 }
 
 static void initialize(struct step *s, int buffer, enum placement place)
@@ -122,9 +121,7 @@ static void initialize(struct step *s, int buffer, enum placement place)
 		/* Parameters that another role answers for come from it in the prologue. */
 		if (s->base[g] < 0 || (!s->answers[g] && buffer == s->parameters))
 			continue;
-		offload_begin_with(s, OP_INITIALIZE, buffer, place, g);
-		if (s->b->role->buffers[buffer].space == SPACE_DEVICE)
-			name_shard(s, &s->b->role->ops[s->b->role->op_count - 1], place);
+		offload_begin_with(s, OP_INITIALIZE, buffer, place, shard_axes(s, place), g);
 	}
 }
 
@@ -133,7 +130,7 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 {
 	if (s->b->role->buffers[buffer].space == SPACE_DISK) {
 		for (int g = 0; g < s->plan->group_count; g++)
-			offload_begin_with(s, OP_ZERO, buffer, place, g);
+			offload_begin_with(s, OP_ZERO, buffer, place, 0, g);
 		return;
 	}
 	enum queue q = s->b->role->buffers[buffer].space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
@@ -385,7 +382,7 @@ void step_show_weights(struct step *s)
 		op->group = i;
 		op->operand[0] = shown;
 		op->operand[0].slice |= alike_axes(s, i);
-		name_shard(s, op, place);
+		op->axes = shard_axes(s, place);
 		if (staging >= 0)
 			build_free(s->b, staging);
 	}

@@ -62,15 +62,15 @@ static void bring(struct step *s, int group, struct held *held)
 /* Where the host writes the 16-bit parameters: its own shard, or staging on the way to the device or the disk. */
 static struct region place_for_16bit(struct step *s, int group)
 {
-	const struct group *g = &s->plan->groups[group];
 	const struct offload *o = &s->settings->offload;
 	if (!step_mixed(s))
 		return region_none();
 	if (o->parameters && !o->parameters_on_disk)
 		return step_place(s, s->parameters, s->strategy->parameters, group);
-	int64_t count = s->strategy->optimizer == PLACE_WHOLE ? g->padded : g->padded / s->ranks;
-	s->rounded[group] = build_alloc_in(s->b, SPACE_HOST, arena_print(&s->b->plan->arena, "rounded.%s", g->name),
-	                                   CATEGORY_BUFFERS, s->settings->precision, count);
+	struct region own = home_of(s, WEIGHTS, group);
+	s->rounded[group] = build_alloc_in(s->b, SPACE_HOST,
+	                                   arena_print(&s->b->plan->arena, "rounded.%s", s->plan->groups[group].name),
+	                                   CATEGORY_BUFFERS, s->settings->precision, region_elements(s->plan, &own));
 	build_wait(s->b, QUEUE_HOST_COMPUTE, s->put[0]);
 	return region_whole(s->b, s->rounded[group]);
 }

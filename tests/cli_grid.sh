@@ -31,6 +31,9 @@ precisions='bf16 fp16' numbers='2 4'
 
 for ranks in $numbers; do
 	check 4 --ranks "$ranks" --strategy model,pipeline,tensor,hybrid:shard=2
+	for offload in optimizer optimizer,parameters,activations; do
+		check 1 --ranks "$ranks" --strategy hybrid:shard=2 --precision fp16 --offload $offload
+	done
 	for precision in $precisions; do
 		for checkpointing in none full; do
 			set -- --ranks "$ranks" --strategy all --precision "$precision" --activation-checkpointing $checkpointing

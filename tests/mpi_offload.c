@@ -138,8 +138,15 @@ int main(int argc, char **argv)
 	}
 	try_strategy(1, "zero3:reuse=20000", true, 1, TYPE_BF16);
 	try_strategy(1, "fsdp:reshard=no:sync=last:prefetch=0", true, 1, TYPE_FP32);
-	if (ranks_count % 2 == 0)
+	/* Shards are added up on the device until they cross the groups, with the last micro-batch. */
+	if (ranks_count % 2 == 0) {
+		try_strategy(1, "hybrid:shard=2", true, 1, TYPE_FP32);
 		try_activations("hybrid:shard=2");
+	}
+	if (ranks_count == 4)
+		try_strategy(0, "hybrid:shard=2", true, 0, TYPE_FP16);
+	if (ranks_count == 3)
+		try_strategy(1, "hybrid:shard=1", true, 2, TYPE_BF16);
 	ranks_check(tried >= 5, "only %d strategies offload", tried);
 	if (!rank_number)
 		images_remove(images);

@@ -490,6 +490,17 @@ static void make_replicas_by_luck(struct plan *p)
 		}
 }
 
+/* Each group visits the device for it. */
+static void broadcast_and_keep_the_old(struct plan *p)
+{
+	struct role *r = &p->roles[0];
+	for (int i = r->prologue.end - 1; i >= r->prologue.begin; i--)
+		if (r->ops[i].kind == OP_COPY && op_transfer(r, &r->ops[i]) == TRANSFER_DEVICE_TO_HOST) {
+			plan_drop_op(p, 0, i);
+			return;
+		}
+}
+
 static void show_another_slice(struct plan *p)
 {
 	struct role *r = &p->roles[0];
@@ -525,27 +536,32 @@ static const struct {
 	double clip;
 	void (*break_it)(struct plan *p);
 	int rule;
+	const char *offload;
 } broken[] = {
-        {MLP, "pipeline", 3, 2, 0, receive_in_another_order, 1},
-        {MLP, "pipeline", 3, 2, 0, drop_receive, 1},
-        {MLP, "pipeline", 3, 2, 0, send_to_oneself, 2},
-        {MLP, "pipeline", 3, 2, 0, send_another_size, 2},
-        {MLP, "pipeline", 3, 2, 0, send_another_micro_batch, 2},
-        {MLP, "pipeline", 3, 2, 0, count_as_gradient, 2},
-        {MLP, "model", 2, 1, 0, send_the_wrong_value, 2},
-        {MLP, "pipeline", 2, 2, 0, send_before_it_is_made, 4},
-        {MLP, "pipeline", 2, 2, 0, use_before_it_is_there, 4},
-        {MLP, "pipeline", 2, 2, 0, receive_into_what_is_freed, 3},
-        {MLP, "pipeline", 3, 2, 0, run_ends_in_the_middle, 2},
-        {MLP, "pipeline", 3, 2, 0, add_the_loss_of_all, 5},
-        {GPT, "pipeline", 3, 2, 0, forget_the_other_use, 5},
-        {GPT, "pipeline", 3, 2, 0.5, count_the_tied_squares_twice, 5},
-        {GPT, "model", 3, 1, 0, make_replicas_by_luck, 1},
-        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_along_another_axis, 5},
-        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_over_all_twice, 2},
-        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5},
-        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6},
-        {MLP, "hybrid:shard=2", 4, 2, 0, show_another_slice, 6},
+        {MLP, "pipeline", 3, 2, 0, receive_in_another_order, 1, NULL},
+        {MLP, "pipeline", 3, 2, 0, drop_receive, 1, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_to_oneself, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_another_size, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_another_micro_batch, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, count_as_gradient, 2, NULL},
+        {MLP, "model", 2, 1, 0, send_the_wrong_value, 2, NULL},
+        {MLP, "pipeline", 2, 2, 0, send_before_it_is_made, 4, NULL},
+        {MLP, "pipeline", 2, 2, 0, use_before_it_is_there, 4, NULL},
+        {MLP, "pipeline", 2, 2, 0, receive_into_what_is_freed, 3, NULL},
+        {MLP, "pipeline", 3, 2, 0, run_ends_in_the_middle, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, add_the_loss_of_all, 5, NULL},
+        {GPT, "pipeline", 3, 2, 0, forget_the_other_use, 5, NULL},
+        {GPT, "pipeline", 3, 2, 0.5, count_the_tied_squares_twice, 5, NULL},
+        {GPT, "model", 3, 1, 0, make_replicas_by_luck, 1, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_along_another_axis, 5, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_over_all_twice, 2, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, show_another_slice, 6, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, "optimizer,parameters"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, "optimizer,parameters:to=disk"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, broadcast_and_keep_the_old, 6, "optimizer,parameters"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5, "optimizer"},
 };
 
 START_TEST(what_is_broken_is_refused)
@@ -557,6 +573,7 @@ START_TEST(what_is_broken_is_refused)
 	                                .strategy = broken[_i].strategy,
 	                                .ranks = broken[_i].ranks,
 	                                .accumulate = broken[_i].accumulate,
+	                                .offload = broken[_i].offload,
 	                                .clip = broken[_i].clip});
 	plan_copy(&p, &m.plan);
 	broken[_i].break_it(&p);

@@ -124,6 +124,33 @@ START_TEST(gradients_leave_as_they_are_ready)
 }
 END_TEST
 
+/* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
+START_TEST(hybrid_leaves_a_shard_of_its_group)
+{
+	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
+	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
+	char strategy[32];
+	snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)shards);
+	struct request r = {.model = GPT,
+	                    .strategy = strategy,
+	                    .ranks = ranks,
+	                    .precision = TYPE_BF16,
+	                    .accumulate = 2,
+	                    .offload = offloads[_i % 2]};
+	int64_t own = elements_of(&r) / shards, kept = _i % 2 ? 0 : 2 * own;
+	struct report_role role = reported(&r);
+	ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), kept);
+	ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own - kept);
+	/* Without replicas each micro-batch's shard leaves at once; with them, once a step. */
+	ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, (shards == ranks ? 2 : 1) * 2 * own);
+	ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, (_i % 2 ? 2 * 2 : 1) * 2 * own);
+	r.offload = NULL;
+	struct report_role without = reported(&r);
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
+}
+END_TEST
+
 START_TEST(parameters_leave_nothing_on_the_device)
 {
 	static const struct {
@@ -481,6 +508,7 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, device_keeps_two_bytes_a_parameter, 0, STRATEGIES);
 	tcase_add_loop_test(tests, gradients_leave_as_they_are_ready, 0, STRATEGIES - 2);
+	tcase_add_loop_test(tests, hybrid_leaves_a_shard_of_its_group, 0, 4);
 	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
 	tcase_add_test(tests, activations_go_and_come_back);
 	tcase_add_loop_test(tests, delayed_is_one_step_late, 0, 2);
