@@ -151,11 +151,6 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
-	if (checkpointing.cpu && strategy == &strategy_pipeline)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--activation-checkpointing: cpu_checkpointing=yes does not go with --strategy pipeline in "
-		        "this version: several micro-batches are under way at once; leave it out");
 	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
 	p->settings = *settings;

@@ -32,12 +32,6 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		        "--offload: with %s everything passes through the root in one piece, so nothing could "
 		        "leave early; use zero1",
 		        g->name);
-	if (!g->offloads && (o->optimizer || o->parameters || g->stages))
-		return status_fail(STATUS_INPUT, "--offload%s does not go with --strategy %s in this version",
-		                   g->stages      ? ""
-		                   : o->optimizer ? " optimizer"
-		                                  : " parameters",
-		                   g->name);
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,

@@ -22,6 +22,7 @@ const struct strategy strategy_pipeline = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
+        .offloads = true,
         .prologue = stage_prologue,
         .micros = micros,
         .evaluate = stage_evaluate,

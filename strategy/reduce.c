@@ -21,6 +21,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "strategy/stage.h"
 #include "strategy/step.h"
 
 enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
@@ -238,7 +239,15 @@ void reduce_ready(struct step *s, int tensor)
 	if (s->shards == 1 && !offloaded(s)) {
 		s->group_buffer[group] = -1;
 		reduce_replicas(s, group, true);
-	} else if (s->last_micro || sync_every_micro(s)) {
-		send(s, group);
+	} else if ((s->last_micro || sync_every_micro(s)) && !stage_shares(s, group)) {
+		send(s, group); /* what stages share: when they have reduced it */
 	}
+}
+
+void reduce_leave(struct step *s, int group)
+{
+	int buffer = s->group_buffer[group];
+	struct region whole = region_of(buffer, 0, s->plan->groups[group].padded);
+	leave(s, group, buffer, -1, -1, offload_gradients(s, group, whole, QUEUE_COMMUNICATION, false));
+	s->group_buffer[group] = -1;
 }

@@ -249,6 +249,8 @@ void gather_keep(struct step *s, int unit);   /* frees it after its last use in 
 void reduce_needed(struct step *s, int tensor);
 void reduce_ready(struct step *s, int tensor);
 void reduce_finish(struct step *s); /* all that are on their way have arrived */
+/* Whole gradients that two stages have reduced between them go to the host. */
+void reduce_leave(struct step *s, int group);
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGY_LIST(X)

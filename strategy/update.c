@@ -130,7 +130,8 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 {
 	if (s->b->role->buffers[buffer].space == SPACE_DISK) {
 		for (int g = 0; g < s->plan->group_count; g++)
-			offload_begin_with(s, OP_ZERO, buffer, place, 0, g);
+			if (s->base[g] >= 0)
+				offload_begin_with(s, OP_ZERO, buffer, place, 0, g);
 		return;
 	}
 	enum queue q = s->b->role->buffers[buffer].space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;

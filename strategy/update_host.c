@@ -153,18 +153,24 @@ void host_update_early(struct step *s)
 		return;
 	step_look(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0)
+			continue;
 		bring(s, g, held);
 		update_group(s, g, held);
 	}
 	advance(s);
 }
 
-/* In the order in which their gradients come: units from the last to the first, buckets as they are numbered. */
-static int *order_of_arrival(struct step *s)
+/* The groups that this role has, in the order in which their gradients come: units from the last to the first, buckets
+ * as they are numbered. */
+static int *order_of_arrival(struct step *s, int *count)
 {
 	int groups = s->plan->group_count, *order = arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *order);
+	*count = 0;
 	for (int g = 0; g < groups; g++) {
-		int at = g;
+		if (s->base[g] < 0)
+			continue;
+		int at = (*count)++;
 		for (; at > 0 && s->reduced[order[at - 1]] > s->reduced[g]; at--)
 			order[at] = order[at - 1];
 		order[at] = g;
@@ -175,7 +181,7 @@ static int *order_of_arrival(struct step *s)
 void host_update(struct step *s)
 {
 	struct held held[2][PARTS];
-	int groups = s->plan->group_count, *order = order_of_arrival(s);
+	int groups, *order = order_of_arrival(s, &groups);
 	if (s->settings->offload.delayed) {
 		for (int i = 0; i < groups; i++) {
 			bring(s, order[i], held[0]); /* nothing of it is on disk */

@@ -34,6 +34,12 @@ for ranks in $numbers; do
 	for offload in optimizer optimizer,parameters,activations; do
 		check 1 --ranks "$ranks" --strategy hybrid:shard=2 --precision fp16 --offload $offload
 	done
+	for offload in optimizer activations optimizer:to=disk,activations; do
+		check 3 --ranks "$ranks" --strategy model,pipeline,pipeline:schedule=gpipe --accumulate 3 \
+			--precision fp16 --offload $offload
+	done
+	check 2 --ranks "$ranks" --strategy pipeline,pipeline:schedule=gpipe --accumulate 3 \
+		--activation-checkpointing full:cpu_checkpointing=yes
 	for precision in $precisions; do
 		for checkpointing in none full; do
 			set -- --ranks "$ranks" --strategy all --precision "$precision" --activation-checkpointing $checkpointing

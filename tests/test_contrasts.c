@@ -490,7 +490,60 @@ static void make_replicas_by_luck(struct plan *p)
 		}
 }
 
-/* Each group visits the device for it. */
+/* The copy that takes to the host what the operation made takes instead what it would have worked on. */
+static void skip_before_copy(struct plan *p, int skipped)
+{
+	struct role *r = &p->roles[0];
+	int buffer = r->ops[skipped].operand[0].buffer, before = skipped, copy = skipped;
+	do
+		before--;
+	while (r->ops[before].operand[1].buffer != buffer);
+	do
+		copy++;
+	while (r->ops[copy].kind != OP_COPY || r->ops[copy].operand[0].buffer != buffer);
+	plan_drop_op(p, 0, skipped);
+	plan_set_waits(p, 0, copy - 1, &before, 1);
+}
+
+static void copy_replicas_by_luck(struct plan *p)
+{
+	for (int i = p->roles[0].prologue.end - 1; i >= 0; i--)
+		if (p->roles[0].ops[i].kind == OP_BROADCAST) {
+			skip_before_copy(p, i);
+			return;
+		}
+}
+
+static void copy_one_group(struct plan *p)
+{
+	skip_before_copy(p, number(p, 0, find(p, 0, OP_ALL_REDUCE, 0)));
+}
+
+/* Of what two stages use, both. */
+static void copy_own_use(struct plan *p)
+{
+	for (int role = 0; role < p->role_count; role += p->role_count - 1) {
+		struct role *r = &p->roles[role];
+		int reduce = number(p, role, find(p, role, OP_ALL_REDUCE, 0)), copy = reduce, last = reduce;
+		while (r->ops[copy].kind != OP_COPY)
+			copy++;
+		while (op_class(r->ops[last].kind) != OP_CLASS_K)
+			last--;
+		plan_drop_op(p, role, reduce);
+		plan_set_waits(p, role, copy - 1, &last, 1);
+	}
+}
+
+/* The last micro-batch's takes the place of those that were there. */
+static void leave_out_micro_batches(struct plan *p)
+{
+	struct op *op = find(p, 1, OP_LINEAR_BACKWARD, 0);
+	while (op->kind != OP_LINEAR_BACKWARD || op->micro != 3)
+		op++;
+	op->accumulate = 0;
+}
+
+/* Each shard visits the device for it. */
 static void broadcast_and_keep_the_old(struct plan *p)
 {
 	struct role *r = &p->roles[0];
@@ -558,10 +611,12 @@ static const struct {
         {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5, NULL},
         {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, NULL},
         {MLP, "hybrid:shard=2", 4, 2, 0, show_another_slice, 6, NULL},
-        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, "optimizer,parameters"},
-        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, "optimizer,parameters:to=disk"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_replicas_by_luck, 6, "optimizer,parameters"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_replicas_by_luck, 6, "optimizer,parameters:to=disk"},
         {MLP, "hybrid:shard=2", 4, 2, 0, broadcast_and_keep_the_old, 6, "optimizer,parameters"},
-        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5, "optimizer"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_one_group, 5, "optimizer"},
+        {GPT, "pipeline", 3, 2, 0, copy_own_use, 5, "optimizer"},
+        {MLP, "pipeline", 3, 4, 0, leave_out_micro_batches, 5, "optimizer"},
 };
 
 START_TEST(what_is_broken_is_refused)
