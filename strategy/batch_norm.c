@@ -136,11 +136,6 @@ int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct 
 
 /* ---- running statistics ---- */
 
-static bool holds_state(const struct step *s)
-{
-	return !s->strategy->holds_state || s->strategy->holds_state(s);
-}
-
 static bool any_local(const struct model *m)
 {
 	for (int i = 0; i < m->kernel_count; i++)
@@ -167,7 +162,7 @@ static void broadcast(struct step *s, int buffer)
 void buffers_state(struct step *s)
 {
 	s->running = s->running_state = s->running_sent = -1;
-	if (!s->model->buffer_count || !holds_state(s))
+	if (!s->model->buffer_count || !step_holds_state(s))
 		return;
 	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32, running_elements(s));
 	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running);

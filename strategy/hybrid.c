@@ -54,7 +54,6 @@ const struct strategy strategy_hybrid = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .offloads = true,
         .prologue = broadcast_shards,
         .begin_micro = gather_begin,
         .before_forward = gather_before,

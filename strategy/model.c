@@ -19,7 +19,6 @@ const struct strategy strategy_model = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
-        .offloads = true,
         .prologue = stage_prologue,
         .micros = micros,
         .evaluate = stage_evaluate,

@@ -26,12 +26,6 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		        "block on the device; leave it out, or let them stay there");
 	if (!o->optimizer && !o->parameters && !o->activations)
 		return STATUS_OK;
-	if (g->roots)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--offload: with %s everything passes through the root in one piece, so nothing could "
-		        "leave early; use zero1",
-		        g->name);
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,

@@ -66,7 +66,7 @@ void offload_values_prepare(struct step *s)
 	if (!offload_values(s))
 		return;
 	struct away *a = arena_alloc(&s->b->plan->arena, sizeof *a);
-	int in_flight = s->stages > 1 ? (int)s->settings->accumulate : 1;
+	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
 	*a = (struct away){.run = numbers(s, t->count),
 	                   .last = numbers(s, m->value_count),
 	                   .wanted = numbers(s, m->value_count),

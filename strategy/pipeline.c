@@ -22,7 +22,6 @@ const struct strategy strategy_pipeline = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
-        .offloads = true,
         .prologue = stage_prologue,
         .micros = micros,
         .evaluate = stage_evaluate,

@@ -141,7 +141,8 @@ void sliced_zero_padding(struct step *s, struct region value);
 
 /* ---- update.c ---- */
 
-bool step_mixed(const struct step *s); /* 16-bit parameters with fp32 master weights */
+bool step_mixed(const struct step *s);       /* 16-bit parameters with fp32 master weights */
+bool step_holds_state(const struct step *s); /* does this role keep and update parameters? */
 bool step_adamw(const struct step *s);
 /* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
 enum placement step_owned(enum placement p);

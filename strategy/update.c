@@ -14,6 +14,11 @@ bool step_mixed(const struct step *s)
 	return s->settings->precision != TYPE_FP32;
 }
 
+bool step_holds_state(const struct step *s)
+{
+	return !s->strategy->holds_state || s->strategy->holds_state(s);
+}
+
 bool step_adamw(const struct step *s)
 {
 	return s->settings->optimizer == OPTIMIZER_ADAMW;
@@ -141,7 +146,7 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 static void begin_counter(struct step *s)
 {
 	s->update_counter = s->counter;
-	if (s->update_queue != QUEUE_HOST_COMPUTE)
+	if (s->update_queue != QUEUE_HOST_COMPUTE || !step_holds_state(s))
 		return;
 	s->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
 	zero_state(s, s->update_counter, PLACE_WHOLE);
@@ -171,7 +176,7 @@ void step_state(struct step *s)
 	if (has_collectives(s) && !s->settings->library_collectives)
 		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	buffers_state(s);
-	if (g->holds_state && !g->holds_state(s))
+	if (!step_holds_state(s))
 		return;
 	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
@@ -331,11 +336,10 @@ void step_spread(struct step *s, int group, enum queue changed_by)
 
 void step_update(struct step *s)
 {
-	bool holds = !s->strategy->holds_state || s->strategy->holds_state(s);
 	struct op *op = build_op(s->b, OP_ADVANCE, QUEUE_COMPUTE);
 	op->pass = PASS_UPDATE;
 	op->operand[0] = region_whole(s->b, s->counter);
-	if (!holds)
+	if (!step_holds_state(s))
 		return;
 	if (s->kernel_end < s->model->kernel_count) /* the last stage has the loss, and everyone hears of it */
 		zero(s, region_whole(s->b, s->loss));

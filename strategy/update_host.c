@@ -149,7 +149,7 @@ static void advance(struct step *s)
 void host_update_early(struct step *s)
 {
 	struct held held[PARTS];
-	if (!s->settings->offload.delayed)
+	if (!s->settings->offload.delayed || !step_holds_state(s))
 		return;
 	step_look(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
