@@ -184,6 +184,8 @@ static const struct request requests[] = {
         {.model = NORM("batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .accumulate = 2, .bucket = 64},
         {.model = NORM("sync-batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .bucket = 64},
         {.model = NORM("sync-batch"), .strategy = "zero3", .ranks = 2, .micro_batch = 2, .accumulate = 2},
+        {.model = NORM("batch"), .strategy = "hybrid:shard=2", .ranks = 4, .micro_batch = 2},
+        {.model = NORM("sync-batch"), .strategy = "hybrid:shard=2", .ranks = 4, .micro_batch = 2, .accumulate = 2},
         {.model = NORM("batch"), .strategy = "dp", .ranks = 2, .micro_batch = 2, .accumulate = 2},
         {.model = NORM("sync-batch"), .strategy = "dp", .ranks = 3, .micro_batch = 2},
         {.model = "mlp:sizes=4-4-4-4-4,norm=sync-batch",
