@@ -76,7 +76,7 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 {
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? t->ranks : 1) > 1)
+		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? strategy_data_ranks(t) : 1) > 1)
 			continue;
 		return status_fail(STATUS_INPUT,
 		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
@@ -161,8 +161,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (strategy->stages && (status = stage_check(p))) ||
-	    (status = plan_take_model(p, model)) ||
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);

@@ -30,7 +30,7 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		return status_fail(
 		        STATUS_INPUT,
 		        "--offload parameters: with %s the kernels use each rank's whole parameters where they "
-		        "stay; there is no shard to gather from: use zero3 or fsdp",
+		        "stay; there is no shard to gather from: use zero3, fsdp or hybrid",
 		        g->name);
 	if (o->parameters && !o->optimizer)
 		return status_fail(STATUS_INPUT,

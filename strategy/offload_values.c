@@ -7,7 +7,8 @@
  *
  * A device keeps the activations of two runs while a third is made: before a run's are given up, the compute queue
  * waits until they have left. What the first backward run reads stays where it is. Whatever the forward pass keeps is
- * treated so: all that kernels saved; with activation checkpointing the checkpoints, since the rest has gone.
+ * treated so: all that kernels saved; with activation checkpointing the checkpoints, since the rest has gone. A stage
+ * of a pipeline does so with every micro-batch that is under way, each of which keeps its last run here.
  */
 #include "strategy/step.h"
 

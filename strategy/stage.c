@@ -20,17 +20,6 @@ enum status stage_mesh(struct plan *p)
 	return STATUS_OK;
 }
 
-enum status stage_check(const struct plan *p)
-{
-	if (!p->model->buffer_count)
-		return STATUS_OK;
-	return status_fail(
-	        STATUS_INPUT,
-	        "--strategy %s: batch normalization does not go with stages in this version; use --model mlp "
-	        "without norm=, or data parallelism",
-	        p->strategy);
-}
-
 /* ---- the order of work and of messages ---- */
 
 /* A micro-batch's forward or backward on a stage. */

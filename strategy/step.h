@@ -40,9 +40,10 @@ struct step {
 
 	/* State of this role; -1 where it has none. */
 	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
-	int running_state; /* the model's buffers: running statistics */
-	int running;       /* … or the copy of them that this pass uses */
-	int running_sent;  /* the broadcast that brought them; -1 */
+	int running_state;     /* the model's buffers: running statistics, of a stage those of its own norms … */
+	int64_t running_begin; /* … from this element of all on */
+	int running;           /* … or the copy of them that this pass uses */
+	int running_sent;      /* the broadcast that brought them; -1 */
 
 	/* Who updates, and with what: the compute queue; with --offload optimizer the host, whose own count of the
 	 * updates and loss scale these are. */

@@ -85,7 +85,6 @@ refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
 refuse "shard: 'x'" sim --strategy hybrid:shard=x --ranks 4
 refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --batch 8 --accumulate 3
 refuse 'there is no shard to gather from' sim --strategy pipeline --ranks 2 --offload optimizer,parameters
-refuse 'does not go with stages' sim --model mlp:norm=batch --strategy model --ranks 2
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
