@@ -33,6 +33,7 @@ static void step_prepare(struct step *s)
 	s->updated = step_numbers(s, groups);
 	s->rounded = step_numbers(s, groups);
 	s->fetched = step_numbers(s, groups);
+	s->crossing = step_numbers(s, groups);
 	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
@@ -43,7 +44,7 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 {
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? t->ranks : 1) > 1)
+		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? strategy_data_ranks(t) : 1) > 1)
 			continue;
 		return status_fail(STATUS_INPUT,
 		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
@@ -115,11 +116,6 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
-	if (checkpointing.cpu && strategy == &strategy_pipeline)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--activation-checkpointing: cpu_checkpointing=yes does not go with --strategy pipeline in "
-		        "this version: several micro-batches are under way at once; leave it out");
 	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
 	p->settings = *settings;
@@ -130,8 +126,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (strategy->stages && (status = stage_check(p))) ||
-	    (status = plan_take_model(p, model)) ||
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);

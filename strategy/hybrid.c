@@ -33,12 +33,14 @@ static enum status mesh(struct plan *p)
 static void broadcast_shards(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count && s->replica_axes; g++) {
+		struct region shard = offload_lift(s, g);
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
 		op->axes = step_axes(s, s->replica_axes);
-		op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, g);
+		op->operand[0] = shard;
 		if (s->shards > 1)
-			op->payload = op->operand[0].count;
+			op->payload = shard.count;
+		offload_lower(s, g);
 	}
 }
 

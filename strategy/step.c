@@ -147,10 +147,11 @@ static void compile_evaluate(struct step *s)
 	s->evaluating = false;
 }
 
-/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay. */
+/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay; but for a
+ * root's, which are collected first. */
 static void choose_hooks(struct step *s)
 {
-	bool leave = s->settings->offload.optimizer;
+	bool leave = s->settings->offload.optimizer && !s->strategy->roots;
 	s->gradient_needed = leave ? reduce_needed : s->strategy->gradient_needed;
 	s->gradient_ready = leave ? reduce_ready : s->strategy->gradient_ready;
 	s->end_backward = leave ? reduce_finish : s->strategy->end_backward;

@@ -22,7 +22,7 @@ const char *step_name(struct step *s, const char *format, ...)
 		n = (int)sizeof text - 25;
 	if (s->evaluating)
 		snprintf(text + n, sizeof text - (size_t)n, ".eval");
-	else if (s->settings->accumulate > 1)
+	else if (s->settings->accumulate > 1 && s->micro >= 0)
 		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
 	return arena_copy(&s->b->plan->arena, text);
 }

@@ -74,7 +74,6 @@ struct strategy {
 	bool roots;        /* rank 0 has a program of its own */
 	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
-	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
 	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 

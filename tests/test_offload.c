@@ -120,6 +120,87 @@ START_TEST(gradients_leave_as_they_are_ready)
 }
 END_TEST
 
+/* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
+START_TEST(hybrid_leaves_a_shard_of_its_group)
+{
+	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
+	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
+	char strategy[32];
+	snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)shards);
+	struct request r = {.model = GPT,
+	                    .strategy = strategy,
+	                    .ranks = ranks,
+	                    .precision = TYPE_BF16,
+	                    .accumulate = 2,
+	                    .offload = offloads[_i % 2]};
+	int64_t own = elements_of(&r) / shards, kept = _i % 2 ? 0 : 2 * own;
+	struct report_role role = reported(&r);
+	ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), kept);
+	ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own - kept);
+	/* Without replicas each micro-batch's shard leaves at once; with them, once a step. */
+	ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, (shards == ranks ? 2 : 1) * 2 * own);
+	ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, (_i % 2 ? 2 * 2 : 1) * 2 * own);
+	r.offload = NULL;
+	struct report_role without = reported(&r);
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
+}
+END_TEST
+
+/* A stage's host has what the stage has, of the tied table both; each stage's own goes each way once a step. */
+START_TEST(stages_leave_their_own)
+{
+	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	struct made m;
+	struct report report;
+	int64_t all = 0;
+	open_plan(&m, &(struct request){.model = GPT,
+	                                .strategy = names[_i],
+	                                .ranks = 3,
+	                                .precision = TYPE_BF16,
+	                                .accumulate = 4,
+	                                .offload = "optimizer"});
+	report_from_plan(&report, &m.plan);
+	ck_assert_int_eq(report.role_count, 3);
+	for (int i = 0; i < report.role_count; i++) {
+		const struct report_role *role = &report.roles[i];
+		int64_t own = role->memory[SPACE_DEVICE].steady[CATEGORY_PARAMETERS] / 2;
+		ck_assert_int_eq(states(&role->memory[SPACE_DEVICE]), 2 * own);
+		ck_assert_int_eq(states(&role->memory[SPACE_HOST]), 14 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
+		all += own;
+	}
+	int64_t tied = m.plan.groups[m.plan.group_count - 1].padded;
+	ck_assert_str_eq(m.plan.groups[m.plan.group_count - 1].name, "tied");
+	ck_assert_int_eq(all, m.plan.group_elements + tied);
+	report_release(&report);
+	made_release(&m);
+}
+END_TEST
+
+/* A pipeline's stage keeps the activations of one unit of each micro-batch under way, however many units it has. */
+START_TEST(pipelines_send_activations_away)
+{
+	static const char *const models[] = {"gpt:layers=8,width=32,heads=2,context=16",
+	                                     "gpt:layers=16,width=32,heads=2,context=16"};
+	int64_t kept[2];
+	for (int i = 0; i < 2; i++) {
+		struct request r = {.model = models[i],
+		                    .strategy = _i ? "pipeline:schedule=gpipe" : "pipeline",
+		                    .ranks = 2,
+		                    .micro_batch = 2,
+		                    .accumulate = 4,
+		                    .offload = "activations"};
+		struct report_role role = reported(&r);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
+		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
+		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
+	}
+	ck_assert_int_eq(kept[0], kept[1]);
+}
+END_TEST
+
 START_TEST(parameters_leave_nothing_on_the_device)
 {
 	static const struct {
@@ -505,6 +586,9 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, device_keeps_two_bytes_a_parameter, 0, STRATEGIES);
 	tcase_add_loop_test(tests, gradients_leave_as_they_are_ready, 0, STRATEGIES - 2);
+	tcase_add_loop_test(tests, hybrid_leaves_a_shard_of_its_group, 0, 4);
+	tcase_add_loop_test(tests, stages_leave_their_own, 0, 3);
+	tcase_add_loop_test(tests, pipelines_send_activations_away, 0, 2);
 	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
 	tcase_add_test(tests, activations_go_and_come_back);
 	tcase_add_loop_test(tests, delayed_is_one_step_late, 0, 2);

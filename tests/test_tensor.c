@@ -326,7 +326,7 @@ static const struct {
                {"gpt", 3, "the 8 heads of block.0.attention do not divide by 3 ranks", "tensor"},
                {"gpt", 16, "the 8 heads of block.0.attention do not divide by 16 ranks", "tensor"},
                {"mlp:sizes=8-6-4-2", 4, "the 6 outputs of layer.0.linear do not divide by 4 ranks", "tensor"},
-               {"mlp:sizes=8-8-4,norm=batch", 2, "no way to split", "tensor"},
+               {"mlp:sizes=8-8-4,norm=batch", 2, "whole on no rank", "tensor"},
                {"params=1000", 2, "no way to split", "tensor"}};
 
 START_TEST(what_does_not_divide_is_refused)

@@ -446,6 +446,19 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
 }
 
+int64_t role_first_buffer(const struct plan *p, const struct role *r)
+{
+	int64_t first = -1;
+	for (int i = r->step.begin; i < r->step.end && plan_axis(p, "stage"); i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_BATCH_NORM_MERGE)
+			continue;
+		int64_t offset = p->model->buffers[p->model->kernels[op->kernel].running].offset;
+		first = first < 0 || offset < first ? offset : first;
+	}
+	return first < 0 ? 0 : first;
+}
+
 enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)
 {
 	if (op_class(op->kind) == OP_CLASS_K)

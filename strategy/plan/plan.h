@@ -409,6 +409,9 @@ int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, 
 int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
 /* initialize, weights: along which axes the operand's region is this rank's shard of the group, before it is sliced. */
 unsigned op_shard_axes(const struct plan *p, const struct op *op);
+/* Of the model's buffers, which element stands first in the operand of initialize_buffers and show_buffers: the first
+ * of all, and of a stage the first of its own norms. */
+int64_t role_first_buffer(const struct plan *p, const struct role *r);
 
 /* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
 void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);

@@ -17,7 +17,7 @@ struct interpreter {
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];
 	int64_t *shown_own[ROLES], *shown_whole[ROLES];
-	int shown_buffers[ROLES];
+	int64_t shown_buffers; /* elements, from the first on */
 };
 
 /* The operation at hand: messages name it. */

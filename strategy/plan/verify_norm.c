@@ -17,7 +17,7 @@ static const struct kernel *kernel_of(const struct at *a)
 
 bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 {
-	return k->kind == KERNEL_BATCH_NORM && k->synchronised && p->ranks > 1;
+	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
 }
 
 /* ---- what a micro-batch measured ---- */
@@ -40,18 +40,19 @@ struct meaning inner_gradient(const struct at *a, int operand, int scaled)
 
 /* ---- running statistics ---- */
 
-/* Element p of the buffer is element p - origin of the model's buffers. */
+/* Element p of the buffer is element p - origin of the model's buffers. all: those of the role, and not of one norm. */
 static int64_t origin_of(const struct at *a, int operand, bool all)
 {
-	const struct model *m = a->ip->v->p->model;
-	return a->op->operand[operand].offset - (all ? 0 : m->buffers[kernel_of(a)->running].offset);
+	const struct plan *p = a->ip->v->p;
+	int64_t first = all ? role_first_buffer(p, a->r) : p->model->buffers[kernel_of(a)->running].offset;
+	return a->op->operand[operand].offset - first;
 }
 
 static struct meaning running(const struct at *a, int operand, bool all, int version, bool wide)
 {
 	return (struct meaning){.kind = MEANING_RUNNING,
 	                        .version = version,
-	                        .wide = wide || a->ip->v->p->ranks == 1,
+	                        .wide = wide || plan_data_ranks(a->ip->v->p) == 1,
 	                        .origin = origin_of(a, operand, all)};
 }
 
@@ -126,12 +127,17 @@ enum status mean_buffers(const struct at *a)
 		struct meaning zero = {.kind = MEANING_ZERO}, fresh = running(a, 0, true, 0, false);
 		struct memory *memory = &a->ip->memory;
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &zero)); /* the padding */
-		all.count = m->buffer_elements;
+		if (all.count > m->buffer_elements)
+			all.count = m->buffer_elements;
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &fresh));
 		return STATUS_OK;
 	}
 	s = read_running(a, 0, true, micros_before(a), false);
-	a->ip->shown_buffers[a->role]++;
+	if (!s && role_first_buffer(a->ip->v->p, a->r) != a->ip->shown_buffers)
+		s = refuse_at(a, 6, 0,
+		              ": the model's buffers are shown once, in order; from [%lld] on they are not yet",
+		              (long long)a->ip->shown_buffers);
+	a->ip->shown_buffers += all.count;
 	return s;
 }
 

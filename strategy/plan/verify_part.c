@@ -138,7 +138,8 @@ static enum status read_no_gradient(const struct at *a, int operand, struct grou
 	const struct plan *p = a->ip->v->p;
 	const struct region *g = &a->op->operand[operand];
 	int64_t padded = p->groups[a->op->group].padded;
-	unsigned shard = g->count == padded ? 0 : plan_all_axes(p), own = shard | g->slice;
+	unsigned shard = g->count == padded ? 0 : plan_data_axes(p) & ~plan_axis(p, "replica");
+	unsigned own = shard | g->slice;
 	if (out->kind != MEANING_ZERO || g->count * plan_along(p, shard) != padded || shard & g->slice)
 		return refuse_at(
 		        a, 5, operand,

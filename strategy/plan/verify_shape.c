@@ -421,11 +421,27 @@ static enum status check_group_operand(const struct verify *v, const struct role
 	return STATUS_OK;
 }
 
-/* All buffers of the model, which collectives want padded to whole slices. */
+/* Does one of the model's buffers end with this element? */
+static bool ends_a_buffer(const struct model *m, int64_t end)
+{
+	bool ends = false;
+	for (int i = 0; i < m->buffer_count; i++)
+		ends |= m->buffers[i].offset + m->buffers[i].elements == end;
+	return ends;
+}
+
+/* All buffers of the model, which collectives want padded to whole slices; a stage's, its own. */
 static enum status check_buffers(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
 	int64_t n = v->p->model->buffer_elements;
+	if (plan_axis(v->p, "stage") && r->ranks == 1) {
+		const struct region *g = &op->operand[0];
+		if (g->slice || !ends_a_buffer(v->p->model, role_first_buffer(v->p, r) + g->count))
+			return refuse(v, 2, r, number, g->buffer, "%lld elements are no buffers of the model",
+			              (long long)g->count);
+		return expect(v, r, number, 0, g->count, TYPE_FP32);
+	}
 	if (op->operand[0].slice || !n)
 		return refuse(v, 2, r, number, op->operand[0].buffer,
 		              n ? "is a slice; the model's buffers are whole" : "the model has no buffers");
