@@ -52,14 +52,6 @@ static void touched_by(const struct model *m, const struct turn *t, int values[T
 	values[5] = forward && k->kind == KERNEL_CLASSIFIER ? m->target : -1;
 }
 
-static int *numbers(struct step *s, int n)
-{
-	int *p = arena_alloc(&s->b->plan->arena, ((size_t)n + 1) * sizeof *p);
-	for (int i = 0; i <= n; i++)
-		p[i] = -1;
-	return p;
-}
-
 void offload_values_prepare(struct step *s)
 {
 	const struct model *m = s->model;
@@ -68,12 +60,12 @@ void offload_values_prepare(struct step *s)
 		return;
 	struct away *a = arena_alloc(&s->b->plan->arena, sizeof *a);
 	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
-	*a = (struct away){.run = numbers(s, t->count),
-	                   .last = numbers(s, m->value_count),
-	                   .wanted = numbers(s, m->value_count),
+	*a = (struct away){.run = step_numbers(s, t->count),
+	                   .last = step_numbers(s, m->value_count),
+	                   .wanted = step_numbers(s, m->value_count),
 	                   .in_flight = in_flight,
-	                   .host = numbers(s, in_flight * m->value_count),
-	                   .copy = numbers(s, in_flight * m->value_count)};
+	                   .host = step_numbers(s, in_flight * m->value_count),
+	                   .copy = step_numbers(s, in_flight * m->value_count)};
 	a->leaving = arena_alloc(&s->b->plan->arena, ((size_t)m->value_count + 1) * sizeof *a->leaving);
 	for (int i = 0; i < t->count; i++) {
 		int values[TOUCHED], unit = m->kernels[t->list[i].kernel].unit;

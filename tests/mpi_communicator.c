@@ -401,15 +401,15 @@ static void check_patience(void)
 	struct communicator *c = NULL;
 	MPI_Comm world = MPI_COMM_WORLD;
 	struct traffic traffic;
-	struct point_to_point m = {rank == 0, rank == 0, whole_memory, 1000};
-	if (ranks < 2)
+	struct point_to_point m = {rank_number == 0, rank_number == 0, whole_memory, 1000};
+	if (ranks_count < 2)
 		return;
 	setenv("SHARDLAB_COMM_TIMEOUT_S", "1", 1);
-	check(!communicator_open(&c, "ring", &world), "%s", status_message());
+	ranks_check(!communicator_open(&c, "ring", &world), "%s", status_message());
 	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
-	if (rank == 1)
+	if (rank_number == 1)
 		sleep(2);
-	check(rank > 1 || !c->ops->message(c, &m, &traffic), "%s", status_message());
+	ranks_check(rank_number > 1 || !c->ops->message(c, &m, &traffic), "%s", status_message());
 	communicator_close(c);
 }
 

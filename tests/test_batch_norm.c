@@ -112,7 +112,7 @@ START_TEST(refusals)
 	plan_release(&p);
 
 	plan_copy(&p, &m.plan); /* the first half of the sums in place of the second */
-	int dx = find_op(&p, OP_BATCH_NORM_BACKWARD, 0);
+	int dx = plan_find_op(&p, OP_BATCH_NORM_BACKWARD, 0);
 	struct op half = {.kind = OP_COPY,
 	                  .queue = QUEUE_COMPUTE,
 	                  .unit = -1,
@@ -236,11 +236,11 @@ START_TEST(stages_have_their_own)
 		struct made one, m;
 		struct virtual_run want, got;
 		struct request r = request_of(_i / 3 ? "sync-batch" : "batch", "single", 1, 4, 3);
-		open_verified(&one, &r);
+		must_open_verified(&one, &r);
 		virtual_ranks_run(&one.plan, 5, 0, &want);
 		r.strategy = strategies[_i % 3];
 		r.ranks = ranks;
-		open_verified(&m, &r);
+		must_open_verified(&m, &r);
 		virtual_ranks_run(&m.plan, 5, 0, &got);
 		ck_assert_msg(virtual_runs_equal(&want, &got, 1e-5), "%s on %d stages: not what one rank computes",
 		              r.strategy, (int)ranks);

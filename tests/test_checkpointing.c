@@ -219,7 +219,7 @@ START_TEST(so_many_checkpoints_are_reported)
 	} want[] = {{"single", 1, 4}, {"ddp", 2, 4}, {"dp", 3, 4}, {"pipeline", 4, 4}, {"tensor", 2, 4}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		struct made m;
-		open_plan(&m,
+		must_open(&m,
 		          &(struct request){small, want[i].strategy, .ranks = want[i].ranks, .checkpointing = "full"});
 		report_from_plan(&report, &m.plan);
 		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
@@ -231,7 +231,7 @@ START_TEST(so_many_checkpoints_are_reported)
 	}
 	/* more ranks than the model has layers */
 	struct made m;
-	open_plan(&m, &(struct request){"mlp:sizes=4-5-3", "ddp", .ranks = 8, .checkpointing = "full"});
+	must_open(&m, &(struct request){"mlp:sizes=4-5-3", "ddp", .ranks = 8, .checkpointing = "full"});
 	m.plan.strategy = "pipeline";
 	report_from_plan(&report, &m.plan);
 	ck_assert_int_eq(report.checkpointing.checkpoints, 2);

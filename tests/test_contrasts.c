@@ -206,7 +206,7 @@ END_TEST
 START_TEST(many_stages_of_many_layers)
 {
 	struct made m;
-	open_plan(&m, &(struct request){.model = "gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64",
+	must_open(&m, &(struct request){.model = "gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64",
 	                                .strategy = "pipeline",
 	                                .ranks = PLAN_ROLES});
 	ck_assert_int_eq(m.plan.role_count, PLAN_ROLES);

@@ -188,7 +188,7 @@ START_TEST(arena_that_does_not_fit_is_said)
 {
 	struct made m;
 	struct cpu_device d;
-	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 4096}), STATUS_OK);
+	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048}), STATUS_OK);
 	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);

@@ -290,7 +290,7 @@ START_TEST(peaks_in_words)
 	struct made m;
 	struct memory_use use;
 	char text[200];
-	open_plan(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
+	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
 	struct role *r = &m.plan.roles[0];
 	plan_memory(&m.plan, r, SPACE_DEVICE, &use);
 	plan_peak_describe(&m.plan, r, use.peak_op, text, sizeof text);

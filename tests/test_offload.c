@@ -154,7 +154,7 @@ START_TEST(stages_leave_their_own)
 	struct made m;
 	struct report report;
 	int64_t all = 0;
-	open_plan(&m, &(struct request){.model = GPT,
+	must_open(&m, &(struct request){.model = GPT,
 	                                .strategy = names[_i],
 	                                .ranks = 3,
 	                                .precision = TYPE_BF16,
@@ -531,7 +531,7 @@ START_TEST(disk_that_fails_ends_the_section)
 	struct rlimit limit;
 	double loss;
 	signal(SIGXFSZ, SIG_IGN);
-	open_plan(&m, &r);
+	must_open(&m, &r);
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
 	ck_assert_msg(!trainer_step(&t, &loss), "%s", status_message());
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);

@@ -220,12 +220,12 @@ START_TEST(own_rows_are_not_cut)
 {
 	struct made m;
 	struct op cut = {.kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1};
-	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	must_open(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
 	for (int sequence = 0; sequence < 2; sequence++) {
 		struct plan p;
 		if (sequence) {
 			made_release(&m);
-			open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor:sequence=yes", .ranks = 2});
+			must_open(&m, &(struct request){.model = GPT, .strategy = "tensor:sequence=yes", .ranks = 2});
 		}
 		plan_copy(&p, &m.plan);
 		struct role *r = &p.roles[0];
@@ -249,7 +249,7 @@ START_TEST(slices_are_not_broadcast)
 {
 	struct made m;
 	struct plan p;
-	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	must_open(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
 	plan_copy(&p, &m.plan);
 	struct role *r = &p.roles[0];
 	int at = r->prologue.begin, made = at;
