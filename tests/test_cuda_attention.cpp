@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/emulate.h"
+#include "tests/support/elements.hpp"
 
 extern "C" {
 #include "tests/support/suite.h"
@@ -33,57 +34,6 @@ struct attention_shape shape_of(int test)
 	s.type = static_cast<enum element>(test % 3);
 	return s;
 }
-
-/* Elements of a type, as numbers; beside them 64 bytes that nobody may write. */
-class elements
-{
-      public:
-	elements(enum element of, int64_t n) : type(of), count(static_cast<size_t>(n)), bytes(size() + 2 * GUARD)
-	{
-		memset(bytes.data(), 0xff, bytes.size());
-	}
-	void *data()
-	{
-		return bytes.data() + GUARD;
-	}
-	size_t size() const
-	{
-		return count * static_cast<size_t>(element_bytes(type));
-	}
-	void fill(float scale)
-	{
-		static uint32_t state = 1;
-		std::vector<float> x(count);
-		for (float &f : x) {
-			state = state * 1664525U + 1013904223U;
-			f = scale * (static_cast<float>(state >> 8) / 8388608.0F - 1.0F);
-		}
-		vector_convert(static_cast<int64_t>(count), ELEMENT_FP32, x.data(), type, data());
-	}
-	std::vector<double> numbers()
-	{
-		std::vector<float> x(count);
-		vector_convert(static_cast<int64_t>(count), type, data(), ELEMENT_FP32, x.data());
-		return std::vector<double>(x.begin(), x.end());
-	}
-	bool same(elements &other)
-	{
-		return bytes == other.bytes;
-	}
-	bool intact() const
-	{
-		for (size_t i = 0; i < GUARD; i++)
-			if (bytes[i] != 0xff || bytes[bytes.size() - 1 - i] != 0xff)
-				return false;
-		return true;
-	}
-
-      private:
-	enum { GUARD = 64 };
-	enum element type;
-	size_t count;
-	std::vector<unsigned char> bytes;
-};
 
 /* Results in double, and the sums of their terms' sizes. dS is a difference of sums, of which fp32 loses digits by
  * their own size, which `dqkv_lost` has in place of the difference's. */
@@ -164,12 +114,6 @@ void backward_in_double(const struct attention_shape &s, const std::vector<doubl
 					r->dqkv_lost[v + d] += fabs(dv);
 				}
 			}
-}
-
-/* What rounding takes off a number, at most: half a step of its last digit, as a part of it. */
-double unit(enum element type)
-{
-	return type == ELEMENT_FP32 ? 0x1p-24 : type == ELEMENT_BF16 ? 0x1p-8 : 0x1p-11;
 }
 
 /* A unit for the terms, one for the result, and what fp32 loses: a unit (2^-24) of `lost` for each of the terms of the

@@ -13,6 +13,7 @@
 #ifndef SHARDLAB_CUDA_ATTENTION_CUH
 #define SHARDLAB_CUDA_ATTENTION_CUH
 
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
 
 #define LOG2_E 1.4426950408889634F
@@ -56,41 +57,16 @@ template <typename T> struct attention_head {
 
 /* ---- elements ---- */
 
-static __device__ __forceinline__ float to_float(float x)
-{
-	return x;
-}
-static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
-{
-	return __bfloat162float(x);
-}
-static __device__ __forceinline__ float to_float(__half x)
-{
-	return __half2float(x);
-}
-static __device__ __forceinline__ void from_float(float *to, float x)
-{
-	*to = x;
-}
-static __device__ __forceinline__ void from_float(__nv_bfloat16 *to, float x)
-{
-	*to = __float2bfloat16_rn(x);
-}
-static __device__ __forceinline__ void from_float(__half *to, float x)
-{
-	*to = __float2half_rn(x);
-}
-
 /* Two elements in one register, the first in its lower side. */
-template <typename T> __device__ __forceinline__ uint32_t pack(float x, float y);
-template <> __device__ __forceinline__ uint32_t pack<__nv_bfloat16>(float x, float y)
+template <typename T> __device__ __forceinline__ uint32_t pack_pair(float x, float y);
+template <> __device__ __forceinline__ uint32_t pack_pair<__nv_bfloat16>(float x, float y)
 {
 	__nv_bfloat162 both = __floats2bfloat162_rn(x, y);
 	uint32_t bits;
 	memcpy(&bits, &both, sizeof bits);
 	return bits;
 }
-template <> __device__ __forceinline__ uint32_t pack<__half>(float x, float y)
+template <> __device__ __forceinline__ uint32_t pack_pair<__half>(float x, float y)
 {
 	__half2 both = __floats2half2_rn(x, y);
 	uint32_t bits;
@@ -165,7 +141,7 @@ static __device__ __forceinline__ void tile_store(T *tile, int row, const float 
 		for (int side = 0; side < 2; side++) {
 			int place = piece<HEAD>(row + lane / 4 + 8 * side, n) + lane % 4 * 2;
 			*reinterpret_cast<uint32_t *>(tile + place) =
-			        pack<T>(sums[n][2 * side] * factor[side], sums[n][2 * side + 1] * factor[side]);
+			        pack_pair<T>(sums[n][2 * side] * factor[side], sums[n][2 * side + 1] * factor[side]);
 		}
 	}
 	__syncwarp();

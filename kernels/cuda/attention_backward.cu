@@ -77,7 +77,7 @@ template <typename T> __device__ __forceinline__ void pack_left(uint32_t a[4], c
 {
 #pragma unroll
 	for (int i = 0; i < 4; i++)
-		a[i] = pack<T>(x[i / 2][2 * (i % 2)], x[i / 2][2 * (i % 2) + 1]);
+		a[i] = pack_pair<T>(x[i / 2][2 * (i % 2)], x[i / 2][2 * (i % 2) + 1]);
 }
 
 /* log_sum_exp, as a power of 2, and δ of the queries from `first` on; beyond the last, what makes P and dS 0. */

@@ -164,7 +164,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 #pragma unroll
 				for (int i = 0; i < 4; i++) {
 					const float *pair = s[m][2 * step + i / 2] + 2 * (i % 2);
-					p[m][i] = pack<T>(pair[0], pair[1]);
+					p[m][i] = pack_pair<T>(pair[0], pair[1]);
 				}
 #pragma unroll
 			for (int n = 0; n < HEAD / 16; n++) {

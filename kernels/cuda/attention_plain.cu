@@ -13,7 +13,7 @@ template <typename T> __device__ float dot(const T *x, const T *y, int64_t n)
 {
 	float sum = 0;
 	for (int64_t i = 0; i < n; i++)
-		sum = fmaf(to_float(x[i]), to_float(y[i]), sum);
+		sum = fmaf(widen(x[i]), widen(y[i]), sum);
 	return sum;
 }
 
@@ -53,10 +53,10 @@ template <typename T> __global__ void forward(const attention_arguments a)
 		for (int64_t j = 0; j <= r.token; j++) {
 			float p = expf(dot(q, k + j * h.qkv_row, a.size) * a.scale - largest);
 			for (int64_t i = 0; i < columns; i++)
-				sums[i] = fmaf(p, to_float(v[j * h.qkv_row + d + i]), sums[i]);
+				sums[i] = fmaf(p, widen(v[j * h.qkv_row + d + i]), sums[i]);
 		}
 		for (int64_t i = 0; i < columns; i++)
-			from_float(y + d + i, sums[i] / sum);
+			narrow(sums[i] / sum, *(y + d + i));
 	}
 }
 
@@ -90,19 +90,19 @@ template <typename T> __global__ void backward(const attention_arguments a)
 		for (int64_t j = 0; j <= r.token; j++) {
 			pair_of_rows<T> pair(a, h, r.token, j);
 			for (int64_t i = 0; i < columns; i++)
-				dq[i] = fmaf(pair.ds, to_float(q[h.y_row + j * h.qkv_row + d + i]), dq[i]);
+				dq[i] = fmaf(pair.ds, widen(q[h.y_row + j * h.qkv_row + d + i]), dq[i]);
 		}
 		for (int64_t j = r.token; j < a.tokens; j++) {
 			pair_of_rows<T> pair(a, h, j, r.token);
 			for (int64_t i = 0; i < columns; i++) {
-				dk[i] = fmaf(pair.ds, to_float(q[j * h.qkv_row + d + i]), dk[i]);
-				dv[i] = fmaf(pair.p, to_float(dy[j * h.y_row + d + i]), dv[i]);
+				dk[i] = fmaf(pair.ds, widen(q[j * h.qkv_row + d + i]), dk[i]);
+				dv[i] = fmaf(pair.p, widen(dy[j * h.y_row + d + i]), dv[i]);
 			}
 		}
 		for (int64_t i = 0; i < columns; i++) {
-			from_float(out + d + i, dq[i]);
-			from_float(out + h.y_row + d + i, dk[i]);
-			from_float(out + 2 * h.y_row + d + i, dv[i]);
+			narrow(dq[i], *(out + d + i));
+			narrow(dk[i], *(out + h.y_row + d + i));
+			narrow(dv[i], *(out + 2 * h.y_row + d + i));
 		}
 	}
 }

@@ -28,7 +28,7 @@ struct tiles {
 	template <typename T> __device__ void load_own(float *to, const T *from, bool valid, int lane) const
 	{
 		for (int d = lane; d < size; d += WARP)
-			to[d] = valid ? to_float(from[d]) : 0;
+			to[d] = valid ? widen(from[d]) : 0;
 	}
 
 	template <typename T>
@@ -36,7 +36,7 @@ struct tiles {
 	{
 		for (int i = static_cast<int>(threadIdx.x); i < STEP * size; i += THREADS) {
 			int r = i / size, d = i % size;
-			to[r * row + d] = begin + r < rows ? to_float(from[(begin + r) * row_elements + d]) : 0;
+			to[r * row + d] = begin + r < rows ? widen(from[(begin + r) * row_elements + d]) : 0;
 		}
 	}
 
@@ -65,7 +65,7 @@ struct tiles {
 #pragma unroll
 		for (int j = 0; j < GROUPS; j++)
 			if (lane + WARP * j < size)
-				from_float(to + lane + WARP * j, sums[j] * factor);
+				narrow(sums[j] * factor, *(to + lane + WARP * j));
 	}
 };
 
@@ -175,7 +175,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) make_delta(cons
 	if (query >= a.tokens)
 		return;
 	for (int64_t d = lane; d < a.size; d += WARP)
-		sum = fmaf(to_float(y[d]), to_float(dy[d]), sum);
+		sum = fmaf(widen(y[d]), widen(dy[d]), sum);
 	sum = warp_sum(sum);
 	if (lane == 0)
 		a.delta[h.row + query] = sum;

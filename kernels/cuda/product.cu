@@ -134,7 +134,7 @@ const struct place *find(struct cuda *c, const struct product *p)
 	struct products *all = (struct products *)c->products;
 	struct key key;
 	memset(&key, 0, sizeof key);
-	struct product_arguments arguments = product_arguments(p);
+	struct product_arguments arguments = product_arguments_of(p);
 	key.arguments.a_transposed = arguments.a_transposed;
 	key.arguments.b_transposed = arguments.b_transposed;
 	key.arguments.a_rows = arguments.a_rows;
@@ -148,6 +148,7 @@ const struct place *find(struct cuda *c, const struct product *p)
 	key.arguments.c_alignment = arguments.c_alignment;
 	key.arguments.d_alignment = arguments.d_alignment;
 	key.arguments.bias_alignment = arguments.bias_alignment;
+	key.arguments.pre_alignment = arguments.pre_alignment;
 	key.type = p->type;
 	key.epilogue = p->epilogue;
 	key.adds = p->residual != nullptr;
@@ -205,7 +206,7 @@ bool product_is_supported(struct cuda *c, const struct product *p)
 int product_run(struct cuda *c, cuda_stream s, const struct product *p)
 {
 	const struct place *place = find(c, p);
-	struct product_arguments arguments = product_arguments(p);
+	struct product_arguments arguments = product_arguments_of(p);
 	const float alpha = 1, beta = p->residual ? 1 : 0;
 	struct description d;
 	cublasStatus_t status = describe(p, &arguments, ((struct products *)c->products)->tf32, &d);

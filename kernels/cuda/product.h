@@ -115,10 +115,10 @@ static inline bool product_epilogue_fits(const struct product *p)
 struct product_arguments {
 	bool a_transposed, b_transposed;
 	uint64_t a_rows, a_columns, b_rows, b_columns, c_rows, c_columns;
-	uint32_t a_alignment, b_alignment, c_alignment, d_alignment, bias_alignment;
+	uint32_t a_alignment, b_alignment, c_alignment, d_alignment, bias_alignment, pre_alignment;
 };
 
-static inline struct product_arguments product_arguments(const struct product *p)
+static inline struct product_arguments product_arguments_of(const struct product *p)
 {
 	uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
 	struct product_arguments a = {};
@@ -135,6 +135,7 @@ static inline struct product_arguments product_arguments(const struct product *p
 	a.c_alignment = product_alignment(p->residual ? p->residual : p->c);
 	a.d_alignment = product_alignment(p->c);
 	a.bias_alignment = product_alignment(p->bias ? p->bias : p->sums);
+	a.pre_alignment = product_alignment(p->pre);
 	return a;
 }
 
