@@ -344,6 +344,20 @@ int finish_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, 
 
 } // namespace
 
+extern "C" const struct cuda_api *shardlab_cuda_plain_api(void);
+const struct cuda_api *shardlab_cuda_plain_api(void)
+{
+	static struct cuda_api api;
+	api.version = CUDA_API_VERSION;
+	cuda_fill_plain_linear(&api);
+	cuda_fill_plain_attention(&api);
+	cuda_fill_plain_norm(&api);
+	cuda_fill_plain_embedding(&api);
+	cuda_fill_plain_classifier(&api);
+	cuda_fill_plain_update(&api);
+	return &api;
+}
+
 void cuda_fill_plain_norm(struct cuda_api *api)
 {
 	api->norm_forward = norm_forward_plain;
