@@ -119,6 +119,7 @@ enum option_type {
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
 	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
 	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
+	X(PAST, "past", WHOLE, "N", 0, LARGE, "0", IN(VIEW), "… so many messages or allocations behind that step")     \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW), "")                           \
@@ -128,6 +129,10 @@ enum option_type {
 	X(BESIDE, "beside", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
 	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
+	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
+	  "an operation, as plan numbers it: its waits are drawn")                                                     \
+	X(SCROLL, "scroll", WHOLE, "N", -LARGE, LARGE, "", IN(VIEW),                                                   \
+	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf")                                       \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \

@@ -58,13 +58,47 @@ static enum status place(struct player *p, const struct options *o)
 	if ((size_t)at >= s->stop_count[p->stride])
 		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
 		                   stride_name(p->stride), s->stop_count[p->stride] - 1);
-	player_go(p, score_stop(s, p->stride, (size_t)at));
+	size_t position = score_stop(s, p->stride, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
+	if (position > s->moment_count)
+		return status_fail(STATUS_INPUT,
+		                   "--past %" PRId64 ": the step ends before that; leave it out, or give less",
+		                   option_whole(o, OPTION_PAST));
+	player_go(p, position);
 	if (!option_given(o, OPTION_FOCUS))
 		return STATUS_OK;
 	if (score_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
 		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
 		                   option_whole(o, OPTION_FOCUS));
 	p->focus_rank = option_whole(o, OPTION_FOCUS);
+	return STATUS_OK;
+}
+
+/* What is selected and scrolled to. */
+static enum status look(struct player *p, const struct options *o)
+{
+	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;
+	int64_t rank = 0, op = 0;
+	char number[32];
+	if (option_given(o, OPTION_SCROLL) && p->scene == SCENE_PLAN)
+		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
+	else if (option_given(o, OPTION_SCROLL))
+		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
+	if (!text || p->piece->foreign)
+		return STATUS_OK;
+	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
+		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
+	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
+	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
+	int index = s ? -1 : score_index_of(&p->piece->score, rank);
+	if (!s && index < 0)
+		return status_fail(STATUS_INPUT, "--select: the trace does not show rank %" PRId64, rank);
+	if (s)
+		return s;
+	const struct section *step = &score_role_of(&p->piece->score, index)->step;
+	if ((s = number_whole(colon + 1, "--select: operation", step->begin, step->end - 1, &op)))
+		return s;
+	p->selected_rank = rank;
+	p->selected_op = (int)op;
 	return STATUS_OK;
 }
 
@@ -87,7 +121,7 @@ static enum status set_player(struct player *p, const struct options *o)
 		                   "--predict is for a measured run: give one that train wrote with --trace");
 	if (p->beside && !option_given(o, OPTION_SCENE))
 		p->scene = SCENE_TIMELINE;
-	return STATUS_OK;
+	return look(p, o);
 }
 
 /* ---- several ---- */

@@ -113,6 +113,14 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	cairo_show_text(c->cr, text);
 }
 
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text)
+{
+	for (double length; (length = text_length(c, size, w, text)) > room && size > least;)
+		size = fmax(least, fmin(size - 0.25, size * room / length));
+	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
+}
+
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text)
 {
@@ -137,6 +145,12 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
 		line++;
 	}
 	return line;
+}
+
+double tick_of(double top, double count)
+{
+	double power = pow(10, floor(log10(top / count))), f = top / count / power;
+	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
 }
 
 void text_of_ranks(char *out, int size, uint64_t set, int64_t of)

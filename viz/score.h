@@ -198,6 +198,8 @@ const int64_t *score_live(const struct score *s, int index, enum space space, in
 /* For the files that make a score. */
 void score_collect_collectives(struct score *s);
 void score_collect_events(struct score *s);
+/* What a member does in a round of its collective. */
+struct round score_round_of(const struct collective *c, int64_t member, int round);
 void score_make_stops(struct score *s);
 void score_find_notables(struct score *s);
 
