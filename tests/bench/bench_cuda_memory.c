@@ -233,7 +233,7 @@ static bool job_agrees(const struct job *j)
 				results[way][i] = result_of(&j->b[i]);
 	}
 	for (int i = 0; i < MOST_BUFFERS; i++)
-		if (results[0][i]) {
+		if (results[0][i] && results[1][i]) {
 			agrees = results_agree(j, i, results[0][i], results[1][i]) && agrees;
 			free(results[0][i]);
 			free(results[1][i]);
