@@ -158,7 +158,7 @@ static inline double weighted(int64_t n, const float *weight, const double *outp
 /* ---- running ---- */
 
 /* Selects the level of a loop test; false, and a line, where this processor lacks it. */
-static bool level_select(int level)
+static inline bool level_select(int level)
 {
 	if (kernels_limit_instruction_set(level) == level)
 		return true;
@@ -172,7 +172,7 @@ struct kernel_test {
 	bool by_level; /* once for each instruction level */
 };
 
-static int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
+static inline int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
 {
 	Suite *suite = suite_create(suite_name);
 	for (int64_t i = 0; i < count; i++) {

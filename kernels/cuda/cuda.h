@@ -37,6 +37,8 @@ extern "C" {
 
 #define CUDA_API_VERSION 1
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
+/* The same table with only arithmetic in it, each function in its simplest form: for checks. Others are NULL. */
+#define CUDA_PLAIN_SYMBOL "shardlab_cuda_plain_api"
 
 struct cuda; /* an opened device: cuBLASLt's handle, the workspace */
 typedef struct CUstream_st *cuda_stream;

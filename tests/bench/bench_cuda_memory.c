@@ -1,0 +1,378 @@
+/* How fast the kernels that memory limits are on this GPU, and what share that is of how fast it copies.
+ *
+ *     bench_cuda_memory [--repeats N]      GB/s of each, at the sizes of GPT-2 124M, 16 × 1024 tokens, bf16
+ *     bench_cuda_memory --check            the shipped kernels beside the plain ones, on fewer rows; exit status 1 if
+ *                                          one differs by more than its rounding
+ *
+ * GB/s count each number once for each time that it must be read or written; what a kernel reads again, and what it
+ * keeps in the workspace, is its own affair.
+ *
+ * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
+ */
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda.h"
+#include "tests/bench/median.h"
+
+enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_BUFFERS = 8, BLOCK = 1 << 20 };
+enum { WIDTH = 768, VOCABULARY = 50257, TOKENS = 1024, PARAMETERS = 124439808 };
+
+static const struct cuda_api *api, *plain;
+static struct cuda *gpu;
+static cuda_stream stream;
+static int repeats = 20;
+static int64_t samples = 16, parameters = PARAMETERS;
+
+static void check(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "error: bench_cuda_memory: %s: %s\n", what, api->error_text(error));
+	exit(2);
+}
+
+static void *host(size_t bytes)
+{
+	void *p = malloc(bytes);
+	if (!p) {
+		fprintf(stderr, "fatal: bench_cuda_memory: out of memory\n");
+		exit(2);
+	}
+	return p;
+}
+
+/* ---- buffers: random numbers in [0, 1) less `shift`, the same each time; or token ids ---- */
+
+struct buffer {
+	enum element type;
+	int64_t n;
+	float shift;
+	bool ids, step, is_result; /* step: one int64_t, 1, in two places */
+	void *p;
+};
+
+static void fill(const struct buffer *b)
+{
+	size_t width = b->ids ? sizeof(int32_t) : (size_t)element_bytes(b->type);
+	float *floats = host(BLOCK * sizeof *floats);
+	int32_t *numbers = host(BLOCK * sizeof *numbers);
+	uint32_t state = 1;
+	for (int64_t i = 0; i < BLOCK; i++) {
+		state = state * 1664525u + 1013904223u;
+		floats[i] = (float)(state >> 8) / 16777216.0f;
+		/* few ids have most of the tokens, as words have */
+		numbers[i] = (int32_t)(powf(floats[i], 3) * (float)(VOCABULARY - 1));
+		floats[i] -= b->shift;
+	}
+	if (b->step)
+		memcpy(numbers, &(int64_t){1}, sizeof(int64_t));
+	if (!b->ids)
+		vector_convert(BLOCK, ELEMENT_FP32, floats, b->type, numbers);
+	for (int64_t i = 0; i < b->n; i += BLOCK) {
+		int64_t count = b->n - i < BLOCK ? b->n - i : BLOCK;
+		check(api->copy(gpu, stream, (char *)b->p + (size_t)i * width, numbers, (size_t)count * width),
+		      "a copy");
+	}
+	check(api->stream_synchronize(gpu, stream), "a copy");
+	free(floats);
+	free(numbers);
+}
+
+/* ---- what is measured ---- */
+
+struct job {
+	const char *name;
+	double bytes; /* that must be read and written */
+	int (*run)(const struct cuda_api *with, const struct buffer *b);
+	struct buffer b[MOST_BUFFERS];
+};
+
+static int64_t rows(void)
+{
+	return samples * TOKENS;
+}
+
+static int run_copy(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->copy(gpu, stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
+}
+
+static int run_norm_forward(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->norm_forward(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p);
+}
+
+static int run_norm_backward(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->norm_backward(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p,
+	                           true, b[5].p, true, b[6].p, true);
+}
+
+static int run_classifier(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->classifier(gpu, stream, ELEMENT_BF16, rows(), VOCABULARY, b[0].p, b[1].p, 1.0 / (double)rows(),
+	                        NULL, b[2].p, false);
+}
+
+static int run_embedding_forward(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->embedding_forward(gpu, stream, ELEMENT_BF16, samples, TOKENS, WIDTH, b[0].p, b[1].p, b[2].p,
+	                               b[3].p);
+}
+
+static int run_embedding_backward(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->embedding_backward(gpu, stream, ELEMENT_BF16, samples, TOKENS, WIDTH, VOCABULARY, TOKENS, b[0].p,
+	                                b[1].p, b[2].p, false, b[3].p, false);
+}
+
+static int run_adamw(const struct cuda_api *with, const struct buffer *b)
+{
+	struct cuda_update u = {.learning_rate = 1e-4,
+	                        .beta1 = 0.9F,
+	                        .beta2 = 0.999F,
+	                        .epsilon = 1e-8F,
+	                        .weight_decay = 0.1F,
+	                        .step = b[5].p};
+	return with->adamw_update(gpu, stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p);
+}
+
+static int run_add(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->vector_add(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
+}
+
+static int run_squares(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->vector_squares(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+}
+
+static int run_overflow(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->vector_overflow(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+}
+
+static int run_convert(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->vector_convert(gpu, stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
+}
+
+static int run_finish(const struct cuda_api *with, const struct buffer *b)
+{
+	return with->linear_finish(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p);
+}
+
+/* The median of the repeats. */
+static double seconds_of(const struct job *j)
+{
+	double times[MOST_REPEATS];
+	cuda_event begin, end;
+	check(api->event_create(gpu, true, &begin), "an event");
+	check(api->event_create(gpu, true, &end), "an event");
+	for (int i = -WARM_UP; i < repeats; i++) {
+		check(api->event_record(gpu, begin, stream), "an event");
+		check(j->run(api, j->b), j->name);
+		check(api->event_record(gpu, end, stream), "an event");
+		check(api->stream_synchronize(gpu, stream), j->name);
+		if (i >= 0)
+			check(api->event_elapsed(gpu, begin, end, &times[i]), "an event");
+	}
+	api->event_destroy(gpu, begin);
+	api->event_destroy(gpu, end);
+	return median(times, repeats);
+}
+
+/* ---- the shipped kernel beside the plain one ---- */
+
+static float *result_of(const struct buffer *b)
+{
+	void *elements = host((size_t)(b->n * element_bytes(b->type)));
+	float *floats = host((size_t)b->n * sizeof *floats);
+	check(api->copy(gpu, stream, elements, b->p, (size_t)(b->n * element_bytes(b->type))), "a copy");
+	check(api->stream_synchronize(gpu, stream), "a kernel");
+	vector_convert(b->n, b->type, elements, ELEMENT_FP32, floats);
+	free(elements);
+	return floats;
+}
+
+/* Neighbours of bf16 at most; fp32 within what the order of a sum changes. */
+static bool results_agree(const struct job *j, int place, const float *shipped, const float *simple)
+{
+	const struct buffer *b = &j->b[place];
+	double squares = 0, worst = 0, step = b->type == ELEMENT_FP32 ? 0 : 0x1p-7;
+	for (int64_t i = 0; i < b->n; i++)
+		squares += (double)simple[i] * (double)simple[i] / (double)b->n;
+	for (int64_t i = 0; i < b->n; i++) {
+		double limit = step * fabs((double)simple[i]) + 1e-5 * (fabs((double)simple[i]) + sqrt(squares));
+		double off = fabs((double)shipped[i] - (double)simple[i]);
+		worst = off <= limit ? fmax(worst, limit > 0 ? off / limit : 0) : INFINITY;
+		if (!(off <= limit)) {
+			printf("%-24s result %d: element %lld is %.9g, not %.9g\n", j->name, place, (long long)i,
+			       (double)shipped[i], (double)simple[i]);
+			return false;
+		}
+	}
+	printf("%-24s result %d: as the plain one, at most %.2f of what is allowed\n", j->name, place, worst);
+	return true;
+}
+
+static bool job_agrees(const struct job *j)
+{
+	float *results[2][MOST_BUFFERS] = {{NULL}};
+	bool agrees = true;
+	for (int way = 0; way < 2; way++) {
+		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
+			fill(&j->b[i]);
+		check(j->run(way ? plain : api, j->b), j->name);
+		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
+			if (j->b[i].is_result)
+				results[way][i] = result_of(&j->b[i]);
+	}
+	for (int i = 0; i < MOST_BUFFERS; i++)
+		if (results[0][i] && results[1][i]) {
+			agrees = results_agree(j, i, results[0][i], results[1][i]) && agrees;
+			free(results[0][i]);
+			free(results[1][i]);
+		}
+	return agrees;
+}
+
+/* ---- all of them ---- */
+
+#define BF16(count)                                                                                                    \
+	{                                                                                                              \
+		.type = ELEMENT_BF16, .n = (count), .shift = 0.5F                                                      \
+	}
+#define RESULT(t, count)                                                                                               \
+	{                                                                                                              \
+		.type = (t), .n = (count), .shift = 0.5F, .is_result = true                                            \
+	}
+#define IDS(count)                                                                                                     \
+	{                                                                                                              \
+		.n = (count), .ids = true                                                                              \
+	}
+
+static bool run_all(bool compare)
+{
+	int64_t r = rows(), n = r * WIDTH, table = (int64_t)VOCABULARY * WIDTH, p = parameters;
+	double size = (double)n * 2;
+	struct job jobs[] = {
+	        {"copy", 4.0 * (double)p, run_copy, {BF16(p), BF16(p)}},
+	        {"norm forward",
+	         2 * size,
+	         run_norm_forward,
+	         {BF16(n), BF16(WIDTH), BF16(WIDTH), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_FP32, 2 * r)}},
+	        {"norm backward",
+	         4 * size,
+	         run_norm_backward,
+	         {BF16(n),
+	          BF16(n),
+	          {.type = ELEMENT_FP32, .n = 2 * r},
+	          BF16(WIDTH),
+	          RESULT(ELEMENT_BF16, n),
+	          RESULT(ELEMENT_BF16, WIDTH),
+	          RESULT(ELEMENT_BF16, WIDTH)}},
+	        {"classifier",
+	         4.0 * (double)r * VOCABULARY,
+	         run_classifier,
+	         {RESULT(ELEMENT_BF16, r * VOCABULARY), IDS(r), RESULT(ELEMENT_FP32, 1)}},
+	        {"embedding forward",
+	         2 * size,
+	         run_embedding_forward,
+	         {IDS(r), BF16(table), BF16(TOKENS * WIDTH), RESULT(ELEMENT_BF16, n)}},
+	        {"embedding backward",
+	         2 * size + 2.0 * (double)table,
+	         run_embedding_backward,
+	         {IDS(r), BF16(n), RESULT(ELEMENT_BF16, table), RESULT(ELEMENT_BF16, TOKENS * WIDTH)}},
+	        {"AdamW",
+	         28.0 * (double)p,
+	         run_adamw,
+	         {RESULT(ELEMENT_BF16, p),
+	          BF16(p),
+	          RESULT(ELEMENT_FP32, p),
+	          {.type = ELEMENT_FP32, .n = p, .is_result = true},
+	          RESULT(ELEMENT_FP32, p),
+	          {.n = 2, .ids = true, .step = true}}},
+	        {"vector add", 6.0 * (double)p, run_add, {BF16(p), RESULT(ELEMENT_BF16, p)}},
+	        {"sum of squares", 2.0 * (double)p, run_squares, {BF16(p), RESULT(ELEMENT_FP32, 1)}},
+	        {"overflow", 2.0 * (double)p, run_overflow, {BF16(p), {.type = ELEMENT_FP32, .n = 1}}},
+	        {"fp32 to bf16", 6.0 * (double)p, run_convert, {{.type = ELEMENT_FP32, .n = p}, BF16(p)}},
+	        {"bias, residual, GELU",
+	         4 * size,
+	         run_finish,
+	         {BF16(WIDTH), BF16(n), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_BF16, n)}},
+	};
+	double limit = 0;
+	bool agree = true;
+	for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+		struct job *j = &jobs[k];
+		bool has_plain = j->run != run_copy && j->run != run_overflow && j->run != run_convert;
+		if (compare && !has_plain)
+			continue;
+		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++) {
+			size_t width = j->b[i].ids ? sizeof(int32_t) : (size_t)element_bytes(j->b[i].type);
+			check(api->allocate(gpu, (size_t)j->b[i].n * width, &j->b[i].p), "memory");
+			fill(&j->b[i]);
+		}
+		if (compare) {
+			agree = job_agrees(j) && agree;
+		} else {
+			double rate = 1e-9 * j->bytes / seconds_of(j);
+			limit = j->run == run_copy ? rate : limit;
+			printf("%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n", j->name, 1e-3 * j->bytes / rate, rate,
+			       100 * rate / limit);
+		}
+		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
+			api->release(gpu, j->b[i].p);
+	}
+	return agree;
+}
+
+static const struct cuda_api *table_of(void *library, const char *symbol)
+{
+	void *function = library ? dlsym(library, symbol) : NULL;
+	const struct cuda_api *(*get)(void) = NULL;
+	if (function)
+		memcpy(&get, &function, sizeof get);
+	return get ? get() : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct cuda_properties properties;
+	bool compare = argc == 2 && !strcmp(argv[1], "--check");
+	int devices = 0;
+	if (argc == 3 && !strcmp(argv[1], "--repeats") && atoi(argv[2]) > 0 && atoi(argv[2]) <= MOST_REPEATS) {
+		repeats = atoi(argv[2]);
+	} else if (argc > 1 && !compare) {
+		fprintf(stderr, "usage: %s [--repeats N | --check]\n", argv[0]);
+		return 2;
+	}
+	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
+	void *library = dlopen(path ? path : "build/libshardlab-cuda.so", RTLD_NOW | RTLD_LOCAL);
+	api = table_of(library, CUDA_API_SYMBOL);
+	plain = table_of(library, CUDA_PLAIN_SYMBOL);
+	int error = api ? api->count(&devices) : 0;
+	if (!api || !plain || error || devices < 1) {
+		printf("bench_cuda_memory: not run: %s\n", !api || !plain ? "no libshardlab-cuda.so"
+		                                           : error        ? api->error_text(error)
+		                                                          : "no GPU");
+		return 0;
+	}
+	check(api->describe(0, &properties), "the GPU");
+	check(api->open(&gpu, 0, (size_t)64 << 20), "the GPU");
+	check(api->stream_create(gpu, false, &stream), "a stream");
+	if (compare) {
+		samples = 2;
+		parameters = 10000003;
+	}
+	printf("%s, %d multiprocessors\n", properties.name, properties.multiprocessors);
+	bool agree = run_all(compare);
+	api->stream_destroy(gpu, stream);
+	api->close(gpu);
+	return agree ? 0 : 1;
+}
