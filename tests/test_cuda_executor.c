@@ -267,7 +267,8 @@ START_TEST(a_missing_wait_is_noticed)
 				differs = run_plan(&mutant, seed) != right;
 			dropped++;
 			noticed += differs;
-			ck_assert_msg(differs, "operation %d without its waits changed nothing", i);
+			ck_assert_msg(differs, "operation %d (%s) without its waits changed nothing: %s", i,
+			              op_name(r->ops[i].kind), status_message());
 		}
 		plan_release(&mutant);
 	}

@@ -65,7 +65,7 @@ struct cuda {
 	int64_t ticket_count;
 	void **kept;
 	int64_t kept_count;
-	uint64_t random;
+	uint64_t random, rank[PLACES]; /* of streams */
 	int64_t pushed;
 };
 
@@ -102,6 +102,12 @@ static void append(struct list *l, const struct work *w)
 		l->items = grown(l->items, l->capacity, sizeof *l->items);
 	}
 	l->items[l->count++] = *w;
+}
+
+static uint64_t random_number(struct cuda *c)
+{
+	c->random = c->random * 6364136223846793005u + 1442695040888963407u;
+	return c->random >> 33;
 }
 
 /* ---- the device ---- */
@@ -158,6 +164,8 @@ static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 	if (!*out)
 		abort();
 	(*out)->random = settings.seed * 0x9e3779b97f4a7c15u + 1;
+	for (int i = 0; i < PLACES; i++)
+		(*out)->rank[i] = random_number(*out);
 	counts = (struct fake_cuda_counts){.launches = 0};
 	return 0;
 }
@@ -244,12 +252,17 @@ static int64_t now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int64_t choose(struct cuda *c, int64_t n)
+/* A seed gives each stream a rank, and the first of those that may go on does: so a stream stands as long as nobody
+ * waits for it, which a choice at random would hardly ever let it. One in eight is at random all the same. */
+static int64_t choose(struct cuda *c, const int64_t *streams, int64_t count)
 {
-	if (!settings.seed)
-		return 0;
-	c->random = c->random * 6364136223846793005u + 1442695040888963407u;
-	return (int64_t)((c->random >> 33) % (uint64_t)n);
+	int64_t first = 0;
+	if (settings.seed && random_number(c) % 8 == 0)
+		return (int64_t)(random_number(c) % (uint64_t)count);
+	for (int64_t i = 1; i < count && settings.seed; i++)
+		if (c->rank[streams[i]] > c->rank[streams[first]])
+			first = i;
+	return first;
 }
 
 static int run_graph(struct cuda *c, struct CUgraphExec_st *g);
@@ -289,7 +302,7 @@ static bool may_go_on(const struct cuda *c, const struct work *w)
 /* One piece of work, of any stream that may go on. */
 static int advance_any(struct cuda *c)
 {
-	int ready[PLACES], count = 0;
+	int64_t ready[PLACES], count = 0;
 	for (int i = 0; i < PLACES; i++) {
 		const struct list *l = &c->streams[i].work;
 		if (l->head < l->count && may_go_on(c, &l->items[l->head]))
@@ -297,7 +310,7 @@ static int advance_any(struct cuda *c)
 	}
 	if (!count)
 		return ERROR_STANDSTILL;
-	struct list *l = &c->streams[ready[choose(c, count)]].work;
+	struct list *l = &c->streams[ready[choose(c, ready, count)]].work;
 	struct work w = l->items[l->head++];
 	if (l->head == l->count)
 		l->head = l->count = 0;
@@ -308,9 +321,10 @@ static int advance_any(struct cuda *c)
 static int run_graph(struct cuda *c, struct CUgraphExec_st *g)
 {
 	bool *ran = calloc((size_t)g->items.count + 1, sizeof *ran);
-	int64_t *ready = calloc((size_t)g->items.count + 1, sizeof *ready), left = g->items.count;
+	int64_t *ready = calloc((size_t)g->items.count + 1, sizeof *ready);
+	int64_t *streams = calloc((size_t)g->items.count + 1, sizeof *streams), left = g->items.count;
 	int error = 0;
-	if (!ran || !ready)
+	if (!ran || !ready || !streams)
 		abort();
 	for (int64_t i = 0; i < g->items.count; i++)
 		if (g->items.items[i].kind == RECORD)
@@ -321,16 +335,19 @@ static int run_graph(struct cuda *c, struct CUgraphExec_st *g)
 			bool first = !ran[i] && may_go_on(c, &g->items.items[i]);
 			for (int64_t k = 0; k < i && first; k++)
 				first = ran[k] || g->items.items[k].stream != g->items.items[i].stream;
-			if (first)
-				ready[count++] = i;
+			if (!first)
+				continue;
+			streams[count] = g->items.items[i].stream - c->streams;
+			ready[count++] = i;
 		}
-		int64_t i = count ? ready[choose(c, count)] : 0;
+		int64_t i = count ? ready[choose(c, streams, count)] : 0;
 		error = count ? carry_out(c, &g->items.items[i]) : ERROR_STANDSTILL;
 		ran[i] = true;
 		left--;
 	}
 	free(ran);
 	free(ready);
+	free(streams);
 	return error;
 }
 
