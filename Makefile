@@ -11,6 +11,7 @@
 #     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
 #     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
 #     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
+#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh)
 
 # Use all cores unless the caller says how many.
 ifeq ($(MAKELEVEL),0)
@@ -18,6 +19,7 @@ MAKEFLAGS += -j$(shell nproc)
 endif
 
 CC = gcc
+CXX = g++
 AR = ar
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -70,15 +72,20 @@ simd_variants := $(simd_levels:%=fp32.%) $(simd_levels:%=bf16.%) $(simd_levels:%
 library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
 		   $(foreach variant,$(simd_variants),$(simd_sources:%.c=$(BUILD)/%.$(variant).o))
 test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/mpi_*.c))
+test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/mpi_*.c)) \
+		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/test_cuda_*.cpp))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
 test_scripts := $(filter-out tests/fresh_root.sh,$(wildcard tests/*.sh))
 fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
 		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
+# The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
+emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) kernels/cuda/emulate.cpp
+emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
+emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
 
-every_source := $(sort $(shell find * -path build -prune -o -name '*.[ch]' -print))
+every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
 
 # ---- The program ----
 
@@ -152,7 +159,18 @@ check: $(BUILD)/shardlab $(test_programs) $(fuzz_programs) ## set up, build, and
 # ---- Tests, fuzz targets, benchmarks ----
 
 $(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
-	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -o $@
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
+		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
+
+# The GPU's kernels for the host, in tests alone.
+$(emulated_tests): $(emulated_objects)
+EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
+		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize)
+$(BUILD)/emulated/%.o: % $(BUILD)/flags
+	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -x c++ -c $< -o $@
+$(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
+	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -c $< -o $@
+-include $(emulated_objects:.o=.d)
 
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.
 ifeq ($(filter fuzzer-no-link,$(subst $(comma), ,$(SAN))),)

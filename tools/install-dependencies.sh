@@ -12,7 +12,7 @@ set -euo pipefail
 text_package=dict-jargon
 
 packages=(
-	gcc libc6-dev make pkg-config          # compiler and build
+	gcc g++ libc6-dev make pkg-config      # compiler and build
 	openmpi-bin libopenmpi-dev             # ranks and their messages
 	libopenblas-pthread-dev                # matrix products
 	libjansson-dev libyaml-dev zlib1g-dev  # configurations, traces, compressed data sets

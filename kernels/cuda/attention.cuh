@@ -1,0 +1,157 @@
+/* What the versions of attention share: their arguments, and tiles of 16-bit elements in shared memory.
+ *
+ * Three versions, each a ladder's step:
+ *
+ *     attention_plain.cu            a thread makes a row; any type, any head size
+ *     attention_simple.cu           tiles in shared memory, fp32 arithmetic; any type, heads of up to SIMPLE_HEAD
+ *     attention_forward.cu, …       tensor cores; 16 bits, heads of multiples of 8 up to 128, 16-byte addresses
+ *
+ * All are FlashAttention (arXiv 2205.14135, 2307.08691): a tile of queries meets one tile of keys after the other, the
+ * softmax's maximum and sum are corrected as it goes, and only the logarithm of the sum is kept for the backward pass,
+ * which makes the probabilities again. Tiles that are masked as a whole are not touched.
+ */
+#ifndef SHARDLAB_CUDA_ATTENTION_CUH
+#define SHARDLAB_CUDA_ATTENTION_CUH
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/mma.cuh"
+
+#define LOG2_E 1.4426950408889634F
+
+struct attention_arguments {
+	int64_t samples, tokens, heads, size;
+	const void *qkv, *y, *dy;
+	void *y_out, *dqkv;
+	const float *log_sum_exp;
+	float *log_sum_exp_out;
+	float *delta; /* workspace: of each query the sum of dy · y */
+	float scale;
+};
+
+enum { SIMPLE_HEAD = 128 };
+
+/* Each takes type from the shape that the arguments were made of; 0 or an error. */
+int attention_forward_plain(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_backward_plain(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_backward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
+/* delta, of which all backward passes but the plain one make use */
+int attention_delta(cuda_stream s, enum element type, const struct attention_arguments *a);
+
+/* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
+template <typename T> struct attention_head {
+	int64_t qkv_row, y_row, q, y, row; /* first elements; row: in [samples, heads, tokens] */
+
+	__device__ attention_head(const attention_arguments &a, int64_t sample, int64_t head)
+	{
+		int64_t width = a.heads * a.size;
+		qkv_row = 3 * width;
+		y_row = width;
+		q = sample * a.tokens * qkv_row + head * a.size;
+		y = sample * a.tokens * y_row + head * a.size;
+		row = (sample * a.heads + head) * a.tokens;
+	}
+};
+
+/* ---- elements ---- */
+
+/* Two elements in one register, the first in its lower side. */
+template <typename T> __device__ __forceinline__ uint32_t pack_pair(float x, float y);
+template <> __device__ __forceinline__ uint32_t pack_pair<__nv_bfloat16>(float x, float y)
+{
+	__nv_bfloat162 both = __floats2bfloat162_rn(x, y);
+	uint32_t bits;
+	memcpy(&bits, &both, sizeof bits);
+	return bits;
+}
+template <> __device__ __forceinline__ uint32_t pack_pair<__half>(float x, float y)
+{
+	__half2 both = __floats2half2_rn(x, y);
+	uint32_t bits;
+	memcpy(&bits, &both, sizeof bits);
+	return bits;
+}
+
+/* ---- tiles: rows of HEAD elements, in pieces of 8 (16 bytes) ---- */
+
+enum { PIECE = 8 };
+
+/* Where a piece of a row is. ldmatrix reads one piece of 8 rows at once: they must lie in 8 different sixteenths of 128
+ * bytes, all banks. Rows of 128 bytes or a multiple would begin in the same banks, so the piece's number is changed by
+ * the row's; rows of an odd multiple of 64 bytes begin in two, and 4 pieces are changed by every other row's. */
+template <int HEAD> static __device__ __forceinline__ int piece(int row, int number)
+{
+	static_assert(HEAD % 32 == 0, "whole groups of pieces");
+	int change = HEAD % 64 == 0 ? row & 7 : row >> 1 & 3;
+	return row * HEAD + ((number ^ change) * PIECE);
+}
+
+/* Begins to copy `ROWS` rows from `first` on; rows from `rows` on and columns from `size` on become 0. */
+template <int HEAD, int ROWS, int THREADS, typename T>
+static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int64_t row_elements, int first, int rows,
+                                                 int size)
+{
+	constexpr int PIECES = HEAD / PIECE;
+	static_assert(ROWS * PIECES % THREADS == 0, "every thread copies as many pieces");
+#pragma unroll
+	for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
+		int index = i * THREADS + static_cast<int>(threadIdx.x), row = index / PIECES, number = index % PIECES;
+		bool valid = first + row < rows && number * PIECE < size;
+		const T *source = valid ? from + (first + row) * row_elements + number * PIECE : from;
+		cp_async_16(tile + piece<HEAD>(row, number), source, valid);
+	}
+}
+
+/* 16 rows from `row` on, columns [16·step, +16), as a left operand. */
+template <int HEAD, typename T>
+static __device__ __forceinline__ void tile_left(uint32_t a[4], const T *tile, int row, int step, int lane)
+{
+	ldmatrix_x4(a, tile + piece<HEAD>(row + (lane & 15), 2 * step + (lane >> 4)));
+}
+
+/* The transpose of 16 rows from `row` on, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8
+ * rows. */
+template <int HEAD, typename T>
+static __device__ __forceinline__ void tile_right_transposed(uint32_t b[4], const T *tile, int row, int step, int lane)
+{
+	ldmatrix_x4(b, tile + piece<HEAD>(row + (lane & 7) + (lane >> 4) * 8, 2 * step + (lane >> 3 & 1)));
+}
+
+/* 16 rows from `row` on, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8 columns. */
+template <int HEAD, typename T>
+static __device__ __forceinline__ void tile_right(uint32_t b[4], const T *tile, int row, int step, int lane)
+{
+	ldmatrix_x4_transposed(b, tile + piece<HEAD>(row + (lane & 15), 2 * step + (lane >> 4)));
+}
+
+/* Sums of 16 rows × HEAD columns, times `factor` for the upper and lower 8 rows, rounded, by way of the warp's own
+ * rows of a tile that no other warp reads any more, so that whole pieces are written. */
+template <int HEAD, typename T>
+static __device__ __forceinline__ void tile_store(T *tile, int row, const float sums[HEAD / 8][4],
+                                                  const float factor[2], T *to, int64_t row_elements, int first,
+                                                  int rows, int size, int lane)
+{
+	constexpr int PIECES = HEAD / PIECE;
+	__syncwarp();
+#pragma unroll
+	for (int n = 0; n < HEAD / 8; n++) {
+#pragma unroll
+		for (int side = 0; side < 2; side++) {
+			int place = piece<HEAD>(row + lane / 4 + 8 * side, n) + lane % 4 * 2;
+			*reinterpret_cast<uint32_t *>(tile + place) =
+			        pack_pair<T>(sums[n][2 * side] * factor[side], sums[n][2 * side + 1] * factor[side]);
+		}
+	}
+	__syncwarp();
+#pragma unroll
+	for (int i = 0; i < 16 * PIECES / WARP; i++) {
+		int index = i * WARP + lane, r = index / PIECES, number = index % PIECES;
+		if (first + r < rows && number * PIECE < size)
+			*reinterpret_cast<uint4 *>(to + (first + r) * row_elements + number * PIECE) =
+			        *reinterpret_cast<const uint4 *>(tile + piece<HEAD>(row + r, number));
+	}
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* Attention forward on tensor cores (mma.sync, sm_80 and later): FlashAttention-2's forward pass (arXiv 2307.08691,
+ * algorithm 1).
+ *
+ * A block has 4 warps and 128 queries of one head, a warp 32 of them: two products of 16 rows, which share what is read
+ * of the keys. Tiles of 64 (or 32) keys and values come in by cp.async, each while the one before is worked on, so that
+ * one barrier a tile is enough. S stays in registers; as probabilities it is already a left operand of P · V: what a
+ * lane holds of a product's result is what it must hold of the next one's operand.
+ *
+ * The first keys come first, so that from the first tile on every row has a maximum: nothing is −∞ but what is masked.
+ * Keys beyond the last token need no mask of their own, being later than any query. Blocks of late queries, which have
+ * most to do, start first. */
+#include "kernels/cuda/attention.cuh"
+
+namespace
+{
+
+enum { WARPS = 4, THREADS = WARPS * WARP };
+
+template <int HEAD> struct shape {
+	static constexpr int KEYS = HEAD <= 64 ? 64 : 32; /* what leaves room in registers for S beside the output */
+	static constexpr int TILES = 2;                   /* of 16 queries, a warp */
+	static constexpr int QUERIES = WARPS * 16 * TILES;
+	static constexpr bool HOLDS_Q =
+	        HEAD <= 64; /* in registers; else it is read from shared memory for every tile */
+	static constexpr int BYTES = (QUERIES + 4 * KEYS) * HEAD * 2;
+};
+
+/* S = Q · Kᵀ */
+template <typename T, int HEAD, int TILES>
+__device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4], const uint32_t held[][HEAD / 16][4],
+                                       const T *queries, int row, const T *keys, int lane)
+{
+	constexpr int KEYS = shape<HEAD>::KEYS;
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++)
+#pragma unroll
+			for (int i = 0; i < 4; i++)
+				s[m][n][i] = 0;
+#pragma unroll
+	for (int step = 0; step < HEAD / 16; step++) {
+		uint32_t q[TILES][4];
+#pragma unroll
+		for (int m = 0; m < TILES; m++) {
+			if (shape<HEAD>::HOLDS_Q) {
+#pragma unroll
+				for (int i = 0; i < 4; i++)
+					q[m][i] = held[m][step][i];
+			} else {
+				tile_left<HEAD>(q[m], queries, row + 16 * m, step, lane);
+			}
+		}
+#pragma unroll
+		for (int n = 0; n < KEYS / 16; n++) {
+			uint32_t k[4];
+			tile_right_transposed<HEAD>(k, keys, 16 * n, step, lane);
+#pragma unroll
+			for (int m = 0; m < TILES; m++) {
+				mma_m16n8k16<T>(s[m][2 * n], q[m], k);
+				mma_m16n8k16<T>(s[m][2 * n + 1], q[m], k + 2);
+			}
+		}
+	}
+}
+
+/* Of 16 rows: S becomes e^(scale · S − maximum), sums and output are corrected for the new maximum. `seen`: how many
+ * keys of this tile the lane's upper row sees; its lower row sees 8 more. */
+template <int HEAD>
+__device__ __forceinline__ void softmax(float s[shape<HEAD>::KEYS / 8][4], float maximum[2], float sum[2],
+                                        float output[HEAD / 8][4], float scale, bool masked, int seen, int lane)
+{
+	constexpr int KEYS = shape<HEAD>::KEYS;
+	if (masked) {
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++)
+#pragma unroll
+			for (int i = 0; i < 4; i++)
+				if (8 * n + lane % 4 * 2 + (i & 1) >= seen + (i >> 1) * 8)
+					s[n][i] = -INFINITY;
+	}
+#pragma unroll
+	for (int side = 0; side < 2; side++) {
+		float largest = maximum[side];
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++)
+			largest = fmaxf(largest, fmaxf(s[n][2 * side], s[n][2 * side + 1]));
+		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 1));
+		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 2));
+		float correction = exp2_fast((maximum[side] - largest) * scale), offset = largest * scale, added = 0;
+		maximum[side] = largest;
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++) {
+			float *x = s[n] + 2 * side;
+			x[0] = exp2_fast(fmaf(x[0], scale, -offset));
+			x[1] = exp2_fast(fmaf(x[1], scale, -offset));
+			added += x[0] + x[1];
+		}
+		sum[side] = fmaf(sum[side], correction, added);
+#pragma unroll
+		for (int n = 0; n < HEAD / 8; n++) {
+			output[n][2 * side] *= correction;
+			output[n][2 * side + 1] *= correction;
+		}
+	}
+}
+
+template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
+{
+	constexpr int TILES = shape<HEAD>::TILES, QUERIES = shape<HEAD>::QUERIES, KEYS = shape<HEAD>::KEYS;
+	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
+	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
+	const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16 * TILES;
+	const int head = static_cast<int>(blockIdx.y % static_cast<unsigned>(a.heads));
+	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
+	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const float scale = a.scale * LOG2_E;
+	T *queries = shared_memory<T>(), *keys = queries + QUERIES * HEAD, *values = keys + 2 * KEYS * HEAD;
+
+	uint32_t held[shape<HEAD>::HOLDS_Q ? TILES : 1][HEAD / 16][4];
+	float output[TILES][HEAD / 8][4] = {}, maximum[TILES][2], sum[TILES][2] = {};
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+		maximum[m][0] = maximum[m][1] = -INFINITY;
+
+	tile_copy<HEAD, QUERIES, THREADS>(queries, q, h.qkv_row, first, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(keys, k, h.qkv_row, 0, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(values, v, h.qkv_row, 0, tokens, size);
+	cp_async_commit();
+
+	const int last = min(first + QUERIES, tokens);
+	for (int begin = 0, buffer = 0; begin < last; begin += KEYS, buffer ^= 1) {
+		cp_async_wait<0>();
+		__syncthreads(); /* this tile is there, and nobody reads the one before any more */
+		if (begin + KEYS < last) {
+			int next = (buffer ^ 1) * KEYS * HEAD;
+			tile_copy<HEAD, KEYS, THREADS>(keys + next, k, h.qkv_row, begin + KEYS, tokens, size);
+			tile_copy<HEAD, KEYS, THREADS>(values + next, v, h.qkv_row, begin + KEYS, tokens, size);
+		}
+		cp_async_commit();
+		if (shape<HEAD>::HOLDS_Q && begin == 0) {
+#pragma unroll
+			for (int m = 0; m < TILES; m++)
+#pragma unroll
+				for (int step = 0; step < HEAD / 16; step++)
+					tile_left<HEAD>(held[m][step], queries, row + 16 * m, step, lane);
+		}
+		if (begin > first + row + 16 * TILES - 1)
+			continue; /* later than all queries of this warp */
+
+		float s[TILES][KEYS / 8][4];
+		scores<T, HEAD, TILES>(s, held, queries, row, keys + buffer * KEYS * HEAD, lane);
+		const bool masked = begin + KEYS - 1 > first + row;
+#pragma unroll
+		for (int m = 0; m < TILES; m++)
+			softmax<HEAD>(s[m], maximum[m], sum[m], output[m], scale, masked,
+			              first + row + 16 * m + lane / 4 + 1 - begin, lane);
+			/* output += P · V */
+#pragma unroll
+		for (int step = 0; step < KEYS / 16; step++) {
+			uint32_t p[TILES][4];
+#pragma unroll
+			for (int m = 0; m < TILES; m++)
+#pragma unroll
+				for (int i = 0; i < 4; i++) {
+					const float *pair = s[m][2 * step + i / 2] + 2 * (i % 2);
+					p[m][i] = pack_pair<T>(pair[0], pair[1]);
+				}
+#pragma unroll
+			for (int n = 0; n < HEAD / 16; n++) {
+				uint32_t b[4];
+				tile_right<HEAD>(b, values + buffer * KEYS * HEAD, 16 * step, n, lane);
+#pragma unroll
+				for (int m = 0; m < TILES; m++) {
+					mma_m16n8k16<T>(output[m][2 * n], p[m], b);
+					mma_m16n8k16<T>(output[m][2 * n + 1], p[m], b + 2);
+				}
+			}
+		}
+	}
+
+#pragma unroll
+	for (int m = 0; m < TILES; m++) {
+		float factor[2];
+#pragma unroll
+		for (int side = 0; side < 2; side++) {
+			float all = sum[m][side];
+			all += __shfl_xor_sync(WHOLE_WARP, all, 1);
+			all += __shfl_xor_sync(WHOLE_WARP, all, 2);
+			factor[side] = 1 / all;
+			int query = first + row + 16 * m + lane / 4 + 8 * side;
+			if (lane % 4 == 0 && query < tokens)
+				a.log_sum_exp_out[h.row + query] = maximum[m][side] * a.scale + logf(all);
+		}
+		tile_store<HEAD>(queries, row + 16 * m, output[m], factor, static_cast<T *>(a.y_out) + h.y, h.y_row,
+		                 first + row + 16 * m, tokens, size, lane);
+	}
+}
+
+template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments &a)
+{
+	constexpr int QUERIES = shape<HEAD>::QUERIES;
+	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
+	          static_cast<unsigned>(a.samples * a.heads));
+	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
+}
+
+template <typename T> int run_type(cuda_stream s, const attention_arguments &a)
+{
+	return a.size <= 32   ? run<T, 32>(s, a)
+	       : a.size <= 64 ? run<T, 64>(s, a)
+	       : a.size <= 96 ? run<T, 96>(s, a)
+	                      : run<T, 128>(s, a);
+}
+
+} // namespace
+
+int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a)
+{
+	return type == ELEMENT_BF16 ? run_type<__nv_bfloat16>(s, *a) : run_type<__half>(s, *a);
+}

@@ -1,0 +1,130 @@
+/* Attention in its simplest form: a thread makes one row, and every dot product as often as it is needed. Any shape;
+ * what the other versions are checked against, and what does heads that they are not made for. */
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/table.h"
+
+namespace
+{
+
+constexpr int THREADS = 128;
+constexpr int64_t COLUMNS = 16; /* of a row, summed up at once */
+
+template <typename T> __device__ float dot(const T *x, const T *y, int64_t n)
+{
+	float sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum = fmaf(widen(x[i]), widen(y[i]), sum);
+	return sum;
+}
+
+/* The head and token of this thread; false beyond the last. */
+template <typename T> struct row_of_thread {
+	int64_t index, token;
+	bool valid;
+	attention_head<T> head;
+
+	__device__ row_of_thread(const attention_arguments &a)
+	    : index(static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x), token(index % a.tokens),
+	      valid(index < a.samples * a.heads * a.tokens),
+	      head(a, index / a.tokens / a.heads, index / a.tokens % a.heads)
+	{
+	}
+};
+
+template <typename T> __global__ void forward(const attention_arguments a)
+{
+	row_of_thread<T> r(a);
+	if (!r.valid)
+		return;
+	const attention_head<T> &h = r.head;
+	const T *q = static_cast<const T *>(a.qkv) + h.q + r.token * h.qkv_row;
+	const T *k = static_cast<const T *>(a.qkv) + h.q + h.y_row, *v = k + h.y_row;
+	T *y = static_cast<T *>(a.y_out) + h.y + r.token * h.y_row;
+	float largest = -INFINITY, sum = 0;
+
+	for (int64_t j = 0; j <= r.token; j++)
+		largest = fmaxf(largest, dot(q, k + j * h.qkv_row, a.size) * a.scale);
+	for (int64_t j = 0; j <= r.token; j++)
+		sum += expf(dot(q, k + j * h.qkv_row, a.size) * a.scale - largest);
+	a.log_sum_exp_out[r.index] = largest + logf(sum);
+	for (int64_t d = 0; d < a.size; d += COLUMNS) {
+		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
+		float sums[COLUMNS] = {};
+		for (int64_t j = 0; j <= r.token; j++) {
+			float p = expf(dot(q, k + j * h.qkv_row, a.size) * a.scale - largest);
+			for (int64_t i = 0; i < columns; i++)
+				sums[i] = fmaf(p, widen(v[j * h.qkv_row + d + i]), sums[i]);
+		}
+		for (int64_t i = 0; i < columns; i++)
+			narrow(sums[i] / sum, *(y + d + i));
+	}
+}
+
+/* P and dS of a query and a key that it sees. */
+template <typename T> struct pair_of_rows {
+	float p, ds;
+
+	__device__ pair_of_rows(const attention_arguments &a, const attention_head<T> &h, int64_t query, int64_t key)
+	{
+		const T *q = static_cast<const T *>(a.qkv) + h.q + query * h.qkv_row;
+		const T *k = static_cast<const T *>(a.qkv) + h.q + h.y_row + key * h.qkv_row;
+		const T *y = static_cast<const T *>(a.y) + h.y + query * h.y_row;
+		const T *dy = static_cast<const T *>(a.dy) + h.y + query * h.y_row;
+		p = expf(dot(q, k, a.size) * a.scale - a.log_sum_exp[h.row + query]);
+		ds = p * (dot(dy, k + h.y_row, a.size) - dot(dy, y, a.size)) * a.scale;
+	}
+};
+
+template <typename T> __global__ void backward(const attention_arguments a)
+{
+	row_of_thread<T> r(a);
+	if (!r.valid)
+		return;
+	const attention_head<T> &h = r.head;
+	const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
+	T *out = static_cast<T *>(a.dqkv) + h.q + r.token * h.qkv_row;
+
+	for (int64_t d = 0; d < a.size; d += COLUMNS) {
+		const int64_t columns = a.size - d < COLUMNS ? a.size - d : COLUMNS;
+		float dq[COLUMNS] = {}, dk[COLUMNS] = {}, dv[COLUMNS] = {};
+		for (int64_t j = 0; j <= r.token; j++) {
+			pair_of_rows<T> pair(a, h, r.token, j);
+			for (int64_t i = 0; i < columns; i++)
+				dq[i] = fmaf(pair.ds, widen(q[h.y_row + j * h.qkv_row + d + i]), dq[i]);
+		}
+		for (int64_t j = r.token; j < a.tokens; j++) {
+			pair_of_rows<T> pair(a, h, j, r.token);
+			for (int64_t i = 0; i < columns; i++) {
+				dk[i] = fmaf(pair.ds, widen(q[j * h.qkv_row + d + i]), dk[i]);
+				dv[i] = fmaf(pair.p, widen(dy[j * h.y_row + d + i]), dv[i]);
+			}
+		}
+		for (int64_t i = 0; i < columns; i++) {
+			narrow(dq[i], *(out + d + i));
+			narrow(dk[i], *(out + h.y_row + d + i));
+			narrow(dv[i], *(out + 2 * h.y_row + d + i));
+		}
+	}
+}
+
+int run(void (*kernel)(const attention_arguments), cuda_stream s, const attention_arguments &a)
+{
+	int64_t blocks = (a.samples * a.heads * a.tokens + THREADS - 1) / THREADS;
+	return launch(kernel, dim3(static_cast<unsigned>(blocks)), dim3(THREADS), 0, s, a);
+}
+
+} // namespace
+
+int attention_forward_plain(cuda_stream s, enum element type, const struct attention_arguments *a)
+{
+	return type == ELEMENT_FP32   ? run(forward<float>, s, *a)
+	       : type == ELEMENT_BF16 ? run(forward<__nv_bfloat16>, s, *a)
+	                              : run(forward<__half>, s, *a);
+}
+
+int attention_backward_plain(cuda_stream s, enum element type, const struct attention_arguments *a)
+{
+	return type == ELEMENT_FP32   ? run(backward<float>, s, *a)
+	       : type == ELEMENT_BF16 ? run(backward<__nv_bfloat16>, s, *a)
+	                              : run(backward<__half>, s, *a);
+}

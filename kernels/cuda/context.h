@@ -1,0 +1,27 @@
+/* What struct cuda holds, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
+#ifndef SHARDLAB_CUDA_CONTEXT_H
+#define SHARDLAB_CUDA_CONTEXT_H
+
+#include "kernels/cuda/cuda.h"
+
+struct cuda {
+	int device;
+	int multiprocessors;
+	int shared_bytes; /* shared memory that one block can have, at most */
+	int major, minor; /* compute capability */
+	/* Scratch of the functions marked [W], which are all put on one stream: each may use all of it from its start,
+	 * and leaves nothing in it for the next. Aligned to 256 bytes. */
+	void *workspace;
+	size_t workspace_bytes;
+	void *blas; /* cublasLtHandle_t */
+	/* What runtime.cu and linear.cu want to keep besides: algorithms that were chosen, for example. */
+	void *runtime, *products;
+};
+
+/* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */
+enum {
+	CUDA_ERROR_WORKSPACE = 20001, /* the workspace is too small for this shape */
+	CUDA_ERROR_SHAPE = 20002      /* a shape that no kernel here is made for */
+};
+
+#endif

@@ -1,0 +1,339 @@
+/* Token and position embedding. Forward, a gather. Backward, tokens are sorted by their id, and the sorted list is cut
+ * into chunks, each added up by one block row: common words are then no slower than rare ones. A run of one id that
+ * lies within a chunk goes to the table at once; of a run that crosses chunks, each chunk leaves its part in the
+ * workspace, in fp32, and the parts are added in their order. */
+#include <initializer_list>
+#include <type_traits>
+
+#include "kernels/cuda/sort.cuh"
+#include "kernels/cuda/table.h"
+
+namespace
+{
+
+enum { THREADS = 256, CHUNK = 32, COLUMN_THREADS = 128 };
+
+/* ---- forward ---- */
+
+/* What y's row is made of; token or position may be missing. `stays`: y is added to. */
+template <typename T> struct gather_task {
+	int64_t rows, tokens, first, count;
+	int width;
+	const int32_t *ids;
+	const T *token, *position;
+	T *y;
+	bool stays;
+};
+
+template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task<T> t)
+{
+	int64_t packs = t.width / V, all = t.rows * packs;
+	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+	for (int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x; i < all; i += step) {
+		int64_t row = i / packs, column = i % packs * V;
+		float sum[V] = {}, x[V];
+		if (t.stays)
+			load(t.y + row * t.width + column, sum);
+		if (t.token) {
+			int64_t id = t.ids[row] - t.first;
+			if (id >= 0 && id < t.count)
+				load(t.token + id * t.width + column, sum);
+		}
+		if (t.position) {
+			load(t.position + row % t.tokens * t.width + column, x);
+#pragma unroll
+			for (int v = 0; v < V; v++)
+				sum[v] += x[v];
+		}
+		store(t.y + row * t.width + column, sum);
+	}
+}
+
+/* ---- backward: positions ---- */
+
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS) position_rows(int64_t samples, int64_t tokens, int64_t context, int width,
+                                                         const T *dy, T *table, bool accumulate)
+{
+	int64_t packs = width / V, i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+	int64_t position = i / packs, column = i % packs * V, stride = tokens * width;
+	if (position >= context)
+		return;
+	float sum[V] = {};
+	T *to = table + position * width + column;
+	if (accumulate)
+		load(to, sum);
+	if (position < tokens) {
+		const T *from = dy + position * width + column;
+#pragma unroll 4
+		for (int64_t sample = 0; sample < samples; sample++) {
+			float x[V];
+			load(from + sample * stride, x);
+#pragma unroll
+			for (int v = 0; v < V; v++)
+				sum[v] += x[v];
+		}
+	}
+	store(to, sum);
+}
+
+/* ---- backward: tokens ---- */
+
+template <typename T> struct runs_task {
+	int n, width;
+	int32_t count; /* keys from here on are of no row */
+	const int32_t *keys, *tokens;
+	const T *dy;
+	T *table;
+	bool accumulate;
+	float *parts; /* [chunks][2][width]: of the run that came from the chunk before, and of the one that goes on */
+};
+
+template <typename T, int V>
+__device__ __forceinline__ void row_store(const runs_task<T> &t, int32_t key, int column, const float (&sum)[V])
+{
+	T *to = t.table + static_cast<int64_t>(key) * t.width + column;
+	float all[V];
+#pragma unroll
+	for (int v = 0; v < V; v++)
+		all[v] = sum[v];
+	if (t.accumulate) {
+		load(to, all);
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			all[v] += sum[v];
+	}
+	store(to, all);
+}
+
+template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) runs_add(runs_task<T> t)
+{
+	__shared__ int32_t keys[CHUNK], tokens[CHUNK];
+	int begin = static_cast<int>(blockIdx.x) * CHUNK, thread = static_cast<int>(threadIdx.x);
+	int count = t.n - begin < CHUNK ? t.n - begin : CHUNK;
+	if (thread < count) {
+		keys[thread] = t.keys[begin + thread];
+		tokens[thread] = t.tokens[begin + thread];
+	}
+	__syncthreads();
+	int32_t before = begin ? t.keys[begin - 1] : -1, after = begin + count < t.n ? t.keys[begin + count] : -1;
+	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + thread) * V;
+	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column;
+	for (int i = 0; column < t.width && i < count;) {
+		int32_t key = keys[i];
+		bool from_before = i == 0 && key == before;
+		float sum[V] = {};
+		if (key >= t.count)
+			break;
+		int end = i + 1;
+		while (end < count && keys[end] == key)
+			end++;
+#pragma unroll 4
+		for (; i < end; i++) {
+			float x[V];
+			load(t.dy + static_cast<int64_t>(tokens[i]) * t.width + column, x);
+#pragma unroll
+			for (int v = 0; v < V; v++)
+				sum[v] += x[v];
+		}
+		bool goes_on = i == count && key == after;
+		if (from_before || goes_on) {
+#pragma unroll
+			for (int v = 0; v < V; v++)
+				parts[(from_before ? 0 : t.width) + v] = sum[v];
+		} else {
+			row_store<T, V>(t, key, column, sum);
+		}
+	}
+	__syncthreads();
+}
+
+/* The chunk in which a run begins that goes on in others adds up its parts. */
+template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) runs_finish(runs_task<T> t)
+{
+	int chunk = static_cast<int>(blockIdx.x), end = (chunk + 1) * CHUNK, chunks = static_cast<int>(gridDim.x);
+	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + static_cast<int>(threadIdx.x)) * V;
+	if (end >= t.n || column >= t.width)
+		return;
+	int32_t key = t.keys[end - 1];
+	if (key >= t.count || t.keys[end] != key || (chunk && t.keys[chunk * CHUNK - 1] == key))
+		return;
+	/* the last chunk that the run reaches, by halves: keys are sorted */
+	int last = chunk + 1, beyond = chunks;
+	while (beyond - last > 1) {
+		int middle = (last + beyond) / 2;
+		if (t.keys[middle * CHUNK] == key)
+			last = middle;
+		else
+			beyond = middle;
+	}
+	int64_t stride = 2 * static_cast<int64_t>(t.width);
+	float sum[V], x[V];
+	const float *own = t.parts + chunk * stride + t.width + column;
+#pragma unroll
+	for (int v = 0; v < V; v++)
+		sum[v] = own[v];
+#pragma unroll 4
+	for (int c = chunk + 1; c <= last; c++) {
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			x[v] = t.parts[c * stride + column + v];
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			sum[v] += x[v];
+	}
+	row_store<T, V>(t, key, column, sum);
+}
+
+/* ---- calling them ---- */
+
+/* f(V): whole packs, or one element at a time where rows or addresses do not allow them. */
+template <typename T, typename F> int with_lanes(int64_t width, std::initializer_list<const void *> pointers, F f)
+{
+	bool packs = width % lanes_of<T>() == 0;
+	for (const void *p : pointers)
+		packs = packs && is_aligned(p, 16);
+	if (packs)
+		return f(std::integral_constant<int, lanes_of<T>()>());
+	return f(std::integral_constant<int, 1>());
+}
+
+template <typename T> int gather_rows(struct cuda *c, cuda_stream s, const gather_task<T> &t)
+{
+	return t.rows * t.width == 0 ? 0 : with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
+		constexpr int V = decltype(lanes)::value;
+		unsigned blocks =
+		        blocks_for(t.rows * t.width / V, THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+		return launch(gather<T, V>, blocks, THREADS, 0, s, t);
+	});
+}
+
+int forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+                 const int32_t *ids, const void *token_table, const void *position_table, void *y)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		gather_task<T> t = {samples * tokens,
+		                    tokens,
+		                    0,
+		                    INT32_MAX,
+		                    static_cast<int>(width),
+		                    ids,
+		                    static_cast<const T *>(token_table),
+		                    static_cast<const T *>(position_table),
+		                    static_cast<T *>(y),
+		                    false};
+		return gather_rows(c, s, t);
+	});
+}
+
+int sliced_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+                        int64_t width, const struct class_slice *slice, const int32_t *ids, const void *token_table,
+                        void *y)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		gather_task<T> t = {samples * tokens,
+		                    tokens,
+		                    slice->first,
+		                    slice->count,
+		                    static_cast<int>(width),
+		                    ids,
+		                    static_cast<const T *>(token_table),
+		                    nullptr,
+		                    static_cast<T *>(y),
+		                    false};
+		return gather_rows(c, s, t);
+	});
+}
+
+int finish_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+                const void *position_table, void *y)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		gather_task<T> t = {samples * tokens,        tokens,  0,       0,
+		                    static_cast<int>(width), nullptr, nullptr, static_cast<const T *>(position_table),
+		                    static_cast<T *>(y),     true};
+		return gather_rows(c, s, t);
+	});
+}
+
+template <typename T>
+int token_rows(struct cuda *c, cuda_stream s, int64_t n, int64_t width, const struct class_slice *slice,
+               const int32_t *ids, const T *dy, T *table, bool accumulate)
+{
+	int64_t chunks = (n + CHUNK - 1) / CHUNK, scratch = (sort_scratch(n) + 63) / 64 * 64;
+	int32_t *numbers = static_cast<int32_t *>(c->workspace);
+	float *parts = reinterpret_cast<float *>(numbers + scratch);
+	const int32_t *keys, *order;
+	int error = 0;
+	if (static_cast<size_t>(scratch + chunks * 2 * width) * sizeof *parts > c->workspace_bytes)
+		return CUDA_ERROR_WORKSPACE;
+	if (n > INT32_MAX / 2 || slice->stride > INT32_MAX)
+		return CUDA_ERROR_SHAPE;
+	if (!accumulate)
+		error = device_fill(s, table, 0, static_cast<size_t>(slice->stride * width) * sizeof *table);
+	if (error || n * width == 0)
+		return error;
+	error = sort_tokens(s, n, ids, slice->first, slice->count, numbers, &keys, &order);
+	if (error)
+		return error;
+	runs_task<T> t = {static_cast<int>(n),
+	                  static_cast<int>(width),
+	                  static_cast<int32_t>(slice->count),
+	                  keys,
+	                  order,
+	                  dy,
+	                  table,
+	                  accumulate,
+	                  parts};
+	return with_lanes<T>(width, {dy, table}, [&](auto lanes) {
+		constexpr int V = decltype(lanes)::value;
+		dim3 grid(static_cast<unsigned>(chunks), blocks_for(width, COLUMN_THREADS * V, 65535));
+		int failed = launch(runs_add<T, V>, grid, COLUMN_THREADS, 0, s, t);
+		return failed ? failed : launch(runs_finish<T, V>, grid, COLUMN_THREADS, 0, s, t);
+	});
+}
+
+int sliced_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+                         int64_t width, const struct class_slice *slice, int64_t context, const int32_t *ids,
+                         const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
+                         bool accumulate_position)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		const T *d = static_cast<const T *>(dy);
+		T *position = static_cast<T *>(dposition_table);
+		int error = token_rows<T>(c, s, samples * tokens, width, slice, ids, d, static_cast<T *>(dtoken_table),
+		                          accumulate_token);
+		if (error || context * width == 0)
+			return error;
+		return with_lanes<T>(width, {d, position}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value;
+			return launch(position_rows<T, V>, blocks_for(context * width / V, THREADS, INT32_MAX), THREADS,
+			              0, s, samples, tokens, context, static_cast<int>(width), d, position,
+			              accumulate_position);
+		});
+	});
+}
+
+int backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+                  int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy, void *dtoken_table,
+                  bool accumulate_token, void *dposition_table, bool accumulate_position)
+{
+	struct class_slice all = {0, vocabulary, vocabulary};
+	return sliced_backward_cuda(c, s, type, samples, tokens, width, &all, context, ids, dy, dtoken_table,
+	                            accumulate_token, dposition_table, accumulate_position);
+}
+
+} // namespace
+
+void cuda_fill_embedding(struct cuda_api *api)
+{
+	api->embedding_forward = forward_cuda;
+	api->embedding_backward = backward_cuda;
+	api->embedding_sliced_forward = sliced_forward_cuda;
+	api->embedding_finish = finish_cuda;
+	api->embedding_sliced_backward = sliced_backward_cuda;
+}

@@ -1,0 +1,444 @@
+/* Fibers for the threads of a block, and the two tables of kernels. */
+#include "kernels/cuda/emulate.h"
+
+#include <sys/mman.h>
+#include <vector>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/table.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#define FIBER_ASAN 1
+#else
+#define FIBER_ASAN 0
+#endif
+
+/* ---- switching stacks ---- */
+
+#if defined(__x86_64__)
+
+/* A stack pointer is all: what a function must leave as it was lies on the stack. swapcontext() would do too, but asks
+ * the kernel for the signal mask each time. */
+struct stack_state {
+	void *pointer;
+};
+
+extern "C" void emulate_switch_stack(void **from, void *to);
+asm(".text\n"
+    ".globl emulate_switch_stack\n"
+    ".type emulate_switch_stack, @function\n"
+    "emulate_switch_stack:\n"
+    "	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+    "	mov %rsp, (%rdi)\n"
+    "	mov %rsi, %rsp\n"
+    "	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
+    "	ret\n"
+    ".size emulate_switch_stack, .-emulate_switch_stack\n");
+
+static void stack_switch(stack_state *from, stack_state *to)
+{
+	emulate_switch_stack(&from->pointer, to->pointer);
+}
+
+static void stack_begin(stack_state *s, char *memory, size_t bytes, void (*function)())
+{
+	void **top = reinterpret_cast<void **>(memory + bytes);
+	*--top = nullptr; /* where a caller's address would be: at a function's entry it is 8 below a multiple of 16 */
+	*--top = reinterpret_cast<void *>(function);
+	for (int i = 0; i < 6; i++)
+		*--top = nullptr;
+	s->pointer = top;
+}
+
+#else
+
+#include <ucontext.h>
+
+struct stack_state {
+	ucontext_t context;
+};
+
+static void stack_switch(stack_state *from, stack_state *to)
+{
+	swapcontext(&from->context, &to->context);
+}
+
+static void stack_begin(stack_state *s, char *memory, size_t bytes, void (*function)())
+{
+	getcontext(&s->context);
+	s->context.uc_stack.ss_sp = memory;
+	s->context.uc_stack.ss_size = bytes;
+	s->context.uc_link = nullptr;
+	makecontext(&s->context, function, 0);
+}
+
+#endif
+
+/* ---- a block ---- */
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace
+{
+
+enum { MOST_THREADS = 1024, WARPS = MOST_THREADS / 32, STACK_BYTES = 256 << 10 };
+enum { MOST_SHARED_BYTES = 227 << 10 }; /* of one block, on compute capability 9.0 */
+enum { ERROR_CONFIGURATION = 9 };       /* cudaErrorInvalidConfiguration */
+
+struct copy {
+	void *to;
+	const void *from;
+	size_t bytes, filled;
+	int group;
+};
+
+struct fiber {
+	stack_state state;
+	dim3 index;
+	bool done;
+	const char *waits_at; /* NULL: it can run */
+	int line;
+	unsigned mask;  /* … for these lanes */
+	int operations; /* of its warp that it took part in */
+	int groups;     /* of copies that were committed */
+	std::vector<copy> copies;
+#if FIBER_ASAN
+	void *sanitizer;
+#endif
+};
+
+struct warp {
+	unsigned exists, gone, arrived;
+	const char *what;
+	unsigned char slots[2][32 * EMULATE_SLOT];
+};
+
+fiber fibers[MOST_THREADS];
+warp warps[WARPS];
+stack_state scheduler;
+char *stacks;
+int threads, current, arrived, left, sum, result;
+bool descending;
+void *shared_bytes_of_block;
+void (*run_thread)(const void *);
+const void *run_context;
+#if FIBER_ASAN
+void *scheduler_sanitizer;
+const void *scheduler_stack;
+size_t scheduler_stack_bytes;
+#endif
+
+void leave(bool for_good)
+{
+	fiber *f = fibers + current;
+#if FIBER_ASAN
+	__sanitizer_start_switch_fiber(for_good ? nullptr : &f->sanitizer, scheduler_stack, scheduler_stack_bytes);
+#else
+	(void)for_good;
+#endif
+	stack_switch(&f->state, &scheduler);
+#if FIBER_ASAN
+	__sanitizer_finish_switch_fiber(f->sanitizer, &scheduler_stack, &scheduler_stack_bytes);
+#endif
+}
+
+void enter(int i)
+{
+	fiber *f = fibers + i;
+	current = i;
+	threadIdx = f->index;
+#if FIBER_ASAN
+	__sanitizer_start_switch_fiber(&scheduler_sanitizer, stacks + static_cast<size_t>(i) * STACK_BYTES,
+	                               STACK_BYTES);
+#endif
+	stack_switch(&scheduler, &f->state);
+#if FIBER_ASAN
+	__sanitizer_finish_switch_fiber(scheduler_sanitizer, nullptr, nullptr);
+#endif
+}
+
+void thread_main()
+{
+#if FIBER_ASAN
+	__sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
+#endif
+	run_thread(run_context);
+	fiber *f = fibers + current;
+	f->done = true;
+	left--;
+	warps[current / 32].gone |= 1U << current % 32;
+	leave(true);
+}
+
+void release_barrier()
+{
+	result = sum;
+	sum = arrived = 0;
+	for (int i = 0; i < threads; i++)
+		if (!fibers[i].mask)
+			fibers[i].waits_at = nullptr;
+}
+
+[[noreturn]] void report_waiting()
+{
+	for (int i = 0; i < threads; i++)
+		if (i == 0 || fibers[i].done != fibers[i - 1].done || fibers[i].waits_at != fibers[i - 1].waits_at ||
+		    fibers[i].line != fibers[i - 1].line)
+			fprintf(stderr, "thread %d and after it: %s:%d\n", i,
+			        fibers[i].done ? "has ended" : fibers[i].waits_at, fibers[i].line);
+	emulate_fail("threads wait for others that do not come");
+}
+
+void run_block()
+{
+	arrived = sum = 0;
+	left = threads;
+	for (int i = 0; i < threads; i++) {
+		fiber *f = fibers + i;
+		unsigned n = static_cast<unsigned>(i);
+		f->index = dim3(n % blockDim.x, n / blockDim.x % blockDim.y, n / blockDim.x / blockDim.y);
+		f->done = false;
+		f->waits_at = nullptr;
+		f->mask = 0;
+		f->operations = f->groups = f->line = 0;
+		f->copies.clear();
+		stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+	}
+	for (int w = 0; w * 32 < threads; w++) {
+		int lanes = std::min(threads - w * 32, 32);
+		warps[w].exists = lanes == 32 ? ~0U : (1U << lanes) - 1;
+		warps[w].gone = warps[w].arrived = 0;
+	}
+	while (left) {
+		bool moved = false;
+		for (int k = 0; k < threads; k++) {
+			int i = descending ? threads - 1 - k : k;
+			if (fibers[i].done || fibers[i].waits_at)
+				continue;
+			moved = true;
+			enter(i);
+		}
+		if (left && arrived == left) /* threads that have ended are not waited for */
+			release_barrier();
+		else if (!moved)
+			report_waiting();
+	}
+}
+
+} // namespace
+
+[[noreturn]] void emulate_fail(const char *text)
+{
+	fprintf(stderr, "kernel: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
+	        threadIdx.x, threadIdx.y, threadIdx.z, text);
+	abort();
+}
+
+int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, dim3 block, size_t shared_bytes)
+{
+	uint64_t size = static_cast<uint64_t>(block.x) * block.y * block.z, blocks = grid.x;
+	if (size == 0 || size > MOST_THREADS || grid.x == 0 || grid.x > INT32_MAX || grid.y == 0 || grid.y > 65535 ||
+	    grid.z == 0 || grid.z > 65535 || block.z > 64 || shared_bytes > MOST_SHARED_BYTES)
+		return ERROR_CONFIGURATION;
+	if (!stacks) {
+		void *memory = mmap(nullptr, static_cast<size_t>(MOST_THREADS) * STACK_BYTES, PROT_READ | PROT_WRITE,
+		                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (memory == MAP_FAILED)
+			emulate_fail("no memory for stacks");
+		stacks = static_cast<char *>(memory);
+	}
+	run_thread = run;
+	run_context = context;
+	blockDim = block;
+	gridDim = grid;
+	threads = static_cast<int>(size);
+	blocks *= static_cast<uint64_t>(grid.y) * grid.z;
+	for (uint64_t b = 0; b < blocks; b++) {
+		uint64_t i = descending ? blocks - 1 - b : b;
+		blockIdx = dim3(static_cast<unsigned>(i % grid.x), static_cast<unsigned>(i / grid.x % grid.y),
+		                static_cast<unsigned>(i / grid.x / grid.y));
+		void *shared = nullptr;
+		if (shared_bytes && posix_memalign(&shared, 128, shared_bytes))
+			emulate_fail("no shared memory");
+		if (shared)
+			memset(shared, 0xff, shared_bytes); /* NaNs */
+		shared_bytes_of_block = shared;
+		run_block();
+		free(shared);
+	}
+	return 0;
+}
+
+void *emulate_shared()
+{
+	return shared_bytes_of_block;
+}
+
+int emulate_barrier(const char *file, int line, int value)
+{
+	fiber *f = fibers + current;
+	for (int i = 0; arrived && i < threads; i++)
+		if (!fibers[i].done && fibers[i].waits_at && !fibers[i].mask &&
+		    (fibers[i].line != line || strcmp(fibers[i].waits_at, file) != 0)) {
+			fprintf(stderr, "%s:%d and %s:%d\n", file, line, fibers[i].waits_at, fibers[i].line);
+			emulate_fail("threads of a block are at different barriers");
+		} else if (!fibers[i].done && fibers[i].waits_at && !fibers[i].mask) {
+			break; /* the others were compared with this one */
+		}
+	f->waits_at = file;
+	f->line = line;
+	f->mask = 0;
+	arrived++;
+	sum += value;
+	leave(false);
+	return result;
+}
+
+int emulate_lane()
+{
+	return current % 32;
+}
+
+unsigned emulate_lanes()
+{
+	return warps[current / 32].exists;
+}
+
+/* Two sets of slots are enough: nobody writes to a set again before all have come to the operation between. */
+const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what)
+{
+	warp *w = warps + current / 32;
+	fiber *f = fibers + current;
+	unsigned lane = static_cast<unsigned>(current % 32), wanted = mask & w->exists;
+	if (!(mask >> lane & 1))
+		emulate_fail("a lane is not in the mask of its own operation");
+	if (wanted & w->gone)
+		emulate_fail("an operation of a warp names lanes that have ended");
+	if ((w->arrived & wanted) && strcmp(w->what, what) != 0)
+		emulate_fail("lanes of a warp are at different operations");
+	w->what = what;
+	w->arrived |= 1U << lane;
+	unsigned char *slots = w->slots[f->operations++ % 2];
+	memcpy(slots + lane * EMULATE_SLOT, mine, bytes);
+	if ((w->arrived & wanted) != wanted) {
+		f->waits_at = what;
+		f->mask = mask;
+		leave(false);
+	} else {
+		w->arrived &= ~wanted;
+		for (int i = 0; i < 32; i++)
+			if ((wanted >> i & 1) && i != static_cast<int>(lane)) {
+				fiber *other = fibers + current / 32 * 32 + i;
+				if (other->mask != mask)
+					emulate_fail("lanes of a warp name different masks");
+				if (other->operations % 2 != f->operations % 2)
+					emulate_fail("lanes of a warp took part in different operations before");
+				other->waits_at = nullptr;
+				other->mask = 0;
+			}
+	}
+	return slots;
+}
+
+/* ---- copies that run by themselves ---- */
+
+void emulate_copy(void *to, const void *from, size_t bytes, size_t filled)
+{
+	if (reinterpret_cast<uintptr_t>(to) % bytes || (filled && reinterpret_cast<uintptr_t>(from) % bytes))
+		emulate_fail("cp.async from or to an address that is not a multiple of its size");
+	memset(to, 0xff, bytes);
+	fibers[current].copies.push_back({to, from, bytes, filled, fibers[current].groups});
+}
+
+void emulate_copy_commit()
+{
+	fibers[current].groups++;
+}
+
+void emulate_copy_wait(int groups)
+{
+	fiber *f = fibers + current;
+	std::vector<copy> rest;
+	for (const copy &c : f->copies) {
+		if (c.group >= f->groups - groups) {
+			rest.push_back(c);
+			continue;
+		}
+		memcpy(c.to, c.from, c.filled);
+		memset(static_cast<char *>(c.to) + c.filled, 0, c.bytes - c.filled);
+	}
+	f->copies.swap(rest);
+}
+
+/* ---- the tables ---- */
+
+/* What is not linked in stays NULL. */
+#define FILLS(X)                                                                                                       \
+	X(cuda_fill_linear)                                                                                            \
+	X(cuda_fill_finish)                                                                                            \
+	X(cuda_fill_attention)                                                                                         \
+	X(cuda_fill_norm)                                                                                              \
+	X(cuda_fill_batch_norm)                                                                                        \
+	X(cuda_fill_embedding)                                                                                         \
+	X(cuda_fill_classifier)                                                                                        \
+	X(cuda_fill_optimizer)                                                                                         \
+	X(cuda_fill_vector)
+#define PLAIN_FILLS(X)                                                                                                 \
+	X(cuda_fill_plain_linear)                                                                                      \
+	X(cuda_fill_plain_attention)                                                                                   \
+	X(cuda_fill_plain_norm)                                                                                        \
+	X(cuda_fill_plain_batch_norm)                                                                                  \
+	X(cuda_fill_plain_embedding)                                                                                   \
+	X(cuda_fill_plain_classifier)                                                                                  \
+	X(cuda_fill_plain_update)
+#define X(name) extern "C" __attribute__((weak)) void name(struct cuda_api *api);
+FILLS(X)
+PLAIN_FILLS(X)
+#undef X
+
+#define X(name)                                                                                                        \
+	if (name)                                                                                                      \
+		name(&api);
+
+const struct cuda_api *emulated_api(void)
+{
+	static struct cuda_api api;
+	api.version = CUDA_API_VERSION;
+	FILLS(X)
+	return &api;
+}
+
+const struct cuda_api *emulated_plain_api(void)
+{
+	static struct cuda_api api;
+	api.version = CUDA_API_VERSION;
+	PLAIN_FILLS(X)
+	return &api;
+}
+
+struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
+{
+	struct cuda *c = new struct cuda();
+	c->multiprocessors = multiprocessors;
+	c->shared_bytes = MOST_SHARED_BYTES;
+	c->major = 9;
+	c->workspace_bytes = workspace_bytes;
+	if (posix_memalign(&c->workspace, 256, workspace_bytes))
+		emulate_fail("no memory for the workspace");
+	memset(c->workspace, 0xff, workspace_bytes);
+	return c;
+}
+
+void emulated_close(struct cuda *c)
+{
+	if (c)
+		free(c->workspace);
+	delete c;
+}
+
+void emulated_order(bool is_descending)
+{
+	descending = is_descending;
+}

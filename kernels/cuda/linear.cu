@@ -1,0 +1,117 @@
+/* Linear layers: which products, with which epilogues, and what is left for kernels of ours.
+ *
+ * Forward, bias and GELU are the product's epilogue, and the residual is what it adds to. Where cuBLASLt has no such
+ * epilogue (fp32; rows that are not whole pieces of 16 bytes) GELU is a pass of its own. Backward, the bias's gradient
+ * comes with the product that reads dy for dweight, where nothing is to be accumulated; with GELU, one pass over dy
+ * turns it into the gradient of pre and adds up the columns as it goes. */
+#include "kernels/cuda/linear.cuh"
+#include "kernels/cuda/table.h"
+
+namespace
+{
+
+int run(struct cuda *c, cuda_stream s, const struct product *p)
+{
+	return product_is_supported(c, p) ? product_run(c, s, p) : product_plain(s, p);
+}
+
+struct product forward_product(const struct linear_shape *shape, const void *x, const void *weight, const void *bias,
+                               const void *residual, void *y, void *pre)
+{
+	struct product p = product_forward(shape, x, weight);
+	p.bias = bias;
+	p.residual = residual;
+	p.c = y;
+	p.pre = pre;
+	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	return p;
+}
+
+struct product weight_product(const struct linear_shape *shape, const void *dy, const void *x, void *dweight,
+                              bool accumulate)
+{
+	struct product p = product_weight(shape, dy, x);
+	p.c = dweight;
+	p.residual = accumulate ? dweight : nullptr;
+	return p;
+}
+
+struct product input_product(const struct linear_shape *shape, const void *dy, const void *weight, void *dx)
+{
+	struct product p = product_input(shape, dy, weight);
+	p.c = dx;
+	return p;
+}
+
+int forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *x, const void *weight,
+            const void *bias, const void *residual, void *y, void *pre)
+{
+	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
+	if (!shape->gelu || product_is_supported(c, &p))
+		return run(c, s, &p);
+	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	p.c = pre;
+	int error = run(c, s, &p);
+	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
+}
+
+int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+             const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
+             bool accumulate_bias)
+{
+	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
+	int error = 0;
+	if (dbias && !shape->gelu && !accumulate_bias) {
+		p.epilogue = product_bias_sums(shape);
+		p.sums = dbias;
+		if (!product_is_supported(c, &p))
+			p.epilogue = PRODUCT_PLAIN;
+	}
+	if (p.epilogue == PRODUCT_PLAIN && (shape->gelu || dbias))
+		error = linear_columns(c, s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy, dbias,
+		                       accumulate_bias);
+	if (!error)
+		error = run(c, s, &p);
+	if (error || !dx)
+		return error;
+	p = input_product(shape, dy, weight, dx);
+	return run(c, s, &p);
+}
+
+int plain_forward(struct cuda *, cuda_stream s, const struct linear_shape *shape, const void *x, const void *weight,
+                  const void *bias, const void *residual, void *y, void *pre)
+{
+	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
+	return product_plain(s, &p);
+}
+
+int plain_backward(struct cuda *, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+                   const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
+                   bool accumulate_bias)
+{
+	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
+	int error = 0;
+	if (shape->gelu || dbias)
+		error = linear_columns_plain(s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy,
+		                             dbias, accumulate_bias);
+	if (!error)
+		error = product_plain(s, &p);
+	if (error || !dx)
+		return error;
+	p = input_product(shape, dy, weight, dx);
+	return product_plain(s, &p);
+}
+
+} // namespace
+
+void cuda_fill_linear(struct cuda_api *api)
+{
+	api->linear_forward = forward;
+	api->linear_backward = backward;
+}
+
+void cuda_fill_plain_linear(struct cuda_api *api)
+{
+	api->linear_forward = plain_forward;
+	api->linear_backward = plain_backward;
+}

@@ -1,0 +1,151 @@
+/* GELU, its gradient and the bias's gradient: passes over [rows, width] that memory limits. A lane has 16 bytes of a row
+ * wherever widths and addresses allow it. */
+#include "kernels/cuda/columns.cuh"
+#include "kernels/cuda/gelu.cuh"
+#include "kernels/cuda/linear.cuh"
+
+namespace
+{
+
+const int THREADS = 256;
+
+template <typename T, int V> __global__ void __launch_bounds__(THREADS) gelu_kernel(int64_t n, const T *pre, T *y)
+{
+	const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS * V;
+	for (int64_t i = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) * V; i < n; i += step) {
+		float x[V];
+		load(pre + i, x);
+#pragma unroll
+		for (int j = 0; j < V; j++)
+			x[j] = gelu<T>(x[j]);
+		store(y + i, x);
+	}
+}
+
+/* One row's V columns; dy becomes the gradient of pre, which is added up before it is rounded. */
+template <typename T, int V, bool GELU>
+__device__ __forceinline__ void row_of_columns(const T *pre, T *dy, float sum[V])
+{
+	float g[V], x[V];
+	load(dy, g);
+	if (GELU) {
+		load(pre, x);
+#pragma unroll
+		for (int j = 0; j < V; j++)
+			g[j] *= gelu_slope<T>(x[j]);
+		store(dy, g);
+	}
+#pragma unroll
+	for (int j = 0; j < V; j++)
+		sum[j] += g[j];
+}
+
+/* Each block has 32·V columns of a part of the rows; its 8 warps take turns. */
+template <typename T, int V, bool GELU>
+__global__ void __launch_bounds__(COLUMN_WARPS *WARP)
+        columns_kernel(int64_t rows, int64_t width, int64_t rows_a_part, const T *pre, T *dy, float *parts)
+{
+	__shared__ float tile[COLUMN_WARPS][WARP * V];
+	const int64_t column = (static_cast<int64_t>(blockIdx.x) * WARP + threadIdx.x) * V;
+	const int64_t first = blockIdx.y * rows_a_part;
+	const int64_t end = first + rows_a_part < rows ? first + rows_a_part : rows;
+	float sum[V] = {};
+	if (column < width) {
+#pragma unroll 4
+		for (int64_t row = first + threadIdx.y; row < end; row += COLUMN_WARPS)
+			row_of_columns<T, V, GELU>(pre + row * width + column, dy + row * width + column, sum);
+	}
+#pragma unroll
+	for (int j = 0; j < V; j++)
+		tile[threadIdx.y][threadIdx.x * V + static_cast<unsigned>(j)] = sum[j];
+	__syncthreads();
+	for (unsigned i = threadIdx.y * WARP + threadIdx.x; i < WARP * V; i += COLUMN_WARPS * WARP) {
+		const int64_t place = static_cast<int64_t>(blockIdx.x) * WARP * V + i;
+		float total = 0;
+#pragma unroll
+		for (int warp = 0; warp < COLUMN_WARPS; warp++)
+			total += tile[warp][i];
+		if (parts && place < width)
+			parts[blockIdx.y * width + place] = total;
+	}
+	__syncthreads();
+}
+
+template <typename T, int V>
+int columns(struct cuda *c, cuda_stream s, int64_t rows, int64_t width, const void *pre, void *dy, void *dbias,
+            bool accumulate)
+{
+	const int64_t across = (width + WARP * V - 1) / (WARP * V), most = columns_most_parts(c, 1, width);
+	/* 8 blocks a multiprocessor keep memory busy */
+	int64_t parts = (8 * static_cast<int64_t>(c->multiprocessors) + across - 1) / across;
+	float *sums = dbias ? static_cast<float *>(c->workspace) : nullptr;
+	if (dbias && most < 1)
+		return CUDA_ERROR_WORKSPACE;
+	parts = smaller(parts, (rows + COLUMN_WARPS - 1) / COLUMN_WARPS);
+	parts = smaller(dbias ? smaller(parts, most) : parts, 65535);
+	const int64_t each = (rows + parts - 1) / parts;
+	parts = (rows + each - 1) / each;
+
+	const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(parts)), block(WARP, COLUMN_WARPS);
+	const T *before = static_cast<const T *>(pre);
+	T *to[1] = {static_cast<T *>(dbias)}, *gradient = static_cast<T *>(dy);
+	int error = pre ? launch(columns_kernel<T, V, true>, grid, block, 0, s, rows, width, each, before, gradient, sums)
+	                : launch(columns_kernel<T, V, false>, grid, block, 0, s, rows, width, each, before, gradient, sums);
+	if (error || !dbias)
+		return error;
+	return columns_finish<1>(s, static_cast<int>(width), static_cast<unsigned>(parts), sums, to, {accumulate});
+}
+
+template <typename T>
+__global__ void plain_kernel(int64_t rows, int64_t width, const T *pre, T *dy, T *dbias, bool accumulate)
+{
+	const int64_t column = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+	float sum[1] = {};
+	if (column >= width)
+		return;
+	for (int64_t place = column; place < rows * width; place += width) {
+		if (pre)
+			row_of_columns<T, 1, true>(pre + place, dy + place, sum);
+		else
+			row_of_columns<T, 1, false>(pre, dy + place, sum);
+	}
+	if (dbias)
+		narrow(accumulate ? widen(dbias[column]) + sum[0] : sum[0], dbias[column]);
+}
+
+} // namespace
+
+int linear_gelu(cuda_stream s, enum element type, int64_t n, const void *pre, void *y)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		constexpr int V = lanes_of<T>();
+		const T *from = static_cast<const T *>(pre);
+		T *to = static_cast<T *>(y);
+		if (n % V == 0 && is_aligned(pre, 16) && is_aligned(y, 16))
+			return launch(gelu_kernel<T, V>, blocks_for(n, THREADS * V, 1 << 16), THREADS, 0, s, n, from, to);
+		return launch(gelu_kernel<T, 1>, blocks_for(n, THREADS, 1 << 16), THREADS, 0, s, n, from, to);
+	});
+}
+
+int linear_columns(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
+                   void *dy, void *dbias, bool accumulate)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		constexpr int V = lanes_of<T>();
+		if (width % V == 0 && is_aligned(pre, 16) && is_aligned(dy, 16))
+			return columns<T, V>(c, s, rows, width, pre, dy, dbias, accumulate);
+		return columns<T, 1>(c, s, rows, width, pre, dy, dbias, accumulate);
+	});
+}
+
+int linear_columns_plain(cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre, void *dy,
+                         void *dbias, bool accumulate)
+{
+	return with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return launch(plain_kernel<T>, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, rows, width,
+		              static_cast<const T *>(pre), static_cast<T *>(dy), static_cast<T *>(dbias), accumulate);
+	});
+}

@@ -1,0 +1,174 @@
+/* Tensor cores and the copies that feed them, as functions. Their registers are those of the PTX ISA (9.7.14.5.8,
+ * "Matrix Fragments for mma.m16n8k16 with floating point type"); lane = 4·group + place:
+ *
+ *     A[16,16]  a[0] row group,   columns 2·place, +1      a[2] the same, columns + 8
+ *               a[1] row group+8, columns 2·place, +1      a[3] the same, columns + 8
+ *     B[16,8]   b[0] rows 2·place, +1, column group        b[1] rows + 8
+ *     D[16,8]   d[0], d[1] row group, columns 2·place, +1  d[2], d[3] row group+8
+ *
+ * Two 16-bit elements stand in one register, the first in its lower half.
+ */
+#ifndef SHARDLAB_CUDA_MMA_CUH
+#define SHARDLAB_CUDA_MMA_CUH
+
+#include "kernels/cuda/device.cuh"
+
+#ifdef SHARDLAB_EMULATE
+
+static inline float mma_element(__nv_bfloat16, uint16_t bits)
+{
+	return __bfloat162float(__nv_bfloat16{bits});
+}
+static inline float mma_element(__half, uint16_t bits)
+{
+	return __half2float(__half{bits});
+}
+
+/* D += A · B, T is __nv_bfloat16 or __half */
+template <typename T> void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+	struct registers {
+		uint32_t a[4], b[2];
+	} mine = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}}, all[32];
+	const unsigned char *slots = emulate_exchange(~0U, &mine, sizeof mine, "mma");
+	for (int i = 0; i < 32; i++)
+		memcpy(all + i, slots + EMULATE_SLOT * i, sizeof *all);
+	for (int i = 0; i < 4; i++) {
+		int row = emulate_lane() / 4 + i / 2 * 8, column = emulate_lane() % 4 * 2 + i % 2;
+		float sum = 0;
+		for (int k = 0; k < 16; k++) {
+			uint32_t x = all[row % 8 * 4 + k % 8 / 2].a[row / 8 + k / 8 * 2];
+			uint32_t y = all[column * 4 + k % 8 / 2].b[k / 8];
+			sum += mma_element(T{}, static_cast<uint16_t>(x >> k % 2 * 16)) *
+			       mma_element(T{}, static_cast<uint16_t>(y >> k % 2 * 16));
+		}
+		d[i] += sum;
+	}
+}
+
+/* Matrices of 8 × 8 elements from shared memory: lane 8·i + j names row j (16 bytes) of matrix i; then r[i] holds of
+ * matrix i row lane / 4, columns 2·(lane % 4), +1, or, transposed, rows and columns exchanged. */
+template <int COUNT, bool TRANSPOSED> void emulate_ldmatrix(uint32_t *r, const void *row)
+{
+	if (reinterpret_cast<uintptr_t>(row) % 16)
+		emulate_fail("ldmatrix from an address that is not a multiple of 16");
+	const unsigned char *slots = emulate_exchange(~0U, &row, sizeof row, "ldmatrix");
+	int lane = emulate_lane();
+	for (int i = 0; i < COUNT; i++) {
+		uint16_t pair[2];
+		for (int j = 0; j < 2; j++) {
+			int line = TRANSPOSED ? lane % 4 * 2 + j : lane / 4,
+			    column = TRANSPOSED ? lane / 4 : lane % 4 * 2 + j;
+			const uint16_t *from;
+			memcpy(&from, slots + EMULATE_SLOT * (8 * i + line), sizeof from);
+			pair[j] = from[column];
+		}
+		r[i] = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
+	}
+	__syncwarp(); /* before another lane overwrites what this one has read: the rows themselves, not the slots */
+}
+static inline void ldmatrix_x4(uint32_t r[4], const void *row)
+{
+	emulate_ldmatrix<4, false>(r, row);
+}
+static inline void ldmatrix_x4_transposed(uint32_t r[4], const void *row)
+{
+	emulate_ldmatrix<4, true>(r, row);
+}
+static inline void ldmatrix_x2(uint32_t r[2], const void *row)
+{
+	emulate_ldmatrix<2, false>(r, row);
+}
+static inline void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
+{
+	emulate_ldmatrix<2, true>(r, row);
+}
+
+/* 16 bytes from global to shared memory, past the registers; 0s where it is not valid (`from` is then not read). */
+static inline void cp_async_16(void *to, const void *from, bool valid = true)
+{
+	emulate_copy(to, from, 16, valid ? 16 : 0);
+}
+static inline void cp_async_commit()
+{
+	emulate_copy_commit();
+}
+/* Until at most so many of this thread's groups are under way. What other threads copied needs a barrier after it. */
+template <int GROUPS> void cp_async_wait()
+{
+	emulate_copy_wait(GROUPS);
+}
+
+#else
+
+template <typename T>
+__device__ __forceinline__ void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2]);
+
+template <>
+__device__ __forceinline__ void mma_m16n8k16<__nv_bfloat16>(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+	             "{%0,%1,%2,%3};"
+	             : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+	             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+template <> __device__ __forceinline__ void mma_m16n8k16<__half>(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+	             "{%0,%1,%2,%3};"
+	             : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+	             : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+	return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+static __device__ __forceinline__ void ldmatrix_x4(uint32_t r[4], const void *row)
+{
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+	             : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+	             : "r"(shared_address(row))
+	             : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x4_transposed(uint32_t r[4], const void *row)
+{
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+	             : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+	             : "r"(shared_address(row))
+	             : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x2(uint32_t r[2], const void *row)
+{
+	asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
+	             : "=r"(r[0]), "=r"(r[1])
+	             : "r"(shared_address(row))
+	             : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
+{
+	asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+	             : "=r"(r[0]), "=r"(r[1])
+	             : "r"(shared_address(row))
+	             : "memory");
+}
+
+static __device__ __forceinline__ void cp_async_16(void *to, const void *from, bool valid = true)
+{
+	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+	             "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
+	             : "memory");
+}
+static __device__ __forceinline__ void cp_async_commit()
+{
+	asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int GROUPS> static __device__ __forceinline__ void cp_async_wait()
+{
+	asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS) : "memory");
+}
+
+#endif
+#endif

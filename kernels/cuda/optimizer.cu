@@ -1,0 +1,214 @@
+/* AdamW and SGD over a flat shard: each number is read once and written once. What depends on the step alone (rate,
+ * corrections, clipping) is worked out in double by the first thread of each block, from device memory, so that a
+ * captured graph goes on counting; blocks stay for the whole shard. */
+#include <cmath>
+#include <initializer_list>
+#include <type_traits>
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/table.h"
+
+namespace
+{
+
+enum { THREADS = 256, BLOCKS_EACH = 8 }; /* blocks for each multiprocessor */
+
+template <typename T> struct update_task {
+	struct cuda_update u;
+	int64_t n;
+	T *parameters;
+	const T *gradients;
+	float *first, *second, *master; /* master NULL: the parameters themselves */
+};
+
+struct factors {
+	bool kept;
+	int64_t step;
+	float gradient, decay, rest1, rest2, step_size, root_correction, rate;
+};
+
+/* As settings_learning_rate() of real/cpu_update.c. */
+__device__ double learning_rate(const struct cuda_update &u, int64_t step)
+{
+	double rate = u.learning_rate;
+	if (u.warmup > 0 && step <= u.warmup)
+		return rate * static_cast<double>(step) / static_cast<double>(u.warmup);
+	if (u.decay <= 0)
+		return rate;
+	int64_t span = u.decay - u.warmup > 0 ? u.decay - u.warmup : 1;
+	double done = static_cast<double>(step - u.warmup) / static_cast<double>(span);
+	return rate * (1 - 0.9 * (done < 1 ? done : 1));
+}
+
+__device__ factors factors_of(const struct cuda_update &u)
+{
+	factors f = {};
+	double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
+	float skipped = u.scaler ? u.scaler[CUDA_SCALER_SKIPPED] : 0;
+	f.step = *u.step - (skipped > 0 ? static_cast<int64_t>(skipped) : 0);
+	f.kept = (u.overflow && *u.overflow > 0) || f.step < 1;
+	if (u.squares) /* as torch.nn.utils.clip_grad_norm_ */
+		factor = u.clip / (sqrt(static_cast<double>(*u.squares)) * unscale + 1e-6);
+	f.gradient = static_cast<float>(factor < 1 ? factor * unscale : unscale);
+	f.rate = static_cast<float>(learning_rate(u, f.step));
+	double beta1 = static_cast<double>(u.beta1), beta2 = static_cast<double>(u.beta2);
+	double rate = static_cast<double>(f.rate), step = static_cast<double>(f.step);
+	f.decay = static_cast<float>(1 - rate * static_cast<double>(u.weight_decay));
+	f.rest1 = static_cast<float>(1 - beta1);
+	f.rest2 = static_cast<float>(1 - beta2);
+	f.step_size = static_cast<float>(rate / (1 - pow(beta1, step)));
+	f.root_correction = static_cast<float>(1 / sqrt(1 - pow(beta2, step)));
+	return f;
+}
+
+/* ---- stochastic rounding ---- */
+
+/* 32 bits that depend on all three numbers: the finalizer of SplitMix64 (Steele, Lea & Flood 2014), twice. */
+__device__ __forceinline__ uint64_t mixed(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+	return x ^ x >> 31;
+}
+
+/* Up with the probability of how far x is from the number below: what is cut off is compared with random bits by adding
+ * them. */
+__device__ __forceinline__ void narrow_random(float x, uint32_t, float &out)
+{
+	out = x;
+}
+__device__ __forceinline__ void narrow_random(float x, uint32_t bits, __nv_bfloat16 &out)
+{
+	uint32_t whole = __float_as_uint(x);
+	if ((whole & 0x7f800000U) != 0x7f800000U)
+		x = __uint_as_float((whole + (bits & 0xffffU)) & 0xffff0000U);
+	narrow(x, out);
+}
+__device__ __forceinline__ void narrow_random(float x, uint32_t bits, __half &out)
+{
+	uint32_t whole = __float_as_uint(x);
+	float size = fabsf(x);
+	if (size < 0x1p-14F) { /* steps of 2^-24 */
+		float steps = size * 0x1p24F, below = floorf(steps);
+		bool up = steps - below > static_cast<float>(bits >> 8) * 0x1p-24F;
+		x = copysignf((below + (up ? 1.0F : 0.0F)) * 0x1p-24F, x);
+	} else if (size < 65504) {
+		x = __uint_as_float((whole + (bits & 0x1fffU)) & ~0x1fffU);
+	}
+	narrow(x, out);
+}
+
+template <typename T, int V>
+__device__ __forceinline__ void parameters_store(const update_task<T> &t, uint64_t key, int64_t i, const float (&p)[V])
+{
+	if (!t.u.stochastic) {
+		store(t.parameters + i, p);
+		return;
+	}
+	pack<T, V> e;
+#pragma unroll
+	for (int v = 0; v < V; v++)
+		narrow_random(p[v], static_cast<uint32_t>(mixed(key + static_cast<uint64_t>(t.u.first + i + v)) >> 32),
+		              e.at[v]);
+	pack_store(t.parameters + i, e);
+}
+
+/* ---- updates ---- */
+
+/* V elements from i on. */
+template <bool ADAMW, typename T, int V>
+__device__ __forceinline__ void update(const update_task<T> &t, const factors &f, uint64_t key, int64_t i)
+{
+	float p[V], g[V], m[V], v[V];
+	if (t.master)
+		load(t.master + i, p);
+	else
+		load(t.parameters + i, p);
+	load(t.gradients + i, g);
+	if (ADAMW) {
+		load(t.first + i, m);
+		load(t.second + i, v);
+	}
+#pragma unroll
+	for (int k = 0; k < V; k++) {
+		g[k] *= f.gradient;
+		if (ADAMW) {
+			m[k] = m[k] * t.u.beta1 + g[k] * f.rest1;
+			v[k] = v[k] * t.u.beta2 + g[k] * g[k] * f.rest2;
+			p[k] = p[k] * f.decay - f.step_size * m[k] / (sqrtf(v[k]) * f.root_correction + t.u.epsilon);
+		} else {
+			p[k] -= f.rate * g[k];
+		}
+	}
+	if (ADAMW) {
+		store(t.first + i, m);
+		store(t.second + i, v);
+	}
+	if (t.master)
+		store(t.master + i, p);
+	parameters_store<T, V>(t, key, i, p);
+}
+
+template <bool ADAMW, typename T, int V> __global__ void __launch_bounds__(THREADS) update_all(update_task<T> t)
+{
+	__shared__ factors shared;
+	if (threadIdx.x == 0)
+		shared = factors_of(t.u);
+	__syncthreads();
+	factors f = shared;
+	__syncthreads();
+	uint64_t key = mixed(t.u.seed + mixed(static_cast<uint64_t>(f.step)));
+	int64_t thread = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, whole = t.n / V * V;
+	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+	if (f.kept) {
+		/* as the CPU makes them: rounded to the nearest */
+		if (t.u.keep_parameters && t.master)
+			for (int64_t i = thread; i < t.n; i += step) {
+				float p[1] = {t.master[i]};
+				store(t.parameters + i, p);
+			}
+		return;
+	}
+	for (int64_t i = thread * V; i < whole; i += step * V)
+		update<ADAMW, T, V>(t, f, key, i);
+	if (whole + thread < t.n)
+		update<ADAMW, T, 1>(t, f, key, whole + thread);
+}
+
+template <bool ADAMW>
+int update_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+                void *parameters, const void *gradients, float *first, float *second, float *master)
+{
+	return n == 0 ? 0 : with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		update_task<T> t = {*u,    n,      static_cast<T *>(parameters),     static_cast<const T *>(gradients),
+		                    first, second, sizeof(T) == 4 ? nullptr : master};
+		constexpr int V = 4; /* 16 bytes of fp32 */
+		bool packs = is_aligned(parameters, V * sizeof(T)) && is_aligned(gradients, V * sizeof(T)) &&
+		             is_aligned(first, 16) && is_aligned(second, 16) && is_aligned(master, 16);
+		unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * BLOCKS_EACH);
+		if (packs)
+			return launch(update_all<ADAMW, T, V>, blocks, THREADS, 0, s, t);
+		return launch(update_all<ADAMW, T, 1>, blocks, THREADS, 0, s, t);
+	});
+}
+
+int adamw_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+               void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
+{
+	return update_cuda<true>(c, s, type, u, n, parameters, gradients, first_moment, second_moment, master);
+}
+
+int sgd_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
+             const void *gradients, float *master)
+{
+	return update_cuda<false>(c, s, type, u, n, parameters, gradients, nullptr, nullptr, master);
+}
+
+} // namespace
+
+void cuda_fill_optimizer(struct cuda_api *api)
+{
+	api->adamw_update = adamw_cuda;
+	api->sgd_update = sgd_cuda;
+}

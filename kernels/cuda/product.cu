@@ -1,0 +1,218 @@
+/* Products by cuBLASLt. Descriptions are made on the stack, algorithms are kept by shape: nothing is allocated after
+ * product_open().
+ *
+ * Deterministic: where the sum over k is split, parts are kept in the workspace and added up in their order, in fp32
+ * (CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE); no other way of splitting is allowed. */
+#include <cstdlib>
+#include <cstring>
+#include <cublasLt.h>
+
+#include "kernels/cuda/product.h"
+
+namespace
+{
+
+enum { PLACES = 96, BLAS_ERROR = 10000 /* cuBLASLt's errors follow CUDA's */ };
+
+/* All that an algorithm depends on. Compared as bytes: made from zeros. */
+struct key {
+	struct product_arguments arguments;
+	enum element type;
+	enum product_epilogue epilogue;
+	bool adds, tf32;
+};
+
+struct place {
+	struct key key;
+	bool supported;
+	cublasLtMatmulAlgo_t algorithm;
+};
+
+struct products {
+	bool tf32;
+	int used;
+	struct place place[PLACES];
+};
+
+struct description {
+	cublasLtMatmulDescOpaque_t product;
+	cublasLtMatrixLayoutOpaque_t a, b, c, d;
+};
+
+cudaDataType_t data_type(enum element type)
+{
+	return type == ELEMENT_FP32 ? CUDA_R_32F : type == ELEMENT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+cublasLtEpilogue_t epilogue(enum product_epilogue e)
+{
+	switch (e) {
+	case PRODUCT_BIAS:
+		return CUBLASLT_EPILOGUE_BIAS;
+	case PRODUCT_GELU:
+		return CUBLASLT_EPILOGUE_GELU_AUX;
+	case PRODUCT_GELU_BIAS:
+		return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+	case PRODUCT_SUMS_A: /* our A is its B */
+		return CUBLASLT_EPILOGUE_BGRADB;
+	case PRODUCT_SUMS_B:
+		return CUBLASLT_EPILOGUE_BGRADA;
+	default:
+		return CUBLASLT_EPILOGUE_DEFAULT;
+	}
+}
+
+template <typename T>
+void set(cublasStatus_t *status, cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t a, T value)
+{
+	if (!*status)
+		*status = cublasLtMatmulDescSetAttribute(d, a, &value, sizeof value);
+}
+
+template <typename T>
+void set(cublasStatus_t *status, cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttributes_t a, T value)
+{
+	if (!*status)
+		*status = cublasLtMatmulPreferenceSetAttribute(p, a, &value, sizeof value);
+}
+
+cublasStatus_t describe(const struct product *p, const struct product_arguments *a, bool tf32, struct description *d)
+{
+	cudaDataType_t type = data_type(p->type);
+	cublasStatus_t status = cublasLtMatmulDescInit(
+	        &d->product, tf32 && p->type == ELEMENT_FP32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+	        CUDA_R_32F);
+
+	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSA, a->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSB, a->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
+	set<uint32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p->epilogue));
+	if (p->epilogue == PRODUCT_BIAS || p->epilogue == PRODUCT_GELU_BIAS)
+		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+	if (p->epilogue == PRODUCT_SUMS_A || p->epilogue == PRODUCT_SUMS_B)
+		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->sums);
+	if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS) {
+		set<void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->pre);
+		set<int64_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->n);
+	}
+	if (!status)
+		status = cublasLtMatrixLayoutInit(&d->a, type, a->a_rows, a->a_columns, (int64_t)a->a_rows);
+	if (!status)
+		status = cublasLtMatrixLayoutInit(&d->b, type, a->b_rows, a->b_columns, (int64_t)a->b_rows);
+	if (!status)
+		status = cublasLtMatrixLayoutInit(&d->c, type, a->c_rows, a->c_columns, (int64_t)a->c_rows);
+	if (!status)
+		status = cublasLtMatrixLayoutInit(&d->d, type, a->c_rows, a->c_columns, (int64_t)a->c_rows);
+	return status;
+}
+
+bool choose(struct cuda *c, const struct product_arguments *a, struct description *d, cublasLtMatmulAlgo_t *out)
+{
+	cublasLtMatmulPreferenceOpaque_t preference;
+	cublasLtMatmulHeuristicResult_t found;
+	int n = 0;
+	cublasStatus_t status = cublasLtMatmulPreferenceInit(&preference);
+
+	set<uint64_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, c->workspace_bytes);
+	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+	              CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a->a_alignment);
+	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a->b_alignment);
+	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, a->c_alignment);
+	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, a->d_alignment);
+	if (!status)
+		status = cublasLtMatmulAlgoGetHeuristic((cublasLtHandle_t)c->blas, &d->product, &d->a, &d->b, &d->c,
+		                                        &d->d, &preference, 1, &found, &n);
+	if (status || n < 1 || found.state)
+		return false;
+	*out = found.algo;
+	return true;
+}
+
+/* The place of this product's shape. When all are taken, the first ones are used again. */
+const struct place *find(struct cuda *c, const struct product *p)
+{
+	struct products *all = (struct products *)c->products;
+	struct key key;
+	memset(&key, 0, sizeof key);
+	struct product_arguments arguments = product_arguments_of(p);
+	key.arguments.a_transposed = arguments.a_transposed;
+	key.arguments.b_transposed = arguments.b_transposed;
+	key.arguments.a_rows = arguments.a_rows;
+	key.arguments.a_columns = arguments.a_columns;
+	key.arguments.b_rows = arguments.b_rows;
+	key.arguments.b_columns = arguments.b_columns;
+	key.arguments.c_rows = arguments.c_rows;
+	key.arguments.c_columns = arguments.c_columns;
+	key.arguments.a_alignment = arguments.a_alignment;
+	key.arguments.b_alignment = arguments.b_alignment;
+	key.arguments.c_alignment = arguments.c_alignment;
+	key.arguments.d_alignment = arguments.d_alignment;
+	key.arguments.bias_alignment = arguments.bias_alignment;
+	key.arguments.pre_alignment = arguments.pre_alignment;
+	key.type = p->type;
+	key.epilogue = p->epilogue;
+	key.adds = p->residual != nullptr;
+	key.tf32 = all->tf32;
+
+	for (int i = 0; i < PLACES && i < all->used; i++)
+		if (!memcmp(&all->place[i].key, &key, sizeof key))
+			return &all->place[i];
+
+	struct place *place = &all->place[all->used++ % PLACES];
+	struct description d;
+	memcpy(&place->key, &key, sizeof key);
+	place->supported = product_epilogue_fits(p) && !describe(p, &arguments, all->tf32, &d) &&
+	                   choose(c, &arguments, &d, &place->algorithm);
+	return place;
+}
+
+} // namespace
+
+int product_open(struct cuda *c)
+{
+	cublasLtHandle_t handle;
+	struct products *all = (struct products *)calloc(1, sizeof *all);
+	if (!all)
+		return cudaErrorMemoryAllocation;
+	cublasStatus_t status = cublasLtCreate(&handle);
+	if (status) {
+		free(all);
+		return BLAS_ERROR + status;
+	}
+	c->blas = handle;
+	c->products = all;
+	return 0;
+}
+
+void product_close(struct cuda *c)
+{
+	if (c->blas)
+		(void)cublasLtDestroy((cublasLtHandle_t)c->blas);
+	free(c->products);
+	c->blas = nullptr;
+	c->products = nullptr;
+}
+
+void product_allow_tf32(struct cuda *c, bool allow)
+{
+	((struct products *)c->products)->tf32 = allow;
+}
+
+bool product_is_supported(struct cuda *c, const struct product *p)
+{
+	return find(c, p)->supported;
+}
+
+int product_run(struct cuda *c, cuda_stream s, const struct product *p)
+{
+	const struct place *place = find(c, p);
+	struct product_arguments arguments = product_arguments_of(p);
+	const float alpha = 1, beta = p->residual ? 1 : 0;
+	struct description d;
+	cublasStatus_t status = describe(p, &arguments, ((struct products *)c->products)->tf32, &d);
+	if (!status)
+		status = cublasLtMatmul((cublasLtHandle_t)c->blas, &d.product, &alpha, p->b, &d.a, p->a, &d.b, &beta,
+		                        p->residual ? p->residual : p->c, &d.c, p->c, &d.d, &place->algorithm,
+		                        c->workspace, c->workspace_bytes, s);
+	return status ? BLAS_ERROR + status : 0;
+}

@@ -1,0 +1,167 @@
+/* Matrix products of linear layers, and how they are put to cuBLASLt. What is here are plain functions of shapes and
+ * addresses, which tests reach without a GPU.
+ *
+ *     C[m,n] = op(A)[m,k] · op(B)[k,n]  (+ residual[m,n])  (+ bias[n])  → epilogue
+ *
+ * row-major and dense: a stored row of A has k elements, or m if it is transposed, and so on. cuBLASLt counts matrices
+ * column by column; the same memory is then Cᵀ = op(B)ᵀ · op(A)ᵀ: its first operand is our B, its result has n rows,
+ * and a bias, which it adds to each column, is ours for each row.
+ */
+#ifndef SHARDLAB_CUDA_PRODUCT_H
+#define SHARDLAB_CUDA_PRODUCT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/cuda/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum product_epilogue {
+	PRODUCT_PLAIN,
+	PRODUCT_BIAS,      /* + bias */
+	PRODUCT_GELU,      /* pre = C, C = gelu(C) */
+	PRODUCT_GELU_BIAS, /* the same after + bias */
+	PRODUCT_SUMS_A,    /* sums[m] = the sums over k of op(A)'s rows */
+	PRODUCT_SUMS_B     /* sums[n] = the sums over k of op(B)'s columns */
+};
+
+struct product {
+	enum element type;
+	enum product_epilogue epilogue;
+	bool a_transposed, b_transposed;
+	int64_t m, n, k;
+	const void *a, *b;
+	const void *residual; /* added; `c` itself to accumulate; NULL: nothing is */
+	const void *bias;
+	void *c, *pre, *sums;
+};
+
+static inline struct product product_forward(const struct linear_shape *s, const void *x, const void *weight)
+{
+	struct product p = {};
+	p.type = s->type;
+	p.b_transposed = !s->weight_in_out;
+	p.m = s->rows;
+	p.n = s->out;
+	p.k = s->in;
+	p.a = x;
+	p.b = weight;
+	return p;
+}
+
+/* dx = dy · Wᵀ */
+static inline struct product product_input(const struct linear_shape *s, const void *dy, const void *weight)
+{
+	struct product p = {};
+	p.type = s->type;
+	p.b_transposed = s->weight_in_out;
+	p.m = s->rows;
+	p.n = s->in;
+	p.k = s->out;
+	p.a = dy;
+	p.b = weight;
+	return p;
+}
+
+/* dW = dyᵀ · x, or with the Conv1D layout xᵀ · dy */
+static inline struct product product_weight(const struct linear_shape *s, const void *dy, const void *x)
+{
+	struct product p = {};
+	p.type = s->type;
+	p.a_transposed = true;
+	p.m = s->weight_in_out ? s->in : s->out;
+	p.n = s->weight_in_out ? s->out : s->in;
+	p.k = s->rows;
+	p.a = s->weight_in_out ? x : dy;
+	p.b = s->weight_in_out ? dy : x;
+	return p;
+}
+
+/* Whichever of the two operands is dy: the sums that are the bias's gradient. */
+static inline enum product_epilogue product_bias_sums(const struct linear_shape *s)
+{
+	return s->weight_in_out ? PRODUCT_SUMS_B : PRODUCT_SUMS_A;
+}
+
+/* The largest power of two, up to 256 bytes, that an address is a multiple of: algorithms ask for 16 to be fast. */
+static inline uint32_t product_alignment(const void *p)
+{
+	uintptr_t address = (uintptr_t)p | 256;
+	return (uint32_t)(address & (~address + 1));
+}
+
+/* Does cuBLASLt have this epilogue for such a product? It stores `pre` with rows of a multiple of 8 elements, 16 bytes
+ * apart; and where it has none for fp32, or where asking for it costs the fast algorithms, it is not asked. */
+static inline bool product_epilogue_fits(const struct product *p)
+{
+	bool vectors = p->n % 8 == 0 && product_alignment(p->pre) >= 16 && product_alignment(p->c) >= 16;
+	switch (p->epilogue) {
+	case PRODUCT_PLAIN:
+		return true;
+	case PRODUCT_BIAS:
+		return product_alignment(p->bias) >= (p->type == ELEMENT_FP32 ? 4U : 2U);
+	case PRODUCT_GELU:
+	case PRODUCT_GELU_BIAS:
+		return p->type != ELEMENT_FP32 && vectors && !p->residual;
+	default:
+		return p->type != ELEMENT_FP32 && p->m % 8 == 0 && p->n % 8 == 0 && product_alignment(p->sums) >= 16;
+	}
+}
+
+/* A product as cuBLASLt's arguments: its A is our B. Matrices are rows × columns as stored, leading dimension rows. */
+struct product_arguments {
+	bool a_transposed, b_transposed;
+	uint64_t a_rows, a_columns, b_rows, b_columns, c_rows, c_columns;
+	uint32_t a_alignment, b_alignment, c_alignment, d_alignment, bias_alignment, pre_alignment;
+};
+
+static inline struct product_arguments product_arguments_of(const struct product *p)
+{
+	uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
+	struct product_arguments a = {};
+	a.a_transposed = p->b_transposed;
+	a.b_transposed = p->a_transposed;
+	a.a_rows = p->b_transposed ? k : n;
+	a.a_columns = p->b_transposed ? n : k;
+	a.b_rows = p->a_transposed ? m : k;
+	a.b_columns = p->a_transposed ? k : m;
+	a.c_rows = n;
+	a.c_columns = m;
+	a.a_alignment = product_alignment(p->b);
+	a.b_alignment = product_alignment(p->a);
+	a.c_alignment = product_alignment(p->residual ? p->residual : p->c);
+	a.d_alignment = product_alignment(p->c);
+	a.bias_alignment = product_alignment(p->bias ? p->bias : p->sums);
+	a.pre_alignment = product_alignment(p->pre);
+	return a;
+}
+
+/* ---- cuBLASLt: product.cu; under emulation there is none ---- */
+
+/* Algorithms by shape: 96 places, more than a step of any model here has products. Taken once, when the device is
+ * opened; freed with it. */
+int product_open(struct cuda *c);
+void product_close(struct cuda *c);
+
+/* fp32 products by TF32's tensor cores: 10 bits of mantissa. Off unless set. */
+void product_allow_tf32(struct cuda *c, bool allow);
+
+/* Is there an algorithm for this product? It is looked for once per shape, in cuBLASLt's own table of what is fastest,
+ * without running anything: in the first eager step. Same shape, same library, same card: same algorithm. */
+bool product_is_supported(struct cuda *c, const struct product *p);
+
+/* Puts it on the stream, with all of the workspace. */
+int product_run(struct cuda *c, cuda_stream s, const struct product *p);
+
+/* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
+
+/* Any shape; PLAIN, BIAS, GELU and GELU_BIAS. */
+int product_plain(cuda_stream s, const struct product *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done with
+ * the arguments that product.cu would give it. A device has it if its `products` are set. */
+#ifdef SHARDLAB_EMULATE
+
+#include "kernels/cuda/gelu.cuh"
+#include "kernels/cuda/product.h"
+
+namespace
+{
+
+/* Element of a matrix that is stored with so many rows, or of its transpose. */
+template <typename T> float at(const void *matrix, uint64_t rows, bool transposed, uint64_t row, uint64_t column)
+{
+	uint64_t place = transposed ? column + row * rows : row + column * rows;
+	return widen(static_cast<const T *>(matrix)[place]);
+}
+
+template <typename T> int multiply(const struct product *p)
+{
+	const struct product_arguments a = product_arguments_of(p);
+	const uint64_t k = a.a_transposed ? a.a_rows : a.a_columns;
+	T *d = static_cast<T *>(p->c);
+
+	for (uint64_t column = 0; column < a.c_columns; column++)
+		for (uint64_t row = 0; row < a.c_rows; row++) {
+			const uint64_t place = row + column * a.c_rows;
+			float sum = 0;
+			for (uint64_t i = 0; i < k; i++)
+				sum += at<T>(p->b, a.a_rows, a.a_transposed, row, i) *
+				       at<T>(p->a, a.b_rows, a.b_transposed, i, column);
+			if (p->residual)
+				sum += widen(static_cast<const T *>(p->residual)[place]);
+			if (p->epilogue == PRODUCT_BIAS || p->epilogue == PRODUCT_GELU_BIAS)
+				sum += widen(static_cast<const T *>(p->bias)[row]);
+			if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS) {
+				narrow(sum, static_cast<T *>(p->pre)[place]);
+				sum = gelu<T>(sum);
+			}
+			narrow(sum, d[place]);
+		}
+	/* The sums over k of its B's columns, or of its A's rows */
+	for (uint64_t column = 0; p->epilogue == PRODUCT_SUMS_A && column < a.c_columns; column++) {
+		float sum = 0;
+		for (uint64_t i = 0; i < k; i++)
+			sum += at<T>(p->a, a.b_rows, a.b_transposed, i, column);
+		narrow(sum, static_cast<T *>(p->sums)[column]);
+	}
+	for (uint64_t row = 0; p->epilogue == PRODUCT_SUMS_B && row < a.c_rows; row++) {
+		float sum = 0;
+		for (uint64_t i = 0; i < k; i++)
+			sum += at<T>(p->b, a.a_rows, a.a_transposed, row, i);
+		narrow(sum, static_cast<T *>(p->sums)[row]);
+	}
+	return 0;
+}
+
+} // namespace
+
+bool product_is_supported(struct cuda *c, const struct product *p)
+{
+	return c->products && product_epilogue_fits(p);
+}
+
+int product_run(struct cuda *, cuda_stream, const struct product *p)
+{
+	return with_type(p->type, [&](auto tag) { return multiply<typename decltype(tag)::type>(p); });
+}
+
+#endif

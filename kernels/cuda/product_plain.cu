@@ -1,0 +1,42 @@
+/* Products in their simplest form: a thread makes an element. What others are checked against, and what does shapes and
+ * addresses that cuBLASLt has no algorithm for. */
+#include "kernels/cuda/gelu.cuh"
+#include "kernels/cuda/product.h"
+
+namespace
+{
+
+const unsigned SIDE = 16; /* of a block */
+
+template <typename T> __global__ void multiply(const struct product p)
+{
+	const int64_t row = static_cast<int64_t>(blockIdx.x) * SIDE + threadIdx.y;
+	const int64_t column = static_cast<int64_t>(blockIdx.y) * SIDE + threadIdx.x, place = row * p.n + column;
+	const T *a = static_cast<const T *>(p.a), *b = static_cast<const T *>(p.b);
+	const bool has_gelu = p.epilogue == PRODUCT_GELU || p.epilogue == PRODUCT_GELU_BIAS;
+	float sum = 0;
+	if (row >= p.m || column >= p.n)
+		return;
+	for (int64_t i = 0; i < p.k; i++)
+		sum = fmaf(widen(a[p.a_transposed ? i * p.m + row : row * p.k + i]),
+		           widen(b[p.b_transposed ? column * p.k + i : i * p.n + column]), sum);
+	if (p.bias)
+		sum += widen(static_cast<const T *>(p.bias)[column]);
+	if (p.residual)
+		sum += widen(static_cast<const T *>(p.residual)[place]);
+	if (has_gelu) {
+		narrow(sum, static_cast<T *>(p.pre)[place]);
+		sum = gelu<T>(widen(static_cast<T *>(p.pre)[place]));
+	}
+	narrow(sum, static_cast<T *>(p.c)[place]);
+}
+
+} // namespace
+
+int product_plain(cuda_stream s, const struct product *p)
+{
+	dim3 grid(static_cast<unsigned>((p->m + SIDE - 1) / SIDE), static_cast<unsigned>((p->n + SIDE - 1) / SIDE));
+	return with_type(p->type, [&](auto tag) {
+		return launch(multiply<typename decltype(tag)::type>, grid, dim3(SIDE, SIDE), 0, s, *p);
+	});
+}

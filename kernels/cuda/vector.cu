@@ -1,0 +1,285 @@
+/* Whole vectors, and the few numbers that steps carry. */
+#include <cmath>
+#include <initializer_list>
+#include <type_traits>
+
+#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/table.h"
+
+namespace
+{
+
+enum { THREADS = 256, BLOCKS_EACH = 8, FINISH_THREADS = 1024, UNROLL = 4 };
+
+__device__ __forceinline__ int64_t first_thread()
+{
+	return static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+}
+__device__ __forceinline__ int64_t all_threads()
+{
+	return static_cast<int64_t>(gridDim.x) * THREADS;
+}
+
+/* ---- one element beside another ---- */
+
+template <typename T, int V> __global__ void __launch_bounds__(THREADS) add_kernel(int64_t n, const T *x, T *y)
+{
+	int64_t step = all_threads(), whole = n / V * V, i = first_thread() * V;
+	for (; i < whole; i += step * V) {
+		float a[V], b[V];
+		load(x + i, a);
+		load(y + i, b);
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			b[v] += a[v];
+		store(y + i, b);
+	}
+	i = whole + first_thread();
+	if (i < n)
+		narrow(widen(y[i]) + widen(x[i]), y[i]);
+}
+
+/* 8 elements: 16 bytes on one side, 16 or 32 on the other. */
+template <typename From, typename To, int V>
+__global__ void __launch_bounds__(THREADS) convert_kernel(int64_t n, const From *x, To *y)
+{
+	int64_t step = all_threads(), whole = n / V * V, i = first_thread() * V;
+	for (; i < whole; i += step * V) {
+		float a[V];
+		load(x + i, a);
+		store(y + i, a);
+	}
+	i = whole + first_thread();
+	if (i < n)
+		narrow(widen(x[i]), y[i]);
+}
+
+/* ---- all elements to one number ---- */
+
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS) squares_parts(int64_t n, const T *x, double *parts)
+{
+	int64_t step = all_threads() * V, whole = n / V * V, i = first_thread() * V;
+	double sum[V] = {};
+	for (; i + (UNROLL - 1) * step < whole; i += UNROLL * step) {
+		pack<T, V> a[UNROLL];
+#pragma unroll
+		for (int u = 0; u < UNROLL; u++)
+			pack_load(x + i + u * step, a[u]);
+#pragma unroll
+		for (int u = 0; u < UNROLL; u++)
+#pragma unroll
+			for (int v = 0; v < V; v++) {
+				double one = static_cast<double>(widen(a[u].at[v]));
+				sum[v] += one * one;
+			}
+	}
+	for (; i < whole; i += step) {
+		float a[V];
+		load(x + i, a);
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			sum[v] += static_cast<double>(a[v]) * static_cast<double>(a[v]);
+	}
+	i = whole + first_thread();
+	double all = 0;
+	if (i < n)
+		all = static_cast<double>(widen(x[i])) * static_cast<double>(widen(x[i]));
+#pragma unroll
+	for (int v = 0; v < V; v++)
+		all += sum[v];
+	all = block_reduce(all, sum_of(), 0.0);
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = all;
+}
+
+__global__ void __launch_bounds__(FINISH_THREADS)
+        squares_finish(unsigned count, const double *parts, float *sum, bool accumulate)
+{
+	double all = 0;
+	for (unsigned i = threadIdx.x; i < count; i += FINISH_THREADS)
+		all += parts[i];
+	all = block_reduce(all, sum_of(), 0.0);
+	if (threadIdx.x == 0)
+		*sum = static_cast<float>((accumulate ? static_cast<double>(*sum) : 0) + all);
+}
+
+/* Who finds one writes 1: the same from all. */
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS) overflow_kernel(int64_t n, const T *x, float *overflow)
+{
+	int64_t step = all_threads() * V, whole = n / V * V, i = first_thread() * V;
+	bool found = false;
+	for (; i < whole; i += step) {
+		float a[V];
+		load(x + i, a);
+#pragma unroll
+		for (int v = 0; v < V; v++)
+			found = found || !(a[v] - a[v] == 0);
+	}
+	i = whole + first_thread();
+	if (i < n)
+		found = found || !(widen(x[i]) - widen(x[i]) == 0);
+	if (found)
+		*overflow = 1;
+}
+
+/* What was above 0 becomes 1, as on the CPU. */
+__global__ void overflow_begin(float *overflow, bool accumulate)
+{
+	*overflow = accumulate && *overflow > 0 ? 1 : 0;
+}
+
+/* ---- numbers that steps carry ---- */
+
+__global__ void advance_kernel(int64_t *step)
+{
+	++*step;
+}
+
+__device__ void grow(float *scale)
+{
+	float twice = *scale * 2;
+	if (twice - twice == 0)
+		*scale = twice;
+}
+
+/* strategy/loss_scale.c, number for number. */
+__global__ void scaler_kernel(struct cuda_loss_scale_rule rule, const float *overflow, float *s, int32_t *gave_up)
+{
+	bool over = *overflow > 0;
+	float *scale = s + CUDA_SCALER_SCALE, *good = s + CUDA_SCALER_GOOD, *hysteresis = s + CUDA_SCALER_HYSTERESIS;
+	float minimum = static_cast<float>(rule.minimum), window = static_cast<float>(rule.window);
+	s[CUDA_SCALER_SKIPPED] += over ? 1.0F : 0.0F;
+	if (rule.pytorch && over) {
+		*good = 0;
+		*scale /= 2;
+		if (!(*scale > 0))
+			*gave_up = 1;
+	} else if (rule.pytorch) {
+		*good += 1;
+		if (*good >= window) {
+			*good = 0;
+			grow(scale);
+		}
+	} else if (over) {
+		if (*hysteresis <= 1 && *scale <= minimum) {
+			*gave_up = 1;
+			return;
+		}
+		if (*hysteresis > 1)
+			*hysteresis -= 1;
+		else
+			*scale = fmaxf(*scale / 2, minimum);
+		*good = 0;
+	} else {
+		if (*good == window) {
+			*hysteresis = rule.hysteresis;
+			*good = 0;
+			grow(scale);
+		}
+		*good += 1;
+	}
+}
+
+/* ---- calling them ---- */
+
+template <typename T, typename F> int with_lanes(std::initializer_list<const void *> pointers, F f)
+{
+	bool packs = true;
+	for (const void *p : pointers)
+		packs = packs && is_aligned(p, 16);
+	if (packs)
+		return f(std::integral_constant<int, lanes_of<T>()>());
+	return f(std::integral_constant<int, 1>());
+}
+
+int add_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, void *y)
+{
+	return n == 0 ? 0 : with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return with_lanes<T>({x, y}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value;
+			unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+			return launch(add_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<const T *>(x),
+			              static_cast<T *>(y));
+		});
+	});
+}
+
+int convert_cuda(struct cuda *c, cuda_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
+{
+	return n == 0 ? 0 : with_type(from, [&](auto from_tag) {
+		return with_type(to, [&](auto to_tag) {
+			typedef typename decltype(from_tag)::type From;
+			typedef typename decltype(to_tag)::type To;
+			/* both have 8 elements at a time, so that the narrower side has 16 bytes */
+			return with_lanes<__half>({x, y}, [&](auto lanes) {
+				constexpr int V = decltype(lanes)::value;
+				unsigned blocks =
+				        blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+				return launch(convert_kernel<From, To, V>, blocks, THREADS, 0, s, n,
+				              static_cast<const From *>(x), static_cast<To *>(y));
+			});
+		});
+	});
+}
+
+int squares_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
+                 bool accumulate)
+{
+	double *parts = static_cast<double *>(c->workspace);
+	int64_t most = smaller(static_cast<int64_t>(c->multiprocessors) * BLOCKS_EACH,
+	                       static_cast<int64_t>(c->workspace_bytes / sizeof *parts));
+	if (most < 1)
+		return CUDA_ERROR_WORKSPACE;
+	unsigned blocks = 0;
+	int error = with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return with_lanes<T>({x}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value;
+			blocks = blocks_for(n, V * THREADS, most);
+			return launch(squares_parts<T, V>, blocks, THREADS, 0, s, n, static_cast<const T *>(x), parts);
+		});
+	});
+	return error ? error : launch(squares_finish, 1, FINISH_THREADS, 0, s, blocks, parts, sum, accumulate);
+}
+
+int overflow_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *overflow,
+                  bool accumulate)
+{
+	int error = launch(overflow_begin, 1, 1, 0, s, overflow, accumulate);
+	return error || n == 0 ? error : with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return with_lanes<T>({x}, [&](auto lanes) {
+			constexpr int V = decltype(lanes)::value;
+			unsigned blocks =
+			        blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * BLOCKS_EACH);
+			return launch(overflow_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<const T *>(x),
+			              overflow);
+		});
+	});
+}
+
+int advance_cuda(struct cuda *, cuda_stream s, int64_t *step)
+{
+	return launch(advance_kernel, 1, 1, 0, s, step);
+}
+
+int scaler_cuda(struct cuda *, cuda_stream s, const struct cuda_loss_scale_rule *rule, const float *overflow,
+                float *scaler, int32_t *gave_up)
+{
+	return launch(scaler_kernel, 1, 1, 0, s, *rule, overflow, scaler, gave_up);
+}
+
+} // namespace
+
+void cuda_fill_vector(struct cuda_api *api)
+{
+	api->vector_add = add_cuda;
+	api->vector_convert = convert_cuda;
+	api->vector_squares = squares_cuda;
+	api->vector_overflow = overflow_cuda;
+	api->advance = advance_cuda;
+	api->scaler_update = scaler_cuda;
+}

@@ -1,0 +1,69 @@
+/* What tests of the GPU's kernels on the host stand on: elements of a type between guards, random numbers, and how far
+ * rounding may be off. */
+#ifndef SHARDLAB_TESTS_ELEMENTS_HPP
+#define SHARDLAB_TESTS_ELEMENTS_HPP
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+/* Elements of a type, NaN until written; beside them 64 bytes that nobody may write. */
+class elements
+{
+public:
+	elements(enum element of, int64_t n) : type(of), count(static_cast<size_t>(n)), bytes(size() + 2 * GUARD)
+	{
+		memset(bytes.data(), 0xff, bytes.size());
+	}
+	void *data()
+	{
+		return bytes.data() + GUARD;
+	}
+	size_t size() const
+	{
+		return count * static_cast<size_t>(element_bytes(type));
+	}
+	/* In [−scale, scale) */
+	void fill(float scale)
+	{
+		static uint32_t state = 1;
+		std::vector<float> x(count);
+		for (float &f : x) {
+			state = state * 1664525U + 1013904223U;
+			f = scale * (static_cast<float>(state >> 8) / 8388608.0F - 1.0F);
+		}
+		vector_convert(static_cast<int64_t>(count), ELEMENT_FP32, x.data(), type, data());
+	}
+	std::vector<double> numbers()
+	{
+		std::vector<float> x(count);
+		vector_convert(static_cast<int64_t>(count), type, data(), ELEMENT_FP32, x.data());
+		return std::vector<double>(x.begin(), x.end());
+	}
+	bool same(const elements &other) const
+	{
+		return bytes == other.bytes;
+	}
+	bool intact() const
+	{
+		for (size_t i = 0; i < GUARD; i++)
+			if (bytes[i] != 0xff || bytes[bytes.size() - 1 - i] != 0xff)
+				return false;
+		return true;
+	}
+
+private:
+	enum { GUARD = 64 };
+	enum element type;
+	size_t count;
+	std::vector<unsigned char> bytes;
+};
+
+/* What rounding takes off a number, at most: half a step of its last digit, as a part of it. */
+static inline double unit(enum element type)
+{
+	return type == ELEMENT_FP32 ? 0x1p-24 : type == ELEMENT_BF16 ? 0x1p-8 : 0x1p-11;
+}
+
+#endif
