@@ -42,7 +42,7 @@ static enum status run_communication(struct executor *e, const struct op *op, in
 {
 	struct traffic traffic = {0};
 	enum status s = STATUS_OK;
-	int64_t n[3];
+	int64_t n[3] = {0};
 	void *operand[3];
 	for (int i = 0; i < 3; i++)
 		operand[i] =

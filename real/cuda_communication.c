@@ -46,6 +46,8 @@ static int64_t place_operands(const struct cuda_executor *e, const struct op *op
 {
 	int64_t used = 0;
 	int operands = op_operand_count(op->kind), larger = 0;
+	for (int i = 0; i < 3; i++)
+		at[i] = -1;
 	for (int i = 0; i < operands; i++)
 		if (region_bytes(e, &op->operand[i]) > region_bytes(e, &op->operand[larger]))
 			larger = i;
@@ -53,7 +55,6 @@ static int64_t place_operands(const struct cuda_executor *e, const struct op *op
 		int i = k == 0 ? larger : k <= larger ? k - 1 : k; /* the larger one first, then the others */
 		const struct region *r = &op->operand[i];
 		int64_t inside = k && r->buffer >= 0 ? place_within(e, r, &op->operand[larger]) : -1;
-		at[i] = -1;
 		if (r->buffer < 0)
 			continue;
 		if (inside >= 0) {
