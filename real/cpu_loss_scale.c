@@ -55,8 +55,9 @@ struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int ste
 	const struct loss_scale *scaler = use_all(d, op, step_operand + 2, &n);
 	const float *overflow = use_all(d, op, step_operand + 3, &n);
 	/* Where a plan that was not verified began no scaler, there may be anything. */
-	bool counted = scaler && scaler->skipped > 0 && scaler->skipped < 1e15F;
+	float skipped = scaler ? scaler->skipped : 0;
+	bool counted = skipped > 0 && skipped < 1e15F;
 	return (struct cpu_range){.skip = overflow && *overflow > 0,
-	                          .step = *step - (counted ? (int64_t)scaler->skipped : 0),
+	                          .step = *step - (counted ? (int64_t)skipped : 0),
 	                          .unscale = scaler ? 1 / (double)scaler->scale : 1};
 }

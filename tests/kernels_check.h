@@ -14,6 +14,11 @@
 #include "kernels/kernels.h"
 #include "tests/support/suite.h"
 
+/* Check notes each assertion that holds in a file: of one for every element that takes longer than the kernels. */
+#undef ck_assert_msg
+#define ck_assert_msg(expr, ...)                                                                                       \
+	((expr) ? (void)0 : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", __VA_ARGS__))
+
 #define GUARD 64
 #define GUARD_VALUE 12345.678f
 #define COUNT(a) ((int64_t)(sizeof(a) / sizeof *(a)))
@@ -153,7 +158,7 @@ static inline double weighted(int64_t n, const float *weight, const double *outp
 /* ---- running ---- */
 
 /* Selects the level of a loop test; false, and a line, where this processor lacks it. */
-static bool level_select(int level)
+static inline bool level_select(int level)
 {
 	if (kernels_limit_instruction_set(level) == level)
 		return true;
@@ -167,7 +172,7 @@ struct kernel_test {
 	bool by_level; /* once for each instruction level */
 };
 
-static int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
+static inline int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
 {
 	Suite *suite = suite_create(suite_name);
 	for (int64_t i = 0; i < count; i++) {

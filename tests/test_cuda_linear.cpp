@@ -107,8 +107,8 @@ END_TEST
 /* ---- layers ---- */
 
 const struct linear_shape SHAPES[] = {
-        {1, 1, 1, false, false, ELEMENT_FP32},  {5, 24, 40, false, false, ELEMENT_FP32},
-        {17, 8, 33, true, false, ELEMENT_FP32}, {40, 33, 16, true, true, ELEMENT_FP32},
+        {1, 1, 1, false, false, ELEMENT_FP32},    {5, 24, 40, false, false, ELEMENT_FP32},
+        {17, 8, 33, true, false, ELEMENT_FP32},   {40, 33, 16, true, true, ELEMENT_FP32},
         {70, 16, 264, false, true, ELEMENT_FP32}, {19, 7, 13, false, true, ELEMENT_FP32},
         {300, 9, 8, true, false, ELEMENT_FP32},
 };
@@ -144,16 +144,15 @@ void run(const struct cuda_api *api, struct cuda *c, struct layer *l, int option
 		                dbias, more_bias);
 		return;
 	}
-	ck_assert_int_eq(api->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(),
-	                                     pre),
-	                 0);
+	ck_assert_int_eq(
+	        api->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre), 0);
 	ck_assert_int_eq(api->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
 	                                      l->dweight.data(), more_weight, dbias, more_bias),
 	                 0);
 }
 
-/* A result against the sums of what it is made of: rounded once, after `terms` additions in fp32, each of which may lose
- * a unit of the terms' sizes together; `more`: what else may be off. */
+/* A result against the sums of what it is made of: rounded once, after `terms` additions in fp32, each of which may
+ * lose a unit of the terms' sizes together; `more`: what else may be off. */
 void assert_sum(const char *what, enum element type, double got, double want, double size, int64_t terms, double more)
 {
 	double limit = unit(type) * fabs(want) + 0x1p-24 * static_cast<double>(terms + 4) * size + more +
@@ -195,7 +194,8 @@ void check(struct layer *before, struct layer *after, int options)
 			const size_t at = place(r, s.out, o);
 			double sum = 0, size = 0;
 			for (int64_t i = 0; i < s.in; i++) {
-				double term = x[place(r, s.in, i)] * w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
+				double term = x[place(r, s.in, i)] *
+				              w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
 				sum += term;
 				size += fabs(term);
 			}
@@ -220,7 +220,8 @@ void check(struct layer *before, struct layer *after, int options)
 			}
 		}
 	for (int64_t o = 0; o < s.out; o++) {
-		double bias_sum = options & ACCUMULATE_BIAS ? db_old[static_cast<size_t>(o)] : 0, bias_size = fabs(bias_sum);
+		double bias_sum = options & ACCUMULATE_BIAS ? db_old[static_cast<size_t>(o)] : 0,
+		       bias_size = fabs(bias_sum);
 		for (int64_t r = 0; r < s.rows; r++) {
 			const size_t at = place(r, s.out, o);
 			/* before it is rounded */
@@ -244,8 +245,8 @@ void check(struct layer *before, struct layer *after, int options)
 		for (int64_t i = 0; i < s.in; i++) {
 			double sum = 0, size = 0;
 			for (int64_t o = 0; o < s.out; o++) {
-				double term =
-				        dy[place(r, s.out, o)] * w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
+				double term = dy[place(r, s.out, o)] *
+				              w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
 				sum += term;
 				size += fabs(term);
 			}

@@ -95,12 +95,28 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int64_t
 {
 	constexpr int PIECES = HEAD / PIECE;
 	static_assert(ROWS * PIECES % THREADS == 0, "every thread copies as many pieces");
+	const int thread = static_cast<int>(threadIdx.x);
+	if constexpr (THREADS / PIECES % 8 ==
+	              0) { /* a thread has one column; its rows' places are the first's, moved */
+		constexpr int STRIDE = THREADS / PIECES;
+		const int row = thread / PIECES, number = thread % PIECES;
+		const T *source = from + (first + row) * row_elements + number * PIECE;
+		T *to = tile + piece<HEAD>(row, number);
+		const bool column = number * PIECE < size;
 #pragma unroll
-	for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
-		int index = i * THREADS + static_cast<int>(threadIdx.x), row = index / PIECES, number = index % PIECES;
-		bool valid = first + row < rows && number * PIECE < size;
-		const T *source = valid ? from + (first + row) * row_elements + number * PIECE : from;
-		cp_async_16(tile + piece<HEAD>(row, number), source, valid);
+		for (int i = 0; i < ROWS / STRIDE; i++) {
+			bool valid = column && first + row + i * STRIDE < rows;
+			cp_async_16(to + i * STRIDE * HEAD, valid ? source : from, valid);
+			source += STRIDE * row_elements;
+		}
+	} else {
+#pragma unroll
+		for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
+			const int index = i * THREADS + thread, row = index / PIECES, number = index % PIECES;
+			const bool valid = first + row < rows && number * PIECE < size;
+			const T *source = valid ? from + (first + row) * row_elements + number * PIECE : from;
+			cp_async_16(tile + piece<HEAD>(row, number), source, valid);
+		}
 	}
 }
 

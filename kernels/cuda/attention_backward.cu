@@ -23,16 +23,19 @@ template <int HEAD> struct shape {
 	/* of 16 owned rows, a warp: as many as fit into registers */
 	static constexpr int KEY_TILES = HEAD <= 32 ? 2 : 1, QUERY_TILES = HEAD <= 64 ? 2 : 1;
 	static constexpr int KEYS = WARPS * 16 * KEY_TILES, QUERIES = WARPS * 16 * QUERY_TILES; /* owned */
+	static constexpr bool HOLDS_V = HEAD < 128;       /* in registers; else read again from shared memory */
 	static constexpr int STEP = HEAD <= 64 ? 64 : 32; /* rows that come in at once */
 	static constexpr int KEY_BYTES = (2 * KEYS + 4 * STEP) * HEAD * 2 + 4 * STEP * 4;
 	static constexpr int QUERY_BYTES = (2 * QUERIES + 4 * STEP) * HEAD * 2;
 };
 
-/* Two tiles of products of 16 owned rows with 16 that come by: a = left · rightᵀ, for two pairs at once. */
+/* S and dP: of 16 owned rows with 16 that come by, left · rightᵀ. dP's left operand is in registers, or in a tile
+ * (whose rows begin at a multiple of 16). */
 template <typename T, int HEAD, int TILES>
-__device__ __forceinline__ void
-two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[TILES][HEAD / 16][4],
-             const uint32_t left_dp[TILES][HEAD / 16][4], const T *right_s, const T *right_dp, int row, int lane)
+__device__ __forceinline__ void two_products(float s[TILES][2][4], float dp[TILES][2][4],
+                                             const uint32_t left_s[TILES][HEAD / 16][4],
+                                             const uint32_t left_dp[][HEAD / 16][4], const T *left_dp_tile,
+                                             const T *right_s, const T *right_dp, int row, int lane)
 {
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -50,8 +53,15 @@ two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[
 		for (int m = 0; m < TILES; m++) {
 			mma_m16n8k16<T>(s[m][0], left_s[m][step], b);
 			mma_m16n8k16<T>(s[m][1], left_s[m][step], b + 2);
-			mma_m16n8k16<T>(dp[m][0], left_dp[m][step], d);
-			mma_m16n8k16<T>(dp[m][1], left_dp[m][step], d + 2);
+			if (left_dp_tile) {
+				uint32_t again[4];
+				tile_left<HEAD>(again, left_dp_tile, 16 * m, step, lane);
+				mma_m16n8k16<T>(dp[m][0], again, d);
+				mma_m16n8k16<T>(dp[m][1], again, d + 2);
+			} else {
+				mma_m16n8k16<T>(dp[m][0], left_dp[m][step], d);
+				mma_m16n8k16<T>(dp[m][1], left_dp[m][step], d + 2);
+			}
 		}
 	}
 }
@@ -106,7 +116,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 	T *queries = values + KEYS * HEAD, *dys = queries + 2 * STEP * HEAD;
 	float *rows = reinterpret_cast<float *>(dys + 2 * STEP * HEAD);
 
-	uint32_t k_left[TILES][HEAD / 16][4], v_left[TILES][HEAD / 16][4];
+	uint32_t k_left[TILES][HEAD / 16][4], v_left[shape<HEAD>::HOLDS_V ? TILES : 1][HEAD / 16][4];
 	float dk[TILES][HEAD / 8][4] = {}, dv[TILES][HEAD / 8][4] = {};
 	int begin = first / STEP * STEP; /* queries before it see none of these keys */
 
@@ -133,7 +143,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 #pragma unroll
 				for (int step = 0; step < HEAD / 16; step++) {
 					tile_left<HEAD>(k_left[m][step], keys, row + 16 * m, step, lane);
-					tile_left<HEAD>(v_left[m][step], values, row + 16 * m, step, lane);
+					if (shape<HEAD>::HOLDS_V)
+						tile_left<HEAD>(v_left[m][step], values, row + 16 * m, step, lane);
 				}
 		}
 		const T *q_tile = queries + buffer * STEP * HEAD, *dy_tile = dys + buffer * STEP * HEAD;
@@ -144,7 +155,9 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 				continue; /* earlier than all keys of this warp */
 			float s[TILES][2][4], dp[TILES][2][4];
 			uint32_t p_left[TILES][4], ds_left[TILES][4];
-			two_products<T, HEAD, TILES>(s, dp, k_left, v_left, q_tile, dy_tile, i, lane);
+			two_products<T, HEAD, TILES>(s, dp, k_left, v_left,
+			                             shape<HEAD>::HOLDS_V ? nullptr : values + row * HEAD, q_tile,
+			                             dy_tile, i, lane);
 			const bool masked = begin + i < first_key + 16 * TILES - 1;
 #pragma unroll
 			for (int n = 0; n < 2; n++) {
@@ -238,7 +251,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 		for (int i = 0; i < STEP && begin + i < first_query + 16 * TILES; i += 16) {
 			float s[TILES][2][4], dp[TILES][2][4];
 			uint32_t ds_left[TILES][4];
-			two_products<T, HEAD, TILES>(s, dp, q_left, dy_left, k_tile, v_tile, i, lane);
+			two_products<T, HEAD, TILES>(s, dp, q_left, dy_left, nullptr, k_tile, v_tile, i, lane);
 			const bool masked = begin + i + 15 > first_query;
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {

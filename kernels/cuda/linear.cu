@@ -68,8 +68,8 @@ int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, vo
 			p.epilogue = PRODUCT_PLAIN;
 	}
 	if (p.epilogue == PRODUCT_PLAIN && (shape->gelu || dbias))
-		error = linear_columns(c, s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy, dbias,
-		                       accumulate_bias);
+		error = linear_columns(c, s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy,
+		                       dbias, accumulate_bias);
 	if (!error)
 		error = run(c, s, &p);
 	if (error || !dx)

@@ -1,5 +1,5 @@
-/* GELU, its gradient and the bias's gradient: passes over [rows, width] that memory limits. A lane has 16 bytes of a row
- * wherever widths and addresses allow it. */
+/* GELU, its gradient and the bias's gradient: passes over [rows, width] that memory limits. A lane has 16 bytes of a
+ * row wherever widths and addresses allow it. */
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/linear.cuh"
@@ -89,8 +89,9 @@ int columns(struct cuda *c, cuda_stream s, int64_t rows, int64_t width, const vo
 	const dim3 grid(static_cast<unsigned>(across), static_cast<unsigned>(parts)), block(WARP, COLUMN_WARPS);
 	const T *before = static_cast<const T *>(pre);
 	T *to[1] = {static_cast<T *>(dbias)}, *gradient = static_cast<T *>(dy);
-	int error = pre ? launch(columns_kernel<T, V, true>, grid, block, 0, s, rows, width, each, before, gradient, sums)
-	                : launch(columns_kernel<T, V, false>, grid, block, 0, s, rows, width, each, before, gradient, sums);
+	int error =
+	        pre ? launch(columns_kernel<T, V, true>, grid, block, 0, s, rows, width, each, before, gradient, sums)
+	            : launch(columns_kernel<T, V, false>, grid, block, 0, s, rows, width, each, before, gradient, sums);
 	if (error || !dbias)
 		return error;
 	return columns_finish<1>(s, static_cast<int>(width), static_cast<unsigned>(parts), sums, to, {accumulate});
@@ -123,7 +124,8 @@ int linear_gelu(cuda_stream s, enum element type, int64_t n, const void *pre, vo
 		const T *from = static_cast<const T *>(pre);
 		T *to = static_cast<T *>(y);
 		if (n % V == 0 && is_aligned(pre, 16) && is_aligned(y, 16))
-			return launch(gelu_kernel<T, V>, blocks_for(n, THREADS * V, 1 << 16), THREADS, 0, s, n, from, to);
+			return launch(gelu_kernel<T, V>, blocks_for(n, THREADS * V, 1 << 16), THREADS, 0, s, n, from,
+			              to);
 		return launch(gelu_kernel<T, 1>, blocks_for(n, THREADS, 1 << 16), THREADS, 0, s, n, from, to);
 	});
 }

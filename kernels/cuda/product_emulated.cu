@@ -1,5 +1,5 @@
-/* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done with
- * the arguments that product.cu would give it. A device has it if its `products` are set. */
+/* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done
+ * with the arguments that product.cu would give it. A device has it if its `products` are set. */
 #ifdef SHARDLAB_EMULATE
 
 #include "kernels/cuda/gelu.cuh"

@@ -11,7 +11,7 @@
 /* Elements of a type, NaN until written; beside them 64 bytes that nobody may write. */
 class elements
 {
-public:
+      public:
 	elements(enum element of, int64_t n) : type(of), count(static_cast<size_t>(n)), bytes(size() + 2 * GUARD)
 	{
 		memset(bytes.data(), 0xff, bytes.size());
@@ -53,7 +53,7 @@ public:
 		return true;
 	}
 
-private:
+      private:
 	enum { GUARD = 64 };
 	enum element type;
 	size_t count;

@@ -1,0 +1,252 @@
+"""GPT-2 on one GPU in PyTorch: the speed, the memory and the losses that `shardlab train --device cuda` is held to.
+
+    pip install torch safetensors numpy
+    python tests/oracle/gpu_training.py speed --micro-batches 8,16,32,64 > speed.json
+    python tests/oracle/gpu_training.py losses --text FILE --steps 300 --init START.safetensors > losses.json
+
+bf16 by autocast over fp32 weights, torch.compile, scaled_dot_product_attention (flash), AdamW with fused=True: what
+PyTorch's users take to be fast.
+
+speed     tokens a second, the share of the card's peak (--peak, in TFLOP/s; 6 FLOPs a weight a token and 6·L·T·C of
+          causal attention, as the project counts), and torch.cuda.max_memory_allocated, for each micro-batch that fits;
+          and flash attention alone, forward and backward, in TFLOP/s, beside the rate of a bf16 product
+losses    of each step, before its update, on the same samples as the product takes of the text (bytes), from the same
+          weights: those that `shardlab train --save FILE` wrote (after `--steps 0`, or of any other run), or, without
+          --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8
+
+JSON on standard output, what is going on on standard error.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+MODELS = {"gpt2-124m": (12, 768, 12), "gpt2-355m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20),
+          "gpt2-1558m": (48, 1600, 25)}
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.c_attn, self.c_proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp_c_fc, self.mlp_c_proj = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        samples, tokens, width = x.shape
+        q, k, v = (t.view(samples, tokens, self.heads, -1).transpose(1, 2)
+                   for t in self.c_attn(self.ln_1(x)).split(width, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.c_proj(y.transpose(1, 2).reshape(samples, tokens, width))
+        return x + self.mlp_c_proj(F.gelu(self.mlp_c_fc(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    """GPT-2 with the product's names in tensors(): Conv1D weights are [in, out] there, and Linear's here."""
+
+    def __init__(self, layers, width, heads, context, vocabulary):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.h = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+        self.vocabulary = vocabulary
+
+    def forward(self, inputs, targets):
+        x = self.wte(inputs) + self.wpe.weight[:inputs.shape[1]]
+        for block in self.h:
+            x = block(x)
+        logits = F.linear(self.ln_f(x), self.wte.weight)
+        return F.cross_entropy(logits.view(-1, self.vocabulary).float(), targets.reshape(-1))
+
+    def tensors(self):
+        """In the product's order: name, parameter, is it stored transposed?, how it starts, standard deviation."""
+        residual = 0.02 / math.sqrt(2 * len(self.h))
+        yield "wte.weight", self.wte.weight, False, "normal", 0.02
+        yield "wpe.weight", self.wpe.weight, False, "normal", 0.02
+        for i, block in enumerate(self.h):
+            for name, layer, std in [("ln_1", block.ln_1, None), ("attn.c_attn", block.c_attn, 0.02),
+                                     ("attn.c_proj", block.c_proj, residual), ("ln_2", block.ln_2, None),
+                                     ("mlp.c_fc", block.mlp_c_fc, 0.02), ("mlp.c_proj", block.mlp_c_proj, residual)]:
+                yield f"h.{i}.{name}.weight", layer.weight, std is not None, "normal" if std else "ones", std or 0.0
+                yield f"h.{i}.{name}.bias", layer.bias, False, "zeros", 0.0
+        yield "ln_f.weight", self.ln_f.weight, False, "ones", 0.0
+        yield "ln_f.bias", self.ln_f.bias, False, "zeros", 0.0
+
+    @torch.no_grad()
+    def start(self, seed, path):
+        """The product's initial weights: from a file of its, or made as it makes them."""
+        stored = None
+        if path:
+            from safetensors.torch import load_file
+            stored = load_file(path)
+        else:
+            import counter_random as cr
+        for i, (name, parameter, transposed, init, scale) in enumerate(self.tensors()):
+            shape = tuple(parameter.shape[::-1] if transposed else parameter.shape)
+            value = stored[name] if stored else torch.from_numpy(cr.weights(seed, i, shape, init, scale))
+            if tuple(value.shape) != shape:
+                raise SystemExit(f"{path}: {name} is {tuple(value.shape)}, not {shape}")
+            parameter.copy_(value.T if transposed else value)
+
+
+def make_model(a):
+    layers, width, heads = MODELS[a.model]
+    torch.manual_seed(a.seed)
+    return Gpt2(layers, width, heads, a.context, a.vocabulary).cuda()
+
+
+def make_step(model, a):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=a.lr, betas=(0.9, 0.999), eps=1e-8,
+                                  weight_decay=a.weight_decay, fused=True)
+    compiled = model if a.no_compile else torch.compile(model)
+
+    def step(batches):
+        """One update over micro-batches; their mean loss, still on the GPU."""
+        total = torch.zeros((), device="cuda")
+        for inputs, targets in batches:
+            with torch.autocast("cuda", torch.bfloat16):
+                loss = compiled(inputs, targets) / len(batches)
+            loss.backward()
+            total += loss.detach()
+        if a.clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), a.clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return total
+
+    return step
+
+
+def seconds_of(run, repeats):
+    """The median of `repeats` runs, each between two events."""
+    times = []
+    for _ in range(repeats):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        run()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) / 1e3)
+    return sorted(times)[len(times) // 2]
+
+
+def attention_rates(repeats):
+    """Causal: half of 4·T²·D products a head forward, and 2.5 times as many backward."""
+    n = 8192
+    a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        a @ b
+    rows = [{"product": n, "tflops": 2e-12 * n**3 / seconds_of(lambda: a @ b, repeats)}]
+    del a, b
+    for size in 64, 128:
+        for tokens in 1024, 4096:
+            samples, heads = 65536 // tokens, 768 // size
+            q, k, v = (torch.randn(samples, heads, tokens, size, device="cuda", dtype=torch.bfloat16,
+                                   requires_grad=True) for _ in range(3))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            dy = torch.randn_like(y)
+
+            def forward():
+                with torch.no_grad():
+                    F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+            def backward():
+                torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)
+
+            forward(), backward()
+            flops = 2e-12 * samples * heads * tokens**2 * size
+            rows.append({"head_size": size, "tokens": tokens, "samples": samples, "heads": heads,
+                         "forward_tflops": flops / seconds_of(forward, repeats),
+                         "backward_tflops": 2.5 * flops / seconds_of(backward, repeats)})
+    return rows
+
+
+def speed(a):
+    layers, width, _ = MODELS[a.model]
+    rows = []
+    for micro in [int(m) for m in a.micro_batches.split(",")]:
+        torch.cuda.empty_cache()
+        torch._dynamo.reset()
+        try:
+            model = make_model(a)
+            step = make_step(model, a)
+            weights = sum(p.numel() for p in model.parameters())
+            data = torch.randint(a.vocabulary, (micro, a.context + 1), device="cuda")
+            batches = [(data[:, :-1].contiguous(), data[:, 1:].contiguous())]
+            for _ in range(5):
+                step(batches)
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            seconds = seconds_of(lambda: step(batches), a.repeats)
+            rate = micro * a.context / seconds
+            flops = rate * (6 * weights + 6 * layers * a.context * width)
+            rows.append({"micro_batch": micro, "step_seconds": seconds, "tokens_per_second": rate,
+                         "share_of_peak": flops / (a.peak * 1e12), "max_memory_allocated":
+                         torch.cuda.max_memory_allocated()})
+            print(f"micro-batch {micro}: {rate:.0f} tokens/s", file=sys.stderr)
+            del model, step
+        except torch.OutOfMemoryError:
+            rows.append({"micro_batch": micro, "out_of_memory": True})
+            model = step = None
+    return {"micro_batches": rows, "attention": attention_rates(a.repeats)}
+
+
+def losses(a):
+    import counter_random as cr
+    text = cr.Text(a.text, a.context)
+    model = make_model(a)
+    model.start(a.seed, a.init)
+    step = make_step(model, a)
+    result = []
+    begin = time.monotonic()
+    for i in range(a.steps):
+        inputs, targets = (torch.from_numpy(t).cuda() for t in text.batch(a.seed, i * a.batch, a.batch))
+        result.append(step(list(zip(inputs.split(a.micro_batch), targets.split(a.micro_batch)))))
+        if i % 20 == 0:
+            print(f"step {i}: loss {result[-1].item():.4f}, {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    return {"batch": a.batch, "micro_batch": a.micro_batch, "text": a.text, "init": a.init, "steps": a.steps,
+            "losses": [loss.item() for loss in result]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="GPT-2 on one GPU in PyTorch.")
+    parser.add_argument("what", choices=["speed", "losses"])
+    parser.add_argument("--model", choices=MODELS, default="gpt2-124m")
+    parser.add_argument("--context", type=int, default=1024)
+    parser.add_argument("--vocabulary", type=int, default=50257)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--lr", type=float, default=3e-4)
+    parser.add_argument("--weight-decay", type=float, default=0.01)
+    parser.add_argument("--clip", type=float, default=0.0)
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--micro-batches", default="4,8,16,32,64", help="speed: which, separated by commas")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--peak", type=float, default=989.0, help="dense bf16 TFLOP/s of the card")
+    parser.add_argument("--text", help="losses: a file of text")
+    parser.add_argument("--init", help="losses: weights, a file of `shardlab train --save`")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--micro-batch", type=int, default=16)
+    a = parser.parse_args()
+    if a.what == "losses" and not a.text:
+        parser.error("losses needs --text FILE")
+    if a.batch % a.micro_batch:
+        parser.error("--batch is not a multiple of --micro-batch")
+    if not torch.cuda.is_available():
+        raise SystemExit("gpu_training.py: no GPU that PyTorch can use")
+    torch.set_float32_matmul_precision("high")
+    result = speed(a) if a.what == "speed" else losses(a)
+    print(json.dumps({"card": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+                      "date": time.strftime("%Y-%m-%d"), "command": sys.argv, "model": a.model,
+                      "context": a.context, "vocabulary": a.vocabulary, **result}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
