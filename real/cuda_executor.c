@@ -228,7 +228,7 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 	executor_end(&e->base, s);
 	if (is_step(e, s)) {
 		e->eager_steps++;
-		e->eager_times = e->base.times;
+		e->eager_times = executor_times(&e->base);
 		e->advances = c->step - step;
 	} else {
 		c->step_known = false; /* a section may have set the counter */
@@ -294,6 +294,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	if (status || (status = check_loss_scale(e, s)))
 		return status;
 	error = c->api->event_elapsed(c->cuda, e->begun, e->ended, &seconds);
+	e->base.times_are_given = true;
 	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
 	e->replayed++;
 	return cuda_device_error(c, error, "reading times");

@@ -39,6 +39,7 @@ void executor_base_release(struct executor *e)
 void executor_begin(struct executor *e, const struct section *s)
 {
 	e->status = STATUS_OK;
+	e->times_are_given = false;
 	for (int t = 0; t < TRAFFIC_COUNT; t++)
 		e->traffic[t] = (struct traffic_count){.counted = true};
 	for (int i = s->begin; i < s->end; i++)
@@ -53,7 +54,6 @@ void executor_end(struct executor *e, const struct section *s)
 	for (int i = s->begin; i < s->end; i++)
 		if (e->span[i].begin >= 0 && op_class(e->role->ops[i].kind) != OP_CLASS_M)
 			trace_add_span(&e->trace, e->device->rank, i, e->span[i].begin, e->span[i].end);
-	e->times = trace_times(&e->trace, e->device->rank, 0);
 }
 
 void executor_failed(struct executor *e, enum status status)
@@ -88,7 +88,7 @@ void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *en
 
 struct times executor_times(const struct executor *e)
 {
-	return e->times;
+	return e->times_are_given ? e->times : trace_times(&e->trace, e->device->rank, 0);
 }
 
 int64_t executor_started(const struct executor *e)

@@ -39,7 +39,8 @@ struct executor {
 	struct traffic_count traffic[TRAFFIC_COUNT];
 	int64_t started; /* of the section at hand */
 	struct trace trace;
-	struct times times;
+	bool times_are_given; /* not by spans, … */
+	struct times times;   /* … but these */
 
 	pthread_mutex_t lock;
 	/* under the lock */
@@ -56,7 +57,7 @@ void executor_base_release(struct executor *e);
 
 /* A section begins: nothing is counted, no operation has a span. */
 void executor_begin(struct executor *e, const struct section *s);
-/* It is done: spans become times. */
+/* It is done: spans become the trace. Allocates nothing after the first time. */
 void executor_end(struct executor *e, const struct section *s);
 /* With the lock: `status` and the calling thread's line are kept if they are the first that are wrong. */
 void executor_failed(struct executor *e, enum status status);
