@@ -32,13 +32,15 @@ static enum status capacity_of(struct chart *chart, const struct options *o, int
 	return STATUS_OK;
 }
 
-static void describe(struct chart *chart, const struct report *r, const char *what)
+/* micro_batch: 0 where it is not the same everywhere. */
+static void describe(struct chart *chart, const struct report *r, int64_t micro_batch, const char *what)
 {
-	char parameters[32];
+	char parameters[32], samples[64] = "";
 	snprintf(chart->title, sizeof chart->title, "%s", what);
-	snprintf(chart->subtitle, sizeof chart->subtitle,
-	         "%.60s, %s parameters · %s · %" PRId64 " samples a rank at once · simulated on %.60s%s", r->model,
-	         show_count(parameters, r->parameters), type_name(r->precision), r->micro_batch, r->cluster,
+	if (micro_batch)
+		snprintf(samples, sizeof samples, " · %" PRId64 " samples a rank at once", micro_batch);
+	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s%s · simulated on %.60s%s",
+	         r->model, show_count(parameters, r->parameters), type_name(r->precision), samples, r->cluster,
 	         r->rates_measured ? "" : ", assumed rates");
 }
 
@@ -48,7 +50,10 @@ static void add_bars(struct chart *chart, const struct column *columns, int coun
 	const struct report *last = columns[count - 1].report;
 	snprintf(title, sizeof title, "Memory of a rank at its peak, %" PRId64 " rank%s", last->ranks,
 	         last->ranks == 1 ? "" : "s");
-	describe(chart, last, title);
+	int64_t micro_batch = last->micro_batch;
+	for (int i = 0; i < count; i++)
+		micro_batch = columns[i].report->micro_batch == micro_batch ? micro_batch : 0;
+	describe(chart, last, micro_batch, title);
 	for (int i = 0; i < count; i++)
 		for (int role = 0; role < columns[i].report->role_count && chart->bar_count < CHART_BARS; role++) {
 			struct chart_bar *bar = &chart->bars[chart->bar_count++];
@@ -71,6 +76,7 @@ static int64_t worst_peak(const struct report *r)
 /* The same micro-batch on 1, 2, 4 … ranks, up to those that were asked for. What makes no sense there is left out. */
 static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
 {
+	int64_t micro_batch = -1;
 	chart->time = time;
 	for (int i = 0; i < members->count && chart->series_count < CHART_SERIES; i++) {
 		const struct member *m = &members->member[i];
@@ -93,7 +99,8 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 				return status;
 			s->ranks[s->count] = ranks;
 			s->value[s->count++] = time ? r.time.step : worst_peak(&r);
-			describe(chart, &r,
+			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
+			describe(chart, &r, micro_batch,
 			         time ? "Time of a step, by the number of ranks"
 			              : "Memory of a rank at its peak, by the number of ranks");
 			report_release(&r);

@@ -171,15 +171,18 @@ static enum status check_export(const struct options *o)
 	return STATUS_OK;
 }
 
-static enum status export(struct comparison *c, const struct options *o, const char *path) {
-	struct members members; enum status s;
-	if (ends_in(path, ".csv")) return write_file(path, "export", write_csv, c);
-	if (c->variants.several) return status_fail(
-	        STATUS_INPUT,
-	        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
-	        "out, or write .csv",
-	        path);
-	s = members_from_options(&members, o);
+static enum status write_export(struct comparison *c, const struct options *o, const char *path)
+{
+	struct members members;
+	if (ends_in(path, ".csv"))
+		return write_file(path, "export", write_csv, c);
+	if (c->variants.several)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
+		        "out, or write .csv",
+		        path);
+	enum status s = members_from_options(&members, o);
 	return s ? s : chart_export(o, &members, c->columns, c->column_count, path);
 }
 
@@ -195,7 +198,7 @@ static enum status require_fit(const struct comparison *c)
 static enum status output(struct comparison *c, const struct options *o)
 {
 	const char *path = option_text(o, OPTION_EXPORT);
-	enum status s = path ? export(c, o, path) : STATUS_OK;
+	enum status s = path ? write_export(c, o, path) : STATUS_OK;
 	if (s)
 		return s;
 	if (option_given(o, OPTION_JSON))

@@ -75,8 +75,7 @@ void job_release(struct job *j)
 	*j = (struct job){0};
 }
 
-/* What a plan's text says already cannot be said again by options. */
-static enum status check_plan_alone(const struct options *o)
+enum status check_file_alone(const struct options *o, enum option file)
 {
 	static const enum option in_plan[] = {
 	        OPTION_MODEL,         OPTION_STRATEGY,      OPTION_RANKS,      OPTION_BATCH,
@@ -87,8 +86,8 @@ static enum status check_plan_alone(const struct options *o)
 	        OPTION_OFFLOAD};
 	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
 		if (option_given(o, in_plan[i]))
-			return status_fail(STATUS_INPUT, "--plan FILE says --%s already; leave one of them out",
-			                   option_name(in_plan[i]));
+			return status_fail(STATUS_INPUT, "--%s FILE says --%s already; leave one of them out",
+			                   option_name(file), option_name(in_plan[i]));
 	return STATUS_OK;
 }
 
@@ -100,7 +99,7 @@ enum status job_from_options(struct job *j, const struct options *o)
 	enum status s;
 	*j = (struct job){0};
 	if (option_given(o, OPTION_PLAN_FILE)) {
-		s = check_plan_alone(o);
+		s = check_file_alone(o, OPTION_PLAN_FILE);
 		return s ? s : job_read(j, option_text(o, OPTION_PLAN_FILE));
 	}
 	if (strchr(list, ',') || !strcmp(list, "all"))
@@ -183,6 +182,18 @@ static enum status settle(struct settings *s)
 	return settings_resolve(s);
 }
 
+enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
+{
+	const struct strategy *known;
+	*out = *base;
+	if (strlen(strategy) >= sizeof out->strategy)
+		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
+		                   (int)sizeof out->strategy - 1);
+	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
+	enum status s = strategy_parse(strategy, &known);
+	return s ? s : settle(out);
+}
+
 /* Those by whose ranks the global batch goes: data parallel ones, if there are any. */
 static const char *speaks_for(const struct members *m)
 {
@@ -225,9 +236,8 @@ enum status members_from_options(struct members *m, const struct options *o)
 	for (int i = 0; i < m->count; i++) {
 		struct member *one = &m->member[i];
 		one->settings = settings;
-		snprintf(one->settings.strategy, sizeof one->settings.strategy, "%s", one->strategy);
 		/* Alone `single` is an error with more than one rank. */
-		if (m->count > 1 && (s = settle(&one->settings)))
+		if (m->count > 1 && (s = settings_beside(&one->settings, &settings, one->strategy)))
 			return s;
 	}
 	return STATUS_OK;

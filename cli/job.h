@@ -33,6 +33,9 @@ enum status job_open(struct job *j, const struct settings *settings);
 enum status job_read(struct job *j, const char *path);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
 
+/* What a file says already cannot be said again by options. file: the option that names it. */
+enum status check_file_alone(const struct options *o, enum option file);
+
 /* For commands that take one strategy: --plan if they have it, else the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
 
@@ -56,6 +59,8 @@ struct members {
 
 /* Splits --strategy at the commas; `all` stands for all seven. */
 enum status members_from_options(struct members *m, const struct options *o);
+/* Another strategy beside one whose settings are resolved: with the same global batch in as many micro-batches. */
+enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy);
 
 /* ---- output ---- */
 

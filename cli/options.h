@@ -71,7 +71,7 @@ enum option_type {
 	X(MODEL, "model", TEXT, "NAME[:key=value,…]", 0, 0, "mlp", IN_MODELS,                                          \
 	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
 	X(STRATEGY, "strategy", TEXT, "NAME[:key=value:…]", 0, 0, "ddp", IN_MODELS,                                    \
-	  "single dp ddp zero1 zero2 zero3 fsdp; a list is a,b,c or all; see: help strategies")                        \
+	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS, "a DeepSpeed or Accelerate file; not in this version")  \
 	X(RANKS, "ranks", WHOLE, "N", 1, 1 << 24, "1", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                           \
 	  "how many; validate: at least, and as many as take two seconds")                                             \
@@ -119,15 +119,20 @@ enum option_type {
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
 	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
 	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
+	X(PAST, "past", WHOLE, "N", 0, LARGE, "0", IN(VIEW), "… so many messages or allocations behind that step")     \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW), "")                           \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
 	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
-	X(BESIDE, "beside", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")        \
+	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
 	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
+	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
+	  "an operation, as plan numbers it: its waits are drawn")                                                     \
+	X(SCROLL, "scroll", WHOLE, "N", -LARGE, LARGE, "", IN(VIEW),                                                   \
+	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf")                                       \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \
@@ -145,7 +150,7 @@ enum option_type {
 	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
-	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VIEW),                                      \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev); view: the one to open")              \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "every check; rates at every size")    \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \

@@ -52,11 +52,11 @@ void options_help(enum command c, FILE *out)
 		if (!option_of((enum option)i, c))
 			continue;
 		char head[128], text[256];
-		const char *fallback = option_default((enum option)i, c);
+		const char *fallback = option_default((enum option)i, c), *help = option_help((enum option)i, c);
 		snprintf(head, sizeof head, "--%s%s%s", option_rows[i].name, *option_rows[i].argument ? " " : "",
 		         option_rows[i].argument);
-		snprintf(text, sizeof text, "%s%s%s%s", option_rows[i].help,
-		         *fallback ? *option_rows[i].help ? " [" : "[" : "", fallback, *fallback ? "]" : "");
+		snprintf(text, sizeof text, "%s%s%s%s", help, *fallback ? *help ? " [" : "[" : "", fallback,
+		         *fallback ? "]" : "");
 		int shown = text_width(head);
 		if (shown <= INDENT - 4)
 			fprintf(out, "  %s%*s", head, INDENT - 2 - shown, "");

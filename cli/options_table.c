@@ -26,6 +26,24 @@ static const struct {
         {COMMAND_VIEW, OPTION_RANKS, "4"},
 };
 
+/* And where it takes more than elsewhere. */
+static const struct {
+	enum command command;
+	enum option option;
+	const char *help;
+} helps[] = {
+        {COMMAND_COMPARE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_VALIDATE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
+};
+
+const char *option_help(enum option i, enum command c)
+{
+	for (size_t h = 0; h < sizeof helps / sizeof helps[0]; h++)
+		if (helps[h].command == c && helps[h].option == i)
+			return helps[h].help;
+	return option_rows[i].help;
+}
+
 const char *option_default(enum option i, enum command c)
 {
 	for (size_t d = 0; d < sizeof defaults / sizeof defaults[0]; d++)

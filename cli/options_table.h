@@ -18,6 +18,8 @@ struct command_row {
 extern const struct option_row option_rows[OPTION_COUNT];
 extern const struct command_row command_rows[COMMAND_COUNT];
 
+/* What help says of an option of a command. */
+const char *option_help(enum option i, enum command c);
 /* The default of an option for a command; "": none. */
 const char *option_default(enum option i, enum command c);
 

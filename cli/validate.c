@@ -1,12 +1,14 @@
 /* shardlab validate: the same plans, simulated and run, figure by figure. */
 #define _GNU_SOURCE /* sched_getaffinity */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/calibrate.h"
 #include "cli/check.h"
@@ -65,7 +67,9 @@ static void on_step(void *context, const struct train_step *step)
 	              v->members.member[v->current].strategy);
 }
 
-static enum status run_member(struct validation *v, const struct settings *settings, struct report *measured)
+/* trace: where to record it; NULL: nowhere. */
+static enum status run_member(struct validation *v, const struct settings *settings, const char *trace,
+                              struct report *measured)
 {
 	struct arguments a;
 	arguments_begin(&a, "train");
@@ -79,6 +83,10 @@ static enum status run_member(struct validation *v, const struct settings *setti
 		arguments_flag(&a, OPTION_JSON);
 	arguments_drop(&a, OPTION_MICRO_BATCH); /* follows from the others */
 	arguments_drop(&a, OPTION_CLUSTER);
+	if (trace)
+		arguments_set(&a, OPTION_TRACE, "%s", trace);
+	else
+		arguments_drop(&a, OPTION_TRACE);
 	arguments_pass(&a, COMMAND_TRAIN, v->options);
 	struct run run = {.ranks = settings->ranks, .arguments = a.list, .on_step = on_step, .context = v};
 	enum status s = run_start(&run, measured);
@@ -114,16 +122,23 @@ static bool time_holds(const struct validation *v, const struct result *r)
 static enum status run_again(struct validation *v, const struct member *m, struct result *r)
 {
 	struct report other;
-	enum status s = run_member(v, &m->settings, &other);
+	const char *trace = option_text(v->options, OPTION_TRACE);
+	char again[1024];
+	snprintf(again, sizeof again, "%s.again", trace ? trace : "");
+	enum status s = run_member(v, &m->settings, trace ? again : NULL, &other);
 	if (s)
 		return s;
 	if (other.time.step < r->measured.time.step) {
 		report_release(&r->measured);
 		r->measured = other;
+		if (trace && rename(again, trace))
+			s = status_fail(STATUS_RUN, "--trace: cannot write '%s': %s", trace, strerror(errno));
 	} else {
 		report_release(&other);
+		if (trace)
+			unlink(again);
 	}
-	return STATUS_OK;
+	return s;
 }
 
 /* Of a rank. With offload the host's update and the copies have threads of their own; and what a disk takes is not
@@ -152,7 +167,7 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	bool judged = is_on_gpu(v) ? m->settings.ranks == 1 && option_given(o, OPTION_CLUSTER)
 	                           : m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
 	if (!s)
-		s = run_member(v, &m->settings, &r->measured);
+		s = run_member(v, &m->settings, option_text(o, OPTION_TRACE), &r->measured);
 	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(v, r); again++)
 		s = run_again(v, m, r);
 	if (s)
@@ -356,6 +371,20 @@ static void show(const struct validation *v)
 	puts(v->pass ? "all checks hold" : "some checks fail");
 }
 
+/* A trace is of one run, the one that is reported. */
+static enum status check_trace(const struct validation *v)
+{
+	const char *path = option_text(v->options, OPTION_TRACE);
+	if (!path)
+		return STATUS_OK;
+	if (v->members.count > 1)
+		return status_fail(STATUS_INPUT, "--trace: a file holds one run, and --strategy names %d; give one",
+		                   v->members.count);
+	if (strlen(path) > 1000)
+		return status_fail(STATUS_INPUT, "--trace: the path is too long");
+	return check_writable(path, "trace");
+}
+
 enum status command_validate(const struct options *o)
 {
 	struct validation *v = calloc(1, sizeof *v);
@@ -367,6 +396,8 @@ enum status command_validate(const struct options *o)
 	enum status s = members_from_options(&v->members, o);
 	if (!s && train_under_mpi(&rank, &ranks))
 		s = status_fail(STATUS_INPUT, "validate starts its ranks by itself; run it without mpirun");
+	if (!s)
+		s = check_trace(v);
 	if (!s)
 		s = check_first(v);
 	if (!s && !option_given(o, OPTION_CLUSTER) && !is_on_gpu(v))

@@ -44,6 +44,11 @@ static enum status read_range(const char *text, struct player *p)
 		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
 	if (!s && p->to <= p->from)
 		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
+	int64_t end = p->piece->lanes.end;
+	if (p->piece->has_other && p->piece->other_lanes.end > end)
+		end = p->piece->other_lanes.end;
+	if (!s && p->from >= end)
+		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
 	return s;
 }
 
@@ -52,19 +57,59 @@ static enum status place(struct player *p, const struct options *o)
 	const struct score *s = &p->piece->score;
 	int64_t at = option_whole(o, OPTION_AT);
 	if (p->piece->foreign) {
+		static const enum option of_plans[] = {OPTION_STEP, OPTION_FOCUS};
+		for (size_t i = 0; i < sizeof of_plans / sizeof of_plans[0]; i++)
+			if (option_given(o, of_plans[i]))
+				return status_fail(STATUS_INPUT,
+				                   "--%s is for plans: a trace of another program has none",
+				                   option_name(of_plans[i]));
 		p->cursor = at;
 		return STATUS_OK;
 	}
 	if ((size_t)at >= s->stop_count[p->stride])
 		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
 		                   stride_name(p->stride), s->stop_count[p->stride] - 1);
-	player_go(p, score_stop(s, p->stride, (size_t)at));
+	size_t position = score_stop(s, p->stride, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
+	if (position > s->moment_count)
+		return status_fail(STATUS_INPUT,
+		                   "--past %" PRId64 ": the step ends before that; leave it out, or give less",
+		                   option_whole(o, OPTION_PAST));
+	player_go(p, position);
 	if (!option_given(o, OPTION_FOCUS))
 		return STATUS_OK;
 	if (score_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
 		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
 		                   option_whole(o, OPTION_FOCUS));
 	p->focus_rank = option_whole(o, OPTION_FOCUS);
+	return STATUS_OK;
+}
+
+/* What is selected and scrolled to. */
+static enum status look(struct player *p, const struct options *o)
+{
+	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;
+	int64_t rank = 0, op = 0;
+	char number[32];
+	if (option_given(o, OPTION_SCROLL) && p->scene == SCENE_PLAN)
+		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
+	else if (option_given(o, OPTION_SCROLL))
+		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
+	if (!text || p->piece->foreign)
+		return STATUS_OK;
+	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
+		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
+	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
+	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
+	int index = s ? -1 : score_index_of(&p->piece->score, rank);
+	if (!s && index < 0)
+		return status_fail(STATUS_INPUT, "--select: the trace does not show rank %" PRId64, rank);
+	if (s)
+		return s;
+	const struct section *step = &score_role_of(&p->piece->score, index)->step;
+	if ((s = number_whole(colon + 1, "--select: operation", step->begin, step->end - 1, &op)))
+		return s;
+	p->selected_rank = rank;
+	p->selected_op = (int)op;
 	return STATUS_OK;
 }
 
@@ -87,10 +132,15 @@ static enum status set_player(struct player *p, const struct options *o)
 		                   "--predict is for a measured run: give one that train wrote with --trace");
 	if (p->beside && !option_given(o, OPTION_SCENE))
 		p->scene = SCENE_TIMELINE;
-	return STATUS_OK;
+	return look(p, o);
 }
 
 /* ---- several ---- */
+
+bool viewer_alone(const struct viewer *v)
+{
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+}
 
 enum status viewer_compare(struct viewer *v, const char *list)
 {
@@ -100,11 +150,11 @@ enum status viewer_compare(struct viewer *v, const char *list)
 		bool all = length == 3 && !strncmp(at, "all", 3);
 		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
 			if (v->loaded_count == CONTENDERS)
-				return status_fail(STATUS_INPUT, "--beside: more than %d strategies", CONTENDERS);
+				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
 			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
 			         all ? strategy_at(i)->name : at);
 			struct loaded *l = &v->loaded[v->loaded_count];
-			enum status s = load_strategy(l, v->options, name);
+			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
 			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
 				continue;
 			if (s)
@@ -179,11 +229,12 @@ enum status command_view(const struct options *o)
 		player_set_piece(&v->player, &v->loaded[0].piece);
 		s = set_player(&v->player, o);
 	}
-	if (!s && option_given(o, OPTION_BESIDE)) {
-		if (v->loaded[0].read)
-			s = status_fail(STATUS_INPUT, "--beside compares simulations: leave out --trace");
+	if (!s && option_given(o, OPTION_COMPARE)) {
+		if (viewer_alone(v))
+			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
+			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
 		else
-			s = viewer_compare(v, option_text(o, OPTION_BESIDE));
+			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
 	}
 	if (!s && option_given(o, OPTION_EXPORT))
 		s = write_file(option_text(o, OPTION_EXPORT), "export", write_export, &exporting);

@@ -69,26 +69,13 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	return STATUS_OK;
 }
 
-enum status load_strategy(struct loaded *l, const struct options *o, const char *strategy)
+enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy)
 {
 	struct settings settings;
-	const struct strategy *known;
 	struct job job;
 	*l = (struct loaded){0};
-	enum status s = options_settings(o, &settings);
-	if (s || (s = strategy_parse(strategy, &known)))
-		return s;
-	if (strlen(strategy) >= sizeof settings.strategy)
-		return status_fail(STATUS_INPUT, "--strategy: '%.40s…' is too long", strategy);
-	snprintf(settings.strategy, sizeof settings.strategy, "%s", strategy);
-	if (!strcmp(known->name, "single") && settings.ranks > 1) {
-		/* One rank that takes the whole batch, for comparison. */
-		if ((s = settings_resolve(&settings)))
-			return s;
-		settings.ranks = 1;
-		settings.micro_batch = 0;
-	}
-	if ((s = settings_resolve(&settings)) || (s = job_open(&job, &settings)))
+	enum status s = settings_beside(&settings, &beside->settings, strategy);
+	if (s || (s = job_open(&job, &settings)))
 		return s;
 	return load_job(l, o, &job);
 }
@@ -97,16 +84,35 @@ enum status load_strategy(struct loaded *l, const struct options *o, const char 
 
 static enum status check_trace_alone(const struct options *o)
 {
-	static const enum option in_trace[] = {
-	        OPTION_MODEL,      OPTION_STRATEGY, OPTION_RANKS,        OPTION_BATCH,     OPTION_MICRO_BATCH,
-	        OPTION_ACCUMULATE, OPTION_SEQUENCE, OPTION_PRECISION,    OPTION_OPTIMIZER, OPTION_LEARNING_RATE,
-	        OPTION_WARMUP,     OPTION_DECAY,    OPTION_WEIGHT_DECAY, OPTION_CLIP,      OPTION_BUCKET,
-	        OPTION_SEED,       OPTION_PLAN_FILE};
+	static const enum option in_trace[] = {OPTION_PLAN_FILE, OPTION_COMM};
 	for (size_t i = 0; i < sizeof in_trace / sizeof in_trace[0]; i++)
 		if (option_given(o, in_trace[i]))
 			return status_fail(STATUS_INPUT, "--trace FILE says --%s already; leave one of them out",
 			                   option_name(in_trace[i]));
-	return STATUS_OK;
+	return check_file_alone(o, OPTION_TRACE);
+}
+
+/* What ranks had where the trace is from, if its name says where that is; and for a run that was measured, its
+ * simulation there. --cluster stands for another place. */
+static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
+{
+	const struct trace *t = &l->file.trace;
+	bool asked = option_given(o, OPTION_CLUSTER),
+	     known = !strcmp(t->cluster, "local") || cluster_catalogue(t->cluster);
+	const char *name = asked || !known ? option_text(o, OPTION_CLUSTER) : t->cluster;
+	struct cluster c;
+	enum status s = STATUS_OK;
+	*simulated = false;
+	if (t->measured) {
+		s = simulate(t->plan, name, &l->trace, limits);
+		*simulated = !s;
+	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
+		limits_of(limits, &c, t->plan->ranks);
+		cluster_release(&c);
+	}
+	if (!asked && !known)
+		*limits = (struct limits){0};
+	return asked || option_given(o, OPTION_PREDICT) ? s : STATUS_OK;
 }
 
 static enum status load_trace(struct loaded *l, const struct options *o)
@@ -126,14 +132,11 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 		return STATUS_OK;
 	}
 	const struct plan *plan = &l->file.plan;
-	/* A run that was measured has its simulation beside it, on the cluster that was asked for. */
-	bool both = l->file.trace.measured;
-	s = simulate(plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
-	if (s && (option_given(o, OPTION_CLUSTER) || option_given(o, OPTION_PREDICT))) {
+	bool both;
+	if ((s = load_place(l, o, &limits, &both))) {
 		load_release(l);
 		return s;
 	}
-	both &= !s;
 	s = piece_open(&l->piece, &l->file.trace, &limits, both ? &l->trace : NULL);
 	if (s) {
 		load_release(l);

@@ -19,8 +19,8 @@ struct loaded {
 
 /* As the options say: --trace, --plan, or the settings. */
 enum status load_from_options(struct loaded *l, const struct options *o);
-/* Another strategy with the same settings. `single` takes one rank. */
-enum status load_strategy(struct loaded *l, const struct options *o, const char *strategy);
+/* Another strategy beside a loaded job, on the same global batch. `single` takes one rank. */
+enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy);
 /* A job whose plan is made already; `job` is taken over, also on failure. */
 enum status load_job(struct loaded *l, const struct options *o, struct job *job);
 void load_release(struct loaded *l); /* accepts NULL and a zeroed struct */

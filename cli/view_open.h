@@ -13,6 +13,8 @@ struct viewer {
 	int loaded_count;
 };
 
+/* Is it a file's, which has no other strategies? */
+bool viewer_alone(const struct viewer *v);
 /* Loads the strategies of a list and sets the player to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);
 

@@ -8,17 +8,41 @@
 #include "strategy/strategy.h"
 #include "viz/window.h"
 
+/* In the order of the keys 1 … 9: all of `all`, then contrasts, of which the last have buttons alone. */
+static const struct strategy *choice_at(int i)
+{
+	static const char *const first[] = {"hybrid", "pipeline"};
+	enum { FIRST = sizeof first / sizeof first[0] };
+	int all = 0;
+	while (strategy_at(all))
+		all++;
+	if (i < all)
+		return strategy_at(i);
+	i -= all;
+	if (i < FIRST)
+		return strategy_find(first[i]);
+	i -= FIRST;
+	for (int k = 0; strategy_contrast_at(k); k++) {
+		bool had = false;
+		for (int n = 0; n < FIRST; n++)
+			had |= !strcmp(strategy_contrast_at(k)->name, first[n]);
+		if (!had && i-- == 0)
+			return strategy_contrast_at(k);
+	}
+	return NULL;
+}
+
 static const char *strategy_name_at(void *context, int i)
 {
 	(void)context;
-	return strategy_at(i)->name;
+	return choice_at(i)->name;
 }
 
-/* The strategies that the keys 1 … 9 choose keep their place once they are loaded. */
+/* A strategy keeps its place once it is loaded. */
 static enum status open_strategy(void *context, int i)
 {
 	struct viewer *v = context;
-	const char *name = strategy_at(i)->name;
+	const char *name = choice_at(i)->name;
 	for (int k = 0; k < v->loaded_count; k++)
 		if (!strcmp(v->loaded[k].piece.label, name)) {
 			player_set_piece(&v->player, &v->loaded[k].piece);
@@ -26,7 +50,7 @@ static enum status open_strategy(void *context, int i)
 		}
 	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
 		return status_fail(STATUS_INPUT, "no more strategies can be opened");
-	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, name);
+	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, &v->loaded[0].job, name);
 	if (s)
 		return s;
 	player_set_piece(&v->player, &v->loaded[v->loaded_count++].piece);
@@ -71,21 +95,24 @@ static void append_word(struct line *l, const char *word)
 	append(l, "'");
 }
 
-static void append_arguments(struct line *l, const struct viewer *v)
+/* width, height: 0 where the screen gives them. */
+static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
 {
 	const struct player *p = &v->player;
 	const struct piece *piece = p->piece;
-	static const enum option anew[] = {OPTION_AT,     OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
-	                                   OPTION_BESIDE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
-	                                   OPTION_PAGES,  OPTION_DELAY,   OPTION_SCALE};
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
+	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST};
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
 	if (piece != &v->loaded[0].piece) {
 		const struct settings *s = &piece->score.plan->settings;
 		arguments_set(&a, OPTION_STRATEGY, "%s", piece->label);
-		if (s->ranks == 1) { /* one rank with the whole batch */
-			arguments_set(&a, OPTION_RANKS, "1");
+		/* One rank, or those that serve the same samples, with the whole batch. */
+		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
+			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);
 			arguments_set(&a, OPTION_BATCH, "%" PRId64, s->batch);
 			arguments_set(&a, OPTION_ACCUMULATE, "%" PRId64, s->accumulate);
 			arguments_drop(&a, OPTION_MICRO_BATCH);
@@ -99,6 +126,19 @@ static void append_arguments(struct line *l, const struct viewer *v)
 		arguments_set(&a, OPTION_AT, "%" PRId64, p->cursor);
 	else
 		arguments_set(&a, OPTION_AT, "%zu", score_stop_of(&piece->score, p->stride, p->position));
+	size_t past = piece->foreign ? 0
+	                             : p->position - score_stop(&piece->score, p->stride,
+	                                                        score_stop_of(&piece->score, p->stride, p->position));
+	if (past)
+		arguments_set(&a, OPTION_PAST, "%zu", past);
+	if (!piece->foreign && p->selected_op >= 0)
+		arguments_set(&a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
+	if (p->scene == SCENE_PLAN && !piece->foreign && p->plan_scroll)
+		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);
+	else if ((piece->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
+		arguments_set(&a, OPTION_SCROLL, "%d", p->first_lane);
+	if (width && height)
+		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
 	if (!piece->foreign && piece->score.rank_count && p->focus_rank != piece->score.ranks[0].rank)
 		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
 	if (p->from < p->to)
@@ -106,8 +146,9 @@ static void append_arguments(struct line *l, const struct viewer *v)
 	if (p->text < 0.999 || p->text > 1.001)
 		arguments_set(&a, OPTION_TEXT, "%g", p->text);
 	if (p->compare)
-		arguments_set(&a, OPTION_BESIDE, "%s",
-		              option_given(v->options, OPTION_BESIDE) ? option_text(v->options, OPTION_BESIDE) : "all");
+		arguments_set(&a, OPTION_COMPARE, "%s",
+		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
+		                                                       : "all");
 	if (p->beside)
 		arguments_flag(&a, OPTION_PREDICT);
 	if (p->presenter)
@@ -121,21 +162,14 @@ static void append_arguments(struct line *l, const struct viewer *v)
 	arguments_release(&a);
 }
 
-/* Between two stops of the stride, the finest stride restores the position. */
-static const char *restore(void *context)
+static const char *restore(void *context, int width, int height)
 {
 	static char text[4096];
 	struct viewer *v = context;
-	struct player *p = &v->player;
 	struct line l = {.text = text, .size = sizeof text};
-	enum stride stride = p->stride;
 	text[0] = 0;
 	append(&l, "shardlab");
-	if (!p->piece->foreign &&
-	    score_stop(&p->piece->score, stride, score_stop_of(&p->piece->score, stride, p->position)) != p->position)
-		p->stride = STRIDE_MESSAGE;
-	append_arguments(&l, v);
-	p->stride = stride;
+	append_arguments(&l, v, width, height);
 	return text;
 }
 
@@ -143,16 +177,15 @@ enum status viewer_window(struct viewer *v)
 {
 	int strategies = 0;
 	struct window *w;
-	while (strategy_at(strategies))
+	while (choice_at(strategies))
 		strategies++;
 	/* What a file holds has no other strategies. */
-	struct window_host host = {
-	        .context = v,
-	        .strategies = v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE) ? 0 : strategies,
-	        .strategy = strategy_name_at,
-	        .open = open_strategy,
-	        .compare = v->loaded[0].read ? NULL : compare_all,
-	        .command = restore};
+	struct window_host host = {.context = v,
+	                           .strategies = viewer_alone(v) ? 0 : strategies,
+	                           .strategy = strategy_name_at,
+	                           .open = open_strategy,
+	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .command = restore};
 	enum status s = window_open(&w, &v->player, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
 	if (s)
 		return s;

@@ -1,5 +1,6 @@
 /* How fast each kernel is against what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
- * (n = 1024), or GB/s against copying memory. A whole training step is tests/bench/bench_step.c.
+ * (n = 1024), or GB/s against copying memory; of 16-bit kernels GFLOP/s too, against the same SGEMM, which they may
+ * exceed. A whole training step is tests/bench/bench_step.c.
  *
  *     bench-kernels [--repeats N] [--level 0|1|2 (plain C, AVX2, AVX-512)] [--threads N]
  *
@@ -225,6 +226,42 @@ static float model_step(struct model *m)
 	return loss;
 }
 
+/* ---- 16 bits ---- */
+
+/* One layer's operands, rounded, and room for what is made of them. */
+struct narrow {
+	struct linear_shape up;
+	struct attention_shape attention;
+	void *x, *weight, *bias, *wide, *dx, *dweight, *dbias, *qkv, *y, *dqkv;
+	float *log_sum_exp;
+};
+
+static void *rounded(enum element type, int64_t n, const float *x)
+{
+	void *y = allocate((n + 1) / 2, 0);
+	vector_convert(n, ELEMENT_FP32, x, type, y);
+	return y;
+}
+
+static struct narrow narrow_new(enum element type, const struct model *m)
+{
+	const struct activations *a = &m->layers[0];
+	const struct layer *w = &m->p.layers[0];
+	return (struct narrow){.up = {ROWS, WIDTH, 4 * WIDTH, false, false, type},
+	                       .attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, type},
+	                       .x = rounded(type, ROWS * WIDTH, a->norm1),
+	                       .weight = rounded(type, 4 * WIDTH * WIDTH, w->up.weight),
+	                       .bias = rounded(type, 4 * WIDTH, w->up.bias),
+	                       .wide = rounded(type, 4 * ROWS * WIDTH, a->gelu),
+	                       .dx = rounded(type, ROWS * WIDTH, a->norm1),
+	                       .dweight = rounded(type, 4 * WIDTH * WIDTH, w->up.weight),
+	                       .dbias = rounded(type, 4 * WIDTH, w->up.bias),
+	                       .qkv = rounded(type, 3 * ROWS * WIDTH, a->qkv),
+	                       .y = rounded(type, ROWS * WIDTH, a->attention),
+	                       .dqkv = rounded(type, 3 * ROWS * WIDTH, a->qkv),
+	                       .log_sum_exp = allocate(ROWS * HEADS, 0)};
+}
+
 /* ---- limits ---- */
 
 static float *square_a, *square_b, *square_c, *copy_from, *copy_to;
@@ -319,7 +356,27 @@ static void limits_init(void)
 	                  dw->up.bias, false))                                                                         \
 	X(linear_backward_down, 2 * W(4 * WIDTH, WIDTH), 0,                                                            \
 	  linear_backward(&shape_down, m->d, a->gelu, w->down.weight, NULL, m->dwide, dw->down.weight, false,          \
-	                  dw->down.bias, false))
+	                  dw->down.bias, false))                                                                       \
+	X(batch_norm_statistics, 0, 4 * N, batch_norm_statistics(&shape_batch, a->input, m->statistics))               \
+	X(batch_norm_forward, 0, 8 * N,                                                                                \
+	  batch_norm_forward(&shape_batch, a->input, batch, w->norm1.weight, w->norm1.bias, a->norm1))                 \
+	X(batch_norm_sums, 0, 8 * N,                                                                                   \
+	  batch_norm_sums(&shape_batch, m->d, a->input, batch, w->norm1.weight, w->norm1.bias, m->statistics,          \
+	                  dw->norm1.weight, false, dw->norm1.bias, false))                                             \
+	X(batch_norm_backward, 0, 12 * N,                                                                              \
+	  batch_norm_backward(&shape_batch, m->d, a->input, batch, m->statistics, w->norm1.weight, m->dnorm))          \
+	CASES_16(X, bf16)                                                                                              \
+	CASES_16(X, fp16)
+#define CASES_16(X, type)                                                                                              \
+	X(linear_forward_##type, W(WIDTH, 4 * WIDTH), 0,                                                               \
+	  linear_forward(&type.up, type.x, type.weight, type.bias, NULL, type.wide, NULL))                             \
+	X(linear_backward_##type, 2 * W(WIDTH, 4 * WIDTH), 0,                                                          \
+	  linear_backward(&type.up, type.wide, type.x, type.weight, NULL, type.dx, type.dweight, false, type.dbias,    \
+	                  false))                                                                                      \
+	X(attention_forward_##type, 4 * PAIR, 0,                                                                       \
+	  attention_forward(&type.attention, type.qkv, type.y, type.log_sum_exp))                                      \
+	X(attention_backward_##type, 8 * PAIR, 0,                                                                      \
+	  attention_backward(&type.attention, type.x, type.qkv, type.y, type.log_sum_exp, type.dqkv))
 /* clang-format on */
 
 static int table(int repeats)
@@ -328,6 +385,7 @@ static int table(int repeats)
 	static const struct attention_shape heads_of_64 = {SAMPLES, TOKENS, 4, 64, ELEMENT_FP32},
 	                                    heads_of_128 = {SAMPLES, TOKENS, 2, 128, ELEMENT_FP32},
 	                                    long_context = {2, 1024, HEADS, 32, ELEMENT_FP32};
+	static const struct batch_norm_shape shape_batch = {ROWS, WIDTH, false, ELEMENT_FP32};
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	struct model *m = model_new();
 	struct activations *a = &m->layers[0];
@@ -341,6 +399,11 @@ static int table(int repeats)
 		abort();
 
 	model_step(m);
+	float *part = allocate(2 * WIDTH + 1, 0), *batch = allocate(2 * WIDTH + 1, 0),
+	      *running = allocate(2 * WIDTH, 0);
+	batch_norm_statistics(&shape_batch, m->layers[0].input, part);
+	batch_norm_merge(1, WIDTH, part, running, batch);
+	struct narrow bf16 = narrow_new(ELEMENT_BF16, m), fp16 = narrow_new(ELEMENT_FP16, m);
 	printf("%-26s %10s %18s %9s  of limit\n", "kernel", "time", "rate", "limit");
 /* Limit and kernel take turns. The kernel runs twice, the second is timed: the limit has emptied the caches. Sizes that
  * fit the caches can so exceed the copy's rate. */

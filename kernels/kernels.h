@@ -1,8 +1,8 @@
 /* The arithmetic of training, as plain functions over caller-owned memory.
  *
- * Every kernel reads and writes only what it is given. None allocates, keeps state between calls, or needs scratch that
- * the caller does not know (small tiles on the stack are fine): the plan accounts for every byte, and a test
- * intercepts allocation to prove it. Same input, same number of threads: the same bits.
+ * Every kernel reads and writes only what it is given, and works on its threads' stacks besides, with at most
+ * KERNELS_STACK_BYTES of each. None allocates, or keeps state between calls: the plan accounts for every byte, and a
+ * test intercepts allocation to prove it. Same input, same number of threads: the same bits.
  *
  * Shapes are row-major. `rows` is samples × tokens. Vectorized bodies are built for AVX-512, AVX2 and plain C from one
  * source and chosen at run time.
@@ -40,6 +40,11 @@ int kernels_threads(void);
  * the first product. False if this process may not have that much; *bytes says how much it is at most. */
 #define KERNELS_BLAS_BYTES ((int64_t)160 << 20) /* a thread; OpenBLAS 0.3.21 takes 128 MiB and a little */
 bool kernels_prepare(int64_t *bytes);
+
+/* Have the threads that are set stacks of that size? *bytes is the smallest. Threads beside the caller have what
+ * OMP_STACKSIZE says, else, like the caller, what `ulimit -s` says; products of 16 bits take the most, 0.7 MiB. */
+#define KERNELS_STACK_BYTES ((int64_t)1 << 20)
+bool kernels_have_stack(int64_t *bytes);
 
 /* "AVX-512 with BF16", "AVX-512", "AVX2" or "plain C": which bodies run; and the name of OpenBLAS's core ("SkylakeX",
  * "Cooperlake", …). */

@@ -7,6 +7,8 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate_internal.h"
+#include "real/clock.h"
+#include "real/kernel_threads.h"
 #include "real/train.h"
 
 struct calibrate_options calibrate_options_default(void)
@@ -26,13 +28,6 @@ void calibrate_progress(struct calibration *k, const char *what)
 	if (o->progress && !k->rank)
 		o->progress(o->context, (double)k->tasks_done / k->tasks, what);
 	k->tasks_done++;
-}
-
-int64_t calibrate_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* ---- waiting ---- */
@@ -62,9 +57,9 @@ enum { WARM_UP = 2, STEPS_LEAST = 3, STEPS_MOST = 400 };
 enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
                             void (*seen)(void *context, const struct rehearsal *r), void *context)
 {
-	int64_t begin = calibrate_now();
+	int64_t begin = clock_ns();
 	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {
-		int enough = i >= WARM_UP + STEPS_LEAST && (double)(calibrate_now() - begin) > seconds * 1e9;
+		int enough = i >= WARM_UP + STEPS_LEAST && (double)(clock_ns() - begin) > seconds * 1e9;
 		if (together && k->ranks > 1) {
 			MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
 			calibrate_meet(k);
@@ -147,8 +142,9 @@ static void describe(struct cluster *c, const struct calibration *k)
 
 static enum status measure(struct calibration *k)
 {
-	enum status s = STATUS_OK;
-	kernels_set_threads(k->options->threads);
+	enum status s = kernel_threads_start(k->options->threads);
+	if (s)
+		return s;
 	k->cluster->threads = k->options->threads;
 	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
 	if (!k->rank)

@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate_internal.h"
+#include "real/clock.h"
 #include "strategy/base/arena.h"
 
 /* The rate of a kernel follows from its shape, of which the work is only the most important part. So the cases that
@@ -265,7 +266,7 @@ static void vectors_fill(struct vectors *v, int64_t n)
 
 static int64_t time_vector(struct vectors *v, int kind, int64_t n)
 {
-	int64_t begin = calibrate_now();
+	int64_t begin = clock_ns();
 	if (kind == OP_ADD)
 		vector_add(v->type, n, v->x, v->y);
 	else if (kind == OP_SQUARES)
@@ -274,7 +275,7 @@ static int64_t time_vector(struct vectors *v, int kind, int64_t n)
 		sgd_update(v->type, 1e-6f, n, v->y, v->x, 1, v->master);
 	else
 		vector_copy(v->type, n, v->x, v->y);
-	return calibrate_now() - begin;
+	return clock_ns() - begin;
 }
 
 static struct rate vector_rate(struct vectors *v, int kind, int64_t n, int64_t amount)

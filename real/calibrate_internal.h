@@ -37,7 +37,6 @@ struct calibration {
 };
 
 void calibrate_progress(struct calibration *k, const char *what);
-int64_t calibrate_now(void); /* nanoseconds */
 
 /* Waits until all ranks are here: asleep, so that those still at work have the cores; or awake, to begin together. */
 void calibrate_wait(const struct calibration *k);

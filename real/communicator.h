@@ -6,8 +6,10 @@
  * done. Bytes are counted where they are sent. Inside a library's collective they cannot be counted: `counted` is
  * false.
  *
- * A rank that dies: the others notice (a wait that sees no progress asks whether all are alive, MPI's error handler, or
- * mpirun's own abort) and fail with STATUS_RUN within seconds.
+ * A rank that dies: mpirun ends the others within seconds; nothing here looks for it. A wait in which nothing moves
+ * ends with STATUS_RUN after SHARDLAB_COMM_TIMEOUT_S seconds, 120 if that is not set; until the other end of a message
+ * has come, after 30 times as long, as ranks that send messages need not compute at the same time. Whoever computes
+ * longer than that must set it higher. After such an end the communicator cannot be used again.
  */
 #ifndef SHARDLAB_COMMUNICATOR_H
 #define SHARDLAB_COMMUNICATOR_H

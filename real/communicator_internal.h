@@ -16,7 +16,7 @@ struct communicator_base {
 	MPI_Comm comm;
 	atomic_bool hurry;
 	bool broken; /* a call failed: messages may be on their way that nobody takes, so every later call fails too */
-	int64_t timeout_ns;
+	int64_t timeout_ns; /* of a wait in which nothing moves */
 };
 
 static inline struct communicator_base *base_of(struct communicator *c)
@@ -48,21 +48,23 @@ enum status communicator_message(struct communicator *c, const struct point_to_p
 void communicator_hurry(struct communicator *c, bool hurry);
 void communicator_release(struct communicator *c);
 
-/* How long a wait has been fruitless; zero it whenever something has moved. */
+/* How long a wait has been fruitless, and may be; begin anew whenever something has moved. */
 struct patience {
 	int polls;
 	int64_t since_ns; /* 0 until the first sleep */
+	int64_t limit_ns;
 };
 
 /* Between two fruitless polls: yields or sleeps. False when the time is up. */
 bool patience_pause(struct communicator_base *b, struct patience *p);
 
 /* Polls one request until it is done. `peer` is -1 if many take part. */
-enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, int64_t limit_ns, const char *what,
+                              int peer);
 
 /* These mark the communicator as broken and return STATUS_RUN. */
 enum status communicator_mpi_failed(struct communicator_base *b, int code, const char *what, int peer);
-enum status communicator_timed_out(struct communicator_base *b, const char *what, int peer);
+enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns, const char *what, int peer);
 enum status communicator_is_broken(const struct communicator_base *b);
 
 #endif

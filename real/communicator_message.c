@@ -8,24 +8,17 @@
  * a library's buffer for a rank that is elsewhere: communication is rendezvous, as rule 1 of the verifier takes it to
  * be. And both ends know when they met: the wait until then is nobody's transfer.
  */
-#include <time.h>
-
+#include "real/clock.h"
 #include "real/communicator_internal.h"
 
-enum { PIECE = 1 << 20, FLYING = 8 };
+enum { PIECE = 1 << 20, FLYING = 8, PATIENCE_TO_MEET = 30 };
 
 static const char *name_of(const struct point_to_point *m)
 {
 	return m->sends ? "send" : "receive";
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
+/* Until the other end comes it may compute, as the next stage of a pipeline does: that is no sign of anything. */
 static enum status meet(struct communicator_base *b, const struct point_to_point *m)
 {
 	MPI_Request request;
@@ -33,7 +26,7 @@ static enum status meet(struct communicator_base *b, const struct point_to_point
 	                    : MPI_Irecv(NULL, 0, MPI_BYTE, m->peer, TAG_MEETING, b->comm, &request);
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, name_of(m), m->peer);
-	return communicator_wait(b, &request, name_of(m), m->peer);
+	return communicator_wait(b, &request, PATIENCE_TO_MEET * b->timeout_ns, name_of(m), m->peer);
 }
 
 /* Nothing under way may write into the caller's buffers once it has its error. */
@@ -70,7 +63,7 @@ static enum status move(struct communicator_base *b, const struct point_to_point
 			posted++;
 		}
 		if (!s)
-			s = communicator_wait(b, &flying[done++ % FLYING], name_of(m), m->peer);
+			s = communicator_wait(b, &flying[done++ % FLYING], b->timeout_ns, name_of(m), m->peer);
 	}
 	if (s)
 		abandon(m, flying, FLYING);
@@ -84,6 +77,6 @@ enum status communicator_message(struct communicator *c, const struct point_to_p
 	if (b->broken)
 		return communicator_is_broken(b);
 	enum status s = meet(b, m);
-	traffic->began_ns = now_ns();
+	traffic->began_ns = clock_ns();
 	return s ? s : move(b, m, traffic);
 }

@@ -289,13 +289,13 @@ static void abandon(struct lane *lane)
 static enum status timed_out(struct ring *r)
 {
 	const struct lane *lane = r->receive.count ? &r->receive : &r->send;
-	return communicator_timed_out(&r->base, operation_name(r->operation),
+	return communicator_timed_out(&r->base, r->base.timeout_ns, operation_name(r->operation),
 	                              lane->count ? lane->flying[lane->first].peer : -1);
 }
 
 static enum status carry_out(struct ring *r)
 {
-	struct patience patience = {0};
+	struct patience patience = {.limit_ns = r->base.timeout_ns};
 	enum status s;
 	lane_init(&r->send, true);
 	lane_init(&r->receive, false);
@@ -308,7 +308,7 @@ static enum status carry_out(struct ring *r)
 		if (r->send.count + r->receive.count == 0 && !lane_ready(r, &r->send) && !lane_ready(r, &r->receive))
 			return STATUS_OK;
 		if (moved) {
-			patience = (struct patience){0};
+			patience = (struct patience){.limit_ns = r->base.timeout_ns};
 		} else if (!patience_pause(&r->base, &patience)) {
 			s = timed_out(r);
 			break;

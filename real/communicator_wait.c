@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "real/clock.h"
 #include "real/communicator_internal.h"
 
 enum {
@@ -24,13 +25,6 @@ enum {
 	HURRY_SLEEP_NS = 5 * 1000,
 	CLOCK_EVERY = 1024, /* in a hurry, look at the clock once in so many yields */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void sleep_ns(int64_t ns)
 {
@@ -44,12 +38,12 @@ static void sleep_ns(int64_t ns)
 	nanosleep(&t, NULL);
 }
 
-static bool time_is_up(const struct communicator_base *b, struct patience *p)
+static bool time_is_up(struct patience *p)
 {
-	int64_t now = now_ns();
+	int64_t now = clock_ns();
 	if (p->since_ns == 0)
 		p->since_ns = now;
-	return now - p->since_ns > b->timeout_ns;
+	return now - p->since_ns > p->limit_ns;
 }
 
 bool patience_pause(struct communicator_base *b, struct patience *p)
@@ -60,7 +54,7 @@ bool patience_pause(struct communicator_base *b, struct patience *p)
 			sched_yield();
 		else
 			sleep_ns(HURRY_SLEEP_NS);
-		return p->polls % CLOCK_EVERY != 0 || !time_is_up(b, p);
+		return p->polls % CLOCK_EVERY != 0 || !time_is_up(p);
 	}
 	if (p->polls <= YIELDS) {
 		sched_yield();
@@ -68,12 +62,13 @@ bool patience_pause(struct communicator_base *b, struct patience *p)
 	}
 	int64_t ns = (int64_t)SLEEP_FIRST_NS * (p->polls - YIELDS);
 	sleep_ns(ns < SLEEP_LIMIT_NS ? ns : SLEEP_LIMIT_NS);
-	return !time_is_up(b, p);
+	return !time_is_up(p);
 }
 
-enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer)
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, int64_t limit_ns, const char *what,
+                              int peer)
 {
-	struct patience patience = {0};
+	struct patience patience = {.limit_ns = limit_ns};
 	for (;;) {
 		int done = 0, code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
 		if (code != MPI_SUCCESS)
@@ -81,7 +76,7 @@ enum status communicator_wait(struct communicator_base *b, MPI_Request *request,
 		if (done)
 			return STATUS_OK;
 		if (!patience_pause(b, &patience))
-			return communicator_timed_out(b, what, peer);
+			return communicator_timed_out(b, limit_ns, what, peer);
 	}
 }
 
@@ -96,17 +91,16 @@ enum status communicator_mpi_failed(struct communicator_base *b, int code, const
 	return status_fail(STATUS_RUN, "rank %d: %s with rank %d: MPI says: %s", b->public.rank, what, peer, text);
 }
 
-enum status communicator_timed_out(struct communicator_base *b, const char *what, int peer)
+enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns, const char *what, int peer)
 {
-	double seconds = (double)b->timeout_ns * 1e-9;
+	double seconds = (double)limit_ns * 1e-9;
 	char whom[32] = "the other ranks";
 	b->broken = true;
 	if (peer >= 0)
 		snprintf(whom, sizeof whom, "rank %d", peer);
 	return status_fail(STATUS_RUN,
-	                   "rank %d: %s: waited %g s for %s and nothing moved: it is dead, stopped, waiting itself or "
-	                   "elsewhere in the plan "
-	                   "(SHARDLAB_COMM_TIMEOUT_S sets the limit)",
+	                   "rank %d: %s: waited %g s for %s and nothing moved: stopped, waiting itself, or still at "
+	                   "work on what comes before (SHARDLAB_COMM_TIMEOUT_S sets how long is waited)",
 	                   b->public.rank, what, seconds, whom);
 }
 

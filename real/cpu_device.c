@@ -44,6 +44,22 @@ static enum status map_arena(struct cpu_device *d, enum space space)
 	return STATUS_OK;
 }
 
+/* What is kept beside the arenas. */
+static enum status take_tables(struct cpu_device *d)
+{
+	const struct plan *p = d->plan;
+	bool taken = true;
+	for (int q = 0; q < QUEUE_COUNT; q++) {
+		d->touched[q] = calloc((size_t)d->role->buffer_count + 1, sizeof *d->touched[q]);
+		taken &= d->touched[q] != NULL;
+	}
+	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
+		d->sample = calloc((size_t)p->model->input_elements, sizeof *d->sample);
+		taken &= d->sample != NULL;
+	}
+	return taken ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+}
+
 static enum status open_rank(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
                              bool guard, const char *folder, const struct remote_memory *remote)
 {
@@ -57,21 +73,13 @@ static enum status open_rank(struct cpu_device *d, const struct plan *p, int64_t
 		s = map_arena(d, SPACE_HOST);
 	if (!s && d->layout.arena_bytes[SPACE_DISK])
 		s = disk_open(&d->disk, folder, d->layout.arena_bytes[SPACE_DISK]);
-	if (s) {
+	if (!s)
+		s = take_tables(d);
+	if (!s)
+		s = cpu_types_check(d);
+	if (s)
 		cpu_device_release(d);
-		return s;
-	}
-	for (int q = 0; q < QUEUE_COUNT; q++) {
-		d->touched[q] = calloc((size_t)d->role->buffer_count + 1, sizeof *d->touched[q]);
-		if (!d->touched[q])
-			abort();
-	}
-	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
-		d->sample = calloc((size_t)p->model->input_elements, sizeof *d->sample);
-		if (!d->sample)
-			abort();
-	}
-	return cpu_types_check(d);
+	return s;
 }
 
 enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,

@@ -68,13 +68,13 @@ static enum status run_op(struct executor *e, int number)
 	const struct op *op = &e->role->ops[number];
 	struct op_span *r = &e->span[number];
 	int64_t began = 0;
-	r->begin = executor_now() - e->started;
+	r->begin = clock_ns() - e->started;
 	enum status s = op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began)
 	                                                 : cpu_device_execute(e->device, number);
 	/* Until both ends of a message have come, nothing is communicated. */
 	if (began > e->started)
 		r->begin = began - e->started;
-	r->end = executor_now() - e->started;
+	r->end = clock_ns() - e->started;
 	return s;
 }
 

@@ -85,10 +85,10 @@ enum status cpu_linear_forward(struct cpu_device *d, const struct op *op)
 
 enum status cpu_linear_finish(struct cpu_device *d, const struct op *op)
 {
-	struct linear_shape s = linear_shape_of(d, op);
-	s.rows = made_rows(d, op);
-	linear_finish(s.type, s.rows, s.out, use(d, op, 0, s.out), use(d, op, 1, s.rows * s.out),
-	              use(d, op, 2, s.rows * s.out), use(d, op, 3, s.rows * s.out));
+	int64_t rows = made_rows(d, op), width = kernel_of(d, op)->out;
+	/* Of operand 2, as bias and residual may be absent. */
+	linear_finish(cpu_element(d, op, 2), rows, width, use(d, op, 0, width), use(d, op, 1, rows * width),
+	              use(d, op, 2, rows * width), use(d, op, 3, rows * width));
 	return STATUS_OK;
 }
 
@@ -127,6 +127,14 @@ enum status cpu_classifier(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
+static enum status count_evaluated(struct cpu_device *d, double loss, int64_t correct)
+{
+	d->evaluate_loss += loss;
+	d->evaluate_correct += correct;
+	d->evaluate_total += d->evaluate_rows;
+	return STATUS_OK;
+}
+
 enum status cpu_evaluate(struct cpu_device *d, const struct op *op)
 {
 	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, correct = 0;
@@ -134,10 +142,7 @@ enum status cpu_evaluate(struct cpu_device *d, const struct op *op)
 	const void *logits = use(d, op, 0, rows * classes);
 	const int32_t *targets = use(d, op, 1, rows);
 	classifier_evaluate(cpu_element(d, op, 0), d->evaluate_rows, classes, logits, targets, &loss, &correct);
-	d->evaluate_loss += loss;
-	d->evaluate_correct += correct;
-	d->evaluate_total += d->evaluate_rows;
-	return STATUS_OK;
+	return count_evaluated(d, loss, correct);
 }
 
 enum status cpu_classifier_maxima(struct cpu_device *d, const struct op *op)
@@ -175,8 +180,5 @@ enum status cpu_evaluate_count(struct cpu_device *d, const struct op *op)
 	double loss = 0;
 	const float *maxima = use(d, op, 0, rows), *sums = use(d, op, 1, 3 * rows);
 	evaluate_count(d->evaluate_rows, maxima, sums, &loss, &correct);
-	d->evaluate_loss += loss;
-	d->evaluate_correct += correct;
-	d->evaluate_total += d->evaluate_rows;
-	return STATUS_OK;
+	return count_evaluated(d, loss, correct);
 }

@@ -199,6 +199,13 @@ enum status cpu_weights(struct cpu_device *d, const struct op *op)
 
 /* ---- the model's buffers ---- */
 
+/* Where a buffer stands among n elements, which are a stage's own buffers; -1: it is another stage's. */
+static int64_t place_of_buffer(const struct cpu_device *d, const struct model_buffer *b, int64_t n)
+{
+	int64_t at = b->offset - role_first_buffer(d->plan, d->role);
+	return at + b->elements <= n ? at : -1;
+}
+
 /* Buffers are numbered after the tensors for whoever reads or shows them. */
 static enum status fill_buffers(struct cpu_device *d, float *values, int64_t n)
 {
@@ -206,7 +213,10 @@ static enum status fill_buffers(struct cpu_device *d, float *values, int64_t n)
 	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
 	for (int b = 0; b < m->buffer_count; b++) {
 		const struct model_buffer *buffer = &m->buffers[b];
-		float *at = values + buffer->offset;
+		int64_t place = place_of_buffer(d, buffer, n);
+		if (place < 0)
+			continue;
+		float *at = values + place;
 		for (int64_t i = 0; i < buffer->elements; i++)
 			at[i] = (float)buffer->initial;
 		enum status s = d->weights.read ? d->weights.read(d->weights.context, m->tensor_count + b, 0,
@@ -242,7 +252,7 @@ enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
 	return s;
 }
 
-/* Rank 0's are the model's. */
+/* The first rank's of a role are the model's. */
 enum status cpu_show_buffers(struct cpu_device *d, const struct op *op)
 {
 	const struct model *m = d->plan->model;
@@ -251,9 +261,12 @@ enum status cpu_show_buffers(struct cpu_device *d, const struct op *op)
 	float *there = use_all(d, op, 0, &n), *values = values_here(d, op, there, n);
 	if (values != there)
 		s = d->remote->get(d->remote->context, values, there, n * (int64_t)sizeof *values);
-	for (int b = 0; b < m->buffer_count && !s && !d->rank && d->weights.show; b++)
-		s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
-		                    values + m->buffers[b].offset);
+	for (int b = 0; b < m->buffer_count && !s && d->rank == d->role->first_rank && d->weights.show; b++) {
+		int64_t place = place_of_buffer(d, &m->buffers[b], n);
+		if (place >= 0)
+			s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
+			                    values + place);
+	}
 	if (values != there)
 		free(values);
 	return s;

@@ -235,7 +235,7 @@ static enum status open_staging(struct cuda_executor *e)
 			e->jobs[i].operand[0] = cpu_device_region(e->base.device, &op->operand[0], &n);
 		} else if (!e->is_nccl) {
 			place_operands(e, op, at);
-			for (int k = 0; k < op_operand_count(op->kind); k++)
+			for (int k = 0; k < 3; k++)
 				e->jobs[i].operand[k] = at[k] < 0 ? NULL : e->pinned + at[k];
 		}
 	}

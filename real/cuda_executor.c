@@ -275,7 +275,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	cuda_stream compute = e->stream[QUEUE_COMPUTE];
 	cuda_graph *graph = &e->graph[c->step & 1];
 	double seconds = 0;
-	e->base.started = executor_now();
+	e->base.started = clock_ns();
 	cuda_slots_fill(c, s, c->step);
 	enum status status = *graph ? STATUS_OK : capture(e, s, graph);
 	if (status)

@@ -14,6 +14,14 @@ struct disk {
 
 enum { MOST_AT_ONCE = 1 << 30 }; /* Linux moves at most 2^31 - 4096 bytes a call */
 
+int disk_reserve(int file, int64_t bytes)
+{
+	int error = EINTR;
+	while (error == EINTR)
+		error = posix_fallocate(file, 0, bytes);
+	return error;
+}
+
 enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 {
 	char path[1100];
@@ -33,7 +41,7 @@ enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 		return status_fail(STATUS_INPUT, "--offload-folder: cannot write in '%s': %s", folder, strerror(errno));
 	}
 	unlink(path);
-	int error = bytes > 0 ? posix_fallocate(d->file, 0, bytes) : 0;
+	int error = bytes > 0 ? disk_reserve(d->file, bytes) : 0;
 	if (error) {
 		disk_close(d);
 		return status_fail(STATUS_INPUT,

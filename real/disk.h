@@ -22,6 +22,9 @@ struct disk;
 enum status disk_open(struct disk **out, const char *folder, int64_t bytes);
 void disk_close(struct disk *d); /* accepts NULL */
 
+/* posix_fallocate, which signals interrupt, until it has an answer: 0 or an errno. */
+int disk_reserve(int file, int64_t bytes);
+
 /* Whole or STATUS_RUN. */
 enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count);
 enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t count);

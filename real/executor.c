@@ -2,14 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-int64_t executor_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
+#include "real/clock.h"
 
 enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct cpu_device *device,
                                struct communicator *communicator)
@@ -45,7 +39,7 @@ void executor_begin(struct executor *e, const struct section *s)
 	for (int i = s->begin; i < s->end; i++)
 		e->span[i] = (struct op_span){-1, -1};
 	memset(e->device->transfer, 0, sizeof e->device->transfer);
-	e->started = executor_now();
+	e->started = clock_ns();
 }
 
 void executor_end(struct executor *e, const struct section *s)

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "real/clock.h"
 #include "real/executor.h"
 
 struct executor_ops {
@@ -47,8 +48,6 @@ struct executor {
 	enum status status; /* of the first operation that failed; stops all queues */
 	char message[1024];
 };
-
-int64_t executor_now(void); /* CLOCK_MONOTONIC */
 
 /* device and communicator outlive the executor. */
 enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct cpu_device *device,

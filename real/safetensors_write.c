@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "real/disk.h"
+
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float), NAME_TRIES = 1000 };
 
 static enum status out_of_memory(const char *path)
@@ -172,9 +174,7 @@ enum status safetensors_begin(struct safetensors_writer *w)
 		return s;
 	if (w->owns_temporary) {
 		/* A full disk is told now, not in the middle of the file. */
-		int error = EINTR;
-		while (error == EINTR)
-			error = posix_fallocate(w->descriptor, 0, (off_t)(bytes + w->data_bytes));
+		int error = disk_reserve(w->descriptor, bytes + w->data_bytes);
 		if (error)
 			s = status_fail(STATUS_RUN, "%s: no room for its %lld bytes: %s", w->path,
 			                (long long)(bytes + w->data_bytes), strerror(error));

@@ -7,17 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "kernels/kernels.h"
+#include "real/clock.h"
+#include "real/kernel_threads.h"
 #include "real/train_internal.h"
-
-static double seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- data ---- */
 
@@ -114,7 +107,7 @@ static enum status run_steps(struct training *t, bool *stopped)
 	const struct train_options *o = t->options;
 	double units = (double)t->plan.settings.batch * (double)t->model.tokens;
 	enum status s = STATUS_OK;
-	double before = seconds();
+	int64_t before = clock_ns();
 	*stopped = false;
 	while (t->steps_done < o->steps && !*stopped) {
 		struct loss_scale scaler = read_scaler(t);
@@ -127,15 +120,16 @@ static enum status run_steps(struct training *t, bool *stopped)
 		t->steps_done++;
 		if ((s = check_loss(t, t->losses[t->steps_done - 1])))
 			return s;
-		double after = seconds();
+		int64_t after = clock_ns();
 		if (o->on_step && !t->rank)
-			o->on_step(o->context, &(struct train_step){.step = t->steps_done,
-			                                            .loss = t->losses[t->steps_done - 1],
-			                                            .units_per_s = units / (after - before),
-			                                            .is_text = t->model.is_text,
-			                                            .skipped = next.skipped > scaler.skipped,
-			                                            .loss_scale = (double)scaler.scale,
-			                                            .next_loss_scale = (double)next.scale});
+			o->on_step(o->context,
+			           &(struct train_step){.step = t->steps_done,
+			                                .loss = t->losses[t->steps_done - 1],
+			                                .units_per_s = units * 1e9 / (double)(after - before),
+			                                .is_text = t->model.is_text,
+			                                .skipped = next.skipped > scaler.skipped,
+			                                .loss_scale = (double)scaler.scale,
+			                                .next_loss_scale = (double)next.scale});
 		before = after;
 		s = should_stop(t, stopped);
 		if (s)
@@ -170,9 +164,7 @@ static enum status run_epilogue(struct training *t)
 {
 	enum status s = training_save_begin(t);
 	if (!s)
-		s = executor_run(t->device.executor, &t->device.rank->role->epilogue);
-	if (!s)
-		s = training_save_finish(t);
+		s = training_save_finish(t, executor_run(t->device.executor, &t->device.rank->role->epilogue));
 	uint64_t mine = t->device.rank->checksum;
 	t->checksum = mine;
 	if (!s && t->mpi)
@@ -237,17 +229,6 @@ static enum status join_world(struct training *t)
 	return STATUS_OK;
 }
 
-static enum status take_library_memory(void)
-{
-	int64_t bytes;
-	if (kernels_prepare(&bytes))
-		return STATUS_OK;
-	return status_fail(STATUS_RUN,
-	                   "no memory for OpenBLAS's working buffers, %lld bytes; raise the memory limit or use fewer "
-	                   "--threads",
-	                   (long long)bytes);
-}
-
 enum status train_run(const struct train_options *o, struct report *out)
 {
 	struct training t;
@@ -256,9 +237,8 @@ enum status train_run(const struct train_options *o, struct report *out)
 	enum status s = training_prepare(&t, o);
 	if (!s)
 		s = join_world(&t);
-	kernels_set_threads(o->threads);
 	if (!s)
-		s = take_library_memory();
+		s = kernel_threads_start(o->threads);
 	if (!s)
 		s = run_all(&t, out, &stopped);
 	/* A rank that failed alone would leave the others waiting. */

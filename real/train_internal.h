@@ -41,7 +41,8 @@ enum status training_open_init(struct training *t);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);
 enum status training_save_begin(struct training *t);
-enum status training_save_finish(struct training *t);
+/* `shown`: how the epilogue ended on this rank. Collective, as begin is. */
+enum status training_save_finish(struct training *t, enum status shown);
 
 /* train_report.c: collective; rank 0 gets it. */
 enum status training_report(struct training *t, struct report *out);

@@ -77,10 +77,8 @@ static void merge_memory(struct report_memory *m, const struct plan *p, const st
 {
 	const struct memory_use *first = &all[role->first_rank].memory[space];
 	*m = (struct report_memory){0};
-	if (first->peak_op >= 0)
+	if (first->peak_bytes)
 		plan_peak_describe(p, role, first->peak_op, m->peak_at, sizeof m->peak_at);
-	else if (first->peak_bytes)
-		snprintf(m->peak_at, sizeof m->peak_at, "between steps");
 	for (int64_t i = role->first_rank; i < role->first_rank + role->ranks; i++) {
 		const struct memory_use *use = &all[i].memory[space];
 		raise_to(&m->peak_bytes, use->peak_bytes);

@@ -161,9 +161,9 @@ static enum status check_folder(const struct training *t)
 	for (int i = 0; i < t->plan.role_count; i++) {
 		struct layout l;
 		layout_make(&l, &t->plan, &t->plan.roles[i], 0);
-		if (!multiply(l.arena_bytes[SPACE_DISK], t->plan.roles[i].ranks, &all))
-			all = INT64_MAX / 4;
-		bytes += all;
+		if (!multiply(l.arena_bytes[SPACE_DISK], t->plan.roles[i].ranks, &all) ||
+		    __builtin_add_overflow(bytes, all, &bytes))
+			bytes = INT64_MAX; /* no disk has that */
 		layout_release(&l);
 	}
 	if (!bytes)

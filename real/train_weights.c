@@ -87,15 +87,25 @@ static enum status declare_all(struct training *t)
 	return s ? s : safetensors_begin(&t->save);
 }
 
-/* The worst status of all ranks, so that they go on or give up together. */
-static enum status agree(const struct training *t, enum status s)
+/* All ranks go on, or all give up with the line of the one that fared worst. Whoever returns a failure may end the
+ * others at once, so the unfinished file is taken away before anybody does. */
+static enum status agree(struct training *t, enum status s)
 {
-	int mine = s, worst = s;
+	struct {
+		int status, rank;
+	} mine = {s, t->rank}, worst = mine;
+	char line[1024];
 	if (t->mpi)
-		MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-	if (worst && !s)
-		return status_fail((enum status)worst, "another rank could not write '%s'", t->options->save_file);
-	return (enum status)worst;
+		MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+	if (!worst.status)
+		return STATUS_OK;
+	safetensors_writer_release(&t->save);
+	if (!t->mpi)
+		return s;
+	snprintf(line, sizeof line, "%s", status_message());
+	MPI_Bcast(line, sizeof line, MPI_CHAR, worst.rank, MPI_COMM_WORLD);
+	MPI_Barrier(MPI_COMM_WORLD);
+	return t->rank == worst.rank ? s : status_fail((enum status)worst.status, "rank %d: %s", worst.rank, line);
 }
 
 enum status training_save_begin(struct training *t)
@@ -113,19 +123,22 @@ enum status training_save_begin(struct training *t)
 	}
 	if (t->mpi)
 		MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
-	if (t->rank) {
-		s = *name ? safetensors_join(&t->save, name) : STATUS_RUN;
+	if (t->rank && *name) { /* else it is rank 0 that failed, and has the line to say */
+		s = safetensors_join(&t->save, name);
 		if (!s)
 			s = declare_all(t);
 	}
 	return agree(t, s);
 }
 
-enum status training_save_finish(struct training *t)
+enum status training_save_finish(struct training *t, enum status shown)
 {
 	int64_t mine = t->save.elements_written, all = mine;
 	if (!t->options->save_file)
-		return STATUS_OK;
+		return shown;
+	enum status s = agree(t, shown);
+	if (s)
+		return s;
 	if (t->mpi)
 		MPI_Reduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
 	return agree(t, t->rank ? STATUS_OK : safetensors_finish(&t->save, all));

@@ -9,17 +9,9 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static int64_t element_bytes(const struct role *r, const struct op *op)
-{
-	if (op->kind == OP_SUM)
-		return (int64_t)sizeof(double);
-	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	return type_bytes(r->buffers[b].type);
-}
-
 struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op)
 {
-	struct rounds all = {.element_bytes = element_bytes(r, op)};
+	struct rounds all = {.element_bytes = op_element_bytes(r, op)};
 	if (op_is_message(op->kind)) {
 		all.message_bytes = op->operand[0].count * all.element_bytes;
 		all.count = 1;
@@ -364,7 +356,7 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 enum status cost_message(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                          struct cost *out)
 {
-	int64_t bytes = op->operand[0].count * element_bytes(r, op), peer = op_peer(p, op, r->first_rank);
+	int64_t bytes = op->operand[0].count * op_element_bytes(r, op), peer = op_peer(p, op, r->first_rank);
 	bool crosses = cost_crosses(c, r->first_rank, peer);
 	const struct link *link = crosses ? &c->network : &c->link;
 	if (crosses && !c->network.bandwidth.value)

@@ -19,15 +19,16 @@
  * synchronised gradients, which is once a step however many micro-batches are accumulated, and once more before
  * evaluation. Here every strategy does so, since FSDP and DeepSpeed leave it to their users; and where synchronised
  * ones are equal already nothing is sent (DDP would send them all the same). Evaluation works on a copy of rank 0's and
- * leaves the state alone. Under `dp` the workers get the root's before each forward pass and lose their update with the
- * replica, as under torch.nn.DataParallel.
+ * leaves the state alone. Stages all serve the same samples, and each keeps those of its own norms. Under `dp` the
+ * workers get the root's before each forward pass and lose their update with the replica, as under
+ * torch.nn.DataParallel.
  */
 #include "strategy/base/number.h"
 #include "strategy/step.h"
 
 static bool synchronises(const struct step *s, const struct kernel *k)
 {
-	return k->synchronised && s->ranks > 1;
+	return k->synchronised && plan_data_ranks(s->plan) > 1;
 }
 
 static int64_t part_elements(const struct kernel *k)
@@ -38,7 +39,7 @@ static int64_t part_elements(const struct kernel *k)
 /* Mean and variance of one norm, side by side in the buffer that holds all. */
 static struct region running_of(const struct step *s, const struct kernel *k)
 {
-	return region_of(s->running, s->model->buffers[k->running].offset, 2 * k->out);
+	return region_of(s->running, s->model->buffers[k->running].offset - s->running_begin, 2 * k->out);
 }
 
 static struct op *norm_op(struct step *s, enum op_kind kind, int index, enum pass pass)
@@ -136,11 +137,6 @@ int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct 
 
 /* ---- running statistics ---- */
 
-static bool holds_state(const struct step *s)
-{
-	return !s->strategy->holds_state || s->strategy->holds_state(s);
-}
-
 static bool any_local(const struct model *m)
 {
 	for (int i = 0; i < m->kernel_count; i++)
@@ -164,18 +160,36 @@ static void broadcast(struct step *s, int buffer)
 	s->running_sent = build_number(s->b, op);
 }
 
+/* Of the model's buffers, [begin, end) are of norms that this role has. */
+static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
+{
+	*begin = *end = 0;
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+		const struct kernel *k = &s->model->kernels[i];
+		if (k->kind != KERNEL_BATCH_NORM)
+			continue;
+		int64_t offset = s->model->buffers[k->running].offset;
+		*begin = *end ? *begin : offset;
+		*end = offset + 2 * k->out;
+	}
+}
+
 void buffers_state(struct step *s)
 {
+	int64_t begin, end;
 	s->running = s->running_state = s->running_sent = -1;
-	if (!s->model->buffer_count || !holds_state(s))
+	own_buffers(s, &begin, &end);
+	if (begin == end || !step_holds_state(s))
 		return;
-	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32, running_elements(s));
+	s->running_begin = begin;
+	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
+	                                            s->stages > 1 ? end - begin : running_elements(s));
 	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running);
 }
 
 void buffers_prologue(struct step *s)
 {
-	if (s->running >= 0 && s->ranks > 1 && !s->strategy->roots && !any_local(s->model))
+	if (s->running >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->roots && !any_local(s->model))
 		broadcast(s, s->running);
 }
 
@@ -199,7 +213,7 @@ void buffers_before_forward(struct step *s)
 	bool roots = s->strategy->roots, local = any_local(s->model);
 	s->running = s->running_state;
 	s->running_sent = -1;
-	if (!s->model->buffer_count || s->ranks == 1)
+	if (!s->model->buffer_count || plan_data_ranks(s->plan) == 1)
 		return;
 	if ((s->evaluating && (roots || local)) || (roots && s->running_state < 0))
 		copy_running(s);
@@ -216,7 +230,9 @@ void buffers_after_forward(struct step *s)
 
 void buffers_show(struct step *s)
 {
+	int64_t begin, end;
+	own_buffers(s, &begin, &end);
 	if (s->running_state >= 0)
 		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[0] =
-		        region_of(s->running_state, 0, s->model->buffer_elements);
+		        region_of(s->running_state, 0, end - begin);
 }

@@ -62,14 +62,6 @@ enum status checkpoint_parts_check(const struct strategy *g, const struct model 
 	return s;
 }
 
-static int *numbers(struct step *s, int n)
-{
-	int *p = arena_alloc(&s->b->plan->arena, ((size_t)n + 1) * sizeof *p);
-	for (int i = 0; i <= n; i++)
-		p[i] = -1;
-	return p;
-}
-
 static void chain(int *head, int *next, int value)
 {
 	next[value] = *head;
@@ -83,13 +75,13 @@ void checkpoint_parts_prepare(struct step *s)
 	if (!s->checkpointing.partition || s->ranks == 1)
 		return;
 	struct parts *p = arena_alloc(&s->b->plan->arena, sizeof *p);
-	*p = (struct parts){.last = numbers(s, m->value_count),
-	                    .first = numbers(s, m->value_count),
-	                    .part = numbers(s, m->value_count),
-	                    .cut = numbers(s, t->count),
-	                    .join = numbers(s, t->count),
-	                    .next_cut = numbers(s, m->value_count),
-	                    .next_join = numbers(s, m->value_count)};
+	*p = (struct parts){.last = step_numbers(s, m->value_count),
+	                    .first = step_numbers(s, m->value_count),
+	                    .part = step_numbers(s, m->value_count),
+	                    .cut = step_numbers(s, t->count),
+	                    .join = step_numbers(s, t->count),
+	                    .next_cut = step_numbers(s, m->value_count),
+	                    .next_join = step_numbers(s, m->value_count)};
 	for (int i = 0; i < t->count; i++) {
 		const struct kernel *k = &m->kernels[t->list[i].kernel];
 		bool backward = t->list[i].pass == PASS_BACKWARD;

@@ -9,7 +9,7 @@
 /* ---- the option ---- */
 
 const struct key checkpointing_keys[CHECKPOINTING_KEYS] = {
-        {"number_checkpoints", "auto|N", "0", "with full: this many, evenly; 0: one a block; auto: the least peak"},
+        {"number_checkpoints", "0|auto|N", "0", "with full: this many, evenly; 0: one a block; auto: the least peak"},
         {"cpu_checkpointing", "no|yes", "no", "checkpoints go to host memory and come back"},
         {"partition_activations", "no|yes", "no", "each rank keeps a slice of a checkpoint (strategy tensor)"},
         {"contiguous_memory_optimization", "no|yes", "no", "all checkpoints in one block of memory"},
@@ -183,7 +183,7 @@ static void want(const struct checkpoints *c, const struct model *m, const bool 
 	c->reads[value] += times;
 }
 
-/* What a segment reads of what was made outside of it, in the order in which it is made. */
+/* Counts the segments, and marks what each reads that was made outside of it. */
 static void find_checkpoints(struct checkpoints *c, const struct model *m)
 {
 	for (int i = 0; i < m->kernel_count; i++) {
@@ -193,9 +193,7 @@ static void find_checkpoints(struct checkpoints *c, const struct model *m)
 		EACH_INPUT(&m->kernels[i], v)
 		{
 			int producer = m->values[v].producer;
-			if (producer < 0 || c->segment[producer] == c->segment[i] || c->checkpoint[v])
-				continue;
-			c->checkpoint[v] = true;
+			c->checkpoint[v] |= producer >= 0 && c->segment[producer] != c->segment[i];
 		}
 	}
 }

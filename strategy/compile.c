@@ -11,14 +11,6 @@ static struct region *regions(struct arena *a, int n)
 	return r;
 }
 
-static int *numbers(struct arena *a, int n)
-{
-	int *p = arena_alloc(a, (size_t)n * sizeof *p);
-	for (int i = 0; i < n; i++)
-		p[i] = -1;
-	return p;
-}
-
 static void step_prepare(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
@@ -28,46 +20,23 @@ static void step_prepare(struct step *s)
 	s->gradient = regions(a, m->tensor_count);
 	s->value = regions(a, m->value_count);
 	s->value_gradient = regions(a, m->value_count);
-	s->uses_left = numbers(a, m->tensor_count);
+	s->uses_left = step_numbers(s, m->tensor_count);
 	s->written = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->written);
 	s->value_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->value_owned);
 	s->gradient_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->gradient_owned);
-	s->needed = numbers(a, m->value_count);
-	s->reduced = numbers(a, groups);
-	s->group_left = numbers(a, groups);
-	s->group_buffer = numbers(a, groups);
-	s->gathered = numbers(a, groups);
-	s->gather_op = numbers(a, groups);
-	s->updated = numbers(a, groups);
-	s->rounded = numbers(a, groups);
-	s->fetched = numbers(a, groups);
+	s->needed = step_numbers(s, m->value_count);
+	s->reduced = step_numbers(s, groups);
+	s->group_left = step_numbers(s, groups);
+	s->group_buffer = step_numbers(s, groups);
+	s->gathered = step_numbers(s, groups);
+	s->gather_op = step_numbers(s, groups);
+	s->updated = step_numbers(s, groups);
+	s->rounded = step_numbers(s, groups);
+	s->fetched = step_numbers(s, groups);
+	s->crossing = step_numbers(s, groups);
 	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
 	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
-}
-
-static enum status too_many_ranks(const struct model *m, int64_t ranks)
-{
-	if (ranks <= m->parameters)
-		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "--ranks: %lld ranks are more than the model has elements (%lld)",
-	                   (long long)ranks, (long long)m->parameters);
-}
-
-/* Every count and byte of the plan must fit in 63 bits with room to spare. */
-static enum status sizes_fit(const struct model *m, const struct settings *t)
-{
-	int64_t samples, largest = m->parameters, product;
-	for (int v = 0; v < m->value_count; v++)
-		if (m->values[v].elements > largest)
-			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, strategy_data_ranks(t), &samples) || !multiply(samples, largest, &product) ||
-	    product > ((int64_t)1 << 56))
-		return status_fail(
-		        STATUS_INPUT,
-		        "--batch: %lld samples of this model do not fit in 64-bit sizes; use a smaller batch",
-		        (long long)samples);
-	return STATUS_OK;
 }
 
 /* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
@@ -75,7 +44,7 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 {
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? t->ranks : 1) > 1)
+		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? strategy_data_ranks(t) : 1) > 1)
 			continue;
 		return status_fail(STATUS_INPUT,
 		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
@@ -115,10 +84,8 @@ static void step_place_role(struct step *s, int role)
 	s->stage = s->strategy->stages ? role : 0;
 	s->kernel_end = m->kernel_count;
 	if (s->stages > 1) {
-		int *end = numbers(a, s->stages);
-		stage_split(m, s->stages, end);
-		s->kernel_begin = s->stage ? end[s->stage - 1] : 0;
-		s->kernel_end = end[s->stage];
+		s->kernel_begin = s->stage ? s->plan->stage_end[s->stage - 1] : 0;
+		s->kernel_end = s->plan->stage_end[s->stage];
 	}
 	s->replica_axes = plan_axis(s->plan, "replica");
 	s->shard_axes = plan_data_axes(s->plan) & ~s->replica_axes;
@@ -133,16 +100,15 @@ static void step_place_role(struct step *s, int role)
 	}
 }
 
-enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
+static enum status compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
 	struct checkpointing checkpointing;
 	struct step s = {0};
-	*p = (struct plan){0};
 	enum status status = strategy_parse(settings->strategy, &strategy);
 	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
 	    (status = checkpointing_check(&checkpointing, model)) ||
-	    (status = too_many_ranks(model, settings->ranks)) || (status = sizes_fit(model, settings)) ||
+	    (status = plan_check_sizes(model, settings, strategy_data_ranks(settings))) ||
 	    (status = too_few_to_normalize(model, settings)))
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
@@ -150,11 +116,6 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
-	if (checkpointing.cpu && strategy == &strategy_pipeline)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--activation-checkpointing: cpu_checkpointing=yes does not go with --strategy pipeline in "
-		        "this version: several micro-batches are under way at once; leave it out");
 	if ((status = offload_check(strategy, settings, &checkpointing)))
 		return status;
 	p->settings = *settings;
@@ -165,8 +126,7 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (strategy->stages && (status = stage_check(p))) ||
-	    (status = plan_take_model(p, model)) ||
+	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
 	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);
@@ -187,4 +147,13 @@ enum status plan_compile(struct plan *p, const struct model *model, const struct
 		step_compile_role(&s, &p->roles[i]);
 	}
 	return STATUS_OK;
+}
+
+enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings)
+{
+	*p = (struct plan){0};
+	enum status s = compile(p, model, settings);
+	if (s)
+		plan_release(p);
+	return s;
 }

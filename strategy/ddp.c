@@ -39,7 +39,6 @@ const struct strategy strategy_ddp = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_WHOLE,
-        .offloads = true,
         .prologue = broadcast_parameters,
         .gradient_ready = gradient_ready,
 };

@@ -121,14 +121,21 @@ static void alloc_outputs(struct step *s)
 		wide_value(s, s->model->logits, &all);
 }
 
+/* With --offload optimizer the root's gradients stay on the host. They are collected on the device all the same, and
+ * leave once a step. */
+static bool passes_on(const struct step *s)
+{
+	return s->root && s->settings->offload.optimizer;
+}
+
 static void gradient_needed(struct step *s, int tensor)
 {
 	const struct group *g = &s->plan->groups[0];
-	if (s->root || s->group_buffer[0] >= 0)
+	if ((s->root && !passes_on(s)) || s->group_buffer[0] >= 0)
 		return;
 	(void)tensor;
-	s->group_buffer[0] = build_alloc(s->b, step_name(s, "replica.gradients"), CATEGORY_GATHERED,
-	                                 s->settings->precision, g->padded);
+	s->group_buffer[0] = build_alloc(s->b, step_name(s, s->root ? "collected.gradients" : "replica.gradients"),
+	                                 CATEGORY_GATHERED, s->settings->precision, g->padded);
 	for (int t = 0; t < s->model->tensor_count; t++) {
 		s->gradient[t] =
 		        region_of(s->group_buffer[0], s->plan->tensor_offset[t], s->model->tensors[t].elements);
@@ -147,24 +154,38 @@ static void free_replica(struct step *s)
 	s->gathered[0] = -1;
 }
 
-static void collect_gradients(struct step *s)
+static void free_gradients(struct step *s)
+{
+	build_free(s->b, s->group_buffer[0]);
+	s->group_buffer[0] = -1;
+}
+
+static void reduce_to_root(struct step *s)
 {
 	const struct group *g = &s->plan->groups[0];
-	if (s->ranks == 1)
-		return;
 	free_replica(s);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(
 	        s, OP_REDUCE, route(s, "reduce", SCHEDULE_STAR_REDUCE, SCHEDULE_TREE_REDUCE, SCHEDULE_CHAIN_REDUCE),
 	        TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = region_of(s->root ? s->gradients : s->group_buffer[0], 0, g->padded);
+	op->operand[0] = region_of(s->group_buffer[0] < 0 ? s->gradients : s->group_buffer[0], 0, g->padded);
 	s->reduced[0] = build_number(s->b, op);
 	build_wait(s->b, QUEUE_COMPUTE, s->reduced[0]);
-	if (!s->root) {
-		build_free(s->b, s->group_buffer[0]);
-		s->group_buffer[0] = -1;
-	}
+	if (!s->root)
+		free_gradients(s);
+}
+
+static void collect_gradients(struct step *s)
+{
+	if (s->ranks > 1)
+		reduce_to_root(s);
+	if (!passes_on(s) || !s->last_micro)
+		return;
+	enum queue made_by = s->ranks > 1 ? QUEUE_COMMUNICATION : QUEUE_COMPUTE;
+	struct region all = region_whole(s->b, s->group_buffer[0]);
+	build_wait(s->b, QUEUE_COMPUTE, offload_gradients(s, 0, all, made_by, false));
+	free_gradients(s);
 }
 
 static void begin_micro(struct step *s)

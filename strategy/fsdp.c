@@ -25,7 +25,6 @@ const struct strategy strategy_fsdp = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .offloads = true,
         .begin_micro = gather_begin,
         .before_forward = gather_before,
         .after_forward = after_forward,

@@ -33,19 +33,21 @@ static enum status mesh(struct plan *p)
 static void broadcast_shards(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count && s->replica_axes; g++) {
+		struct region shard = offload_lift(s, g);
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
 		op->axes = step_axes(s, s->replica_axes);
-		op->operand[0] = step_place(s, s->parameters, PLACE_SHARD, g);
+		op->operand[0] = shard;
 		if (s->shards > 1)
-			op->payload = op->operand[0].count;
+			op->payload = shard.count;
+		offload_lower(s, g);
 	}
 }
 
 const struct strategy strategy_hybrid = {
         .name = "hybrid",
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
-        .keys = {{"shard", "N", "2", "ranks that share one copy of the model"},
+        .keys = {{"shard", "2|N", "2", "ranks that share one copy of the model"},
                  {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"}},
         .mesh = mesh,
         .pack = pack_units,

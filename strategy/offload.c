@@ -26,23 +26,11 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		        "block on the device; leave it out, or let them stay there");
 	if (!o->optimizer && !o->parameters && !o->activations)
 		return STATUS_OK;
-	if (g->roots)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--offload: with %s everything passes through the root in one piece, so nothing could "
-		        "leave early; use zero1",
-		        g->name);
-	if (!g->offloads && (o->optimizer || o->parameters || g->stages))
-		return status_fail(STATUS_INPUT, "--offload%s does not go with --strategy %s in this version",
-		                   g->stages      ? ""
-		                   : o->optimizer ? " optimizer"
-		                                  : " parameters",
-		                   g->name);
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,
 		        "--offload parameters: with %s the kernels use each rank's whole parameters where they "
-		        "stay; there is no shard to gather from: use zero3 or fsdp",
+		        "stay; there is no shard to gather from: use zero3, fsdp or hybrid",
 		        g->name);
 	if (o->parameters && !o->optimizer)
 		return status_fail(STATUS_INPUT,
@@ -75,8 +63,7 @@ enum space offload_space(const struct step *s, bool of_parameters)
 static int stage(struct step *s, const char *name, const struct region *home)
 {
 	const struct buffer *b = &s->b->role->buffers[home->buffer];
-	return build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type,
-	                      home->slice ? home->count / s->ranks : home->count);
+	return build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type, region_elements(s->plan, home));
 }
 
 static void remember(int ring[2], int op)
@@ -85,7 +72,7 @@ static void remember(int ring[2], int op)
 	ring[1] = op;
 }
 
-void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, int group)
+void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, unsigned axes, int group)
 {
 	enum space space = s->b->role->buffers[buffer].space;
 	struct region home = step_place(s, buffer, place, group), at = home;
@@ -101,6 +88,7 @@ void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum plac
 	struct op *op = build_op(s->b, kind, space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 	op->operand[0] = at;
 	op->group = group;
+	op->axes = axes;
 	if (staging < 0)
 		return;
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
@@ -184,4 +172,37 @@ void offload_fetched(struct step *s, int group)
 	if (s->fetched[group] >= 0)
 		build_free(s->b, s->fetched[group]);
 	s->fetched[group] = -1;
+}
+
+struct region offload_lift(struct step *s, int group)
+{
+	if (!s->settings->offload.parameters)
+		return step_place(s, s->parameters, PLACE_SHARD, group);
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
+	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, group, s->plan->groups[group].name, -1));
+	return region_whole(s->b, s->fetched[group]);
+}
+
+void offload_lower(struct step *s, int group)
+{
+	struct region home, to;
+	int staging = -1;
+	if (!s->settings->offload.parameters)
+		return;
+	home = to = step_place(s, s->parameters, PLACE_SHARD, group);
+	if (s->settings->offload.parameters_on_disk) {
+		staging = stage(s, arena_print(&s->b->plan->arena, "back.%s", s->plan->groups[group].name), &home);
+		to = region_whole(s->b, staging);
+	}
+	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMMUNICATION);
+	int copy = build_copy(s->b, region_whole(s->b, s->fetched[group]), to);
+	s->b->role->ops[copy].group = group;
+	if (staging >= 0) {
+		build_wait(s->b, QUEUE_DISK, copy);
+		/* The next group's staging may take this one's place. */
+		build_wait(s->b, QUEUE_DEVICE_TO_HOST, build_copy(s->b, to, home));
+		build_free(s->b, staging);
+	}
+	build_wait(s->b, QUEUE_HOST_TO_DEVICE, copy); /* … and the next shard this one's on the device */
+	offload_fetched(s, group);
 }

@@ -7,7 +7,8 @@
  *
  * A device keeps the activations of two runs while a third is made: before a run's are given up, the compute queue
  * waits until they have left. What the first backward run reads stays where it is. Whatever the forward pass keeps is
- * treated so: all that kernels saved; with activation checkpointing the checkpoints, since the rest has gone.
+ * treated so: all that kernels saved; with activation checkpointing the checkpoints, since the rest has gone. A stage
+ * of a pipeline does so with every micro-batch that is under way, each of which keeps its last run here.
  */
 #include "strategy/step.h"
 
@@ -16,13 +17,21 @@ struct away {
 	int run_count, forward_runs; /* the first so many are the forward pass */
 	int *last;                   /* by value: the last forward turn that makes or reads it */
 	int *wanted;                 /* by value: the first backward run that reads it; -1: none does */
-	int *host;                   /* by value: its buffer on the host; -1: it is not there */
-	int *copy;                   /* by value: the copy that is under way, or done; -1 */
+	/* By micro-batch that is under way (in_flight of them) and value: */
+	int in_flight;
+	int *host; /* its buffer on the host; -1: it is not there */
+	int *copy; /* the copy that is under way, or done; -1 */
 	struct {
 		int buffer, copy;
 	} * leaving; /* of the run before: freed when they have left */
 	int leaving_count;
 };
+
+/* Of the micro-batch at hand. Stages have several under way at once; else there is one. */
+static int at(const struct step *s, int value)
+{
+	return (s->away->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
+}
 
 bool offload_values(const struct step *s)
 {
@@ -58,11 +67,13 @@ void offload_values_prepare(struct step *s)
 	if (!offload_values(s))
 		return;
 	struct away *a = arena_alloc(&s->b->plan->arena, sizeof *a);
+	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
 	*a = (struct away){.run = numbers(s, t->count),
 	                   .last = numbers(s, m->value_count),
 	                   .wanted = numbers(s, m->value_count),
-	                   .host = numbers(s, m->value_count),
-	                   .copy = numbers(s, m->value_count)};
+	                   .in_flight = in_flight,
+	                   .host = numbers(s, in_flight * m->value_count),
+	                   .copy = numbers(s, in_flight * m->value_count)};
 	a->leaving = arena_alloc(&s->b->plan->arena, ((size_t)m->value_count + 1) * sizeof *a->leaving);
 	for (int i = 0; i < t->count; i++) {
 		int values[TOUCHED], unit = m->kernels[t->list[i].kernel].unit;
@@ -106,12 +117,13 @@ static int copy_value(struct step *s, int value, struct region from, struct regi
 static void send_value(struct step *s, int value)
 {
 	struct away *a = s->away;
-	a->host[value] = build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
-	                                CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
+	a->host[at(s, value)] =
+	        build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
+	                       CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMPUTE);
-	a->copy[value] = copy_value(s, value, s->value[value], region_whole(s->b, a->host[value]));
+	a->copy[at(s, value)] = copy_value(s, value, s->value[value], region_whole(s->b, a->host[at(s, value)]));
 	a->leaving[a->leaving_count].buffer = s->value[value].buffer;
-	a->leaving[a->leaving_count++].copy = a->copy[value];
+	a->leaving[a->leaving_count++].copy = a->copy[at(s, value)];
 	s->value[value] = region_none();
 	s->value_owned[value] = false;
 }
@@ -122,10 +134,11 @@ static void fetch_value(struct step *s, int value)
 	int buffer = build_alloc(s->b, step_name(s, "back.%s", s->model->values[value].name), CATEGORY_ACTIVATIONS,
 	                         step_value_type(s, value), step_value_elements(s, value));
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
-	build_wait(s->b, QUEUE_HOST_TO_DEVICE, a->copy[value]);
-	a->copy[value] = copy_value(s, value, region_whole(s->b, a->host[value]), region_whole(s->b, buffer));
-	build_free(s->b, a->host[value]);
-	a->host[value] = -1;
+	build_wait(s->b, QUEUE_HOST_TO_DEVICE, a->copy[at(s, value)]);
+	a->copy[at(s, value)] =
+	        copy_value(s, value, region_whole(s->b, a->host[at(s, value)]), region_whole(s->b, buffer));
+	build_free(s->b, a->host[at(s, value)]);
+	a->host[at(s, value)] = -1;
 	s->value[value] = region_whole(s->b, buffer);
 	s->value_owned[value] = true;
 }
@@ -133,7 +146,7 @@ static void fetch_value(struct step *s, int value)
 static void fetch_run(struct step *s, int run)
 {
 	for (int v = 0; v < s->model->value_count; v++)
-		if (s->away->wanted[v] == run && s->away->host[v] >= 0)
+		if (s->away->wanted[v] == run && s->away->host[at(s, v)] >= 0)
 			fetch_value(s, v);
 }
 
@@ -149,7 +162,7 @@ void offload_values_before(struct step *s, int turn)
 	fetch_run(s, run + 1);
 	for (int v = 0; v < s->model->value_count; v++)
 		if (a->wanted[v] == run)
-			build_wait(s->b, QUEUE_COMPUTE, a->copy[v]);
+			build_wait(s->b, QUEUE_COMPUTE, a->copy[at(s, v)]);
 }
 
 /* With cpu_checkpointing checkpoints leave, and nothing else does. */

@@ -13,8 +13,8 @@ static void micros(struct step *s)
 const struct strategy strategy_pipeline = {
         .name = "pipeline",
         .what = "layers over ranks; micro-batches (--accumulate) fill the pipeline",
-        .keys = {{"schedule", "gpipe|1f1b", "1f1b",
-                  "all forwards, then all backwards; or one backward after each forward"}},
+        .keys = {{"schedule", "1f1b|gpipe", "1f1b",
+                  "one backward after each forward; or all forwards, then all backwards"}},
         .mesh = stage_mesh,
         .pack = stage_pack,
         .parameters = PLACE_WHOLE,

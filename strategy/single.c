@@ -8,5 +8,4 @@ const struct strategy strategy_single = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_WHOLE,
-        .offloads = true,
 };

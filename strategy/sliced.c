@@ -51,11 +51,6 @@ static void reduce(struct step *s, enum op_kind kind, enum pass pass, struct reg
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
-static struct region weight_of(const struct step *s, int tensor)
-{
-	return tensor < 0 ? region_none() : s->weight[tensor];
-}
-
 /* ---- by rows of the sequence ---- */
 
 static struct region all_rows_of(struct step *s, int value, const char *what, enum pass pass)
@@ -129,7 +124,7 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
-	op->operand[0] = weight_of(s, k->bias);
+	op->operand[0] = step_weight(s, k->bias);
 	if (embedding) {
 		op->operand[1] = sum;
 		return;

@@ -17,18 +17,9 @@ enum status stage_mesh(struct plan *p)
 		                   (long long)p->ranks, PLAN_ROLES);
 	p->axis_count = 0;
 	plan_add_axis(p, "stage", p->ranks, false);
+	p->stage_end = arena_alloc(&p->arena, (size_t)p->ranks * sizeof *p->stage_end);
+	stage_split(m, (int)p->ranks, p->stage_end);
 	return STATUS_OK;
-}
-
-enum status stage_check(const struct plan *p)
-{
-	if (!p->model->buffer_count)
-		return STATUS_OK;
-	return status_fail(
-	        STATUS_INPUT,
-	        "--strategy %s: batch normalization does not go with stages in this version; use --model mlp "
-	        "without norm=, or data parallelism",
-	        p->strategy);
 }
 
 /* ---- the order of work and of messages ---- */
@@ -129,10 +120,8 @@ static int earlier(const void *a, const void *b)
 	return x->to - y->to;
 }
 
-static void measure_stages(struct timetable *t, const struct model *m)
+static void measure_stages(struct timetable *t, const struct model *m, const int *end)
 {
-	int end[PLAN_ROLES];
-	stage_split(m, t->stages, end);
 	for (int i = 0, k = 0; i < t->stages; i++) {
 		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
 		for (; k < end[i]; k++) {
@@ -153,7 +142,7 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
 	memset(t->forward_end, -1, cells * sizeof *t->forward_end);
 	memset(t->backward_end, -1, cells * sizeof *t->backward_end);
-	measure_stages(t, s->model);
+	measure_stages(t, s->model, s->plan->stage_end);
 	run_timetable(t);
 	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
 }
@@ -307,10 +296,19 @@ static void forward(struct step *s)
 	step_run_turns(s, 0, s->turns.forward);
 }
 
+/* A stage's gradient of a tensor is whole when its own kernels have added theirs. */
 static void backward(struct step *s)
 {
 	for (int t = 0; t < s->model->tensor_count; t++)
-		s->uses_left[t] = s->model->tensors[t].uses;
+		s->uses_left[t] = 0;
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+		const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
+		for (int k = 0; k < 2; k++)
+			if (tensors[k] >= 0)
+				s->uses_left[tensors[k]]++;
+	}
+	for (int g = 0; g < s->plan->group_count; g++)
+		s->group_left[g] = s->plan->groups[g].tensor_count;
 	step_run_turns(s, s->turns.forward, s->turns.count);
 }
 
@@ -324,6 +322,8 @@ static void run_task(struct program *p, struct task task)
 	struct slot *slot = turn_to(s, &p->flight, task.micro);
 	if (receives)
 		build_wait(s->b, QUEUE_COMPUTE, slot->received);
+	/* GPipe's last backward is that of its first micro-batch. */
+	s->last_micro = task.micro == task_at(&p->table, s->stage, 2 * p->table.micros - 1).micro;
 	if (task.backward)
 		backward(s);
 	else
@@ -334,9 +334,11 @@ static void run_task(struct program *p, struct task task)
 		done_with(&p->flight, task.micro);
 }
 
-/* What two stages have each added up their own use's gradient of. */
+/* What two stages have each added up their own use's gradient of: when all messages are issued, since it is one more
+ * that two ranks must come to in the same order. */
 static void reduce_tied(struct step *s)
 {
+	bool leaves = s->settings->offload.optimizer;
 	for (int g = 0; g < s->plan->group_count; g++) {
 		if (s->base[g] < 0 || !stage_shares(s, g))
 			continue;
@@ -344,8 +346,11 @@ static void reduce_tied(struct step *s)
 		struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
 		op->pass = PASS_BACKWARD;
 		op->ends = true;
-		op->operand[0] = step_place(s, s->gradients, PLACE_WHOLE, g);
+		op->operand[0] = leaves ? region_of(s->group_buffer[g], 0, s->plan->groups[g].padded)
+		                        : step_place(s, s->gradients, PLACE_WHOLE, g);
 		s->reduced[g] = build_number(s->b, op);
+		if (leaves)
+			reduce_leave(s, g);
 	}
 }
 
@@ -373,6 +378,8 @@ void stage_micros(struct step *s, enum stage_order order)
 		run_task(&p, task_at(&p.table, s->stage, n));
 	s->micro = -1;
 	reduce_tied(s);
+	if (s->end_backward)
+		s->end_backward(s);
 }
 
 void stage_evaluate(struct step *s)

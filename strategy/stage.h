@@ -36,9 +36,8 @@ enum stage_order { STAGE_ONE_AT_A_TIME, STAGE_GPIPE, STAGE_1F1B };
 void stage_split(const struct model *m, int stages, int *end);
 
 /* Hooks of strategies. */
-enum status stage_mesh(struct plan *p);        /* a role a stage; too many stages: STATUS_INPUT */
-enum status stage_check(const struct plan *p); /* does the model go with stages? */
-void stage_pack(struct plan *p);               /* a group a stage, and one of what two stages use */
+enum status stage_mesh(struct plan *p); /* a role a stage; too many stages: STATUS_INPUT */
+void stage_pack(struct plan *p);        /* a group a stage, and one of what two stages use */
 void stage_prologue(struct step *s);
 void stage_micros(struct step *s, enum stage_order order); /* all micro-batches of a step */
 void stage_evaluate(struct step *s);

@@ -66,30 +66,44 @@ void stage_split(const struct model *m, int stages, int *end)
 
 /* ---- groups ---- */
 
-/* The stages that use a tensor, first and last. */
-static void users(const struct model *m, const int *end, int tensor, int *first, int *last)
+/* The stages that use a tensor, first and last; -1: none. */
+struct users {
+	int first, last;
+};
+
+static void add_user(struct users *all, int tensor, int stage)
 {
-	*first = *last = -1;
+	if (tensor < 0)
+		return;
+	if (all[tensor].first < 0)
+		all[tensor].first = stage;
+	all[tensor].last = stage;
+}
+
+static struct users *find_users(struct plan *p)
+{
+	const struct model *m = p->model;
+	struct users *all = arena_alloc(&p->arena, (size_t)m->tensor_count * sizeof *all);
+	for (int t = 0; t < m->tensor_count; t++)
+		all[t] = (struct users){-1, -1};
 	for (int i = 0, stage = 0; i < m->kernel_count; i++) {
-		stage += i == end[stage];
-		if (m->kernels[i].weight != tensor && m->kernels[i].bias != tensor)
-			continue;
-		*first = *first < 0 ? stage : *first;
-		*last = stage;
+		stage += i == p->stage_end[stage];
+		add_user(all, m->kernels[i].weight, stage);
+		add_user(all, m->kernels[i].bias, stage);
 	}
+	return all;
 }
 
 void stage_pack(struct plan *p)
 {
 	const struct model *m = p->model;
-	int stages = (int)p->ranks, *end = arena_alloc(&p->arena, (size_t)stages * sizeof *end);
-	stage_split(m, stages, end);
+	const struct users *users = find_users(p);
+	int stages = (int)p->ranks;
 	pack_begin(p, stages + 1);
 	for (int stage = 0; stage <= stages; stage++) { /* the last: what two stages use */
 		struct group *g = NULL;
 		for (int t = 0; t < m->tensor_count; t++) {
-			int first, last;
-			users(m, end, t, &first, &last);
+			int first = users[t].first, last = users[t].last;
 			if (stage < stages ? first != stage || last != stage : first == last)
 				continue;
 			if (!g)

@@ -81,6 +81,14 @@ static void default_load(struct step *s)
 	op->operand[2] = region_whole(s->b, s->counter);
 }
 
+int *step_numbers(struct step *s, int n)
+{
+	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	for (int i = 0; i < n; i++)
+		p[i] = -1;
+	return p;
+}
+
 void step_begin_micro(struct step *s)
 {
 	const struct model *m = s->model;
@@ -122,10 +130,7 @@ static void compile_step(struct step *s)
 	else
 		one_after_another(s);
 	s->micro = -1;
-	if (g->update)
-		g->update(s);
-	else
-		step_update(s);
+	step_update(s);
 }
 
 static void compile_evaluate(struct step *s)
@@ -142,10 +147,11 @@ static void compile_evaluate(struct step *s)
 	s->evaluating = false;
 }
 
-/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay. */
+/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay; but for a
+ * root's, which are collected first. */
 static void choose_hooks(struct step *s)
 {
-	bool leave = s->settings->offload.optimizer;
+	bool leave = s->settings->offload.optimizer && !s->strategy->roots;
 	s->gradient_needed = leave ? reduce_needed : s->strategy->gradient_needed;
 	s->gradient_ready = leave ? reduce_ready : s->strategy->gradient_ready;
 	s->end_backward = leave ? reduce_finish : s->strategy->end_backward;

@@ -40,9 +40,10 @@ struct step {
 
 	/* State of this role; -1 where it has none. */
 	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
-	int running_state; /* the model's buffers: running statistics */
-	int running;       /* … or the copy of them that this pass uses */
-	int running_sent;  /* the broadcast that brought them; -1 */
+	int running_state;     /* the model's buffers: running statistics, of a stage those of its own norms … */
+	int64_t running_begin; /* … from this element of all on */
+	int running;           /* … or the copy of them that this pass uses */
+	int running_sent;      /* the broadcast that brought them; -1 */
 
 	/* Who updates, and with what: the compute queue; with --offload optimizer the host, whose own count of the
 	 * updates and loss scale these are. */
@@ -75,9 +76,10 @@ struct step {
 	int *group_buffer; /* gathered gradients in use; -1 */
 	int *gathered;     /* gathered parameters in use; -1 */
 	int *gather_op;    /* the operation that gathered them */
+	int *crossing;     /* gradient shard that waits for the last micro-batch on its way to the host; -1 */
 
-	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host.
-	 */
+	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host;
+	 * buffer: -1 where that is all. */
 	struct {
 		int group, buffer, staging, slice, op;
 	} leaving[STEP_IN_FLIGHT];
@@ -100,6 +102,7 @@ struct step {
 void step_compile_role(struct step *s, struct role *role);
 void step_begin_micro(struct step *s);                   /* counts what is needed, loads samples */
 void step_run_turns(struct step *s, int begin, int end); /* of s->turns */
+int *step_numbers(struct step *s, int n);                /* n times -1, in the plan's arena */
 
 /* ---- step_values.c ---- */
 
@@ -116,6 +119,7 @@ enum type step_value_type(const struct step *s, int value);
 int step_alloc_value(struct step *s, int value);              /* allocates it and sets s->value */
 void step_free_value(struct step *s, int value);              /* … and back */
 void step_value_used(struct step *s, int value);              /* who needed it has read it: freed after the last */
+struct region step_weight(const struct step *s, int tensor);  /* -1: none */
 struct region step_alloc_gradient(struct step *s, int value); /* allocates it and sets s->value_gradient */
 void step_free_gradient(struct step *s, int value);
 struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */
@@ -140,7 +144,8 @@ void sliced_zero_padding(struct step *s, struct region value);
 
 /* ---- update.c ---- */
 
-bool step_mixed(const struct step *s); /* 16-bit parameters with fp32 master weights */
+bool step_mixed(const struct step *s);       /* 16-bit parameters with fp32 master weights */
+bool step_holds_state(const struct step *s); /* does this role keep and update parameters? */
 bool step_adamw(const struct step *s);
 /* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
 enum placement step_owned(enum placement p);
@@ -164,7 +169,8 @@ void step_show_weights(struct step *s);           /* epilogue */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
 enum space offload_space(const struct step *s, bool of_parameters); /* of parameters, or of the optimizer's state */
 /* The first content of a part of state, by `initialize` or `zero`, wherever it stands. */
-void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, int group);
+/* axes: of `initialize`, those along which the part is a shard of its group (struct op). */
+void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, unsigned axes, int group);
 /* A part of state where the host can read it: in place, or read from disk into staging (-1: none). */
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
@@ -174,6 +180,10 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
  * offload_fetched frees. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
 void offload_fetched(struct step *s, int group);
+/* In the prologue, for collectives, which move device memory: the parameter shard on the device, where it stays or on
+ * a visit; and back where it stays. */
+struct region offload_lift(struct step *s, int group);
+void offload_lower(struct step *s, int group);
 
 /* ---- checkpoint_parts.c: checkpoints of which each rank of a tensor group keeps a slice ---- */
 
@@ -243,6 +253,8 @@ void gather_keep(struct step *s, int unit);   /* frees it after its last use in 
 void reduce_needed(struct step *s, int tensor);
 void reduce_ready(struct step *s, int tensor);
 void reduce_finish(struct step *s); /* all that are on their way have arrived */
+/* Whole gradients that two stages have reduced between them go to the host. */
+void reduce_leave(struct step *s, int group);
 
 #define X(name) extern const struct strategy strategy_##name;
 STRATEGY_LIST(X)

@@ -22,24 +22,14 @@ const char *step_name(struct step *s, const char *format, ...)
 		n = (int)sizeof text - 25;
 	if (s->evaluating)
 		snprintf(text + n, sizeof text - (size_t)n, ".eval");
-	else if (s->settings->accumulate > 1)
+	else if (s->settings->accumulate > 1 && s->micro >= 0)
 		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
 	return arena_copy(&s->b->plan->arena, text);
 }
 
 enum type step_value_type(const struct step *s, int value)
 {
-	switch (s->model->values[value].type) {
-	case VALUE_INDEX:
-		return TYPE_I32;
-	case VALUE_FP32:
-		return TYPE_FP32;
-	case VALUE_MASK:
-		return TYPE_U8;
-	case VALUE_ACTIVATION:
-		break;
-	}
-	return s->settings->precision;
+	return plan_value_type(s->plan, value);
 }
 
 int64_t step_value_elements(const struct step *s, int value)
@@ -195,7 +185,7 @@ static struct region value_or_none(const struct step *s, int value)
 	return value >= 0 ? s->value[value] : region_none();
 }
 
-static struct region weight_of(const struct step *s, int tensor)
+struct region step_weight(const struct step *s, int tensor)
 {
 	return tensor < 0 ? region_none() : s->weight[tensor];
 }
@@ -290,23 +280,23 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	o[0] = sliced.x;
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
-		o[1] = weight_of(s, k->weight);
-		o[2] = sums ? region_none() : weight_of(s, k->bias);
+		o[1] = step_weight(s, k->weight);
+		o[2] = sums ? region_none() : step_weight(s, k->bias);
 		o[3] = sliced.y;
 		break;
 	case KERNEL_NORM:
-		o[1] = weight_of(s, k->weight);
-		o[2] = weight_of(s, k->bias);
+		o[1] = step_weight(s, k->weight);
+		o[2] = step_weight(s, k->bias);
 		o[3] = s->value[k->y];
 		o[4] = value_or_none(s, k->saved);
 		break;
 	case KERNEL_LINEAR:
-		o[1] = weight_of(s, k->weight);
+		o[1] = step_weight(s, k->weight);
 		if (sums) {
 			o[4] = sliced.y;
 			break;
 		}
-		o[2] = weight_of(s, k->bias);
+		o[2] = step_weight(s, k->bias);
 		o[3] = value_or_none(s, k->residual);
 		o[4] = s->value[k->y];
 		o[5] = value_or_none(s, k->saved);
@@ -331,12 +321,12 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 		break;
 	case KERNEL_BATCH_NORM:
 		o[1] = s->value[k->saved];
-		o[2] = weight_of(s, k->weight);
-		o[3] = weight_of(s, k->bias);
+		o[2] = step_weight(s, k->weight);
+		o[3] = step_weight(s, k->bias);
 		o[4] = s->value[k->y];
 		break;
 	case KERNEL_ABSTRACT:
-		o[1] = weight_of(s, k->weight);
+		o[1] = step_weight(s, k->weight);
 		o[2] = s->value[k->y];
 		break;
 	case KERNEL_CLASSIFIER:
@@ -410,14 +400,14 @@ void step_backward_kernel(struct step *s, int index)
 		break;
 	case KERNEL_NORM:
 		o[2] = value_or_none(s, k->saved);
-		o[3] = weight_of(s, k->weight);
+		o[3] = step_weight(s, k->weight);
 		o[4] = dx;
 		op->accumulate |= dx_adds ? 1u << 4 : 0;
 		o[5] = gradient_place(s, op, 5, k->weight);
 		o[6] = gradient_place(s, op, 6, k->bias);
 		break;
 	case KERNEL_LINEAR:
-		o[2] = weight_of(s, k->weight);
+		o[2] = step_weight(s, k->weight);
 		o[3] = value_or_none(s, k->saved);
 		o[4] = sliced.dx;
 		o[5] = gradient_place(s, op, 5, k->weight);
@@ -450,11 +440,11 @@ void step_backward_kernel(struct step *s, int index)
 	case KERNEL_BATCH_NORM:
 		o[2] = s->value[k->saved];
 		o[3] = sums;
-		o[4] = weight_of(s, k->weight);
+		o[4] = step_weight(s, k->weight);
 		o[5] = dx;
 		break;
 	case KERNEL_ABSTRACT:
-		o[2] = weight_of(s, k->weight);
+		o[2] = step_weight(s, k->weight);
 		o[3] = dx;
 		o[4] = gradient_place(s, op, 4, k->weight);
 		break;

@@ -74,7 +74,6 @@ struct strategy {
 	bool roots;        /* rank 0 has a program of its own */
 	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
-	bool offloads;     /* goes with --offload (strategy/offload.c says what with what) */
 	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
 	bool (*holds_state)(const struct step *s); /* NULL: every role does */
 
@@ -93,7 +92,6 @@ struct strategy {
 	void (*gradient_ready)(struct step *s, int tensor);  /* its last use has been written */
 	void (*after_backward)(struct step *s, int unit);
 	void (*end_backward)(struct step *s);
-	void (*update)(struct step *s); /* NULL: update_own of every group */
 };
 
 const struct strategy *strategy_find(const char *name); /* NULL if there is none */
@@ -111,8 +109,8 @@ enum status strategy_parse(const char *text, const struct strategy **out);
  * one where all ranks serve the same samples. Settings with an unknown strategy have as many as ranks. */
 int64_t strategy_data_ranks(const struct settings *settings);
 
-/* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified.
- * `model` must outlive it. */
+/* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified. `model` must
+ * outlive it. On failure nothing needs to be released. */
 enum status plan_compile(struct plan *p, const struct model *model, const struct settings *settings);
 
 #endif

@@ -53,7 +53,6 @@ const struct strategy strategy_tensor = {
         .same_samples = true,
         .slices = true,
         .mesh = mesh,
-        .offloads = true,
         .pack = pack_slices,
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,

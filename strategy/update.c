@@ -14,6 +14,11 @@ bool step_mixed(const struct step *s)
 	return s->settings->precision != TYPE_FP32;
 }
 
+bool step_holds_state(const struct step *s)
+{
+	return !s->strategy->holds_state || s->strategy->holds_state(s);
+}
+
 bool step_adamw(const struct step *s)
 {
 	return s->settings->optimizer == OPTIMIZER_ADAMW;
@@ -109,11 +114,10 @@ static void alloc_loss_scale(struct step *s)
 		s->update_scaler = begin_scaler(s, SPACE_HOST, "scaler.host");
 }
 
-/* Along which axes the operand is a shard of its group, where its size does not say it. */
-static void name_shard(const struct step *s, struct op *op, enum placement place)
+/* Along which axes the operand is a shard of its group, where its size does not say it: 0 where it does. */
+static unsigned shard_axes(const struct step *s, enum placement place)
 {
-	if (place == PLACE_SHARD && s->shard_axes != plan_all_axes(s->plan))
-		op->axes = s->shard_axes;
+	return place == PLACE_SHARD && s->shard_axes != plan_all_axes(s->plan) ? s->shard_axes : 0;
 }
 
 static void initialize(struct step *s, int buffer, enum placement place)
@@ -122,9 +126,7 @@ static void initialize(struct step *s, int buffer, enum placement place)
 		/* Parameters that another role answers for come from it in the prologue. */
 		if (s->base[g] < 0 || (!s->answers[g] && buffer == s->parameters))
 			continue;
-		offload_begin_with(s, OP_INITIALIZE, buffer, place, g);
-		if (s->b->role->buffers[buffer].space == SPACE_DEVICE)
-			name_shard(s, &s->b->role->ops[s->b->role->op_count - 1], place);
+		offload_begin_with(s, OP_INITIALIZE, buffer, place, shard_axes(s, place), g);
 	}
 }
 
@@ -133,7 +135,8 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 {
 	if (s->b->role->buffers[buffer].space == SPACE_DISK) {
 		for (int g = 0; g < s->plan->group_count; g++)
-			offload_begin_with(s, OP_ZERO, buffer, place, g);
+			if (s->base[g] >= 0)
+				offload_begin_with(s, OP_ZERO, buffer, place, 0, g);
 		return;
 	}
 	enum queue q = s->b->role->buffers[buffer].space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
@@ -143,7 +146,7 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 static void begin_counter(struct step *s)
 {
 	s->update_counter = s->counter;
-	if (s->update_queue != QUEUE_HOST_COMPUTE)
+	if (s->update_queue != QUEUE_HOST_COMPUTE || !step_holds_state(s))
 		return;
 	s->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
 	zero_state(s, s->update_counter, PLACE_WHOLE);
@@ -173,7 +176,7 @@ void step_state(struct step *s)
 	if (has_collectives(s) && !s->settings->library_collectives)
 		s->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
 	buffers_state(s);
-	if (g->holds_state && !g->holds_state(s))
+	if (!step_holds_state(s))
 		return;
 	s->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
@@ -333,11 +336,10 @@ void step_spread(struct step *s, int group, enum queue changed_by)
 
 void step_update(struct step *s)
 {
-	bool holds = !s->strategy->holds_state || s->strategy->holds_state(s);
 	struct op *op = build_op(s->b, OP_ADVANCE, QUEUE_COMPUTE);
 	op->pass = PASS_UPDATE;
 	op->operand[0] = region_whole(s->b, s->counter);
-	if (!holds)
+	if (!step_holds_state(s))
 		return;
 	if (s->kernel_end < s->model->kernel_count) /* the last stage has the loss, and everyone hears of it */
 		zero(s, region_whole(s->b, s->loss));
@@ -385,7 +387,7 @@ void step_show_weights(struct step *s)
 		op->group = i;
 		op->operand[0] = shown;
 		op->operand[0].slice |= alike_axes(s, i);
-		name_shard(s, op, place);
+		op->axes = shard_axes(s, place);
 		if (staging >= 0)
 			build_free(s->b, staging);
 	}

@@ -62,15 +62,15 @@ static void bring(struct step *s, int group, struct held *held)
 /* Where the host writes the 16-bit parameters: its own shard, or staging on the way to the device or the disk. */
 static struct region place_for_16bit(struct step *s, int group)
 {
-	const struct group *g = &s->plan->groups[group];
 	const struct offload *o = &s->settings->offload;
 	if (!step_mixed(s))
 		return region_none();
 	if (o->parameters && !o->parameters_on_disk)
 		return step_place(s, s->parameters, s->strategy->parameters, group);
-	int64_t count = s->strategy->optimizer == PLACE_WHOLE ? g->padded : g->padded / s->ranks;
-	s->rounded[group] = build_alloc_in(s->b, SPACE_HOST, arena_print(&s->b->plan->arena, "rounded.%s", g->name),
-	                                   CATEGORY_BUFFERS, s->settings->precision, count);
+	struct region own = home_of(s, WEIGHTS, group);
+	s->rounded[group] = build_alloc_in(s->b, SPACE_HOST,
+	                                   arena_print(&s->b->plan->arena, "rounded.%s", s->plan->groups[group].name),
+	                                   CATEGORY_BUFFERS, s->settings->precision, region_elements(s->plan, &own));
 	build_wait(s->b, QUEUE_HOST_COMPUTE, s->put[0]);
 	return region_whole(s->b, s->rounded[group]);
 }
@@ -149,22 +149,28 @@ static void advance(struct step *s)
 void host_update_early(struct step *s)
 {
 	struct held held[PARTS];
-	if (!s->settings->offload.delayed)
+	if (!s->settings->offload.delayed || !step_holds_state(s))
 		return;
 	step_look(s);
 	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0)
+			continue;
 		bring(s, g, held);
 		update_group(s, g, held);
 	}
 	advance(s);
 }
 
-/* In the order in which their gradients come: units from the last to the first, buckets as they are numbered. */
-static int *order_of_arrival(struct step *s)
+/* The groups that this role has, in the order in which their gradients come: units from the last to the first, buckets
+ * as they are numbered. */
+static int *order_of_arrival(struct step *s, int *count)
 {
 	int groups = s->plan->group_count, *order = arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *order);
+	*count = 0;
 	for (int g = 0; g < groups; g++) {
-		int at = g;
+		if (s->base[g] < 0)
+			continue;
+		int at = (*count)++;
 		for (; at > 0 && s->reduced[order[at - 1]] > s->reduced[g]; at--)
 			order[at] = order[at - 1];
 		order[at] = g;
@@ -175,7 +181,7 @@ static int *order_of_arrival(struct step *s)
 void host_update(struct step *s)
 {
 	struct held held[2][PARTS];
-	int groups = s->plan->group_count, *order = order_of_arrival(s);
+	int groups, *order = order_of_arrival(s, &groups);
 	if (s->settings->offload.delayed) {
 		for (int i = 0; i < groups; i++) {
 			bring(s, order[i], held[0]); /* nothing of it is on disk */

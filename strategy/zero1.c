@@ -27,6 +27,5 @@ const struct strategy strategy_zero1 = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_SLICE,
-        .offloads = true,
         .gradient_ready = gradient_ready,
 };

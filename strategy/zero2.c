@@ -12,7 +12,6 @@ const struct strategy strategy_zero2 = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SLICE,
-        .offloads = true,
         .gradient_needed = reduce_needed,
         .gradient_ready = reduce_ready,
         .end_backward = reduce_finish,

@@ -16,7 +16,6 @@ const struct strategy strategy_zero3 = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .offloads = true,
         .begin_micro = gather_begin,
         .before_forward = gather_before,
         .after_forward = gather_after,

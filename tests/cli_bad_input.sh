@@ -78,8 +78,7 @@ refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
 refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
 refuse "shard: 'x'" sim --strategy hybrid:shard=x --ranks 4
 refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --batch 8 --accumulate 3
-refuse 'does not go with --strategy pipeline' sim --strategy pipeline --ranks 2 --offload optimizer
-refuse 'does not go with stages' sim --model mlp:norm=batch --strategy model --ranks 2
+refuse 'there is no shard to gather from' sim --strategy pipeline --ranks 2 --offload optimizer,parameters
 refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
 refuse "unknown cluster 'nope'" sim --cluster nope
 refuse "'fp8'" sim --precision fp8
@@ -116,9 +115,9 @@ refuse "delayed is 'maybe'" sim --offload optimizer:delayed=maybe
 refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload optimizer,parameters
 refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
-refuse 'everything passes through the root' sim --strategy dp --ranks 2 --offload optimizer
-refuse 'optimizer does not go with --strategy hybrid' sim --strategy hybrid --ranks 4 --offload optimizer,activations
-refuse '--offload does not go with --strategy pipeline' sim --model gpt --strategy pipeline --ranks 2 --offload activations
+refuse 'there is no shard to gather from' sim --strategy dp --ranks 2 --offload optimizer,parameters
+refuse 'say --offload optimizer,parameters' sim --strategy hybrid --ranks 4 --offload parameters
+refuse 'there is no shard to gather from' sim --model gpt --strategy tensor --ranks 2 --offload optimizer,parameters
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
 refuse 'one block on the device' sim --model gpt --offload activations \

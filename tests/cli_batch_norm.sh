@@ -31,6 +31,14 @@ validation() { sed -n 's/^validation loss *\([0-9.]*\)$/\1/p' "$TMPDIR/$1.out"; 
 awk -v a="$(validation save)" -v b="$(validation again)" 'BEGIN { d = a > b ? a - b : b - a; exit !(a > 0 && d < 0.1 * a) }' ||
 	fail "validation loss $(validation save), and $(validation again) when read again"
 
+# … and by stages, of which each has its own.
+run stages train --model $model,norm=batch --strategy pipeline --ranks 2 --micro-batch 8 --accumulate 2 --steps 20 \
+	--optimizer sgd --learning-rate 0.1 --save "$TMPDIR/stages.safetensors"
+run staged train --model $model,norm=batch --strategy single --micro-batch 16 --steps 1 --optimizer sgd \
+	--learning-rate 1e-12 --init "$TMPDIR/stages.safetensors"
+awk -v a="$(validation stages)" -v b="$(validation staged)" 'BEGIN { d = a > b ? a - b : b - a; exit !(a > 0 && d < 0.1 * a) }' ||
+	fail "validation loss $(validation stages), and $(validation staged) when read again"
+
 # A file that has the weights and not the running statistics: as the file of the other would be.
 run plain train --model $model --strategy single --micro-batch 8 --steps 1 --save "$TMPDIR/plain.safetensors"
 refused "has no tensor '0.norm.weight'" "$SHARDLAB" train --model $model,norm=batch --strategy single --micro-batch 8 --steps 1 \

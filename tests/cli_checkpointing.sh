@@ -49,7 +49,6 @@ refuse 'leave out contiguous_memory' full:partition_activations=yes:contiguous_m
 refuse 'leave out cpu_checkpointing' full:partition_activations=yes:cpu_checkpointing=yes --strategy tensor --ranks 2 --model $small
 refuse 'does not divide by 4 ranks' full:partition_activations=yes --strategy tensor --ranks 4 --micro-batch 1 --model mlp:sizes=8-8-6-8-4
 refuse 'selective has none' selective:partition_activations=yes --strategy tensor --ranks 2 --model $small
-refuse 'does not go with --strategy pipeline' full:cpu_checkpointing=yes --strategy pipeline --ranks 2 --model $small
 refuse 'one block on the device' full:cpu_checkpointing=yes:contiguous_memory_optimization=yes
 refuse 'one block on the device' full:contiguous_memory_optimization=yes --offload activations
 refuse 'selective has none' selective:cpu_checkpointing=yes

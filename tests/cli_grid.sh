@@ -31,11 +31,20 @@ precisions='bf16 fp16' numbers='2 4'
 
 for ranks in $numbers; do
 	check 4 --ranks "$ranks" --strategy model,pipeline,tensor,hybrid:shard=2
+	for offload in optimizer optimizer,parameters,activations; do
+		check 1 --ranks "$ranks" --strategy hybrid:shard=2 --precision fp16 --offload $offload
+	done
+	set -- --ranks "$ranks" --strategy model,pipeline,pipeline:schedule=gpipe --accumulate 3 --precision fp16
+	check 3 "$@" --offload optimizer,activations
+	check 3 "$@" --offload optimizer:to=disk --offload-folder "$TMPDIR"
+	check 7 --ranks "$ranks" --strategy all --offload activations
+	check 2 --ranks "$ranks" --strategy pipeline,pipeline:schedule=gpipe --accumulate 3 \
+		--activation-checkpointing full:cpu_checkpointing=yes
 	for precision in $precisions; do
 		for checkpointing in none full; do
 			set -- --ranks "$ranks" --strategy all --precision "$precision" --activation-checkpointing $checkpointing
 			check 7 "$@" --offload none
-			check 6 "$@" --offload optimizer # not dp
+			check 7 "$@" --offload optimizer
 			check 2 "$@" --offload optimizer,parameters # zero3, fsdp
 		done
 	done

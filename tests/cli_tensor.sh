@@ -85,7 +85,7 @@ refuse() {
 }
 refuse 'the 8 heads of block.0.attention do not divide by 3 ranks' tensor --model gpt --ranks 3
 refuse 'the 1024 outputs of layer.0.linear do not divide by 3 ranks' tensor --model mlp --ranks 3
-refuse 'no way to split' tensor --model mlp:norm=batch --ranks 2
+refuse 'whole on no rank' tensor --model mlp:norm=batch --ranks 2
 refuse 'no way to split' tensor --model params=1e9 --ranks 2
 refuse "unknown key 'axis'" tensor:axis=2 --ranks 2
 

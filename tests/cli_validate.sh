@@ -38,4 +38,15 @@ check mpi --model mlp:sizes=784-40-40-40-10 --ranks 4 --strategy model,pipeline,
 check ring --precision bf16 --model mlp:sizes=784-40-10 --ranks 3 --strategy all --accumulate 2
 check mpi --precision fp16 --model gpt:layers=1,width=32,heads=2,context=16 --ranks 2 --strategy ddp,zero2,zero3 --clip 1
 check ring --precision fp16 --model gpt:layers=1,width=32,heads=2,context=16 --ranks 3 --strategy dp,zero1,fsdp
+
+# The run that is reported can be looked at; a file holds one.
+check ring --model mlp:sizes=784-40-10 --ranks 2 --strategy zero2 --trace "$TMPDIR/run.json"
+grep -q '"measured":true' "$TMPDIR/run.json" || { echo 'validate --trace recorded no measured run' && errors=1; }
+[ ! -e "$TMPDIR/run.json.again" ] || { echo 'a run that does not count has left its trace' && errors=1; }
+status=0
+"$SHARDLAB" validate --cluster laptop --trace "$TMPDIR/all.json" >"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+if [ $status != 2 ] || [ -e "$TMPDIR/all.json" ] || ! grep -q 'a file holds one run' "$TMPDIR/err"; then
+	echo "validate --trace of seven strategies: exit status $status, $(cat "$TMPDIR/err")"
+	errors=1
+fi
 exit $((errors > 0))

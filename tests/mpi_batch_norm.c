@@ -126,6 +126,28 @@ int main(int argc, char **argv)
 			q.model = "mlp:sizes=48-33-17-10,norm=batch";
 			try_run(&q, ranks_count == 1 ? single : NULL);
 		}
+	/* Stages serve the same samples, and each has its own norms' statistics: those of one rank with the batch. */
+	for (int i = 0; i < 3 && ranks_count <= 3; i++) {
+		static const char *const stages[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+		for (int synchronised = 0; synchronised < 2; synchronised++) {
+			struct request q = request_of(synchronised ? "mlp:sizes=48-33-17-10,norm=sync-batch"
+			                                           : "mlp:sizes=48-33-17-10,norm=batch",
+			                              stages[i], 2);
+			q.micro_batch = MICRO_BATCH * ranks_count;
+			try_run(&q, single);
+			q.offload = "optimizer,activations";
+			try_run(&q, single);
+		}
+	}
+	/* Replicas of shards: the ranks along both axes have samples, and what is synchronised is over all of them. */
+	for (int64_t shard = 2; shard <= ranks_count && ranks_count % 2 == 0; shard *= 2) {
+		char hybrid[32];
+		snprintf(hybrid, sizeof hybrid, "hybrid:shard=%d", (int)shard);
+		struct request q = request_of("mlp:sizes=48-33-17-10,norm=sync-batch", hybrid, 2);
+		try_run(&q, single);
+		q.model = "mlp:sizes=48-33-17-10,norm=batch";
+		try_run(&q, NULL);
+	}
 	for (size_t i = 1; i < sizeof strategies / sizeof *strategies && 16 % ranks_count == 0 && images_there(); i++)
 		compare_with_pytorch(strategies[i]);
 	return runs_finish("mpi_batch_norm");

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "real/communicator.h"
 #include "tests/support/elements.h"
@@ -394,6 +395,24 @@ static void check_messages(struct communicator *c, int64_t bytes)
 	ranks_check(bad == 0, "%s: %lld bytes of a message are wrong", c->ops->name, (long long)bad);
 }
 
+/* Whoever comes late to a message had something to compute. */
+static void check_patience(void)
+{
+	struct communicator *c = NULL;
+	MPI_Comm world = MPI_COMM_WORLD;
+	struct traffic traffic;
+	struct point_to_point m = {rank == 0, rank == 0, whole_memory, 1000};
+	if (ranks < 2)
+		return;
+	setenv("SHARDLAB_COMM_TIMEOUT_S", "1", 1);
+	check(!communicator_open(&c, "ring", &world), "%s", status_message());
+	unsetenv("SHARDLAB_COMM_TIMEOUT_S");
+	if (rank == 1)
+		sleep(2);
+	check(rank > 1 || !c->ops->message(c, &m, &traffic), "%s", status_message());
+	communicator_close(c);
+}
+
 static void check_errors(void)
 {
 	struct communicator *c = NULL;
@@ -472,6 +491,7 @@ int main(int argc, char **argv)
 		check_messages(c, (3 << 20) + 7);
 		communicator_close(c);
 	}
+	check_patience();
 	check_errors();
 
 	int status = ranks_finish("mpi_communicator");

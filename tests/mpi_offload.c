@@ -20,7 +20,9 @@ enum { STEPS = 6, FIRST_SCALE = 1 << 21 };
 static const struct {
 	const char *model;
 	bool is_text;
-} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=2,width=32,heads=2,context=16", true}};
+} models[] = {{"mlp:sizes=48-33-17-10", false},
+              {"gpt:layers=2,width=32,heads=2,context=16", true},
+              {"gpt:layers=5,width=32,heads=2,context=16", true}};
 
 static bool train(int model, const struct request *q, bool guard, struct report *out)
 {
@@ -76,8 +78,10 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	                    .loss_scaler = precision == TYPE_FP16 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_NONE,
 	                    .loss_scale = precision == TYPE_FP16 ? FIRST_SCALE : 0, /* overflows, and is halved */
 	                    .micro_batch = 2,
-	                    .accumulate = variant ? 2 : 1,
-	                    .clip = variant == 1 ? 0.1 : 0,
+	                    .accumulate = variant == 3 ? 4
+	                                  : variant    ? 2
+	                                               : 1,
+	                    .clip = variant % 2 ? 0.1 : 0,
 	                    .optimizer = variant == 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW,
 	                    .checkpointing = variant == 2 ? "full" : NULL,
 	                    .bucket = 4096};
@@ -96,19 +100,34 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 }
 
 /* Activations need nothing of the strategy. */
-static void try_activations(const char *strategy)
+static void try_activations(int model, const char *strategy, int64_t accumulate, const char *checkpointing)
 {
-	struct request q = {.model = models[1].model,
+	struct request q = {.model = models[model].model,
 	                    .strategy = strategy,
 	                    .ranks = ranks_count,
 	                    .micro_batch = 2,
-	                    .accumulate = 2,
-	                    .checkpointing = "every=2"};
+	                    .accumulate = accumulate,
+	                    .checkpointing = checkpointing};
 	struct report without;
-	if (!train(1, &q, false, &without))
+	if (!train(model, &q, false, &without))
 		return;
-	try_offload(1, &q, "activations", without.weights_checksum);
+	try_offload(model, &q, "activations", without.weights_checksum);
 	report_release(&without);
+}
+
+/* Each stage updates its own; a stage has several micro-batches' activations away at once. */
+static void try_stages(void)
+{
+	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	if (ranks_count > 4)
+		return;
+	for (int i = 0; i < 3; i++) {
+		enum type precision = i == 1 ? TYPE_FP16 : i ? TYPE_BF16 : TYPE_FP32;
+		try_strategy(2, strategies[i], false, ranks_count == 2 ? 2 : 3, precision);
+		if (ranks_count < 4)
+			try_strategy(0, strategies[i], false, i, TYPE_FP32);
+		try_activations(2, strategies[i], 4, i ? NULL : "every=2");
+	}
 }
 
 int main(int argc, char **argv)
@@ -116,8 +135,6 @@ int main(int argc, char **argv)
 	int tried = 0;
 	runs_begin(&argc, &argv, 200, 20);
 	for (int i = ranks_count > 1; strategy_at(i); i++) {
-		if (!strategy_at(i)->offloads)
-			continue;
 		bool shards = strategy_at(i)->parameters == PLACE_SHARD;
 		try_strategy(1, strategy_at(i)->name, shards, tried % 3, TYPE_FP32);
 		if (ranks_count < 8) /* more ranks than most machines have cores: one variant of each */
@@ -128,8 +145,16 @@ int main(int argc, char **argv)
 	}
 	try_strategy(1, "zero3:reuse=20000", true, 1, TYPE_BF16);
 	try_strategy(1, "fsdp:reshard=no:sync=last:prefetch=0", true, 1, TYPE_FP32);
-	if (ranks_count % 2 == 0)
-		try_activations("hybrid:shard=2");
-	ranks_check(tried >= 5, "only %d strategies offload", tried);
+	/* Shards are added up on the device until they cross the groups, with the last micro-batch. */
+	if (ranks_count % 2 == 0) {
+		try_strategy(1, "hybrid:shard=2", true, 1, TYPE_FP32);
+		try_activations(1, "hybrid:shard=2", 2, "every=2");
+	}
+	if (ranks_count == 4)
+		try_strategy(0, "hybrid:shard=2", true, 0, TYPE_FP16);
+	if (ranks_count == 3)
+		try_strategy(1, "hybrid:shard=1", true, 2, TYPE_BF16);
+	try_stages();
+	ranks_check(tried >= 6, "only %d strategies offload", tried);
 	return runs_finish("mpi_offload");
 }

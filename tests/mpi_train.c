@@ -203,6 +203,8 @@ static void try_checkpointings(void)
 		try_checkpointing(1, "tensor", "every=2:cpu_checkpointing=yes");
 		try_checkpointing(1, "model", "full");
 		try_checkpointing(1, "pipeline", "every=2:contiguous_memory_optimization=yes");
+		try_checkpointing(2, "pipeline", "full:cpu_checkpointing=yes");
+		try_checkpointing(2, "pipeline:schedule=gpipe", "full:cpu_checkpointing=yes");
 	}
 	try_checkpointing_in(TYPE_BF16, 1, "zero3", "full");
 	try_checkpointing_in(TYPE_FP16, 1, "fsdp", "selective");

@@ -10,6 +10,7 @@
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
+#include "tests/support/trainer.h"
 #include "tests/support/virtual_ranks.h"
 
 /* ---- plans ---- */
@@ -110,6 +111,23 @@ START_TEST(refusals)
 	ck_assert(strstr(status_message(), "this rank's samples alone"));
 	plan_release(&p);
 
+	plan_copy(&p, &m.plan); /* the first half of the sums in place of the second */
+	int dx = find_op(&p, OP_BATCH_NORM_BACKWARD, 0);
+	struct op half = {.kind = OP_COPY,
+	                  .queue = QUEUE_COMPUTE,
+	                  .unit = -1,
+	                  .kernel = -1,
+	                  .micro = -1,
+	                  .group = -1,
+	                  .after = p.roles[0].ops[dx].after,
+	                  .after_count = p.roles[0].ops[dx].after_count};
+	half.operand[0] = half.operand[1] = p.roles[0].ops[dx].operand[3];
+	half.operand[0].count = half.operand[1].count = half.operand[1].offset = half.operand[0].count / 2;
+	plan_insert_op(&p, 0, dx, &half);
+	assert_refused(&p, "rule 7");
+	ck_assert(strstr(status_message(), "must hold sums for the gradient"));
+	plan_release(&p);
+
 	plan_copy(&p, &m.plan); /* statistics of the other micro-batch */
 	int first = plan_find_op(&p, OP_BATCH_NORM_FORWARD, 0),
 	    second = plan_find_op(&p, OP_BATCH_NORM_FORWARD, first + 1);
@@ -158,17 +176,15 @@ static void assert_impossible(const struct request *r, const char *what)
 	ck_assert_msg(strstr(status_message(), what) != NULL, "%s, without '%s'", status_message(), what);
 }
 
-/* One value has no variance; where a layer is not on every rank, its running statistics are not either. */
+/* One value has no variance, however many micro-batches or stages there are; slices of features have no place. */
 START_TEST(impossible)
 {
 	struct request r = request_of("batch", "ddp", 4, 1, 2);
 	assert_impossible(&r, "more than 1 sample on each rank");
 	r = request_of("sync-batch", "single", 1, 1, 1);
 	assert_impossible(&r, "more than 1 sample over all ranks");
-	r = request_of("batch", "pipeline", 2, 4, 1);
-	assert_impossible(&r, "batch normalization");
-	r = request_of("batch", "model", 2, 4, 1);
-	assert_impossible(&r, "batch normalization");
+	r = request_of("sync-batch", "pipeline", 2, 1, 4);
+	assert_impossible(&r, "more than 1 sample over all ranks");
 	r = request_of("batch", "tensor", 2, 4, 1);
 	assert_impossible(&r, "layer.0.norm");
 	r = request_of("instance", "ddp", 2, 4, 1);
@@ -212,6 +228,36 @@ START_TEST(synchronised_is_one_rank)
 }
 END_TEST
 
+/* Each stage keeps the statistics of its own norms, and all of them together the model's. */
+START_TEST(stages_have_their_own)
+{
+	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	for (int64_t ranks = 2; ranks <= 3; ranks++) {
+		struct made one, m;
+		struct virtual_run want, got;
+		struct request r = request_of(_i / 3 ? "sync-batch" : "batch", "single", 1, 4, 3);
+		open_verified(&one, &r);
+		virtual_ranks_run(&one.plan, 5, 0, &want);
+		r.strategy = strategies[_i % 3];
+		r.ranks = ranks;
+		open_verified(&m, &r);
+		virtual_ranks_run(&m.plan, 5, 0, &got);
+		ck_assert_msg(virtual_runs_equal(&want, &got, 1e-5), "%s on %d stages: not what one rank computes",
+		              r.strategy, (int)ranks);
+		int64_t kept = 0;
+		for (int i = 0; i < m.plan.role_count; i++) {
+			int running = role_buffer(&m.plan.roles[i], "running");
+			kept += running < 0 ? 0 : m.plan.roles[i].buffers[running].elements;
+		}
+		ck_assert_int_eq(kept, m.model.buffer_elements);
+		virtual_run_release(&got);
+		virtual_run_release(&want);
+		made_release(&m);
+		made_release(&one);
+	}
+}
+END_TEST
+
 /* The comparison can fail: statistics of each rank alone give something else. */
 START_TEST(local_is_not_one_rank)
 {
@@ -244,6 +290,7 @@ int main(void)
 	tcase_add_test(tests, combinations);
 	tcase_add_test(tests, impossible);
 	tcase_add_test(tests, synchronised_is_one_rank);
+	tcase_add_loop_test(tests, stages_have_their_own, 0, 6);
 	tcase_add_test(tests, local_is_not_one_rank);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

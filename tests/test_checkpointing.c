@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/plan/order.h"
+#include "strategy/trace/report.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
@@ -203,6 +204,39 @@ START_TEST(so_many_checkpoints_are_kept)
 		              (long long)kept);
 		made_release(&m);
 	}
+}
+END_TEST
+
+static struct report report; /* large */
+
+/* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`
+ * and its workers the same; what a plan's text calls its strategy does not count. */
+START_TEST(so_many_checkpoints_are_reported)
+{
+	static const struct {
+		const char *strategy;
+		int64_t ranks, checkpoints;
+	} want[] = {{"single", 1, 4}, {"ddp", 2, 4}, {"dp", 3, 4}, {"pipeline", 4, 4}, {"tensor", 2, 4}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		open_plan(&m,
+		          &(struct request){small, want[i].strategy, .ranks = want[i].ranks, .checkpointing = "full"});
+		report_from_plan(&report, &m.plan);
+		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
+		m.plan.strategy = "pipeline";
+		report_from_plan(&report, &m.plan);
+		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
+		report_release(&report);
+		made_release(&m);
+	}
+	/* more ranks than the model has layers */
+	struct made m;
+	open_plan(&m, &(struct request){"mlp:sizes=4-5-3", "ddp", .ranks = 8, .checkpointing = "full"});
+	m.plan.strategy = "pipeline";
+	report_from_plan(&report, &m.plan);
+	ck_assert_int_eq(report.checkpointing.checkpoints, 2);
+	report_release(&report);
+	made_release(&m);
 }
 END_TEST
 
@@ -561,6 +595,7 @@ int main(void)
 	tcase_add_test(tests, dropout_has_its_part);
 	tcase_add_loop_test(tests, standard_attention_is_verified, 0, 3);
 	tcase_add_test(tests, so_many_checkpoints_are_kept);
+	tcase_add_test(tests, so_many_checkpoints_are_reported);
 	tcase_add_test(tests, nothing_is_made_again_in_vain);
 	tcase_add_test(tests, segments_are_made_again_just_before);
 	tcase_add_test(tests, gathers_serve_recomputing);

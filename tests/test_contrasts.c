@@ -201,6 +201,20 @@ START_TEST(stages_are_balanced)
 }
 END_TEST
 
+/* A thousand layers on as many stages as there can be: a second or so. Where every stage finds out about all layers
+ * anew, a minute. */
+START_TEST(many_stages_of_many_layers)
+{
+	struct made m;
+	open_plan(&m, &(struct request){.model = "gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64",
+	                                .strategy = "pipeline",
+	                                .ranks = PLAN_ROLES});
+	ck_assert_int_eq(m.plan.role_count, PLAN_ROLES);
+	ck_assert_int_eq(m.plan.group_count, PLAN_ROLES + 1);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- hybrid sharding ---- */
 
 /* Model states are 16/K bytes a parameter; a step sends 3Ψ(K−1)/K inside the groups, for every micro-batch, and once
@@ -486,6 +500,70 @@ static void make_replicas_by_luck(struct plan *p)
 		}
 }
 
+/* The copy that takes to the host what the operation made takes instead what it would have worked on. */
+static void skip_before_copy(struct plan *p, int skipped)
+{
+	struct role *r = &p->roles[0];
+	int buffer = r->ops[skipped].operand[0].buffer, before = skipped, copy = skipped;
+	do
+		before--;
+	while (r->ops[before].operand[1].buffer != buffer);
+	do
+		copy++;
+	while (r->ops[copy].kind != OP_COPY || r->ops[copy].operand[0].buffer != buffer);
+	plan_drop_op(p, 0, skipped);
+	plan_set_waits(p, 0, copy - 1, &before, 1);
+}
+
+static void copy_replicas_by_luck(struct plan *p)
+{
+	for (int i = p->roles[0].prologue.end - 1; i >= 0; i--)
+		if (p->roles[0].ops[i].kind == OP_BROADCAST) {
+			skip_before_copy(p, i);
+			return;
+		}
+}
+
+static void copy_one_group(struct plan *p)
+{
+	skip_before_copy(p, number(p, 0, find(p, 0, OP_ALL_REDUCE, 0)));
+}
+
+/* Of what two stages use, both. */
+static void copy_own_use(struct plan *p)
+{
+	for (int role = 0; role < p->role_count; role += p->role_count - 1) {
+		struct role *r = &p->roles[role];
+		int reduce = number(p, role, find(p, role, OP_ALL_REDUCE, 0)), copy = reduce, last = reduce;
+		while (r->ops[copy].kind != OP_COPY)
+			copy++;
+		while (op_class(r->ops[last].kind) != OP_CLASS_K)
+			last--;
+		plan_drop_op(p, role, reduce);
+		plan_set_waits(p, role, copy - 1, &last, 1);
+	}
+}
+
+/* The last micro-batch's takes the place of those that were there. */
+static void leave_out_micro_batches(struct plan *p)
+{
+	struct op *op = find(p, 1, OP_LINEAR_BACKWARD, 0);
+	while (op->kind != OP_LINEAR_BACKWARD || op->micro != 3)
+		op++;
+	op->accumulate = 0;
+}
+
+/* Each shard visits the device for it. */
+static void broadcast_and_keep_the_old(struct plan *p)
+{
+	struct role *r = &p->roles[0];
+	for (int i = r->prologue.end - 1; i >= r->prologue.begin; i--)
+		if (r->ops[i].kind == OP_COPY && op_transfer(r, &r->ops[i]) == TRANSFER_DEVICE_TO_HOST) {
+			plan_drop_op(p, 0, i);
+			return;
+		}
+}
+
 static void show_another_slice(struct plan *p)
 {
 	struct role *r = &p->roles[0];
@@ -521,27 +599,34 @@ static const struct {
 	double clip;
 	void (*break_it)(struct plan *p);
 	int rule;
+	const char *offload;
 } broken[] = {
-        {MLP, "pipeline", 3, 2, 0, receive_in_another_order, 1},
-        {MLP, "pipeline", 3, 2, 0, drop_receive, 1},
-        {MLP, "pipeline", 3, 2, 0, send_to_oneself, 2},
-        {MLP, "pipeline", 3, 2, 0, send_another_size, 2},
-        {MLP, "pipeline", 3, 2, 0, send_another_micro_batch, 2},
-        {MLP, "pipeline", 3, 2, 0, count_as_gradient, 2},
-        {MLP, "model", 2, 1, 0, send_the_wrong_value, 2},
-        {MLP, "pipeline", 2, 2, 0, send_before_it_is_made, 4},
-        {MLP, "pipeline", 2, 2, 0, use_before_it_is_there, 4},
-        {MLP, "pipeline", 2, 2, 0, receive_into_what_is_freed, 3},
-        {MLP, "pipeline", 3, 2, 0, run_ends_in_the_middle, 2},
-        {MLP, "pipeline", 3, 2, 0, add_the_loss_of_all, 5},
-        {GPT, "pipeline", 3, 2, 0, forget_the_other_use, 5},
-        {GPT, "pipeline", 3, 2, 0.5, count_the_tied_squares_twice, 5},
-        {GPT, "model", 3, 1, 0, make_replicas_by_luck, 1},
-        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_along_another_axis, 5},
-        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_over_all_twice, 2},
-        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5},
-        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6},
-        {MLP, "hybrid:shard=2", 4, 2, 0, show_another_slice, 6},
+        {MLP, "pipeline", 3, 2, 0, receive_in_another_order, 1, NULL},
+        {MLP, "pipeline", 3, 2, 0, drop_receive, 1, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_to_oneself, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_another_size, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, send_another_micro_batch, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, count_as_gradient, 2, NULL},
+        {MLP, "model", 2, 1, 0, send_the_wrong_value, 2, NULL},
+        {MLP, "pipeline", 2, 2, 0, send_before_it_is_made, 4, NULL},
+        {MLP, "pipeline", 2, 2, 0, use_before_it_is_there, 4, NULL},
+        {MLP, "pipeline", 2, 2, 0, receive_into_what_is_freed, 3, NULL},
+        {MLP, "pipeline", 3, 2, 0, run_ends_in_the_middle, 2, NULL},
+        {MLP, "pipeline", 3, 2, 0, add_the_loss_of_all, 5, NULL},
+        {GPT, "pipeline", 3, 2, 0, forget_the_other_use, 5, NULL},
+        {GPT, "pipeline", 3, 2, 0.5, count_the_tied_squares_twice, 5, NULL},
+        {GPT, "model", 3, 1, 0, make_replicas_by_luck, 1, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_along_another_axis, 5, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, reduce_over_all_twice, 2, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, forget_replicas, 5, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, make_replicas_by_luck, 6, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, show_another_slice, 6, NULL},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_replicas_by_luck, 6, "optimizer,parameters"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_replicas_by_luck, 6, "optimizer,parameters:to=disk"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, broadcast_and_keep_the_old, 6, "optimizer,parameters"},
+        {MLP, "hybrid:shard=2", 4, 2, 0, copy_one_group, 5, "optimizer"},
+        {GPT, "pipeline", 3, 2, 0, copy_own_use, 5, "optimizer"},
+        {MLP, "pipeline", 3, 4, 0, leave_out_micro_batches, 5, "optimizer"},
 };
 
 START_TEST(what_is_broken_is_refused)
@@ -553,6 +638,7 @@ START_TEST(what_is_broken_is_refused)
 	                                         .strategy = broken[_i].strategy,
 	                                         .ranks = broken[_i].ranks,
 	                                         .accumulate = broken[_i].accumulate,
+	                                         .offload = broken[_i].offload,
 	                                         .clip = broken[_i].clip});
 	plan_copy(&p, &m.plan);
 	broken[_i].break_it(&p);
@@ -580,5 +666,9 @@ int main(void)
 	tcase_add_test(tcase, both_grains_agree);
 	tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, COUNT(broken));
 	suite_add_tcase(suite, tcase);
+	TCase *timed = tcase_create("many stages");
+	tcase_set_timeout(timed, 20);
+	tcase_add_test(timed, many_stages_of_many_layers);
+	suite_add_tcase(suite, timed);
 	return suite_run(suite);
 }

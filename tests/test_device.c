@@ -147,6 +147,42 @@ START_TEST(what_is_measured_is_not_copied)
 }
 END_TEST
 
+static int find_op(const struct role *r, enum op_kind kind)
+{
+	int number = 0;
+	while (number < r->op_count && r->ops[number].kind != kind)
+		number++;
+	ck_assert_int_lt(number, r->op_count);
+	return number;
+}
+
+/* Operands of types that no kernel takes are refused before anything runs, whoever made the plan. */
+START_TEST(types_without_a_kernel_are_refused)
+{
+	static const struct {
+		enum op_kind kind;
+		int operand;
+		enum type type;
+	} spoilt[] = {{OP_LOAD, 0, TYPE_BF16},   {OP_LOAD, 0, TYPE_I32},      {OP_COPY, 1, TYPE_BF16},
+	              {OP_SQUARES, 1, TYPE_I32}, {OP_SUM, 0, TYPE_BF16},      {OP_LINEAR_FORWARD, 1, TYPE_FP16},
+	              {OP_ADAMW, 2, TYPE_BF16},  {OP_CLASSIFIER, 2, TYPE_I64}};
+	struct made m;
+	struct cpu_device d;
+	const struct request r = {
+	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
+	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
+	cpu_device_release(&d);
+	struct role *role = &m.plan.roles[0];
+	const struct op *op = &role->ops[find_op(role, spoilt[_i].kind)];
+	role->buffers[op->operand[spoilt[_i].operand].buffer].type = spoilt[_i].type;
+	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "the CPU has no kernel for") != NULL, "%s", status_message());
+	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
+	made_release(&m);
+}
+END_TEST
+
 /* A host that has no memory left is an answer, not a crash. */
 START_TEST(arena_that_does_not_fit_is_said)
 {
@@ -169,6 +205,7 @@ int main(void)
 	tcase_add_test(tests, writing_before_a_buffer_is_noticed);
 	tcase_add_test(tests, memory_is_poisoned);
 	tcase_add_test(tests, what_is_measured_is_not_copied);
+	tcase_add_loop_test(tests, types_without_a_kernel_are_refused, 0, 8);
 	tcase_add_test(tests, arena_that_does_not_fit_is_said);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

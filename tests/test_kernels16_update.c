@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "kernels/sliced.h"
 #include "tests/kernels16_check.h"
 
 /* ---- conversions ---- */
@@ -188,6 +189,32 @@ START_TEST(optimizers)
 }
 END_TEST
 
+/* One element that is not finite, anywhere, and none; fp32 too. */
+START_TEST(not_finite)
+{
+	static const float largest[] = {
+	        [ELEMENT_FP32] = 0x1.fffffep127f, [ELEMENT_BF16] = 0x1.fep127f, [ELEMENT_FP16] = 65504};
+	enum { COUNT_OF_ELEMENTS = 1003 };
+	if (!level_select(_i))
+		return;
+	for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++) {
+		float *x = blank(COUNT_OF_ELEMENTS); /* room for any type */
+		for (int64_t i = 0; i < COUNT_OF_ELEMENTS; i++)
+			element_set((enum type)type, x, i, i % 2 ? largest[type] : -largest[type]);
+		ck_assert(vector_is_finite(type, COUNT_OF_ELEMENTS, x));
+		for (int64_t i = 0; i < COUNT_OF_ELEMENTS; i++) {
+			float was = element_get((enum type)type, x, i);
+			kernels_set_threads(i % 50 ? 1 : 3);
+			element_set((enum type)type, x, i, i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY);
+			ck_assert_msg(!vector_is_finite(type, COUNT_OF_ELEMENTS, x), "%s: element %lld went unseen",
+			              type_name((enum type)type), (long long)i);
+			element_set((enum type)type, x, i, was);
+		}
+		kernels_set_threads(1);
+	}
+}
+END_TEST
+
 /* ---- the same bits again, and threads ---- */
 
 enum {
@@ -205,6 +232,37 @@ static uint16_t *take(uint16_t **next, int64_t n)
 {
 	*next += n;
 	return *next - n;
+}
+
+/* As below, of a layer that has the middle third of the classes and ids, the last place empty. */
+static int64_t run_sliced(enum element type, const uint16_t *x, const uint16_t *dy, uint16_t *out)
+{
+	enum { OWN = WIDTH / 3 };
+	const struct class_slice slice = {OWN, OWN - 1, OWN};
+	uint16_t *next = out;
+	float *maxima = blank(ROWS), *sums = blank(3 * ROWS), loss;
+	int32_t ids[ROWS];
+	for (int i = 0; i < ROWS; i++)
+		ids[i] = i * 5 % WIDTH;
+#define TAKE(n) take(&next, n)
+	uint16_t *sum = TAKE(ROWS * WIDTH), *y = TAKE(ROWS * WIDTH);
+	vector_copy(type, ROWS * WIDTH, x, sum);
+	linear_finish(type, ROWS, WIDTH, dy, dy, sum, y);
+	embedding_sliced_forward(type, SAMPLES, TOKENS, WIDTH, &slice, ids, dy, y = TAKE(ROWS * WIDTH));
+	embedding_finish(type, SAMPLES, TOKENS, WIDTH, dy, y);
+	embedding_sliced_backward(type, SAMPLES, TOKENS, WIDTH, &slice, 80, ids, x, TAKE(OWN * WIDTH), false,
+	                          TAKE(80 * WIDTH), false);
+	uint16_t *logits = TAKE(ROWS * OWN), *results = TAKE(4 * ROWS + 1);
+	vector_copy(type, ROWS * OWN, x, logits);
+	classifier_maxima(type, ROWS, &slice, logits, maxima);
+	evaluate_sums(type, ROWS, &slice, logits, ids, maxima, sums);
+	vector_convert(3 * ROWS, ELEMENT_FP32, sums, type, results);
+	classifier_sums(type, ROWS, &slice, logits, ids, maxima, sums);
+	classifier_gradient(type, ROWS, &slice, logits, ids, maxima, sums, 0.1, 100, &loss, false);
+	vector_convert(ROWS, ELEMENT_FP32, maxima, type, results + 3 * ROWS);
+	element_set((enum type)type, results + 4 * ROWS, 0, loss);
+#undef TAKE
+	return next - out;
 }
 
 /* One pass through everything; results lie one after the other. Returns how many there are. */
@@ -245,9 +303,8 @@ static int64_t run_everything(enum element type, uint16_t *out)
 	vector_copy(type, ROWS * WIDTH, x, logits);
 	classifier(type, ROWS, WIDTH, logits, ids, 0.1, 100, &loss, false);
 	element_set((enum type)type, TAKE(1), 0, loss);
+	return next - out + run_sliced(type, x, dy, next);
 #undef TAKE
-	ck_assert_int_lt(next - out, RESULTS);
-	return next - out;
 }
 
 START_TEST(repeatable)
@@ -259,6 +316,7 @@ START_TEST(repeatable)
 		uint16_t *first = blank16(RESULTS), *again = blank16(RESULTS);
 		buffers_init();
 		int64_t n = run_everything(type, first);
+		ck_assert_int_lt(n, RESULTS);
 		for (int64_t i = 0; i < n; i++)
 			ck_assert_msg(isfinite(element_get((enum type)type, first, i)), "result %lld was not written",
 			              (long long)i);
@@ -280,6 +338,7 @@ int main(void)
 	                                    {"rounding", rounding_is_to_nearest_even, true},
 	                                    {"lengths_and_types", lengths_and_types, true},
 	                                    {"vectors", vectors, true},
+	                                    {"not_finite", not_finite, true},
 	                                    {"optimizers", optimizers, true},
 	                                    {"repeatable", repeatable, true}};
 	return run_kernel_tests("16-bit elements", tests, COUNT(tests));

@@ -284,6 +284,29 @@ START_TEST(peak_of_one_layer)
 }
 END_TEST
 
+/* A peak belongs to the operation that was allocated for: the first behind it that is no alloc or free of its own. */
+START_TEST(peaks_in_words)
+{
+	struct made m;
+	struct memory_use use;
+	char text[200];
+	open_plan(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
+	struct role *r = &m.plan.roles[0];
+	plan_memory(&m.plan, r, SPACE_DEVICE, &use);
+	plan_peak_describe(&m.plan, r, use.peak_op, text, sizeof text);
+	ck_assert_str_eq(text, "forward layer.0.linear");
+	plan_peak_describe(&m.plan, r, -1, text, sizeof text);
+	ck_assert_str_eq(text, "between steps");
+	int last = r->step.end;
+	while (op_class(r->ops[last - 1].kind) != OP_CLASS_M)
+		last--;
+	r->step.end = last; /* nothing follows it any more */
+	plan_peak_describe(&m.plan, r, last - 1, text, sizeof text);
+	ck_assert_str_eq(text, "the end of the step");
+	made_release(&m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("layout");
@@ -293,6 +316,7 @@ int main(void)
 	tcase_add_loop_test(tests, large_plans_do_not_overlap, 0, 2);
 	tcase_add_test(tests, arena_is_close_to_the_peak);
 	tcase_add_test(tests, peak_of_one_layer);
+	tcase_add_test(tests, peaks_in_words);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

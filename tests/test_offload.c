@@ -4,9 +4,11 @@
 #include <check.h>
 #include <dirent.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kernels/kernels.h"
@@ -115,6 +117,87 @@ START_TEST(gradients_leave_as_they_are_ready)
 	ck_assert_int_le(plan_most_live(&m.plan.roles[0], "gathered.gradients.", NULL), 3 * largest);
 	ck_assert_int_lt(3 * largest, m.plan.group_elements);
 	made_release(&m);
+}
+END_TEST
+
+/* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
+START_TEST(hybrid_leaves_a_shard_of_its_group)
+{
+	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
+	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
+	char strategy[32];
+	snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)shards);
+	struct request r = {.model = GPT,
+	                    .strategy = strategy,
+	                    .ranks = ranks,
+	                    .precision = TYPE_BF16,
+	                    .accumulate = 2,
+	                    .offload = offloads[_i % 2]};
+	int64_t own = elements_of(&r) / shards, kept = _i % 2 ? 0 : 2 * own;
+	struct report_role role = reported(&r);
+	ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), kept);
+	ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own - kept);
+	/* Without replicas each micro-batch's shard leaves at once; with them, once a step. */
+	ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, (shards == ranks ? 2 : 1) * 2 * own);
+	ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, (_i % 2 ? 2 * 2 : 1) * 2 * own);
+	r.offload = NULL;
+	struct report_role without = reported(&r);
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
+}
+END_TEST
+
+/* A stage's host has what the stage has, of the tied table both; each stage's own goes each way once a step. */
+START_TEST(stages_leave_their_own)
+{
+	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	struct made m;
+	struct report report;
+	int64_t all = 0;
+	open_plan(&m, &(struct request){.model = GPT,
+	                                .strategy = names[_i],
+	                                .ranks = 3,
+	                                .precision = TYPE_BF16,
+	                                .accumulate = 4,
+	                                .offload = "optimizer"});
+	report_from_plan(&report, &m.plan);
+	ck_assert_int_eq(report.role_count, 3);
+	for (int i = 0; i < report.role_count; i++) {
+		const struct report_role *role = &report.roles[i];
+		int64_t own = role->memory[SPACE_DEVICE].steady[CATEGORY_PARAMETERS] / 2;
+		ck_assert_int_eq(states(&role->memory[SPACE_DEVICE]), 2 * own);
+		ck_assert_int_eq(states(&role->memory[SPACE_HOST]), 14 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
+		all += own;
+	}
+	int64_t tied = m.plan.groups[m.plan.group_count - 1].padded;
+	ck_assert_str_eq(m.plan.groups[m.plan.group_count - 1].name, "tied");
+	ck_assert_int_eq(all, m.plan.group_elements + tied);
+	report_release(&report);
+	made_release(&m);
+}
+END_TEST
+
+/* A pipeline's stage keeps the activations of one unit of each micro-batch under way, however many units it has. */
+START_TEST(pipelines_send_activations_away)
+{
+	static const char *const models[] = {"gpt:layers=8,width=32,heads=2,context=16",
+	                                     "gpt:layers=16,width=32,heads=2,context=16"};
+	int64_t kept[2];
+	for (int i = 0; i < 2; i++) {
+		struct request r = {.model = models[i],
+		                    .strategy = _i ? "pipeline:schedule=gpipe" : "pipeline",
+		                    .ranks = 2,
+		                    .micro_batch = 2,
+		                    .accumulate = 4,
+		                    .offload = "activations"};
+		struct report_role role = reported(&r);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
+		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
+		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
+	}
+	ck_assert_int_eq(kept[0], kept[1]);
 }
 END_TEST
 
@@ -423,6 +506,50 @@ START_TEST(files_have_no_name)
 }
 END_TEST
 
+/* The file that this process has open in the folder, though it has no name any more. */
+static int nameless_file(const char *folder)
+{
+	char link[64], target[512];
+	for (int file = 0; file < 1024; file++) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+		ssize_t n = readlink(link, target, sizeof target - 1);
+		target[n > 0 ? n : 0] = 0;
+		if (!strncmp(target, folder, strlen(folder)) && strstr(target, "/shardlab."))
+			return file;
+	}
+	ck_abort_msg("no file is open in %s", folder);
+	return -1;
+}
+
+/* A queue's thread says so, all queues end, and the threads that waited for it too: else this would not return. */
+START_TEST(disk_that_fails_ends_the_section)
+{
+	static const char *const lines[] = {"cannot read in", "cannot write in"};
+	struct made m;
+	struct trainer t;
+	struct request r = {.model = GPT, .strategy = "single", .offload = "optimizer:to=disk"};
+	struct rlimit limit;
+	double loss;
+	signal(SIGXFSZ, SIG_IGN);
+	open_plan(&m, &r);
+	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
+	ck_assert_msg(!trainer_step(&t, &loss), "%s", status_message());
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	if (!_i)
+		ck_assert_int_eq(ftruncate(nameless_file(support_folder()), 0), 0);
+	else
+		ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, limit.rlim_max}), 0);
+	for (int again = 0; again < 2; again++) {
+		enum status s = trainer_step(&t, &loss);
+		ck_assert_int_eq(s, STATUS_RUN);
+		ck_assert_msg(strstr(status_message(), lines[_i]) != NULL, "%s", status_message());
+	}
+	setrlimit(RLIMIT_FSIZE, &limit);
+	trainer_release(&t);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(settings_are_read_and_printed)
@@ -459,6 +586,9 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, device_keeps_two_bytes_a_parameter, 0, STRATEGIES);
 	tcase_add_loop_test(tests, gradients_leave_as_they_are_ready, 0, STRATEGIES - 2);
+	tcase_add_loop_test(tests, hybrid_leaves_a_shard_of_its_group, 0, 4);
+	tcase_add_loop_test(tests, stages_leave_their_own, 0, 3);
+	tcase_add_loop_test(tests, pipelines_send_activations_away, 0, 2);
 	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
 	tcase_add_test(tests, activations_go_and_come_back);
 	tcase_add_loop_test(tests, delayed_is_one_step_late, 0, 2);
@@ -466,6 +596,7 @@ int main(void)
 	tcase_add_loop_test(tests, text_comes_back, 0, 5);
 	tcase_add_loop_test(tests, zones_are_in_every_arena, 0, 2);
 	tcase_add_test(tests, files_have_no_name);
+	tcase_add_loop_test(tests, disk_that_fails_ends_the_section, 0, 2);
 	tcase_add_test(tests, settings_are_read_and_printed);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

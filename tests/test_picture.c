@@ -10,6 +10,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "viz/export.h"
+#include "viz/timeline.h"
 
 static struct fonts fonts;
 static struct viewed ddp, zero3;
@@ -45,6 +46,13 @@ static char *exported(enum export_format format, const struct picture *size, boo
 	ck_assert_msg(!s, "%s", status_message());
 	ck_assert(!fclose(out));
 	return text;
+}
+
+static cairo_surface_t *surface_of(struct player *p, const struct picture *size)
+{
+	cairo_surface_t *surface;
+	ck_assert_msg(!export_surface(p, size, &surface), "%s", status_message());
+	return surface;
 }
 
 static void ck_same(const char *a, size_t na, const char *b, size_t nb, const char *what)
@@ -83,32 +91,36 @@ START_TEST(the_same_bytes_again)
 }
 END_TEST
 
-/* Stepping there and jumping there give one picture, in every scene and theme. */
-START_TEST(the_same_by_every_way)
+/* Stepping there, forward and back, and jumping there give one picture. */
+static void check_ways(size_t step)
 {
 	const struct score *s = &player.piece->score;
+	size_t na, nb, nc, p = 0;
+	go(step);
+	char *jumped = exported(EXPORT_PNG, &small, false, &na);
+	player_go(&player, 0);
+	for (size_t k = 0; k < step; k++)
+		player_go(&player, p = score_next(s, player.stride, p));
+	char *stepped = exported(EXPORT_PNG, &small, false, &nb);
+	ck_same(jumped, na, stepped, nb, scene_name(player.scene));
+	for (int k = 0; k < 5; k++)
+		player_go(&player, p = score_next(s, player.stride, p));
+	for (int k = 0; k < 5; k++)
+		player_go(&player, p = score_previous(s, player.stride, p));
+	char *back = exported(EXPORT_PNG, &small, false, &nc);
+	ck_same(jumped, na, back, nc, scene_name(player.scene));
+	free(jumped);
+	free(stepped);
+	free(back);
+}
+
+/* In every scene and theme. */
+START_TEST(the_same_by_every_way)
+{
 	for (int scene = 0; scene < SCENE_COUNT; scene++) {
-		size_t na, nb, nc, p = 0;
 		player.scene = (enum scene)scene;
 		player.theme = (enum theme_name)(scene % THEME_COUNT);
-		go(11);
-		char *jumped = exported(EXPORT_PNG, &small, false, &na);
-		player_go(&player, 0);
-		for (int k = 0; k < 11; k++) {
-			p = score_next(s, player.stride, p);
-			player_go(&player, p);
-		}
-		char *stepped = exported(EXPORT_PNG, &small, false, &nb);
-		ck_same(jumped, na, stepped, nb, scene_name(player.scene));
-		for (int k = 0; k < 5; k++)
-			player_go(&player, p = score_next(s, player.stride, p));
-		for (int k = 0; k < 5; k++)
-			player_go(&player, p = score_previous(s, player.stride, p));
-		char *back = exported(EXPORT_PNG, &small, false, &nc);
-		ck_same(jumped, na, back, nc, scene_name(player.scene));
-		free(jumped);
-		free(stepped);
-		free(back);
+		check_ways(11);
 	}
 }
 END_TEST
@@ -125,6 +137,166 @@ START_TEST(steps_differ)
 	ck_assert(na != nb || memcmp(a, b, na) != 0);
 	free(a);
 	free(b);
+}
+END_TEST
+
+/* ---- text that is none, and pictures that fail ---- */
+
+START_TEST(halves_of_characters)
+{
+	static const struct {
+		const char *text, *mended;
+	} cases[] = {
+	        {"", ""},
+	        {"plain", "plain"},
+	        {"n − 1 → größer", "n − 1 → größer"},
+	        {"gr\xC3", "gr"},
+	        {"\xE2\x86", ""},
+	        {"\xF0\x9F\x98", ""},
+	        {"a\x80z", "az"},
+	        {"\xC0\xAFx", "x"},
+	        {"\xED\xA0\x80x", "x"},
+	        {"\xF4\x90\x80\x80x", "x"},
+	        {"\xFFx\xC3\xA9\xC3", "x\xC3\xA9"},
+	};
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 200, 100);
+	cairo_t *cr = cairo_create(surface);
+	struct canvas c;
+	canvas_begin(&c, cr, 200, 100, 1, theme_of(THEME_LIGHT), &fonts);
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[64];
+		snprintf(text, sizeof text, "%s", cases[i].text);
+		text_mend(text);
+		ck_assert_str_eq(text, cases[i].mended);
+		text_length(&c, 12, WEIGHT_BOLD, cases[i].text);
+		draw_text(&c, 5, 50, 12, WEIGHT_PLAIN, 0, ALIGN_CENTRE, 30, "%s", cases[i].text);
+		draw_paragraph(&c, 5, 50, 40, 12, 2, 0, cases[i].text);
+		ck_assert_msg(!cairo_status(cr), "text %zu: %s", i, cairo_status_to_string(cairo_status(cr)));
+	}
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+}
+END_TEST
+
+/* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
+START_TEST(a_failure_is_said)
+{
+	struct fonts broken = fonts;
+	broken.plain = cairo_toy_font_face_create("\xFF", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+	player.fonts = &broken;
+	for (int format = 0; format < EXPORT_COUNT; format++) {
+		char *text = NULL;
+		size_t length;
+		FILE *out = open_memstream(&text, &length);
+		ck_assert_msg(export_write(&player, (enum export_format)format, &small, false, out), "format %d",
+		              format);
+		ck_assert(!fclose(out));
+		free(text);
+	}
+	player.fonts = &fonts;
+}
+END_TEST
+
+/* ---- side by side ---- */
+
+/* Is the left, or the right, half of two pictures the same? */
+static bool same_half(cairo_surface_t *a, cairo_surface_t *b, int half)
+{
+	int width = cairo_image_surface_get_width(a) / 2, stride = cairo_image_surface_get_stride(a);
+	for (int y = 0; y < cairo_image_surface_get_height(a); y++)
+		if (memcmp(cairo_image_surface_get_data(a) + (ptrdiff_t)y * stride + (ptrdiff_t)half * width * 4,
+		           cairo_image_surface_get_data(b) + (ptrdiff_t)y * stride + (ptrdiff_t)half * width * 4,
+		           (size_t)width * 4))
+			return false;
+	return true;
+}
+
+/* What the second may use is in its card alone. */
+START_TEST(each_card_has_its_own_capacity)
+{
+	const struct limits before = zero3.piece.score.limits;
+	player.scene = SCENE_MEMORY;
+	player.contender[0] = &ddp.piece;
+	player.contender[1] = &zero3.piece;
+	player.contender_count = 2;
+	player.compare = true;
+	cairo_surface_t *a = surface_of(&player, &small);
+	zero3.piece.score.limits = (struct limits){.device_bytes = zero3.piece.score.roles[0].peak[SPACE_DEVICE] / 2};
+	cairo_surface_t *b = surface_of(&player, &small);
+	zero3.piece.score.limits = before;
+	ck_assert(same_half(a, b, 0));
+	ck_assert(!same_half(a, b, 1));
+	cairo_surface_destroy(a);
+	cairo_surface_destroy(b);
+	player.compare = false;
+	player.contender_count = 0;
+}
+END_TEST
+
+/* ---- messages in the timeline ---- */
+
+static int darkness(cairo_surface_t *surface, double x, double y)
+{
+	const unsigned char *row = cairo_image_surface_get_data(surface) +
+	                           (ptrdiff_t)y * cairo_image_surface_get_stride(surface) + 4 * (ptrdiff_t)x;
+	return 3 * 255 - row[0] - row[1] - row[2];
+}
+
+/* Marks inside the span of a collective, one where each message of a rank but its last arrives. */
+static int marks(cairo_surface_t *surface, const struct timeline *l, const struct score *s, int collective,
+                 int64_t rank)
+{
+	double y = timeline_y(l, rank, QUEUE_COMMUNICATION) + l->row * 0.15; /* below the name, above "→ 1" */
+	int found = 0;
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		double x = timeline_x(l, e->time);
+		if (e->kind != EVENT_MESSAGE || e->collective != collective || e->rank != rank ||
+		    x > l->plot.x + l->plot.width - 12)
+			continue;
+		int here = darkness(surface, x, y), left = darkness(surface, x - 1, y),
+		    there = here > left ? here : left;
+		found += there > darkness(surface, x - 8, y) + 60 && there > darkness(surface, x + 8, y) + 60;
+	}
+	return found;
+}
+
+/* Of hybrid sharding each group carries out its own collectives by the same operations. */
+START_TEST(messages_of_every_group)
+{
+	struct viewed v;
+	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "hybrid:shard=2", .ranks = 4});
+	const struct score *s = &v.piece.score;
+	int groups = 0;
+	player_set_piece(&player, &v.piece);
+	for (int k = 0; k < s->collective_count; k++) {
+		const struct collective *one = &s->collectives[k];
+		if (one->kind != OP_ALL_REDUCE || one->control)
+			continue;
+		struct canvas c;
+		struct timeline l;
+		struct box b = {0, 0, 1280, 720};
+		cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
+		cairo_t *cr = cairo_create(surface);
+		player.from = one->begin;
+		player.to = one->end;
+		const struct view *view = player_view(&player);
+		canvas_begin(&c, cr, 1280, 720, 1, view->theme, &fonts);
+		scene_timeline(&c, view, b, false);
+		canvas_end(&c);
+		cairo_surface_flush(surface);
+		timeline_lay(&l, view, view->lanes, b);
+		for (int64_t member = 0; member < one->schedule.ranks; member++)
+			ck_assert_msg(marks(surface, &l, s, k, one->rank[member]) > 0,
+			              "no message of rank %d in collective %d", (int)one->rank[member], k);
+		groups += one->family != k;
+		cairo_destroy(cr);
+		cairo_surface_destroy(surface);
+	}
+	ck_assert_int_gt(groups, 0);
+	player_set_piece(&player, &ddp.piece);
+	viewed_release(&v);
 }
 END_TEST
 
@@ -255,10 +427,9 @@ static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
 	ck_assert_msg((double)far / pixels < 0.01, "frame %zu has %ld pixels of another colour", step, far);
 }
 
-START_TEST(frames_of_the_gif)
+static void check_gif(void)
 {
 	size_t length, steps = export_steps(&player), step = 0;
-	player.scene = SCENE_OVERVIEW;
 	char *text = exported(EXPORT_GIF, &small, false, &length);
 	struct gif g = {.at = (unsigned char *)text, .end = (unsigned char *)text + length};
 	ck_assert(!memcmp(text, "GIF89a", 6));
@@ -273,7 +444,7 @@ START_TEST(frames_of_the_gif)
 	g.indices = calloc((size_t)g.width, (size_t)g.height);
 	for (int delay = 0; next_frame(&g, &delay); step++) {
 		go(step);
-		cairo_surface_t *surface = export_surface(&player, &small);
+		cairo_surface_t *surface = surface_of(&player, &small);
 		ck_alike(&g, surface, step);
 		ck_assert_int_eq(delay, step + 1 == steps ? 150 : 50);
 		cairo_surface_destroy(surface);
@@ -281,6 +452,12 @@ START_TEST(frames_of_the_gif)
 	ck_assert_uint_eq(step, steps);
 	free(g.indices);
 	free(text);
+}
+
+START_TEST(frames_of_the_gif)
+{
+	player.scene = SCENE_OVERVIEW;
+	check_gif();
 }
 END_TEST
 
@@ -303,7 +480,7 @@ static size_t from_base64(const char *text, size_t n, unsigned char *out)
 	return size;
 }
 
-START_TEST(pictures_of_the_page)
+static void check_page(void)
 {
 	size_t length, steps = export_steps(&player);
 	char *page = exported(EXPORT_HTML, &small, false, &length), *at = strstr(page, "const steps=[");
@@ -331,6 +508,44 @@ START_TEST(pictures_of_the_page)
 		ck_abort_msg("the page names an address: %.60s", p);
 	ck_assert(!strstr(page, " src="));
 	free(page);
+}
+
+START_TEST(pictures_of_the_page)
+{
+	check_page();
+}
+END_TEST
+
+/* ---- every strategy ---- */
+
+#define SMALL_GPT "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8"
+static const struct request strategies[] = {
+        {.strategy = "single", .model = "mlp:sizes=6-5-4", .ranks = 1},
+        {.strategy = "dp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero1", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero2", .model = "mlp:sizes=6-5-4", .ranks = 2, .offload = "optimizer"},
+        {.strategy = "zero3", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "fsdp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=6-5-4", .ranks = 4},
+        {.strategy = "model", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "pipeline", .model = "mlp:sizes=6-5-4", .ranks = 2, .accumulate = 2},
+        {.strategy = "tensor", .model = SMALL_GPT, .ranks = 2},
+};
+
+/* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */
+START_TEST(of_every_strategy)
+{
+	struct viewed v;
+	viewed_open(&v, &strategies[_i]);
+	player_set_piece(&player, &v.piece);
+	player.scene = SCENE_OVERVIEW;
+	check_ways(score_stop_of(&v.piece.score, player.stride, v.piece.score.moment_count) / 2);
+	player.stride = STRIDE_PHASE;
+	check_gif();
+	check_page();
+	player.stride = STRIDE_ROUND;
+	player_set_piece(&player, &ddp.piece);
+	viewed_release(&v);
 }
 END_TEST
 
@@ -362,8 +577,13 @@ int main(void)
 	tcase_add_test(tc, the_same_bytes_again);
 	tcase_add_test(tc, the_same_by_every_way);
 	tcase_add_test(tc, steps_differ);
+	tcase_add_test(tc, halves_of_characters);
+	tcase_add_test(tc, a_failure_is_said);
+	tcase_add_test(tc, each_card_has_its_own_capacity);
+	tcase_add_test(tc, messages_of_every_group);
 	tcase_add_test(tc, frames_of_the_gif);
 	tcase_add_test(tc, pictures_of_the_page);
+	tcase_add_loop_test(tc, of_every_strategy, 0, sizeof strategies / sizeof strategies[0]);
 	tcase_add_test(tc, tiny_and_large);
 	suite_add_tcase(suite, tc);
 	return suite_run(suite);

@@ -217,8 +217,8 @@ static const struct {
         {"set ranks 2", "set ranks 99999999999999999999", "my.plan:4:11:"},
         {"set ranks 2", "set ranks", "my.plan:4:10: the line ends here"},
         {"set ranks 2", "set ranks 2 3", "my.plan:4:13: '3' has no place here"},
-        {"set ranks 2", "set ranks 1000000", "more ranks"},
-        {"set micro_batch 1", "set micro_batch 70000000000000000", "too large"},
+        {"set ranks 2", "set ranks 1000000", "ranks are more than the model has elements"},
+        {"set micro_batch 1", "set micro_batch 70000000000000000", "are too large for 64-bit sizes"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
         {"set precision fp32", "set precision fp8", "unknown type 'fp8'"},
@@ -400,6 +400,57 @@ START_TEST(huge_sizes_do_no_harm)
 }
 END_TEST
 
+/* What compiles reads back, up to the largest sizes; and one more is refused by both, with the same line. */
+static const struct {
+	struct request request; /* at the limit */
+	const char *message;
+} limits[] = {
+        {{.model = "params=9007199254740992", .strategy = "ddp", .ranks = 4, .accumulate = 8}, "accumulate 9 "},
+        {{.model = "mlp:sizes=1048576-1", .strategy = "ddp", .ranks = 1024, .micro_batch = 1 << 20, .accumulate = 64},
+         "accumulate 65 "},
+        {{.model = "gpt:layers=1,width=65536,heads=64,context=2,vocabulary=2",
+          .strategy = "single",
+          .micro_batch = 1800,
+          .accumulate = 4096},
+         "FLOPs on a rank"},
+};
+
+START_TEST(what_compiles_is_read)
+{
+	struct made m;
+	struct request more = limits[_i].request;
+	char set[64], to[64], line[600];
+	char *text = print_request(&limits[_i].request), *changed;
+	ck_assert_msg(read_text(&m, text) == STATUS_OK, "%s", status_message());
+	made_release(&m);
+	bool by_samples = limits[_i].request.accumulate == 4096; /* there are no more micro-batches */
+	more.accumulate += !by_samples;
+	more.micro_batch += by_samples ? more.micro_batch : 0;
+	ck_assert_int_eq(made_open(&m, &more), STATUS_INPUT);
+	snprintf(line, sizeof line, "%s", status_message());
+	ck_assert_msg(strstr(line, limits[_i].message) != NULL, "%s", line);
+	snprintf(set, sizeof set, "set %s %d\n", by_samples ? "micro_batch" : "accumulate",
+	         (int)(by_samples ? limits[_i].request.micro_batch : limits[_i].request.accumulate));
+	snprintf(to, sizeof to, "set %s %d\n", by_samples ? "micro_batch" : "accumulate",
+	         (int)(by_samples ? more.micro_batch : more.accumulate));
+	changed = replace(text, set, to);
+	ck_assert_int_eq(read_text(&m, changed), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), line) != NULL, "'%s' is not in '%s'", line, status_message());
+	free(changed);
+	free(text);
+}
+END_TEST
+
+/* At the longest context the FLOPs of one sample are more than 64 bits hold. */
+START_TEST(flops_are_counted)
+{
+	struct made m;
+	ck_assert_int_eq(made_open(&m, &(struct request){.model = "gpt3-175b:context=16777216", .strategy = "single"}),
+	                 STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "FLOPs on a rank") != NULL, "%s", status_message());
+}
+END_TEST
+
 /* Axes, and who meets along them. */
 static const struct {
 	const char *strategy, *what, *by, *wanted;
@@ -442,6 +493,8 @@ int main(void)
 	tcase_add_loop_test(tcase, wrong_texts_are_refused, 0, COUNT(wrong));
 	tcase_add_test(tcase, one_role_is_no_plan);
 	tcase_add_test(tcase, huge_sizes_do_no_harm);
+	tcase_add_loop_test(tcase, what_compiles_is_read, 0, (int)(sizeof limits / sizeof *limits));
+	tcase_add_test(tcase, flops_are_counted);
 	tcase_add_test(tcase, cut_texts_do_no_harm);
 	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
 	tcase_add_loop_test(tcase, wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]));

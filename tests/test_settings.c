@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/checkpointing.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -151,6 +152,31 @@ START_TEST(strategy_is_refused)
 }
 END_TEST
 
+/* Help lists the values of a key, the default first. */
+static void assert_default_first(const struct key *k)
+{
+	size_t length = strcspn(k->values, "|");
+	ck_assert_msg(strlen(k->fallback) == length && !strncmp(k->values, k->fallback, length),
+	              "%s is one of %s, and %s if it is not given", k->name, k->values, k->fallback);
+}
+
+START_TEST(defaults_come_first)
+{
+	int keys = 0;
+	for (int contrast = 0; contrast < 2; contrast++)
+		for (int i = 0;; i++) {
+			const struct strategy *g = contrast ? strategy_contrast_at(i) : strategy_at(i);
+			if (!g)
+				break;
+			for (int k = 0; k < STRATEGY_KEYS && g->keys[k].name; k++, keys++)
+				assert_default_first(&g->keys[k]);
+		}
+	ck_assert_int_gt(keys, 0);
+	for (int k = 0; k < CHECKPOINTING_KEYS; k++)
+		assert_default_first(&checkpointing_keys[k]);
+}
+END_TEST
+
 START_TEST(ranks_are_refused)
 {
 	static const struct {
@@ -161,7 +187,8 @@ START_TEST(ranks_are_refused)
 	        {{"mlp:sizes=1-1", "zero3", .ranks = 3}, "more than the model has elements"},
 	        {{"mlp:sizes=1-1", "ddp", .ranks = 3}, "more than the model has elements"},
 	        {{"params=3", "zero1", .ranks = 4}, "more than the model has elements"},
-	        {{"gpt", "ddp", .ranks = 2, .micro_batch = INT64_C(1) << 50}, "do not fit"},
+	        {{"mlp", "hybrid:shard=3", .ranks = 4}, "shard"},
+	        {{"gpt", "ddp", .ranks = 2, .micro_batch = INT64_C(1) << 50}, "too large"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct made m;
@@ -170,6 +197,27 @@ START_TEST(ranks_are_refused)
 	struct made m;
 	ck_assert_int_eq(made_open(&m, &(struct request){"mlp:sizes=1-1", "zero3", .ranks = 2}), STATUS_OK);
 	made_release(&m);
+}
+END_TEST
+
+/* A plan that does not compile holds nothing, whatever was found wrong. */
+START_TEST(nothing_is_left_of_a_refused_plan)
+{
+	static const struct request wrong[] = {
+	        {.model = "mlp", .strategy = "single", .ranks = 2},
+	        {.model = "mlp", .strategy = "hybrid:shard=3", .ranks = 4},
+	        {.model = "gpt", .strategy = "tensor", .ranks = 3},
+	        {.model = "mlp", .strategy = "pipeline", .ranks = 8},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct settings s = request_settings(&wrong[i]);
+		struct model m;
+		static struct plan p;
+		ck_assert_int_eq(model_open(&m, s.model, s.sequence), STATUS_OK);
+		ck_assert_int_eq(plan_compile(&p, &m, &s), STATUS_INPUT);
+		ck_assert(!p.arena.chunks && !p.model && !p.role_count);
+		model_release(&m);
+	}
 }
 END_TEST
 
@@ -276,7 +324,9 @@ int main(void)
 	tcase_add_test(tests, strategies_are_known);
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
+	tcase_add_test(tests, defaults_come_first);
 	tcase_add_test(tests, ranks_are_refused);
+	tcase_add_test(tests, nothing_is_left_of_a_refused_plan);
 	tcase_add_loop_test(tests, model_is_refused, 0, COUNT(models_put_wrong));
 	tcase_add_test(tests, long_models_are_refused);
 	tcase_add_test(tests, sequence_is_at_most_the_context);

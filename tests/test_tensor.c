@@ -1,12 +1,10 @@
-/* Tensor parallelism by its numbers: which elements a rank has, what is summed when, and the kernels before and after
- * the sums against those that have everything. That training comes out the same is tests/mpi_tensor.c's. */
+/* Tensor parallelism by its numbers: which elements a rank has, and what is summed when. The kernels before and after
+ * the sums are tests/test_kernels_sliced.c's; that training comes out the same is tests/mpi_tensor.c's. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "kernels/sliced.h"
 #include "strategy/model/slice.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/plan_edit.h"
@@ -208,6 +206,70 @@ START_TEST(parts_are_told_from_sums)
 }
 END_TEST
 
+static struct op *step_op(struct plan *p, enum op_kind kind)
+{
+	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
+		if (p->roles[0].ops[i].kind == kind)
+			return &p->roles[0].ops[i];
+	ck_abort_msg("no such operation");
+	return NULL;
+}
+
+/* A slice of a value is cut from one that is the same on all ranks, not from a rank's own rows. */
+START_TEST(own_rows_are_not_cut)
+{
+	struct made m;
+	struct op cut = {.kind = OP_COPY, .queue = QUEUE_COMPUTE, .unit = -1, .kernel = -1, .group = -1};
+	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	for (int sequence = 0; sequence < 2; sequence++) {
+		struct plan p;
+		if (sequence) {
+			made_release(&m);
+			open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor:sequence=yes", .ranks = 2});
+		}
+		plan_copy(&p, &m.plan);
+		struct role *r = &p.roles[0];
+		const struct op *norm = step_op(&p, OP_NORM_FORWARD);
+		int after = (int)(norm - r->ops) + 1;
+		cut.operand[0] = norm->operand[3];
+		cut.operand[0].slice = plan_axis(&p, "tensor");
+		int part = step_op(&p, OP_ADAMW)->operand[1].buffer; /* the gradients, which nobody reads yet */
+		cut.operand[1] = (struct region){part, 0, 0, cut.operand[0].count / 2};
+		plan_insert_op(&p, 0, after, &cut);
+		ck_assert_int_eq(plan_verify(&p, NULL), sequence ? STATUS_REFUSED : STATUS_OK);
+		ck_assert(!sequence || strstr(status_message(), "rule 7"));
+		plan_release(&p);
+	}
+	made_release(&m);
+}
+END_TEST
+
+/* Rank 0's slice is no slice of the others': a broadcast over the tensor group is of what all have whole. */
+START_TEST(slices_are_not_broadcast)
+{
+	struct made m;
+	struct plan p;
+	open_plan(&m, &(struct request){.model = GPT, .strategy = "tensor", .ranks = 2});
+	plan_copy(&p, &m.plan);
+	struct role *r = &p.roles[0];
+	int at = r->prologue.begin, made = at;
+	while (r->ops[at].kind != OP_BROADCAST)
+		at++;
+	while (r->ops[made].kind != OP_INITIALIZE || !group_is_sliced(&p, r->ops[made].group))
+		made++;
+	struct op wrong = r->ops[at];
+	wrong.group = r->ops[made].group;
+	wrong.operand[0] = r->ops[made].operand[0];
+	wrong.payload = wrong.operand[0].count;
+	plan_insert_op(&p, 0, at, &wrong);
+	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
+	ck_assert_msg(strstr(status_message(), "rule 6 (version)") && strstr(status_message(), "not this rank's slice"),
+	              "%s", status_message());
+	plan_release(&p);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- all ranks in one process ---- */
 
 /* Initial weights are single's, bit for bit; after three steps they are single's up to rounding. */
@@ -253,183 +315,6 @@ START_TEST(weights_are_those_of_one_rank)
 }
 END_TEST
 
-/* ---- kernels ---- */
-
-static uint64_t seed = 88172645463325252u;
-
-static float uniform(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (float)(seed >> 40) / (float)(1 << 23) - 1.0F;
-}
-
-enum { ROWS = 9, MOST_CLASSES = 150, MOST_RANKS = 5 };
-
-/* Logits of the whole, cut into slices of `stride` with rubbish in the padding. */
-struct cut_logits {
-	struct class_slice slice;
-	float logits[ROWS * MOST_CLASSES];
-};
-
-static void cut_logits(struct cut_logits *c, int ranks, int rank, int classes, const float *logits)
-{
-	int64_t stride = (classes + ranks - 1) / ranks, first = rank * stride, left = classes - first;
-	c->slice = (struct class_slice){first, left < 0 ? 0 : left < stride ? left : stride, stride};
-	for (int row = 0; row < ROWS; row++)
-		for (int64_t i = 0; i < stride; i++)
-			c->logits[row * stride + i] = i < c->slice.count ? logits[row * classes + first + i] : 1e30F;
-}
-
-static void check_classifier(int classes, int ranks, bool ties)
-{
-	static struct cut_logits slices[MOST_RANKS];
-	float logits[ROWS * MOST_CLASSES], whole[ROWS * MOST_CLASSES], maxima[ROWS], own[ROWS], sums[2 * ROWS] = {0};
-	float part[3 * ROWS], counts[3 * ROWS] = {0}, loss = 0.5F, want = 0.5F;
-	int32_t targets[ROWS];
-	double evaluated, want_evaluated;
-	int64_t correct, want_correct;
-	for (int i = 0; i < ROWS * classes; i++) /* ties: several classes have the largest logit */
-		logits[i] = ties ? (float)((int)(uniform() * 2.0F)) : 8 * uniform();
-	for (int row = 0; row < ROWS; row++) {
-		targets[row] = (int32_t)((uniform() + 1.0F) / 2.0F * (float)classes * 0.999F);
-		maxima[row] = -INFINITY;
-	}
-	memcpy(whole, logits, sizeof whole);
-	classifier_evaluate(ELEMENT_FP32, ROWS, classes, whole, targets, &want_evaluated, &want_correct);
-	classifier(ELEMENT_FP32, ROWS, classes, whole, targets, 0.25, 0.25, &want, true);
-	for (int r = 0; r < ranks; r++) {
-		cut_logits(&slices[r], ranks, r, classes, logits);
-		classifier_maxima(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, own);
-		for (int row = 0; row < ROWS; row++)
-			maxima[row] = fmaxf(maxima[row], own[row]);
-	}
-	for (int r = 0; r < ranks; r++) {
-		classifier_sums(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
-		for (int i = 0; i < 2 * ROWS; i++)
-			sums[i] += part[i];
-		evaluate_sums(ELEMENT_FP32, ROWS, &slices[r].slice, slices[r].logits, targets, maxima, part);
-		for (int i = 0; i < 3 * ROWS; i++)
-			counts[i] += part[i];
-	}
-	evaluate_count(ROWS, maxima, counts, &evaluated, &correct);
-	ck_assert_int_eq(correct, want_correct);
-	ck_assert_double_eq_tol(evaluated, want_evaluated, 1e-5 * fabs(want_evaluated));
-	for (int r = 0; r < ranks; r++) {
-		float each = 0.5F;
-		const struct class_slice *s = &slices[r].slice;
-		classifier_gradient(ELEMENT_FP32, ROWS, s, slices[r].logits, targets, maxima, sums, 0.25, 0.25, &each,
-		                    true);
-		ck_assert(r == 0 || each == loss); /* the same bits on all ranks */
-		loss = each;
-		for (int row = 0; row < ROWS; row++)
-			for (int64_t i = 0; i < s->stride; i++) {
-				float got = slices[r].logits[row * s->stride + i];
-				float there = i < s->count ? whole[row * classes + s->first + i] : 0;
-				ck_assert_msg(fabsf(got - there) <= 1e-6F, "%d classes on %d ranks: %g, not %g",
-				              classes, ranks, (double)got, (double)there);
-			}
-	}
-	ck_assert_float_eq_tol(loss, want, 1e-5F * want);
-}
-
-START_TEST(slices_of_a_classifier)
-{
-	static const int classes[] = {5, 16, 33, 130, 150};
-	kernels_limit_instruction_set(_i);
-	for (size_t k = 0; k < sizeof classes / sizeof *classes; k++)
-		for (int ranks = 1; ranks <= MOST_RANKS; ranks++) {
-			check_classifier(classes[k], ranks, false);
-			check_classifier(classes[k], ranks, true);
-		}
-}
-END_TEST
-
-START_TEST(slices_of_a_token_table)
-{
-	enum {
-		SAMPLES = 2,
-		TOKENS = 5,
-		WIDTH = 21,
-		CONTEXT = 7,
-		VOCABULARY = 11,
-		RANKS = 3,
-		OWN = 4,
-		N = SAMPLES * TOKENS * WIDTH
-	};
-	float table[RANKS * OWN * WIDTH] = {0}, positions[CONTEXT * WIDTH], want[N], sum[N] = {0}, part[N], dy[N];
-	float dtable[VOCABULARY * WIDTH], dpositions[CONTEXT * WIDTH], own[OWN * WIDTH], own_positions[CONTEXT * WIDTH];
-	int32_t ids[SAMPLES * TOKENS];
-	kernels_limit_instruction_set(_i);
-	for (int i = 0; i < VOCABULARY * WIDTH; i++)
-		table[i] = uniform();
-	for (int i = 0; i < CONTEXT * WIDTH; i++)
-		positions[i] = uniform();
-	for (int i = 0; i < N; i++)
-		dy[i] = uniform();
-	for (int i = 0; i < SAMPLES * TOKENS; i++)
-		ids[i] = (i * 7 + 3) % VOCABULARY;
-	embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, ids, table, positions, want);
-	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, dy, dtable, false,
-	                   dpositions, false);
-	for (int r = 0; r < RANKS; r++) {
-		struct class_slice s = {r * OWN, r < RANKS - 1 ? OWN : VOCABULARY - r * OWN, OWN};
-		embedding_sliced_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, &s, ids, table + r * OWN * WIDTH, part);
-		for (int i = 0; i < N; i++)
-			sum[i] += part[i];
-		for (int accumulate = 0; accumulate < 2; accumulate++) /* over rubbish first */
-			embedding_sliced_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, &s, CONTEXT, ids, dy, own,
-			                          accumulate, own_positions, accumulate);
-		for (int i = 0; i < OWN * WIDTH; i++) {
-			float there = i < s.count * WIDTH ? 2 * dtable[r * OWN * WIDTH + i] : 0;
-			ck_assert_float_eq_tol(own[i], there, 1e-5F);
-		}
-		for (int i = 0; i < CONTEXT * WIDTH; i++)
-			ck_assert_float_eq_tol(own_positions[i], 2 * dpositions[i], 1e-5F);
-	}
-	embedding_finish(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, positions, sum);
-	ck_assert_mem_eq(sum, want, sizeof want); /* one rank's row and zeros: no rounding */
-}
-END_TEST
-
-/* y = x W + b + residual, and GELU of it: the two halves of x on two ranks, then what is added once. */
-START_TEST(halves_of_a_linear_layer)
-{
-	enum { ROWS_IN = 5, IN = 14, OUT = 19, HALF = IN / 2 };
-	float x[ROWS_IN * IN], weight[IN * OUT], bias[OUT], residual[ROWS_IN * OUT], want[ROWS_IN * OUT],
-	        want_pre[ROWS_IN * OUT] = {0};
-	float half[ROWS_IN * HALF], part[ROWS_IN * OUT], sum[ROWS_IN * OUT], y[ROWS_IN * OUT] = {0};
-	kernels_limit_instruction_set(_i);
-	for (int i = 0; i < ROWS_IN * IN; i++)
-		x[i] = uniform();
-	for (int i = 0; i < IN * OUT; i++)
-		weight[i] = uniform();
-	for (int i = 0; i < OUT; i++)
-		bias[i] = uniform();
-	for (int i = 0; i < ROWS_IN * OUT; i++)
-		residual[i] = uniform();
-	for (int gelu = 0; gelu < 2; gelu++) {
-		struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32},
-		                    own = {ROWS_IN, HALF, OUT, true, false, ELEMENT_FP32};
-		linear_forward(&s, x, weight, bias, gelu ? NULL : residual, want, gelu ? want_pre : NULL);
-		memset(sum, 0, sizeof sum);
-		for (int r = 0; r < 2; r++) {
-			for (int row = 0; row < ROWS_IN; row++)
-				memcpy(half + row * HALF, x + row * IN + r * HALF, HALF * sizeof *x);
-			linear_forward(&own, half, weight + r * HALF * OUT, NULL, NULL, part, NULL);
-			for (int i = 0; i < ROWS_IN * OUT; i++)
-				sum[i] += part[i];
-		}
-		linear_finish(ELEMENT_FP32, ROWS_IN, OUT, bias, gelu ? NULL : residual, sum, gelu ? y : NULL);
-		for (int i = 0; i < ROWS_IN * OUT; i++) {
-			ck_assert_float_eq_tol(gelu ? y[i] : sum[i], want[i], 1e-5F);
-			ck_assert(!gelu || fabsf(sum[i] - want_pre[i]) <= 1e-5F);
-		}
-	}
-}
-END_TEST
-
 /* ---- what is refused ---- */
 
 static const struct {
@@ -441,7 +326,7 @@ static const struct {
                {"gpt", 3, "the 8 heads of block.0.attention do not divide by 3 ranks", "tensor"},
                {"gpt", 16, "the 8 heads of block.0.attention do not divide by 16 ranks", "tensor"},
                {"mlp:sizes=8-6-4-2", 4, "the 6 outputs of layer.0.linear do not divide by 4 ranks", "tensor"},
-               {"mlp:sizes=8-8-4,norm=batch", 2, "no way to split", "tensor"},
+               {"mlp:sizes=8-8-4,norm=batch", 2, "whole on no rank", "tensor"},
                {"params=1000", 2, "no way to split", "tensor"}};
 
 START_TEST(what_does_not_divide_is_refused)
@@ -467,10 +352,9 @@ int main(void)
 	tcase_add_test(tcase, sums_are_counted);
 	tcase_add_test(tcase, rows_are_counted);
 	tcase_add_test(tcase, parts_are_told_from_sums);
+	tcase_add_test(tcase, own_rows_are_not_cut);
+	tcase_add_test(tcase, slices_are_not_broadcast);
 	tcase_add_test(tcase, weights_are_those_of_one_rank);
-	tcase_add_loop_test(tcase, slices_of_a_classifier, 0, 3);
-	tcase_add_loop_test(tcase, slices_of_a_token_table, 0, 3);
-	tcase_add_loop_test(tcase, halves_of_a_linear_layer, 0, 3);
 	tcase_add_loop_test(tcase, what_does_not_divide_is_refused, 0, (int)(sizeof refused / sizeof *refused));
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

@@ -124,6 +124,11 @@ START_TEST(not_a_trace)
 	             {"{\"traceEvents\":[]}", "nothing to show"},
 	             {"{\"traceEvents\":[]} x", "behind the end"},
 	             {"[{\"ph\":\"X\",\"ts\":1,\"dur\":1e99}]", "not a time"},
+	             {"[{\"ph\":\"X\",\"ts\":9223372036854775.8075,\"dur\":1}]", "not a time"},
+	             {"[{\"ph\":\"X\",\"ts\":-,\"dur\":1}]", "a number needs a digit"},
+	             {"[{\"ph\":\"X\",\"ts\":1,\"dur\":-.5}]", "a number needs a digit"},
+	             {"[{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{\"op\":-}}]", "a number needs a digit"},
+	             {"[{\"ph\":\"X\",\"ts\":-", "truncated"},
 	             {"[{\"ph\":\"X\",\"ts\":9223372036854775,\"dur\":9223372036854775}]", "64 bits"},
 	             {"{\"a\":tru}", "true"}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -179,6 +184,45 @@ START_TEST(another_programs)
 }
 END_TEST
 
+/* A hundred thousand events take no longer each than a few: those with arguments that are not ours, those of threads
+ * that are open at once, and the names of as many threads. Where time grows with the square, they take minutes.
+ */
+START_TEST(large_files_take_their_time)
+{
+	enum { EVENTS = 100000 };
+	char *text = NULL;
+	size_t size;
+	struct trace_file f;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	fprintf(out, "[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":7,\"args\":{\"name\":\"python\"}}");
+	for (int i = 0; i < EVENTS; i++) {
+		fprintf(out, ",\n{\"ph\":\"X\",\"name\":\"copy\",\"pid\":7,\"tid\":0,\"ts\":%d,\"dur\":1,", i);
+		fprintf(out, "\"args\":{\"to\":%d.5}}", i);
+		fprintf(out, ",\n{\"ph\":\"B\",\"name\":\"run\",\"pid\":7,\"tid\":%d,\"ts\":%d}", i + 1, i);
+		fprintf(out, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":7,\"tid\":%d,", i + 1);
+		fprintf(out, "\"args\":{\"name\":\"thread %d\"}}", i + 1);
+	}
+	for (int i = 0; i < EVENTS; i++)
+		fprintf(out, ",\n{\"ph\":\"E\",\"pid\":7,\"tid\":%d,\"ts\":%d}", i + 1, EVENTS + i);
+	fprintf(out, "]");
+	ck_assert(!fclose(out));
+	ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
+	ck_assert(f.foreign);
+	ck_assert_uint_eq(f.span_count, 2 * EVENTS);
+	ck_assert_int_eq(f.lane_count, EVENTS + 1);
+	for (int i = 1; i <= EVENTS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "thread %d", i);
+		ck_assert_str_eq(f.lanes[i].thread, name);
+		ck_assert_str_eq(f.lanes[i].process, "python");
+		ck_assert_int_eq(f.spans[EVENTS + i - 1].end - f.spans[EVENTS + i - 1].begin, 1000 * EVENTS);
+	}
+	trace_file_release(&f);
+	free(text);
+}
+END_TEST
+
 /* Gaps of the compute lane, and what they are, sum up to what the trace says of its times. */
 START_TEST(exposed_and_bubbles)
 {
@@ -231,5 +275,9 @@ int main(void)
 	tcase_add_test(tc, exposed_and_bubbles);
 	tcase_add_test(tc, files);
 	suite_add_tcase(suite, tc);
+	TCase *timed = tcase_create("large files");
+	tcase_set_timeout(timed, 20);
+	tcase_add_test(timed, large_files_take_their_time);
+	suite_add_tcase(suite, timed);
 	return suite_run(suite);
 }

@@ -42,9 +42,9 @@ DISPLAY=:$(cat "$tmp/display")
 export DISPLAY
 unset SDL_VIDEODRIVER WAYLAND_DISPLAY
 
-# open_window ARGUMENTS…: starts it and finds it
+# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel.
 open_window() {
-	(cd "$tmp" && exec "$SHARDLAB" view --cluster laptop --no-motion "$@") >"$tmp/log" 2>&1 &
+	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} "$@") >"$tmp/log" 2>&1 &
 	window=$!
 	id=
 	for _ in $(seq 200); do
@@ -84,9 +84,56 @@ screenshot() {
 	[ "${off%%[ .]*}" -le 400 ] 2>/dev/null || fail "$1 differs from its reference in '$off' pixels"
 }
 
+# copied: what Ctrl+C copies, in $tmp/command
+copied() {
+	echo none | xclip -selection clipboard
+	key ctrl+c
+	for _ in $(seq 50); do
+		xclip -o -selection clipboard >"$tmp/command" 2>/dev/null || true
+		! grep -q '^shardlab view ' "$tmp/command" || return 0
+		sleep 0.1
+	done
+	fail "Ctrl+C copied '$(cat "$tmp/command")'"
+}
+
+# says PATTERN / lacks PATTERN: the command that restores the view
+says() {
+	copied
+	grep -q -- "$1" "$tmp/command" || fail "no '$1' in: $(cat "$tmp/command")"
+}
+lacks() {
+	copied
+	! grep -q -- "$1" "$tmp/command" || fail "'$1' in: $(cat "$tmp/command")"
+}
+
+# round_trip FILE: what S saves as FILE, the copied command draws too
+round_trip() {
+	local restored
+	rm -f "$tmp/$1"
+	key s
+	for _ in $(seq 50); do
+		[ ! -s "$tmp/$1" ] || break
+		sleep 0.1
+	done
+	[ -s "$tmp/$1" ] || { fail "S did not save $1"; return; }
+	copied
+	restored="\"\$SHARDLAB\" $(sed 's/^shardlab //; s/ --no-motion//' "$tmp/command") --export \"\$tmp/restored.png\""
+	eval "$restored" || fail "the copied command fails: $restored"
+	cmp -s "$tmp/restored.png" "$tmp/$1" || fail "the copied command draws another picture: $restored"
+}
+
+# leave: Ctrl+Q, and the exit status
+leave() {
+	local status=0
+	key ctrl+q
+	wait "$window" || status=$?
+	window=
+	[ $status = 0 ] || fail "it ended with status $status: $(cat "$tmp/log")"
+}
+
 # ---- stepping ----
 
-open_window --scene ring --model mlp:sizes=784-256-10
+open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10
 expect 'ddp · ring · step 0 of 22'
 steps=22
 for ((i = 1; i <= steps; i++)); do
@@ -137,10 +184,7 @@ xdotool mousemove 363 21 click 1 mousemove 640 719 # the tab of the timeline
 expect 'timeline · step 11 of 22'
 screenshot timeline
 xdotool mousemove 400 200 keydown ctrl click 4 click 4 click 4 keyup ctrl mousemove 640 719
-key ctrl+c
-sleep 0.5
-xclip -o -selection clipboard >"$tmp/command"
-grep -q -- '--range=' "$tmp/command" || fail "Ctrl and the wheel did not zoom: $(cat "$tmp/command")"
+says '--range='
 key z v # fit, and the plan
 expect 'plan · step 11 of 22'
 screenshot plan
@@ -151,19 +195,7 @@ screenshot memory
 # ---- saving and restoring ----
 
 key t # dark
-key s
-for _ in $(seq 50); do
-	[ ! -s "$tmp/shardlab-ddp-memory-11.png" ] || break
-	sleep 0.1
-done
-[ -s "$tmp/shardlab-ddp-memory-11.png" ] || fail 'S saved nothing'
-key ctrl+c
-sleep 0.5
-xclip -o -selection clipboard >"$tmp/command"
-grep -q '^shardlab view ' "$tmp/command" || fail "Ctrl+C copied '$(cat "$tmp/command")'"
-restored="\"\$SHARDLAB\" $(sed 's/^shardlab //; s/ --no-motion//' "$tmp/command") --export \"\$tmp/restored.png\""
-eval "$restored" || fail "the copied command fails: $restored"
-cmp -s "$tmp/restored.png" "$tmp/shardlab-ddp-memory-11.png" || fail "the copied command draws another picture: $restored"
+round_trip shardlab-ddp-memory-11.png
 key t t t # light again
 
 # ---- help, presenter, comparison, playing ----
@@ -177,7 +209,7 @@ key F5
 expect 'presenter'
 key b
 expect 'presenter · blank'
-key b Escape
+key Escape # from the black screen too
 expect 'memory · step 11 of 22'
 key c
 expect 'compare · step 11 of 22'
@@ -185,10 +217,83 @@ screenshot compare
 key c
 expect 'memory · step 11 of 22'
 key bracketright bracketright bracketright bracketright space
-expect 'step 22 of 22'
-key Escape BackSpace Tab Tab Return # the second tab
+expect 'step 22 of 22 · speed 16'
+key bracketleft
+expect 'step 22 of 22 · speed 8'
+key Escape BackSpace
+expect 'memory · step 22 of 22'
+key Tab Tab Return # the second tab
 expect 'ring · step 22 of 22'
-key ctrl+plus ctrl+plus ctrl+minus ctrl+0
+key ctrl+plus
+says '--text=1\.1'
+key ctrl+plus ctrl+minus
+says '--text=1\.1'
+key ctrl+0
+lacks '--text'
+
+# ---- the selection, the rank, the range; by keys and by the mouse ----
+
+key g 9 Return period # a message further than the step
+expect 'ring · step 9 of 22'
+says '--past=1'
+round_trip shardlab-ddp-ring-9.png
+key g 1 1 Return v v # the timeline
+expect 'timeline · step 11 of 22'
+key r Down
+says '--focus=1'
+says '--select=1:[0-9]'
+round_trip shardlab-ddp-timeline-11.png
+key plus plus
+copied
+sed 's/.*--range=\([0-9:]*\).*/\1/' "$tmp/command" >"$tmp/zoomed"
+key ctrl+Right
+says '--range='
+! grep -qF -- "--range=$(cat "$tmp/zoomed") " "$tmp/command" || fail 'Ctrl+Right did not move the range'
+key ctrl+Left
+says "--range=$(cat "$tmp/zoomed")"
+xdotool mousemove 700 200 keydown shift click 5 keyup shift
+copied
+! grep -qF -- "--range=$(cat "$tmp/zoomed") " "$tmp/command" || fail 'Shift and the wheel did not move the range'
+xdotool click 3 # the right button: the whole
+lacks '--range'
+xdotool mousemove 400 200 mousedown 1 mousemove 500 200 mousemove 600 210 mouseup 1
+says '--range=[1-9]'
+key minus minus minus minus minus minus
+lacks '--range'
+sleep 4.5 # until the notes are gone
+import -window root "$tmp/before.png"
+xdotool mousemove 330 140 # a span explains itself
+sleep 0.5
+import -window root "$tmp/hover.png"
+off=$(compare -metric AE "$tmp/before.png" "$tmp/hover.png" null: 2>&1 || true)
+[ "${off%%[ .]*}" -ge 1000 ] 2>/dev/null || fail "hovering over a span changed '$off' pixels"
+xdotool click --repeat 2 --delay 60 1 # twice: to its beginning
+expect 'timeline · step 6 of 22'
+says '--select=0:'
+xdotool mousemove 640 719
+key v Down Down Down Return
+says '--select=0:'
+round_trip "shardlab-ddp-plan-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
+xdotool mousemove 640 300 click 5 click 5
+says '--scroll=[1-9]'
+key shift+Up
+copied
+key v Escape # the overview
+round_trip "shardlab-ddp-overview-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
+key 9 # a strategy that this model is too small for: a line says so, and it stays
+expect "ddp · overview · step $(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/') of 22"
+key 8
+expect 'of 39'
+case $(xdotool getwindowname "$id") in *' hybrid '*) ;; *) fail 'key 8 did not open hybrid' ;; esac
+key 3 f
+expect 'of 22'
+sleep 0.5
+lacks '--size' # it is the screen's
+key F11
+sleep 0.5
+says '--size='
+key v End
+expect 'ring · step 22 of 22'
 
 # ---- sizes; nothing is drawn while nothing changes ----
 
@@ -204,9 +309,32 @@ before=$(ticks)
 sleep 2
 [ $(($(ticks) - before)) -le 2 ] || fail "idle, it used $(($(ticks) - before)) ticks of processor time in two seconds"
 
-key ctrl+q
-status=0
-wait "$window" || status=$?
-window=
-[ $status = 0 ] || fail "it ended with status $status: $(cat "$tmp/log")"
+leave
+
+# ---- moving messages: the next step finishes what moves ----
+
+MOTION='' open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10 --at 10
+expect 'step 10 of 22'
+key Right Right
+sleep 0.7
+expect 'step 11 of 22'
+key Right
+expect 'step 12 of 22'
+leave
+
+# ---- a measured run, with its simulation above it ----
+
+(cd "$tmp" && "$SHARDLAB" train --ranks 2 --steps 2 --model mlp:sizes=784-256-10 --trace run.json >/dev/null)
+open_window --trace "$tmp/run.json" --scene ring
+key p
+case $(sleep 0.5; xdotool getwindowname "$id") in *' timeline '*) ;; *) fail 'P did not open the timeline' ;; esac
+for y in 180 400; do # both of them zoom and pan
+	xdotool mousemove 640 $y keydown ctrl click 4 click 4 keyup ctrl
+	says '--range='
+	xdotool click 3
+	lacks '--range'
+done
+says '--predict'
+round_trip shardlab-ddp-timeline-0.png
+leave
 exit $errors

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static const colour line_colours[] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7, 0xD55E00, 0x56B4E9, 0x777777, 0xB8A800};
 enum { LINE_COLOURS = sizeof line_colours / sizeof line_colours[0] };
@@ -10,13 +11,6 @@ enum { LINE_COLOURS = sizeof line_colours / sizeof line_colours[0] };
 static const char *word_of(const struct chart *chart, char *word, int64_t value)
 {
 	return chart->time ? time_word(word, value) : bytes_word(word, value);
-}
-
-/* 1, 2 or 5 times a power of ten: at most `count` of them. */
-static double tick_of(double top, double count)
-{
-	double power = pow(10, floor(log10(top / count))), f = top / count / power;
-	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
 }
 
 static void draw_axis(struct canvas *c, const struct chart *chart, struct box b, double top)
@@ -65,7 +59,8 @@ static double bar_top(const struct chart *chart)
 	return 1.1 * most;
 }
 
-static void draw_bar(struct canvas *c, const struct chart *chart, const struct chart_bar *bar, struct box b, double top)
+static void draw_bar(struct canvas *c, const struct chart *chart, const struct chart_bar *bar, struct box b, double top,
+                     double room)
 {
 	const struct theme *t = c->theme;
 	double y = b.y + b.height, sum = 0;
@@ -85,8 +80,31 @@ static void draw_bar(struct canvas *c, const struct chart *chart, const struct c
 		y -= height;
 	}
 	bool over = chart->capacity && sum > (double)chart->capacity;
-	draw_text(c, b.x + b.width / 2, y - 7, 14, WEIGHT_BOLD, over ? t->warning : t->ink, ALIGN_CENTRE, 0, "%s",
-	          bytes_word(word, (int64_t)sum));
+	colour ink = over ? t->warning : t->ink;
+	bytes_word(word, (int64_t)sum);
+	if (text_length(c, 10, WEIGHT_BOLD, word) <= room) {
+		draw_fitting(c, b.x + b.width / 2, y - 7, 14, 10, WEIGHT_BOLD, ink, ALIGN_CENTRE, room, word);
+		return;
+	}
+	cairo_save(c->cr); /* upright, where bars are narrower than what they come to */
+	cairo_translate(c->cr, b.x + b.width / 2 + 4, y - 5);
+	cairo_rotate(c->cr, -M_PI / 2);
+	draw_text(c, 0, 0, fmin(12, room), WEIGHT_BOLD, ink, ALIGN_LEFT, 0, "%s", word);
+	cairo_restore(c->cr);
+}
+
+/* Below the bars of one strategy, once: a long name breaks before its settings. */
+static void draw_label(struct canvas *c, const char *label, double x, double y, double room)
+{
+	const char *colon = strchr(label, ':');
+	char part[sizeof((struct chart_bar *)0)->label];
+	if (!colon || text_length(c, 12, WEIGHT_BOLD, label) <= room) {
+		draw_fitting(c, x, y, 15, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, room, label);
+		return;
+	}
+	snprintf(part, sizeof part, "%.*s", (int)(colon - label), label);
+	draw_fitting(c, x, y - 6, 13, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, room, part);
+	draw_fitting(c, x, y + 6, 12, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, room, colon + 1);
 }
 
 static void draw_bars(struct canvas *c, const struct chart *chart, struct box b)
@@ -94,13 +112,21 @@ static void draw_bars(struct canvas *c, const struct chart *chart, struct box b)
 	const struct theme *t = c->theme;
 	double top = bar_top(chart), step = b.width / (chart->bar_count ? chart->bar_count : 1);
 	draw_axis(c, chart, b, top);
-	for (int i = 0; i < chart->bar_count; i++) {
+	for (int i = 0, of = 1; i < chart->bar_count; i++) {
 		const struct chart_bar *bar = &chart->bars[i];
 		double x = b.x + step * (i + 0.5), width = fmin(96, step * 0.62);
-		draw_bar(c, chart, bar, (struct box){x - width / 2, b.y, width, b.height}, top);
-		draw_text(c, x, b.y + b.height + 22, 15, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, step - 4, "%s", bar->label);
-		draw_text(c, x, b.y + b.height + 40, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, step - 4, "%s",
-		          bar->role);
+		draw_bar(c, chart, bar, (struct box){x - width / 2, b.y, width, b.height}, top, step - 4);
+		draw_fitting(c, x, b.y + b.height + 40, 13, 9, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, step - 3,
+		             bar->role);
+		if (i + 1 < chart->bar_count && !strcmp(bar->label, bar[1].label)) {
+			of++;
+			continue;
+		}
+		if (of > 1 && step < 90) /* these belong together */
+			draw_line(c, b.x + step * (i + 1 - of) + 6, b.y + b.height + 6, b.x + step * (i + 1) - 6,
+			          b.y + b.height + 6, t->line, 1.4);
+		draw_label(c, bar->label, b.x + step * (i + 1 - of / 2.0), b.y + b.height + 22, step * of - 4);
+		of = 1;
 	}
 	draw_capacity(c, chart, b, b.y + b.height * (1 - (double)chart->capacity / top));
 	legend_categories(c, b.x, b.y + b.height + 56, b.width);
@@ -112,7 +138,7 @@ static void draw_mark(struct canvas *c, double x, double y, int number, colour f
 {
 	double s = 6;
 	cairo_new_path(c->cr);
-	switch (number % 4) {
+	switch ((number + number / LINE_COLOURS) % 4) { /* where colours return, marks differ */
 	case 0:
 		cairo_arc(c->cr, x, y, s, 0, 2 * M_PI);
 		break;
@@ -217,8 +243,8 @@ static void draw_names(struct canvas *c, const struct chart *chart, struct box b
 		int i = order[k];
 		double at = y[i] - below;
 		draw_mark(c, b.x + b.width + 22, at, i, line_colours[i % LINE_COLOURS]);
-		draw_text(c, b.x + b.width + 36, at + 5, 15, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, 0, "%s",
-		          chart->series[i].label);
+		draw_fitting(c, b.x + b.width + 36, at + 5, 15, 11, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT,
+		             c->width - (b.x + b.width + 36) - 8, chart->series[i].label);
 	}
 }
 
@@ -262,7 +288,10 @@ void chart_draw(void *context, cairo_t *cr, double width, double height)
 	draw_text(&c, 36, 70, 14, WEIGHT_PLAIN, c.theme->soft, ALIGN_LEFT, c.width - 72, "%s", chart->subtitle);
 	struct box plot = {120, 110, c.width - 160, c.height - 210};
 	if (chart->series_count) {
-		plot.width -= 130;
+		double longest = 0;
+		for (int i = 0; i < chart->series_count; i++)
+			longest = fmax(longest, text_length(&c, 15, WEIGHT_BOLD, chart->series[i].label));
+		plot.width -= fmin(0.3 * c.width, fmax(130, longest + 10));
 		draw_series(&c, chart, plot);
 	} else {
 		draw_bars(&c, chart, plot);

@@ -44,6 +44,31 @@ void draw_colour(struct canvas *c, colour v)
 
 /* ---- text ---- */
 
+/* Bytes of the character at `p`; 0: they are none (RFC 3629: as short as can be, no surrogates, up to U+10FFFF). */
+static int character(const unsigned char *p)
+{
+	int n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+	for (int i = 1; i < n; i++)
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+	    (p[0] == 0xF4 && p[1] > 0x8F))
+		return 0;
+	return n;
+}
+
+void text_mend(char *text)
+{
+	unsigned char *from = (unsigned char *)text, *to = from;
+	while (*from) {
+		int n = character(from);
+		from += n ? 0 : 1;
+		for (int i = 0; i < n; i++)
+			*to++ = *from++;
+	}
+	*to = 0;
+}
+
 void draw_font(struct canvas *c, double size, enum weight w)
 {
 	const struct fonts *f = c->fonts;
@@ -60,8 +85,11 @@ static double advance(struct canvas *c, const char *text)
 
 double text_length(struct canvas *c, double size, enum weight w, const char *text)
 {
+	char whole[TEXT_BYTES];
+	snprintf(whole, sizeof whole, "%s", text);
+	text_mend(whole);
 	draw_font(c, size, w);
-	return advance(c, text);
+	return advance(c, whole);
 }
 
 /* Leaves out what would not fit, at the end, with "…" for it; characters stay whole. There is room for it: cut has one
@@ -84,10 +112,10 @@ static void shorten(struct canvas *c, char *text, double room)
 		else
 			high = middle - 1;
 	}
-	while (low && (text[low] & 0xC0) == 0x80)
-		low--;
 	if (low > TEXT_BYTES - MARK)
 		low = TEXT_BYTES - MARK;
+	while (low && (text[low] & 0xC0) == 0x80)
+		low--;
 	memcpy(text + low, low ? "…" : "", low ? MARK : 1);
 }
 
@@ -97,14 +125,9 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	char text[TEXT_BYTES];
 	va_list args;
 	va_start(args, format);
-	int n = vsnprintf(text, sizeof text, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (n >= (int)sizeof text) /* never in the middle of a character */
-		for (size_t i = sizeof text - 1; i-- > 0;)
-			if ((text[i] & 0xC0) != 0x80) {
-				text[i] = 0;
-				break;
-			}
+	text_mend(text);
 	draw_font(c, size, w);
 	shorten(c, text, room);
 	double length = a == ALIGN_LEFT ? 0 : advance(c, text);
@@ -113,13 +136,24 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	cairo_show_text(c->cr, text);
 }
 
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text)
+{
+	for (double length; (length = text_length(c, size, w, text)) > room && size > least;)
+		size = fmax(least, fmin(size - 0.25, size * room / length));
+	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
+}
+
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text)
 {
 	int line = 0;
-	const char *rest = text;
+	char whole[TEXT_BYTES];
+	snprintf(whole, sizeof whole, "%s", text);
+	text_mend(whole);
+	const char *rest = whole;
 	while (*rest && line < lines) {
-		char cut[1024];
+		char cut[TEXT_BYTES];
 		size_t fits = 0, end;
 		draw_font(c, size, WEIGHT_PLAIN);
 		for (end = 0; rest[end];) { /* word by word */
@@ -137,6 +171,12 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
 		line++;
 	}
 	return line;
+}
+
+double tick_of(double top, double count)
+{
+	double power = pow(10, floor(log10(top / count))), f = top / count / power;
+	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
 }
 
 void text_of_ranks(char *out, int size, uint64_t set, int64_t of)

@@ -61,9 +61,15 @@ enum weight { WEIGHT_PLAIN, WEIGHT_BOLD, WEIGHT_MONO };
 
 void draw_font(struct canvas *c, double size, enum weight w);
 double text_length(struct canvas *c, double size, enum weight w, const char *text);
+/* Leaves out what is no character of UTF-8, such as the half of one at the end of a name that was cut. All that is
+ * drawn goes through it: on a wrong byte cairo would draw nothing more. */
+void text_mend(char *text);
 /* On one line with its baseline at y. Longer than `room` (0: any), it is cut and ends in "…". */
 void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,
                const char *format, ...) __attribute__((format(printf, 9, 10)));
+/* In the largest size from `size` down to `least` that fits in `room`; cut if none does. */
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text);
 /* Broken at spaces into lines of at most `width`, at most so many. Returns how many lines there are. */
 int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
                    const char *text);
@@ -81,6 +87,9 @@ void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour i
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
 /* A head at the end of a line that comes from (x0, y0). */
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill);
+
+/* The ticks of an axis from 0 to `top`: 1, 2 or 5 times a power of ten apart, at most about `count` of them. */
+double tick_of(double top, double count);
 
 /* "0", "0–2", "0, 2–3", "all 4" of a set of ranks. */
 void text_of_ranks(char *out, int size, uint64_t set, int64_t of);

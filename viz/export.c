@@ -35,6 +35,8 @@ static enum status failed(cairo_status_t s)
 {
 	if (s == CAIRO_STATUS_SUCCESS)
 		return STATUS_OK;
+	if (s == CAIRO_STATUS_NO_MEMORY)
+		return status_fail(STATUS_MEMORY, "no memory for pictures of this size");
 	if (s == CAIRO_STATUS_WRITE_ERROR)
 		return status_fail(STATUS_RUN, "the picture cannot be written: %s", strerror(errno));
 	return status_fail(STATUS_RUN, "the picture cannot be drawn: %s", cairo_status_to_string(s));
@@ -130,15 +132,18 @@ static void draw_player(void *context, cairo_t *cr, double width, double height)
 	player_draw(context, cr, width, height);
 }
 
-cairo_surface_t *export_surface(struct player *p, const struct picture *size)
+enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out)
 {
 	int width = (int)lround(size->width * size->scale), height = (int)lround(size->height * size->scale);
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	cairo_t *cr = cairo_create(surface);
 	player_draw(p, cr, width, height);
-	cairo_destroy(cr);
+	enum status s = check(cr);
 	cairo_surface_flush(surface);
-	return surface;
+	if (s)
+		cairo_surface_destroy(surface);
+	*out = s ? NULL : surface;
+	return s;
 }
 
 static enum status export_pages(struct player *p, const struct picture *size, FILE *out)

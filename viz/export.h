@@ -43,8 +43,8 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* For the files of the formats. */
 enum status export_gif(struct player *p, const struct picture *size, FILE *out);
 enum status export_html(struct player *p, const struct picture *size, FILE *out);
-/* A picture of the player as it stands; owned by the caller. NULL: no memory. */
-cairo_surface_t *export_surface(struct player *p, const struct picture *size);
+/* A picture of the player as it stands, to be destroyed by the caller; on failure there is none. */
+enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */
 size_t export_steps(const struct player *p);
 void export_go(struct player *p, size_t step);

@@ -268,10 +268,10 @@ enum status export_gif(struct player *p, const struct picture *size, FILE *out)
 	for (int pass = 0; pass < 2 && !s; pass++) {
 		for (size_t k = 0; k < steps && !s; k++) {
 			export_go(p, k);
-			cairo_surface_t *surface = export_surface(p, size);
-			if (cairo_surface_status(surface)) {
-				s = status_fail(STATUS_MEMORY, "no memory for pictures of this size");
-			} else if (!pass) {
+			cairo_surface_t *surface;
+			if ((s = export_surface(p, size, &surface)))
+				break;
+			if (!pass) {
 				width = cairo_image_surface_get_width(surface);
 				height = cairo_image_surface_get_height(surface);
 				count_colours(palette, surface);

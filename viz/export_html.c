@@ -114,14 +114,20 @@ static void put_script(FILE *out, const char *text)
 enum status export_html(struct player *p, const struct picture *size, FILE *out)
 {
 	const struct theme *t = theme_of(p->theme);
+	char title[sizeof p->piece->heading];
+	memcpy(title, p->piece->heading, sizeof title);
+	text_mend(title);
 	fputs(page_head, out);
-	put_html(out, p->piece->heading);
+	put_html(out, title);
 	fputs(page_style, out);
 	for (size_t k = 0; k < export_steps(p); k++) {
 		char caption[512] = "";
 		struct base64 b = {.out = out};
+		cairo_surface_t *surface;
 		export_go(p, k);
-		cairo_surface_t *surface = export_surface(p, size);
+		enum status drawn = export_surface(p, size, &surface);
+		if (drawn)
+			return drawn;
 		fputs(k ? ",\n[\"" : "[\"", out);
 		cairo_status_t s = cairo_surface_write_to_png_stream(surface, put_bytes, &b);
 		cairo_surface_destroy(surface);
@@ -131,6 +137,7 @@ enum status export_html(struct player *p, const struct picture *size, FILE *out)
 			put_group(&b);
 		if (!p->piece->foreign)
 			caption_make(&p->state, caption, sizeof caption);
+		text_mend(caption);
 		fputs("\",\"", out);
 		put_script(out, caption);
 		fputs("\"]", out);

@@ -8,12 +8,7 @@ enum { ROW = 19 };
 
 static void chunks_of(const struct collective *c, const struct event *e, char *out, size_t size)
 {
-	int first = 0, last;
-	while (first < c->chunk_count - 1 && c->cuts[first] < e->offset)
-		first++;
-	last = first;
-	while (last + 1 < c->chunk_count && c->cuts[last + 2] <= e->offset + e->count)
-		last++;
+	int last, first = collective_chunks(c, e, &last);
 	if (c->chunk_count == 1)
 		snprintf(out, size, "all");
 	else

@@ -38,8 +38,13 @@ void piece_release(struct piece *p)
 
 void player_init(struct player *p, const struct fonts *fonts)
 {
-	*p = (struct player){
-	        .fonts = fonts, .stride = STRIDE_ROUND, .text = 1, .selected_rank = -1, .selected_op = -1, .tween = 1};
+	*p = (struct player){.fonts = fonts,
+	                     .stride = STRIDE_ROUND,
+	                     .text = 1,
+	                     .first_lane = -1,
+	                     .selected_rank = -1,
+	                     .selected_op = -1,
+	                     .tween = 1};
 }
 
 void player_release(struct player *p)
@@ -55,7 +60,8 @@ void player_set_piece(struct player *p, const struct piece *piece)
 {
 	p->piece = piece;
 	p->from = p->to = p->cursor = 0;
-	p->first_lane = p->plan_scroll = 0;
+	p->plan_scroll = 0;
+	p->first_lane = -1;
 	p->selected_rank = p->selected_op = -1;
 	p->focus_rank = piece->foreign || !piece->score.rank_count ? 0 : piece->score.ranks[0].rank;
 	player_go(p, 0);

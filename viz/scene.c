@@ -22,6 +22,19 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 	return frame_scene(v, (struct box){0, 0, c->width, c->height});
 }
 
+/* Where its second line begins: behind the last "·" that leaves the first one short enough. */
+static size_t break_heading(struct canvas *c, const char *heading, double room)
+{
+	size_t cut = strlen(heading);
+	char part[256];
+	for (const char *dot = heading; (dot = strstr(dot, " · ")) != NULL; dot++) {
+		snprintf(part, sizeof part, "%.*s", (int)(dot - heading), heading);
+		if (cut == strlen(heading) || text_length(c, 13, WEIGHT_BOLD, part) <= room)
+			cut = (size_t)(dot - heading);
+	}
+	return cut;
+}
+
 static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 {
 	const struct theme *t = c->theme;
@@ -37,8 +50,16 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 		right = plate.x - 12;
 	}
 	double room = right - all.x - MARGIN, length = text_length(c, 16, WEIGHT_BOLD, v->heading);
-	draw_text(c, all.x + MARGIN, all.y + 29, length > room ? fmax(12, 16 * room / length) : 16, WEIGHT_BOLD, t->ink,
-	          ALIGN_LEFT, room, "%s", v->heading);
+	if (length <= 16 / 13.0 * room) {
+		draw_text(c, all.x + MARGIN, all.y + 29, length > room ? 16 * room / length : 16, WEIGHT_BOLD, t->ink,
+		          ALIGN_LEFT, room + 1, "%s", v->heading);
+		return;
+	}
+	size_t cut = break_heading(c, v->heading, room);
+	draw_text(c, all.x + MARGIN, all.y + 19, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%.*s", (int)cut,
+	          v->heading);
+	draw_text(c, all.x + MARGIN, all.y + 37, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s",
+	          v->heading + cut + strspn(v->heading + cut, " ·"));
 }
 
 /* ---- phases ---- */
@@ -148,6 +169,38 @@ struct box frame_phases(const struct view *v, struct box all)
 	return (struct box){b.x, b.y + b.height, b.width, PHASES};
 }
 
+/* ---- scenes that need more room than there is ---- */
+
+struct fit scene_fit(const struct view *v, struct box b)
+{
+	/* What a scene takes to be drawn whole, in units. */
+	static const struct {
+		double width, height;
+	} least[SCENE_COUNT] = {[SCENE_OVERVIEW] = {880, 390},
+	                        [SCENE_RING] = {940, 330},
+	                        [SCENE_MEMORY] = {720, 330},
+	                        [SCENE_PLAN] = {620, 260},
+	                        [SCENE_TIMELINE] = {420, 160}};
+	enum scene scene = !v->state ? SCENE_TIMELINE : v->scene;
+	double width = least[scene].width, height = least[scene].height;
+	if (v->state && v->contender_count) {
+		int columns, rows;
+		compare_grid(v->contender_count, &columns, &rows);
+		width = 190.0 * columns;
+		height = (rows > 2 ? 195.0 : 230.0) * rows;
+	}
+	double scale = fmin(1, fmin(b.width / width, b.height / height));
+	if (scale > 0.999)
+		return (struct fit){b, b, 1};
+	return (struct fit){b, {0, 0, b.width / scale, b.height / scale}, scale};
+}
+
+void fit_point(const struct fit *f, double *x, double *y)
+{
+	*x = f->inner.x + (*x - f->outer.x) / f->scale;
+	*y = f->inner.y + (*y - f->outer.y) / f->scale;
+}
+
 static void draw_overview(struct canvas *c, const struct view *v, struct box b)
 {
 	struct overview o = overview_boxes(b);
@@ -156,11 +209,8 @@ static void draw_overview(struct canvas *c, const struct view *v, struct box b)
 	scene_timeline(c, v, o.timeline, true);
 }
 
-void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+static void draw_scene(struct canvas *c, const struct view *v, struct box b)
 {
-	struct box b = frame_scene(v, all);
-	if (!v->presenter)
-		draw_heading(c, v, all);
 	if (!v->state)
 		scene_timeline(c, v, b, false);
 	else if (v->contender_count)
@@ -175,6 +225,25 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		scene_timeline(c, v, b, false);
 	else
 		scene_plan(c, v, b);
+}
+
+void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	struct fit fit = scene_fit(v, b);
+	if (!v->presenter)
+		draw_heading(c, v, all);
+	if (fit.scale < 1) { /* smaller, instead of over each other */
+		cairo_save(c->cr);
+		cairo_translate(c->cr, b.x, b.y);
+		cairo_scale(c->cr, fit.scale, fit.scale);
+		c->pixel /= fit.scale;
+	}
+	draw_scene(c, v, fit.inner);
+	if (fit.scale < 1) {
+		c->pixel *= fit.scale;
+		cairo_restore(c->cr);
+	}
 	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);

@@ -8,7 +8,7 @@
 #include "viz/lanes.h"
 #include "viz/state.h"
 
-/* name in options, constant, title, key of the window, what help says */
+/* name in options, constant, title, what its button says */
 #define SCENE_LIST(X)                                                                                                  \
 	X("overview", OVERVIEW, "Overview", "all on one cursor")                                                       \
 	X("ring", RING, "Collective", "ranks, links, and what every chunk holds")                                      \
@@ -25,6 +25,7 @@ enum scene {
 
 const char *scene_name(enum scene s);
 const char *scene_title(enum scene s);
+const char *scene_what(enum scene s);
 bool scene_parse(const char *name, enum scene *out);
 
 /* One strategy among those that are compared. */
@@ -33,7 +34,7 @@ struct contender {
 	const struct state *state;
 };
 
-enum { CONTENDERS = 32 };
+enum { CONTENDERS = 16 };
 
 struct view {
 	enum scene scene;
@@ -49,7 +50,7 @@ struct view {
 	struct contender contender[CONTENDERS]; /* memory, side by side; 0: one strategy */
 	int contender_count;
 	int64_t from, to;      /* ns: what the timeline shows; equal: all */
-	int first_lane;        /* the timeline is scrolled down to it */
+	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
 	int64_t selected_rank; /* of the operation that is selected; -1: none */
 	int selected_op;
 	int64_t focus_rank; /* whose plan and buffers are shown */
@@ -114,7 +115,8 @@ const char *short_word(char *word);           /* "5.000 MB" becomes "5 MB": for 
 /* "all-reduce of bucket.0" */
 void collective_words(const struct score *s, const struct collective *c, char *out, int size);
 
-/* A legend of the categories that occur, in one line; returns its height. */
+/* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */
+double legend_height(struct canvas *c, double width);
 double legend_categories(struct canvas *c, double x, double y, double width);
 
 #endif

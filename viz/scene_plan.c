@@ -32,8 +32,8 @@ static int current_op(const struct state *st, int index)
 	return role->step.begin + (issued ? issued - 1 : 0);
 }
 
-static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, double x,
-                           double y, double width)
+static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, bool selected,
+                           double x, double y, double width)
 {
 	const struct theme *t = c->theme;
 	const struct role *role = score_role_of(st->score, index);
@@ -44,6 +44,8 @@ static void draw_operation(struct canvas *c, const struct state *st, int index, 
 	bool lit = state == OP_RUNS || (current && st->position);
 	if (lit)
 		draw_fill(c, row, colour_mix(t->panel, t->accent, 0.2));
+	if (selected)
+		draw_frame(c, (struct box){row.x + 2, row.y, row.width - 4, row.height}, t->ink, 1.6);
 	if (!memory)
 		draw_fill(c, (struct box){x + 8, y - 10, 9, 11}, op_colour(t, &role->ops[op]));
 	if (!memory)
@@ -90,7 +92,9 @@ static void draw_operations(struct canvas *c, const struct view *v, int index, s
 	          "The step of role %s (as rank %" PRId64 " carries it out): operations %d to %d", role->name,
 	          v->focus_rank, role->step.begin, role->step.end - 1);
 	for (int i = 0; i < rows && first + i < role->step.end; i++)
-		draw_operation(c, st, index, first + i, first + i == now, b.x + 1, b.y + 46 + LINE * i, b.width - 2);
+		draw_operation(c, st, index, first + i, first + i == now,
+		               v->selected_rank == v->focus_rank && v->selected_op == first + i, b.x + 1,
+		               b.y + 46 + LINE * i, b.width - 2);
 }
 
 static const char *state_words(enum op_state s)

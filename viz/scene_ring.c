@@ -1,11 +1,12 @@
-/* A collective at work: ranks round a circle, each with its buffer in chunks, and the messages between them.
+/* A collective at work: ranks as its messages go (a circle, a tree, a star: ring_place.c), each with its buffer in
+ * chunks, and the messages between them.
  *
  *              ┌ rank 0 ──────┐          a chunk has a slot for every rank: it is filled once the
- *              │ ▮▯▯▯ ▮▯▯▯ …  │          chunk holds that rank's contribution. Complete chunks
- *              └──────────────┘          have a thick outline.
+ *              │ ▮▯▯▯ ▮▯▯▯ …  │          chunk holds that rank's contribution (above four ranks the
+ *              └──────────────┘          slots lie on each other). Complete chunks have a thick outline.
  *       ┌ rank 3 ──┐    ┌ rank 1 ──┐
  *            …               …           Above SCORE_MESSAGE_RANKS: a row for a rank, a column for a
- *              ┌ rank 2 ──────┐          chunk, darker the more it holds.
+ *              ┌ rank 2 ──────┐          chunk, bluer the more it holds.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,61 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viz/scene.h"
+#include "viz/ring_parts.h"
 #include "viz/scene_parts.h"
 
-struct ring {
-	struct canvas *c;
-	const struct view *v;
-	const struct state *state; /* whose chunks are drawn */
-	const struct collective *collective;
-	int64_t n;
-	struct box area;
-	double card_width, card_height;
-};
-
-static struct box card_of(const struct ring *r, int64_t rank)
-{
-	double angle = (r->n == 2 ? M_PI : -M_PI / 2) + 2 * M_PI * (double)rank / (double)r->n;
-	double rx = (r->area.width - r->card_width) / 2 - 2, ry = (r->area.height - r->card_height) / 2 - 2;
-	/* Between an ellipse and a rectangle: the corners are used too. */
-	double bulge = r->n > 4 && r->n <= 8 ? 0.8 : 1;
-	double x = cos(angle), y = sin(angle);
-	x = copysign(pow(fabs(x), bulge), x);
-	y = copysign(pow(fabs(y), bulge), y);
-	return (struct box){r->area.x + r->area.width / 2 + rx * x - r->card_width / 2,
-	                    r->area.y + r->area.height / 2 + ry * y - r->card_height / 2, r->card_width,
-	                    r->card_height};
-}
-
-static void middle_of(struct box b, double *x, double *y)
-{
-	*x = b.x + b.width / 2;
-	*y = b.y + b.height / 2;
-}
-
-/* Where a line from the middle of a box leaves it, and `gap` beyond. */
-static void leave_box(struct box b, double tx, double ty, double gap, double *x, double *y)
-{
-	double cx, cy;
-	middle_of(b, &cx, &cy);
-	double dx = tx - cx, dy = ty - cy, length = hypot(dx, dy);
-	if (length < 1e-9)
-		length = 1e-9;
-	double fx = fabs(dx) > 1e-9 ? (b.width / 2) / fabs(dx) : 1e9,
-	       fy = fabs(dy) > 1e-9 ? (b.height / 2) / fabs(dy) : 1e9;
-	double f = fmin(fx, fy) + gap / length;
-	*x = cx + dx * f;
-	*y = cy + dy * f;
-}
-
 /* ---- chunks ---- */
+
+/* Up to that many ranks a chunk's slots stand side by side, and there is room to say whose they are. */
+enum { SLOTS_ABREAST = 4 };
 
 static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 {
 	const struct theme *t = r->c->theme;
 	int64_t n = r->n;
-	double slot = b.width / (double)n;
+	bool abreast = n <= SLOTS_ABREAST;
+	double slot = (abreast ? b.width : b.height) / (double)n;
 	draw_fill(r->c, b, t->empty);
 	if (!collective_adds(r->collective)) { /* somebody's, whole */
 		int64_t owner = 0;
@@ -77,42 +37,54 @@ static void draw_slots(const struct ring *r, struct box b, uint64_t held)
 			draw_fill(r->c, b, rank_colour(t, owner));
 		return;
 	}
-	if (n <= 8) {
-		for (int64_t k = 0; k < n; k++)
-			if (held >> r->collective->rank[k] & 1)
-				draw_fill(r->c, (struct box){b.x + slot * (double)k, b.y, slot, b.height},
-				          rank_colour(t, r->collective->rank[k]));
-		for (int64_t k = 1; k < n && slot > 5; k++)
-			draw_line(r->c, b.x + slot * (double)k, b.y, b.x + slot * (double)k, b.y + b.height, t->outline,
-			          0.4);
-		return;
+	for (int64_t k = 0; k < n; k++) {
+		struct box one = {b.x, b.y + slot * (double)k, b.width, slot};
+		if (abreast)
+			one = (struct box){b.x + slot * (double)k, b.y, slot, b.height};
+		if (held >> r->collective->rank[k] & 1)
+			draw_fill(r->c, one, rank_colour(t, r->collective->rank[k]));
+		if (k && abreast && slot > 5)
+			draw_line(r->c, one.x, b.y, one.x, b.y + b.height, t->outline, 0.4);
+		else if (k && !abreast && (slot > 4 || (k % 8 == 0 && slot > 1.5))) /* after eight, colours return */
+			draw_line(r->c, b.x, one.y, b.x + b.width, one.y, t->outline, k % 8 ? 0.3 : 0.7);
 	}
-	/* Too narrow for slots: filled from below, by how many it holds. */
-	double part = 0;
-	for (uint64_t v = held; v; v &= v - 1)
-		part += 1 / (double)n;
-	draw_fill(r->c, (struct box){b.x, b.y + b.height * (1 - part), b.width, b.height * part}, rank_colour(t, 0));
 }
 
-static void draw_chunk(const struct ring *r, struct box b, uint64_t held, bool fresh, bool labelled)
+/* Below a chunk: whose contributions it holds; "Σ4", of four, where that is too long to be read; above eight ranks the
+ * number alone. */
+static void draw_holders(const struct ring *r, struct box b, uint64_t held, bool complete, double room)
+{
+	static const double least = 8;
+	enum weight w = complete ? WEIGHT_BOLD : WEIGHT_PLAIN;
+	char text[96];
+	int count = 0;
+	bool adds = collective_adds(r->collective);
+	double size = fmin(12, fmax(least, b.width / 3.0));
+	for (uint64_t v = held; v; v &= v - 1)
+		count++;
+	if (complete && adds)
+		snprintf(text, sizeof text, b.width >= 34 ? "Σ all" : "Σ");
+	else if (adds && r->n > 8)
+		snprintf(text, sizeof text, "%d", count);
+	else
+		text_of_ranks(text, sizeof text, held, 65);
+	double length = text_length(r->c, size, w, text);
+	if (length > room)
+		size = fmax(least, size * room / length);
+	if (adds && text_length(r->c, size, w, text) > room)
+		snprintf(text, sizeof text, "Σ%d", count);
+	if (!adds && text_length(r->c, size, w, text) > room)
+		return;
+	draw_text(r->c, b.x + b.width / 2, b.y + b.height + (size < 10 ? 9 : 12), size, w, r->c->theme->ink,
+	          ALIGN_CENTRE, 0, "%s", text);
+}
+
+static void draw_chunk(const struct ring *r, struct box b, uint64_t held, bool fresh)
 {
 	const struct theme *t = r->c->theme;
-	uint64_t all = r->collective->everyone;
-	bool adds = collective_adds(r->collective), complete = adds ? held == all : held != 0;
-	char ranks[96];
+	bool complete = collective_adds(r->collective) ? held == r->collective->everyone : held != 0;
 	draw_slots(r, b, held);
 	draw_frame(r->c, b, fresh ? t->accent : t->outline, fresh ? 2.6 : b.width < 12 ? 0.5 : complete ? 1.6 : 0.7);
-	if (!labelled || !held)
-		return;
-	if (adds && complete)
-		snprintf(ranks, sizeof ranks, b.width >= 34 ? "Σ all" : "Σ");
-	else
-		text_of_ranks(ranks, sizeof ranks, held, 65);
-	double size = fmin(12, b.width / 3.0);
-	if (text_length(r->c, size, WEIGHT_BOLD, ranks) > b.width + 2)
-		size *= (b.width + 2) / text_length(r->c, size, WEIGHT_BOLD, ranks);
-	draw_text(r->c, b.x + b.width / 2, b.y + b.height + 12, size, complete ? WEIGHT_BOLD : WEIGHT_PLAIN, t->ink,
-	          ALIGN_CENTRE, 0, "%s", ranks);
 }
 
 static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
@@ -129,63 +101,54 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 	return false;
 }
 
+static bool is_root(const struct ring *r, int64_t rank)
+{
+	return r->collective->kind != OP_SEND && r->collective->schedule.root == rank &&
+	       r->collective->schedule.algorithm > SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+}
+
 static void draw_card_of(const struct ring *r, int64_t rank)
 {
 	const struct theme *t = r->c->theme;
-	struct box b = card_of(r, rank);
+	struct box b = r->card[rank];
 	int chunks = r->collective->chunk_count;
-	bool roomy = b.height > 56;
-	double pad = roomy ? 10 : 6, title = roomy ? 22 : 15;
+	bool roomy = b.height > 56, many = r->n > 8;
+	double pad = roomy && !many ? 10 : 6, title = roomy && !many ? 22 : 15, mark = roomy && !many ? 10 : 7;
 	draw_card(r->c, b, t->panel, t->outline, 1.2);
-	if (r->n <= 8) {
-		draw_fill(r->c, (struct box){b.x + pad, b.y + title - 11, 10, 10},
-		          rank_colour(t, r->collective->rank[rank]));
-		draw_frame(r->c, (struct box){b.x + pad, b.y + title - 11, 10, 10}, t->outline, 0.8);
-	}
-	draw_text(r->c, b.x + pad + (r->n <= 8 ? 16 : 0), b.y + title - 2, roomy ? 14 : 10, WEIGHT_BOLD, t->ink,
+	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
+	          rank_colour(t, r->collective->rank[rank]));
+	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
+	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, roomy && !many ? 14 : 10, WEIGHT_BOLD, t->ink,
 	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", r->collective->rank[rank],
-	          r->collective->schedule.root == rank &&
-	                          r->collective->schedule.algorithm > SCHEDULE_HALVING_DOUBLING_ALL_REDUCE
-	                  ? " (root)"
-	                  : "");
-	bool numbered = roomy && chunks > 1 && (b.height > 78 || chunks <= 4),
+	          is_root(r, rank) ? " (root)" : "");
+	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),
 	     labelled = numbered || (roomy && chunks == 1);
-	double gap = chunks <= 8 ? 5 : 1.5;
+	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
 	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
 	double top = b.y + title +
-	             (numbered ? 15
+	             (numbered ? many ? 10 : 15
 	              : roomy  ? 6
 	                       : 3),
-	       height = b.y + b.height - top - (labelled ? 18 : pad);
+	       height = b.y + b.height - top -
+	                (!labelled ? pad
+	                 : many    ? 13
+	                           : 18);
+	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4;
 	for (int i = 0; i < chunks; i++) {
 		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
-		draw_chunk(r, chunk, r->state->held[rank * chunks + i], is_fresh(r, rank, i), labelled);
-		if (numbered && width > 9)
-			draw_text(r->c, chunk.x + width / 2, top - 4, 10, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, 0, "%d",
-			          i);
+		uint64_t held = r->state->held[rank * chunks + i];
+		draw_chunk(r, chunk, held, is_fresh(r, rank, i));
+		if (labelled && held)
+			draw_holders(r, chunk, held,
+			             collective_adds(r->collective) ? held == r->collective->everyone : true,
+			             width + fmin(gap, 3));
+		if (numbered && i % every == 0)
+			draw_text(r->c, chunk.x + width / 2, top - (many ? 2 : 4), many ? 8 : 10, WEIGHT_PLAIN, t->soft,
+			          ALIGN_CENTRE, 0, "%d", i);
 	}
 }
 
 /* ---- messages ---- */
-
-static void link_of(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
-                    double *y1)
-{
-	struct box a = card_of(r, from), b = card_of(r, to);
-	double ax, ay, bx, by;
-	middle_of(a, &ax, &ay);
-	middle_of(b, &bx, &by);
-	leave_box(a, bx, by, 4, x0, y0);
-	leave_box(b, ax, ay, 4, x1, y1);
-	double length = hypot(bx - ax, by - ay);
-	if (length < 1e-9)
-		return;
-	double nx = -(by - ay) / length * aside, ny = (bx - ax) / length * aside;
-	*x0 += nx;
-	*y0 += ny;
-	*x1 += nx;
-	*y1 += ny;
-}
 
 /* All links that the schedule ever uses, faint. */
 static void draw_links(const struct ring *r)
@@ -201,7 +164,7 @@ static void draw_links(const struct ring *r)
 		if (seen[e->to_member][e->member])
 			continue;
 		double x0, y0, x1, y1;
-		link_of(r, e->member, e->to_member, 0, &x0, &y0, &x1, &y1);
+		ring_link(r, e->member, e->to_member, 0, &x0, &y0, &x1, &y1);
 		draw_line(r->c, x0, y0, x1, y1, r->c->theme->line, 2);
 	}
 }
@@ -217,13 +180,8 @@ static bool comes_back(const struct state *st, const struct event *message)
 
 static void chunk_name(const struct ring *r, const struct event *e, bool with_bytes, char *out, size_t size)
 {
-	int first = 0, last;
+	int last, first = collective_chunks(r->collective, e, &last);
 	char bytes[WORD];
-	while (first < r->collective->chunk_count - 1 && r->collective->cuts[first] < e->offset)
-		first++;
-	last = first;
-	while (last + 1 < r->collective->chunk_count && r->collective->cuts[last + 2] <= e->offset + e->count)
-		last++;
 	bytes_word(bytes, e->bytes);
 	if (r->collective->chunk_count == 1)
 		snprintf(out, size, "%s", bytes);
@@ -239,7 +197,7 @@ static void draw_message(const struct ring *r, const struct event *e)
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
 	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2;
 	char text[96];
-	link_of(r, e->member, e->to_member, back ? 7 : 0, &x0, &y0, &x1, &y1);
+	ring_link(r, e->member, e->to_member, back ? 7 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
 	chunk_name(r, e, r->n <= 8, text, sizeof text);
@@ -267,50 +225,42 @@ static void draw_messages(const struct ring *r)
 
 /* ---- what it is about ---- */
 
-static void draw_title(const struct ring *r, struct box b)
+void ring_title(const struct ring *r, struct box b, double room)
 {
 	const struct theme *t = r->c->theme;
 	const struct collective *c = r->collective;
 	const struct state *st = r->v->state;
-	char what[96], bytes[WORD];
-	collective_words(st->score, c, what, sizeof what);
-	bool ring = c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE,
-	     middle = r->n >= 3 && r->n <= 16 && c->schedule.algorithm <= SCHEDULE_RING_ALL_GATHER && b.width > 560;
-	double x = middle ? b.x + b.width / 2 : b.x, y = middle ? b.y + b.height / 2 - 24 : b.y + 15;
-	enum align a = middle ? ALIGN_CENTRE : ALIGN_LEFT;
-	double room = middle      ? b.width - 2 * r->card_width - 40
-	              : r->n == 2 ? b.width
-	                          : (b.width - r->card_width) / 2 - 16;
-	draw_text(r->c, x, y, 16, WEIGHT_BOLD, t->ink, a, room, "%s", what);
-	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, a, room, "S = %s%s%s",
-	          bytes_word(bytes, c->schedule.elements * c->element_bytes), c->kind == OP_SEND ? "" : ", by ",
-	          c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm));
+	char what[96], bytes[WORD], amount[128], progress[64];
+	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
+	collective_words(st->score, c, what, sizeof what);
+	snprintf(amount, sizeof amount, "S = %s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
+	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm));
 	if (!st->begun)
-		draw_text(r->c, x, y + 39, 13, WEIGHT_PLAIN, t->soft, a, room, "is the first to come");
+		snprintf(progress, sizeof progress, "is the first to come");
 	else if (st->done)
-		draw_text(r->c, x, y + 39, 13, WEIGHT_BOLD, t->ink, a, room, "done in %d round%s", c->rounds,
-		          c->rounds == 1 ? "" : "s");
+		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
 	else
-		draw_text(r->c, x, y + 39, 13, WEIGHT_PLAIN, t->ink, a, room, "%d of %d rounds%s", st->round, c->rounds,
-		          part);
-}
-
-static void size_cards(struct ring *r, bool small)
-{
-	struct box b = r->area;
-	double n = (double)r->n;
-	r->card_width = n <= 4   ? fmin(250, b.width * 0.36)
-	                : n <= 6 ? fmin(190, b.width * 0.27)
-	                : n <= 8 ? fmin(164, b.width * 0.22)
-	                         : fmin(104, b.width * 0.125);
-	r->card_height = n <= 4   ? fmin(104, b.height * 0.28)
-	                 : n <= 8 ? fmin(88, b.height * 0.2)
-	                          : fmin(44, b.height * 0.085);
-	if (small) { /* room for the links */
-		r->card_width *= 0.86;
-		r->card_height *= 0.86;
+		snprintf(progress, sizeof progress, "%d of %d rounds%s", st->round, c->rounds, part);
+	if (!r->title_inside) {
+		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s", amount,
+		          progress);
+		return;
+	}
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
+	draw_text(r->c, x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s", what);
+	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
+	draw_text(r->c, x, y + 39, 13, st->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN, st->begun ? t->ink : t->soft,
+	          ALIGN_CENTRE, room, "%s", progress);
+	if (r->n > 4 && collective_adds(c)) {
+		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
+		          "a column is a chunk, a row of it a rank:");
+		draw_text(r->c, x, y + 79, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
+		          r->n > 8 && r->card[0].height > 56
+		                  ? "filled where its sum holds that rank's part; below, how many it holds"
+		                  : "filled where its sum holds that rank's part");
 	}
 }
 
@@ -320,10 +270,10 @@ static void draw_circle(struct canvas *c, const struct view *v, const struct col
 	        v->tween < 1 && v->before && v->before->collective == v->state->collective && v->before->held
 	                ? v->before
 	                : v->state;
-	struct ring r = {c, v, state, one, one->schedule.ranks, b, 0, 0};
-	size_cards(&r, small);
+	struct ring r = {.c = c, .v = v, .state = state, .collective = one, .n = one->schedule.ranks};
+	ring_place(&r, b, small);
 	draw_links(&r);
-	draw_title(&r, b);
+	ring_title(&r, b, r.title_inside ? b.width - 2 * r.card[0].width - 40 : b.width);
 	draw_messages(&r);
 	for (int64_t rank = 0; rank < r.n; rank++)
 		draw_card_of(&r, rank);
@@ -332,64 +282,14 @@ static void draw_circle(struct canvas *c, const struct view *v, const struct col
 		draw_messages(&r);
 }
 
-/* ---- many ranks ---- */
-
-static void draw_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
-{
-	const struct theme *t = c->theme;
-	const struct state *st = v->state;
-	int64_t n = one->schedule.ranks;
-	int chunks = one->chunk_count;
-	struct ring r = {c, v, st, one, n, b, 0, 0};
-	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* thousands of cells, side by side without seams */
-	double left = 64, top = 74, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
-	draw_title(&r, (struct box){b.x, b.y, b.width * 0.9, b.height});
-	for (int64_t rank = 0; rank < n; rank++)
-		for (int i = 0; i < chunks; i++) {
-			uint64_t held = st->held[rank * chunks + i];
-			double part = 0;
-			for (uint64_t m = held; m; m &= m - 1)
-				part += 1 / (double)n;
-			struct box cell = {b.x + left + cell_w * i, b.y + top + cell_h * (double)rank, cell_w, cell_h};
-			if (!collective_adds(one))
-				part = held ? 1 : 0;
-			draw_fill(c, cell,
-			          held ? colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25),
-			                            t->category[CATEGORY_PARAMETERS], part)
-			               : t->empty);
-		}
-	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->score->events[i];
-		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
-			continue;
-		for (int k = 0; k < chunks; k++)
-			if (one->cuts[k] >= e->offset && one->cuts[k + 1] <= e->offset + e->count)
-				draw_fill(c,
-				          (struct box){b.x + left + cell_w * k,
-				                       b.y + top + cell_h * (double)e->to_member, cell_w, cell_h},
-				          t->accent);
-	}
-	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
-	draw_frame(c, (struct box){b.x + left, b.y + top, cell_w * chunks, cell_h * (double)n}, t->outline, 1);
-	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
-		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
-		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
-	draw_text(
-	        c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
-	        collective_adds(one)
-	                ? "chunks 0 … %d: the darker, the more ranks are in the sum; in this colour ■: has just arrived"
-	                : "chunks 0 … %d: blue is there; the rest is yet to come",
-	        chunks - 1);
-}
-
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {c, v, v->state, one, one->schedule.ranks, b, 0, 0};
+	struct ring r = {.c = c, .v = v, .state = v->state, .collective = one, .n = one->schedule.ranks, .area = b};
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(v->state->score, one, &f);
-	draw_title(&r, (struct box){b.x, b.y, b.width * 0.9, b.height});
+	ring_title(&r, b, b.width);
 	draw_text(c, b.x, b.y + 100, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width,
 	          "%" PRId64 " ranks, %d rounds: too many to draw one by one.", r.n, one->rounds);
 	draw_text(c, b.x, b.y + 128, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width, "%s: %s = %s = %s", f.who,
@@ -411,14 +311,12 @@ int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool 
 	if (st->collective < 0 || !st->held)
 		return -1;
 	const struct collective *one = &st->score->collectives[st->collective];
-	struct ring r = {
-	        c, v, st, one, one->schedule.ranks, {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height},
-	        0, 0};
+	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = one->schedule.ranks};
 	if (r.n > SCORE_MESSAGE_RANKS)
 		return -1;
-	size_cards(&r, small);
+	ring_place(&r, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height}, small);
 	for (int64_t rank = 0; rank < r.n; rank++) {
-		struct box card = card_of(&r, rank);
+		struct box card = r.card[rank];
 		if (x >= card.x && x < card.x + card.width && y >= card.y && y < card.y + card.height)
 			return one->rank[rank];
 	}
@@ -441,7 +339,7 @@ void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small
 	else if (one->schedule.ranks <= SCORE_MESSAGE_RANKS)
 		draw_circle(c, v, one, left, small);
 	else
-		draw_matrix(c, v, one, left);
+		ring_matrix(c, v, one, left);
 	if (!small)
 		draw_ledger(c, v, (struct box){b.x + b.width - ledger, b.y, ledger, b.height});
 }

@@ -7,14 +7,6 @@
 #include "viz/scene_parts.h"
 #include "viz/timeline.h"
 
-/* A step of 1, 2 or 5 times a power of ten, about `count` of them in a range. */
-static double tick_of(double range, double count)
-{
-	double power = pow(10, floor(log10(range / count)));
-	double f = range / count / power;
-	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
-}
-
 static void draw_axis(struct canvas *c, const struct timeline *l)
 {
 	const struct theme *t = c->theme;
@@ -24,8 +16,9 @@ static void draw_axis(struct canvas *c, const struct timeline *l)
 		char word[WORD];
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
-		draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, l->plot.x + l->plot.width - x,
-		          "%s", short_word(word));
+		short_word(word);
+		if (x + 3 + text_length(c, 11, WEIGHT_PLAIN, word) <= l->box.x + l->box.width - 4)
+			draw_text(c, x + 3, l->plot.y - 7, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "%s", word);
 	}
 }
 
@@ -75,11 +68,10 @@ static void label_of(const struct timeline *l, const struct lane *lane, const st
 
 /* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
 static void draw_messages(struct canvas *c, const struct timeline *l, const struct lane *lane,
-                          const struct lane_span *s, struct box b)
+                          const struct lane_span *s, struct box b, colour fill)
 {
 	const struct score *score = l->lanes->score;
-	int role = (int)(plan_role_of(score->plan, lane->rank) - score->plan->roles);
-	int number = score_collective_of(score, role, s->op);
+	int number = score_collective_of(score, score_index_of(score, lane->rank), s->op);
 	double last = b.x;
 	if (number < 0 || !score->collectives[number].shown || b.width < 40)
 		return;
@@ -91,10 +83,10 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
 			continue;
 		double x = timeline_x(l, e->time);
 		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
-			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, c->theme->outline, 0.8);
+			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, ink_on(fill), 0.8);
 			if (x - last > 22 && b.height >= 24)
 				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
-				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(0xD55E00), ALIGN_CENTRE,
+				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
 				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
 		}
 		last = x;
@@ -149,7 +141,7 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", label);
 		}
 		if (messages)
-			draw_messages(c, l, lane, s, b);
+			draw_messages(c, l, lane, s, b, fill);
 	}
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 }
@@ -213,7 +205,7 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 	double y = l->plot.y, named = -100;
 	char last[96] = "";
 	cairo_save(c->cr);
-	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->box.height);
+	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->plot.y + l->plot.height - l->box.y);
 	cairo_clip(c->cr);
 	for (int i = l->first; i < l->lanes->lane_count && y < l->plot.y + l->plot.height - 2; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
@@ -239,6 +231,33 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 	cairo_restore(c->cr);
 }
 
+static int64_t number_of(const struct lanes *all, int lane)
+{
+	return all->score ? all->lanes[lane].rank : lane + 1;
+}
+
+/* Which lanes are drawn, where it is not all of them. */
+static void draw_extent(struct canvas *c, const struct timeline *l)
+{
+	const struct lanes *all = l->lanes;
+	int last = timeline_last(l);
+	char text[160];
+	if (!l->scrolls)
+		return;
+	const char *what = all->score ? "ranks" : "lanes";
+	snprintf(text, sizeof text, "%s %" PRId64 "–%" PRId64 " of %d are drawn", what, number_of(all, l->first),
+	         number_of(all, last), all->score ? all->score->rank_count : all->lane_count);
+	size_t at = strlen(text);
+	if (l->first > 0)
+		at += (size_t)snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " above", what,
+		                       number_of(all, 0), number_of(all, l->first - 1));
+	if (last + 1 < all->lane_count)
+		snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " below", what,
+		         number_of(all, last + 1), number_of(all, all->lane_count - 1));
+	draw_text(c, l->plot.x, l->plot.y + l->plot.height + 13, 11, WEIGHT_BOLD, c->theme->soft, ALIGN_LEFT,
+	          l->plot.width, "%s", text);
+}
+
 static void draw_one(struct canvas *c, const struct view *v, struct timeline *l, const char *title)
 {
 	const struct theme *t = c->theme;
@@ -246,6 +265,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct timeline *l,
 	draw_text(c, l->box.x + 10, l->box.y + 17, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, l->names - 6, "%s", title);
 	draw_axis(c, l);
 	draw_lanes(c, v, l);
+	draw_extent(c, l);
 	if (l->current)
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
@@ -258,35 +278,26 @@ static void draw_one(struct canvas *c, const struct view *v, struct timeline *l,
 void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct theme *t = c->theme;
-	struct timeline l;
+	struct timeline l[2];
 	if (!v->lanes || !v->lanes->lane_count) {
 		draw_text(c, b.x + 20, b.y + 40, 15, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
 		          "Nothing was recorded.");
 		return;
 	}
-	if (!v->other || small) {
-		timeline_lay(&l, v, v->lanes, b);
-		draw_one(c, v, &l,
+	if (timelines_lay(l, v, b, small) == 1) {
+		draw_one(c, v, &l[0],
 		         v->state && v->state->score->trace->measured ? "measured"
 		         : v->state                                   ? "simulated"
 		                                                      : "trace");
 		return;
 	}
-	struct box upper = {b.x, b.y, b.width, (b.height - 34) / 2},
-	           lower = {b.x, b.y + upper.height + 34, b.width, upper.height};
-	bool first = !v->lanes->score->trace->measured;
-	const struct lanes *simulated = first ? v->lanes : v->other, *measured = first ? v->other : v->lanes;
 	char predicted[WORD], real[WORD];
-	timeline_lay(&l, v, simulated, upper);
-	l.current = simulated == v->lanes;
-	draw_one(c, v, &l, "simulated");
-	timeline_lay(&l, v, measured, lower);
-	l.current = measured == v->lanes;
-	l.other = simulated;
-	draw_one(c, v, &l, "measured");
-	double off = 100.0 * (double)(measured->end - simulated->end) / (double)(simulated->end ? simulated->end : 1);
-	draw_text(c, b.x + 4, b.y + upper.height + 22, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
+	int64_t simulated = l[0].lanes->end, measured = l[1].lanes->end;
+	draw_one(c, v, &l[0], "simulated");
+	draw_one(c, v, &l[1], "measured");
+	double off = 100.0 * (double)(measured - simulated) / (double)(simulated ? simulated : 1);
+	draw_text(c, b.x + 4, b.y + l[0].box.height + 22, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
 	          "a step: simulated %s, measured %s (%+.1f %%); dashed frames: where the simulation has the same "
 	          "operation",
-	          time_word(predicted, simulated->end), time_word(real, measured->end), off);
+	          time_word(predicted, simulated), time_word(real, measured), off);
 }

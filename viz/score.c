@@ -246,6 +246,17 @@ int score_collective_of(const struct score *s, int index, int op)
 	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
 }
 
+int collective_chunks(const struct collective *c, const struct event *message, int *last)
+{
+	int first = 0;
+	while (first < c->chunk_count - 1 && c->cuts[first] < message->offset)
+		first++;
+	*last = first;
+	while (*last + 1 < c->chunk_count && c->cuts[*last + 2] <= message->offset + message->count)
+		++*last;
+	return first;
+}
+
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued)
 {
 	const int64_t *live = s->roles[s->ranks[index].role].live[space];

@@ -187,6 +187,8 @@ const struct role *score_role_of(const struct score *s, int index);
 int score_index_of(const struct score *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int score_collective_of(const struct score *s, int index, int op);
+/* The chunks that a message carries: returns the first, *last is the last. */
+int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */
 static inline bool event_issues(const struct event *e)
 {
@@ -198,6 +200,8 @@ const int64_t *score_live(const struct score *s, int index, enum space space, in
 /* For the files that make a score. */
 void score_collect_collectives(struct score *s);
 void score_collect_events(struct score *s);
+/* What a member does in a round of its collective. */
+struct round score_round_of(const struct collective *c, int64_t member, int round);
 void score_make_stops(struct score *s);
 void score_find_notables(struct score *s);
 

@@ -17,6 +17,14 @@ void timeline_range(const struct view *v, int64_t *from, int64_t *to)
 		*to = *from + 1;
 }
 
+static int first_of_rank(const struct lanes *lanes, int64_t rank)
+{
+	for (int i = 0; i < lanes->lane_count; i++)
+		if (lanes->lanes[i].rank == rank)
+			return i;
+	return 0;
+}
+
 void timeline_lay(struct timeline *l, const struct view *v, const struct lanes *lanes, struct box b)
 {
 	int rows = 0;
@@ -30,11 +38,53 @@ void timeline_lay(struct timeline *l, const struct view *v, const struct lanes *
 		rows += lanes->lanes[i].depth;
 	double fits = l->plot.height / (rows ? rows : 1), least = lanes->score && lanes->lane_count <= 130 ? 3 : 13;
 	l->row = fmax(least, fmin(64, fits));
-	l->first = fits >= least ? 0 : v->first_lane;
-	if (l->first >= lanes->lane_count)
-		l->first = lanes->lane_count - 1;
-	if (l->first < 0)
-		l->first = 0;
+	l->scrolls = fits < least;
+	if (!l->scrolls)
+		return;
+	l->plot.height = fmax(1, l->plot.height - 14); /* below it stands which lanes these are */
+	l->first = v->first_lane;
+	if (l->first < 0) /* nobody has scrolled: at the rank that one looks at */
+		l->first = lanes->score ? first_of_rank(lanes, v->focus_rank) : 0;
+	l->first = l->first < lanes->lane_count ? l->first : lanes->lane_count - 1;
+	/* No emptiness behind the last. */
+	double below = 0;
+	for (int i = lanes->lane_count - 1; i >= 0; i--) {
+		below += l->row * lanes->lanes[i].depth;
+		if (below > l->plot.height) {
+			l->first = l->first > i + 1 && i + 1 < lanes->lane_count ? i + 1 : l->first;
+			break;
+		}
+	}
+	while (lanes->score && l->first > 0 && l->first + 1 < lanes->lane_count &&
+	       lanes->lanes[l->first].rank == lanes->lanes[l->first - 1].rank)
+		l->first++; /* whole ranks */
+}
+
+int timelines_lay(struct timeline l[2], const struct view *v, struct box b, bool small)
+{
+	if (!v->other || small) {
+		timeline_lay(&l[0], v, v->lanes, b);
+		return 1;
+	}
+	double height = fmax(1, (b.height - TIMELINES_GAP) / 2);
+	bool first = !v->lanes->score->trace->measured;
+	for (int i = 0; i < 2; i++) {
+		const struct lanes *lanes = (i == 0) == first ? v->lanes : v->other;
+		timeline_lay(&l[i], v, lanes, (struct box){b.x, b.y + (height + TIMELINES_GAP) * i, b.width, height});
+		l[i].current = lanes == v->lanes;
+	}
+	l[1].other = l[0].lanes;
+	return 2;
+}
+
+int timeline_last(const struct timeline *l)
+{
+	double y = l->plot.y;
+	int i = l->first;
+	while (i + 1 < l->lanes->lane_count &&
+	       (y += l->row * l->lanes->lanes[i].depth) < l->plot.y + l->plot.height - 2)
+		i++;
+	return i;
 }
 
 double timeline_x(const struct timeline *l, int64_t time)

@@ -122,11 +122,11 @@ static void draw_tip(struct window *w, struct canvas *c)
 {
 	const struct theme *t = c->theme;
 	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip) + 20;
-	struct box b = {w->mouse_x + 14, w->mouse_y + 18, fmin(length, c->width - 8), 26};
+	struct box b = {w->tip_x + 14, w->tip_y + 18, fmin(length, c->width - 8), 26};
 	if (b.x + b.width > c->width - 4)
 		b.x = fmax(4, c->width - 4 - b.width);
 	if (b.y + b.height > c->height - 4)
-		b.y = w->mouse_y - 34;
+		b.y = w->tip_y - 34;
 	draw_card(c, b, t->panel, t->ink, 1.2);
 	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
 }
@@ -173,10 +173,13 @@ const char *window_title(struct window *w)
 		return w->title;
 	}
 	const struct score *s = &p->piece->score;
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s", p->piece->label,
+	char speed[24] = "";
+	if (w->speed < 0.999 || w->speed > 1.001)
+		snprintf(speed, sizeof speed, " · speed %g", w->speed);
+	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->piece->label,
 	         p->compare ? "compare" : scene_name(p->scene),
 	         p->stride == STRIDE_ROUND ? "step" : stride_name(p->stride), score_stop_of(s, p->stride, p->position),
-	         s->stop_count[p->stride] - 1, w->playing ? " · playing" : "", w->help ? " · help" : "",
+	         s->stop_count[p->stride] - 1, speed, w->playing ? " · playing" : "", w->help ? " · help" : "",
 	         p->presenter ? " · presenter" : "", w->blank ? " · blank" : "");
 	return w->title;
 }

@@ -23,7 +23,8 @@ struct window_host {
 	const char *(*strategy)(void *context, int i); /* its name */
 	enum status (*open)(void *context, int i);     /* gives the player another piece */
 	enum status (*compare)(void *context);         /* gives the player contenders */
-	const char *(*command)(void *context);         /* a line that restores what the player shows */
+	/* A line that restores what the player shows; in a window of that size, in screen units (0: not said). */
+	const char *(*command)(void *context, int width, int height);
 };
 
 struct window;

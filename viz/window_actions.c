@@ -116,7 +116,10 @@ static void save(struct window *w)
 
 static void copy(struct window *w)
 {
-	const char *command = w->host.command ? w->host.command(w->host.context) : "";
+	int width = 0, height = 0;
+	if (!w->full) /* else it is the screen's */
+		SDL_GetWindowSize(w->window, &width, &height);
+	const char *command = w->host.command ? w->host.command(w->host.context, width, height) : "";
 	if (!*command || SDL_SetClipboardText(command))
 		window_note(w, "Could not copy: %s", SDL_GetError());
 	else
@@ -187,6 +190,16 @@ static void to_notable(struct window *w)
 		window_move(w, n->position, false);
 	else
 		window_note(w, "Nothing notable comes after this.");
+}
+
+static void change_range(struct window *w, enum action a)
+{
+	if (!window_has_timeline(w))
+		window_note(w, "The timeline is not in sight: V, or a click on its name.");
+	else if (a == ACTION_ZOOM_IN || a == ACTION_ZOOM_OUT)
+		window_zoom(w, -1, a == ACTION_ZOOM_IN ? 0.5 : 2);
+	else
+		window_pan(w, a == ACTION_PAN_RIGHT ? 0.25 : -0.25);
 }
 
 static void present(struct window *w)
@@ -275,7 +288,30 @@ void window_do(struct window *w, enum action a)
 		break;
 	case ACTION_FIT:
 		p->from = p->to = 0;
-		p->first_lane = 0;
+		p->first_lane = -1;
+		break;
+	case ACTION_ZOOM_IN:
+	case ACTION_ZOOM_OUT:
+	case ACTION_PAN_LEFT:
+	case ACTION_PAN_RIGHT:
+		change_range(w, a);
+		break;
+	case ACTION_RANK:
+		window_next_rank(w);
+		break;
+	case ACTION_SELECT_NEXT:
+	case ACTION_SELECT_BACK:
+		window_select_by(w, a == ACTION_SELECT_NEXT ? 1 : -1);
+		break;
+	case ACTION_BEGIN:
+		window_to_selected(w);
+		break;
+	case ACTION_SCROLL_DOWN:
+	case ACTION_SCROLL_UP:
+		window_scroll(w, a == ACTION_SCROLL_DOWN ? 4 : -4);
+		break;
+	case ACTION_BLANK:
+		w->blank = p->presenter && !w->blank;
 		break;
 	case ACTION_FULL:
 		set_full(w, !w->full);

@@ -1,42 +1,12 @@
 /* Keys and mouse. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "viz/scene_parts.h"
 #include "viz/timeline.h"
 #include "viz/window_parts.h"
-
-/* key, with Ctrl, with Shift (-1: either), action */
-static const struct {
-	SDL_Keycode key;
-	bool control;
-	int shift;
-	enum action action;
-} keys[] = {
-        {SDLK_SPACE, false, -1, ACTION_PLAY},     {SDLK_RIGHT, false, 0, ACTION_NEXT},
-        {SDLK_LEFT, false, 0, ACTION_BACK},       {SDLK_PAGEDOWN, false, -1, ACTION_NEXT},
-        {SDLK_PAGEUP, false, -1, ACTION_BACK},    {SDLK_RIGHT, false, 1, ACTION_NEXT_PHASE},
-        {SDLK_LEFT, false, 1, ACTION_BACK_PHASE}, {SDLK_HOME, false, -1, ACTION_FIRST},
-        {SDLK_END, false, -1, ACTION_LAST},       {SDLK_BACKSPACE, false, -1, ACTION_NORMAL},
-        {SDLK_F11, false, -1, ACTION_FULL},       {SDLK_F5, false, -1, ACTION_PRESENT},
-        {SDLK_F1, false, -1, ACTION_HELP},        {SDLK_c, true, -1, ACTION_COPY},
-        {SDLK_q, true, -1, ACTION_QUIT},          {SDLK_PLUS, true, -1, ACTION_LARGER},
-        {SDLK_EQUALS, true, -1, ACTION_LARGER},   {SDLK_KP_PLUS, true, -1, ACTION_LARGER},
-        {SDLK_MINUS, true, -1, ACTION_SMALLER},   {SDLK_KP_MINUS, true, -1, ACTION_SMALLER},
-        {SDLK_0, true, -1, ACTION_NORMAL_TEXT},   {SDLK_KP_0, true, -1, ACTION_NORMAL_TEXT},
-};
-
-/* Letters and signs come as text, so that they work on every keyboard. */
-static const struct {
-	char text;
-	enum action action;
-} letters[] = {
-        {'.', ACTION_NEXT_EVENT}, {',', ACTION_BACK_EVENT}, {'n', ACTION_NOTABLE}, {'g', ACTION_GO},
-        {'d', ACTION_STRIDE},     {'[', ACTION_SLOWER},     {']', ACTION_FASTER},  {'v', ACTION_SCENE},
-        {'c', ACTION_COMPARE},    {'p', ACTION_PREDICT},    {'t', ACTION_THEME},   {'s', ACTION_SAVE},
-        {'z', ACTION_FIT},        {'f', ACTION_FULL},       {'?', ACTION_HELP},    {'h', ACTION_HELP},
-};
 
 static void answer(struct window *w, SDL_Keycode key)
 {
@@ -68,6 +38,20 @@ static void escape(struct window *w)
 		w->focus = w->player->selected_op = -1;
 }
 
+/* What a button does: under the mouse, or when Tab has come to it. */
+static void explain_widget(const struct widget *one, char *out, size_t size)
+{
+	if (one->kind == WIDGET_ACTION)
+		snprintf(out, size, "%s (%s)", action_what((enum action)one->number),
+		         action_key((enum action)one->number));
+	else if (one->kind == WIDGET_SCENE)
+		snprintf(out, size, "%s", scene_what((enum scene)one->number));
+	else if (one->number < 9)
+		snprintf(out, size, "the step by %s (%d)", one->label, one->number + 1);
+	else
+		snprintf(out, size, "the step by %s", one->label);
+}
+
 static void move_focus(struct window *w, int by)
 {
 	if (!w->widget_count || w->player->presenter)
@@ -78,6 +62,10 @@ static void move_focus(struct window *w, int by)
 		if (w->widgets[w->focus].enabled)
 			break;
 	}
+	const struct widget *one = &w->widgets[w->focus];
+	explain_widget(one, w->tip, sizeof w->tip);
+	w->tip_x = one->box.x;
+	w->tip_y = one->box.y + one->box.height - 10;
 	w->dirty = true;
 }
 
@@ -97,12 +85,9 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k)
 		struct widget one = w->widgets[w->focus];
 		window_activate(w, &one);
 	} else {
-		for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-			if (keys[i].key == key && keys[i].control == control &&
-			    (keys[i].shift < 0 || keys[i].shift == shift)) {
-				window_do(w, keys[i].action);
-				return;
-			}
+		enum action a;
+		if (window_action_of_key(key, control, shift, &a))
+			window_do(w, a);
 	}
 }
 
@@ -111,8 +96,6 @@ void window_text(struct window *w, const char *text)
 	char c = text[0];
 	if (text[0] == 0 || text[1] != 0)
 		return;
-	if (c >= 'A' && c <= 'Z')
-		c = (char)(c - 'A' + 'a');
 	if (w->asking) {
 		size_t n = strlen(w->asked);
 		if (c >= '0' && c <= '9' && n + 1 < sizeof w->asked - 4) {
@@ -122,22 +105,13 @@ void window_text(struct window *w, const char *text)
 		}
 		return;
 	}
-	if (c == 'b' && w->player->presenter) {
-		w->blank = !w->blank;
-		w->dirty = true;
-		return;
-	}
-	if (c >= '1' && c <= '9') {
-		window_open_strategy(w, c - '1');
-		return;
-	}
+	enum action a;
 	if (SDL_GetModState() & KMOD_CTRL)
 		return;
-	for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++)
-		if (letters[i].text == c) {
-			window_do(w, letters[i].action);
-			return;
-		}
+	if (c >= '1' && c <= '9')
+		window_open_strategy(w, c - '1');
+	else if (window_action_of_text(c, &a))
+		window_do(w, a);
 }
 
 /* ---- the mouse ---- */
@@ -158,16 +132,15 @@ static void scrub(struct window *w, struct canvas *c)
 	window_move(w, score_stop(s, w->player->stride, score_stop_of(s, w->player->stride, position)), false);
 }
 
-static void select_at(struct window *w, const struct hit *h)
+/* A second click goes where the operation begins. */
+static void select_at(struct window *w, const struct hit *h, bool twice)
 {
 	struct player *p = w->player;
-	if (h->rank >= 0)
-		p->focus_rank = p->piece->foreign ? 0 : h->rank;
-	p->selected_rank = h->op >= 0 ? h->rank : -1;
-	p->selected_op = h->op;
+	window_select(w, h->rank, h->op);
 	if (p->piece->foreign && h->time >= 0)
 		p->cursor = h->time;
-	w->dirty = true;
+	if (twice && h->op >= 0)
+		window_to_selected(w);
 }
 
 static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
@@ -199,11 +172,11 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		w->drag_from = w->mouse_x;
 		w->drag_time = h.time;
 	} else {
-		select_at(w, &h);
+		select_at(w, &h, b->clicks > 1);
 	}
 }
 
-static void let_go(struct window *w, struct canvas *c)
+static void let_go(struct window *w, struct canvas *c, bool twice)
 {
 	enum drag drag = w->drag;
 	struct hit h = look(w, c);
@@ -212,7 +185,7 @@ static void let_go(struct window *w, struct canvas *c)
 	if (drag != DRAG_RANGE)
 		return;
 	if (fabs(w->mouse_x - w->drag_from) < 5) { /* a click */
-		select_at(w, &h);
+		select_at(w, &h, twice);
 		return;
 	}
 	int64_t from = w->drag_time, to = h.time;
@@ -230,7 +203,7 @@ void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButt
 	if (b->type == SDL_MOUSEBUTTONDOWN)
 		press(w, c, b);
 	else if (b->button == SDL_BUTTON_LEFT)
-		let_go(w, c);
+		let_go(w, c, b->clicks > 1);
 }
 
 void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
@@ -247,54 +220,19 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 		return;
 	}
 	int number = w->player->presenter ? -1 : widget_at(w, x, y);
-	if (number >= 0 && w->widgets[number].kind == WIDGET_ACTION) {
-		enum action a = (enum action)w->widgets[number].number;
-		snprintf(tip, sizeof tip, "%s (%s)", action_what(a), action_key(a));
-	} else if (number < 0) {
+	if (number >= 0) {
+		explain_widget(&w->widgets[number], tip, sizeof tip);
+	} else {
 		struct hit h = look(w, c);
 		memcpy(tip, h.text, sizeof tip);
 	}
 	/* It stays where it came up until it says something else. */
 	if (strcmp(tip, w->tip) != 0) {
 		memcpy(w->tip, tip, sizeof tip);
+		w->tip_x = x;
+		w->tip_y = y;
 		w->dirty = true;
 	}
-}
-
-/* About the time under the mouse: it stays where it is. */
-static void zoom(struct window *w, const struct timeline *l, double factor)
-{
-	struct player *p = w->player;
-	int64_t from, to, first, last, at = timeline_time(l, w->mouse_x);
-	timeline_range(player_view(p), &from, &to);
-	p->from = p->to = 0;
-	timeline_range(player_view(p), &first, &last);
-	double width = fmin((double)(last - first), fmax(20, (double)(to - from) * factor));
-	double part = (double)(at - from) / (double)(to - from);
-	p->from = at - (int64_t)(width * part);
-	p->from = p->from < first ? first : p->from;
-	p->to = p->from + (int64_t)width;
-	if (p->to > last) {
-		p->to = last;
-		p->from = last - (int64_t)width;
-	}
-	if (p->from <= first && p->to >= last)
-		p->from = p->to = 0;
-}
-
-static void pan(struct window *w, double part)
-{
-	struct player *p = w->player;
-	int64_t first, last, from = p->from, to = p->to;
-	if (from >= to)
-		return;
-	p->from = p->to = 0;
-	timeline_range(player_view(p), &first, &last);
-	int64_t by = (int64_t)((double)(to - from) * part), width = to - from;
-	from = from + by < first ? first : from + by;
-	from = from + width > last ? last - width : from;
-	p->from = from;
-	p->to = from + width;
 }
 
 void window_wheel(struct window *w, struct canvas *c, double turns)
@@ -303,23 +241,24 @@ void window_wheel(struct window *w, struct canvas *c, double turns)
 	const struct view *v = player_view(p);
 	struct box b = frame_scene(v, window_scene_box(w, c));
 	SDL_Keymod mod = SDL_GetModState();
-	bool foreign = p->piece->foreign, overview = p->scene == SCENE_OVERVIEW && !foreign;
+	bool overview = p->scene == SCENE_OVERVIEW && !p->piece->foreign;
 	w->dirty = true;
-	if (p->scene == SCENE_PLAN && !foreign && !p->compare) {
-		p->plan_scroll -= (int)lround(3 * turns);
+	if (!window_has_timeline(w)) {
+		window_scroll(w, -(int)lround(3 * turns));
 		return;
 	}
-	if (p->compare || (!foreign && p->scene != SCENE_TIMELINE && !overview))
-		return;
-	struct timeline l;
-	timeline_lay(&l, v, v->lanes, overview ? overview_boxes(b).timeline : b);
-	int rows = 0;
-	for (int i = 0; i < v->lanes->lane_count; i++)
-		rows += v->lanes->lanes[i].depth;
-	if (mod & KMOD_CTRL)
-		zoom(w, &l, pow(0.8, turns));
-	else if ((mod & KMOD_SHIFT) || l.row * rows <= l.plot.height + 1)
-		pan(w, -0.1 * turns);
-	else
-		p->first_lane = (int)fmin(v->lanes->lane_count - 1, fmax(0, round(p->first_lane - turns)));
+	struct fit fit = scene_fit(v, b);
+	struct timeline l[2];
+	double x = w->mouse_x, y = w->mouse_y;
+	int n = timelines_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);
+	fit_point(&fit, &x, &y);
+	const struct timeline *under = &l[n > 1 && y > l[0].box.y + l[0].box.height];
+	if (mod & KMOD_CTRL) {
+		window_zoom(w, timeline_time(under, x), pow(0.8, turns));
+	} else if ((mod & KMOD_SHIFT) || !under->scrolls) {
+		window_pan(w, -0.1 * turns);
+	} else {
+		p->first_lane = under->first;
+		window_scroll(w, -(int)lround(turns));
+	}
 }

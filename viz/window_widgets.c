@@ -63,11 +63,15 @@ static bool is_enabled(const struct window *w, enum action a)
 		return p->piece->has_other;
 	case ACTION_FIT:
 		return p->from < p->to;
+	case ACTION_ZOOM_IN:
+	case ACTION_ZOOM_OUT:
+		return window_has_timeline(w);
 	case ACTION_THEME:
 	case ACTION_SAVE:
 	case ACTION_COPY:
 	case ACTION_LARGER:
 	case ACTION_SMALLER:
+	case ACTION_NORMAL_TEXT:
 	case ACTION_FULL:
 	case ACTION_PRESENT:
 	case ACTION_HELP:
@@ -77,11 +81,36 @@ static bool is_enabled(const struct window *w, enum action a)
 	}
 }
 
+static bool has_number(const struct widget *one)
+{
+	return one->kind == WIDGET_STRATEGY && one->number < 9; /* there are no more keys */
+}
+
+/* At the right; narrower alike where there is too little room right of `left`. */
+static void lay_strategies(struct window *w, struct canvas *c, double left)
+{
+	int first = w->widget_count;
+	double x = 0, gap = 3, room = c->width - 20 - left;
+	for (int i = 0; i < w->host.strategies; i++) {
+		const char *name = w->host.strategy(w->host.context, i);
+		struct widget *one = add(w, WIDGET_STRATEGY, i, (struct box){x, 7, 0, 28}, name);
+		one->on = i == w->strategy;
+		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
+		x += one->box.width + gap;
+	}
+	double part = x - gap > room ? fmax(room, 1) / (x - gap) : 1;
+	for (int i = first; i < w->widget_count; i++) {
+		struct box *b = &w->widgets[i].box;
+		b->x = c->width - 20 - (x - gap - b->x) * part;
+		b->width *= part;
+	}
+}
+
 /* In one row; where it is too narrow for all, everything is made smaller alike. */
 void widgets_lay(struct window *w, struct canvas *c)
 {
-	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_NOTABLE, ACTION_SLOWER,
-	                             ACTION_COMPARE,    ACTION_LARGER,     ACTION_FULL};
+	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_NOTABLE, ACTION_SLOWER, ACTION_RANK,
+	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,  ACTION_FULL};
 	double x = 20, y = c->height - BOTTOM_BAR + 6, gap = 4;
 	int first;
 	w->widget_count = 0;
@@ -91,16 +120,7 @@ void widgets_lay(struct window *w, struct canvas *c)
 		        w->player->scene == (enum scene)i && !w->player->compare;
 		x += length + gap;
 	}
-	double total = 0;
-	for (int i = 0; i < w->host.strategies; i++)
-		total += text_length(c, 13, WEIGHT_BOLD, w->host.strategy(w->host.context, i)) + 34;
-	double right = fmax(x + 10, c->width - 20 - total);
-	for (int i = 0; i < w->host.strategies; i++) {
-		const char *name = w->host.strategy(w->host.context, i);
-		double length = text_length(c, 13, WEIGHT_BOLD, name) + 30;
-		add(w, WIDGET_STRATEGY, i, (struct box){right, 7, length, 28}, name)->on = i == w->strategy;
-		right += length + gap;
-	}
+	lay_strategies(w, c, x + 10);
 	first = w->widget_count;
 	x = 20;
 	for (int a = 0; a < ACTION_COUNT; a++) {
@@ -216,8 +236,12 @@ static void draw_widget(const struct window *w, struct canvas *c, int i)
 	} else if (one->kind == WIDGET_SCENE) {
 		draw_text(c, x, y + 5, 14, WEIGHT_BOLD, ink, ALIGN_CENTRE, one->box.width - 8, "%s", one->label);
 	} else {
-		draw_text(c, one->box.x + 8, y + 4, 10, WEIGHT_PLAIN, ink, ALIGN_LEFT, 0, "%d", one->number + 1);
-		draw_text(c, x + 5, y + 4.5, 13, WEIGHT_BOLD, ink, ALIGN_CENTRE, one->box.width - 18, "%s", one->label);
+		double number = has_number(one) ? 12 : 0;
+		if (has_number(one))
+			draw_text(c, one->box.x + 6, y + 4, 10, WEIGHT_PLAIN, ink, ALIGN_LEFT, 0, "%d",
+			          one->number + 1);
+		draw_fitting(c, x + number / 2, y + 4.5, 13, 8, WEIGHT_BOLD, ink, ALIGN_CENTRE,
+		             one->box.width - number - 6, one->label);
 	}
 }
 
@@ -229,25 +253,29 @@ void widgets_draw(struct window *w, struct canvas *c)
 
 void help_draw(struct canvas *c)
 {
+	static const struct {
+		const char *key, *what;
+	} more[] = {
+#define X(key, what) {key, what},
+	        HELP_LIST(X)
+#undef X
+	};
 	const struct theme *t = c->theme;
-	double width = fmin(1120, c->width - 40), row = 27, left;
-	int count = ACTION_COUNT + 4, rows = (count + 1) / 2;
-	struct box b = {(c->width - width) / 2, 0, width, row * rows + 84};
-	static const char *const more[][2] = {{"1 – 9", "another strategy"},
-	                                      {"Tab, Enter", "to the next button, press it (Shift Tab: back)"},
-	                                      {"mouse", "click selects, hover explains, drag the bar of phases"},
-	                                      {"Esc", "leaves help, presenter, full screen, a selection"}};
+	int count = ACTION_COUNT + (int)(sizeof more / sizeof more[0]), rows = (count + 1) / 2;
+	double width = fmin(1200, c->width - 16), row = fmin(25, (c->height - 72) / rows), size = fmin(13, row * 0.54),
+	       left;
+	struct box b = {(c->width - width) / 2, 0, width, row * rows + 64};
 	b.y = fmax(4, (c->height - b.height) / 2);
 	draw_card(c, b, t->panel, t->ink, 2);
-	draw_text(c, b.x + 24, b.y + 38, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
-	draw_text(c, b.x + b.width - 24, b.y + 38, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0,
-	          "every letter has a button below; any click closes this");
+	draw_text(c, b.x + 24, b.y + 32, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
+	draw_text(c, b.x + b.width - 24, b.y + 32, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
+	          "every letter has a button, or is for the presenter, who has none; any click closes this");
 	for (int i = 0; i < count; i++) {
-		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT][0];
-		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT][1];
+		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT].key;
+		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT].what;
 		left = b.x + 24 + (i >= rows ? width / 2 : 0);
-		double y = b.y + 72 + row * (i % rows);
-		draw_text(c, left, y, 13.5, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 130, "%s", key);
-		draw_text(c, left + 136, y, 13.5, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width / 2 - 168, "%s", what);
+		double y = b.y + 60 + row * (i % rows);
+		draw_fitting(c, left, y, size, 5, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 128, key);
+		draw_fitting(c, left + 136, y, size, 5, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width / 2 - 172, what);
 	}
 }

@@ -59,6 +59,17 @@ static const char *const scene_titles[] = {
 #undef X
 };
 
+static const char *const scene_whats[] = {
+#define X(name, constant, title, what) what,
+        SCENE_LIST(X)
+#undef X
+};
+
+const char *scene_what(enum scene s)
+{
+	return scene_whats[s];
+}
+
 const char *scene_name(enum scene s)
 {
 	return scene_names[s];

@@ -44,6 +44,7 @@
 	X(vector_add)              /* elements */                                                                      \
 	X(vector_scale)            /* elements */                                                                      \
 	X(sum_of_squares)          /* parts of the elements */                                                         \
+	X(is_finite)               /* parts of the elements */                                                         \
 	X(elements_add)            /* elements */                                                                      \
 	X(narrow)                  /* elements */                                                                      \
 	X(widen)                   /* elements */
@@ -275,6 +276,12 @@ struct sgd_task {
 struct scale_task {
 	float factor;
 	void *y;
+};
+
+struct is_finite_task {
+	int64_t count;
+	const void *x;
+	bool *parts;
 };
 
 struct sum_of_squares_task {

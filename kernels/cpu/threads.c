@@ -1,7 +1,9 @@
 /* Threads: static ranges handed to OpenMP's threads. OpenBLAS itself always runs on one thread, and its callers split
  * the matrices by rows: so one pool of threads works on everything, and no second pool spins on the same cores. */
+#define _GNU_SOURCE /* pthread_getattr_np */
 #include <cblas.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "kernels/cpu/bodies.h"
@@ -61,6 +63,26 @@ bool kernels_prepare(int64_t *bytes)
 	munmap(room, (size_t)*bytes);
 	take_blas_buffers(threads_in_use);
 	return true;
+}
+
+static int64_t stack_bytes(void)
+{
+	pthread_attr_t attributes;
+	size_t bytes = 0;
+	if (pthread_getattr_np(pthread_self(), &attributes))
+		return INT64_MAX; /* nothing is known */
+	pthread_attr_getstacksize(&attributes, &bytes);
+	pthread_attr_destroy(&attributes);
+	return (int64_t)bytes;
+}
+
+bool kernels_have_stack(int64_t *bytes)
+{
+	int64_t least = INT64_MAX;
+#pragma omp parallel num_threads(threads_in_use) reduction(min : least)
+	least = stack_bytes();
+	*bytes = least;
+	return least >= KERNELS_STACK_BYTES;
 }
 
 int kernels_threads(void)

@@ -1,4 +1,4 @@
-/* Whole vectors: addition, copies, scaling, norms, conversion. */
+/* Whole vectors: addition, copies, scaling, norms, infinities, conversion. */
 #include <string.h>
 
 #include "kernels/cpu/bodies.h"
@@ -58,6 +58,16 @@ double vector_sum_of_squares(enum element type, int64_t n, const void *x)
 	for (int i = 0; i < SUM_PARTS; i++)
 		sum += parts[i];
 	return sum;
+}
+
+bool vector_is_finite(enum element type, int64_t n, const void *x)
+{
+	bool parts[SUM_PARTS], finite = true;
+	struct is_finite_task t = {n, x, parts};
+	parallel_for(kernel_bodies(type)->is_finite, &t, SUM_PARTS, 1);
+	for (int i = 0; i < SUM_PARTS; i++)
+		finite &= parts[i];
+	return finite;
 }
 
 /* Between two 16-bit types, by way of fp32 that stays in the first cache. */

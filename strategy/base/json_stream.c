@@ -146,7 +146,11 @@ bool stream_number(struct json_stream *j, struct stream_text *out)
 		stream_fail(j, "expected a number");
 		return false;
 	}
-	const char *p = j->at;
+	const char *p = j->at, *digit = p + (*p == '-');
+	if (digit == j->end || *digit < '0' || *digit > '9') {
+		stream_fail(j, digit == j->end ? "ends in the middle: truncated?" : "not JSON: a number needs a digit");
+		return false;
+	}
 	while (p < j->end && ((*p >= '0' && *p <= '9') || (*p && strchr("+-.eE", *p))))
 		p++;
 	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};
@@ -154,22 +158,26 @@ bool stream_number(struct json_stream *j, struct stream_text *out)
 	return true;
 }
 
+bool stream_text_whole(const struct stream_text *t, int64_t *out)
+{
+	int64_t v = 0;
+	bool negative = t->size && t->text[0] == '-';
+	for (size_t i = negative; i < t->size; i++)
+		if (t->text[i] < '0' || t->text[i] > '9' || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, t->text[i] - '0', &v))
+			return false;
+	*out = negative ? -v : v;
+	return t->size > (size_t)negative;
+}
+
 bool stream_whole(struct json_stream *j, int64_t *out)
 {
 	struct stream_text t;
-	int64_t v = 0;
 	if (!stream_number(j, &t))
 		return false;
-	bool negative = t.text[0] == '-';
-	for (size_t i = negative; i < t.size; i++) {
-		if (t.text[i] < '0' || t.text[i] > '9' || __builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, t.text[i] - '0', &v)) {
-			stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
-			return false;
-		}
-	}
-	*out = negative ? -v : v;
-	return t.size > (size_t)negative;
+	if (!stream_text_whole(&t, out))
+		stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
+	return !j->failed;
 }
 
 bool stream_boolean(struct json_stream *j, bool *out)
@@ -199,7 +207,7 @@ bool stream_thousandths(struct json_stream *j, int64_t *out)
 			plain = !__builtin_mul_overflow(v, 10, &v) && !__builtin_add_overflow(v, c - '0', &v);
 			decimals += decimals >= 0;
 		} else if (decimals == 3) { /* rounded by the fourth */
-			v += c >= '5';
+			plain = !__builtin_add_overflow(v, c >= '5', &v);
 			decimals++;
 		}
 	}
@@ -286,6 +294,11 @@ bool stream_finished(struct json_stream *j)
 	if (j->at != j->end)
 		stream_fail(j, "something stands behind the end");
 	return !j->failed;
+}
+
+bool stream_same(const struct stream_text *a, const struct stream_text *b)
+{
+	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
 }
 
 bool stream_is(const struct stream_text *t, const char *word)

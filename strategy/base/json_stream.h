@@ -57,6 +57,9 @@ bool stream_finished(struct json_stream *j);
 enum status stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 bool stream_is(const struct stream_text *t, const char *word);
+bool stream_same(const struct stream_text *a, const struct stream_text *b);
+/* Is the text a whole number of 64 bits? */
+bool stream_text_whole(const struct stream_text *t, int64_t *out);
 /* With its escapes resolved, as UTF-8; control characters become spaces if `plain`. */
 char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size_t *size);
 

@@ -397,9 +397,12 @@ bool kernel_backward_reads_y(const struct kernel *k)
 	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SOFTMAX;
 }
 
-int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
+/* Of a model at the limits of its sizes the FLOPs of one sample do not fit in 64 bits. */
+__extension__ typedef __int128 wide;
+
+static wide forward_flops(const struct kernel *k, wide samples)
 {
-	int64_t rows = samples * k->tokens;
+	wide rows = samples * k->tokens;
 	switch (k->kind) {
 	case KERNEL_EMBEDDING:
 		return rows * k->out;
@@ -425,14 +428,9 @@ int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
 	return 0;
 }
 
-int64_t kernel_finish_flops(const struct kernel *k)
+static wide backward_flops(const struct kernel *k, wide samples)
 {
-	return (k->bias >= 0) + (k->residual >= 0) + (k->gelu ? 8 : 0);
-}
-
-int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
-{
-	int64_t forward = kernel_forward_flops(k, samples);
+	wide forward = forward_flops(k, samples);
 	switch (k->kind) {
 	case KERNEL_LINEAR:
 	case KERNEL_ABSTRACT:
@@ -452,4 +450,27 @@ int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
 		return 0;
 	}
 	return 0;
+}
+
+int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
+{
+	return (int64_t)forward_flops(k, samples);
+}
+
+int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
+{
+	return (int64_t)backward_flops(k, samples);
+}
+
+double model_flops(const struct model *m)
+{
+	double flops = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		flops += (double)(forward_flops(&m->kernels[i], 1) + backward_flops(&m->kernels[i], 1));
+	return flops;
+}
+
+int64_t kernel_finish_flops(const struct kernel *k)
+{
+	return (k->bias >= 0) + (k->residual >= 0) + (k->gelu ? 8 : 0);
 }

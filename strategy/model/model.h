@@ -154,10 +154,12 @@ void model_release(struct model *m); /* accepts NULL and a zeroed struct */
 /* One line a model, for `shardlab help`. */
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context);
 
-/* Floating-point operations of a kernel over `samples`; attention counts the causal half. */
+/* Floating-point operations of a kernel over `samples`; attention counts the causal half. They fit where
+ * plan_check_sizes passes. */
 int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
 int64_t kernel_finish_flops(const struct kernel *k); /* linear, of an element: bias, residual and GELU alone */
 int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
+double model_flops(const struct model *m); /* of all kernels, forward and backward, over one sample */
 
 /* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
 bool kernel_backward_reads_x(const struct kernel *k);

@@ -193,6 +193,13 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 		if (!c->m->values[k->x].sliced)
 			return STATUS_OK;
 		break;
+	case KERNEL_BATCH_NORM:
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy tensor: %s normalizes over samples, and here all ranks have the same ones, and of "
+		        "every other layer a slice of the features: its running statistics would be whole on no rank; "
+		        "leave norm= out, or choose another strategy",
+		        k->name);
 	default:
 		break;
 	}

@@ -41,7 +41,14 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size)
 {
-	while (peak_op + 1 < r->step.end && op_class(r->ops[peak_op].kind) == OP_CLASS_M)
-		peak_op++;
-	op_describe(p, &r->ops[peak_op], out, size);
+	if (peak_op < 0) {
+		snprintf(out, (size_t)size, "between steps");
+		return;
+	}
+	for (int i = peak_op; i < r->step.end; i++)
+		if (op_class(r->ops[i].kind) != OP_CLASS_M) {
+			op_describe(p, &r->ops[i], out, size);
+			return;
+		}
+	snprintf(out, (size_t)size, "the end of the step");
 }

@@ -242,6 +242,21 @@ unsigned group_slice_axes(const struct plan *p, int group)
 	return group_is_sliced(p, group) ? plan_axis(p, "tensor") : 0;
 }
 
+enum type plan_value_type(const struct plan *p, int value)
+{
+	switch (p->model->values[value].type) {
+	case VALUE_INDEX:
+		return TYPE_I32;
+	case VALUE_FP32:
+		return TYPE_FP32;
+	case VALUE_MASK:
+		return TYPE_U8;
+	case VALUE_ACTIVATION:
+		break;
+	}
+	return p->settings.precision;
+}
+
 void plan_release(struct plan *p)
 {
 	if (!p)
@@ -283,8 +298,10 @@ struct schedule op_schedule(const struct plan *p, const struct op *op)
 	                         .pieces = 0};
 }
 
-static int64_t element_bytes(const struct role *r, const struct op *op)
+int64_t op_element_bytes(const struct role *r, const struct op *op)
 {
+	if (op->kind == OP_SUM)
+		return (int64_t)sizeof(double);
 	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	return type_bytes(r->buffers[b].type);
 }
@@ -294,12 +311,12 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
 	if (op_is_message(op->kind))
-		return op->kind == OP_SEND ? op->operand[0].count * element_bytes(r, op) : 0;
+		return op->kind == OP_SEND ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
 	if (op->kind == OP_SUM)
-		return (member ? 1 : op_members(p, op) - 1) * op->operand[0].count * (int64_t)sizeof(double);
+		return (member ? 1 : op_members(p, op) - 1) * op->operand[0].count * op_element_bytes(r, op);
 	struct schedule s = op_schedule(p, op);
-	return member < 0 ? 0 : schedule_sent(&s, member) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
 }
 
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
@@ -307,19 +324,19 @@ int64_t op_received_bytes(const struct plan *p, const struct role *r, const stru
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
 	if (op_is_message(op->kind))
-		return op->kind == OP_RECEIVE ? op->operand[0].count * element_bytes(r, op) : 0;
+		return op->kind == OP_RECEIVE ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	if (op->kind == OP_SUM)
 		return op_sent_bytes(p, r, op, rank);
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
-	return member < 0 ? 0 : schedule_received(&s, member) * element_bytes(r, op);
+	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);
 }
 
 int64_t op_payload_bytes(const struct role *r, const struct op *op)
 {
 	if (op_class(op->kind) != OP_CLASS_C)
 		return 0;
-	return op->payload * (op->kind == OP_SUM ? (int64_t)sizeof(double) : element_bytes(r, op));
+	return op->payload * op_element_bytes(r, op);
 }
 
 /* ---- spaces ---- */
@@ -427,6 +444,19 @@ int64_t op_flops(const struct plan *p, const struct op *op)
 	if (op->kind == OP_BATCH_NORM_MERGE || op->kind == OP_BATCH_NORM_RUNNING)
 		return 4 * op->operand[0].count;
 	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
+}
+
+int64_t role_first_buffer(const struct plan *p, const struct role *r)
+{
+	int64_t first = -1;
+	for (int i = r->step.begin; i < r->step.end && plan_axis(p, "stage"); i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_BATCH_NORM_MERGE)
+			continue;
+		int64_t offset = p->model->buffers[p->model->kernels[op->kernel].running].offset;
+		first = first < 0 || offset < first ? offset : first;
+	}
+	return first < 0 ? 0 : first;
 }
 
 enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)

@@ -317,6 +317,7 @@ struct plan {
 	int *tensor_group;      /* by tensor */
 	int64_t *tensor_offset; /* within its group */
 	int64_t group_elements; /* padded, of all groups together */
+	int *stage_end;         /* while it is compiled for stages: theirs are kernels [stage_end[i-1], stage_end[i]) */
 };
 
 void plan_release(struct plan *p); /* accepts NULL and a zeroed struct */
@@ -345,8 +346,13 @@ char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
 void op_describe(const struct plan *p, const struct op *op, char *out, int size);
 
-/* The operation at which memory peaks, in words: that of the kernel for which operation `peak_op` allocates. */
+/* Where memory peaks (memory_use.peak_op), in words: the operation that was allocated for; "between steps" for -1; "the
+ * end of the step" where none follows. */
 void plan_peak_describe(const struct plan *p, const struct role *r, int peak_op, char *out, int size);
+
+/* Are the counts, bytes and FLOPs of a step such that 64 bits hold their sums, and does every rank get an element? If
+ * not: STATUS_INPUT, with a line that names the option. `settings` need ranks, micro-batch and accumulate. */
+enum status plan_check_sizes(const struct model *m, const struct settings *settings, int64_t data_ranks);
 
 /* The plan computes this model: whole, or a slice of it on each rank if there is an axis "tensor" (model/slice.h). */
 enum status plan_take_model(struct plan *p, const struct model *model);
@@ -357,6 +363,9 @@ bool group_is_sliced(const struct plan *p, int group);
 /* The axes along which ranks have contributions of their own to a group's gradient: those of samples, and of rows. */
 unsigned group_sum_axes(const struct plan *p, int group);
 unsigned group_slice_axes(const struct plan *p, int group); /* … the axes along which ranks have others; 0: none */
+
+/* The type of the elements of a value of the model, in the plan's precision. */
+enum type plan_value_type(const struct plan *p, int value);
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank);
 
@@ -400,6 +409,9 @@ int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, 
 int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
 /* initialize, weights: along which axes the operand's region is this rank's shard of the group, before it is sliced. */
 unsigned op_shard_axes(const struct plan *p, const struct op *op);
+/* Of the model's buffers, which element stands first in the operand of initialize_buffers and show_buffers: the first
+ * of all, and of a stage the first of its own norms. */
+int64_t role_first_buffer(const struct plan *p, const struct role *r);
 
 /* The elements of a region on `rank`: [*offset, *offset + *count) of its buffer. */
 void region_resolve(const struct plan *p, const struct region *r, int64_t rank, int64_t *offset, int64_t *count);
@@ -412,6 +424,7 @@ struct schedule op_schedule(const struct plan *p, const struct op *op);
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);
+int64_t op_element_bytes(const struct role *r, const struct op *op); /* a `sum` sends doubles */
 
 /* The queue that carries an operation out, from where its operands stand; QUEUE_COUNT: none can. */
 enum queue op_queue_for(const struct role *r, const struct op *op);
@@ -430,7 +443,7 @@ enum type op_compute_type(const struct plan *p, const struct role *r, const stru
 
 struct memory_use {
 	int64_t peak_bytes;
-	int peak_op; /* the first operation at which it is reached; -1 if nothing is alive */
+	int peak_op; /* the operation that reaches it first; -1: what is alive between steps is as much */
 	int64_t at_peak[CATEGORY_COUNT];
 	int64_t steady[CATEGORY_COUNT]; /* between steps */
 	int64_t arena_bytes;            /* what the layout needs */

@@ -175,7 +175,7 @@ static enum status read_buffer(struct reader *r)
 	if ((s = scan_word(c, "a type", &text)))
 		return s;
 	if (!find_name(text, type_at, TYPE_U8 + 1, &type))
-		return scan_fail(c, 4, "unknown type '%.60s'; known: fp32, bf16, fp16, i32, i64", text);
+		return scan_fail(c, 4, "unknown type '%.60s'; known: fp32, bf16, fp16, i32, i64, u8", text);
 	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
 	bool state = scan_is(c, "state");

@@ -180,20 +180,6 @@ static enum status settle_axes(struct reader *r)
 	return scan_fail(&r->scan, 0, "the product of the axes above is not %lld ranks", (long long)p->ranks);
 }
 
-/* Every size must fit in 63 bits with room to spare, as plan_compile has it. */
-static bool sizes_fit(const struct model *m, struct settings *t, int64_t data_ranks)
-{
-	int64_t samples, all, largest = m->parameters > m->tokens ? m->parameters : m->tokens, product;
-	for (int v = 0; v < m->value_count; v++)
-		if (m->values[v].elements > largest)
-			largest = m->values[v].elements;
-	if (!multiply(t->micro_batch, data_ranks, &samples) || !multiply(samples, t->accumulate, &all) ||
-	    !multiply(all, largest, &product) || product > READ_MOST_ELEMENTS)
-		return false;
-	t->batch = all;
-	return true;
-}
-
 enum status read_model(struct reader *r)
 {
 	struct settings *t = &r->p->settings;
@@ -215,13 +201,10 @@ enum status read_model(struct reader *r)
 	r->p->ranks = t->ranks;
 	if ((s = settle_axes(r)))
 		return s;
-	if (t->ranks > r->model->parameters || !sizes_fit(r->model, t, plan_data_ranks(r->p)))
-		return scan_fail(
-		        &r->scan, 0,
-		        "ranks × micro_batch × accumulate of this model are too large, or there are more ranks "
-		        "than parameters");
-	if ((s = plan_take_model(r->p, r->model)))
+	int64_t data_ranks = plan_data_ranks(r->p);
+	if ((s = plan_check_sizes(r->model, t, data_ranks)) || (s = plan_take_model(r->p, r->model)))
 		return status_prefix(s, "%.200s:%d:1", r->scan.name, r->scan.line);
+	t->batch = data_ranks * t->micro_batch * t->accumulate;
 	r->p->strategy = arena_print(&r->p->arena, "%.*s", (int)strcspn(t->strategy, ":"), t->strategy);
 	int tensors = r->model->tensor_count;
 	r->p->tensor_group = arena_alloc(&r->p->arena, (size_t)tensors * sizeof *r->p->tensor_group);

@@ -17,6 +17,9 @@
  *       verify_update.c       … vector operations: state, optimizer, weights
  *       verify_collective.c   … collectives, on all roles at once
  *       verify_sliced.c       … sums of values over a tensor group
+ *       verify_part.c         … reading and writing what belongs to a group: all of it, or a rank's slice
+ *       verify_memory.c       … what every element of every buffer stands for
+ *       verify_state.c        … what is carried from step to step
  *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
  *
  * Nothing depends on the number of ranks: all ranks of a role run one program, so what matters about a rank is its own

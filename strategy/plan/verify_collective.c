@@ -195,7 +195,8 @@ static enum status broadcast(const struct at *all)
 	enum status s = read_group(root, 0, 6, &x);
 	if (s)
 		return s;
-	if (x.own & axes_of(all) || x.kind == MEANING_GRADIENT)
+	unsigned others = x.own | (x.group >= 0 ? group_slice_axes(all->ip->v->p, x.group) : 0);
+	if (others & axes_of(all) || x.kind == MEANING_GRADIENT)
 		return refuse_at(
 		        root, 6, 0,
 		        " must be the same on all ranks once it is sent: weights of a group, not this rank's slice");

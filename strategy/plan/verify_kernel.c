@@ -247,7 +247,7 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 	case PART_DY:
 		return read_dy(a, operand, k->y);
 	case PART_INNER:
-		return read_exactly(a, operand, 7, inner_gradient(a, scaled_by(a)));
+		return read_exactly(a, operand, 7, inner_gradient(a, operand, scaled_by(a)));
 	case PART_Y:
 		return a->op->pass == PASS_BACKWARD ? read_value(a, operand, k->y) : STATUS_OK;
 	case PART_SAVED:
@@ -306,7 +306,7 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 	case PART_DY: /* with GELU it becomes the gradient of what GELU was applied to */
 		if (op_access(a->op, operand) != 'r')
 			write_meaning(a, operand,
-			              a->op->kind == OP_BATCH_NORM_SUMS ? inner_gradient(a, scaled)
+			              a->op->kind == OP_BATCH_NORM_SUMS ? inner_gradient(a, operand, scaled)
 			                                                : (struct meaning){.kind = MEANING_SPOILED});
 		return STATUS_OK;
 	case PART_X: /* logits become their gradient */

@@ -331,12 +331,10 @@ static enum status run_epilogue(struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
-	for (int i = 0; i < p->role_count && !s; i++)
-		if (ip->shown_buffers[i] != (p->model->buffer_count > 0 && !i))
-			s = refuse(ip->v, 6, &p->roles[i], p->roles[i].epilogue.begin,
-			           p->roles[i].ops[p->roles[i].epilogue.begin].operand[0].buffer,
-			           "section epilogue must show the model's buffers once, on rank 0's role: operation "
-			           "show_buffers");
+	if (!s && ip->shown_buffers != p->model->buffer_elements)
+		s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
+		           p->roles[0].ops[p->roles[0].epilogue.begin].operand[0].buffer,
+		           "section epilogue must show the model's buffers once: operation show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
 		bool each_once = true;

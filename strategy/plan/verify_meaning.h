@@ -17,7 +17,7 @@ struct interpreter {
 	/* what is shown: evaluation figures by role; weights by role and group */
 	int evaluated_own[ROLES], evaluated_wide[ROLES];
 	int64_t *shown_own[ROLES], *shown_whole[ROLES];
-	int shown_buffers[ROLES];
+	int64_t shown_buffers; /* elements, from the first on */
 };
 
 /* The operation at hand: messages name it. */
@@ -40,8 +40,13 @@ struct group_part {
 /* The meaning of a weights-, moments- or gradient-like operand; refuses under `rule` what is not the same throughout,
  * or is not the whole group or the slice of it. Zeros are let pass as padding. */
 enum status read_group(const struct at *a, int operand, int rule, struct group_part *out);
+/* What fills a collective up to whole slices, behind the first `used` elements, is sent too: refuses under `rule`
+ * unless it is zeros. */
+enum status read_padding(const struct at *a, int operand, int rule, int64_t used);
 /* Refuses under `rule` unless the region stands for exactly this. */
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want);
+/* The operand as the loss scale, updated so often. */
+struct meaning loss_scale(const struct at *a, int operand, int version);
 /* Refuses unless the region is the loss scale as of this step; what is multiplied by it is `scaled` with this step. */
 enum status read_scaler(const struct at *a, int operand);
 enum status read_gradient_complete(const struct at *a, int operand, struct group_part *out);
@@ -56,7 +61,7 @@ enum status mean_kernel(const struct at *a);
 enum status mean_norm(const struct at *a, int scaled);
 enum status mean_buffers(const struct at *a);
 enum status mean_norm_collective(const struct at *all);
-struct meaning inner_gradient(const struct at *a, int scaled);
+struct meaning inner_gradient(const struct at *a, int operand, int scaled);
 enum status mean_vector(const struct at *a);
 /* verify_sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
  * Then they are added up, or gathered. */

@@ -7,8 +7,8 @@
  *     after        all_gather bucket.0                 adamw bucket.1 (ZeRO-1)
  *
  * Meanings are numbers, equal if and only if what they stand for is equal. A meaning knows where it stands: element p
- * of the buffer is element p - origin of the group, or of the value. A *shard* is this rank's slice of a group and
- * nothing else: element p is p - origin of the slice.
+ * of the buffer is element p - origin of the group, of the value, or of what it is. A *shard* is this rank's slice of a
+ * group and nothing else: element p is p - origin of the slice.
  */
 #ifndef SHARDLAB_VERIFY_MEMORY_H
 #define SHARDLAB_VERIFY_MEMORY_H
@@ -31,12 +31,18 @@ enum meaning_kind {
 	MEANING_STATISTICS,     /* index: batch norm; micro; wide: one part a rank, else this rank's own */
 	MEANING_SUMS,           /* … its sums for the backward pass; wide: over all ranks */
 	MEANING_INNER_GRADIENT, /* … of what its GELU was applied to */
+	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
 	MEANING_COUNTER,        /* version: how often it was advanced */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */
 	MEANING_OVERFLOW,       /* whether gradients are finite; sum: by group */
-	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
 };
+
+/* Is it one thing of many elements, of which each has its place (`origin`)? */
+static inline bool meaning_has_places(enum meaning_kind k)
+{
+	return k >= MEANING_WEIGHTS && k <= MEANING_SCALER;
+}
 
 /* Of values and their gradients, where the model is sliced over a tensor group. What a rank has of a sliced value is
  * whole: it is all of its slice. */

@@ -17,37 +17,42 @@ static const struct kernel *kernel_of(const struct at *a)
 
 bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 {
-	return k->kind == KERNEL_BATCH_NORM && k->synchronised && p->ranks > 1;
+	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
 }
 
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
-static struct meaning measured(const struct at *a, enum meaning_kind kind, bool wide, int scaled)
+static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool wide, int scaled)
 {
-	return (struct meaning){
-	        .kind = kind, .index = a->op->kernel, .micro = a->op->micro, .wide = wide, .scaled = scaled};
+	return (struct meaning){.kind = kind,
+	                        .index = a->op->kernel,
+	                        .micro = a->op->micro,
+	                        .wide = wide,
+	                        .scaled = scaled,
+	                        .origin = a->op->operand[operand].offset};
 }
 
-struct meaning inner_gradient(const struct at *a, int scaled)
+struct meaning inner_gradient(const struct at *a, int operand, int scaled)
 {
-	return measured(a, MEANING_INNER_GRADIENT, false, scaled);
+	return measured(a, operand, MEANING_INNER_GRADIENT, false, scaled);
 }
 
 /* ---- running statistics ---- */
 
-/* Element p of the buffer is element p - origin of the model's buffers. */
+/* Element p of the buffer is element p - origin of the model's buffers. all: those of the role, and not of one norm. */
 static int64_t origin_of(const struct at *a, int operand, bool all)
 {
-	const struct model *m = a->ip->v->p->model;
-	return a->op->operand[operand].offset - (all ? 0 : m->buffers[kernel_of(a)->running].offset);
+	const struct plan *p = a->ip->v->p;
+	int64_t first = all ? role_first_buffer(p, a->r) : p->model->buffers[kernel_of(a)->running].offset;
+	return a->op->operand[operand].offset - first;
 }
 
 static struct meaning running(const struct at *a, int operand, bool all, int version, bool wide)
 {
 	return (struct meaning){.kind = MEANING_RUNNING,
 	                        .version = version,
-	                        .wide = wide || a->ip->v->p->ranks == 1,
+	                        .wide = wide || plan_data_ranks(a->ip->v->p) == 1,
 	                        .origin = origin_of(a, operand, all)};
 }
 
@@ -83,7 +88,7 @@ static enum status merge(const struct at *a)
 	const struct kernel *k = kernel_of(a);
 	bool wide = kernel_synchronises(p, k);
 	int version = micros_before(a) + a->op->micro;
-	enum status s = read_exactly(a, 0, 7, measured(a, MEANING_STATISTICS, wide, 0));
+	enum status s = read_exactly(a, 0, 7, measured(a, 0, MEANING_STATISTICS, wide, 0));
 	if (s || (s = read_running(a, 1, false, version, wide || !a->op->micro)))
 		return s;
 	write_meaning(a, 1, running(a, 1, false, version + 1, wide));
@@ -97,17 +102,17 @@ enum status mean_norm(const struct at *a, int scaled)
 	bool wide = kernel_synchronises(a->ip->v->p, kernel_of(a));
 	switch (a->op->kind) {
 	case OP_BATCH_NORM_STATISTICS:
-		write_meaning(a, 1, measured(a, MEANING_STATISTICS, false, 0));
+		write_meaning(a, 1, measured(a, 1, MEANING_STATISTICS, false, 0));
 		return STATUS_OK;
 	case OP_BATCH_NORM_MERGE:
 		return merge(a);
 	case OP_BATCH_NORM_RUNNING:
 		return read_running(a, 0, false, micros_before(a), true);
 	case OP_BATCH_NORM_SUMS:
-		write_meaning(a, 5, measured(a, MEANING_SUMS, false, scaled));
+		write_meaning(a, 5, measured(a, 5, MEANING_SUMS, false, scaled));
 		return STATUS_OK;
 	case OP_BATCH_NORM_BACKWARD:
-		return read_exactly(a, 3, 7, measured(a, MEANING_SUMS, wide, scaled));
+		return read_exactly(a, 3, 7, measured(a, 3, MEANING_SUMS, wide, scaled));
 	default:
 		return STATUS_OK;
 	}
@@ -122,12 +127,17 @@ enum status mean_buffers(const struct at *a)
 		struct meaning zero = {.kind = MEANING_ZERO}, fresh = running(a, 0, true, 0, false);
 		struct memory *memory = &a->ip->memory;
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &zero)); /* the padding */
-		all.count = m->buffer_elements;
+		if (all.count > m->buffer_elements)
+			all.count = m->buffer_elements;
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &fresh));
 		return STATUS_OK;
 	}
 	s = read_running(a, 0, true, micros_before(a), false);
-	a->ip->shown_buffers[a->role]++;
+	if (!s && role_first_buffer(a->ip->v->p, a->r) != a->ip->shown_buffers)
+		s = refuse_at(a, 6, 0,
+		              ": the model's buffers are shown once, in order; from [%lld] on they are not yet",
+		              (long long)a->ip->shown_buffers);
+	a->ip->shown_buffers += all.count;
 	return s;
 }
 
@@ -136,23 +146,6 @@ enum status mean_buffers(const struct at *a)
 static int role_count(const struct at *all)
 {
 	return all->party;
-}
-
-/* What fills a collective up to whole slices is sent too, and must be defined. */
-static enum status check_padding(const struct at *a, int operand, int64_t used)
-{
-	const struct memory *m = &a->ip->memory;
-	struct region rest = a->op->operand[operand];
-	char text[300];
-	rest.offset += used;
-	rest.count -= used;
-	if (rest.count < 1)
-		return STATUS_OK;
-	int number = memory_get(m, a->role, &rest);
-	if (number >= 0 && meaning_of(m, number)->kind == MEANING_ZERO)
-		return STATUS_OK;
-	memory_describe(m, a->role, &rest, -1, text, sizeof text);
-	return refuse_at(a, 5, operand, " must have zeros from element %lld on; %s", (long long)used, text);
 }
 
 /* Every role gives `kind` of its own samples at operand `from`; all get that of all ranks at `to`. */
@@ -166,12 +159,12 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 		struct region g = a->op->operand[from];
 		char text[300];
 		g.count = in_place ? a->op->payload : g.count;
-		enum status s = in_place ? check_padding(a, from, g.count) : STATUS_OK;
+		enum status s = in_place ? read_padding(a, from, 5, g.count) : STATUS_OK;
 		if (s)
 			return s;
 		int number = memory_get(m, all[i].role, &g);
 		scaled = i || number < 0 ? scaled : meaning_of(m, number)->scaled;
-		struct meaning want = measured(a, kind, false, scaled);
+		struct meaning want = measured(a, from, kind, false, scaled);
 		if (number >= 0 && number == meaning_number(m, &want))
 			continue;
 		memory_describe(m, all[i].role, &g, meaning_number(m, &want), text, sizeof text);
@@ -180,7 +173,7 @@ static enum status unite(const struct at *all, enum meaning_kind kind, int from,
 	}
 	for (int i = 0; i < role_count(all); i++) {
 		struct region g = all[i].op->operand[to];
-		struct meaning now = measured(&all[i], kind, true, scaled);
+		struct meaning now = measured(&all[i], to, kind, true, scaled);
 		g.count = in_place ? all[i].op->payload : g.count;
 		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
 	}
@@ -204,7 +197,7 @@ static enum status broadcast(const struct at *all)
 		return refuse_at(&all[root], 6, 0, " must be all of the model's buffers, of one version; %s", text);
 	}
 	int version = there->version;
-	enum status s = check_padding(&all[root], 0, model->buffer_elements);
+	enum status s = read_padding(&all[root], 0, 5, model->buffer_elements);
 	if (s)
 		return s;
 	for (int i = 0; i < role_count(all); i++) {

@@ -91,6 +91,23 @@ enum status read_group(const struct at *a, int operand, int rule, struct group_p
 	return STATUS_OK;
 }
 
+enum status read_padding(const struct at *a, int operand, int rule, int64_t used)
+{
+	const struct memory *m = &a->ip->memory;
+	struct region rest = a->op->operand[operand];
+	char text[300];
+	rest.offset += used;
+	rest.count -= used;
+	if (rest.count < 1)
+		return STATUS_OK;
+	int number = memory_get(m, a->role, &rest);
+	if (number >= 0 && meaning_of(m, number)->kind == MEANING_ZERO)
+		return STATUS_OK;
+	memory_describe(m, a->role, &rest, -1, text, sizeof text);
+	return refuse_at(a, rule, operand, " is sent with its padding, which must be zeros from element %lld on; %s",
+	                 (long long)used, text);
+}
+
 enum status read_exactly(const struct at *a, int operand, int rule, struct meaning want)
 {
 	struct memory *m = &a->ip->memory;
@@ -105,9 +122,14 @@ enum status read_exactly(const struct at *a, int operand, int rule, struct meani
 	                           : "compute it before and keep it until here, or point the operand at it");
 }
 
+struct meaning loss_scale(const struct at *a, int operand, int version)
+{
+	return (struct meaning){.kind = MEANING_SCALER, .version = version, .origin = a->op->operand[operand].offset};
+}
+
 enum status read_scaler(const struct at *a, int operand)
 {
-	return read_exactly(a, operand, 5, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->reads});
+	return read_exactly(a, operand, 5, loss_scale(a, operand, a->ip->reads));
 }
 
 /* Before the first delayed update there is no gradient yet: zeros, of the part that the region is as long as. */
@@ -116,7 +138,8 @@ static enum status read_no_gradient(const struct at *a, int operand, struct grou
 	const struct plan *p = a->ip->v->p;
 	const struct region *g = &a->op->operand[operand];
 	int64_t padded = p->groups[a->op->group].padded;
-	unsigned shard = g->count == padded ? 0 : plan_all_axes(p), own = shard | g->slice;
+	unsigned shard = g->count == padded ? 0 : plan_data_axes(p) & ~plan_axis(p, "replica");
+	unsigned own = shard | g->slice;
 	if (out->kind != MEANING_ZERO || g->count * plan_along(p, shard) != padded || shard & g->slice)
 		return refuse_at(
 		        a, 5, operand,

@@ -135,21 +135,6 @@ static enum status expect(const struct verify *v, const struct role *r, int numb
 	return STATUS_OK;
 }
 
-static enum type value_type(const struct verify *v, int value)
-{
-	switch (v->p->model->values[value].type) {
-	case VALUE_INDEX:
-		return TYPE_I32;
-	case VALUE_FP32:
-		return TYPE_FP32;
-	case VALUE_MASK:
-		return TYPE_U8;
-	case VALUE_ACTIVATION:
-		break;
-	}
-	return v->p->settings.precision;
-}
-
 static int part_value(const struct verify *v, const struct kernel *k, enum part part)
 {
 	switch (part) {
@@ -257,7 +242,7 @@ static enum status check_part(const struct verify *v, const struct role *r, int 
 	int64_t elements = value_elements(&m->values[thing], samples) * rows_times(v, op, part);
 	if (part == PART_CLASS_SUMS && (op->kind == OP_EVALUATE_SUMS || op->kind == OP_EVALUATE_COUNT))
 		elements = elements / 2 * 3;
-	return expect(v, r, number, operand, elements, value_type(v, thing));
+	return expect(v, r, number, operand, elements, plan_value_type(v->p, thing));
 }
 
 /* Operations beside the forward and the backward one, where the model is sliced. */
@@ -355,7 +340,7 @@ static enum status check_load(const struct verify *v, const struct role *r, int 
 	if (op->operand[0].buffer < 0 && op->operand[1].buffer < 0)
 		return refuse(v, 2, r, number, -1, "loads neither inputs nor targets");
 	if ((op->operand[0].buffer >= 0 &&
-	     (s = expect(v, r, number, 0, m->values[m->input].elements * samples, value_type(v, m->input)))) ||
+	     (s = expect(v, r, number, 0, m->values[m->input].elements * samples, plan_value_type(v->p, m->input)))) ||
 	    (op->operand[1].buffer >= 0 &&
 	     (s = expect(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32))))
 		return s;
@@ -436,11 +421,27 @@ static enum status check_group_operand(const struct verify *v, const struct role
 	return STATUS_OK;
 }
 
-/* All buffers of the model, which collectives want padded to whole slices. */
+/* Does one of the model's buffers end with this element? */
+static bool ends_a_buffer(const struct model *m, int64_t end)
+{
+	bool ends = false;
+	for (int i = 0; i < m->buffer_count; i++)
+		ends |= m->buffers[i].offset + m->buffers[i].elements == end;
+	return ends;
+}
+
+/* All buffers of the model, which collectives want padded to whole slices; a stage's, its own. */
 static enum status check_buffers(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
 	int64_t n = v->p->model->buffer_elements;
+	if (plan_axis(v->p, "stage") && r->ranks == 1) {
+		const struct region *g = &op->operand[0];
+		if (g->slice || !ends_a_buffer(v->p->model, role_first_buffer(v->p, r) + g->count))
+			return refuse(v, 2, r, number, g->buffer, "%lld elements are no buffers of the model",
+			              (long long)g->count);
+		return expect(v, r, number, 0, g->count, TYPE_FP32);
+	}
 	if (op->operand[0].slice || !n)
 		return refuse(v, 2, r, number, op->operand[0].buffer,
 		              n ? "is a slice; the model's buffers are whole" : "the model has no buffers");

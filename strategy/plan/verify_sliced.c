@@ -35,20 +35,6 @@ bool sums_a_value(const struct at *a)
 	return a->op->group < 0 && x && (x->kind == MEANING_VALUE || x->kind == MEANING_VALUE_GRADIENT);
 }
 
-static enum status check_padding(const struct at *a, const struct region *g)
-{
-	const struct region *all = &a->op->operand[0];
-	struct region tail = {g->buffer, 0, g->offset + g->count, all->count - g->count};
-	char text[300];
-	if (!tail.count)
-		return STATUS_OK;
-	const struct meaning *x = meaning_at(a, &tail);
-	if (x && x->kind == MEANING_ZERO)
-		return STATUS_OK;
-	memory_describe(&a->ip->memory, a->role, &tail, -1, text, sizeof text);
-	return refuse_at(a, 3, 0, " is sent with its padding, which must be zeros; %s", text);
-}
-
 /* This rank's part of something that the operation adds up, or of what it takes the maxima of. */
 static enum status read_part_of_sum(const struct at *a, struct meaning *out)
 {
@@ -69,7 +55,7 @@ static enum status read_part_of_sum(const struct at *a, struct meaning *out)
 		return refuse_at(a, 5, 0, ": the sum that is %s goes to every rank %s", p->model->values[x->index].name,
 		                 p->model->values[x->index].spread ? "by its own rows" : "whole");
 	*out = *x;
-	return check_padding(a, &g);
+	return read_padding(a, 0, 3, g.count);
 }
 
 static bool same_thing(const struct meaning *a, const struct meaning *b)

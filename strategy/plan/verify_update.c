@@ -80,7 +80,7 @@ static bool cut_value(const struct at *a)
 	struct meaning what = *meaning_of(&a->ip->memory, number);
 	const struct value *v = &p->model->values[what.kind == MEANING_VALUE ? what.index : 0];
 	if (what.kind != MEANING_VALUE || what.form != FORM_WHOLE || what.shard || what.wide || v->sliced ||
-	    what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
+	    v->spread || what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
 		return false;
 	what.shard = axes;
 	what.origin = a->op->operand[1].offset;
@@ -94,9 +94,8 @@ static enum status copy(const struct at *a)
 	int number = memory_get(m, a->role, &a->op->operand[0]);
 	if (number >= 0 && !a->op->operand[1].slice && !a->op->operand[0].slice) {
 		struct meaning what = *meaning_of(m, number);
-		what.origin += a->op->operand[1].offset - a->op->operand[0].offset;
-		if (what.kind < MEANING_WEIGHTS || what.kind > MEANING_RUNNING)
-			what.origin = 0;
+		if (meaning_has_places(what.kind))
+			what.origin += a->op->operand[1].offset - a->op->operand[0].offset;
 		write_meaning(a, 1, what);
 		return STATUS_OK;
 	}
@@ -273,7 +272,7 @@ static enum status update_scaler(const struct at *a)
 	enum status s = read_scaler(a, 0);
 	if (s || (s = read_overflow(a, 1)))
 		return s;
-	write_meaning(a, 0, (struct meaning){.kind = MEANING_SCALER, .version = a->ip->step});
+	write_meaning(a, 0, loss_scale(a, 0, a->ip->step));
 	return STATUS_OK;
 }
 
@@ -313,7 +312,7 @@ enum status mean_vector(const struct at *a)
 	case OP_OVERFLOW:
 		return overflow(a);
 	case OP_SCALER_BEGIN:
-		write_meaning(a, 0, (struct meaning){.kind = MEANING_SCALER});
+		write_meaning(a, 0, loss_scale(a, 0, 0));
 		return STATUS_OK;
 	case OP_SCALER_UPDATE:
 		return update_scaler(a);

@@ -1,25 +1,10 @@
 #include "strategy/trace/report.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "strategy/checkpointing.h"
-#include "strategy/stage.h"
-
-/* Before its first counted operation, the peak is what lives between steps. */
-static void describe_peak(const struct plan *p, const struct role *r, int peak, char *out, int size)
-{
-	if (peak < 0) {
-		snprintf(out, (size_t)size, "between steps");
-		return;
-	}
-	for (int i = peak; i < r->step.end; i++) /* the operation that the memory was allocated for */
-		if (op_class(r->ops[i].kind) != OP_CLASS_M) {
-			op_describe(p, &r->ops[i], out, size);
-			return;
-		}
-	snprintf(out, (size_t)size, "the end of the step");
-}
 
 static bool has_space(const struct role *r, enum space space)
 {
@@ -41,7 +26,7 @@ static void report_memory(struct report_memory *m, const struct plan *p, const s
 		m->at_peak[c] = use.at_peak[c];
 		m->steady[c] = use.steady[c];
 	}
-	describe_peak(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
+	plan_peak_describe(p, r, use.peak_op, m->peak_at, sizeof m->peak_at);
 }
 
 /* ---- communication ---- */
@@ -115,6 +100,22 @@ static void report_transfers(struct report_role *out, const struct plan *p, cons
 
 /* ---- checkpointing ---- */
 
+/* The kernels that a role carries out are one run of the model's, [begin, end): all of them, or a stage's. */
+static void kernels_of(const struct role *r, int *begin, int *end)
+{
+	*begin = INT_MAX;
+	*end = 0;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) != OP_CLASS_K || op->pass != PASS_FORWARD)
+			continue;
+		*begin = op->kernel < *begin ? op->kernel : *begin;
+		*end = op->kernel >= *end ? op->kernel + 1 : *end;
+	}
+}
+
+/* Each kernel counts once: the root of `dp` and its workers have the same. What a plan's text calls its strategy says
+ * nothing about who carries out what. */
 static void report_checkpointing(struct report_checkpointing *out, const struct plan *p)
 {
 	struct checkpointing c;
@@ -123,15 +124,15 @@ static void report_checkpointing(struct report_checkpointing *out, const struct 
 	snprintf(out->setting, sizeof out->setting, "%s", p->settings.checkpointing);
 	if (checkpointing_parse(p->settings.checkpointing, &c) || c.mode == CHECKPOINTING_NONE)
 		return;
-	const struct strategy *strategy = strategy_find(p->strategy);
-	int stages = strategy && strategy->stages ? (int)p->ranks : 1;
-	int *end = arena_alloc(&arena, (size_t)stages * sizeof *end);
-	end[0] = p->model->kernel_count;
-	if (stages > 1)
-		stage_split(p->model, stages, end);
-	for (int i = 0; i < stages; i++) {
-		checkpoints_make(&made, &arena, p->model, &c, i ? end[i - 1] : 0, end[i]);
-		out->checkpoints += c.mode == CHECKPOINTING_SELECTIVE ? 0 : made.segments;
+	for (int i = 0, counted = 0; i < p->role_count && c.mode != CHECKPOINTING_SELECTIVE; i++) {
+		int begin, end;
+		kernels_of(&p->roles[i], &begin, &end);
+		begin = begin > counted ? begin : counted;
+		if (begin >= end)
+			continue;
+		checkpoints_make(&made, &arena, p->model, &c, begin, end);
+		out->checkpoints += made.segments;
+		counted = end;
 	}
 	out->tried = p->settings.checkpointing_tried;
 	out->profile = c.profile;

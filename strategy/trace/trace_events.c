@@ -1,7 +1,6 @@
 #include "strategy/trace/trace_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { SPAN_LIMIT = 16 << 20 };
 
@@ -18,30 +17,31 @@ static bool read_scalar(struct json_stream *j, struct stream_text *out)
 	return c == '"' ? stream_string(j, out) : c == '0' ? stream_number(j, out) : stream_skip(j);
 }
 
+/* The arguments of another program's events may hold anything; ours are whole numbers. What is not is left without a
+ * message: saying where it stands would take a walk over the file, for every such event. */
 static bool read_args(struct json_stream *j, struct event *e)
 {
-	struct stream_text key;
+	struct stream_text key, number;
+	bool ours = true;
 	if (stream_peek(j) != '{')
 		return stream_skip(j);
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {
-		bool number = stream_peek(j) == '0';
-		if (number && stream_is(&key, "op"))
-			stream_whole(j, &e->span.op);
-		else if (number && stream_is(&key, "to"))
-			stream_whole(j, &e->span.to);
-		else if (number && stream_is(&key, "bytes") && e->span.message)
-			stream_whole(j, &e->span.bytes);
+		int64_t *to = stream_is(&key, "op")                         ? &e->span.op
+		              : stream_is(&key, "to")                       ? &e->span.to
+		              : stream_is(&key, "bytes") && e->span.message ? &e->span.bytes
+		                                                            : NULL;
+		if (to && stream_peek(j) == '0')
+			ours &= stream_number(j, &number) && stream_text_whole(&number, to);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
 			stream_string(j, &e->label);
 		else
 			stream_skip(j);
 	}
-	return !j->failed;
+	return ours;
 }
 
-/* The arguments of another program's events may hold anything; ours are wanted only where they are whole numbers. */
 static bool read_event(struct json_stream *j, struct event *e)
 {
 	struct stream_text key, category = {0};
@@ -74,17 +74,10 @@ static bool read_event(struct json_stream *j, struct event *e)
 	e->span.message = stream_is(&category, "message");
 	if (!j->failed && args.begin) {
 		args.failed = STATUS_OK;
-		read_args(&args, e);
-		if (args.failed) { /* not ours */
+		if (!read_args(&args, e))
 			e->span.op = e->span.to = e->span.bytes = -1;
-		}
 	}
 	return !j->failed;
-}
-
-static bool same_text(const struct stream_text *a, const struct stream_text *b)
-{
-	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
 }
 
 static bool add_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
@@ -106,19 +99,30 @@ static bool add_span(struct raw_events *e, struct json_stream *j, const struct r
 	return true;
 }
 
+/* B events of one thread are a stack: each names the one below. */
+static bool open_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
+{
+	if (e->open_count == SPAN_LIMIT) {
+		stream_fail(j, "more than %d events are open", SPAN_LIMIT);
+		return false;
+	}
+	struct text_entry *top = text_table_add(&e->threads, s->pid, s->tid);
+	e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
+	e->open[e->open_count] = (struct open_span){*s, top->number};
+	top->number = (int64_t)e->open_count++;
+	return true;
+}
+
 /* An E closes the last B of its thread that is open. */
 static bool close_span(struct raw_events *e, struct json_stream *j, const struct raw_span *end)
 {
-	for (size_t i = e->open_count; i-- > 0;) {
-		struct raw_span s = e->open[i];
-		if (!same_text(&s.pid, &end->pid) || !same_text(&s.tid, &end->tid))
-			continue;
-		s.end = end->begin;
-		memmove(e->open + i, e->open + i + 1, (e->open_count - i - 1) * sizeof *e->open);
-		e->open_count--;
-		return add_span(e, j, &s);
-	}
-	return true; /* it was opened before the recording began */
+	struct text_entry *top = text_table_find(&e->threads, end->pid, end->tid);
+	if (!top || top->number < 0)
+		return true; /* it was opened before the recording began */
+	struct raw_span s = e->open[top->number].span;
+	top->number = e->open[top->number].below;
+	s.end = end->begin;
+	return add_span(e, j, &s);
 }
 
 static bool keep_event(struct raw_events *e, struct json_stream *j, const struct event *v)
@@ -132,17 +136,12 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 		}
 		return add_span(e, j, &s);
 	}
-	if (phase == 'B' && v->timed) {
-		if (e->open_count == SPAN_LIMIT) {
-			stream_fail(j, "more than %d events are open", SPAN_LIMIT);
-			return false;
-		}
-		e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
-		e->open[e->open_count++] = s;
-	} else if (phase == 'E' && v->timed) {
+	if (phase == 'B' && v->timed)
+		return open_span(e, j, &s);
+	if (phase == 'E' && v->timed)
 		return close_span(e, j, &s);
-	} else if (phase == 'M' && v->label.text &&
-	           (stream_is(&s.name, "process_name") || stream_is(&s.name, "thread_name"))) {
+	if (phase == 'M' && v->label.text &&
+	    (stream_is(&s.name, "process_name") || stream_is(&s.name, "thread_name"))) {
 		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
 		e->names[e->name_count++] = (struct raw_name){s.pid, s.tid, v->label, s.name.text[0] == 'p'};
 	}
@@ -165,5 +164,6 @@ void raw_events_release(struct raw_events *e)
 	free(e->spans);
 	free(e->names);
 	free(e->open);
+	text_table_release(&e->threads);
 	*e = (struct raw_events){0};
 }

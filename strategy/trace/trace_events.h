@@ -2,7 +2,7 @@
 #ifndef SHARDLAB_TRACE_EVENTS_H
 #define SHARDLAB_TRACE_EVENTS_H
 
-#include "strategy/base/json_stream.h"
+#include "strategy/trace/text_table.h"
 
 struct raw_span {
 	struct stream_text pid, tid, name;
@@ -21,8 +21,13 @@ struct raw_events {
 	size_t span_count, span_capacity;
 	struct raw_name *names;
 	size_t name_count, name_capacity;
-	struct raw_span *open; /* B without their E so far */
+	/* B events, whether they are closed by now or not */
+	struct open_span {
+		struct raw_span span;
+		int64_t below; /* the one of its thread that was open when it began; -1 */
+	} * open;
 	size_t open_count, open_capacity;
+	struct text_table threads; /* number: the last that is open; -1 */
 };
 
 /* Reads the list that the scanner stands at. X and pairs of B and E become spans; metadata names; all else is left

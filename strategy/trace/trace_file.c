@@ -18,12 +18,6 @@ struct head {
 
 /* ---- our own ---- */
 
-static bool number_of(const struct stream_text *t, int64_t *out)
-{
-	struct json_stream j = {.at = t->text, .begin = t->text, .end = t->text + t->size, .name = ""};
-	return t->size && (t->text[0] == '-' || (t->text[0] >= '0' && t->text[0] <= '9')) && stream_whole(&j, out);
-}
-
 static enum status disagrees(const char *name, const char *what, size_t event)
 {
 	return status_fail(STATUS_INPUT, "%s: event %zu: %s; the file was changed, record it anew", name, event, what);
@@ -32,7 +26,7 @@ static enum status disagrees(const char *name, const char *what, size_t event)
 static enum status take_span(struct trace_file *f, const struct raw_span *s, size_t number, const char *name)
 {
 	int64_t rank;
-	if (!number_of(&s->pid, &rank) || rank < 0 || rank >= f->plan.ranks)
+	if (!stream_text_whole(&s->pid, &rank) || rank < 0 || rank >= f->plan.ranks)
 		return disagrees(name, "its rank is none of the plan's", number);
 	const struct role *r = plan_role_of(&f->plan, rank);
 	if (s->op < r->step.begin || s->op >= r->step.end || op_class(r->ops[s->op].kind) == OP_CLASS_M)
@@ -99,89 +93,40 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 
 /* ---- another program's ---- */
 
-struct known {
-	struct stream_text pid, tid;
-	int lane;
-};
-
-static uint64_t hash(const struct stream_text *a, const struct stream_text *b)
+static int lane_of(struct trace_file *f, struct text_table *lanes, const struct raw_span *s, size_t *capacity)
 {
-	uint64_t h = 1469598103934665603U; /* FNV-1a */
-	for (size_t i = 0; i < a->size; i++)
-		h = (h ^ (unsigned char)a->text[i]) * 1099511628211U;
-	h = (h ^ 0xFF) * 1099511628211U;
-	for (size_t i = 0; b && i < b->size; i++)
-		h = (h ^ (unsigned char)b->text[i]) * 1099511628211U;
-	return h;
-}
-
-static bool equal(const struct stream_text *a, const struct stream_text *b)
-{
-	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
-}
-
-/* Texts that were copied already, by open addressing. */
-struct table {
-	struct entry {
-		struct stream_text a, b;
-		bool used;
-		int lane;
-		const char *copy;
-	} * entries;
-	size_t count, capacity;
-};
-
-static struct entry *table_at(struct table *t, const struct stream_text *a, const struct stream_text *b)
-{
-	if (2 * t->count >= t->capacity) {
-		struct table grown = {.capacity = t->capacity ? 2 * t->capacity : 256};
-		grown.entries = calloc(grown.capacity, sizeof *grown.entries);
-		if (!grown.entries)
-			abort();
-		for (size_t i = 0; i < t->capacity; i++)
-			if (t->entries[i].used) {
-				struct entry *e = &t->entries[i];
-				*table_at(&grown, &e->a, &e->b) = *e;
-				grown.count++;
-			}
-		free(t->entries);
-		*t = grown;
-	}
-	size_t at = hash(a, b) & (t->capacity - 1);
-	while (t->entries[at].used && !(equal(&t->entries[at].a, a) && equal(&t->entries[at].b, b)))
-		at = (at + 1) & (t->capacity - 1);
-	return &t->entries[at];
-}
-
-static int lane_of(struct trace_file *f, struct table *t, const struct raw_span *s, size_t *capacity)
-{
-	struct entry *e = table_at(t, &s->pid, &s->tid);
-	if (!e->used) {
-		*e = (struct entry){.a = s->pid, .b = s->tid, .used = true, .lane = f->lane_count};
-		t->count++;
+	struct text_entry *e = text_table_add(lanes, s->pid, s->tid);
+	if (e->number < 0) {
+		e->number = f->lane_count;
 		f->lanes = array_reserve(f->lanes, (size_t)f->lane_count, capacity, sizeof *f->lanes);
 		f->lanes[f->lane_count++] = (struct foreign_lane){stream_copy(&f->arena, &s->pid, true, NULL),
 		                                                  stream_copy(&f->arena, &s->tid, true, NULL)};
-		return f->lane_count - 1;
 	}
-	return e->lane;
+	return (int)e->number;
 }
 
-static void name_lanes(struct trace_file *f, struct table *t, const struct raw_events *e)
+/* The last name that an event gives to a process, or to a thread, counts. */
+static void name_lanes(struct trace_file *f, const struct text_table *lanes, const struct raw_events *e)
 {
+	struct text_table processes = {0};
+	const struct stream_text none = {0};
 	for (size_t i = 0; i < e->name_count; i++) {
 		const struct raw_name *n = &e->names[i];
-		for (size_t k = 0; k < t->capacity; k++) {
-			const struct entry *x = &t->entries[k];
-			if (!x->used || !equal(&x->a, &n->pid) || (!n->process && !equal(&x->b, &n->tid)))
-				continue;
-			const char *name = stream_copy(&f->arena, &n->name, true, NULL);
-			if (n->process)
-				f->lanes[x->lane].process = name;
-			else
-				f->lanes[x->lane].thread = name;
-		}
+		struct text_entry *x =
+		        n->process ? text_table_add(&processes, n->pid, none) : text_table_find(lanes, n->pid, n->tid);
+		const char *name = x ? stream_copy(&f->arena, &n->name, true, NULL) : NULL;
+		if (n->process)
+			x->copy = name;
+		else if (x)
+			f->lanes[x->number].thread = name;
 	}
+	for (size_t i = 0; i < lanes->capacity; i++) {
+		const struct text_entry *x = &lanes->entries[i];
+		const struct text_entry *process = x->used ? text_table_find(&processes, x->a, none) : NULL;
+		if (process)
+			f->lanes[x->number].process = process->copy;
+	}
+	text_table_release(&processes);
 }
 
 static int by_lane_and_time(const void *a, const void *b)
@@ -196,7 +141,7 @@ static int by_lane_and_time(const void *a, const void *b)
 
 static enum status take_foreign(struct trace_file *f, const struct raw_events *e, const char *name)
 {
-	struct table lanes = {0}, names = {0};
+	struct text_table lanes = {0}, names = {0};
 	const struct stream_text none = {0};
 	size_t capacity = 0;
 	int64_t first = INT64_MAX;
@@ -210,12 +155,9 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 		first = e->spans[i].begin < first ? e->spans[i].begin : first;
 	for (size_t i = 0; i < e->span_count; i++) {
 		const struct raw_span *s = &e->spans[i];
-		struct entry *n = table_at(&names, &s->name, &none);
-		if (!n->used) {
-			*n = (struct entry){
-			        .a = s->name, .used = true, .copy = stream_copy(&f->arena, &s->name, true, NULL)};
-			names.count++;
-		}
+		struct text_entry *n = text_table_add(&names, s->name, none);
+		if (!n->copy)
+			n->copy = stream_copy(&f->arena, &s->name, true, NULL);
 		f->spans[f->span_count++] = (struct foreign_span){.lane = lane_of(f, &lanes, s, &capacity),
 		                                                  .begin = s->begin - first,
 		                                                  .end = s->end - first,
@@ -223,8 +165,8 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 	}
 	name_lanes(f, &lanes, e);
 	qsort(f->spans, f->span_count, sizeof *f->spans, by_lane_and_time);
-	free(lanes.entries);
-	free(names.entries);
+	text_table_release(&lanes);
+	text_table_release(&names);
 	return STATUS_OK;
 }
 

@@ -85,6 +85,14 @@ void plan_double_op(struct plan *p, int role, int op)
 	shift_sections(r, op, 1);
 }
 
+void plan_insert_op(struct plan *p, int role, int at, const struct op *op)
+{
+	struct op inserted = *op;
+	plan_double_op(p, role, at);
+	p->roles[role].ops[at] = inserted;
+	plan_set_waits(p, role, at, inserted.after, inserted.after_count);
+}
+
 void plan_move_op(struct plan *p, int role, int from, int dest)
 {
 	struct role *r = &p->roles[role];

@@ -15,7 +15,8 @@
 void plan_copy(struct plan *out, const struct plan *p);
 void plan_drop_op(struct plan *p, int role, int op);
 void plan_double_op(struct plan *p, int role, int op);
-void plan_move_op(struct plan *p, int role, int from, int to); /* within a section */
+void plan_insert_op(struct plan *p, int role, int at, const struct op *op); /* before `at`; one a copy */
+void plan_move_op(struct plan *p, int role, int from, int to);              /* within a section */
 void plan_set_waits(struct plan *p, int role, int op, const int *after, int count);
 
 #endif

@@ -40,6 +40,8 @@ struct workspace { /* 0.5 MiB of stack, touched as far as there are tokens */
 	float delta[DELTAS];
 };
 
+_Static_assert(sizeof(struct workspace) <= KERNELS_STACK_BYTES * 3 / 4, "the rest is for those who call");
+
 struct head {
 	const element *q, *k, *v, *y, *dy;
 	const float *log_sum_exp;
@@ -215,11 +217,8 @@ static void finish_rows(const struct head *h, const struct tile *t, int64_t rows
 {
 	int64_t n = smaller(DEPTH, h->size - t->column);
 	for (int64_t r = 0; r < rows; r++, sums += sums_row, out += h->qkv_row) {
-		int64_t i = 0;
-		for (; i + LANES <= n; i += LANES)
-			element_store(out + t->column + i, vector_load(sums + i));
-		if (i < n)
-			element_store_part(out + t->column + i, vector_load(sums + i), n - i);
+		struct narrow_task row = {sums, out + t->column, false};
+		SIMD_BODY(narrow)(&row, 0, n);
 	}
 }
 

@@ -16,8 +16,7 @@ ALWAYS_INLINE vector column_sum(const struct batch_norm_shape *s, const element 
 		int64_t end = smaller(row + ROW_BLOCK, s->rows);
 		vector part = {0};
 		for (; row < end; row++) {
-			const element *at = x + row * s->width;
-			vector d = (n == LANES ? element_load(at) : element_load_part(at, n)) - shift;
+			vector d = elements_load(x + row * s->width, n) - shift;
 			part += square ? d * d : d;
 		}
 		sum += part;
@@ -105,11 +104,6 @@ ALWAYS_INLINE vector load(const float *p, int64_t n)
 	return n == LANES ? vector_load(p) : vector_load_part(p, n);
 }
 
-ALWAYS_INLINE vector load_elements(const element *p, int64_t n)
-{
-	return n == LANES ? element_load(p) : element_load_part(p, n);
-}
-
 /* `rows` rows at once: dy becomes du, and is added to the sums. */
 ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_task *t, const struct column *k, int64_t at,
                                 vector *sum, vector *product)
@@ -118,8 +112,8 @@ ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_task *t,
 	const element *x = t->x;
 	element *dy = t->dy;
 	vector from_mean[TOGETHER], u[TOGETHER], d[TOGETHER];
-	EACH(rows) from_mean[j] = load_elements(x + at + j * width, k->n) - k->mean;
-	EACH(rows) d[j] = load_elements(dy + at + j * width, k->n);
+	EACH(rows) from_mean[j] = elements_load(x + at + j * width, k->n) - k->mean;
+	EACH(rows) d[j] = elements_load(dy + at + j * width, k->n);
 	if (t->shape.gelu) {
 		vector slope[TOGETHER];
 		EACH(rows) u[j] = from_mean[j] * k->inverse * k->weight + k->bias;
@@ -177,10 +171,10 @@ void SIMD_BODY(batch_norm_backward)(const void *task, int64_t begin, int64_t end
 		for (int64_t c = 0; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);
 			vector inverse = load(t->statistics + width + c, n);
-			vector from_mean = load_elements(x + c, n) - load(t->statistics + c, n);
+			vector from_mean = elements_load(x + c, n) - load(t->statistics + c, n);
 			vector slope = load(t->sums + width + c, n) * part * inverse * inverse;
-			vector d = load_elements(du + c, n) - load(t->sums + c, n) * part - from_mean * slope;
-			element_store_part(dx + c, d * inverse * load_elements(weight + c, n), n);
+			vector d = elements_load(du + c, n) - load(t->sums + c, n) * part - from_mean * slope;
+			element_store_part(dx + c, d * inverse * elements_load(weight + c, n), n);
 		}
 	}
 }

@@ -151,6 +151,12 @@ ALWAYS_INLINE vector vector_rounded(vector v)
 
 #endif
 
+/* A whole vector, or the first n elements of one. */
+ALWAYS_INLINE vector elements_load(const element *p, int64_t n)
+{
+	return n == LANES ? element_load(p) : element_load_part(p, n);
+}
+
 ALWAYS_INLINE float element_get(const element *p)
 {
 	return element_load_part(p, 1)[0];

@@ -24,7 +24,7 @@ void SIMD_BODY(embedding_forward)(const void *task, int64_t begin, int64_t end)
 ALWAYS_INLINE vector column_part(const element *x, int64_t stride, int64_t count, vector sum, int64_t n)
 {
 	for (int64_t i = 0; i < count; i++)
-		sum += n == LANES ? element_load(x + i * stride) : element_load_part(x + i * stride, n);
+		sum += elements_load(x + i * stride, n);
 	return sum;
 }
 
@@ -102,8 +102,7 @@ static void add_chain(const struct chains *c, int64_t token, const element *dy, 
 		int64_t n = smaller(LANES, end - i);
 		vector v = element_load_part(sum + i, n);
 		for (int64_t next = token; next >= 0; next = c->next[next])
-			v += n == LANES ? element_load(dy + next * width + i)
-			                : element_load_part(dy + next * width + i, n);
+			v += elements_load(dy + next * width + i, n);
 		element_store_part(sum + i, v, n);
 	}
 }

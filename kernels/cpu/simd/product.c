@@ -1,19 +1,19 @@
 /* Matrix products of 16-bit elements, c = a · b, in blocks (Goto and van de Geijn, ACM TOMS 34(3), 2008):
  *
- *                    n: blocks of 256 columns
+ *                    n: blocks of 128 columns, with pairs 256
  *                   ┌────────┬───            b's block is packed once, in panels of 2 vectors of columns,
  *              k: ≤ │ b      │               and stays in the second cache;
  *              1024 └────────┴───            32 rows of a are packed beside it;
- *     m   ┌───────┐ ┌────────┐               8 rows of a against a panel of b keep 16 sums in registers
- *    32 ► │ a     │ │ sums   │               (tile.h), and the sums go to a tile in fp32, which is rounded
- *     ▼   └───────┘ └────────┘               once it is complete.
+ *     m   ┌───────┐ ┌────────┐               8 rows of a (4, where registers are few) against a panel of b keep
+ *    32 ► │ a     │ │ sums   │               their sums in registers (tile.h), and the sums go to a tile in fp32,
+ *     ▼   └───────┘ └────────┘               which is rounded once it is complete.
  *
  * Packing turns elements into what the processor multiplies: pairs of bf16 where it has products of them, else fp32. So
  * there is one product for all types, levels and layouts, in which each element of the result is a sum in the order of
  * k: its bits do not depend on how rows are given to threads.
  *
- * Depths beyond 1024 are taken in parts, the sums of 128 rows staying in fp32 meanwhile. The workspace, 0.8 MiB, is on
- * the stack of the thread and touched as far as the product is large.
+ * Depths beyond 1024 are taken in parts, the sums of 128 rows staying in fp32 meanwhile. The workspace, 0.7 MiB, is on
+ * the stack of the thread and touched as far as the product is large: kernels_have_stack asks for it.
  */
 #include <assert.h>
 
@@ -38,6 +38,7 @@ struct workspace {
 };
 
 _Static_assert(COLUMNS % PANEL == 0 && STRIPE % ROWS == 0 && ROWS % TILE_ROWS == 0, "blocks are made of whole tiles");
+_Static_assert(sizeof(struct workspace) <= KERNELS_STACK_BYTES * 3 / 4, "the rest is for those who call");
 _Static_assert(ROWS % LANES == 0, "a transposed takes whole vectors of rows");
 
 /* b's panels: panel after panel, in each the units of the depth one after another. */

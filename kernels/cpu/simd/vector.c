@@ -93,3 +93,23 @@ void SIMD_BODY(sum_of_squares)(const void *task, int64_t begin, int64_t end)
 		t->parts[part] = total;
 	}
 }
+
+/* x − x is 0, or NaN where x is infinite or a NaN. */
+void SIMD_BODY(is_finite)(const void *task, int64_t begin, int64_t end)
+{
+	const struct is_finite_task *t = task;
+	const element *x = t->x;
+	for (int64_t part = begin; part < end; part++) {
+		int64_t i = part_begin(t->count, part), last = part_begin(t->count, part + 1);
+		vector sum = {0};
+		for (; i + LANES <= last; i += LANES) {
+			vector v = element_load(x + i);
+			sum += v - v;
+		}
+		if (i < last) {
+			vector v = element_load_part(x + i, last - i);
+			sum += v - v;
+		}
+		t->parts[part] = vector_reduce_sum(sum) == 0;
+	}
+}

@@ -1,0 +1,16 @@
+/* The clock of everything that is measured: nanoseconds that only go forward, the same for all processes of a machine.
+ */
+#ifndef SHARDLAB_CLOCK_H
+#define SHARDLAB_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* Captions: the reason that they give is the operation that ended last, a pause names what it waits for, the beginning
+ * names every role, and messages say who sends and who receives.
+ */
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/viewed.h"
+
+#define GPT "gpt:layers=4,width=8,heads=2,context=8,vocabulary=24"
+#define MLP "mlp:sizes=12-16-8-4"
+
+static const struct request requests[] = {
+        {.strategy = "single", .model = MLP, .ranks = 1},
+        {.strategy = "dp", .model = MLP, .ranks = 3},
+        {.strategy = "ddp", .model = MLP, .ranks = 4, .bucket = 512},
+        {.strategy = "zero1", .model = MLP, .ranks = 2, .clip = 1},
+        {.strategy = "zero2", .model = GPT, .ranks = 3, .accumulate = 2},
+        {.strategy = "zero3", .model = GPT, .ranks = 2},
+        {.strategy = "fsdp", .model = GPT, .ranks = 4},
+        {.strategy = "hybrid:shard=2", .model = GPT, .ranks = 4},
+        {.strategy = "model", .model = GPT, .ranks = 4},
+        {.strategy = "pipeline", .model = GPT, .ranks = 3, .accumulate = 3},
+        {.strategy = "tensor", .model = GPT, .ranks = 2},
+        {.strategy = "zero2", .model = GPT, .ranks = 2, .offload = "optimizer"},
+        {.strategy = "zero3", .model = GPT, .ranks = 2, .offload = "optimizer:to=disk,parameters"},
+};
+enum { REQUESTS = sizeof requests / sizeof requests[0] };
+
+static int64_t ended(const struct score *s, int index, int op)
+{
+	return s->ranks[index].end[op - score_role_of(s, index)->step.begin];
+}
+
+/* The operation before it on its queue; -1: there is none in this step. */
+static int before_it(const struct role *r, int number)
+{
+	for (int i = number - 1; i >= r->step.begin; i--)
+		if (r->ops[i].queue == r->ops[number].queue && op_class(r->ops[i].kind) != OP_CLASS_M)
+			return i;
+	return -1;
+}
+
+/* Walks the step event by event, and gives each caption to `look`. Returns how many `look` took. */
+static int walk(const struct score *s, bool (*look)(const struct score *s, const struct event *e, const char *caption))
+{
+	struct state st = {0};
+	int taken = 0;
+	for (size_t p = 1; p <= s->moment_count; p++) {
+		char caption[512];
+		state_make(&st, s, STRIDE_MESSAGE, p);
+		caption_make(&st, caption, sizeof caption);
+		for (size_t i = st.latest; i < st.latest_end; i++)
+			if (s->events[i].kind == s->events[st.latest_end - 1].kind) {
+				taken += look(s, &s->events[i], caption);
+				break;
+			}
+	}
+	state_release(&st);
+	return taken;
+}
+
+/* ---- the reason ---- */
+
+/* Of all that an operation had to wait for, its queue among them, what the caption names ended last. */
+static bool check_reason(const struct score *s, const struct event *e, const char *caption)
+{
+	static const char begin[] = ", now that ", end[] = " is done";
+	const char *at = strstr(caption, begin);
+	if (e->kind != EVENT_BEGIN)
+		return false;
+	int index = score_index_of(s, e->rank), before;
+	const struct role *r = score_role_of(s, index);
+	const struct op *op = &r->ops[e->op];
+	int64_t latest = -1;
+	char words[160];
+	for (int i = 0; i < op->after_count; i++)
+		latest = ended(s, index, op->after[i]) > latest ? ended(s, index, op->after[i]) : latest;
+	before = before_it(r, e->op);
+	if (before >= 0 && ended(s, index, before) > latest)
+		latest = ended(s, index, before);
+	ck_assert_msg((latest < 0) == !at, "'%s'", caption);
+	if (!at)
+		return false;
+	at += sizeof begin - 1;
+	size_t length = (size_t)(strstr(at, end) - at);
+	for (int i = -1; i < op->after_count; i++) {
+		int one = i < 0 ? before : op->after[i];
+		if (one < 0 || ended(s, index, one) != latest)
+			continue;
+		op_describe(s->plan, &r->ops[one], words, sizeof words);
+		if (strlen(words) == length && !strncmp(at, words, length))
+			return true;
+	}
+	ck_abort_msg("'%s': another operation ended later", caption);
+	return false;
+}
+
+START_TEST(the_reason_ended_last)
+{
+	struct viewed v;
+	viewed_open(&v, &requests[_i]);
+	ck_assert_int_gt(walk(&v.piece.score, check_reason), 3);
+	viewed_release(&v);
+}
+END_TEST
+
+/* ---- pauses ---- */
+
+static bool check_pause(const struct score *s, const struct event *e, const char *caption)
+{
+	int index = score_index_of(s, e->rank), awaited = -1;
+	if (e->kind != EVENT_IDLE || !strstr(caption, " computing for "))
+		return false;
+	const struct role *r = score_role_of(s, index);
+	const struct op *op = &r->ops[e->op];
+	char words[160];
+	bool exposed = false;
+	for (int i = 0; i < op->after_count; i++)
+		if (ended(s, index, op->after[i]) > e->time &&
+		    (awaited < 0 || ended(s, index, op->after[i]) > ended(s, index, awaited)))
+			awaited = op->after[i];
+	ck_assert_msg(awaited >= 0, "'%s': nothing is left to wait for", caption);
+	op_describe(s->plan, &r->ops[awaited], words, sizeof words);
+	const char *at = strstr(caption, " waits for ");
+	ck_assert_msg(at && !strncmp(at + 11, words, strlen(words)), "'%s' does not wait for %s", caption, words);
+	for (int k = r->step.begin; k < r->step.end; k++)
+		exposed |= r->ops[k].queue == QUEUE_COMMUNICATION &&
+		           s->ranks[index].begin[k - r->step.begin] <= e->time && ended(s, index, k) > e->time;
+	ck_assert_msg(exposed == (strstr(caption, "exposed") != NULL), "'%s'", caption);
+	ck_assert_msg(exposed == !strstr(caption, "a bubble"), "'%s'", caption);
+	if (strstr(caption, "other ranks"))
+		ck_assert_int_eq(op_class(r->ops[awaited].kind), OP_CLASS_C);
+	return true;
+}
+
+START_TEST(pauses_name_what_they_wait_for)
+{
+	struct viewed v;
+	viewed_open(&v, &requests[_i]);
+	int pauses = walk(&v.piece.score, check_pause);
+	ck_assert_msg(pauses > 0 || requests[_i].ranks == 1, "%s never pauses", requests[_i].strategy);
+	viewed_release(&v);
+}
+END_TEST
+
+/* ---- the beginning ---- */
+
+START_TEST(the_beginning_names_every_role)
+{
+	struct viewed v;
+	struct state st = {0};
+	char caption[512], word[WORD];
+	viewed_open(&v, &requests[_i]);
+	const struct score *s = &v.piece.score;
+	const struct plan *p = s->plan;
+	state_make(&st, s, STRIDE_ROUND, 0);
+	caption_make(&st, caption, sizeof caption);
+	ck_assert_msg(caption[strlen(caption) - 1] == '.' && strlen(caption) < sizeof caption - 1, "'%s'", caption);
+	for (int i = 0; i < p->role_count; i++) {
+		int index = score_index_of(s, p->roles[i].first_rank);
+		if (p->role_count > 3 && i && i < p->role_count - 1)
+			continue;
+		ck_assert_msg(strstr(caption, bytes_word(word, st.ranks[index].live[SPACE_DEVICE])) != NULL, "'%s'",
+		              caption);
+		ck_assert_msg(p->role_count == 1 || strstr(caption, p->roles[i].name) != NULL, "'%s' leaves out %s",
+		              caption, p->roles[i].name);
+		if (st.ranks[index].live[SPACE_HOST])
+			ck_assert_msg(strstr(caption, "in host memory") != NULL, "'%s'", caption);
+		if (st.ranks[index].live[SPACE_DISK])
+			ck_assert_msg(strstr(caption, "on disk") != NULL, "'%s'", caption);
+	}
+	ck_assert_msg((strstr(caption, "root") != NULL) == !strcmp(requests[_i].strategy, "dp"), "'%s'", caption);
+	state_release(&st);
+	viewed_release(&v);
+}
+END_TEST
+
+/* Of a pipeline's many stages the first, the fullest and the last. */
+START_TEST(many_stages_have_room)
+{
+	struct viewed v;
+	struct state st = {0};
+	char caption[512];
+	viewed_open(&v, &(struct request){.model = "gpt:layers=16,width=8,heads=2,context=8,vocabulary=24",
+	                                  .strategy = "pipeline",
+	                                  .ranks = 16});
+	const struct score *s = &v.piece.score;
+	state_make(&st, s, STRIDE_ROUND, 0);
+	caption_make(&st, caption, sizeof caption);
+	int fullest = 0;
+	for (int i = 1; i < s->rank_count; i++)
+		if (st.ranks[i].live[SPACE_DEVICE] > st.ranks[fullest].live[SPACE_DEVICE])
+			fullest = i;
+	const int shown[] = {0, fullest, 15};
+	for (int i = 0; i < 3; i++) {
+		char words[64], word[WORD];
+		snprintf(words, sizeof words, "ank %d (stage.%d) holds %s", shown[i], shown[i],
+		         bytes_word(word, st.ranks[shown[i]].live[SPACE_DEVICE]));
+		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
+	}
+	ck_assert(strlen(caption) < sizeof caption - 1 && caption[strlen(caption) - 1] == '.');
+	state_release(&st);
+	viewed_release(&v);
+}
+END_TEST
+
+/* ---- words of single operations ---- */
+
+static const char *wanted;
+
+static bool has_words(const struct score *s, const struct event *e, const char *caption)
+{
+	(void)s;
+	(void)e;
+	return strstr(caption, wanted) != NULL;
+}
+
+static int times_said(const struct score *s, const char *words)
+{
+	wanted = words;
+	return walk(s, has_words);
+}
+
+/* What is said, and what is not, in a step. */
+START_TEST(words)
+{
+	static const struct {
+		struct request request;
+		const char *said, *never;
+	} cases[] = {
+	        {{.strategy = "ddp", .model = MLP, .ranks = 2}, "1 sample of its own", "samples"},
+	        {{.strategy = "tensor", .model = GPT, .ranks = 2}, "loads 1 sample (", "of its own"},
+	        {{.strategy = "pipeline", .model = GPT, .ranks = 2}, "loads 1 sample (", "of its own"},
+	        {{.strategy = "pipeline", .model = GPT, .ranks = 2}, "Rank 0 begins to send", "begins the block"},
+	        {{.strategy = "pipeline", .model = GPT, .ranks = 2}, "Rank 1 begins to receive", "by a message"},
+	        {{.strategy = "pipeline", .model = GPT, .ranks = 2}, ".y from rank 0, ", "from rank 1 to 0"},
+	        {{.strategy = "pipeline", .model = GPT, .ranks = 2}, " to rank 1, ", "from rank 0 to 1"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct viewed v;
+		viewed_open(&v, &cases[i].request);
+		ck_assert_msg(times_said(&v.piece.score, cases[i].said) > 0, "%s never says '%s'",
+		              cases[i].request.strategy, cases[i].said);
+		ck_assert_msg(times_said(&v.piece.score, cases[i].never) == 0, "%s says '%s'",
+		              cases[i].request.strategy, cases[i].never);
+		viewed_release(&v);
+	}
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("caption");
+	TCase *tc = tcase_create("captions");
+	tcase_add_loop_test(tc, the_reason_ended_last, 0, REQUESTS);
+	tcase_add_loop_test(tc, pauses_name_what_they_wait_for, 0, REQUESTS);
+	tcase_add_loop_test(tc, the_beginning_names_every_role, 0, REQUESTS);
+	tcase_add_test(tc, many_stages_have_room);
+	tcase_add_test(tc, words);
+	suite_add_tcase(suite, tc);
+	SRunner *runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	int failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
