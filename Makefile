@@ -24,6 +24,7 @@ AR = ar
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 comma := ,
+space := $(subst ,, )
 
 # ---- Options: sanitizers, warnings as errors, commands shown ----
 
@@ -87,10 +88,37 @@ emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
 
+# The GPU's part of the program, a library of its own: built where nvcc is found. Code for these compute capabilities,
+# in ascending order, and PTX of the last.
+NVCC ?= $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_ARCHITECTURES ?= 80 90
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+cuda_sources := $(wildcard kernels/cuda/*.cu)
+cuda_objects := $(cuda_sources:%.cu=$(BUILD)/cuda/%.o)
+# Sanitizers are the host's.
+cuda_library := $(if $(SAN),,$(if $(NVCC),$(BUILD)/libshardlab-cuda.so))
+CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
+	      $(foreach a,$(CUDA_ARCHITECTURES),-gencode arch=compute_$(a),code=sm_$(a)) \
+	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
+	      -DSHARDLAB_CUDA_ARCHITECTURES='"$(subst $(space),:,$(strip $(CUDA_ARCHITECTURES)))"'
+# NCCL's types alone: the library itself is opened when it is asked for.
+nccl_cflags := $(if $(and $(cuda_library),$(wildcard $(CUDA_HOME)/include/cuda_runtime.h)),-isystem $(CUDA_HOME)/include)
+
 # ---- The program ----
 
 .PHONY: all
-all: $(BUILD)/shardlab ## build the program (the default)
+all: $(BUILD)/shardlab $(cuda_library) ## build the program (the default)
+ifeq ($(NVCC),)
+	@echo '  no nvcc: built without CUDA, for CPUs alone'
+endif
+
+$(BUILD)/libshardlab-cuda.so: $(cuda_objects)
+	$(call quiet,LINK)$(NVCC) -shared -cudart static $(filter %.o,$^) -lcublasLt -Xlinker -rpath,$(CUDA_HOME)/lib64 -o $@
+$(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
+	$(call quiet,NVCC)mkdir -p $(@D) && $(NVCC) $(CUDA_FLAGS) -MMD -MF $(@:.o=.d) -c $< -o $@
+-include $(cuda_objects:.o=.d)
+
+$(BUILD)/real/communicator_nccl.o: CPPFLAGS += $(nccl_cflags)
 
 $(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
@@ -114,11 +142,12 @@ $$(BUILD)/%.$(1).o: %.c $$(BUILD)/flags
 endef
 $(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 
-# Two files that are rewritten only when what they hold changes.
+# Files that are rewritten only when what they hold changes.
 flags_text := $(CC) $(ALL_CFLAGS) $(KERNEL_CFLAGS) $(SIMD_FLAGS) $(foreach level,0 1 2 3,$(level): $(SIMD_FLAGS_$(level))) \
 	      $(LDFLAGS) $(LIBRARIES)
 members_text := $(library_objects)
-$(BUILD)/flags $(BUILD)/members: always
+cuda_flags_text = $(NVCC) $(subst ',,$(CUDA_FLAGS))
+$(BUILD)/flags $(BUILD)/members $(BUILD)/cuda_flags: always
 	@mkdir -p $(@D)
 	@echo '$($(@F)_text)' | cmp -s - $@ || echo '$($(@F)_text)' >$@
 .PHONY: always
@@ -154,7 +183,7 @@ endif
 demo: $(BUILD)/shardlab ## set up, build, and show the main job
 	@$(BUILD)/shardlab demo
 
-check: $(BUILD)/shardlab $(test_programs) $(fuzz_programs) ## set up, build, and run every test
+check: $(BUILD)/shardlab $(cuda_library) $(test_programs) $(fuzz_programs) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(test_programs) $(fuzz_programs) $(test_scripts)
 
@@ -237,10 +266,11 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 # ---- Installing and the rest ----
 
 .PHONY: install uninstall clean fresh-root help
-install: $(BUILD)/shardlab ## put the program into $(PREFIX)/bin
+install: $(BUILD)/shardlab $(cuda_library) ## put the program into $(PREFIX)/bin
 	install -D -m 755 $< '$(DESTDIR)$(PREFIX)/bin/shardlab'
+	$(if $(cuda_library),install -D -m 755 $(cuda_library) '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so')
 uninstall: ## take it away again
-	rm -f '$(DESTDIR)$(PREFIX)/bin/shardlab'
+	rm -f '$(DESTDIR)$(PREFIX)/bin/shardlab' '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so'
 clean: ## remove all that was built
 	rm -rf build
 fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network

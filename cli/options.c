@@ -13,8 +13,6 @@ static const struct {
 	const char *why;
 } refusals[] = {
         {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
-        {OPTION_DEVICE, "cuda", "this build runs on the CPU; leave the option out, or say cpu"},
-        {OPTION_COMM, "nccl", "this build has no NCCL; say ring or mpi"},
 };
 
 /* ---- suggestions ---- */
@@ -284,6 +282,6 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->loss_scale_window = option_whole(o, OPTION_LOSS_SCALE_WINDOW);
 	out->bucket = option_whole(o, OPTION_BUCKET);
 	out->seed = option_whole(o, OPTION_SEED);
-	out->library_collectives = !strcmp(option_text(o, OPTION_COMM), "mpi");
+	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;
 }

@@ -105,7 +105,7 @@ enum option_type {
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(DEMO),                                   \
-	  "who carries out collectives: our schedules, or a library; this version: ring, mpi")                         \
+	  "who carries out collectives: our schedules, or a library; nccl: between GPUs")                              \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
 	  "take the plan's text from a file instead of making one")                                                    \
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "this role's program only")                                     \
@@ -142,7 +142,8 @@ enum option_type {
 	  "how many; validate: at least, and as many as take two seconds")                                             \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
-	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS, "this version: cpu")                             \
+	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS, "where ranks compute; cuda: rank i on GPU i")    \
+	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS, "cuda: issue every step anew instead of replaying it")    \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of each rank")                       \
 	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
 	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \

@@ -20,7 +20,9 @@ static struct train_options train_options_from(const struct options *o, const st
 	t.settings = j->settings;
 	t.plan_file = option_text(o, OPTION_PLAN_FILE);
 	t.steps = option_whole(o, OPTION_STEPS);
+	t.device = option_text(o, OPTION_DEVICE);
 	t.communicator = option_text(o, OPTION_COMM);
+	t.no_graph = option_given(o, OPTION_NO_GRAPH);
 	t.data = option_text(o, OPTION_DATA);
 	t.threads = (int)option_whole(o, OPTION_THREADS);
 	t.evaluate = !strcmp(option_text(o, OPTION_EVALUATE), "yes");

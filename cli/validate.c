@@ -21,7 +21,8 @@
 #include "cli/table.h"
 #include "strategy/base/number.h"
 
-#define TIME_LIMIT 0.25 /* of a step, where there is a core for each thread */
+#define TIME_LIMIT 0.25     /* of a step, where there is a core for each thread */
+#define GPU_TIME_LIMIT 0.10 /* … of one rank on a GPU whose rates are given */
 
 /* Without --steps: as many as take two seconds, since the median of a few short steps says little. */
 enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
@@ -101,10 +102,20 @@ static int64_t choose_steps(const struct validation *v, const struct report *pre
 	return fit < FEWEST_STEPS ? FEWEST_STEPS : fit > MOST_STEPS ? MOST_STEPS : fit;
 }
 
-static bool time_holds(const struct result *r)
+static bool is_on_gpu(const struct validation *v)
+{
+	return !strcmp(option_text(v->options, OPTION_DEVICE), "cuda");
+}
+
+static double time_limit(const struct validation *v)
+{
+	return is_on_gpu(v) ? GPU_TIME_LIMIT : TIME_LIMIT;
+}
+
+static bool time_holds(const struct validation *v, const struct result *r)
 {
 	double predicted = (double)r->predicted.time.step, measured = (double)r->measured.time.step;
-	return fabs(predicted - measured) <= TIME_LIMIT * measured;
+	return fabs(predicted - measured) <= time_limit(v) * measured;
 }
 
 /* Another program that took a core in mid-run only ever makes steps longer: the faster run counts, whole. */
@@ -152,17 +163,19 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	                option_given(o, OPTION_THREADS) ? threads : 0, NULL, &r->predicted);
 	job_release(&j);
 	v->steps = choose_steps(v, &r->predicted);
-	bool judged = m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
+	/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
+	bool judged = is_on_gpu(v) ? m->settings.ranks == 1 && option_given(o, OPTION_CLUSTER)
+	                           : m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
 	if (!s)
 		s = run_member(v, &m->settings, option_text(o, OPTION_TRACE), &r->measured);
-	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(r); again++)
+	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(v, r); again++)
 		s = run_again(v, m, r);
 	if (s)
 		return s;
 	if (r->predicted.role_count != r->measured.role_count)
 		return status_fail(STATUS_RUN, "the run reports %d roles, the plan has %d", r->measured.role_count,
 		                   r->predicted.role_count);
-	checks_make(&r->checks, &r->predicted, &r->measured, judged ? TIME_LIMIT : -1);
+	checks_make(&r->checks, &r->predicted, &r->measured, judged ? time_limit(v) : -1);
 	return STATUS_OK;
 }
 
@@ -171,7 +184,9 @@ static enum status check_first(const struct validation *v)
 {
 	struct train_options t = train_options_default();
 	t.data = option_text(v->options, OPTION_DATA);
+	t.device = option_text(v->options, OPTION_DEVICE);
 	t.communicator = option_text(v->options, OPTION_COMM);
+	t.no_graph = option_given(v->options, OPTION_NO_GRAPH);
 	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;
@@ -344,9 +359,11 @@ static void show(const struct validation *v)
 	table_release(&t);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
 	fputc('\n', stdout);
-	if (unlimited)
+	if (unlimited && is_on_gpu(v))
+		puts("° several ranks, or no --cluster with the GPU's rates: printed, not judged");
+	else if (unlimited)
 		printf("° more threads than the %" PRId64 " cores, or a disk: printed, not judged\n", cores());
-	if (!strcmp(option_text(v->options, OPTION_COMM), "mpi"))
+	if (strcmp(option_text(v->options, OPTION_COMM), "ring") != 0)
 		puts("bytes sent inside the library cannot be counted: calls and payload were compared");
 	for (int i = 0; i < v->members.count; i++)
 		if (*v->result[i].skipped)
@@ -383,7 +400,7 @@ enum status command_validate(const struct options *o)
 		s = check_trace(v);
 	if (!s)
 		s = check_first(v);
-	if (!s && !option_given(o, OPTION_CLUSTER))
+	if (!s && !option_given(o, OPTION_CLUSTER) && !is_on_gpu(v))
 		s = calibrate_if_older(RATES_LAST_S);
 	if (!s)
 		s = validate_all(v);

@@ -1,12 +1,6 @@
 /* Batch normalization. */
 #include "real/cpu_operand.h"
 
-static struct batch_norm_shape batch_norm_shape_of(const struct cpu_device *d, const struct op *op)
-{
-	const struct kernel *k = kernel_of(d, op);
-	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu, cpu_element(d, op, 0)};
-}
-
 enum status cpu_batch_norm_statistics(struct cpu_device *d, const struct op *op)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(d, op);

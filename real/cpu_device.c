@@ -21,6 +21,12 @@ static enum status map_arena(struct cpu_device *d, enum space space)
 	int64_t bytes = d->layout.arena_bytes[space];
 	if (!bytes && space != SPACE_DEVICE)
 		return STATUS_OK;
+	if (d->remote) {
+		void *there = NULL;
+		enum status s = d->remote->take(d->remote->context, space, bytes, &there);
+		d->arena[space] = there;
+		return s;
+	}
 	size_t size = (size_t)bytes + LARGE_PAGE;
 	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED)
@@ -54,10 +60,11 @@ static enum status take_tables(struct cpu_device *d)
 	return taken ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
 }
 
-enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
-                                    const struct input_source *input, bool guard, const char *folder)
+static enum status open_rank(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                             bool guard, const char *folder, const struct remote_memory *remote)
 {
-	*d = (struct cpu_device){.plan = p, .role = plan_role_of(p, rank), .rank = rank, .guard = guard};
+	*d = (struct cpu_device){
+	        .plan = p, .role = plan_role_of(p, rank), .rank = rank, .guard = guard, .remote = remote};
 	if (input)
 		d->input = *input;
 	layout_make(&d->layout, p, d->role, guard ? CPU_DEVICE_GUARD : 0);
@@ -73,6 +80,19 @@ enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, 
 	if (s)
 		cpu_device_release(d);
 	return s;
+}
+
+enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, bool guard, const char *folder)
+{
+	return open_rank(d, p, rank, input, guard, folder, NULL);
+}
+
+enum status cpu_device_open_remote(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                   const struct input_source *input, const char *folder,
+                                   const struct remote_memory *remote)
+{
+	return open_rank(d, p, rank, input, false, folder, remote);
 }
 
 enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,

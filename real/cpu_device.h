@@ -49,6 +49,20 @@ struct transfer_count {
 	int64_t calls, bytes;
 };
 
+/* Memory that is not this process's own: a GPU's, and pinned memory beside it. Which rank has what, where it stands and
+ * what was touched of it is the same as on a CPU, so a GPU's rank is a cpu_device whose arenas come from here: its
+ * device pointers are handed on and never followed. */
+struct remote_memory {
+	void *context;
+	/* An arena of this many bytes, which whoever gave it takes back; NULL leaves the space to the CPU device. */
+	enum status (*take)(void *context, enum space space, int64_t bytes, void **at);
+	/* Copies between device memory and this process's, done on return. */
+	enum status (*get)(void *context, void *here, const void *there, int64_t bytes);
+	enum status (*put)(void *context, void *there, const void *here, int64_t bytes);
+	void *tile; /* for values on their way, in this process's memory */
+	int64_t tile_bytes;
+};
+
 struct touched {
 	int64_t begin, end; /* elements; begin >= end: never */
 };
@@ -64,7 +78,8 @@ struct cpu_device {
 		void *at; /* what an arena lies in, aligned to large pages */
 		size_t bytes;
 	} mapped[SPACE_COUNT];
-	struct disk *disk; /* NULL: nothing stands there */
+	const struct remote_memory *remote; /* NULL: all memory is this process's own */
+	struct disk *disk;                  /* NULL: nothing stands there */
 	struct transfer_count
 	        transfer[TRANSFER_COUNT]; /* since the executor began the section; a queue writes its own */
 	struct input_source input;
@@ -87,6 +102,10 @@ enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t 
 /* … of a plan with buffers on disk: in a file in this folder (real/disk.h). */
 enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
                                     const struct input_source *input, bool guard, const char *folder);
+/* … whose memory is elsewhere; `remote` outlives the device. */
+enum status cpu_device_open_remote(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                   const struct input_source *input, const char *folder,
+                                   const struct remote_memory *remote);
 void cpu_device_release(struct cpu_device *d); /* accepts NULL and a zeroed struct */
 
 /* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */

@@ -1,14 +1,5 @@
 /* The model's kernels. */
-#include "kernels/sliced.h"
 #include "real/cpu_operand.h"
-#include "strategy/model/slice.h"
-
-/* The classes (or token ids) that this rank has, of a kernel whose token table or logits are sliced. */
-static struct class_slice class_slice_of(const struct cpu_device *d, int64_t stride)
-{
-	struct class_range r = model_classes_of(d->plan->model, stride, plan_slice_of(d->plan, d->rank));
-	return (struct class_slice){r.first, r.count, stride};
-}
 
 enum status cpu_embedding_forward(struct cpu_device *d, const struct op *op)
 {
@@ -26,12 +17,6 @@ enum status cpu_embedding_forward(struct cpu_device *d, const struct op *op)
 	                  use(d, op, 1, m->tensors[k->weight].elements), use(d, op, 2, m->tensors[k->bias].elements),
 	                  use(d, op, 3, rows * k->out));
 	return STATUS_OK;
-}
-
-/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
-static int64_t made_rows(const struct cpu_device *d, const struct op *op)
-{
-	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
 }
 
 /* Rows may begin and end within a sample: the position table is gone through from where they begin. */
@@ -89,12 +74,6 @@ enum status cpu_norm_backward(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-static struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
-{
-	const struct kernel *k = kernel_of(d, op);
-	return (struct linear_shape){rows_of(d, op), k->in, k->out, k->weight_in_out, k->gelu, cpu_element(d, op, 0)};
-}
-
 enum status cpu_linear_forward(struct cpu_device *d, const struct op *op)
 {
 	struct linear_shape s = linear_shape_of(d, op);
@@ -120,12 +99,6 @@ enum status cpu_linear_backward(struct cpu_device *d, const struct op *op)
 	                use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out),
 	                adds(op, 5), use(d, op, 6, s.out), adds(op, 6));
 	return STATUS_OK;
-}
-
-static struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
-{
-	const struct kernel *k = kernel_of(d, op);
-	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size, cpu_element(d, op, 0)};
 }
 
 enum status cpu_attention_forward(struct cpu_device *d, const struct op *op)

@@ -62,6 +62,14 @@ static void load_validation(struct cpu_device *d, const struct op *op, void *inp
 	d->evaluate_rows = count * m->tokens;
 }
 
+void cpu_load_samples(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets)
+{
+	if (d->evaluating)
+		load_validation(d, op, inputs, targets);
+	else
+		load_training(d, op, step, inputs, targets);
+}
+
 enum status cpu_load(struct cpu_device *d, const struct op *op)
 {
 	const struct model *m = d->plan->model;
@@ -69,9 +77,6 @@ enum status cpu_load(struct cpu_device *d, const struct op *op)
 	void *inputs = use(d, op, 0, samples * m->input_elements);
 	int32_t *targets = use(d, op, 1, samples * m->tokens);
 	const int64_t *step = use(d, op, 2, 1);
-	if (d->evaluating)
-		load_validation(d, op, inputs, targets);
-	else
-		load_training(d, op, *step, inputs, targets);
+	cpu_load_samples(d, op, *step, inputs, targets);
 	return STATUS_OK;
 }

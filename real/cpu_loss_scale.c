@@ -21,6 +21,14 @@ enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
+enum status cpu_loss_scale_ended(const struct loss_scale *scaler)
+{
+	return status_fail(STATUS_RUN,
+	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
+	                   "lower --learning-rate, give --clip, or use --precision bf16",
+	                   (double)scaler->scale, (double)scaler->skipped);
+}
+
 enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
@@ -30,10 +38,7 @@ enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 	float scale = scaler->scale;
 	if (loss_scale_update(s->loss_scaler, s->loss_scale_window, *overflow > 0, scaler))
 		return STATUS_OK;
-	return status_fail(STATUS_RUN,
-	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
-	                   "lower --learning-rate, give --clip, or use --precision bf16",
-	                   (double)scale, (double)scaler->skipped);
+	return cpu_loss_scale_ended(&(struct loss_scale){.scale = scale, .skipped = scaler->skipped});
 }
 
 double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand)

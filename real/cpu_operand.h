@@ -1,8 +1,11 @@
-/* What the functions of CPU operations begin with: find an operand's memory, and say how much of it is used. */
+/* What the functions of operations begin with, on the CPU and on the GPU: find an operand's memory, say how much of it
+ * is used, and take the kernel's shape from the model and the plan. */
 #ifndef SHARDLAB_CPU_OPERAND_H
 #define SHARDLAB_CPU_OPERAND_H
 
+#include "kernels/sliced.h"
 #include "real/cpu_operations.h"
+#include "strategy/model/slice.h"
 
 /* An operand's memory, of which `count` elements are used. */
 static inline void *use(struct cpu_device *d, const struct op *op, int operand, int64_t count)
@@ -38,6 +41,39 @@ static inline int64_t rows_of(const struct cpu_device *d, const struct op *op)
 static inline bool adds(const struct op *op, int operand)
 {
 	return op->accumulate >> operand & 1;
+}
+
+/* ---- shapes ---- */
+
+/* The classes (or token ids) that this rank has, of a kernel whose token table or logits are sliced. */
+static inline struct class_slice class_slice_of(const struct cpu_device *d, int64_t stride)
+{
+	struct class_range r = model_classes_of(d->plan->model, stride, plan_slice_of(d->plan, d->rank));
+	return (struct class_slice){r.first, r.count, stride};
+}
+
+/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
+static inline int64_t made_rows(const struct cpu_device *d, const struct op *op)
+{
+	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
+}
+
+static inline struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct linear_shape){rows_of(d, op), k->in, k->out, k->weight_in_out, k->gelu, cpu_element(d, op, 0)};
+}
+
+static inline struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size, cpu_element(d, op, 0)};
+}
+
+static inline struct batch_norm_shape batch_norm_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu, cpu_element(d, op, 0)};
 }
 
 #endif

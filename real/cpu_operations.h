@@ -72,6 +72,12 @@ enum status cpu_types_check(const struct cpu_device *d);
 /* The learning rate of step `step` (from 1): linear warm-up, then linear decay to a tenth (strategy/settings.h). */
 double settings_learning_rate(const struct settings *s, int64_t step);
 
+/* A load's samples, of the step or of the pass at hand, to this process's memory; either may be NULL. */
+void cpu_load_samples(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets);
+
+/* The rule gave up: STATUS_RUN. */
+enum status cpu_loss_scale_ended(const struct loss_scale *scaler);
+
 /* What an update reads of it. */
 struct cpu_range {
 	bool skip;      /* the gradients overflowed: nothing is to change */

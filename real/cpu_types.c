@@ -89,7 +89,7 @@ static enum status check_op(const struct cpu_device *d, const struct op *op)
 		if (type == want && has_kernel)
 			continue;
 		op_describe(d->plan, op, what, sizeof what);
-		return status_fail(STATUS_INPUT, "%s: the CPU has no kernel for %s in %s; it would have to be %s", what,
+		return status_fail(STATUS_INPUT, "%s: there is no kernel for %s in %s; it would have to be %s", what,
 		                   op_operand_name(op->kind, i), type_name(type),
 		                   has_kernel ? type_name(want) : "fp32, bf16 or fp16");
 	}

@@ -1,5 +1,6 @@
 /* What a group, and the buffer of the model's buffers, hold: given to them at the start, shown in the end, element by
  * element of the model. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "real/checksum.h"
@@ -44,26 +45,91 @@ static int64_t place_in_group(const struct cpu_device *d, const struct op *op)
 	return plan_place(p, shards, d->rank) * shard + plan_place(p, g->slice, d->rank) * region_elements(p, g);
 }
 
-/* Visits a part of a tensor as fp32: where it stands, or by way of the stack. */
-static enum status walk_part(const struct group_walk *w, enum element type, int tensor, int64_t first, int64_t count,
+/* Values on their way between their place and the visitor: fp32, and 16-bit ones beside it. */
+struct way {
+	const struct remote_memory *remote; /* NULL: their place is in this process's memory */
+	float *tile;
+	uint16_t *narrow;
+	int64_t elements;
+};
+
+static enum status fetch(const struct way *w, void *here, const void *there, int64_t bytes)
+{
+	if (w->remote)
+		return w->remote->get(w->remote->context, here, there, bytes);
+	memcpy(here, there, (size_t)bytes);
+	return STATUS_OK;
+}
+
+static enum status store(const struct way *w, void *there, const void *here, int64_t bytes)
+{
+	if (w->remote)
+		return w->remote->put(w->remote->context, there, here, bytes);
+	memcpy(there, here, (size_t)bytes);
+	return STATUS_OK;
+}
+
+static enum status walk_by_tiles(const struct group_walk *w, const struct way *way, enum element type, int tensor,
+                                 int64_t first, int64_t count, char *at)
+{
+	int64_t size = element_bytes(type);
+	void *values = type == ELEMENT_FP32 ? (void *)way->tile : way->narrow;
+	enum status s = STATUS_OK;
+	for (int64_t i = 0; i < count && !s; i += way->elements) {
+		int64_t n = count - i < way->elements ? count - i : way->elements;
+		if (!w->fills && !(s = fetch(way, values, at + i * size, n * size)) && type != ELEMENT_FP32)
+			vector_convert(n, type, values, ELEMENT_FP32, way->tile);
+		if (!s)
+			s = walk_slice(w, tensor, first + i, n, way->tile);
+		if (!s && w->fills && type != ELEMENT_FP32)
+			vector_convert(n, ELEMENT_FP32, way->tile, type, values);
+		if (!s && w->fills)
+			s = store(way, at + i * size, values, n * size);
+	}
+	return s;
+}
+
+/* The operand stands in memory of its own, not in this process's. */
+static bool is_remote(const struct cpu_device *d, const struct op *op)
+{
+	return d->remote && d->role->buffers[op->operand[0].buffer].space == SPACE_DEVICE;
+}
+
+/* Visits a part of a tensor as fp32: where it stands, or by way of the stack or the device's tile. */
+static enum status walk_part(const struct group_walk *w, const struct op *op, int tensor, int64_t first, int64_t count,
                              void *at)
 {
 	enum { TILE = 1024 };
-	float tile[TILE];
+	enum element type = cpu_element(w->d, op, 0);
+	if (is_remote(w->d, op)) {
+		const struct remote_memory *r = w->d->remote;
+		int64_t n = r->tile_bytes / (int64_t)(sizeof(float) + sizeof(uint16_t));
+		struct way way = {r, r->tile, (uint16_t *)((float *)r->tile + n), n};
+		return walk_by_tiles(w, &way, type, tensor, first, count, at);
+	}
 	if (type == ELEMENT_FP32)
 		return walk_slice(w, tensor, first, count, at);
-	for (int64_t i = 0; i < count; i += TILE) {
-		int64_t n = count - i < TILE ? count - i : TILE;
-		uint16_t *elements = (uint16_t *)at + i;
-		if (!w->fills)
-			vector_convert(n, type, elements, ELEMENT_FP32, tile);
-		enum status s = walk_slice(w, tensor, first + i, n, tile);
-		if (s)
-			return s;
-		if (w->fills)
-			vector_convert(n, ELEMENT_FP32, tile, type, elements);
+	float tile[TILE];
+	uint16_t narrow[TILE];
+	return walk_by_tiles(w, &(struct way){NULL, tile, narrow, TILE}, type, tensor, first, count, at);
+}
+
+static enum status fill_padding(const struct cpu_device *d, const struct op *op, enum element type, int64_t count,
+                                char *at)
+{
+	const struct remote_memory *r = d->remote;
+	int64_t bytes = count * element_bytes(type), done = 0;
+	enum status s = STATUS_OK;
+	if (!is_remote(d, op)) {
+		vector_zero(type, count, at);
+		return STATUS_OK;
 	}
-	return STATUS_OK;
+	memset(r->tile, 0, (size_t)(bytes < r->tile_bytes ? bytes : r->tile_bytes));
+	for (int64_t n; done < bytes && !s; done += n) {
+		n = bytes - done < r->tile_bytes ? bytes - done : r->tile_bytes;
+		s = r->put(r->context, at + done, r->tile, n);
+	}
+	return s;
 }
 
 /* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
@@ -81,13 +147,13 @@ static enum status walk_group(struct cpu_device *d, const struct op *op, const s
 		if (from >= to)
 			continue;
 		enum status s =
-		        walk_part(w, type, t, from - begin, to - from, values + (from - first) * element_bytes(type));
+		        walk_part(w, op, t, from - begin, to - from, values + (from - first) * element_bytes(type));
 		if (s)
 			return s;
 	}
 	if (w->fills && first + count > g->elements) {
 		int64_t pad = g->elements > first ? g->elements - first : 0;
-		vector_zero(type, count - pad, values + pad * element_bytes(type));
+		return fill_padding(d, op, type, count - pad, values + pad * element_bytes(type));
 	}
 	return STATUS_OK;
 }
@@ -141,11 +207,9 @@ static int64_t place_of_buffer(const struct cpu_device *d, const struct model_bu
 }
 
 /* Buffers are numbered after the tensors for whoever reads or shows them. */
-enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
+static enum status fill_buffers(struct cpu_device *d, float *values, int64_t n)
 {
 	const struct model *m = d->plan->model;
-	int64_t n;
-	float *values = use_all(d, op, 0, &n);
 	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
 	for (int b = 0; b < m->buffer_count; b++) {
 		const struct model_buffer *buffer = &m->buffers[b];
@@ -164,18 +228,46 @@ enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
+/* Where the operand's values can be read and written: themselves, or a copy that the caller frees. */
+static float *values_here(const struct cpu_device *d, const struct op *op, void *values, int64_t n)
+{
+	if (!is_remote(d, op))
+		return values;
+	float *copy = calloc((size_t)n + 1, sizeof *copy);
+	if (!copy)
+		abort();
+	return copy;
+}
+
+enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
+{
+	int64_t n;
+	float *there = use_all(d, op, 0, &n), *values = values_here(d, op, there, n);
+	enum status s = fill_buffers(d, values, n);
+	if (values == there)
+		return s;
+	if (!s)
+		s = d->remote->put(d->remote->context, there, values, n * (int64_t)sizeof *values);
+	free(values);
+	return s;
+}
+
 /* The first rank's of a role are the model's. */
 enum status cpu_show_buffers(struct cpu_device *d, const struct op *op)
 {
 	const struct model *m = d->plan->model;
 	int64_t n;
-	const float *values = use_all(d, op, 0, &n);
 	enum status s = STATUS_OK;
+	float *there = use_all(d, op, 0, &n), *values = values_here(d, op, there, n);
+	if (values != there)
+		s = d->remote->get(d->remote->context, values, there, n * (int64_t)sizeof *values);
 	for (int b = 0; b < m->buffer_count && !s && d->rank == d->role->first_rank && d->weights.show; b++) {
 		int64_t place = place_of_buffer(d, &m->buffers[b], n);
 		if (place >= 0)
 			s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
 			                    values + place);
 	}
+	if (values != there)
+		free(values);
 	return s;
 }

@@ -34,22 +34,25 @@ static enum status open_rank(struct training *t)
 	                             .training = training_samples,
 	                             .validation = validation_samples,
 	                             .validation_samples = t->validation_samples};
-	enum status s = cpu_device_open_on_disk(&t->device, &t->plan, t->rank, &input, t->options->guard,
-	                                        t->options->offload_folder);
+	struct device_choice choice = training_device(t);
+	enum status s = device_open(&t->device, &t->plan, t->rank, &input, &choice);
 	if (s)
 		return s;
-	t->device.weights.context = t;
+	struct weight_source *weights = &t->device.rank->weights;
+	weights->context = t;
 	if (t->options->init_file)
-		t->device.weights.read = training_read_weights;
+		weights->read = training_read_weights;
 	if (t->options->save_file)
-		t->device.weights.show = training_show_weights;
+		weights->show = training_show_weights;
 	if (t->mpi) {
 		MPI_Comm world = MPI_COMM_WORLD;
-		s = communicator_open(&t->communicator, t->options->communicator, &world);
+		/* NCCL's ranks meet, and send what is control, by way of MPI. */
+		const char *name = strcmp(t->options->communicator, "nccl") ? t->options->communicator : "mpi";
+		s = communicator_open(&t->communicator, name, &world);
 		if (s)
 			return s;
 	}
-	return executor_open(&t->executor, &t->device, t->communicator);
+	return device_start(&t->device, &choice, t->communicator);
 }
 
 /* All ranks stop together, or not at all. */
@@ -64,35 +67,34 @@ static enum status should_stop(struct training *t, bool *stop)
 	return s;
 }
 
-/* State that the plan carries from step to step; NULL on ranks that hold none. Rank 0 always does. */
-static const void *read_state(const struct training *t, const char *name)
+/* State that the plan carries from step to step. False on ranks that hold none; rank 0 always does. */
+static bool read_state(const struct training *t, const char *name, void *out, int64_t bytes)
 {
-	for (int i = 0; i < t->device.role->buffer_count; i++) {
-		const struct buffer *b = &t->device.role->buffers[i];
-		if (b->state && !strcmp(b->name, name))
-			return cpu_device_buffer(&t->device, i);
-	}
-	return NULL;
+	const struct role *r = t->device.rank->role;
+	for (int i = 0; i < r->buffer_count; i++)
+		if (r->buffers[i].state && !strcmp(r->buffers[i].name, name))
+			return !executor_read(t->device.executor, i, out, bytes);
+	return false;
 }
 
 static double read_loss(const struct training *t)
 {
-	const float *loss = read_state(t, "loss");
-	return loss ? (double)*loss : NAN;
+	float loss;
+	return read_state(t, "loss", &loss, sizeof loss) ? (double)loss : (double)NAN;
 }
 
 static struct loss_scale read_scaler(const struct training *t)
 {
-	const struct loss_scale *scaler = read_state(t, "scaler");
-	return scaler ? *scaler : (struct loss_scale){.scale = 0};
+	struct loss_scale scaler;
+	return read_state(t, "scaler", &scaler, sizeof scaler) ? scaler : (struct loss_scale){.scale = 0};
 }
 
 /* In fp32 a run that diverges shows it. In bf16, with eight digits fewer, it ends: what it would go on with is worth
  * nothing. In fp16 such a step is skipped. */
-static enum status check_loss(const struct training *t)
+static enum status check_loss(const struct training *t, double loss)
 {
-	const float *loss = read_state(t, "loss");
-	if (t->plan.settings.precision != TYPE_BF16 || !loss || isfinite(*loss))
+	float any;
+	if (t->plan.settings.precision != TYPE_BF16 || isfinite(loss) || !read_state(t, "loss", &any, sizeof any))
 		return STATUS_OK;
 	return status_fail(STATUS_RUN,
 	                   "step %" PRId64 ": the loss is not finite in bf16; lower --learning-rate, give --clip or "
@@ -109,14 +111,14 @@ static enum status run_steps(struct training *t, bool *stopped)
 	*stopped = false;
 	while (t->steps_done < o->steps && !*stopped) {
 		struct loss_scale scaler = read_scaler(t);
-		s = executor_run(t->executor, &t->device.role->step);
+		s = executor_run(t->device.executor, &t->device.rank->role->step);
 		if (s)
 			return status_prefix(s, "step %" PRId64, t->steps_done + 1);
 		struct loss_scale next = read_scaler(t);
 		t->losses[t->steps_done] = read_loss(t);
-		t->times[t->steps_done] = executor_times(t->executor);
+		t->times[t->steps_done] = executor_times(t->device.executor);
 		t->steps_done++;
-		if ((s = check_loss(t)))
+		if ((s = check_loss(t, t->losses[t->steps_done - 1])))
 			return s;
 		int64_t after = clock_ns();
 		if (o->on_step && !t->rank)
@@ -141,13 +143,13 @@ static enum status evaluate(struct training *t)
 {
 	int64_t per_pass = t->plan.settings.micro_batch * plan_data_ranks(&t->plan);
 	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
-	struct cpu_device *d = &t->device;
+	struct cpu_device *d = t->device.rank;
 	enum status s = STATUS_OK;
 	if (!passes)
 		return STATUS_OK;
 	d->evaluating = true;
 	for (d->evaluate_pass = 0; d->evaluate_pass < passes && !s; d->evaluate_pass++)
-		s = executor_run(t->executor, &d->role->evaluate);
+		s = executor_run(t->device.executor, &d->role->evaluate);
 	d->evaluating = false;
 	double sums[3] = {d->evaluate_loss, (double)d->evaluate_correct, (double)d->evaluate_total};
 	struct traffic traffic;
@@ -162,8 +164,8 @@ static enum status run_epilogue(struct training *t)
 {
 	enum status s = training_save_begin(t);
 	if (!s)
-		s = training_save_finish(t, executor_run(t->executor, &t->device.role->epilogue));
-	uint64_t mine = t->device.checksum;
+		s = training_save_finish(t, executor_run(t->device.executor, &t->device.rank->role->epilogue));
+	uint64_t mine = t->device.rank->checksum;
 	t->checksum = mine;
 	if (!s && t->mpi)
 		MPI_Allreduce(&mine, &t->checksum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -174,7 +176,7 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 {
 	enum status s = open_rank(t);
 	if (!s)
-		s = executor_run(t->executor, &t->device.role->prologue);
+		s = executor_run(t->device.executor, &t->device.rank->role->prologue);
 	if (!s)
 		s = run_steps(t, stopped);
 	/* What the last step sent, before other sections overwrite it. */
@@ -216,6 +218,11 @@ static enum status join_world(struct training *t)
 	t->mpi = true;
 	MPI_Comm_rank(MPI_COMM_WORLD, &t->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &t->ranks);
+	MPI_Comm node;
+	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &t->local_rank);
+	MPI_Comm_size(node, &t->local_ranks);
+	MPI_Comm_free(&node);
 	if (t->ranks != t->plan.ranks)
 		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
 		                   (long long)t->plan.ranks, t->ranks);

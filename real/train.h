@@ -33,7 +33,9 @@ struct train_options {
 	struct settings settings; /* resolved; ignored when plan_file is given */
 	const char *plan_file;    /* NULL: compile from the settings */
 	int64_t steps;
-	const char *communicator; /* "ring" or "mpi" */
+	const char *device;       /* "cpu" or "cuda" */
+	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
+	bool no_graph;            /* of a GPU: every step is issued operation by operation */
 	const char *data;         /* NULL: the model's default data */
 	int threads;              /* of each rank */
 	bool evaluate;            /* validation loss (and accuracy) at the end; of a text, at most 256 samples */

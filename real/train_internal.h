@@ -3,9 +3,8 @@
 #define SHARDLAB_TRAIN_INTERNAL_H
 
 #include "real/communicator.h"
-#include "real/cpu_device.h"
 #include "real/data.h"
-#include "real/executor.h"
+#include "real/device.h"
 #include "real/safetensors.h"
 #include "real/train.h"
 
@@ -21,9 +20,9 @@ struct training {
 	int64_t validation_samples; /* that are evaluated */
 	struct safetensors init;
 	struct safetensors_writer save;
-	struct cpu_device device;
+	int local_rank, local_ranks; /* of those on this machine */
+	struct device device;
 	struct communicator *communicator;
-	struct executor *executor;
 
 	int64_t steps_done;
 	double *losses;                              /* by step */
@@ -33,6 +32,7 @@ struct training {
 };
 
 /* train_setup.c: everything that needs no other rank. */
+struct device_choice training_device(const struct training *t);
 enum status training_prepare(struct training *t, const struct train_options *o);
 void training_release(struct training *t);
 

@@ -14,6 +14,7 @@
 struct figures {
 	struct memory_use memory[SPACE_COUNT];
 	int64_t resident_bytes;
+	int64_t overhead_bytes; /* of the device */
 	struct transfer_count transfer[TRANSFER_COUNT];
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
@@ -32,11 +33,12 @@ static void own_figures(const struct training *t, struct figures *f)
 	struct rusage usage;
 	*f = (struct figures){.counted = 1};
 	for (int space = 0; space < SPACE_COUNT; space++)
-		cpu_device_memory(&t->device, (enum space)space, &f->memory[space]);
-	memcpy(f->transfer, t->device.transfer, sizeof f->transfer);
+		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
+	f->overhead_bytes = device_overhead_bytes(&t->device);
+	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	if (!getrusage(RUSAGE_SELF, &usage))
 		f->resident_bytes = usage.ru_maxrss * 1024;
-	const struct traffic_count *traffic = executor_traffic(t->executor);
+	const struct traffic_count *traffic = executor_traffic(t->device.executor);
 	for (int k = 0; k < TRAFFIC_COUNT; k++) {
 		f->calls[k] = traffic[k].calls;
 		f->payload[k] = traffic[k].payload_bytes;
@@ -81,6 +83,8 @@ static void merge_memory(struct report_memory *m, const struct plan *p, const st
 		const struct memory_use *use = &all[i].memory[space];
 		raise_to(&m->peak_bytes, use->peak_bytes);
 		raise_to(&m->arena_bytes, use->arena_bytes);
+		if (space == SPACE_DEVICE)
+			raise_to(&m->overhead_bytes, all[i].overhead_bytes);
 		for (int c = 0; c < CATEGORY_COUNT; c++) {
 			raise_to(&m->at_peak[c], use->at_peak[c]);
 			raise_to(&m->steady[c], use->steady[c]);
@@ -153,7 +157,7 @@ enum status training_report(struct training *t, struct report *out)
 /* Ranks of one machine share a clock; then spans are placed by it, else from each rank's own beginning. */
 static int64_t beginning(const struct training *t)
 {
-	int64_t started = executor_started(t->executor), earliest = started;
+	int64_t started = executor_started(t->device.executor), earliest = started;
 	int on_node = 1;
 	MPI_Comm node;
 	if (!t->mpi)
@@ -167,13 +171,13 @@ static int64_t beginning(const struct training *t)
 
 static int own_spans(const struct training *t, struct span *spans)
 {
-	const struct section *s = &t->device.role->step;
+	const struct section *s = &t->device.rank->role->step;
 	int64_t offset = beginning(t);
 	int n = 0;
 	for (int i = s->begin; i < s->end; i++) {
 		struct span span = {.rank = t->rank, .op = i};
-		executor_span(t->executor, i, &span.begin, &span.end);
-		if (span.begin < 0 || op_class(t->device.role->ops[i].kind) == OP_CLASS_M)
+		executor_span(t->device.executor, i, &span.begin, &span.end);
+		if (span.begin < 0 || op_class(t->device.rank->role->ops[i].kind) == OP_CLASS_M)
 			continue;
 		span.begin += offset;
 		span.end += offset;
@@ -205,7 +209,7 @@ static enum status write_trace(const struct training *t, const struct span *span
 
 enum status training_trace(struct training *t)
 {
-	const struct section *step = &t->device.role->step;
+	const struct section *step = &t->device.rank->role->step;
 	int most = step->end - step->begin, *counts = NULL, *places = NULL;
 	struct span *mine, *all = NULL;
 	enum status s = STATUS_OK;

@@ -71,16 +71,30 @@ static enum status check_runnable(const struct training *t)
 		        STATUS_INPUT,
 		        "--model: text is read as bytes and needs a vocabulary of 256; this one has %" PRId64,
 		        t->model.classes);
-	if (strcmp(t->options->communicator, "ring") && strcmp(t->options->communicator, "mpi"))
-		return status_fail(STATUS_INPUT, "--comm: unknown communicator '%s'; known: ring, mpi",
-		                   t->options->communicator);
-	if (p->settings.library_collectives && p->ranks > 1 && strcmp(t->options->communicator, "mpi"))
+	const char *comm = t->options->communicator;
+	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
+		return status_fail(STATUS_INPUT, "--comm: unknown communicator '%s'; known: ring, mpi, nccl", comm);
+	if (strcmp(t->options->device, "cpu") && strcmp(t->options->device, "cuda"))
+		return status_fail(STATUS_INPUT, "--device: unknown device '%s'; known: cpu, cuda", t->options->device);
+	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
 		return status_fail(
 		        STATUS_INPUT,
 		        "--comm %s: this plan is for a library's collectives and has no staging for ours; use "
 		        "--comm mpi",
-		        t->options->communicator);
+		        comm);
 	return STATUS_OK;
+}
+
+struct device_choice training_device(const struct training *t)
+{
+	const struct train_options *o = t->options;
+	return (struct device_choice){.name = o->device,
+	                              .guard = o->guard,
+	                              .folder = o->offload_folder,
+	                              .collectives = o->communicator,
+	                              .eager = o->no_graph || o->trace_file,
+	                              .local_rank = t->local_rank,
+	                              .local_ranks = t->local_ranks};
 }
 
 static enum status open_data(struct training *t)
@@ -115,9 +129,8 @@ enum status training_prepare(struct training *t, const struct train_options *o)
 
 void training_release(struct training *t)
 {
-	executor_close(t->executor);
+	device_release(&t->device);
 	communicator_close(t->communicator);
-	cpu_device_release(&t->device);
 	safetensors_release(&t->init);
 	safetensors_writer_release(&t->save);
 	dataset_release(&t->data);
@@ -131,8 +144,12 @@ void training_release(struct training *t)
 
 struct train_options train_options_default(void)
 {
-	return (struct train_options){
-	        .settings = settings_default(), .steps = 100, .communicator = "ring", .threads = 1, .evaluate = true};
+	return (struct train_options){.settings = settings_default(),
+	                              .steps = 100,
+	                              .device = "cpu",
+	                              .communicator = "ring",
+	                              .threads = 1,
+	                              .evaluate = true};
 }
 
 /* The ranks that are about to start share a machine, and the folder: there must be room for all of them. */
@@ -166,6 +183,14 @@ enum status train_check(const struct train_options *o)
 	enum status s = training_prepare(&t, o);
 	if (!s)
 		s = check_folder(&t);
+	if (!s) {
+		struct device_choice choice = training_device(&t);
+		int rank, ranks;
+		choice.eager = o->no_graph;
+		if (!train_under_mpi(&rank, &ranks)) /* then they will all be started here */
+			choice.local_ranks = (int)t.plan.ranks;
+		s = device_check(&choice, &t.plan);
+	}
 	if (!s && o->save_file)
 		s = safetensors_create(&t.save, o->save_file); /* and remove it again */
 	training_release(&t);

@@ -93,8 +93,6 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
-refuse 'runs on the CPU' train --device cuda
-refuse 'no NCCL' train --comm nccl
 refuse 'does not read it' sim --config deepspeed.json
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024

@@ -1,0 +1,304 @@
+/* The device's part of the table: memory, streams, events and graphs; and the table itself. */
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/cuda/product.h"
+#include "kernels/cuda/table.h"
+
+/* What nvcc made code for, in ascending order, and PTX of the last, which newer cards compile for themselves. */
+#ifndef SHARDLAB_CUDA_ARCHITECTURES
+#define SHARDLAB_CUDA_ARCHITECTURES "80:90"
+#endif
+
+enum { BLAS_ERROR = 10000 }; /* as product.cu has it: cuBLASLt's errors follow CUDA's */
+
+/* ---- the device ---- */
+
+static const char *error_text(int error)
+{
+	switch (error) {
+	case CUDA_ERROR_WORKSPACE:
+		return "the workspace is too small for this shape";
+	case CUDA_ERROR_SHAPE:
+		return "no kernel is made for this shape";
+	default:
+		return error < BLAS_ERROR ? cudaGetErrorString(static_cast<cudaError_t>(error))
+		                          : cublasLtGetStatusString(static_cast<cublasStatus_t>(error - BLAS_ERROR));
+	}
+}
+
+static int device_count(int *devices)
+{
+	*devices = 0;
+	cudaError_t error = cudaGetDeviceCount(devices);
+	(void)cudaGetLastError();
+	return error;
+}
+
+static bool has_code_for(int capability)
+{
+	long last = 0;
+	char *end = nullptr;
+	for (const char *at = SHARDLAB_CUDA_ARCHITECTURES; *at; at = *end ? end + 1 : end) {
+		last = strtol(at, &end, 10);
+		if (end == at)
+			return false;
+		if (last / 10 == capability / 10 && last <= capability)
+			return true;
+	}
+	return capability >= last;
+}
+
+static int describe(int device, struct cuda_properties *out)
+{
+	cudaDeviceProp p;
+	cudaError_t error = cudaGetDeviceProperties(&p, device);
+	if (error)
+		return error;
+	*out = {};
+	snprintf(out->name, sizeof out->name, "%s", p.name);
+	out->major = p.major;
+	out->minor = p.minor;
+	out->multiprocessors = p.multiProcessorCount;
+	out->memory_bytes = static_cast<int64_t>(p.totalGlobalMem);
+	out->l2_bytes = p.l2CacheSize;
+	out->runs_kernels = has_code_for(10 * p.major + p.minor);
+	error = cudaDriverGetVersion(&out->driver);
+	return error ? error : cudaRuntimeGetVersion(&out->runtime);
+}
+
+static void device_close(struct cuda *c)
+{
+	if (!c)
+		return;
+	product_close(c);
+	cudaFree(c->workspace);
+	free(c);
+}
+
+static int take_device(struct cuda *c)
+{
+	cudaError_t error = cudaSetDevice(c->device);
+	if (!error)
+		error = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, c->device);
+	if (!error)
+		error = cudaDeviceGetAttribute(&c->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, c->device);
+	if (!error)
+		error = cudaDeviceGetAttribute(&c->major, cudaDevAttrComputeCapabilityMajor, c->device);
+	if (!error)
+		error = cudaDeviceGetAttribute(&c->minor, cudaDevAttrComputeCapabilityMinor, c->device);
+	if (!error)
+		error = cudaMalloc(&c->workspace, c->workspace_bytes);
+	return error ? static_cast<int>(error) : product_open(c);
+}
+
+static int device_open(struct cuda **out, int device, size_t workspace_bytes)
+{
+	struct cuda *c = static_cast<struct cuda *>(calloc(1, sizeof *c));
+	*out = nullptr;
+	if (!c)
+		return cudaErrorMemoryAllocation;
+	c->device = device;
+	c->workspace_bytes = workspace_bytes;
+	int error = take_device(c);
+	if (error)
+		device_close(c);
+	else
+		*out = c;
+	return error;
+}
+
+static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
+{
+	size_t free_now = 0, total = 0;
+	(void)c;
+	cudaError_t error = cudaMemGetInfo(&free_now, &total);
+	*free_bytes = static_cast<int64_t>(free_now);
+	*total_bytes = static_cast<int64_t>(total);
+	return error;
+}
+
+/* An error that was returned is not left behind for the next call to report. */
+static int said(cudaError_t error)
+{
+	if (error)
+		(void)cudaGetLastError();
+	return error;
+}
+
+static int allocate(struct cuda *, size_t bytes, void **out)
+{
+	*out = nullptr;
+	return said(cudaMalloc(out, bytes));
+}
+
+static void release(struct cuda *, void *p)
+{
+	cudaFree(p);
+}
+
+static int allocate_host(struct cuda *, size_t bytes, void **out)
+{
+	*out = nullptr;
+	return said(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
+}
+
+static void release_host(struct cuda *, void *p)
+{
+	cudaFreeHost(p);
+}
+
+/* ---- streams and events ---- */
+
+static int stream_create(struct cuda *, bool urgent, cuda_stream *out)
+{
+	int least = 0, greatest = 0;
+	cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+	if (!error)
+		error = cudaStreamCreateWithPriority(out, cudaStreamNonBlocking, urgent ? greatest : least);
+	return said(error);
+}
+
+static void stream_destroy(struct cuda *, cuda_stream s)
+{
+	cudaStreamDestroy(s);
+}
+
+static int stream_synchronize(struct cuda *, cuda_stream s)
+{
+	return cudaStreamSynchronize(s);
+}
+
+static int stream_wait(struct cuda *, cuda_stream s, cuda_event e)
+{
+	return cudaStreamWaitEvent(s, e, 0);
+}
+
+static int event_create(struct cuda *, bool timed, cuda_event *out)
+{
+	return said(cudaEventCreateWithFlags(out, timed ? cudaEventDefault : cudaEventDisableTiming));
+}
+
+static void event_destroy(struct cuda *, cuda_event e)
+{
+	cudaEventDestroy(e);
+}
+
+static int event_record(struct cuda *, cuda_event e, cuda_stream s)
+{
+	return cudaEventRecord(e, s);
+}
+
+static int event_is_done(struct cuda *, cuda_event e, bool *done)
+{
+	cudaError_t error = cudaEventQuery(e);
+	*done = error == cudaSuccess;
+	if (error != cudaErrorNotReady)
+		return error;
+	(void)cudaGetLastError();
+	return 0;
+}
+
+static int event_elapsed(struct cuda *, cuda_event begin, cuda_event end, double *seconds)
+{
+	float milliseconds = 0;
+	cudaError_t error = cudaEventElapsedTime(&milliseconds, begin, end);
+	*seconds = static_cast<double>(milliseconds) * 1e-3;
+	return error;
+}
+
+static int copy(struct cuda *, cuda_stream s, void *to, const void *from, size_t bytes)
+{
+	return bytes ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s) : cudaSuccess;
+}
+
+static int fill(struct cuda *, cuda_stream s, void *to, int byte, size_t bytes)
+{
+	return bytes ? cudaMemsetAsync(to, byte, bytes, s) : cudaSuccess;
+}
+
+static int host_call(struct cuda *, cuda_stream s, void (*function)(void *context), void *context)
+{
+	return cudaLaunchHostFunc(s, function, context);
+}
+
+/* ---- graphs ---- */
+
+/* Other threads (the driver's, NCCL's) go on calling CUDA meanwhile. */
+static int capture_begin(struct cuda *, cuda_stream s)
+{
+	return cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
+}
+
+static int capture_end(struct cuda *, cuda_stream s, cuda_graph *out)
+{
+	cudaGraph_t graph = nullptr;
+	*out = nullptr;
+	cudaError_t error = cudaStreamEndCapture(s, &graph);
+	if (!error)
+		error = cudaGraphInstantiate(out, graph, 0);
+	if (graph)
+		cudaGraphDestroy(graph);
+	return said(error);
+}
+
+static int graph_launch(struct cuda *, cuda_graph g, cuda_stream s)
+{
+	return cudaGraphLaunch(g, s);
+}
+
+static void graph_destroy(struct cuda *, cuda_graph g)
+{
+	cudaGraphExecDestroy(g);
+}
+
+void cuda_fill_runtime(struct cuda_api *api)
+{
+	api->error_text = error_text;
+	api->count = device_count;
+	api->describe = describe;
+	api->open = device_open;
+	api->close = device_close;
+	api->memory = memory;
+	api->allocate = allocate;
+	api->release = release;
+	api->allocate_host = allocate_host;
+	api->release_host = release_host;
+	api->stream_create = stream_create;
+	api->stream_destroy = stream_destroy;
+	api->stream_synchronize = stream_synchronize;
+	api->stream_wait = stream_wait;
+	api->event_create = event_create;
+	api->event_destroy = event_destroy;
+	api->event_record = event_record;
+	api->event_is_done = event_is_done;
+	api->event_elapsed = event_elapsed;
+	api->copy = copy;
+	api->fill = fill;
+	api->host_call = host_call;
+	api->capture_begin = capture_begin;
+	api->capture_end = capture_end;
+	api->graph_launch = graph_launch;
+	api->graph_destroy = graph_destroy;
+}
+
+extern "C" const struct cuda_api *shardlab_cuda_api(void);
+const struct cuda_api *shardlab_cuda_api(void)
+{
+	static struct cuda_api api;
+	api.version = CUDA_API_VERSION;
+	cuda_fill_runtime(&api);
+	cuda_fill_linear(&api);
+	cuda_fill_finish(&api);
+	cuda_fill_attention(&api);
+	cuda_fill_norm(&api);
+	cuda_fill_batch_norm(&api);
+	cuda_fill_embedding(&api);
+	cuda_fill_classifier(&api);
+	cuda_fill_optimizer(&api);
+	cuda_fill_vector(&api);
+	return &api;
+}

@@ -1,0 +1,56 @@
+#include "real/device.h"
+
+#include <string.h>
+
+#include "real/cuda_device.h"
+#include "real/cuda_executor.h"
+
+static bool is_cuda(const struct device_choice *c)
+{
+	return c->name && !strcmp(c->name, "cuda");
+}
+
+enum status device_check(const struct device_choice *c, const struct plan *p)
+{
+	if (is_cuda(c))
+		return cuda_device_check(c, p);
+	if (c->collectives && !strcmp(c->collectives, "nccl"))
+		return status_fail(STATUS_INPUT,
+		                   "--comm nccl moves a GPU's memory; say --device cuda, or --comm ring or mpi");
+	if (c->eager)
+		return status_fail(STATUS_INPUT,
+		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+	return STATUS_OK;
+}
+
+enum status device_open(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                        const struct device_choice *c)
+{
+	*d = (struct device){.rank = &d->cpu};
+	if (!is_cuda(c))
+		return cpu_device_open_on_disk(&d->cpu, p, rank, input, c->guard, c->folder);
+	enum status s = cuda_device_open(&d->cuda, p, rank, input, c);
+	if (d->cuda)
+		d->rank = &d->cuda->rank;
+	return s;
+}
+
+enum status device_start(struct device *d, const struct device_choice *c, struct communicator *communicator)
+{
+	if (d->cuda)
+		return cuda_executor_open(&d->executor, d->cuda, communicator, c);
+	return executor_open(&d->executor, d->rank, communicator);
+}
+
+void device_release(struct device *d)
+{
+	executor_close(d->executor);
+	cuda_device_close(d->cuda);
+	cpu_device_release(&d->cpu);
+	*d = (struct device){0};
+}
+
+int64_t device_overhead_bytes(const struct device *d)
+{
+	return d->cuda ? cuda_device_overhead(d->cuda) : 0;
+}

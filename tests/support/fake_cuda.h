@@ -1,0 +1,39 @@
+/* A GPU for tests, as a table of functions: streams are queues that are first in, first out, and nothing else but
+ * events orders them. Work is done when somebody waits for it, one piece at a time, from a stream that a seed chooses
+ * among those that may go on: a plan that lacks a wait gives other results under another seed. Kernels are the CPU's,
+ * of kernels/kernels.h.
+ *
+ * Device memory can be touched by work on a stream alone: from anywhere else, a host call among them, it is a
+ * segmentation fault. New memory holds NaNs. A capture that is not joined, or that waits for something outside of it,
+ * is an error as it is CUDA's.
+ *
+ *     cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 3}));
+ *     … train_run with device "cuda" …
+ *     ck_assert_int_eq(fake_cuda_counts()->launches, 2);
+ */
+#ifndef SHARDLAB_TESTS_FAKE_CUDA_H
+#define SHARDLAB_TESTS_FAKE_CUDA_H
+
+#include "kernels/cuda/cuda.h"
+
+struct fake_cuda_settings {
+	uint64_t seed;        /* 0: streams go on in turn */
+	int devices;          /* 0: one; -1: none */
+	int64_t memory_bytes; /* 0: 8 GiB */
+	int count_error;      /* what `count` returns */
+	bool no_code;         /* for this compute capability */
+	bool no_attention;    /* the table lacks attention_forward */
+	int fail_after;       /* so many kernels are put on streams, and then one fails; 0: none */
+};
+
+struct fake_cuda_counts {
+	int64_t launches;                    /* of graphs */
+	int64_t kernels, copies, host_calls; /* that were carried out */
+	int64_t live;                        /* allocations, streams, events and graphs that are not released */
+};
+
+/* The settings are kept until the next call. */
+const struct cuda_api *fake_cuda(const struct fake_cuda_settings *settings);
+const struct fake_cuda_counts *fake_cuda_counts(void);
+
+#endif
