@@ -136,7 +136,7 @@ wrong 'is not RANK:OP' "$SHARDLAB" view --cluster laptop --select 3 --export "$t
 wrong 'does not show rank 9' "$SHARDLAB" view --cluster laptop --select 9:20 --export "$tmp/x.png"
 wrong 'is above' "$SHARDLAB" view --cluster laptop --select 0:9999 --export "$tmp/x.png"
 wrong 'the step ends before that' "$SHARDLAB" view --cluster laptop --past 99999 --export "$tmp/x.png"
-wrong 'more than 16 strategies' "$SHARDLAB" view --cluster laptop --beside all,all,all --export "$tmp/x.png"
+wrong 'more than 16 strategies' "$SHARDLAB" view --cluster laptop --compare all,all,all --export "$tmp/x.png"
 wrong 'measured run' "$SHARDLAB" view --cluster laptop --predict --export "$tmp/x.png"
 wrong 'only a timeline' "$SHARDLAB" view --cluster laptop --trace "$tmp/f.json" --scene ring --export "$tmp/x.png"
 wrong 'before it begins' "$SHARDLAB" view --cluster laptop --range 5:3 --export "$tmp/x.png"
