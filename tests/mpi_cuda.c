@@ -59,7 +59,8 @@ static void try_request(const struct request *q)
 		char what[256];
 		snprintf(what, sizeof what, "%.3s, %s, %s, --comm %s", r.model, r.strategy, r.offload ? r.offload : "",
 		         communicators[i]);
-		cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = ++seed * 8 + (uint64_t)rank_number}));
+		seed++;
+		cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = seed * 8 + (uint64_t)rank_number}));
 		if (!train(&r, "cpu", communicators[i], &cpu) || !train(&r, "cuda", communicators[i], &cuda))
 			return;
 		compare(what, &cpu, &cuda);
