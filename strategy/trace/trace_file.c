@@ -114,10 +114,12 @@ static void name_lanes(struct trace_file *f, const struct text_table *lanes, con
 		const struct raw_name *n = &e->names[i];
 		struct text_entry *x =
 		        n->process ? text_table_add(&processes, n->pid, none) : text_table_find(lanes, n->pid, n->tid);
-		const char *name = x ? stream_copy(&f->arena, &n->name, true, NULL) : NULL;
+		if (!x)
+			continue;
+		const char *name = stream_copy(&f->arena, &n->name, true, NULL);
 		if (n->process)
 			x->copy = name;
-		else if (x)
+		else
 			f->lanes[x->number].thread = name;
 	}
 	for (size_t i = 0; i < lanes->capacity; i++) {
