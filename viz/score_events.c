@@ -110,6 +110,11 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 	size_t first = s->event_count;
 	if (!c->shown)
 		return;
+	int *op = calloc((size_t)c->schedule.ranks + 1, sizeof *op);
+	if (!op)
+		abort();
+	for (int64_t member = 0; member < c->schedule.ranks; member++)
+		op[member] = op_of(s, number, c->rank[member]);
 	for (int round = 0; round < c->rounds; round++)
 		for (int64_t member = 0; member < c->schedule.ranks; member++) {
 			struct round r = score_round_of(c, member, round);
@@ -123,7 +128,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->rank = c->rank[member];
 			e->member = (int)member;
 			e->to_member = (int)r.send_to;
-			e->op = op_of(s, number, e->rank);
+			e->op = op[member];
 			e->collective = number;
 			e->round = round;
 			e->to = c->rank[r.send_to];
@@ -134,6 +139,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->add = there.add;
 			e->queue = QUEUE_COMMUNICATION;
 		}
+	free(op);
 	if (s->trace->message_count && s->plan->ranks <= SCORE_MESSAGE_RANKS)
 		use_recorded(s, number, first, recorded);
 }
