@@ -16,6 +16,9 @@ struct array {
 	void *now;
 };
 
+/* Of lists whose last case is the largest. */
+#define CASES(list) (COUNT(list) - SUITE_CASES(0, 1))
+
 enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
 
 /* api NULL: the CPU's kernels. False: there is no such function in this table. */

@@ -265,7 +265,7 @@ int main()
 	TCase *c = tcase_create("attention");
 	tcase_set_timeout(c, 120);
 	tcase_add_loop_test(c, versions, 0, CASES);
-	tcase_add_loop_test(c, cpu, 0, CASES);
+	tcase_add_loop_test(c, cpu, 0, SUITE_CASES(CASES, CASES / 4));
 	tcase_add_loop_test(c, awkward, 0, 3);
 	suite_add_tcase(suite, c);
 	return suite_run(suite);

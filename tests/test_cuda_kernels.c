@@ -68,7 +68,7 @@ static void norm_check(enum element type, int64_t rows, int64_t width, bool accu
 START_TEST(norms)
 {
 	EACH_ELEMENT(type)
-	for (int i = 0; i < COUNT(widths); i++)
+	for (int i = 0; i < CASES(widths); i++)
 		for (int j = 0; j < COUNT(row_counts); j++) {
 			begin(_i);
 			norm_check(type, row_counts[j], widths[i], (i + j) % 2);
@@ -186,7 +186,7 @@ START_TEST(classifiers)
 {
 	static const int64_t classes[] = {1, 2, 10, 63, 513, 9001};
 	EACH_ELEMENT(type)
-	for (int i = 0; i < COUNT(classes); i++) {
+	for (int i = 0; i < CASES(classes); i++) {
 		begin(_i);
 		classifier_check(type, 1 + 4 * (i % 2), classes[i], i % 2);
 		buffers_release();
@@ -280,7 +280,7 @@ START_TEST(embeddings)
 	{
 		static const int64_t shapes[][4] = {
 		        {1, 1, 1, 5}, {2, 33, 7, 40}, {3, 32, 64, 11}, {1, 100, 3, 70000}, {2, 40, 1040, 30}};
-		for (int i = 0; i < COUNT(shapes); i++) {
+		for (int i = 0; i < CASES(shapes); i++) {
 			begin(_i);
 			embedding_check(type, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i % 2);
 			buffers_release();

@@ -259,8 +259,8 @@ START_TEST(layers)
 	struct linear_shape s = SHAPES[_i / 3];
 	struct cuda *c = emulated_open(4, 1 << 16);
 	s.type = static_cast<enum element>(_i % 3);
-	/* every fourth combination, others in each test */
-	for (int options = _i % 4; options < OPTIONS; options += 4) {
+	const int every = SUITE_CASES(4, 16); /* combination, others in each test */
+	for (int options = _i % every; options < OPTIONS; options += every) {
 		struct layer before(s);
 		before.dweight.fill(1);
 		before.dbias.fill(1);

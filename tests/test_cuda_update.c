@@ -88,7 +88,7 @@ static void update_check(struct update_case *k)
 START_TEST(updates)
 {
 	EACH_ELEMENT(type)
-	for (int i = 0; i < COUNT(counts); i++)
+	for (int i = 0; i < CASES(counts); i++)
 		for (int kind = 0; kind < 6; kind++) {
 			begin(_i % 2);
 			struct update_case k = update_case_of(type, counts[i]);
@@ -140,7 +140,7 @@ START_TEST(stochastic)
 	enum { N = 40000, CUT = 10001 };
 	static const float values[] = {1.001F, -3.1F, 0.0123F, 3e-6F, 200.3F};
 	EACH_TYPE(type)
-	for (int v = 0; v < COUNT(values); v++) {
+	for (int v = 0; v < CASES(values); v++) {
 		begin(0);
 		struct update_case k = update_case_of(type, N);
 		struct cuda *c = emulated_open(2, WORKSPACE);
@@ -214,7 +214,7 @@ START_TEST(vectors)
 {
 	EACH_ELEMENT(type)
 	EACH_ELEMENT(to)
-	for (int i = 0; i < COUNT(counts); i++)
+	for (int i = 0; i < CASES(counts); i++)
 		for (int infinite = 0; infinite < 3; infinite++) {
 			begin(_i);
 			struct vector_case k = {.type = type, .to = to, .n = counts[i], .accumulate = i % 2};

@@ -15,10 +15,9 @@
 #include "tests/support/suite.h"
 #include "tests/support/virtual_ranks.h"
 
-enum { MUTANTS_OF_A_PLAN = 500, STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
+enum { MUTANTS_OF_A_PLAN = SUITE_CASES(500, 100), STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
 
-/* Layers and blocks of one size, so that what stands in the wrong place has the right shape. 500 mutants of each plan.
- */
+/* Layers and blocks of one size, so that what stands in the wrong place has the right shape. */
 #define FP16(exponent)                                                                                                 \
 	.precision = TYPE_FP16, .optimizer = OPTIMIZER_SGD, .loss_scaler = LOSS_SCALER_PYTORCH,                        \
 	.loss_scale = 1 << (exponent)

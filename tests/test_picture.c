@@ -583,7 +583,7 @@ int main(void)
 	tcase_add_test(tc, messages_of_every_group);
 	tcase_add_test(tc, frames_of_the_gif);
 	tcase_add_test(tc, pictures_of_the_page);
-	tcase_add_loop_test(tc, of_every_strategy, 0, sizeof strategies / sizeof strategies[0]);
+	tcase_add_loop_test(tc, of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3));
 	tcase_add_test(tc, tiny_and_large);
 	suite_add_tcase(suite, tc);
 	return suite_run(suite);
