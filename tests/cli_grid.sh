@@ -22,14 +22,12 @@ check() {
 	fi
 }
 
+# A sanitizer makes all this several times as slow.
+[ -z "${SAN:-}" ] || { echo 'under a sanitizer the same code runs in mpi_offload, mpi_precision and cli_validate.sh' && exit 77; }
 command -v taskset >/dev/null || { echo 'taskset, which keeps times from being judged here, is missing' && exit 77; }
 core=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 
-# A sanitizer makes ranks several times as slow: one precision and one number of ranks has the same code.
-precisions='bf16 fp16' numbers='2 4'
-[ -z "${SAN:-}" ] || precisions=fp16 numbers=2
-
-for ranks in $numbers; do
+for ranks in 2 4; do
 	check 4 --ranks "$ranks" --strategy model,pipeline,tensor,hybrid:shard=2
 	for offload in optimizer optimizer,parameters,activations; do
 		check 1 --ranks "$ranks" --strategy hybrid:shard=2 --precision fp16 --offload $offload
@@ -40,7 +38,7 @@ for ranks in $numbers; do
 	check 7 --ranks "$ranks" --strategy all --offload activations
 	check 2 --ranks "$ranks" --strategy pipeline,pipeline:schedule=gpipe --accumulate 3 \
 		--activation-checkpointing full:cpu_checkpointing=yes
-	for precision in $precisions; do
+	for precision in bf16 fp16; do
 		for checkpointing in none full; do
 			set -- --ranks "$ranks" --strategy all --precision "$precision" --activation-checkpointing $checkpointing
 			check 7 "$@" --offload none
