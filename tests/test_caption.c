@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 
 #define GPT "gpt:layers=4,width=8,heads=2,context=8,vocabulary=24"
@@ -261,9 +262,5 @@ int main(void)
 	tcase_add_test(tc, many_stages_have_room);
 	tcase_add_test(tc, words);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }

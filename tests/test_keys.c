@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
 #include "viz/window_parts.h"
 
 static const struct {
@@ -139,9 +140,5 @@ int main(void)
 	tcase_add_test(tc, every_action_has_a_key);
 	tcase_add_test(tc, table_of_the_readme);
 	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return suite_run(suite);
 }
