@@ -120,8 +120,9 @@ class Text:
     """Bytes; the last tenth is for validation."""
 
     def __init__(self, path, tokens):
-        with open(path, "rb") as f:
-            text = np.frombuffer(f.read(), np.uint8)
+        with gzip.open(path) if str(path).endswith((".gz", ".dz")) else open(path, "rb") as f:
+            self.bytes = f.read()
+        text = np.frombuffer(self.bytes, np.uint8)
         self.train = text[:len(text) - len(text) // 10]
         self.tokens = tokens
 

@@ -1,8 +1,9 @@
-"""GPT-2 on one GPU in PyTorch: the speed, the memory and the losses that `shardlab train --device cuda` is held to.
+"""GPT-2 in PyTorch: the speed, the memory and the losses that `shardlab train --device cuda` is held to.
 
     pip install torch safetensors numpy
     python tests/oracle/gpu_training.py speed --micro-batches 8,16,32,64 > speed.json
-    python tests/oracle/gpu_training.py losses --text FILE --steps 300 --init START.safetensors > losses.json
+    python tests/oracle/gpu_training.py losses --device cpu --no-compile --sequence 256 --batch 2 --micro-batch 2 --lr 1e-4 \
+        > tests/golden/gpt2_losses.json
 
 bf16 by autocast over fp32 weights, torch.compile, scaled_dot_product_attention (flash), AdamW with fused=True: what
 PyTorch's users take to be fast.
@@ -12,12 +13,14 @@ speed     tokens a second, the share of the card's peak (--peak, in TFLOP/s; 6 F
           and flash attention alone, forward and backward, in TFLOP/s, beside the rate of a bf16 product
 losses    of each step, before its update, on the same samples as the product takes of the text (bytes), from the same
           weights: those that `shardlab train --save FILE` wrote (after `--steps 0`, or of any other run), or, without
-          --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8
+          --init, those that the product starts with for this --seed. AdamW with betas 0.9 and 0.999, eps 1e-8.
+          tests/gpu/losses.py holds the product to the file. The CPU is enough for this
 
 JSON on standard output, what is going on on standard error.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import sys
@@ -99,7 +102,7 @@ class Gpt2(nn.Module):
 def make_model(a):
     layers, width, heads = MODELS[a.model]
     torch.manual_seed(a.seed)
-    return Gpt2(layers, width, heads, a.context, a.vocabulary).cuda()
+    return Gpt2(layers, width, heads, a.context, a.vocabulary).to(a.device)
 
 
 def make_step(model, a):
@@ -109,9 +112,9 @@ def make_step(model, a):
 
     def step(batches):
         """One update over micro-batches; their mean loss, still on the GPU."""
-        total = torch.zeros((), device="cuda")
+        total = torch.zeros((), device=a.device)
         for inputs, targets in batches:
-            with torch.autocast("cuda", torch.bfloat16):
+            with torch.autocast(a.device, torch.bfloat16):
                 loss = compiled(inputs, targets) / len(batches)
             loss.backward()
             total += loss.detach()
@@ -200,19 +203,21 @@ def speed(a):
 
 def losses(a):
     import counter_random as cr
-    text = cr.Text(a.text, a.context)
+    text = cr.Text(a.text, a.sequence)
     model = make_model(a)
     model.start(a.seed, a.init)
     step = make_step(model, a)
     result = []
     begin = time.monotonic()
     for i in range(a.steps):
-        inputs, targets = (torch.from_numpy(t).cuda() for t in text.batch(a.seed, i * a.batch, a.batch))
+        inputs, targets = (torch.from_numpy(t).to(a.device) for t in text.batch(a.seed, i * a.batch, a.batch))
         result.append(step(list(zip(inputs.split(a.micro_batch), targets.split(a.micro_batch)))))
         if i % 20 == 0:
             print(f"step {i}: loss {result[-1].item():.4f}, {time.monotonic() - begin:.0f} s", file=sys.stderr)
-    return {"batch": a.batch, "micro_batch": a.micro_batch, "text": a.text, "init": a.init, "steps": a.steps,
-            "losses": [loss.item() for loss in result]}
+    return {"seed": a.seed, "sequence": a.sequence, "batch": a.batch, "micro_batch": a.micro_batch, "lr": a.lr,
+            "weight_decay": a.weight_decay, "clip": a.clip, "text": a.text,
+            "text_sha256": hashlib.sha256(text.bytes).hexdigest(), "init": a.init, "steps": a.steps,
+            "losses": [round(loss.item(), 6) for loss in result]}
 
 
 def main():
@@ -229,21 +234,26 @@ def main():
     parser.add_argument("--micro-batches", default="4,8,16,32,64", help="speed: which, separated by commas")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--peak", type=float, default=989.0, help="dense bf16 TFLOP/s of the card")
-    parser.add_argument("--text", help="losses: a file of text")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: losses alone")
+    parser.add_argument("--sequence", type=int, help="losses: tokens of a sample; --context unless given")
+    parser.add_argument("--text", default="/usr/share/dictd/jargon.dict.dz",
+                        help="losses: a file of text; Debian's package dict-jargon, the product's own, unless given")
     parser.add_argument("--init", help="losses: weights, a file of `shardlab train --save`")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--micro-batch", type=int, default=16)
     a = parser.parse_args()
-    if a.what == "losses" and not a.text:
-        parser.error("losses needs --text FILE")
+    a.sequence = a.sequence or a.context
     if a.batch % a.micro_batch:
         parser.error("--batch is not a multiple of --micro-batch")
-    if not torch.cuda.is_available():
+    if a.device == "cpu" and a.what == "speed":
+        parser.error("speed is about a GPU")
+    if a.device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("gpu_training.py: no GPU that PyTorch can use")
     torch.set_float32_matmul_precision("high")
     result = speed(a) if a.what == "speed" else losses(a)
-    print(json.dumps({"card": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+    card = torch.cuda.get_device_name() if a.device == "cuda" else None
+    print(json.dumps({"card": card, "torch": torch.__version__, "cuda": torch.version.cuda,
                       "date": time.strftime("%Y-%m-%d"), "command": sys.argv, "model": a.model,
                       "context": a.context, "vocabulary": a.vocabulary, **result}, indent=1))
 
