@@ -97,6 +97,7 @@ struct copy {
 struct fiber {
 	stack_state state;
 	dim3 index;
+	bool begun; /* its stack stands in thread_main */
 	bool done;
 	const char *waits_at; /* NULL: it can run */
 	int line;
@@ -130,13 +131,11 @@ const void *scheduler_stack;
 size_t scheduler_stack_bytes;
 #endif
 
-void leave(bool for_good)
+void leave()
 {
 	fiber *f = fibers + current;
 #if FIBER_ASAN
-	__sanitizer_start_switch_fiber(for_good ? nullptr : &f->sanitizer, scheduler_stack, scheduler_stack_bytes);
-#else
-	(void)for_good;
+	__sanitizer_start_switch_fiber(&f->sanitizer, scheduler_stack, scheduler_stack_bytes);
 #endif
 	stack_switch(&f->state, &scheduler);
 #if FIBER_ASAN
@@ -159,17 +158,20 @@ void enter(int i)
 #endif
 }
 
-void thread_main()
+/* A fiber is a thread of one block after another: AddressSanitizer keeps frames beside each fiber's stack, megabytes
+ * that it maps and clears, to find uses after return. */
+[[noreturn]] void thread_main()
 {
 #if FIBER_ASAN
 	__sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
 #endif
-	run_thread(run_context);
-	fiber *f = fibers + current;
-	f->done = true;
-	left--;
-	warps[current / 32].gone |= 1U << current % 32;
-	leave(true);
+	for (;;) {
+		run_thread(run_context);
+		fibers[current].done = true;
+		left--;
+		warps[current / 32].gone |= 1U << current % 32;
+		leave();
+	}
 }
 
 void release_barrier()
@@ -204,7 +206,9 @@ void run_block()
 		f->mask = 0;
 		f->operations = f->groups = f->line = 0;
 		f->copies.clear();
-		stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+		if (!f->begun)
+			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+		f->begun = true;
 	}
 	for (int w = 0; w * 32 < threads; w++) {
 		int lanes = std::min(threads - w * 32, 32);
@@ -292,7 +296,7 @@ int emulate_barrier(const char *file, int line, int value)
 	f->mask = 0;
 	arrived++;
 	sum += value;
-	leave(false);
+	leave();
 	return result;
 }
 
@@ -325,7 +329,7 @@ const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t by
 	if ((w->arrived & wanted) != wanted) {
 		f->waits_at = what;
 		f->mask = mask;
-		leave(false);
+		leave();
 	} else {
 		w->arrived &= ~wanted;
 		for (int i = 0; i < 32; i++)
