@@ -422,6 +422,11 @@ const struct cuda_api *emulated_plain_api(void)
 	return &api;
 }
 
+/* The workspace that was closed last, for the next that is as large: mapping megabytes takes longer than most kernels.
+ */
+static void *spare;
+static size_t spare_bytes;
+
 struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 {
 	struct cuda *c = new struct cuda();
@@ -429,7 +434,9 @@ struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 	c->shared_bytes = MOST_SHARED_BYTES;
 	c->major = 9;
 	c->workspace_bytes = workspace_bytes;
-	if (posix_memalign(&c->workspace, 256, workspace_bytes))
+	if (spare && spare_bytes == workspace_bytes)
+		std::swap(c->workspace, spare);
+	else if (posix_memalign(&c->workspace, 256, workspace_bytes))
 		emulate_fail("no memory for the workspace");
 	memset(c->workspace, 0xff, workspace_bytes);
 	return c;
@@ -437,8 +444,11 @@ struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 
 void emulated_close(struct cuda *c)
 {
-	if (c)
-		free(c->workspace);
+	if (!c)
+		return;
+	free(spare);
+	spare = c->workspace;
+	spare_bytes = c->workspace_bytes;
 	delete c;
 }
 
