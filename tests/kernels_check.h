@@ -14,11 +14,6 @@
 #include "kernels/kernels.h"
 #include "tests/support/suite.h"
 
-/* Check notes each assertion that holds in a file: of one for every element that takes longer than the kernels. */
-#undef ck_assert_msg
-#define ck_assert_msg(expr, ...)                                                                                       \
-	((expr) ? (void)0 : _ck_assert_failed(__FILE__, __LINE__, "Assertion '" #expr "' failed", __VA_ARGS__))
-
 #define GUARD 64
 #define GUARD_VALUE 12345.678f
 #define COUNT(a) ((int64_t)(sizeof(a) / sizeof *(a)))

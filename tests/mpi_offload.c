@@ -38,7 +38,7 @@ static bool train(int model, const struct request *q, bool guard, struct report 
 	return s == STATUS_OK;
 }
 
-/* delayed: the weights are others, and tests/test_offload.c says which; here the same twice. */
+/* delayed: the weights are others, and tests/test_offload_update.c says which; here the same twice. */
 static void try_offload(int model, const struct request *plain, const char *offload, const char *expected)
 {
 	char what[256];

@@ -97,6 +97,7 @@ struct copy {
 struct fiber {
 	stack_state state;
 	dim3 index;
+	bool begun; /* its stack stands in thread_main */
 	bool done;
 	const char *waits_at; /* NULL: it can run */
 	int line;
@@ -130,13 +131,11 @@ const void *scheduler_stack;
 size_t scheduler_stack_bytes;
 #endif
 
-void leave(bool for_good)
+void leave()
 {
 	fiber *f = fibers + current;
 #if FIBER_ASAN
-	__sanitizer_start_switch_fiber(for_good ? nullptr : &f->sanitizer, scheduler_stack, scheduler_stack_bytes);
-#else
-	(void)for_good;
+	__sanitizer_start_switch_fiber(&f->sanitizer, scheduler_stack, scheduler_stack_bytes);
 #endif
 	stack_switch(&f->state, &scheduler);
 #if FIBER_ASAN
@@ -159,17 +158,20 @@ void enter(int i)
 #endif
 }
 
-void thread_main()
+/* A fiber is a thread of one block after another: AddressSanitizer keeps frames beside each fiber's stack, megabytes
+ * that it maps and clears, to find uses after return. */
+[[noreturn]] void thread_main()
 {
 #if FIBER_ASAN
 	__sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
 #endif
-	run_thread(run_context);
-	fiber *f = fibers + current;
-	f->done = true;
-	left--;
-	warps[current / 32].gone |= 1U << current % 32;
-	leave(true);
+	for (;;) {
+		run_thread(run_context);
+		fibers[current].done = true;
+		left--;
+		warps[current / 32].gone |= 1U << current % 32;
+		leave();
+	}
 }
 
 void release_barrier()
@@ -204,7 +206,9 @@ void run_block()
 		f->mask = 0;
 		f->operations = f->groups = f->line = 0;
 		f->copies.clear();
-		stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+		if (!f->begun)
+			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
+		f->begun = true;
 	}
 	for (int w = 0; w * 32 < threads; w++) {
 		int lanes = std::min(threads - w * 32, 32);
@@ -292,7 +296,7 @@ int emulate_barrier(const char *file, int line, int value)
 	f->mask = 0;
 	arrived++;
 	sum += value;
-	leave(false);
+	leave();
 	return result;
 }
 
@@ -325,7 +329,7 @@ const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t by
 	if ((w->arrived & wanted) != wanted) {
 		f->waits_at = what;
 		f->mask = mask;
-		leave(false);
+		leave();
 	} else {
 		w->arrived &= ~wanted;
 		for (int i = 0; i < 32; i++)
@@ -418,6 +422,11 @@ const struct cuda_api *emulated_plain_api(void)
 	return &api;
 }
 
+/* The workspace that was closed last, for the next that is as large: mapping megabytes takes longer than most kernels.
+ */
+static void *spare;
+static size_t spare_bytes;
+
 struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 {
 	struct cuda *c = new struct cuda();
@@ -425,7 +434,9 @@ struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 	c->shared_bytes = MOST_SHARED_BYTES;
 	c->major = 9;
 	c->workspace_bytes = workspace_bytes;
-	if (posix_memalign(&c->workspace, 256, workspace_bytes))
+	if (spare && spare_bytes == workspace_bytes)
+		std::swap(c->workspace, spare);
+	else if (posix_memalign(&c->workspace, 256, workspace_bytes))
 		emulate_fail("no memory for the workspace");
 	memset(c->workspace, 0xff, workspace_bytes);
 	return c;
@@ -433,8 +444,11 @@ struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 
 void emulated_close(struct cuda *c)
 {
-	if (c)
-		free(c->workspace);
+	if (!c)
+		return;
+	free(spare);
+	spare = c->workspace;
+	spare_bytes = c->workspace_bytes;
 	delete c;
 }
 

@@ -42,3 +42,15 @@ void viewed_release(struct viewed *v)
 	made_release(&v->made);
 	*v = (struct viewed){0};
 }
+
+char *viewed_export(struct player *p, enum export_format format, const struct picture *size, bool all, size_t *length)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+	if (!out)
+		abort();
+	must(export_write(p, format, size, all, out));
+	if (fclose(out))
+		abort();
+	return text;
+}

@@ -3,6 +3,7 @@
 #define SHARDLAB_TESTS_VIEWED_H
 
 #include "tests/support/plans.h"
+#include "viz/export.h"
 #include "viz/player.h"
 
 struct viewed {
@@ -16,5 +17,8 @@ struct viewed {
 /* Simulated on the cluster `laptop`, message by message. Aborts the test when something fails. */
 void viewed_open(struct viewed *v, const struct request *r);
 void viewed_release(struct viewed *v);
+
+/* What export_write writes, as a file would hold it, with a zero behind; to be freed. */
+char *viewed_export(struct player *p, enum export_format format, const struct picture *size, bool all, size_t *length);
 
 #endif
