@@ -1,6 +1,8 @@
 #!/bin/bash
 # Batch normalization with the command: its own traffic in what `sim` and `train` print, running statistics saved with the
 # weights and read again, and a file without them refused.
+#
+# cores: all
 set -euo pipefail
 . "$(dirname "$0")/support/commands.sh"
 

@@ -1,6 +1,8 @@
 #!/bin/bash
 # 16-bit training by the command: weights in fp32 through --save and --init, the plan's text, steps that are skipped in text
 # and JSON, an end where no loss scale helps. Every byte as predicted is cli_validate.sh's.
+#
+# cores: all
 set -euo pipefail
 . "$(dirname "$0")/support/commands.sh"
 

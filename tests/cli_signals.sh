@@ -1,6 +1,8 @@
 #!/bin/bash
 # Runs that end before their time: Ctrl+C, a rank that is killed, a parent that is killed. One line says what happened,
 # the exit status is 1, and no process is left.
+#
+# cores: all
 set -uo pipefail
 
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml

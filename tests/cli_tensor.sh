@@ -1,6 +1,8 @@
 #!/bin/bash
 # Tensor parallelism at the command: the same loss and weights as one rank, weights saved together and read by one (and
 # the other way round), predicted bytes equal to measured ones, and what does not divide refused in one line.
+#
+# cores: all
 set -uo pipefail
 . "$(dirname "$0")/support/commands.sh"
 

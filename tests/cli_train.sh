@@ -1,5 +1,7 @@
 #!/bin/bash
 # `train` for real: what it prints, the same command twice, a plan's text instead of options, weights saved and read.
+#
+# cores: all
 set -euo pipefail
 . "$(dirname "$0")/support/commands.sh"
 

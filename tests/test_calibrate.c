@@ -1,5 +1,8 @@
 /* Calibration: the fit of a link, curves from points, and a whole calibration on one rank. What the rates are is the
- * machine's business; here they only have to be there, to be marked as measured, and to come back from a file. */
+ * machine's business; here they only have to be there, to be marked as measured, and to come back from a file.
+ *
+ * cores: all
+ */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 # channel may differ), and the command that Ctrl+C copies must draw the very picture that S saved.
 #
 #     UPDATE=1 tests/window.sh      writes the reference pictures anew
+#
+# cores: all
 set -euo pipefail
 
 case ${SAN-} in *address* | *thread*)

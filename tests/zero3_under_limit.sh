@@ -4,6 +4,8 @@
 # The limit is looked for: the smallest, in steps of 64 MB, under which four ranks of ZeRO-3 train. Half of what DDP's
 # arena is larger than ZeRO-3's is put on top: DDP must end there with one line that says why, within seconds, leaving
 # no process behind; and with all of it and half as much again, it must train, and to the same losses.
+#
+# cores: all
 set -euo pipefail
 
 die() {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tests one after another, one line for each, and shows the output of those that fail.
+# Runs tests, as many at once as there are cores, one line for each, and shows the output of those that fail.
 #
 #     tools/run-tests.sh TEST...
 #
@@ -10,7 +10,11 @@
 #     SHARDLAB   the program under test          TMPDIR   a folder of their own, removed afterwards
 #     SAN        the sanitizers it has, or empty
 #
-# Settings: TEST_TIMEOUT (seconds for a test), ONLY (run the tests whose name contains it).
+# A test has the machine for itself when it runs on several ranks, or when its source has a line `cores: all`, since it
+# starts ranks or looks at a clock. Any other script is kept on one core, so that those which judge no time there
+# (cli_validate.sh) do not meet on the first.
+#
+# Settings: TEST_TIMEOUT (seconds for a test), TEST_JOBS (tests at once), ONLY (run the tests whose name contains it).
 # Exit status: 0 when none failed, 1 when one did or when there was nothing to run.
 set -euo pipefail
 
@@ -33,10 +37,19 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/shardlab-tests.XXXXXX")
-child=
+# Those that this process may use, one a slot.
+mapfile -t cores < <(taskset -cp $$ 2>/dev/null | sed 's/.*: //' | tr ',' '\n' |
+	awk -F- '{ for (i = $1; i <= $NF; i++) print i }')
+jobs=${TEST_JOBS:-$(nproc)}
+
+# One that runs has a slot, 0 to jobs - 1: its process (0: none), what it is called, when it began.
+pids=() names=() starts=()
 # timeout puts a test in a process group of its own, so Ctrl-C at the terminal reaches only this script.
 stop() {
-	if [ -n "$child" ]; then kill "$child" 2>/dev/null || true; fi
+	local pid
+	for pid in "${pids[@]}"; do
+		if [ "$pid" != 0 ]; then kill "$pid" 2>/dev/null || true; fi
+	done
 	exit 130
 }
 trap stop INT TERM
@@ -46,23 +59,16 @@ passed=0 failed=0 skipped=0 failures=()
 
 # The beginning tells what broke first, the end how it ended; eight ranks say much in between.
 show_output() {
-	awk -v lines="$(wc -l <"$scratch/output")" '
+	awk -v lines="$(wc -l <"$1")" '
 		lines <= 200 || NR <= 120 || NR > lines - 60 { print "    " $0 }
-		lines > 200 && NR == 121 { print "    [... " lines - 180 " lines ...]" }' "$scratch/output"
+		lines > 200 && NR == 121 { print "    [... " lines - 180 " lines ...]" }' "$1"
 }
 
-# run_test NAME COMMAND...
-run_test() {
-	local name=$1 status=0 start seconds
-	shift
-	mkdir "$scratch/tmp"
-	start=$(date +%s%N)
-	TMPDIR=$scratch/tmp timeout --kill-after=10 "$timeout_s" "$@" </dev/null >"$scratch/output" 2>&1 &
-	child=$!
-	wait "$child" 2>/dev/null || status=$?
-	child=
-	seconds=$(awk -v ns=$(($(date +%s%N) - start)) 'BEGIN { printf "%.1f s", ns / 1e9 }')
-	rm -rf "$scratch/tmp"
+# report SLOT STATUS
+report() {
+	local output=$scratch/$1/output name=${names[$1]} status=$2 seconds
+	seconds=$(awk -v ns=$(($(date +%s%N) - starts[$1])) 'BEGIN { printf "%.1f s", ns / 1e9 }')
+	pids[$1]=0
 	case $status in
 	0)
 		printf 'ok       %s (%s)\n' "$name" "$seconds"
@@ -70,7 +76,7 @@ run_test() {
 		return
 		;;
 	77)
-		printf 'skipped  %s: %s\n' "$name" "$(tail -n 1 "$scratch/output")"
+		printf 'skipped  %s: %s\n' "$name" "$(tail -n 1 "$output")"
 		skipped=$((skipped + 1))
 		return
 		;;
@@ -78,28 +84,111 @@ run_test() {
 	129 | 13[0-9] | 14[0-9]) printf 'FAILED   %s (killed by SIG%s, %s)\n' "$name" "$(kill -l "$status")" "$seconds" ;;
 	*) printf 'FAILED   %s (exit status %s, %s)\n' "$name" "$status" "$seconds" ;;
 	esac
-	show_output
+	show_output "$output"
 	failed=$((failed + 1))
 	failures+=("$name")
 }
 
-for test in "$@"; do
-	name=$(basename "$test")
-	case $name in *"${ONLY-}"*) ;; *) continue ;; esac
-	case $name in
-	mpi_*)
-		for ranks in $mpi_ranks; do
-			# More ranks than cores: ranks give way to each other, and one thread each is enough. Under
-			# MPI a test case runs in the rank's own process, since a fork has no part in the world.
-			run_test "$name at $ranks ranks" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CK_FORK=no \
-				ASAN_OPTIONS="$mpi_asan_options" mpirun --oversubscribe --bind-to none -n "$ranks" "$test"
+# Waits until one ends, and says how; false when none runs. `wait -n` does not tell of all: the shell forgets those that a
+# signal has ended before.
+await_one() {
+	local slot status running found=false
+	while ! $found; do
+		running=()
+		for slot in "${!pids[@]}"; do
+			[ "${pids[slot]}" != 0 ] || continue
+			if kill -0 "${pids[slot]}" 2>/dev/null; then
+				running+=("${pids[slot]}")
+				continue
+			fi
+			status=0
+			wait "${pids[slot]}" 2>/dev/null || status=$?
+			report "$slot" "$status"
+			found=true
 		done
-		;;
+		$found || [ ${#running[@]} != 0 ] || return
+		$found || wait -n "${running[@]}" 2>/dev/null || true
+	done
+}
+await_all() {
+	while await_one; do :; done
+}
+
+# run_test NAME COMMAND...: begins it as soon as a slot is free.
+run_test() {
+	local slot=0 name=$1
+	shift
+	while [ "${pids[slot]:-0}" != 0 ]; do
+		slot=$((slot + 1))
+		if [ $slot = "$jobs" ]; then
+			await_one
+			slot=0
+		fi
+	done
+	rm -rf "${scratch:?}/$slot"
+	mkdir -p "$scratch/$slot/tmp"
+	if [ "$1" = on-one-core ]; then
+		shift
+		if [ ${#cores[@]} -ge "$jobs" ]; then set -- taskset -c "${cores[slot]}" "$@"; fi
+	fi
+	names[slot]=$name
+	starts[slot]=$(date +%s%N)
+	TMPDIR=$scratch/$slot/tmp timeout --kill-after=10 "$timeout_s" "$@" </dev/null >"$scratch/$slot/output" 2>&1 &
+	pids[slot]=$!
+}
+
+run_alone() {
+	await_all
+	run_test "$@"
+	await_all
+}
+
+wants_all_cores() {
+	grep -qsx '\(#\| \*\) cores: all' "tests/$1" "tests/$1.c" "tests/$1.cpp"
+}
+
+run_on_ranks() {
+	local ranks
+	for ranks in $mpi_ranks; do
+		# More ranks than cores: ranks give way to each other, and one thread each is enough. Under
+		# MPI a test case runs in the rank's own process, since a fork has no part in the world.
+		run_alone "$(basename "$1") at $ranks ranks" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 CK_FORK=no \
+			ASAN_OPTIONS="$mpi_asan_options" mpirun --oversubscribe --bind-to none -n "$ranks" "$1"
+	done
+}
+
+chosen=() alone=()
+for test in "$@"; do
+	case $(basename "$test") in *"${ONLY-}"*) chosen+=("$test") ;; esac
+done
+
+# Scripts are the longest, and go first.
+for test in $(printf '%s\n' ${chosen[@]+"${chosen[@]}"} | grep '\.sh$') \
+	$(printf '%s\n' ${chosen[@]+"${chosen[@]}"} | grep -v '\.sh$'); do
+	name=$(basename "$test")
+	case $name in
+	mpi_*) alone+=("$test") ;;
 	fuzz_*) run_test "$name on its corpus" "$test" "tests/fuzz/corpus/${name#fuzz_}" ;;
-	*.sh) run_test "$name" env ASAN_OPTIONS="$mpi_asan_options" bash "$test" ;;
-	*) run_test "$name" "$test" ;;
+	*)
+		if wants_all_cores "$name"; then
+			alone+=("$test")
+		elif [[ $name == *.sh ]]; then
+			run_test "$name" on-one-core env ASAN_OPTIONS="$mpi_asan_options" bash "$test"
+		else
+			run_test "$name" "$test"
+		fi
+		;;
 	esac
 done
+for test in ${alone[@]+"${alone[@]}"}; do
+	name=$(basename "$test")
+	case $name in
+	mpi_*) run_on_ranks "$test" ;;
+	*.sh) run_alone "$name" env ASAN_OPTIONS="$mpi_asan_options" bash "$test" ;;
+	*) run_alone "$name" "$test" ;;
+	esac
+done
+await_all
 
 for name in ${failures[@]+"${failures[@]}"}; do
 	echo "failed: $name"

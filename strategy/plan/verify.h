@@ -4,6 +4,7 @@
  *     verify_structure.c  every index and region is in range, roles cover the ranks, groups hold the model
  *     verify_graph.c      rule 1: the joint graph of all ranks comes to an end
  *     verify_shape.c      rule 2: operands are what the operation and the model's kernel demand
+ *       verify_shape_kernel.c … those of the model's kernels
  *     verify_group.c      who takes part in communication, by roles
  *     verify_match.c      rule 2: collectives fit their members, and the roles issue the same ones
  *     verify_lifetime.c   rule 3
@@ -94,6 +95,13 @@ bool is_norm_collective(const struct op *op);                           /* … o
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
+
+/* verify_shape.c. The operand must be so many elements of this type (rule 2). */
+enum status expect_operand(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
+                           enum type type);
+/* verify_shape_kernel.c. Of operations that carry out a kernel of the model; and what they scale by in dropout. */
+enum status verify_kernel_shape(const struct verify *v, const struct role *r, int number);
+enum status verify_dropout_scale(const struct verify *v, const struct role *r, int number, enum section_kind section);
 
 /* verify_group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);

@@ -9,44 +9,20 @@
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/bench/cuda_bench.h"
 
-#include "kernels/cuda/cuda.h"
-#include "tests/bench/median.h"
+enum { ROWS = 16 * 1024, TOKENS = 65536 };
 
-enum { MOST_REPEATS = 1000, WARM_UP = 3, ROWS = 16 * 1024, TOKENS = 65536 };
-
-static const struct cuda_api *api;
-static struct cuda *gpu;
-static cuda_stream stream;
-static int repeats = 20;
 static double peak = 989, product_rate; /* TFLOP/s; the fastest bf16 product so far */
-
-static void check(int error, const char *what)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "error: bench_cuda_matrix: %s: %s\n", what, api->error_text(error));
-	exit(2);
-}
 
 /* n random elements in [−1, 1). */
 static void *filled(enum element type, int64_t n)
 {
-	float *floats = malloc((size_t)n * sizeof *floats);
-	void *elements = malloc((size_t)(n * element_bytes(type))), *p = NULL;
+	float *floats = host((size_t)n * sizeof *floats);
+	void *elements = host((size_t)(n * element_bytes(type))), *p = NULL;
 	uint32_t state = 1;
-	if (!floats || !elements) {
-		fprintf(stderr, "fatal: bench_cuda_matrix: out of memory\n");
-		exit(2);
-	}
-	for (int64_t i = 0; i < n; i++) {
-		state = state * 1664525u + 1013904223u;
-		floats[i] = (float)(state >> 8) / 8388608.0f - 1.0f;
-	}
+	for (int64_t i = 0; i < n; i++)
+		floats[i] = 2 * random_next(&state) - 1;
 	vector_convert(n, ELEMENT_FP32, floats, type, elements);
 	check(api->allocate(gpu, (size_t)(n * element_bytes(type)), &p), "memory");
 	check(api->copy(gpu, stream, p, elements, (size_t)(n * element_bytes(type))), "a copy");
@@ -60,26 +36,6 @@ static void release(int n, void **p)
 {
 	for (int i = 0; i < n; i++)
 		api->release(gpu, p[i]);
-}
-
-/* The median of the repeats. */
-static double seconds_of(int (*run)(const void *), const void *what)
-{
-	double times[MOST_REPEATS];
-	cuda_event begin, end;
-	check(api->event_create(gpu, true, &begin), "an event");
-	check(api->event_create(gpu, true, &end), "an event");
-	for (int i = -WARM_UP; i < repeats; i++) {
-		check(api->event_record(gpu, begin, stream), "an event");
-		check(run(what), "a kernel");
-		check(api->event_record(gpu, end, stream), "an event");
-		check(api->stream_synchronize(gpu, stream), "a kernel");
-		if (i >= 0)
-			check(api->event_elapsed(gpu, begin, end, &times[i]), "an event");
-	}
-	api->event_destroy(gpu, begin);
-	api->event_destroy(gpu, end);
-	return median(times, repeats);
 }
 
 /* ---- products ---- */
@@ -142,7 +98,7 @@ static void squares(void (*allow_tf32)(struct cuda *c, bool allow))
 			if (allow_tf32)
 				allow_tf32(gpu, types[t].tf32);
 			snprintf(name, sizeof name, "product of %lld", (long long)n);
-			line(name, "", types[t].name, products_of(&l.shape), seconds_of(forward, &l),
+			line(name, "", types[t].name, products_of(&l.shape), gpu_seconds(forward, &l, name),
 			     types[t].type != ELEMENT_FP32 ? peak
 			     : types[t].tf32               ? peak / 2
 			                                   : 0);
@@ -181,8 +137,8 @@ static void layers(void)
 		l->dx = filled(s->type, s->rows * s->in);
 		l->dweight = filled(s->type, s->in * s->out);
 		l->dbias = filled(s->type, s->out);
-		line(l->name, "forward", "bf16", products_of(s), seconds_of(forward, l), peak);
-		line(l->name, "backward", "bf16", 2 * products_of(s), seconds_of(backward, l), peak);
+		line(l->name, "forward", "bf16", products_of(s), gpu_seconds(forward, l, l->name), peak);
+		line(l->name, "backward", "bf16", 2 * products_of(s), gpu_seconds(backward, l, l->name), peak);
 		release(9,
 		        (void *[]){l->x, l->weight, l->bias, l->residual, l->y, l->pre, l->dx, l->dweight, l->dbias});
 	}
@@ -218,7 +174,7 @@ static void attention(int64_t size, int64_t tokens)
 	a.dqkv = filled(ELEMENT_BF16, 3 * n);
 	a.log_sum_exp = filled(ELEMENT_FP32, TOKENS * a.shape.heads);
 	for (int back = 0; back < 2; back++) {
-		double seconds = seconds_of(back ? attend_backward : attend, &a);
+		double seconds = gpu_seconds(back ? attend_backward : attend, &a, "attention");
 		double rate = 1e-12 * (back ? 2.5 : 1) * flops / seconds;
 		printf("attention, head %3lld, T %4lld %-8s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
 		       (long long)size, (long long)tokens, back ? "backward" : "forward", 1e6 * seconds, rate,
@@ -227,25 +183,9 @@ static void attention(int64_t size, int64_t tokens)
 	release(5, (void *[]){a.qkv, a.y, a.dy, a.dqkv, a.log_sum_exp});
 }
 
-/* ---- the library ---- */
-
-static void *open_library(void)
-{
-	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
-	void *library = dlopen(path ? path : "build/libshardlab-cuda.so", RTLD_NOW | RTLD_LOCAL);
-	void *function = library ? dlsym(library, CUDA_API_SYMBOL) : NULL;
-	const struct cuda_api *(*get)(void) = NULL;
-	if (function)
-		memcpy(&get, &function, sizeof get);
-	api = get ? get() : NULL;
-	return library;
-}
-
 int main(int argc, char **argv)
 {
-	struct cuda_properties properties;
 	void (*allow_tf32)(struct cuda * c, bool allow) = NULL;
-	int devices = 0;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 		if (!strcmp(argv[i], "--repeats") && atoi(value) > 0 && atoi(value) <= MOST_REPEATS) {
@@ -257,27 +197,16 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	void *library = open_library();
-	int error = api ? api->count(&devices) : 0;
-	if (!api || error || devices < 1) {
-		printf("bench_cuda_matrix: not run: %s\n", !api    ? "no libshardlab-cuda.so"
-		                                           : error ? api->error_text(error)
-		                                                   : "no GPU");
+	if (!gpu_open("bench_cuda_matrix"))
 		return 0;
-	}
-	check(api->describe(0, &properties), "the GPU");
-	check(api->open(&gpu, 0, (size_t)64 << 20), "the GPU");
-	check(api->stream_create(gpu, false, &stream), "a stream");
 	void *function = dlsym(library, "product_allow_tf32");
 	if (function)
 		memcpy(&allow_tf32, &function, sizeof allow_tf32);
-	printf("%s, %d multiprocessors; median of %d\n", properties.name, properties.multiprocessors, repeats);
 	squares(allow_tf32);
 	layers();
 	for (int64_t size = 64; size <= 128; size *= 2)
 		for (int64_t tokens = 1024; tokens <= 4096; tokens *= 4)
 			attention(size, tokens);
-	api->stream_destroy(gpu, stream);
-	api->close(gpu);
+	gpu_close();
 	return 0;
 }

@@ -9,41 +9,14 @@
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
-#include <dlfcn.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "kernels/cuda/cuda.h"
-#include "tests/bench/median.h"
+#include "tests/bench/cuda_bench.h"
 
-enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_BUFFERS = 8, BLOCK = 1 << 20 };
+enum { MOST_BUFFERS = 8, BLOCK = 1 << 20 };
 enum { WIDTH = 768, VOCABULARY = 50257, TOKENS = 1024, PARAMETERS = 124439808 };
 
-static const struct cuda_api *api, *plain;
-static struct cuda *gpu;
-static cuda_stream stream;
-static int repeats = 20;
 static int64_t samples = 16, parameters = PARAMETERS;
-
-static void check(int error, const char *what)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "error: bench_cuda_memory: %s: %s\n", what, api->error_text(error));
-	exit(2);
-}
-
-static void *host(size_t bytes)
-{
-	void *p = malloc(bytes);
-	if (!p) {
-		fprintf(stderr, "fatal: bench_cuda_memory: out of memory\n");
-		exit(2);
-	}
-	return p;
-}
 
 /* ---- buffers: random numbers in [0, 1) less `shift`, the same each time; or token ids ---- */
 
@@ -62,8 +35,7 @@ static void fill(const struct buffer *b)
 	int32_t *numbers = host(BLOCK * sizeof *numbers);
 	uint32_t state = 1;
 	for (int64_t i = 0; i < BLOCK; i++) {
-		state = state * 1664525u + 1013904223u;
-		floats[i] = (float)(state >> 8) / 16777216.0f;
+		floats[i] = random_next(&state);
 		/* few ids have most of the tokens, as words have */
 		numbers[i] = (int32_t)(powf(floats[i], 3) * (float)(VOCABULARY - 1));
 		floats[i] -= b->shift;
@@ -166,24 +138,10 @@ static int run_finish(const struct cuda_api *with, const struct buffer *b)
 	return with->linear_finish(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p);
 }
 
-/* The median of the repeats. */
-static double seconds_of(const struct job *j)
+static int run_shipped(const void *what)
 {
-	double times[MOST_REPEATS];
-	cuda_event begin, end;
-	check(api->event_create(gpu, true, &begin), "an event");
-	check(api->event_create(gpu, true, &end), "an event");
-	for (int i = -WARM_UP; i < repeats; i++) {
-		check(api->event_record(gpu, begin, stream), "an event");
-		check(j->run(api, j->b), j->name);
-		check(api->event_record(gpu, end, stream), "an event");
-		check(api->stream_synchronize(gpu, stream), j->name);
-		if (i >= 0)
-			check(api->event_elapsed(gpu, begin, end, &times[i]), "an event");
-	}
-	api->event_destroy(gpu, begin);
-	api->event_destroy(gpu, end);
-	return median(times, repeats);
+	const struct job *j = what;
+	return j->run(api, j->b);
 }
 
 /* ---- the shipped kernel beside the plain one ---- */
@@ -321,7 +279,7 @@ static bool run_all(bool compare)
 		if (compare) {
 			agree = job_agrees(j) && agree;
 		} else {
-			double rate = 1e-9 * j->bytes / seconds_of(j);
+			double rate = 1e-9 * j->bytes / gpu_seconds(run_shipped, j, j->name);
 			limit = j->run == run_copy ? rate : limit;
 			printf("%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n", j->name, 1e-3 * j->bytes / rate, rate,
 			       100 * rate / limit);
@@ -332,47 +290,22 @@ static bool run_all(bool compare)
 	return agree;
 }
 
-static const struct cuda_api *table_of(void *library, const char *symbol)
-{
-	void *function = library ? dlsym(library, symbol) : NULL;
-	const struct cuda_api *(*get)(void) = NULL;
-	if (function)
-		memcpy(&get, &function, sizeof get);
-	return get ? get() : NULL;
-}
-
 int main(int argc, char **argv)
 {
-	struct cuda_properties properties;
 	bool compare = argc == 2 && !strcmp(argv[1], "--check");
-	int devices = 0;
 	if (argc == 3 && !strcmp(argv[1], "--repeats") && atoi(argv[2]) > 0 && atoi(argv[2]) <= MOST_REPEATS) {
 		repeats = atoi(argv[2]);
 	} else if (argc > 1 && !compare) {
 		fprintf(stderr, "usage: %s [--repeats N | --check]\n", argv[0]);
 		return 2;
 	}
-	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
-	void *library = dlopen(path ? path : "build/libshardlab-cuda.so", RTLD_NOW | RTLD_LOCAL);
-	api = table_of(library, CUDA_API_SYMBOL);
-	plain = table_of(library, CUDA_PLAIN_SYMBOL);
-	int error = api ? api->count(&devices) : 0;
-	if (!api || !plain || error || devices < 1) {
-		printf("bench_cuda_memory: not run: %s\n", !api || !plain ? "no libshardlab-cuda.so"
-		                                           : error        ? api->error_text(error)
-		                                                          : "no GPU");
+	if (!gpu_open("bench_cuda_memory"))
 		return 0;
-	}
-	check(api->describe(0, &properties), "the GPU");
-	check(api->open(&gpu, 0, (size_t)64 << 20), "the GPU");
-	check(api->stream_create(gpu, false, &stream), "a stream");
 	if (compare) {
 		samples = 2;
 		parameters = 10000003;
 	}
-	printf("%s, %d multiprocessors\n", properties.name, properties.multiprocessors);
 	bool agree = run_all(compare);
-	api->stream_destroy(gpu, stream);
-	api->close(gpu);
+	gpu_close();
 	return agree ? 0 : 1;
 }

@@ -1,0 +1,115 @@
+/* What the benchmarks on a GPU share: opening the library and the first GPU, errors, and the time of a kernel.
+ *
+ *     if (!gpu_open("bench_cuda_matrix"))
+ *             return 0;                              it has said why it does not run
+ *     double seconds = gpu_seconds(forward, &layer, "a product");
+ *     gpu_close();
+ *
+ * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names.
+ */
+#ifndef SHARDLAB_CUDA_BENCH_H
+#define SHARDLAB_CUDA_BENCH_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda.h"
+#include "tests/bench/median.h"
+
+enum { MOST_REPEATS = 1000, WARM_UP = 3 };
+
+static const char *bench_name;
+static void *library;
+static const struct cuda_api *api, *plain;
+static struct cuda *gpu;
+static cuda_stream stream;
+static int repeats = 20;
+
+static inline void check(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "error: %s: %s: %s\n", bench_name, what, api->error_text(error));
+	exit(2);
+}
+
+static inline void *host(size_t bytes)
+{
+	void *p = malloc(bytes);
+	if (!p) {
+		fprintf(stderr, "fatal: %s: out of memory\n", bench_name);
+		exit(2);
+	}
+	return p;
+}
+
+/* The next random number, in [0, 1). */
+static inline float random_next(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return (float)(*state >> 8) / 16777216.0f;
+}
+
+/* The median of the repeats. run returns an error's number, or 0. */
+static inline double gpu_seconds(int (*run)(const void *), const void *what, const char *name)
+{
+	double times[MOST_REPEATS];
+	cuda_event begin, end;
+	check(api->event_create(gpu, true, &begin), "an event");
+	check(api->event_create(gpu, true, &end), "an event");
+	for (int i = -WARM_UP; i < repeats; i++) {
+		check(api->event_record(gpu, begin, stream), "an event");
+		check(run(what), name);
+		check(api->event_record(gpu, end, stream), "an event");
+		check(api->stream_synchronize(gpu, stream), name);
+		if (i >= 0)
+			check(api->event_elapsed(gpu, begin, end, &times[i]), "an event");
+	}
+	api->event_destroy(gpu, begin);
+	api->event_destroy(gpu, end);
+	return median(times, repeats);
+}
+
+static inline const struct cuda_api *table_of(const char *symbol)
+{
+	void *function = library ? dlsym(library, symbol) : NULL;
+	const struct cuda_api *(*get)(void) = NULL;
+	if (function)
+		memcpy(&get, &function, sizeof get);
+	return get ? get() : NULL;
+}
+
+/* Says which GPU it is; or, returning false, why there is none. */
+static inline bool gpu_open(const char *name)
+{
+	struct cuda_properties properties;
+	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
+	int devices = 0;
+	bench_name = name;
+	library = dlopen(path ? path : "build/libshardlab-cuda.so", RTLD_NOW | RTLD_LOCAL);
+	api = table_of(CUDA_API_SYMBOL);
+	plain = table_of(CUDA_PLAIN_SYMBOL);
+	int error = api ? api->count(&devices) : 0;
+	if (!api || !plain || error || devices < 1) {
+		printf("%s: not run: %s\n", name,
+		       !api || !plain ? "no libshardlab-cuda.so"
+		       : error        ? api->error_text(error)
+		                      : "no GPU");
+		return false;
+	}
+	check(api->describe(0, &properties), "the GPU");
+	check(api->open(&gpu, 0, (size_t)64 << 20), "the GPU");
+	check(api->stream_create(gpu, false, &stream), "a stream");
+	printf("%s, %d multiprocessors; median of %d\n", properties.name, properties.multiprocessors, repeats);
+	return true;
+}
+
+static inline void gpu_close(void)
+{
+	api->stream_destroy(gpu, stream);
+	api->close(gpu);
+}
+
+#endif
