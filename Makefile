@@ -11,7 +11,8 @@
 #     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
 #     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
 #     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
-#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh)
+#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh); those that use
+#                            tests/gpu/target.h are linked once more, for a GPU: `make check-gpu`
 
 # Use all cores unless the caller says how many.
 ifeq ($(MAKELEVEL),0)
@@ -85,6 +86,8 @@ bench_scripts := $(wildcard tests/bench/bench_*.sh)
 emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) kernels/cuda/emulate.cpp
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
+# The tests of these kernels, on a GPU.
+gpu_tests := $(patsubst tests/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -l target_run $(wildcard tests/test_cuda_*.c*))))
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
 
@@ -193,8 +196,15 @@ $(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
 		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
+# On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
+$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
+		$(test_support) $(BUILD)/libshardlab.a
+	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
+$(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
+
 # The GPU's kernels for the host, in tests alone.
-$(emulated_tests): $(emulated_objects)
+$(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize)
 $(BUILD)/emulated/%.o: % $(BUILD)/flags
