@@ -1,7 +1,7 @@
 #!/bin/bash
 # Writes what the scripts beside this found out into the table of kernels/RESULTS.md:
 #
-#     make check-gpu bench-gpu 2>&1 | tee gpu.log; tests/gpu/record.sh gpu.log
+#     make check-gpu 2>&1 | tee check.log; tests/gpu/record.sh check.log
 #
 # A row that a log has a result for gets it, with the card, the driver, the date and the command; of several results the
 # last. All other rows stay as they are. RESULTS: another file.
