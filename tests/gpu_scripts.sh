@@ -77,6 +77,11 @@ chmod +x "$TMPDIR/python"
 PARTS='train pytorch' PYTORCH=$TMPDIR/python gpu_script 0 $'^@row\tpytorch-memory\t[0-9.]* at most (micro-batch 1): missed$' bench.sh
 grep -q $'^@row\tpytorch-speed\t.*, each at its best micro-batch ([12], 1): reached$' "$TMPDIR/script.out" || fail 'bench.sh: no pytorch-speed'
 
+printf '#!/bin/sh\nprintf "steps 1-30: loss 9.1, PyTorch 9.1, %%s %%%%\\n" +0.12 -1.34\nexit 1\n' >"$TMPDIR/losses"
+chmod +x "$TMPDIR/losses"
+PARTS=losses LOSSES=$TMPDIR/losses gpu_script 0 $'^@row\tlosses\t1.34 % at most, of spans of 30 steps: missed$' bench.sh
+PARTS=losses LOSSES=$TMPDIR/none gpu_script 1 $'^@row\tlosses\tFAILED' bench.sh
+
 # A GPU that computes something else, one that does it in another way each time, and one that does not end well.
 rm "$TMPDIR/fake/shardlab"
 cat >"$TMPDIR/fake/shardlab" <<'END'

@@ -3,10 +3,12 @@
 # (where python3 has torch): what `make bench-gpu` runs.
 #
 # Settings: MICRO_BATCHES (4 8 16 32 64), STEPS (30), PEAK (989: dense bf16 TFLOP/s of the card), SPEED_MODEL, LAYERS, WIDTH
-# and CONTEXT (GPT-2 124M's), PYTORCH (python3; none: without), PARTS (train strategies memory matrix pytorch).
+# and CONTEXT (GPT-2 124M's), PYTORCH (python3; none: without), LOSSES (losses.sh: what compares the loss curve), PARTS (train
+# strategies memory matrix pytorch losses).
 . "$(dirname "$0")/common.sh"
 : "${MICRO_BATCHES:=4 8 16 32 64}" "${STEPS:=30}" "${PEAK:=989}" "${SPEED_MODEL:=gpt2-124m}" "${LAYERS:=12}" "${WIDTH:=768}"
-: "${CONTEXT:=1024}" "${PYTORCH:=python3}" "${PARTS:=train strategies memory matrix pytorch}"
+: "${CONTEXT:=1024}" "${PYTORCH:=python3}" "${PARTS:=train strategies memory matrix pytorch losses}"
+: "${LOSSES:=tests/gpu/losses.sh}"
 begin 'speed and memory'
 failed=''
 
@@ -143,6 +145,20 @@ if part pytorch; then
 	else
 		tail -n 5 "$folder/err"
 		row pytorch-speed 'FAILED: gpu_training.py' && failed=1
+	fi
+fi
+
+# It prints "steps 1-30: loss …, PyTorch …, +0.12 %" for each span, and fails with 1 where one is more than 1 % off.
+if part losses; then
+	status=0
+	"$LOSSES" >"$folder/losses" 2>&1 || status=$?
+	cat "$folder/losses"
+	off=$(sed -n 's/^steps .* [-+]\([0-9.]*\) %$/\1/p' "$folder/losses" | sort -g | tail -n 1)
+	if [ "$status" -gt 1 ] || [ -z "$off" ]; then
+		row losses 'FAILED: it did not run'
+		failed=1
+	else
+		row losses "$off % at most, of spans of 30 steps: $([ "$status" = 0 ] && echo reached || echo missed)"
 	fi
 fi
 [ -z "$failed" ]
