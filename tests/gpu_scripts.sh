@@ -38,7 +38,8 @@ if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
 	for program in "$build"/tests/gpu/test_cuda_{kernels,update,linear,attention}; do
 		status=0
 		"$program" >"$TMPDIR/program.out" 2>&1 || status=$?
-		[ "$status" = 77 ] && grep -q '^no GPU: ' "$TMPDIR/program.out" || fail "$program: exit status $status"
+		[ "$status" = 77 ] || fail "$program: exit status $status"
+		grep -q '^no GPU: ' "$TMPDIR/program.out" || fail "$program: no reason"
 	done
 fi
 ask 1 'error: the driver does not answer'
@@ -81,6 +82,12 @@ printf '#!/bin/sh\nprintf "steps 1-30: loss 9.1, PyTorch 9.1, %%s %%%%\\n" +0.12
 chmod +x "$TMPDIR/losses"
 PARTS=losses LOSSES=$TMPDIR/losses gpu_script 0 $'^@row\tlosses\t1.34 % at most, of spans of 30 steps: missed$' bench.sh
 PARTS=losses LOSSES=$TMPDIR/none gpu_script 1 $'^@row\tlosses\tFAILED' bench.sh
+
+# Two GPUs of the stand-in's, of which NCCL knows nothing.
+SEVERAL_MODEL=$small STRATEGIES=fsdp COMM=ring MAKE=none MICRO_BATCH=1 RESULTS=none gpu_script 0 'not run: 4 GPUs: there are 2' \
+	several.sh "$TMPDIR/several.log"
+grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: bytes exact; tokens/s .*: ddp [.0-9]*, .*, fsdp [.0-9]*$' \
+	"$TMPDIR/several.log" || fail 'several.sh: no row'
 
 # A GPU that computes something else, one that does it in another way each time, and one that does not end well.
 rm "$TMPDIR/fake/shardlab"

@@ -47,7 +47,7 @@ apart() {
 
 # try STRATEGY RANKS PRECISION: one line.
 try() {
-	local at=$folder/$1-$2-$3 options=(--strategy "$1" --ranks "$2" --precision "$3") off runs='repeat'
+	local at=$folder/$1-$2-$3 options=(--strategy "$1" --ranks "$2" --precision "$3") off sum runs='repeat'
 	train "$at.cpu" cpu "${options[@]}" && train "$at.gpu" cuda --comm "$COMM" "${options[@]}" &&
 		train "$at.repeat" cuda --comm "$COMM" "${options[@]}" || return
 	if [ "$2" = 1 ] || [ "$COMM" = nccl ]; then
@@ -60,8 +60,9 @@ try() {
 		return
 	}
 	for run in $runs; do
-		[ -n "$(checksum "$at.gpu")" ] && [ "$(checksum "$at.gpu")" = "$(checksum "$at.$run")" ] || {
-			echo "weights are $(checksum "$at.gpu"), and $(checksum "$at.$run") in another run ($run)"
+		sum=$(checksum "$at.gpu")
+		[ "${sum:-none}" = "$(checksum "$at.$run")" ] || {
+			echo "weights are $sum, and $(checksum "$at.$run") in another run ($run)"
 			return
 		}
 	done
