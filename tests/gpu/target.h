@@ -24,7 +24,8 @@ extern "C" {
 const struct cuda_api *target_api(void);       /* the kernels that are shipped */
 const struct cuda_api *target_plain_api(void); /* … and in their plain form */
 
-/* The workspace holds rubbish. A GPU has the number of multiprocessors that it has. Does not return in failure. */
+/* The workspace holds rubbish. A GPU has the number of multiprocessors that it has, and is opened once for each size of
+ * a workspace: two of one size are the same. Does not return in failure. */
 struct cuda *target_open(int multiprocessors, size_t workspace_bytes);
 void target_close(struct cuda *c); /* accepts NULL */
 /* Until all that was put on the device is done: `error` if that is one, or what the device says. */
