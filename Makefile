@@ -11,7 +11,8 @@
 #     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
 #     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
 #     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
-#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh)
+#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh); those that use
+#                            tests/gpu/target.h are linked once more, for a GPU: `make check-gpu`
 
 # Use all cores unless the caller says how many.
 ifeq ($(MAKELEVEL),0)
@@ -85,6 +86,9 @@ bench_scripts := $(wildcard tests/bench/bench_*.sh)
 emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) kernels/cuda/emulate.cpp
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
+# The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
+gpu_tests := $(patsubst tests/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -l target_run $(wildcard tests/test_cuda_*.c*))))
+gpu_scripts_need := $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
 
@@ -173,7 +177,7 @@ setup: ## install the Debian packages that are missing
 	@mkdir -p build && touch build/packages
 
 # For these the packages come first, and are looked at again only when the list changes.
-ifneq ($(filter demo check bench,$(MAKECMDGOALS)),)
+ifneq ($(filter demo check bench check-gpu bench-gpu,$(MAKECMDGOALS)),)
 $(BUILD)/libraries.mk: build/packages
 build/packages: tools/install-dependencies.sh
 	@tools/install-dependencies.sh
@@ -183,7 +187,7 @@ endif
 demo: $(BUILD)/shardlab ## set up, build, and show the main job
 	@$(BUILD)/shardlab demo
 
-check: $(BUILD)/shardlab $(cuda_library) $(test_programs) $(fuzz_programs) ## set up, build, and run every test
+check: $(BUILD)/shardlab $(cuda_library) $(test_programs) $(fuzz_programs) $(gpu_scripts_need) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(test_programs) $(fuzz_programs) $(test_scripts)
 
@@ -193,8 +197,15 @@ $(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
 		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
+# On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
+$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
+		$(test_support) $(BUILD)/libshardlab.a
+	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
+$(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
+
 # The GPU's kernels for the host, in tests alone.
-$(emulated_tests): $(emulated_objects)
+$(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize)
 $(BUILD)/emulated/%.o: % $(BUILD)/flags
@@ -202,6 +213,11 @@ $(BUILD)/emulated/%.o: % $(BUILD)/flags
 $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
 	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -c $< -o $@
 -include $(emulated_objects:.o=.d)
+
+# The program with a stand-in for a GPU, for the tests of tests/gpu's scripts.
+$(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o $(BUILD)/tests/support/fake_cuda.o \
+		$(BUILD)/tests/support/fake_cuda_kernels.o $(BUILD)/libshardlab.a
+	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.
 ifeq ($(filter fuzzer-no-link,$(subst $(comma), ,$(SAN))),)
@@ -211,6 +227,14 @@ fuzz_driver := -fsanitize=fuzzer
 endif
 $(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $(filter -%,$(fuzz_driver)) $^ $(LIBRARIES) -o $@
+
+# Where a GPU is; elsewhere each part says that it is skipped. What it finds out, tests/gpu/record.sh writes down.
+.PHONY: check-gpu bench-gpu
+gpu_needs := $(BUILD)/shardlab $(cuda_library) $(BUILD)/tests/gpu/ask_gpu $(filter %/bench_cuda_memory,$(bench_programs))
+check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, compute-sanitizer
+	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/check.sh
+bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
+	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/bench.sh
 
 .PHONY: fuzz fuzz-programs bench
 fuzz-programs: $(fuzz_programs)

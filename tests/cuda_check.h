@@ -1,10 +1,14 @@
 /* What the tests of the GPU's kernels stand on. Each case is run by the CPU's kernel, by the plain one and by the
- * shipped one, the last two compiled for the host; then by the shipped one again with blocks and threads in the
- * opposite order and other rubbish in the workspace, which must give the same bits. */
+ * shipped one, the last two compiled for the host or on a GPU (tests/gpu/target.h); then by the shipped one again, on
+ * the host with blocks and threads in the opposite order and other rubbish in the workspace, which must give the same
+ * bits. */
 #ifndef SHARDLAB_TESTS_CUDA_CHECK_H
 #define SHARDLAB_TESTS_CUDA_CHECK_H
 
-#include "kernels/cuda/emulate.h"
+#include "tests/gpu/target.h"
+
+#define CHECK_MEMORY target_memory
+#define CHECK_RELEASE target_release
 #include "tests/kernels16_check.h"
 
 /* Memory that a case reads and changes. */
@@ -21,7 +25,8 @@ struct array {
 
 enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
 
-/* api NULL: the CPU's kernels. False: there is no such function in this table. */
+/* api NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it waits
+ * for. */
 typedef bool case_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a);
 
 /* Elements that the arrays begin beside a multiple of 16 bytes. */
@@ -85,26 +90,28 @@ static inline void assert_same(const char *who, const struct array *a, const voi
 
 static inline bool run_on(const struct cuda_api *api, case_run *run, const void *context, struct array *a, int count)
 {
-	struct cuda *c = api ? emulated_open(3, WORKSPACE) : NULL;
+	struct cuda *c = api ? target_open(3, WORKSPACE) : NULL;
 	for (int i = 0; i < count; i++)
 		a[i].now = a[i].name ? copied(a + i) : (void *)(uintptr_t)a[i].before;
 	bool done = run(api, c, context, a);
-	emulated_close(c);
+	if (api)
+		ck_assert_int_eq(target_wait(c, 0), 0);
+	target_close(c);
 	return done;
 }
 
 static inline void cuda_check(case_run *run, const void *context, const struct array *arrays, int count, double slack)
 {
-	const struct cuda_api *tables[] = {NULL, emulated_plain_api(), emulated_api(), emulated_api()};
+	const struct cuda_api *tables[] = {NULL, target_plain_api(), target_api(), target_api()};
 	static const char *const names[] = {"plain beside CPU", "shipped beside CPU", "shipped beside plain"};
 	struct array runs[4][MOST_ARRAYS];
 	bool done[4];
 	for (int r = 0; r < 4; r++) {
 		memcpy(runs[r], arrays, (size_t)count * sizeof *arrays);
-		emulated_order(r == 3);
+		target_order(r == 3);
 		done[r] = run_on(tables[r], run, context, runs[r], count);
 	}
-	emulated_order(false);
+	target_order(false);
 	ck_assert(done[0] && done[2]);
 	for (int i = 0; i < count; i++) {
 		const struct array *a = arrays + i;

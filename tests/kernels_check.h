@@ -20,6 +20,12 @@
 
 /* ---- memory, random numbers, comparison ---- */
 
+/* Where it comes from. */
+#ifndef CHECK_MEMORY
+#define CHECK_MEMORY malloc
+#define CHECK_RELEASE free
+#endif
+
 static struct buffer {
 	void *memory;
 	int64_t floats; /* 0: not guarded */
@@ -44,7 +50,7 @@ static void buffers_release(void)
 			ck_assert_msg(f[GUARD + buffers[i].floats + g] == GUARD_VALUE, "write %d floats past a buffer",
 			              g);
 		}
-		free(buffers[i].memory);
+		CHECK_RELEASE(buffers[i].memory);
 	}
 	buffer_count = 0;
 }
@@ -67,7 +73,7 @@ static float *blank(int64_t n)
 {
 	if (n == 0)
 		n = 1;
-	float *f = keep(malloc((size_t)(n + 2 * GUARD) * sizeof *f), n);
+	float *f = keep(CHECK_MEMORY((size_t)(n + 2 * GUARD) * sizeof *f), n);
 	for (int64_t i = 0; i < n + 2 * GUARD; i++)
 		f[i] = i < GUARD || i >= n + GUARD ? GUARD_VALUE : NAN;
 	return f + GUARD;
@@ -83,7 +89,9 @@ static inline float *filled(int64_t n)
 
 static double *doubles(int64_t n)
 {
-	return keep(calloc((size_t)n + 1, sizeof(double)), 0);
+	double *d = keep(CHECK_MEMORY(((size_t)n + 1) * sizeof *d), 0);
+	memset(d, 0, ((size_t)n + 1) * sizeof *d);
+	return d;
 }
 
 static inline double *widened(int64_t n, const float *f)

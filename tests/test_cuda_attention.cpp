@@ -1,4 +1,4 @@
-/* The GPU's attention on the host: every version against the same formulas in double, and against the CPU's kernel;
+/* The GPU's attention: every version against the same formulas in double, and against the CPU's kernel;
  * that runs repeat to the bit, whatever the order of blocks and threads; that nothing beside the results is written.
  *
  * How far a result may be off follows from how it is made. It is a sum of terms: of P·V, for instance. Tensor cores
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/cuda/context.h"
-#include "kernels/cuda/emulate.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {
@@ -161,6 +160,7 @@ struct arrays {
 		ck_assert_int_eq(
 		        api->attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums, dqkv.data()),
 		        0);
+		ck_assert_int_eq(target_wait(c, 0), 0);
 	}
 	void check(const reference *forward, int times)
 	{
@@ -180,28 +180,28 @@ START_TEST(versions)
 {
 	struct arrays a(shape_of(_i));
 	reference want = forward_in_double(a.shape, a.qkv.numbers());
-	struct cuda *c = emulated_open(4, 1 << 20);
-	emulated_order(false);
-	a.run(emulated_plain_api(), c);
+	struct cuda *c = target_open(4, 1 << 20);
+	target_order(false);
+	a.run(target_plain_api(), c);
 	a.check(&want, 1);
 	a.clear();
-	a.run(emulated_api(), c);
+	a.run(target_api(), c);
 	a.check(&want, 1);
 	struct arrays first = a;
 	a.clear();
-	emulated_order(true);
-	a.run(emulated_api(), c);
-	emulated_order(false);
+	target_order(true);
+	a.run(target_api(), c);
+	target_order(false);
 	ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
-	emulated_close(c);
+	target_close(c);
 }
 END_TEST
 
 START_TEST(cpu)
 {
 	struct arrays a(shape_of(_i));
-	struct cuda *c = emulated_open(4, 1 << 20);
-	a.run(emulated_api(), c);
+	struct cuda *c = target_open(4, 1 << 20);
+	a.run(target_api(), c);
 	struct arrays on_cpu = a;
 	on_cpu.clear();
 	float *sums = static_cast<float *>(on_cpu.log_sum_exp.data());
@@ -214,7 +214,7 @@ START_TEST(cpu)
 	backward_in_double(a.shape, a.qkv.numbers(), a.y.numbers(), a.dy.numbers(),
 	                   static_cast<float *>(a.log_sum_exp.data()), &want);
 	assert_close("dqkv", a.dqkv, on_cpu.dqkv.numbers(), want.dqkv_size, want.dqkv_lost, a.shape, 2);
-	emulated_close(c);
+	target_close(c);
 }
 END_TEST
 
@@ -224,36 +224,37 @@ START_TEST(awkward)
 {
 	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
-	struct cuda *c = emulated_open(4, 1 << 20), *tight = emulated_open(4, 20 * 2 * 4), *none = emulated_open(4, 64);
+	struct cuda *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4), *none = target_open(4, 64);
 	small = a;
-	a.run(emulated_api(), c);
-	small.run(emulated_api(), tight);
+	a.run(target_api(), c);
+	small.run(target_api(), tight);
 	ck_assert(a.y.same(small.y) && a.dqkv.same(small.dqkv));
-	ck_assert_int_eq(emulated_api()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
-	                                                    static_cast<float *>(a.log_sum_exp.data()), a.dqkv.data()),
+	ck_assert_int_eq(target_api()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
+	                                                  static_cast<float *>(a.log_sum_exp.data()), a.dqkv.data()),
 	                 CUDA_ERROR_WORKSPACE);
 
 	a.clear();
 	a.qkv.fill(60);
 	reference want = forward_in_double(s, a.qkv.numbers());
-	a.run(emulated_api(), c);
+	a.run(target_api(), c);
 	std::vector<double> sums = a.log_sum_exp.numbers();
 	for (size_t i = 0; i < sums.size(); i++)
 		ck_assert_double_eq_tol(sums[i], want.log_sum_exp[i], 0x1p-20 * fabs(want.log_sum_exp[i]) + 0x1p-9);
 
 	/* one element further on in memory */
-	std::vector<char> moved(a.qkv.size() + 16);
+	target_bytes moved(a.qkv.size() + 16);
 	struct arrays b(s);
 	size_t step = static_cast<size_t>(element_bytes(s.type));
 	memcpy(moved.data() + step, b.qkv.data(), b.qkv.size());
 	want = forward_in_double(s, b.qkv.numbers());
-	ck_assert_int_eq(emulated_api()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
-	                                                   static_cast<float *>(b.log_sum_exp.data())),
+	ck_assert_int_eq(target_api()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
+	                                                 static_cast<float *>(b.log_sum_exp.data())),
 	                 0);
+	ck_assert_int_eq(target_wait(c, 0), 0);
 	assert_close("y", b.y, want.y, want.y_size, want.y_size, s, 1);
-	emulated_close(c);
-	emulated_close(tight);
-	emulated_close(none);
+	target_close(c);
+	target_close(tight);
+	target_close(none);
 }
 END_TEST
 
@@ -268,5 +269,5 @@ int main()
 	tcase_add_loop_test(c, cpu, 0, SUITE_CASES(CASES, CASES / 4));
 	tcase_add_loop_test(c, awkward, 0, 3);
 	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return target_run(suite);
 }

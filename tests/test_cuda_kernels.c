@@ -1,4 +1,4 @@
-/* The GPU's kernels for norms, the classifier and embeddings, compiled for the host. */
+/* The GPU's kernels for norms, the classifier and embeddings. */
 #include "tests/cuda_check.h"
 
 static const int64_t widths[] = {1, 7, 63, 129, 768, 1544};
@@ -89,16 +89,29 @@ struct classifier_case {
 
 static const double SCALE = 0.125, LOSS_SCALE = 64;
 
+/* What kernels read and add up besides arrays. */
+struct numbers {
+	float scaler[4];
+	double loss;
+	int64_t correct;
+};
+
+static struct numbers *numbers_new(void)
+{
+	struct numbers *n = keep(target_memory(sizeof *n), 0);
+	*n = (struct numbers){.scaler = {(float)LOSS_SCALE}};
+	return n;
+}
+
 static bool classifier_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
-	float scaler[4] = {(float)LOSS_SCALE, 0, 0, 0};
 	if (!api)
 		classifier(k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE, SCALE * LOSS_SCALE, a[1].now,
 		           k->accumulate);
 	else
 		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE,
-		                                 scaler, a[1].now, k->accumulate),
+		                                 numbers_new()->scaler, a[1].now, k->accumulate),
 		                 0);
 	return true;
 }
@@ -107,56 +120,56 @@ static bool classifier_run(const struct cuda_api *api, struct cuda *c, const voi
 static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
-	double loss = 0;
-	int64_t correct = 0;
+	struct numbers *n = numbers_new();
 	float *out = a[1].now;
 	if (!api)
-		classifier_evaluate(k->type, k->rows, k->slice.count, a[0].now, k->targets, &loss, &correct);
+		classifier_evaluate(k->type, k->rows, k->slice.count, a[0].now, k->targets, &n->loss, &n->correct);
 	else if (!api->classifier_evaluate)
 		return false;
 	else
 		for (int i = 0; i < 2; i++)
 			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count, a[0].now,
-			                                          k->targets, &loss, &correct),
+			                                          k->targets, &n->loss, &n->correct),
 			                 0);
-	out[0] = (float)(api ? loss / 2 : loss);
-	out[1] = (float)(api ? correct / 2 : correct);
+	if (api)
+		ck_assert_int_eq(target_wait(c, 0), 0);
+	out[0] = (float)(api ? n->loss / 2 : n->loss);
+	out[1] = (float)(api ? n->correct / 2 : n->correct);
 	return true;
 }
 
 static bool slice_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
-	float scaler[4] = {(float)LOSS_SCALE, 0, 0, 0}, *evaluated = a[5].now;
 	const struct class_slice *s = &k->slice;
-	double loss = 0;
-	int64_t correct = 0;
+	struct numbers *n = numbers_new();
+	float *evaluated = a[5].now;
 	if (api && !api->classifier_maxima)
 		return false;
 	if (!api) {
 		classifier_maxima(k->type, k->rows, s, a[0].now, a[1].now);
 		classifier_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
 		evaluate_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
-		evaluate_count(k->rows, a[1].now, a[3].now, &loss, &correct);
+		evaluate_count(k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
 		classifier_gradient(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now, SCALE,
 		                    SCALE * LOSS_SCALE, a[4].now, k->accumulate);
 	} else {
 		int error = api->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
 		error |= api->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
 		error |= api->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
-		error |= api->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &loss, &correct);
+		error |= api->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
 		error |= api->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
-		                                  a[2].now, SCALE, scaler, a[4].now, k->accumulate);
-		ck_assert_int_eq(error, 0);
+		                                  a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
+		ck_assert_int_eq(target_wait(c, error), 0);
 	}
-	evaluated[0] = (float)loss;
-	evaluated[1] = (float)correct;
+	evaluated[0] = (float)n->loss;
+	evaluated[1] = (float)n->correct;
 	return true;
 }
 
 static void classifier_check(enum element type, int64_t rows, int64_t classes, bool accumulate)
 {
-	int32_t *targets = keep(calloc((size_t)rows, sizeof *targets), 0);
+	int32_t *targets = keep(target_memory((size_t)rows * sizeof *targets), 0);
 	for (int64_t i = 0; i < rows; i++)
 		targets[i] = (int32_t)((double)classes * fabs((double)uniform()));
 	struct classifier_case k = {type, rows, {0, classes, classes}, targets, accumulate};
@@ -253,7 +266,7 @@ static void embedding_check(enum element type, int64_t samples, int64_t tokens, 
                             bool accumulate)
 {
 	int64_t n = samples * tokens, context = tokens + 3;
-	int32_t *ids = keep(calloc((size_t)n, sizeof *ids), 0);
+	int32_t *ids = keep(target_memory((size_t)n * sizeof *ids), 0);
 	for (int64_t i = 0; i < n; i++)
 		ids[i] = (int32_t)((double)vocabulary * pow(fabs((double)uniform()), 6));
 	struct class_slice slice = {vocabulary / 4, vocabulary / 2, vocabulary / 2 + 2};
@@ -301,5 +314,5 @@ int main(void)
 	tcase_add_loop_test(c, classifiers, 0, 2);
 	tcase_add_loop_test(c, embeddings, 0, 2);
 	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return target_run(suite);
 }

@@ -1,4 +1,4 @@
-/* The GPU's linear layers on the host: how products are put to cuBLASLt, which epilogues are asked for, and that layers
+/* The GPU's linear layers: how products are put to cuBLASLt, which epilogues are asked for, and that layers
  * are right with cuBLASLt (what its manual says, in kernels/cuda/product_emulated.cu), without it, and in their plain
  * form: against double arithmetic and against the CPU's kernels. */
 #include <check.h>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "kernels/cuda/context.h"
-#include "kernels/cuda/emulate.h"
 #include "kernels/cuda/product.h"
 #include "tests/support/elements.hpp"
 
@@ -149,6 +148,7 @@ void run(const struct cuda_api *api, struct cuda *c, struct layer *l, int option
 	ck_assert_int_eq(api->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
 	                                      l->dweight.data(), more_weight, dbias, more_bias),
 	                 0);
+	ck_assert_int_eq(target_wait(c, 0), 0);
 }
 
 /* A result against the sums of what it is made of: rounded once, after `terms` additions in fp32, each of which may
@@ -257,7 +257,7 @@ void check(struct layer *before, struct layer *after, int options)
 START_TEST(layers)
 {
 	struct linear_shape s = SHAPES[_i / 3];
-	struct cuda *c = emulated_open(4, 1 << 16);
+	struct cuda *c = target_open(4, 1 << 16);
 	s.type = static_cast<enum element>(_i % 3);
 	const int every = SUITE_CASES(4, 16); /* combination, others in each test */
 	for (int options = _i % every; options < OPTIONS; options += every) {
@@ -265,23 +265,24 @@ START_TEST(layers)
 		before.dweight.fill(1);
 		before.dbias.fill(1);
 		struct layer plain = before, kernels = before, again = before, blas = before, cpu = before;
-		run(emulated_plain_api(), c, &plain, options);
+		run(target_plain_api(), c, &plain, options);
 		check(&before, &plain, options);
-		run(emulated_api(), c, &kernels, options);
+		run(target_api(), c, &kernels, options);
 		check(&before, &kernels, options);
-		emulated_order(true);
-		run(emulated_api(), c, &again, options);
-		emulated_order(false);
+		target_order(true);
+		run(target_api(), c, &again, options);
+		target_order(false);
 		ck_assert(kernels.y.same(again.y) && kernels.dx.same(again.dx) && kernels.dweight.same(again.dweight) &&
 		          kernels.dbias.same(again.dbias) && kernels.dy.same(again.dy));
-		c->products = &s; /* what is emulated is there */
-		run(emulated_api(), c, &blas, options);
-		c->products = nullptr;
-		check(&before, &blas, options);
+		if (target_products(c, true)) { /* else they were there before */
+			run(target_api(), c, &blas, options);
+			check(&before, &blas, options);
+			target_products(c, false);
+		}
 		run(nullptr, nullptr, &cpu, options);
 		check(&before, &cpu, options);
 	}
-	emulated_close(c);
+	target_close(c);
 }
 END_TEST
 
@@ -290,16 +291,16 @@ START_TEST(workspace)
 {
 	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32};
 	struct layer before(s), after = before;
-	struct cuda *c = emulated_open(64, 24 * sizeof(float)), *none = emulated_open(64, 16);
-	run(emulated_api(), c, &after, BIAS);
+	struct cuda *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
+	run(target_api(), c, &after, BIAS);
 	check(&before, &after, BIAS);
 	after = before;
-	ck_assert_int_eq(emulated_api()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
-	                                                 after.weight.data(), after.pre.data(), nullptr,
-	                                                 after.dweight.data(), false, after.dbias.data(), false),
+	ck_assert_int_eq(target_api()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
+	                                               after.weight.data(), after.pre.data(), nullptr,
+	                                               after.dweight.data(), false, after.dbias.data(), false),
 	                 CUDA_ERROR_WORKSPACE);
-	emulated_close(c);
-	emulated_close(none);
+	target_close(c);
+	target_close(none);
 }
 END_TEST
 
@@ -316,5 +317,5 @@ int main()
 	tcase_add_loop_test(c, layers, 0, CASES);
 	tcase_add_test(c, workspace);
 	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return target_run(suite);
 }

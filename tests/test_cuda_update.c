@@ -1,4 +1,4 @@
-/* The GPU's optimizers, vectors, batch normalization and the numbers that steps carry, compiled for the host. */
+/* The GPU's optimizers, vectors, batch normalization and the numbers that steps carry. */
 #include "strategy/loss_scale.h"
 #include "tests/cuda_check.h"
 
@@ -72,7 +72,19 @@ static struct update_case update_case_of(enum element type, int64_t n)
 	return k;
 }
 
-static void update_check(struct update_case *k)
+/* In memory that kernels reach. */
+static struct update_case *placed(const struct update_case *k)
+{
+	struct update_case *p = keep(target_memory(sizeof *p), 0);
+	*p = *k;
+	p->u.step = &p->step;
+	p->u.squares = k->u.squares ? &p->squares : NULL;
+	p->u.scaler = k->u.scaler ? p->scaler : NULL;
+	p->u.overflow = k->u.overflow ? &p->overflow : NULL;
+	return p;
+}
+
+static void update_check(const struct update_case *k)
 {
 	struct array a[] = {changed("parameters", k->type, k->n, 1), only_read(k->type, k->n, 1),
 	                    changed("first moment", ELEMENT_FP32, k->n, 1),
@@ -80,8 +92,7 @@ static void update_check(struct update_case *k)
 	float *second = (void *)(uintptr_t)a[3].before;
 	for (int64_t i = 0; i < k->n; i++)
 		second[i] = fabsf(second[i]);
-	k->u.step = &k->step;
-	cuda_check(update_run, k, a, COUNT(a), 1e-6);
+	cuda_check(update_run, placed(k), a, COUNT(a), 1e-6);
 }
 
 /* Plain, clipped, out of a loss scale with steps that were skipped, warming up, decaying, decayed. */
@@ -133,6 +144,13 @@ START_TEST(kept)
 }
 END_TEST
 
+static void sgd(struct cuda *c, const struct update_case *k, int64_t n, void *parameters, const void *gradients,
+                float *master)
+{
+	int error = target_api()->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
+	ck_assert_int_eq(target_wait(c, error), 0);
+}
+
 /* Rounded up or down, to a neighbour, and up as often as it is near: the mean is the number itself. The bits depend on
  * where an element stands in the whole vector, not on how the vector is cut into shards. */
 START_TEST(stochastic)
@@ -142,8 +160,8 @@ START_TEST(stochastic)
 	EACH_TYPE(type)
 	for (int v = 0; v < CASES(values); v++) {
 		begin(0);
-		struct update_case k = update_case_of(type, N);
-		struct cuda *c = emulated_open(2, WORKSPACE);
+		struct update_case first = update_case_of(type, N), *k = placed(&first);
+		struct cuda *c = target_open(2, WORKSPACE);
 		float *master = blank(N);
 		uint16_t *gradients = blank16(N), *whole = blank16(N), *parts = blank16(N + CUT);
 		double sum = 0, low = INFINITY, high = -INFINITY;
@@ -151,15 +169,12 @@ START_TEST(stochastic)
 			master[i] = values[v];
 			element_set((enum type)type, gradients, i, 0);
 		}
-		k.u.step = &k.step;
-		k.u.stochastic = true;
-		k.u.seed = 99;
-		ck_assert_int_eq(emulated_api()->sgd_update(c, NULL, type, &k.u, N, whole, gradients, master), 0);
-		ck_assert_int_eq(emulated_api()->sgd_update(c, NULL, type, &k.u, CUT, parts, gradients, master), 0);
-		k.u.first = CUT;
-		ck_assert_int_eq(emulated_api()->sgd_update(c, NULL, type, &k.u, N - CUT, parts + CUT, gradients + CUT,
-		                                            master + CUT),
-		                 0);
+		k->u.stochastic = true;
+		k->u.seed = 99;
+		sgd(c, k, N, whole, gradients, master);
+		sgd(c, k, CUT, parts, gradients, master);
+		k->u.first = CUT;
+		sgd(c, k, N - CUT, parts + CUT, gradients + CUT, master + CUT);
 		ck_assert_mem_eq(whole, parts, N * sizeof *whole);
 		for (int i = 0; i < N; i++) {
 			double one = (double)element_get((enum type)type, whole, i);
@@ -171,11 +186,11 @@ START_TEST(stochastic)
 		ck_assert(low < x && x < high && high - low <= step);
 		/* five standard deviations of the mean of N such numbers */
 		ck_assert_double_le(fabs(sum - x), 5 * (high - low) / 2 / sqrt(N));
-		k.u.first = 0;
-		k.step++;
-		ck_assert_int_eq(emulated_api()->sgd_update(c, NULL, type, &k.u, N, parts, gradients, master), 0);
+		k->u.first = 0;
+		k->step++;
+		sgd(c, k, N, parts, gradients, master);
 		ck_assert_mem_ne(whole, parts, N * sizeof *whole);
-		emulated_close(c);
+		target_close(c);
 		buffers_release();
 	}
 }
@@ -345,25 +360,31 @@ START_TEST(loss_scales)
 	const struct loss_scale_rule *rule = loss_scale_rule(s);
 	struct cuda_loss_scale_rule gpu = {_i, rule->minimum, 3, rule->hysteresis};
 	struct loss_scale want = loss_scale_begin(s, 16);
-	struct cuda *c = emulated_open(1, 0);
-	float got[4];
-	int64_t step = 4;
+	struct cuda *c = target_open(1, 0);
+	struct {
+		float got[4], overflow;
+		int32_t gave_up;
+		int64_t step;
+	} *n = target_memory(sizeof *n);
 	int gave_up_times = 0;
-	memcpy(got, &want, sizeof got);
+	memcpy(n->got, &want, sizeof n->got);
+	n->step = 4;
 	buffers_init();
 	for (int i = 0; i < 400; i++) {
-		int32_t gave_up = 0;
-		float overflow = i >= 200 || uniform() > 0.6F ? 1.0F : 0.0F; /* until nothing is left */
-		bool good = loss_scale_update(s, 3, overflow > 0, &want);
-		ck_assert_int_eq(emulated_api()->scaler_update(c, NULL, &gpu, &overflow, got, &gave_up), 0);
-		ck_assert_int_eq(gave_up, !good);
-		ck_assert_mem_eq(got, &want, sizeof got);
+		n->gave_up = 0;
+		n->overflow = i >= 200 || uniform() > 0.6F ? 1.0F : 0.0F; /* until nothing is left */
+		bool good = loss_scale_update(s, 3, n->overflow > 0, &want);
+		int error = target_api()->scaler_update(c, NULL, &gpu, &n->overflow, n->got, &n->gave_up);
+		ck_assert_int_eq(target_wait(c, error), 0);
+		ck_assert_int_eq(n->gave_up, !good);
+		ck_assert_mem_eq(n->got, &want, sizeof n->got);
 		gave_up_times += !good;
 	}
 	ck_assert_int_gt(gave_up_times, 0);
-	ck_assert_int_eq(emulated_api()->advance(c, NULL, &step), 0);
-	ck_assert_int_eq(step, 5);
-	emulated_close(c);
+	ck_assert_int_eq(target_wait(c, target_api()->advance(c, NULL, &n->step)), 0);
+	ck_assert_int_eq(n->step, 5);
+	target_close(c);
+	target_release(n);
 }
 END_TEST
 
@@ -379,5 +400,5 @@ int main(void)
 	tcase_add_loop_test(c, batch_norms, 0, 2);
 	tcase_add_loop_test(c, loss_scales, 0, 2);
 	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return target_run(suite);
 }

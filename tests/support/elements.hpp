@@ -1,4 +1,4 @@
-/* What tests of the GPU's kernels on the host stand on: elements of a type between guards, random numbers, and how far
+/* What tests of the GPU's kernels stand on: elements of a type between guards, random numbers, and how far
  * rounding may be off. */
 #ifndef SHARDLAB_TESTS_ELEMENTS_HPP
 #define SHARDLAB_TESTS_ELEMENTS_HPP
@@ -7,6 +7,33 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "tests/gpu/target.h"
+
+/* For memory that kernels reach. */
+template <typename T> struct target_allocator {
+	typedef T value_type;
+	target_allocator() = default;
+	template <typename U> target_allocator(const target_allocator<U> &)
+	{
+	}
+	T *allocate(size_t n)
+	{
+		return static_cast<T *>(target_memory(n * sizeof(T)));
+	}
+	void deallocate(T *p, size_t)
+	{
+		target_release(p);
+	}
+	template <typename U> bool operator==(const target_allocator<U> &) const
+	{
+		return true;
+	}
+	template <typename U> bool operator!=(const target_allocator<U> &) const
+	{
+		return false;
+	}
+};
+typedef std::vector<unsigned char, target_allocator<unsigned char>> target_bytes;
 
 /* Elements of a type, NaN until written; beside them 64 bytes that nobody may write. */
 class elements
@@ -57,7 +84,7 @@ class elements
 	enum { GUARD = 64 };
 	enum element type;
 	size_t count;
-	std::vector<unsigned char> bytes;
+	target_bytes bytes;
 };
 
 /* What rounding takes off a number, at most: half a step of its last digit, as a part of it. */

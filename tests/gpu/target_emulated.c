@@ -1,0 +1,62 @@
+/* The kernels on the host. */
+#include <stdlib.h>
+
+#include "kernels/cuda/emulate.h"
+#include "tests/gpu/target.h"
+#include "tests/support/suite.h"
+
+const struct cuda_api *target_api(void)
+{
+	return emulated_api();
+}
+
+const struct cuda_api *target_plain_api(void)
+{
+	return emulated_plain_api();
+}
+
+struct cuda *target_open(int multiprocessors, size_t workspace_bytes)
+{
+	return emulated_open(multiprocessors, workspace_bytes);
+}
+
+void target_close(struct cuda *c)
+{
+	emulated_close(c);
+}
+
+int target_wait(struct cuda *c, int error)
+{
+	(void)c;
+	return error;
+}
+
+void target_order(bool descending)
+{
+	emulated_order(descending);
+}
+
+bool target_products(struct cuda *c, bool there)
+{
+	static int some;
+	c->products = there ? &some : NULL;
+	return true;
+}
+
+void *target_memory(size_t bytes)
+{
+	void *memory = malloc(bytes);
+	if (!memory)
+		abort();
+	return memory;
+}
+
+void target_release(void *memory)
+{
+	free(memory);
+}
+
+int target_run(Suite *suite)
+{
+	return suite_run(suite);
+}

@@ -1,0 +1,58 @@
+#!/bin/bash
+# `shardlab validate` of every strategy on GPUs: bytes and calls as the simulator says. Then the time of one rank's step,
+# with the rates of this GPU.
+#
+# Settings: COMM (ring: several ranks share a GPU; nccl: each has one), RANKS (2 4), STRATEGIES (all), ROW (validate),
+# CLUSTER (a file of `calibrate --device cuda`; empty: it is made; none: no times).
+. "$(dirname "$0")/common.sh"
+: "${COMM:=ring}" "${RANKS:=2 4}" "${ROW:=validate}"
+begin "'validate' on GPUs"
+
+# validate OPTION...: its table; fails if a strategy does not hold, or was left out.
+validate() {
+	local status=0
+	timeout 400 "$SHARDLAB" validate --device cuda "$@" >"$folder/table" 2>&1 || status=$?
+	cat "$folder/table"
+	[ "$status" = 0 ] && ! grep -q '^skipped ' "$folder/table"
+}
+
+good=0 failed=0
+for ranks in $RANKS; do
+	strategies=${STRATEGIES:-dp,ddp,zero1,zero2,zero3,fsdp,model,pipeline,tensor}
+	[ -n "${STRATEGIES-}" ] || [ "$ranks" -lt 4 ] || strategies=$strategies,hybrid:shard=2
+	for precision in fp32 bf16; do
+		echo "== $ranks ranks, $precision"
+		if validate --model "$MODEL" --data "$DATA" --comm "$COMM" --ranks "$ranks" --strategy "$strategies" \
+			--precision "$precision" --batch 16 --accumulate 2 --steps 4; then
+			good=$((good + $(grep -c ' holds$' "$folder/table")))
+		else
+			failed=$((failed + 1))
+		fi
+	done
+done
+if [ "$failed" != 0 ]; then
+	row "$ROW" "FAILED at $failed of the settings of ranks and precision"
+else
+	# What NCCL sends is its own affair.
+	row "$ROW" "$good plans on ${RANKS// / and } ranks: $([ "$COMM" = ring ] && echo bytes || echo calls and payload) exact"
+fi
+
+[ "${CLUSTER-}" != none ] || exit $((failed > 0))
+if [ -z "${CLUSTER-}" ]; then
+	CLUSTER=$folder/gpu.yaml
+	timeout 300 "$SHARDLAB" calibrate --device cuda --output "$CLUSTER" >"$folder/rates" 2>&1 || {
+		cat "$folder/rates"
+		row "$ROW-time" 'FAILED: calibrate'
+		exit 1
+	}
+	cat "$folder/rates"
+fi
+echo '== the time of a step'
+if validate --model "${SPEED_MODEL:-gpt2-124m}" --data "$DATA" --cluster "$CLUSTER" --ranks 1 --precision bf16 \
+	--micro-batch 16 --strategy single,zero2,fsdp; then
+	row "$ROW-time" "single, zero2 and fsdp of ${SPEED_MODEL:-gpt2-124m} within 10 %"
+else
+	row "$ROW-time" "FAILED: $(awk '$2 == 1 && /(holds|fails)$/ { print $1, $7, $8 }' "$folder/table" | paste -sd ,)"
+	failed=$((failed + 1))
+fi
+exit $((failed > 0))
