@@ -13,6 +13,8 @@
 #ifndef SHARDLAB_CUDA_ATTENTION_CUH
 #define SHARDLAB_CUDA_ATTENTION_CUH
 
+#include <type_traits>
+
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
 
@@ -54,6 +56,18 @@ template <typename T> struct attention_head {
 		row = (sample * a.heads + head) * a.tokens;
 	}
 };
+
+/* f(tag of the 16-bit type, HEAD) with the narrowest tiles that take heads of `size`. */
+template <typename F> int with_head(enum element type, int64_t size, F f)
+{
+	auto of_type = [&](auto tag) {
+		return size <= 32   ? f(tag, std::integral_constant<int, 32>())
+		       : size <= 64 ? f(tag, std::integral_constant<int, 64>())
+		       : size <= 96 ? f(tag, std::integral_constant<int, 96>())
+		                    : f(tag, std::integral_constant<int, 128>());
+	};
+	return type == ELEMENT_BF16 ? of_type(type_tag<__nv_bfloat16>()) : of_type(type_tag<__half>());
+}
 
 /* ---- elements ---- */
 

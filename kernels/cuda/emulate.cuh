@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 #include "kernels/cuda/emulate.h"
 
@@ -160,40 +161,7 @@ static inline unsigned __match_any_sync(unsigned mask, unsigned value)
 template <typename T> T atomicAdd(T *p, T value)
 {
 	static_assert(static_cast<T>(0.5) == 0, "the order of atomic additions of floats varies on a GPU");
-	T old = *p;
-	*p = static_cast<T>(old + value);
-	return old;
-}
-template <typename T> T atomicMax(T *p, T value)
-{
-	T old = *p;
-	*p = std::max(old, value);
-	return old;
-}
-template <typename T> T atomicMin(T *p, T value)
-{
-	T old = *p;
-	*p = std::min(old, value);
-	return old;
-}
-template <typename T> T atomicOr(T *p, T value)
-{
-	T old = *p;
-	*p = old | value;
-	return old;
-}
-template <typename T> T atomicExch(T *p, T value)
-{
-	T old = *p;
-	*p = value;
-	return old;
-}
-template <typename T> T atomicCAS(T *p, T expected, T value)
-{
-	T old = *p;
-	if (old == expected)
-		*p = value;
-	return old;
+	return std::exchange(*p, static_cast<T>(*p + value));
 }
 static inline void __threadfence()
 {
