@@ -48,13 +48,13 @@ template <typename T> struct norm_row {
 	__device__ void operator()(int64_t row) const
 	{
 		const T *in = x + row * width;
-		float sum = 0, squares = 0;
+		double sum = 0, squares = 0;
 		for (int64_t i = 0; i < width; i++)
-			sum += widen(in[i]);
-		float mean = sum / static_cast<float>(width);
+			sum += static_cast<double>(widen(in[i]));
+		float mean = static_cast<float>(sum / static_cast<double>(width));
 		for (int64_t i = 0; i < width; i++)
-			squares += (widen(in[i]) - mean) * (widen(in[i]) - mean);
-		float inverse = 1 / sqrtf(squares / static_cast<float>(width) + 1e-5F);
+			squares += static_cast<double>((widen(in[i]) - mean) * (widen(in[i]) - mean));
+		float inverse = static_cast<float>(1 / sqrt(squares / static_cast<double>(width) + 1e-5));
 		for (int64_t i = 0; i < width; i++)
 			put(y[row * width + i], (widen(in[i]) - mean) * inverse * widen(weight[i]) + widen(bias[i]));
 		if (statistics) {
@@ -79,17 +79,18 @@ template <typename T> struct norm_input {
 	bool accumulate;
 	__device__ void operator()(int64_t row) const
 	{
-		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sum = 0, product = 0;
+		float mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+		double sum = 0, product = 0, n = static_cast<double>(width);
 		for (int64_t i = 0; i < width; i++) {
 			float g = widen(dy[row * width + i]) * widen(weight[i]);
-			sum += g;
-			product += g * ((widen(x[row * width + i]) - mean) * inverse);
+			sum += static_cast<double>(g);
+			product += static_cast<double>(g * ((widen(x[row * width + i]) - mean) * inverse));
 		}
+		float mean_g = static_cast<float>(sum / n), mean_product = static_cast<float>(product / n);
 		for (int64_t i = 0; i < width; i++) {
 			float g = widen(dy[row * width + i]) * widen(weight[i]);
 			float normal = (widen(x[row * width + i]) - mean) * inverse;
-			float n = static_cast<float>(width);
-			put(dx[row * width + i], (g - sum / n - normal * (product / n)) * inverse, accumulate);
+			put(dx[row * width + i], (g - mean_g - normal * mean_product) * inverse, accumulate);
 		}
 	}
 };
