@@ -392,7 +392,8 @@ void emulate_copy_wait(int groups)
 	X(cuda_fill_plain_batch_norm)                                                                                  \
 	X(cuda_fill_plain_embedding)                                                                                   \
 	X(cuda_fill_plain_classifier)                                                                                  \
-	X(cuda_fill_plain_update)
+	X(cuda_fill_plain_update)                                                                                      \
+	X(cuda_fill_plain_sliced)
 #define X(name) extern "C" __attribute__((weak)) void name(struct cuda_api *api);
 FILLS(X)
 PLAIN_FILLS(X)
