@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <tuple>
 #include <utility>
 
@@ -38,7 +39,7 @@ struct dim3 {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
-/* ---- launching, barriers and what a warp does together: emulate.cpp ---- */
+/* ---- launching, barriers and what a warp does together: emulate.cpp; copies and products: emulate_async.cpp ---- */
 
 int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, dim3 block, size_t shared_bytes);
 void *emulate_shared();
@@ -47,6 +48,7 @@ int emulate_barrier(const char *file, int line, int value);
 /* Waits for the lanes of the mask; returns what each lane gave, `stride` bytes apart. Valid until the next but one. */
 enum { EMULATE_SLOT = 32 };
 const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what);
+int emulate_thread(); /* of the block */
 int emulate_lane();
 unsigned emulate_lanes(); /* those that this warp has */
 [[noreturn]] void emulate_fail(const char *text);
@@ -54,6 +56,15 @@ unsigned emulate_lanes(); /* those that this warp has */
 void emulate_copy(void *to, const void *from, size_t bytes, size_t filled);
 void emulate_copy_commit();
 void emulate_copy_wait(int groups);
+/* Where something is in shared memory, in bytes from its start, and back. */
+uint32_t emulate_shared_address(const void *p);
+const unsigned char *emulate_shared_at(uint32_t address);
+/* wgmma: run(sums) happens when it is waited for, and until then what it adds to holds NaNs. */
+void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run);
+void emulate_product_fence();
+void emulate_product_commit();
+void emulate_product_wait(int groups);
+void emulate_async_end();
 
 template <typename... Parameters, typename... Arguments>
 int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cuda_stream,
