@@ -133,29 +133,38 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- backward: g = dy·weight, dx = (g − mean(g) − x̂·mean(g·x̂)) / std ---- */
 
-/* The warps' sums, one warp's after another's, in shared memory: [2][width]. */
+/* The warps' sums, one warp's after another's, in shared memory: [2][P][V][WARP], so that lanes have banks of their
+ * own.
+ */
 template <typename T, int P>
 __device__ __forceinline__ void warps_add(const float (&dweight)[P][lanes_of<T>()],
                                           const float (&dbias)[P][lanes_of<T>()], int width, float *part)
 {
-	constexpr int V = lanes_of<T>();
-	float *sums = shared_memory<float>();
-	int lane = static_cast<int>(threadIdx.x) % WARP;
+	constexpr int V = lanes_of<T>(), ALL = P * V * WARP;
+	float *sums = shared_memory<float>() + threadIdx.x % WARP;
 	for (unsigned turn = 0; turn < WARPS; turn++) {
 		if (turn == threadIdx.x / WARP)
 #pragma unroll
 			for (int p = 0; p < P; p++)
-				if (lane + p * WARP < width / V)
 #pragma unroll
-					for (int i = 0; i < V; i++) {
-						int c = (lane + p * WARP) * V + i;
-						sums[c] = (turn ? sums[c] : 0) + dweight[p][i];
-						sums[width + c] = (turn ? sums[width + c] : 0) + dbias[p][i];
-					}
+				for (int i = 0; i < V; i++) {
+					float *to = sums + (p * V + i) * WARP;
+					to[0] = (turn ? to[0] : 0) + dweight[p][i];
+					to[ALL] = (turn ? to[ALL] : 0) + dbias[p][i];
+				}
 		__syncthreads();
 	}
-	for (int c = static_cast<int>(threadIdx.x); c < 2 * width; c += THREADS)
-		part[c] = sums[c];
+	for (int pack = static_cast<int>(threadIdx.x); pack < width / V; pack += THREADS) {
+		const float *from = sums + pack / WARP * V * WARP;
+		float weight[V], bias[V];
+#pragma unroll
+		for (int i = 0; i < V; i++) {
+			weight[i] = from[i * WARP];
+			bias[i] = from[i * WARP + ALL];
+		}
+		store(part + pack * V, weight);
+		store(part + width + pack * V, bias);
+	}
 }
 
 /* Two blocks a multiprocessor where registers allow it: one warp reads while another adds up. */
@@ -352,7 +361,7 @@ int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t
 			bool whole = sharers == THREADS;
 			blocks = blocks_for(rows, THREADS / sharers, smaller(most, processors * (whole ? 4 : 2)));
 			return launch(backward_registers<T, packs, sharers>, blocks, THREADS,
-			              whole ? 0 : 2 * static_cast<size_t>(width) * sizeof(float), s, t, d, in,
+			              whole ? 0 : 2 * packs * lanes_of<T>() * WARP * sizeof(float), s, t, d, in,
 			              statistics, w, out, accumulate_x, parts);
 		};
 		int error = in_packs<T>(width, {dy, x, weight, dx})
