@@ -83,7 +83,7 @@ bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
 		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
-emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) kernels/cuda/emulate.cpp
+emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) $(wildcard kernels/cuda/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
@@ -121,6 +121,10 @@ $(BUILD)/libshardlab-cuda.so: $(cuda_objects)
 $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
 	$(call quiet,NVCC)mkdir -p $(@D) && $(NVCC) $(CUDA_FLAGS) -MMD -MF $(@:.o=.d) -c $< -o $@
 -include $(cuda_objects:.o=.d)
+# Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
+ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
+$(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
+endif
 
 $(BUILD)/real/communicator_nccl.o: CPPFLAGS += $(nccl_cflags)
 

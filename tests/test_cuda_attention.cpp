@@ -218,6 +218,46 @@ START_TEST(cpu)
 }
 END_TEST
 
+/* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
+ * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
+START_TEST(hopper)
+{
+	static const struct attention_shape shapes[] = {
+	        {1, 1, 1, 128, ELEMENT_BF16},   {2, 130, 2, 128, ELEMENT_BF16}, {1, 256, 1, 64, ELEMENT_BF16},
+	        {1, 260, 1, 128, ELEMENT_BF16}, {2, 63, 3, 40, ELEMENT_BF16},   {1, 390, 1, 96, ELEMENT_BF16},
+	};
+	struct attention_shape shape = shapes[_i / 2];
+	shape.type = _i % 2 ? ELEMENT_FP16 : ELEMENT_BF16;
+	struct arrays a(shape);
+	const reference want = forward_in_double(shape, a.qkv.numbers());
+	/* of other sizes, so that they are two on a GPU too */
+	struct cuda *c = target_open(4, 1 << 20), *other = target_open(4, 2 << 20);
+	const struct cuda_api *api = target_api();
+	float *sums = static_cast<float *>(a.log_sum_exp.data());
+	if (c->major == 9) {
+		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
+		ck_assert_int_eq(api->attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(), sums,
+		                                         a.dqkv.data()),
+		                 0);
+		ck_assert_int_eq(target_wait(c, 0), 0);
+		a.check(&want, 1);
+		struct arrays first = a;
+		a.clear();
+		sums = static_cast<float *>(a.log_sum_exp.data());
+		target_order(true);
+		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
+		ck_assert_int_eq(target_wait(c, 0), 0);
+		target_order(false);
+		ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp));
+	}
+	other->major = 8;
+	ck_assert_int_eq(api->attention_forward_hopper(other, nullptr, &shape, a.qkv.data(), a.y.data(), sums),
+	                 CUDA_ERROR_SHAPE);
+	target_close(c);
+	target_close(other);
+}
+END_TEST
+
 /* Large scores, which need the maximum taken off; addresses that tensor cores do not take; a workspace that holds one
  * sample's rows at a time, and one that does not hold even that. */
 START_TEST(awkward)
@@ -269,5 +309,9 @@ int main()
 	tcase_add_loop_test(c, cpu, 0, SUITE_CASES(CASES, CASES / 4));
 	tcase_add_loop_test(c, awkward, 0, 3);
 	suite_add_tcase(suite, c);
+	TCase *wgmma = tcase_create("hopper");
+	tcase_set_timeout(wgmma, 120);
+	tcase_add_loop_test(wgmma, hopper, 0, 12);
+	suite_add_tcase(suite, wgmma);
 	return target_run(suite);
 }

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cuda/mma.cuh"
+#include "kernels/cuda/wgmma.cuh"
 
 extern "C" {
 #include "tests/support/suite.h"
@@ -107,11 +107,37 @@ static __global__ void barrier_in_a_branch()
 		__syncwarp(threadIdx.x < 40 ? 0xffffU : ~0U);
 }
 
+static __global__ void products_without_a_fence()
+{
+	float sums[16][4] = {};
+	uint64_t d = wgmma_descriptor(1024, 16, 1024);
+	wgmma_shared<__half>(sums, d, d, false);
+}
+static __global__ void products_without_a_wait()
+{
+	float sums[16][4] = {};
+	uint64_t d = wgmma_descriptor(1024, 16, 1024);
+	wgmma_fence();
+	wgmma_shared<__half>(sums, d, d, false);
+	wgmma_commit();
+}
+static __global__ void products_beside_memory()
+{
+	float sums[16][4] = {};
+	uint64_t d = wgmma_descriptor(3 << 16, 16, 1024);
+	wgmma_fence();
+	wgmma_shared<__half>(sums, d, d, false);
+	wgmma_commit();
+	wgmma_wait<0>();
+}
+
 START_TEST(stopped)
 {
 	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
-	void (*const kernels[])() = {different_barriers, half_a_warp, barrier_in_a_branch};
-	launch(kernels[_i], 1, 64, 0, nullptr);
+	void (*const kernels[])() = {different_barriers,      half_a_warp,
+	                             barrier_in_a_branch,     products_without_a_fence,
+	                             products_without_a_wait, products_beside_memory};
+	launch(kernels[_i], 1, 128, _i < 3 ? 0 : 4096, nullptr);
 }
 END_TEST
 
@@ -178,6 +204,83 @@ START_TEST(tensor_cores)
 }
 END_TEST
 
+/* ---- a warpgroup's products: s = a · bᵀ, then o = s · b, from rows of 64 as attention.cuh's piece<64>() places them
+ * ---- */
+
+static __device__ uint16_t *swizzled(unsigned char *tile, int row, int column)
+{
+	return reinterpret_cast<uint16_t *>(tile + 128 * row + ((column / 8) ^ (row & 7)) * 16) + column % 8;
+}
+
+/* a[64,16] and b[128,64], of which the first 16 columns meet a's. What products add to is NaN until it is waited for.
+ */
+static __global__ void group_products(const float *a, const float *b, float *s, float *o, bool *early)
+{
+	unsigned char *begin = shared_memory<unsigned char>();
+	begin += (SWIZZLE_BYTES - shared_address(begin) % SWIZZLE_BYTES) % SWIZZLE_BYTES;
+	int thread = static_cast<int>(threadIdx.x), upper = thread / 32 * 16 + thread % 32 / 4;
+	for (int i = thread; i < 64 * 16; i += 128)
+		*swizzled(begin, i / 16, i % 16) = __float2half_rn(a[i]).bits;
+	for (int i = thread; i < 128 * 64; i += 128)
+		*swizzled(begin + 64 * 128, i / 64, i % 64) = __float2half_rn(b[i]).bits;
+	__syncthreads();
+	float first[16][4], second[8][4] = {};
+	uint32_t of_a = shared_address(begin), of_b = of_a + 64 * 128;
+	wgmma_fence();
+	wgmma_shared<__half>(first, wgmma_descriptor(of_a, 16, 1024), wgmma_descriptor(of_b, 16, 1024), false);
+	wgmma_commit();
+	bool before = first[0][0] == first[0][0];
+	wgmma_wait<0>();
+	wgmma_fence();
+	for (int step = 0; step < 8; step++) {
+		uint32_t p[4];
+		for (int i = 0; i < 4; i++) {
+			const float *pair = first[2 * step + i / 2] + 2 * (i % 2);
+			p[i] = __float2half_rn(pair[0]).bits | static_cast<uint32_t>(__float2half_rn(pair[1]).bits)
+			                                               << 16;
+		}
+		wgmma_registers<__half>(second, p,
+		                        wgmma_descriptor(of_b + static_cast<uint32_t>(step) * 2048, 16, 1024));
+	}
+	wgmma_commit();
+	wgmma_wait<0>();
+	*early = *early || before;
+	for (int i = 0; i < 64; i++)
+		s[(upper + i / 2 % 2 * 8) * 128 + i / 4 * 8 + thread % 4 * 2 + i % 2] = first[i / 4][i % 4];
+	for (int i = 0; i < 32; i++)
+		o[(upper + i / 2 % 2 * 8) * 64 + i / 4 * 8 + thread % 4 * 2 + i % 2] = second[i / 4][i % 4];
+}
+
+/* Small whole numbers, which neither fp16 nor sums in fp32 round. */
+START_TEST(warpgroups)
+{
+	std::vector<float> a(64 * 16), b(128 * 64), s(64 * 128), o(64 * 64);
+	bool early = false;
+	for (size_t i = 0; i < a.size(); i++)
+		a[i] = static_cast<float>(i * i % 7) - 3;
+	for (size_t i = 0; i < b.size(); i++)
+		b[i] = static_cast<float>(i * i % 11 + i / 64 % 3) - 5;
+	ck_assert_int_eq(launch(group_products, 1, 128, 1024 + 192 * 128, nullptr, a.data(), b.data(), s.data(),
+	                        o.data(), &early),
+	                 0);
+	ck_assert(!early);
+	for (size_t i = 0; i < 64; i++)
+		for (size_t j = 0; j < 128; j++) {
+			float sum = 0;
+			for (size_t k = 0; k < 16; k++)
+				sum += a[16 * i + k] * b[64 * j + k];
+			ck_assert_float_eq(s[128 * i + j], sum);
+		}
+	for (size_t i = 0; i < 64; i++)
+		for (size_t j = 0; j < 64; j++) {
+			float sum = 0;
+			for (size_t k = 0; k < 128; k++)
+				sum += s[128 * i + k] * b[64 * k + j];
+			ck_assert_float_eq(o[64 * i + j], sum);
+		}
+}
+END_TEST
+
 int main()
 {
 	Suite *suite = suite_create("cuda_emulate");
@@ -185,8 +288,9 @@ int main()
 	tcase_add_loop_test(c, barriers, 0, 2);
 	tcase_add_test(c, missing_barrier);
 	tcase_add_test(c, warps);
-	tcase_add_loop_test_raise_signal(c, stopped, SIGABRT, 0, 3);
+	tcase_add_loop_test_raise_signal(c, stopped, SIGABRT, 0, 6);
 	tcase_add_loop_test(c, tensor_cores, 0, 2);
+	tcase_add_test(c, warpgroups);
 	suite_add_tcase(suite, c);
 	return suite_run(suite);
 }

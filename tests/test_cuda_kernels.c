@@ -1,7 +1,7 @@
 /* The GPU's kernels for norms, the classifier and embeddings. */
 #include "tests/cuda_check.h"
 
-static const int64_t widths[] = {1, 7, 63, 129, 768, 1544};
+static const int64_t widths[] = {1, 7, 63, 129, 768, 1600, 2056, 12304};
 static const int64_t row_counts[] = {1, 2, 37};
 
 #define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
@@ -26,8 +26,6 @@ static bool norm_forward_run(const struct cuda_api *api, struct cuda *c, const v
 	const struct norm_case *n = context;
 	if (!api)
 		norm_forward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
-	else if (!api->norm_forward)
-		return false;
 	else
 		ck_assert_int_eq(api->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
 		                                   a[3].now, a[4].now),
@@ -42,8 +40,6 @@ static bool norm_backward_run(const struct cuda_api *api, struct cuda *c, const 
 	if (!api)
 		norm_backward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now, add,
 		              a[5].now, add, a[6].now, add);
-	else if (!api->norm_backward)
-		return false;
 	else
 		ck_assert_int_eq(api->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
 		                                    a[3].now, a[4].now, add, a[5].now, add, a[6].now, add),
@@ -124,8 +120,6 @@ static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void 
 	float *out = a[1].now;
 	if (!api)
 		classifier_evaluate(k->type, k->rows, k->slice.count, a[0].now, k->targets, &n->loss, &n->correct);
-	else if (!api->classifier_evaluate)
-		return false;
 	else
 		for (int i = 0; i < 2; i++)
 			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count, a[0].now,
@@ -144,8 +138,6 @@ static bool slice_run(const struct cuda_api *api, struct cuda *c, const void *co
 	const struct class_slice *s = &k->slice;
 	struct numbers *n = numbers_new();
 	float *evaluated = a[5].now;
-	if (api && !api->classifier_maxima)
-		return false;
 	if (!api) {
 		classifier_maxima(k->type, k->rows, s, a[0].now, a[1].now);
 		classifier_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
@@ -242,8 +234,6 @@ static bool embedding_slice_run(const struct cuda_api *api, struct cuda *c, cons
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
-	if (api && !api->embedding_sliced_forward)
-		return false;
 	if (!api) {
 		embedding_sliced_forward(k->type, k->samples, k->tokens, k->width, &k->slice, k->ids, a[0].now,
 		                         a[2].now);

@@ -8,7 +8,10 @@
 namespace
 {
 
-enum { MOST_HEADS = 65535 /* blocks along a grid's y */, PLAIN = 0, SIMPLE = 1, TENSOR = 2 };
+enum { MOST_HEADS = 65535 /* blocks along a grid's y */, PLAIN = 0, SIMPLE = 1, TENSOR = 2, HOPPER = 3 };
+
+/* What forward does where HOPPER could: to be HOPPER once that was measured to be faster. */
+enum { FORWARD_ON_HOPPER = TENSOR };
 
 bool aligned(const void *p)
 {
@@ -52,7 +55,8 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 
 int forward(int how, cuda_stream s, enum element type, const struct attention_arguments &a)
 {
-	return how == TENSOR   ? attention_forward_tensor(s, type, &a)
+	return how == HOPPER   ? attention_forward_hopper(s, type, &a)
+	       : how == TENSOR ? attention_forward_tensor(s, type, &a)
 	       : how == SIMPLE ? attention_forward_simple(s, type, &a)
 	                       : attention_forward_plain(s, type, &a);
 }
@@ -67,11 +71,11 @@ int backward(int how, cuda_stream s, enum element type, const struct attention_a
 	return how == TENSOR ? attention_backward_tensor(s, type, &a) : attention_backward_simple(s, type, &a);
 }
 
-int attention_forward(struct cuda *, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
-                      float *log_sum_exp)
+int forward_by(int how, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+               float *log_sum_exp)
 {
 	struct attention_arguments a = arguments(shape);
-	int how = version(shape, qkv, y, nullptr, nullptr), error = 0;
+	int error = 0;
 	int64_t together = MOST_HEADS / shape->heads;
 	a.qkv = qkv;
 	a.y_out = y;
@@ -82,6 +86,24 @@ int attention_forward(struct cuda *, cuda_stream s, const struct attention_shape
 		error = forward(how, s, shape->type,
 		                part(a, shape->type, i, shape->samples - i < together ? shape->samples - i : together));
 	return error;
+}
+
+bool hopper_takes(const struct cuda *c, const struct attention_shape *shape, const void *qkv, const void *y)
+{
+	return version(shape, qkv, y, nullptr, nullptr) == TENSOR && attention_hopper_takes(c, shape->head_size);
+}
+
+int attention_forward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+                      float *log_sum_exp)
+{
+	int how = hopper_takes(c, shape, qkv, y) ? FORWARD_ON_HOPPER : version(shape, qkv, y, nullptr, nullptr);
+	return forward_by(how, s, shape, qkv, y, log_sum_exp);
+}
+
+int forward_on_hopper(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+                      float *log_sum_exp)
+{
+	return hopper_takes(c, shape, qkv, y) ? forward_by(HOPPER, s, shape, qkv, y, log_sum_exp) : CUDA_ERROR_SHAPE;
 }
 
 int attention_backward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *dy,
@@ -137,6 +159,7 @@ int plain_backward(struct cuda *, cuda_stream s, const struct attention_shape *s
 void cuda_fill_attention(struct cuda_api *api)
 {
 	api->attention_forward = attention_forward;
+	api->attention_forward_hopper = forward_on_hopper;
 	api->attention_backward = attention_backward;
 }
 

@@ -1,10 +1,11 @@
 /* What the versions of attention share: their arguments, and tiles of 16-bit elements in shared memory.
  *
- * Three versions, each a ladder's step:
+ * Versions, each a ladder's step:
  *
  *     attention_plain.cu            a thread makes a row; any type, any head size
  *     attention_simple.cu           tiles in shared memory, fp32 arithmetic; any type, heads of up to SIMPLE_HEAD
  *     attention_forward.cu, …       tensor cores; 16 bits, heads of multiples of 8 up to 128, 16-byte addresses
+ *     attention_hopper.cu           the same of forward for compute capability 9.0: products of whole warpgroups
  *
  * All are FlashAttention (arXiv 2205.14135, 2307.08691): a tile of queries meets one tile of keys after the other, the
  * softmax's maximum and sum are corrected as it goes, and only the logarithm of the sum is kept for the backward pass,
@@ -12,6 +13,8 @@
  */
 #ifndef SHARDLAB_CUDA_ATTENTION_CUH
 #define SHARDLAB_CUDA_ATTENTION_CUH
+
+#include <type_traits>
 
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
@@ -36,6 +39,9 @@ int attention_backward_plain(cuda_stream s, enum element type, const struct atte
 int attention_forward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
 int attention_backward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
 int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_hopper(cuda_stream s, enum element type, const struct attention_arguments *a);
+/* Whether this device and the library have it, and it takes the head. */
+bool attention_hopper_takes(const struct cuda *c, int64_t head_size);
 int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
 /* delta, of which all backward passes but the plain one make use */
 int attention_delta(cuda_stream s, enum element type, const struct attention_arguments *a);
@@ -54,6 +60,18 @@ template <typename T> struct attention_head {
 		row = (sample * a.heads + head) * a.tokens;
 	}
 };
+
+/* f(tag of the 16-bit type, HEAD) with the narrowest tiles that take heads of `size`. */
+template <typename F> int with_head(enum element type, int64_t size, F f)
+{
+	auto of_type = [&](auto tag) {
+		return size <= 32   ? f(tag, std::integral_constant<int, 32>())
+		       : size <= 64 ? f(tag, std::integral_constant<int, 64>())
+		       : size <= 96 ? f(tag, std::integral_constant<int, 96>())
+		                    : f(tag, std::integral_constant<int, 128>());
+	};
+	return type == ELEMENT_BF16 ? of_type(type_tag<__nv_bfloat16>()) : of_type(type_tag<__half>());
+}
 
 /* ---- elements ---- */
 
@@ -167,6 +185,69 @@ static __device__ __forceinline__ void tile_store(T *tile, int row, const float 
 		if (first + r < rows && number * PIECE < size)
 			*reinterpret_cast<uint4 *>(to + (first + r) * row_elements + number * PIECE) =
 			        *reinterpret_cast<const uint4 *>(tile + piece<HEAD>(row + r, number));
+	}
+}
+
+/* ---- softmax of 16 rows, whose columns come a tile at a time ---- */
+
+/* S becomes e^(scale · S − maximum). `correction`: what sums and output were made with must be multiplied by it.
+ * `seen`: how many keys of this tile the lane's upper row sees; its lower row sees 8 more. */
+template <int KEYS>
+static __device__ __forceinline__ void softmax(float s[KEYS / 8][4], float maximum[2], float sum[2],
+                                               float correction[2], float scale, bool masked, int seen, int lane)
+{
+	if (masked) {
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++)
+#pragma unroll
+			for (int i = 0; i < 4; i++)
+				if (8 * n + lane % 4 * 2 + (i & 1) >= seen + (i >> 1) * 8)
+					s[n][i] = -INFINITY;
+	}
+#pragma unroll
+	for (int side = 0; side < 2; side++) {
+		float largest = maximum[side];
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++)
+			largest = fmaxf(largest, fmaxf(s[n][2 * side], s[n][2 * side + 1]));
+		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 1));
+		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 2));
+		float offset = largest * scale, added = 0;
+		correction[side] = exp2_fast((maximum[side] - largest) * scale);
+		maximum[side] = largest;
+#pragma unroll
+		for (int n = 0; n < KEYS / 8; n++) {
+			float *x = s[n] + 2 * side;
+			x[0] = exp2_fast(fmaf(x[0], scale, -offset));
+			x[1] = exp2_fast(fmaf(x[1], scale, -offset));
+			added += x[0] + x[1];
+		}
+		sum[side] = fmaf(sum[side], correction[side], added);
+	}
+}
+
+template <int HEAD> static __device__ __forceinline__ void rescale(float output[HEAD / 8][4], const float correction[2])
+{
+#pragma unroll
+	for (int n = 0; n < HEAD / 8; n++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			output[n][i] *= correction[i / 2];
+}
+
+/* What the output is multiplied by at the end; and writes log_sum_exp. `query`: of the lane's upper row. */
+static __device__ __forceinline__ void softmax_end(float factor[2], const float maximum[2], const float sum[2],
+                                                   const attention_arguments &a, int64_t row, int query, int tokens,
+                                                   int lane)
+{
+#pragma unroll
+	for (int side = 0; side < 2; side++) {
+		float all = sum[side];
+		all += __shfl_xor_sync(WHOLE_WARP, all, 1);
+		all += __shfl_xor_sync(WHOLE_WARP, all, 2);
+		factor[side] = 1 / all;
+		if (lane % 4 == 0 && query + 8 * side < tokens)
+			a.log_sum_exp_out[row + query + 8 * side] = maximum[side] * a.scale + logf(all);
 	}
 }
 

@@ -287,17 +287,11 @@ template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments
 	return error ? error : launch(query_pass<T, HEAD>, by_queries, dim3(THREADS), shape<HEAD>::QUERY_BYTES, s, a);
 }
 
-template <typename T> int run_type(cuda_stream s, const attention_arguments &a)
-{
-	return a.size <= 32   ? run<T, 32>(s, a)
-	       : a.size <= 64 ? run<T, 64>(s, a)
-	       : a.size <= 96 ? run<T, 96>(s, a)
-	                      : run<T, 128>(s, a);
-}
-
 } // namespace
 
 int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a)
 {
-	return type == ELEMENT_BF16 ? run_type<__nv_bfloat16>(s, *a) : run_type<__half>(s, *a);
+	return with_head(type, a->size, [&](auto tag, auto head) {
+		return run<typename decltype(tag)::type, decltype(head)::value>(s, *a);
+	});
 }

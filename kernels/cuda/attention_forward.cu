@@ -64,47 +64,6 @@ __device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4],
 	}
 }
 
-/* Of 16 rows: S becomes e^(scale · S − maximum), sums and output are corrected for the new maximum. `seen`: how many
- * keys of this tile the lane's upper row sees; its lower row sees 8 more. */
-template <int HEAD>
-__device__ __forceinline__ void softmax(float s[shape<HEAD>::KEYS / 8][4], float maximum[2], float sum[2],
-                                        float output[HEAD / 8][4], float scale, bool masked, int seen, int lane)
-{
-	constexpr int KEYS = shape<HEAD>::KEYS;
-	if (masked) {
-#pragma unroll
-		for (int n = 0; n < KEYS / 8; n++)
-#pragma unroll
-			for (int i = 0; i < 4; i++)
-				if (8 * n + lane % 4 * 2 + (i & 1) >= seen + (i >> 1) * 8)
-					s[n][i] = -INFINITY;
-	}
-#pragma unroll
-	for (int side = 0; side < 2; side++) {
-		float largest = maximum[side];
-#pragma unroll
-		for (int n = 0; n < KEYS / 8; n++)
-			largest = fmaxf(largest, fmaxf(s[n][2 * side], s[n][2 * side + 1]));
-		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 1));
-		largest = fmaxf(largest, __shfl_xor_sync(WHOLE_WARP, largest, 2));
-		float correction = exp2_fast((maximum[side] - largest) * scale), offset = largest * scale, added = 0;
-		maximum[side] = largest;
-#pragma unroll
-		for (int n = 0; n < KEYS / 8; n++) {
-			float *x = s[n] + 2 * side;
-			x[0] = exp2_fast(fmaf(x[0], scale, -offset));
-			x[1] = exp2_fast(fmaf(x[1], scale, -offset));
-			added += x[0] + x[1];
-		}
-		sum[side] = fmaf(sum[side], correction, added);
-#pragma unroll
-		for (int n = 0; n < HEAD / 8; n++) {
-			output[n][2 * side] *= correction;
-			output[n][2 * side + 1] *= correction;
-		}
-	}
-}
-
 template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::TILES, QUERIES = shape<HEAD>::QUERIES, KEYS = shape<HEAD>::KEYS;
@@ -152,10 +111,13 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 		scores<T, HEAD, TILES>(s, held, queries, row, keys + buffer * KEYS * HEAD, lane);
 		const bool masked = begin + KEYS - 1 > first + row;
 #pragma unroll
-		for (int m = 0; m < TILES; m++)
-			softmax<HEAD>(s[m], maximum[m], sum[m], output[m], scale, masked,
+		for (int m = 0; m < TILES; m++) {
+			float correction[2];
+			softmax<KEYS>(s[m], maximum[m], sum[m], correction, scale, masked,
 			              first + row + 16 * m + lane / 4 + 1 - begin, lane);
-			/* output += P · V */
+			rescale<HEAD>(output[m], correction);
+		}
+		/* output += P · V */
 #pragma unroll
 		for (int step = 0; step < KEYS / 16; step++) {
 			uint32_t p[TILES][4];
@@ -182,16 +144,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 #pragma unroll
 	for (int m = 0; m < TILES; m++) {
 		float factor[2];
-#pragma unroll
-		for (int side = 0; side < 2; side++) {
-			float all = sum[m][side];
-			all += __shfl_xor_sync(WHOLE_WARP, all, 1);
-			all += __shfl_xor_sync(WHOLE_WARP, all, 2);
-			factor[side] = 1 / all;
-			int query = first + row + 16 * m + lane / 4 + 8 * side;
-			if (lane % 4 == 0 && query < tokens)
-				a.log_sum_exp_out[h.row + query] = maximum[m][side] * a.scale + logf(all);
-		}
+		softmax_end(factor, maximum[m], sum[m], a, h.row, first + row + 16 * m + lane / 4, tokens, lane);
 		tile_store<HEAD>(queries, row + 16 * m, output[m], factor, static_cast<T *>(a.y_out) + h.y, h.y_row,
 		                 first + row + 16 * m, tokens, size, lane);
 	}
@@ -205,17 +158,11 @@ template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments
 	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
 }
 
-template <typename T> int run_type(cuda_stream s, const attention_arguments &a)
-{
-	return a.size <= 32   ? run<T, 32>(s, a)
-	       : a.size <= 64 ? run<T, 64>(s, a)
-	       : a.size <= 96 ? run<T, 96>(s, a)
-	                      : run<T, 128>(s, a);
-}
-
 } // namespace
 
 int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a)
 {
-	return type == ELEMENT_BF16 ? run_type<__nv_bfloat16>(s, *a) : run_type<__half>(s, *a);
+	return with_head(type, a->size, [&](auto tag, auto head) {
+		return run<typename decltype(tag)::type, decltype(head)::value>(s, *a);
+	});
 }

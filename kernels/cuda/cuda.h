@@ -148,6 +148,10 @@ struct cuda_api {
 	                           void *dx);
 	int (*attention_forward)(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv,
 	                         void *y, float *log_sum_exp);
+	/* The step of attention_forward's ladder that is made for compute capability 9.0; CUDA_ERROR_SHAPE of
+	 * kernels/cuda/context.h for another device, and for heads and addresses that it does not take. */
+	int (*attention_forward_hopper)(struct cuda *c, cuda_stream s, const struct attention_shape *shape,
+	                                const void *qkv, void *y, float *log_sum_exp);
 	int (*attention_backward)(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *dy,
 	                          const void *qkv, const void *y, const float *log_sum_exp, void *dqkv); /* [W] */
 	int (*embedding_forward)(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,

@@ -1,11 +1,9 @@
-/* Fibers for the threads of a block, and the two tables of kernels. */
+/* Fibers for the threads of a block. */
 #include "kernels/cuda/emulate.h"
 
 #include <sys/mman.h>
-#include <vector>
 
 #include "kernels/cuda/device.cuh"
-#include "kernels/cuda/table.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -86,13 +84,8 @@ namespace
 enum { MOST_THREADS = 1024, WARPS = MOST_THREADS / 32, STACK_BYTES = 256 << 10 };
 enum { MOST_SHARED_BYTES = 227 << 10 }; /* of one block, on compute capability 9.0 */
 enum { ERROR_CONFIGURATION = 9 };       /* cudaErrorInvalidConfiguration */
-
-struct copy {
-	void *to;
-	const void *from;
-	size_t bytes, filled;
-	int group;
-};
+/* Where dynamic shared memory begins: no multiple of 1024, so that who needs one must see to it. */
+enum { SHARED_BEGIN = 128 };
 
 struct fiber {
 	stack_state state;
@@ -103,8 +96,6 @@ struct fiber {
 	int line;
 	unsigned mask;  /* … for these lanes */
 	int operations; /* of its warp that it took part in */
-	int groups;     /* of copies that were committed */
-	std::vector<copy> copies;
 #if FIBER_ASAN
 	void *sanitizer;
 #endif
@@ -122,7 +113,8 @@ stack_state scheduler;
 char *stacks;
 int threads, current, arrived, left, sum, result;
 bool descending;
-void *shared_bytes_of_block;
+unsigned char *shared_window;
+uint32_t shared_end;
 void (*run_thread)(const void *);
 const void *run_context;
 #if FIBER_ASAN
@@ -167,6 +159,7 @@ void enter(int i)
 #endif
 	for (;;) {
 		run_thread(run_context);
+		emulate_async_end();
 		fibers[current].done = true;
 		left--;
 		warps[current / 32].gone |= 1U << current % 32;
@@ -204,8 +197,7 @@ void run_block()
 		f->done = false;
 		f->waits_at = nullptr;
 		f->mask = 0;
-		f->operations = f->groups = f->line = 0;
-		f->copies.clear();
+		f->operations = f->line = 0;
 		if (!f->begun)
 			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
 		f->begun = true;
@@ -263,21 +255,44 @@ int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, di
 		uint64_t i = descending ? blocks - 1 - b : b;
 		blockIdx = dim3(static_cast<unsigned>(i % grid.x), static_cast<unsigned>(i / grid.x % grid.y),
 		                static_cast<unsigned>(i / grid.x / grid.y));
-		void *shared = nullptr;
-		if (shared_bytes && posix_memalign(&shared, 128, shared_bytes))
+		void *memory = nullptr;
+		if (posix_memalign(&memory, 1024, SHARED_BEGIN + shared_bytes))
 			emulate_fail("no shared memory");
-		if (shared)
-			memset(shared, 0xff, shared_bytes); /* NaNs */
-		shared_bytes_of_block = shared;
+		shared_window = static_cast<unsigned char *>(memory);
+		shared_end = static_cast<uint32_t>(SHARED_BEGIN + shared_bytes);
+		memset(shared_window, 0xff, shared_end); /* NaNs */
+#if FIBER_ASAN
+		__asan_poison_memory_region(shared_window, SHARED_BEGIN);
+#endif
 		run_block();
-		free(shared);
+#if FIBER_ASAN
+		__asan_unpoison_memory_region(shared_window, SHARED_BEGIN);
+#endif
+		free(memory);
 	}
 	return 0;
 }
 
+void emulated_order(bool is_descending)
+{
+	descending = is_descending;
+}
+
 void *emulate_shared()
 {
-	return shared_bytes_of_block;
+	return shared_window + SHARED_BEGIN;
+}
+
+uint32_t emulate_shared_address(const void *p)
+{
+	return static_cast<uint32_t>(static_cast<const unsigned char *>(p) - shared_window);
+}
+
+const unsigned char *emulate_shared_at(uint32_t address)
+{
+	if (address < SHARED_BEGIN || address + 2 > shared_end)
+		emulate_fail("a descriptor leads beside the block's shared memory");
+	return shared_window + address;
 }
 
 int emulate_barrier(const char *file, int line, int value)
@@ -298,6 +313,11 @@ int emulate_barrier(const char *file, int line, int value)
 	sum += value;
 	leave();
 	return result;
+}
+
+int emulate_thread()
+{
+	return current;
 }
 
 int emulate_lane()
@@ -344,115 +364,4 @@ const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t by
 			}
 	}
 	return slots;
-}
-
-/* ---- copies that run by themselves ---- */
-
-void emulate_copy(void *to, const void *from, size_t bytes, size_t filled)
-{
-	if (reinterpret_cast<uintptr_t>(to) % bytes || (filled && reinterpret_cast<uintptr_t>(from) % bytes))
-		emulate_fail("cp.async from or to an address that is not a multiple of its size");
-	memset(to, 0xff, bytes);
-	fibers[current].copies.push_back({to, from, bytes, filled, fibers[current].groups});
-}
-
-void emulate_copy_commit()
-{
-	fibers[current].groups++;
-}
-
-void emulate_copy_wait(int groups)
-{
-	fiber *f = fibers + current;
-	std::vector<copy> rest;
-	for (const copy &c : f->copies) {
-		if (c.group >= f->groups - groups) {
-			rest.push_back(c);
-			continue;
-		}
-		memcpy(c.to, c.from, c.filled);
-		memset(static_cast<char *>(c.to) + c.filled, 0, c.bytes - c.filled);
-	}
-	f->copies.swap(rest);
-}
-
-/* ---- the tables ---- */
-
-/* What is not linked in stays NULL. */
-#define FILLS(X)                                                                                                       \
-	X(cuda_fill_linear)                                                                                            \
-	X(cuda_fill_finish)                                                                                            \
-	X(cuda_fill_attention)                                                                                         \
-	X(cuda_fill_norm)                                                                                              \
-	X(cuda_fill_batch_norm)                                                                                        \
-	X(cuda_fill_embedding)                                                                                         \
-	X(cuda_fill_classifier)                                                                                        \
-	X(cuda_fill_optimizer)                                                                                         \
-	X(cuda_fill_vector)
-#define PLAIN_FILLS(X)                                                                                                 \
-	X(cuda_fill_plain_linear)                                                                                      \
-	X(cuda_fill_plain_attention)                                                                                   \
-	X(cuda_fill_plain_norm)                                                                                        \
-	X(cuda_fill_plain_batch_norm)                                                                                  \
-	X(cuda_fill_plain_embedding)                                                                                   \
-	X(cuda_fill_plain_classifier)                                                                                  \
-	X(cuda_fill_plain_update)
-#define X(name) extern "C" __attribute__((weak)) void name(struct cuda_api *api);
-FILLS(X)
-PLAIN_FILLS(X)
-#undef X
-
-#define X(name)                                                                                                        \
-	if (name)                                                                                                      \
-		name(&api);
-
-const struct cuda_api *emulated_api(void)
-{
-	static struct cuda_api api;
-	api.version = CUDA_API_VERSION;
-	FILLS(X)
-	return &api;
-}
-
-const struct cuda_api *emulated_plain_api(void)
-{
-	static struct cuda_api api;
-	api.version = CUDA_API_VERSION;
-	PLAIN_FILLS(X)
-	return &api;
-}
-
-/* The workspace that was closed last, for the next that is as large: mapping megabytes takes longer than most kernels.
- */
-static void *spare;
-static size_t spare_bytes;
-
-struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
-{
-	struct cuda *c = new struct cuda();
-	c->multiprocessors = multiprocessors;
-	c->shared_bytes = MOST_SHARED_BYTES;
-	c->major = 9;
-	c->workspace_bytes = workspace_bytes;
-	if (spare && spare_bytes == workspace_bytes)
-		std::swap(c->workspace, spare);
-	else if (posix_memalign(&c->workspace, 256, workspace_bytes))
-		emulate_fail("no memory for the workspace");
-	memset(c->workspace, 0xff, workspace_bytes);
-	return c;
-}
-
-void emulated_close(struct cuda *c)
-{
-	if (!c)
-		return;
-	free(spare);
-	spare = c->workspace;
-	spare_bytes = c->workspace_bytes;
-	delete c;
-}
-
-void emulated_order(bool is_descending)
-{
-	descending = is_descending;
 }

@@ -14,7 +14,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <tuple>
+#include <utility>
 
 #include "kernels/cuda/emulate.h"
 
@@ -37,7 +39,7 @@ struct dim3 {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
-/* ---- launching, barriers and what a warp does together: emulate.cpp ---- */
+/* ---- launching, barriers and what a warp does together: emulate.cpp; copies and products: emulate_async.cpp ---- */
 
 int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, dim3 block, size_t shared_bytes);
 void *emulate_shared();
@@ -46,6 +48,7 @@ int emulate_barrier(const char *file, int line, int value);
 /* Waits for the lanes of the mask; returns what each lane gave, `stride` bytes apart. Valid until the next but one. */
 enum { EMULATE_SLOT = 32 };
 const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t bytes, const char *what);
+int emulate_thread(); /* of the block */
 int emulate_lane();
 unsigned emulate_lanes(); /* those that this warp has */
 [[noreturn]] void emulate_fail(const char *text);
@@ -53,6 +56,15 @@ unsigned emulate_lanes(); /* those that this warp has */
 void emulate_copy(void *to, const void *from, size_t bytes, size_t filled);
 void emulate_copy_commit();
 void emulate_copy_wait(int groups);
+/* Where something is in shared memory, in bytes from its start, and back. */
+uint32_t emulate_shared_address(const void *p);
+const unsigned char *emulate_shared_at(uint32_t address);
+/* wgmma: run(sums) happens when it is waited for, and until then what it adds to holds NaNs. */
+void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run);
+void emulate_product_fence();
+void emulate_product_commit();
+void emulate_product_wait(int groups);
+void emulate_async_end();
 
 template <typename... Parameters, typename... Arguments>
 int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cuda_stream,
@@ -160,40 +172,7 @@ static inline unsigned __match_any_sync(unsigned mask, unsigned value)
 template <typename T> T atomicAdd(T *p, T value)
 {
 	static_assert(static_cast<T>(0.5) == 0, "the order of atomic additions of floats varies on a GPU");
-	T old = *p;
-	*p = static_cast<T>(old + value);
-	return old;
-}
-template <typename T> T atomicMax(T *p, T value)
-{
-	T old = *p;
-	*p = std::max(old, value);
-	return old;
-}
-template <typename T> T atomicMin(T *p, T value)
-{
-	T old = *p;
-	*p = std::min(old, value);
-	return old;
-}
-template <typename T> T atomicOr(T *p, T value)
-{
-	T old = *p;
-	*p = old | value;
-	return old;
-}
-template <typename T> T atomicExch(T *p, T value)
-{
-	T old = *p;
-	*p = value;
-	return old;
-}
-template <typename T> T atomicCAS(T *p, T expected, T value)
-{
-	T old = *p;
-	if (old == expected)
-		*p = value;
-	return old;
+	return std::exchange(*p, static_cast<T>(*p + value));
 }
 static inline void __threadfence()
 {

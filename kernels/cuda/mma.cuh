@@ -24,6 +24,11 @@ static inline float mma_element(__half, uint16_t bits)
 	return __half2float(__half{bits});
 }
 
+static inline uint32_t shared_address(const void *p)
+{
+	return emulate_shared_address(p);
+}
+
 /* D += A · B, T is __nv_bfloat16 or __half */
 template <typename T> void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {

@@ -1,7 +1,7 @@
-/* LayerNorm. A warp has a row: where rows are not too wide they stay in its registers, so that memory is read once;
- * blocks stay for many rows, with the weights in registers.
+/* LayerNorm. A warp has a row, or where its registers do not take one, a block, so that memory is read once; blocks
+ * stay for many rows, with the weights in registers.
  *
- * Backward, each warp also adds up its rows' part of dweight and dbias. A block's warps are added up in shared memory,
+ * Backward, threads also add up their rows' part of dweight and dbias. A block's warps are added up in shared memory,
  * blocks leave their sums in the workspace, and a second kernel adds those: always in the same order. */
 #include <initializer_list>
 #include <type_traits>
@@ -22,30 +22,55 @@ struct norm_task {
 	float inverse_width;
 };
 
+/* Sums over the threads that share a row: a warp, or the block. */
+template <int SHARERS, int N> __device__ __forceinline__ void row_sums(float (&sums)[N])
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		sums[i] = warp_reduce(sums[i], sum_of());
+	if constexpr (SHARERS > WARP) {
+		__shared__ float parts[WARPS][N];
+		__syncthreads(); /* what an earlier call left has been read */
+		if (threadIdx.x % WARP == 0)
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				parts[threadIdx.x / WARP][i] = sums[i];
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < N; i++) {
+			sums[i] = 0;
+#pragma unroll
+			for (int w = 0; w < WARPS; w++)
+				sums[i] += parts[w][i];
+		}
+	}
+}
+
 /* ---- forward ---- */
 
-/* Rows of up to P packs of 16 bytes for each lane. */
-template <typename T, int P>
+/* Rows of up to P packs of 16 bytes for each of their threads. */
+template <typename T, int P, int SHARERS>
 __global__ void __launch_bounds__(THREADS)
         forward_registers(norm_task t, const T *x, const T *weight, const T *bias, T *y, float *statistics)
 {
 	constexpr int V = lanes_of<T>();
-	int lane = static_cast<int>(threadIdx.x) % WARP, packs = t.width / V;
-	int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
-	int64_t step = static_cast<int64_t>(gridDim.x) * WARPS;
+	constexpr int ROWS = THREADS / SHARERS; /* of a block, at once */
+	int lane = static_cast<int>(threadIdx.x) % SHARERS, packs = t.width / V;
+	int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / SHARERS;
+	int64_t step = static_cast<int64_t>(gridDim.x) * ROWS;
 	pack<T, V> w[P], b[P];
 #pragma unroll
 	for (int p = 0; p < P; p++)
-		if (lane + p * WARP < packs) {
-			pack_load(weight + (lane + p * WARP) * V, w[p]);
-			pack_load(bias + (lane + p * WARP) * V, b[p]);
+		if (lane + p * SHARERS < packs) {
+			pack_load(weight + (lane + p * SHARERS) * V, w[p]);
+			pack_load(bias + (lane + p * SHARERS) * V, b[p]);
 		}
 	for (; row < t.rows; row += step) {
-		float v[P][V], sum = 0, squares = 0;
+		float v[P][V], sum[1] = {}, squares[1] = {};
 #pragma unroll
 		for (int p = 0; p < P; p++) {
-			if (lane + p * WARP < packs)
-				load(x + row * t.width + (lane + p * WARP) * V, v[p]);
+			if (lane + p * SHARERS < packs)
+				load(x + row * t.width + (lane + p * SHARERS) * V, v[p]);
 			else
 				for (int i = 0; i < V; i++)
 					v[p][i] = 0;
@@ -54,22 +79,24 @@ __global__ void __launch_bounds__(THREADS)
 		for (int p = 0; p < P; p++)
 #pragma unroll
 			for (int i = 0; i < V; i++)
-				sum += v[p][i];
-		float mean = warp_reduce(sum, sum_of()) * t.inverse_width;
+				sum[0] += v[p][i];
+		row_sums<SHARERS>(sum);
+		float mean = sum[0] * t.inverse_width;
 #pragma unroll
 		for (int p = 0; p < P; p++)
-			if (lane + p * WARP < packs)
+			if (lane + p * SHARERS < packs)
 #pragma unroll
 				for (int i = 0; i < V; i++)
-					squares += (v[p][i] - mean) * (v[p][i] - mean);
-		float inverse = 1 / sqrtf(warp_reduce(squares, sum_of()) * t.inverse_width + EPSILON);
+					squares[0] += (v[p][i] - mean) * (v[p][i] - mean);
+		row_sums<SHARERS>(squares);
+		float inverse = 1 / sqrtf(squares[0] * t.inverse_width + EPSILON);
 #pragma unroll
 		for (int p = 0; p < P; p++)
-			if (lane + p * WARP < packs) {
+			if (lane + p * SHARERS < packs) {
 #pragma unroll
 				for (int i = 0; i < V; i++)
 					v[p][i] = (v[p][i] - mean) * inverse * widen(w[p].at[i]) + widen(b[p].at[i]);
-				store(y + row * t.width + (lane + p * WARP) * V, v[p]);
+				store(y + row * t.width + (lane + p * SHARERS) * V, v[p]);
 			}
 		if (statistics && lane == 0) {
 			statistics[2 * row] = mean;
@@ -106,29 +133,64 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- backward: g = dy·weight, dx = (g − mean(g) − x̂·mean(g·x̂)) / std ---- */
 
+/* The warps' sums, one warp's after another's, in shared memory: [2][P][V][WARP], so that lanes have banks of their
+ * own.
+ */
 template <typename T, int P>
-__global__ void __launch_bounds__(THREADS)
+__device__ __forceinline__ void warps_add(const float (&dweight)[P][lanes_of<T>()],
+                                          const float (&dbias)[P][lanes_of<T>()], int width, float *part)
+{
+	constexpr int V = lanes_of<T>(), ALL = P * V * WARP;
+	float *sums = shared_memory<float>() + threadIdx.x % WARP;
+	for (unsigned turn = 0; turn < WARPS; turn++) {
+		if (turn == threadIdx.x / WARP)
+#pragma unroll
+			for (int p = 0; p < P; p++)
+#pragma unroll
+				for (int i = 0; i < V; i++) {
+					float *to = sums + (p * V + i) * WARP;
+					to[0] = (turn ? to[0] : 0) + dweight[p][i];
+					to[ALL] = (turn ? to[ALL] : 0) + dbias[p][i];
+				}
+		__syncthreads();
+	}
+	for (int pack = static_cast<int>(threadIdx.x); pack < width / V; pack += THREADS) {
+		const float *from = sums + pack / WARP * V * WARP;
+		float weight[V], bias[V];
+#pragma unroll
+		for (int i = 0; i < V; i++) {
+			weight[i] = from[i * WARP];
+			bias[i] = from[i * WARP + ALL];
+		}
+		store(part + pack * V, weight);
+		store(part + width + pack * V, bias);
+	}
+}
+
+/* Two blocks a multiprocessor where registers allow it: one warp reads while another adds up. */
+template <typename T, int P, int SHARERS>
+__global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
         backward_registers(norm_task t, const T *dy, const T *x, const float *statistics, const T *weight, T *dx,
                            bool accumulate, float *parts)
 {
 	constexpr int V = lanes_of<T>();
-	float *sums = shared_memory<float>(); /* [2][width], of the whole block */
-	int lane = static_cast<int>(threadIdx.x) % WARP, packs = t.width / V;
-	unsigned warp = threadIdx.x / WARP;
+	constexpr int ROWS = THREADS / SHARERS; /* of a block, at once */
+	float *part = parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width;
+	int lane = static_cast<int>(threadIdx.x) % SHARERS, packs = t.width / V;
 	float dweight[P][V] = {}, dbias[P][V] = {};
 	pack<T, V> w[P];
 #pragma unroll
 	for (int p = 0; p < P; p++)
-		if (lane + p * WARP < packs)
-			pack_load(weight + (lane + p * WARP) * V, w[p]);
-	int64_t step = static_cast<int64_t>(gridDim.x) * WARPS;
-	for (int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + warp; row < t.rows; row += step) {
+		if (lane + p * SHARERS < packs)
+			pack_load(weight + (lane + p * SHARERS) * V, w[p]);
+	int64_t step = static_cast<int64_t>(gridDim.x) * ROWS;
+	for (int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / SHARERS; row < t.rows; row += step) {
 		pack<T, V> d[P], v[P], before[P];
-		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sum = 0, product = 0;
+		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sums[2] = {};
 #pragma unroll
 		for (int p = 0; p < P; p++)
-			if (lane + p * WARP < packs) {
-				int64_t at = row * t.width + (lane + p * WARP) * V;
+			if (lane + p * SHARERS < packs) {
+				int64_t at = row * t.width + (lane + p * SHARERS) * V;
 				pack_load(dy + at, d[p]);
 				pack_load(x + at, v[p]);
 				if (accumulate)
@@ -136,21 +198,21 @@ __global__ void __launch_bounds__(THREADS)
 			}
 #pragma unroll
 		for (int p = 0; p < P; p++)
-			if (lane + p * WARP < packs)
+			if (lane + p * SHARERS < packs)
 #pragma unroll
 				for (int i = 0; i < V; i++) {
 					float one = widen(d[p].at[i]), g = one * widen(w[p].at[i]);
 					float normal = (widen(v[p].at[i]) - mean) * inverse;
-					sum += g;
-					product += g * normal;
+					sums[0] += g;
+					sums[1] += g * normal;
 					dweight[p][i] += one * normal;
 					dbias[p][i] += one;
 				}
-		float mean_g = warp_reduce(sum, sum_of()) * t.inverse_width;
-		float mean_product = warp_reduce(product, sum_of()) * t.inverse_width;
+		row_sums<SHARERS>(sums);
+		float mean_g = sums[0] * t.inverse_width, mean_product = sums[1] * t.inverse_width;
 #pragma unroll
 		for (int p = 0; p < P; p++)
-			if (lane + p * WARP < packs) {
+			if (lane + p * SHARERS < packs) {
 				float out[V];
 #pragma unroll
 				for (int i = 0; i < V; i++) {
@@ -160,25 +222,19 @@ __global__ void __launch_bounds__(THREADS)
 					if (accumulate)
 						out[i] += widen(before[p].at[i]);
 				}
-				store(dx + row * t.width + (lane + p * WARP) * V, out);
+				store(dx + row * t.width + (lane + p * SHARERS) * V, out);
 			}
 	}
-	/* One warp after another. */
-	for (unsigned turn = 0; turn < WARPS; turn++) {
-		if (turn == warp)
+	if constexpr (SHARERS == WARP) {
+		warps_add<T, P>(dweight, dbias, t.width, part);
+	} else {
 #pragma unroll
-			for (int p = 0; p < P; p++)
-				if (lane + p * WARP < packs)
-#pragma unroll
-					for (int i = 0; i < V; i++) {
-						int c = (lane + p * WARP) * V + i;
-						sums[c] = (turn ? sums[c] : 0) + dweight[p][i];
-						sums[t.width + c] = (turn ? sums[t.width + c] : 0) + dbias[p][i];
-					}
-		__syncthreads();
+		for (int p = 0; p < P; p++)
+			if (lane + p * SHARERS < packs) {
+				store(part + (lane + p * SHARERS) * V, dweight[p]);
+				store(part + t.width + (lane + p * SHARERS) * V, dbias[p]);
+			}
 	}
-	for (int c = static_cast<int>(threadIdx.x); c < 2 * t.width; c += THREADS)
-		parts[static_cast<int64_t>(blockIdx.x) * 2 * t.width + c] = sums[c];
 }
 
 template <typename T>
@@ -221,54 +277,58 @@ template <typename T> struct weight_columns {
 
 /* ---- choosing ---- */
 
-/* Of a row; wider ones would not leave registers for enough warps, and backward for anything else. */
+/* Of a thread; more would not leave registers for enough warps, and backward for anything else. */
 enum { MOST_PACKS = 8, MOST_PACKS_BACKWARD = 6 };
 
-template <typename T> bool fits_registers(int64_t width, int packs, std::initializer_list<const void *> pointers)
+template <typename T> bool in_packs(int64_t width, std::initializer_list<const void *> pointers)
 {
-	bool fits = width % lanes_of<T>() == 0 && width <= packs * WARP * lanes_of<T>();
+	bool whole = width % lanes_of<T>() == 0;
 	for (const void *p : pointers)
-		fits = fits && is_aligned(p, 16);
-	return fits;
+		whole = whole && is_aligned(p, 16);
+	return whole;
 }
 
-/* f(P) with the least P ≥ packs */
-template <int MOST, typename F> int with_packs(int64_t packs, F f)
+/* f(P, SHARERS) for rows in packs, P being no more than MOST; any() where no block's registers take one. */
+template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G any)
 {
-	if (packs <= 1)
-		return f(std::integral_constant<int, 1>());
-	if (packs <= 2)
-		return f(std::integral_constant<int, 2>());
-	if (packs <= 3)
-		return f(std::integral_constant<int, 3>());
-	if (packs <= 4)
-		return f(std::integral_constant<int, 4>());
-	if (packs <= 6 || MOST <= 6)
-		return f(std::integral_constant<int, 6>());
-	return f(std::integral_constant<int, MOST>());
-}
-
-template <typename T> int64_t packs_of(int64_t width)
-{
-	return (width / lanes_of<T>() + WARP - 1) / WARP;
+	auto with_sharers = [&](auto sharers) {
+		int64_t each = (packs + sharers - 1) / sharers;
+		return each <= 1   ? f(std::integral_constant<int, 1>(), sharers)
+		       : each <= 2 ? f(std::integral_constant<int, 2>(), sharers)
+		       : each <= 3 ? f(std::integral_constant<int, 3>(), sharers)
+		       : each <= 4 ? f(std::integral_constant<int, 4>(), sharers)
+		       : each <= 6 ? f(std::integral_constant<int, 6>(), sharers)
+		                   : f(std::integral_constant<int, MOST>(), sharers);
+	};
+	if (packs <= MOST * WARP)
+		return with_sharers(std::integral_constant<int, WARP>());
+	return packs <= MOST * THREADS ? with_sharers(std::integral_constant<int, THREADS>()) : any();
 }
 
 int norm_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *x,
                       const void *weight, const void *bias, void *y, float *statistics)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
-	unsigned blocks = blocks_for(rows, WARPS, static_cast<int64_t>(c->multiprocessors) * 8);
+	int64_t most = static_cast<int64_t>(c->multiprocessors) * 8;
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		const T *in = static_cast<const T *>(x), *w = static_cast<const T *>(weight);
 		const T *b = static_cast<const T *>(bias);
 		T *out = static_cast<T *>(y);
-		if (!fits_registers<T>(width, MOST_PACKS, {x, weight, bias, y}))
-			return launch(forward_any<T>, blocks, THREADS, 0, s, t, in, w, b, out, statistics);
-		return with_packs<MOST_PACKS>(packs_of<T>(width), [&](auto packs) {
-			return launch(forward_registers<T, decltype(packs)::value>, blocks, THREADS, 0, s, t, in, w, b,
-			              out, statistics);
-		});
+		auto any = [&] {
+			return launch(forward_any<T>, blocks_for(rows, WARPS, most), THREADS, 0, s, t, in, w, b, out,
+			              statistics);
+		};
+		if (!in_packs<T>(width, {x, weight, bias, y}))
+			return any();
+		return with_packs<MOST_PACKS>(
+		        width / lanes_of<T>(),
+		        [&](auto packs, auto sharers) {
+			        unsigned blocks = blocks_for(rows, THREADS / sharers, most);
+			        return launch(forward_registers<T, packs, sharers>, blocks, THREADS, 0, s, t, in, w, b,
+			                      out, statistics);
+		        },
+		        any);
 	});
 }
 
@@ -277,9 +337,8 @@ int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t
                        void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
-	int64_t most = static_cast<int64_t>(c->multiprocessors) * 2;
+	int64_t processors = c->multiprocessors, most = columns_most_parts(c, 2, width);
 	float *parts = static_cast<float *>(c->workspace);
-	most = smaller(most, columns_most_parts(c, 2, width));
 	if (most < 1)
 		return CUDA_ERROR_WORKSPACE;
 	return with_type(type, [&](auto tag) {
@@ -288,24 +347,26 @@ int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t
 		const T *w = static_cast<const T *>(weight);
 		T *out = static_cast<T *>(dx), *sums[] = {static_cast<T *>(dweight), static_cast<T *>(dbias)};
 		bool accumulate[] = {accumulate_weight, accumulate_bias};
-		int error;
-		unsigned blocks;
-		if (fits_registers<T>(width, MOST_PACKS_BACKWARD, {dy, x, weight, dx})) {
-			blocks = blocks_for(rows, WARPS, most);
-			error = with_packs<MOST_PACKS_BACKWARD>(packs_of<T>(width), [&](auto packs) {
-				return launch(backward_registers<T, decltype(packs)::value>, blocks, THREADS,
-				              2 * static_cast<size_t>(width) * sizeof(float), s, t, d, in, statistics,
-				              w, out, accumulate_x, parts);
-			});
-		} else {
-			blocks = blocks_for(rows, WARPS, static_cast<int64_t>(c->multiprocessors) * 8);
-			error = launch(backward_any<T>, blocks, THREADS, 0, s, t, d, in, statistics, w, out,
-			               accumulate_x);
-			if (error)
-				return error;
+		unsigned blocks = 0;
+		auto any = [&] {
+			int error = launch(backward_any<T>, blocks_for(rows, WARPS, processors * 8), THREADS, 0, s, t,
+			                   d, in, statistics, w, out, accumulate_x);
 			weight_columns<T> add = {t.width, d, in, statistics};
-			error = columns_parts<2>(s, add, rows, t.width, most, parts, &blocks);
-		}
+			return error ? error
+			             : columns_parts<2>(s, add, rows, t.width, smaller(most, processors * 2), parts,
+			                                &blocks);
+		};
+		auto registers = [&](auto packs, auto sharers) {
+			/* what blocks leave in the workspace is little beside what they read */
+			bool whole = sharers == THREADS;
+			blocks = blocks_for(rows, THREADS / sharers, smaller(most, processors * (whole ? 4 : 2)));
+			return launch(backward_registers<T, packs, sharers>, blocks, THREADS,
+			              whole ? 0 : 2 * packs * lanes_of<T>() * WARP * sizeof(float), s, t, d, in,
+			              statistics, w, out, accumulate_x, parts);
+		};
+		int error = in_packs<T>(width, {dy, x, weight, dx})
+		                    ? with_packs<MOST_PACKS_BACKWARD>(width / lanes_of<T>(), registers, any)
+		                    : any();
 		return error ? error : columns_finish<2>(s, t.width, blocks, parts, sums, accumulate);
 	});
 }

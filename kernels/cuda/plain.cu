@@ -1,42 +1,10 @@
-/* The kernels in their simplest form: one thread a row, a column or an element, everything in the order in which it
- * stands. Shipped kernels are checked against these; for speed they are nothing. */
-#include <cmath>
-
-#include "kernels/cuda/gelu.cuh"
+/* The kernels of kernels/kernels.h in their simplest form; batch normalization's and slices' have files of their own.
+ */
+#include "kernels/cuda/plain.cuh"
 #include "kernels/cuda/table.h"
 
 namespace
 {
-
-enum { THREADS = 128 };
-
-/* f(i) for i of 0 … n-1, one thread each. */
-template <typename F> __global__ void each(int64_t n, F f)
-{
-	int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
-	if (i < n)
-		f(i);
-}
-
-template <typename F> int for_each(cuda_stream s, int64_t n, F f)
-{
-	return n == 0 ? 0 : launch(each<F>, blocks_for(n, THREADS, INT32_MAX), THREADS, 0, s, n, f);
-}
-
-template <typename T> __device__ __forceinline__ void put(T &to, float x, bool accumulate = false)
-{
-	narrow(accumulate ? widen(to) + x : x, to);
-}
-
-/* A task is a structure of what it reads and writes, whose operator () is one thread's work. RUN makes it one of type T
- * and starts it. */
-#define RUN(type, n, task, ...)                                                                                        \
-	with_type(type, [&](auto tag) {                                                                                \
-		typedef typename decltype(tag)::type T;                                                                \
-		return for_each(s, n, task<T>{__VA_ARGS__});                                                           \
-	})
-#define IN(p) static_cast<const T *>(p)
-#define OUT(p) static_cast<T *>(p)
 
 /* ---- LayerNorm ---- */
 
@@ -48,13 +16,13 @@ template <typename T> struct norm_row {
 	__device__ void operator()(int64_t row) const
 	{
 		const T *in = x + row * width;
-		float sum = 0, squares = 0;
+		double sum = 0, squares = 0;
 		for (int64_t i = 0; i < width; i++)
-			sum += widen(in[i]);
-		float mean = sum / static_cast<float>(width);
+			sum += static_cast<double>(widen(in[i]));
+		float mean = static_cast<float>(sum / static_cast<double>(width));
 		for (int64_t i = 0; i < width; i++)
-			squares += (widen(in[i]) - mean) * (widen(in[i]) - mean);
-		float inverse = 1 / sqrtf(squares / static_cast<float>(width) + 1e-5F);
+			squares += static_cast<double>((widen(in[i]) - mean) * (widen(in[i]) - mean));
+		float inverse = static_cast<float>(1 / sqrt(squares / static_cast<double>(width) + 1e-5));
 		for (int64_t i = 0; i < width; i++)
 			put(y[row * width + i], (widen(in[i]) - mean) * inverse * widen(weight[i]) + widen(bias[i]));
 		if (statistics) {
@@ -79,17 +47,18 @@ template <typename T> struct norm_input {
 	bool accumulate;
 	__device__ void operator()(int64_t row) const
 	{
-		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sum = 0, product = 0;
+		float mean = statistics[2 * row], inverse = statistics[2 * row + 1];
+		double sum = 0, product = 0, n = static_cast<double>(width);
 		for (int64_t i = 0; i < width; i++) {
 			float g = widen(dy[row * width + i]) * widen(weight[i]);
-			sum += g;
-			product += g * ((widen(x[row * width + i]) - mean) * inverse);
+			sum += static_cast<double>(g);
+			product += static_cast<double>(g * ((widen(x[row * width + i]) - mean) * inverse));
 		}
+		float mean_g = static_cast<float>(sum / n), mean_product = static_cast<float>(product / n);
 		for (int64_t i = 0; i < width; i++) {
 			float g = widen(dy[row * width + i]) * widen(weight[i]);
 			float normal = (widen(x[row * width + i]) - mean) * inverse;
-			float n = static_cast<float>(width);
-			put(dx[row * width + i], (g - sum / n - normal * (product / n)) * inverse, accumulate);
+			put(dx[row * width + i], (g - mean_g - normal * mean_product) * inverse, accumulate);
 		}
 	}
 };
@@ -146,46 +115,11 @@ int embedding_forward_plain(struct cuda *, cuda_stream s, enum element type, int
 	           IN(position_table), OUT(y));
 }
 
-/* Each element of the table looks through all tokens. */
-template <typename T> struct token_element {
-	int64_t rows, width;
-	const int32_t *ids;
-	const T *dy;
-	T *table;
-	bool accumulate;
-	__device__ void operator()(int64_t i) const
-	{
-		double sum = 0;
-		bool used = false;
-		for (int64_t row = 0; row < rows; row++)
-			if (ids[row] == i / width) {
-				sum += static_cast<double>(widen(dy[row * width + i % width]));
-				used = true;
-			}
-		if (used || !accumulate)
-			put(table[i], static_cast<float>(sum), accumulate);
-	}
-};
-
-template <typename T> struct position_element {
-	int64_t samples, tokens, width;
-	const T *dy;
-	T *table;
-	bool accumulate;
-	__device__ void operator()(int64_t i) const
-	{
-		double sum = 0;
-		for (int64_t sample = 0; sample < samples && i < tokens * width; sample++)
-			sum += static_cast<double>(widen(dy[sample * tokens * width + i]));
-		put(table[i], static_cast<float>(sum), accumulate);
-	}
-};
-
 int embedding_backward_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
                              int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy,
                              void *dtoken_table, bool accumulate_token, void *dposition_table, bool accumulate_position)
 {
-	int error = RUN(type, vocabulary * width, token_element, samples * tokens, width, ids, IN(dy),
+	int error = RUN(type, vocabulary * width, token_element, samples * tokens, width, 0, vocabulary, ids, IN(dy),
 	                OUT(dtoken_table), accumulate_token);
 	return error ? error
 	             : RUN(type, context * width, position_element, samples, tokens, width, IN(dy),
@@ -243,103 +177,51 @@ int classifier_plain(struct cuda *c, cuda_stream s, enum element type, int64_t r
 	return error ? error : for_each(s, 1, add_losses{rows, scale, losses, loss, accumulate});
 }
 
-/* ---- updates and vectors ---- */
-
-template <typename T> struct adamw_element {
-	struct cuda_update u;
-	T *parameters;
-	const T *gradients;
-	float *first, *second, *master;
-	__device__ void operator()(int64_t i) const
+template <typename T> struct evaluate_row {
+	int64_t classes;
+	const T *logits;
+	const int32_t *targets;
+	double *losses;
+	int32_t *correct;
+	__device__ void operator()(int64_t row) const
 	{
-		double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
-		double rate = u.learning_rate, beta1 = static_cast<double>(u.beta1);
-		double beta2 = static_cast<double>(u.beta2);
-		int64_t step = *u.step - (u.scaler ? static_cast<int64_t>(u.scaler[CUDA_SCALER_SKIPPED]) : 0);
-		if ((u.overflow && *u.overflow > 0) || step < 1)
-			return;
-		if (u.warmup > 0 && step <= u.warmup)
-			rate *= static_cast<double>(step) / static_cast<double>(u.warmup);
-		else if (u.decay > 0)
-			rate *= 1 - 0.9 * fmin(static_cast<double>(step - u.warmup) /
-			                               fmax(static_cast<double>(u.decay - u.warmup), 1.0),
-			                       1.0);
-		if (u.squares)
-			factor = fmin(u.clip / (sqrt(static_cast<double>(*u.squares)) * unscale + 1e-6), 1.0);
-		double g = static_cast<double>(widen(gradients[i])) * factor * unscale;
-		double m = beta1 * static_cast<double>(first[i]) + (1 - beta1) * g;
-		double v = beta2 * static_cast<double>(second[i]) + (1 - beta2) * g * g;
-		double p = static_cast<double>(master ? master[i] : widen(parameters[i]));
-		double root = sqrt(v / (1 - pow(beta2, static_cast<double>(step))));
-		p -= rate * static_cast<double>(u.weight_decay) * p;
-		p -= rate * m / (1 - pow(beta1, static_cast<double>(step))) / (root + static_cast<double>(u.epsilon));
-		first[i] = static_cast<float>(m);
-		second[i] = static_cast<float>(v);
-		if (master)
-			master[i] = static_cast<float>(p);
-		put(parameters[i], static_cast<float>(p));
+		const T *x = logits + row * classes;
+		int64_t largest = 0;
+		double sum = 0;
+		for (int64_t i = 1; i < classes; i++)
+			if (widen(x[i]) > widen(x[largest]))
+				largest = i;
+		for (int64_t i = 0; i < classes; i++)
+			sum += static_cast<double>(expf(widen(x[i]) - widen(x[largest])));
+		losses[row] = log(sum) + static_cast<double>(widen(x[largest]) - widen(x[targets[row]]));
+		correct[row] = largest == targets[row];
 	}
 };
 
-int adamw_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
-                void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
-{
-	return RUN(type, n, adamw_element, *u, OUT(parameters), IN(gradients), first_moment, second_moment,
-	           sizeof(T) == 4 ? nullptr : master);
-}
-
-template <typename T> struct add_element {
-	const T *x;
-	T *y;
-	__device__ void operator()(int64_t i) const
-	{
-		put(y[i], widen(x[i]), true);
-	}
-};
-
-int add_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, const void *x, void *y)
-{
-	return RUN(type, n, add_element, IN(x), OUT(y));
-}
-
-template <typename T> struct squares_all {
-	int64_t n;
-	const T *x;
-	float *sum;
-	bool accumulate;
+struct add_evaluations {
+	int64_t rows;
+	const double *losses;
+	const int32_t *hits;
+	double *loss;
+	int64_t *correct;
 	__device__ void operator()(int64_t) const
 	{
-		double all = accumulate ? static_cast<double>(*sum) : 0;
-		for (int64_t i = 0; i < n; i++)
-			all += static_cast<double>(widen(x[i])) * static_cast<double>(widen(x[i]));
-		*sum = static_cast<float>(all);
+		for (int64_t row = 0; row < rows; row++) {
+			*loss += losses[row];
+			*correct += hits[row];
+		}
 	}
 };
 
-int squares_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
-                  bool accumulate)
+int evaluate_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, const void *logits,
+                   const int32_t *targets, double *loss, int64_t *correct)
 {
-	return RUN(type, 1, squares_all, n, IN(x), sum, accumulate);
-}
-
-/* ---- after a sum over ranks ---- */
-
-template <typename T> struct finish_element {
-	int64_t width;
-	const T *bias, *residual;
-	T *sum, *y;
-	__device__ void operator()(int64_t i) const
-	{
-		put(sum[i], (bias ? widen(bias[i % width]) : 0) + (residual ? widen(residual[i]) : 0), true);
-		if (y)
-			put(y[i], gelu<float>(widen(sum[i])));
-	}
-};
-
-int finish_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
-                 const void *residual, void *sum, void *y)
-{
-	return RUN(type, rows * width, finish_element, width, IN(bias), IN(residual), OUT(sum), OUT(y));
+	double *losses = static_cast<double *>(c->workspace);
+	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);
+	if (static_cast<size_t>(rows) * (sizeof *losses + sizeof *hits) > c->workspace_bytes)
+		return CUDA_ERROR_WORKSPACE;
+	int error = RUN(type, rows, evaluate_row, classes, IN(logits), targets, losses, hits);
+	return error ? error : for_each(s, 1, add_evaluations{rows, losses, hits, loss, correct});
 }
 
 } // namespace
@@ -352,9 +234,11 @@ const struct cuda_api *shardlab_cuda_plain_api(void)
 	cuda_fill_plain_linear(&api);
 	cuda_fill_plain_attention(&api);
 	cuda_fill_plain_norm(&api);
+	cuda_fill_plain_batch_norm(&api);
 	cuda_fill_plain_embedding(&api);
 	cuda_fill_plain_classifier(&api);
 	cuda_fill_plain_update(&api);
+	cuda_fill_plain_sliced(&api);
 	return &api;
 }
 
@@ -373,12 +257,5 @@ void cuda_fill_plain_embedding(struct cuda_api *api)
 void cuda_fill_plain_classifier(struct cuda_api *api)
 {
 	api->classifier = classifier_plain;
-}
-
-void cuda_fill_plain_update(struct cuda_api *api)
-{
-	api->adamw_update = adamw_plain;
-	api->vector_add = add_plain;
-	api->vector_squares = squares_plain;
-	api->linear_finish = finish_plain;
+	api->classifier_evaluate = evaluate_plain;
 }

@@ -27,7 +27,8 @@ void cuda_fill_plain_norm(struct cuda_api *api);
 void cuda_fill_plain_batch_norm(struct cuda_api *api);
 void cuda_fill_plain_embedding(struct cuda_api *api);
 void cuda_fill_plain_classifier(struct cuda_api *api);
-void cuda_fill_plain_update(struct cuda_api *api); /* optimizers, vectors, linear_finish */
+void cuda_fill_plain_update(struct cuda_api *api); /* optimizers, vectors */
+void cuda_fill_plain_sliced(struct cuda_api *api); /* kernels/sliced.h */
 
 #ifdef __cplusplus
 }

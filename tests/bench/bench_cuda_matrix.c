@@ -4,8 +4,8 @@
  *
  * Products: TFLOP/s in each type, squares and those of GPT-2 124M at 16 × 1024 tokens, with their epilogues. Attention:
  * causal, bf16, 65536 tokens: half of 4·T²·D products a head forward, 2.5 times as many backward; against the largest
- * rate of a bf16 product in this run. Numbers are random, as in training: on zeros a GPU draws less power, and is
- * faster.
+ * rate of a bf16 product in this run; `wgmma` is the forward pass made for compute capability 9.0, where the device is
+ * one. Numbers are random, as in training: on zeros a GPU draws less power, and is faster.
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
@@ -157,6 +157,12 @@ static int attend(const void *what)
 	return api->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
 }
 
+static int attend_on_hopper(const void *what)
+{
+	const struct attention *a = what;
+	return api->attention_forward_hopper(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
+}
+
 static int attend_backward(const void *what)
 {
 	const struct attention *a = what;
@@ -173,11 +179,18 @@ static void attention(int64_t size, int64_t tokens)
 	a.dy = filled(ELEMENT_BF16, n);
 	a.dqkv = filled(ELEMENT_BF16, 3 * n);
 	a.log_sum_exp = filled(ELEMENT_FP32, TOKENS * a.shape.heads);
-	for (int back = 0; back < 2; back++) {
-		double seconds = gpu_seconds(back ? attend_backward : attend, &a, "attention");
-		double rate = 1e-12 * (back ? 2.5 : 1) * flops / seconds;
+	static const struct {
+		const char *name;
+		int (*run)(const void *what);
+		double products;
+	} passes[] = {{"forward", attend, 1}, {"wgmma", attend_on_hopper, 1}, {"backward", attend_backward, 2.5}};
+	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+		if (passes[i].run == attend_on_hopper && attend_on_hopper(&a))
+			continue; /* not on this device */
+		double seconds = gpu_seconds(passes[i].run, &a, "attention");
+		double rate = 1e-12 * passes[i].products * flops / seconds;
 		printf("attention, head %3lld, T %4lld %-8s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
-		       (long long)size, (long long)tokens, back ? "backward" : "forward", 1e6 * seconds, rate,
+		       (long long)size, (long long)tokens, passes[i].name, 1e6 * seconds, rate,
 		       100 * rate / product_rate);
 	}
 	release(5, (void *[]){a.qkv, a.y, a.dy, a.dqkv, a.log_sum_exp});

@@ -1,0 +1,182 @@
+/* Attention forward by wgmma, for compute capability 9.0: what attention_forward.cu does, with products of 64 rows by
+ * whole warpgroups and the softmax beside them (FlashAttention-3's overlap within a warpgroup, arXiv 2407.08608,
+ * algorithm 2):
+ *
+ *     tile j     S = Q · K[j]ᵀ          ──────
+ *                O += P · V[j−1]              ──────
+ *                P = softmax(S)               ──────
+ *
+ * A block has 2 warpgroups, each with 64 queries of one head; tiles of 128 keys. K[j+1] and V[j] come in by cp.async
+ * while S of tile j is made, so that one barrier a tile is enough. All lie in shared memory as wgmma.cuh wants them:
+ * rows of 64 elements, those of 128 in two halves. */
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/wgmma.cuh"
+
+namespace
+{
+
+enum { GROUPS = 2, THREADS = GROUPS * WARPGROUP, QUERIES = GROUPS * 64, KEYS = 128, ROW = 64, ROW_BYTES = 2 * ROW };
+
+template <int HEAD> struct shape {
+	static constexpr int BYTES = SWIZZLE_BYTES + (QUERIES + 4 * KEYS) * HEAD * 2 + THREADS * 8;
+};
+
+#if defined(SHARDLAB_EMULATE) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+/* Begins to copy 128 rows from `first` on. */
+template <int HEAD, typename T>
+__device__ __forceinline__ void halves_copy(T *tile, const T *from, int64_t row_elements, int first, int rows, int size)
+{
+	static_assert(QUERIES == KEYS, "one height for all tiles");
+#pragma unroll
+	for (int column = 0; column < HEAD; column += ROW)
+		tile_copy<ROW, KEYS, THREADS>(tile + column * KEYS, from + column, row_elements, first, rows,
+		                              size - column);
+}
+
+/* S = Q · Kᵀ: addresses of the warpgroup's first query and of the first key. */
+template <typename T, int HEAD>
+__device__ __forceinline__ void scores(float (&s)[KEYS / 8][4], uint32_t queries, uint32_t keys)
+{
+#pragma unroll
+	for (int column = 0; column < HEAD; column += 16) {
+		const uint32_t place = column / ROW * KEYS * ROW_BYTES + column % ROW * 2;
+		wgmma_shared<T>(s, wgmma_descriptor(queries + place, 16, 8 * ROW_BYTES),
+		                wgmma_descriptor(keys + place, 16, 8 * ROW_BYTES), column > 0);
+	}
+	wgmma_commit();
+}
+
+/* output += P · V */
+template <typename T, int HEAD>
+__device__ __forceinline__ void add(float (&output)[HEAD / 8][4], const uint32_t (&p)[KEYS / 16][4], uint32_t values)
+{
+#pragma unroll
+	for (int step = 0; step < KEYS / 16; step++)
+		wgmma_registers<T>(output, p[step],
+		                   wgmma_descriptor(values + step * 16 * ROW_BYTES, KEYS * ROW_BYTES, 8 * ROW_BYTES));
+	wgmma_commit();
+}
+
+/* What a lane holds of a product's result is what it must hold of the next one's left operand. */
+template <typename T>
+__device__ __forceinline__ void pack_scores(uint32_t (&p)[KEYS / 16][4], const float (&s)[KEYS / 8][4])
+{
+#pragma unroll
+	for (int step = 0; step < KEYS / 16; step++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			p[step][i] =
+			        pack_pair<T>(s[2 * step + i / 2][2 * (i % 2)], s[2 * step + i / 2][2 * (i % 2) + 1]);
+}
+
+/* What was copied has come, for all threads and for products. */
+__device__ __forceinline__ void arrived()
+{
+	cp_async_wait<0>();
+	shared_fence();
+	__syncthreads();
+}
+
+#endif
+
+template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) forward(const attention_arguments a)
+{
+#if defined(SHARDLAB_EMULATE) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
+	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
+	const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * QUERIES, row = 16 * warp;
+	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads),
+	                          blockIdx.y % static_cast<unsigned>(a.heads));
+	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const float scale = a.scale * LOG2_E;
+	const int tiles = (min(first + QUERIES, tokens) + KEYS - 1) / KEYS, upper = first + row + lane / 4;
+
+	unsigned char *begin = shared_memory<unsigned char>();
+	begin += (SWIZZLE_BYTES - shared_address(begin) % SWIZZLE_BYTES) % SWIZZLE_BYTES;
+	T *queries = reinterpret_cast<T *>(begin), *keys = queries + QUERIES * HEAD, *values = keys + 2 * KEYS * HEAD;
+	const uint32_t of_queries = shared_address(queries) + static_cast<uint32_t>(warp / 4 * 64 * ROW_BYTES);
+	const uint32_t of_keys = shared_address(keys), of_values = shared_address(values);
+	constexpr uint32_t TILE_BYTES = KEYS * HEAD * 2;
+
+	float s[KEYS / 8][4], output[HEAD / 8][4] = {}, maximum[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+	float correction[2];
+	uint32_t p[KEYS / 16][4];
+
+	halves_copy<HEAD>(queries, q, h.qkv_row, first, tokens, size);
+	halves_copy<HEAD>(keys, k, h.qkv_row, 0, tokens, size);
+	cp_async_commit();
+	arrived();
+	if (tiles > 1)
+		halves_copy<HEAD>(keys + KEYS * HEAD, k, h.qkv_row, KEYS, tokens, size);
+	halves_copy<HEAD>(values, v, h.qkv_row, 0, tokens, size);
+	cp_async_commit();
+
+	wgmma_fence();
+	scores<T, HEAD>(s, of_queries, of_keys);
+	wgmma_wait<0>();
+	softmax<KEYS>(s, maximum, sum, correction, scale, KEYS - 1 > first + row, upper + 1, lane);
+	pack_scores<T>(p, s);
+
+#pragma unroll 1
+	for (int j = 1; j < tiles; j++) {
+		const int now = j & 1, other = now ^ 1;
+		arrived();
+		if (j + 1 < tiles)
+			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, h.qkv_row, (j + 1) * KEYS, tokens, size);
+		halves_copy<HEAD>(values + now * KEYS * HEAD, v, h.qkv_row, j * KEYS, tokens, size);
+		cp_async_commit();
+
+		wgmma_fence();
+		scores<T, HEAD>(s, of_queries, of_keys + static_cast<uint32_t>(now) * TILE_BYTES);
+		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
+		wgmma_wait<1>();
+		softmax<KEYS>(s, maximum, sum, correction, scale, (j + 1) * KEYS - 1 > first + row,
+		              upper + 1 - j * KEYS, lane);
+		wgmma_before(sum, of_values + 2 * TILE_BYTES + 8 * threadIdx.x);
+		wgmma_wait<0>();
+		rescale<HEAD>(output, correction);
+		pack_scores<T>(p, s);
+	}
+
+	arrived();
+	wgmma_fence();
+	add<T, HEAD>(output, p, of_values + static_cast<uint32_t>((tiles - 1) & 1) * TILE_BYTES);
+	wgmma_wait<0>();
+
+	float factor[2];
+	softmax_end(factor, maximum, sum, a, h.row, upper, tokens, lane);
+	tile_store<HEAD>(queries, row, output, factor, static_cast<T *>(a.y_out) + h.y, h.y_row, first + row, tokens,
+	                 size, lane);
+#else
+	(void)a;
+#endif
+}
+
+template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments &a)
+{
+	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
+	          static_cast<unsigned>(a.samples * a.heads));
+	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
+}
+
+template <typename T> int run_head(cuda_stream s, const attention_arguments &a)
+{
+	return a.size <= 64 ? run<T, 64>(s, a) : run<T, 128>(s, a);
+}
+
+} // namespace
+
+int attention_forward_hopper(cuda_stream s, enum element type, const struct attention_arguments *a)
+{
+	return type == ELEMENT_BF16 ? run_head<__nv_bfloat16>(s, *a) : run_head<__half>(s, *a);
+}
+
+bool attention_hopper_takes(const struct cuda *c, int64_t head_size)
+{
+#if defined(SHARDLAB_EMULATE) || defined(SHARDLAB_HOPPER)
+	return c->major == 9 && c->minor == 0 && head_size > 32 && head_size <= 128;
+#else
+	return false;
+#endif
+}

@@ -1,0 +1,118 @@
+/* What a thread begins and waits for later: copies to shared memory (cp.async), products of a warpgroup (wgmma). */
+#include <map>
+#include <vector>
+
+#include "kernels/cuda/device.cuh"
+
+namespace
+{
+
+struct copy {
+	void *to;
+	const void *from;
+	size_t bytes, filled;
+	int group;
+};
+
+struct product {
+	std::function<void(float *)> run;
+	float *sums;
+	int group;
+};
+
+struct state {
+	std::vector<copy> copies;
+	int groups;  /* of copies that were committed */
+	bool fenced; /* products may use registers */
+	int product_groups;
+	std::vector<product> products;
+	std::map<float *, std::vector<float>> sums; /* what products that are under way add to */
+};
+
+state threads[1024];
+
+} // namespace
+
+/* Copies that nobody waits for end with the thread; products must not. */
+void emulate_async_end()
+{
+	if (!threads[emulate_thread()].products.empty())
+		emulate_fail("a thread ends before its products");
+	threads[emulate_thread()] = state();
+}
+
+/* ---- copies that run by themselves ---- */
+
+void emulate_copy(void *to, const void *from, size_t bytes, size_t filled)
+{
+	if (reinterpret_cast<uintptr_t>(to) % bytes || (filled && reinterpret_cast<uintptr_t>(from) % bytes))
+		emulate_fail("cp.async from or to an address that is not a multiple of its size");
+	memset(to, 0xff, bytes);
+	threads[emulate_thread()].copies.push_back({to, from, bytes, filled, threads[emulate_thread()].groups});
+}
+
+void emulate_copy_commit()
+{
+	threads[emulate_thread()].groups++;
+}
+
+void emulate_copy_wait(int groups)
+{
+	state *f = threads + emulate_thread();
+	std::vector<copy> rest;
+	for (const copy &c : f->copies) {
+		if (c.group >= f->groups - groups) {
+			rest.push_back(c);
+			continue;
+		}
+		memcpy(c.to, c.from, c.filled);
+		memset(static_cast<char *>(c.to) + c.filled, 0, c.bytes - c.filled);
+	}
+	f->copies.swap(rest);
+}
+
+/* ---- products that run by themselves ---- */
+
+void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run)
+{
+	state *f = threads + emulate_thread();
+	if (!f->fenced)
+		emulate_fail("wgmma without wgmma.fence before it");
+	if (!f->sums.count(sums)) {
+		f->sums[sums] = std::vector<float>(sums, sums + n);
+		std::fill(sums, sums + n, NAN);
+	}
+	f->products.push_back({run, sums, f->product_groups});
+}
+
+void emulate_product_fence()
+{
+	threads[emulate_thread()].fenced = true;
+}
+
+void emulate_product_commit()
+{
+	threads[emulate_thread()].product_groups++;
+}
+
+/* Registers that were waited for may be changed, and then a fence is due. */
+void emulate_product_wait(int groups)
+{
+	state *f = threads + emulate_thread();
+	std::vector<product> rest;
+	for (const product &p : f->products)
+		if (p.group >= f->product_groups - groups)
+			rest.push_back(p);
+		else
+			p.run(f->sums[p.sums].data());
+	f->products.swap(rest);
+	for (auto i = f->sums.begin(); i != f->sums.end();) {
+		bool waits = false;
+		for (const product &p : f->products)
+			waits = waits || p.sums == i->first;
+		if (!waits)
+			std::copy(i->second.begin(), i->second.end(), i->first);
+		i = waits ? std::next(i) : f->sums.erase(i);
+	}
+	f->fenced = false;
+}
