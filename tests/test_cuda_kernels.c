@@ -94,11 +94,11 @@ static bool classifier_run(const struct cuda_api *api, struct cuda *c, const voi
 	const struct classifier_case *k = context;
 	float scaler[4] = {(float)LOSS_SCALE, 0, 0, 0};
 	if (!api)
-		classifier(k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE, SCALE * LOSS_SCALE, a[1].now,
-		           k->accumulate);
+		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
+		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
 	else
-		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE,
-		                                 scaler, a[1].now, k->accumulate),
+		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
+		                                 k->targets, SCALE, scaler, a[1].now, k->accumulate),
 		                 0);
 	return true;
 }
@@ -111,13 +111,15 @@ static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void 
 	int64_t correct = 0;
 	float *out = a[1].now;
 	if (!api)
-		classifier_evaluate(k->type, k->rows, k->slice.count, a[0].now, k->targets, &loss, &correct);
+		classifier_evaluate(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, &loss,
+		                    &correct);
 	else if (!api->classifier_evaluate)
 		return false;
 	else
 		for (int i = 0; i < 2; i++)
-			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count, a[0].now,
-			                                          k->targets, &loss, &correct),
+			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
+			                                          k->slice.stride, a[0].now, k->targets, &loss,
+			                                          &correct),
 			                 0);
 	out[0] = (float)(api ? loss / 2 : loss);
 	out[1] = (float)(api ? correct / 2 : correct);

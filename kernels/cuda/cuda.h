@@ -158,12 +158,12 @@ struct cuda_api {
 	                          const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
 	                          bool accumulate_position); /* [W] */
 	/* The gradient is of scale × the scaler's scale × the sum of losses; scaler NULL: of scale × that sum. */
-	int (*classifier)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-	                  const int32_t *targets, double scale, const float *scaler, float *loss,
-	                  bool accumulate); /* [W] */
+	int (*classifier)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+	                  int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+	                  float *loss, bool accumulate); /* [W] */
 	/* loss and correct += those of these rows */
 	int (*classifier_evaluate)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
-	                           const void *logits, const int32_t *targets, double *loss,
+	                           int64_t stride, const void *logits, const int32_t *targets, double *loss,
 	                           int64_t *correct); /* [W] */
 	int (*adamw_update)(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
 	                    void *parameters, const void *gradients, float *first_moment, float *second_moment,

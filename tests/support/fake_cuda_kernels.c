@@ -234,34 +234,36 @@ static int put_embedding_backward(struct cuda *c, cuda_stream s, enum element ty
 
 static void run_classifier(const struct arguments *g)
 {
-	classifier((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[3].at, g->a[4].at, g->a[5].real,
-	           g->a[5].real * scale_of(g->a[6].at), g->a[7].at, g->a[8].whole != 0);
+	classifier((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[9].whole, g->a[3].at, g->a[4].at,
+	           g->a[5].real, g->a[5].real * scale_of(g->a[6].at), g->a[7].at, g->a[8].whole != 0);
 }
 
-static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-                          const int32_t *targets, double scale, const float *scaler, float *loss, bool accumulate)
+static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+                          int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+                          float *loss, bool accumulate)
 {
 	return fake_push(c, s, run_classifier,
 	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      REAL(scale), AT(scaler), AT(loss), WHOLE(accumulate)}});
+	                                      REAL(scale), AT(scaler), AT(loss), WHOLE(accumulate), WHOLE(stride)}});
 }
 
 static void run_classifier_evaluate(const struct arguments *g)
 {
 	double loss = 0;
 	int64_t correct = 0;
-	classifier_evaluate((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[3].at, g->a[4].at, &loss,
-	                    &correct);
+	classifier_evaluate((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[7].whole, g->a[3].at,
+	                    g->a[4].at, &loss, &correct);
 	*(double *)g->a[5].at += loss;
 	*(int64_t *)g->a[6].at += correct;
 }
 
 static int put_classifier_evaluate(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
-                                   const void *logits, const int32_t *targets, double *loss, int64_t *correct)
+                                   int64_t stride, const void *logits, const int32_t *targets, double *loss,
+                                   int64_t *correct)
 {
 	return fake_push(c, s, run_classifier_evaluate,
 	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      AT(loss), AT(correct)}});
+	                                      AT(loss), AT(correct), WHOLE(stride)}});
 }
 
 static void run_adamw_update(const struct arguments *g)
