@@ -147,7 +147,9 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 		return s;
 	if (threads)
 		c.threads = threads;
+	c.tf32 = j->tf32 && cluster_has_tf32(&c);
 	s = sim_run(&j->plan, &c, grain, trace, out);
+	out->tf32 = c.tf32;
 	cluster_release(&c);
 	return s ? s : lay_out_without(j, out);
 }

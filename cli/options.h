@@ -144,6 +144,8 @@ enum option_type {
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS, "where ranks compute; cuda: rank i on GPU i")    \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS, "cuda: issue every step anew instead of replaying it")    \
+	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
+	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of each rank")                       \
 	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
 	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \

@@ -105,10 +105,18 @@ int cuda_linear_backward(struct cuda_device *c, const struct op *op, cuda_stream
 {
 	struct cpu_device *d = &c->rank;
 	struct linear_shape s = linear_shape_of(d, op);
-	return c->api->linear_backward(c->cuda, stream, &s, use(d, op, 0, s.rows * s.stride),
-	                               use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out),
-	                               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.in),
-	                               use(d, op, 5, s.in * s.out), adds(op, 5), use(d, op, 6, s.out), adds(op, 6));
+	const struct cuda_fusion *f = &c->fusion[op - d->role->ops];
+	const void *pre = use(d, op, 3, s.rows * s.out), *x_pre = NULL;
+	if (f->next >= 0) /* what that operation would do to its dy */
+		x_pre = use(d, &d->role->ops[f->next], 3, s.rows * s.in);
+	if (f->done) {
+		s.gelu = false;
+		pre = NULL;
+	}
+	return c->api->linear_backward_gelu(c->cuda, stream, &s, use(d, op, 0, s.rows * s.stride),
+	                                    use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out), pre, x_pre,
+	                                    use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out), adds(op, 5),
+	                                    use(d, op, 6, s.out), adds(op, 6));
 }
 
 int cuda_attention_forward(struct cuda_device *c, const struct op *op, cuda_stream stream)

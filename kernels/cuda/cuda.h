@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 1
+#define CUDA_API_VERSION 2
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 /* The same table with only arithmetic in it, each function in its simplest form: for checks. Others are NULL. */
 #define CUDA_PLAIN_SYMBOL "shardlab_cuda_plain_api"
@@ -92,6 +92,11 @@ struct cuda_api {
 	int (*describe)(int device, struct cuda_properties *out);
 	int (*open)(struct cuda **out, int device, size_t workspace_bytes);
 	void (*close)(struct cuda *c); /* accepts NULL */
+	/* fp32 products on tensor cores: operands rounded to TF32's 10 bits, sums in fp32. Off unless set. */
+	void (*allow_tf32)(struct cuda *c, bool allow);
+	/* Calls of linear_backward_gelu whose product cuBLASLt could not give the slope of GELU: it took a pass more.
+	 */
+	int64_t (*gelu_passes)(const struct cuda *c);
 	int (*memory)(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes);
 	int (*allocate)(struct cuda *c, size_t bytes, void **out);
 	void (*release)(struct cuda *c, void *p);
@@ -124,6 +129,10 @@ struct cuda_api {
 	int (*linear_backward)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
 	                       const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight,
 	                       void *dbias, bool accumulate_bias); /* [W] */
+	/* The same where x is gelu(x_pre): dx is the gradient of x_pre. */
+	int (*linear_backward_gelu)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy,
+	                            const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
+	                            void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias); /* [W] */
 	int (*norm_forward)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width,
 	                    const void *x, const void *weight, const void *bias, void *y,
 	                    float *statistics); /* statistics: or NULL */

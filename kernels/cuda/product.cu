@@ -53,6 +53,8 @@ cublasLtEpilogue_t epilogue(enum product_epilogue e)
 		return CUBLASLT_EPILOGUE_GELU_AUX;
 	case PRODUCT_GELU_BIAS:
 		return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+	case PRODUCT_GELU_SLOPE:
+		return CUBLASLT_EPILOGUE_DGELU;
 	case PRODUCT_SUMS_A: /* our A is its B */
 		return CUBLASLT_EPILOGUE_BGRADB;
 	case PRODUCT_SUMS_B:
@@ -90,7 +92,7 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
 	if (p->epilogue == PRODUCT_SUMS_A || p->epilogue == PRODUCT_SUMS_B)
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->sums);
-	if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS) {
+	if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS || p->epilogue == PRODUCT_GELU_SLOPE) {
 		set<void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->pre);
 		set<int64_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->c_stride);
 	}

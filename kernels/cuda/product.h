@@ -22,11 +22,12 @@ extern "C" {
 
 enum product_epilogue {
 	PRODUCT_PLAIN,
-	PRODUCT_BIAS,      /* + bias */
-	PRODUCT_GELU,      /* pre = C, C = gelu(C) */
-	PRODUCT_GELU_BIAS, /* the same after + bias */
-	PRODUCT_SUMS_A,    /* sums[m] = the sums over k of op(A)'s rows */
-	PRODUCT_SUMS_B     /* sums[n] = the sums over k of op(B)'s columns */
+	PRODUCT_BIAS,       /* + bias */
+	PRODUCT_GELU,       /* pre = C, C = gelu(C) */
+	PRODUCT_GELU_BIAS,  /* the same after + bias */
+	PRODUCT_GELU_SLOPE, /* C = C × the slope of gelu at pre, which is read */
+	PRODUCT_SUMS_A,     /* sums[m] = the sums over k of op(A)'s rows */
+	PRODUCT_SUMS_B      /* sums[n] = the sums over k of op(B)'s columns */
 };
 
 struct product {
@@ -116,6 +117,7 @@ static inline bool product_epilogue_fits(const struct product *p)
 		return product_alignment(p->bias) >= (p->type == ELEMENT_FP32 ? 4U : 2U);
 	case PRODUCT_GELU:
 	case PRODUCT_GELU_BIAS:
+	case PRODUCT_GELU_SLOPE:
 		return p->type != ELEMENT_FP32 && vectors && !p->residual;
 	default:
 		return p->type != ELEMENT_FP32 && p->m % 8 == 0 && p->n % 8 == 0 && product_alignment(p->sums) >= 16;
@@ -173,7 +175,7 @@ int product_run(struct cuda *c, cuda_stream s, const struct product *p);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
-/* Any shape; PLAIN, BIAS, GELU and GELU_BIAS. */
+/* Any shape; all but SUMS. */
 int product_plain(cuda_stream s, const struct product *p);
 
 #ifdef __cplusplus

@@ -36,6 +36,8 @@ template <typename T> int multiply(const struct product *p)
 				narrow(sum, static_cast<T *>(p->pre)[place]);
 				sum = gelu<T>(sum);
 			}
+			if (p->epilogue == PRODUCT_GELU_SLOPE)
+				sum *= gelu_slope<T>(widen(static_cast<const T *>(p->pre)[place]));
 			narrow(sum, d[place]);
 		}
 	/* The sums over k of its B's columns, or of its A's rows */

@@ -29,6 +29,8 @@ template <typename T> __global__ void multiply(const struct product p)
 		narrow(sum, static_cast<T *>(p.pre)[place]);
 		sum = gelu<T>(widen(static_cast<T *>(p.pre)[place]));
 	}
+	if (p.epilogue == PRODUCT_GELU_SLOPE)
+		sum *= gelu_slope<T>(widen(static_cast<T *>(p.pre)[place]));
 	narrow(sum, static_cast<T *>(p.c)[place]);
 }
 

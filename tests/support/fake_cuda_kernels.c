@@ -62,6 +62,33 @@ static int put_linear_backward(struct cuda *c, cuda_stream s, const struct linea
 	                             AT(dweight), WHOLE(accumulate_weight), AT(dbias), WHOLE(accumulate_bias)}});
 }
 
+/* A gradient that is to go through GELU does so when the layer that had it comes for it, as on the CPU: the bits are
+ * the same then. That layer comes next on the stream. */
+static void run_linear_backward_gelu(const struct arguments *g)
+{
+	static _Thread_local const void *waiting, *waiting_pre;
+	struct linear_shape s = *(const struct linear_shape *)g->a[0].at;
+	const void *pre = g->a[4].at;
+	if (waiting && waiting == g->a[1].at) {
+		s.gelu = true;
+		pre = waiting_pre;
+	}
+	linear_backward(&s, g->a[1].at, g->a[2].at, g->a[3].at, pre, g->a[5].at, g->a[6].at, g->a[7].whole != 0,
+	                g->a[8].at, g->a[9].whole != 0);
+	waiting_pre = g->a[10].at;
+	waiting = waiting_pre ? g->a[5].at : NULL;
+}
+
+static int put_linear_backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy,
+                                    const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
+                                    void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
+{
+	return fake_push(c, s, run_linear_backward_gelu,
+	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight),
+	                                      AT(pre), AT(dx), AT(dweight), WHOLE(accumulate_weight), AT(dbias),
+	                                      WHOLE(accumulate_bias), AT(x_pre)}});
+}
+
 static void run_norm_forward(const struct arguments *g)
 {
 	norm_forward((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[3].at, g->a[4].at, g->a[5].at,
@@ -516,6 +543,7 @@ void fake_fill_kernels(struct cuda_api *api)
 {
 	api->linear_forward = put_linear_forward;
 	api->linear_backward = put_linear_backward;
+	api->linear_backward_gelu = put_linear_backward_gelu;
 	api->norm_forward = put_norm_forward;
 	api->norm_backward = put_norm_backward;
 	api->batch_norm_statistics = put_batch_norm_statistics;
