@@ -89,6 +89,8 @@ enum option_type {
 	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
 	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
 	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
+	X(STOCHASTIC_ROUNDING, "stochastic-rounding", FLAG, "", 0, 0, "", IN_MODELS,                                   \
+	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
 	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "")                                   \
 	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "")                                    \
 	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \

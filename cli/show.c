@@ -30,7 +30,8 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
 	        show_count(n, r->parameters));
 	if (settings & SHOW_PRECISION)
-		fprintf(out, " · %s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "");
+		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
+		        r->stochastic_rounding ? ", rounded stochastically" : "");
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
 	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", show_count(n, r->batch));

@@ -136,6 +136,8 @@ static const struct request variants[] = {
         {.model = gpt, .precision = TYPE_BF16, .checkpointing = "selective"},
         {.model = "mlp:sizes=48-33-17-10,norm=batch"},
         {.model = mlp, .precision = TYPE_BF16},
+        {.model = gpt, .precision = TYPE_BF16, .stochastic_rounding = true},
+        {.model = mlp, .precision = TYPE_FP16, .stochastic_rounding = true, .optimizer = OPTIMIZER_SGD},
 };
 
 START_TEST(every_option_of_the_gpu_alone)
@@ -153,6 +155,7 @@ static const struct request with_host[] = {
         {.model = gpt, .offload = "optimizer:delayed=yes", .clip = 1},
         {.model = gpt, .offload = "optimizer:to=disk", .precision = TYPE_BF16},
         {.model = gpt, .offload = "optimizer", .precision = TYPE_FP16},
+        {.model = gpt, .offload = "optimizer", .precision = TYPE_BF16, .stochastic_rounding = true},
 };
 
 /* The host's part of a step cannot be captured. */

@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "kernels/rounding.h"
 #include "kernels/sliced.h"
 
 #ifdef __cplusplus
@@ -78,9 +79,7 @@ struct cuda_update {
 	const float *scaler;   /* device: four floats; NULL: no loss scale */
 	const float *overflow; /* device: > 0: leave everything as it is; NULL: never */
 	bool keep_parameters;  /* parameters are made anew from the master also when nothing is updated */
-	bool stochastic;       /* 16-bit parameters are rounded stochastically, by a counter-based generator of */
-	uint64_t seed;         /* … this, the element's number from `first` on, and the step */
-	int64_t first;
+	const struct rounding *rounding; /* host; 16-bit parameters are rounded stochastically. NULL: to the nearest */
 };
 
 struct cuda_api {

@@ -246,11 +246,28 @@ int classifier_plain(struct cuda *c, cuda_stream s, enum element type, int64_t r
 
 /* ---- updates and vectors ---- */
 
+__device__ void put_random(float &out, float x, uint32_t)
+{
+	out = x;
+}
+__device__ void put_random(__nv_bfloat16 &out, float x, uint32_t random)
+{
+	uint16_t bits = round_to_bf16(__float_as_uint(x), random);
+	memcpy(&out, &bits, sizeof bits);
+}
+__device__ void put_random(__half &out, float x, uint32_t random)
+{
+	uint16_t bits = round_to_fp16(__float_as_uint(x), random);
+	memcpy(&out, &bits, sizeof bits);
+}
+
 template <typename T> struct adamw_element {
 	struct cuda_update u;
 	T *parameters;
 	const T *gradients;
 	float *first, *second, *master;
+	bool stochastic;
+	struct rounding rounding;
 	__device__ void operator()(int64_t i) const
 	{
 		double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
@@ -278,7 +295,12 @@ template <typename T> struct adamw_element {
 		second[i] = static_cast<float>(v);
 		if (master)
 			master[i] = static_cast<float>(p);
-		put(parameters[i], static_cast<float>(p));
+		if (stochastic)
+			put_random(
+			        parameters[i], static_cast<float>(p),
+			        rounding_bits(rounding_key(rounding.seed, step), element_number(&rounding.numbers, i)));
+		else
+			put(parameters[i], static_cast<float>(p));
 	}
 };
 
@@ -286,7 +308,8 @@ int adamw_plain(struct cuda *, cuda_stream s, enum element type, const struct cu
                 void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
 	return RUN(type, n, adamw_element, *u, OUT(parameters), IN(gradients), first_moment, second_moment,
-	           sizeof(T) == 4 ? nullptr : master);
+	           sizeof(T) == 4 ? nullptr : master, sizeof(T) < 4 && u->rounding,
+	           u->rounding ? *u->rounding : rounding());
 }
 
 template <typename T> struct add_element {

@@ -52,6 +52,7 @@ struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
+	bool stochastic_rounding;
 	bool tf32; /* predicted with the cluster's rates of tf32 for products of fp32 */
 	struct report_role roles[PLAN_ROLES];
 	int role_count;

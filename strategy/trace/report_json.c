@@ -138,6 +138,8 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(o, "precision", json_string(type_name(r->precision)));
 	if (r->tf32)
 		json_object_set_new(o, "tf32", json_true());
+	if (r->stochastic_rounding)
+		json_object_set_new(o, "stochastic_rounding", json_true());
 	json_object_set_new(o, "batch", json_integer(r->batch));
 	json_object_set_new(o, "micro_batch", json_integer(r->micro_batch));
 	json_object_set_new(o, "accumulate", json_integer(r->accumulate));
@@ -342,6 +344,7 @@ enum status report_from_json(struct report *out, const json_t *o)
 	if (!r.status)
 		r.status = type_parse(word, &out->precision) ? STATUS_RUN : STATUS_OK;
 	out->tf32 = json_is_true(json_object_get(o, "tf32"));
+	out->stochastic_rounding = json_is_true(json_object_get(o, "stochastic_rounding"));
 	out->batch = take_whole(&r, o, "batch");
 	out->micro_batch = take_whole(&r, o, "micro_batch");
 	out->accumulate = take_whole(&r, o, "accumulate");

@@ -23,6 +23,8 @@ static void update(bool adam, enum element type, const struct cuda_update *u, in
 	if (step < 1 || (u->overflow && *u->overflow > 0)) {
 		if (u->keep_parameters)
 			vector_convert(n, ELEMENT_FP32, master, type, parameters);
+		if (u->keep_parameters && u->rounding && step > 1)
+			vector_round(type, u->rounding, step - 1, n, master, parameters);
 		return;
 	}
 	float rate = (float)settings_learning_rate(&s, step);
@@ -31,6 +33,17 @@ static void update(bool adam, enum element type, const struct cuda_update *u, in
 		adamw_update(type, &a, step, n, parameters, gradients, (float)factor, first, second, master);
 	else
 		sgd_update(type, rate, n, parameters, gradients, (float)factor, master);
+	if (u->rounding)
+		vector_round(type, u->rounding, step, n, master, parameters);
+}
+
+/* What is pointed to in this process's memory is kept as well. */
+static const struct cuda_update *keep_update(struct cuda *c, const struct cuda_update *u)
+{
+	struct cuda_update *kept = fake_keep(c, u, sizeof *u);
+	if (u->rounding)
+		kept->rounding = fake_keep(c, u->rounding, sizeof *u->rounding);
+	return kept;
 }
 
 static void run_linear_forward(const struct arguments *g)
@@ -304,7 +317,7 @@ static int put_adamw_update(struct cuda *c, cuda_stream s, enum element type, co
                             float *master)
 {
 	return fake_push(c, s, run_adamw_update,
-	                 &(struct arguments){{WHOLE(type), AT(fake_keep(c, u, sizeof *u)), WHOLE(n), AT(parameters),
+	                 &(struct arguments){{WHOLE(type), AT(keep_update(c, u)), WHOLE(n), AT(parameters),
 	                                      AT(gradients), AT(first_moment), AT(second_moment), AT(master)}});
 }
 
@@ -318,7 +331,7 @@ static int put_sgd_update(struct cuda *c, cuda_stream s, enum element type, cons
                           void *parameters, const void *gradients, float *master)
 {
 	return fake_push(c, s, run_sgd_update,
-	                 &(struct arguments){{WHOLE(type), AT(fake_keep(c, u, sizeof *u)), WHOLE(n), AT(parameters),
+	                 &(struct arguments){{WHOLE(type), AT(keep_update(c, u)), WHOLE(n), AT(parameters),
 	                                      AT(gradients), AT(master)}});
 }
 
