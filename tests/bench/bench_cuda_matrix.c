@@ -211,7 +211,7 @@ static int attend_backward(const void *what)
 static void attention(int64_t size, int64_t tokens)
 {
 	const int64_t n = (int64_t)TOKENS * 768;
-	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, size, ELEMENT_BF16, 0}};
+	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, size, ELEMENT_BF16}};
 	const double flops = 2.0 * (double)n * (double)tokens;
 	a.qkv = filled(ELEMENT_BF16, 3 * n);
 	a.y = filled(ELEMENT_BF16, n);
