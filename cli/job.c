@@ -77,13 +77,17 @@ void job_release(struct job *j)
 
 enum status check_file_alone(const struct options *o, enum option file)
 {
-	static const enum option in_plan[] = {
-	        OPTION_MODEL,         OPTION_STRATEGY,      OPTION_RANKS,      OPTION_BATCH,
-	        OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,    OPTION_SEQUENCE,   OPTION_PRECISION,
-	        OPTION_OPTIMIZER,     OPTION_LEARNING_RATE, OPTION_WARMUP,     OPTION_DECAY,
-	        OPTION_WEIGHT_DECAY,  OPTION_CLIP,          OPTION_BUCKET,     OPTION_SEED,
-	        OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,   OPTION_LOSS_SCALE, OPTION_LOSS_SCALE_WINDOW,
-	        OPTION_OFFLOAD};
+	static const enum option in_plan[] = {OPTION_MODEL,         OPTION_STRATEGY,
+	                                      OPTION_RANKS,         OPTION_BATCH,
+	                                      OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,
+	                                      OPTION_SEQUENCE,      OPTION_PRECISION,
+	                                      OPTION_OPTIMIZER,     OPTION_LEARNING_RATE,
+	                                      OPTION_WARMUP,        OPTION_DECAY,
+	                                      OPTION_WEIGHT_DECAY,  OPTION_CLIP,
+	                                      OPTION_BUCKET,        OPTION_SEED,
+	                                      OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,
+	                                      OPTION_LOSS_SCALE,    OPTION_LOSS_SCALE_WINDOW,
+	                                      OPTION_OFFLOAD,       OPTION_STOCHASTIC_ROUNDING};
 	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
 		if (option_given(o, in_plan[i]))
 			return status_fail(STATUS_INPUT, "--%s FILE says --%s already; leave one of them out",
@@ -147,7 +151,9 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 		return s;
 	if (threads)
 		c.threads = threads;
+	c.tf32 = j->tf32 && cluster_has_tf32(&c);
 	s = sim_run(&j->plan, &c, grain, trace, out);
+	out->tf32 = c.tf32;
 	cluster_release(&c);
 	return s ? s : lay_out_without(j, out);
 }

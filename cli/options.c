@@ -280,6 +280,7 @@ enum status options_settings(const struct options *o, struct settings *out)
 	out->clip = o->value[OPTION_CLIP].real;
 	out->loss_scale = o->value[OPTION_LOSS_SCALE].real;
 	out->loss_scale_window = option_whole(o, OPTION_LOSS_SCALE_WINDOW);
+	out->stochastic_rounding = option_given(o, OPTION_STOCHASTIC_ROUNDING);
 	out->bucket = option_whole(o, OPTION_BUCKET);
 	out->seed = option_whole(o, OPTION_SEED);
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;

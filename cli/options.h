@@ -89,6 +89,8 @@ enum option_type {
 	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
 	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
 	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
+	X(STOCHASTIC_ROUNDING, "stochastic-rounding", FLAG, "", 0, 0, "", IN_MODELS,                                   \
+	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
 	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "")                                   \
 	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "")                                    \
 	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \
@@ -144,6 +146,8 @@ enum option_type {
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS, "where ranks compute; cuda: rank i on GPU i")    \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS, "cuda: issue every step anew instead of replaying it")    \
+	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
+	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of each rank")                       \
 	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
 	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \

@@ -31,6 +31,8 @@ static json_t *op_to_json(const struct plan *p, const struct role *r, int number
 		json_object_set_new(o, "kernel", json_string(p->model->kernels[op->kernel].name));
 	if (op->micro >= 0)
 		json_object_set_new(o, "micro_batch", json_integer(op->micro));
+	if (op->stochastic)
+		json_object_set_new(o, "stochastic", json_true());
 	if (op->group >= 0)
 		json_object_set_new(o, "group", json_string(p->groups[op->group].name));
 	if (op_class(op->kind) == OP_CLASS_C) {
@@ -101,6 +103,8 @@ json_t *plan_to_json(const struct plan *p, const char *role)
 	json_object_set_new(o, "strategy", json_string(p->settings.strategy));
 	json_object_set_new(o, "ranks", json_integer(p->ranks));
 	json_object_set_new(o, "precision", json_string(type_name(p->settings.precision)));
+	if (p->settings.stochastic_rounding)
+		json_object_set_new(o, "stochastic_rounding", json_true());
 	if (p->settings.loss_scaler != LOSS_SCALER_NONE)
 		json_object_set_new(o, "loss_scaler", json_string(loss_scaler_name(p->settings.loss_scaler)));
 	json_object_set_new(o, "batch", json_integer(p->settings.batch));

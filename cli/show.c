@@ -30,7 +30,8 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
 	        show_count(n, r->parameters));
 	if (settings & SHOW_PRECISION)
-		fprintf(out, " · %s", type_name(r->precision));
+		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
+		        r->stochastic_rounding ? ", rounded stochastically" : "");
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
 	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
 	fprintf(out, " · batch %s", show_count(n, r->batch));
@@ -366,6 +367,11 @@ void show_run(const struct report *r, FILE *out)
 	table_add_row(&t, STYLE_PLAIN);
 	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
 	table_cell(&t, 1, "%.0f", r->units_per_s);
+	if (r->gelu_passes > 0) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "GELU's gradient in a pass of its own");
+		table_cell(&t, 1, "%" PRId64 " times: cuBLASLt cannot fuse it in this type or shape", r->gelu_passes);
+	}
 	if (r->resident_bytes) {
 		table_add_row(&t, STYLE_PLAIN);
 		table_cell(&t, 0, "resident memory of the largest rank");

@@ -18,6 +18,21 @@ static enum status require_fit(const struct report *r)
 	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
 }
 
+/* It was asked for, so that a time without it would mislead. */
+static enum status check_tf32(const struct report *r)
+{
+	if (r->precision != TYPE_FP32)
+		return status_fail(STATUS_INPUT,
+		                   "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of "
+		                   "them out",
+		                   type_name(r->precision));
+	return r->tf32 ? STATUS_OK
+	               : status_fail(STATUS_INPUT,
+	                             "--tf32: cluster %s has no rate of it; leave it out, choose another "
+	                             "--cluster, or give this one a compute.linear.tf32",
+	                             r->cluster);
+}
+
 enum status command_sim(const struct options *o)
 {
 	struct job j;
@@ -28,7 +43,10 @@ enum status command_sim(const struct options *o)
 	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
 	if (s || (s = job_from_options(&j, o)))
 		return s;
+	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
+	if (!s && j.tf32)
+		s = check_tf32(&r);
 	/* The file first: when it cannot be written, nothing has been said yet. */
 	if (!s && traced)
 		s = write_file(option_text(o, OPTION_TRACE), "trace", write_trace, &trace);

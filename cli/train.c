@@ -23,6 +23,7 @@ static struct train_options train_options_from(const struct options *o, const st
 	t.device = option_text(o, OPTION_DEVICE);
 	t.communicator = option_text(o, OPTION_COMM);
 	t.no_graph = option_given(o, OPTION_NO_GRAPH);
+	t.tf32 = option_given(o, OPTION_TF32);
 	t.data = option_text(o, OPTION_DATA);
 	t.threads = (int)option_whole(o, OPTION_THREADS);
 	t.evaluate = !strcmp(option_text(o, OPTION_EVALUATE), "yes");
@@ -165,6 +166,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (s)
 		return s;
 	int64_t threads = option_given(o, OPTION_THREADS) ? t->threads : 0;
+	j->tf32 = t->tf32;
 	return job_predict(j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, threads, NULL, predicted);
 }
 

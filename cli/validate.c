@@ -159,6 +159,7 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	enum status s = job_open(&j, &m->settings);
 	if (s)
 		return s;
+	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION,
 	                option_given(o, OPTION_THREADS) ? threads : 0, NULL, &r->predicted);
 	job_release(&j);
@@ -187,6 +188,7 @@ static enum status check_first(const struct validation *v)
 	t.device = option_text(v->options, OPTION_DEVICE);
 	t.communicator = option_text(v->options, OPTION_COMM);
 	t.no_graph = option_given(v->options, OPTION_NO_GRAPH);
+	t.tf32 = option_given(v->options, OPTION_TF32);
 	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;

@@ -98,11 +98,11 @@ struct model {
 	int64_t step;
 };
 
-static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false, ELEMENT_FP32},
-                                 shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32},
-                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32},
-                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32},
-                                 shape_head = {ROWS, WIDTH, VOCABULARY, false, false, ELEMENT_FP32};
+static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false, ELEMENT_FP32, 0},
+                                 shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
+                                 shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32, 0},
+                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
+                                 shape_head = {ROWS, WIDTH, VOCABULARY, false, false, ELEMENT_FP32, 0};
 static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
 
 static void parameters_init(struct parameters *p, float scale)
@@ -219,7 +219,8 @@ static float model_step(struct model *m)
 	const struct adamw adamw = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	float loss;
 	step_forward(m);
-	classifier(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, 1.0 / ROWS, &loss, false);
+	classifier(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, 1.0 / ROWS, &loss,
+	           false);
 	step_backward(m);
 	adamw_update(ELEMENT_FP32, &adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, 1, m->first_moment,
 	             m->second_moment, NULL);
@@ -247,7 +248,7 @@ static struct narrow narrow_new(enum element type, const struct model *m)
 {
 	const struct activations *a = &m->layers[0];
 	const struct layer *w = &m->p.layers[0];
-	return (struct narrow){.up = {ROWS, WIDTH, 4 * WIDTH, false, false, type},
+	return (struct narrow){.up = {ROWS, WIDTH, 4 * WIDTH, false, false, type, 0},
 	                       .attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, type},
 	                       .x = rounded(type, ROWS * WIDTH, a->norm1),
 	                       .weight = rounded(type, 4 * WIDTH * WIDTH, w->up.weight),
@@ -320,9 +321,9 @@ static void limits_init(void)
 	  norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, a->input, a->statistics1, w->norm1.weight, m->d, true,    \
 	                dw->norm1.weight, false, dw->norm1.bias, false))                                               \
 	X(classifier, 0, 8.0 * ROWS * VOCABULARY,                                                                      \
-	  classifier(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, 1.0, 1.0, &loss, false))                   \
+	  classifier(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, 1.0, 1.0, &loss, false))       \
 	X(classifier_evaluate, 0, 4.0 * ROWS * VOCABULARY,                                                             \
-	  classifier_evaluate(ELEMENT_FP32, ROWS, VOCABULARY, m->logits, m->targets, &sink, &correct))                 \
+	  classifier_evaluate(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, &sink, &correct))     \
 	X(attention_forward, 4 * PAIR, 0, attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp))   \
 	X(attention_backward, 8 * PAIR, 0,                                                                             \
 	  attention_backward(&shape_attention, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                  \

@@ -61,7 +61,15 @@ struct linear_shape {
 	bool weight_in_out; /* Conv1D layout */
 	bool gelu;
 	enum element type;
+	/* Elements from a row of y, and of dy, to the next, for a layer without bias, residual and GELU: those behind
+	 * the row's `out` are neither read nor written. 0: out. */
+	int64_t stride;
 };
+
+static inline int64_t linear_stride(const struct linear_shape *s)
+{
+	return s->stride ? s->stride : s->out;
+}
 
 /* bias, residual may be NULL; pre must be given if and only if gelu (and residual is then NULL). */
 void linear_forward(const struct linear_shape *s, const void *x, const void *weight, const void *bias,
@@ -137,12 +145,12 @@ void embedding_backward(enum element type, int64_t samples, int64_t tokens, int6
 /* Softmax cross-entropy in one pass, in place: logits[rows,classes] become the gradient of `gradient_scale` × the sum
  * of the rows' losses; *loss += scale × the sum of the rows' losses (or = when not accumulating). The two differ by the
  * loss scale of 16-bit training. targets in [0, classes). The sum runs in double. No probabilities are stored beside.
- */
-void classifier(enum element type, int64_t rows, int64_t classes, void *logits, const int32_t *targets, double scale,
-                double gradient_scale, float *loss, bool accumulate);
+ * A row begins `stride` ≥ classes elements after the one before; what lies between is never read. */
+void classifier(enum element type, int64_t rows, int64_t classes, int64_t stride, void *logits, const int32_t *targets,
+                double scale, double gradient_scale, float *loss, bool accumulate);
 /* Forward only, for validation: sum of the rows' losses, and how many rows have their largest logit at the target. */
-void classifier_evaluate(enum element type, int64_t rows, int64_t classes, const void *logits, const int32_t *targets,
-                         double *loss, int64_t *correct);
+void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64_t stride, const void *logits,
+                         const int32_t *targets, double *loss, int64_t *correct);
 
 /* AdamW as torch.optim.AdamW (decoupled weight decay, Loshchilov & Hutter 2019, algorithm 2). step counts from 1.
  * Gradients are multiplied by gradient_factor when they are read: 1, or what undoes a loss scale or clips them. 16-bit

@@ -7,7 +7,7 @@ enum status cpu_embedding_forward(struct cpu_device *d, const struct op *op)
 	const struct model *m = d->plan->model;
 	int64_t rows = rows_of(d, op);
 	if (op->operand[2].buffer < 0) {
-		struct class_slice slice = class_slice_of(d, m->tensors[k->weight].rows);
+		struct class_slice slice = token_slice_of(d, m->tensors[k->weight].rows);
 		embedding_sliced_forward(cpu_element(d, op, 3), samples_of(d, op), k->tokens, k->out, &slice,
 		                         use(d, op, 0, rows), use(d, op, 1, m->tensors[k->weight].elements),
 		                         use(d, op, 3, rows * k->out));
@@ -44,7 +44,7 @@ enum status cpu_embedding_backward(struct cpu_device *d, const struct op *op)
 	const struct tensor *tokens = &m->tensors[k->weight], *positions = &m->tensors[k->bias];
 	int64_t rows = rows_of(d, op);
 	if (tokens->cut != CUT_NONE) {
-		struct class_slice slice = class_slice_of(d, tokens->rows);
+		struct class_slice slice = token_slice_of(d, tokens->rows);
 		embedding_sliced_backward(cpu_element(d, op, 0), samples_of(d, op), k->tokens, k->out, &slice,
 		                          positions->rows, use(d, op, 1, rows), use(d, op, 0, rows * k->out),
 		                          use(d, op, 2, tokens->elements), adds(op, 2),
@@ -79,7 +79,7 @@ enum status cpu_linear_forward(struct cpu_device *d, const struct op *op)
 	struct linear_shape s = linear_shape_of(d, op);
 	s.gelu &= op->operand[5].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
 	linear_forward(&s, use(d, op, 0, s.rows * s.in), use(d, op, 1, s.in * s.out), use(d, op, 2, s.out),
-	               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.out), use(d, op, 5, s.rows * s.out));
+	               use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.stride), use(d, op, 5, s.rows * s.out));
 	return STATUS_OK;
 }
 
@@ -95,7 +95,7 @@ enum status cpu_linear_finish(struct cpu_device *d, const struct op *op)
 enum status cpu_linear_backward(struct cpu_device *d, const struct op *op)
 {
 	struct linear_shape s = linear_shape_of(d, op);
-	linear_backward(&s, use(d, op, 0, s.rows * s.out), use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out),
+	linear_backward(&s, use(d, op, 0, s.rows * s.stride), use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out),
 	                use(d, op, 3, s.rows * s.out), use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out),
 	                adds(op, 5), use(d, op, 6, s.out), adds(op, 6));
 	return STATUS_OK;
@@ -121,9 +121,9 @@ enum status cpu_attention_backward(struct cpu_device *d, const struct op *op)
 
 enum status cpu_classifier(struct cpu_device *d, const struct op *op)
 {
-	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out;
-	classifier(cpu_element(d, op, 0), rows, classes, use(d, op, 0, rows * classes), use(d, op, 1, rows), op->scale,
-	           op->scale * cpu_loss_scale(d, op, 3), use(d, op, 2, 1), adds(op, 2));
+	int64_t rows = rows_of(d, op), stride = d->plan->model->logits_stride;
+	classifier(cpu_element(d, op, 0), rows, kernel_of(d, op)->out, stride, use(d, op, 0, rows * stride),
+	           use(d, op, 1, rows), op->scale, op->scale * cpu_loss_scale(d, op, 3), use(d, op, 2, 1), adds(op, 2));
 	return STATUS_OK;
 }
 
@@ -137,18 +137,19 @@ static enum status count_evaluated(struct cpu_device *d, double loss, int64_t co
 
 enum status cpu_evaluate(struct cpu_device *d, const struct op *op)
 {
-	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, correct = 0;
+	int64_t rows = rows_of(d, op), stride = d->plan->model->logits_stride, correct = 0;
 	double loss = 0;
-	const void *logits = use(d, op, 0, rows * classes);
+	const void *logits = use(d, op, 0, rows * stride);
 	const int32_t *targets = use(d, op, 1, rows);
-	classifier_evaluate(cpu_element(d, op, 0), d->evaluate_rows, classes, logits, targets, &loss, &correct);
+	classifier_evaluate(cpu_element(d, op, 0), d->evaluate_rows, kernel_of(d, op)->out, stride, logits, targets,
+	                    &loss, &correct);
 	return count_evaluated(d, loss, correct);
 }
 
 enum status cpu_classifier_maxima(struct cpu_device *d, const struct op *op)
 {
 	int64_t rows = rows_of(d, op);
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	classifier_maxima(cpu_element(d, op, 0), rows, &slice, use(d, op, 0, rows * slice.stride), use(d, op, 1, rows));
 	return STATUS_OK;
 }
@@ -157,7 +158,7 @@ enum status cpu_classifier_sums(struct cpu_device *d, const struct op *op)
 {
 	int64_t rows = rows_of(d, op);
 	bool evaluate = op->kind == OP_EVALUATE_SUMS;
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	(evaluate ? evaluate_sums : classifier_sums)(cpu_element(d, op, 0), rows, &slice,
 	                                             use(d, op, 0, rows * slice.stride), use(d, op, 1, rows),
 	                                             use(d, op, 2, rows), use(d, op, 3, (evaluate ? 3 : 2) * rows));
@@ -167,7 +168,7 @@ enum status cpu_classifier_sums(struct cpu_device *d, const struct op *op)
 enum status cpu_classifier_gradient(struct cpu_device *d, const struct op *op)
 {
 	int64_t rows = rows_of(d, op);
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	classifier_gradient(cpu_element(d, op, 0), rows, &slice, use(d, op, 0, rows * slice.stride),
 	                    use(d, op, 1, rows), use(d, op, 2, rows), use(d, op, 3, 2 * rows), op->scale,
 	                    op->scale * cpu_loss_scale(d, op, 5), use(d, op, 4, 1), adds(op, 4));

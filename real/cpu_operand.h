@@ -45,11 +45,19 @@ static inline bool adds(const struct op *op, int operand)
 
 /* ---- shapes ---- */
 
-/* The classes (or token ids) that this rank has, of a kernel whose token table or logits are sliced. */
-static inline struct class_slice class_slice_of(const struct cpu_device *d, int64_t stride)
+/* The token ids that this rank has, of a sliced table with so many rows. */
+static inline struct class_slice token_slice_of(const struct cpu_device *d, int64_t rows)
 {
-	struct class_range r = model_classes_of(d->plan->model, stride, plan_slice_of(d->plan, d->rank));
-	return (struct class_slice){r.first, r.count, stride};
+	struct class_range r = model_classes_of(d->plan->model, rows, plan_slice_of(d->plan, d->rank));
+	return (struct class_slice){r.first, r.count, rows};
+}
+
+/* … and the classes, of sliced logits. */
+static inline struct class_slice class_slice_of(const struct cpu_device *d, const struct op *op)
+{
+	struct class_slice slice = token_slice_of(d, kernel_of(d, op)->out);
+	slice.stride = d->plan->model->logits_stride;
+	return slice;
 }
 
 /* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
@@ -61,7 +69,13 @@ static inline int64_t made_rows(const struct cpu_device *d, const struct op *op)
 static inline struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
 {
 	const struct kernel *k = kernel_of(d, op);
-	return (struct linear_shape){rows_of(d, op), k->in, k->out, k->weight_in_out, k->gelu, cpu_element(d, op, 0)};
+	return (struct linear_shape){.rows = rows_of(d, op),
+	                             .in = k->in,
+	                             .out = k->out,
+	                             .weight_in_out = k->weight_in_out,
+	                             .gelu = k->gelu,
+	                             .type = cpu_element(d, op, 0),
+	                             .stride = kernel_stride(d->plan->model, k)};
 }
 
 static inline struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)

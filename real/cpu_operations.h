@@ -75,6 +75,10 @@ double settings_learning_rate(const struct settings *s, int64_t step);
 /* A load's samples, of the step or of the pass at hand, to this process's memory; either may be NULL. */
 void cpu_load_samples(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets);
 
+/* Where in its group the first element of operand 0 stands: it is this rank's slice of what the buffer has of the
+ * group, which is this rank's shard of it. Of initialize, weights, and updates that round stochastically. */
+int64_t cpu_place_in_group(const struct cpu_device *d, const struct op *op);
+
 /* The rule gave up: STATUS_RUN. */
 enum status cpu_loss_scale_ended(const struct loss_scale *scaler);
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "real/cpu_operand.h"
+#include "real/rounding.h"
 
 double settings_learning_rate(const struct settings *s, int64_t step)
 {
@@ -30,13 +31,28 @@ static bool is_kept(const struct cpu_range *r)
 	return r->skip || r->step < 1;
 }
 
-/* Kept master weights: parameters in memory of their own are as they were; those that the host makes anew come from the
- * master weights as after any update. */
-static void keep_parameters(const struct cpu_device *d, const struct op *op, int64_t n, const float *master,
-                            void *parameters)
+/* 16-bit parameters of the master weights, with the bits of an update; of those before any update, and where rounding
+ * is not stochastic, they are rounded to the nearest already. */
+static void round_parameters(const struct cpu_device *d, const struct op *op, int64_t step, const float *master,
+                             void *parameters)
 {
-	if (op_access(op, 0) == 'w')
-		vector_convert(n, ELEMENT_FP32, master, cpu_element(d, op, 0), parameters);
+	struct rounding_run r;
+	if (!op->stochastic || step < 1)
+		return;
+	for (int i = 0; rounding_next(d, op, &i, &r);)
+		vector_round(cpu_element(d, op, 0), &r.rounding, step, r.count, master + r.at,
+		             (uint16_t *)parameters + r.at);
+}
+
+/* Kept master weights: parameters in memory of their own are as they were; those that the host makes anew come from the
+ * master weights as after the update before. */
+static void keep_parameters(const struct cpu_device *d, const struct op *op, int64_t step, int64_t n,
+                            const float *master, void *parameters)
+{
+	if (op_access(op, 0) != 'w')
+		return;
+	vector_convert(n, ELEMENT_FP32, master, cpu_element(d, op, 0), parameters);
+	round_parameters(d, op, step - 1, master, parameters);
 }
 
 enum status cpu_adamw(struct cpu_device *d, const struct op *op)
@@ -52,11 +68,12 @@ enum status cpu_adamw(struct cpu_device *d, const struct op *op)
 	                  .beta2 = 0.999F,
 	                  .epsilon = 1e-8F,
 	                  .weight_decay = (float)s->weight_decay};
-	if (is_kept(&range))
-		keep_parameters(d, op, n, master, parameters);
-	else
-		adamw_update(cpu_element(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second,
-		             master);
+	if (is_kept(&range)) {
+		keep_parameters(d, op, range.step, n, master, parameters);
+		return STATUS_OK;
+	}
+	adamw_update(cpu_element(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second, master);
+	round_parameters(d, op, range.step, master, parameters);
 	return STATUS_OK;
 }
 
@@ -67,9 +84,11 @@ enum status cpu_sgd(struct cpu_device *d, const struct op *op)
 	void *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
 	float *master = use(d, op, 2, n), factor = gradient_factor(d, op, 4, range.unscale);
 	float rate = (float)settings_learning_rate(&d->plan->settings, range.step);
-	if (is_kept(&range))
-		keep_parameters(d, op, n, master, parameters);
-	else
-		sgd_update(cpu_element(d, op, 0), rate, n, parameters, gradients, factor, master);
+	if (is_kept(&range)) {
+		keep_parameters(d, op, range.step, n, master, parameters);
+		return STATUS_OK;
+	}
+	sgd_update(cpu_element(d, op, 0), rate, n, parameters, gradients, factor, master);
+	round_parameters(d, op, range.step, master, parameters);
 	return STATUS_OK;
 }

@@ -34,9 +34,7 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 	return STATUS_OK;
 }
 
-/* Where in its group the first element of the operand stands: the operand is this rank's slice of what the buffer has
- * of it, which is this rank's shard of the group. */
-static int64_t place_in_group(const struct cpu_device *d, const struct op *op)
+int64_t cpu_place_in_group(const struct cpu_device *d, const struct op *op)
 {
 	const struct plan *p = d->plan;
 	const struct region *g = &op->operand[0];
@@ -139,7 +137,7 @@ static enum status walk_group(struct cpu_device *d, const struct op *op, const s
 	enum element type = cpu_element(d, op, 0);
 	int64_t count;
 	char *values = use_all(d, op, 0, &count);
-	int64_t first = place_in_group(d, op);
+	int64_t first = cpu_place_in_group(d, op);
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
 		int64_t begin = d->plan->tensor_offset[t], end = begin + d->plan->model->tensors[t].elements;

@@ -33,8 +33,13 @@ static enum status check_count(const struct device_choice *choice, int gpus)
 	        choice->local_ranks, gpus);
 }
 
-static enum status check_choice(const struct device_choice *choice)
+static enum status check_choice(const struct device_choice *choice, const struct plan *p)
 {
+	if (choice->tf32 && p->settings.precision != TYPE_FP32)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of them out",
+		        type_name(p->settings.precision));
 	return choice->guard ? status_fail(STATUS_INPUT, "--guard looks after a CPU's memory; with --device cuda, run "
 	                                                 "under compute-sanitizer instead")
 	                     : STATUS_OK;
@@ -59,7 +64,7 @@ enum status cuda_device_check(const struct device_choice *choice, const struct p
 	struct cuda_properties properties;
 	char gpu[160];
 	int gpus = 0;
-	enum status s = check_choice(choice);
+	enum status s = check_choice(choice, p);
 	if (s || (s = cuda_library_open(&api)) || (s = cuda_library_devices(api, &gpus)) ||
 	    (s = cuda_library_describe(api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())) ||
 	    (s = check_count(choice, gpus)))
@@ -152,7 +157,7 @@ static enum status take_pinned(struct cuda_device *c)
 static enum status open_gpu(struct cuda_device *c, const struct device_choice *choice)
 {
 	int gpus = 0;
-	enum status s = check_choice(choice);
+	enum status s = check_choice(choice, c->rank.plan);
 	if (s || (s = cuda_library_open(&c->api)) || (s = cuda_library_devices(c->api, &gpus)) ||
 	    (s = check_count(choice, gpus)))
 		return s;
@@ -163,8 +168,19 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	int error = c->api->open(&c->cuda, c->gpu, CUDA_WORKSPACE_BYTES);
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
+	c->api->allow_tf32(c->cuda, choice->tf32);
 	error = c->api->stream_create(c->cuda, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
+}
+
+static enum status find_fusions(struct cuda_device *c)
+{
+	const struct role *r = c->rank.role;
+	c->fusion = calloc((size_t)r->op_count + 1, sizeof *c->fusion);
+	if (!c->fusion)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	cuda_fusion_find(r, c->fusion);
+	return STATUS_OK;
 }
 
 enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int64_t rank,
@@ -179,6 +195,8 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 		s = cpu_device_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
 	if (!s)
 		s = cuda_operations_check(c);
+	if (!s)
+		s = find_fusions(c);
 	return s ? s : cuda_slots_open(c);
 }
 
@@ -190,6 +208,7 @@ void cuda_device_close(struct cuda_device *c)
 	for (int i = 0; i < c->slot_count; i++)
 		c->api->release_host(c->cuda, c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
 	free(c->slots);
+	free(c->fusion);
 	if (c->cuda) {
 		c->api->release(c->cuda, c->device_arena);
 		c->api->release(c->cuda, c->sums);
@@ -209,4 +228,9 @@ int64_t cuda_device_overhead(struct cuda_device *c)
 		return 0;
 	int64_t rest = (total - available) / c->sharing - arena;
 	return rest > 0 ? rest : 0;
+}
+
+int64_t cuda_device_gelu_passes(const struct cuda_device *c)
+{
+	return c->api->gelu_passes(c->cuda);
 }

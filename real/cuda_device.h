@@ -17,6 +17,7 @@
 #define SHARDLAB_CUDA_DEVICE_H
 
 #include "real/cpu_device.h"
+#include "real/cuda_fusion.h"
 #include "real/cuda_library.h"
 #include "real/device.h"
 
@@ -51,7 +52,8 @@ struct cuda_device {
 	struct cuda_sums *sums;  /* device */
 	struct cuda_sums *shown; /* pinned */
 	struct loss_scale *scaler_begin;
-	int32_t *gave_up; /* pinned: the loss scale cannot become any smaller */
+	int32_t *gave_up;           /* pinned: the loss scale cannot become any smaller */
+	struct cuda_fusion *fusion; /* by operation */
 	struct cuda_slots *slots;
 	int slot_count;
 	int64_t step; /* what loads read of the plan's step counter, while `step_known` */
@@ -74,6 +76,9 @@ enum status cuda_device_get(struct cuda_device *c, void *here, const void *there
 /* Device memory that is neither the arena nor free, less what other ranks' arenas take: the context, the workspace, the
  * library's code and NCCL's buffers, and whatever other programs have. */
 int64_t cuda_device_overhead(struct cuda_device *c);
+
+/* How often GELU's slope was a pass of its own, since cuBLASLt had no epilogue for the layer's shape. */
+int64_t cuda_device_gelu_passes(const struct cuda_device *c);
 
 /* ---- operations (cuda_operations.c) ---- */
 

@@ -8,7 +8,7 @@ int cuda_embedding_forward(struct cuda_device *c, const struct op *op, cuda_stre
 	const struct model *m = d->plan->model;
 	int64_t rows = rows_of(d, op);
 	if (op->operand[2].buffer < 0) {
-		struct class_slice slice = class_slice_of(d, m->tensors[k->weight].rows);
+		struct class_slice slice = token_slice_of(d, m->tensors[k->weight].rows);
 		return c->api->embedding_sliced_forward(c->cuda, stream, cpu_element(d, op, 3), samples_of(d, op),
 		                                        k->tokens, k->out, &slice, use(d, op, 0, rows),
 		                                        use(d, op, 1, m->tensors[k->weight].elements),
@@ -50,7 +50,7 @@ int cuda_embedding_backward(struct cuda_device *c, const struct op *op, cuda_str
 	const struct tensor *tokens = &m->tensors[k->weight], *positions = &m->tensors[k->bias];
 	int64_t rows = rows_of(d, op);
 	if (tokens->cut != CUT_NONE) {
-		struct class_slice slice = class_slice_of(d, tokens->rows);
+		struct class_slice slice = token_slice_of(d, tokens->rows);
 		return c->api->embedding_sliced_backward(
 		        c->cuda, stream, cpu_element(d, op, 0), samples_of(d, op), k->tokens, k->out, &slice,
 		        positions->rows, use(d, op, 1, rows), use(d, op, 0, rows * k->out),
@@ -88,7 +88,7 @@ int cuda_linear_forward(struct cuda_device *c, const struct op *op, cuda_stream 
 	s.gelu &= op->operand[5].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
 	return c->api->linear_forward(c->cuda, stream, &s, use(d, op, 0, s.rows * s.in), use(d, op, 1, s.in * s.out),
 	                              use(d, op, 2, s.out), use(d, op, 3, s.rows * s.out),
-	                              use(d, op, 4, s.rows * s.out), use(d, op, 5, s.rows * s.out));
+	                              use(d, op, 4, s.rows * s.stride), use(d, op, 5, s.rows * s.out));
 }
 
 int cuda_linear_finish(struct cuda_device *c, const struct op *op, cuda_stream stream)
@@ -105,10 +105,18 @@ int cuda_linear_backward(struct cuda_device *c, const struct op *op, cuda_stream
 {
 	struct cpu_device *d = &c->rank;
 	struct linear_shape s = linear_shape_of(d, op);
-	return c->api->linear_backward(c->cuda, stream, &s, use(d, op, 0, s.rows * s.out), use(d, op, 1, s.rows * s.in),
-	                               use(d, op, 2, s.in * s.out), use(d, op, 3, s.rows * s.out),
-	                               use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out), adds(op, 5),
-	                               use(d, op, 6, s.out), adds(op, 6));
+	const struct cuda_fusion *f = &c->fusion[op - d->role->ops];
+	const void *pre = use(d, op, 3, s.rows * s.out), *x_pre = NULL;
+	if (f->next >= 0) /* what that operation would do to its dy */
+		x_pre = use(d, &d->role->ops[f->next], 3, s.rows * s.in);
+	if (f->done) {
+		s.gelu = false;
+		pre = NULL;
+	}
+	return c->api->linear_backward_gelu(c->cuda, stream, &s, use(d, op, 0, s.rows * s.stride),
+	                                    use(d, op, 1, s.rows * s.in), use(d, op, 2, s.in * s.out), pre, x_pre,
+	                                    use(d, op, 4, s.rows * s.in), use(d, op, 5, s.in * s.out), adds(op, 5),
+	                                    use(d, op, 6, s.out), adds(op, 6));
 }
 
 int cuda_attention_forward(struct cuda_device *c, const struct op *op, cuda_stream stream)
@@ -133,22 +141,23 @@ int cuda_attention_backward(struct cuda_device *c, const struct op *op, cuda_str
 int cuda_classifier(struct cuda_device *c, const struct op *op, cuda_stream stream)
 {
 	struct cpu_device *d = &c->rank;
-	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, n;
+	int64_t rows = rows_of(d, op), stride = d->plan->model->logits_stride, n;
 	const float *scaler = use_all(d, op, 3, &n);
-	return c->api->classifier(c->cuda, stream, cpu_element(d, op, 0), rows, classes, use(d, op, 0, rows * classes),
-	                          use(d, op, 1, rows), op->scale, scaler, use(d, op, 2, 1), adds(op, 2));
+	return c->api->classifier(c->cuda, stream, cpu_element(d, op, 0), rows, kernel_of(d, op)->out, stride,
+	                          use(d, op, 0, rows * stride), use(d, op, 1, rows), op->scale, scaler,
+	                          use(d, op, 2, 1), adds(op, 2));
 }
 
 int cuda_evaluate(struct cuda_device *c, const struct op *op, cuda_stream stream)
 {
 	struct cpu_device *d = &c->rank;
-	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out;
-	const void *logits = use(d, op, 0, rows * classes);
+	int64_t rows = rows_of(d, op), classes = kernel_of(d, op)->out, stride = d->plan->model->logits_stride;
+	const void *logits = use(d, op, 0, rows * stride);
 	const int32_t *targets = use(d, op, 1, rows);
 	d->evaluate_total += d->evaluate_rows;
 	return d->evaluate_rows
 	               ? c->api->classifier_evaluate(c->cuda, stream, cpu_element(d, op, 0), d->evaluate_rows, classes,
-	                                             logits, targets, &c->sums->loss, &c->sums->correct)
+	                                             stride, logits, targets, &c->sums->loss, &c->sums->correct)
 	               : 0;
 }
 
@@ -156,7 +165,7 @@ int cuda_classifier_maxima(struct cuda_device *c, const struct op *op, cuda_stre
 {
 	struct cpu_device *d = &c->rank;
 	int64_t rows = rows_of(d, op);
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	return c->api->classifier_maxima(c->cuda, stream, cpu_element(d, op, 0), rows, &slice,
 	                                 use(d, op, 0, rows * slice.stride), use(d, op, 1, rows));
 }
@@ -166,7 +175,7 @@ int cuda_classifier_sums(struct cuda_device *c, const struct op *op, cuda_stream
 	struct cpu_device *d = &c->rank;
 	int64_t rows = rows_of(d, op);
 	bool evaluate = op->kind == OP_EVALUATE_SUMS;
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	return (evaluate ? c->api->evaluate_sums : c->api->classifier_sums)(
 	        c->cuda, stream, cpu_element(d, op, 0), rows, &slice, use(d, op, 0, rows * slice.stride),
 	        use(d, op, 1, rows), use(d, op, 2, rows), use(d, op, 3, (evaluate ? 3 : 2) * rows));
@@ -176,7 +185,7 @@ int cuda_classifier_gradient(struct cuda_device *c, const struct op *op, cuda_st
 {
 	struct cpu_device *d = &c->rank;
 	int64_t rows = rows_of(d, op), n;
-	struct class_slice slice = class_slice_of(d, kernel_of(d, op)->out);
+	struct class_slice slice = class_slice_of(d, op);
 	const float *scaler = use_all(d, op, 5, &n);
 	return c->api->classifier_gradient(c->cuda, stream, cpu_element(d, op, 0), rows, &slice,
 	                                   use(d, op, 0, rows * slice.stride), use(d, op, 1, rows), use(d, op, 2, rows),

@@ -27,7 +27,7 @@
 	X(NORM_BACKWARD, cuda_norm_backward, norm_backward, norm_backward)                                             \
 	X(LINEAR_FORWARD, cuda_linear_forward, linear_forward, linear_forward)                                         \
 	X(LINEAR_FINISH, cuda_linear_finish, linear_finish, linear_finish)                                             \
-	X(LINEAR_BACKWARD, cuda_linear_backward, linear_backward, linear_backward)                                     \
+	X(LINEAR_BACKWARD, cuda_linear_backward, linear_backward_gelu, linear_backward_gelu)                           \
 	X(ATTENTION_FORWARD, cuda_attention_forward, attention_forward, attention_forward)                             \
 	X(ATTENTION_BACKWARD, cuda_attention_backward, attention_backward, attention_backward)                         \
 	X(BATCH_NORM_STATISTICS, cuda_batch_norm_statistics, batch_norm_statistics, batch_norm_statistics)             \

@@ -1,5 +1,6 @@
 /* The optimizer, the loss scale, and vector work that knows nothing of the model. */
 #include "real/cuda_operations.h"
+#include "real/rounding.h"
 
 #include <stddef.h>
 
@@ -121,23 +122,62 @@ static struct cuda_update update_of(struct cuda_device *c, const struct op *op, 
 	                            .keep_parameters = op_access(op, 0) == 'w'};
 }
 
+/* One of the optimizers, over `n` elements from `at` on of vectors of which some may be absent. */
+struct vectors {
+	enum element type;
+	bool adamw;
+	unsigned char *parameters, *gradients;
+	float *first, *second, *master;
+};
+
+static float *from(float *vector, int64_t at)
+{
+	return vector ? vector + at : NULL;
+}
+
+static int update_run(struct cuda_device *c, cuda_stream s, const struct cuda_update *u, const struct vectors *v,
+                      int64_t at, int64_t n)
+{
+	int64_t bytes = at * element_bytes(v->type);
+	if (v->adamw)
+		return c->api->adamw_update(c->cuda, s, v->type, u, n, v->parameters + bytes, v->gradients + bytes,
+		                            from(v->first, at), from(v->second, at), from(v->master, at));
+	return c->api->sgd_update(c->cuda, s, v->type, u, n, v->parameters + bytes, v->gradients + bytes,
+	                          from(v->master, at));
+}
+
+/* Rounding stochastically, tensor by tensor: elements are numbered through the whole model. */
+static int update(struct cuda_device *c, const struct op *op, cuda_stream s, struct cuda_update u,
+                  const struct vectors *v, int64_t n)
+{
+	struct rounding_run r;
+	int error = 0;
+	if (!op->stochastic)
+		return update_run(c, s, &u, v, 0, n);
+	u.rounding = &r.rounding;
+	for (int i = 0; !error && rounding_next(&c->rank, op, &i, &r);)
+		error = update_run(c, s, &u, v, r.at, r.count);
+	return error;
+}
+
 int cuda_adamw(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
 	struct cpu_device *d = &c->rank;
-	struct cuda_update u = update_of(c, op, 5);
 	int64_t n;
-	void *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
-	float *first = use_all(d, op, 2, &n), *second = use_all(d, op, 3, &n), *master = use(d, op, 4, n);
-	return c->api->adamw_update(c->cuda, s, cpu_element(d, op, 0), &u, n, parameters, gradients, first, second,
-	                            master);
+	struct vectors v = {.type = cpu_element(d, op, 0), .adamw = true, .parameters = use_all(d, op, 0, &n)};
+	v.gradients = use_all(d, op, 1, &n);
+	v.first = use_all(d, op, 2, &n);
+	v.second = use_all(d, op, 3, &n);
+	v.master = use(d, op, 4, n);
+	return update(c, op, s, update_of(c, op, 5), &v, n);
 }
 
 int cuda_sgd(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
 	struct cpu_device *d = &c->rank;
-	struct cuda_update u = update_of(c, op, 3);
 	int64_t n;
-	void *parameters = use_all(d, op, 0, &n), *gradients = use_all(d, op, 1, &n);
-	float *master = use(d, op, 2, n);
-	return c->api->sgd_update(c->cuda, s, cpu_element(d, op, 0), &u, n, parameters, gradients, master);
+	struct vectors v = {.type = cpu_element(d, op, 0), .parameters = use_all(d, op, 0, &n)};
+	v.gradients = use_all(d, op, 1, &n);
+	v.master = use(d, op, 2, n);
+	return update(c, op, s, update_of(c, op, 3), &v, n);
 }

@@ -20,6 +20,9 @@ enum status device_check(const struct device_choice *c, const struct plan *p)
 	if (c->eager)
 		return status_fail(STATUS_INPUT,
 		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+	if (c->tf32)
+		return status_fail(STATUS_INPUT,
+		                   "--tf32: TF32 is of a GPU's tensor cores; leave it out, or say --device cuda");
 	return STATUS_OK;
 }
 
@@ -53,4 +56,9 @@ void device_release(struct device *d)
 int64_t device_overhead_bytes(const struct device *d)
 {
 	return d->cuda ? cuda_device_overhead(d->cuda) : 0;
+}
+
+int64_t device_gelu_passes(const struct device *d)
+{
+	return d->cuda ? cuda_device_gelu_passes(d->cuda) : 0;
 }

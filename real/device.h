@@ -22,6 +22,7 @@ struct device_choice {
 	const char *folder;          /* for what is kept on disk; NULL: none given */
 	const char *collectives;     /* cuda: "ring", "mpi" or "nccl" */
 	bool eager;                  /* cuda: no graph */
+	bool tf32;                   /* cuda, in fp32: products on tensor cores, of operands rounded to TF32 */
 	int local_rank, local_ranks; /* of the ranks on this machine; 0, 0: alone */
 };
 
@@ -44,5 +45,8 @@ void device_release(struct device *d); /* accepts a zeroed struct */
 
 /* What libraries took of the device's memory, measured; 0: unknown. */
 int64_t device_overhead_bytes(const struct device *d);
+
+/* Times that GELU's backward pass was a kernel of its own on a GPU; replayed steps are not counted again. */
+int64_t device_gelu_passes(const struct device *d);
 
 #endif

@@ -36,6 +36,7 @@ struct train_options {
 	const char *device;       /* "cpu" or "cuda" */
 	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
 	bool no_graph;            /* of a GPU: every step is issued operation by operation */
+	bool tf32;                /* of a GPU, in fp32: products on tensor cores */
 	const char *data;         /* NULL: the model's default data */
 	int threads;              /* of each rank */
 	bool evaluate;            /* validation loss (and accuracy) at the end; of a text, at most 256 samples */

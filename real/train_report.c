@@ -15,6 +15,7 @@ struct figures {
 	struct memory_use memory[SPACE_COUNT];
 	int64_t resident_bytes;
 	int64_t overhead_bytes; /* of the device */
+	int64_t gelu_passes;
 	struct transfer_count transfer[TRANSFER_COUNT];
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
@@ -35,6 +36,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	for (int space = 0; space < SPACE_COUNT; space++)
 		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
 	f->overhead_bytes = device_overhead_bytes(&t->device);
+	f->gelu_passes = device_gelu_passes(&t->device);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	if (!getrusage(RUSAGE_SELF, &usage))
 		f->resident_bytes = usage.ru_maxrss * 1024;
@@ -117,6 +119,7 @@ static void merge(struct training *t, const struct figures *all, struct report *
 	const struct figures *slowest = &all[0];
 	for (int i = 0; i < t->ranks; i++) {
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
+		raise_to(&out->gelu_passes, all[i].gelu_passes);
 		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
 	}

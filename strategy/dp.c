@@ -94,6 +94,12 @@ static void send_parameters(struct step *s)
 		s->weight[t] = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
 }
 
+/* Rows of logits travel with their pads, which are no payload. */
+static void without_pads(const struct step *s, struct op *op)
+{
+	op->payload = op->payload / s->model->logits_stride * s->model->classes;
+}
+
 static void gather_outputs(struct step *s)
 {
 	const struct model *m = s->model;
@@ -104,14 +110,14 @@ static void gather_outputs(struct step *s)
 	}
 	/* Where the root's own outputs were made, at the head of everyone's. */
 	struct region all = s->root ? region_whole(s->b, own.buffer) : region_none();
-	move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all);
+	without_pads(s, move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all));
 	if (s->root) {
 		s->value[m->logits] = all;
 		step_classifier(s, true);
 		s->value[m->logits] = own;
 	}
 	if (!s->evaluating)
-		move(s, OP_SCATTER, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, all, own);
+		without_pads(s, move(s, OP_SCATTER, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, all, own));
 }
 
 static void alloc_outputs(struct step *s)

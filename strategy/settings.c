@@ -47,6 +47,15 @@ static enum status resolve_loss_scale(struct settings *s)
 	return STATUS_OK;
 }
 
+/* fp32 parameters are their own master weights. */
+static enum status check_rounding(const struct settings *s)
+{
+	if (!s->stochastic_rounding || s->precision != TYPE_FP32)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "--stochastic-rounding rounds 16-bit parameters, and --precision is fp32, "
+	                                 "which rounds none; leave it out, or say --precision bf16");
+}
+
 enum status settings_resolve(struct settings *s)
 {
 	int64_t given_batch = s->batch, per_step, data = strategy_data_ranks(s);
@@ -80,7 +89,8 @@ enum status settings_resolve(struct settings *s)
 		                   given_batch, ranks, data, s->micro_batch, s->accumulate);
 	if (s->accumulate > 4096)
 		return status_fail(STATUS_INPUT, "--accumulate: %" PRId64 " is above 4096", s->accumulate);
-	return resolve_loss_scale(s);
+	enum status status = check_rounding(s);
+	return status ? status : resolve_loss_scale(s);
 }
 
 static const struct {

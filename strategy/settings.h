@@ -44,6 +44,7 @@ struct settings {
 	enum loss_scaler loss_scaler;
 	double loss_scale;         /* initial */
 	int64_t loss_scale_window; /* good steps before it grows */
+	bool stochastic_rounding;  /* of 16-bit parameters from the fp32 master weights, at the update */
 	int64_t bucket;            /* bytes; 0: PyTorch's 1 MiB first, then 25 MiB */
 	int64_t seed;
 	struct offload offload;

@@ -153,6 +153,8 @@ void step_look(struct step *s);          /* at the gradients: overflow, in fp16;
 void step_update_scaler(struct step *s); /* in fp16, after the update */
 /* Operands of adamw and sgd from the step counter on, which is number n. */
 void step_update_control(const struct step *s, struct op *op, int n);
+/* Whether and from where an update rounds stochastically; its operands are there. */
+void step_rounding(const struct step *s, struct op *op);
 /* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
 void step_spread(struct step *s, int group, enum queue changed_by);
 

@@ -221,6 +221,14 @@ void step_update_control(const struct step *s, struct op *op, int n)
 	op->operand[n] = whole_or_none(s, s->overflow);
 }
 
+void step_rounding(const struct step *s, struct op *op)
+{
+	const struct region *g = &op->operand[0];
+	op->stochastic = s->settings->stochastic_rounding;
+	if (op->stochastic && !g->slice && g->count != s->plan->groups[op->group].padded)
+		op->axes = shard_axes(s, PLACE_SHARD);
+}
+
 int step_update_group(struct step *s, int group)
 {
 	const struct strategy *g = s->strategy;
@@ -239,6 +247,7 @@ int step_update_group(struct step *s, int group)
 	}
 	op->operand[n++] = step_mixed(s) ? step_place(s, s->master, step_owned(own), group) : region_none();
 	step_update_control(s, op, n);
+	step_rounding(s, op);
 	return build_number(s->b, op);
 }
 

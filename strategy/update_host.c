@@ -94,6 +94,7 @@ static void update_group(struct step *s, int group, const struct held *held)
 	}
 	op->operand[n++] = mixed ? held[WEIGHTS].at : region_none();
 	step_update_control(s, op, n);
+	step_rounding(s, op);
 	s->updated[group] = build_number(s->b, op);
 }
 

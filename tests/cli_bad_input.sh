@@ -101,6 +101,12 @@ refuse 'is not one of: deepspeed|pytorch' sim --precision fp16 --loss-scaler ape
 refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
 refuse '0' train --precision fp16 --loss-scale 0
 refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
+refuse '--stochastic-rounding rounds 16-bit parameters' sim --stochastic-rounding
+refuse '--stochastic-rounding rounds 16-bit parameters' train --stochastic-rounding --precision fp32
+refuse 'say --device cuda' train --tf32
+refuse '--precision is bf16' sim --tf32 --precision bf16 --cluster h100
+refuse 'cluster laptop has no rate of it' sim --tf32 --cluster laptop
+refuse 'cluster v100-16gb has no rate of it' sim --tf32 --cluster v100-16gb
 refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 
 # What is offloaded, where to, and with what.

@@ -24,7 +24,7 @@ done
 for command in plan sim compare train validate calibrate demo; do
 	text=$("$SHARDLAB" help "$command")
 	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
-	options=$(sed -n 's/^  --\([a-z-]*\).*/\1/p' <<<"$text")
+	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")
 	[ -n "$options" ] || fail "$command has no options"
 	for option in $options; do
 		# Without its value, or with one that it does not take: the command must know it all the same.

@@ -5,7 +5,8 @@
  * What was measured is what the plan says, byte by byte, by our schedules and by the library's collectives; the same
  * run twice gives the same bits, with and without guarded memory; strategies give the losses of one rank within what 16
  * bits round. An overflow anywhere skips the step everywhere: whatever the strategy, the weights are then those it
- * began with, and the scale is what the rule says. */
+ * began with, and the scale is what the rule says. Rounded stochastically, on two ranks, where a sum has one order, all
+ * strategies have the same bits. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -219,6 +220,55 @@ static void try_overflows(void)
 	}
 }
 
+/* ---- stochastic rounding ---- */
+
+/* The scale grows until gradients overflow, after some updates: what is made anew then is rounded as it was before. */
+static bool train_rounded(int model, enum type precision, const char *strategy, const char *offload, bool stochastic,
+                          struct report *out)
+{
+	struct request q = request_of(model, strategy, precision, 1);
+	q.offload = offload;
+	q.stochastic_rounding = stochastic;
+	if (precision == TYPE_FP16) {
+		q.loss_scaler = LOSS_SCALER_PYTORCH;
+		q.loss_scale = 65536;
+		q.loss_scale_window = 1;
+	}
+	struct train_options o = options_of(model, &q, "ring", STEPS);
+	if (!train(&q, &o, out))
+		return false;
+	compare_with_plan(strategy, &q, out, true);
+	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
+	            "%s: %d of %d steps were skipped", strategy, (int)out->skipped_steps, STEPS);
+	return true;
+}
+
+static void try_rounding(int model, enum type precision)
+{
+	static const struct {
+		const char *strategy, *offload;
+	} ways[] = {{"zero1", NULL},          {"zero2", NULL},
+	            {"zero3", NULL},          {"fsdp", NULL},
+	            {"hybrid:shard=2", NULL}, {"ddp", "optimizer"},
+	            {"zero2", "optimizer"},   {"zero3", "optimizer,parameters"}};
+	struct report want, other;
+	if (!train_rounded(model, precision, "ddp", NULL, true, &want) ||
+	    !train_rounded(model, precision, "ddp", NULL, false, &other))
+		return;
+	ranks_check(rank_number || strcmp(want.weights_checksum, other.weights_checksum) != 0,
+	            "%s: rounded to the nearest the weights are the same", type_name(precision));
+	report_release(&other);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		if (!train_rounded(model, precision, ways[i].strategy, ways[i].offload, true, &other))
+			return;
+		ranks_check(rank_number || !strcmp(want.weights_checksum, other.weights_checksum),
+		            "%s in %s, offload %s: checksum %s, ddp's %s", ways[i].strategy, type_name(precision),
+		            ways[i].offload ? ways[i].offload : "none", other.weights_checksum, want.weights_checksum);
+		report_release(&other);
+	}
+	report_release(&want);
+}
+
 int main(int argc, char **argv)
 {
 	runs_begin(&argc, &argv, 500, 40);
@@ -233,6 +283,9 @@ int main(int argc, char **argv)
 			try_strategy(1 - i % 2, &q);
 		}
 	try_overflows();
+	for (int t = TYPE_BF16; t <= TYPE_FP16 && ranks_count == 2; t++)
+		for (int model = 0; model < 2; model++)
+			try_rounding(model, (enum type)t);
 	if (!rank_number)
 		printf("losses differ from those of one rank by at most %.2g in bf16, %.2g in fp16\n", worst[0],
 		       worst[1]);

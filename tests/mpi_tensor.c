@@ -28,7 +28,9 @@ static const struct {
 } models[] = {{"mlp:sizes=48-48-17-24-10", "tensor", false},
               {"mlp:sizes=48-24-19-10", "tensor", false},
               {"gpt:layers=2,width=48,heads=24,context=15,vocabulary=257", "tensor", true},
-              {"gpt:layers=2,width=48,heads=24,context=24,vocabulary=257", "tensor:sequence=yes", true}};
+              {"gpt:layers=2,width=48,heads=24,context=24,vocabulary=257", "tensor:sequence=yes", true},
+              /* Rows of logits have pads, whole and as one of two, three or four slices. */
+              {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor", true}};
 enum { MODELS = sizeof models / sizeof models[0] };
 
 static const char *data_of(int model)

@@ -24,7 +24,7 @@ static const char lab[] = "name: lab\n"
                           "  default: {fp32: 1e12}\n"
                           "  vector: {fp32: 2e12}\n"
                           "  linear: {fp32: 3e12, bf16: [{work: 1024, rate: 1e12},\n"
-                          "    {work: 1048576, rate: {measured: 3e12, min: 2e12, max: 5e12}}]}\n"
+                          "    {work: 1048576, rate: {measured: 3e12, min: 2e12, max: 5e12}}], tf32: 6e12}\n"
                           "  linear.backward: {fp32: 4e12}\n"
                           "link: {latency: 5e-6, bandwidth: 2.5e10}\n"
                           "network: {latency: 1e-5, bandwidth: 1.25e9, rails: 2}\n"
@@ -77,6 +77,13 @@ START_TEST(test_compute_keys)
 	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
 	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_BF16, 1).value, 0);
 	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1).value, 0);
+	/* where it is asked for, tf32 counts before any rate of fp32 */
+	ck_assert(cluster_has_tf32(&c));
+	c.tf32 = true;
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
+	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1).value, INT64_C(1000000000000));
 	cluster_release(&c);
 	ck_assert_int_eq(compute_key_parse("classifier"), COMPUTE_FAMILY + KERNEL_CLASSIFIER);
 	ck_assert_int_eq(compute_key_parse("adamw"), OP_ADAMW);
@@ -286,6 +293,8 @@ START_TEST(test_write)
 	ck_assert_int_eq(again.overhead.low, INT64_C(1) << 30);
 	ck_assert_int_eq(again.overhead.high, INT64_C(2) << 30);
 	ck_assert_int_eq(again.slow_count, 2);
+	ck_assert_int_eq(again.compute[COMPUTE_FAMILY + KERNEL_LINEAR][CLUSTER_TF32].point[0].rate.value,
+	                 INT64_C(6000000000000));
 	cluster_release(&again);
 
 	/* nothing is left beside it */

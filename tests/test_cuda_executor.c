@@ -136,6 +136,8 @@ static const struct request variants[] = {
         {.model = gpt, .precision = TYPE_BF16, .checkpointing = "selective"},
         {.model = "mlp:sizes=48-33-17-10,norm=batch"},
         {.model = mlp, .precision = TYPE_BF16},
+        {.model = gpt, .precision = TYPE_BF16, .stochastic_rounding = true},
+        {.model = mlp, .precision = TYPE_FP16, .stochastic_rounding = true, .optimizer = OPTIMIZER_SGD},
 };
 
 START_TEST(every_option_of_the_gpu_alone)
@@ -153,6 +155,7 @@ static const struct request with_host[] = {
         {.model = gpt, .offload = "optimizer:delayed=yes", .clip = 1},
         {.model = gpt, .offload = "optimizer:to=disk", .precision = TYPE_BF16},
         {.model = gpt, .offload = "optimizer", .precision = TYPE_FP16},
+        {.model = gpt, .offload = "optimizer", .precision = TYPE_BF16, .stochastic_rounding = true},
 };
 
 /* The host's part of a step cannot be captured. */
@@ -303,6 +306,29 @@ START_TEST(what_is_missing_is_said_before_the_ranks_start)
 }
 END_TEST
 
+/* Asked for, the GPU is told; and it is of fp32 on a GPU alone. */
+START_TEST(tf32_is_for_products_of_fp32)
+{
+	struct request r = {.model = mlp, .strategy = "single", .ranks = 1, .micro_batch = 4};
+	struct train_options o = options_of(&r, "cuda");
+	struct report report;
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	for (int tf32 = 0; tf32 < 2; tf32++) {
+		o.tf32 = tf32;
+		must_train(&o, &report);
+		ck_assert(fake_cuda_tf32() == o.tf32);
+		report_release(&report);
+	}
+	o.settings.precision = TYPE_BF16;
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "--tf32") && strstr(status_message(), "bf16"), "%s", status_message());
+	o = options_of(&r, "cpu");
+	o.tf32 = true;
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "say --device cuda") != NULL, "%s", status_message());
+}
+END_TEST
+
 /* Which option makes it fit is found by making its plan. */
 START_TEST(a_gpu_that_is_too_small_is_told_what_would_fit)
 {
@@ -416,6 +442,7 @@ int main(void)
 	tcase_add_test(t, a_gpu_that_is_too_small_is_told_what_would_fit);
 	tcase_add_test(t, errors_end_the_run_with_a_line);
 	tcase_add_test(t, two_ranks_on_one_gpu_under_nccl_are_refused);
+	tcase_add_test(t, tf32_is_for_products_of_fp32);
 	tcase_add_test(t, the_loss_scale_ends_the_run);
 	suite_add_tcase(suite, t);
 	return suite_run(suite);

@@ -103,11 +103,12 @@ static bool classifier_run(const struct cuda_api *api, struct cuda *c, const voi
 {
 	const struct classifier_case *k = context;
 	if (!api)
-		classifier(k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE, SCALE * LOSS_SCALE, a[1].now,
-		           k->accumulate);
+		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
+		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
 	else
-		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, a[0].now, k->targets, SCALE,
-		                                 numbers_new()->scaler, a[1].now, k->accumulate),
+		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
+		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now,
+		                                 k->accumulate),
 		                 0);
 	return true;
 }
@@ -119,11 +120,13 @@ static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void 
 	struct numbers *n = numbers_new();
 	float *out = a[1].now;
 	if (!api)
-		classifier_evaluate(k->type, k->rows, k->slice.count, a[0].now, k->targets, &n->loss, &n->correct);
+		classifier_evaluate(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, &n->loss,
+		                    &n->correct);
 	else
 		for (int i = 0; i < 2; i++)
-			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count, a[0].now,
-			                                          k->targets, &n->loss, &n->correct),
+			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
+			                                          k->slice.stride, a[0].now, k->targets,
+			                                          &n->loss, &n->correct),
 			                 0);
 	if (api)
 		ck_assert_int_eq(target_wait(c, 0), 0);

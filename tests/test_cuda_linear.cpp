@@ -33,8 +33,8 @@ END_TEST
 /* Memory of A[m,k] row by row is Aᵀ[k,m] column by column, so leading dimensions are the stored rows' lengths. */
 START_TEST(leading_dimensions)
 {
-	const struct linear_shape nn_linear = {5, 3, 7, false, false, ELEMENT_BF16};
-	const struct linear_shape conv1d = {5, 3, 7, true, false, ELEMENT_BF16};
+	const struct linear_shape nn_linear = {5, 3, 7, false, false, ELEMENT_BF16, 0};
+	const struct linear_shape conv1d = {5, 3, 7, true, false, ELEMENT_BF16, 0};
 	struct product p = product_forward(&nn_linear, nullptr, nullptr);
 	struct product_arguments a = product_arguments_of(&p);
 	ck_assert(a.a_transposed && !a.b_transposed);
@@ -106,10 +106,10 @@ END_TEST
 /* ---- layers ---- */
 
 const struct linear_shape SHAPES[] = {
-        {1, 1, 1, false, false, ELEMENT_FP32},    {5, 24, 40, false, false, ELEMENT_FP32},
-        {17, 8, 33, true, false, ELEMENT_FP32},   {40, 33, 16, true, true, ELEMENT_FP32},
-        {70, 16, 264, false, true, ELEMENT_FP32}, {19, 7, 13, false, true, ELEMENT_FP32},
-        {300, 9, 8, true, false, ELEMENT_FP32},
+        {1, 1, 1, false, false, ELEMENT_FP32, 0},    {5, 24, 40, false, false, ELEMENT_FP32, 0},
+        {17, 8, 33, true, false, ELEMENT_FP32, 0},   {40, 33, 16, true, true, ELEMENT_FP32, 0},
+        {70, 16, 264, false, true, ELEMENT_FP32, 0}, {19, 7, 13, false, true, ELEMENT_FP32, 0},
+        {300, 9, 8, true, false, ELEMENT_FP32, 0},
 };
 enum { CASES = 3 * sizeof SHAPES / sizeof *SHAPES };
 
@@ -289,7 +289,7 @@ END_TEST
 /* A workspace that holds one row of partial sums; and one that does not. */
 START_TEST(workspace)
 {
-	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32};
+	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32, 0};
 	struct layer before(s), after = before;
 	struct cuda *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
 	run(target_api(), c, &after, BIAS);

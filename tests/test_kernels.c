@@ -33,7 +33,7 @@ static double linear_objective(const void *context)
 static void linear_check(int64_t rows, int64_t in, int64_t out, bool in_out, bool gelu, bool with_bias,
                          int residual_kind, bool accumulate)
 {
-	struct linear_shape s = {rows, in, out, in_out, gelu, ELEMENT_FP32};
+	struct linear_shape s = {rows, in, out, in_out, gelu, ELEMENT_FP32, 0};
 	float *x = filled(rows * in), *weight = filled(in * out), *bias = with_bias ? filled(out) : NULL;
 	float *residual = residual_kind ? filled(rows * out) : NULL, *pre = gelu ? blank(rows * out) : NULL;
 	struct linear_case c = {s,
@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(linear_without_dx)
 {
-	struct linear_shape s = {5, 4, 6, false, false, ELEMENT_FP32};
+	struct linear_shape s = {5, 4, 6, false, false, ELEMENT_FP32, 0};
 	float *x = filled(20), *weight = filled(24), *dy = filled(30), *with = blank(24), *without = blank(24),
 	      *dx = blank(20);
 	linear_backward(&s, dy, x, weight, NULL, dx, with, false, NULL, false);
@@ -102,7 +102,7 @@ START_TEST(gelu_range)
 	if (!level_select(_i))
 		return;
 	enum { N = 8003 };
-	struct linear_shape s = {N, 1, 1, false, true, ELEMENT_FP32};
+	struct linear_shape s = {N, 1, 1, false, true, ELEMENT_FP32, 0};
 	const float one = 1.0f;
 	float *x = blank(N), *pre = blank(N), *y = blank(N), *dy = blank(N), *dx = blank(N), dweight;
 	for (int i = 0; i < N - 3; i++)
@@ -359,12 +359,14 @@ START_TEST(classifier_loss)
 			}
 			struct classifier_case c = {rows[r], classes[k], widened(n, logits), 0.25, targets};
 			double want = classifier_objective(&c), evaluated;
-			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], logits, targets, &evaluated, &correct);
+			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], classes[k], logits, targets, &evaluated,
+			                    &correct);
 			ck_assert_msg(fabs(evaluated * 0.25 - want) <= 1e-6 * (1 + fabs(want)), "loss %.9g, not %.9g",
 			              evaluated * 0.25, want);
 			ck_assert_int_eq(correct, want_correct);
 			bool accumulate = (r + k) % 2;
-			classifier(ELEMENT_FP32, rows[r], classes[k], logits, targets, 0.25, 0.25, &loss, accumulate);
+			classifier(ELEMENT_FP32, rows[r], classes[k], classes[k], logits, targets, 0.25, 0.25, &loss,
+			           accumulate);
 			ck_assert_msg(fabs((double)loss - want - (accumulate ? 7.0 : 0.0)) <= 1e-6 * (8 + fabs(want)),
 			              "loss %.9g, not %.9g", (double)loss, want);
 			assert_gradient("classifier", classifier_objective, &c, n, c.logits, logits, NULL);
@@ -391,14 +393,14 @@ START_TEST(classifier_saturated)
 		tops += logits[i] > 0.0f;
 	want += log(tops) + log(35.0);
 	int64_t correct;
-	classifier_evaluate(ELEMENT_FP32, 3, 35, logits, targets, &evaluated, &correct);
+	classifier_evaluate(ELEMENT_FP32, 3, 35, 35, logits, targets, &evaluated, &correct);
 	ck_assert(fabs(evaluated - want) < 1e-2 && correct == 1);
-	classifier(ELEMENT_FP32, 3, 35, logits, targets, 1.0, 1.0, &loss, false);
+	classifier(ELEMENT_FP32, 3, 35, 35, logits, targets, 1.0, 1.0, &loss, false);
 	ck_assert(fabs((double)loss - want) < 1e-2);
 	ck_assert(logits[0] == 0.0f && logits[1] == 0.0f && logits[69] == -1.0f);
 	ck_assert(fabsf(logits[70] - 1.0f / 35.0f) < 1e-7f && fabsf(logits[104] - 1.0f / 35.0f + 1.0f) < 1e-6f);
 	logits[7] = NAN;
-	classifier(ELEMENT_FP32, 3, 35, logits, targets, 1.0, 1.0, &loss, false);
+	classifier(ELEMENT_FP32, 3, 35, 35, logits, targets, 1.0, 1.0, &loss, false);
 	ck_assert(isnan(loss));
 }
 END_TEST

@@ -119,7 +119,7 @@ START_TEST(linear)
 	for (int64_t i = 0; i < COUNT(linear_sizes); i++)
 		for (int options = 0; options < 8; options++) {
 			const int64_t *size = linear_sizes[i];
-			struct linear_case c = {{size[0], size[1], size[2], options & 1, (options & 2) != 0, type},
+			struct linear_case c = {{size[0], size[1], size[2], options & 1, (options & 2) != 0, type, 0},
 			                        (options & 4) != 0,
 			                        (i + options) % 3 != 0,
 			                        options & 2 ? 0 : (int)(i + options / 4) % 3};
@@ -342,13 +342,16 @@ START_TEST(classifier_loss)
 				targets[i] = (int32_t)(i * 7 % classes[k]);
 			for (int64_t i = 0; i < n; i++)
 				size[i] = 0.25 * 512;
-			classifier_evaluate(type, rows[r], classes[k], logits, targets, &evaluated, &correct);
-			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], f, targets, &want_evaluated,
+			classifier_evaluate(type, rows[r], classes[k], classes[k], logits, targets, &evaluated,
+			                    &correct);
+			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], classes[k], f, targets, &want_evaluated,
 			                    &want_correct);
 			ck_assert(evaluated == want_evaluated && correct == want_correct);
 			/* the loss without the loss scale of 512, the gradient with it */
-			classifier(type, rows[r], classes[k], logits, targets, 0.25, 0.25 * 512, &loss, true);
-			classifier(ELEMENT_FP32, rows[r], classes[k], f, targets, 0.25, 0.25 * 512, &want_loss, true);
+			classifier(type, rows[r], classes[k], classes[k], logits, targets, 0.25, 0.25 * 512, &loss,
+			           true);
+			classifier(ELEMENT_FP32, rows[r], classes[k], classes[k], f, targets, 0.25, 0.25 * 512,
+			           &want_loss, true);
 			ck_assert(loss == want_loss && (loss > 7 || classes[k] == 1));
 			assert_rounded("classifier", type, n, logits, widened(n, f), 4 * FP32_UNIT, size);
 			buffers_release();

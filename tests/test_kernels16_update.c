@@ -268,7 +268,7 @@ static int64_t run_sliced(enum element type, const uint16_t *x, const uint16_t *
 /* One pass through everything; results lie one after the other. Returns how many there are. */
 static int64_t run_everything(enum element type, uint16_t *out)
 {
-	struct linear_shape s = {ROWS, WIDTH, OUT, false, false, type}, g = {ROWS, WIDTH, OUT, true, true, type};
+	struct linear_shape s = {ROWS, WIDTH, OUT, false, false, type, 0}, g = {ROWS, WIDTH, OUT, true, true, type, 0};
 	struct attention_shape a = {SAMPLES, TOKENS, HEADS, SIZE, type};
 	struct batch_norm_shape b = {ROWS, WIDTH, true, type};
 	uint16_t *x = filled16(type, ROWS * WIDTH, 1), *w = filled16(type, WIDTH * OUT, 1),
@@ -301,7 +301,7 @@ static int64_t run_everything(enum element type, uint16_t *out)
 	                   false);
 	uint16_t *logits = TAKE(ROWS * WIDTH);
 	vector_copy(type, ROWS * WIDTH, x, logits);
-	classifier(type, ROWS, WIDTH, logits, ids, 0.1, 100, &loss, false);
+	classifier(type, ROWS, WIDTH, WIDTH, logits, ids, 0.1, 100, &loss, false);
 	element_set((enum type)type, TAKE(1), 0, loss);
 	return next - out + run_sliced(type, x, dy, next);
 #undef TAKE

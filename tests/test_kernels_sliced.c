@@ -98,8 +98,8 @@ static void check_classifier(enum element type, int classes, int ranks, bool tie
 		maxima[row] = -INFINITY;
 	}
 	float *whole = as_floats(type, ROWS * classes, logits);
-	classifier_evaluate(ELEMENT_FP32, ROWS, classes, whole, targets, &want_evaluated, &want_correct);
-	classifier(ELEMENT_FP32, ROWS, classes, whole, targets, 0.25, 0.25, &want, true);
+	classifier_evaluate(ELEMENT_FP32, ROWS, classes, classes, whole, targets, &want_evaluated, &want_correct);
+	classifier(ELEMENT_FP32, ROWS, classes, classes, whole, targets, 0.25, 0.25, &want, true);
 	for (int r = 0; r < ranks; r++) {
 		cut_logits(type, &slices[r], ranks, r, classes, logits);
 		classifier_maxima(type, ROWS, &slices[r].slice, slices[r].logits, own);
@@ -229,8 +229,8 @@ static void check_linear(enum element type, bool gelu)
 	float *fx = as_floats(type, ROWS_IN * IN, x), *fw = as_floats(type, IN * OUT, weight),
 	      *fb = as_floats(type, OUT, bias), *fr = as_floats(type, Y, residual), *want = blank(Y),
 	      *want_pre = blank(Y);
-	struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32},
-	                    own = {ROWS_IN, HALF, OUT, true, false, type};
+	struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32, 0},
+	                    own = {ROWS_IN, HALF, OUT, true, false, type, 0};
 	linear_forward(&s, fx, fw, fb, gelu ? NULL : fr, want, gelu ? want_pre : NULL);
 	vector_zero(type, Y, sum);
 	for (int64_t r = 0; r < 2; r++) {

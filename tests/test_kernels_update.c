@@ -90,7 +90,7 @@ static float *take(float **next, int64_t n)
 /* One pass through everything; the results lie one after the other in out, their number is returned. */
 static int64_t run_everything(float *out)
 {
-	struct linear_shape s = {T_ROWS, T_WIDTH, T_OUT, false, false, ELEMENT_FP32}, g = s;
+	struct linear_shape s = {T_ROWS, T_WIDTH, T_OUT, false, false, ELEMENT_FP32, 0}, g = s;
 	struct attention_shape a = {T_SAMPLES, T_TOKENS, T_HEADS, T_SIZE, ELEMENT_FP32};
 	struct adamw adam = {1e-2f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	int32_t ids[T_ROWS];
@@ -118,7 +118,7 @@ static int64_t run_everything(float *out)
 	                   TAKE(80 * T_WIDTH), false);
 	float *logits = TAKE(T_ROWS * T_WIDTH), *loss = TAKE(1);
 	vector_copy(ELEMENT_FP32, T_ROWS * T_WIDTH, norm_y, logits);
-	classifier(ELEMENT_FP32, T_ROWS, T_WIDTH, logits, ids, 0.1, 0.1, loss, false);
+	classifier(ELEMENT_FP32, T_ROWS, T_WIDTH, T_WIDTH, logits, ids, 0.1, 0.1, loss, false);
 	float *p = TAKE(T_ROWS * T_OUT), *m = TAKE(T_ROWS * T_OUT), *v = TAKE(T_ROWS * T_OUT);
 	vector_copy(ELEMENT_FP32, T_ROWS * T_OUT, dy, p);
 	vector_zero(ELEMENT_FP32, T_ROWS * T_OUT, m);

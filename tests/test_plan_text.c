@@ -120,6 +120,13 @@ static const struct request requests[] = {
          .accumulate = 4,
          .clip = 1},
         {.model = "mlp:sizes=4-5-3", .strategy = "hybrid:shard=2", .ranks = 6, .accumulate = 2, .clip = 1},
+        {.model = "mlp:sizes=4-5-3",
+         .strategy = "hybrid:shard=2",
+         .ranks = 6,
+         .precision = TYPE_BF16,
+         .stochastic_rounding = true},
+        {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047", .strategy = "dp", .ranks = 3},
+        {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093", .strategy = "tensor", .ranks = 2},
 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

@@ -217,7 +217,7 @@ struct embedding_task {
 };
 
 struct classifier_task {
-	int64_t rows, classes;
+	int64_t rows, classes, stride;
 	const void *logits;
 	void *gradient; /* classifier: the same memory as logits */
 	const int32_t *targets;

@@ -1,12 +1,13 @@
 /* Softmax cross-entropy: the parts' sums are added in order. */
 #include "kernels/cpu/bodies.h"
 
-void classifier(enum element type, int64_t rows, int64_t classes, void *logits, const int32_t *targets, double scale,
-                double gradient_scale, float *loss, bool accumulate)
+void classifier(enum element type, int64_t rows, int64_t classes, int64_t stride, void *logits, const int32_t *targets,
+                double scale, double gradient_scale, float *loss, bool accumulate)
 {
 	double parts[SUM_PARTS], sum = 0;
 	struct classifier_task t = {.rows = rows,
 	                            .classes = classes,
+	                            .stride = stride,
 	                            .gradient = logits,
 	                            .targets = targets,
 	                            .scale = gradient_scale,
@@ -17,13 +18,14 @@ void classifier(enum element type, int64_t rows, int64_t classes, void *logits, 
 	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);
 }
 
-void classifier_evaluate(enum element type, int64_t rows, int64_t classes, const void *logits, const int32_t *targets,
-                         double *loss, int64_t *correct)
+void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64_t stride, const void *logits,
+                         const int32_t *targets, double *loss, int64_t *correct)
 {
 	double parts[SUM_PARTS];
 	int64_t correct_parts[SUM_PARTS];
 	struct classifier_task t = {.rows = rows,
 	                            .classes = classes,
+	                            .stride = stride,
 	                            .logits = logits,
 	                            .targets = targets,
 	                            .loss_parts = parts,

@@ -61,7 +61,7 @@ static void forward_rows(const void *task, int64_t begin, int64_t end)
 	                         .b = t->weight,
 	                         .ldb = s->weight_in_out ? s->out : s->in,
 	                         .c = s->gelu ? t->pre : t->y,
-	                         .ldc = s->out};
+	                         .ldc = linear_stride(s)};
 
 	if (s->type != ELEMENT_FP32) {
 		p.bias = t->bias;
@@ -99,7 +99,7 @@ static void input_rows(const void *task, int64_t begin, int64_t end)
 	                         .n = s->in,
 	                         .k = s->out,
 	                         .a = t->dy,
-	                         .lda = s->out,
+	                         .lda = linear_stride(s),
 	                         .b = t->weight,
 	                         .ldb = s->weight_in_out ? s->out : s->in,
 	                         .c = t->dx,
@@ -119,9 +119,9 @@ static void weight_rows(const void *task, int64_t begin, int64_t end)
 	                         .n = in_out ? s->out : s->in,
 	                         .k = s->rows,
 	                         .a = in_out ? t->x : t->dy,
-	                         .lda = in_out ? s->in : s->out,
+	                         .lda = in_out ? s->in : linear_stride(s),
 	                         .b = in_out ? t->dy : t->x,
-	                         .ldb = in_out ? s->out : s->in,
+	                         .ldb = in_out ? linear_stride(s) : s->in,
 	                         .c = t->dweight,
 	                         .ldc = in_out ? s->out : s->in};
 	multiply_rows(s->type, &p, begin, end);

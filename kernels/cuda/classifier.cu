@@ -205,11 +205,12 @@ rows_task rows_of(int64_t first, int64_t count, int64_t stride, const int32_t *t
 	return {stride, static_cast<int>(count), first, targets};
 }
 
-int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-                    const int32_t *targets, double scale, const float *scaler, float *loss, bool accumulate)
+int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+                    void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
+                    bool accumulate)
 {
 	double *losses = static_cast<double *>(c->workspace);
-	rows_task t = rows_of(0, classes, classes, targets);
+	rows_task t = rows_of(0, classes, stride, targets);
 	if (static_cast<size_t>(rows) * sizeof *losses > c->workspace_bytes)
 		return CUDA_ERROR_WORKSPACE;
 	int error = rows == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -223,11 +224,11 @@ int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t ro
 }
 
 int classifier_evaluate_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
-                             const void *logits, const int32_t *targets, double *loss, int64_t *correct)
+                             int64_t stride, const void *logits, const int32_t *targets, double *loss, int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);
-	rows_task t = rows_of(0, classes, classes, targets);
+	rows_task t = rows_of(0, classes, stride, targets);
 	if (static_cast<size_t>(rows) * (sizeof *losses + sizeof *hits) > c->workspace_bytes)
 		return CUDA_ERROR_WORKSPACE;
 	if (rows == 0)

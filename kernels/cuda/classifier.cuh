@@ -1,5 +1,5 @@
-/* A row of logits, read by a block: 16 bytes at a time wherever the row begins, since 50,257 classes leave rows at odd
- * addresses. */
+/* A row of logits, read by a block: 16 bytes at a time wherever the row begins, since small numbers of classes leave
+ * rows at odd addresses. */
 #ifndef SHARDLAB_CUDA_CLASSIFIER_CUH
 #define SHARDLAB_CUDA_CLASSIFIER_CUH
 

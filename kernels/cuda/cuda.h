@@ -29,13 +29,14 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "kernels/rounding.h"
 #include "kernels/sliced.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 1
+#define CUDA_API_VERSION 2
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 /* The same table with only arithmetic in it, each function in its simplest form: for checks. Others are NULL. */
 #define CUDA_PLAIN_SYMBOL "shardlab_cuda_plain_api"
@@ -78,9 +79,7 @@ struct cuda_update {
 	const float *scaler;   /* device: four floats; NULL: no loss scale */
 	const float *overflow; /* device: > 0: leave everything as it is; NULL: never */
 	bool keep_parameters;  /* parameters are made anew from the master also when nothing is updated */
-	bool stochastic;       /* 16-bit parameters are rounded stochastically, by a counter-based generator of */
-	uint64_t seed;         /* … this, the element's number from `first` on, and the step */
-	int64_t first;
+	const struct rounding *rounding; /* host; 16-bit parameters are rounded stochastically. NULL: to the nearest */
 };
 
 struct cuda_api {
@@ -92,6 +91,11 @@ struct cuda_api {
 	int (*describe)(int device, struct cuda_properties *out);
 	int (*open)(struct cuda **out, int device, size_t workspace_bytes);
 	void (*close)(struct cuda *c); /* accepts NULL */
+	/* fp32 products on tensor cores: operands rounded to TF32's 10 bits, sums in fp32. Off unless set. */
+	void (*allow_tf32)(struct cuda *c, bool allow);
+	/* Calls of linear_backward_gelu whose product cuBLASLt could not give the slope of GELU: it took a pass more.
+	 */
+	int64_t (*gelu_passes)(const struct cuda *c);
 	int (*memory)(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes);
 	int (*allocate)(struct cuda *c, size_t bytes, void **out);
 	void (*release)(struct cuda *c, void *p);
@@ -124,6 +128,10 @@ struct cuda_api {
 	int (*linear_backward)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
 	                       const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight,
 	                       void *dbias, bool accumulate_bias); /* [W] */
+	/* The same where x is gelu(x_pre): dx is the gradient of x_pre. */
+	int (*linear_backward_gelu)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy,
+	                            const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
+	                            void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias); /* [W] */
 	int (*norm_forward)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width,
 	                    const void *x, const void *weight, const void *bias, void *y,
 	                    float *statistics); /* statistics: or NULL */
@@ -162,12 +170,12 @@ struct cuda_api {
 	                          const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
 	                          bool accumulate_position); /* [W] */
 	/* The gradient is of scale × the scaler's scale × the sum of losses; scaler NULL: of scale × that sum. */
-	int (*classifier)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-	                  const int32_t *targets, double scale, const float *scaler, float *loss,
-	                  bool accumulate); /* [W] */
+	int (*classifier)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+	                  int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+	                  float *loss, bool accumulate); /* [W] */
 	/* loss and correct += those of these rows */
 	int (*classifier_evaluate)(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
-	                           const void *logits, const int32_t *targets, double *loss,
+	                           int64_t stride, const void *logits, const int32_t *targets, double *loss,
 	                           int64_t *correct); /* [W] */
 	int (*adamw_update)(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
 	                    void *parameters, const void *gradients, float *first_moment, float *second_moment,

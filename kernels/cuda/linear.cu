@@ -3,7 +3,8 @@
  * Forward, bias and GELU are the product's epilogue, and the residual is what it adds to. Where cuBLASLt has no such
  * epilogue (fp32; rows that are not whole pieces of 16 bytes) GELU is a pass of its own. Backward, the bias's gradient
  * comes with the product that reads dy for dweight, where nothing is to be accumulated; with GELU, one pass over dy
- * turns it into the gradient of pre and adds up the columns as it goes. */
+ * turns it into the gradient of pre and adds up the columns as it goes: unless whoever made dy has done so already, as
+ * the epilogue of its product (linear_backward_gelu). */
 #include "kernels/cuda/linear.cuh"
 #include "kernels/cuda/table.h"
 
@@ -55,9 +56,27 @@ int forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, con
 	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
 }
 
-int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
-             const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
-             bool accumulate_bias)
+/* dx, or the gradient of what GELU made x of. */
+int backward_input(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *dy, const void *weight,
+                   const void *x_pre, void *dx)
+{
+	struct product p = input_product(shape, dy, weight, dx);
+	if (!x_pre)
+		return run(c, s, &p);
+	p.pre = const_cast<void *>(x_pre);
+	p.epilogue = PRODUCT_GELU_SLOPE;
+	if (product_is_supported(c, &p))
+		return product_run(c, s, &p);
+	c->gelu_passes++;
+	p.epilogue = PRODUCT_PLAIN;
+	p.pre = nullptr;
+	int error = run(c, s, &p);
+	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
+}
+
+int backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+                  const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight,
+                  bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
 	int error = 0;
@@ -72,10 +91,20 @@ int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, vo
 		                       dbias, accumulate_bias);
 	if (!error)
 		error = run(c, s, &p);
-	if (error || !dx)
-		return error;
-	p = input_product(shape, dy, weight, dx);
-	return run(c, s, &p);
+	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
+}
+
+int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+             const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
+             bool accumulate_bias)
+{
+	return backward_gelu(c, s, shape, dy, x, weight, pre, nullptr, dx, dweight, accumulate_weight, dbias,
+	                     accumulate_bias);
+}
+
+int64_t gelu_passes(const struct cuda *c)
+{
+	return c->gelu_passes;
 }
 
 int plain_forward(struct cuda *, cuda_stream s, const struct linear_shape *shape, const void *x, const void *weight,
@@ -85,9 +114,9 @@ int plain_forward(struct cuda *, cuda_stream s, const struct linear_shape *shape
 	return product_plain(s, &p);
 }
 
-int plain_backward(struct cuda *, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
-                   const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
-                   bool accumulate_bias)
+int plain_backward_gelu(struct cuda *, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+                        const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight,
+                        bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
 	int error = 0;
@@ -99,7 +128,17 @@ int plain_backward(struct cuda *, cuda_stream s, const struct linear_shape *shap
 	if (error || !dx)
 		return error;
 	p = input_product(shape, dy, weight, dx);
+	p.pre = const_cast<void *>(x_pre);
+	p.epilogue = x_pre ? PRODUCT_GELU_SLOPE : PRODUCT_PLAIN;
 	return product_plain(s, &p);
+}
+
+int plain_backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+                   const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
+                   bool accumulate_bias)
+{
+	return plain_backward_gelu(c, s, shape, dy, x, weight, pre, nullptr, dx, dweight, accumulate_weight, dbias,
+	                           accumulate_bias);
 }
 
 } // namespace
@@ -108,10 +147,13 @@ void cuda_fill_linear(struct cuda_api *api)
 {
 	api->linear_forward = forward;
 	api->linear_backward = backward;
+	api->linear_backward_gelu = backward_gelu;
+	api->gelu_passes = gelu_passes;
 }
 
 void cuda_fill_plain_linear(struct cuda_api *api)
 {
 	api->linear_forward = plain_forward;
 	api->linear_backward = plain_backward;
+	api->linear_backward_gelu = plain_backward_gelu;
 }

@@ -19,6 +19,8 @@ template <typename T> struct update_task {
 	T *parameters;
 	const T *gradients;
 	float *first, *second, *master; /* master NULL: the parameters themselves */
+	bool stochastic;
+	struct rounding rounding;
 };
 
 struct factors {
@@ -63,53 +65,28 @@ __device__ factors factors_of(const struct cuda_update &u)
 
 /* ---- stochastic rounding ---- */
 
-/* 32 bits that depend on all three numbers: the finalizer of SplitMix64 (Steele, Lea & Flood 2014), twice. */
-__device__ __forceinline__ uint64_t mixed(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebU;
-	return x ^ x >> 31;
-}
-
-/* Up with the probability of how far x is from the number below: what is cut off is compared with random bits by adding
- * them. */
 __device__ __forceinline__ void narrow_random(float x, uint32_t, float &out)
 {
 	out = x;
 }
-__device__ __forceinline__ void narrow_random(float x, uint32_t bits, __nv_bfloat16 &out)
+template <typename T> __device__ __forceinline__ void narrow_random(float x, uint32_t bits, T &out)
 {
-	uint32_t whole = __float_as_uint(x);
-	if ((whole & 0x7f800000U) != 0x7f800000U)
-		x = __uint_as_float((whole + (bits & 0xffffU)) & 0xffff0000U);
-	narrow(x, out);
-}
-__device__ __forceinline__ void narrow_random(float x, uint32_t bits, __half &out)
-{
-	uint32_t whole = __float_as_uint(x);
-	float size = fabsf(x);
-	if (size < 0x1p-14F) { /* steps of 2^-24 */
-		float steps = size * 0x1p24F, below = floorf(steps);
-		bool up = steps - below > static_cast<float>(bits >> 8) * 0x1p-24F;
-		x = copysignf((below + (up ? 1.0F : 0.0F)) * 0x1p-24F, x);
-	} else if (size < 65504) {
-		x = __uint_as_float((whole + (bits & 0x1fffU)) & ~0x1fffU);
-	}
-	narrow(x, out);
+	uint32_t from = __float_as_uint(x);
+	uint16_t to = std::is_same<T, __half>::value ? round_to_fp16(from, bits) : round_to_bf16(from, bits);
+	memcpy(&out, &to, sizeof to);
 }
 
 template <typename T, int V>
 __device__ __forceinline__ void parameters_store(const update_task<T> &t, uint64_t key, int64_t i, const float (&p)[V])
 {
-	if (!t.u.stochastic) {
+	if (!t.stochastic) {
 		store(t.parameters + i, p);
 		return;
 	}
 	pack<T, V> e;
 #pragma unroll
 	for (int v = 0; v < V; v++)
-		narrow_random(p[v], static_cast<uint32_t>(mixed(key + static_cast<uint64_t>(t.u.first + i + v)) >> 32),
-		              e.at[v]);
+		narrow_random(p[v], rounding_bits(key, element_number(&t.rounding.numbers, i + v)), e.at[v]);
 	pack_store(t.parameters + i, e);
 }
 
@@ -157,15 +134,16 @@ template <bool ADAMW, typename T, int V> __global__ void __launch_bounds__(THREA
 	__syncthreads();
 	factors f = shared;
 	__syncthreads();
-	uint64_t key = mixed(t.u.seed + mixed(static_cast<uint64_t>(f.step)));
 	int64_t thread = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, whole = t.n / V * V;
 	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+	/* What is kept is rounded as the update before rounded it; what it was initialised with, to the nearest. */
+	uint64_t key = rounding_key(t.rounding.seed, f.kept ? f.step - 1 : f.step);
 	if (f.kept) {
-		/* as the CPU makes them: rounded to the nearest */
+		t.stochastic = t.stochastic && f.step > 1;
 		if (t.u.keep_parameters && t.master)
 			for (int64_t i = thread; i < t.n; i += step) {
 				float p[1] = {t.master[i]};
-				store(t.parameters + i, p);
+				parameters_store<T, 1>(t, key, i, p);
 			}
 		return;
 	}
@@ -181,8 +159,16 @@ int update_cuda(struct cuda *c, cuda_stream s, enum element type, const struct c
 {
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		update_task<T> t = {*u,    n,      static_cast<T *>(parameters),     static_cast<const T *>(gradients),
-		                    first, second, sizeof(T) == 4 ? nullptr : master};
+		const bool narrows = sizeof(T) < 4;
+		update_task<T> t = {*u,
+		                    n,
+		                    static_cast<T *>(parameters),
+		                    static_cast<const T *>(gradients),
+		                    first,
+		                    second,
+		                    narrows ? master : nullptr,
+		                    narrows && u->rounding,
+		                    narrows && u->rounding ? *u->rounding : rounding()};
 		constexpr int V = 4; /* 16 bytes of fp32 */
 		bool packs = is_aligned(parameters, V * sizeof(T)) && is_aligned(gradients, V * sizeof(T)) &&
 		             is_aligned(first, 16) && is_aligned(second, 16) && is_aligned(master, 16);

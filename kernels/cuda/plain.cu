@@ -129,7 +129,7 @@ int embedding_backward_plain(struct cuda *, cuda_stream s, enum element type, in
 /* ---- classifier: rows by one thread each, whose losses go to the workspace and are added up by one ---- */
 
 template <typename T> struct classifier_row {
-	int64_t classes;
+	int64_t classes, stride;
 	T *logits;
 	const int32_t *targets;
 	double scale;
@@ -137,7 +137,7 @@ template <typename T> struct classifier_row {
 	double *losses;
 	__device__ void operator()(int64_t row) const
 	{
-		T *x = logits + row * classes;
+		T *x = logits + row * stride;
 		float maximum = widen(x[0]), chosen = widen(x[targets[row]]);
 		double sum = 0, whole = scale * (scaler ? static_cast<double>(scaler[CUDA_SCALER_SCALE]) : 1);
 		for (int64_t i = 1; i < classes; i++)
@@ -167,25 +167,26 @@ struct add_losses {
 	}
 };
 
-int classifier_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-                     const int32_t *targets, double scale, const float *scaler, float *loss, bool accumulate)
+int classifier_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+                     void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
+                     bool accumulate)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	if (static_cast<size_t>(rows) * sizeof *losses > c->workspace_bytes)
 		return CUDA_ERROR_WORKSPACE;
-	int error = RUN(type, rows, classifier_row, classes, OUT(logits), targets, scale, scaler, losses);
+	int error = RUN(type, rows, classifier_row, classes, stride, OUT(logits), targets, scale, scaler, losses);
 	return error ? error : for_each(s, 1, add_losses{rows, scale, losses, loss, accumulate});
 }
 
 template <typename T> struct evaluate_row {
-	int64_t classes;
+	int64_t classes, stride;
 	const T *logits;
 	const int32_t *targets;
 	double *losses;
 	int32_t *correct;
 	__device__ void operator()(int64_t row) const
 	{
-		const T *x = logits + row * classes;
+		const T *x = logits + row * stride;
 		int64_t largest = 0;
 		double sum = 0;
 		for (int64_t i = 1; i < classes; i++)
@@ -213,14 +214,14 @@ struct add_evaluations {
 	}
 };
 
-int evaluate_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, const void *logits,
-                   const int32_t *targets, double *loss, int64_t *correct)
+int evaluate_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+                   const void *logits, const int32_t *targets, double *loss, int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);
 	if (static_cast<size_t>(rows) * (sizeof *losses + sizeof *hits) > c->workspace_bytes)
 		return CUDA_ERROR_WORKSPACE;
-	int error = RUN(type, rows, evaluate_row, classes, IN(logits), targets, losses, hits);
+	int error = RUN(type, rows, evaluate_row, classes, stride, IN(logits), targets, losses, hits);
 	return error ? error : for_each(s, 1, add_evaluations{rows, losses, hits, loss, correct});
 }
 

@@ -7,10 +7,25 @@ namespace
 
 /* ---- AdamW and SGD ---- */
 
-/* Rounds to the nearest; stochastic rounding is the shipped kernel's alone. */
+__device__ void put_random(float &out, float x, uint32_t)
+{
+	out = x;
+}
+__device__ void put_random(__nv_bfloat16 &out, float x, uint32_t random)
+{
+	uint16_t bits = round_to_bf16(__float_as_uint(x), random);
+	memcpy(&out, &bits, sizeof bits);
+}
+__device__ void put_random(__half &out, float x, uint32_t random)
+{
+	uint16_t bits = round_to_fp16(__float_as_uint(x), random);
+	memcpy(&out, &bits, sizeof bits);
+}
+
 template <typename T> struct update_element {
 	struct cuda_update u;
-	bool adamw;
+	struct rounding rounding;
+	bool stochastic, adamw;
 	T *parameters;
 	const T *gradients;
 	float *first, *second, *master;
@@ -33,13 +48,22 @@ template <typename T> struct update_element {
 		return p -
 		       lr * m / (1 - pow(beta1, static_cast<double>(step))) / (root + static_cast<double>(u.epsilon));
 	}
+	/* As the update of this step rounds; what was there before the first is rounded to the nearest. */
+	__device__ void put_parameter(int64_t i, float x, int64_t step) const
+	{
+		if (stochastic && step > 0)
+			put_random(parameters[i], x,
+			           rounding_bits(rounding_key(rounding.seed, step), element_number(&rounding.numbers, i)));
+		else
+			put(parameters[i], x);
+	}
 	__device__ void operator()(int64_t i) const
 	{
 		double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
 		int64_t step = *u.step - (u.scaler ? static_cast<int64_t>(u.scaler[CUDA_SCALER_SKIPPED]) : 0);
 		if ((u.overflow && *u.overflow > 0) || step < 1) {
 			if (u.keep_parameters && master)
-				put(parameters[i], master[i]);
+				put_parameter(i, master[i], step - 1);
 			return;
 		}
 		if (u.squares)
@@ -49,21 +73,26 @@ template <typename T> struct update_element {
 		p = adamw ? adamw_step(i, p, g, step) : p - rate(step) * g;
 		if (master)
 			master[i] = static_cast<float>(p);
-		put(parameters[i], static_cast<float>(p));
+		put_parameter(i, static_cast<float>(p), step);
 	}
 };
+
+struct rounding rounding_of(const struct cuda_update *u)
+{
+	return u->rounding ? *u->rounding : rounding();
+}
 
 int adamw_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
                 void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
-	return RUN(type, n, update_element, *u, true, OUT(parameters), IN(gradients), first_moment, second_moment,
+	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, true, OUT(parameters), IN(gradients), first_moment, second_moment,
 	           sizeof(T) == 4 ? nullptr : master);
 }
 
 int sgd_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
               const void *gradients, float *master)
 {
-	return RUN(type, n, update_element, *u, false, OUT(parameters), IN(gradients), nullptr, nullptr,
+	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, false, OUT(parameters), IN(gradients), nullptr, nullptr,
 	           sizeof(T) == 4 ? nullptr : master);
 }
 

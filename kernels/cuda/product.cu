@@ -53,6 +53,8 @@ cublasLtEpilogue_t epilogue(enum product_epilogue e)
 		return CUBLASLT_EPILOGUE_GELU_AUX;
 	case PRODUCT_GELU_BIAS:
 		return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+	case PRODUCT_GELU_SLOPE:
+		return CUBLASLT_EPILOGUE_DGELU;
 	case PRODUCT_SUMS_A: /* our A is its B */
 		return CUBLASLT_EPILOGUE_BGRADB;
 	case PRODUCT_SUMS_B:
@@ -90,18 +92,18 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
 	if (p->epilogue == PRODUCT_SUMS_A || p->epilogue == PRODUCT_SUMS_B)
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->sums);
-	if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS) {
+	if (p->epilogue == PRODUCT_GELU || p->epilogue == PRODUCT_GELU_BIAS || p->epilogue == PRODUCT_GELU_SLOPE) {
 		set<void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->pre);
-		set<int64_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->n);
+		set<int64_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->c_stride);
 	}
 	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->a, type, a->a_rows, a->a_columns, (int64_t)a->a_rows);
+		status = cublasLtMatrixLayoutInit(&d->a, type, a->a_rows, a->a_columns, a->a_leading);
 	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->b, type, a->b_rows, a->b_columns, (int64_t)a->b_rows);
+		status = cublasLtMatrixLayoutInit(&d->b, type, a->b_rows, a->b_columns, a->b_leading);
 	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->c, type, a->c_rows, a->c_columns, (int64_t)a->c_rows);
+		status = cublasLtMatrixLayoutInit(&d->c, type, a->c_rows, a->c_columns, a->c_leading);
 	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->d, type, a->c_rows, a->c_columns, (int64_t)a->c_rows);
+		status = cublasLtMatrixLayoutInit(&d->d, type, a->c_rows, a->c_columns, a->c_leading);
 	return status;
 }
 
@@ -143,6 +145,9 @@ const struct place *find(struct cuda *c, const struct product *p)
 	key.arguments.b_columns = arguments.b_columns;
 	key.arguments.c_rows = arguments.c_rows;
 	key.arguments.c_columns = arguments.c_columns;
+	key.arguments.a_leading = arguments.a_leading;
+	key.arguments.b_leading = arguments.b_leading;
+	key.arguments.c_leading = arguments.c_leading;
 	key.arguments.a_alignment = arguments.a_alignment;
 	key.arguments.b_alignment = arguments.b_alignment;
 	key.arguments.c_alignment = arguments.c_alignment;

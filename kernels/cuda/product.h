@@ -3,8 +3,9 @@
  *
  *     C[m,n] = op(A)[m,k] · op(B)[k,n]  (+ residual[m,n])  (+ bias[n])  → epilogue
  *
- * row-major and dense: a stored row of A has k elements, or m if it is transposed, and so on. cuBLASLt counts matrices
- * column by column; the same memory is then Cᵀ = op(B)ᵀ · op(A)ᵀ: its first operand is our B, its result has n rows,
+ * row-major: a stored row of A has k elements, or m if it is transposed, and so on, and the next begins a stride (at
+ * least as many) after it; `residual` and `pre` lie as C does. cuBLASLt counts matrices column by column; the same
+ * memory is then Cᵀ = op(B)ᵀ · op(A)ᵀ: its first operand is our B, its result has n rows,
  * and a bias, which it adds to each column, is ours for each row.
  */
 #ifndef SHARDLAB_CUDA_PRODUCT_H
@@ -21,11 +22,12 @@ extern "C" {
 
 enum product_epilogue {
 	PRODUCT_PLAIN,
-	PRODUCT_BIAS,      /* + bias */
-	PRODUCT_GELU,      /* pre = C, C = gelu(C) */
-	PRODUCT_GELU_BIAS, /* the same after + bias */
-	PRODUCT_SUMS_A,    /* sums[m] = the sums over k of op(A)'s rows */
-	PRODUCT_SUMS_B     /* sums[n] = the sums over k of op(B)'s columns */
+	PRODUCT_BIAS,       /* + bias */
+	PRODUCT_GELU,       /* pre = C, C = gelu(C) */
+	PRODUCT_GELU_BIAS,  /* the same after + bias */
+	PRODUCT_GELU_SLOPE, /* C = C × the slope of gelu at pre, which is read */
+	PRODUCT_SUMS_A,     /* sums[m] = the sums over k of op(A)'s rows */
+	PRODUCT_SUMS_B      /* sums[n] = the sums over k of op(B)'s columns */
 };
 
 struct product {
@@ -33,6 +35,7 @@ struct product {
 	enum product_epilogue epilogue;
 	bool a_transposed, b_transposed;
 	int64_t m, n, k;
+	int64_t a_stride, b_stride, c_stride;
 	const void *a, *b;
 	const void *residual; /* added; `c` itself to accumulate; NULL: nothing is */
 	const void *bias;
@@ -47,6 +50,9 @@ static inline struct product product_forward(const struct linear_shape *s, const
 	p.m = s->rows;
 	p.n = s->out;
 	p.k = s->in;
+	p.a_stride = s->in;
+	p.b_stride = s->weight_in_out ? s->out : s->in;
+	p.c_stride = linear_stride(s);
 	p.a = x;
 	p.b = weight;
 	return p;
@@ -61,6 +67,9 @@ static inline struct product product_input(const struct linear_shape *s, const v
 	p.m = s->rows;
 	p.n = s->in;
 	p.k = s->out;
+	p.a_stride = linear_stride(s);
+	p.b_stride = s->weight_in_out ? s->out : s->in;
+	p.c_stride = s->in;
 	p.a = dy;
 	p.b = weight;
 	return p;
@@ -75,6 +84,9 @@ static inline struct product product_weight(const struct linear_shape *s, const 
 	p.m = s->weight_in_out ? s->in : s->out;
 	p.n = s->weight_in_out ? s->out : s->in;
 	p.k = s->rows;
+	p.a_stride = s->weight_in_out ? s->in : linear_stride(s);
+	p.b_stride = s->weight_in_out ? linear_stride(s) : s->in;
+	p.c_stride = p.n;
 	p.a = s->weight_in_out ? x : dy;
 	p.b = s->weight_in_out ? dy : x;
 	return p;
@@ -105,16 +117,18 @@ static inline bool product_epilogue_fits(const struct product *p)
 		return product_alignment(p->bias) >= (p->type == ELEMENT_FP32 ? 4U : 2U);
 	case PRODUCT_GELU:
 	case PRODUCT_GELU_BIAS:
+	case PRODUCT_GELU_SLOPE:
 		return p->type != ELEMENT_FP32 && vectors && !p->residual;
 	default:
 		return p->type != ELEMENT_FP32 && p->m % 8 == 0 && p->n % 8 == 0 && product_alignment(p->sums) >= 16;
 	}
 }
 
-/* A product as cuBLASLt's arguments: its A is our B. Matrices are rows × columns as stored, leading dimension rows. */
+/* A product as cuBLASLt's arguments: its A is our B. Matrices are rows × columns as stored. */
 struct product_arguments {
 	bool a_transposed, b_transposed;
 	uint64_t a_rows, a_columns, b_rows, b_columns, c_rows, c_columns;
+	int64_t a_leading, b_leading, c_leading; /* dimensions: elements from a column to the next */
 	uint32_t a_alignment, b_alignment, c_alignment, d_alignment, bias_alignment, pre_alignment;
 };
 
@@ -130,6 +144,9 @@ static inline struct product_arguments product_arguments_of(const struct product
 	a.b_columns = p->a_transposed ? k : m;
 	a.c_rows = n;
 	a.c_columns = m;
+	a.a_leading = p->b_stride;
+	a.b_leading = p->a_stride;
+	a.c_leading = p->c_stride;
 	a.a_alignment = product_alignment(p->b);
 	a.b_alignment = product_alignment(p->a);
 	a.c_alignment = product_alignment(p->residual ? p->residual : p->c);
@@ -158,7 +175,7 @@ int product_run(struct cuda *c, cuda_stream s, const struct product *p);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
-/* Any shape; PLAIN, BIAS, GELU and GELU_BIAS. */
+/* Any shape; all but SUMS. */
 int product_plain(cuda_stream s, const struct product *p);
 
 #ifdef __cplusplus

@@ -8,10 +8,10 @@
 namespace
 {
 
-/* Element of a matrix that is stored with so many rows, or of its transpose. */
-template <typename T> float at(const void *matrix, uint64_t rows, bool transposed, uint64_t row, uint64_t column)
+/* Element of a matrix whose columns begin so many elements apart, or of its transpose. */
+template <typename T> float at(const void *matrix, int64_t leading, bool transposed, uint64_t row, uint64_t column)
 {
-	uint64_t place = transposed ? column + row * rows : row + column * rows;
+	uint64_t step = static_cast<uint64_t>(leading), place = transposed ? column + row * step : row + column * step;
 	return widen(static_cast<const T *>(matrix)[place]);
 }
 
@@ -23,11 +23,11 @@ template <typename T> int multiply(const struct product *p)
 
 	for (uint64_t column = 0; column < a.c_columns; column++)
 		for (uint64_t row = 0; row < a.c_rows; row++) {
-			const uint64_t place = row + column * a.c_rows;
+			const uint64_t place = row + column * static_cast<uint64_t>(a.c_leading);
 			float sum = 0;
 			for (uint64_t i = 0; i < k; i++)
-				sum += at<T>(p->b, a.a_rows, a.a_transposed, row, i) *
-				       at<T>(p->a, a.b_rows, a.b_transposed, i, column);
+				sum += at<T>(p->b, a.a_leading, a.a_transposed, row, i) *
+				       at<T>(p->a, a.b_leading, a.b_transposed, i, column);
 			if (p->residual)
 				sum += widen(static_cast<const T *>(p->residual)[place]);
 			if (p->epilogue == PRODUCT_BIAS || p->epilogue == PRODUCT_GELU_BIAS)
@@ -36,19 +36,21 @@ template <typename T> int multiply(const struct product *p)
 				narrow(sum, static_cast<T *>(p->pre)[place]);
 				sum = gelu<T>(sum);
 			}
+			if (p->epilogue == PRODUCT_GELU_SLOPE)
+				sum *= gelu_slope<T>(widen(static_cast<const T *>(p->pre)[place]));
 			narrow(sum, d[place]);
 		}
 	/* The sums over k of its B's columns, or of its A's rows */
 	for (uint64_t column = 0; p->epilogue == PRODUCT_SUMS_A && column < a.c_columns; column++) {
 		float sum = 0;
 		for (uint64_t i = 0; i < k; i++)
-			sum += at<T>(p->a, a.b_rows, a.b_transposed, i, column);
+			sum += at<T>(p->a, a.b_leading, a.b_transposed, i, column);
 		narrow(sum, static_cast<T *>(p->sums)[column]);
 	}
 	for (uint64_t row = 0; p->epilogue == PRODUCT_SUMS_B && row < a.c_rows; row++) {
 		float sum = 0;
 		for (uint64_t i = 0; i < k; i++)
-			sum += at<T>(p->b, a.a_rows, a.a_transposed, row, i);
+			sum += at<T>(p->b, a.a_leading, a.a_transposed, row, i);
 		narrow(sum, static_cast<T *>(p->sums)[row]);
 	}
 	return 0;

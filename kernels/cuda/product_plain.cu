@@ -11,15 +11,16 @@ const unsigned SIDE = 16; /* of a block */
 template <typename T> __global__ void multiply(const struct product p)
 {
 	const int64_t row = static_cast<int64_t>(blockIdx.x) * SIDE + threadIdx.y;
-	const int64_t column = static_cast<int64_t>(blockIdx.y) * SIDE + threadIdx.x, place = row * p.n + column;
+	const int64_t column = static_cast<int64_t>(blockIdx.y) * SIDE + threadIdx.x;
+	const int64_t place = row * p.c_stride + column;
 	const T *a = static_cast<const T *>(p.a), *b = static_cast<const T *>(p.b);
 	const bool has_gelu = p.epilogue == PRODUCT_GELU || p.epilogue == PRODUCT_GELU_BIAS;
 	float sum = 0;
 	if (row >= p.m || column >= p.n)
 		return;
 	for (int64_t i = 0; i < p.k; i++)
-		sum = fmaf(widen(a[p.a_transposed ? i * p.m + row : row * p.k + i]),
-		           widen(b[p.b_transposed ? column * p.k + i : i * p.n + column]), sum);
+		sum = fmaf(widen(a[p.a_transposed ? i * p.a_stride + row : row * p.a_stride + i]),
+		           widen(b[p.b_transposed ? column * p.b_stride + i : i * p.b_stride + column]), sum);
 	if (p.bias)
 		sum += widen(static_cast<const T *>(p.bias)[column]);
 	if (p.residual)
@@ -28,6 +29,8 @@ template <typename T> __global__ void multiply(const struct product p)
 		narrow(sum, static_cast<T *>(p.pre)[place]);
 		sum = gelu<T>(widen(static_cast<T *>(p.pre)[place]));
 	}
+	if (p.epilogue == PRODUCT_GELU_SLOPE)
+		sum *= gelu_slope<T>(widen(static_cast<T *>(p.pre)[place]));
 	narrow(sum, static_cast<T *>(p.c)[place]);
 }
 

@@ -262,6 +262,7 @@ void cuda_fill_runtime(struct cuda_api *api)
 	api->describe = describe;
 	api->open = device_open;
 	api->close = device_close;
+	api->allow_tf32 = product_allow_tf32;
 	api->memory = memory;
 	api->allocate = allocate;
 	api->release = release;

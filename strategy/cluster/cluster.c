@@ -141,10 +141,26 @@ struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enu
 {
 	const int keys[] = {(int)kind, family_of(kind),
 	                    is_product(kind) ? COMPUTE_FAMILY + KERNEL_LINEAR : COMPUTE_DEFAULT, COMPUTE_DEFAULT};
+	for (int i = 0; c->tf32 && type == TYPE_FP32 && i < 4; i++)
+		if (c->compute[keys[i]][CLUSTER_TF32].count)
+			return curve_rate(&c->compute[keys[i]][CLUSTER_TF32], work > 0 ? work : 1);
 	for (int i = 0; i < 4; i++)
 		if (type < CLUSTER_TYPES && c->compute[keys[i]][type].count)
 			return curve_rate(&c->compute[keys[i]][type], work > 0 ? work : 1);
 	return (struct rate){0};
+}
+
+bool cluster_has_tf32(const struct cluster *c)
+{
+	for (int key = 0; key < COMPUTE_KEY_COUNT; key++)
+		if (c->compute[key][CLUSTER_TF32].count)
+			return true;
+	return false;
+}
+
+const char *cluster_column_name(int column)
+{
+	return column == CLUSTER_TF32 ? "tf32" : type_name((enum type)column);
 }
 
 /* ---- ranks ---- */

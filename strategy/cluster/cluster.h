@@ -30,7 +30,7 @@
  *
  * Keys of `compute`: an operation of the plan ("linear.forward", "adamw"), a family (a model kernel: "linear" is both
  * passes; "vector": all that are not model kernels), or `default`. The most specific one counts. A type without a
- * rate (bf16 on V100) is refused when a plan needs it.
+ * rate (bf16 on V100) is refused when a plan needs it. Beside fp32, bf16 and fp16 there may be tf32, for --tf32.
  *
  *     struct cluster c;
  *     enum status s = cluster_open(&c, "a100-80gb", 64);      (catalogue name, or file)
@@ -66,7 +66,9 @@ struct curve {
 	int count; /* 0: none */
 };
 
-#define CLUSTER_TYPES 3 /* fp32, bf16, fp16: the first of enum type */
+#define CLUSTER_TYPES 3            /* fp32, bf16, fp16: the first of enum type */
+#define CLUSTER_TF32 CLUSTER_TYPES /* of products of fp32 whose operands are rounded to TF32: a column of its own */
+#define CLUSTER_COLUMNS (CLUSTER_TF32 + 1)
 
 /* What a line of `compute` speaks of. The operations come first, so that an op_kind is a key. */
 enum compute_key {
@@ -112,7 +114,8 @@ struct cluster {
 	struct rate collective_cores;          /* cpu: millionths of a core that a running collective needs, per rank */
 	struct link link, network, host_link;
 	struct storage disk;
-	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_TYPES];
+	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
+	bool tf32;         /* of whoever asks for rates: fp32 takes those of tf32 where there are any */
 	struct slow *slow; /* owned; by rank, ascending */
 	int slow_count;
 };
@@ -145,6 +148,9 @@ const char *cluster_catalogue(const char *name);
 
 /* Rate of an operation with `work` FLOPs in a type; value 0 if the cluster has none. */
 struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
+bool cluster_has_tf32(const struct cluster *c);
+/* "fp32", "bf16", "fp16", "tf32": as descriptions call the columns of `compute`. */
+const char *cluster_column_name(int column);
 
 int64_t cluster_node_of(const struct cluster *c, int64_t rank);
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank); /* millionths: MILLION is as fast as the others */

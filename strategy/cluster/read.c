@@ -131,14 +131,14 @@ static enum status read_compute(struct reader *r, const yaml_node_t *node)
 		for (const yaml_node_pair_t *q = types->data.mapping.pairs.start; q < types->data.mapping.pairs.top;
 		     q++) {
 			const yaml_node_t *name = reader_node(r, q->key);
-			enum type type = TYPE_FP32;
-			while (type < CLUSTER_TYPES && strcmp(reader_scalar(name), type_name(type)))
-				type++;
-			if (type == CLUSTER_TYPES)
-				return FAIL(r, name, "%s: unknown type '%s'; known: fp32, bf16, fp16", what,
+			int column = 0;
+			while (column < CLUSTER_COLUMNS && strcmp(reader_scalar(name), cluster_column_name(column)))
+				column++;
+			if (column == CLUSTER_COLUMNS)
+				return FAIL(r, name, "%s: unknown type '%s'; known: fp32, bf16, fp16, tf32", what,
 				            reader_scalar(name));
-			snprintf(what, sizeof what, "compute.%s.%s", compute_key_name(k), type_name(type));
-			if ((s = read_curve(r, reader_node(r, q->value), what, &r->c->compute[k][type])))
+			snprintf(what, sizeof what, "compute.%s.%s", compute_key_name(k), cluster_column_name(column));
+			if ((s = read_curve(r, reader_node(r, q->value), what, &r->c->compute[k][column])))
 				return s;
 		}
 	}

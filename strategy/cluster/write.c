@@ -56,14 +56,14 @@ static void print_compute(const struct cluster *c, FILE *out)
 	fputs("compute:\n", out);
 	for (int key = COMPUTE_KEY_COUNT - 1; key >= 0; key--) {
 		bool any = false;
-		for (int type = 0; type < CLUSTER_TYPES; type++) {
+		for (int type = 0; type < CLUSTER_COLUMNS; type++) {
 			const struct curve *curve = &c->compute[key][type];
 			if (!curve->count)
 				continue;
 			if (!any)
 				fprintf(out, "  %s:\n", compute_key_name(key));
 			any = true;
-			fprintf(out, "    %s: ", type_name((enum type)type));
+			fprintf(out, "    %s: ", cluster_column_name(type));
 			print_curve(out, curve);
 			fputc('\n', out);
 		}

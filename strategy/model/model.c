@@ -65,6 +65,18 @@ int model_add_buffer(struct model *m, const char *name, int64_t elements, double
 	return m->buffer_count++;
 }
 
+int64_t logits_stride(int64_t classes)
+{
+	enum { LINE = 64, MOST_PERCENT = 1 };
+	int64_t padded = round_up(classes, LINE);
+	return (padded - classes) * 100 <= classes * MOST_PERCENT ? padded : classes;
+}
+
+int64_t kernel_stride(const struct model *m, const struct kernel *k)
+{
+	return k->y >= 0 && k->y == m->logits ? m->logits_stride : k->out;
+}
+
 int64_t value_elements(const struct value *v, int64_t samples)
 {
 	return v->per_batch ? v->elements : v->elements * samples;
@@ -323,6 +335,8 @@ static enum status open_named(struct model *m, struct model_options *o, const ch
 /* What can be derived from the kernels, once all are there. */
 static void finish(struct model *m)
 {
+	if (!m->logits_stride)
+		m->logits_stride = m->classes;
 	for (int i = 0; i < m->kernel_count; i++) {
 		struct kernel *k = &m->kernels[i];
 		if (k->y >= 0)

@@ -138,6 +138,7 @@ struct model {
 	int64_t input_elements;    /* of one sample */
 	int64_t classes;           /* vocabulary, or classes */
 	int input, target, logits; /* values */
+	int64_t logits_stride;     /* elements from a row of logits to the next: classes, or a few more */
 	bool is_text, is_abstract;
 	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
 	/* Of a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
@@ -164,6 +165,12 @@ double model_flops(const struct model *m); /* of all kernels, forward and backwa
 /* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
 bool kernel_backward_reads_x(const struct kernel *k);
 bool kernel_backward_reads_y(const struct kernel *k);
+/* Elements from a row of so many logits to the next. GPT-2's 50,257 would leave every second row of 16-bit elements at
+ * an odd multiple of 2 bytes, where matrix products cannot load 16 bytes at a time: rows begin at multiples of 64
+ * elements, which are whole 128-byte lines, wherever the pad is at most 1 in 100. It may hold anything. */
+int64_t logits_stride(int64_t classes);
+/* … of what this kernel makes: `out` but for logits. */
+int64_t kernel_stride(const struct model *m, const struct kernel *k);
 /* Elements of a value for a micro-batch of so many samples. */
 int64_t value_elements(const struct value *v, int64_t samples);
 

@@ -223,7 +223,8 @@ void model_build_gpt(struct model *m, const struct gpt_sizes *g, int64_t tokens)
 	k->out = g->vocabulary;
 	k->x = h;
 	k->weight = token_table;
-	k->y = m->logits = model_add_value(m, "logits", tokens * g->vocabulary, VALUE_ACTIVATION);
+	m->logits_stride = logits_stride(g->vocabulary);
+	k->y = m->logits = model_add_value(m, "logits", tokens * m->logits_stride, VALUE_ACTIVATION);
 
 	k = model_add_kernel(m, KERNEL_CLASSIFIER, root, "classifier");
 	k->in = k->out = g->vocabulary;

@@ -109,8 +109,11 @@ static enum status slice_outputs(const struct slicer *c, struct kernel *k, const
 	k->out = round_up(k->out, c->ranks) / c->ranks;
 	cut_tensor(c, k->weight, k->weight_in_out ? CUT_COLUMNS : CUT_ROWS, pieces);
 	cut_tensor(c, k->bias, CUT_ROWS, pieces);
-	c->m->values[k->y].elements = round_up(c->m->values[k->y].elements / k->tokens, c->ranks) * k->tokens;
 	slice_value(c, k->y);
+	if (reader->kind == KERNEL_CLASSIFIER) {
+		c->m->logits_stride = logits_stride(k->out);
+		c->m->values[k->y].elements = k->tokens * c->m->logits_stride;
+	}
 	if (k->saved >= 0)
 		slice_value(c, k->saved);
 	return STATUS_OK;

@@ -262,10 +262,11 @@ struct op {
 	int group;  /* of parameters (initialize, adamw, weights, collectives on parameters and gradients); -1 */
 	unsigned accumulate; /* bit i: operand i is added to, not overwritten */
 	bool wide;           /* load, classifier, evaluate: on the samples of all ranks, not this rank's */
+	bool stochastic;     /* adamw, sgd: 16-bit parameters are rounded stochastically, by the plan's seed */
 	bool ends;           /* collectives: of each group only the first and the last along the axes */
-	unsigned axes; /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights: the axes
-	                  along which the operand is a shard of its group; 0: all, or none if it is as large as the
-	                  group (op_shard_axes) */
+	unsigned axes; /* communication: the axes that it runs over; 0: all (op_axes). initialize, weights, stochastic
+	                  updates: the axes along which the operand is a shard of its group; 0: all, or none if it is
+	                  as large as the group (op_shard_axes) */
 	int shift;     /* messages: the peer's coordinate along the one axis, less this rank's: -1 or 1 */
 	int root;
 	double scale; /* of the loss: the weight of one row's loss; scale × rows of the global batch = 1
@@ -407,7 +408,8 @@ int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
 int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member);
 /* The other end of a message of `rank`; -1 if there is none. */
 int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank);
-/* initialize, weights: along which axes the operand's region is this rank's shard of the group, before it is sliced. */
+/* initialize, weights, stochastic updates: along which axes operand 0's region is this rank's shard of the group,
+ * before it is sliced. */
 unsigned op_shard_axes(const struct plan *p, const struct op *op);
 /* Of the model's buffers, which element stands first in the operand of initialize_buffers and show_buffers: the first
  * of all, and of a stage the first of its own norms. */

@@ -277,6 +277,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		op->micro = (int)micro;
 	}
 	op->wide = scan_is(c, "wide");
+	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
 	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
 		return s;
 	return op_class(op->kind) == OP_CLASS_C ? read_collective(r, op) : STATUS_OK;

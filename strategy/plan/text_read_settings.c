@@ -63,6 +63,14 @@ static enum status set_collectives(struct reader *r)
 	return scan_fail(&r->scan, r->scan.next, "collectives are 'schedule' or 'library'");
 }
 
+static enum status set_rounding(struct reader *r)
+{
+	r->p->settings.stochastic_rounding = scan_is(&r->scan, "yes");
+	if (r->p->settings.stochastic_rounding)
+		return STATUS_OK;
+	return scan_fail(&r->scan, r->scan.next, "stochastic_rounding is 'yes', or the line is left out");
+}
+
 static enum status set_checkpointing(struct reader *r)
 {
 	struct settings *t = &r->p->settings;
@@ -92,6 +100,7 @@ static enum status set_checkpointing(struct reader *r)
 /* Those that may be left out, and are written only where they are not the default. */
 #define OPTIONAL_KEY_LIST(X)                                                                                           \
 	X("offload", set_offload(r))                                                                                   \
+	X("stochastic_rounding", set_rounding(r))                                                                      \
 	X("activation_checkpointing", set_checkpointing(r))                                                            \
 	X("loss_scaler", set_loss_scaler(r))                                                                           \
 	X("loss_scale", scan_real(c, "a loss scale", &t->loss_scale))                                                  \

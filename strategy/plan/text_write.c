@@ -52,6 +52,8 @@ static void write_settings(const struct plan *p, FILE *out)
 		fprintf(out, "set loss_scale %.17g\n", s->loss_scale);
 		fprintf(out, "set loss_scale_window %" PRId64 "\n", s->loss_scale_window);
 	}
+	if (s->stochastic_rounding)
+		fprintf(out, "set stochastic_rounding yes\n");
 	if (strcmp(offload, "none") != 0)
 		fprintf(out, "set offload %s\n", offload);
 	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
@@ -138,6 +140,8 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fprintf(out, " micro %d", op->micro);
 	if (op->wide)
 		fputs(" wide", out);
+	if (op->stochastic)
+		fputs(" stochastic", out);
 	if (op_has_scale(op->kind))
 		fprintf(out, " scale %.17g", op->scale);
 	if (op_class(op->kind) == OP_CLASS_C) {

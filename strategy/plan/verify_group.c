@@ -76,7 +76,7 @@ enum status verify_group(const struct verify *v, const struct role *r, int numbe
 	const struct plan *p = v->p;
 	const struct op *op = &r->ops[number];
 	bool communicates = op_class(op->kind) == OP_CLASS_C, message = op_is_message(op->kind);
-	bool may_name_axes = communicates || op->kind == OP_INITIALIZE || op->kind == OP_WEIGHTS;
+	bool may_name_axes = communicates || op->kind == OP_INITIALIZE || op->kind == OP_WEIGHTS || op->stochastic;
 	if (op->axes & ~plan_all_axes(p) || (op->axes && !may_name_axes))
 		return refuse(v, 2, r, number, -1, "runs over axes that %s",
 		              may_name_axes ? "the plan does not have" : "mean nothing to it");

@@ -206,6 +206,8 @@ static enum status check_payload(const struct verify *v, const struct role *r, i
 	const struct op *op = &r->ops[number];
 	int64_t elements = collective_elements(v->p, op), payload = elements;
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	if (op->traffic == TRAFFIC_GATHER_OUTPUTS || op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS)
+		payload = elements / v->p->model->logits_stride * v->p->model->classes; /* pads are none */
 	if (op->group >= 0) {
 		const struct group *g = &v->p->groups[op->group];
 		/* Where the group is sharded along other axes, the padding is on some shards and not on others. */

@@ -135,6 +135,25 @@ static enum status check_range(const struct verify *v, const struct role *r, int
 	return STATUS_OK;
 }
 
+static enum status check_group_operand(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	const struct region *g = &op->operand[0];
+	enum type type = r->buffers[g->buffer].type;
+	if (op->group < 0)
+		return refuse(v, 2, r, number, g->buffer, "names no group");
+	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
+	if (padded % shards || g->count != padded / shards)
+		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
+		              (long long)g->count, (long long)padded, (long long)(padded / shards));
+	if (g->slice & op_shard_axes(v->p, op))
+		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
+	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
+		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
+		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
+	return STATUS_OK;
+}
+
 /* adamw: parameters gradients first second master step norm scaler overflow; sgd: without first and second */
 static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
 {
@@ -161,28 +180,17 @@ static enum status check_optimizer(const struct verify *v, const struct role *r,
 			return s;
 	if (mixed && (s = expect_operand(v, r, number, master, n, TYPE_FP32)))
 		return s;
+	if (op->stochastic != t->stochastic_rounding || (op->stochastic && !mixed))
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              "%s stochastically; the plan has stochastic_rounding %s, and precision %s",
+		              op->stochastic ? "rounds" : "does not round", t->stochastic_rounding ? "yes" : "no",
+		              type_name(t->precision));
+	/* Elements are numbered by where they stand in their group. */
+	if (op->stochastic && (s = check_group_operand(v, r, number)))
+		return s;
 	if ((s = check_range(v, r, number, master + 2)))
 		return s;
 	return expect_operand(v, r, number, master + 1, 1, TYPE_I64);
-}
-
-static enum status check_group_operand(const struct verify *v, const struct role *r, int number)
-{
-	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[0];
-	enum type type = r->buffers[g->buffer].type;
-	if (op->group < 0)
-		return refuse(v, 2, r, number, g->buffer, "names no group");
-	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
-	if (padded % shards || g->count != padded / shards)
-		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
-		              (long long)g->count, (long long)padded, (long long)(padded / shards));
-	if (g->slice & op_shard_axes(v->p, op))
-		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
-	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
-		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
-		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
-	return STATUS_OK;
 }
 
 /* Does one of the model's buffers end with this element? */

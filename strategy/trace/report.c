@@ -152,6 +152,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .accumulate = s->accumulate,
 	                     .sequence = p->model->tokens,
 	                     .precision = s->precision,
+	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
 	                     .validation_loss = __builtin_nan(""),
 	                     .validation_accuracy = __builtin_nan("")};

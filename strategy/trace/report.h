@@ -52,6 +52,8 @@ struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
+	bool stochastic_rounding;
+	bool tf32; /* predicted with the cluster's rates of tf32 for products of fp32 */
 	struct report_role roles[PLAN_ROLES];
 	int role_count;
 	struct report_checkpointing checkpointing;
@@ -67,6 +69,7 @@ struct report {
 	char weights_checksum[17];
 	double loss_scale; /* fp16: at the end, and how many steps were skipped until then; 0: no fp16 */
 	int64_t skipped_steps;
+	int64_t gelu_passes; /* of a GPU: times that GELU's backward pass was put on a stream as a kernel of its own */
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
 	double units_per_s;     /* tokens or samples a second */
 };

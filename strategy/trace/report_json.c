@@ -108,6 +108,8 @@ static void add_measured(json_t *o, const struct report *r)
 		json_object_set_new(o, "loss_scale", json_real(r->loss_scale));
 		json_object_set_new(o, "skipped", json_integer(r->skipped_steps));
 	}
+	if (r->gelu_passes > 0)
+		json_object_set_new(o, "gelu_passes", json_integer(r->gelu_passes));
 	json_object_set_new(o, "resident_bytes", r->resident_bytes ? json_integer(r->resident_bytes) : json_null());
 	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
 }
@@ -134,6 +136,10 @@ json_t *report_to_json(const struct report *r)
 	json_object_set_new(o, "strategy", json_string(r->strategy));
 	json_object_set_new(o, "ranks", json_integer(r->ranks));
 	json_object_set_new(o, "precision", json_string(type_name(r->precision)));
+	if (r->tf32)
+		json_object_set_new(o, "tf32", json_true());
+	if (r->stochastic_rounding)
+		json_object_set_new(o, "stochastic_rounding", json_true());
 	json_object_set_new(o, "batch", json_integer(r->batch));
 	json_object_set_new(o, "micro_batch", json_integer(r->micro_batch));
 	json_object_set_new(o, "accumulate", json_integer(r->accumulate));
@@ -304,6 +310,8 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 		out->loss_scale = take_real(r, o, "loss_scale");
 		out->skipped_steps = take_whole(r, o, "skipped");
 	}
+	if (json_object_get(o, "gelu_passes"))
+		out->gelu_passes = take_whole(r, o, "gelu_passes");
 	int64_t resident = take_countable(r, o, "resident_bytes");
 	out->resident_bytes = resident < 0 ? 0 : resident;
 	out->units_per_s = take_real(r, o, "units_per_s");
@@ -335,6 +343,8 @@ enum status report_from_json(struct report *out, const json_t *o)
 	take_text(&r, o, "precision", word, sizeof word);
 	if (!r.status)
 		r.status = type_parse(word, &out->precision) ? STATUS_RUN : STATUS_OK;
+	out->tf32 = json_is_true(json_object_get(o, "tf32"));
+	out->stochastic_rounding = json_is_true(json_object_get(o, "stochastic_rounding"));
 	out->batch = take_whole(&r, o, "batch");
 	out->micro_batch = take_whole(&r, o, "micro_batch");
 	out->accumulate = take_whole(&r, o, "accumulate");

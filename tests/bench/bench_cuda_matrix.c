@@ -112,18 +112,19 @@ static void squares(void (*allow_tf32)(struct cuda *c, bool allow))
 static void layers(void)
 {
 	struct layer all[] = {
-	        {.name = "attn.c_attn", .shape = {ROWS, 768, 2304, true, false, ELEMENT_BF16}, .has_bias = true},
+	        {.name = "attn.c_attn", .shape = {ROWS, 768, 2304, true, false, ELEMENT_BF16, 0}, .has_bias = true},
 	        {.name = "attn.c_proj + residual",
-	         .shape = {ROWS, 768, 768, true, false, ELEMENT_BF16},
+	         .shape = {ROWS, 768, 768, true, false, ELEMENT_BF16, 0},
 	         .has_bias = true,
 	         .has_residual = true},
-	        {.name = "mlp.c_fc + GELU", .shape = {ROWS, 768, 3072, true, true, ELEMENT_BF16}, .has_bias = true},
+	        {.name = "mlp.c_fc + GELU", .shape = {ROWS, 768, 3072, true, true, ELEMENT_BF16, 0}, .has_bias = true},
 	        {.name = "mlp.c_proj + residual",
-	         .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16},
+	         .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16, 0},
 	         .has_bias = true,
 	         .has_residual = true},
-	        {.name = "logits, 50257 classes", .shape = {ROWS, 768, 50257, false, false, ELEMENT_BF16}},
-	        {.name = "logits, 50304 classes", .shape = {ROWS, 768, 50304, false, false, ELEMENT_BF16}},
+	        {.name = "logits, 50257 classes", .shape = {ROWS, 768, 50257, false, false, ELEMENT_BF16, 50304}},
+	        {.name = "logits, rows of 50257 apart", .shape = {ROWS, 768, 50257, false, false, ELEMENT_BF16, 0}},
+	        {.name = "logits, 50304 classes", .shape = {ROWS, 768, 50304, false, false, ELEMENT_BF16, 0}},
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		struct layer *l = &all[i];
@@ -132,7 +133,7 @@ static void layers(void)
 		l->weight = filled(s->type, s->in * s->out);
 		l->bias = filled(s->type, s->out);
 		l->residual = filled(s->type, s->rows * s->out);
-		l->y = filled(s->type, s->rows * s->out);
+		l->y = filled(s->type, s->rows * linear_stride(s));
 		l->pre = filled(s->type, s->rows * s->out);
 		l->dx = filled(s->type, s->rows * s->in);
 		l->dweight = filled(s->type, s->in * s->out);

@@ -542,6 +542,25 @@ static int graph_launch(struct cuda *c, cuda_graph g, cuda_stream s)
 	return push(s, &(struct work){.kind = LAUNCH, .graph = g});
 }
 
+static bool tf32_allowed;
+
+static void allow_tf32(struct cuda *c, bool allow)
+{
+	(void)c;
+	tf32_allowed = allow;
+}
+
+bool fake_cuda_tf32(void)
+{
+	return tf32_allowed;
+}
+
+static int64_t gelu_passes(const struct cuda *c)
+{
+	(void)c;
+	return 0;
+}
+
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 {
 	static struct cuda_api api;
@@ -553,6 +572,8 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .describe = describe,
 	        .open = device_open,
 	        .close = device_close,
+	        .allow_tf32 = allow_tf32,
+	        .gelu_passes = gelu_passes,
 	        .memory = memory,
 	        .allocate = allocate,
 	        .release = release,

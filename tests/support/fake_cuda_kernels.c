@@ -23,6 +23,8 @@ static void update(bool adam, enum element type, const struct cuda_update *u, in
 	if (step < 1 || (u->overflow && *u->overflow > 0)) {
 		if (u->keep_parameters)
 			vector_convert(n, ELEMENT_FP32, master, type, parameters);
+		if (u->keep_parameters && u->rounding && step > 1)
+			vector_round(type, u->rounding, step - 1, n, master, parameters);
 		return;
 	}
 	float rate = (float)settings_learning_rate(&s, step);
@@ -31,6 +33,17 @@ static void update(bool adam, enum element type, const struct cuda_update *u, in
 		adamw_update(type, &a, step, n, parameters, gradients, (float)factor, first, second, master);
 	else
 		sgd_update(type, rate, n, parameters, gradients, (float)factor, master);
+	if (u->rounding)
+		vector_round(type, u->rounding, step, n, master, parameters);
+}
+
+/* What is pointed to in this process's memory is kept as well. */
+static const struct cuda_update *keep_update(struct cuda *c, const struct cuda_update *u)
+{
+	struct cuda_update *kept = fake_keep(c, u, sizeof *u);
+	if (u->rounding)
+		kept->rounding = fake_keep(c, u->rounding, sizeof *u->rounding);
+	return kept;
 }
 
 static void run_linear_forward(const struct arguments *g)
@@ -60,6 +73,33 @@ static int put_linear_backward(struct cuda *c, cuda_stream s, const struct linea
 	        c, s, run_linear_backward,
 	        &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight), AT(pre), AT(dx),
 	                             AT(dweight), WHOLE(accumulate_weight), AT(dbias), WHOLE(accumulate_bias)}});
+}
+
+/* A gradient that is to go through GELU does so when the layer that had it comes for it, as on the CPU: the bits are
+ * the same then. That layer comes next on the stream. */
+static void run_linear_backward_gelu(const struct arguments *g)
+{
+	static _Thread_local const void *waiting, *waiting_pre;
+	struct linear_shape s = *(const struct linear_shape *)g->a[0].at;
+	const void *pre = g->a[4].at;
+	if (waiting && waiting == g->a[1].at) {
+		s.gelu = true;
+		pre = waiting_pre;
+	}
+	linear_backward(&s, g->a[1].at, g->a[2].at, g->a[3].at, pre, g->a[5].at, g->a[6].at, g->a[7].whole != 0,
+	                g->a[8].at, g->a[9].whole != 0);
+	waiting_pre = g->a[10].at;
+	waiting = waiting_pre ? g->a[5].at : NULL;
+}
+
+static int put_linear_backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy,
+                                    const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
+                                    void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
+{
+	return fake_push(c, s, run_linear_backward_gelu,
+	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight),
+	                                      AT(pre), AT(dx), AT(dweight), WHOLE(accumulate_weight), AT(dbias),
+	                                      WHOLE(accumulate_bias), AT(x_pre)}});
 }
 
 static void run_norm_forward(const struct arguments *g)
@@ -234,34 +274,36 @@ static int put_embedding_backward(struct cuda *c, cuda_stream s, enum element ty
 
 static void run_classifier(const struct arguments *g)
 {
-	classifier((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[3].at, g->a[4].at, g->a[5].real,
-	           g->a[5].real * scale_of(g->a[6].at), g->a[7].at, g->a[8].whole != 0);
+	classifier((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[9].whole, g->a[3].at, g->a[4].at,
+	           g->a[5].real, g->a[5].real * scale_of(g->a[6].at), g->a[7].at, g->a[8].whole != 0);
 }
 
-static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, void *logits,
-                          const int32_t *targets, double scale, const float *scaler, float *loss, bool accumulate)
+static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+                          int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+                          float *loss, bool accumulate)
 {
 	return fake_push(c, s, run_classifier,
 	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      REAL(scale), AT(scaler), AT(loss), WHOLE(accumulate)}});
+	                                      REAL(scale), AT(scaler), AT(loss), WHOLE(accumulate), WHOLE(stride)}});
 }
 
 static void run_classifier_evaluate(const struct arguments *g)
 {
 	double loss = 0;
 	int64_t correct = 0;
-	classifier_evaluate((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[3].at, g->a[4].at, &loss,
-	                    &correct);
+	classifier_evaluate((enum element)g->a[0].whole, g->a[1].whole, g->a[2].whole, g->a[7].whole, g->a[3].at,
+	                    g->a[4].at, &loss, &correct);
 	*(double *)g->a[5].at += loss;
 	*(int64_t *)g->a[6].at += correct;
 }
 
 static int put_classifier_evaluate(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
-                                   const void *logits, const int32_t *targets, double *loss, int64_t *correct)
+                                   int64_t stride, const void *logits, const int32_t *targets, double *loss,
+                                   int64_t *correct)
 {
 	return fake_push(c, s, run_classifier_evaluate,
 	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      AT(loss), AT(correct)}});
+	                                      AT(loss), AT(correct), WHOLE(stride)}});
 }
 
 static void run_adamw_update(const struct arguments *g)
@@ -275,7 +317,7 @@ static int put_adamw_update(struct cuda *c, cuda_stream s, enum element type, co
                             float *master)
 {
 	return fake_push(c, s, run_adamw_update,
-	                 &(struct arguments){{WHOLE(type), AT(fake_keep(c, u, sizeof *u)), WHOLE(n), AT(parameters),
+	                 &(struct arguments){{WHOLE(type), AT(keep_update(c, u)), WHOLE(n), AT(parameters),
 	                                      AT(gradients), AT(first_moment), AT(second_moment), AT(master)}});
 }
 
@@ -289,7 +331,7 @@ static int put_sgd_update(struct cuda *c, cuda_stream s, enum element type, cons
                           void *parameters, const void *gradients, float *master)
 {
 	return fake_push(c, s, run_sgd_update,
-	                 &(struct arguments){{WHOLE(type), AT(fake_keep(c, u, sizeof *u)), WHOLE(n), AT(parameters),
+	                 &(struct arguments){{WHOLE(type), AT(keep_update(c, u)), WHOLE(n), AT(parameters),
 	                                      AT(gradients), AT(master)}});
 }
 
@@ -514,6 +556,7 @@ void fake_fill_kernels(struct cuda_api *api)
 {
 	api->linear_forward = put_linear_forward;
 	api->linear_backward = put_linear_backward;
+	api->linear_backward_gelu = put_linear_backward_gelu;
 	api->norm_forward = put_norm_forward;
 	api->norm_backward = put_norm_backward;
 	api->batch_norm_statistics = put_batch_norm_statistics;

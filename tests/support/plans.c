@@ -27,6 +27,7 @@ struct settings request_settings(const struct request *r)
 	s.clip = r->clip;
 	s.learning_rate = r->learning_rate > 0 ? r->learning_rate : s.learning_rate;
 	s.library_collectives = r->library_collectives;
+	s.stochastic_rounding = r->stochastic_rounding;
 	s.loss_scaler = r->loss_scaler;
 	s.loss_scale = r->loss_scale;
 	s.loss_scale_window = r->loss_scale_window;

@@ -20,7 +20,7 @@ struct request {
 	enum type precision;
 	enum optimizer optimizer;
 	enum loss_scaler loss_scaler;
-	bool library_collectives;
+	bool library_collectives, stochastic_rounding;
 	double clip, learning_rate, loss_scale;
 	const char *checkpointing; /* NULL: none */
 	const char *offload;       /* NULL: none */

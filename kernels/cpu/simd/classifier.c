@@ -99,7 +99,7 @@ void SIMD_BODY(classifier)(const void *task, int64_t begin, int64_t end)
 		double loss = 0;
 		int64_t last = part_begin(t->rows, part + 1);
 		for (int64_t row = part_begin(t->rows, part); row < last; row++) {
-			element *x = (element *)t->gradient + row * classes;
+			element *x = (element *)t->gradient + row * t->stride;
 			int32_t target = t->targets[row];
 			float maximum = row_maximum(classes, x), chosen = element_get(x + target);
 			double sum = row_sum(classes, x, maximum);
@@ -119,7 +119,7 @@ void SIMD_BODY(classifier_evaluate)(const void *task, int64_t begin, int64_t end
 		double loss = 0;
 		int64_t correct = 0, last = part_begin(t->rows, part + 1);
 		for (int64_t row = part_begin(t->rows, part); row < last; row++) {
-			const element *x = (const element *)t->logits + row * classes;
+			const element *x = (const element *)t->logits + row * t->stride;
 			int32_t target = t->targets[row], first = 0;
 			float maximum = row_maximum(classes, x), chosen = element_get(x + target);
 			loss += log(row_exponentials(classes, x, maximum, NULL)) + (double)maximum - (double)chosen;

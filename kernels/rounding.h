@@ -1,0 +1,99 @@
+/* Stochastic rounding of fp32 master weights to 16-bit parameters: up with the probability of how far a number is from
+ * the 16-bit one below it, so that the mean of many roundings is the number itself, and updates that are small beside a
+ * parameter are not lost every time (Gupta et al. 2015, arXiv 1502.02551, section 3).
+ *
+ * Random bits are not drawn but counted: they follow from the seed, the step and the element's number in the whole
+ * model, by the finalizer of SplitMix64 (Steele, Lea & Flood 2014). Whoever updates an element, on whatever device,
+ * rounds it alike. Everything is in integers, for the CPU and the GPU from this one source.
+ */
+#ifndef SHARDLAB_ROUNDING_H
+#define SHARDLAB_ROUNDING_H
+
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers of a run of elements of a tensor, or of a slice of one. With j = begin + i, element i has number
+ *
+ *     first + j / row · row_step + j % row / piece · piece_step + j % row % piece
+ *
+ * A tensor that is whole is one row of one piece. */
+struct element_numbers {
+	int64_t begin, first, row, row_step, piece, piece_step;
+};
+
+struct rounding {
+	uint64_t seed;
+	struct element_numbers numbers;
+};
+
+/* y = x, rounded stochastically with the bits of the update `step`. to: 16 bits. */
+void vector_round(enum element to, const struct rounding *r, int64_t step, int64_t n, const float *x, void *y);
+
+#ifdef __CUDACC__
+#define ROUNDING_FUNCTION static __host__ __device__ __forceinline__
+#else
+#define ROUNDING_FUNCTION static inline
+#endif
+
+ROUNDING_FUNCTION uint64_t rounding_mixed(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+ROUNDING_FUNCTION uint64_t rounding_key(uint64_t seed, int64_t step)
+{
+	return rounding_mixed(seed + rounding_mixed((uint64_t)step));
+}
+
+ROUNDING_FUNCTION uint32_t rounding_bits(uint64_t key, int64_t number)
+{
+	return (uint32_t)(rounding_mixed(key + (uint64_t)number) >> 32);
+}
+
+ROUNDING_FUNCTION int64_t element_number(const struct element_numbers *e, int64_t i)
+{
+	int64_t j = e->begin + i;
+	if (e->piece == e->row && e->row == e->row_step)
+		return e->first + j;
+	return e->first + j / e->row * e->row_step + j % e->row / e->piece * e->piece_step + j % e->row % e->piece;
+}
+
+/* From the bits of an fp32 number to those of a bf16 one, with 32 random bits: what is cut off is compared with them by
+ * adding them. */
+ROUNDING_FUNCTION uint16_t round_to_bf16(uint32_t x, uint32_t random)
+{
+	uint32_t size = x & 0x7fffffffU;
+	if (size >= 0x7f800000U) /* infinite; or a NaN, which stays one */
+		return (uint16_t)(x >> 16 | (size > 0x7f800000U ? 0x40U : 0U));
+	return (uint16_t)((x + (random & 0xffffU)) >> 16);
+}
+
+/* … of an fp16 one. From its largest number on there is none above to choose: rounded to the nearest. */
+ROUNDING_FUNCTION uint16_t round_to_fp16(uint32_t x, uint32_t random)
+{
+	enum { REBIAS = (127 - 15) << 10, LARGEST = 0x7bff, INFINITE = 0x7c00, NO_NUMBER = 0x7e00 };
+	uint32_t size = x & 0x7fffffffU, sign = x >> 16 & 0x8000U;
+	if (size > 0x7f800000U)
+		return (uint16_t)(sign | NO_NUMBER);
+	if (size >= 0x477fe000U) /* 65504 */
+		return (uint16_t)(sign | (size < 0x477ff000U ? LARGEST : INFINITE));
+	if (size >= 0x38800000U) /* 2^-14 */
+		return (uint16_t)(sign | (((size + (random & 0x1fffU)) >> 13) - REBIAS));
+	/* Whole steps of 2^-24, and 2^32 of the rest: a number of exponent e counts 2^-(126 - e) of them. */
+	uint32_t exponent = size >> 23, shift = 126 - (exponent ? exponent : 1);
+	uint64_t digits = exponent ? (size & 0x7fffffU) | 0x800000U : size;
+	uint64_t steps = shift < 64 ? digits << 32 >> shift : 0;
+	return (uint16_t)(sign | ((steps >> 32) + ((steps & 0xffffffffU) > random)));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
