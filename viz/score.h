@@ -36,6 +36,7 @@ struct event {
 	enum event_kind kind;
 	int op;                /* of the role of `rank` */
 	int64_t rank;          /* message: the sender */
+	int index;             /* of the rank among those that are shown */
 	int collective;        /* message: which; else -1 */
 	int member, to_member; /* message: the places of its ends in the group */
 	int round;             /* message: of the collective */
@@ -100,6 +101,7 @@ struct collective {
 	int64_t lead;             /* the lowest rank shown of the group */
 	int op;                   /* of its role */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
+	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int family;               /* the first of those that other groups carry out by the same operation */
 	int64_t element_bytes;
@@ -107,9 +109,10 @@ struct collective {
 	int64_t begin, end; /* of the first rank to begin and the last to end */
 	int64_t *cuts;      /* chunk i is elements [cuts[i], cuts[i + 1]) */
 	int chunk_count;
-	int64_t sent_bytes; /* by all ranks together */
-	bool shown;         /* its messages are events */
-	bool recorded;      /* when they arrived is from the trace */
+	int64_t sent_bytes;            /* by all ranks together */
+	bool shown;                    /* its messages are events */
+	size_t first_event, end_event; /* between which they lie, with others */
+	bool recorded;                 /* when they arrived is from the trace */
 };
 
 /* Live bytes after the operations of a role's step, in issue order. */
