@@ -192,6 +192,7 @@ enum status score_open(struct score *s, const struct trace *trace, const struct 
 	}
 	score_make_stops(s);
 	score_find_notables(s);
+	score_make_marks(s);
 	if (s->rank_count)
 		s->times = trace_times(trace, latest_rank(s), s->step_ns);
 	return STATUS_OK;
@@ -218,6 +219,9 @@ void score_release(struct score *s)
 	}
 	for (int i = 0; i < STRIDE_COUNT; i++)
 		free(s->stops[i]);
+	for (size_t m = 0; m < s->mark_count; m++)
+		mark_release(&s->marks[m]);
+	free(s->marks);
 	free(s->ranks);
 	free(s->events);
 	free(s->moments);

@@ -133,6 +133,19 @@ struct score_rank {
 	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
 };
 
+/* How far all are after so many events. Some are kept, so that a state need not begin at the first event. */
+struct mark {
+	size_t event;   /* how many */
+	bool alone;     /* the step has no collectives but control */
+	bool begun;     /* … one of them */
+	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
+	int64_t sent;   /* bytes by all ranks, without control */
+	struct progress {
+		int issued;             /* operations of the rank's step */
+		int64_t sent, received; /* bytes, without control */
+	} * ranks;
+};
+
 /* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
 struct limits {
 	int64_t device_bytes;   /* of one rank */
@@ -162,6 +175,8 @@ struct score {
 	int collective_count;
 	struct notable *notables; /* by position */
 	int notable_count;
+	struct mark *marks; /* one after every mark_every events, and after none */
+	size_t mark_count, mark_every;
 	int64_t step_ns;
 	struct times times; /* of the first rank that ends last */
 };
@@ -200,6 +215,10 @@ static inline bool event_issues(const struct event *e)
 /* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
 
+/* How far all are after the first `event` events. */
+void score_mark(const struct score *s, size_t event, struct mark *out);
+void mark_release(struct mark *m);
+
 /* For the files that make a score. */
 void score_collect_collectives(struct score *s);
 void score_collect_events(struct score *s);
@@ -207,5 +226,6 @@ void score_collect_events(struct score *s);
 struct round score_round_of(const struct collective *c, int64_t member, int round);
 void score_make_stops(struct score *s);
 void score_find_notables(struct score *s);
+void score_make_marks(struct score *s);
 
 #endif
