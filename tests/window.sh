@@ -322,6 +322,14 @@ key Right
 expect 'step 12 of 22'
 leave
 
+# ---- groups of ranks: hybrid sharding ----
+
+open_window --cluster laptop --strategy hybrid:shard=2 --scene timeline --model mlp:sizes=784-256-10
+key g 2 0 Return
+expect 'hybrid:shard=2 · timeline · step 20 of 39'
+screenshot hybrid
+leave
+
 # ---- a measured run, with its simulation above it ----
 
 (cd "$tmp" && "$SHARDLAB" train --ranks 2 --steps 2 --model mlp:sizes=784-256-10 --trace run.json >/dev/null)

@@ -149,7 +149,7 @@ static void find_bars(struct canvas *c, const struct view *v, const struct timel
 		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s->name ? s->name : "");
 		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
 		bar.live = state == OP_RUNS;
-		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > 4;
+		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);
 		row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
 		row->bars[row->count++] = bar;
 	}
@@ -183,15 +183,28 @@ static void draw_bars(struct canvas *c, const struct row *row)
 	}
 }
 
+/* Of a kernel's name the part that says most, as long as there is room for: without the pass, which the colour says,
+ * without the micro-batch, without units from the left. */
+static const char *shorter_label(struct canvas *c, double size, double room, char *text)
+{
+	char *label = text, *part;
+	if (text_length(c, size, WEIGHT_PLAIN, label) <= room || !(part = strchr(label, ' ')))
+		return label;
+	label = part + 1;
+	if (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, ',')))
+		*part = 0;
+	while (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, '.')))
+		label = part + 1;
+	return label;
+}
+
 static void draw_label(struct canvas *c, const struct timeline *l, const struct lane *lane, const struct bar *bar,
                        double size, bool messages)
 {
 	const struct box *b = &bar->b;
 	char text[160];
 	label_of(l, lane, bar->span, text, sizeof text);
-	const char *label = text, *space = strchr(text, ' ');
-	if (bar->op && bar->op->kernel >= 0 && space && text_length(c, size, WEIGHT_PLAIN, text) > b->width - 7)
-		label = space + 1; /* the colour says which pass */
+	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
 		return;
 	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,
@@ -279,7 +292,7 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->plot.y + l->plot.height - l->box.y);
 	cairo_clip(c->cr);
-	for (int i = l->first; i < l->lanes->lane_count && y < l->plot.y + l->plot.height - 2; i++) {
+	for (int i = l->first, end = timeline_last(l) + 1; i < end; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
 		bool head = strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
