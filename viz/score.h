@@ -97,22 +97,21 @@ struct collective {
 	enum op_kind kind;
 	enum traffic_kind traffic;
 	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
-	bool control;             /* outside the totals */
 	int64_t lead;             /* the lowest rank shown of the group */
-	int op;                   /* of its role */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
 	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
 	uint64_t everyone;        /* the ranks of the group as bits */
-	int family;               /* the first of those that other groups carry out by the same operation */
 	int64_t element_bytes;
-	int rounds;
-	int64_t begin, end; /* of the first rank to begin and the last to end */
-	int64_t *cuts;      /* chunk i is elements [cuts[i], cuts[i + 1]) */
-	int chunk_count;
+	int64_t begin, end;            /* of the first rank to begin and the last to end */
+	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
 	int64_t sent_bytes;            /* by all ranks together */
-	bool shown;                    /* its messages are events */
-	size_t first_event, end_event; /* between which they lie, with others */
-	bool recorded;                 /* when they arrived is from the trace */
+	size_t first_event, end_event; /* between which its messages lie, with others */
+	int op;                        /* of the lead's role */
+	int family;                    /* the first of those that other groups carry out by the same operation */
+	int rounds, chunk_count;
+	bool control;  /* outside the totals */
+	bool shown;    /* its messages are events */
+	bool recorded; /* when they arrived is from the trace */
 };
 
 /* Live bytes after the operations of a role's step, in issue order. */

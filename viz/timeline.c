@@ -81,6 +81,8 @@ int timeline_last(const struct timeline *l)
 {
 	double y = l->plot.y;
 	int i = l->first;
+	if (!l->lanes->lane_count)
+		return -1;
 	while (i + 1 < l->lanes->lane_count &&
 	       (y += l->row * l->lanes->lanes[i].depth) < l->plot.y + l->plot.height - 2)
 		i++;
