@@ -87,6 +87,10 @@ screenshot() {
 # copied: what Ctrl+C copies, in $tmp/command
 copied() {
 	echo none | xclip -selection clipboard
+	for _ in $(seq 50); do # it may take the clipboard only after it has returned
+		[ "$(xclip -o -selection clipboard 2>/dev/null)" != none ] || break
+		sleep 0.1
+	done
 	key ctrl+c
 	for _ in $(seq 50); do
 		xclip -o -selection clipboard >"$tmp/command" 2>/dev/null || true
