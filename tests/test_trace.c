@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/merge.h"
 #include "strategy/strategy.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
@@ -44,6 +45,39 @@ static int op_on(const struct plan *p, enum queue q, int n)
 	ck_abort_msg("no such operation");
 	return -1;
 }
+
+/* ---- order ---- */
+
+static bool smaller_tens(const void *values, size_t a, size_t b)
+{
+	const int *v = values;
+	return v[a] / 10 < v[b] / 10;
+}
+
+/* Random lists of all lengths, with many equals: sorted, each once, and equals in the order that they came in. */
+START_TEST(test_merge_order)
+{
+	int v[200];
+	unsigned random = 1;
+	for (size_t n = 0; n <= 200; n++) {
+		bool seen[200] = {false};
+		for (size_t i = 0; i < n; i++) {
+			random = random * 1664525 + 1013904223;
+			v[i] = n % 3 ? (int)(random >> 8) % 200 : (int)i * 7 % 200; /* also of sorted stretches */
+		}
+		size_t *order = merge_order(n, smaller_tens, v);
+		for (size_t i = 0; i < n; i++) {
+			ck_assert(order[i] < n && !seen[order[i]]);
+			seen[order[i]] = true;
+			if (!i)
+				continue;
+			ck_assert_int_le(v[order[i - 1]] / 10, v[order[i]] / 10);
+			ck_assert(v[order[i - 1]] / 10 < v[order[i]] / 10 || order[i - 1] < order[i]);
+		}
+		free(order);
+	}
+}
+END_TEST
 
 /* ---- times ---- */
 
@@ -436,6 +470,7 @@ int main(void)
 	Suite *suite = suite_create("trace");
 	TCase *tcase = tcase_create("trace");
 	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_merge_order);
 	tcase_add_test(tcase, test_times);
 	tcase_add_loop_test(tcase, test_chrome, 0, 2);
 	tcase_add_test(tcase, test_cut_off);

@@ -89,6 +89,10 @@ screenshot() {
 # copied: what Ctrl+C copies, in $tmp/command
 copied() {
 	echo none | xclip -selection clipboard
+	for _ in $(seq 50); do # it may take the clipboard only after it has returned
+		[ "$(xclip -o -selection clipboard 2>/dev/null)" != none ] || break
+		sleep 0.1
+	done
 	key ctrl+c
 	for _ in $(seq 50); do
 		xclip -o -selection clipboard >"$tmp/command" 2>/dev/null || true
@@ -322,6 +326,14 @@ sleep 0.7
 expect 'step 11 of 22'
 key Right
 expect 'step 12 of 22'
+leave
+
+# ---- groups of ranks: hybrid sharding ----
+
+open_window --cluster laptop --strategy hybrid:shard=2 --scene timeline --model mlp:sizes=784-256-10
+key g 2 0 Return
+expect 'hybrid:shard=2 · timeline · step 20 of 39'
+screenshot hybrid
 leave
 
 # ---- a measured run, with its simulation above it ----

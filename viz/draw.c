@@ -76,11 +76,35 @@ void draw_font(struct canvas *c, double size, enum weight w)
 	cairo_set_font_size(c->cr, size);
 }
 
-static double advance(struct canvas *c, const char *text)
+/* Of one character, of n bytes. A picture measures thousands of texts in a few fonts. */
+static double advance_of(struct canvas *c, double size, enum weight w, const char *character, int n)
 {
+	struct advance key = {.size = size, .pixel = c->pixel, .weight = (int)w};
+	uint32_t slot = (uint32_t)(size * 64) * 31 + (uint32_t)w;
+	memcpy(key.character, character, (size_t)n);
+	for (int i = 0; i < n; i++)
+		slot = slot * 31 + (unsigned char)character[i];
+	struct advance *known = &c->advances[slot % ADVANCES];
+	if (known->size == size && known->pixel == c->pixel && known->weight == key.weight &&
+	    !memcmp(known->character, key.character, sizeof key.character))
+		return known->advance;
 	cairo_text_extents_t e;
-	cairo_text_extents(c->cr, text, &e);
+	draw_font(c, size, w);
+	cairo_text_extents(c->cr, key.character, &e);
+	key.advance = e.x_advance;
+	*known = key;
 	return e.x_advance;
+}
+
+/* Of mended text. */
+static double advance(struct canvas *c, double size, enum weight w, const char *text)
+{
+	double sum = 0;
+	for (int n; *text; text += n) {
+		n = character((const unsigned char *)text);
+		sum += advance_of(c, size, w, text, n);
+	}
+	return sum;
 }
 
 double text_length(struct canvas *c, double size, enum weight w, const char *text)
@@ -88,18 +112,17 @@ double text_length(struct canvas *c, double size, enum weight w, const char *tex
 	char whole[TEXT_BYTES];
 	snprintf(whole, sizeof whole, "%s", text);
 	text_mend(whole);
-	draw_font(c, size, w);
-	return advance(c, whole);
+	return advance(c, size, w, whole);
 }
 
 /* Leaves out what would not fit, at the end, with "…" for it; characters stay whole. There is room for it: cut has one
  * for every byte of the text and the mark. */
-static void shorten(struct canvas *c, char *text, double room)
+static void shorten(struct canvas *c, double size, enum weight w, char *text, double room)
 {
 	enum { MARK = sizeof "…" };
 	char cut[TEXT_BYTES + MARK];
 	size_t low = 0, high = strlen(text);
-	if (room <= 0 || advance(c, text) <= room)
+	if (room <= 0 || advance(c, size, w, text) <= room)
 		return;
 	while (low < high) { /* the longest that fits */
 		size_t middle = (low + high + 1) / 2, whole = middle;
@@ -107,7 +130,7 @@ static void shorten(struct canvas *c, char *text, double room)
 			whole--;
 		memcpy(cut, text, whole);
 		memcpy(cut + whole, "…", MARK);
-		if (advance(c, cut) <= room)
+		if (advance(c, size, w, cut) <= room)
 			low = middle;
 		else
 			high = middle - 1;
@@ -128,9 +151,9 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
 	text_mend(text);
+	shorten(c, size, w, text, room);
+	double length = a == ALIGN_LEFT ? 0 : advance(c, size, w, text);
 	draw_font(c, size, w);
-	shorten(c, text, room);
-	double length = a == ALIGN_LEFT ? 0 : advance(c, text);
 	draw_colour(c, ink);
 	cairo_move_to(c->cr, a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2, y);
 	cairo_show_text(c->cr, text);
@@ -155,12 +178,11 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
 	while (*rest && line < lines) {
 		char cut[TEXT_BYTES];
 		size_t fits = 0, end;
-		draw_font(c, size, WEIGHT_PLAIN);
 		for (end = 0; rest[end];) { /* word by word */
 			size_t word = end + strspn(rest + end, " ");
 			word += strcspn(rest + word, " ");
 			snprintf(cut, sizeof cut, "%.*s", (int)word, rest);
-			if (fits && advance(c, cut) > width)
+			if (fits && advance(c, size, WEIGHT_PLAIN, cut) > width)
 				break;
 			fits = end = word;
 		}
@@ -266,8 +288,9 @@ void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y
 void draw_category(struct canvas *c, struct box b, enum category category)
 {
 	colour fill = c->theme->category[category];
-	draw_fill(c, b, fill);
-	draw_pattern(c, b, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	draw_patterned_path(c, b, fill, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
+	cairo_new_path(c->cr);
 	if (b.width > 9 && b.height > 2.5) /* else there would be nothing but frame */
 		draw_frame(c, b, c->theme->outline, 1);
 }

@@ -29,7 +29,7 @@ struct fonts {
 enum status fonts_open(struct fonts *f);
 void fonts_release(struct fonts *f); /* accepts NULL and a zeroed struct */
 
-enum { TILES = 12 };
+enum { TILES = 24, ADVANCES = 512 };
 
 struct canvas {
 	cairo_t *cr;
@@ -41,9 +41,15 @@ struct canvas {
 	struct tile {         /* that were made for this picture */
 		cairo_pattern_t *source;
 		enum pattern pattern;
-		colour ink;
+		colour ink, ground;
+		bool opaque; /* on its ground */
 	} tiles[TILES];
 	int tile_count;
+	struct advance { /* widths that were measured, by hash */
+		double size, pixel, advance;
+		int weight;
+		char character[5];
+	} advances[ADVANCES];
 };
 
 /* A box in a picture. */
@@ -83,8 +89,9 @@ void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, col
 /* A category's box: colour, pattern and outline. */
 void draw_category(struct canvas *c, struct box b, enum category category);
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink);
-/* The same on the current path, which lies within b and is kept. */
+/* The same on the current path, which lies within b and is kept; and with a colour below. */
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
+void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink);
 /* A head at the end of a line that comes from (x0, y0). */
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill);
 

@@ -178,6 +178,19 @@ size_t lane_find(const struct lane *l, int depth, int64_t time)
 	return low;
 }
 
+size_t lane_find_gap(const struct lane *l, int64_t time)
+{
+	size_t low = 0, high = l->gap_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->gaps[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
 {
 	size_t i = lane_find(l, depth, time);

@@ -45,6 +45,8 @@ void lanes_release(struct lanes *l);
 
 /* The first span of a row that ends after a time, or the end of the row: those in sight follow it. */
 size_t lane_find(const struct lane *l, int depth, int64_t time);
+/* The first gap that ends after a time, or their number. */
+size_t lane_find_gap(const struct lane *l, int64_t time);
 /* The span under a time and depth; -1: none. */
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth);
 

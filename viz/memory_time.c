@@ -95,10 +95,8 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 		if (!ever(v->score, v->index, (enum category)k))
 			continue;
 		make_path(c, v, k);
-		draw_colour(c, t->category[k]);
-		cairo_fill_preserve(c->cr);
-		draw_pattern_on_path(c, v->plot, category_pattern((enum category)k),
-		                     colour_mix(t->category[k], ink_on(t->category[k]), 0.4));
+		draw_patterned_path(c, v->plot, t->category[k], category_pattern((enum category)k),
+		                    colour_mix(t->category[k], ink_on(t->category[k]), 0.4));
 		draw_colour(c, t->outline);
 		cairo_set_line_width(c->cr, 0.8 * t->stroke);
 		cairo_stroke(c->cr);

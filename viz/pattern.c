@@ -40,13 +40,16 @@ static void stroke_lines(struct canvas *c, struct box b, enum pattern pattern, d
 	cairo_fill(c->cr);
 }
 
-/* A tile of whole pixels, in the pixels of the device. */
-static cairo_pattern_t *make_tile(const struct canvas *c, enum pattern pattern, colour ink)
+/* A tile of whole pixels, in the pixels of the device; its ground is transparent, or a colour. */
+static cairo_pattern_t *make_tile(const struct canvas *c, enum pattern pattern, colour ink, const colour *ground)
 {
 	int side = (int)fmax(4, round(gap_of(c) / c->pixel));
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, side, side);
+	cairo_surface_t *surface =
+	        cairo_image_surface_create(ground ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, side, side);
 	struct canvas t = {.cr = cairo_create(surface), .pixel = 1};
 	cairo_matrix_t to_pixels;
+	if (ground)
+		draw_fill(&t, (struct box){0, 0, side, side}, *ground);
 	draw_colour(&t, ink);
 	/* Lines in the middle of the tile are whole lines of pixels. */
 	if (pattern == PATTERN_LEVEL || pattern == PATTERN_DOTS)
@@ -63,24 +66,32 @@ static cairo_pattern_t *make_tile(const struct canvas *c, enum pattern pattern, 
 	return source;
 }
 
-static cairo_pattern_t *tile_of(struct canvas *c, enum pattern pattern, colour ink)
+static cairo_pattern_t *tile_of(struct canvas *c, enum pattern pattern, colour ink, const colour *ground)
 {
-	for (int i = 0; i < c->tile_count; i++)
-		if (c->tiles[i].pattern == pattern && c->tiles[i].ink == ink)
-			return c->tiles[i].source;
-	if (c->tile_count == TILES) /* more than a picture has kinds: the first makes room */
+	for (int i = 0; i < c->tile_count; i++) {
+		const struct tile *t = &c->tiles[i];
+		if (t->pattern == pattern && t->ink == ink && t->opaque == (ground != NULL) &&
+		    (!ground || t->ground == *ground))
+			return t->source;
+	}
+	if (c->tile_count == TILES) /* more than a picture has kinds: the last makes room */
 		cairo_pattern_destroy(c->tiles[--c->tile_count].source);
 	struct tile *t = &c->tiles[c->tile_count++];
-	*t = (struct tile){make_tile(c, pattern, ink), pattern, ink};
+	*t = (struct tile){make_tile(c, pattern, ink, ground), pattern, ink, ground ? *ground : 0, ground != NULL};
 	return t->source;
+}
+
+static bool too_small(const struct canvas *c, struct box b)
+{
+	return b.width < 3 * c->pixel || b.height < 3 * c->pixel;
 }
 
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink)
 {
-	if (pattern == PATTERN_PLAIN || b.width < 3 * c->pixel || b.height < 3 * c->pixel)
+	if (pattern == PATTERN_PLAIN || too_small(c, b))
 		return;
 	if (c->raster) {
-		cairo_set_source(c->cr, tile_of(c, pattern, ink));
+		cairo_set_source(c->cr, tile_of(c, pattern, ink, NULL));
 		cairo_fill_preserve(c->cr);
 		return;
 	}
@@ -93,6 +104,18 @@ void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, 
 	cairo_new_path(c->cr);
 	cairo_append_path(c->cr, path);
 	cairo_path_destroy(path);
+}
+
+void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink)
+{
+	if (c->raster && pattern != PATTERN_PLAIN && !too_small(c, b)) { /* both at once */
+		cairo_set_source(c->cr, tile_of(c, pattern, ink, &fill));
+		cairo_fill_preserve(c->cr);
+		return;
+	}
+	draw_colour(c, fill);
+	cairo_fill_preserve(c->cr);
+	draw_pattern_on_path(c, b, pattern, ink);
 }
 
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink)

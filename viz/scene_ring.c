@@ -155,7 +155,7 @@ static void draw_links(const struct ring *r)
 {
 	const struct score *s = r->state->score;
 	bool seen[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{false}};
-	for (size_t i = 0; i < s->event_count; i++) {
+	for (size_t i = r->collective->first_event; i < r->collective->end_event; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_MESSAGE || &s->collectives[e->collective] != r->collective ||
 		    seen[e->member][e->to_member])
@@ -195,17 +195,19 @@ static void draw_message(const struct ring *r, const struct event *e)
 {
 	const struct theme *t = r->c->theme;
 	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
-	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2;
+	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = r->n <= 8 ? 12 : 9, height = size + 9;
 	char text[96];
-	ring_link(r, e->member, e->to_member, back ? 7 : 0, &x0, &y0, &x1, &y1);
+	/* Two that pass each other keep so far apart that their plates do. */
+	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
 	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
 	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
 	chunk_name(r, e, r->n <= 8, text, sizeof text);
-	double size = r->n <= 8 ? 12 : 9, room = hypot(x1 - x0, y1 - y0);
+	double room = hypot(x1 - x0, y1 - y0);
 	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
-	double along = moving ? r->v->tween : back ? 0.42 : 0.5, height = size + 9;
+	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
+	double along = moving ? r->v->tween : 0.5 - aside;
 	bool level = fabs(x1 - x0) > fabs(y1 - y0);
-	if (level && length > room - 20) { /* no room on the link: the number alone */
+	if ((level || back) && length > room - 20) { /* no room on the link: the number alone */
 		chunk_name(r, e, false, text, sizeof text);
 		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
 	}
@@ -225,18 +227,30 @@ static void draw_messages(const struct ring *r)
 
 /* ---- what it is about ---- */
 
+/* How many groups do the same by the same operation. */
+static int groups_like(const struct score *s, const struct collective *c)
+{
+	int n = 0;
+	for (int i = 0; i < s->collective_count; i++)
+		n += s->collectives[i].family == c->family;
+	return n;
+}
+
 void ring_title(const struct ring *r, struct box b, double room)
 {
 	const struct theme *t = r->c->theme;
 	const struct collective *c = r->collective;
 	const struct state *st = r->v->state;
-	char what[96], bytes[WORD], amount[128], progress[64];
+	char what[96], bytes[WORD], amount[128], progress[64], groups[40] = "";
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
 	collective_words(st->score, c, what, sizeof what);
-	snprintf(amount, sizeof amount, "S = %s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
-	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm));
+	if (groups_like(st->score, c) > 1)
+		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->score, c));
+	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
+	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm),
+	         groups);
 	if (!st->begun)
 		snprintf(progress, sizeof progress, "is the first to come");
 	else if (st->done)
@@ -250,7 +264,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 		return;
 	}
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
-	draw_text(r->c, x, y, 16, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, "%s", what);
+	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
 	draw_text(r->c, x, y + 39, 13, st->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN, st->begun ? t->ink : t->soft,
 	          ALIGN_CENTRE, room, "%s", progress);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "viz/scene_parts.h"
@@ -22,27 +23,40 @@ static void draw_axis(struct canvas *c, const struct timeline *l)
 	}
 }
 
+/* A gap's box, from left to right; nothing of those that are narrower than a pixel. */
+static bool gap_box(const struct canvas *c, const struct timeline *l, const struct lane_gap *g, double y, double height,
+                    struct box *out)
+{
+	double x0 = fmax(timeline_x(l, g->begin), l->plot.x);
+	double x1 = fmin(timeline_x(l, g->end), l->plot.x + l->plot.width);
+	double inset = fmin(1, height * 0.1);
+	*out = (struct box){x0, y + inset, x1 - x0, height - 2 * inset};
+	return x1 - x0 >= c->pixel;
+}
+
+/* Those of one kind are one path: there can be many. */
 static void draw_gaps(struct canvas *c, const struct timeline *l, const struct lane *lane, double y, double height)
 {
 	const struct theme *t = c->theme;
-	for (size_t i = 0; i < lane->gap_count; i++) {
-		const struct lane_gap *g = &lane->gaps[i];
-		if (g->end <= l->from || g->begin >= l->to)
-			continue;
-		double x0 = timeline_x(l, g->begin), x1 = timeline_x(l, g->end);
-		if (x1 - x0 < c->pixel)
-			continue;
-		double inset = fmin(1, height * 0.1);
-		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
-		draw_fill(c, b, colour_mix(t->panel, g->exposed ? t->warning : t->line, 0.25));
-		draw_pattern(c, b, g->exposed ? PATTERN_RISING : PATTERN_LEVEL, g->exposed ? t->warning : t->soft);
-		const char *word = g->exposed ? "exposed" : "bubble";
-		if (x1 - x0 > 62 && height >= 15) {
-			double length = text_length(c, 11, WEIGHT_BOLD, word);
-			draw_fill(c, (struct box){(x0 + x1 - length) / 2 - 4, y + height / 2 - 7, length + 8, 14},
-			          t->panel);
-			draw_text(c, (x0 + x1) / 2, y + height / 2 + 4, 11, WEIGHT_BOLD,
-			          g->exposed ? t->warning : t->soft, ALIGN_CENTRE, 0, "%s", word);
+	size_t first = lane_find_gap(lane, l->from);
+	struct box all = {l->plot.x, y, l->plot.width, height}, b;
+	for (int exposed = 0; exposed < 2; exposed++) {
+		colour ink = exposed ? t->warning : t->soft;
+		cairo_new_path(c->cr);
+		for (size_t i = first; i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
+			if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], y, height, &b))
+				cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+		draw_patterned_path(c, all, colour_mix(t->panel, exposed ? t->warning : t->line, 0.25),
+		                    exposed ? PATTERN_RISING : PATTERN_LEVEL, ink);
+		cairo_new_path(c->cr);
+		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++) {
+			const char *word = exposed ? "exposed" : "bubble";
+			if (lane->gaps[i].exposed != exposed || !gap_box(c, l, &lane->gaps[i], y, height, &b) ||
+			    b.width <= 62)
+				continue;
+			double length = text_length(c, 11, WEIGHT_BOLD, word), x = b.x + b.width / 2;
+			draw_fill(c, (struct box){x - length / 2 - 4, y + height / 2 - 7, length + 8, 14}, t->panel);
+			draw_text(c, x, y + height / 2 + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
 		}
 	}
 }
@@ -93,14 +107,27 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
 	}
 }
 
-static void draw_spans(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
-                       double y, double height, int depth)
+/* Spans of a row in sight, which are drawn together: fills of a colour are one path, and so are frames. */
+struct row {
+	struct bar {
+		struct box b;
+		const struct lane_span *span;
+		const struct op *op; /* NULL: another program's */
+		colour fill;
+		bool live, framed, filled;
+	} * bars;
+	size_t count, capacity;
+};
+
+static void find_bars(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
+                      struct box place, int depth, struct row *row)
 {
 	const struct theme *t = c->theme;
+	const struct score *score = l->lanes->score;
+	const struct state *st = l->current ? v->state : NULL;
 	double drawn = -1e9;
-	int index = l->lanes->score && lane->rank >= 0 ? score_index_of(l->lanes->score, lane->rank) : -1;
-	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
-		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
+	int index = score && lane->rank >= 0 ? score_index_of(score, lane->rank) : -1;
+	row->count = 0;
 	for (size_t i = lane_find(lane, depth, l->from); i < lane->row[depth + 1] && lane->spans[i].begin <= l->to;
 	     i++) {
 		const struct lane_span *s = &lane->spans[i];
@@ -115,35 +142,92 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 		if (x1 <= x0)
 			continue;
 		drawn = x1;
-		double inset = fmin(1.5, height * 0.12);
-		struct box b = {x0, y + inset, x1 - x0, height - 2 * inset};
-		const struct op *op =
-		        s->op >= 0 && l->lanes->score ? &score_role_of(l->lanes->score, index)->ops[s->op] : NULL;
-		colour fill = op ? op_colour(t, op) : foreign_colour(s->name ? s->name : "");
-		bool live = l->current && v->state && op && state_of_op(v->state, index, s->op) == OP_RUNS;
-		bool waits = l->current && v->state && op && state_of_op(v->state, index, s->op) == OP_WAITS;
-		if (waits)
-			fill = colour_mix(fill, t->panel, 0.55);
-		draw_fill(c, b, fill);
-		if (b.width > 2.5 * c->pixel && height > 5)
-			draw_frame(c, b, live ? t->accent : t->outline, live ? 2.6 : 0.6);
-		bool messages = op && op_class(op->kind) == OP_CLASS_C && b.height >= 24;
-		if (b.width > 30 && height >= 14) {
-			char text[160];
-			double size = fmin(12, height * 0.62);
-			label_of(l, lane, s, text, sizeof text);
-			const char *label = text, *space = strchr(text, ' ');
-			if (op && op->kernel >= 0 && space && text_length(c, size, WEIGHT_PLAIN, text) > b.width - 7)
-				label = space + 1; /* the colour says which pass */
-			if (text_length(c, size, WEIGHT_PLAIN, label) > b.width - 7 && b.width < 48)
-				label = "";
-			draw_text(c, b.x + 4, b.y + (messages ? b.height * 0.36 : b.height / 2) + size * 0.36, size,
-			          WEIGHT_PLAIN, ink_on(fill), ALIGN_LEFT, b.width - 7, "%s", label);
-		}
-		if (messages)
-			draw_messages(c, l, lane, s, b, fill);
+		struct bar bar = {.b = {x0, place.y, x1 - x0, place.height}, .span = s};
+		if (s->op >= 0 && score)
+			bar.op = &score_role_of(score, index)->ops[s->op];
+		enum op_state state = st && bar.op ? state_of_op(st, index, s->op) : OP_DONE;
+		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s->name ? s->name : "");
+		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
+		bar.live = state == OP_RUNS;
+		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);
+		row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
+		row->bars[row->count++] = bar;
 	}
+}
+
+static void draw_bars(struct canvas *c, const struct row *row)
+{
+	const struct theme *t = c->theme;
+	for (size_t i = 0; i < row->count; i++) {
+		if (row->bars[i].filled)
+			continue;
+		for (size_t k = i; k < row->count; k++) {
+			struct bar *bar = &row->bars[k];
+			if (bar->filled || bar->fill != row->bars[i].fill)
+				continue;
+			bar->filled = true;
+			cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
+		}
+		draw_colour(c, row->bars[i].fill);
+		cairo_fill(c->cr);
+	}
+	for (int live = 0; live < 2; live++) {
+		for (size_t i = 0; i < row->count; i++) {
+			const struct bar *bar = &row->bars[i];
+			if (bar->framed && bar->live == live)
+				cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
+		}
+		draw_colour(c, live ? t->accent : t->outline);
+		cairo_set_line_width(c->cr, (live ? 2.6 : 0.6) * t->stroke);
+		cairo_stroke(c->cr);
+	}
+}
+
+/* Of a kernel's name the part that says most, as long as there is room for: without the pass, which the colour says,
+ * without the micro-batch, without units from the left. */
+static const char *shorter_label(struct canvas *c, double size, double room, char *text)
+{
+	char *label = text, *part;
+	if (text_length(c, size, WEIGHT_PLAIN, label) <= room || !(part = strchr(label, ' ')))
+		return label;
+	label = part + 1;
+	if (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, ',')))
+		*part = 0;
+	while (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, '.')))
+		label = part + 1;
+	return label;
+}
+
+static void draw_label(struct canvas *c, const struct timeline *l, const struct lane *lane, const struct bar *bar,
+                       double size, bool messages)
+{
+	const struct box *b = &bar->b;
+	char text[160];
+	label_of(l, lane, bar->span, text, sizeof text);
+	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
+	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
+		return;
+	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,
+	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
+}
+
+static void draw_spans(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
+                       double y, double height, int depth, struct row *row)
+{
+	double inset = fmin(1.5, height * 0.12);
+	find_bars(c, v, l, lane, (struct box){0, y + inset, 0, height - 2 * inset}, depth, row);
+	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
+		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
+	draw_bars(c, row);
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
+	for (size_t i = 0; i < row->count; i++) {
+		const struct bar *bar = &row->bars[i];
+		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= 24;
+		if (bar->b.width > 30 && height >= 14)
+			draw_label(c, l, lane, bar, fmin(12, height * 0.62), messages);
+		if (messages)
+			draw_messages(c, l, lane, bar->span, bar->b, bar->fill);
+	}
 }
 
 /* What the other trace says of the same operations: frames where they were there. */
@@ -204,10 +288,11 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 	const struct theme *t = c->theme;
 	double y = l->plot.y, named = -100;
 	char last[96] = "";
+	struct row row = {0};
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->plot.y + l->plot.height - l->box.y);
 	cairo_clip(c->cr);
-	for (int i = l->first; i < l->lanes->lane_count && y < l->plot.y + l->plot.height - 2; i++) {
+	for (int i = l->first, end = timeline_last(l) + 1; i < end; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
 		bool head = strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
@@ -224,10 +309,11 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 		}
 		draw_gaps(c, l, lane, y, l->row);
 		for (int d = 0; d < lane->depth; d++, y += l->row)
-			draw_spans(c, v, l, lane, y, l->row, d);
+			draw_spans(c, v, l, lane, y, l->row, d, &row);
 		if (l->other)
 			draw_difference(c, l, lane, l->other, y - l->row, l->row);
 	}
+	free(row.bars);
 	cairo_restore(c->cr);
 }
 

@@ -155,6 +155,21 @@ static void count_memory(struct score_role *out, const struct role *role, enum s
 
 /* ---- the whole ---- */
 
+/* The first of those that end last. */
+static int64_t latest_rank(const struct score *s)
+{
+	int64_t rank = s->ranks[0].rank, latest = -1;
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct section *step = &score_role_of(s, i)->step;
+		for (int k = 0; k < step->end - step->begin; k++)
+			if (s->ranks[i].end[k] > latest) {
+				latest = s->ranks[i].end[k];
+				rank = s->ranks[i].rank;
+			}
+	}
+	return rank;
+}
+
 enum status score_open(struct score *s, const struct trace *trace, const struct limits *limits)
 {
 	*s = (struct score){.plan = trace->plan, .trace = trace};
@@ -177,16 +192,9 @@ enum status score_open(struct score *s, const struct trace *trace, const struct 
 	}
 	score_make_stops(s);
 	score_find_notables(s);
-	int64_t latest = -1;
-	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &s->plan->roles[s->ranks[i].role].step;
-		int64_t end = 0;
-		for (int k = 0; k < step->end - step->begin; k++)
-			end = s->ranks[i].end[k] > end ? s->ranks[i].end[k] : end;
-		if (end > latest)
-			s->times = trace_times(trace, s->ranks[i].rank, s->step_ns);
-		latest = end > latest ? end : latest;
-	}
+	score_make_marks(s);
+	if (s->rank_count)
+		s->times = trace_times(trace, latest_rank(s), s->step_ns);
 	return STATUS_OK;
 }
 
@@ -207,9 +215,13 @@ void score_release(struct score *s)
 	for (int c = 0; c < s->collective_count; c++) {
 		free(s->collectives[c].cuts);
 		free(s->collectives[c].rank);
+		free(s->collectives[c].ops);
 	}
 	for (int i = 0; i < STRIDE_COUNT; i++)
 		free(s->stops[i]);
+	for (size_t m = 0; m < s->mark_count; m++)
+		mark_release(&s->marks[m]);
+	free(s->marks);
 	free(s->ranks);
 	free(s->events);
 	free(s->moments);

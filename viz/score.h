@@ -36,6 +36,7 @@ struct event {
 	enum event_kind kind;
 	int op;                /* of the role of `rank` */
 	int64_t rank;          /* message: the sender */
+	int index;             /* of the rank among those that are shown */
 	int collective;        /* message: which; else -1 */
 	int member, to_member; /* message: the places of its ends in the group */
 	int round;             /* message: of the collective */
@@ -96,20 +97,21 @@ struct collective {
 	enum op_kind kind;
 	enum traffic_kind traffic;
 	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
-	bool control;             /* outside the totals */
 	int64_t lead;             /* the lowest rank shown of the group */
-	int op;                   /* of its role */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
+	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
 	uint64_t everyone;        /* the ranks of the group as bits */
-	int family;               /* the first of those that other groups carry out by the same operation */
 	int64_t element_bytes;
-	int rounds;
-	int64_t begin, end; /* of the first rank to begin and the last to end */
-	int64_t *cuts;      /* chunk i is elements [cuts[i], cuts[i + 1]) */
-	int chunk_count;
-	int64_t sent_bytes; /* by all ranks together */
-	bool shown;         /* its messages are events */
-	bool recorded;      /* when they arrived is from the trace */
+	int64_t begin, end;            /* of the first rank to begin and the last to end */
+	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
+	int64_t sent_bytes;            /* by all ranks together */
+	size_t first_event, end_event; /* between which its messages lie, with others */
+	int op;                        /* of the lead's role */
+	int family;                    /* the first of those that other groups carry out by the same operation */
+	int rounds, chunk_count;
+	bool control;  /* outside the totals */
+	bool shown;    /* its messages are events */
+	bool recorded; /* when they arrived is from the trace */
 };
 
 /* Live bytes after the operations of a role's step, in issue order. */
@@ -128,6 +130,19 @@ struct score_rank {
 	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
 	int *collective;      /* [op - step.begin]: which it is; -1: none */
 	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
+};
+
+/* How far all are after so many events. Some are kept, so that a state need not begin at the first event. */
+struct mark {
+	size_t event;   /* how many */
+	bool alone;     /* the step has no collectives but control */
+	bool begun;     /* … one of them */
+	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
+	int64_t sent;   /* bytes by all ranks, without control */
+	struct progress {
+		int issued;             /* operations of the rank's step */
+		int64_t sent, received; /* bytes, without control */
+	} * ranks;
 };
 
 /* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
@@ -159,6 +174,8 @@ struct score {
 	int collective_count;
 	struct notable *notables; /* by position */
 	int notable_count;
+	struct mark *marks; /* one after every mark_every events, and after none */
+	size_t mark_count, mark_every;
 	int64_t step_ns;
 	struct times times; /* of the first rank that ends last */
 };
@@ -197,6 +214,10 @@ static inline bool event_issues(const struct event *e)
 /* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
 const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
 
+/* How far all are after the first `event` events. */
+void score_mark(const struct score *s, size_t event, struct mark *out);
+void mark_release(struct mark *m);
+
 /* For the files that make a score. */
 void score_collect_collectives(struct score *s);
 void score_collect_events(struct score *s);
@@ -204,5 +225,6 @@ void score_collect_events(struct score *s);
 struct round score_round_of(const struct collective *c, int64_t member, int round);
 void score_make_stops(struct score *s);
 void score_find_notables(struct score *s);
+void score_make_marks(struct score *s);
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/merge.h"
 #include "viz/score.h"
 
 static struct event *add_event(struct score *s)
@@ -76,15 +77,14 @@ static void use_recorded(struct score *s, int c, size_t first, const struct reco
 {
 	size_t n = s->event_count - first;
 	int64_t *times = calloc(n + 1, sizeof *times);
+	size_t met[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{0}}; /* the rounds in which a pair has met */
 	bool all = n > 0;
 	if (!times)
 		abort();
 	for (size_t i = 0; i < n && all; i++) {
 		const struct event *e = &s->events[first + i];
 		struct recorded key = {.rank = e->rank, .to = e->to, .op = e->op};
-		size_t found, at = find_pair(v, s->trace->message_count, &key, &found), before = 0;
-		for (size_t k = 0; k < i; k++) /* the rounds in which this pair has met already */
-			before += s->events[first + k].rank == e->rank && s->events[first + k].to == e->to;
+		size_t found, at = find_pair(v, s->trace->message_count, &key, &found), before = met[e->rank][e->to]++;
 		all = before < found;
 		if (all)
 			times[i] = v[at + before].end;
@@ -95,26 +95,12 @@ static void use_recorded(struct score *s, int c, size_t first, const struct reco
 	free(times);
 }
 
-/* By which operation a rank takes part. */
-static int op_of(const struct score *s, int collective, int64_t rank)
-{
-	int index = score_index_of(s, rank), k = 0;
-	while (s->ranks[index].collective[k] != collective)
-		k++;
-	return score_role_of(s, index)->step.begin + k;
-}
-
 static void add_messages(struct score *s, int number, const struct recorded *recorded)
 {
 	struct collective *c = &s->collectives[number];
 	size_t first = s->event_count;
 	if (!c->shown)
 		return;
-	int *op = calloc((size_t)c->schedule.ranks + 1, sizeof *op);
-	if (!op)
-		abort();
-	for (int64_t member = 0; member < c->schedule.ranks; member++)
-		op[member] = op_of(s, number, c->rank[member]);
 	for (int round = 0; round < c->rounds; round++)
 		for (int64_t member = 0; member < c->schedule.ranks; member++) {
 			struct round r = score_round_of(c, member, round);
@@ -126,9 +112,10 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
 			e->kind = EVENT_MESSAGE;
 			e->rank = c->rank[member];
+			e->index = score_index_of(s, e->rank);
 			e->member = (int)member;
 			e->to_member = (int)r.send_to;
-			e->op = op[member];
+			e->op = c->ops[member];
 			e->collective = number;
 			e->round = round;
 			e->to = c->rank[r.send_to];
@@ -139,7 +126,6 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->add = there.add;
 			e->queue = QUEUE_COMMUNICATION;
 		}
-	free(op);
 	if (s->trace->message_count && s->plan->ranks <= SCORE_MESSAGE_RANKS)
 		use_recorded(s, number, first, recorded);
 }
@@ -162,20 +148,22 @@ static int idle_after(const struct score_rank *r, const struct role *role, int k
 	return -1;
 }
 
-static void add_rank_events(struct score *s, int index)
+/* Of the compute queue with what is allocated and freed in its order, or of another: each is in order of time. */
+static void add_queue_events(struct score *s, int index, enum queue queue)
 {
 	const struct score_rank *r = &s->ranks[index];
 	const struct role *role = &s->plan->roles[r->role];
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
 		bool memory = op_class(op->kind) == OP_CLASS_M;
-		if (!memory && r->begin[k] < 0)
+		if ((memory ? QUEUE_COMPUTE : op->queue) != queue || (!memory && r->begin[k] < 0))
 			continue;
 		struct event *e = add_event(s);
 		e->time = memory ? r->issued[k] : r->begin[k];
 		e->kind = memory ? EVENT_MEMORY : EVENT_BEGIN;
 		e->op = role->step.begin + k;
 		e->rank = r->rank;
+		e->index = index;
 		e->queue = op->queue;
 		int next = memory || op->queue != QUEUE_COMPUTE ? -1 : idle_after(r, role, k, s->step_ns / STALLS);
 		if (next < 0)
@@ -185,46 +173,45 @@ static void add_rank_events(struct score *s, int index)
 		e->kind = EVENT_IDLE;
 		e->op = role->step.begin + next;
 		e->rank = r->rank;
+		e->index = index;
 		e->queue = op->queue;
 	}
 }
 
 /* At one time, messages arrive first, then queues run dry, then ranks go on, in the order of issue. */
-static int by_time(const void *a, const void *b)
+static bool before(const void *score, size_t a, size_t b)
 {
-	const struct event *x = a, *y = b;
+	const struct event *x = &((const struct score *)score)->events[a],
+	                   *y = &((const struct score *)score)->events[b];
 	enum event_kind class_x = x->kind == EVENT_BEGIN ? EVENT_MEMORY : x->kind;
 	enum event_kind class_y = y->kind == EVENT_BEGIN ? EVENT_MEMORY : y->kind;
 	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
+		return x->time < y->time;
 	if (class_x != class_y)
-		return class_x < class_y ? -1 : 1;
+		return class_x < class_y;
 	if (x->collective != y->collective)
-		return x->collective < y->collective ? -1 : 1;
+		return x->collective < y->collective;
 	if (x->round != y->round)
-		return x->round < y->round ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
+		return x->round < y->round;
+	return x->op != y->op ? x->op < y->op : x->rank < y->rank;
 }
 
-void score_collect_events(struct score *s)
+static void sort_events(struct score *s)
 {
-	struct recorded *recorded = recorded_messages(s);
-	for (int i = 0; i < s->rank_count; i++)
-		add_rank_events(s, i);
-	for (int c = 0; c < s->collective_count; c++)
-		add_messages(s, c, recorded);
-	free(recorded);
-	if (s->rank_count)
-		*add_event(s) = (struct event){.time = s->step_ns,
-		                               .kind = EVENT_END,
-		                               .rank = s->ranks[0].rank,
-		                               .op = score_role_of(s, 0)->step.end,
-		                               .collective = -1,
-		                               .to = -1};
-	if (s->event_count)
-		qsort(s->events, s->event_count, sizeof *s->events, by_time);
+	size_t *order = merge_order(s->event_count, before, s);
+	struct event *sorted = malloc((s->event_count + 1) * sizeof *sorted);
+	if (!sorted)
+		abort();
+	for (size_t i = 0; i < s->event_count; i++)
+		sorted[i] = s->events[order[i]];
+	free(order);
+	free(s->events);
+	s->events = sorted;
+}
+
+/* Where the events of operations and collectives stand. */
+static void index_events(struct score *s)
+{
 	for (int i = 0; i < s->rank_count; i++) {
 		const struct section *step = &score_role_of(s, i)->step;
 		s->ranks[i].event = malloc(((size_t)(step->end - step->begin) + 1) * sizeof *s->ranks[i].event);
@@ -235,8 +222,32 @@ void score_collect_events(struct score *s)
 	}
 	for (size_t i = 0; i < s->event_count; i++) {
 		const struct event *e = &s->events[i];
-		int index = score_index_of(s, e->rank);
 		if (e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN)
-			s->ranks[index].event[e->op - score_role_of(s, index)->step.begin] = i;
+			s->ranks[e->index].event[e->op - score_role_of(s, e->index)->step.begin] = i;
+		if (e->kind != EVENT_MESSAGE)
+			continue;
+		struct collective *c = &s->collectives[e->collective];
+		c->first_event = c->end_event ? c->first_event : i;
+		c->end_event = i + 1;
 	}
+}
+
+void score_collect_events(struct score *s)
+{
+	struct recorded *recorded = recorded_messages(s);
+	for (int i = 0; i < s->rank_count; i++)
+		for (int q = 0; q < QUEUE_COUNT; q++)
+			add_queue_events(s, i, (enum queue)q);
+	for (int c = 0; c < s->collective_count; c++)
+		add_messages(s, c, recorded);
+	free(recorded);
+	if (s->rank_count)
+		*add_event(s) = (struct event){.time = s->step_ns,
+		                               .kind = EVENT_END,
+		                               .rank = s->ranks[0].rank,
+		                               .op = score_role_of(s, 0)->step.end,
+		                               .collective = -1,
+		                               .to = -1};
+	sort_events(s);
+	index_events(s);
 }

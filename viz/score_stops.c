@@ -13,7 +13,7 @@ static bool same_moment(const struct score *s, const struct event *a, const stru
 		return s->plan->ranks > SCORE_MESSAGE_RANKS &&
 		       s->collectives[a->collective].family == s->collectives[b->collective].family &&
 		       a->round == b->round;
-	return a->op == b->op && plan_role_of(s->plan, a->rank) == plan_role_of(s->plan, b->rank);
+	return a->op == b->op && s->ranks[a->index].role == s->ranks[b->index].role;
 }
 
 static void make_moments(struct score *s)
@@ -42,7 +42,7 @@ struct key {
 static struct key key_of(const struct score *s, const struct moment *m)
 {
 	const struct event *e = &s->events[m->begin];
-	struct key k = {e->kind, (int)(plan_role_of(s->plan, e->rank) - s->plan->roles), e->op,
+	struct key k = {e->kind, s->ranks[e->index].role, e->op,
 	                e->collective < 0 ? -1 : s->collectives[e->collective].family, 0};
 	if (e->kind == EVENT_MESSAGE) {
 		k.role = k.op = 0;
@@ -211,7 +211,7 @@ static void notable_memory(struct score *s, size_t *capacity, int role, int issu
 	int op = s->plan->roles[role].step.begin + issued - 1;
 	for (size_t m = 0; issued > 0 && m < s->moment_count; m++) {
 		const struct event *e = &s->events[s->moments[m].begin];
-		if (event_issues(e) && e->op >= op && plan_role_of(s->plan, e->rank) == &s->plan->roles[role]) {
+		if (event_issues(e) && e->op >= op && s->ranks[e->index].role == role) {
 			add_notable(s, capacity, kind, m + 1, e->rank);
 			return;
 		}
@@ -225,27 +225,32 @@ static void notable_stalls(struct score *s, size_t *capacity)
 			add_notable(s, capacity, NOTABLE_STALL, m + 1, s->events[s->moments[m].begin].rank);
 }
 
-/* Is something of this queue running on the rank when the event happens? */
-static bool runs(const struct score *s, const struct event *e, enum queue queue)
-{
-	const struct score_rank *r = &s->ranks[score_index_of(s, e->rank)];
-	const struct role *role = &s->plan->roles[r->role];
-	for (int k = 0; k < role->step.end - role->step.begin; k++)
-		if (role->ops[role->step.begin + k].queue == queue && r->begin[k] >= 0 && r->begin[k] <= e->time &&
-		    r->end[k] > e->time)
-			return true;
-	return false;
-}
-
+/* Where computing begins on a rank whose communication queue works. */
 static void notable_overlap(struct score *s, size_t *capacity)
 {
+	int64_t *busy = calloc((size_t)s->rank_count + 1, sizeof *busy); /* until when, by what has begun */
+	size_t begun = 0;
+	if (!busy)
+		abort();
 	for (size_t m = 0; m < s->moment_count; m++) {
 		const struct event *e = &s->events[s->moments[m].begin];
-		if (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE && runs(s, e, QUEUE_COMMUNICATION)) {
+		if (e->kind != EVENT_BEGIN || e->queue != QUEUE_COMPUTE)
+			continue;
+		for (; begun < s->event_count && s->events[begun].time <= e->time; begun++) {
+			const struct event *other = &s->events[begun];
+			if (other->kind != EVENT_BEGIN || other->queue != QUEUE_COMMUNICATION)
+				continue;
+			int64_t end =
+			        s->ranks[other->index].end[other->op - score_role_of(s, other->index)->step.begin];
+			if (end > busy[other->index])
+				busy[other->index] = end;
+		}
+		if (busy[e->index] > e->time) {
 			add_notable(s, capacity, NOTABLE_OVERLAP, m + 1, e->rank);
-			return;
+			break;
 		}
 	}
+	free(busy);
 }
 
 static void notable_collectives(struct score *s, size_t *capacity)

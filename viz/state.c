@@ -55,7 +55,7 @@ static void follow_collective(struct state *st)
 		for (int i = 0; i < c->chunk_count; i++)
 			st->held[member * c->chunk_count + i] = state_initially(c, member, i);
 	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
-	for (size_t i = 0; i < s->event_count; i++) {
+	for (size_t i = c->first_event; i < c->end_event; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
 			continue;
@@ -66,7 +66,7 @@ static void follow_collective(struct state *st)
 		carry_over(st, c, e);
 		st->arrived++;
 		st->sent_collective += e->bytes;
-		st->ranks[score_index_of(s, e->rank)].sent_collective += e->bytes;
+		st->ranks[e->index].sent_collective += e->bytes;
 	}
 	while (st->round < c->rounds && !left[st->round])
 		st->round++;
@@ -84,14 +84,14 @@ static void follow_rank(struct state *st, int index)
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		out->running[q] = out->next[q] = -1;
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {
-		const struct op *op = &role->ops[role->step.begin + k];
-		if (op_class(op->kind) == OP_CLASS_M || r->begin[k] < 0)
+		if (r->begin[k] < 0) /* memory, or not recorded */
 			continue;
+		enum queue queue = role->ops[role->step.begin + k].queue;
 		enum op_state state = state_of_op(st, index, role->step.begin + k);
 		if (state == OP_RUNS)
-			out->running[op->queue] = role->step.begin + k;
-		if (state == OP_WAITS && out->next[op->queue] < 0)
-			out->next[op->queue] = role->step.begin + k;
+			out->running[queue] = role->step.begin + k;
+		if (state == OP_WAITS && out->next[queue] < 0)
+			out->next[queue] = role->step.begin + k;
 	}
 	for (int space = 0; space < SPACE_COUNT; space++) {
 		const int64_t *live = score_live(st->score, index, (enum space)space, out->issued);
@@ -101,52 +101,20 @@ static void follow_rank(struct state *st, int index)
 	}
 }
 
-/* The first collective that moves data of the model; -1: none does. */
-static int first_counted(const struct score *s)
-{
-	for (int c = 0; c < s->collective_count; c++)
-		if (!s->collectives[c].control)
-			return c;
-	return -1;
-}
-
-/* Follows all events up to the position: how far each rank is, and what it has sent. */
+/* How far each rank is, and what it has sent. */
 static void follow_events(struct state *st)
 {
-	const struct score *s = st->score;
-	int index = 0;
-	bool alone = first_counted(s) < 0; /* there is nothing but control */
-	st->collective = alone ? (s->collective_count ? 0 : -1) : first_counted(s);
-	for (size_t i = 0; i < st->latest_end; i++) {
-		const struct event *e = &s->events[i];
-		if (s->ranks[index].rank != e->rank)
-			index = score_index_of(s, e->rank);
-		struct state_rank *r = &st->ranks[index];
-		const struct section *step = &score_role_of(s, index)->step;
-		if (e->kind == EVENT_MESSAGE) {
-			if (alone || !s->collectives[e->collective].control) {
-				st->collective = s->collectives[e->collective].family;
-				st->begun = true;
-			}
-			if (s->collectives[e->collective].control)
-				continue;
-			st->sent += e->bytes;
-			r->sent += e->bytes;
-			st->ranks[score_index_of(s, e->to)].received += e->bytes;
-		} else if (e->kind == EVENT_BEGIN || e->kind == EVENT_MEMORY) {
-			int issued = e->op - step->begin + 1, c;
-			if (event_issues(e) && issued > r->issued)
-				r->issued = issued;
-			c = e->kind == EVENT_BEGIN && e->queue == QUEUE_COMMUNICATION
-			            ? score_collective_of(s, index, e->op)
-			            : -1;
-			if (c >= 0 && (alone || !s->collectives[c].control) &&
-			    (!st->begun || s->collectives[c].begin > s->collectives[st->collective].begin)) {
-				st->collective = s->collectives[c].family;
-				st->begun = true;
-			}
-		}
+	struct mark m;
+	score_mark(st->score, st->latest_end, &m);
+	for (int i = 0; i < st->score->rank_count; i++) {
+		st->ranks[i].issued = m.ranks[i].issued;
+		st->ranks[i].sent = m.ranks[i].sent;
+		st->ranks[i].received = m.ranks[i].received;
 	}
+	st->collective = m.collective;
+	st->begun = m.begun;
+	st->sent = m.sent;
+	mark_release(&m);
 }
 
 /* What collectives moved whose messages are no events. */
@@ -156,7 +124,7 @@ static void count_hidden(struct state *st)
 	for (int i = 0; i < s->rank_count; i++) {
 		const struct role *r = score_role_of(s, i);
 		for (int k = r->step.begin; k < r->step.end; k++) {
-			int c = score_collective_of(s, i, k);
+			int c = s->ranks[i].collective[k - r->step.begin];
 			if (c < 0 || s->collectives[c].shown || state_of_op(st, i, k) != OP_DONE)
 				continue;
 			const struct collective *one = &s->collectives[c];

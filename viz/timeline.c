@@ -31,7 +31,7 @@ void timeline_lay(struct timeline *l, const struct view *v, const struct lanes *
 	*l = (struct timeline){.lanes = lanes, .box = b, .current = true};
 	timeline_range(v, &l->from, &l->to);
 	l->names = lanes->score ? 158 : fmin(300, b.width * 0.26);
-	l->plot = (struct box){b.x + l->names, b.y + 26, b.width - l->names - 10, b.height - 34};
+	l->plot = (struct box){b.x + l->names, b.y + 28, b.width - l->names - 10, b.height - 36};
 	l->plot.width = fmax(l->plot.width, 1);
 	l->plot.height = fmax(l->plot.height, 1);
 	for (int i = 0; i < lanes->lane_count; i++)
@@ -81,10 +81,18 @@ int timeline_last(const struct timeline *l)
 {
 	double y = l->plot.y;
 	int i = l->first;
+	if (!l->lanes->lane_count)
+		return -1;
 	while (i + 1 < l->lanes->lane_count &&
 	       (y += l->row * l->lanes->lanes[i].depth) < l->plot.y + l->plot.height - 2)
 		i++;
-	return i;
+	/* Of a plan's: whole ranks, if there is room for one. */
+	const struct lane *lanes = l->lanes->lanes;
+	bool cut = l->lanes->score && i + 1 < l->lanes->lane_count && lanes[i + 1].rank == lanes[i].rank;
+	int whole = i;
+	while (cut && whole > l->first && lanes[whole].rank == lanes[i].rank)
+		whole--;
+	return lanes[whole].rank == lanes[i].rank ? i : whole;
 }
 
 double timeline_x(const struct timeline *l, int64_t time)
@@ -100,7 +108,7 @@ int64_t timeline_time(const struct timeline *l, double x)
 double timeline_y(const struct timeline *l, int64_t rank, enum queue queue)
 {
 	double y = l->plot.y;
-	for (int i = l->first; i < l->lanes->lane_count; i++) {
+	for (int i = l->first, last = timeline_last(l); i <= last; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
 		if (lane->rank == rank && lane->queue == queue)
 			return y < l->plot.y + l->plot.height ? y + l->row / 2 : -1;
@@ -112,7 +120,7 @@ double timeline_y(const struct timeline *l, int64_t rank, enum queue queue)
 int timeline_lane(const struct timeline *l, double y, int *depth)
 {
 	double top = l->plot.y;
-	for (int i = l->first; i < l->lanes->lane_count; i++) {
+	for (int i = l->first, last = timeline_last(l); i <= last; i++) {
 		double height = l->row * l->lanes->lanes[i].depth;
 		if (y >= top && y < top + height && y < l->plot.y + l->plot.height) {
 			*depth = (int)((y - top) / l->row);

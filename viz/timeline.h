@@ -25,7 +25,7 @@ int64_t timeline_time(const struct timeline *l, double x);
 double timeline_y(const struct timeline *l, int64_t rank, enum queue queue);
 /* The lane under a point and the depth in it; -1: none. */
 int timeline_lane(const struct timeline *l, double y, int *depth);
-/* The last lane of which anything is in sight. */
+/* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
 int timeline_last(const struct timeline *l);
 /* The range that a view shows: [from, to) ns of its longest trace. */
 void timeline_range(const struct view *v, int64_t *from, int64_t *to);

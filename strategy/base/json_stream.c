@@ -44,7 +44,7 @@ char stream_peek(struct json_stream *j)
 	char c = *j->at;
 	if (c == '-' || (c >= '0' && c <= '9'))
 		return '0';
-	if (strchr("{[\"tfn", c) && c)
+	if (c == '"' || c == '{' || c == '[' || c == 't' || c == 'f' || c == 'n')
 		return c;
 	stream_fail(j, "not JSON: unexpected character");
 	return 0;
@@ -137,6 +137,11 @@ bool stream_string(struct json_stream *j, struct stream_text *out)
 	return true;
 }
 
+static bool in_number(char c)
+{
+	return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E';
+}
+
 bool stream_number(struct json_stream *j, struct stream_text *out)
 {
 	char c = stream_peek(j);
@@ -151,7 +156,7 @@ bool stream_number(struct json_stream *j, struct stream_text *out)
 		stream_fail(j, digit == j->end ? "ends in the middle: truncated?" : "not JSON: a number needs a digit");
 		return false;
 	}
-	while (p < j->end && ((*p >= '0' && *p <= '9') || (*p && strchr("+-.eE", *p))))
+	while (p < j->end && in_number(*p))
 		p++;
 	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};
 	j->at = p;
@@ -299,11 +304,6 @@ bool stream_finished(struct json_stream *j)
 bool stream_same(const struct stream_text *a, const struct stream_text *b)
 {
 	return a->size == b->size && (!a->size || !memcmp(a->text, b->text, a->size));
-}
-
-bool stream_is(const struct stream_text *t, const char *word)
-{
-	return strlen(word) == t->size && !memcmp(t->text, word, t->size);
 }
 
 /* ---- escapes ---- */

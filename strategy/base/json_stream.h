@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
@@ -56,7 +57,10 @@ bool stream_finished(struct json_stream *j);
 
 enum status stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-bool stream_is(const struct stream_text *t, const char *word);
+static inline bool stream_is(const struct stream_text *t, const char *word)
+{
+	return strlen(word) == t->size && !memcmp(t->text, word, t->size);
+}
 bool stream_same(const struct stream_text *a, const struct stream_text *b);
 /* Is the text a whole number of 64 bits? */
 bool stream_text_whole(const struct stream_text *t, int64_t *out);

@@ -6,9 +6,10 @@ enum { SPAN_LIMIT = 16 << 20 };
 
 struct event {
 	struct raw_span span;
-	int64_t duration;
+	int64_t duration, bytes;
 	struct stream_text phase, label;
 	bool timed, lasts;
+	bool odd, odd_bytes; /* an argument with a name of ours is no whole number of 64 bits */
 };
 
 static bool read_scalar(struct json_stream *j, struct stream_text *out)
@@ -17,36 +18,46 @@ static bool read_scalar(struct json_stream *j, struct stream_text *out)
 	return c == '"' ? stream_string(j, out) : c == '0' ? stream_number(j, out) : stream_skip(j);
 }
 
+static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
+{
+	struct stream_text number;
+	if (stream_peek(j) != '0')
+		stream_skip(j);
+	else if (stream_number(j, &number))
+		*odd |= !stream_text_whole(&number, out);
+}
+
 /* The arguments of another program's events may hold anything; ours are whole numbers. What is not is left without a
  * message: saying where it stands would take a walk over the file, for every such event. */
-static bool read_args(struct json_stream *j, struct event *e)
+static void read_args(struct json_stream *j, struct event *e)
 {
-	struct stream_text key, number;
-	bool ours = true;
-	if (stream_peek(j) != '{')
-		return stream_skip(j);
-	if (!stream_enter(j, '{'))
-		return false;
+	struct stream_text key;
+	e->span.op = e->span.to = e->bytes = -1;
+	e->label = (struct stream_text){0};
+	e->odd = e->odd_bytes = false;
+	if (stream_peek(j) != '{') {
+		stream_skip(j);
+		return;
+	}
+	stream_enter(j, '{');
 	while (stream_key(j, &key)) {
-		int64_t *to = stream_is(&key, "op")                         ? &e->span.op
-		              : stream_is(&key, "to")                       ? &e->span.to
-		              : stream_is(&key, "bytes") && e->span.message ? &e->span.bytes
-		                                                            : NULL;
-		if (to && stream_peek(j) == '0')
-			ours &= stream_number(j, &number) && stream_text_whole(&number, to);
+		if (stream_is(&key, "op"))
+			read_whole(j, &e->span.op, &e->odd);
+		else if (stream_is(&key, "to"))
+			read_whole(j, &e->span.to, &e->odd);
+		else if (stream_is(&key, "bytes"))
+			read_whole(j, &e->bytes, &e->odd_bytes);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
 			stream_string(j, &e->label);
 		else
 			stream_skip(j);
 	}
-	return ours;
 }
 
 static bool read_event(struct json_stream *j, struct event *e)
 {
 	struct stream_text key, category = {0};
-	struct json_stream args = {0};
-	*e = (struct event){.span = {.op = -1, .to = -1, .bytes = -1}};
+	*e = (struct event){.span = {.op = -1, .to = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {
@@ -65,18 +76,15 @@ static bool read_event(struct json_stream *j, struct event *e)
 		} else if (stream_is(&key, "dur") && stream_peek(j) == '0') {
 			e->lasts = stream_thousandths(j, &e->duration);
 		} else if (stream_is(&key, "args")) {
-			args = *j;
-			stream_skip(j);
+			read_args(j, e);
 		} else {
 			stream_skip(j);
 		}
 	}
 	e->span.message = stream_is(&category, "message");
-	if (!j->failed && args.begin) {
-		args.failed = STATUS_OK;
-		if (!read_args(&args, e))
-			e->span.op = e->span.to = e->span.bytes = -1;
-	}
+	e->span.bytes = e->span.message ? e->bytes : -1;
+	if (e->odd || (e->span.message && e->odd_bytes))
+		e->span.op = e->span.to = e->span.bytes = -1;
 	return !j->failed;
 }
 

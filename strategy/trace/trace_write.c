@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/merge.h"
+
 struct writer {
 	FILE *out;
 	const struct trace *t;
@@ -166,34 +168,10 @@ static void write_rank(struct writer *w, int64_t rank, const size_t *order, size
 
 /* ---- the whole ---- */
 
-static bool in_order(const struct trace *t, size_t i, size_t j)
+static bool before(const void *trace, size_t i, size_t j)
 {
-	const struct span *x = &t->spans[i], *y = &t->spans[j];
-	return x->rank != y->rank ? x->rank < y->rank : x->op <= y->op;
-}
-
-/* Bottom-up merge sort, which keeps equals as they are: qsort() could not reach the spans. */
-static size_t *sorted(const struct trace *t)
-{
-	size_t n = t->span_count, *from = calloc(n + 1, sizeof *from), *to = calloc(n + 1, sizeof *to);
-	if (!from || !to)
-		abort();
-	for (size_t i = 0; i < n; i++)
-		from[i] = i;
-	for (size_t run = 1; run < n; run *= 2) {
-		for (size_t begin = 0; begin < n; begin += 2 * run) {
-			size_t middle = begin + run < n ? begin + run : n, end = middle + run < n ? middle + run : n;
-			for (size_t i = begin, j = middle, k = begin; k < end; k++) {
-				bool left = i < middle && (j >= end || in_order(t, from[i], from[j]));
-				to[k] = left ? from[i++] : from[j++];
-			}
-		}
-		size_t *swap = from;
-		from = to;
-		to = swap;
-	}
-	free(to);
-	return from;
+	const struct span *x = &((const struct trace *)trace)->spans[i], *y = &((const struct trace *)trace)->spans[j];
+	return x->rank != y->rank ? x->rank < y->rank : x->op < y->op;
 }
 
 static void write_messages(struct writer *w)
@@ -228,7 +206,7 @@ static void write_plan(FILE *out, const struct plan *p)
 
 enum status trace_write(const struct trace *t, FILE *out)
 {
-	size_t *order = sorted(t);
+	size_t *order = merge_order(t->span_count, before, t);
 	struct writer w = {.out = out, .t = t, .first = true};
 	for (size_t i = 0; i < t->span_count; i++)
 		w.step = t->spans[i].end > w.step ? t->spans[i].end : w.step;
