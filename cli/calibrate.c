@@ -92,7 +92,7 @@ enum status calibrate_if_older(int64_t seconds)
 	struct cluster c = {0};
 	struct stat file;
 	char path[4096];
-	enum status s = cluster_local_path(path, sizeof path);
+	enum status s = cluster_local_path(DEVICE_CPU, path, sizeof path);
 	if (s || (!stat(path, &file) && time(NULL) - file.st_mtime < seconds))
 		return s;
 	fprintf(stderr, "measuring this machine's rates, for %s\n", path);
@@ -201,7 +201,7 @@ enum status command_calibrate(const struct options *o)
 	launch_stop_on_signals();
 	if (!path) {
 		path = local;
-		s = cluster_local_path(local, sizeof local);
+		s = cluster_local_path(DEVICE_CPU, local, sizeof local);
 	}
 	if (!s)
 		s = measure(&c, option_whole(o, OPTION_RANKS), option_whole(o, OPTION_THREADS),

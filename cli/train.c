@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/show_overhead.h"
 
 static struct train_options train_options_from(const struct options *o, const struct job *j)
 {
@@ -89,6 +90,7 @@ static void view_summary(const struct report *predicted, const struct report *me
 	fputc('\n', stdout);
 	show_columns(columns, 2, stdout);
 	show_checkpointing(columns, 2, stdout);
+	show_overhead(&columns[1], 1, stdout);
 	fputc('\n', stdout);
 	show_run(measured, stdout);
 }

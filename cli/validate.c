@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/show_overhead.h"
 #include "cli/table.h"
 #include "strategy/base/number.h"
 
@@ -228,6 +229,15 @@ static enum status validate_all(struct validation *v)
 
 /* ---- JSON ---- */
 
+/* By role; null where nothing was measured: on a CPU. */
+static json_t *overheads_to_json(const struct report *r)
+{
+	json_t *o = json_object();
+	for (int i = 0; i < r->role_count; i++)
+		json_object_set_new(o, r->roles[i].role, report_overhead_to_json(&r->roles[i].overhead));
+	return o;
+}
+
 static json_t *to_json(const struct validation *v)
 {
 	json_t *o = json_object(), *results = json_array();
@@ -240,6 +250,7 @@ static json_t *to_json(const struct validation *v)
 		} else {
 			json_object_set_new(one, "ranks", json_integer(r->predicted.ranks));
 			json_object_set_new(one, "checks", checks_to_json(&r->checks));
+			json_object_set_new(one, "overhead", overheads_to_json(&r->measured));
 			json_object_set_new(one, "pass", json_boolean(r->checks.pass));
 		}
 		json_array_append_new(results, one);
@@ -329,6 +340,16 @@ static void show_details(const struct validation *v, bool all)
 	table_release(&t);
 }
 
+static void show_memory_beside(const struct validation *v)
+{
+	struct column columns[MEMBERS];
+	int count = 0;
+	for (int i = 0; i < v->members.count; i++)
+		if (!*v->result[i].skipped)
+			columns[count++] = (struct column){v->members.member[i].strategy, &v->result[i].measured};
+	show_overhead(columns, count, stdout);
+}
+
 static void show(const struct validation *v)
 {
 	struct table t;
@@ -358,6 +379,7 @@ static void show(const struct validation *v)
 	table_print(&t, 0);
 	table_release(&t);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
+	show_memory_beside(v);
 	fputc('\n', stdout);
 	if (unlimited && is_on_gpu(v))
 		puts("° several ranks, or no --cluster with the GPU's rates: printed, not judged");

@@ -186,7 +186,7 @@ enum status calibrate_run(const struct calibrate_options *o, struct cluster *out
 	*out = (struct cluster){0};
 	enum status s = join(&k, &ours);
 	if (!s)
-		s = cluster_local_assumed(out);
+		s = cluster_local_assumed(out, DEVICE_CPU);
 	if (!s)
 		s = measure(&k);
 	/* A rank that failed alone would leave the others waiting. */

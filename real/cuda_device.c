@@ -163,6 +163,7 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	int error = c->api->open(&c->cuda, c->gpu, CUDA_WORKSPACE_BYTES);
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
+	cuda_overhead_opened(c);
 	error = c->api->stream_create(c->cuda, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
 }
@@ -200,13 +201,4 @@ void cuda_device_close(struct cuda_device *c)
 		c->api->close(c->cuda);
 	}
 	free(c);
-}
-
-int64_t cuda_device_overhead(struct cuda_device *c)
-{
-	int64_t available, total, arena = c->rank.layout.arena_bytes[SPACE_DEVICE];
-	if (c->api->memory(c->cuda, &available, &total))
-		return 0;
-	int64_t rest = (total - available) / c->sharing - arena;
-	return rest > 0 ? rest : 0;
 }

@@ -274,10 +274,13 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	struct cuda_device *c = e->device;
 	cuda_stream compute = e->stream[QUEUE_COMPUTE];
 	cuda_graph *graph = &e->graph[c->step & 1];
+	bool is_new = !*graph;
 	double seconds = 0;
 	e->base.started = clock_ns();
 	cuda_slots_fill(c, s, c->step);
-	enum status status = *graph ? STATUS_OK : capture(e, s, graph);
+	if (is_new)
+		cuda_overhead_begin(c);
+	enum status status = is_new ? capture(e, s, graph) : STATUS_OK;
 	if (status)
 		return status;
 	int error = c->api->event_record(c->cuda, e->begun, compute);
@@ -293,6 +296,8 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	status = error ? cuda_device_error(c, error, "replaying a step; --no-graph runs without") : status;
 	if (status || (status = check_loss_scale(e, s)))
 		return status;
+	if (is_new)
+		cuda_overhead_end(c, OVERHEAD_GRAPHS);
 	error = c->api->event_elapsed(c->cuda, e->begun, e->ended, &seconds);
 	e->base.times_are_given = true;
 	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
@@ -304,7 +309,15 @@ static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
 	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && e->device->step_known;
-	return replays ? replay(e, s) : run_eagerly(e, s);
+	bool first = !e->eager_steps; /* until a step is done */
+	if (replays)
+		return replay(e, s);
+	if (first)
+		cuda_overhead_begin(e->device);
+	enum status status = run_eagerly(e, s);
+	if (first)
+		cuda_overhead_end(e->device, OVERHEAD_FIRST_USE);
+	return status;
 }
 
 static enum status cuda_read(struct executor *base, int buffer, void *out, int64_t bytes)

@@ -15,6 +15,7 @@ struct figures {
 	struct memory_use memory[SPACE_COUNT];
 	int64_t resident_bytes;
 	int64_t overhead_bytes; /* of the device */
+	struct report_overhead overhead;
 	struct transfer_count transfer[TRANSFER_COUNT];
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
@@ -34,7 +35,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	*f = (struct figures){.counted = 1};
 	for (int space = 0; space < SPACE_COUNT; space++)
 		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
-	f->overhead_bytes = device_overhead_bytes(&t->device);
+	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	if (!getrusage(RUSAGE_SELF, &usage))
 		f->resident_bytes = usage.ru_maxrss * 1024;
@@ -83,8 +84,6 @@ static void merge_memory(struct report_memory *m, const struct plan *p, const st
 		const struct memory_use *use = &all[i].memory[space];
 		raise_to(&m->peak_bytes, use->peak_bytes);
 		raise_to(&m->arena_bytes, use->arena_bytes);
-		if (space == SPACE_DEVICE)
-			raise_to(&m->overhead_bytes, all[i].overhead_bytes);
 		for (int c = 0; c < CATEGORY_COUNT; c++) {
 			raise_to(&m->at_peak[c], use->at_peak[c]);
 			raise_to(&m->steady[c], use->steady[c]);
@@ -99,6 +98,12 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 	for (int k = 0; k < TRANSFER_COUNT; k++) {
 		const struct transfer_count *t = &all[role->first_rank].transfer[k];
 		r->transfer[k] = (struct report_transfer){t->calls, t->bytes};
+	}
+	for (int64_t i = role->first_rank; i < role->first_rank + role->ranks; i++) {
+		if (i > role->first_rank && all[i].overhead_bytes <= r->memory[SPACE_DEVICE].overhead_bytes)
+			continue;
+		r->memory[SPACE_DEVICE].overhead_bytes = all[i].overhead_bytes;
+		r->overhead = all[i].overhead;
 	}
 	const struct figures *f = busiest(all, role);
 	for (int k = 0; k < TRAFFIC_COUNT; k++)

@@ -47,6 +47,7 @@ def check_report(r, roles):
                 assert all(type(v) is int and v >= 0 for v in m[when].values())
             assert sum(m["at_peak"].values()) == m["peak_bytes"]
             assert m["arena_bytes"] >= m["peak_bytes"]
+        assert role["overhead"] is None
         c = role["communication"]
         assert type(c["sent_bytes"]) is int and type(c["received_bytes"]) is int
         assert {"all_reduce", "reduce_scatter", "all_gather", "control"} <= set(c["by_kind"])

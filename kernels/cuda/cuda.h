@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define CUDA_API_VERSION 1
+#define CUDA_API_VERSION 2
 #define CUDA_API_SYMBOL "shardlab_cuda_api" /* const struct cuda_api *shardlab_cuda_api(void) */
 /* The same table with only arithmetic in it, each function in its simplest form: for checks. Others are NULL. */
 #define CUDA_PLAIN_SYMBOL "shardlab_cuda_plain_api"
@@ -53,6 +53,12 @@ struct cuda_properties {
 	int64_t l2_bytes;
 	int driver, runtime; /* versions as CUDA counts: 13000 is 13.0 */
 	bool runs_kernels;   /* the library has code for this compute capability */
+};
+
+/* The device's memory while open() took it: in all, and what was free once there was a context, then the workspace,
+ * then cuBLASLt's handle. */
+struct cuda_opening {
+	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
 };
 
 /* Four floats in device memory, as strategy/loss_scale.h lays out its state: the scale is the first, the count of
@@ -93,6 +99,7 @@ struct cuda_api {
 	int (*open)(struct cuda **out, int device, size_t workspace_bytes);
 	void (*close)(struct cuda *c); /* accepts NULL */
 	int (*memory)(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes);
+	void (*opening)(const struct cuda *c, struct cuda_opening *out);
 	int (*allocate)(struct cuda *c, size_t bytes, void **out);
 	void (*release)(struct cuda *c, void *p);
 	int (*allocate_host)(struct cuda *c, size_t bytes, void **out); /* pinned */
@@ -119,6 +126,9 @@ struct cuda_api {
 	void (*graph_destroy)(struct cuda *c, cuda_graph g);
 
 	/* ---- kernels/kernels.h ---- */
+	/* From now on fp32 products of linear layers may round their factors to TF32 (10 bits of mantissa); off at
+	 * first. */
+	void (*allow_tf32)(struct cuda *c, bool allow);
 	int (*linear_forward)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *x,
 	                      const void *weight, const void *bias, const void *residual, void *y, void *pre); /* [W] */
 	int (*linear_backward)(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,

@@ -16,6 +16,14 @@
 
 #include "kernels/cuda/cuda.h"
 
+/* Beside what is asked for: the context, cuBLASLt's handle, code that is loaded with the first kernel, each graph. */
+enum {
+	FAKE_CONTEXT_BYTES = 16 << 20,
+	FAKE_CUBLASLT_BYTES = 3 << 20,
+	FAKE_CODE_BYTES = 5 << 20,
+	FAKE_GRAPH_BYTES = 1 << 16
+};
+
 struct fake_cuda_settings {
 	uint64_t seed;        /* 0: streams go on in turn */
 	int devices;          /* 0: one; -1: none */
