@@ -25,6 +25,27 @@ void curve_points_add(struct curve_points *p, int kind, enum type type, int64_t 
 void curve_points_fill(const struct curve_points *p, struct cluster *c);
 void curve_points_release(struct curve_points *p);
 
+/* ---- calibrate_durations.c ---- */
+
+struct duration {
+	int kind;
+	enum type type;
+	int64_t work, bytes, ns;
+};
+
+struct durations {
+	struct duration *d; /* owned */
+	size_t count, capacity;
+	int64_t *steps; /* owned: a time of each step */
+	size_t step_count, step_capacity;
+};
+void durations_add_step(struct durations *all, int64_t ns);
+void durations_add(struct durations *all, const struct rehearsal *r, int op); /* of the last step */
+void durations_sort(struct durations *all);                                   /* by kind, type, work, and time */
+/* The run of equal (kind, type, work) that begins at `first`: its times, and where the next one begins. */
+size_t durations_equal(const struct durations *all, size_t first, int64_t *ns);
+void durations_release(struct durations *all);
+
 /* ---- calibrate.c ---- */
 
 struct calibration {

@@ -305,6 +305,24 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	return cuda_device_error(c, error, "reading times");
 }
 
+/* Everything in a step is the GPU's own, or NCCL's. */
+static bool can_capture(const struct cuda_executor *e)
+{
+	const struct role *r = e->base.role;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (!takes_time(op))
+			continue;
+		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
+		             op_members(e->base.device->plan, op) == 1;
+		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
+		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
+		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
+			return false;
+	}
+	return true;
+}
+
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
@@ -327,6 +345,11 @@ static enum status cuda_read(struct executor *base, int buffer, void *out, int64
 		return cuda_device_get(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);
 	return STATUS_OK;
+}
+
+void cuda_executor_replay(struct executor *base, bool yes)
+{
+	own(base)->captures = yes && can_capture(own(base));
 }
 
 int64_t cuda_executor_replayed(const struct executor *e)
@@ -405,24 +428,6 @@ static int open_events(struct cuda_executor *e)
 		}
 	}
 	return error;
-}
-
-/* Everything in a step is the GPU's own, or NCCL's. */
-static bool can_capture(const struct cuda_executor *e)
-{
-	const struct role *r = e->base.role;
-	for (int i = r->step.begin; i < r->step.end; i++) {
-		const struct op *op = &r->ops[i];
-		if (!takes_time(op))
-			continue;
-		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.device->plan, op) == 1;
-		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
-		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
-		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
-			return false;
-	}
-	return true;
 }
 
 enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
