@@ -167,7 +167,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	if (s)
 		return s;
 	int64_t threads = option_given(o, OPTION_THREADS) ? t->threads : 0;
-	return job_predict(j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, threads, NULL, predicted);
+	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, predicted);
 }
 
 enum status command_train(const struct options *given)

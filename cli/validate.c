@@ -160,12 +160,12 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	enum status s = job_open(&j, &m->settings);
 	if (s)
 		return s;
-	s = job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION,
-	                option_given(o, OPTION_THREADS) ? threads : 0, NULL, &r->predicted);
+	s = job_predict(&j, job_cluster(o), GRAIN_OPERATION, option_given(o, OPTION_THREADS) ? threads : 0, NULL,
+	                &r->predicted);
 	job_release(&j);
 	v->steps = choose_steps(v, &r->predicted);
 	/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
-	bool judged = is_on_gpu(v) ? m->settings.ranks == 1 && option_given(o, OPTION_CLUSTER)
+	bool judged = is_on_gpu(v) ? m->settings.ranks == 1
 	                           : m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
 	if (!s)
 		s = run_member(v, &m->settings, option_text(o, OPTION_TRACE), &r->measured);
@@ -382,7 +382,7 @@ static void show(const struct validation *v)
 	show_memory_beside(v);
 	fputc('\n', stdout);
 	if (unlimited && is_on_gpu(v))
-		puts("° several ranks, or no --cluster with the GPU's rates: printed, not judged");
+		puts("° several ranks on GPUs: printed, not judged");
 	else if (unlimited)
 		printf("° more threads than the %" PRId64 " cores, or a disk: printed, not judged\n", cores());
 	if (strcmp(option_text(v->options, OPTION_COMM), "ring") != 0)
@@ -422,8 +422,11 @@ enum status command_validate(const struct options *o)
 		s = check_trace(v);
 	if (!s)
 		s = check_first(v);
-	if (!s && !option_given(o, OPTION_CLUSTER) && !is_on_gpu(v))
-		s = calibrate_if_older(RATES_LAST_S);
+	if (!s &&
+	    !strcmp(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
+		s = calibrate_if_needed(DEVICE_GPU);
+	else if (!s && !option_given(o, OPTION_CLUSTER))
+		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S);
 	if (!s)
 		s = validate_all(v);
 	if (!s) {

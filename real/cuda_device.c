@@ -53,16 +53,24 @@ static void name_gpu(char *out, size_t size, int gpu, const struct cuda_properti
 		snprintf(out + n, size - (size_t)n, ", shared by %d ranks,", sharing_ranks);
 }
 
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus)
+{
+	struct cuda_properties properties;
+	enum status s = check_choice(choice);
+	if (s || (s = cuda_library_open(api)) || (s = cuda_library_devices(*api, gpus)) ||
+	    (s = cuda_library_describe(*api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())))
+		return s;
+	return check_count(choice, *gpus);
+}
+
 enum status cuda_device_check(const struct device_choice *choice, const struct plan *p)
 {
 	const struct cuda_api *api;
 	struct cuda_properties properties;
 	char gpu[160];
 	int gpus = 0;
-	enum status s = check_choice(choice);
-	if (s || (s = cuda_library_open(&api)) || (s = cuda_library_devices(api, &gpus)) ||
-	    (s = cuda_library_describe(api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())) ||
-	    (s = check_count(choice, gpus)))
+	enum status s = cuda_device_find(choice, &api, &gpus);
+	if (s || (s = cuda_library_describe(api, 0, &properties)))
 		return s;
 	int share = sharing(choice, gpus, 0);
 	int64_t available = properties.memory_bytes / share - (int64_t)CUDA_WORKSPACE_BYTES;
@@ -152,9 +160,8 @@ static enum status take_pinned(struct cuda_device *c)
 static enum status open_gpu(struct cuda_device *c, const struct device_choice *choice)
 {
 	int gpus = 0;
-	enum status s = check_choice(choice);
-	if (s || (s = cuda_library_open(&c->api)) || (s = cuda_library_devices(c->api, &gpus)) ||
-	    (s = check_count(choice, gpus)))
+	enum status s = cuda_device_find(choice, &c->api, &gpus);
+	if (s)
 		return s;
 	c->gpu = choice->local_rank % gpus;
 	c->sharing = sharing(choice, gpus, c->gpu);

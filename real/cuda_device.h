@@ -61,6 +61,9 @@ struct cuda_device {
 	bool step_known;
 };
 
+/* The library, the driver, the GPUs of this machine and how many, and whether there are enough for the choice. */
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus);
+
 /* Before any rank starts. */
 enum status cuda_device_check(const struct device_choice *choice, const struct plan *p);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "real/train_internal.h"
+#include "strategy/cluster/cluster.h"
 
 /* One rank's figures: no pointers, so that they travel as bytes. */
 struct figures {
@@ -112,11 +113,16 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 	r->received_bytes = f->counted ? f->received_all : -1;
 }
 
+static const char *cluster_of(const struct training *t)
+{
+	return strcmp(t->options->device, "cuda") ? CLUSTER_LOCAL : CLUSTER_LOCAL_CUDA;
+}
+
 static void merge(struct training *t, const struct figures *all, struct report *out)
 {
 	report_from_plan(out, &t->plan);
 	out->measured = true;
-	snprintf(out->cluster, sizeof out->cluster, "%s", "local");
+	snprintf(out->cluster, sizeof out->cluster, "%s", cluster_of(t));
 	for (int i = 0; i < out->role_count; i++)
 		merge_role(&out->roles[i], &t->plan, &t->plan.roles[i], all);
 	const struct figures *slowest = &all[0];
@@ -200,7 +206,7 @@ static enum status write_trace(const struct training *t, const struct span *span
 	FILE *f = fopen(temporary, "w");
 	if (!f)
 		return status_fail(STATUS_INPUT, "--trace: cannot write '%s': %s", temporary, strerror(errno));
-	trace_open(&trace, &t->plan, "local", true);
+	trace_open(&trace, &t->plan, cluster_of(t), true);
 	for (int64_t i = 0; i < count; i++)
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 	enum status s = trace_write(&trace, f);

@@ -31,7 +31,9 @@ struct fake_cuda_settings {
 	int count_error;      /* what `count` returns */
 	bool no_code;         /* for this compute capability */
 	bool no_attention;    /* the table lacks attention_forward */
-	int fail_after;       /* so many kernels are put on streams, and then one fails; 0: none */
+	int64_t kernel_ns; /* time is what the work says, not the clock: kernels take 1 to 4 times so long; 0: the clock
+	                    */
+	int fail_after;    /* so many kernels are put on streams, and then one fails; 0: none */
 };
 
 struct fake_cuda_counts {
