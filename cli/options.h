@@ -33,7 +33,8 @@
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "…")                                                                                                         \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
-	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank.")                   \
+	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
+	  "GPU.")                                                                                                      \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
 	  "What it writes is the cluster `local`, which all commands use unless --cluster names another; with "        \
 	  "--device "                                                                                                  \
