@@ -35,7 +35,8 @@ static int by_all(const void *a, const void *b)
 
 void durations_sort(struct durations *all)
 {
-	qsort(all->d, all->count, sizeof *all->d, by_all);
+	if (all->count) /* else there is no list */
+		qsort(all->d, all->count, sizeof *all->d, by_all);
 }
 
 size_t durations_equal(const struct durations *all, size_t first, int64_t *ns)
