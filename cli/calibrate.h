@@ -7,9 +7,10 @@
 
 #include "strategy/cluster/cluster.h"
 
-/* Measures quickly, and writes the cluster `local`, if this machine has none yet. Says so on stderr. */
-enum status calibrate_if_needed(void);
+/* Measures quickly, and writes the cluster `local` (or `local-cuda`), if this machine has none yet. Says so on stderr.
+ */
+enum status calibrate_if_needed(enum device_kind kind);
 /* Also if it has, but measured more than so many seconds ago. */
-enum status calibrate_if_older(int64_t seconds);
+enum status calibrate_if_older(enum device_kind kind, int64_t seconds);
 
 #endif

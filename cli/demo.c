@@ -268,7 +268,7 @@ enum status command_demo(const struct options *o)
 	if (!s)
 		s = check(d);
 	if (!s)
-		s = calibrate_if_needed();
+		s = calibrate_if_needed(DEVICE_CPU);
 	if (!s)
 		s = demonstrate_all(d);
 	if (!s)

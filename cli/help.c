@@ -43,7 +43,9 @@ static void help_clusters(void)
 	help_list(cluster_list);
 	puts("\nA file is YAML, with a '/' in its path or ending in .yaml; calibrate writes one, and it is a good "
 	     "start for\n"
-	     "your own: shardlab calibrate --output mine.yaml");
+	     "your own: shardlab calibrate --output mine.yaml. With --device cuda it measures GPUs, which is what "
+	     "local\n"
+	     "means for train and validate with --device cuda.");
 }
 
 static void list_strategies(const struct strategy *at(int i))

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/cluster/cluster.h"
 #include "strategy/strategy.h"
 
 enum { LARGEST_PLAN_FILE = 256 << 20 };
@@ -139,6 +140,13 @@ static enum status lay_out_without(const struct job *j, struct report *out)
 	out->checkpointing.arena_bytes_without = use.arena_bytes;
 	plan_release(&p);
 	return STATUS_OK;
+}
+
+const char *job_cluster(const struct options *o)
+{
+	const char *name = option_text(o, OPTION_CLUSTER);
+	bool gpus = option_of(OPTION_DEVICE, o->command) && !strcmp(option_text(o, OPTION_DEVICE), "cuda");
+	return gpus && !strcmp(name, CLUSTER_LOCAL) ? CLUSTER_LOCAL_CUDA : name;
 }
 
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,

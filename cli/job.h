@@ -40,6 +40,9 @@ enum status check_file_alone(const struct options *o, enum option file);
 /* For commands that take one strategy: --plan if they have it, else the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
 
+/* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
+const char *job_cluster(const struct options *o);
+
 /* Simulates one step on a cluster. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
                         struct trace *trace, struct report *out);

@@ -33,9 +33,13 @@
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "…")                                                                                                         \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
-	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank.")                   \
+	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
+	  "GPU.")                                                                                                      \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
-	  "What it writes is the cluster `local`, which all commands use unless --cluster names another.")             \
+	  "What it writes is the cluster `local`, which all commands use unless --cluster names another; with "        \
+	  "--device "                                                                                                  \
+	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
+	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
 	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
@@ -106,7 +110,7 @@ enum option_type {
 	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
 	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
-	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(DEMO),                                   \
+	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
 	  "who carries out collectives: our schedules, or a library; nccl: between GPUs")                              \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
 	  "take the plan's text from a file instead of making one")                                                    \
@@ -144,8 +148,10 @@ enum option_type {
 	  "how many; validate: at least, and as many as take two seconds")                                             \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
-	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS, "where ranks compute; cuda: rank i on GPU i")    \
-	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS, "cuda: issue every step anew instead of replaying it")    \
+	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
+	  "where ranks compute; cuda: rank i on GPU i")                                                                \
+	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
+	  "cuda: issue every step anew instead of replaying it")                                                       \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
 	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
 	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of each rank")                       \
@@ -158,8 +164,10 @@ enum option_type {
 	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev); view: the one to open")              \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "every check; rates at every size")    \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
-	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE), "where to write; `local` unless given")        \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS, "for programs: JSON on stdout, nothing else there")
+	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
+	  "where to write; `local` unless given, or `local-cuda`")                                                     \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE),                                                \
+	  "for programs: JSON on stdout, nothing else there")
 
 enum option {
 #define X(constant, name, type, argument, low, high, fallback, commands, help) OPTION_##constant,

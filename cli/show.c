@@ -8,6 +8,7 @@
 #include "cli/show_spaces.h"
 #include "cli/table.h"
 #include "strategy/base/number.h"
+#include "strategy/cluster/cluster.h"
 
 const char *show_count(char *out, int64_t n)
 {
@@ -53,12 +54,20 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	fprintf(out, " · cluster %s\n", r->cluster);
 }
 
+static const char *hint_of(const char *cluster)
+{
+	if (!strcmp(cluster, CLUSTER_LOCAL))
+		return "; shardlab calibrate measures those of this machine";
+	if (!strcmp(cluster, CLUSTER_LOCAL_CUDA))
+		return "; shardlab calibrate --device cuda measures those of this machine";
+	return "";
+}
+
 void show_rates(const struct report *r, FILE *out)
 {
 	if (r->rates_measured)
 		return;
-	fprintf(out, "* rests on assumed rates%s\n",
-	        strcmp(r->cluster, "local") ? "" : "; shardlab calibrate measures those of this machine");
+	fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }
 
 /* ---- one report ---- */

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/show_overhead.h"
 
 static struct train_options train_options_from(const struct options *o, const struct job *j)
 {
@@ -90,6 +91,7 @@ static void view_summary(const struct report *predicted, const struct report *me
 	fputc('\n', stdout);
 	show_columns(columns, 2, stdout);
 	show_checkpointing(columns, 2, stdout);
+	show_overhead(&columns[1], 1, stdout);
 	fputc('\n', stdout);
 	show_run(measured, stdout);
 }
@@ -167,7 +169,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 		return s;
 	int64_t threads = option_given(o, OPTION_THREADS) ? t->threads : 0;
 	j->tf32 = t->tf32;
-	return job_predict(j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, threads, NULL, predicted);
+	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, predicted);
 }
 
 enum status command_train(const struct options *given)

@@ -18,6 +18,7 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/show.h"
+#include "cli/show_overhead.h"
 #include "cli/table.h"
 #include "strategy/base/number.h"
 
@@ -160,12 +161,12 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	if (s)
 		return s;
 	j.tf32 = option_given(o, OPTION_TF32);
-	s = job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION,
-	                option_given(o, OPTION_THREADS) ? threads : 0, NULL, &r->predicted);
+	s = job_predict(&j, job_cluster(o), GRAIN_OPERATION, option_given(o, OPTION_THREADS) ? threads : 0, NULL,
+	                &r->predicted);
 	job_release(&j);
 	v->steps = choose_steps(v, &r->predicted);
 	/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
-	bool judged = is_on_gpu(v) ? m->settings.ranks == 1 && option_given(o, OPTION_CLUSTER)
+	bool judged = is_on_gpu(v) ? m->settings.ranks == 1
 	                           : m->settings.ranks * threads_at_work(&m->settings, threads) <= cores();
 	if (!s)
 		s = run_member(v, &m->settings, option_text(o, OPTION_TRACE), &r->measured);
@@ -230,6 +231,15 @@ static enum status validate_all(struct validation *v)
 
 /* ---- JSON ---- */
 
+/* By role; null where nothing was measured: on a CPU. */
+static json_t *overheads_to_json(const struct report *r)
+{
+	json_t *o = json_object();
+	for (int i = 0; i < r->role_count; i++)
+		json_object_set_new(o, r->roles[i].role, report_overhead_to_json(&r->roles[i].overhead));
+	return o;
+}
+
 static json_t *to_json(const struct validation *v)
 {
 	json_t *o = json_object(), *results = json_array();
@@ -242,6 +252,7 @@ static json_t *to_json(const struct validation *v)
 		} else {
 			json_object_set_new(one, "ranks", json_integer(r->predicted.ranks));
 			json_object_set_new(one, "checks", checks_to_json(&r->checks));
+			json_object_set_new(one, "overhead", overheads_to_json(&r->measured));
 			json_object_set_new(one, "pass", json_boolean(r->checks.pass));
 		}
 		json_array_append_new(results, one);
@@ -331,6 +342,16 @@ static void show_details(const struct validation *v, bool all)
 	table_release(&t);
 }
 
+static void show_memory_beside(const struct validation *v)
+{
+	struct column columns[MEMBERS];
+	int count = 0;
+	for (int i = 0; i < v->members.count; i++)
+		if (!*v->result[i].skipped)
+			columns[count++] = (struct column){v->members.member[i].strategy, &v->result[i].measured};
+	show_overhead(columns, count, stdout);
+}
+
 static void show(const struct validation *v)
 {
 	struct table t;
@@ -360,9 +381,10 @@ static void show(const struct validation *v)
 	table_print(&t, 0);
 	table_release(&t);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
+	show_memory_beside(v);
 	fputc('\n', stdout);
 	if (unlimited && is_on_gpu(v))
-		puts("° several ranks, or no --cluster with the GPU's rates: printed, not judged");
+		puts("° several ranks on GPUs: printed, not judged");
 	else if (unlimited)
 		printf("° more threads than the %" PRId64 " cores, or a disk: printed, not judged\n", cores());
 	if (strcmp(option_text(v->options, OPTION_COMM), "ring") != 0)
@@ -402,8 +424,11 @@ enum status command_validate(const struct options *o)
 		s = check_trace(v);
 	if (!s)
 		s = check_first(v);
-	if (!s && !option_given(o, OPTION_CLUSTER) && !is_on_gpu(v))
-		s = calibrate_if_older(RATES_LAST_S);
+	if (!s &&
+	    !strcmp(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
+		s = calibrate_if_needed(DEVICE_GPU);
+	else if (!s && !option_given(o, OPTION_CLUSTER))
+		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S);
 	if (!s)
 		s = validate_all(v);
 	if (!s) {

@@ -3,17 +3,25 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "kernels/kernels.h"
 #include "real/calibrate_internal.h"
 #include "real/clock.h"
+#include "real/cuda_device.h"
 #include "real/kernel_threads.h"
 #include "real/train.h"
+#include "strategy/base/arena.h"
+
+static bool is_cuda(const struct calibrate_options *o)
+{
+	return !strcmp(o->device, "cuda");
+}
 
 struct calibrate_options calibrate_options_default(void)
 {
-	return (struct calibrate_options){.threads = 1};
+	return (struct calibrate_options){.threads = 1, .device = "cpu", .communicator = "ring"};
 }
 
 const char *calibrate_forced_core(void)
@@ -28,6 +36,23 @@ void calibrate_progress(struct calibration *k, const char *what)
 	if (o->progress && !k->rank)
 		o->progress(o->context, (double)k->tasks_done / k->tasks, what);
 	k->tasks_done++;
+}
+
+void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate)
+{
+	struct calibrate_figures *f = k->figures;
+	if (k->rank)
+		return;
+	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
+	struct calibrate_figure *one = &f->list[f->count++];
+	*one = (struct calibrate_figure){.unit = unit, .rate = rate};
+	snprintf(one->name, sizeof one->name, "%s", name);
+}
+
+void calibrate_figures_release(struct calibrate_figures *f)
+{
+	free(f->list);
+	*f = (struct calibrate_figures){0};
 }
 
 /* ---- waiting ---- */
@@ -129,22 +154,27 @@ static void assume_the_rest(struct cluster *c)
 
 static void describe(struct cluster *c, const struct calibration *k)
 {
-	char day[16] = "";
+	char day[16] = "", gpus[sizeof c->about];
 	time_t now = time(NULL);
 	struct tm t;
 	if (localtime_r(&now, &t))
 		strftime(day, sizeof day, "%Y-%m-%d", &t);
+	if (is_cuda(k->options)) {
+		snprintf(gpus, sizeof gpus, "%s", c->about);
+		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, --comm %s%s: %.140s",
+		         day, k->ranks, k->ranks == 1 ? "" : "s", k->options->communicator,
+		         k->options->no_graph ? ", --no-graph" : "", gpus);
+		return;
+	}
 	snprintf(c->about, sizeof c->about,
 	         "this machine, measured %s with %d rank%s of %d thread%s: %s, OpenBLAS core %s%s", day, k->ranks,
 	         k->ranks == 1 ? "" : "s", k->options->threads, k->options->threads == 1 ? "" : "s",
 	         kernels_instruction_set(), kernels_blas_core(), calibrate_forced_core() ? " (forced)" : "");
 }
 
-static enum status measure(struct calibration *k)
+static enum status measure_cpu(struct calibration *k)
 {
-	enum status s = kernel_threads_start(k->options->threads);
-	if (s)
-		return s;
+	enum status s = STATUS_OK;
 	k->cluster->threads = k->options->threads;
 	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
 	if (!k->rank)
@@ -154,18 +184,28 @@ static enum status measure(struct calibration *k)
 		s = calibrate_together(k);
 	if (!s && k->communicator)
 		s = calibrate_links(k);
+	return s;
+}
+
+static enum status measure(struct calibration *k)
+{
+	enum status s = kernel_threads_start(k->options->threads);
+	if (!s)
+		s = is_cuda(k->options) ? calibrate_cuda(k) : measure_cpu(k);
+	if (s)
+		return s;
 	if (!k->rank)
 		curve_points_fill(&k->points, k->cluster);
 	assume_the_rest(k->cluster);
 	describe(k->cluster, k);
-	return s;
+	return STATUS_OK;
 }
 
 static enum status join(struct calibration *k, bool *ours)
 {
 	int initialized = 0, level;
 	*ours = false;
-	k->ranks = 1;
+	k->ranks = k->local_ranks = 1;
 	MPI_Initialized(&initialized);
 	if (!initialized && !train_under_mpi(&k->rank, &k->ranks))
 		return STATUS_OK;
@@ -175,18 +215,44 @@ static enum status join(struct calibration *k, bool *ours)
 	}
 	MPI_Comm_rank(MPI_COMM_WORLD, &k->rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
-	MPI_Comm world = MPI_COMM_WORLD;
-	return k->ranks > 1 ? communicator_open(&k->communicator, "ring", &world) : STATUS_OK;
+	MPI_Comm world = MPI_COMM_WORLD, node;
+	MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &k->local_rank);
+	MPI_Comm_size(node, &k->local_ranks);
+	MPI_Comm_free(&node);
+	/* NCCL's ranks meet by way of MPI. */
+	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
+	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
 }
 
-enum status calibrate_run(const struct calibrate_options *o, struct cluster *out)
+enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 {
-	struct calibration k = {.options = o, .cluster = out};
+	const struct cuda_api *api;
+	int gpus;
+	const struct device_choice choice = {
+	        .name = o->device, .collectives = o->communicator, .local_ranks = (int)ranks};
+	if (is_cuda(o))
+		return cuda_device_find(&choice, &api, &gpus);
+	if (o->no_graph)
+		return status_fail(STATUS_INPUT,
+		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+	if (strcmp(o->communicator, "ring") != 0)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--comm %s: between processors calibrate measures ring; leave it out, or say --device cuda",
+		        o->communicator);
+	return STATUS_OK;
+}
+
+enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures)
+{
+	struct calibration k = {.options = o, .cluster = out, .figures = figures};
 	bool ours;
 	*out = (struct cluster){0};
+	*figures = (struct calibrate_figures){0};
 	enum status s = join(&k, &ours);
 	if (!s)
-		s = cluster_local_assumed(out);
+		s = cluster_local_assumed(out, is_cuda(o) ? DEVICE_GPU : DEVICE_CPU);
 	if (!s)
 		s = measure(&k);
 	/* A rank that failed alone would leave the others waiting. */

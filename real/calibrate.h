@@ -17,6 +17,18 @@
  *     collective_cores      processor time of a collective over its duration
  *     overhead              resident memory of a rank that has joined and computed, without its buffers
  *
+ * … and with device "cuda", of the cluster `local-cuda`, whose ranks are asleep but for the first until links come:
+ *
+ *     compute               steps of the models, eager and replayed (calibrate_cuda_compute.c)
+ *     launch                a chain of kernels that do next to nothing, replayed (or issued, with no_graph)
+ *     device_bandwidth      a copy within the device's memory: a byte is read once and written once
+ *     host_link             copies to and from pinned memory: the slower way
+ *     node_bandwidth, core_compute    a copy in the host's memory, and offload's update there
+ *     link, collective_launch         collectives by NCCL, or through pinned memory by `ring` or `mpi`
+ *     overhead              the device's memory that is in use beside an arena
+ *     figures               matrix products by size and type, copies each way, pinned and not, the start of a kernel
+ *                           issued and in a graph, and the time of every collective by size
+ *
  * Every figure is the median of its repeats, with the smallest and the largest beside it.
  *
  * Called by every rank of an MPI job, or by a process that stands alone: then there are no ranks to measure between,
@@ -24,10 +36,12 @@
  *
  *     struct calibrate_options o = calibrate_options_default();
  *     struct cluster c;
- *     enum status s = calibrate_run(&o, &c);              rank 0 gets the cluster, the others an empty one
+ *     struct calibrate_figures f;
+ *     enum status s = calibrate_run(&o, &c, &f);          rank 0 gets the cluster, the others an empty one
  *     if (!s && !rank)
  *         s = cluster_write(&c, path);
  *     cluster_release(&c);
+ *     calibrate_figures_release(&f);
  */
 #ifndef SHARDLAB_CALIBRATE_H
 #define SHARDLAB_CALIBRATE_H
@@ -37,16 +51,35 @@
 #include "strategy/cluster/cluster.h"
 
 struct calibrate_options {
-	bool quick;  /* fewer sizes and repeats: about 8 seconds instead of about a minute */
-	int threads; /* of each rank */
+	bool quick;               /* fewer sizes and repeats: about 8 seconds instead of about a minute */
+	int threads;              /* of each rank */
+	const char *device;       /* "cpu" or "cuda" */
+	const char *communicator; /* cuda: "ring", "mpi" or "nccl"; between processors "ring" is measured */
+	bool no_graph;            /* cuda: steps as they are without being captured */
 	void (*progress)(void *context, double done, const char *what); /* done: 0 to 1; on rank 0 only; NULL: none */
 	void *context;
 };
 
 struct calibrate_options calibrate_options_default(void);
 
+/* What is measured and is no field of a cluster: for people. */
+enum calibrate_unit { CALIBRATE_FLOPS, CALIBRATE_BYTES, CALIBRATE_NS }; /* FLOP/s, bytes/s, nanoseconds */
+struct calibrate_figure {
+	char name[64]; /* "product of bf16, 4096", "host to device, pinned" */
+	enum calibrate_unit unit;
+	struct rate rate;
+};
+struct calibrate_figures {
+	struct calibrate_figure *list; /* owned */
+	size_t count, capacity;
+};
+void calibrate_figures_release(struct calibrate_figures *f);
+
+/* What can be said before any rank starts: whether there are the GPUs and the libraries. STATUS_INPUT. */
+enum status calibrate_check(const struct calibrate_options *o, int64_t ranks);
+
 /* Starts MPI if the process was started by mpirun and nobody did so before; then it also ends it. */
-enum status calibrate_run(const struct calibrate_options *o, struct cluster *out);
+enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures);
 
 /* The core that OPENBLAS_CORETYPE forces on OpenBLAS; NULL if the library chooses. Rates measured under a forced core
  * are that core's: whoever shows them must say so. */

@@ -79,48 +79,16 @@ int calibrate_compute_tasks(const struct calibration *k)
 
 /* ---- what steps show ---- */
 
-struct duration {
-	int kind;
-	enum type type;
-	int64_t work, bytes, ns;
-};
-
-struct durations {
-	struct duration *d;
-	size_t count, capacity;
-	int64_t *steps; /* time in operations, by step */
-	size_t step_count, step_capacity;
-};
-
 static void collect(void *context, const struct rehearsal *r)
 {
 	struct durations *all = context;
-	struct times t = executor_times(r->executor);
-	all->steps = array_reserve(all->steps, all->step_count, &all->step_capacity, sizeof *all->steps);
-	all->steps[all->step_count++] = t.compute;
+	durations_add_step(all, executor_times(r->executor).compute);
 	for (int i = r->step->begin; i < r->step->end; i++) {
-		const struct op *op = &r->device.role->ops[i];
+		const struct op *op = &r->device.rank->role->ops[i];
 		enum op_class class = op_class(op->kind);
-		int64_t work = op_flops(&r->plan, op), begin, end;
-		if (!work || (class != OP_CLASS_K && class != OP_CLASS_V))
-			continue;
-		executor_span(r->executor, i, &begin, &end);
-		all->d = array_reserve(all->d, all->count, &all->capacity, sizeof *all->d);
-		all->d[all->count++] = (struct duration){(int)op->kind, op_compute_type(&r->plan, r->device.role, op),
-		                                         work, op_bytes(&r->plan, r->device.role, op), end - begin};
+		if ((class == OP_CLASS_K || class == OP_CLASS_V) && op_flops(&r->plan, op))
+			durations_add(all, r, i);
 	}
-}
-
-static int by_all(const void *a, const void *b)
-{
-	const struct duration *x = a, *y = b;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->type != y->type)
-		return x->type < y->type ? -1 : 1;
-	if (x->work != y->work)
-		return x->work < y->work ? -1 : 1;
-	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
 /* What moves much shows how fast memory is: as fast as the fastest of the operations. */
@@ -143,31 +111,20 @@ static double stretch(const struct durations *all, int64_t medians)
 	return s < 1 ? 1 : s > STRETCH_MOST ? STRETCH_MOST : s;
 }
 
-/* The run of equal (kind, type, work) that begins at `first`: its times, and where the next one begins. */
-static size_t equals(const struct durations *all, size_t first, int64_t *ns)
-{
-	size_t i = first;
-	const struct duration *d = &all->d[first];
-	for (; i < all->count && all->d[i].kind == d->kind && all->d[i].type == d->type && all->d[i].work == d->work;
-	     i++)
-		ns[i - first] = all->d[i].ns;
-	return i;
-}
-
 static void add_medians(struct durations *all, struct curve_points *points, struct rate *bandwidth)
 {
 	int64_t *ns = malloc((all->count + 1) * sizeof *ns), medians = 0;
 	const size_t steps = all->step_count; /* at least three, and every step has operations */
 	if (!ns || !all->count || !steps)
 		abort();
-	qsort(all->d, all->count, sizeof *all->d, by_all);
+	durations_sort(all);
 	for (size_t i = 0, next; i < all->count; i = next) {
-		next = equals(all, i, ns);
+		next = durations_equal(all, i, ns);
 		medians += calibrate_rate(0, ns, (int)(next - i)).value * (int64_t)((next - i) / steps);
 	}
 	double s = stretch(all, medians);
 	for (size_t i = 0, next; i < all->count; i = next) {
-		next = equals(all, i, ns);
+		next = durations_equal(all, i, ns);
 		for (size_t k = 0; k < next - i; k++)
 			ns[k] = (int64_t)((double)ns[k] * s);
 		curve_points_add(points, all->d[i].kind, all->d[i].type, all->d[i].work,
@@ -188,8 +145,7 @@ static enum status measure_case(const struct calibration *k, const struct rehear
 		s = calibrate_steps(&r, k, case_seconds(k), together, collect, &all);
 	if (!s)
 		add_medians(&all, points, bandwidth);
-	free(all.d);
-	free(all.steps);
+	durations_release(&all);
 	rehearsal_release(&r);
 	return s;
 }
@@ -215,7 +171,7 @@ static void collect_launch(void *context, const struct rehearsal *r)
 	struct times t = executor_times(r->executor);
 	int ops = 0;
 	for (int i = r->step->begin; i < r->step->end; i++)
-		ops += op_class(r->device.role->ops[i].kind) != OP_CLASS_M;
+		ops += op_class(r->device.rank->role->ops[i].kind) != OP_CLASS_M;
 	if (ops && l->count < (int)(sizeof l->ns / sizeof *l->ns))
 		l->ns[l->count++] = (t.step - t.compute) / ops;
 }

@@ -187,12 +187,12 @@ static void collect_hand_over(void *context, const struct rehearsal *r)
 	struct hand_over *h = context;
 	int64_t last[QUEUE_COUNT] = {0};
 	for (int i = r->step->begin; i < r->step->end; i++) {
-		const struct op *op = &r->device.role->ops[i];
+		const struct op *op = &r->device.rank->role->ops[i];
 		int64_t begin, end, ready = -1;
 		if (op_class(op->kind) == OP_CLASS_M)
 			continue;
 		for (int a = 0; a < op->after_count; a++)
-			if (op_class(r->device.role->ops[op->after[a]].kind) != OP_CLASS_M &&
+			if (op_class(r->device.rank->role->ops[op->after[a]].kind) != OP_CLASS_M &&
 			    end_of(r, op->after[a]) > ready)
 				ready = end_of(r, op->after[a]);
 		executor_span(r->executor, i, &begin, &end);

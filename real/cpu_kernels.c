@@ -19,21 +19,11 @@ enum status cpu_embedding_forward(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-/* Rows may begin and end within a sample: the position table is gone through from where they begin. */
 enum status cpu_embedding_finish(struct cpu_device *d, const struct op *op)
 {
-	const struct kernel *k = kernel_of(d, op);
-	enum element type = cpu_element(d, op, 1);
-	int64_t rows = made_rows(d, op), first = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0;
-	const unsigned char *positions = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
-	unsigned char *y = use(d, op, 1, rows * k->out);
-	int64_t row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type);
-	for (int64_t done = 0; done < rows;) {
-		int64_t at = (first + done) % k->tokens, left = rows - done, n = k->tokens - at;
-		n = n < left ? n : left;
-		embedding_finish(type, 1, n, k->out, positions + at * row_bytes, y + done * row_bytes);
-		done += n;
-	}
+	struct embedding_rows e = embedding_rows_of(d, op);
+	while (embedding_rows_next(&e))
+		embedding_finish(cpu_element(d, op, 1), e.samples, e.tokens, kernel_of(d, op)->out, e.positions, e.y);
 	return STATUS_OK;
 }
 

@@ -90,4 +90,42 @@ static inline struct batch_norm_shape batch_norm_shape_of(const struct cpu_devic
 	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu, cpu_element(d, op, 0)};
 }
 
+/* ---- rows that begin and end within a sample ---- */
+
+/* What embedding_finish makes on this rank, in calls that each go through the position table once: the rest of a
+ * sample, whole samples at once, the beginning of another. */
+struct embedding_rows {
+	int64_t samples, tokens; /* of the call at hand */
+	const unsigned char *positions;
+	unsigned char *y;
+	/* the walk's own */
+	const unsigned char *table;
+	int64_t context, row_bytes, next, left;
+};
+
+static inline struct embedding_rows embedding_rows_of(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	int64_t rows = made_rows(d, op);
+	struct embedding_rows e = {.context = k->tokens,
+	                           .row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type),
+	                           .next = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0,
+	                           .left = rows};
+	e.table = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
+	e.y = use(d, op, 1, rows * k->out);
+	return e;
+}
+
+static inline bool embedding_rows_next(struct embedding_rows *e)
+{
+	int64_t at = e->next % e->context, rest = e->context - at;
+	e->y += e->samples * e->tokens * e->row_bytes;
+	e->samples = !at && e->left > rest ? e->left / e->context : 1;
+	e->tokens = e->left < rest ? e->left : rest;
+	e->positions = e->table + at * e->row_bytes;
+	e->next += e->samples * e->tokens;
+	e->left -= e->samples * e->tokens;
+	return e->tokens > 0;
+}
+
 #endif

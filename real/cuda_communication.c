@@ -249,6 +249,7 @@ enum status cuda_communication_open(struct cuda_executor *e)
 		return STATUS_OK;
 	if ((s = executor_open_groups(&e->base)) || (s = open_staging(e)) || !e->is_nccl)
 		return s;
+	cuda_overhead_begin(e->device);
 	s = nccl_open(&e->nccl, e->base.communicator);
 	for (int i = 0; i < e->base.group_count && !s; i++) {
 		struct nccl *group = NULL;
@@ -256,6 +257,7 @@ enum status cuda_communication_open(struct cuda_executor *e)
 			s = nccl_open(&group, e->base.groups[i].communicator);
 		e->base.groups[i].library = group;
 	}
+	cuda_overhead_end(e->device, OVERHEAD_NCCL);
 	return s;
 }
 

@@ -33,13 +33,17 @@ static enum status check_count(const struct device_choice *choice, int gpus)
 	        choice->local_ranks, gpus);
 }
 
-static enum status check_choice(const struct device_choice *choice, const struct plan *p)
+static enum status check_precision(const struct device_choice *choice, const struct plan *p)
 {
-	if (choice->tf32 && p->settings.precision != TYPE_FP32)
-		return status_fail(
-		        STATUS_INPUT,
-		        "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of them out",
-		        type_name(p->settings.precision));
+	if (!choice->tf32 || p->settings.precision == TYPE_FP32)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of them out",
+	                   type_name(p->settings.precision));
+}
+
+static enum status check_choice(const struct device_choice *choice)
+{
 	return choice->guard ? status_fail(STATUS_INPUT, "--guard looks after a CPU's memory; with --device cuda, run "
 	                                                 "under compute-sanitizer instead")
 	                     : STATUS_OK;
@@ -58,16 +62,24 @@ static void name_gpu(char *out, size_t size, int gpu, const struct cuda_properti
 		snprintf(out + n, size - (size_t)n, ", shared by %d ranks,", sharing_ranks);
 }
 
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus)
+{
+	struct cuda_properties properties;
+	enum status s = check_choice(choice);
+	if (s || (s = cuda_library_open(api)) || (s = cuda_library_devices(*api, gpus)) ||
+	    (s = cuda_library_describe(*api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())))
+		return s;
+	return check_count(choice, *gpus);
+}
+
 enum status cuda_device_check(const struct device_choice *choice, const struct plan *p)
 {
 	const struct cuda_api *api;
 	struct cuda_properties properties;
 	char gpu[160];
 	int gpus = 0;
-	enum status s = check_choice(choice, p);
-	if (s || (s = cuda_library_open(&api)) || (s = cuda_library_devices(api, &gpus)) ||
-	    (s = cuda_library_describe(api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())) ||
-	    (s = check_count(choice, gpus)))
+	enum status s = check_precision(choice, p);
+	if (s || (s = cuda_device_find(choice, &api, &gpus)) || (s = cuda_library_describe(api, 0, &properties)))
 		return s;
 	int share = sharing(choice, gpus, 0);
 	int64_t available = properties.memory_bytes / share - (int64_t)CUDA_WORKSPACE_BYTES;
@@ -157,9 +169,8 @@ static enum status take_pinned(struct cuda_device *c)
 static enum status open_gpu(struct cuda_device *c, const struct device_choice *choice)
 {
 	int gpus = 0;
-	enum status s = check_choice(choice, c->rank.plan);
-	if (s || (s = cuda_library_open(&c->api)) || (s = cuda_library_devices(c->api, &gpus)) ||
-	    (s = check_count(choice, gpus)))
+	enum status s = check_precision(choice, c->rank.plan);
+	if (s || (s = cuda_device_find(choice, &c->api, &gpus)))
 		return s;
 	c->gpu = choice->local_rank % gpus;
 	c->sharing = sharing(choice, gpus, c->gpu);
@@ -169,6 +180,7 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
 	c->api->allow_tf32(c->cuda, choice->tf32);
+	cuda_overhead_opened(c);
 	error = c->api->stream_create(c->cuda, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
 }
@@ -219,15 +231,6 @@ void cuda_device_close(struct cuda_device *c)
 		c->api->close(c->cuda);
 	}
 	free(c);
-}
-
-int64_t cuda_device_overhead(struct cuda_device *c)
-{
-	int64_t available, total, arena = c->rank.layout.arena_bytes[SPACE_DEVICE];
-	if (c->api->memory(c->cuda, &available, &total))
-		return 0;
-	int64_t rest = (total - available) / c->sharing - arena;
-	return rest > 0 ? rest : 0;
 }
 
 int64_t cuda_device_gelu_passes(const struct cuda_device *c)

@@ -20,6 +20,7 @@
 #include "real/cuda_fusion.h"
 #include "real/cuda_library.h"
 #include "real/device.h"
+#include "strategy/trace/report.h"
 
 /* cuBLASLt's, and what kernels marked [W] work in. */
 #define CUDA_WORKSPACE_BYTES ((size_t)64 << 20)
@@ -56,9 +57,14 @@ struct cuda_device {
 	struct cuda_fusion *fusion; /* by operation */
 	struct cuda_slots *slots;
 	int slot_count;
-	int64_t step; /* what loads read of the plan's step counter, while `step_known` */
+	struct report_overhead overhead; /* so far */
+	int64_t used_before;             /* the stage at hand; -1: unknown */
+	int64_t step;                    /* what loads read of the plan's step counter, while `step_known` */
 	bool step_known;
 };
+
+/* The library, the driver, the GPUs of this machine and how many, and whether there are enough for the choice. */
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus);
 
 /* Before any rank starts. */
 enum status cuda_device_check(const struct device_choice *choice, const struct plan *p);
@@ -73,9 +79,15 @@ enum status cuda_device_error(const struct cuda_device *c, int error, const char
 /* Device memory to this process's, done on return. */
 enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes);
 
-/* Device memory that is neither the arena nor free, less what other ranks' arenas take: the context, the workspace, the
- * library's code and NCCL's buffers, and whatever other programs have. */
-int64_t cuda_device_overhead(struct cuda_device *c);
+/* ---- memory beside the arena (cuda_overhead.c) ---- */
+
+void cuda_overhead_opened(struct cuda_device *c); /* the context, the workspace, cuBLASLt's handle */
+/* What is taken between the two is this part's. */
+void cuda_overhead_begin(struct cuda_device *c);
+void cuda_overhead_end(struct cuda_device *c, enum overhead_part part);
+/* Device memory that is neither the arena nor free, less what other ranks' arenas take: the sum of the parts, and 0 if
+ * the device does not answer. */
+int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out);
 
 /* How often GELU's slope was a pass of its own, since cuBLASLt had no epilogue for the layer's shape. */
 int64_t cuda_device_gelu_passes(const struct cuda_device *c);

@@ -274,10 +274,13 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	struct cuda_device *c = e->device;
 	cuda_stream compute = e->stream[QUEUE_COMPUTE];
 	cuda_graph *graph = &e->graph[c->step & 1];
+	bool is_new = !*graph;
 	double seconds = 0;
 	e->base.started = clock_ns();
 	cuda_slots_fill(c, s, c->step);
-	enum status status = *graph ? STATUS_OK : capture(e, s, graph);
+	if (is_new)
+		cuda_overhead_begin(c);
+	enum status status = is_new ? capture(e, s, graph) : STATUS_OK;
 	if (status)
 		return status;
 	int error = c->api->event_record(c->cuda, e->begun, compute);
@@ -293,6 +296,8 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	status = error ? cuda_device_error(c, error, "replaying a step; --no-graph runs without") : status;
 	if (status || (status = check_loss_scale(e, s)))
 		return status;
+	if (is_new)
+		cuda_overhead_end(c, OVERHEAD_GRAPHS);
 	error = c->api->event_elapsed(c->cuda, e->begun, e->ended, &seconds);
 	e->base.times_are_given = true;
 	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
@@ -300,11 +305,37 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	return cuda_device_error(c, error, "reading times");
 }
 
+/* Everything in a step is the GPU's own, or NCCL's. */
+static bool can_capture(const struct cuda_executor *e)
+{
+	const struct role *r = e->base.role;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (!takes_time(op))
+			continue;
+		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
+		             op_members(e->base.device->plan, op) == 1;
+		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
+		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
+		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
+			return false;
+	}
+	return true;
+}
+
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
 	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && e->device->step_known;
-	return replays ? replay(e, s) : run_eagerly(e, s);
+	bool first = !e->eager_steps; /* until a step is done */
+	if (replays)
+		return replay(e, s);
+	if (first)
+		cuda_overhead_begin(e->device);
+	enum status status = run_eagerly(e, s);
+	if (first)
+		cuda_overhead_end(e->device, OVERHEAD_FIRST_USE);
+	return status;
 }
 
 static enum status cuda_read(struct executor *base, int buffer, void *out, int64_t bytes)
@@ -314,6 +345,11 @@ static enum status cuda_read(struct executor *base, int buffer, void *out, int64
 		return cuda_device_get(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);
 	return STATUS_OK;
+}
+
+void cuda_executor_replay(struct executor *base, bool yes)
+{
+	own(base)->captures = yes && can_capture(own(base));
 }
 
 int64_t cuda_executor_replayed(const struct executor *e)
@@ -392,24 +428,6 @@ static int open_events(struct cuda_executor *e)
 		}
 	}
 	return error;
-}
-
-/* Everything in a step is the GPU's own, or NCCL's. */
-static bool can_capture(const struct cuda_executor *e)
-{
-	const struct role *r = e->base.role;
-	for (int i = r->step.begin; i < r->step.end; i++) {
-		const struct op *op = &r->ops[i];
-		if (!takes_time(op))
-			continue;
-		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.device->plan, op) == 1;
-		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
-		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
-		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
-			return false;
-	}
-	return true;
 }
 
 enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,

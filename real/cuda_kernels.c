@@ -19,26 +19,13 @@ int cuda_embedding_forward(struct cuda_device *c, const struct op *op, cuda_stre
 	                                 use(d, op, 2, m->tensors[k->bias].elements), use(d, op, 3, rows * k->out));
 }
 
-/* Rows may begin and end within a sample: the position table is gone through from where they begin. */
 int cuda_embedding_finish(struct cuda_device *c, const struct op *op, cuda_stream stream)
 {
-	struct cpu_device *d = &c->rank;
-	const struct kernel *k = kernel_of(d, op);
-	enum element type = cpu_element(d, op, 1);
-	int64_t rows = made_rows(d, op), first = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0;
-	const unsigned char *positions = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
-	unsigned char *y = use(d, op, 1, rows * k->out);
-	int64_t row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type);
+	struct embedding_rows e = embedding_rows_of(&c->rank, op);
 	int error = 0;
-	for (int64_t done = 0; done < rows && !error;) {
-		int64_t at = (first + done) % k->tokens, left = rows - done, n = k->tokens - at;
-		/* Whole samples at once. */
-		int64_t samples = !at && left >= k->tokens ? left / k->tokens : 1;
-		n = n < left ? n : left;
-		error = c->api->embedding_finish(c->cuda, stream, type, samples, n, k->out, positions + at * row_bytes,
-		                                 y + done * row_bytes);
-		done += samples * n;
-	}
+	while (!error && embedding_rows_next(&e))
+		error = c->api->embedding_finish(c->cuda, stream, cpu_element(&c->rank, op, 1), e.samples, e.tokens,
+		                                 kernel_of(&c->rank, op)->out, e.positions, e.y);
 	return error;
 }
 

@@ -53,9 +53,10 @@ void device_release(struct device *d)
 	*d = (struct device){0};
 }
 
-int64_t device_overhead_bytes(const struct device *d)
+int64_t device_overhead(const struct device *d, struct report_overhead *out)
 {
-	return d->cuda ? cuda_device_overhead(d->cuda) : 0;
+	*out = (struct report_overhead){.measured = false};
+	return d->cuda ? cuda_overhead(d->cuda, out) : 0;
 }
 
 int64_t device_gelu_passes(const struct device *d)

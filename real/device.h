@@ -13,6 +13,7 @@
 #include "real/communicator.h"
 #include "real/cpu_device.h"
 #include "real/executor.h"
+#include "strategy/trace/report.h"
 
 struct cuda_device;
 
@@ -43,8 +44,8 @@ enum status device_open(struct device *d, const struct plan *p, int64_t rank, co
 enum status device_start(struct device *d, const struct device_choice *c, struct communicator *communicator);
 void device_release(struct device *d); /* accepts a zeroed struct */
 
-/* What libraries took of the device's memory, measured; 0: unknown. */
-int64_t device_overhead_bytes(const struct device *d);
+/* What libraries took of the device's memory, in bytes; not measured, and 0, on a CPU. */
+int64_t device_overhead(const struct device *d, struct report_overhead *out);
 
 /* Times that GELU's backward pass was a kernel of its own on a GPU; replayed steps are not counted again. */
 int64_t device_gelu_passes(const struct device *d);

@@ -24,21 +24,28 @@ static void made_up_samples(void *context, int64_t first, int64_t count, void *i
 	}
 }
 
-enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
+struct settings rehearsal_settings(const struct rehearsal_case *what, int64_t ranks)
 {
 	struct settings settings = settings_default();
 	snprintf(settings.model, sizeof settings.model, "%s", what->model);
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", what->strategy);
-	settings.ranks = communicator ? communicator->ranks : 1;
+	settings.ranks = ranks;
 	settings.micro_batch = what->micro_batch;
 	settings.precision = what->precision;
-	*r = (struct rehearsal){0};
-	enum status s = settings_resolve(&settings);
-	return s ? s : rehearsal_open_settings(r, &settings, NULL, communicator);
+	return settings;
 }
 
-enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings, const char *folder,
-                                    struct communicator *communicator)
+enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator)
+{
+	const struct device_choice cpu = {.name = "cpu"};
+	struct settings settings = rehearsal_settings(what, communicator ? communicator->ranks : 1);
+	*r = (struct rehearsal){0};
+	enum status s = settings_resolve(&settings);
+	return s ? s : rehearsal_open_settings(r, &settings, &cpu, communicator);
+}
+
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+                                    const struct device_choice *choice, struct communicator *communicator)
 {
 	*r = (struct rehearsal){0};
 	enum status s = model_open(&r->model, settings->model, settings->sequence);
@@ -46,22 +53,21 @@ enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *
 		s = plan_compile(&r->plan, &r->model, settings);
 	struct input_source input = {.context = &r->model, .training = made_up_samples};
 	if (!s)
-		s = cpu_device_open_on_disk(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, false,
-		                            folder);
+		s = device_open(&r->device, &r->plan, communicator ? communicator->rank : 0, &input, choice);
 	if (!s)
-		s = executor_open(&r->executor, &r->device, communicator);
+		s = device_start(&r->device, choice, communicator);
+	r->executor = r->device.executor;
 	if (s)
 		return s;
-	r->step = &r->device.role->step;
-	return executor_run(r->executor, &r->device.role->prologue);
+	r->step = &r->device.rank->role->step;
+	return executor_run(r->executor, &r->device.rank->role->prologue);
 }
 
 void rehearsal_release(struct rehearsal *r)
 {
 	if (!r)
 		return;
-	executor_close(r->executor);
-	cpu_device_release(&r->device);
+	device_release(&r->device);
 	plan_release(&r->plan);
 	model_release(&r->model);
 	*r = (struct rehearsal){0};

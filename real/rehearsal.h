@@ -11,9 +11,7 @@
 #ifndef SHARDLAB_REHEARSAL_H
 #define SHARDLAB_REHEARSAL_H
 
-#include "real/communicator.h"
-#include "real/cpu_device.h"
-#include "real/executor.h"
+#include "real/device.h"
 
 struct rehearsal_case {
 	const char *model, *strategy;
@@ -24,16 +22,18 @@ struct rehearsal_case {
 struct rehearsal {
 	struct model model;
 	struct plan plan;
-	struct cpu_device device;
+	struct device device;
 	struct executor *executor;
 	const struct section *step;
 };
 
 /* Ready for steps: the prologue is done. communicator: of the ranks that open the plan together; NULL: one rank. */
 enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *what, struct communicator *communicator);
-/* The same with settings of one's own, resolved. folder: for what they offload to disk; NULL: nothing. */
-enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings, const char *folder,
-                                    struct communicator *communicator);
+/* The same with settings of one's own, resolved, and on a device of one's choice. */
+enum status rehearsal_open_settings(struct rehearsal *r, const struct settings *settings,
+                                    const struct device_choice *choice, struct communicator *communicator);
+/* The settings of a case, not yet resolved. */
+struct settings rehearsal_settings(const struct rehearsal_case *what, int64_t ranks);
 void rehearsal_release(struct rehearsal *r); /* accepts NULL and a zeroed struct; also after a failed open */
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "real/train_internal.h"
+#include "strategy/cluster/cluster.h"
 
 /* One rank's figures: no pointers, so that they travel as bytes. */
 struct figures {
@@ -16,6 +17,7 @@ struct figures {
 	int64_t resident_bytes;
 	int64_t overhead_bytes; /* of the device */
 	int64_t gelu_passes;
+	struct report_overhead overhead;
 	struct transfer_count transfer[TRANSFER_COUNT];
 	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
 	int64_t sent_all, received_all; /* without control */
@@ -35,7 +37,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	*f = (struct figures){.counted = 1};
 	for (int space = 0; space < SPACE_COUNT; space++)
 		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
-	f->overhead_bytes = device_overhead_bytes(&t->device);
+	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
 	f->gelu_passes = device_gelu_passes(&t->device);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
 	if (!getrusage(RUSAGE_SELF, &usage))
@@ -85,8 +87,6 @@ static void merge_memory(struct report_memory *m, const struct plan *p, const st
 		const struct memory_use *use = &all[i].memory[space];
 		raise_to(&m->peak_bytes, use->peak_bytes);
 		raise_to(&m->arena_bytes, use->arena_bytes);
-		if (space == SPACE_DEVICE)
-			raise_to(&m->overhead_bytes, all[i].overhead_bytes);
 		for (int c = 0; c < CATEGORY_COUNT; c++) {
 			raise_to(&m->at_peak[c], use->at_peak[c]);
 			raise_to(&m->steady[c], use->steady[c]);
@@ -102,6 +102,12 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 		const struct transfer_count *t = &all[role->first_rank].transfer[k];
 		r->transfer[k] = (struct report_transfer){t->calls, t->bytes};
 	}
+	for (int64_t i = role->first_rank; i < role->first_rank + role->ranks; i++) {
+		if (i > role->first_rank && all[i].overhead_bytes <= r->memory[SPACE_DEVICE].overhead_bytes)
+			continue;
+		r->memory[SPACE_DEVICE].overhead_bytes = all[i].overhead_bytes;
+		r->overhead = all[i].overhead;
+	}
 	const struct figures *f = busiest(all, role);
 	for (int k = 0; k < TRAFFIC_COUNT; k++)
 		r->by_kind[k] = (struct report_traffic){f->calls[k], f->payload[k], f->sent[k], f->received[k]};
@@ -109,11 +115,16 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 	r->received_bytes = f->counted ? f->received_all : -1;
 }
 
+static const char *cluster_of(const struct training *t)
+{
+	return strcmp(t->options->device, "cuda") ? CLUSTER_LOCAL : CLUSTER_LOCAL_CUDA;
+}
+
 static void merge(struct training *t, const struct figures *all, struct report *out)
 {
 	report_from_plan(out, &t->plan);
 	out->measured = true;
-	snprintf(out->cluster, sizeof out->cluster, "%s", "local");
+	snprintf(out->cluster, sizeof out->cluster, "%s", cluster_of(t));
 	for (int i = 0; i < out->role_count; i++)
 		merge_role(&out->roles[i], &t->plan, &t->plan.roles[i], all);
 	const struct figures *slowest = &all[0];
@@ -198,7 +209,7 @@ static enum status write_trace(const struct training *t, const struct span *span
 	FILE *f = fopen(temporary, "w");
 	if (!f)
 		return status_fail(STATUS_INPUT, "--trace: cannot write '%s': %s", temporary, strerror(errno));
-	trace_open(&trace, &t->plan, "local", true);
+	trace_open(&trace, &t->plan, cluster_of(t), true);
 	for (int64_t i = 0; i < count; i++)
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 	enum status s = trace_write(&trace, f);

@@ -56,8 +56,9 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 		        "compute.default.%s",
 		        c->name, op_name(op->kind), type_name(type), type_name(type));
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);
-	out->ns = longer(compute, memory) + c->launch.value;
+	bool whole = flops && !host && cluster_measured_whole(c, op->kind, type, flops);
+	out->ns = (whole ? compute : longer(compute, memory)) + c->launch.value;
 	out->bytes = bytes;
-	out->measured = c->launch.measured && bandwidth.measured && (!flops || rate.measured);
+	out->measured = c->launch.measured && (whole || bandwidth.measured) && (!flops || rate.measured);
 	return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* What operations cost on a cluster when nothing else runs: the figures before anything is shared.
  *
- * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009).
+ * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009); where
+ * the rate of the operation itself was measured, its traffic was in it: FLOPs / rate + launch.
  *
  * A collective, by its algorithm, for n ranks and S bytes; hop(x) = latency + x / bandwidth of the slower of the links
  * that a round uses, inside a node or between nodes:

@@ -55,7 +55,7 @@ for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b params=7
 	has "$text" "  $model"
 done
 text=$("$SHARDLAB" help clusters)
-for cluster in local laptop v100-16gb a100-80gb h100 h200; do
+for cluster in local local-cuda laptop v100-16gb a100-80gb h100 h200; do
 	has "$text" "  $cluster"
 done
 [[ $("$SHARDLAB" --version) = 'shardlab '[0-9]* ]] || fail 'no version'

@@ -16,6 +16,9 @@ export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 "$SHARDLAB" plan --strategy zero1 --ranks 2 --json >"$TMPDIR/plan.json"
 "$SHARDLAB" sim --ranks 2 --cluster laptop --trace "$TMPDIR/trace.json" >/dev/null
 
+"$SHARDLAB" calibrate --ranks 1 --quick --output "$TMPDIR/here.yaml" --json >"$TMPDIR/rates.json"
+"$SHARDLAB" sim --cluster "$TMPDIR/here.yaml" --strategy single --json >"$TMPDIR/here.json"
+
 python3 - "$TMPDIR" <<'PYTHON'
 import json, sys
 
@@ -47,6 +50,7 @@ def check_report(r, roles):
                 assert all(type(v) is int and v >= 0 for v in m[when].values())
             assert sum(m["at_peak"].values()) == m["peak_bytes"]
             assert m["arena_bytes"] >= m["peak_bytes"]
+        assert role["overhead"] is None
         c = role["communication"]
         assert type(c["sent_bytes"]) is int and type(c["received_bytes"]) is int
         assert {"all_reduce", "reduce_scatter", "all_gather", "control"} <= set(c["by_kind"])
@@ -84,6 +88,16 @@ assert [i for i, r in enumerate(grid) if "skipped" in r] == [2, 6]
 assert set(grid[2]) == {"strategy", "precision", "activation_checkpointing", "offload", "skipped"}
 for r in (grid[0], grid[3]):
     check_report(r, ["rank"])
+
+rates = read("rates")
+assert rates["cluster"] == "local" and rates["file"].endswith("here.yaml") and type(rates["about"]) is str
+assert type(rates["overhead_bytes"]) is int
+assert {"memory, one rank", "start of a kernel"} <= {r["name"] for r in rates["rates"]}
+for r in rates["rates"]:
+    assert set(r) == {"name", "unit", "median", "lowest", "highest", "measured"}, r
+    assert r["unit"] in ("FLOP/s", "B/s", "s", "1") and type(r["measured"]) is bool
+    assert 0 <= r["lowest"] <= r["median"] <= r["highest"], r
+check_report(read("here"), ["rank"])
 
 p = read("plan")
 assert p["ranks"] == 2 and p["roles"][0]["step"][0]["number"] >= 0

@@ -164,10 +164,12 @@ START_TEST(one_rank_alone_is_measured_whole)
 {
 	struct calibrate_options o = calibrate_options_default();
 	struct cluster c, again;
+	struct calibrate_figures figures;
 	o.quick = true;
 	o.progress = watch;
 	o.context = &lines;
-	ck_assert_msg(!calibrate_run(&o, &c), "%s", status_message());
+	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	ck_assert_uint_eq(figures.count, 0);
 	ck_assert_str_eq(c.name, "local");
 	ck_assert_int_eq(c.kind, DEVICE_CPU);
 	ck_assert_int_gt(lines, 3);

@@ -222,6 +222,10 @@ static void check_entry(void *context, const char *name, const char *what)
 	ck_assert_uint_gt(strlen(what), 10);
 	for (int i = 0; i < 4; i++) {
 		struct cluster c, again;
+		if (!strcmp(name, CLUSTER_LOCAL_CUDA) && ranks[i] > CLUSTER_SHARING_MOST) {
+			ck_assert_int_eq(cluster_open(&c, name, ranks[i]), STATUS_INPUT);
+			continue;
+		}
 		ck_assert_msg(!cluster_open(&c, name, ranks[i]), "%s", status_message());
 		ck_assert_str_eq(c.name, name);
 		ck_assert_int_gt(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).value, 0);
@@ -317,19 +321,24 @@ START_TEST(test_local)
 	char path[256], small[4];
 	struct cluster c;
 	setenv("SHARDLAB_CONFIG", "/x/y.yaml", 1);
-	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
 	ck_assert_str_eq(path, "/x/y.yaml");
-	ck_assert_int_eq(cluster_local_path(small, sizeof small), STATUS_INPUT);
+	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
+	ck_assert_str_eq(path, "/x/y-cuda.yaml");
+	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, small, sizeof small), STATUS_INPUT);
 	unsetenv("SHARDLAB_CONFIG");
 	setenv("XDG_CONFIG_HOME", "/c", 1);
-	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
 	ck_assert_str_eq(path, "/c/shardlab/local.yaml");
+	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
+	ck_assert_str_eq(path, "/c/shardlab/local-cuda.yaml");
+	ck_assert_int_eq(cluster_local_path(DEVICE_GPU, path, strlen("/c/shardlab/local-cuda.yaml")), STATUS_INPUT);
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("HOME", "/h", 1);
-	ck_assert(!cluster_local_path(path, sizeof path));
+	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
 	ck_assert_str_eq(path, "/h/.config/shardlab/local.yaml");
 	unsetenv("HOME");
-	ck_assert_int_eq(cluster_local_path(path, sizeof path), STATUS_INPUT);
+	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, path, sizeof path), STATUS_INPUT);
 
 	/* never calibrated: assumed, on the cores that are here, all ranks on one node */
 	ck_assert(!cluster_open(&c, "local", 64));
@@ -339,6 +348,78 @@ START_TEST(test_local)
 	ck_assert_int_eq(cluster_node_of(&c, 63), 0);
 	ck_assert(!cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1000).measured);
 	cluster_release(&c);
+}
+END_TEST
+
+/* The GPUs of this machine: never calibrated, an H100's; and shared where there are more ranks. */
+START_TEST(test_local_cuda)
+{
+	static const char text[] =
+	        "name: local-cuda\nkind: gpu\n"
+	        "node: {devices: 2, cores: 8, memory: 64GB, memory_bandwidth: 1e11, core_compute: 1e10}\n"
+	        "device: {memory: 90GB, overhead: 1GB, memory_bandwidth: 1e12, launch: 1e-6,\n"
+	        "  collective_launch: 1e-6, collective_share: 0}\n"
+	        "compute: {default: {fp32: 1e12}}\n"
+	        "link: {latency: 1e-6, bandwidth: 1e10}\nhost_link: {latency: 1e-6, bandwidth: 1e10}\n";
+	char path[] = "/tmp/shardlab-cluster-XXXXXX", file[64];
+	struct cluster c;
+	int directory = mkdtemp(path) != NULL;
+	ck_assert(directory);
+	snprintf(file, sizeof file, "%s/l.yaml", path);
+	setenv("SHARDLAB_CONFIG", file, 1);
+	ck_assert_msg(!cluster_open(&c, "local-cuda", 8), "%s", status_message());
+	ck_assert_int_eq(c.kind, DEVICE_GPU);
+	ck_assert_str_eq(c.name, "local-cuda");
+	ck_assert_ptr_nonnull(strstr(c.about, "assumed"));
+	ck_assert(!c.slow_count && !c.launch.measured);
+	cluster_release(&c);
+
+	ck_assert(!cluster_read(&c, text, strlen(text), "text"));
+	snprintf(file, sizeof file, "%s/l-cuda.yaml", path);
+	ck_assert(!cluster_write(&c, file));
+	cluster_release(&c);
+	ck_assert_msg(!cluster_open(&c, "local-cuda", 2), "%s", status_message());
+	ck_assert_int_eq(c.device_memory, 90000000000);
+	ck_assert_int_eq(cluster_slow_factor(&c, 1), MILLION);
+	cluster_release(&c);
+	ck_assert_msg(!cluster_open(&c, "local-cuda", 5), "%s", status_message());
+	ck_assert_int_eq(c.device_memory, 30000000000);
+	for (int rank = 0; rank < 5; rank++)
+		ck_assert_int_eq(cluster_slow_factor(&c, rank), (rank % 2 ? 2 : 3) * MILLION);
+	cluster_release(&c);
+	/* as a file of one's own, it has two GPUs and no network */
+	ck_assert_int_eq(cluster_open(&c, file, 5), STATUS_INPUT);
+
+	FILE *f = fopen(file, "w");
+	ck_assert_ptr_nonnull(f);
+	fputs(cluster_catalogue("laptop"), f);
+	fclose(f);
+	ck_assert_int_eq(cluster_open(&c, "local-cuda", 1), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "calibrate --device cuda"));
+	unlink(file);
+	rmdir(path);
+}
+END_TEST
+
+/* Of an operation that was measured, traffic is in the rate; of its family, or beyond what was measured, it is not. */
+START_TEST(test_measured_whole)
+{
+	struct cluster c = {.kind = DEVICE_GPU};
+	struct curve *own = &c.compute[OP_LINEAR_FORWARD][TYPE_BF16];
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_BF16, 100));
+	ck_assert(!curve_add(own, 100, rate_measured(5, 4, 6)) && !curve_add(own, 1000, rate_measured(7, 6, 8)));
+	ck_assert(cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1));
+	ck_assert(cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_BF16, 2000));
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_BF16, 2001));
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_BACKWARD, TYPE_BF16, 100));
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_FP32, 100));
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_I64, 100));
+	own->point[0].rate.measured = own->point[1].rate.measured = false;
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_BF16, 100));
+	ck_assert(!curve_add(&c.compute[COMPUTE_FAMILY + KERNEL_LINEAR][TYPE_FP32], 1, rate_measured(5, 4, 6)));
+	ck_assert(!cluster_measured_whole(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1));
+	ck_assert(!curve_add(&c.compute[compute_key_parse("classifier")][TYPE_FP32], 1, rate_measured(5, 4, 6)));
+	ck_assert(cluster_measured_whole(&c, OP_CLASSIFIER, TYPE_FP32, 1));
 }
 END_TEST
 
@@ -371,6 +452,8 @@ int main(void)
 	tcase_add_test(tcase, test_ranks);
 	tcase_add_test(tcase, test_write);
 	tcase_add_test(tcase, test_local);
+	tcase_add_test(tcase, test_local_cuda);
+	tcase_add_test(tcase, test_measured_whole);
 	tcase_add_test(tcase, test_local_broken);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

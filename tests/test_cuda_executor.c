@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/show_overhead.h"
 #include "real/cuda_executor.h"
 #include "real/cuda_library.h"
 #include "real/device.h"
@@ -174,6 +175,68 @@ START_TEST(offloaded_activations_are_replayed)
 {
 	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4, .offload = "activations"};
 	ck_assert_int_eq(compare(&r), STEPS - 2);
+}
+END_TEST
+
+static int64_t overhead_of(const struct request *r, struct report_overhead *out)
+{
+	struct train_options o = options_of(r, "cuda");
+	struct report report;
+	must_train(&o, &report);
+	*out = report.roles[0].overhead;
+	int64_t bytes = report.roles[0].memory[SPACE_DEVICE].overhead_bytes, sum = 0;
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		sum += out->part[i];
+	ck_assert(out->measured);
+	ck_assert_int_eq(sum, bytes);
+	ck_assert_int_eq(out->in_use_bytes, bytes + report.roles[0].memory[SPACE_DEVICE].arena_bytes);
+	struct column column = {"measured", &report};
+	size_t size;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(f);
+	show_overhead(&column, 1, f);
+	fclose(f);
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		ck_assert_msg(strstr(text, overhead_what((enum overhead_part)i)) != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "67.11 MB") != NULL, "%s", text); /* the workspace */
+	free(text);
+	report_release(&report);
+	return bytes;
+}
+
+/* What the fake GPU takes, and what the executor keeps beside the arena. */
+START_TEST(overhead_has_its_parts)
+{
+	static const struct fake_cuda_settings gpu = {.seed = 1}, shared = {.seed = 1, .devices = 1};
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 2};
+	struct report_overhead v;
+	use_gpu(&gpu);
+	overhead_of(&r, &v);
+	ck_assert_int_eq(v.part[OVERHEAD_CONTEXT], FAKE_CONTEXT_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_WORKSPACE], CUDA_WORKSPACE_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_CUBLASLT], FAKE_CUBLASLT_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_NCCL], 0);
+	ck_assert_int_eq(v.part[OVERHEAD_FIRST_USE], FAKE_CODE_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_GRAPHS], 2 * FAKE_GRAPH_BYTES); /* even and odd steps */
+	ck_assert_int_gt(v.part[OVERHEAD_OTHER], 0);
+	ck_assert_int_lt(v.part[OVERHEAD_OTHER], 65536);
+	/* A GPU whose other half is another rank's: nobody can tell the parts apart. */
+	struct made m;
+	struct device d;
+	must_open_verified(&m, &r);
+	use_gpu(&shared);
+	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .local_ranks = 2};
+	ck_assert_msg(!device_open(&d, &m.plan, 0, NULL, &choice), "%s", status_message());
+	int64_t bytes = device_overhead(&d, &v);
+	ck_assert_int_gt(bytes, 0);
+	ck_assert_int_eq(v.part[OVERHEAD_OTHER], bytes);
+	device_release(&d);
+	made_release(&m);
+	/* On a CPU there is none. */
+	d = (struct device){.cuda = NULL};
+	ck_assert_int_eq(device_overhead(&d, &v), 0);
+	ck_assert(!v.measured);
 }
 END_TEST
 
@@ -429,6 +492,7 @@ int main(void)
 	tcase_add_loop_test(t, what_the_host_computes_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host));
 	tcase_add_test(t, offloaded_activations_are_replayed);
 	tcase_add_test(t, graphs_are_left_out_where_asked_for);
+	tcase_add_test(t, overhead_has_its_parts);
 	suite_add_tcase(suite, t);
 	t = tcase_create("waits");
 	tcase_set_timeout(t, 240);

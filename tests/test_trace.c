@@ -351,6 +351,8 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->measured = measured;
 	if (!measured)
 		return;
+	r->roles[0].overhead =
+	        (struct report_overhead){.measured = true, .part = {1, 2, 3, 4, 5, 6, 56}, .in_use_bytes = 99};
 	r->losses = calloc(3, sizeof *r->losses);
 	r->losses[0] = 2.302585092994046;
 	r->losses[1] = NAN;
@@ -400,6 +402,9 @@ START_TEST(test_json)
 			ck_assert(isnan(again.losses[1]));
 			ck_assert(isnan(again.validation_loss));
 			ck_assert_int_eq(again.roles[1].sent_bytes, -1);
+			ck_assert(again.roles[0].overhead.measured && !again.roles[1].overhead.measured);
+			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
+			ck_assert_int_eq(again.roles[0].overhead.in_use_bytes, 99);
 			ck_assert_int_eq(again.roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes, -1);
 		}
 		json_decref(o);

@@ -13,6 +13,7 @@ struct cuda {
 	 * and leaves nothing in it for the next. Aligned to 256 bytes. */
 	void *workspace;
 	size_t workspace_bytes;
+	struct cuda_opening opening;
 	void *blas; /* cublasLtHandle_t */
 	/* What runtime.cu and linear.cu want to keep besides: algorithms that were chosen, for example. */
 	void *runtime, *products;

@@ -56,6 +56,12 @@ struct cuda_properties {
 	bool runs_kernels;   /* the library has code for this compute capability */
 };
 
+/* The device's memory while open() took it: in all, and what was free once there was a context, then the workspace,
+ * then cuBLASLt's handle. */
+struct cuda_opening {
+	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
+};
+
 /* Four floats in device memory, as strategy/loss_scale.h lays out its state: the scale is the first, the count of
  * skipped steps the last. */
 enum { CUDA_SCALER_SCALE = 0, CUDA_SCALER_GOOD = 1, CUDA_SCALER_HYSTERESIS = 2, CUDA_SCALER_SKIPPED = 3 };
@@ -97,6 +103,7 @@ struct cuda_api {
 	 */
 	int64_t (*gelu_passes)(const struct cuda *c);
 	int (*memory)(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes);
+	void (*opening)(const struct cuda *c, struct cuda_opening *out);
 	int (*allocate)(struct cuda *c, size_t bytes, void **out);
 	void (*release)(struct cuda *c, void *p);
 	int (*allocate_host)(struct cuda *c, size_t bytes, void **out); /* pinned */

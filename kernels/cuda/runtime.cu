@@ -79,6 +79,30 @@ static void device_close(struct cuda *c)
 	free(c);
 }
 
+static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
+{
+	size_t free_now = 0, total = 0;
+	(void)c;
+	cudaError_t error = cudaMemGetInfo(&free_now, &total);
+	*free_bytes = static_cast<int64_t>(free_now);
+	*total_bytes = static_cast<int64_t>(total);
+	return error;
+}
+
+static void opening(const struct cuda *c, struct cuda_opening *out)
+{
+	*out = c->opening;
+}
+
+static int take_products(struct cuda *c)
+{
+	int64_t *total = &c->opening.total_bytes;
+	int error = memory(c, &c->opening.after_workspace, total);
+	if (!error)
+		error = product_open(c);
+	return error ? error : memory(c, &c->opening.after_cublaslt, total);
+}
+
 static int take_device(struct cuda *c)
 {
 	cudaError_t error = cudaSetDevice(c->device);
@@ -90,9 +114,12 @@ static int take_device(struct cuda *c)
 		error = cudaDeviceGetAttribute(&c->major, cudaDevAttrComputeCapabilityMajor, c->device);
 	if (!error)
 		error = cudaDeviceGetAttribute(&c->minor, cudaDevAttrComputeCapabilityMinor, c->device);
+	/* Asking makes the context, if setting the device has not. */
+	if (!error)
+		error = static_cast<cudaError_t>(memory(c, &c->opening.after_context, &c->opening.total_bytes));
 	if (!error)
 		error = cudaMalloc(&c->workspace, c->workspace_bytes);
-	return error ? static_cast<int>(error) : product_open(c);
+	return error ? static_cast<int>(error) : take_products(c);
 }
 
 static int device_open(struct cuda **out, int device, size_t workspace_bytes)
@@ -108,16 +135,6 @@ static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 		device_close(c);
 	else
 		*out = c;
-	return error;
-}
-
-static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
-{
-	size_t free_now = 0, total = 0;
-	(void)c;
-	cudaError_t error = cudaMemGetInfo(&free_now, &total);
-	*free_bytes = static_cast<int64_t>(free_now);
-	*total_bytes = static_cast<int64_t>(total);
 	return error;
 }
 
@@ -264,6 +281,7 @@ void cuda_fill_runtime(struct cuda_api *api)
 	api->close = device_close;
 	api->allow_tf32 = product_allow_tf32;
 	api->memory = memory;
+	api->opening = opening;
 	api->allocate = allocate;
 	api->release = release;
 	api->allocate_host = allocate_host;

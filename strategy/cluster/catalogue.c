@@ -106,7 +106,8 @@ const char *cluster_catalogue(const char *name)
 
 void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context)
 {
-	line(context, "local", "this machine: as calibrated, else with assumed rates");
+	line(context, CLUSTER_LOCAL, "this machine: as calibrated, else with assumed rates");
+	line(context, CLUSTER_LOCAL_CUDA, "its GPUs: as calibrated with --device cuda, else those of an H100 assumed");
 	for (int i = 0; i < ENTRY_COUNT; i++)
 		line(context, entries[i].name, entries[i].what);
 }

@@ -137,17 +137,24 @@ static bool is_product(enum op_kind kind)
 	       kind == OP_CONTEXT_BACKWARD;
 }
 
-struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
+/* What is said of the kind itself, of its family, or of everything; of products in TF32 first, if they are. */
+static const struct curve *curve_of(const struct cluster *c, enum op_kind kind, enum type type)
 {
 	const int keys[] = {(int)kind, family_of(kind),
 	                    is_product(kind) ? COMPUTE_FAMILY + KERNEL_LINEAR : COMPUTE_DEFAULT, COMPUTE_DEFAULT};
 	for (int i = 0; c->tf32 && type == TYPE_FP32 && i < 4; i++)
 		if (c->compute[keys[i]][CLUSTER_TF32].count)
-			return curve_rate(&c->compute[keys[i]][CLUSTER_TF32], work > 0 ? work : 1);
+			return &c->compute[keys[i]][CLUSTER_TF32];
 	for (int i = 0; i < 4; i++)
 		if (type < CLUSTER_TYPES && c->compute[keys[i]][type].count)
-			return curve_rate(&c->compute[keys[i]][type], work > 0 ? work : 1);
-	return (struct rate){0};
+			return &c->compute[keys[i]][type];
+	return NULL;
+}
+
+struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
+{
+	const struct curve *curve = curve_of(c, kind, type);
+	return curve ? curve_rate(curve, work > 0 ? work : 1) : (struct rate){0};
 }
 
 bool cluster_has_tf32(const struct cluster *c)
@@ -161,6 +168,15 @@ bool cluster_has_tf32(const struct cluster *c)
 const char *cluster_column_name(int column)
 {
 	return column == CLUSTER_TF32 ? "tf32" : type_name((enum type)column);
+}
+
+bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work)
+{
+	int key = compute_key_parse(compute_key_name((int)kind)); /* `classifier` is written as its family */
+	const struct curve *curve = curve_of(c, kind, type);
+	if (key < 0 || !curve || curve < c->compute[key] || curve > &c->compute[key][CLUSTER_TF32])
+		return false;
+	return curve_rate(curve, work > 0 ? work : 1).measured && work <= 2 * curve->point[curve->count - 1].work;
 }
 
 /* ---- ranks ---- */
@@ -228,17 +244,49 @@ static bool is_path(const char *text)
 	return strchr(text, '/') || (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")));
 }
 
-static enum status open_local(struct cluster *c)
+static enum status open_local(struct cluster *c, enum device_kind kind)
 {
 	char path[4096];
-	if (cluster_local_path(path, sizeof path)) /* no home directory: nothing can have been calibrated */
-		return cluster_local_assumed(c);
+	if (cluster_local_path(kind, path, sizeof path)) /* no home directory: nothing can have been calibrated */
+		return cluster_local_assumed(c, kind);
 	FILE *f = fopen(path, "rb");
 	if (!f && errno == ENOENT)
-		return cluster_local_assumed(c);
+		return cluster_local_assumed(c, kind);
 	if (f)
 		fclose(f);
 	return read_file(c, path);
+}
+
+/* Ranks take turns on a GPU. */
+static enum status share_devices(struct cluster *c, int64_t ranks)
+{
+	int64_t gpus = c->devices, most = (ranks + gpus - 1) / gpus;
+	if (most <= 1)
+		return STATUS_OK;
+	if (c->slow_count || ranks > CLUSTER_SHARING_MOST)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--cluster %s: %lld ranks would share %lld GPUs; at most %d can, and none with 'slow'", c->name,
+		        (long long)ranks, (long long)gpus, CLUSTER_SHARING_MOST);
+	c->slow = calloc((size_t)ranks, sizeof *c->slow);
+	if (!c->slow)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	c->slow_count = (int)ranks;
+	for (int64_t rank = 0; rank < ranks; rank++) /* rank i has GPU i, modulo their number */
+		c->slow[rank] = (struct slow){rank, ((ranks - 1 - rank % gpus) / gpus + 1) * MILLION};
+	c->device_memory /= most;
+	c->devices = ranks;
+	return STATUS_OK;
+}
+
+static enum status open_local_cuda(struct cluster *c, int64_t ranks)
+{
+	enum status s = open_local(c, DEVICE_GPU);
+	if (!s && c->kind != DEVICE_GPU)
+		s = status_fail(STATUS_INPUT,
+		                "--cluster " CLUSTER_LOCAL_CUDA ": the calibration is not of a GPU; run: shardlab "
+		                "calibrate --device cuda");
+	return s ? s : share_devices(c, ranks);
 }
 
 static void append_name(void *context, const char *name, const char *what)
@@ -256,8 +304,10 @@ enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ra
 	*c = (struct cluster){0};
 	if (is_path(name_or_path))
 		s = read_file(c, name_or_path);
-	else if (!strcmp(name_or_path, "local"))
-		s = open_local(c);
+	else if (!strcmp(name_or_path, CLUSTER_LOCAL))
+		s = open_local(c, DEVICE_CPU);
+	else if (!strcmp(name_or_path, CLUSTER_LOCAL_CUDA))
+		s = open_local_cuda(c, ranks);
 	else if (text)
 		s = cluster_read(c, text, strlen(text), name_or_path);
 	else {

@@ -120,9 +120,17 @@ struct cluster {
 	int slow_count;
 };
 
+/* What this machine is called: its processors, and its GPUs. */
+#define CLUSTER_LOCAL "local"
+#define CLUSTER_LOCAL_CUDA "local-cuda"
+/* So many ranks can share its GPUs. */
+#define CLUSTER_SHARING_MOST 4096
+
 /* name_or_path: a name of the catalogue, or a file (with a '/' or ending in .yaml or .yml). `local` is this machine:
  * as calibrated if cluster_local_path() exists, else with assumed rates for the cores that the system shows.
- * More ranks than devices: STATUS_INPUT. */
+ * `local-cuda` is its GPUs: as calibrated, else with those of an H100 assumed. Ranks that are more than its GPUs share
+ * them: each has a part of the memory, and computes as many times as long.
+ * More ranks than devices of any other: STATUS_INPUT. */
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks);
 void cluster_release(struct cluster *c); /* accepts NULL and a zeroed struct */
 
@@ -134,10 +142,11 @@ enum status cluster_read(struct cluster *c, const char *text, size_t size, const
 enum status cluster_write(const struct cluster *c, const char *path);
 void cluster_print(const struct cluster *c, FILE *out);
 
-/* Where `local` is kept: $SHARDLAB_CONFIG, or ${XDG_CONFIG_HOME:-$HOME/.config}/shardlab/local.yaml. */
-enum status cluster_local_path(char *out, size_t size);
+/* Where `local` is kept: $SHARDLAB_CONFIG, or ${XDG_CONFIG_HOME:-$HOME/.config}/shardlab/local.yaml; and `local-cuda`:
+ * beside it, with -cuda before .yaml. */
+enum status cluster_local_path(enum device_kind kind, char *out, size_t size);
 /* This machine with assumed rates, whether or not it was calibrated: what calibration starts from. */
-enum status cluster_local_assumed(struct cluster *c);
+enum status cluster_local_assumed(struct cluster *c, enum device_kind kind);
 
 /* One line an entry of the catalogue, for `shardlab help`. */
 void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context);
@@ -151,6 +160,9 @@ struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enu
 bool cluster_has_tf32(const struct cluster *c);
 /* "fp32", "bf16", "fp16", "tf32": as descriptions call the columns of `compute`. */
 const char *cluster_column_name(int column);
+/* Was the operation itself measured, and up to such work? Then its rate holds all that it costs: its memory's traffic.
+ */
+bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
 
 int64_t cluster_node_of(const struct cluster *c, int64_t rank);
 int64_t cluster_slow_factor(const struct cluster *c, int64_t rank); /* millionths: MILLION is as fast as the others */

@@ -8,18 +8,30 @@
 #include <string.h>
 #include <unistd.h>
 
-enum status cluster_local_path(char *out, size_t size)
+/* "/x/local.yaml" → "/x/local-cuda.yaml" */
+static int name_of_gpus(char *out, size_t size, const char *path)
+{
+	static const char ending[] = ".yaml";
+	size_t n = strlen(path), e = sizeof ending - 1;
+	bool ends = n >= e && !strcmp(path + n - e, ending);
+	return snprintf(out, size, "%.*s-cuda%s", (int)(ends ? n - e : n), path, ends ? ending : "");
+}
+
+enum status cluster_local_path(enum device_kind kind, char *out, size_t size)
 {
 	const char *file = getenv("SHARDLAB_CONFIG"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char path[4096];
 	int n;
 	if (file && *file)
-		n = snprintf(out, size, "%s", file);
+		n = snprintf(path, sizeof path, "%s", file);
 	else if (config && *config)
-		n = snprintf(out, size, "%s/shardlab/local.yaml", config);
+		n = snprintf(path, sizeof path, "%s/shardlab/local.yaml", config);
 	else if (home && *home)
-		n = snprintf(out, size, "%s/.config/shardlab/local.yaml", home);
+		n = snprintf(path, sizeof path, "%s/.config/shardlab/local.yaml", home);
 	else
 		return status_fail(STATUS_INPUT, "no place for the calibration: set HOME or SHARDLAB_CONFIG");
+	if (n >= 0 && (size_t)n < sizeof path)
+		n = kind == DEVICE_GPU ? name_of_gpus(out, size, path) : snprintf(out, size, "%s", path);
 	if (n < 0 || (size_t)n >= size)
 		return status_fail(STATUS_INPUT, "the path of the calibration is too long: set SHARDLAB_CONFIG");
 	return STATUS_OK;
@@ -45,7 +57,7 @@ static int64_t memory_here(void)
  * take as long as fp32: they are computed in fp32. A message through shared memory: 2 us and 5 GB/s, with half a core
  * of copying at each end. An NVMe drive: 2 GB/s read, 1 GB/s written; not calibrated. 64 MiB of libraries a process
  * (OpenBLAS's buffers, Open MPI). Calibration replaces all. */
-enum status cluster_local_assumed(struct cluster *c)
+static enum status cpu_assumed(struct cluster *c)
 {
 	char text[1600];
 	snprintf(
@@ -65,4 +77,23 @@ enum status cluster_local_assumed(struct cluster *c)
 	        "disk: {latency: 100e-6, read_bandwidth: 2e9, write_bandwidth: 1e9, capacity: 256GB}\n",
 	        (long long)cores_here(), (long long)memory_here());
 	return cluster_read(c, text, strlen(text), "local");
+}
+
+/* Which GPU there is, only its driver could tell: an H100's data sheet, on one machine. */
+static enum status gpu_assumed(struct cluster *c)
+{
+	const char *text = cluster_catalogue("h100");
+	enum status s = cluster_read(c, text, strlen(text), CLUSTER_LOCAL_CUDA);
+	snprintf(c->name, sizeof c->name, "%s", CLUSTER_LOCAL_CUDA);
+	snprintf(c->about, sizeof c->about, "this machine's GPUs; an H100's rates assumed, not measured");
+	c->network = (struct link){.latency = {0}};
+	c->rails = 1;
+	c->cores = cores_here();
+	c->node_memory = memory_here();
+	return s;
+}
+
+enum status cluster_local_assumed(struct cluster *c, enum device_kind kind)
+{
+	return kind == DEVICE_GPU ? gpu_assumed(c) : cpu_assumed(c);
 }

@@ -6,6 +6,26 @@
 
 #include "strategy/checkpointing.h"
 
+const char *overhead_name(enum overhead_part part)
+{
+	static const char *const names[] = {
+#define X(constant, name, what) name,
+	        OVERHEAD_LIST(X)
+#undef X
+	};
+	return names[part];
+}
+
+const char *overhead_what(enum overhead_part part)
+{
+	static const char *const texts[] = {
+#define X(constant, name, what) what,
+	        OVERHEAD_LIST(X)
+#undef X
+	};
+	return texts[part];
+}
+
 static bool has_space(const struct role *r, enum space space)
 {
 	for (int i = 0; i < r->buffer_count; i++)

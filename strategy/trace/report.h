@@ -22,6 +22,31 @@ struct report_transfer {
 	int64_t calls, bytes;
 };
 
+/* What a GPU's memory holds beside the arena, by the stage of a run that took it. constant, name, what it is */
+#define OVERHEAD_LIST(X)                                                                                               \
+	X(CONTEXT, "context", "CUDA's context, and what other programs have")                                          \
+	X(WORKSPACE, "workspace", "what kernels and matrix products work in")                                          \
+	X(CUBLASLT, "cublaslt", "cuBLASLt's handle")                                                                   \
+	X(NCCL, "nccl", "NCCL's communicators")                                                                        \
+	X(FIRST_USE, "first_use", "code of kernels and products, and buffers of NCCL's first collectives")             \
+	X(GRAPHS, "graphs", "captured steps")                                                                          \
+	X(OTHER, "other", "streams, events, rounding up; where ranks share a GPU, all of it")
+
+enum overhead_part {
+#define X(constant, name, what) OVERHEAD_##constant,
+	OVERHEAD_LIST(X)
+#undef X
+	        OVERHEAD_PARTS
+};
+const char *overhead_name(enum overhead_part part);
+const char *overhead_what(enum overhead_part part);
+
+struct report_overhead {
+	bool measured;
+	int64_t part[OVERHEAD_PARTS]; /* bytes; their sum is overhead_bytes of the device's memory */
+	int64_t in_use_bytes;         /* of the device's memory at the most, the arena with it */
+};
+
 struct report_memory {
 	int64_t peak_bytes, arena_bytes;
 	int64_t overhead_bytes;
@@ -34,6 +59,7 @@ struct report_role {
 	char role[16];
 	int64_t ranks;
 	struct report_memory memory[SPACE_COUNT];
+	struct report_overhead overhead;              /* of a GPU, of the rank with the most of it */
 	int64_t sent_bytes, received_bytes;           /* of the busiest rank, without control; -1: not countable */
 	struct report_traffic by_kind[TRAFFIC_COUNT]; /* of the busiest rank */
 	struct report_transfer transfer[TRANSFER_COUNT];
@@ -80,6 +106,8 @@ void report_release(struct report *r);
 
 /* The JSON object of the design. New reference. */
 json_t *report_to_json(const struct report *r);
+/* Its part of it: bytes by name, and in_use_bytes; null if nothing was measured. New reference. */
+json_t *report_overhead_to_json(const struct report_overhead *o);
 /* The inverse, for `validate`, which reads what a run printed. STATUS_RUN when fields are missing or of another type.
  */
 enum status report_from_json(struct report *r, const json_t *object);

@@ -81,6 +81,17 @@ static bool shows_space(const struct report_memory *m, int space)
 	return space != SPACE_DISK || m->peak_bytes || m->arena_bytes;
 }
 
+json_t *report_overhead_to_json(const struct report_overhead *v)
+{
+	if (!v->measured)
+		return json_null();
+	json_t *o = json_object();
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		json_object_set_new(o, overhead_name((enum overhead_part)i), json_integer(v->part[i]));
+	json_object_set_new(o, "in_use_bytes", json_integer(v->in_use_bytes));
+	return o;
+}
+
 static json_t *role_to_json(const struct report_role *r)
 {
 	json_t *o = json_object(), *memory = json_object();
@@ -90,6 +101,7 @@ static json_t *role_to_json(const struct report_role *r)
 	json_object_set_new(o, "role", json_string(r->role));
 	json_object_set_new(o, "ranks", json_integer(r->ranks));
 	json_object_set_new(o, "memory", memory);
+	json_object_set_new(o, "overhead", report_overhead_to_json(&r->overhead));
 	json_object_set_new(o, "communication", communication_to_json(r));
 	json_object_set_new(o, "transfers", transfers_to_json(r));
 	return o;
@@ -255,6 +267,17 @@ static void take_memory(struct reader *r, const json_t *o, struct report_memory 
 	take_categories(r, o, "steady", m->steady);
 }
 
+static void take_overhead(struct reader *r, const json_t *o, struct report_overhead *out)
+{
+	const json_t *v = take(r, o, "overhead");
+	if (json_is_null(v) || !expect(r, json_is_object(v), "overhead", "an object or null"))
+		return;
+	out->measured = true;
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		out->part[i] = take_whole(r, v, overhead_name((enum overhead_part)i));
+	out->in_use_bytes = take_whole(r, v, "in_use_bytes");
+}
+
 static void take_role(struct reader *r, const json_t *o, struct report_role *role)
 {
 	expect(r, json_is_object(o), "roles", "a list of objects");
@@ -266,6 +289,7 @@ static void take_role(struct reader *r, const json_t *o, struct report_role *rol
 		if (space != SPACE_DISK || json_object_get(memory, name))
 			take_memory(r, take_object(r, memory, name), &role->memory[space]);
 	}
+	take_overhead(r, o, &role->overhead);
 	const json_t *communication = take_object(r, o, "communication");
 	role->sent_bytes = take_countable(r, communication, "sent_bytes");
 	role->received_bytes = take_countable(r, communication, "received_bytes");

@@ -37,7 +37,7 @@ static void open_case(struct rehearsal *r, const char *mode)
 	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", mode);
 	s.micro_batch = SAMPLES;
 	must(settings_resolve(&s));
-	must(rehearsal_open_settings(r, &s, NULL, NULL));
+	must(rehearsal_open_settings(r, &s, &(struct device_choice){.name = "cpu"}, NULL));
 }
 
 int main(int argc, char **argv)
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	for (int c = 0; c < CASES; c++) {
 		struct memory_use use;
 		double step = median(steps[c], rounds);
-		plan_memory(&r[c].plan, r[c].device.role, SPACE_DEVICE, &use);
+		plan_memory(&r[c].plan, r[c].device.rank->role, SPACE_DEVICE, &use);
 		printf("    %-10s %5.2f   (step %6.1f ms, of it recomputing %6.1f ms; peak %6.1f MB)", cases[c].mode,
 		       step / none, step * 1e3, median(recompute[c], rounds) * 1e3, (double)use.peak_bytes * 1e-6);
 		if (cases[c].target > 0)

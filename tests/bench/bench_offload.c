@@ -60,7 +60,7 @@ static struct sample run(struct rehearsal *r)
 	must(executor_run(r->executor, r->step));
 	sample.step = executor_times(r->executor).step;
 	for (int i = r->step->begin; i < r->step->end; i++) {
-		const struct op *op = &r->device.role->ops[i];
+		const struct op *op = &r->device.rank->role->ops[i];
 		int64_t begin, end;
 		executor_span(r->executor, i, &begin, &end);
 		if (op_class(op->kind) == OP_CLASS_M || begin < 0)
@@ -95,7 +95,8 @@ int main(int argc, char **argv)
 	kernels_set_threads(1);
 	for (int i = 0; i < CASES; i++) {
 		struct settings s = settings_of(i);
-		must(rehearsal_open_settings(&rehearsals[i], &s, folder && *folder ? folder : "/tmp", NULL));
+		const struct device_choice cpu = {.name = "cpu", .folder = folder && *folder ? folder : "/tmp"};
+		must(rehearsal_open_settings(&rehearsals[i], &s, &cpu, NULL));
 		(void)run(&rehearsals[i]);
 	}
 	for (int round = 0; round < rounds; round++)

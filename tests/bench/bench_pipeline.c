@@ -38,7 +38,7 @@ static double idle(const struct rehearsal *r)
 	int64_t end = 0, busy = 0;
 	for (int i = r->step->begin; i < r->step->end; i++) {
 		int64_t from, to;
-		if (op_class(r->device.role->ops[i].kind) != OP_CLASS_K)
+		if (op_class(r->device.rank->role->ops[i].kind) != OP_CLASS_K)
 			continue;
 		executor_span(r->executor, i, &from, &to);
 		end = to > end ? to : end;
@@ -62,7 +62,7 @@ static double measure(struct communicator *c, const char *strategy, int64_t micr
 	settings.micro_batch = MICRO;
 	settings.accumulate = micros;
 	must(settings_resolve(&settings));
-	must(rehearsal_open_settings(&r, &settings, NULL, c));
+	must(rehearsal_open_settings(&r, &settings, &(struct device_choice){.name = "cpu"}, c));
 	must(executor_run(r.executor, r.step));
 	for (int i = 0; i < rounds; i++) {
 		MPI_Barrier(MPI_COMM_WORLD);

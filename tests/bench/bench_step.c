@@ -69,7 +69,7 @@ static void print_kinds(const struct rehearsal *r)
 	int64_t ns[OP_KIND_COUNT] = {0}, all = 0;
 	double flops[OP_KIND_COUNT] = {0};
 	for (int i = r->step->begin; i < r->step->end; i++) {
-		const struct op *op = &r->device.role->ops[i];
+		const struct op *op = &r->device.rank->role->ops[i];
 		int64_t begin, end;
 		executor_span(r->executor, i, &begin, &end);
 		ns[op->kind] += end - begin;

@@ -9,7 +9,7 @@
 
 enum { ERROR_VALUE = 1, ERROR_MEMORY = 2, ERROR_NO_DEVICE = 100, ERROR_KERNEL = 700, ERROR_STANDSTILL = 702 };
 enum { ERROR_CAPTURING = 900, ERROR_UNJOINED = 904, ERROR_ISOLATION = 905 };
-enum { PLACES = 64, CONTEXT_BYTES = 16 << 20 };
+enum { PLACES = 64 };
 
 enum kind { KERNEL, COPY, HOST_CALL, RECORD, WAIT, LAUNCH };
 
@@ -67,6 +67,11 @@ struct cuda {
 	int64_t kept_count;
 	uint64_t random, rank[PLACES]; /* of streams */
 	int64_t pushed;
+	struct cuda_opening opening;
+	int64_t graphs;
+	int64_t time; /* where it is not the clock's */
+	void (*seen[PLACES])(const struct arguments *g);
+	bool loaded; /* a kernel has run */
 };
 
 static struct fake_cuda_settings settings;
@@ -157,10 +162,14 @@ static int describe(int device, struct cuda_properties *out)
 static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 {
 	(void)device;
-	(void)workspace_bytes;
 	*out = calloc(1, sizeof **out);
 	if (!*out)
 		abort();
+	struct cuda_opening *o = &(*out)->opening;
+	o->total_bytes = memory_bytes();
+	o->after_context = o->total_bytes - FAKE_CONTEXT_BYTES;
+	o->after_workspace = o->after_context - (int64_t)workspace_bytes;
+	o->after_cublaslt = o->after_workspace - FAKE_CUBLASLT_BYTES;
 	(*out)->random = settings.seed * 0x9e3779b97f4a7c15u + 1;
 	for (int i = 0; i < PLACES; i++)
 		(*out)->rank[i] = random_number(*out);
@@ -183,12 +192,17 @@ static void device_close(struct cuda *c)
 
 static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
 {
-	*total_bytes = *free_bytes = memory_bytes();
-	*free_bytes -= CONTEXT_BYTES;
+	*total_bytes = memory_bytes();
+	*free_bytes = c->opening.after_cublaslt - c->graphs * FAKE_GRAPH_BYTES - (c->loaded ? FAKE_CODE_BYTES : 0);
 	for (int i = 0; i < PLACES; i++)
 		if (c->places[i].at && c->places[i].device)
 			*free_bytes -= (int64_t)c->places[i].bytes;
 	return 0;
+}
+
+static void opening(const struct cuda *c, struct cuda_opening *out)
+{
+	*out = c->opening;
 }
 
 static int take(struct cuda *c, size_t bytes, bool device, void **out)
@@ -243,11 +257,40 @@ static void lock_memory(const struct cuda *c, int protection)
 
 /* ---- work ---- */
 
-static int64_t now(void)
+static int64_t now(const struct cuda *c)
 {
 	struct timespec t;
+	if (settings.kernel_ns)
+		return c->time;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A kernel takes the same time whenever it runs, each its own; a copy 10 bytes a nanosecond. What the host says to a
+ * running GPU, an event that is timed, costs too: replayed steps, which have none inside, are shorter. */
+static void take_time(struct cuda *c, const struct work *w)
+{
+	int i = 0;
+	switch (w->kind) {
+	case KERNEL:
+		while (i < PLACES - 1 && c->seen[i] && c->seen[i] != w->kernel)
+			i++;
+		c->seen[i] = w->kernel;
+		c->time += settings.kernel_ns * (1 + i % 4);
+		break;
+	case COPY:
+		c->time += settings.kernel_ns + w->arguments.a[2].whole / 10;
+		break;
+	case HOST_CALL:
+		c->time += 20 * settings.kernel_ns;
+		break;
+	case RECORD:
+		c->time += w->event->timed ? settings.kernel_ns / 4 : 0;
+		break;
+	case WAIT:
+	case LAUNCH:
+		break;
+	}
 }
 
 /* A seed gives each stream a rank, and the first of those that may go on does: so a stream stands as long as nobody
@@ -267,6 +310,7 @@ static int run_graph(struct cuda *c, struct CUgraphExec_st *g);
 
 static int carry_out(struct cuda *c, const struct work *w)
 {
+	take_time(c, w);
 	switch (w->kind) {
 	case KERNEL:
 	case COPY:
@@ -274,6 +318,7 @@ static int carry_out(struct cuda *c, const struct work *w)
 		w->kernel(&w->arguments);
 		lock_memory(c, PROT_NONE);
 		*(w->kind == KERNEL ? &counts.kernels : &counts.copies) += 1;
+		c->loaded |= w->kind == KERNEL;
 		break;
 	case HOST_CALL:
 		w->function(w->arguments.a[0].at);
@@ -281,7 +326,7 @@ static int carry_out(struct cuda *c, const struct work *w)
 		break;
 	case RECORD:
 		c->tickets[w->ticket].done = true;
-		w->event->time = now();
+		w->event->time = now(c);
 		break;
 	case WAIT:
 		break;
@@ -510,10 +555,10 @@ static bool is_joined(const struct CUgraphExec_st *g, const struct CUstream_st *
 
 static void graph_destroy(struct cuda *c, cuda_graph g)
 {
-	(void)c;
 	free(g->items.items);
 	free(g);
 	counts.live--;
+	c->graphs--;
 }
 
 static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
@@ -528,6 +573,7 @@ static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
 			c->streams[i].capturing = NULL;
 		}
 	counts.live++;
+	c->graphs++;
 	*out = g;
 	if (joined)
 		return 0;
@@ -575,6 +621,7 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .allow_tf32 = allow_tf32,
 	        .gelu_passes = gelu_passes,
 	        .memory = memory,
+	        .opening = opening,
 	        .allocate = allocate,
 	        .release = release,
 	        .allocate_host = allocate_host,

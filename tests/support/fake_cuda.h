@@ -16,6 +16,14 @@
 
 #include "kernels/cuda/cuda.h"
 
+/* Beside what is asked for: the context, cuBLASLt's handle, code that is loaded with the first kernel, each graph. */
+enum {
+	FAKE_CONTEXT_BYTES = 16 << 20,
+	FAKE_CUBLASLT_BYTES = 3 << 20,
+	FAKE_CODE_BYTES = 5 << 20,
+	FAKE_GRAPH_BYTES = 1 << 16
+};
+
 struct fake_cuda_settings {
 	uint64_t seed;        /* 0: streams go on in turn */
 	int devices;          /* 0: one; -1: none */
@@ -23,7 +31,9 @@ struct fake_cuda_settings {
 	int count_error;      /* what `count` returns */
 	bool no_code;         /* for this compute capability */
 	bool no_attention;    /* the table lacks attention_forward */
-	int fail_after;       /* so many kernels are put on streams, and then one fails; 0: none */
+	int64_t kernel_ns; /* time is what the work says, not the clock: kernels take 1 to 4 times so long; 0: the clock
+	                    */
+	int fail_after;    /* so many kernels are put on streams, and then one fails; 0: none */
 };
 
 struct fake_cuda_counts {
