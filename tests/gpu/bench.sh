@@ -25,7 +25,7 @@ part() {
 train() {
 	local out=$1
 	shift
-	timeout 300 "$SHARDLAB" train --device cuda --model "$SPEED_MODEL" --data "$DATA" --precision bf16 --sequence "$CONTEXT" \
+	timeout -k 20 300 "$SHARDLAB" train --device cuda --model "$SPEED_MODEL" --data "$DATA" --precision bf16 --sequence "$CONTEXT" \
 		--steps "$STEPS" --evaluate no --json "$@" >"$out" 2>"$out.err" || {
 		echo "$*: $(tail -n 1 "$out.err")"
 		return 1
@@ -127,7 +127,7 @@ attention_ratios() {
 if part pytorch; then
 	if [ "$PYTORCH" = none ] || ! "$PYTORCH" -c 'import torch; assert torch.cuda.is_available()' 2>"$folder/err"; then
 		echo "not run: PyTorch: $(tail -n 1 "$folder/err" 2>/dev/null)"
-	elif timeout 500 "$PYTORCH" tests/oracle/gpu_training.py speed --model "$SPEED_MODEL" --context "$CONTEXT" --peak "$PEAK" \
+	elif timeout -k 20 500 "$PYTORCH" tests/oracle/gpu_training.py speed --model "$SPEED_MODEL" --context "$CONTEXT" --peak "$PEAK" \
 		--micro-batches "${MICRO_BATCHES// /,}" >"$folder/pytorch" 2>"$folder/err"; then
 		cat "$folder/pytorch"
 		theirs=$(pytorch_figures tokens_per_second | sort -k 2 -g | tail -n 1) ours=$(sort -k 2 -g "$folder/rates" 2>/dev/null | tail -n 1)

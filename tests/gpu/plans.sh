@@ -32,7 +32,7 @@ limit() {
 train() {
 	local out=$1
 	shift
-	timeout 120 "$SHARDLAB" train --model "$MODEL" --data "$DATA" --batch 8 --steps 6 --evaluate no --json --device "$@" \
+	timeout -k 20 120 "$SHARDLAB" train --model "$MODEL" --data "$DATA" --batch 8 --steps 6 --evaluate no --json --device "$@" \
 		>"$out" 2>"$out.err" || { echo "$* (exit status $?): $(tail -n 1 "$out.err")" && return 1; }
 }
 

@@ -16,7 +16,7 @@ fi
 check() {
 	local tool=$1 name=$2 status=0 out=$folder/$1-$2
 	shift 2
-	timeout "$SANITIZER_SECONDS" "$SANITIZER" --tool "$tool" --target-processes all --error-exitcode 99 "$@" \
+	timeout -k 20 "$SANITIZER_SECONDS" "$SANITIZER" --tool "$tool" --target-processes all --error-exitcode 99 "$@" \
 		>"$out" 2>&1 || status=$?
 	case $status in
 	0) grep -q 'SUMMARY: 0 errors\|SUMMARY: 0 hazards' "$out" && echo "ok       $tool, $name" && return ;;

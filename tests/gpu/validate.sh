@@ -11,11 +11,12 @@ begin "'validate' on GPUs"
 # validate OPTION...: its table; fails if a strategy does not hold, or was left out.
 validate() {
 	local status=0
-	timeout 400 "$SHARDLAB" validate --device cuda "$@" >"$folder/table" 2>&1 || status=$?
+	timeout -k 20 400 "$SHARDLAB" validate --device cuda "$@" >"$folder/table" 2>&1 || status=$?
 	cat "$folder/table"
 	[ "$status" = 0 ] && ! grep -q '^skipped ' "$folder/table"
 }
 
+# Of several ranks on GPUs no time is judged: any rates will do, and none need be measured.
 good=0 failed=0
 for ranks in $RANKS; do
 	strategies=${STRATEGIES:-dp,ddp,zero1,zero2,zero3,fsdp,model,pipeline,tensor}
@@ -23,7 +24,7 @@ for ranks in $RANKS; do
 	for precision in fp32 bf16; do
 		echo "== $ranks ranks, $precision"
 		if validate --model "$MODEL" --data "$DATA" --comm "$COMM" --ranks "$ranks" --strategy "$strategies" \
-			--precision "$precision" --batch 16 --accumulate 2 --steps 4; then
+			--precision "$precision" --batch 16 --accumulate 2 --steps 4 --cluster h200; then
 			good=$((good + $(grep -c ' holds$' "$folder/table")))
 		else
 			failed=$((failed + 1))
@@ -40,7 +41,7 @@ fi
 [ "${CLUSTER-}" != none ] || exit $((failed > 0))
 if [ -z "${CLUSTER-}" ]; then
 	CLUSTER=$folder/gpu.yaml
-	timeout 300 "$SHARDLAB" calibrate --device cuda --output "$CLUSTER" >"$folder/rates" 2>&1 || {
+	timeout -k 20 300 "$SHARDLAB" calibrate --device cuda --output "$CLUSTER" >"$folder/rates" 2>&1 || {
 		cat "$folder/rates"
 		row "$ROW-time" 'FAILED: calibrate'
 		exit 1
