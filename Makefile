@@ -219,8 +219,8 @@ $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
 -include $(emulated_objects:.o=.d)
 
 # The program with a stand-in for a GPU, for the tests of tests/gpu's scripts.
-$(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o $(BUILD)/tests/support/fake_cuda.o \
-		$(BUILD)/tests/support/fake_cuda_kernels.o $(BUILD)/libshardlab.a
+$(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o \
+		$(filter $(BUILD)/tests/support/fake_cuda%,$(test_support)) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.

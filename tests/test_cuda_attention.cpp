@@ -236,8 +236,8 @@ START_TEST(hopper)
 	float *sums = static_cast<float *>(a.log_sum_exp.data());
 	if (c->major == 9) {
 		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(api->attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(), sums,
-		                                         a.dqkv.data()),
+		ck_assert_int_eq(api->attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(),
+		                                         sums, a.dqkv.data()),
 		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 		a.check(&want, 1);

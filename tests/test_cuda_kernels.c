@@ -107,8 +107,7 @@ static bool classifier_run(const struct cuda_api *api, struct cuda *c, const voi
 		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
 	else
 		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
-		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now,
-		                                 k->accumulate),
+		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now, k->accumulate),
 		                 0);
 	return true;
 }
@@ -125,8 +124,8 @@ static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void 
 	else
 		for (int i = 0; i < 2; i++)
 			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
-			                                          k->slice.stride, a[0].now, k->targets,
-			                                          &n->loss, &n->correct),
+			                                          k->slice.stride, a[0].now, k->targets, &n->loss,
+			                                          &n->correct),
 			                 0);
 	if (api)
 		ck_assert_int_eq(target_wait(c, 0), 0);

@@ -52,8 +52,9 @@ template <typename T> struct update_element {
 	__device__ void put_parameter(int64_t i, float x, int64_t step) const
 	{
 		if (stochastic && step > 0)
-			put_random(parameters[i], x,
-			           rounding_bits(rounding_key(rounding.seed, step), element_number(&rounding.numbers, i)));
+			put_random(
+			        parameters[i], x,
+			        rounding_bits(rounding_key(rounding.seed, step), element_number(&rounding.numbers, i)));
 		else
 			put(parameters[i], x);
 	}
@@ -85,15 +86,15 @@ struct rounding rounding_of(const struct cuda_update *u)
 int adamw_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
                 void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
-	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, true, OUT(parameters), IN(gradients), first_moment, second_moment,
-	           sizeof(T) == 4 ? nullptr : master);
+	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, true, OUT(parameters),
+	           IN(gradients), first_moment, second_moment, sizeof(T) == 4 ? nullptr : master);
 }
 
 int sgd_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
               const void *gradients, float *master)
 {
-	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, false, OUT(parameters), IN(gradients), nullptr, nullptr,
-	           sizeof(T) == 4 ? nullptr : master);
+	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, false, OUT(parameters),
+	           IN(gradients), nullptr, nullptr, sizeof(T) == 4 ? nullptr : master);
 }
 
 /* ---- vectors ---- */

@@ -1,4 +1,4 @@
-/* What the two files of the fake GPU share: work that waits on a stream. */
+/* What the three files of the fake GPU share: the device, and work that waits on its streams. */
 #ifndef SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 #define SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 
@@ -21,11 +21,87 @@ struct arguments {
 #define REAL(x) ((union argument){.real = (x)})
 #define AT(x) ((union argument){.at = (void *)(uintptr_t)(x)})
 
+enum { ERROR_VALUE = 1, ERROR_MEMORY = 2, ERROR_NO_DEVICE = 100, ERROR_KERNEL = 700, ERROR_STANDSTILL = 702 };
+enum { ERROR_CAPTURING = 900, ERROR_UNJOINED = 904, ERROR_ISOLATION = 905 };
+enum { PLACES = 64 };
+
+enum kind { KERNEL, COPY, HOST_CALL, RECORD, WAIT, LAUNCH };
+
+struct work {
+	enum kind kind;
+	void (*kernel)(const struct arguments *g);
+	struct arguments arguments;
+	int64_t ticket; /* record, wait */
+	cuda_event event;
+	cuda_graph graph;
+	void (*function)(void *context);
+	cuda_stream stream; /* of a captured one */
+};
+
+struct list {
+	struct work *items;
+	int64_t head, count, capacity;
+};
+
+struct CUstream_st {
+	struct list work;
+	cuda_graph capturing; /* NULL: not */
+	bool used;
+};
+
+struct CUevent_st {
+	int64_t ticket; /* of the last record; -1: none */
+	int64_t time;
+	bool timed;
+};
+
+struct CUgraphExec_st {
+	struct list items;
+	cuda_stream origin;
+};
+
+/* A record: each has its own number, since an event may be recorded again. */
+struct ticket {
+	bool done;
+	cuda_graph graph; /* … within a capture; NULL: not */
+};
+
+struct place {
+	void *at;
+	size_t bytes;
+	bool device;
+};
+
+struct cuda {
+	struct CUstream_st streams[PLACES];
+	struct place places[PLACES];
+	struct ticket *tickets;
+	int64_t ticket_count;
+	void **kept;
+	int64_t kept_count;
+	uint64_t random, rank[PLACES]; /* of streams */
+	int64_t pushed;
+	struct cuda_opening opening;
+	int64_t graphs;
+	int64_t time; /* where it is not the clock's */
+	void (*seen[PLACES])(const struct arguments *g);
+	bool loaded; /* a kernel has run */
+};
+
+extern struct fake_cuda_settings fake_settings;
+extern struct fake_cuda_counts fake_counts;
+
+void *fake_grown(void *list, int64_t count, size_t size);
+uint64_t fake_random(struct cuda *c);
+/* Of all that is on the device: PROT_NONE but while a kernel runs. */
+void fake_lock_memory(const struct cuda *c, int protection);
+
 /* Puts a kernel on a stream. */
 int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g);
 /* A copy that lives as long as the device. */
 void *fake_keep(struct cuda *c, const void *bytes, size_t size);
 
+void fake_fill_streams(struct cuda_api *api); /* fake_cuda_streams.c */
 void fake_fill_kernels(struct cuda_api *api); /* fake_cuda_kernels.c */
 
 #endif

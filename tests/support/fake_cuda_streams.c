@@ -1,0 +1,369 @@
+/* The fake GPU's streams, events and graphs: work that waits, and who goes on next. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "tests/support/fake_cuda_internal.h"
+
+static void append(struct list *l, const struct work *w)
+{
+	if (l->count == l->capacity) {
+		l->capacity = 2 * l->capacity + 16;
+		l->items = fake_grown(l->items, l->capacity, sizeof *l->items);
+	}
+	l->items[l->count++] = *w;
+}
+
+/* ---- work ---- */
+
+static int64_t now(const struct cuda *c)
+{
+	struct timespec t;
+	if (fake_settings.kernel_ns)
+		return c->time;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A kernel takes the same time whenever it runs, each its own; a copy 10 bytes a nanosecond. What the host says to a
+ * running GPU, an event that is timed, costs too: replayed steps, which have none inside, are shorter. */
+static void take_time(struct cuda *c, const struct work *w)
+{
+	int i = 0;
+	switch (w->kind) {
+	case KERNEL:
+		while (i < PLACES - 1 && c->seen[i] && c->seen[i] != w->kernel)
+			i++;
+		c->seen[i] = w->kernel;
+		c->time += fake_settings.kernel_ns * (1 + i % 4);
+		break;
+	case COPY:
+		c->time += fake_settings.kernel_ns + w->arguments.a[2].whole / 10;
+		break;
+	case HOST_CALL:
+		c->time += 20 * fake_settings.kernel_ns;
+		break;
+	case RECORD:
+		c->time += w->event->timed ? fake_settings.kernel_ns / 4 : 0;
+		break;
+	case WAIT:
+	case LAUNCH:
+		break;
+	}
+}
+
+/* A seed gives each stream a rank, and the first of those that may go on does: so a stream stands as long as nobody
+ * waits for it, which a choice at random would hardly ever let it. One in eight is at random all the same. */
+static int64_t choose(struct cuda *c, const int64_t *streams, int64_t count)
+{
+	int64_t first = 0;
+	if (fake_settings.seed && fake_random(c) % 8 == 0)
+		return (int64_t)(fake_random(c) % (uint64_t)count);
+	for (int64_t i = 1; i < count && fake_settings.seed; i++)
+		if (c->rank[streams[i]] > c->rank[streams[first]])
+			first = i;
+	return first;
+}
+
+static int run_graph(struct cuda *c, struct CUgraphExec_st *g);
+
+static int carry_out(struct cuda *c, const struct work *w)
+{
+	take_time(c, w);
+	switch (w->kind) {
+	case KERNEL:
+	case COPY:
+		fake_lock_memory(c, PROT_READ | PROT_WRITE);
+		w->kernel(&w->arguments);
+		fake_lock_memory(c, PROT_NONE);
+		*(w->kind == KERNEL ? &fake_counts.kernels : &fake_counts.copies) += 1;
+		c->loaded |= w->kind == KERNEL;
+		break;
+	case HOST_CALL:
+		w->function(w->arguments.a[0].at);
+		fake_counts.host_calls++;
+		break;
+	case RECORD:
+		c->tickets[w->ticket].done = true;
+		w->event->time = now(c);
+		break;
+	case WAIT:
+		break;
+	case LAUNCH:
+		fake_counts.launches++;
+		return run_graph(c, w->graph);
+	}
+	return 0;
+}
+
+static bool may_go_on(const struct cuda *c, const struct work *w)
+{
+	return w->kind != WAIT || c->tickets[w->ticket].done;
+}
+
+/* One piece of work, of any stream that may go on. */
+static int advance_any(struct cuda *c)
+{
+	int64_t ready[PLACES], count = 0;
+	for (int i = 0; i < PLACES; i++) {
+		const struct list *l = &c->streams[i].work;
+		if (l->head < l->count && may_go_on(c, &l->items[l->head]))
+			ready[count++] = i;
+	}
+	if (!count)
+		return ERROR_STANDSTILL;
+	struct list *l = &c->streams[ready[choose(c, ready, count)]].work;
+	struct work w = l->items[l->head++];
+	if (l->head == l->count)
+		l->head = l->count = 0;
+	return carry_out(c, &w);
+}
+
+/* All of a graph: of each captured stream in order, and in whatever order the records allow. */
+static int run_graph(struct cuda *c, struct CUgraphExec_st *g)
+{
+	bool *ran = calloc((size_t)g->items.count + 1, sizeof *ran);
+	int64_t *ready = calloc((size_t)g->items.count + 1, sizeof *ready);
+	int64_t *streams = calloc((size_t)g->items.count + 1, sizeof *streams), left = g->items.count;
+	int error = 0;
+	if (!ran || !ready || !streams)
+		abort();
+	for (int64_t i = 0; i < g->items.count; i++)
+		if (g->items.items[i].kind == RECORD)
+			c->tickets[g->items.items[i].ticket].done = false;
+	while (left && !error) {
+		int64_t count = 0;
+		for (int64_t i = 0; i < g->items.count; i++) {
+			bool first = !ran[i] && may_go_on(c, &g->items.items[i]);
+			for (int64_t k = 0; k < i && first; k++)
+				first = ran[k] || g->items.items[k].stream != g->items.items[i].stream;
+			if (!first)
+				continue;
+			streams[count] = g->items.items[i].stream - c->streams;
+			ready[count++] = i;
+		}
+		int64_t i = count ? ready[choose(c, streams, count)] : 0;
+		error = count ? carry_out(c, &g->items.items[i]) : ERROR_STANDSTILL;
+		ran[i] = true;
+		left--;
+	}
+	free(ran);
+	free(ready);
+	free(streams);
+	return error;
+}
+
+static int push(cuda_stream s, const struct work *w)
+{
+	struct work captured = *w;
+	captured.stream = s;
+	append(s->capturing ? &s->capturing->items : &s->work, &captured);
+	return 0;
+}
+
+int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g)
+{
+	if (fake_settings.fail_after && ++c->pushed > fake_settings.fail_after)
+		return ERROR_KERNEL;
+	return push(s, &(struct work){.kind = KERNEL, .kernel = kernel, .arguments = *g});
+}
+
+static void run_copy(const struct arguments *g)
+{
+	memcpy(g->a[0].at, g->a[1].at, (size_t)g->a[2].whole);
+}
+
+static int copy(struct cuda *c, cuda_stream s, void *to, const void *from, size_t bytes)
+{
+	(void)c;
+	return push(s,
+	            &(struct work){.kind = COPY, .kernel = run_copy, .arguments = {{AT(to), AT(from), WHOLE(bytes)}}});
+}
+
+static void run_fill(const struct arguments *g)
+{
+	memset(g->a[0].at, (int)g->a[1].whole, (size_t)g->a[2].whole);
+}
+
+static int fill(struct cuda *c, cuda_stream s, void *to, int byte, size_t bytes)
+{
+	(void)c;
+	return push(s, &(struct work){
+	                       .kind = COPY, .kernel = run_fill, .arguments = {{AT(to), WHOLE(byte), WHOLE(bytes)}}});
+}
+
+static int host_call(struct cuda *c, cuda_stream s, void (*function)(void *context), void *context)
+{
+	(void)c;
+	return push(s, &(struct work){.kind = HOST_CALL, .function = function, .arguments = {{AT(context)}}});
+}
+
+/* ---- streams and events ---- */
+
+static int stream_create(struct cuda *c, bool urgent, cuda_stream *out)
+{
+	(void)urgent;
+	for (int i = 0; i < PLACES; i++)
+		if (!c->streams[i].used) {
+			c->streams[i].used = true;
+			fake_counts.live++;
+			*out = &c->streams[i];
+			return 0;
+		}
+	return ERROR_VALUE;
+}
+
+static void stream_destroy(struct cuda *c, cuda_stream s)
+{
+	(void)c;
+	s->used = false;
+	s->work.head = s->work.count = 0;
+	fake_counts.live--;
+}
+
+/* Other streams are left where they are. */
+static int stream_synchronize(struct cuda *c, cuda_stream s)
+{
+	int error = s->capturing ? ERROR_CAPTURING : 0;
+	while (s->work.head < s->work.count && !error)
+		error = advance_any(c);
+	return error;
+}
+
+static int event_create(struct cuda *c, bool timed, cuda_event *out)
+{
+	(void)c;
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		abort();
+	**out = (struct CUevent_st){.ticket = -1, .timed = timed};
+	fake_counts.live++;
+	return 0;
+}
+
+static void event_destroy(struct cuda *c, cuda_event e)
+{
+	(void)c;
+	free(e);
+	fake_counts.live--;
+}
+
+static int event_record(struct cuda *c, cuda_event e, cuda_stream s)
+{
+	c->tickets = fake_grown(c->tickets, c->ticket_count + 1, sizeof *c->tickets);
+	c->tickets[c->ticket_count] = (struct ticket){.graph = s->capturing};
+	e->ticket = c->ticket_count++;
+	return push(s, &(struct work){.kind = RECORD, .ticket = e->ticket, .event = e});
+}
+
+static int stream_wait(struct cuda *c, cuda_stream s, cuda_event e)
+{
+	if (e->ticket < 0)
+		return 0; /* as CUDA has it: there is nothing to wait for */
+	cuda_graph graph = c->tickets[e->ticket].graph;
+	if (s->capturing && graph != s->capturing)
+		return ERROR_ISOLATION;
+	if (graph)
+		s->capturing = graph;
+	return push(s, &(struct work){.kind = WAIT, .ticket = e->ticket});
+}
+
+static int event_is_done(struct cuda *c, cuda_event e, bool *done)
+{
+	*done = e->ticket < 0 || c->tickets[e->ticket].done;
+	return *done ? 0 : advance_any(c);
+}
+
+static int event_elapsed(struct cuda *c, cuda_event begin, cuda_event end, double *seconds)
+{
+	bool timed = begin->timed && end->timed && begin->ticket >= 0 && end->ticket >= 0;
+	if (!timed || !c->tickets[begin->ticket].done || !c->tickets[end->ticket].done)
+		return ERROR_VALUE;
+	*seconds = (double)(end->time - begin->time) * 1e-9;
+	return 0;
+}
+
+/* ---- graphs ---- */
+
+static int capture_begin(struct cuda *c, cuda_stream s)
+{
+	(void)c;
+	if (s->capturing)
+		return ERROR_CAPTURING;
+	s->capturing = calloc(1, sizeof *s->capturing);
+	if (!s->capturing)
+		abort();
+	s->capturing->origin = s;
+	return 0;
+}
+
+/* The last that a stream was given is a record that the origin waits for. */
+static bool is_joined(const struct CUgraphExec_st *g, const struct CUstream_st *s)
+{
+	int64_t last = g->items.count - 1;
+	while (last >= 0 && g->items.items[last].stream != s)
+		last--;
+	if (s == g->origin || last < 0)
+		return true;
+	for (int64_t i = last + 1; i < g->items.count; i++)
+		if (g->items.items[last].kind == RECORD && g->items.items[i].stream == g->origin &&
+		    g->items.items[i].kind == WAIT && g->items.items[i].ticket == g->items.items[last].ticket)
+			return true;
+	return false;
+}
+
+static void graph_destroy(struct cuda *c, cuda_graph g)
+{
+	free(g->items.items);
+	free(g);
+	fake_counts.live--;
+	c->graphs--;
+}
+
+static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
+{
+	struct CUgraphExec_st *g = s->capturing;
+	bool joined = true;
+	if (!g || g->origin != s)
+		return ERROR_VALUE;
+	for (int i = 0; i < PLACES; i++)
+		if (c->streams[i].capturing == g) {
+			joined &= is_joined(g, &c->streams[i]);
+			c->streams[i].capturing = NULL;
+		}
+	fake_counts.live++;
+	c->graphs++;
+	*out = g;
+	if (joined)
+		return 0;
+	graph_destroy(c, g);
+	*out = NULL;
+	return ERROR_UNJOINED;
+}
+
+static int graph_launch(struct cuda *c, cuda_graph g, cuda_stream s)
+{
+	(void)c;
+	return push(s, &(struct work){.kind = LAUNCH, .graph = g});
+}
+
+void fake_fill_streams(struct cuda_api *api)
+{
+	api->stream_create = stream_create;
+	api->stream_destroy = stream_destroy;
+	api->stream_synchronize = stream_synchronize;
+	api->stream_wait = stream_wait;
+	api->event_create = event_create;
+	api->event_destroy = event_destroy;
+	api->event_record = event_record;
+	api->event_is_done = event_is_done;
+	api->event_elapsed = event_elapsed;
+	api->copy = copy;
+	api->fill = fill;
+	api->host_call = host_call;
+	api->capture_begin = capture_begin;
+	api->capture_end = capture_end;
+	api->graph_launch = graph_launch;
+	api->graph_destroy = graph_destroy;
+}
