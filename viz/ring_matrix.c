@@ -4,6 +4,29 @@
 
 #include "viz/ring_parts.h"
 
+static colour cell_colour(const struct theme *t, const struct collective *one, uint64_t held)
+{
+	double part = 0;
+	for (uint64_t m = held; m; m &= m - 1)
+		part += 1 / (double)one->schedule.ranks;
+	if (!held)
+		return t->empty;
+	return colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25), t->category[CATEGORY_PARAMETERS],
+	                  collective_adds(one) ? part : 1);
+}
+
+/* Neighbours that are alike are one box. */
+static void draw_row(struct canvas *c, const struct collective *one, const uint64_t *held, struct box row)
+{
+	const double width = row.width / one->chunk_count;
+	for (int i = 0, end; i < one->chunk_count; i = end) {
+		for (end = i + 1; end < one->chunk_count && held[end] == held[i];)
+			end++;
+		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height},
+		          cell_colour(c->theme, one, held[i]));
+	}
+}
+
 void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
@@ -15,19 +38,8 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	double left = 64, top = 66, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
 	ring_title(&r, b, b.width);
 	for (int64_t rank = 0; rank < n; rank++)
-		for (int i = 0; i < chunks; i++) {
-			uint64_t held = st->held[rank * chunks + i];
-			double part = 0;
-			for (uint64_t m = held; m; m &= m - 1)
-				part += 1 / (double)n;
-			struct box cell = {b.x + left + cell_w * i, b.y + top + cell_h * (double)rank, cell_w, cell_h};
-			if (!collective_adds(one))
-				part = held ? 1 : 0;
-			draw_fill(c, cell,
-			          held ? colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25),
-			                            t->category[CATEGORY_PARAMETERS], part)
-			               : t->empty);
-		}
+		draw_row(c, one, st->held + rank * chunks,
+		         (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h});
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->score->events[i];
 		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)

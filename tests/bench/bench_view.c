@@ -15,7 +15,7 @@
 #include "strategy/strategy.h"
 #include "viz/window.h"
 
-enum { WIDTH = 1920, HEIGHT = 1080, REPEATS = 30, SPANS = 200000 };
+enum { WIDTH = 1920, HEIGHT = 1080, REPEATS = 30, ROUNDS = 5, SPANS = 200000 };
 
 static double now_ms(void)
 {
@@ -83,18 +83,23 @@ static double median(double *values, int count)
 	return values[count / 2];
 }
 
-/* Of a step to another state and its picture: the median of several. */
+/* Of a step to another state and its picture: the median of several, and the lowest of such medians, since other
+ * programs only ever make it longer. */
 static double draw_ms(struct player *p, cairo_t *cr, int repeats)
 {
-	double took[REPEATS];
+	double took[REPEATS], lowest = 1e9;
 	size_t at = export_steps(p) / 2;
-	for (int i = 0; i < repeats; i++) {
-		double begin = now_ms();
-		export_go(p, at + (size_t)(i % 2));
-		player_draw(p, cr, WIDTH, HEIGHT);
-		took[i] = now_ms() - begin;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < repeats; i++) {
+			double begin = now_ms();
+			export_go(p, at + (size_t)(i % 2));
+			player_draw(p, cr, WIDTH, HEIGHT);
+			took[i] = now_ms() - begin;
+		}
+		double middle = median(took, repeats);
+		lowest = middle < lowest ? middle : lowest;
 	}
-	return median(took, repeats);
+	return lowest;
 }
 
 struct slowest {
@@ -130,7 +135,8 @@ static void bench_scenes(struct player *p, const struct fonts *fonts)
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
 	cairo_t *cr = cairo_create(surface);
 	struct slowest slowest = {0};
-	printf("a step and its picture, %d x %d, median ms of the slowest theme:\n", WIDTH, HEIGHT);
+	printf("a step and its picture, %d x %d, lowest median of %d, ms, of the slowest theme:\n", WIDTH, HEIGHT,
+	       ROUNDS);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct subject b;
 		static struct subject other[OTHERS];
