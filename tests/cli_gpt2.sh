@@ -10,7 +10,13 @@ if [ -n "${SAN-}" ]; then
 fi
 
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
-"$root/tests/gpu/losses.sh" 2 --device cpu >"$TMPDIR/same.out" 2>&1 || fail 'not the losses of PyTorch'
+status=0
+"$root/tests/gpu/losses.sh" 2 --device cpu >"$TMPDIR/same.out" 2>&1 || status=$?
+if [ "$status" = 2 ] && grep -q 'is not the text' "$TMPDIR/same.out"; then
+	tail -n 1 "$TMPDIR/same.out"
+	exit 77
+fi
+[ "$status" = 0 ] || fail 'not the losses of PyTorch'
 
 # The first loss, 10.88…, as if it were 11.5.
 sed 's/^  10\.88[0-9]*,/  11.5,/' "$root/tests/golden/gpt2_losses.json" >"$TMPDIR/other.json"
