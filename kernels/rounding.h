@@ -3,7 +3,7 @@
  * parameter are not lost every time (Gupta et al. 2015, arXiv 1502.02551, section 3).
  *
  * Random bits are not drawn but counted: they follow from the seed, the step and the element's number in the whole
- * model, by the finalizer of SplitMix64 (Steele, Lea & Flood 2014). Whoever updates an element, on whatever device,
+ * model, by mix64(). Whoever updates an element, on whatever device,
  * rounds it alike. Everything is in integers, for the CPU and the GPU from this one source.
  */
 #ifndef SHARDLAB_ROUNDING_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
+#include "kernels/mix64.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,30 +35,17 @@ struct rounding {
 /* y = x, rounded stochastically with the bits of the update `step`. to: 16 bits. */
 void vector_round(enum element to, const struct rounding *r, int64_t step, int64_t n, const float *x, void *y);
 
-#ifdef __CUDACC__
-#define ROUNDING_FUNCTION static __host__ __device__ __forceinline__
-#else
-#define ROUNDING_FUNCTION static inline
-#endif
-
-ROUNDING_FUNCTION uint64_t rounding_mixed(uint64_t x)
+ON_ANY_DEVICE uint64_t rounding_key(uint64_t seed, int64_t step)
 {
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	return mix64(seed + mix64((uint64_t)step));
 }
 
-ROUNDING_FUNCTION uint64_t rounding_key(uint64_t seed, int64_t step)
+ON_ANY_DEVICE uint32_t rounding_bits(uint64_t key, int64_t number)
 {
-	return rounding_mixed(seed + rounding_mixed((uint64_t)step));
+	return (uint32_t)(mix64(key + (uint64_t)number) >> 32);
 }
 
-ROUNDING_FUNCTION uint32_t rounding_bits(uint64_t key, int64_t number)
-{
-	return (uint32_t)(rounding_mixed(key + (uint64_t)number) >> 32);
-}
-
-ROUNDING_FUNCTION int64_t element_number(const struct element_numbers *e, int64_t i)
+ON_ANY_DEVICE int64_t element_number(const struct element_numbers *e, int64_t i)
 {
 	int64_t j = e->begin + i;
 	if (e->piece == e->row && e->row == e->row_step)
@@ -67,7 +55,7 @@ ROUNDING_FUNCTION int64_t element_number(const struct element_numbers *e, int64_
 
 /* From the bits of an fp32 number to those of a bf16 one, with 32 random bits: what is cut off is compared with them by
  * adding them. */
-ROUNDING_FUNCTION uint16_t round_to_bf16(uint32_t x, uint32_t random)
+ON_ANY_DEVICE uint16_t round_to_bf16(uint32_t x, uint32_t random)
 {
 	uint32_t size = x & 0x7fffffffU;
 	if (size >= 0x7f800000U) /* infinite; or a NaN, which stays one */
@@ -76,7 +64,7 @@ ROUNDING_FUNCTION uint16_t round_to_bf16(uint32_t x, uint32_t random)
 }
 
 /* … of an fp16 one. From its largest number on there is none above to choose: rounded to the nearest. */
-ROUNDING_FUNCTION uint16_t round_to_fp16(uint32_t x, uint32_t random)
+ON_ANY_DEVICE uint16_t round_to_fp16(uint32_t x, uint32_t random)
 {
 	enum { REBIAS = (127 - 15) << 10, LARGEST = 0x7bff, INFINITE = 0x7c00, NO_NUMBER = 0x7e00 };
 	uint32_t size = x & 0x7fffffffU, sign = x >> 16 & 0x8000U;

@@ -1,6 +1,6 @@
 #include "real/checksum.h"
 
-#include "real/random.h"
+#include "kernels/mix64.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ uint64_t weights_checksum(int64_t first, int64_t count, const float *values)
 	for (int64_t i = 0; i < count; i++) {
 		uint32_t bits;
 		memcpy(&bits, &values[i], sizeof bits);
-		sum += random_mix64(random_mix64((uint64_t)(first + i) + offset) ^ bits);
+		sum += mix64(mix64((uint64_t)(first + i) + offset) ^ bits);
 	}
 	return sum;
 }

@@ -39,14 +39,6 @@ static inline uint64_t random_stream(enum random_purpose purpose, uint64_t which
 	return (uint64_t)purpose << 56 | which;
 }
 
-/* splitmix64's finalizer: a bijection of 64 bits in which every bit depends on every bit. */
-static inline uint64_t random_mix64(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 /* The four words of one block. */
 void random_block(uint64_t seed, uint64_t stream, uint64_t block, uint32_t words[4]);
 uint64_t random_u64(uint64_t seed, uint64_t stream, uint64_t index);

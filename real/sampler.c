@@ -1,5 +1,6 @@
 #include "real/sampler.h"
 
+#include "kernels/mix64.h"
 #include "real/random.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static uint64_t feistel(const uint64_t keys[ROUNDS], int half_bits, uint64_t x)
 	uint64_t mask = (UINT64_C(1) << half_bits) - 1;
 	uint64_t left = x >> half_bits, right = x & mask;
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t next = left ^ (random_mix64(right + keys[round]) & mask);
+		uint64_t next = left ^ (mix64(right + keys[round]) & mask);
 		left = right;
 		right = next;
 	}

@@ -12,6 +12,7 @@
 #include "real/calibrate_internal.h"
 #include "sim/sim.h"
 #include "strategy/strategy.h"
+#include "tests/support/cluster_text.h"
 #include "tests/support/suite.h"
 
 /* ---- the fit ---- */
@@ -130,17 +131,6 @@ static void watch(void *context, double done, const char *what)
 	lines++;
 }
 
-static char *print_to_text(const struct cluster *c)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(f);
-	cluster_print(c, f);
-	fclose(f);
-	return text;
-}
-
 static void check_prediction(const struct cluster *c, const char *model)
 {
 	struct settings settings = settings_default();
@@ -180,9 +170,9 @@ START_TEST(one_rank_alone_is_measured_whole)
 	check_prediction(&c, "mlp");
 	check_prediction(&c, "gpt");
 
-	char *text = print_to_text(&c);
+	char *text = cluster_text(&c);
 	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = print_to_text(&again);
+	char *second = cluster_text(&again);
 	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
 	free(text);
 	free(second);

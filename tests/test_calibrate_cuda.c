@@ -9,6 +9,7 @@
 #include "real/cuda_library.h"
 #include "sim/sim.h"
 #include "strategy/strategy.h"
+#include "tests/support/cluster_text.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/suite.h"
 
@@ -73,17 +74,6 @@ static struct calibrate_options options(void)
 	lines = 0;
 	last_done = 0;
 	return o;
-}
-
-static char *print_to_text(const struct cluster *c)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(f);
-	cluster_print(c, f);
-	fclose(f);
-	return text;
 }
 
 /* Every rate of a field is measured, positive, and within its spread. */
@@ -198,9 +188,9 @@ START_TEST(one_gpu_is_measured_whole)
 	check_fields(&c);
 	check_figures(&figures);
 
-	char *text = print_to_text(&c);
+	char *text = cluster_text(&c);
 	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = print_to_text(&again);
+	char *second = cluster_text(&again);
 	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
 	check_predictions(&again);
 	free(text);

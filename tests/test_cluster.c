@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "strategy/cluster/cluster.h"
+#include "tests/support/cluster_text.h"
 #include "tests/support/suite.h"
 
 static const char lab[] = "name: lab\n"
@@ -204,16 +205,6 @@ END_TEST
 
 static int entries;
 
-static char *print_of(const struct cluster *c)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	cluster_print(c, out);
-	fclose(out);
-	return text;
-}
-
 static void check_entry(void *context, const char *name, const char *what)
 {
 	static const int64_t ranks[] = {1, 3, 8, 16384};
@@ -233,9 +224,9 @@ static void check_entry(void *context, const char *name, const char *what)
 		bool no_bf16 = !strncmp(name, "v100", 4) || !strcmp(name, "dgx-2");
 		ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1000).value == 0, no_bf16);
 		/* what is written is what is read */
-		char *text = print_of(&c);
+		char *text = cluster_text(&c);
 		ck_assert_msg(!cluster_read(&again, text, strlen(text), name), "%s", status_message());
-		char *text_again = print_of(&again);
+		char *text_again = cluster_text(&again);
 		ck_assert_str_eq(text, text_again);
 		ck_assert_int_eq(again.device_bandwidth.value, c.device_bandwidth.value);
 		ck_assert_int_eq(again.collective_share.value, c.collective_share.value);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/random.h"
+#include "kernels/mix64.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
@@ -371,7 +371,7 @@ START_TEST(spoiled_texts_do_no_harm)
 	for (uint64_t round = 0; round < 2000; round++) {
 		memcpy(spoiled, text, size);
 		for (uint64_t i = 0; i <= round % 3; i++) {
-			uint64_t random = random_mix64(round * 5 + i + (uint64_t)_i * 99991);
+			uint64_t random = mix64(round * 5 + i + (uint64_t)_i * 99991);
 			spoiled[random % size] = bytes[(random >> 40) % (sizeof bytes - 1)];
 		}
 		read_bytes(spoiled, size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/random.h"
+#include "kernels/mix64.h"
 #include "tests/support/plan_edit.h"
 
 struct chance {
@@ -15,7 +15,7 @@ struct chance {
 
 static int pick(struct chance *c, int64_t n)
 {
-	return n > 0 ? (int)(random_mix64(c->state += UINT64_C(0x9e3779b97f4a7c15)) % (uint64_t)n) : 0;
+	return n > 0 ? (int)(mix64(c->state += UINT64_C(0x9e3779b97f4a7c15)) % (uint64_t)n) : 0;
 }
 
 static struct role *role_of(struct chance *c)
@@ -352,7 +352,7 @@ const char *mutation_name(int kind)
 
 bool mutant_make(struct plan *out, const struct plan *p, uint64_t seed, int *kind, char *what, size_t size)
 {
-	struct chance c = {.state = random_mix64(seed), .p = out};
+	struct chance c = {.state = mix64(seed), .p = out};
 	char title[160];
 	plan_copy(out, p);
 	*kind = pick(&c, MUTATIONS);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/mix64.h"
 #include "real/cpu_device.h"
-#include "real/random.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/slice.h"
 #include "tests/support/elements.h"
@@ -46,7 +46,7 @@ static void *make(size_t count, size_t bytes)
 
 static uint64_t next_random(struct world *w)
 {
-	return random_mix64(w->random += UINT64_C(0x9e3779b97f4a7c15));
+	return mix64(w->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
 /* ---- samples and weights ---- */
@@ -56,15 +56,14 @@ static void fill_samples(const struct plan *p, uint64_t stream, int64_t first, i
 {
 	const struct model *m = p->model;
 	for (int64_t i = 0; inputs && i < count * m->input_elements; i++) {
-		uint64_t bits = random_mix64(stream + (uint64_t)(first * m->input_elements + i));
+		uint64_t bits = mix64(stream + (uint64_t)(first * m->input_elements + i));
 		if (m->is_text)
 			((int32_t *)inputs)[i] = (int32_t)(bits % (uint64_t)m->classes);
 		else
 			((float *)inputs)[i] = (float)(bits % 2001) / 1000.0F - 1.0F;
 	}
 	for (int64_t i = 0; targets && i < count * m->tokens; i++)
-		targets[i] =
-		        (int32_t)(random_mix64(stream + 77 + (uint64_t)(first * m->tokens + i)) % (uint64_t)m->classes);
+		targets[i] = (int32_t)(mix64(stream + 77 + (uint64_t)(first * m->tokens + i)) % (uint64_t)m->classes);
 }
 
 static void training(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
