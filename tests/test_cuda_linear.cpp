@@ -274,10 +274,14 @@ START_TEST(layers)
 		target_order(false);
 		ck_assert(kernels.y.same(again.y) && kernels.dx.same(again.dx) && kernels.dweight.same(again.dweight) &&
 		          kernels.dbias.same(again.dbias) && kernels.dy.same(again.dy));
-		if (target_products(c, true)) { /* else they were there before */
+		/* all epilogues, and those that cuBLASLt has for any type and shape */
+		for (unsigned has : {~0U, 1U << PRODUCT_PLAIN | 1U << PRODUCT_BIAS}) {
+			if (!target_products(c, has))
+				break; /* they were there before */
+			blas = before;
 			run(target_api(), c, &blas, options);
 			check(&before, &blas, options);
-			target_products(c, false);
+			target_products(c, 0);
 		}
 		run(nullptr, nullptr, &cpu, options);
 		check(&before, &cpu, options);

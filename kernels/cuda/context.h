@@ -22,8 +22,9 @@ struct cuda {
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */
 enum {
-	CUDA_ERROR_WORKSPACE = 20001, /* the workspace is too small for this shape */
-	CUDA_ERROR_SHAPE = 20002      /* a shape that no kernel here is made for */
+	CUDA_ERROR_WORKSPACE = 20001,   /* the workspace is too small for this shape */
+	CUDA_ERROR_SHAPE = 20002,       /* a shape that no kernel here is made for */
+	CUDA_ERROR_NO_ALGORITHM = 20003 /* cuBLASLt has none for this product; never leaves the library */
 };
 
 #endif

@@ -11,9 +11,11 @@
 namespace
 {
 
+/* One without GELU or sums: of any shape. */
 int run(struct cuda *c, cuda_stream s, const struct product *p)
 {
-	return product_is_supported(c, p) ? product_run(c, s, p) : product_plain(s, p);
+	int error = product_run(c, s, p);
+	return error == CUDA_ERROR_NO_ALGORITHM ? product_plain(s, p) : error;
 }
 
 struct product forward_product(const struct linear_shape *shape, const void *x, const void *weight, const void *bias,
@@ -48,11 +50,14 @@ int forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, con
             const void *bias, const void *residual, void *y, void *pre)
 {
 	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
-	if (!shape->gelu || product_is_supported(c, &p))
+	if (!shape->gelu)
 		return run(c, s, &p);
+	int error = product_run(c, s, &p);
+	if (error != CUDA_ERROR_NO_ALGORITHM)
+		return error;
 	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
 	p.c = pre;
-	int error = run(c, s, &p);
+	error = run(c, s, &p);
 	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
 }
 
@@ -65,12 +70,13 @@ int backward_input(struct cuda *c, cuda_stream s, const struct linear_shape *sha
 		return run(c, s, &p);
 	p.pre = const_cast<void *>(x_pre);
 	p.epilogue = PRODUCT_GELU_SLOPE;
-	if (product_is_supported(c, &p))
-		return product_run(c, s, &p);
+	int error = product_run(c, s, &p);
+	if (error != CUDA_ERROR_NO_ALGORITHM)
+		return error;
 	c->gelu_passes++;
 	p.epilogue = PRODUCT_PLAIN;
 	p.pre = nullptr;
-	int error = run(c, s, &p);
+	error = run(c, s, &p);
 	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
 }
 
@@ -79,18 +85,21 @@ int backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shap
                   bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
-	int error = 0;
+	int error = CUDA_ERROR_NO_ALGORITHM;
 	if (dbias && !shape->gelu && !accumulate_bias) {
 		p.epilogue = product_bias_sums(shape);
 		p.sums = dbias;
-		if (!product_is_supported(c, &p))
-			p.epilogue = PRODUCT_PLAIN;
+		error = product_run(c, s, &p);
 	}
-	if (p.epilogue == PRODUCT_PLAIN && (shape->gelu || dbias))
-		error = linear_columns(c, s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy,
-		                       dbias, accumulate_bias);
-	if (!error)
-		error = run(c, s, &p);
+	if (error == CUDA_ERROR_NO_ALGORITHM) {
+		error = shape->gelu || dbias ? linear_columns(c, s, shape->type, shape->rows, shape->out,
+		                                              shape->gelu ? pre : nullptr, dy, dbias, accumulate_bias)
+		                             : 0;
+		p.epilogue = PRODUCT_PLAIN;
+		p.sums = nullptr;
+		if (!error)
+			error = run(c, s, &p);
+	}
 	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
 }
 

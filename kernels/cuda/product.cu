@@ -131,7 +131,7 @@ bool choose(struct cuda *c, const struct product_arguments *a, struct descriptio
 }
 
 /* The place of this product's shape. When all are taken, the first ones are used again. */
-const struct place *find(struct cuda *c, const struct product *p)
+struct place *find(struct cuda *c, const struct product *p)
 {
 	struct products *all = (struct products *)c->products;
 	struct key key;
@@ -203,21 +203,29 @@ void product_allow_tf32(struct cuda *c, bool allow)
 	((struct products *)c->products)->tf32 = allow;
 }
 
-bool product_is_supported(struct cuda *c, const struct product *p)
+/* What cuBLASLt says before anything is on the stream. */
+static bool is_refusal(cublasStatus_t status)
 {
-	return find(c, p)->supported;
+	return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
+	       status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
 int product_run(struct cuda *c, cuda_stream s, const struct product *p)
 {
-	const struct place *place = find(c, p);
+	struct place *place = find(c, p);
 	struct product_arguments arguments = product_arguments_of(p);
 	const float alpha = 1, beta = p->residual ? 1 : 0;
 	struct description d;
+	if (!place->supported)
+		return CUDA_ERROR_NO_ALGORITHM;
 	cublasStatus_t status = describe(p, &arguments, ((struct products *)c->products)->tf32, &d);
 	if (!status)
 		status = cublasLtMatmul((cublasLtHandle_t)c->blas, &d.product, &alpha, p->b, &d.a, p->a, &d.b, &beta,
 		                        p->residual ? p->residual : p->c, &d.c, p->c, &d.d, &place->algorithm,
 		                        c->workspace, c->workspace_bytes, s);
+	if (is_refusal(status)) {
+		place->supported = false;
+		return CUDA_ERROR_NO_ALGORITHM;
+	}
 	return status ? BLAS_ERROR + status : 0;
 }

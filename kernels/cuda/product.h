@@ -166,11 +166,10 @@ void product_close(struct cuda *c);
 /* fp32 products by TF32's tensor cores: 10 bits of mantissa. Off unless set. */
 void product_allow_tf32(struct cuda *c, bool allow);
 
-/* Is there an algorithm for this product? It is looked for once per shape, in cuBLASLt's own table of what is fastest,
- * without running anything: in the first eager step. Same shape, same library, same card: same algorithm. */
-bool product_is_supported(struct cuda *c, const struct product *p);
-
-/* Puts it on the stream, with all of the workspace. */
+/* Puts it on the stream, with all of the workspace; or CUDA_ERROR_NO_ALGORITHM, and nothing is done. An algorithm is
+ * looked for once per shape, in cuBLASLt's own table of what is fastest, without running anything: in the first eager
+ * step. Same shape, same library, same card: same algorithm. One that is in the table and then refused counts as none
+ * from then on. */
 int product_run(struct cuda *c, cuda_stream s, const struct product *p);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */

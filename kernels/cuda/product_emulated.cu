@@ -1,5 +1,6 @@
 /* cuBLASLt on the host, for tests: what its manual says of cublasLtMatmul and its epilogues, column by column, done
- * with the arguments that product.cu would give it. A device has it if its `products` are set. */
+ * with the arguments that product.cu would give it. A device has it if its `products` are set: to the epilogues that it
+ * has, bits 1 << enum product_epilogue. */
 #ifdef SHARDLAB_EMULATE
 
 #include "kernels/cuda/gelu.cuh"
@@ -58,13 +59,11 @@ template <typename T> int multiply(const struct product *p)
 
 } // namespace
 
-bool product_is_supported(struct cuda *c, const struct product *p)
+int product_run(struct cuda *c, cuda_stream, const struct product *p)
 {
-	return c->products && product_epilogue_fits(p);
-}
-
-int product_run(struct cuda *, cuda_stream, const struct product *p)
-{
+	const unsigned *epilogues = static_cast<const unsigned *>(c->products);
+	if (!epilogues || !(*epilogues >> p->epilogue & 1) || !product_epilogue_fits(p))
+		return CUDA_ERROR_NO_ALGORITHM;
 	return with_type(p->type, [&](auto tag) { return multiply<typename decltype(tag)::type>(p); });
 }
 

@@ -94,6 +94,12 @@ static void opening(const struct cuda *c, struct cuda_opening *out)
 	*out = c->opening;
 }
 
+/* What CUDA does about 0 bytes is nowhere said. */
+static size_t at_least_1(size_t bytes)
+{
+	return bytes ? bytes : 1;
+}
+
 static int take_products(struct cuda *c)
 {
 	int64_t *total = &c->opening.total_bytes;
@@ -118,7 +124,7 @@ static int take_device(struct cuda *c)
 	if (!error)
 		error = static_cast<cudaError_t>(memory(c, &c->opening.after_context, &c->opening.total_bytes));
 	if (!error)
-		error = cudaMalloc(&c->workspace, c->workspace_bytes);
+		error = cudaMalloc(&c->workspace, at_least_1(c->workspace_bytes));
 	return error ? static_cast<int>(error) : take_products(c);
 }
 
@@ -149,7 +155,7 @@ static int said(cudaError_t error)
 static int allocate(struct cuda *, size_t bytes, void **out)
 {
 	*out = nullptr;
-	return said(cudaMalloc(out, bytes));
+	return said(cudaMalloc(out, at_least_1(bytes)));
 }
 
 static void release(struct cuda *, void *p)
@@ -160,7 +166,7 @@ static void release(struct cuda *, void *p)
 static int allocate_host(struct cuda *, size_t bytes, void **out)
 {
 	*out = nullptr;
-	return said(cudaHostAlloc(out, bytes, cudaHostAllocDefault));
+	return said(cudaHostAlloc(out, at_least_1(bytes), cudaHostAllocDefault));
 }
 
 static void release_host(struct cuda *, void *p)

@@ -33,8 +33,9 @@ int target_wait(struct cuda *c, int error);
 
 /* Blocks and threads from the last to the first; on a GPU, which has an order of its own, nothing. */
 void target_order(bool descending);
-/* Matrix products by cuBLASLt, or without; false: it is not for the caller to choose, and it is there. */
-bool target_products(struct cuda *c, bool there);
+/* Matrix products by cuBLASLt that has these epilogues, 1 << enum product_epilogue; 0: without cuBLASLt. False: it is
+ * not for the caller to choose, and it is there. */
+bool target_products(struct cuda *c, unsigned epilogues);
 
 /* Poisoned neither before nor after; never NULL. */
 void *target_memory(size_t bytes);

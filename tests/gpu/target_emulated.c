@@ -36,10 +36,11 @@ void target_order(bool descending)
 	emulated_order(descending);
 }
 
-bool target_products(struct cuda *c, bool there)
+bool target_products(struct cuda *c, unsigned epilogues)
 {
-	static int some;
-	c->products = there ? &some : NULL;
+	static unsigned has;
+	has = epilogues;
+	c->products = epilogues ? &has : NULL;
 	return true;
 }
 
