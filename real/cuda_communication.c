@@ -72,6 +72,14 @@ static bool is_staging(const struct op *op, int operand)
 	return !strcmp(op_operand_name(op->kind, operand), "staging");
 }
 
+/* A driver's thread counts what it has carried out, while more is issued, and counted, here. */
+static void count(struct executor *b, const struct op *op, const struct traffic *traffic)
+{
+	pthread_mutex_lock(&b->lock);
+	executor_count(b, op, traffic);
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* ---- staged ---- */
 
 static enum status run_on_host(struct cuda_executor *e, const struct host_job *job, struct traffic *traffic)
@@ -103,8 +111,8 @@ static void communicate(void *context)
 	if (stop)
 		return;
 	enum status s = run_on_host(job->executor, job, &traffic);
-	executor_count(b, &b->role->ops[job->op], &traffic);
 	pthread_mutex_lock(&b->lock);
+	executor_count(b, &b->role->ops[job->op], &traffic);
 	executor_failed(b, s);
 	pthread_mutex_unlock(&b->lock);
 }
@@ -146,7 +154,7 @@ static int issue_alone(struct cuda_executor *e, const struct op *op, cuda_stream
 	int64_t n;
 	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
 	           op->kind == OP_GATHER;
-	executor_count(&e->base, op, &none);
+	count(&e->base, op, &none);
 	void *x = cpu_device_region(&c->rank, &op->operand[0], &n);
 	void *y = two ? cpu_device_region(&c->rank, &op->operand[1], &n) : NULL;
 	if (!x || !y || x == y)
@@ -170,7 +178,7 @@ static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda
 	void *operand[3] = {NULL, NULL, NULL};
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		operand[i] = cpu_device_region(b->device, &op->operand[i], &n[i]);
-	executor_count(b, op, &traffic);
+	count(b, op, &traffic);
 	if (op->kind == OP_SUM)
 		return nccl_sum(nccl_members(e, op), operand[0], n[0], s);
 	if (op_is_message(op->kind)) {

@@ -364,10 +364,11 @@ static void cuda_close(struct executor *base)
 	struct cuda_executor *e = own(base);
 	const struct cuda_api *api = e->device->api;
 	struct cuda *cuda = e->device->cuda;
-	cuda_communication_close(e);
+	/* Before NCCL's communicators: they wait for the graphs that captured them, also to be aborted. */
 	for (int g = 0; g < GRAPHS; g++)
 		if (e->graph[g])
 			api->graph_destroy(cuda, e->graph[g]);
+	cuda_communication_close(e);
 	for (int i = 0; e->events && i < base->role->op_count; i++) {
 		const cuda_event own_events[] = {e->events[i].done, e->events[i].begin, e->events[i].end};
 		for (int k = 0; k < 3; k++)

@@ -1,5 +1,6 @@
 #include "tests/support/fake_cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -47,6 +48,12 @@ static const char *error_text(int error)
 		return "an illegal memory access was encountered";
 	case ERROR_STANDSTILL:
 		return "streams wait for each other";
+	case ERROR_NOT_PERMITTED:
+		return "operation not permitted";
+	case ERROR_INVALIDATED:
+		return "operation failed due to a previous error during capture";
+	case ERROR_CAPTURED_EVENT:
+		return "operation not permitted on an event last recorded in a capturing stream";
 	case ERROR_CAPTURING:
 		return "operation not permitted when stream is capturing";
 	case ERROR_UNJOINED:
@@ -93,6 +100,7 @@ static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 	o->after_context = o->total_bytes - FAKE_CONTEXT_BYTES;
 	o->after_workspace = o->after_context - (int64_t)workspace_bytes;
 	o->after_cublaslt = o->after_workspace - FAKE_CUBLASLT_BYTES;
+	(*out)->thread = pthread_self();
 	(*out)->random = fake_settings.seed * 0x9e3779b97f4a7c15u + 1;
 	for (int i = 0; i < PLACES; i++)
 		(*out)->rank[i] = fake_random(*out);
@@ -113,8 +121,31 @@ static void device_close(struct cuda *c)
 	free(c);
 }
 
+int fake_refuses(struct cuda *c, bool captures)
+{
+	if (!pthread_equal(pthread_self(), c->thread))
+		return ERROR_NOT_PERMITTED;
+	if (!c->capturing || captures)
+		return 0;
+	c->capturing->invalid = true;
+	return ERROR_CAPTURING;
+}
+
+/* Of functions that return nothing. */
+static void must_not_refuse(struct cuda *c)
+{
+	int error = fake_refuses(c, false);
+	if (!error)
+		return;
+	fprintf(stderr, "fatal: the fake GPU: releasing memory: %s\n", error_text(error));
+	abort();
+}
+
 static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
 {
+	int error = fake_refuses(c, false);
+	if (error)
+		return error;
 	*total_bytes = memory_bytes();
 	*free_bytes = c->opening.after_cublaslt - c->graphs * FAKE_GRAPH_BYTES - (c->loaded ? FAKE_CODE_BYTES : 0);
 	for (int i = 0; i < PLACES; i++)
@@ -132,7 +163,9 @@ static int take(struct cuda *c, size_t bytes, bool device, void **out)
 {
 	struct place *p = c->places;
 	int64_t free_bytes, total;
-	memory(c, &free_bytes, &total);
+	int error = memory(c, &free_bytes, &total);
+	if (error)
+		return error;
 	if (device && (int64_t)bytes > free_bytes)
 		return ERROR_MEMORY;
 	while (p < c->places + PLACES && p->at)
@@ -163,6 +196,7 @@ static int allocate_host(struct cuda *c, size_t bytes, void **out)
 
 static void release(struct cuda *c, void *at)
 {
+	must_not_refuse(c);
 	for (int i = 0; i < PLACES && at; i++)
 		if (c->places[i].at == at) {
 			munmap(at, c->places[i].bytes);

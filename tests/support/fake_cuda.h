@@ -4,8 +4,10 @@
  * of kernels/kernels.h.
  *
  * Device memory can be touched by work on a stream alone: from anywhere else, a host call among them, it is a
- * segmentation fault. New memory holds NaNs. A capture that is not joined, or that waits for something outside of it,
- * is an error as it is CUDA's.
+ * segmentation fault. New memory holds NaNs. Host calls are made by a thread of their own. As CUDA has it, it is an
+ * error to call from a host call or another thread, to leave a capture unjoined, to wait in one for something outside
+ * of it or outside for something in one, and, while one is under way, to take or release memory, to wait, to ask for a
+ * time, and to copy what is neither the device's nor pinned. Kernels that use the workspace must be on one stream.
  *
  *     cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 3}));
  *     … train_run with device "cuda" …

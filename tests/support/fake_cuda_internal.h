@@ -2,6 +2,8 @@
 #ifndef SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 #define SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 
+#include <pthread.h>
+
 #include "tests/support/fake_cuda.h"
 
 union argument {
@@ -22,7 +24,8 @@ struct arguments {
 #define AT(x) ((union argument){.at = (void *)(uintptr_t)(x)})
 
 enum { ERROR_VALUE = 1, ERROR_MEMORY = 2, ERROR_NO_DEVICE = 100, ERROR_KERNEL = 700, ERROR_STANDSTILL = 702 };
-enum { ERROR_CAPTURING = 900, ERROR_UNJOINED = 904, ERROR_ISOLATION = 905 };
+enum { ERROR_NOT_PERMITTED = 800, ERROR_CAPTURING = 900, ERROR_INVALIDATED = 901 };
+enum { ERROR_UNJOINED = 904, ERROR_ISOLATION = 905, ERROR_CAPTURED_EVENT = 907 };
 enum { PLACES = 64 };
 
 enum kind { KERNEL, COPY, HOST_CALL, RECORD, WAIT, LAUNCH };
@@ -58,6 +61,7 @@ struct CUevent_st {
 struct CUgraphExec_st {
 	struct list items;
 	cuda_stream origin;
+	bool invalid; /* something happened while it was captured that must not */
 };
 
 /* A record: each has its own number, since an event may be recorded again. */
@@ -85,7 +89,10 @@ struct cuda {
 	int64_t graphs;
 	int64_t time; /* where it is not the clock's */
 	void (*seen[PLACES])(const struct arguments *g);
-	bool loaded; /* a kernel has run */
+	bool loaded;          /* a kernel has run */
+	pthread_t thread;     /* that opened it: another one would be at GPU 0, and host calls may not call at all */
+	cuda_graph capturing; /* under way; NULL: none */
+	cuda_stream working;  /* of the kernels that use the workspace */
 };
 
 extern struct fake_cuda_settings fake_settings;
@@ -96,8 +103,15 @@ uint64_t fake_random(struct cuda *c);
 /* Of all that is on the device: PROT_NONE but while a kernel runs. */
 void fake_lock_memory(const struct cuda *c, int protection);
 
+/* What CUDA says to a call: 0 where it is made by the thread that opened the device and, unless `captures`, no capture
+ * of that thread's is under way; that one is good for nothing afterwards. */
+int fake_refuses(struct cuda *c, bool captures);
+
 /* Puts a kernel on a stream. */
 int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g);
+/* … one that uses the workspace: all of them are to be on one stream. */
+int fake_push_working(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g),
+                      const struct arguments *g);
 /* A copy that lives as long as the device. */
 void *fake_keep(struct cuda *c, const void *bytes, size_t size);
 

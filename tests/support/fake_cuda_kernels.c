@@ -54,9 +54,9 @@ static void run_linear_forward(const struct arguments *g)
 static int put_linear_forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *x,
                               const void *weight, const void *bias, const void *residual, void *y, void *pre)
 {
-	return fake_push(c, s, run_linear_forward,
-	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(x), AT(weight), AT(bias),
-	                                      AT(residual), AT(y), AT(pre)}});
+	return fake_push_working(c, s, run_linear_forward,
+	                         &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(x), AT(weight),
+	                                              AT(bias), AT(residual), AT(y), AT(pre)}});
 }
 
 static void run_linear_backward(const struct arguments *g)
@@ -69,7 +69,7 @@ static int put_linear_backward(struct cuda *c, cuda_stream s, const struct linea
                                const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight,
                                void *dbias, bool accumulate_bias)
 {
-	return fake_push(
+	return fake_push_working(
 	        c, s, run_linear_backward,
 	        &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight), AT(pre), AT(dx),
 	                             AT(dweight), WHOLE(accumulate_weight), AT(dbias), WHOLE(accumulate_bias)}});
@@ -96,10 +96,10 @@ static int put_linear_backward_gelu(struct cuda *c, cuda_stream s, const struct 
                                     const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
                                     void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
-	return fake_push(c, s, run_linear_backward_gelu,
-	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight),
-	                                      AT(pre), AT(dx), AT(dweight), WHOLE(accumulate_weight), AT(dbias),
-	                                      WHOLE(accumulate_bias), AT(x_pre)}});
+	return fake_push_working(c, s, run_linear_backward_gelu,
+	                         &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(weight),
+	                                              AT(pre), AT(dx), AT(dweight), WHOLE(accumulate_weight), AT(dbias),
+	                                              WHOLE(accumulate_bias), AT(x_pre)}});
 }
 
 static void run_norm_forward(const struct arguments *g)
@@ -128,10 +128,11 @@ static int put_norm_backward(struct cuda *c, cuda_stream s, enum element type, i
                              bool accumulate_x, void *dweight, bool accumulate_weight, void *dbias,
                              bool accumulate_bias)
 {
-	return fake_push(c, s, run_norm_backward,
-	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(width), AT(dy), AT(x), AT(statistics),
-	                                      AT(weight), AT(dx), WHOLE(accumulate_x), AT(dweight),
-	                                      WHOLE(accumulate_weight), AT(dbias), WHOLE(accumulate_bias)}});
+	return fake_push_working(
+	        c, s, run_norm_backward,
+	        &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(width), AT(dy), AT(x), AT(statistics), AT(weight),
+	                             AT(dx), WHOLE(accumulate_x), AT(dweight), WHOLE(accumulate_weight), AT(dbias),
+	                             WHOLE(accumulate_bias)}});
 }
 
 static void run_batch_norm_statistics(const struct arguments *g)
@@ -142,8 +143,8 @@ static void run_batch_norm_statistics(const struct arguments *g)
 static int put_batch_norm_statistics(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *x,
                                      float *part)
 {
-	return fake_push(c, s, run_batch_norm_statistics,
-	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(x), AT(part)}});
+	return fake_push_working(c, s, run_batch_norm_statistics,
+	                         &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(x), AT(part)}});
 }
 
 static void run_batch_norm_merge(const struct arguments *g)
@@ -192,10 +193,10 @@ static int put_batch_norm_sums(struct cuda *c, cuda_stream s, const struct batch
                                const void *x, const float *statistics, const void *weight, const void *bias,
                                float *sums, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
-	return fake_push(c, s, run_batch_norm_sums,
-	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x), AT(statistics),
-	                                      AT(weight), AT(bias), AT(sums), AT(dweight), WHOLE(accumulate_weight),
-	                                      AT(dbias), WHOLE(accumulate_bias)}});
+	return fake_push_working(c, s, run_batch_norm_sums,
+	                         &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(x),
+	                                              AT(statistics), AT(weight), AT(bias), AT(sums), AT(dweight),
+	                                              WHOLE(accumulate_weight), AT(dbias), WHOLE(accumulate_bias)}});
 }
 
 static void run_batch_norm_backward(const struct arguments *g)
@@ -233,9 +234,9 @@ static void run_attention_backward(const struct arguments *g)
 static int put_attention_backward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *dy,
                                   const void *qkv, const void *y, const float *log_sum_exp, void *dqkv)
 {
-	return fake_push(c, s, run_attention_backward,
-	                 &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(qkv), AT(y),
-	                                      AT(log_sum_exp), AT(dqkv)}});
+	return fake_push_working(c, s, run_attention_backward,
+	                         &(struct arguments){{AT(fake_keep(c, shape, sizeof *shape)), AT(dy), AT(qkv), AT(y),
+	                                              AT(log_sum_exp), AT(dqkv)}});
 }
 
 static void run_embedding_forward(const struct arguments *g)
@@ -265,7 +266,7 @@ static int put_embedding_backward(struct cuda *c, cuda_stream s, enum element ty
                                   const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
                                   bool accumulate_position)
 {
-	return fake_push(
+	return fake_push_working(
 	        c, s, run_embedding_backward,
 	        &(struct arguments){{WHOLE(type), WHOLE(samples), WHOLE(tokens), WHOLE(width), WHOLE(vocabulary),
 	                             WHOLE(context), AT(ids), AT(dy), AT(dtoken_table), WHOLE(accumulate_token),
@@ -282,9 +283,10 @@ static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int6
                           int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
                           float *loss, bool accumulate)
 {
-	return fake_push(c, s, run_classifier,
-	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      REAL(scale), AT(scaler), AT(loss), WHOLE(accumulate), WHOLE(stride)}});
+	return fake_push_working(
+	        c, s, run_classifier,
+	        &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets), REAL(scale),
+	                             AT(scaler), AT(loss), WHOLE(accumulate), WHOLE(stride)}});
 }
 
 static void run_classifier_evaluate(const struct arguments *g)
@@ -301,9 +303,9 @@ static int put_classifier_evaluate(struct cuda *c, cuda_stream s, enum element t
                                    int64_t stride, const void *logits, const int32_t *targets, double *loss,
                                    int64_t *correct)
 {
-	return fake_push(c, s, run_classifier_evaluate,
-	                 &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
-	                                      AT(loss), AT(correct), WHOLE(stride)}});
+	return fake_push_working(c, s, run_classifier_evaluate,
+	                         &(struct arguments){{WHOLE(type), WHOLE(rows), WHOLE(classes), AT(logits), AT(targets),
+	                                              AT(loss), AT(correct), WHOLE(stride)}});
 }
 
 static void run_adamw_update(const struct arguments *g)
@@ -367,8 +369,8 @@ static void run_vector_squares(const struct arguments *g)
 static int put_vector_squares(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
                               bool accumulate)
 {
-	return fake_push(c, s, run_vector_squares,
-	                 &(struct arguments){{WHOLE(type), WHOLE(n), AT(x), AT(sum), WHOLE(accumulate)}});
+	return fake_push_working(c, s, run_vector_squares,
+	                         &(struct arguments){{WHOLE(type), WHOLE(n), AT(x), AT(sum), WHOLE(accumulate)}});
 }
 
 static void run_vector_overflow(const struct arguments *g)
@@ -468,11 +470,11 @@ static int put_embedding_sliced_backward(struct cuda *c, cuda_stream s, enum ele
                                          int64_t context, const int32_t *ids, const void *dy, void *dtoken_table,
                                          bool accumulate_token, void *dposition_table, bool accumulate_position)
 {
-	return fake_push(c, s, run_embedding_sliced_backward,
-	                 &(struct arguments){{WHOLE(type), WHOLE(samples), WHOLE(tokens), WHOLE(width),
-	                                      AT(fake_keep(c, slice, sizeof *slice)), WHOLE(context), AT(ids), AT(dy),
-	                                      AT(dtoken_table), WHOLE(accumulate_token), AT(dposition_table),
-	                                      WHOLE(accumulate_position)}});
+	return fake_push_working(c, s, run_embedding_sliced_backward,
+	                         &(struct arguments){{WHOLE(type), WHOLE(samples), WHOLE(tokens), WHOLE(width),
+	                                              AT(fake_keep(c, slice, sizeof *slice)), WHOLE(context), AT(ids),
+	                                              AT(dy), AT(dtoken_table), WHOLE(accumulate_token),
+	                                              AT(dposition_table), WHOLE(accumulate_position)}});
 }
 
 static void run_classifier_maxima(const struct arguments *g)
@@ -515,10 +517,10 @@ static int put_classifier_gradient(struct cuda *c, cuda_stream s, enum element t
                                    const float *maxima, const float *sums, double scale, const float *scaler,
                                    float *loss, bool accumulate)
 {
-	return fake_push(c, s, run_classifier_gradient,
-	                 &(struct arguments){{WHOLE(type), WHOLE(rows), AT(fake_keep(c, slice, sizeof *slice)),
-	                                      AT(logits), AT(targets), AT(maxima), AT(sums), REAL(scale), AT(scaler),
-	                                      AT(loss), WHOLE(accumulate)}});
+	return fake_push_working(c, s, run_classifier_gradient,
+	                         &(struct arguments){{WHOLE(type), WHOLE(rows), AT(fake_keep(c, slice, sizeof *slice)),
+	                                              AT(logits), AT(targets), AT(maxima), AT(sums), REAL(scale),
+	                                              AT(scaler), AT(loss), WHOLE(accumulate)}});
 }
 
 static void run_evaluate_sums(const struct arguments *g)
@@ -548,8 +550,8 @@ static void run_evaluate_count(const struct arguments *g)
 static int put_evaluate_count(struct cuda *c, cuda_stream s, int64_t rows, const float *maxima, const float *sums,
                               double *loss, int64_t *correct)
 {
-	return fake_push(c, s, run_evaluate_count,
-	                 &(struct arguments){{WHOLE(rows), AT(maxima), AT(sums), AT(loss), AT(correct)}});
+	return fake_push_working(c, s, run_evaluate_count,
+	                         &(struct arguments){{WHOLE(rows), AT(maxima), AT(sums), AT(loss), AT(correct)}});
 }
 
 void fake_fill_kernels(struct cuda_api *api)

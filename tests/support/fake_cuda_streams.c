@@ -68,6 +68,22 @@ static int64_t choose(struct cuda *c, const int64_t *streams, int64_t count)
 
 static int run_graph(struct cuda *c, struct CUgraphExec_st *g);
 
+static void *call_host(void *of)
+{
+	const struct work *w = of;
+	w->function(w->arguments.a[0].at);
+	return NULL;
+}
+
+/* On a thread that is the driver's. */
+static void run_host_call(const struct work *w)
+{
+	struct work own = *w;
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, call_host, &own) || pthread_join(thread, NULL))
+		abort();
+}
+
 static int carry_out(struct cuda *c, const struct work *w)
 {
 	take_time(c, w);
@@ -81,7 +97,7 @@ static int carry_out(struct cuda *c, const struct work *w)
 		c->loaded |= w->kind == KERNEL;
 		break;
 	case HOST_CALL:
-		w->function(w->arguments.a[0].at);
+		run_host_call(w);
 		fake_counts.host_calls++;
 		break;
 	case RECORD:
@@ -164,9 +180,19 @@ static int push(cuda_stream s, const struct work *w)
 
 int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g)
 {
+	int error = fake_refuses(c, true);
+	if (error)
+		return error;
 	if (fake_settings.fail_after && ++c->pushed > fake_settings.fail_after)
 		return ERROR_KERNEL;
 	return push(s, &(struct work){.kind = KERNEL, .kernel = kernel, .arguments = *g});
+}
+
+int fake_push_working(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g),
+                      const struct arguments *g)
+{
+	c->working = c->working ? c->working : s;
+	return c->working == s ? fake_push(c, s, kernel, g) : ERROR_VALUE;
 }
 
 static void run_copy(const struct arguments *g)
@@ -174,11 +200,25 @@ static void run_copy(const struct arguments *g)
 	memcpy(g->a[0].at, g->a[1].at, (size_t)g->a[2].whole);
 }
 
+/* Device memory, or pinned. */
+static bool is_known(const struct cuda *c, const void *at)
+{
+	for (int i = 0; i < PLACES; i++) {
+		const char *begin = c->places[i].at;
+		if (begin && (const char *)at >= begin && (const char *)at < begin + c->places[i].bytes)
+			return true;
+	}
+	return false;
+}
+
+/* A graph copies when it is replayed: by then memory that is not pinned may be another's. */
 static int copy(struct cuda *c, cuda_stream s, void *to, const void *from, size_t bytes)
 {
-	(void)c;
-	return push(s,
-	            &(struct work){.kind = COPY, .kernel = run_copy, .arguments = {{AT(to), AT(from), WHOLE(bytes)}}});
+	int error = fake_refuses(c, !s->capturing || (is_known(c, to) && is_known(c, from)));
+	return error ? error
+	             : push(s, &(struct work){.kind = COPY,
+	                                      .kernel = run_copy,
+	                                      .arguments = {{AT(to), AT(from), WHOLE(bytes)}}});
 }
 
 static void run_fill(const struct arguments *g)
@@ -188,22 +228,28 @@ static void run_fill(const struct arguments *g)
 
 static int fill(struct cuda *c, cuda_stream s, void *to, int byte, size_t bytes)
 {
-	(void)c;
-	return push(s, &(struct work){
-	                       .kind = COPY, .kernel = run_fill, .arguments = {{AT(to), WHOLE(byte), WHOLE(bytes)}}});
+	int error = fake_refuses(c, true);
+	return error ? error
+	             : push(s, &(struct work){.kind = COPY,
+	                                      .kernel = run_fill,
+	                                      .arguments = {{AT(to), WHOLE(byte), WHOLE(bytes)}}});
 }
 
 static int host_call(struct cuda *c, cuda_stream s, void (*function)(void *context), void *context)
 {
-	(void)c;
-	return push(s, &(struct work){.kind = HOST_CALL, .function = function, .arguments = {{AT(context)}}});
+	int error = fake_refuses(c, true);
+	return error ? error
+	             : push(s, &(struct work){.kind = HOST_CALL, .function = function, .arguments = {{AT(context)}}});
 }
 
 /* ---- streams and events ---- */
 
 static int stream_create(struct cuda *c, bool urgent, cuda_stream *out)
 {
+	int error = fake_refuses(c, false);
 	(void)urgent;
+	if (error)
+		return error;
 	for (int i = 0; i < PLACES; i++)
 		if (!c->streams[i].used) {
 			c->streams[i].used = true;
@@ -225,7 +271,7 @@ static void stream_destroy(struct cuda *c, cuda_stream s)
 /* Other streams are left where they are. */
 static int stream_synchronize(struct cuda *c, cuda_stream s)
 {
-	int error = s->capturing ? ERROR_CAPTURING : 0;
+	int error = fake_refuses(c, false);
 	while (s->work.head < s->work.count && !error)
 		error = advance_any(c);
 	return error;
@@ -233,7 +279,9 @@ static int stream_synchronize(struct cuda *c, cuda_stream s)
 
 static int event_create(struct cuda *c, bool timed, cuda_event *out)
 {
-	(void)c;
+	int error = fake_refuses(c, false);
+	if (error)
+		return error;
 	*out = calloc(1, sizeof **out);
 	if (!*out)
 		abort();
@@ -251,19 +299,31 @@ static void event_destroy(struct cuda *c, cuda_event e)
 
 static int event_record(struct cuda *c, cuda_event e, cuda_stream s)
 {
+	int error = fake_refuses(c, true);
+	if (error)
+		return error;
 	c->tickets = fake_grown(c->tickets, c->ticket_count + 1, sizeof *c->tickets);
 	c->tickets[c->ticket_count] = (struct ticket){.graph = s->capturing};
 	e->ticket = c->ticket_count++;
 	return push(s, &(struct work){.kind = RECORD, .ticket = e->ticket, .event = e});
 }
 
+/* Within a capture, which may be over: such a record says nothing outside of it. */
+static bool is_captured(const struct cuda *c, cuda_event e)
+{
+	return e->ticket >= 0 && c->tickets[e->ticket].graph;
+}
+
 static int stream_wait(struct cuda *c, cuda_stream s, cuda_event e)
 {
-	if (e->ticket < 0)
-		return 0; /* as CUDA has it: there is nothing to wait for */
+	int error = fake_refuses(c, true);
+	if (error || e->ticket < 0)
+		return error; /* as CUDA has it: there is nothing to wait for */
 	cuda_graph graph = c->tickets[e->ticket].graph;
 	if (s->capturing && graph != s->capturing)
 		return ERROR_ISOLATION;
+	if (graph && graph != c->capturing)
+		return ERROR_CAPTURED_EVENT;
 	if (graph)
 		s->capturing = graph;
 	return push(s, &(struct work){.kind = WAIT, .ticket = e->ticket});
@@ -271,13 +331,20 @@ static int stream_wait(struct cuda *c, cuda_stream s, cuda_event e)
 
 static int event_is_done(struct cuda *c, cuda_event e, bool *done)
 {
+	int error = fake_refuses(c, false);
+	*done = false;
+	if (error || is_captured(c, e))
+		return error ? error : ERROR_CAPTURED_EVENT;
 	*done = e->ticket < 0 || c->tickets[e->ticket].done;
 	return *done ? 0 : advance_any(c);
 }
 
 static int event_elapsed(struct cuda *c, cuda_event begin, cuda_event end, double *seconds)
 {
+	int error = fake_refuses(c, false);
 	bool timed = begin->timed && end->timed && begin->ticket >= 0 && end->ticket >= 0;
+	if (error || is_captured(c, begin) || is_captured(c, end))
+		return error ? error : ERROR_CAPTURED_EVENT;
 	if (!timed || !c->tickets[begin->ticket].done || !c->tickets[end->ticket].done)
 		return ERROR_VALUE;
 	*seconds = (double)(end->time - begin->time) * 1e-9;
@@ -288,13 +355,14 @@ static int event_elapsed(struct cuda *c, cuda_event begin, cuda_event end, doubl
 
 static int capture_begin(struct cuda *c, cuda_stream s)
 {
-	(void)c;
-	if (s->capturing)
-		return ERROR_CAPTURING;
+	int error = fake_refuses(c, false);
+	if (error)
+		return error;
 	s->capturing = calloc(1, sizeof *s->capturing);
 	if (!s->capturing)
 		abort();
 	s->capturing->origin = s;
+	c->capturing = s->capturing;
 	return 0;
 }
 
@@ -327,6 +395,7 @@ static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
 	bool joined = true;
 	if (!g || g->origin != s)
 		return ERROR_VALUE;
+	c->capturing = NULL;
 	for (int i = 0; i < PLACES; i++)
 		if (c->streams[i].capturing == g) {
 			joined &= is_joined(g, &c->streams[i]);
@@ -335,17 +404,18 @@ static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
 	fake_counts.live++;
 	c->graphs++;
 	*out = g;
-	if (joined)
+	if (joined && !g->invalid)
 		return 0;
+	int error = g->invalid ? ERROR_INVALIDATED : ERROR_UNJOINED;
 	graph_destroy(c, g);
 	*out = NULL;
-	return ERROR_UNJOINED;
+	return error;
 }
 
 static int graph_launch(struct cuda *c, cuda_graph g, cuda_stream s)
 {
-	(void)c;
-	return push(s, &(struct work){.kind = LAUNCH, .graph = g});
+	int error = fake_refuses(c, false);
+	return error ? error : push(s, &(struct work){.kind = LAUNCH, .graph = g});
 }
 
 void fake_fill_streams(struct cuda_api *api)
