@@ -5,31 +5,50 @@
  * Products: TFLOP/s in each type, squares and those of GPT-2 124M at 16 × 1024 tokens, with their epilogues. Attention:
  * causal, bf16, 65536 tokens: half of 4·T²·D products a head forward, 2.5 times as many backward; against the largest
  * rate of a bf16 product in this run; `wgmma` is the forward pass made for compute capability 9.0, where the device is
- * one. Numbers are random, as in training: on zeros a GPU draws less power, and is faster.
+ * one, and a line holds it beside the one that is shipped. Numbers are random, as in training: on zeros a GPU draws
+ * less power, and is faster.
  *
  * The library is that of `make`, or what SHARDLAB_CUDA_LIBRARY names. Where there is none, or no GPU, it says so.
  */
+#include <math.h>
+
 #include "tests/bench/cuda_bench.h"
 
-enum { ROWS = 16 * 1024, TOKENS = 65536 };
+enum { ROWS = 16 * 1024, TOKENS = 65536, TILE = 1 << 22 };
 
 static double peak = 989, product_rate; /* TFLOP/s; the fastest bf16 product so far */
 
-/* n random elements in [−1, 1). */
+/* n elements in [−1, 1): as many random ones as no cache or predictor remembers, again and again. */
 static void *filled(enum element type, int64_t n)
 {
-	float *floats = host((size_t)n * sizeof *floats);
-	void *elements = host((size_t)(n * element_bytes(type))), *p = NULL;
+	const int64_t most = n < TILE ? n : TILE, size = element_bytes(type);
+	float *floats = host((size_t)most * sizeof *floats);
+	char *elements = host((size_t)(most * size)), *p = NULL;
 	uint32_t state = 1;
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; i < most; i++)
 		floats[i] = 2 * random_next(&state) - 1;
-	vector_convert(n, ELEMENT_FP32, floats, type, elements);
-	check(api->allocate(gpu, (size_t)(n * element_bytes(type)), &p), "memory");
-	check(api->copy(gpu, stream, p, elements, (size_t)(n * element_bytes(type))), "a copy");
+	vector_convert(most, ELEMENT_FP32, floats, type, elements);
+	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
+	for (int64_t done = 0; done < n; done += most)
+		check(api->copy(gpu, stream, p + done * size, elements,
+		                (size_t)((n - done < most ? n - done : most) * size)),
+		      "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
 	free(floats);
 	free(elements);
 	return p;
+}
+
+/* Elements of device memory, as numbers. */
+static float *fetched(enum element type, const void *p, int64_t n)
+{
+	void *elements = host((size_t)(n * element_bytes(type)));
+	float *floats = host((size_t)n * sizeof *floats);
+	check(api->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
+	check(api->stream_synchronize(gpu, stream), "a copy");
+	vector_convert(n, type, elements, ELEMENT_FP32, floats);
+	free(elements);
+	return floats;
 }
 
 static void release(int n, void **p)
@@ -170,11 +189,46 @@ static int attend_backward(const void *what)
 	return api->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
 }
 
+/* Where the first `n` of what both passes give are furthest apart, and how large these are. */
+static void furthest(enum element type, const void *one, const void *other, int64_t n, double *apart, double *size)
+{
+	float *x = fetched(type, one, n), *y = fetched(type, other, n);
+	*apart = *size = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double difference = fabs((double)x[i] - (double)y[i]);
+		if (!(difference <= *apart)) /* or is no number */
+			*apart = difference;
+		if (fabs((double)x[i]) > *size)
+			*size = fabs((double)x[i]);
+	}
+	free(x);
+	free(y);
+}
+
+/* Which of the two forward passes is to be shipped: how much faster one is, and whether they compute the same. */
+static void compare_forwards(const struct attention *a, double times)
+{
+	const int64_t n = TOKENS * a->shape.heads;
+	struct attention other = *a;
+	double y_apart, y_size, sum_apart, sum_size;
+	other.y = filled(ELEMENT_BF16, n * a->shape.head_size);
+	other.log_sum_exp = filled(ELEMENT_FP32, n);
+	check(attend(a), "attention");
+	check(attend_on_hopper(&other), "attention");
+	furthest(ELEMENT_BF16, a->y, other.y, n * a->shape.head_size, &y_apart, &y_size);
+	furthest(ELEMENT_FP32, a->log_sum_exp, other.log_sum_exp, n, &sum_apart, &sum_size);
+	printf("attention, head %3lld, T %4lld wgmma beside forward: %.3f times as fast; y %.2g apart, of up to %.2g; "
+	       "log-sum-exp %.2g, of up to %.2g\n",
+	       (long long)a->shape.head_size, (long long)a->shape.tokens, times, y_apart, y_size, sum_apart, sum_size);
+	release(2, (void *[]){other.y, other.log_sum_exp});
+}
+
 static void attention(int64_t size, int64_t tokens)
 {
 	const int64_t n = (int64_t)TOKENS * 768;
 	struct attention a = {.shape = {TOKENS / tokens, tokens, 768 / size, size, ELEMENT_BF16}};
 	const double flops = 2.0 * (double)n * (double)tokens;
+	double seconds[3] = {0};
 	a.qkv = filled(ELEMENT_BF16, 3 * n);
 	a.y = filled(ELEMENT_BF16, n);
 	a.dy = filled(ELEMENT_BF16, n);
@@ -188,12 +242,14 @@ static void attention(int64_t size, int64_t tokens)
 	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
 		if (passes[i].run == attend_on_hopper && attend_on_hopper(&a))
 			continue; /* not on this device */
-		double seconds = gpu_seconds(passes[i].run, &a, "attention");
-		double rate = 1e-12 * passes[i].products * flops / seconds;
+		seconds[i] = gpu_seconds(passes[i].run, &a, "attention");
+		double rate = 1e-12 * passes[i].products * flops / seconds[i];
 		printf("attention, head %3lld, T %4lld %-8s bf16 %9.1f us %7.1f TFLOP/s %5.1f%% of products'\n",
-		       (long long)size, (long long)tokens, passes[i].name, 1e6 * seconds, rate,
+		       (long long)size, (long long)tokens, passes[i].name, 1e6 * seconds[i], rate,
 		       100 * rate / product_rate);
 	}
+	if (seconds[1] > 0)
+		compare_forwards(&a, seconds[0] / seconds[1]);
 	release(5, (void *[]){a.qkv, a.y, a.dy, a.dqkv, a.log_sum_exp});
 }
 

@@ -56,18 +56,26 @@ packed=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export OPAL_PREFIX=$packed/mpi OPAL_SYSCONFDIR=$packed/mpi/etc/openmpi PMIX_INSTALL_PREFIX=$packed/pmix
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1
+# Containers may forbid reading another process's memory, and a driver's pinned memory may not be readable so.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # PyTorch has libraries of its own.
 printf '#!/bin/sh\nexport LD_LIBRARY_PATH="%s"\nexec python3 "$@"\n' "${LD_LIBRARY_PATH:-}" >"$packed/python"
 chmod +x "$packed/python"
 export PYTORCH=$packed/python
-folder_of() { find /usr/local/cuda*/ /usr/local /usr/lib /opt -name "$1*" -printf '%h:' -quit 2>/dev/null; }
-LD_LIBRARY_PATH=$packed/lib:$(folder_of libcublasLt.so)$(folder_of libnccl.so.2)/usr/local/nvidia/lib64:${LD_LIBRARY_PATH:-}
+# CUDA's own folders, or those of Python's packages; by its whole name: a stub, or another version, is of no use.
+folder_of() {
+	find /usr/local/cuda*/ /usr/local /usr/lib /opt $(python3 -c 'import sys; print(*filter(None, sys.path))' 2>/dev/null) \
+		-name "$1" -printf '%h:' -quit 2>/dev/null
+}
+LD_LIBRARY_PATH=$packed/lib:$(folder_of CUBLASLT)$(folder_of libnccl.so.2)/usr/local/nvidia/lib64:${LD_LIBRARY_PATH:-}
 export LD_LIBRARY_PATH PATH=$packed/mpi/bin:/usr/local/cuda/bin:$PATH
 export SHARDLAB=$packed/build/shardlab SHARDLAB_CUDA_LIBRARY=$packed/build/libshardlab-cuda.so
-mkdir -p /usr/share/dictd && cp -n "$packed/data/jargon.dict.dz" /usr/share/dictd/
+[ -e /usr/share/dictd/jargon.dict.dz ] || { mkdir -p /usr/share/dictd && cp "$packed/data/jargon.dict.dz" /usr/share/dictd/; }
 ldd "$SHARDLAB" "$SHARDLAB_CUDA_LIBRARY" 2>&1 | grep -i 'not found'
 cd "$packed/tree" || return
 END
+cublaslt=$(ldd build/libshardlab-cuda.so | sed -n 's/^\s*\(libcublasLt[^ ]*\) .*/\1/p')
+sed -i "s/CUBLASLT/${cublaslt:?}/" "$stage/env.sh"
 cp /usr/share/dictd/jargon.dict.dz "$stage/data/"
 git archive HEAD tests/gpu tests/golden/text.txt tests/golden/gpt2_losses.json tests/oracle kernels/RESULTS.md \
 	tests/test_cuda_\* | tar -C "$stage/tree" -x
