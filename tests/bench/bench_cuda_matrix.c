@@ -21,11 +21,11 @@ static double peak = 989, product_rate; /* TFLOP/s; the fastest bf16 product so 
 /* n elements in [−1, 1): as many random ones as no cache or predictor remembers, again and again. */
 static void *filled(enum element type, int64_t n)
 {
+	static float floats[TILE];
 	const int64_t most = n < TILE ? n : TILE, size = element_bytes(type);
-	float *floats = host((size_t)most * sizeof *floats);
 	char *elements = host((size_t)(most * size)), *p = NULL;
 	uint32_t state = 1;
-	for (int64_t i = 0; i < most; i++)
+	for (int64_t i = 0; i < TILE; i++)
 		floats[i] = 2 * random_next(&state) - 1;
 	vector_convert(most, ELEMENT_FP32, floats, type, elements);
 	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
@@ -34,7 +34,6 @@ static void *filled(enum element type, int64_t n)
 		                (size_t)((n - done < most ? n - done : most) * size)),
 		      "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
-	free(floats);
 	free(elements);
 	return p;
 }
