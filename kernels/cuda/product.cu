@@ -107,20 +107,26 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 	return status;
 }
 
+cublasStatus_t prefer(const struct product_arguments *a, size_t workspace_bytes,
+                      cublasLtMatmulPreferenceOpaque_t *preference)
+{
+	cublasStatus_t status = cublasLtMatmulPreferenceInit(preference);
+	set<uint64_t>(&status, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
+	set<uint32_t>(&status, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+	              CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+	set<uint32_t>(&status, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a->a_alignment);
+	set<uint32_t>(&status, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a->b_alignment);
+	set<uint32_t>(&status, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, a->c_alignment);
+	set<uint32_t>(&status, preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, a->d_alignment);
+	return status;
+}
+
 bool choose(struct cuda *c, const struct product_arguments *a, struct description *d, cublasLtMatmulAlgo_t *out)
 {
 	cublasLtMatmulPreferenceOpaque_t preference;
 	cublasLtMatmulHeuristicResult_t found;
 	int n = 0;
-	cublasStatus_t status = cublasLtMatmulPreferenceInit(&preference);
-
-	set<uint64_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, c->workspace_bytes);
-	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-	              CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a->a_alignment);
-	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a->b_alignment);
-	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, a->c_alignment);
-	set<uint32_t>(&status, &preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, a->d_alignment);
+	cublasStatus_t status = prefer(a, c->workspace_bytes, &preference);
 	if (!status)
 		status = cublasLtMatmulAlgoGetHeuristic((cublasLtHandle_t)c->blas, &d->product, &d->a, &d->b, &d->c,
 		                                        &d->d, &preference, 1, &found, &n);
@@ -201,6 +207,15 @@ void product_close(struct cuda *c)
 void product_allow_tf32(struct cuda *c, bool allow)
 {
 	((struct products *)c->products)->tf32 = allow;
+}
+
+int product_check(const struct product *p, bool tf32)
+{
+	struct product_arguments arguments = product_arguments_of(p);
+	cublasLtMatmulPreferenceOpaque_t preference;
+	struct description d;
+	cublasStatus_t status = describe(p, &arguments, tf32, &d);
+	return status ? status : prefer(&arguments, 1 << 20, &preference);
 }
 
 /* What cuBLASLt says before anything is on the stream. */

@@ -172,6 +172,9 @@ void product_allow_tf32(struct cuda *c, bool allow);
  * from then on. */
 int product_run(struct cuda *c, cuda_stream s, const struct product *p);
 
+/* Can cuBLASLt be told of such a product? Its status, CUBLAS_STATUS_SUCCESS (0) if so. Needs no device: for checks. */
+int product_check(const struct product *p, bool tf32);
+
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
 /* Any shape; all but SUMS. */

@@ -1,0 +1,141 @@
+/* The library for GPUs as it is built, where there is none: it loads, its tables are whole, cuBLASLt takes every
+ * description of a product, and without a driver each call says so. What a device alone can tell is in tests/gpu. */
+#include <check.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "kernels/cuda/product.h"
+
+extern "C" {
+#include "tests/support/suite.h"
+}
+
+enum { NO_TEST = 77, BLAS_NOT_SUPPORTED = 10015, ENTRY = sizeof(void (*)()) };
+
+namespace
+{
+
+void *library;
+const struct cuda_api *api, *plain;
+
+/* ISO C converts no object pointer to a function's. */
+void find(const char *name, void *function)
+{
+	void *symbol = dlsym(library, name);
+	memcpy(function, &symbol, sizeof symbol);
+}
+
+const struct cuda_api *table(const char *name)
+{
+	const struct cuda_api *(*get)(void) = nullptr;
+	find(name, &get);
+	return get ? get() : nullptr;
+}
+
+bool is_there(const struct cuda_api *of, size_t entry)
+{
+	void (*function)() = nullptr;
+	memcpy(&function, reinterpret_cast<const char *>(of) + entry, sizeof function);
+	return function;
+}
+
+START_TEST(tables_are_whole)
+{
+	const size_t kernels = offsetof(struct cuda_api, linear_forward);
+	ck_assert_int_eq(api->version, CUDA_API_VERSION);
+	for (size_t at = offsetof(struct cuda_api, error_text); at < sizeof *api; at += ENTRY)
+		ck_assert_msg(is_there(api, at), "entry %zu", at);
+	for (size_t at = kernels; at < sizeof *plain; at += ENTRY)
+		ck_assert_msg(is_there(plain, at) || at == offsetof(struct cuda_api, attention_forward_hopper) ||
+		                      at == offsetof(struct cuda_api, advance) ||
+		                      at == offsetof(struct cuda_api, scaler_update),
+		              "plain entry %zu, %zu after the first kernel", at, at - kernels);
+}
+END_TEST
+
+START_TEST(errors_have_words)
+{
+	ck_assert_ptr_nonnull(strstr(api->error_text(2), "memory"));
+	ck_assert_ptr_nonnull(strstr(api->error_text(35), "driver"));
+	ck_assert_ptr_nonnull(strstr(api->error_text(900), "captur"));
+	ck_assert_ptr_nonnull(strstr(api->error_text(BLAS_NOT_SUPPORTED), "not supported"));
+	ck_assert_ptr_nonnull(strstr(api->error_text(CUDA_ERROR_WORKSPACE), "workspace"));
+	ck_assert_ptr_nonnull(strstr(api->error_text(CUDA_ERROR_SHAPE), "shape"));
+}
+END_TEST
+
+/* An attribute of another size than cuBLASLt's would leave every product to the slowest of kernels. */
+START_TEST(products_can_be_described)
+{
+	alignas(256) static char memory[1024];
+	int (*product_can_be_told)(const struct product *p, bool tf32) = nullptr;
+	find("product_check", &product_can_be_told);
+	ck_assert(product_can_be_told != nullptr);
+	for (int e = PRODUCT_PLAIN; e <= PRODUCT_SUMS_B; e++)
+		for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++)
+			for (int bits = 0; bits < 16; bits++) {
+				struct linear_shape s = {
+				        64, 24, 40, (bits & 1) != 0, false, static_cast<enum element>(type), 0};
+				struct product p = bits & 2 ? product_weight(&s, memory, memory)
+				                            : product_input(&s, memory, memory);
+				p.epilogue = static_cast<enum product_epilogue>(e);
+				p.bias = p.c = p.pre = p.sums = memory;
+				p.residual = bits & 4 ? memory : nullptr;
+				ck_assert_int_eq(product_can_be_told(&p, bits & 8), 0);
+			}
+}
+END_TEST
+
+START_TEST(without_a_driver_calls_say_so)
+{
+	struct cuda_properties properties;
+	struct cuda *gpu = reinterpret_cast<struct cuda *>(&properties);
+	void *memory = &properties;
+	int devices = 3, error = api->count(&devices);
+	ck_assert_int_eq(devices, 0);
+	ck_assert_msg(error == 35 || error == 100, "%d: %s", error, api->error_text(error));
+	ck_assert_int_ne(api->describe(0, &properties), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_ne(api->open(&gpu, 0, 1 << 20), 0);
+		ck_assert_ptr_null(gpu);
+	}
+	api->close(gpu);
+	ck_assert_int_ne(api->allocate(nullptr, 1, &memory), 0);
+	ck_assert_ptr_null(memory);
+	ck_assert_int_ne(api->allocate_host(nullptr, 0, &memory), 0);
+	ck_assert_ptr_null(memory);
+}
+END_TEST
+
+} // namespace
+
+int main()
+{
+	const char *program = getenv("SHARDLAB");
+	char path[4096];
+	int length = program ? static_cast<int>(strrchr(program, '/') - program) : 5;
+	snprintf(path, sizeof path, "%.*s/libshardlab-cuda.so", length, program ? program : "build");
+	if (access(path, R_OK)) {
+		printf("%s: not built\n", path);
+		return NO_TEST;
+	}
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	api = library ? table(CUDA_API_SYMBOL) : nullptr;
+	plain = library ? table(CUDA_PLAIN_SYMBOL) : nullptr;
+	if (!api || !plain) {
+		fprintf(stderr, "error: %s\n", library ? "it lacks a table" : dlerror());
+		return 1;
+	}
+	Suite *suite = suite_create("cuda library");
+	TCase *t = tcase_create("library");
+	tcase_add_test(t, tables_are_whole);
+	tcase_add_test(t, errors_have_words);
+	tcase_add_test(t, products_can_be_described);
+	if (access("/dev/nvidiactl", F_OK) && access("/dev/dxg", F_OK))
+		tcase_add_test(t, without_a_driver_calls_say_so);
+	suite_add_tcase(suite, t);
+	return suite_run(suite);
+}
