@@ -5,7 +5,7 @@ set -uo pipefail
 . "$(dirname "$0")/support/commands.sh"
 build=$(dirname "$SHARDLAB")
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=1
-unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER COMMAND RESULTS
+unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB
 
 # gpu_script STATUS PATTERN SCRIPT ARGUMENT...: what it printed is in script.out.
 gpu_script() {
@@ -55,6 +55,32 @@ STRATEGIES=zero3 RANKS=1 gpu_script 0 $'^@row\tplans\t3 plans: losses at most 0 
 STRATEGIES=fsdp,tensor RANKS=2 CLUSTER=none gpu_script 0 $'^@row\tvalidate\t4 plans on 2 ranks: bytes exact$' validate.sh
 cp "$TMPDIR/script.out" "$TMPDIR/validate.log"
 STRATEGIES=hybrid:shard=5 RANKS=2 CLUSTER=none gpu_script 1 $'^@row\tvalidate\tFAILED' validate.sh
+
+# Rates that were measured a moment ago predict the step.
+FAKE_GPU_MIB=140 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 \
+	gpu_script 0 $'^@row\tvalidate-time\tgpt:.* within 10 %: single [-+][0-9.]* %, zero2 [-+][0-9.]* %, fsdp [-+][0-9.]* %$' validate.sh
+cp "$TMPDIR/script.out" "$TMPDIR/time.log"
+FAKE_GPU_MIB=70 CALIBRATE=--quick STRATEGIES=fsdp RANKS=2 gpu_script 1 $'^@row\tvalidate-time\tFAILED: calibrate$' validate.sh
+
+# Tests that pass, that fail, and what compute-sanitizer says where it has no way to the device.
+mkdir -p "$TMPDIR/checked/tests/gpu"
+ln -s "$(realpath "$build/tests/gpu/shardlab")" "$TMPDIR/checked/shardlab"
+for source in $(grep -l target_run tests/test_cuda_*.c*); do
+	name=$(basename "${source%.*}")
+	printf '#!/bin/sh\necho "100%%: Checks: 7, Failures: 0, Errors: 0"\n' >"$TMPDIR/checked/tests/gpu/$name"
+	chmod +x "$TMPDIR/checked/tests/gpu/$name"
+done
+SHARDLAB=$TMPDIR/checked/shardlab gpu_script 0 $'^@row\tkernels\t28 tests pass$' kernels.sh
+cp "$TMPDIR/script.out" "$TMPDIR/kernels.log"
+printf '#!/bin/sh\nexit 3\n' >"$TMPDIR/checked/tests/gpu/test_cuda_update"
+SHARDLAB=$TMPDIR/checked/shardlab gpu_script 1 $'^@row\tkernels\tFAILED: test_cuda_update$' kernels.sh
+grep -q '^FAILED   test_cuda_update (exit status 3)$' "$TMPDIR/script.out" || fail 'kernels.sh: which status?'
+printf '#!/bin/sh\necho "Error: Device not supported"\nexit 1\n' >"$TMPDIR/sanitizer"
+chmod +x "$TMPDIR/sanitizer"
+SANITIZER=$TMPDIR/sanitizer gpu_script 0 '^skipped: compute-sanitizer: .*Device not supported$' sanitizer.sh
+! grep -q '^@row' "$TMPDIR/script.out" || fail 'sanitizer.sh: a row of nothing'
+printf '#!/bin/sh\necho "ERROR SUMMARY: 0 errors"\n' >"$TMPDIR/sanitizer"
+SANITIZER=$TMPDIR/sanitizer gpu_script 0 $'^@row\tsanitizer\t10 programs and tools: clean$' sanitizer.sh
 
 printf '%s\n' '#!/bin/sh' "printf '%-24s %9.1f us %8.1f GB/s %5.1f%% of the copy\n' copy 120 4150 100 'bias, GELU' 30.1 3300 79.5" \
 	>"$TMPDIR/fake/tests/bench/bench_cuda_memory"
@@ -125,6 +151,14 @@ diff kernels/RESULTS.md "$RESULTS" >"$TMPDIR/difference"
 printf '@run\tA|B\t1.2\t2026-01-02\tmake\n@row\tplans\tone | two\n@row\tplans\tFAILED: 1 of 3 plans\n' >"$TMPDIR/log"
 tests/gpu/record.sh "$TMPDIR/log" || fail 'record.sh'
 grep -qF '| FAILED: 1 of 3 plans (A\|B, driver 1.2, 2026-01-02, `make`) |' "$RESULTS" || fail 'no result of plans'
+tests/gpu/record.sh "$TMPDIR/time.log" "$TMPDIR/kernels.log" || fail 'record.sh'
+grep -q '^| `validate-time` | .* within 10 %: single .* (Stand-in' "$RESULTS" || fail 'no result of validate-time'
+
+# every row there is
+sed -n 's/^| `\([^`]*\)` |.*/@row\t\1\tsome/p' kernels/RESULTS.md | sed $'1i @run\tA\t1.2\t2026-01-02\tmake' >"$TMPDIR/all"
+cp "$RESULTS" "$TMPDIR/all.md"
+RESULTS=$TMPDIR/all.md tests/gpu/record.sh "$TMPDIR/all" || fail 'record.sh: all rows'
+! grep -q '| not run' "$TMPDIR/all.md" || fail 'record.sh left a row'
 cp "$RESULTS" "$TMPDIR/before.md"
 printf '@row\tplans\tall\n' >"$TMPDIR/no_run"
 printf '@run\tA\t1.2\t2026-01-02\tmake\n@row\tnothing\tall\n' >"$TMPDIR/no_row"

@@ -36,6 +36,11 @@ check memcheck bench_cuda_memory "$build/tests/bench/bench_cuda_memory" --check 
 check memcheck train "$SHARDLAB" train --device cuda --model "$MODEL" --data "$DATA" --precision bf16 --batch 4 --steps 4 \
 	--clip 1 --strategy zero3 --json >"$folder/train.line" &
 wait
+# Under some virtual machines it has no way to the device.
+if grep -qs 'Device not supported' "$folder"/{mem,race}check-*; then
+	echo "skipped: compute-sanitizer: $(grep -hs 'Device not supported' "$folder"/{mem,race}check-* | head -n 1)"
+	exit 0
+fi
 cat "$folder"/*.line
 good=$(cat "$folder"/*.line | grep -c '^ok ') count=$((2 * ${#programs[@]} + 2))
 if [ "$good" != "$count" ]; then
