@@ -123,14 +123,14 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	for (int j = 1; j < tiles; j++) {
 		const int now = j & 1, other = now ^ 1;
 		arrived();
+		wgmma_fence();
+		scores<T, HEAD>(s, of_queries, of_keys + static_cast<uint32_t>(now) * TILE_BYTES);
+		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
+		/* beside the products, which would wait for it */
 		if (j + 1 < tiles)
 			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, qkv_row, (j + 1) * KEYS, tokens, size);
 		halves_copy<HEAD>(values + now * KEYS * HEAD, v, qkv_row, j * KEYS, tokens, size);
 		cp_async_commit();
-
-		wgmma_fence();
-		scores<T, HEAD>(s, of_queries, of_keys + static_cast<uint32_t>(now) * TILE_BYTES);
-		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
 		wgmma_wait<1>();
 		softmax<KEYS>(s, maximum, sum, correction, scale, (j + 1) * KEYS - 1 > first + row,
 		              upper + 1 - j * KEYS, lane);
