@@ -108,7 +108,7 @@ template <int HEAD> static __device__ __forceinline__ int piece(int row, int num
 
 /* Begins to copy `ROWS` rows from `first` on; rows from `rows` on and columns from `size` on become 0. */
 template <int HEAD, int ROWS, int THREADS, typename T>
-static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int64_t row_elements, int first, int rows,
+static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row_elements, int first, int rows,
                                                  int size)
 {
 	constexpr int PIECES = HEAD / PIECE;
@@ -118,7 +118,7 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int64_t
 	              0) { /* a thread has one column; its rows' places are the first's, moved */
 		constexpr int STRIDE = THREADS / PIECES;
 		const int row = thread / PIECES, number = thread % PIECES;
-		const T *source = from + (first + row) * row_elements + number * PIECE;
+		const T *source = from + static_cast<int64_t>(first + row) * row_elements + number * PIECE;
 		T *to = tile + piece<HEAD>(row, number);
 		const bool column = number * PIECE < size;
 #pragma unroll
@@ -132,32 +132,57 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int64_t
 		for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
 			const int index = i * THREADS + thread, row = index / PIECES, number = index % PIECES;
 			const bool valid = first + row < rows && number * PIECE < size;
-			const T *source = valid ? from + (first + row) * row_elements + number * PIECE : from;
+			const T *source =
+			        valid ? from + static_cast<int64_t>(first + row) * row_elements + number * PIECE : from;
 			cp_async_16(tile + piece<HEAD>(row, number), source, valid);
 		}
 	}
 }
 
-/* 16 rows from `row` on, columns [16·step, +16), as a left operand. */
-template <int HEAD, typename T>
-static __device__ __forceinline__ void tile_left(uint32_t a[4], const T *tile, int row, int step, int lane)
+/* Where a lane's ldmatrix begins to read 16 rows: in rows 0-7, 8-15, 0-7, 8-15 of its four matrices, the last two in
+ * the second half of 16 columns … */
+template <int HEAD, typename T> static __device__ __forceinline__ uint32_t pieces_down(const T *tile, int lane)
 {
-	ldmatrix_x4(a, tile + piece<HEAD>(row + (lane & 15), 2 * step + (lane >> 4)));
+	return shared_address(tile + piece<HEAD>(lane & 15, lane >> 4));
+}
+/* … or in rows 0-7, 0-7, 8-15, 8-15, every other one in the second half. */
+template <int HEAD, typename T> static __device__ __forceinline__ uint32_t pieces_across(const T *tile, int lane)
+{
+	return shared_address(tile + piece<HEAD>((lane & 7) + (lane >> 4) * 8, lane >> 3 & 1));
 }
 
-/* The transpose of 16 rows from `row` on, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8
- * rows. */
-template <int HEAD, typename T>
-static __device__ __forceinline__ void tile_right_transposed(uint32_t b[4], const T *tile, int row, int step, int lane)
+/* `step` · 16 columns further on: the number of a piece, which stands in the address from 16 on, is exchanged with bits
+ * of the row's, so that its own bits are changed and not counted up. Rows begin at multiples of what they change. */
+template <int HEAD> static __device__ __forceinline__ const void *pieces_at(uint32_t begin, int step)
 {
-	ldmatrix_x4(b, tile + piece<HEAD>(row + (lane & 7) + (lane >> 4) * 8, 2 * step + (lane >> 3 & 1)));
+	constexpr uint32_t REPEAT = HEAD % 64 == 0 ? 4 : 2;
+	const uint32_t n = static_cast<uint32_t>(step);
+	return shared_pointer((begin ^ n % REPEAT * 32) + n / REPEAT * REPEAT * 32);
 }
 
-/* 16 rows from `row` on, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8 columns. */
-template <int HEAD, typename T>
-static __device__ __forceinline__ void tile_right(uint32_t b[4], const T *tile, int row, int step, int lane)
+/* Bytes from a row of a tile to the row `rows` (a multiple of 8) below. */
+template <int HEAD> static __device__ __forceinline__ uint32_t rows_below(int rows)
 {
-	ldmatrix_x4_transposed(b, tile + piece<HEAD>(row + (lane & 15), 2 * step + (lane >> 4)));
+	return static_cast<uint32_t>(rows * HEAD * 2);
+}
+
+/* 16 rows, columns [16·step, +16), as a left operand. */
+template <int HEAD> static __device__ __forceinline__ void tile_left(uint32_t a[4], uint32_t down, int step)
+{
+	ldmatrix_x4(a, pieces_at<HEAD>(down, step));
+}
+
+/* The transpose of 16 rows, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8 rows. */
+template <int HEAD>
+static __device__ __forceinline__ void tile_right_transposed(uint32_t b[4], uint32_t across, int step)
+{
+	ldmatrix_x4(b, pieces_at<HEAD>(across, step));
+}
+
+/* 16 rows, columns [16·step, +16), as two right operands: b[0], b[1] of the first 8 columns. */
+template <int HEAD> static __device__ __forceinline__ void tile_right(uint32_t b[4], uint32_t down, int step)
+{
+	ldmatrix_x4_transposed(b, pieces_at<HEAD>(down, step));
 }
 
 /* Sums of 16 rows × HEAD columns, times `factor` for the upper and lower 8 rows, rounded, by way of the warp's own
@@ -197,11 +222,12 @@ static __device__ __forceinline__ void softmax(float s[KEYS / 8][4], float maxim
                                                float correction[2], float scale, bool masked, int seen, int lane)
 {
 	if (masked) {
+		const int end = seen - lane % 4 * 2;
 #pragma unroll
 		for (int n = 0; n < KEYS / 8; n++)
 #pragma unroll
 			for (int i = 0; i < 4; i++)
-				if (8 * n + lane % 4 * 2 + (i & 1) >= seen + (i >> 1) * 8)
+				if (8 * n + (i & 1) - (i >> 1) * 8 >= end)
 					s[n][i] = -INFINITY;
 	}
 #pragma unroll

@@ -11,7 +11,11 @@
  * Both passes are one loop over what is not owned, 16 rows at a time: S and dP of these 16 are made, become P and dS in
  * registers, which are at once left operands of the next products. So little is alive beside the sums that the owner's
  * own rows stay in registers too, as left operands; in the first pass S and dP are therefore made transposed. Rows that
- * are not owned come in by cp.async, a tile ahead. */
+ * are not owned come in by cp.async, a tile ahead.
+ *
+ * Shared memory gives a multiprocessor 128 bytes a cycle, an operand of 16 × 16 in 4, in which its tensor cores can do
+ * 2 (compute capability 8.0) or 4 (9.0) products of 16 × 8 × 16. So a warp owns 32 rows where registers take their
+ * sums, and each right operand is used twice. */
 #include "kernels/cuda/attention.cuh"
 
 namespace
@@ -21,21 +25,21 @@ enum { WARPS = 4, THREADS = WARPS * WARP };
 
 template <int HEAD> struct shape {
 	/* of 16 owned rows, a warp: as many as fit into registers */
-	static constexpr int KEY_TILES = HEAD <= 32 ? 2 : 1, QUERY_TILES = HEAD <= 64 ? 2 : 1;
+	static constexpr int KEY_TILES = HEAD <= 64 ? 2 : 1, QUERY_TILES = HEAD <= 64 ? 2 : 1;
 	static constexpr int KEYS = WARPS * 16 * KEY_TILES, QUERIES = WARPS * 16 * QUERY_TILES; /* owned */
-	static constexpr bool HOLDS_V = HEAD < 128;       /* in registers; else read again from shared memory */
+	/* of a warp's 16 rows of V: again from shared memory each time, being too many for the registers */
+	static constexpr int READ_V = HEAD == 64 ? 1 : 0;
 	static constexpr int STEP = HEAD <= 64 ? 64 : 32; /* rows that come in at once */
 	static constexpr int KEY_BYTES = (2 * KEYS + 4 * STEP) * HEAD * 2 + 4 * STEP * 4;
 	static constexpr int QUERY_BYTES = (2 * QUERIES + 4 * STEP) * HEAD * 2;
 };
 
-/* S and dP: of 16 owned rows with 16 that come by, left · rightᵀ. dP's left operand is in registers, or in a tile
- * (whose rows begin at a multiple of 16). */
-template <typename T, int HEAD, int TILES>
-__device__ __forceinline__ void two_products(float s[TILES][2][4], float dp[TILES][2][4],
-                                             const uint32_t left_s[TILES][HEAD / 16][4],
-                                             const uint32_t left_dp[][HEAD / 16][4], const T *left_dp_tile,
-                                             const T *right_s, const T *right_dp, int row, int lane)
+/* S and dP: of 16 owned rows with 16 that come by, left · rightᵀ. dP's left operands are in registers, but the last
+ * `READ`, which are read from `left` on. */
+template <typename T, int HEAD, int TILES, int READ>
+__device__ __forceinline__ void
+two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[TILES][HEAD / 16][4],
+             const uint32_t left_dp[TILES][HEAD / 16][4], uint32_t left, uint32_t right_s, uint32_t right_dp)
 {
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -47,21 +51,17 @@ __device__ __forceinline__ void two_products(float s[TILES][2][4], float dp[TILE
 #pragma unroll
 	for (int step = 0; step < HEAD / 16; step++) {
 		uint32_t b[4], d[4];
-		tile_right_transposed<HEAD>(b, right_s, row, step, lane);
-		tile_right_transposed<HEAD>(d, right_dp, row, step, lane);
+		tile_right_transposed<HEAD>(b, right_s, step);
+		tile_right_transposed<HEAD>(d, right_dp, step);
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			mma_m16n8k16<T>(s[m][0], left_s[m][step], b);
 			mma_m16n8k16<T>(s[m][1], left_s[m][step], b + 2);
-			if (left_dp_tile) {
-				uint32_t again[4];
-				tile_left<HEAD>(again, left_dp_tile, 16 * m, step, lane);
-				mma_m16n8k16<T>(dp[m][0], again, d);
-				mma_m16n8k16<T>(dp[m][1], again, d + 2);
-			} else {
-				mma_m16n8k16<T>(dp[m][0], left_dp[m][step], d);
-				mma_m16n8k16<T>(dp[m][1], left_dp[m][step], d + 2);
-			}
+			uint32_t again[4];
+			if (m >= TILES - READ)
+				tile_left<HEAD>(again, left + rows_below<HEAD>(16 * m), step);
+			mma_m16n8k16<T>(dp[m][0], m < TILES - READ ? left_dp[m][step] : again, d);
+			mma_m16n8k16<T>(dp[m][1], m < TILES - READ ? left_dp[m][step] : again, d + 2);
 		}
 	}
 }
@@ -69,12 +69,12 @@ __device__ __forceinline__ void two_products(float s[TILES][2][4], float dp[TILE
 /* sums += weights · 16 rows of `right` */
 template <typename T, int HEAD, int TILES>
 __device__ __forceinline__ void add_product(float sums[TILES][HEAD / 8][4], const uint32_t weights[TILES][4],
-                                            const T *right, int row, int lane)
+                                            uint32_t right)
 {
 #pragma unroll
 	for (int n = 0; n < HEAD / 16; n++) {
 		uint32_t b[4];
-		tile_right<HEAD>(b, right, row, n, lane);
+		tile_right<HEAD>(b, right, n);
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			mma_m16n8k16<T>(sums[m][2 * n], weights[m], b);
@@ -90,21 +90,24 @@ template <typename T> __device__ __forceinline__ void pack_left(uint32_t a[4], c
 		a[i] = pack_pair<T>(x[i / 2][2 * (i % 2)], x[i / 2][2 * (i % 2) + 1]);
 }
 
-/* log_sum_exp, as a power of 2, and δ of the queries from `first` on; beyond the last, what makes P and dS 0. */
+/* Begins to copy log_sum_exp and δ of the queries from `first` on. Beyond the last they are 0, as are the rows of Q and
+ * dY: P is then 1, dS 0, and neither adds anything. */
 template <int STEP>
-__device__ __forceinline__ void load_rows(float *to, const attention_arguments &a, int64_t row, int first, int tokens)
+__device__ __forceinline__ void rows_copy(float *to, const attention_arguments &a, int first, int tokens)
 {
-	for (int i = static_cast<int>(threadIdx.x); i < STEP; i += THREADS) {
-		bool valid = first + i < tokens;
-		to[i] = valid ? a.log_sum_exp[row + first + i] * LOG2_E : INFINITY;
-		to[STEP + i] = valid ? a.delta[row + first + i] : 0;
-	}
+	static_assert(2 * STEP <= THREADS, "a thread copies one number at most");
+	const int i = static_cast<int>(threadIdx.x), query = first + i % STEP;
+	const float *from = (i < STEP ? a.log_sum_exp : a.delta) + static_cast<int64_t>(blockIdx.y) * tokens;
+	if (i < 2 * STEP)
+		cp_async_4(to + i, query < tokens ? from + query : from, query < tokens);
 }
 
 /* dK and dV */
 template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::KEY_TILES, KEYS = shape<HEAD>::KEYS, STEP = shape<HEAD>::STEP;
+	constexpr uint32_t OTHER = 2 * STEP * HEAD * 2; /* from a row of Q to that of dY */
+	constexpr int READ = shape<HEAD>::READ_V;
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
 	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
 	const int first = static_cast<int>(blockIdx.x) * KEYS, row = warp * 16 * TILES, first_key = first + row;
@@ -112,29 +115,33 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
 	const T *q = static_cast<const T *>(a.qkv) + h.q, *dy = static_cast<const T *>(a.dy) + h.y;
 	const float scale = a.scale * LOG2_E;
+	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
 	T *keys = shared_memory<T>(), *values = keys + KEYS * HEAD;
 	T *queries = values + KEYS * HEAD, *dys = queries + 2 * STEP * HEAD;
 	float *rows = reinterpret_cast<float *>(dys + 2 * STEP * HEAD);
+	const uint32_t of_keys = pieces_down<HEAD>(keys, lane) + rows_below<HEAD>(row);
+	const uint32_t of_values = pieces_down<HEAD>(values, lane) + rows_below<HEAD>(row);
+	const uint32_t across = pieces_across<HEAD>(queries, lane), down = pieces_down<HEAD>(queries, lane);
 
-	uint32_t k_left[TILES][HEAD / 16][4], v_left[shape<HEAD>::HOLDS_V ? TILES : 1][HEAD / 16][4];
+	uint32_t k_left[TILES][HEAD / 16][4], v_left[TILES][HEAD / 16][4];
 	float dk[TILES][HEAD / 8][4] = {}, dv[TILES][HEAD / 8][4] = {};
 	int begin = first / STEP * STEP; /* queries before it see none of these keys */
 
-	tile_copy<HEAD, KEYS, THREADS>(keys, q + h.y_row, h.qkv_row, first, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(values, q + 2 * h.y_row, h.qkv_row, first, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(queries, q, h.qkv_row, begin, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(dys, dy, h.y_row, begin, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(keys, q + h.y_row, qkv_row, first, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(values, q + 2 * h.y_row, qkv_row, first, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(queries, q, qkv_row, begin, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(dys, dy, y_row, begin, tokens, size);
+	rows_copy<STEP>(rows, a, begin, tokens);
 	cp_async_commit();
-	load_rows<STEP>(rows, a, h.row, begin, tokens);
 
 	for (int buffer = 0; begin < tokens; begin += STEP, buffer ^= 1) {
 		cp_async_wait<0>();
 		__syncthreads();
 		if (begin + STEP < tokens) {
 			int next = (buffer ^ 1) * STEP;
-			tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, h.qkv_row, begin + STEP, tokens, size);
-			tile_copy<HEAD, STEP, THREADS>(dys + next * HEAD, dy, h.y_row, begin + STEP, tokens, size);
-			load_rows<STEP>(rows + 2 * next, a, h.row, begin + STEP, tokens);
+			tile_copy<HEAD, STEP, THREADS>(queries + next * HEAD, q, qkv_row, begin + STEP, tokens, size);
+			tile_copy<HEAD, STEP, THREADS>(dys + next * HEAD, dy, y_row, begin + STEP, tokens, size);
+			rows_copy<STEP>(rows + 2 * next, a, begin + STEP, tokens);
 		}
 		cp_async_commit();
 		if (begin == first / STEP * STEP) {
@@ -142,36 +149,46 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 			for (int m = 0; m < TILES; m++)
 #pragma unroll
 				for (int step = 0; step < HEAD / 16; step++) {
-					tile_left<HEAD>(k_left[m][step], keys, row + 16 * m, step, lane);
-					if (shape<HEAD>::HOLDS_V)
-						tile_left<HEAD>(v_left[m][step], values, row + 16 * m, step, lane);
+					tile_left<HEAD>(k_left[m][step], of_keys + rows_below<HEAD>(16 * m), step);
+					if (m < TILES - READ)
+						tile_left<HEAD>(v_left[m][step], of_values + rows_below<HEAD>(16 * m),
+						                step);
 				}
 		}
-		const T *q_tile = queries + buffer * STEP * HEAD, *dy_tile = dys + buffer * STEP * HEAD;
 		const float *of_row = rows + 2 * buffer * STEP;
+		/* the lane's first key, counted from its first query */
+		const int corner = first_key + lane / 4 - lane % 4 * 2 - begin;
 #pragma unroll 1
 		for (int i = 0; i < STEP; i += 16) {
 			if (begin + i + 15 < first_key)
 				continue; /* earlier than all keys of this warp */
 			float s[TILES][2][4], dp[TILES][2][4];
 			uint32_t p_left[TILES][4], ds_left[TILES][4];
-			two_products<T, HEAD, TILES>(s, dp, k_left, v_left,
-			                             shape<HEAD>::HOLDS_V ? nullptr : values + row * HEAD, q_tile,
-			                             dy_tile, i, lane);
-			const bool masked = begin + i < first_key + 16 * TILES - 1;
+			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
+			two_products<T, HEAD, TILES, READ>(s, dp, k_left, v_left, of_values, across + place,
+			                                   across + place + OTHER);
+			if (begin + i < first_key + 16 * TILES - 1) {
+#pragma unroll
+				for (int m = 0; m < TILES; m++)
+#pragma unroll
+					for (int n = 0; n < 2; n++)
+#pragma unroll
+						for (int j = 0; j < 4; j++)
+							if (8 * n + (j & 1) - 16 * m - (j >> 1) * 8 < corner - i)
+								s[m][n][j] = -INFINITY;
+			}
 #pragma unroll
 			for (int n = 0; n < 2; n++) {
 				const int column = i + 8 * n + lane % 4 * 2;
-				const float2 sums = *reinterpret_cast<const float2 *>(of_row + column);
+				float2 sums = *reinterpret_cast<const float2 *>(of_row + column);
+				sums.x *= LOG2_E;
+				sums.y *= LOG2_E;
 				const float2 delta = *reinterpret_cast<const float2 *>(of_row + STEP + column);
 #pragma unroll
 				for (int m = 0; m < TILES; m++)
 #pragma unroll
 					for (int j = 0; j < 4; j++) {
 						float p = exp2_fast(fmaf(s[m][n][j], scale, j & 1 ? -sums.y : -sums.x));
-						if (masked && begin + column + (j & 1) <
-						                      first_key + 16 * m + lane / 4 + (j >> 1) * 8)
-							p = 0;
 						s[m][n][j] = p;
 						dp[m][n][j] = p * (dp[m][n][j] - (j & 1 ? delta.y : delta.x));
 					}
@@ -181,8 +198,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 				pack_left<T>(p_left[m], s[m]);
 				pack_left<T>(ds_left[m], dp[m]);
 			}
-			add_product<T, HEAD, TILES>(dv, p_left, dy_tile, i, lane);
-			add_product<T, HEAD, TILES>(dk, ds_left, q_tile, i, lane);
+			add_product<T, HEAD, TILES>(dv, p_left, down + place + OTHER);
+			add_product<T, HEAD, TILES>(dk, ds_left, down + place);
 		}
 	}
 
@@ -200,6 +217,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::QUERY_TILES, QUERIES = shape<HEAD>::QUERIES, STEP = shape<HEAD>::STEP;
+	constexpr uint32_t OTHER = 2 * STEP * HEAD * 2; /* from a row of K to that of V */
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
 	const int tokens = static_cast<int>(a.tokens), size = static_cast<int>(a.size);
 	const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * QUERIES, row = warp * 16 * TILES;
@@ -207,8 +225,12 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
 	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
 	const float scale = a.scale * LOG2_E;
+	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
 	T *queries = shared_memory<T>(), *dys = queries + QUERIES * HEAD;
 	T *keys = dys + QUERIES * HEAD, *values = keys + 2 * STEP * HEAD;
+	const uint32_t of_queries = pieces_down<HEAD>(queries, lane) + rows_below<HEAD>(row);
+	const uint32_t of_dys = pieces_down<HEAD>(dys, lane) + rows_below<HEAD>(row);
+	const uint32_t across = pieces_across<HEAD>(keys, lane), down = pieces_down<HEAD>(keys, lane);
 
 	uint32_t q_left[TILES][HEAD / 16][4], dy_left[TILES][HEAD / 16][4];
 	float dq[TILES][HEAD / 8][4] = {}, sums[TILES][2], delta[TILES][2];
@@ -221,10 +243,10 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 			delta[m][side] = query < tokens ? a.delta[h.row + query] : 0;
 		}
 
-	tile_copy<HEAD, QUERIES, THREADS>(queries, q, h.qkv_row, first, tokens, size);
-	tile_copy<HEAD, QUERIES, THREADS>(dys, static_cast<const T *>(a.dy) + h.y, h.y_row, first, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(keys, k, h.qkv_row, 0, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(values, v, h.qkv_row, 0, tokens, size);
+	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
+	tile_copy<HEAD, QUERIES, THREADS>(dys, static_cast<const T *>(a.dy) + h.y, y_row, first, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(keys, k, qkv_row, 0, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(values, v, qkv_row, 0, tokens, size);
 	cp_async_commit();
 
 	const int last = min(first + QUERIES, tokens);
@@ -233,8 +255,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 		__syncthreads();
 		if (begin + STEP < last) {
 			int next = (buffer ^ 1) * STEP * HEAD;
-			tile_copy<HEAD, STEP, THREADS>(keys + next, k, h.qkv_row, begin + STEP, tokens, size);
-			tile_copy<HEAD, STEP, THREADS>(values + next, v, h.qkv_row, begin + STEP, tokens, size);
+			tile_copy<HEAD, STEP, THREADS>(keys + next, k, qkv_row, begin + STEP, tokens, size);
+			tile_copy<HEAD, STEP, THREADS>(values + next, v, qkv_row, begin + STEP, tokens, size);
 		}
 		cp_async_commit();
 		if (begin == 0) {
@@ -242,17 +264,29 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 			for (int m = 0; m < TILES; m++)
 #pragma unroll
 				for (int step = 0; step < HEAD / 16; step++) {
-					tile_left<HEAD>(q_left[m][step], queries, row + 16 * m, step, lane);
-					tile_left<HEAD>(dy_left[m][step], dys, row + 16 * m, step, lane);
+					tile_left<HEAD>(q_left[m][step], of_queries + rows_below<HEAD>(16 * m), step);
+					tile_left<HEAD>(dy_left[m][step], of_dys + rows_below<HEAD>(16 * m), step);
 				}
 		}
-		const T *k_tile = keys + buffer * STEP * HEAD, *v_tile = values + buffer * STEP * HEAD;
+		/* the lane's first query, counted from its first key */
+		const int corner = first_query + lane / 4 - lane % 4 * 2 - begin;
 #pragma unroll 1
 		for (int i = 0; i < STEP && begin + i < first_query + 16 * TILES; i += 16) {
 			float s[TILES][2][4], dp[TILES][2][4];
 			uint32_t ds_left[TILES][4];
-			two_products<T, HEAD, TILES>(s, dp, q_left, dy_left, nullptr, k_tile, v_tile, i, lane);
-			const bool masked = begin + i + 15 > first_query;
+			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
+			two_products<T, HEAD, TILES, 0>(s, dp, q_left, dy_left, of_dys, across + place,
+			                                across + place + OTHER);
+			if (begin + i + 15 > first_query) {
+#pragma unroll
+				for (int m = 0; m < TILES; m++)
+#pragma unroll
+					for (int n = 0; n < 2; n++)
+#pragma unroll
+						for (int j = 0; j < 4; j++)
+							if (8 * n + (j & 1) - 16 * m - (j >> 1) * 8 > corner - i)
+								s[m][n][j] = -INFINITY;
+			}
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {
 #pragma unroll
@@ -260,14 +294,11 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 #pragma unroll
 					for (int j = 0; j < 4; j++) {
 						float p = exp2_fast(fmaf(s[m][n][j], scale, -sums[m][j >> 1]));
-						if (masked && begin + i + 8 * n + lane % 4 * 2 + (j & 1) >
-						                      first_query + 16 * m + lane / 4 + (j >> 1) * 8)
-							p = 0;
 						dp[m][n][j] = p * (dp[m][n][j] - delta[m][j >> 1]);
 					}
 				pack_left<T>(ds_left[m], dp[m]);
 			}
-			add_product<T, HEAD, TILES>(dq, ds_left, k_tile, i, lane);
+			add_product<T, HEAD, TILES>(dq, ds_left, down + place);
 		}
 	}
 

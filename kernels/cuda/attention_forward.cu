@@ -20,15 +20,12 @@ template <int HEAD> struct shape {
 	static constexpr int KEYS = HEAD <= 64 ? 64 : 32; /* what leaves room in registers for S beside the output */
 	static constexpr int TILES = 2;                   /* of 16 queries, a warp */
 	static constexpr int QUERIES = WARPS * 16 * TILES;
-	static constexpr bool HOLDS_Q =
-	        HEAD <= 64; /* in registers; else it is read from shared memory for every tile */
 	static constexpr int BYTES = (QUERIES + 4 * KEYS) * HEAD * 2;
 };
 
 /* S = Q · Kᵀ */
 template <typename T, int HEAD, int TILES>
-__device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4], const uint32_t held[][HEAD / 16][4],
-                                       const T *queries, int row, const T *keys, int lane)
+__device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4], uint32_t queries, uint32_t keys)
 {
 	constexpr int KEYS = shape<HEAD>::KEYS;
 #pragma unroll
@@ -42,19 +39,12 @@ __device__ __forceinline__ void scores(float s[TILES][shape<HEAD>::KEYS / 8][4],
 	for (int step = 0; step < HEAD / 16; step++) {
 		uint32_t q[TILES][4];
 #pragma unroll
-		for (int m = 0; m < TILES; m++) {
-			if (shape<HEAD>::HOLDS_Q) {
-#pragma unroll
-				for (int i = 0; i < 4; i++)
-					q[m][i] = held[m][step][i];
-			} else {
-				tile_left<HEAD>(q[m], queries, row + 16 * m, step, lane);
-			}
-		}
+		for (int m = 0; m < TILES; m++)
+			tile_left<HEAD>(q[m], queries + rows_below<HEAD>(16 * m), step);
 #pragma unroll
 		for (int n = 0; n < KEYS / 16; n++) {
 			uint32_t k[4];
-			tile_right_transposed<HEAD>(k, keys, 16 * n, step, lane);
+			tile_right_transposed<HEAD>(k, keys + rows_below<HEAD>(16 * n), step);
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {
 				mma_m16n8k16<T>(s[m][2 * n], q[m], k);
@@ -74,17 +64,19 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
 	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
 	const float scale = a.scale * LOG2_E;
+	const int qkv_row = static_cast<int>(h.qkv_row);
 	T *queries = shared_memory<T>(), *keys = queries + QUERIES * HEAD, *values = keys + 2 * KEYS * HEAD;
+	const uint32_t of_queries = pieces_down<HEAD>(queries, lane) + rows_below<HEAD>(row);
+	const uint32_t of_keys = pieces_across<HEAD>(keys, lane), of_values = pieces_down<HEAD>(values, lane);
 
-	uint32_t held[shape<HEAD>::HOLDS_Q ? TILES : 1][HEAD / 16][4];
 	float output[TILES][HEAD / 8][4] = {}, maximum[TILES][2], sum[TILES][2] = {};
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
 		maximum[m][0] = maximum[m][1] = -INFINITY;
 
-	tile_copy<HEAD, QUERIES, THREADS>(queries, q, h.qkv_row, first, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(keys, k, h.qkv_row, 0, tokens, size);
-	tile_copy<HEAD, KEYS, THREADS>(values, v, h.qkv_row, 0, tokens, size);
+	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(keys, k, qkv_row, 0, tokens, size);
+	tile_copy<HEAD, KEYS, THREADS>(values, v, qkv_row, 0, tokens, size);
 	cp_async_commit();
 
 	const int last = min(first + QUERIES, tokens);
@@ -93,22 +85,15 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 		__syncthreads(); /* this tile is there, and nobody reads the one before any more */
 		if (begin + KEYS < last) {
 			int next = (buffer ^ 1) * KEYS * HEAD;
-			tile_copy<HEAD, KEYS, THREADS>(keys + next, k, h.qkv_row, begin + KEYS, tokens, size);
-			tile_copy<HEAD, KEYS, THREADS>(values + next, v, h.qkv_row, begin + KEYS, tokens, size);
+			tile_copy<HEAD, KEYS, THREADS>(keys + next, k, qkv_row, begin + KEYS, tokens, size);
+			tile_copy<HEAD, KEYS, THREADS>(values + next, v, qkv_row, begin + KEYS, tokens, size);
 		}
 		cp_async_commit();
-		if (shape<HEAD>::HOLDS_Q && begin == 0) {
-#pragma unroll
-			for (int m = 0; m < TILES; m++)
-#pragma unroll
-				for (int step = 0; step < HEAD / 16; step++)
-					tile_left<HEAD>(held[m][step], queries, row + 16 * m, step, lane);
-		}
 		if (begin > first + row + 16 * TILES - 1)
 			continue; /* later than all queries of this warp */
 
 		float s[TILES][KEYS / 8][4];
-		scores<T, HEAD, TILES>(s, held, queries, row, keys + buffer * KEYS * HEAD, lane);
+		scores<T, HEAD, TILES>(s, of_queries, of_keys + rows_below<HEAD>(buffer * KEYS));
 		const bool masked = begin + KEYS - 1 > first + row;
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
@@ -131,7 +116,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 #pragma unroll
 			for (int n = 0; n < HEAD / 16; n++) {
 				uint32_t b[4];
-				tile_right<HEAD>(b, values + buffer * KEYS * HEAD, 16 * step, n, lane);
+				tile_right<HEAD>(b, of_values + rows_below<HEAD>(buffer * KEYS + 16 * step), n);
 #pragma unroll
 				for (int m = 0; m < TILES; m++) {
 					mma_m16n8k16<T>(output[m][2 * n], p[m], b);

@@ -90,6 +90,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	                          blockIdx.y % static_cast<unsigned>(a.heads));
 	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
 	const float scale = a.scale * LOG2_E;
+	const int qkv_row = static_cast<int>(h.qkv_row);
 	const int tiles = (min(first + QUERIES, tokens) + KEYS - 1) / KEYS, upper = first + row + lane / 4;
 
 	unsigned char *begin = shared_memory<unsigned char>();
@@ -103,13 +104,13 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	float correction[2];
 	uint32_t p[KEYS / 16][4];
 
-	halves_copy<HEAD>(queries, q, h.qkv_row, first, tokens, size);
-	halves_copy<HEAD>(keys, k, h.qkv_row, 0, tokens, size);
+	halves_copy<HEAD>(queries, q, qkv_row, first, tokens, size);
+	halves_copy<HEAD>(keys, k, qkv_row, 0, tokens, size);
 	cp_async_commit();
 	arrived();
 	if (tiles > 1)
-		halves_copy<HEAD>(keys + KEYS * HEAD, k, h.qkv_row, KEYS, tokens, size);
-	halves_copy<HEAD>(values, v, h.qkv_row, 0, tokens, size);
+		halves_copy<HEAD>(keys + KEYS * HEAD, k, qkv_row, KEYS, tokens, size);
+	halves_copy<HEAD>(values, v, qkv_row, 0, tokens, size);
 	cp_async_commit();
 
 	wgmma_fence();
@@ -122,14 +123,14 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 	for (int j = 1; j < tiles; j++) {
 		const int now = j & 1, other = now ^ 1;
 		arrived();
-		if (j + 1 < tiles)
-			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, h.qkv_row, (j + 1) * KEYS, tokens, size);
-		halves_copy<HEAD>(values + now * KEYS * HEAD, v, h.qkv_row, j * KEYS, tokens, size);
-		cp_async_commit();
-
 		wgmma_fence();
 		scores<T, HEAD>(s, of_queries, of_keys + static_cast<uint32_t>(now) * TILE_BYTES);
 		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
+		/* beside the products, which would wait for it */
+		if (j + 1 < tiles)
+			halves_copy<HEAD>(keys + other * KEYS * HEAD, k, qkv_row, (j + 1) * KEYS, tokens, size);
+		halves_copy<HEAD>(values + now * KEYS * HEAD, v, qkv_row, j * KEYS, tokens, size);
+		cp_async_commit();
 		wgmma_wait<1>();
 		softmax<KEYS>(s, maximum, sum, correction, scale, (j + 1) * KEYS - 1 > first + row,
 		              upper + 1 - j * KEYS, lane);

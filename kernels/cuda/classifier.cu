@@ -1,6 +1,7 @@
-/* Softmax cross-entropy. A block has a row and reads it twice, the second time out of the L2 cache: once for the
- * maximum and the sum of the exponentials together, once to write the gradient in its place. The rows' losses go to the
- * workspace, in double, and one block adds them up. */
+/* Softmax cross-entropy. A block has a row and goes over it twice: once for the maximum and the sum of the exponentials
+ * together, once to write the gradient in its place. A row that fits is copied to shared memory, by cp.async, so that
+ * memory is read once, all of the row is under way at once, and two blocks of a multiprocessor take turns. The rows'
+ * losses go to the workspace, in double, and one block adds them up. */
 #include <cmath>
 
 #include "kernels/cuda/classifier.cuh"
@@ -10,6 +11,8 @@ namespace
 {
 
 enum { MOST_THREADS = 1024, FINISH_THREADS = 1024 };
+/* Where two blocks' rows fit into shared memory: threads of each, and what it takes beside the row. */
+enum { HALF_THREADS = 512, BLOCK_BYTES = 2048 };
 
 /* A row of `stride` logits, of which `count` are classes from `first` on. */
 struct rows_task {
@@ -26,34 +29,43 @@ __device__ __forceinline__ int target_of(const rows_task &t, int64_t row)
 	return target >= 0 && target < t.count ? static_cast<int>(target) : -1;
 }
 
-/* Logits become scale × probability, less scale at the target; 0 at padding. */
+/* Logits, read from `from`, become scale × probability, less scale at the target; 0 at padding. */
 template <typename T>
-__device__ __forceinline__ void row_gradient(const rows_task &t, T *row, int target, float maximum, double sum,
-                                             double scale)
+__device__ __forceinline__ void row_gradient(const rows_task &t, const T *from, T *row, int target, float maximum,
+                                             double sum, double scale)
 {
 	float factor = static_cast<float>(scale / sum), whole = static_cast<float>(scale);
-	row_change(row, t.count, [=](int i, float x) {
-		float p = exponential<T>(x - maximum) * factor;
-		return i == target ? p - whole : p;
+	row_change(from, row, t.count, [=](int first, auto &x) {
+		constexpr int N = static_cast<int>(sizeof x / sizeof x[0]);
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			x[i] = exponential<T>(x[i] - maximum) * factor;
+		if (target >= first && target < first + N)
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				x[i] -= first + i == target ? whole : 0;
 	});
 	for (int64_t i = t.count + static_cast<int64_t>(threadIdx.x); i < t.stride; i += blockDim.x)
 		narrow(0, row[i]);
 }
 
-template <typename T>
+template <typename T, bool KEEPS>
 __global__ void __launch_bounds__(MOST_THREADS)
         classifier_rows(rows_task t, T *logits, double scale, const float *scaler, double *losses)
 {
 	T *row = logits + static_cast<int64_t>(blockIdx.x) * t.stride;
+	const T *from = KEEPS ? shared_memory<T>() : row;
+	if (KEEPS)
+		row_copy(shared_memory<T>(), row, t.count);
 	int target = target_of(t, blockIdx.x);
-	float chosen = target >= 0 ? widen(row[target]) : 0;
+	float chosen = target >= 0 ? widen(from[target]) : 0;
 	online o = NOTHING;
-	row_each(row, t.count, [&](int, float x) { online_add<T>(o, x); });
+	row_each(from, t.count, [&](int, const auto &x) { online_add<T>(o, x); });
 	o = online_reduce<T>(o); /* all have read the target's logit before any writes */
 	if (threadIdx.x == 0)
 		losses[blockIdx.x] =
 		        log(static_cast<double>(o.sum)) + static_cast<double>(o.maximum) - static_cast<double>(chosen);
-	row_gradient(t, row, target, o.maximum, static_cast<double>(o.sum),
+	row_gradient(t, from, row, target, o.maximum, static_cast<double>(o.sum),
 	             scaler ? scale * static_cast<double>(scaler[CUDA_SCALER_SCALE]) : scale);
 }
 
@@ -65,11 +77,13 @@ __global__ void __launch_bounds__(MOST_THREADS)
 	int target = target_of(t, blockIdx.x), first = INT32_MAX;
 	float chosen = target >= 0 ? widen(row[target]) : 0, mine = -INFINITY;
 	online o = NOTHING;
-	row_each(row, t.count, [&](int i, float x) {
-		if (x > mine) {
-			mine = x;
-			first = i;
-		}
+	row_each(row, t.count, [&](int begin, const auto &x) {
+#pragma unroll
+		for (int i = 0; i < static_cast<int>(sizeof x / sizeof x[0]); i++)
+			if (x[i] > mine) {
+				mine = x[i];
+				first = begin + i;
+			}
 		online_add<T>(o, x);
 	});
 	o = online_reduce<T>(o);
@@ -87,8 +101,11 @@ template <typename T>
 __global__ void __launch_bounds__(MOST_THREADS) maxima_rows(rows_task t, const T *logits, float *maxima)
 {
 	float maximum = -INFINITY;
-	row_each(logits + static_cast<int64_t>(blockIdx.x) * t.stride, t.count,
-	         [&](int, float x) { maximum = x > maximum ? x : maximum; });
+	row_each(logits + static_cast<int64_t>(blockIdx.x) * t.stride, t.count, [&](int, const auto &x) {
+#pragma unroll
+		for (float one : x)
+			maximum = one > maximum ? one : maximum;
+	});
 	maximum = block_reduce(maximum, maximum_of(), -INFINITY);
 	if (threadIdx.x == 0)
 		maxima[blockIdx.x] = maximum;
@@ -103,9 +120,12 @@ __global__ void __launch_bounds__(MOST_THREADS)
 	float maximum = maxima[blockIdx.x], sum = 0;
 	int64_t target = t.targets[blockIdx.x] - t.first;
 	int before = 0;
-	row_each(row, t.count, [&](int i, float x) {
-		sum += exponential<T>(x - maximum);
-		before += i < target && x == maximum;
+	row_each(row, t.count, [&](int first, const auto &x) {
+#pragma unroll
+		for (int i = 0; i < static_cast<int>(sizeof x / sizeof x[0]); i++) {
+			sum += exponential<T>(x[i] - maximum);
+			before += first + i < target && x[i] == maximum;
+		}
 	});
 	sum = block_reduce(sum, sum_of(), 0.0F);
 	before = block_reduce(before, sum_of(), 0);
@@ -123,7 +143,8 @@ __global__ void __launch_bounds__(MOST_THREADS)
         gradient_rows(rows_task t, T *logits, const float *maxima, const float *sums, double scale, const float *scaler)
 {
 	int64_t row = blockIdx.x;
-	row_gradient(t, logits + row * t.stride, target_of(t, row), maxima[row], static_cast<double>(sums[2 * row]),
+	T *place = logits + row * t.stride;
+	row_gradient(t, place, place, target_of(t, row), maxima[row], static_cast<double>(sums[2 * row]),
 	             scaler ? scale * static_cast<double>(scaler[CUDA_SCALER_SCALE]) : scale);
 }
 
@@ -215,8 +236,16 @@ int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t ro
 		return CUDA_ERROR_WORKSPACE;
 	int error = rows == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return launch(classifier_rows<T>, static_cast<unsigned>(rows), threads_for<T>(classes), 0, s, t,
-		              static_cast<T *>(logits), scale, scaler, losses);
+		const unsigned blocks = static_cast<unsigned>(rows), threads = threads_for<T>(classes);
+		const int64_t bytes = classes * static_cast<int64_t>(sizeof(T)), most = c->shared_bytes - BLOCK_BYTES;
+		T *first = static_cast<T *>(logits);
+		const unsigned halves =
+		        static_cast<unsigned>(2 * bytes > most ? threads : smaller(threads, HALF_THREADS));
+		if (bytes > most || stride % lanes_of<T>() != 0 || !is_aligned(logits, 16))
+			return launch(classifier_rows<T, false>, blocks, threads, 0, s, t, first, scale, scaler,
+			              losses);
+		return launch(classifier_rows<T, true>, blocks, halves, static_cast<size_t>(bytes), s, t, first, scale,
+		              scaler, losses);
 	});
 	losses_given given = {losses, nullptr};
 	return error ? error

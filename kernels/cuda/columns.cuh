@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 	int column = static_cast<int>(blockIdx.x * WARP + threadIdx.x);
 	float sum = 0;
 	if (column < width) {
-#pragma unroll 4
+#pragma unroll 16
 		for (unsigned part = threadIdx.y; part < count; part += COLUMN_WARPS)
 			sum += parts[(static_cast<int64_t>(part) * SUMS + blockIdx.y) * width + column];
 	}

@@ -11,7 +11,7 @@
 namespace
 {
 
-enum { THREADS = 256, CHUNK = 32, COLUMN_THREADS = 128 };
+enum { THREADS = 256, CHUNK = 32, COLUMN_THREADS = 128, UNROLL = 8 /* rows under way at a time */ };
 
 /* ---- forward ---- */
 
@@ -89,60 +89,59 @@ template <typename T> struct runs_task {
 	float *parts; /* [chunks][2][width]: of the run that came from the chunk before, and of the one that goes on */
 };
 
+/* `old`: what is there, where it is added to. */
 template <typename T, int V>
-__device__ __forceinline__ void row_store(const runs_task<T> &t, int32_t key, int column, const float (&sum)[V])
+__device__ __forceinline__ void row_store(const runs_task<T> &t, T *to, const pack<T, V> &old, const float (&sum)[V])
 {
-	T *to = t.table + static_cast<int64_t>(key) * t.width + column;
 	float all[V];
 #pragma unroll
 	for (int v = 0; v < V; v++)
-		all[v] = sum[v];
-	if (t.accumulate) {
-		load(to, all);
-#pragma unroll
-		for (int v = 0; v < V; v++)
-			all[v] += sum[v];
-	}
+		all[v] = t.accumulate ? widen(old.at[v]) + sum[v] : sum[v];
 	store(to, all);
 }
 
 template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) runs_add(runs_task<T> t)
 {
-	__shared__ int32_t keys[CHUNK], tokens[CHUNK];
+	__shared__ int32_t keys[CHUNK + 1], tokens[CHUNK];
 	int begin = static_cast<int>(blockIdx.x) * CHUNK, thread = static_cast<int>(threadIdx.x);
-	int count = t.n - begin < CHUNK ? t.n - begin : CHUNK;
-	if (thread < count) {
-		keys[thread] = t.keys[begin + thread];
+	if (thread <= CHUNK)
+		keys[thread] = begin + thread < t.n ? t.keys[begin + thread] : INT32_MAX;
+	if (thread < CHUNK && begin + thread < t.n)
 		tokens[thread] = t.tokens[begin + thread];
-	}
 	__syncthreads();
-	int32_t before = begin ? t.keys[begin - 1] : -1, after = begin + count < t.n ? t.keys[begin + count] : -1;
+	int32_t before = begin ? t.keys[begin - 1] : -1;
 	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + thread) * V;
-	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column;
-	for (int i = 0; column < t.width && i < count;) {
-		int32_t key = keys[i];
-		bool from_before = i == 0 && key == before;
-		float sum[V] = {};
-		if (key >= t.count)
-			break;
-		int end = i + 1;
-		while (end < count && keys[end] == key)
-			end++;
-#pragma unroll 4
-		for (; i < end; i++) {
-			float x[V];
-			load(t.dy + static_cast<int64_t>(tokens[i]) * t.width + column, x);
+	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column, sum[V] = {};
+	/* keys are sorted: those of no row, and beyond the last, come last */
+	for (int first = 0; column < t.width && first < CHUNK && keys[first] < t.count; first += UNROLL) {
+		pack<T, V> x[UNROLL], old[UNROLL];
+#pragma unroll
+		for (int u = 0; u < UNROLL; u++)
+			if (keys[first + u] < t.count) {
+				pack_load(t.dy + static_cast<int64_t>(tokens[first + u]) * t.width + column, x[u]);
+				if (t.accumulate && keys[first + u] != keys[first + u + 1])
+					pack_load(t.table + static_cast<int64_t>(keys[first + u]) * t.width + column,
+					          old[u]);
+			}
+#pragma unroll
+		for (int u = 0; u < UNROLL; u++) {
+			const int32_t key = keys[first + u];
+			if (key >= t.count)
+				break;
 #pragma unroll
 			for (int v = 0; v < V; v++)
-				sum[v] += x[v];
-		}
-		bool goes_on = i == count && key == after;
-		if (from_before || goes_on) {
+				sum[v] += widen(x[u].at[v]);
+			bool from_before = key == before && keys[0] == key, ends = keys[first + u + 1] != key;
+			if (ends && !from_before) {
+				row_store<T, V>(t, t.table + static_cast<int64_t>(key) * t.width + column, old[u], sum);
+			} else if (ends || first + u + 1 == CHUNK) {
+#pragma unroll
+				for (int v = 0; v < V; v++)
+					parts[(from_before ? 0 : t.width) + v] = sum[v];
+			}
 #pragma unroll
 			for (int v = 0; v < V; v++)
-				parts[(from_before ? 0 : t.width) + v] = sum[v];
-		} else {
-			row_store<T, V>(t, key, column, sum);
+				sum[v] = ends ? 0 : sum[v];
 		}
 	}
 	__syncthreads();
@@ -182,7 +181,11 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 		for (int v = 0; v < V; v++)
 			sum[v] += x[v];
 	}
-	row_store<T, V>(t, key, column, sum);
+	T *to = t.table + static_cast<int64_t>(key) * t.width + column;
+	pack<T, V> old;
+	if (t.accumulate)
+		pack_load(to, old);
+	row_store<T, V>(t, to, old, sum);
 }
 
 /* ---- calling them ---- */

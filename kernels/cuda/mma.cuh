@@ -28,6 +28,10 @@ static inline uint32_t shared_address(const void *p)
 {
 	return emulate_shared_address(p);
 }
+static inline const void *shared_pointer(uint32_t address)
+{
+	return emulate_shared_at(address);
+}
 
 /* D += A · B, T is __nv_bfloat16 or __half */
 template <typename T> void mma_m16n8k16(float d[4], const uint32_t a[4], const uint32_t b[2])
@@ -94,6 +98,11 @@ static inline void cp_async_16(void *to, const void *from, bool valid = true)
 {
 	emulate_copy(to, from, 16, valid ? 16 : 0);
 }
+/* The same of 4 bytes. */
+static inline void cp_async_4(void *to, const void *from, bool valid)
+{
+	emulate_copy(to, from, 4, valid ? 4 : 0);
+}
 static inline void cp_async_commit()
 {
 	emulate_copy_commit();
@@ -130,6 +139,10 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p)
 {
 	return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
+static __device__ __forceinline__ const void *shared_pointer(uint32_t address)
+{
+	return __cvta_shared_to_generic(address);
+}
 
 static __device__ __forceinline__ void ldmatrix_x4(uint32_t r[4], const void *row)
 {
@@ -164,6 +177,12 @@ static __device__ __forceinline__ void cp_async_16(void *to, const void *from, b
 {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
 	             "l"(__cvta_generic_to_global(from)), "r"(valid ? 16 : 0)
+	             : "memory");
+}
+static __device__ __forceinline__ void cp_async_4(void *to, const void *from, bool valid)
+{
+	asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)),
+	             "l"(__cvta_generic_to_global(from)), "r"(valid ? 4 : 0)
 	             : "memory");
 }
 static __device__ __forceinline__ void cp_async_commit()

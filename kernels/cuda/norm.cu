@@ -1,8 +1,9 @@
-/* LayerNorm. A warp has a row, or where its registers do not take one, a block, so that memory is read once; blocks
- * stay for many rows, with the weights in registers.
+/* LayerNorm. A warp has a row, or where its registers do not take one, a block, so that memory is read once; the
+ * weights come out of the cache.
  *
- * Backward, threads also add up their rows' part of dweight and dbias. A block's warps are added up in shared memory,
- * blocks leave their sums in the workspace, and a second kernel adds those: always in the same order. */
+ * Backward, blocks stay for many rows, and threads also add up their rows' part of dweight and dbias. A block's warps
+ * are added up in shared memory, blocks leave their sums in the workspace, and a second kernel adds those: always in
+ * the same order. */
 #include <initializer_list>
 #include <type_traits>
 
@@ -48,60 +49,60 @@ template <int SHARERS, int N> __device__ __forceinline__ void row_sums(float (&s
 
 /* ---- forward ---- */
 
+/* Blocks of a multiprocessor that leave each thread the registers for P packs. */
+constexpr int blocks_of_packs(int packs)
+{
+	return packs <= 3 ? 4 : packs <= 4 ? 3 : packs <= 6 ? 2 : 1;
+}
+
 /* Rows of up to P packs of 16 bytes for each of their threads. */
 template <typename T, int P, int SHARERS>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, blocks_of_packs(P))
         forward_registers(norm_task t, const T *x, const T *weight, const T *bias, T *y, float *statistics)
 {
 	constexpr int V = lanes_of<T>();
-	constexpr int ROWS = THREADS / SHARERS; /* of a block, at once */
 	int lane = static_cast<int>(threadIdx.x) % SHARERS, packs = t.width / V;
-	int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / SHARERS;
-	int64_t step = static_cast<int64_t>(gridDim.x) * ROWS;
-	pack<T, V> w[P], b[P];
+	int64_t row = static_cast<int64_t>(blockIdx.x) * (THREADS / SHARERS) + threadIdx.x / SHARERS;
+	if (row >= t.rows)
+		return;
+	float v[P][V], sum[1] = {}, squares[1] = {};
+#pragma unroll
+	for (int p = 0; p < P; p++) {
+		if (lane + p * SHARERS < packs)
+			load(x + row * t.width + (lane + p * SHARERS) * V, v[p]);
+		else
+			for (int i = 0; i < V; i++)
+				v[p][i] = 0;
+	}
+#pragma unroll
+	for (int p = 0; p < P; p++)
+#pragma unroll
+		for (int i = 0; i < V; i++)
+			sum[0] += v[p][i];
+	row_sums<SHARERS>(sum);
+	float mean = sum[0] * t.inverse_width;
+#pragma unroll
+	for (int p = 0; p < P; p++)
+		if (lane + p * SHARERS < packs)
+#pragma unroll
+			for (int i = 0; i < V; i++)
+				squares[0] += (v[p][i] - mean) * (v[p][i] - mean);
+	row_sums<SHARERS>(squares);
+	float inverse = 1 / sqrtf(squares[0] * t.inverse_width + EPSILON);
 #pragma unroll
 	for (int p = 0; p < P; p++)
 		if (lane + p * SHARERS < packs) {
-			pack_load(weight + (lane + p * SHARERS) * V, w[p]);
-			pack_load(bias + (lane + p * SHARERS) * V, b[p]);
-		}
-	for (; row < t.rows; row += step) {
-		float v[P][V], sum[1] = {}, squares[1] = {};
-#pragma unroll
-		for (int p = 0; p < P; p++) {
-			if (lane + p * SHARERS < packs)
-				load(x + row * t.width + (lane + p * SHARERS) * V, v[p]);
-			else
-				for (int i = 0; i < V; i++)
-					v[p][i] = 0;
-		}
-#pragma unroll
-		for (int p = 0; p < P; p++)
+			pack<T, V> w, b;
+			pack_load(weight + (lane + p * SHARERS) * V, w);
+			pack_load(bias + (lane + p * SHARERS) * V, b);
 #pragma unroll
 			for (int i = 0; i < V; i++)
-				sum[0] += v[p][i];
-		row_sums<SHARERS>(sum);
-		float mean = sum[0] * t.inverse_width;
-#pragma unroll
-		for (int p = 0; p < P; p++)
-			if (lane + p * SHARERS < packs)
-#pragma unroll
-				for (int i = 0; i < V; i++)
-					squares[0] += (v[p][i] - mean) * (v[p][i] - mean);
-		row_sums<SHARERS>(squares);
-		float inverse = 1 / sqrtf(squares[0] * t.inverse_width + EPSILON);
-#pragma unroll
-		for (int p = 0; p < P; p++)
-			if (lane + p * SHARERS < packs) {
-#pragma unroll
-				for (int i = 0; i < V; i++)
-					v[p][i] = (v[p][i] - mean) * inverse * widen(w[p].at[i]) + widen(b[p].at[i]);
-				store(y + row * t.width + (lane + p * SHARERS) * V, v[p]);
-			}
-		if (statistics && lane == 0) {
-			statistics[2 * row] = mean;
-			statistics[2 * row + 1] = inverse;
+				v[p][i] = (v[p][i] - mean) * inverse * widen(w.at[i]) + widen(b.at[i]);
+			store(y + row * t.width + (lane + p * SHARERS) * V, v[p]);
 		}
+	if (statistics && lane == 0) {
+		statistics[2 * row] = mean;
+		statistics[2 * row + 1] = inverse;
 	}
 }
 
@@ -133,37 +134,29 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- backward: g = dy·weight, dx = (g − mean(g) − x̂·mean(g·x̂)) / std ---- */
 
-/* The warps' sums, one warp's after another's, in shared memory: [2][P][V][WARP], so that lanes have banks of their
- * own.
- */
+/* The warps' sums, through shared memory: [WARPS][2][columns]. */
 template <typename T, int P>
 __device__ __forceinline__ void warps_add(const float (&dweight)[P][lanes_of<T>()],
                                           const float (&dbias)[P][lanes_of<T>()], int width, float *part)
 {
-	constexpr int V = lanes_of<T>(), ALL = P * V * WARP;
-	float *sums = shared_memory<float>() + threadIdx.x % WARP;
-	for (unsigned turn = 0; turn < WARPS; turn++) {
-		if (turn == threadIdx.x / WARP)
+	constexpr int V = lanes_of<T>(), COLUMNS = P * V * WARP;
+	const int thread = static_cast<int>(threadIdx.x);
+	float *sums = shared_memory<float>(), *own = sums + thread / WARP * 2 * COLUMNS + thread % WARP * V;
 #pragma unroll
-			for (int p = 0; p < P; p++)
-#pragma unroll
-				for (int i = 0; i < V; i++) {
-					float *to = sums + (p * V + i) * WARP;
-					to[0] = (turn ? to[0] : 0) + dweight[p][i];
-					to[ALL] = (turn ? to[ALL] : 0) + dbias[p][i];
-				}
-		__syncthreads();
+	for (int p = 0; p < P; p++) {
+		store(own + p * WARP * V, dweight[p]);
+		store(own + COLUMNS + p * WARP * V, dbias[p]);
 	}
-	for (int pack = static_cast<int>(threadIdx.x); pack < width / V; pack += THREADS) {
-		const float *from = sums + pack / WARP * V * WARP;
-		float weight[V], bias[V];
+	__syncthreads();
+	for (int column = thread; column < width; column += THREADS) {
+		float weight = 0, bias = 0;
 #pragma unroll
-		for (int i = 0; i < V; i++) {
-			weight[i] = from[i * WARP];
-			bias[i] = from[i * WARP + ALL];
+		for (int warp = 0; warp < WARPS; warp++) {
+			weight += sums[2 * warp * COLUMNS + column];
+			bias += sums[(2 * warp + 1) * COLUMNS + column];
 		}
-		store(part + pack * V, weight);
-		store(part + width + pack * V, bias);
+		part[column] = weight;
+		part[width + column] = bias;
 	}
 }
 
@@ -178,14 +171,9 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 	float *part = parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width;
 	int lane = static_cast<int>(threadIdx.x) % SHARERS, packs = t.width / V;
 	float dweight[P][V] = {}, dbias[P][V] = {};
-	pack<T, V> w[P];
-#pragma unroll
-	for (int p = 0; p < P; p++)
-		if (lane + p * SHARERS < packs)
-			pack_load(weight + (lane + p * SHARERS) * V, w[p]);
 	int64_t step = static_cast<int64_t>(gridDim.x) * ROWS;
 	for (int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / SHARERS; row < t.rows; row += step) {
-		pack<T, V> d[P], v[P], before[P];
+		pack<T, V> d[P], v[P], w[P], before[P];
 		float mean = statistics[2 * row], inverse = statistics[2 * row + 1], sums[2] = {};
 #pragma unroll
 		for (int p = 0; p < P; p++)
@@ -193,6 +181,7 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 				int64_t at = row * t.width + (lane + p * SHARERS) * V;
 				pack_load(dy + at, d[p]);
 				pack_load(x + at, v[p]);
+				pack_load(weight + (lane + p * SHARERS) * V, w[p]);
 				if (accumulate)
 					pack_load(dx + at, before[p]);
 			}
@@ -202,14 +191,16 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 #pragma unroll
 				for (int i = 0; i < V; i++) {
 					float one = widen(d[p].at[i]), g = one * widen(w[p].at[i]);
-					float normal = (widen(v[p].at[i]) - mean) * inverse;
+					float centred = widen(v[p].at[i]) - mean;
 					sums[0] += g;
-					sums[1] += g * normal;
-					dweight[p][i] += one * normal;
+					sums[1] += g * centred;
+					dweight[p][i] += one * inverse * centred;
 					dbias[p][i] += one;
 				}
 		row_sums<SHARERS>(sums);
-		float mean_g = sums[0] * t.inverse_width, mean_product = sums[1] * t.inverse_width;
+		/* dx = g·inverse + centred·slope + offset */
+		float slope = -sums[1] * t.inverse_width * inverse * inverse * inverse;
+		float offset = -sums[0] * t.inverse_width * inverse;
 #pragma unroll
 		for (int p = 0; p < P; p++)
 			if (lane + p * SHARERS < packs) {
@@ -217,8 +208,7 @@ __global__ void __launch_bounds__(THREADS, P <= 3 ? 2 : 1)
 #pragma unroll
 				for (int i = 0; i < V; i++) {
 					float g = widen(d[p].at[i]) * widen(w[p].at[i]);
-					float normal = (widen(v[p].at[i]) - mean) * inverse;
-					out[i] = (g - mean_g - normal * mean_product) * inverse;
+					out[i] = g * inverse + ((widen(v[p].at[i]) - mean) * slope + offset);
 					if (accumulate)
 						out[i] += widen(before[p].at[i]);
 				}
@@ -324,7 +314,7 @@ int norm_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t 
 		return with_packs<MOST_PACKS>(
 		        width / lanes_of<T>(),
 		        [&](auto packs, auto sharers) {
-			        unsigned blocks = blocks_for(rows, THREADS / sharers, most);
+			        unsigned blocks = blocks_for(rows, THREADS / sharers, INT32_MAX);
 			        return launch(forward_registers<T, packs, sharers>, blocks, THREADS, 0, s, t, in, w, b,
 			                      out, statistics);
 		        },
@@ -361,7 +351,7 @@ int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t
 			bool whole = sharers == THREADS;
 			blocks = blocks_for(rows, THREADS / sharers, smaller(most, processors * (whole ? 4 : 2)));
 			return launch(backward_registers<T, packs, sharers>, blocks, THREADS,
-			              whole ? 0 : 2 * packs * lanes_of<T>() * WARP * sizeof(float), s, t, d, in,
+			              whole ? 0 : 2 * packs * lanes_of<T>() * THREADS * sizeof(float), s, t, d, in,
 			              statistics, w, out, accumulate_x, parts);
 		};
 		int error = in_packs<T>(width, {dy, x, weight, dx})

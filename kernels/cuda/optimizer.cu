@@ -11,7 +11,7 @@
 namespace
 {
 
-enum { THREADS = 256, BLOCKS_EACH = 8 }; /* blocks for each multiprocessor */
+enum { THREADS = 256, BLOCKS_EACH = 5 }; /* blocks that a multiprocessor has at once */
 
 template <typename T> struct update_task {
 	struct cuda_update u;
@@ -126,7 +126,8 @@ __device__ __forceinline__ void update(const update_task<T> &t, const factors &f
 	parameters_store<T, V>(t, key, i, p);
 }
 
-template <bool ADAMW, typename T, int V> __global__ void __launch_bounds__(THREADS) update_all(update_task<T> t)
+template <bool ADAMW, typename T, int V>
+__global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T> t)
 {
 	__shared__ factors shared;
 	if (threadIdx.x == 0)

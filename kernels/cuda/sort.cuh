@@ -31,11 +31,19 @@ static __global__ void __launch_bounds__(SORT_WARPS *WARP)
 static __global__ void __launch_bounds__(SORT_WARPS *WARP) sort_count_kernel(sort_pass p)
 {
 	__shared__ int histogram[SORT_DIGITS];
-	int begin = static_cast<int>(blockIdx.x) * SORT_KEYS, thread = static_cast<int>(threadIdx.x);
+	int thread = static_cast<int>(threadIdx.x), begin = static_cast<int>(blockIdx.x) * SORT_KEYS + thread;
+	int key[SORT_ROUNDS];
 	histogram[thread] = 0;
+#pragma unroll
+	for (int round = 0; round < SORT_ROUNDS; round++) {
+		int i = begin + round * SORT_WARPS * WARP;
+		key[round] = i < p.n ? p.keys[i] : -1;
+	}
 	__syncthreads();
-	for (int i = begin + thread; i < begin + SORT_KEYS && i < p.n; i += SORT_WARPS * WARP)
-		atomicAdd(&histogram[p.keys[i] >> p.shift & (SORT_DIGITS - 1)], 1);
+#pragma unroll
+	for (int round = 0; round < SORT_ROUNDS; round++)
+		if (key[round] >= 0)
+			atomicAdd(&histogram[key[round] >> p.shift & (SORT_DIGITS - 1)], 1);
 	__syncthreads();
 	p.counts[thread * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)] = histogram[thread];
 	__syncthreads();
@@ -71,15 +79,21 @@ static __global__ void __launch_bounds__(SORT_WARPS *WARP) sort_scatter_kernel(s
 {
 	__shared__ int place[SORT_WARPS][SORT_DIGITS];
 	int thread = static_cast<int>(threadIdx.x), lane = thread % WARP, warp = thread / WARP;
-	int begin = static_cast<int>(blockIdx.x) * SORT_KEYS + warp * SORT_WARP_KEYS;
+	int begin = static_cast<int>(blockIdx.x) * SORT_KEYS + warp * SORT_WARP_KEYS + lane;
+	int key[SORT_ROUNDS], value[SORT_ROUNDS];
+#pragma unroll
+	for (int round = 0; round < SORT_ROUNDS; round++) {
+		int i = begin + round * WARP;
+		key[round] = i < p.n ? p.keys[i] : -1; /* beyond the end: no digit's */
+		value[round] = p.values && i < p.n ? p.values[i] : i;
+	}
 	for (int d = lane; d < SORT_DIGITS; d += WARP)
 		place[warp][d] = 0;
 	__syncwarp();
-	for (int round = 0; round < SORT_ROUNDS; round++) {
-		int i = begin + round * WARP + lane;
-		if (i < p.n)
-			atomicAdd(&place[warp][p.keys[i] >> p.shift & (SORT_DIGITS - 1)], 1);
-	}
+#pragma unroll
+	for (int round = 0; round < SORT_ROUNDS; round++)
+		if (key[round] >= 0)
+			atomicAdd(&place[warp][key[round] >> p.shift & (SORT_DIGITS - 1)], 1);
 	__syncthreads();
 	/* counts of warps become where each begins */
 	int next = p.counts[thread * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)];
@@ -89,19 +103,19 @@ static __global__ void __launch_bounds__(SORT_WARPS *WARP) sort_scatter_kernel(s
 		next += one;
 	}
 	__syncthreads();
+#pragma unroll
 	for (int round = 0; round < SORT_ROUNDS; round++) {
-		int i = begin + round * WARP + lane;
-		int key = i < p.n ? p.keys[i] : -1, digit = key >> p.shift & (SORT_DIGITS - 1);
-		/* lanes beyond the end are no digit's */
-		unsigned same = __match_any_sync(WHOLE_WARP, i < p.n ? static_cast<unsigned>(digit) : SORT_DIGITS);
+		int digit = key[round] >> p.shift & (SORT_DIGITS - 1);
+		bool is_there = key[round] >= 0;
+		unsigned same = __match_any_sync(WHOLE_WARP, is_there ? static_cast<unsigned>(digit) : SORT_DIGITS);
 		int rank = __popc(same & ((1U << lane) - 1)), to = place[warp][digit] + rank;
 		__syncwarp();
-		if (i < p.n && rank == 0)
+		if (is_there && rank == 0)
 			place[warp][digit] += __popc(same);
 		__syncwarp();
-		if (i < p.n) {
-			p.keys_out[to] = key;
-			p.values_out[to] = p.values ? p.values[i] : i;
+		if (is_there) {
+			p.keys_out[to] = key[round];
+			p.values_out[to] = value[round];
 		}
 	}
 	__syncthreads();

@@ -9,7 +9,8 @@
 namespace
 {
 
-enum { THREADS = 256, BLOCKS_EACH = 8, FINISH_THREADS = 1024, UNROLL = 4 };
+/* BLOCKS_EACH: that a multiprocessor has at once, where blocks stay for the whole vector. */
+enum { THREADS = 256, BLOCKS_EACH = 6, FINISH_THREADS = 1024, UNROLL = 4 };
 
 __device__ __forceinline__ int64_t first_thread()
 {
@@ -56,33 +57,37 @@ __global__ void __launch_bounds__(THREADS) convert_kernel(int64_t n, const From 
 
 /* ---- all elements to one number ---- */
 
-template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) squares_parts(int64_t n, const T *x, double *parts)
+/* Calls f with each pack of V that is this thread's, of the first `whole` elements. */
+template <int V, typename T, typename F> __device__ __forceinline__ void each_pack(int64_t whole, const T *x, F f)
 {
-	int64_t step = all_threads() * V, whole = n / V * V, i = first_thread() * V;
-	double sum[V] = {};
+	int64_t step = all_threads() * V, i = first_thread() * V;
+	pack<T, V> a[UNROLL];
 	for (; i + (UNROLL - 1) * step < whole; i += UNROLL * step) {
-		pack<T, V> a[UNROLL];
 #pragma unroll
 		for (int u = 0; u < UNROLL; u++)
 			pack_load(x + i + u * step, a[u]);
 #pragma unroll
 		for (int u = 0; u < UNROLL; u++)
-#pragma unroll
-			for (int v = 0; v < V; v++) {
-				double one = static_cast<double>(widen(a[u].at[v]));
-				sum[v] += one * one;
-			}
+			f(a[u]);
 	}
 	for (; i < whole; i += step) {
-		float a[V];
-		load(x + i, a);
-#pragma unroll
-		for (int v = 0; v < V; v++)
-			sum[v] += static_cast<double>(a[v]) * static_cast<double>(a[v]);
+		pack_load(x + i, a[0]);
+		f(a[0]);
 	}
-	i = whole + first_thread();
-	double all = 0;
+}
+
+template <typename T, int V>
+__global__ void __launch_bounds__(THREADS, BLOCKS_EACH) squares_parts(int64_t n, const T *x, double *parts)
+{
+	int64_t whole = n / V * V, i = whole + first_thread();
+	double sum[V] = {}, all = 0;
+	each_pack<V>(whole, x, [&](const pack<T, V> &a) {
+#pragma unroll
+		for (int v = 0; v < V; v++) {
+			double one = static_cast<double>(widen(a.at[v]));
+			sum[v] += one * one;
+		}
+	});
 	if (i < n)
 		all = static_cast<double>(widen(x[i])) * static_cast<double>(widen(x[i]));
 #pragma unroll
@@ -106,21 +111,18 @@ __global__ void __launch_bounds__(FINISH_THREADS)
 
 /* Who finds one writes 1: the same from all. */
 template <typename T, int V>
-__global__ void __launch_bounds__(THREADS) overflow_kernel(int64_t n, const T *x, float *overflow)
+__global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t n, const T *x, float *overflow)
 {
-	int64_t step = all_threads() * V, whole = n / V * V, i = first_thread() * V;
-	bool found = false;
-	for (; i < whole; i += step) {
-		float a[V];
-		load(x + i, a);
+	int64_t whole = n / V * V, i = whole + first_thread();
+	float sum = 0; /* of 0s, or else NaN */
+	each_pack<V>(whole, x, [&](const pack<T, V> &a) {
 #pragma unroll
 		for (int v = 0; v < V; v++)
-			found = found || !(a[v] - a[v] == 0);
-	}
-	i = whole + first_thread();
+			sum += widen(a.at[v]) - widen(a.at[v]);
+	});
 	if (i < n)
-		found = found || !(widen(x[i]) - widen(x[i]) == 0);
-	if (found)
+		sum += widen(x[i]) - widen(x[i]);
+	if (!(sum == 0))
 		*overflow = 1;
 }
 
