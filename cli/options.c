@@ -12,7 +12,8 @@ static const struct {
 	const char *value;
 	const char *why;
 } refusals[] = {
-        {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
+        {OPTION_CONFIG, NULL,
+         "DeepSpeed and Accelerate files are not read; which options their keys are: shardlab help config"},
 };
 
 /* ---- suggestions ---- */

@@ -93,7 +93,7 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
-refuse 'does not read it' sim --config deepspeed.json
+refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
