@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cli/show_grid.h"
 #include "cli/variants.h"
+#include "strategy/base/number.h"
 
 /* One combination of strategy and settings. */
 struct entry {
@@ -127,6 +128,43 @@ static void show_skipped(const struct comparison *c)
 	}
 }
 
+/* Settings by which one combination is told from another. */
+static void show_combination(const struct comparison *c, const struct entry *e)
+{
+	printf("%s", e->strategy);
+	if (c->variants.several)
+		printf(" (%s, checkpointing %s, offload %s)", option_text(e->variant, OPTION_PRECISION),
+		       option_text(e->variant, OPTION_CHECKPOINTING), option_text(e->variant, OPTION_OFFLOAD));
+}
+
+/* Of those that fit; all that are equally fast. */
+static void show_fastest(const struct comparison *c)
+{
+	int64_t best = INT64_MAX;
+	char time[32];
+	int count = 0;
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step < best)
+			best = c->entries[i].report.time.step;
+	if (best == INT64_MAX) {
+		puts("none of them fits");
+		return;
+	}
+	number_format_time(time, sizeof time, best);
+	printf("fastest that fits, %s a step: ", time);
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step == best) {
+			fputs(count++ ? ", " : "", stdout);
+			show_combination(c, &c->entries[i]);
+		}
+	putchar('\n');
+}
+
+static bool has_single(const struct comparison *c)
+{
+	return c->count > 1 && !strcmp(c->entries[0].strategy, "single") && !*c->entries[0].skipped;
+}
+
 static void show(const struct comparison *c)
 {
 	/* The last: `single`, which comes first, has one rank. */
@@ -143,6 +181,11 @@ static void show(const struct comparison *c)
 		fputc('\n', stdout);
 		show_columns(c->columns, c->column_count, stdout);
 	}
+	if (c->column_count > 1 && !show_is_states_only(last))
+		show_fastest(c);
+	if (has_single(c))
+		puts("single is one rank, with the whole batch");
+	show_model_note(last, stdout);
 	show_skipped(c);
 }
 

@@ -12,6 +12,8 @@ enum source {
 	COMPUTE,
 	EXPOSED,
 	BUBBLE,
+	NEEDED,
+	CAPACITY,
 	HOST,
 	DISK,
 	TO_HOST,
@@ -40,6 +42,8 @@ static const struct {
         {{GROUP_TIME, "exposed comm.", "exposed_ns", true, false}, EXPOSED, CATEGORY_COUNT},
         {{GROUP_TIME, "bubble", "bubble_ns", true, false}, BUBBLE, CATEGORY_COUNT},
         {{GROUP_TIME, "step", "step_ns", true, true}, STEP, CATEGORY_COUNT},
+        {{GROUP_TIGHTEST, "needed", "needed_bytes", true, false}, NEEDED, CATEGORY_COUNT},
+        {{GROUP_TIGHTEST, "there", "capacity_bytes", true, false}, CAPACITY, CATEGORY_COUNT},
 };
 
 enum { FIGURES = sizeof figures / sizeof figures[0] };
@@ -89,6 +93,10 @@ int64_t figure_value(int i, const struct report *r, int role)
 		return o->sent_bytes;
 	case RECEIVED:
 		return o->received_bytes;
+	case NEEDED:
+		return r->tightest.capacity_bytes ? r->tightest.needed_bytes : -1;
+	case CAPACITY:
+		return r->tightest.capacity_bytes ? r->tightest.capacity_bytes : -1;
 	case HOST:
 		return o->memory[SPACE_HOST].peak_bytes;
 	case DISK:

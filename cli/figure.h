@@ -15,7 +15,8 @@
 	X(STEADY, "memory between steps", BYTES)                                                                       \
 	X(AWAY, "beside the device", BYTES)                                                                            \
 	X(TRAFFIC, "a rank, each step", BYTES)                                                                         \
-	X(TIME, "time of a step", TIME)
+	X(TIME, "time of a step", TIME)                                                                                \
+	X(TIGHTEST, "the fullest memory, with libraries", BYTES)
 
 enum figure_group {
 #define X(constant, title, in) GROUP_##constant,

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "strategy/checkpointing.h"
 #include "strategy/cluster/cluster.h"
 #include "strategy/model/model.h"
@@ -27,25 +28,122 @@ static void help_list(void (*list)(void (*line)(void *, const char *, const char
 	table_release(&t);
 }
 
+static void paragraph(const char *text)
+{
+	putchar('\n');
+	text_wrapped(stdout, text, 0, text_columns(stdout, 80));
+}
+
+/* Two columns, with two spaces before them. */
+static void help_pairs(const char *const (*pairs)[2], size_t count)
+{
+	struct table t;
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	for (size_t i = 0; i < count; i++)
+		list_line(&t, pairs[i][0], pairs[i][1]);
+	table_print(&t, 2);
+	table_release(&t);
+}
+#define PAIRS(list) list, sizeof(list) / sizeof *(list)
+
 static void help_models(void)
 {
+	static const char *const keys[][2] = {
+	        {"layers", "n_layer, num_hidden_layers"},
+	        {"width", "n_embd, hidden_size"},
+	        {"heads", "n_head, num_attention_heads"},
+	        {"context", "n_positions, max_position_embeddings (of an OPT 2 more)"},
+	        {"vocabulary", "vocab_size"},
+	};
 	puts("--model NAME[:key=value,…]\n");
 	help_list(model_list);
-	puts("\nmlp:sizes=784-256-10 sets the layers of the MLP. layers, width, heads, context and vocabulary are keys "
-	     "of\n"
-	     "gpt and of its presets: gpt:layers=12,width=768,heads=12. units is the key of params=: "
-	     "params=7.5e9,units=32.");
+	paragraph("mlp:sizes=784-256-10 sets the layers of the MLP. gpt and its presets have keys, as in "
+	          "gpt:layers=12,width=768,heads=12. In a Hugging Face config.json, which is not read, they are");
+	putchar('\n');
+	help_pairs(PAIRS(keys));
+	paragraph("That is a GPT-2, a Cerebras-GPT or an OPT (but its 350m), parameter for parameter. Llama, Mistral, "
+	          "Qwen, "
+	          "Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
+	          "of parameters and layers: params=6.74e9:units=32 is a Llama 2 7B. It has no activations; those of "
+	          "a gpt with the same layers, width and heads are near.");
 }
+
+static const char lab[] = "name: workstation\n"
+                          "kind: gpu\n"
+                          "node: {devices: 1, cores: 16, memory: 64GB, memory_bandwidth: 60e9, core_compute: 3e10}\n"
+                          "device:\n"
+                          "  memory: 24GB\n"
+                          "  overhead: 1GB                  # CUDA context and communicator\n"
+                          "  memory_bandwidth: 1008e9\n"
+                          "  launch: 2e-6                   # seconds\n"
+                          "  collective_launch: 8.4e-6\n"
+                          "  collective_share: 0.08         # of the multiprocessors\n"
+                          "compute:                         # FLOP/s that are reached\n"
+                          "  default: {fp32: 60e12, bf16: 60e12, fp16: 60e12}\n"
+                          "  linear: {fp32: 60e12, bf16: 130e12, fp16: 130e12}\n"
+                          "  attention: {fp32: 30e12, bf16: 60e12, fp16: 60e12}\n"
+                          "link: {latency: 5e-6, bandwidth: 20e9}      # between devices of a node\n"
+                          "network: {latency: 30e-6, bandwidth: 1e9, rails: 1}\n"
+                          "host_link: {latency: 10e-6, bandwidth: 25e9}\n";
 
 static void help_clusters(void)
 {
 	puts("--cluster NAME|FILE\n");
 	help_list(cluster_list);
-	puts("\nA file is YAML, with a '/' in its path or ending in .yaml; calibrate writes one, and it is a good "
-	     "start for\n"
-	     "your own: shardlab calibrate --output mine.yaml. With --device cuda it measures GPUs, which is what "
-	     "local\n"
-	     "means for train and validate with --device cuda.");
+	paragraph("Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
+	          "ending in .yaml. calibrate writes one of this machine (--output mine.yaml), with --device cuda of "
+	          "its GPUs, which is what local means for train and validate with --device cuda. One of your own, for "
+	          "a card of 24 GB; rates are bytes and FLOP a second:");
+	putchar('\n');
+	fputs(lab, stdout);
+}
+
+static void help_config(void)
+{
+	static const char *const deepspeed[][2] = {
+	        {"zero_optimization.stage 0 1 2 3", "--strategy ddp, zero1, zero2, zero3"},
+	        {"train_batch_size", "--batch"},
+	        {"train_micro_batch_size_per_gpu", "--micro-batch"},
+	        {"gradient_accumulation_steps", "--accumulate"},
+	        {"bf16.enabled, fp16.enabled", "--precision bf16, fp16"},
+	        {"fp16.initial_scale_power P", "--loss-scale 2^P, as a number"},
+	        {"fp16.loss_scale_window", "--loss-scale-window"},
+	        {"gradient_clipping", "--clip"},
+	        {"optimizer.params lr, weight_decay", "--learning-rate, --weight-decay"},
+	        {"scheduler.params warmup_num_steps", "--warmup"},
+	        {"reduce_bucket_size N", "--bucket, in bytes: 2N in 16 bits, 4N in fp32"},
+	        {"stage3_prefetch_bucket_size N", "--strategy zero3:prefetch=N"},
+	        {"stage3_max_live_parameters N", "--strategy zero3:live=N"},
+	        {"stage3_max_reuse_distance N", "--strategy zero3:reuse=N"},
+	        {"offload_optimizer.device", "--offload optimizer; of nvme optimizer:to=disk"},
+	        {"offload_param.device", "--offload optimizer,parameters; of nvme parameters:to=disk"},
+	        {"activation_checkpointing.KEY", "--activation-checkpointing full:KEY=…"},
+	        {"mics_shard_size K", "--strategy hybrid:shard=K"},
+	};
+	static const char *const accelerate[][2] = {
+	        {"distributed_type MULTI_GPU", "--strategy ddp"},
+	        {"distributed_type FSDP", "--strategy fsdp; a block is a unit"},
+	        {"num_processes", "--ranks"},
+	        {"mixed_precision no, bf16, fp16", "--precision fp32, bf16, fp16"},
+	        {"FULL_SHARD, reshard_after_forward true", "--strategy fsdp"},
+	        {"SHARD_GRAD_OP, reshard_after_forward false", "--strategy fsdp:reshard=no"},
+	        {"NO_SHARD", "--strategy ddp"},
+	        {"HYBRID_SHARD", "--strategy hybrid:shard=K, K the GPUs of a node"},
+	        {"fsdp_offload_params true", "--offload optimizer,parameters"},
+	        {"fsdp_activation_checkpointing true", "--activation-checkpointing full"},
+	        {"megatron_lm_tp_degree = num_processes", "--strategy tensor"},
+	        {"megatron_lm_pp_degree = num_processes", "--strategy pipeline"},
+	};
+	puts("--config FILE is refused: this version reads no such files. Their keys, as options.\n\nDeepSpeed\n");
+	help_pairs(PAIRS(deepspeed));
+	puts("\nAccelerate, fsdp_config and megatron_lm_config\n");
+	help_pairs(PAIRS(accelerate));
+	paragraph(
+	        "Of \"auto\" leave the option out, or give the number that your training script puts there. Nothing "
+	        "here "
+	        "stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, zero_quantized_gradients), "
+	        "stage3_param_persistence_threshold, mixture of experts, or tensor and pipeline parallelism together.");
 }
 
 static void list_strategies(const struct strategy *at(int i))
@@ -116,14 +214,16 @@ static const struct {
 } topics[] = {{"models", help_models},
               {"strategies", help_strategies},
               {"clusters", help_clusters},
-              {"checkpointing", help_checkpointing}};
+              {"checkpointing", help_checkpointing},
+              {"config", help_config}};
 
 enum status help_topic(const char *topic, bool more)
 {
 	enum command c;
 	if (more)
-		return status_fail(STATUS_INPUT,
-		                   "help takes one word: a command, models, strategies, clusters or checkpointing");
+		return status_fail(
+		        STATUS_INPUT,
+		        "help takes one word: a command, models, strategies, clusters, checkpointing or config");
 	if (!topic || !strcmp(topic, "--help")) {
 		commands_help(stdout);
 		return STATUS_OK;
@@ -137,7 +237,7 @@ enum status help_topic(const char *topic, bool more)
 	if (s)
 		return status_fail(STATUS_INPUT,
 		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
-		                   "models, strategies, clusters, checkpointing",
+		                   "models, strategies, clusters, checkpointing, config",
 		                   topic);
 	if (c == COMMAND_HELP)
 		commands_help(stdout);

@@ -12,7 +12,8 @@ static const struct {
 	const char *value;
 	const char *why;
 } refusals[] = {
-        {OPTION_CONFIG, NULL, "this version does not read it; give its settings as options, see: shardlab help train"},
+        {OPTION_CONFIG, NULL,
+         "DeepSpeed and Accelerate files are not read; which options their keys are: shardlab help config"},
 };
 
 /* ---- suggestions ---- */
@@ -73,9 +74,55 @@ enum status command_find(const char *name, enum command *out)
 	                   near.name ? " (did you mean " : "", near.name ? near.name : "", near.name ? "?)" : "", list);
 }
 
+/* What other programs call it. */
+static const struct {
+	const char *name;
+	enum option option;
+} foreign[] = {
+        {"per-device-train-batch-size", OPTION_MICRO_BATCH},
+        {"train-micro-batch-size-per-gpu", OPTION_MICRO_BATCH},
+        {"batch-size", OPTION_BATCH},
+        {"global-batch-size", OPTION_BATCH},
+        {"gradient-accumulation-steps", OPTION_ACCUMULATE},
+        {"seq-length", OPTION_SEQUENCE},
+        {"gpus", OPTION_RANKS},
+        {"nproc", OPTION_RANKS},
+        {"nproc-per-node", OPTION_RANKS},
+        {"num-processes", OPTION_RANKS},
+        {"world-size", OPTION_RANKS},
+        {"zero", OPTION_STRATEGY},
+        {"zero-stage", OPTION_STRATEGY},
+        {"bf16", OPTION_PRECISION},
+        {"fp16", OPTION_PRECISION},
+        {"dtype", OPTION_PRECISION},
+        {"mixed-precision", OPTION_PRECISION},
+        {"lr", OPTION_LEARNING_RATE},
+        {"max-grad-norm", OPTION_CLIP},
+        {"gradient-clipping", OPTION_CLIP},
+        {"checkpointing", OPTION_CHECKPOINTING},
+        {"gradient-checkpointing", OPTION_CHECKPOINTING},
+        {"cpu-offload", OPTION_OFFLOAD},
+        {"deepspeed", OPTION_CONFIG},
+        {"config-file", OPTION_CONFIG},
+};
+
+/* "gradient_accumulation_steps" too. */
+static bool is_foreign(const char *typed, const char *name)
+{
+	for (; *typed && *name; typed++, name++)
+		if (*typed != *name && (*typed != '_' || *name != '-'))
+			return false;
+	return !*typed && !*name;
+}
+
 static enum status unknown_option(enum command c, const char *name)
 {
 	struct suggestion near = {0};
+	for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+		if (is_foreign(name, foreign[i].name) && option_of(foreign[i].option, c))
+			return status_fail(STATUS_INPUT, "unknown option --%.40s; here it is --%s %s", name,
+			                   option_rows[foreign[i].option].name,
+			                   option_rows[foreign[i].option].argument);
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (option_of((enum option)i, c))
 			consider(&near, name, option_rows[i].name);

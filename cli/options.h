@@ -29,7 +29,7 @@
 	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
 	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
 	  "compared.")                                                                                                 \
-	X(TRAIN, train, "train for real, on CPU ranks",                                                                \
+	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
 	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
 	  "…")                                                                                                         \
 	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
@@ -44,7 +44,8 @@
 	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
-	X(HELP, help, "this text, or: help COMMAND, help models, strategies, clusters, checkpointing", "")
+	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
+	  "")
 
 enum command {
 #define X(constant, name, what, more) COMMAND_##constant,
@@ -76,9 +77,10 @@ enum option_type {
 	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
 	X(STRATEGY, "strategy", TEXT, "NAME[:key=value:…]", 0, 0, "ddp", IN_MODELS,                                    \
 	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
-	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS, "a DeepSpeed or Accelerate file; not in this version")  \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
+	  "such files are not read; help config has their keys as options")                                            \
 	X(RANKS, "ranks", WHOLE, "N", 1, 1 << 24, "1", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                           \
-	  "how many; validate: at least, and as many as take two seconds")                                             \
+	  "how many; each has a device of its own")                                                                    \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
 	  "what it runs on, for predictions; see: help clusters")                                                      \
 	X(BATCH, "batch", WHOLE, "N", 1, LARGE, "", IN_MODELS, "global, in samples; 4 × ranks unless given")           \
@@ -95,12 +97,12 @@ enum option_type {
 	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
 	X(STOCHASTIC_ROUNDING, "stochastic-rounding", FLAG, "", 0, 0, "", IN_MODELS,                                   \
 	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
-	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "")                                   \
-	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "")                                    \
+	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "sgd has no momentum")                \
+	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "after the warm-up")                   \
 	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \
 	X(DECAY, "decay", WHOLE, "N", 0, LARGE, "0", IN_MODELS,                                                        \
 	  "the step at which it has fallen linearly to a tenth; 0: never")                                             \
-	X(WEIGHT_DECAY, "weight-decay", REAL, "X", 0, 1e6, "0.01", IN_MODELS, "")                                      \
+	X(WEIGHT_DECAY, "weight-decay", REAL, "X", 0, 1e6, "0.01", IN_MODELS, "of adamw, decoupled")                   \
 	X(CLIP, "clip", REAL, "NORM", 0, 1e30, "0", IN_MODELS, "global norm of the gradients at most; 0: any")         \
 	X(BUCKET, "bucket", SIZE, "BYTES", 0, LARGE, "", IN_MODELS,                                                    \
 	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
@@ -120,7 +122,7 @@ enum option_type {
 	  "collectives by formula, or message by message over shared links")                                           \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
-	  "compare: .csv, or a chart as .svg .pdf .png; view: .png .svg .pdf .gif .html instead of a window")          \
+	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
 	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
@@ -128,7 +130,8 @@ enum option_type {
 	X(PAST, "past", WHOLE, "N", 0, LARGE, "0", IN(VIEW), "… so many messages or allocations behind that step")     \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
-	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW), "")                           \
+	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
+	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
 	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
@@ -144,8 +147,7 @@ enum option_type {
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "larger, without controls, full screen")               \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
-	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO),                                         \
-	  "how many; validate: at least, and as many as take two seconds")                                             \
+	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many")                             \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
 	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
@@ -161,7 +163,7 @@ enum option_type {
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
-	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev); view: the one to open")              \
+	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev)")                                     \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "every check; rates at every size")    \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \

@@ -26,7 +26,7 @@ static const struct {
         {COMMAND_VIEW, OPTION_RANKS, "4"},
 };
 
-/* And where it takes more than elsewhere. */
+/* And where it means something else. */
 static const struct {
 	enum command command;
 	enum option option;
@@ -34,6 +34,9 @@ static const struct {
 } helps[] = {
         {COMMAND_COMPARE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_VALIDATE, OPTION_STEPS, "at least; as many as take two seconds"},
+        {COMMAND_VIEW, OPTION_EXPORT, "write .png .svg .pdf .gif .html instead of opening a window"},
+        {COMMAND_VIEW, OPTION_TRACE, "open this recorded run, or another program's Chrome trace"},
 };
 
 const char *option_help(enum option i, enum command c)

@@ -1,12 +1,14 @@
 #include "cli/show.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli/figure.h"
 #include "cli/show_spaces.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "strategy/base/number.h"
 #include "strategy/cluster/cluster.h"
 
@@ -23,9 +25,9 @@ const char *show_count(char *out, int64_t n)
 	return out;
 }
 
-void show_heading(const struct report *r, unsigned settings, FILE *out)
+/* `colour` is the terminal's for which it is written. */
+static void write_heading(const struct report *r, unsigned settings, bool colour, FILE *out)
 {
-	bool colour = terminal_colour(out);
 	char n[32];
 	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
 	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
@@ -51,7 +53,20 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
-	fprintf(out, " · cluster %s\n", r->cluster);
+	fprintf(out, " · cluster %s", r->cluster);
+}
+
+void show_heading(const struct report *r, unsigned settings, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory) {
+		write_heading(r, settings, terminal_colour(out), memory);
+		fclose(memory);
+		text_wrapped(out, text, 0, text_columns(out, INT_MAX));
+	}
+	free(text);
 }
 
 static const char *hint_of(const char *cluster)
@@ -70,7 +85,48 @@ void show_rates(const struct report *r, FILE *out)
 	fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
 }
 
+bool show_is_states_only(const struct report *r)
+{
+	return !strncmp(r->model, "params=", 7);
+}
+
+void show_model_note(const struct report *r, FILE *out)
+{
+	if (!show_is_states_only(r))
+		return;
+	char text[256];
+	snprintf(text, sizeof text,
+	         "%s is model states alone: no activations, and no time for the passes. It has %" PRId64
+	         " unit%s, and what is gathered is a unit: units=N makes it as many as the model has layers.",
+	         r->model, r->units, r->units == 1 ? "" : "s");
+	text_wrapped(out, text, 0, text_columns(out, 110));
+}
+
 /* ---- one report ---- */
+
+const char *show_memory_name(const struct report_tightest *t)
+{
+	static const char *const names[SPACE_COUNT] = {
+	        [SPACE_DEVICE] = "device", [SPACE_HOST] = "node", [SPACE_DISK] = "disk"};
+	return names[t->space];
+}
+
+static void show_fits(const struct report *r, FILE *out)
+{
+	const struct report_tightest *t = &r->tightest;
+	bool colour = terminal_colour(out);
+	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
+	char needed[32], there[32], missing[32];
+	number_format_bytes(needed, sizeof needed, t->needed_bytes);
+	number_format_bytes(there, sizeof there, t->capacity_bytes);
+	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
+	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
+	if (r->fits)
+		fprintf(out, ", with libraries %s of the %s's %s\n", needed, show_memory_name(t), there);
+	else
+		fprintf(out, ": with libraries %s, the %s has %s, %s are missing\n", needed, show_memory_name(t), there,
+		        missing);
+}
 
 static void show_memory(const struct report *r, FILE *out)
 {
@@ -81,7 +137,7 @@ static void show_memory(const struct report *r, FILE *out)
 			fprintf(out, " (%s)", r->roles[i].role);
 		fputc('\n', out);
 	}
-	fprintf(out, "  fits: %s\n", r->fits ? "yes" : "no");
+	show_fits(r, out);
 }
 
 static bool communicates(const struct report_role *role)
@@ -155,10 +211,9 @@ static void show_time(const struct report *r, FILE *out)
 	table_release(&t);
 }
 
-/* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last. */
 enum { MOST_ROLES = 4 };
 
-static bool is_shown(const struct report *r, int role)
+bool show_has_role(const struct report *r, int role)
 {
 	int fullest = 0;
 	if (r->role_count <= MOST_ROLES || !role || role == r->role_count - 1)
@@ -187,6 +242,7 @@ static void show_whole(const struct report *r, FILE *out)
 		fputc('\n', out);
 		show_rates(r, out);
 	}
+	show_model_note(r, out);
 }
 
 void show_report(const struct report *r, FILE *out)
@@ -194,157 +250,12 @@ void show_report(const struct report *r, FILE *out)
 	struct report some = *r;
 	some.role_count = 0;
 	for (int i = 0; i < r->role_count; i++)
-		if (is_shown(r, i))
+		if (show_has_role(r, i))
 			some.roles[some.role_count++] = r->roles[i];
 	show_whole(&some, out);
 	if (some.role_count < r->role_count)
 		fprintf(out, "\n%d of %d roles are shown: the first, the fullest and the last; --json has all\n",
 		        some.role_count, r->role_count);
-}
-
-/* ---- side by side ---- */
-
-/* All in one row: each role of each report is a column. */
-struct spread {
-	const struct report *report[TABLE_COLUMNS];
-	int role[TABLE_COLUMNS];
-	const char *heading[TABLE_COLUMNS];
-	int count;
-	bool roles; /* some report has several */
-};
-
-static struct spread spread_out(const struct column *columns, int count)
-{
-	struct spread s = {0};
-	for (int i = 0; i < count; i++)
-		for (int role = 0; role < columns[i].report->role_count && s.count < TABLE_COLUMNS - 1; role++) {
-			if (!is_shown(columns[i].report, role))
-				continue;
-			s.report[s.count] = columns[i].report;
-			s.role[s.count] = role;
-			s.heading[s.count++] = columns[i].heading;
-			s.roles |= role > 0;
-		}
-	return s;
-}
-
-static void show_headings(struct table *t, const struct spread *s)
-{
-	table_add_row(t, STYLE_HEAD);
-	for (int c = 0; c < s->count; c++)
-		if (!s->role[c])
-			table_cell(t, 1 + c, "%s", s->heading[c]);
-	if (!s->roles)
-		return;
-	table_add_row(t, STYLE_FAINT);
-	for (int c = 0; c < s->count; c++)
-		if (s->report[c]->role_count > 1)
-			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
-}
-
-/* Is anything kept beside the device? */
-static bool any_away(const struct spread *s)
-{
-	for (int i = 0; figure_at(i); i++)
-		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
-			if (figure_value(i, s->report[c], s->role[c]))
-				return true;
-	return false;
-}
-
-static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
-{
-	struct scale scale = group_scale(g, s->report, s->count);
-	if (g == GROUP_AWAY && !any_away(s))
-		return;
-	table_gap(t);
-	table_add_row(t, STYLE_HEAD);
-	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
-	for (int i = 0; figure_at(i); i++) {
-		const struct figure *f = figure_at(i);
-		if (f->group != g)
-			continue;
-		table_add_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN);
-		table_cell(t, 0, "  %s", f->name);
-		for (int c = 0; c < s->count; c++)
-			if (!f->whole_run || !s->role[c])
-				table_scaled(t, 1 + c, figure_value(i, s->report[c], s->role[c]), scale);
-	}
-}
-
-void show_columns(const struct column *columns, int count, FILE *out)
-{
-	struct table t;
-	struct spread s = spread_out(columns, count);
-	const struct report *assumed = NULL;
-	for (int c = 0; c < s.count; c++)
-		if (!s.report[c]->rates_measured)
-			assumed = s.report[c];
-	table_init(&t, out, 1 + s.count);
-	show_headings(&t, &s);
-	for (int g = 0; g < GROUP_COUNT; g++)
-		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
-	table_gap(&t);
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "fits");
-	for (int c = 0; c < s.count; c++)
-		if (!s.role[c]) {
-			table_cell(&t, 1 + c, s.report[c]->fits ? "yes" : "no");
-			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
-		}
-	table_print(&t, 0);
-	table_release(&t);
-	if (assumed) {
-		fputc('\n', out);
-		show_rates(assumed, out);
-	}
-}
-
-/* RFC 4180: a field with a comma or a quote stands in quotes. */
-static void csv_text(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++)
-		fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
-	fputc('"', out);
-}
-
-void show_csv(const struct column *columns, int count, FILE *out)
-{
-	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
-	      "sequence,cluster,rates,fits",
-	      out);
-	for (int i = 0; figure_at(i); i++)
-		fprintf(out, ",%s", figure_at(i)->key);
-	fputc('\n', out);
-	for (int c = 0; c < count; c++) {
-		const struct report *r = columns[c].report;
-		for (int role = 0; role < r->role_count; role++) {
-			csv_text(out, columns[c].heading);
-			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
-			csv_text(out, r->model);
-			fprintf(out, ",%s,", type_name(r->precision));
-			csv_text(out, r->checkpointing.setting);
-			fputc(',', out);
-			csv_text(out, r->offload);
-			fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", r->batch, r->micro_batch,
-			        r->accumulate, r->sequence);
-			csv_text(out, r->cluster);
-			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
-			for (int i = 0; figure_at(i); i++) {
-				int64_t v = figure_value(i, r, role);
-				if (v < 0)
-					fputc(',', out);
-				else
-					fprintf(out, ",%" PRId64, v);
-			}
-			fputc('\n', out);
-		}
-	}
 }
 
 /* ---- a run ---- */

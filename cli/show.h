@@ -33,6 +33,16 @@ const char *show_count(char *out, int64_t n);
 /* What a measured run has besides: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
 
+/* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last are shown. */
+bool show_has_role(const struct report *r, int role);
+/* What the fullest memory belongs to: a "device", a "node" (on CPUs devices are in it), a "disk". */
+const char *show_memory_name(const struct report_tightest *t);
+
+/* Is the model params=, whose times mean little? */
+bool show_is_states_only(const struct report *r);
+/* What its figures leave out; nothing of other models. */
+void show_model_note(const struct report *r, FILE *out);
+
 /* A line that says on which rates times rest, where they are not measured. */
 void show_rates(const struct report *r, FILE *out);
 

@@ -1,8 +1,10 @@
 #include "cli/show_grid.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/table.h"
+#include "cli/text.h"
 
 /* The settings by which lines differ. */
 struct differ {
@@ -77,26 +79,35 @@ static struct scales find_scales(const struct column *columns, int count)
 	                       host > 0};
 }
 
+/* Words over each other keep columns narrow: a line of the upper words, a line of the lower. */
 static void grid_head(struct table *t, const struct differ *d, const struct scales *s, bool marked)
 {
-	int c = 0;
-	table_add_row(t, STYLE_HEAD);
-	table_cell(t, c++, "strategy");
-	if (d->precision)
-		table_cell(t, c++, "precision");
-	if (d->checkpointing)
-		table_cell(t, c++, "checkpointing");
-	if (d->offload)
-		table_cell(t, c++, "offload");
-	table_cell(t, c++, "fits");
-	table_cell(t, c++, "most of the peak");
-	table_cell(t, c++, "peak, %s", s->memory.name);
-	if (s->any_host)
-		table_cell(t, c++, "host, %s", s->host.name);
-	table_cell(t, c++, "sends, %s", s->sent.name);
-	table_cell(t, c++, "step, %s%s", s->time.name, marked ? " *" : "");
-	table_cell(t, c++, "exposed");
-	table_cell(t, c, "bubble");
+	char time[16];
+	snprintf(time, sizeof time, "%s%s", s->time.name, marked ? " *" : "");
+	const struct {
+		bool shown;
+		const char *upper, *lower;
+	} heads[] = {
+	        {true, "strategy", ""},
+	        {d->precision, "precision", ""},
+	        {d->checkpointing, "checkpointing", ""},
+	        {d->offload, "offload", ""},
+	        {true, "most of", "the peak"},
+	        {true, "peak", s->memory.name},
+	        {s->any_host, "host", s->host.name},
+	        {true, "fits", ""},
+	        {true, "fills", ""},
+	        {true, "sends", s->sent.name},
+	        {true, "step", time},
+	        {true, "exposed", ""},
+	        {true, "bubble", ""},
+	};
+	for (int line = 0; line < 2; line++) {
+		table_add_row(t, STYLE_HEAD);
+		for (int h = 0, c = 0; h < (int)(sizeof heads / sizeof heads[0]); h++)
+			if (heads[h].shown)
+				table_cell(t, c++, "%s", line ? heads[h].lower : heads[h].upper);
+	}
 }
 
 static void grid_row(struct table *t, const struct column *column, const struct differ *d, const struct scales *s)
@@ -114,13 +125,15 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 		table_cell(t, c++, "%s", r->checkpointing.setting);
 	if (d->offload)
 		table_cell(t, c++, "%s", r->offload);
-	table_cell_style(t, c, r->fits ? STYLE_GOOD : STYLE_BAD);
-	table_cell(t, c++, r->fits ? "yes" : "no");
 	table_cell(t, c++, "%s, %.0f %%", category_name(part),
 	           m->peak_bytes > 0 ? 100.0 * (double)m->at_peak[part] / (double)m->peak_bytes : 0.0);
 	table_scaled(t, c++, m->peak_bytes, s->memory);
 	if (s->any_host)
 		table_scaled(t, c++, fullest(r)->memory[SPACE_HOST].peak_bytes, s->host);
+	table_cell_style(t, c, r->fits ? STYLE_GOOD : STYLE_BAD);
+	table_cell(t, c++, r->fits ? "yes" : "no");
+	table_cell(t, c++, "%.0f %%",
+	           100.0 * (double)r->tightest.needed_bytes / fmax(1, (double)r->tightest.capacity_bytes));
 	table_scaled(t, c++, busiest(r), s->sent);
 	table_scaled(t, c++, r->time.step, s->time);
 	table_cell(t, c++, "%.1f %%", 100.0 * (double)r->time.exposed / step);
@@ -141,8 +154,8 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 	                     (d.offload ? 0U : SHOW_OFFLOAD),
 	             out);
 	fputc('\n', out);
-	int text = 3 + d.precision + d.checkpointing + d.offload;
-	table_init(&t, out, text + 5 + s.any_host);
+	int text = 2 + d.precision + d.checkpointing + d.offload;
+	table_init(&t, out, text + 7 + s.any_host);
 	t.text_columns = text;
 	grid_head(&t, &d, &s, assumed != NULL);
 	for (int i = 0; i < count; i++) {
@@ -156,10 +169,14 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 	}
 	table_print(&t, 0);
 	table_release(&t);
-	fputs("\nPeak: of the fullest rank's device, without libraries. Sends: of the busiest rank, a step. Exposed "
-	      "and "
-	      "bubble: shares of the step.\n",
-	      out);
+	fputc('\n', out);
+	text_wrapped(
+	        out,
+	        "Peak: of the fullest rank's device, without libraries. Fills: so much of a device, a node's memory or "
+	        "a "
+	        "disk, whichever is fullest, with libraries. Sends: of the busiest rank. Exposed and bubble: shares of "
+	        "the step.",
+	        0, text_columns(out, 110));
 	if (assumed)
 		show_rates(assumed, out);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/text.h"
 #include "strategy/base/number.h"
 
 bool terminal_colour(FILE *out)
@@ -22,14 +23,6 @@ const char *style_begin(enum style s, bool colour)
 const char *style_end(enum style s, bool colour)
 {
 	return colour && s != STYLE_PLAIN ? "\033[0m" : "";
-}
-
-int text_width(const char *utf8)
-{
-	int n = 0;
-	for (; *utf8; utf8++)
-		n += (*utf8 & 0xc0) != 0x80;
-	return n;
 }
 
 void table_init(struct table *t, FILE *out, int columns)
@@ -93,12 +86,21 @@ static void print_cell(const struct table *t, const struct table_row *r, int c, 
 		fprintf(t->out, "%*s", space, "");
 }
 
+/* A first cell that is alone in its row: it may run over the columns beside it. */
+static bool is_title(const struct table *t, const struct table_row *r)
+{
+	for (int c = 1; c < t->columns; c++)
+		if (*r->cell[c])
+			return false;
+	return t->columns > 1;
+}
+
 void table_print(const struct table *t, int indent)
 {
 	int width[TABLE_COLUMNS] = {0};
 	for (size_t i = 0; i < t->row_count; i++)
 		for (int c = 0; c < t->columns; c++)
-			if (text_width(t->rows[i].cell[c]) > width[c])
+			if (!is_title(t, &t->rows[i]) && text_width(t->rows[i].cell[c]) > width[c])
 				width[c] = text_width(t->rows[i].cell[c]);
 	for (size_t i = 0; i < t->row_count; i++) {
 		const struct table_row *r = &t->rows[i];

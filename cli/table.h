@@ -8,7 +8,8 @@
  *     table_print(&t, 2);                         // two spaces before each line
  *     table_release(&t);
  *
- * A cell may have a style of its own (table_cell_style). Text is UTF-8; one code point is one column wide.
+ * A first cell that is alone in its row is a title: it runs over the other columns, and does not widen its own. A cell
+ * may have a style of its own (table_cell_style). Text is UTF-8; one code point is one column wide.
  */
 #ifndef SHARDLAB_TABLE_H
 #define SHARDLAB_TABLE_H
@@ -67,7 +68,5 @@ bool terminal_colour(FILE *out);
 /* Begins a style ("" where there is no colour) and ends it. */
 const char *style_begin(enum style s, bool colour);
 const char *style_end(enum style s, bool colour);
-
-int text_width(const char *utf8); /* code points */
 
 #endif

@@ -71,10 +71,19 @@ static struct times slowest(const struct engine *e)
 	return best;
 }
 
+static void consider(struct report_tightest *t, enum space space, wide needed, int64_t capacity)
+{
+	int64_t bytes = needed < INT64_MAX ? (int64_t)needed : INT64_MAX;
+	if ((wide)bytes * (uint64_t)t->capacity_bytes > (wide)t->needed_bytes * (uint64_t)capacity ||
+	    (!t->needed_bytes && !t->capacity_bytes))
+		*t = (struct report_tightest){space, bytes, capacity};
+}
+
 /* Every rank on its device, and all ranks of every node in the node's memory and on its disk. */
-static bool fits(const struct engine *e, const struct report *r)
+static struct report_tightest find_tightest(const struct engine *e, const struct report *r)
 {
 	const struct cluster *c = e->c;
+	struct report_tightest t = {0};
 	for (int node = 0; node < e->people.node_count; node++) {
 		wide host = 0, disk = 0;
 		for (int i = 0; i < e->people.actor_count; i++) {
@@ -83,16 +92,16 @@ static bool fits(const struct engine *e, const struct report *r)
 			if (a->node != node)
 				continue;
 			wide device = (wide)m[SPACE_DEVICE].arena_bytes + (uint64_t)m[SPACE_DEVICE].overhead_bytes;
-			if (c->kind == DEVICE_GPU && device > (wide)c->device_memory)
-				return false;
+			if (c->kind == DEVICE_GPU)
+				consider(&t, SPACE_DEVICE, device, c->device_memory);
 			host += (uint64_t)a->copies *
 			        ((wide)m[SPACE_HOST].arena_bytes + (c->kind == DEVICE_CPU ? device : 0));
 			disk += (wide)(uint64_t)a->copies * (uint64_t)m[SPACE_DISK].arena_bytes;
 		}
-		if (host > (wide)c->node_memory || disk > (wide)c->disk.capacity)
-			return false;
+		consider(&t, SPACE_HOST, host, c->node_memory);
+		consider(&t, SPACE_DISK, disk, c->disk.capacity);
 	}
-	return true;
+	return t;
 }
 
 enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain grain, struct trace *trace,
@@ -113,7 +122,8 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 		}
 		out->time = slowest(&e);
 		out->rates_measured = e.measured;
-		out->fits = fits(&e, out);
+		out->tightest = find_tightest(&e, out);
+		out->fits = out->tightest.needed_bytes <= out->tightest.capacity_bytes;
 		if (trace)
 			fill_trace(&e, trace);
 	}

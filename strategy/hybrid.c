@@ -17,8 +17,10 @@ static enum status mesh(struct plan *p)
 	int64_t shard = 0;
 	(void)number_whole(strategy_value(p, &strategy_hybrid, "shard"), "shard", 0, INT64_MAX, &shard);
 	if (shard < 1 || p->ranks % shard)
-		return status_fail(STATUS_INPUT, "--strategy hybrid: shard=%lld does not divide %lld ranks",
-		                   (long long)shard, (long long)p->ranks);
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy hybrid: shard=%lld does not divide %lld ranks; give hybrid:shard=K, where K does",
+		        (long long)shard, (long long)p->ranks);
 	if (p->ranks == 1)
 		return STATUS_OK;
 	p->axis_count = 0;

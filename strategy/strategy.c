@@ -1,5 +1,6 @@
 #include "strategy/strategy.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "strategy/step.h"
@@ -48,6 +49,36 @@ static struct keys keys_of(const struct strategy *g)
 	return keys;
 }
 
+/* "ZeRO-2" is a spelling of zero2. */
+static bool is_spelling(const char *typed, const char *name)
+{
+	for (; *typed; typed++) {
+		if (!isalnum((unsigned char)*typed))
+			continue;
+		if (tolower((unsigned char)*typed) != *name++)
+			return false;
+	}
+	return !*name;
+}
+
+static enum status unknown_strategy(const char *name)
+{
+	const char *near = NULL;
+	for (int i = 0; i < STRATEGIES; i++)
+		if (is_spelling(name, strategies[i]->name))
+			near = strategies[i]->name;
+	for (int i = 0; i < CONTRASTS; i++)
+		if (is_spelling(name, contrasts[i]->name))
+			near = contrasts[i]->name;
+	return status_fail(STATUS_INPUT,
+	                   "--strategy: unknown strategy '%s'%s%s%s; known: "
+#define X(name) #name ", "
+	                   STRATEGY_LIST(X) CONTRAST_LIST(X)
+#undef X
+	                           "all (the first seven)",
+	                   name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
 enum status strategy_parse(const char *text, const struct strategy **out)
 {
 	char name[32];
@@ -55,13 +86,7 @@ enum status strategy_parse(const char *text, const struct strategy **out)
 	snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
 	const struct strategy *g = strategy_find(name);
 	if (!g)
-		return status_fail(STATUS_INPUT,
-		                   "--strategy: unknown strategy '%s'; known: "
-#define X(name) #name ", "
-		                   STRATEGY_LIST(X) CONTRAST_LIST(X)
-#undef X
-		                           "all (the first seven)",
-		                   name);
+		return unknown_strategy(name);
 	*out = g;
 	struct keys keys = keys_of(g);
 	return keys_check(&keys, text[length] ? text + length + 1 : NULL);

@@ -27,6 +27,9 @@ refuse "unknown command 'lesson'" lesson
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
 refuse 'unknown option --zork' sim --zork 1
+refuse 'unknown option --gradient_accumulation_steps; here it is --accumulate N' sim --gradient_accumulation_steps 4
+refuse 'unknown option --nproc; here it is --ranks N' calibrate --nproc 4
+refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16
 refuse 'those that have it: train, validate, demo' sim --steps 3
 refuse '--ranks needs a value' sim --ranks
 refuse '--ranks needs a value' sim --ranks --json
@@ -93,7 +96,7 @@ refuse "'xml'" plan --format xml
 refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
-refuse 'does not read it' sim --config deepspeed.json
+refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch

@@ -58,6 +58,38 @@ text=$("$SHARDLAB" help clusters)
 for cluster in local local-cuda laptop v100-16gb a100-80gb h100 h200; do
 	has "$text" "  $cluster"
 done
+
+# The examples are right: those of the quick commands are carried out, the others' options are known.
+for command in plan sim compare view; do
+	"$SHARDLAB" help "$command" | sed -n 's/^  shardlab //p' >"$TMPDIR/examples"
+	[ -s "$TMPDIR/examples" ] || fail "help $command has no example"
+	while read -r -a words; do
+		[ "$command" != view ] || [[ ${words[*]} = *--export* ]] || words+=(--export view.png)
+		(cd "$TMPDIR" && "$SHARDLAB" "${words[@]}" >/dev/null) || fail "the example fails: ${words[*]}"
+	done <"$TMPDIR/examples"
+done
+text=$("$SHARDLAB" help config)
+for option in $(grep -o -- ' --[a-z-]*' <<<"$text" | sort -u); do
+	message=$("$SHARDLAB" train "$option=" 2>&1) && fail "train $option= was taken"
+	[[ $message != *'unknown option'* ]] || fail "help config: $message"
+done
+for strategy in ddp zero1 zero2 zero3 fsdp fsdp:reshard=no zero3:prefetch=9 zero3:live=9 zero3:reuse=9 hybrid:shard=2 \
+	tensor; do
+	has "$text" "$(sed 's/9$/N/; s/=2$/=K/' <<<"$strategy")"
+	"$SHARDLAB" sim --model gpt --ranks 4 --cluster laptop --strategy "$strategy" >/dev/null || fail "$strategy"
+done
+
+# The cluster file in the help is one.
+"$SHARDLAB" help clusters | sed -n '/^name: /,$p' >"$TMPDIR/one.yaml"
+"$SHARDLAB" sim --model gpt2-355m --precision bf16 --cluster "$TMPDIR/one.yaml" >"$TMPDIR/out" || fail 'the cluster file'
+has "$(cat "$TMPDIR/out")" "of the device's 24.00 GB"
+
+# Where there is no terminal, lines of options end before column 81.
+for command in plan sim compare train validate calibrate view demo; do
+	long=$("$SHARDLAB" help "$command" | grep -v '^  shardlab ' | LC_ALL=C.UTF-8 grep -E '^.{81,}' || true)
+	[ -z "$long" ] || fail "help $command: too long: $long"
+done
+
 [[ $("$SHARDLAB" --version) = 'shardlab '[0-9]* ]] || fail 'no version'
 
 # A full disk is not success.

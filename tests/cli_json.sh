@@ -63,6 +63,12 @@ def check_report(r, roles):
         assert type(t[key]) is float, key
     assert abs(t["compute_s"] + t["exposed_s"] + t["bubble_s"] - t["step_s"]) < 1e-9
     assert type(r["fits"]) is bool
+    tightest = r["tightest"]
+    if r["measured"]:
+        assert tightest is None
+    else:
+        assert tightest["space"] in ("device", "host", "disk")
+        assert r["fits"] == (tightest["needed_bytes"] <= tightest["capacity_bytes"])
 
 r = read("sim")
 check_report(r, ["rank"])

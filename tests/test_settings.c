@@ -120,7 +120,9 @@ END_TEST
 static const char *const strategies_put_wrong[][2] = {
         {"", "unknown strategy"},
         {"zero4", "unknown strategy 'zero4'"},
-        {"DDP", "unknown strategy"},
+        {"DDP", "(did you mean ddp?)"},
+        {"ZeRO-2", "unknown strategy 'ZeRO-2' (did you mean zero2?)"},
+        {"1f1b", "unknown strategy '1f1b'; known"},
         {"zero", "unknown strategy"},
         {"zero33", "unknown strategy"},
         {":algorithm=ring", "unknown strategy"},
@@ -226,6 +228,8 @@ END_TEST
 static const char *const models_put_wrong[][2] = {
         {"", "unknown model"},
         {"gpt4", "unknown model 'gpt4'"},
+        {"llama.json", "model files are not read"},
+        {"./config", "model files are not read"},
         {"gpt:", "not key=value"},
         {"gpt:layers", "'layers' is not key=value"},
         {"gpt:layers=", "layers"},

@@ -153,6 +153,11 @@ START_TEST(host_and_disk_must_hold_it)
 	c.node_memory++;
 	c.disk.capacity--;
 	ck_assert(!fits(&m, &c));
+	r = simulate(&m, &c, &t);
+	trace_release(&t);
+	ck_assert_int_eq(r.tightest.space, SPACE_DISK);
+	ck_assert_int_eq(r.tightest.capacity_bytes, c.disk.capacity);
+	ck_assert_int_eq(r.tightest.needed_bytes, c.disk.capacity + 1);
 	made_release(&m);
 	cluster_release(&c);
 }

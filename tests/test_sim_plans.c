@@ -243,9 +243,13 @@ START_TEST(test_fits)
 	r.cluster.device_memory = m->arena_bytes + m->overhead_bytes;
 	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
 	ck_assert(report.fits);
+	ck_assert_int_eq(report.tightest.space, SPACE_DEVICE);
+	ck_assert_int_eq(report.tightest.needed_bytes, r.cluster.device_memory);
+	ck_assert_int_eq(report.tightest.capacity_bytes, r.cluster.device_memory);
 	r.cluster.device_memory--;
 	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
 	ck_assert(!report.fits);
+	ck_assert_int_eq(report.tightest.needed_bytes - report.tightest.capacity_bytes, 1);
 	run_release(&r);
 
 	/* on CPUs, all ranks of the node are in its memory */
@@ -256,6 +260,8 @@ START_TEST(test_fits)
 	                        3 * report.roles[1].memory[SPACE_DEVICE].arena_bytes;
 	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, NULL, &report));
 	ck_assert(report.fits);
+	ck_assert_int_eq(report.tightest.space, SPACE_HOST);
+	ck_assert_int_eq(report.tightest.needed_bytes, r.cluster.node_memory);
 	r.cluster.node_memory--;
 	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
 		ck_assert(!sim_run(&r.plan, &r.cluster, (enum grain)g, NULL, &report));

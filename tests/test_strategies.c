@@ -30,6 +30,10 @@ static const struct {
         {"gpt2-1558m", 1557611200, 49},
         /* 96 · (12·12288² + 13·12288) + (50257 + 2048 + 2) · 12288 */
         {"gpt3-175b", 174604259328, 97},
+        {"gpt2", 124439808, 13},
+        {"gpt2-xl", 1557611200, 49},
+        /* OPT-1.3B (Zhang et al. 2022), whose positions begin at 2 */
+        {"gpt:layers=24,width=2048,heads=32,context=2050,vocabulary=50272", 1315758080, 25},
         {"params=7.5e9", 7500000000, 1},
         {"params=10:units=3", 10, 3},
 };

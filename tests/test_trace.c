@@ -343,6 +343,7 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->checkpointing.checkpoints = 7;
 	r->checkpointing.tried = 3;
 	r->checkpointing.profile = true;
+	r->tightest = (struct report_tightest){SPACE_DISK, 88, 99};
 	r->fits = true;
 	r->rates_measured = true;
 	r->roles[0].memory[SPACE_DEVICE].overhead_bytes = 77;
@@ -386,6 +387,7 @@ START_TEST(test_json)
 		                 r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes);
 		ck_assert(json_number_value(json_object_get(json_object_get(o, "time"), "step_s")) == 1.234567891);
 		ck_assert(json_is_true(json_object_get(o, "fits")));
+		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
 		ck_assert_str_eq(text_of(o, "precision"), "fp32");
 
 		ck_assert_msg(!report_from_json(&again, o), "%s", status_message());
@@ -396,6 +398,9 @@ START_TEST(test_json)
 		ck_assert_int_eq(again.time.backward, 600000001);
 		ck_assert_str_eq(again.checkpointing.setting, "every=2:profile=yes");
 		ck_assert_int_eq(again.roles[1].memory[SPACE_DISK].peak_bytes, 5);
+		ck_assert_int_eq(again.tightest.space, SPACE_DISK);
+		ck_assert_int_eq(again.tightest.needed_bytes, 88);
+		ck_assert_int_eq(again.tightest.capacity_bytes, 99);
 		if (measured) {
 			ck_assert_int_eq(again.loss_count, 3);
 			ck_assert(again.losses[0] == r.losses[0]);

@@ -273,6 +273,11 @@ sleep 0.5
 import -window root "$tmp/hover.png"
 off=$(compare -metric AE "$tmp/before.png" "$tmp/hover.png" null: 2>&1 || true)
 [ "${off%%[ .]*}" -ge 1000 ] 2>/dev/null || fail "hovering over a span changed '$off' pixels"
+key Escape # a key takes the explanation away, since what lies there may change
+sleep 0.5
+import -window root "$tmp/away.png"
+off=$(compare -metric AE "$tmp/before.png" "$tmp/away.png" null: 2>&1 || true)
+[ "${off%%[ .]*}" -le 400 ] 2>/dev/null || fail "after a key the explanation is still there: '$off' pixels"
 xdotool click --repeat 2 --delay 60 1 # twice: to its beginning
 expect 'timeline · step 6 of 22'
 says '--select=0:'

@@ -88,32 +88,60 @@ void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, co
 	}
 }
 
+/* In the row of the title, with a piece of the line that it names; false: there is no room. */
+static bool capacity_in_title(struct canvas *c, struct box plot, const char *text, colour ink, double room)
+{
+	enum { PIECE = 18 };
+	double length = text_length(c, 12, WEIGHT_BOLD, text), right = plot.x + plot.width;
+	if (length + PIECE + 6 > room)
+		return false;
+	draw_text(c, right, plot.y - MEMORY_TITLE, 12, WEIGHT_BOLD, ink, ALIGN_RIGHT, 0, "%s", text);
+	draw_line(c, right - length - PIECE - 6, plot.y - MEMORY_TITLE - 4, right - length - 6,
+	          plot.y - MEMORY_TITLE - 4, ink, 2);
+	return true;
+}
+
+/* What lies under it is hidden, so only where nothing else is left. */
+static void capacity_on_line(struct canvas *c, struct box plot, double y, const char *text, colour ink)
+{
+	double length = fmin(text_length(c, 12, WEIGHT_BOLD, text), plot.width - 8);
+	struct box plate = {plot.x + plot.width - length - 8, y - 19, length + 8, 16};
+	draw_card(c, plate, c->theme->ground, ink, 1);
+	draw_text(c, plate.x + 4, y - 6.5, 12, WEIGHT_BOLD, ink, ALIGN_LEFT, length + 1, "%s", text);
+}
+
+static void capacity_above(struct canvas *c, struct box plot, const char *word, double room)
+{
+	for (int i = 0; i < 2; i++) {
+		char text[WORD + 32];
+		snprintf(text, sizeof text, i ? "capacity %s" : "capacity %s, far above", word);
+		if (text_length(c, 11, WEIGHT_PLAIN, text) > room)
+			continue;
+		draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_RIGHT,
+		          0, "%s", text);
+		return;
+	}
+}
+
 void memory_capacity_line(struct canvas *c, struct box plot, const struct memory_scale *s, int64_t peak, double title)
 {
 	const struct theme *t = c->theme;
-	char word[WORD];
+	char word[WORD], text[WORD + 32];
 	if (!s->capacity)
 		return;
 	bytes_word(word, (int64_t)s->capacity);
 	if (!s->line) {
-		for (int i = 0; i < 2; i++) {
-			char text[WORD + 32];
-			snprintf(text, sizeof text, i ? "capacity %s" : "capacity %s, far above", word);
-			if (text_length(c, 11, WEIGHT_PLAIN, text) > plot.width - title)
-				continue;
-			draw_text(c, plot.x + plot.width, plot.y - MEMORY_TITLE, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
-			          0, "%s", text);
-			return;
-		}
+		capacity_above(c, plot, word, plot.width - title);
 		return;
 	}
 	double y = plot.y + plot.height * (1 - s->capacity / s->bytes);
 	colour ink = (double)peak > s->capacity ? t->warning : t->ink;
-	char text[WORD + 16];
-	snprintf(text, sizeof text, "capacity %s", word);
 	draw_line(c, plot.x, y, plot.x + plot.width, y, ink, 2);
-	double length = fmin(text_length(c, 12, WEIGHT_BOLD, text), plot.width - 8);
-	struct box plate = {plot.x + plot.width - length - 8, y - 19, length + 8, 16};
-	draw_card(c, plate, t->ground, ink, 1);
-	draw_text(c, plate.x + 4, y - 6.5, 12, WEIGHT_BOLD, ink, ALIGN_LEFT, length + 1, "%s", text);
+	snprintf(text, sizeof text, "capacity less libraries %s", word);
+	/* In narrow pictures side by side none has the longer words, so that all have the same. */
+	if (plot.width > 400 && capacity_in_title(c, plot, text, ink, plot.width - title))
+		return;
+	snprintf(text, sizeof text, "capacity %s", word);
+	if (!capacity_in_title(c, plot, text, ink, plot.width - title))
+		capacity_on_line(c, plot, y, text, ink);
 }

@@ -252,7 +252,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm),
 	         groups);
 	if (!st->begun)
-		snprintf(progress, sizeof progress, "is the first to come");
+		snprintf(progress, sizeof progress, "comes first");
 	else if (st->done)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
 	else

@@ -98,7 +98,7 @@ static void draw_messages(struct canvas *c, const struct timeline *l, const stru
 		double x = timeline_x(l, e->time);
 		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
 			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, ink_on(fill), 0.8);
-			if (x - last > 22 && b.height >= 24)
+			if (x - last > 22)
 				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
 				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
 				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
@@ -211,6 +211,9 @@ static void draw_label(struct canvas *c, const struct timeline *l, const struct 
 	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
 }
 
+/* Room for a name and for messages under it. */
+enum { TWO_LINES = 31 };
+
 static void draw_spans(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
                        double y, double height, int depth, struct row *row)
 {
@@ -222,7 +225,7 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 	for (size_t i = 0; i < row->count; i++) {
 		const struct bar *bar = &row->bars[i];
-		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= 24;
+		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= TWO_LINES;
 		if (bar->b.width > 30 && height >= 14)
 			draw_label(c, l, lane, bar, fmin(12, height * 0.62), messages);
 		if (messages)

@@ -288,6 +288,8 @@ void window_handle(struct window *w, const SDL_Event *e)
 		w->dirty |= e->window.event == SDL_WINDOWEVENT_EXPOSED ||
 		            e->window.event == SDL_WINDOWEVENT_SIZE_CHANGED ||
 		            e->window.event == SDL_WINDOWEVENT_RESTORED;
+		if (e->window.event == SDL_WINDOWEVENT_SIZE_CHANGED || e->window.event == SDL_WINDOWEVENT_LEAVE)
+			window_forget_tip(w);
 		break;
 	case SDL_RENDER_TARGETS_RESET:
 	case SDL_RENDER_DEVICE_RESET:

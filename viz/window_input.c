@@ -25,9 +25,17 @@ static void answer(struct window *w, SDL_Keycode key)
 	}
 }
 
+/* What lay under the mouse may lie elsewhere now. */
+void window_forget_tip(struct window *w)
+{
+	w->dirty |= *w->tip != 0;
+	*w->tip = 0;
+}
+
 static void escape(struct window *w)
 {
 	w->dirty = true;
+	window_forget_tip(w);
 	if (w->help)
 		w->help = false;
 	else if (w->player->presenter)
@@ -86,8 +94,10 @@ void window_key(struct window *w, const SDL_KeyboardEvent *k)
 		window_activate(w, &one);
 	} else {
 		enum action a;
-		if (window_action_of_key(key, control, shift, &a))
+		if (window_action_of_key(key, control, shift, &a)) {
+			window_forget_tip(w);
 			window_do(w, a);
+		}
 	}
 }
 
@@ -108,10 +118,13 @@ void window_text(struct window *w, const char *text)
 	enum action a;
 	if (SDL_GetModState() & KMOD_CTRL)
 		return;
-	if (c >= '1' && c <= '9')
+	if (c >= '1' && c <= '9') {
+		window_forget_tip(w);
 		window_open_strategy(w, c - '1');
-	else if (window_action_of_text(c, &a))
+	} else if (window_action_of_text(c, &a)) {
+		window_forget_tip(w);
 		window_do(w, a);
+	}
 }
 
 /* ---- the mouse ---- */

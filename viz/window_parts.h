@@ -145,6 +145,7 @@ bool window_has_timeline(const struct window *w);
 void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
+void window_forget_tip(struct window *w);
 void window_mouse_motion(struct window *w, struct canvas *c, double x, double y);
 void window_wheel(struct window *w, struct canvas *c, double turns);
 

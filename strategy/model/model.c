@@ -168,17 +168,29 @@ static enum status options_finish(const struct model_options *o, const char *kno
 /* ---- the families ---- */
 
 struct preset {
-	const char *name, *what;
+	const char *name, *alias, *what; /* alias: Hugging Face's name of it, or "" */
 	struct gpt_sizes sizes;
 };
 
 static const struct preset presets[] = {
-        {"gpt", "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary", {6, 256, 8, 128, 256, false, 0}},
-        {"gpt2-124m", "GPT-2: 124,439,808 parameters", {12, 768, 12, 1024, 50257, false, 0}},
-        {"gpt2-355m", "GPT-2 medium: 354,823,168 parameters", {24, 1024, 16, 1024, 50257, false, 0}},
-        {"gpt2-774m", "GPT-2 large: 774,030,080 parameters", {36, 1280, 20, 1024, 50257, false, 0}},
-        {"gpt2-1558m", "GPT-2 XL: 1,557,611,200 parameters", {48, 1600, 25, 1024, 50257, false, 0}},
-        {"gpt3-175b", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257, false, 0}},
+        {"gpt",
+         "",
+         "GPT-2's architecture, small: 4,837,376 parameters, byte vocabulary",
+         {6, 256, 8, 128, 256, false, 0}},
+        {"gpt2-124m", "gpt2", "GPT-2 (gpt2): 124,439,808 parameters", {12, 768, 12, 1024, 50257, false, 0}},
+        {"gpt2-355m",
+         "gpt2-medium",
+         "GPT-2 medium (gpt2-medium): 354,823,168 parameters",
+         {24, 1024, 16, 1024, 50257, false, 0}},
+        {"gpt2-774m",
+         "gpt2-large",
+         "GPT-2 large (gpt2-large): 774,030,080 parameters",
+         {36, 1280, 20, 1024, 50257, false, 0}},
+        {"gpt2-1558m",
+         "gpt2-xl",
+         "GPT-2 XL (gpt2-xl): 1,557,611,200 parameters",
+         {48, 1600, 25, 1024, 50257, false, 0}},
+        {"gpt3-175b", "", "GPT-3: 175 billion parameters, for simulation", {96, 12288, 96, 2048, 50257, false, 0}},
 };
 
 /* 12·L·C² is the bulk; refuse what would not fit the exact integers of JSON. */
@@ -324,11 +336,17 @@ static enum status open_named(struct model *m, struct model_options *o, const ch
 	if (!strcmp(name, "mlp"))
 		return open_mlp(m, o, sequence);
 	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
-		if (!strcmp(name, presets[i].name))
+		if (!strcmp(name, presets[i].name) || (*presets[i].alias && !strcmp(name, presets[i].alias)))
 			return open_gpt(m, o, &presets[i], sequence);
+	if (strchr(name, '/') || strstr(name, ".json"))
+		return status_fail(
+		        STATUS_INPUT,
+		        "--model %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
+		        "parameters: see shardlab help models",
+		        name);
 	return status_fail(STATUS_INPUT,
 	                   "--model: unknown model '%.60s'; known: mlp, gpt, gpt2-124m, gpt2-355m, gpt2-774m, "
-	                   "gpt2-1558m, gpt3-175b, params=NUMBER",
+	                   "gpt2-1558m, gpt3-175b, params=NUMBER; others by their sizes: see shardlab help models",
 	                   name);
 }
 

@@ -74,6 +74,13 @@ struct report_checkpointing {
 	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
 };
 
+/* Of the memories that a step needs, the one that is fullest for its size. */
+struct report_tightest {
+	enum space space;       /* the device's; the node's, for all its ranks (on CPUs devices are in it); its disk */
+	int64_t needed_bytes;   /* as laid out, with libraries */
+	int64_t capacity_bytes; /* 0: not known, as of a real run */
+};
+
 struct report {
 	char model[64], strategy[64], cluster[64];
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
@@ -86,7 +93,8 @@ struct report {
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
 	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
-	bool fits;
+	struct report_tightest tightest;
+	bool fits; /* the tightest has room, so that all have */
 	/* of a real run */
 	bool measured;
 	double *losses; /* owned */
@@ -100,7 +108,8 @@ struct report {
 	double units_per_s;     /* tokens or samples a second */
 };
 
-/* Everything that follows from the plan alone: names, memory by category, bytes by kind. Times and fits are left 0. */
+/* Everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and what is
+ * tightest are left 0. */
 void report_from_plan(struct report *r, const struct plan *p);
 void report_release(struct report *r);
 
