@@ -148,7 +148,7 @@ static enum status send_doubles(struct communicator_base *b, const double *value
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, "sum", to);
 	t->sent_bytes += n * (int64_t)sizeof *values;
-	return communicator_wait(b, &request, b->timeout_ns, "sum", to);
+	return communicator_wait(b, &request, "sum", to);
 }
 
 static enum status receive_doubles(struct communicator_base *b, double *values, int n, int from, struct traffic *t)
@@ -158,7 +158,7 @@ static enum status receive_doubles(struct communicator_base *b, double *values, 
 	enum status s;
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, "sum", from);
-	s = communicator_wait(b, &request, b->timeout_ns, "sum", from);
+	s = communicator_wait(b, &request, "sum", from);
 	if (!s)
 		t->received_bytes += n * (int64_t)sizeof *values;
 	return s;

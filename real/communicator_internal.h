@@ -53,14 +53,17 @@ struct patience {
 	int polls;
 	int64_t since_ns; /* 0 until the first sleep */
 	int64_t limit_ns;
+	bool computing; /* whoever is awaited may be */
 };
 
 /* Between two fruitless polls: yields or sleeps. False when the time is up. */
 bool patience_pause(struct communicator_base *b, struct patience *p);
 
 /* Polls one request until it is done. `peer` is -1 if many take part. */
-enum status communicator_wait(struct communicator_base *b, MPI_Request *request, int64_t limit_ns, const char *what,
-                              int peer);
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
+/* … until the other end of a message comes, which may compute until then, as the next stage of a pipeline does: that
+ * takes long without being a sign of anything. */
+enum status communicator_wait_to_meet(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
 
 /* These mark the communicator as broken and return STATUS_RUN. */
 enum status communicator_mpi_failed(struct communicator_base *b, int code, const char *what, int peer);

@@ -11,14 +11,13 @@
 #include "real/clock.h"
 #include "real/communicator_internal.h"
 
-enum { PIECE = 1 << 20, FLYING = 8, PATIENCE_TO_MEET = 30 };
+enum { PIECE = 1 << 20, FLYING = 8 };
 
 static const char *name_of(const struct point_to_point *m)
 {
 	return m->sends ? "send" : "receive";
 }
 
-/* Until the other end comes it may compute, as the next stage of a pipeline does: that is no sign of anything. */
 static enum status meet(struct communicator_base *b, const struct point_to_point *m)
 {
 	MPI_Request request;
@@ -26,7 +25,7 @@ static enum status meet(struct communicator_base *b, const struct point_to_point
 	                    : MPI_Irecv(NULL, 0, MPI_BYTE, m->peer, TAG_MEETING, b->comm, &request);
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, name_of(m), m->peer);
-	return communicator_wait(b, &request, PATIENCE_TO_MEET * b->timeout_ns, name_of(m), m->peer);
+	return communicator_wait_to_meet(b, &request, name_of(m), m->peer);
 }
 
 /* Nothing under way may write into the caller's buffers once it has its error. */
@@ -63,7 +62,7 @@ static enum status move(struct communicator_base *b, const struct point_to_point
 			posted++;
 		}
 		if (!s)
-			s = communicator_wait(b, &flying[done++ % FLYING], b->timeout_ns, name_of(m), m->peer);
+			s = communicator_wait(b, &flying[done++ % FLYING], name_of(m), m->peer);
 	}
 	if (s)
 		abandon(m, flying, FLYING);

@@ -112,7 +112,7 @@ static enum status finish(struct communicator_base *b, int code, MPI_Request *re
 {
 	if (code != MPI_SUCCESS)
 		return communicator_mpi_failed(b, code, operation_name(o), -1);
-	return communicator_wait(b, request, b->timeout_ns, operation_name(o), -1);
+	return communicator_wait(b, request, operation_name(o), -1);
 }
 
 static enum status run_whole(struct communicator_base *b, enum operation o, const struct collective *what)

@@ -2,9 +2,12 @@
  *
  * MPI moves bytes only inside its calls, so a wait is a loop of polls. Between two that found nothing:
  *
- *     hurry        yield: the compute thread stands still, nothing is taken from it; but now and then sleep a little,
- * or two ranks that found themselves on one core would hand it to each other once in a time slice otherwise    yield a
- * few times (a message is often microseconds away), then sleep, longer each time up to a limit
+ *     hurry         yield: the compute thread stands still, nothing is taken from it; but now and then sleep a little,
+ *                   or two ranks that found themselves on one core would hand it to each other once in a time slice
+ *     … to meet     the same at first, then sleep: the other end may compute, and a core that another rank yields on is
+ *                   a core on which the scheduler lets none of its threads in
+ *     otherwise     yield a few times (a message is often microseconds away), then sleep, longer each time up to a
+ *                   limit
  *
  * The sleeps are short against the time of a piece of a large message, and several pieces are under way at once, so a
  * poll that comes late still finds work.
@@ -23,7 +26,8 @@ enum {
 	SLEEP_LIMIT_NS = 100 * 1000,
 	HURRY_YIELDS = 64,
 	HURRY_SLEEP_NS = 5 * 1000,
-	CLOCK_EVERY = 1024, /* in a hurry, look at the clock once in so many yields */
+	CLOCK_EVERY = 1024, /* in a hurry, look at the clock once in so many polls */
+	PATIENCE_TO_MEET = 30,
 };
 
 static void sleep_ns(int64_t ns)
@@ -46,14 +50,21 @@ static bool time_is_up(struct patience *p)
 	return now - p->since_ns > p->limit_ns;
 }
 
+static void pause_in_a_hurry(const struct patience *p)
+{
+	if (p->computing && p->polls > HURRY_YIELDS)
+		sleep_ns(SLEEP_FIRST_NS);
+	else if (p->polls % HURRY_YIELDS == 0)
+		sleep_ns(HURRY_SLEEP_NS);
+	else
+		sched_yield();
+}
+
 bool patience_pause(struct communicator_base *b, struct patience *p)
 {
 	p->polls++;
 	if (atomic_load_explicit(&b->hurry, memory_order_relaxed)) {
-		if (p->polls % HURRY_YIELDS)
-			sched_yield();
-		else
-			sleep_ns(HURRY_SLEEP_NS);
+		pause_in_a_hurry(p);
 		return p->polls % CLOCK_EVERY != 0 || !time_is_up(p);
 	}
 	if (p->polls <= YIELDS) {
@@ -65,10 +76,9 @@ bool patience_pause(struct communicator_base *b, struct patience *p)
 	return !time_is_up(p);
 }
 
-enum status communicator_wait(struct communicator_base *b, MPI_Request *request, int64_t limit_ns, const char *what,
-                              int peer)
+static enum status wait_with(struct communicator_base *b, MPI_Request *request, struct patience patience,
+                             const char *what, int peer)
 {
-	struct patience patience = {.limit_ns = limit_ns};
 	for (;;) {
 		int done = 0, code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
 		if (code != MPI_SUCCESS)
@@ -76,8 +86,19 @@ enum status communicator_wait(struct communicator_base *b, MPI_Request *request,
 		if (done)
 			return STATUS_OK;
 		if (!patience_pause(b, &patience))
-			return communicator_timed_out(b, limit_ns, what, peer);
+			return communicator_timed_out(b, patience.limit_ns, what, peer);
 	}
+}
+
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer)
+{
+	return wait_with(b, request, (struct patience){.limit_ns = b->timeout_ns}, what, peer);
+}
+
+enum status communicator_wait_to_meet(struct communicator_base *b, MPI_Request *request, const char *what, int peer)
+{
+	return wait_with(b, request, (struct patience){.limit_ns = PATIENCE_TO_MEET * b->timeout_ns, .computing = true},
+	                 what, peer);
 }
 
 enum status communicator_mpi_failed(struct communicator_base *b, int code, const char *what, int peer)

@@ -1,8 +1,10 @@
 /* The CPU executor: a thread for each queue that the program uses. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "real/executor_internal.h"
+#include "real/thread_slice.h"
 
 /* The thread of one queue; the compute queue's is the caller. */
 struct worker {
@@ -101,13 +103,16 @@ static void wait_for(struct cpu_executor *e, const struct op *op)
 		executor_hurry(&e->base, false);
 }
 
-/* Called with the lock, when an operation is done. Waking a queue that must go on waiting costs ten microseconds, more
- * than small operations take. */
-static void wake(struct cpu_executor *e)
+/* Called with the lock, when an operation is done: does another queue go on? Waking one that must go on waiting costs
+ * ten microseconds, more than small operations take. */
+static bool wake(struct cpu_executor *e)
 {
+	bool woken = false;
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		if (e->awaits[q] && (e->base.status || waits_are_done(e, e->awaits[q])))
-			pthread_cond_broadcast(&e->op_done);
+		woken |= e->awaits[q] && (e->base.status || waits_are_done(e, e->awaits[q]));
+	if (woken)
+		pthread_cond_broadcast(&e->op_done);
+	return woken;
 }
 
 static void run_queue(struct cpu_executor *e, enum queue queue, const struct section *s)
@@ -126,8 +131,11 @@ static void run_queue(struct cpu_executor *e, enum queue queue, const struct sec
 		pthread_mutex_lock(&e->base.lock);
 		e->done[i] = true;
 		executor_failed(&e->base, status);
-		wake(e);
+		bool woken = wake(e);
 		pthread_mutex_unlock(&e->base.lock);
+		/* On this core it may stand behind the next kernels, and with it the rank that it sends to. */
+		if (woken && queue == QUEUE_COMPUTE)
+			sched_yield();
 	}
 }
 
@@ -135,6 +143,8 @@ static void *queue_thread(void *context)
 {
 	struct worker *w = context;
 	struct cpu_executor *e = w->executor;
+	if (w->queue == QUEUE_COMMUNICATION)
+		thread_slice_shortest();
 	pthread_mutex_lock(&e->base.lock);
 	for (;;) {
 		while (!w->section && !e->quit)
