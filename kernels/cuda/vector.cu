@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(FINISH_THREADS)
 		*sum = static_cast<float>((accumulate ? static_cast<double>(*sum) : 0) + all);
 }
 
-/* Who finds one writes 1: the same from all. */
+/* Who finds one writes 1, as others may at the same time. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS) overflow_kernel(int64_t n, const T *x, float *overflow)
 {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(THREADS) overflow_kernel(int64_t n, const T *x
 	if (i < n)
 		found = found || !(widen(x[i]) - widen(x[i]) == 0);
 	if (found)
-		*overflow = 1;
+		(void)atomicExch(overflow, 1.0F);
 }
 
 /* What was above 0 becomes 1, as on the CPU. */
