@@ -211,7 +211,15 @@ $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.
 # The GPU's kernels for the host, in tests alone.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
-		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize)
+		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
+# Kernels tell the emulator of each access (emulate_watch.h), in the calls of a sanitizer that is not there; all but the
+# plain ones, in which a thread works alone.
+ifeq ($(SAN),)
+EMULATED_CFLAGS += -DEMULATE_TELLS
+told_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(foreach source,$(filter %.cu,$(emulated_sources)),$(if $(findstring plain,$(source)),,$(source)))) \
+		$(patsubst %.cpp,$(BUILD)/%.o,$(shell grep -l __global__ tests/test_cuda_*.cpp))
+$(told_objects): told := -O1 -fsanitize=thread --param tsan-instrument-func-entry-exit=0
+endif
 $(BUILD)/emulated/%.o: % $(BUILD)/flags
 	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -x c++ -c $< -o $@
 $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags

@@ -74,17 +74,13 @@ template <typename T, int N> struct pack {
 };
 
 #ifdef SHARDLAB_EMULATE
-template <typename T, int N> void pack_load(const T *p, pack<T, N> &out)
+template <typename T, int N> __forceinline__ void pack_load(const T *p, pack<T, N> &out)
 {
-	if (reinterpret_cast<uintptr_t>(p) % sizeof(typename words<sizeof(T) * N>::type))
-		emulate_fail("a load from an address that is not a multiple of its size");
-	memcpy(&out, p, sizeof out);
+	emulate_load(&out, p, sizeof out, sizeof(typename words<sizeof(T) * N>::type));
 }
-template <typename T, int N> void pack_store(T *p, const pack<T, N> &in)
+template <typename T, int N> __forceinline__ void pack_store(T *p, const pack<T, N> &in)
 {
-	if (reinterpret_cast<uintptr_t>(p) % sizeof(typename words<sizeof(T) * N>::type))
-		emulate_fail("a store to an address that is not a multiple of its size");
-	memcpy(p, &in, sizeof in);
+	emulate_store(p, &in, sizeof in, sizeof(typename words<sizeof(T) * N>::type));
 }
 #else
 template <typename T, int N> __device__ __forceinline__ void pack_load(const T *p, pack<T, N> &out)

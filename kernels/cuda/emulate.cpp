@@ -3,7 +3,8 @@
 
 #include <sys/mman.h>
 
-#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulate_internal.h"
+#include "kernels/cuda/emulate_stack.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -13,70 +14,9 @@
 #define FIBER_ASAN 0
 #endif
 
-/* ---- switching stacks ---- */
-
-#if defined(__x86_64__)
-
-/* A stack pointer is all: what a function must leave as it was lies on the stack. swapcontext() would do too, but asks
- * the kernel for the signal mask each time. */
-struct stack_state {
-	void *pointer;
-};
-
-extern "C" void emulate_switch_stack(void **from, void *to);
-asm(".text\n"
-    ".globl emulate_switch_stack\n"
-    ".type emulate_switch_stack, @function\n"
-    "emulate_switch_stack:\n"
-    "	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
-    "	mov %rsp, (%rdi)\n"
-    "	mov %rsi, %rsp\n"
-    "	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
-    "	ret\n"
-    ".size emulate_switch_stack, .-emulate_switch_stack\n");
-
-static void stack_switch(stack_state *from, stack_state *to)
-{
-	emulate_switch_stack(&from->pointer, to->pointer);
-}
-
-static void stack_begin(stack_state *s, char *memory, size_t bytes, void (*function)())
-{
-	void **top = reinterpret_cast<void **>(memory + bytes);
-	*--top = nullptr; /* where a caller's address would be: at a function's entry it is 8 below a multiple of 16 */
-	*--top = reinterpret_cast<void *>(function);
-	for (int i = 0; i < 6; i++)
-		*--top = nullptr;
-	s->pointer = top;
-}
-
-#else
-
-#include <ucontext.h>
-
-struct stack_state {
-	ucontext_t context;
-};
-
-static void stack_switch(stack_state *from, stack_state *to)
-{
-	swapcontext(&from->context, &to->context);
-}
-
-static void stack_begin(stack_state *s, char *memory, size_t bytes, void (*function)())
-{
-	getcontext(&s->context);
-	s->context.uc_stack.ss_sp = memory;
-	s->context.uc_stack.ss_size = bytes;
-	s->context.uc_link = nullptr;
-	makecontext(&s->context, function, 0);
-}
-
-#endif
-
 /* ---- a block ---- */
 
-dim3 threadIdx, blockIdx, blockDim, gridDim;
+EMULATE_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace
 {
@@ -96,6 +36,7 @@ struct fiber {
 	int line;
 	unsigned mask;  /* … for these lanes */
 	int operations; /* of its warp that it took part in */
+	int untold;     /* depth */
 #if FIBER_ASAN
 	void *sanitizer;
 #endif
@@ -108,7 +49,7 @@ struct warp {
 };
 
 fiber fibers[MOST_THREADS];
-warp warps[WARPS];
+EMULATE_OWN warp warps[WARPS];
 stack_state scheduler;
 char *stacks;
 int threads, current, arrived, left, sum, result;
@@ -117,6 +58,8 @@ unsigned char *shared_window;
 uint32_t shared_end;
 void (*run_thread)(const void *);
 const void *run_context;
+size_t run_context_bytes;
+emulate_watcher *watcher;
 #if FIBER_ASAN
 void *scheduler_sanitizer;
 const void *scheduler_stack;
@@ -144,7 +87,9 @@ void enter(int i)
 	__sanitizer_start_switch_fiber(&scheduler_sanitizer, stacks + static_cast<size_t>(i) * STACK_BYTES,
 	                               STACK_BYTES);
 #endif
+	emulate_told = watcher && !f->untold;
 	stack_switch(&scheduler, &f->state);
+	emulate_told = false;
 #if FIBER_ASAN
 	__sanitizer_finish_switch_fiber(scheduler_sanitizer, nullptr, nullptr);
 #endif
@@ -160,6 +105,8 @@ void enter(int i)
 	for (;;) {
 		run_thread(run_context);
 		emulate_async_end();
+		if (watcher)
+			watcher->ended(current);
 		fibers[current].done = true;
 		left--;
 		warps[current / 32].gone |= 1U << current % 32;
@@ -171,6 +118,8 @@ void release_barrier()
 {
 	result = sum;
 	sum = arrived = 0;
+	if (watcher)
+		watcher->barrier();
 	for (int i = 0; i < threads; i++)
 		if (!fibers[i].mask)
 			fibers[i].waits_at = nullptr;
@@ -197,7 +146,7 @@ void run_block()
 		f->done = false;
 		f->waits_at = nullptr;
 		f->mask = 0;
-		f->operations = f->line = 0;
+		f->operations = f->line = f->untold = 0;
 		if (!f->begun)
 			stack_begin(&f->state, stacks + static_cast<size_t>(i) * STACK_BYTES, STACK_BYTES, thread_main);
 		f->begun = true;
@@ -207,6 +156,8 @@ void run_block()
 		warps[w].exists = lanes == 32 ? ~0U : (1U << lanes) - 1;
 		warps[w].gone = warps[w].arrived = 0;
 	}
+	if (watcher)
+		watcher->block(threads);
 	while (left) {
 		bool moved = false;
 		for (int k = 0; k < threads; k++) {
@@ -232,7 +183,8 @@ void run_block()
 	abort();
 }
 
-int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, dim3 block, size_t shared_bytes)
+int emulate_launch(const void *kernel, void (*run)(const void *), const void *context, size_t context_bytes, dim3 grid,
+                   dim3 block, size_t shared_bytes)
 {
 	uint64_t size = static_cast<uint64_t>(block.x) * block.y * block.z, blocks = grid.x;
 	if (size == 0 || size > MOST_THREADS || grid.x == 0 || grid.x > INT32_MAX || grid.y == 0 || grid.y > 65535 ||
@@ -247,6 +199,9 @@ int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, di
 	}
 	run_thread = run;
 	run_context = context;
+	run_context_bytes = context_bytes;
+	if (watcher)
+		watcher->launch(kernel);
 	blockDim = block;
 	gridDim = grid;
 	threads = static_cast<int>(size);
@@ -270,6 +225,8 @@ int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, di
 #endif
 		free(memory);
 	}
+	if (watcher)
+		watcher->launched();
 	return 0;
 }
 
@@ -362,6 +319,97 @@ const unsigned char *emulate_exchange(unsigned mask, const void *mine, size_t by
 				other->waits_at = nullptr;
 				other->mask = 0;
 			}
+		if (watcher)
+			watcher->warp(current / 32, wanted, bytes == 0);
 	}
 	return slots;
+}
+
+/* ---- who watches ---- */
+
+bool emulate_told;
+
+/* The linker's: of a section by its name, and of static variables that begin as zeros. */
+extern "C" char __start_emulate_own, __stop_emulate_own, __bss_start, _end;
+
+static bool within(uintptr_t address, const void *begin, size_t bytes)
+{
+	return address - reinterpret_cast<uintptr_t>(begin) < bytes;
+}
+
+static bool between(uintptr_t address, const char &begin, const char &end)
+{
+	return address >= reinterpret_cast<uintptr_t>(&begin) && address < reinterpret_cast<uintptr_t>(&end);
+}
+
+/* Shared memory is the launch's, and every static variable: that kernels have no other is for their authors to keep. */
+static bool describe(emulate_access *a, emulate_kind kind, const void *p, size_t bytes, const void *site)
+{
+	uintptr_t address = reinterpret_cast<uintptr_t>(p);
+	if (!watcher || !bytes || within(address, stacks, static_cast<size_t>(MOST_THREADS) * STACK_BYTES) ||
+	    between(address, __start_emulate_own, __stop_emulate_own) ||
+	    within(address, run_context, run_context_bytes))
+		return false;
+	bool shared = within(address, shared_window, shared_end) || between(address, __bss_start, _end);
+	*a = {kind, shared, current, address, bytes, site};
+	return true;
+}
+
+void emulate_tell(emulate_kind kind, const void *p, size_t bytes, const void *site)
+{
+	emulate_access a;
+	if (describe(&a, kind, p, bytes, site))
+		watcher->access(a);
+}
+
+void emulate_tell_arrived(emulate_kind kind, const void *p, size_t bytes, const void *site)
+{
+	emulate_access a;
+	if (describe(&a, kind, p, bytes, site))
+		watcher->arrived(a);
+}
+
+emulate_watcher *emulate_watch(emulate_watcher *next)
+{
+	return std::exchange(watcher, next);
+}
+
+emulate_untold::emulate_untold()
+{
+	fibers[current].untold++;
+	emulate_told = false;
+}
+
+emulate_untold::~emulate_untold()
+{
+	emulate_told = --fibers[current].untold == 0 && watcher;
+}
+
+void emulate_load(void *to, const void *from, size_t bytes, size_t word)
+{
+	if (reinterpret_cast<uintptr_t>(from) % word)
+		emulate_fail("a load from an address that is not a multiple of its size");
+	for (size_t i = 0; i < bytes; i += word)
+		emulate_tell(EMULATE_READ, static_cast<const char *>(from) + i, word, __builtin_return_address(0));
+	memcpy(to, from, bytes);
+}
+
+void emulate_store(void *to, const void *from, size_t bytes, size_t word)
+{
+	if (reinterpret_cast<uintptr_t>(to) % word)
+		emulate_fail("a store to an address that is not a multiple of its size");
+	for (size_t i = 0; i < bytes; i += word)
+		emulate_tell(EMULATE_WRITE, static_cast<char *>(to) + i, word, __builtin_return_address(0));
+	memcpy(to, from, bytes);
+}
+
+void emulate_atomic(const void *p, size_t bytes, const void *site)
+{
+	emulate_tell(EMULATE_ATOMIC, p, bytes, site);
+}
+
+void emulate_proxy_fence()
+{
+	if (watcher)
+		watcher->proxy_fence(current);
 }

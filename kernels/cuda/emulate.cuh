@@ -15,8 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/emulate.h"
 
@@ -41,7 +43,9 @@ static const int warpSize = 32;
 
 /* ---- launching, barriers and what a warp does together: emulate.cpp; copies and products: emulate_async.cpp ---- */
 
-int emulate_launch(void (*run)(const void *), const void *context, dim3 grid, dim3 block, size_t shared_bytes);
+/* run(context), `context_bytes` long, in every thread; `kernel` is what to call it. */
+int emulate_launch(const void *kernel, void (*run)(const void *), const void *context, size_t context_bytes, dim3 grid,
+                   dim3 block, size_t shared_bytes);
 void *emulate_shared();
 /* Waits for all threads of the block; adds up what each gives. */
 int emulate_barrier(const char *file, int line, int value);
@@ -52,6 +56,16 @@ int emulate_thread(); /* of the block */
 int emulate_lane();
 unsigned emulate_lanes(); /* those that this warp has */
 [[noreturn]] void emulate_fail(const char *text);
+/* Accesses that are one instruction: bytes in pieces of `word`, which their address must be a multiple of. */
+void emulate_load(void *to, const void *from, size_t bytes, size_t word);
+void emulate_store(void *to, const void *from, size_t bytes, size_t word);
+void emulate_atomic(const void *p, size_t bytes, const void *site);
+/* While one lives, what this thread does to memory is the emulator's affair. */
+struct emulate_untold {
+	emulate_untold();
+	~emulate_untold();
+	emulate_untold(const emulate_untold &) = delete;
+};
 /* cp.async: the copy happens when it is waited for, and until then the place holds NaNs. */
 void emulate_copy(void *to, const void *from, size_t bytes, size_t filled);
 void emulate_copy_commit();
@@ -60,11 +74,14 @@ void emulate_copy_wait(int groups);
 uint32_t emulate_shared_address(const void *p);
 const unsigned char *emulate_shared_at(uint32_t address);
 /* wgmma: run(sums) happens when it is waited for, and until then what it adds to holds NaNs. */
-void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run);
+/* `reads`: 16 bytes each of shared memory; a warp tells them once. */
+void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run, std::vector<const void *> reads);
 void emulate_product_fence();
 void emulate_product_commit();
 void emulate_product_wait(int groups);
 void emulate_async_end();
+/* fence.proxy.async: what this thread sees, products of threads that come after it in order see too. */
+void emulate_proxy_fence();
 
 template <typename... Parameters, typename... Arguments>
 int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cuda_stream,
@@ -75,11 +92,12 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_b
 		std::tuple<Parameters...> parameters;
 	} c = {kernel, std::tuple<Parameters...>(static_cast<Parameters>(arguments)...)};
 	return emulate_launch(
+	        reinterpret_cast<const void *>(kernel),
 	        [](const void *context) {
 		        const call *k = static_cast<const call *>(context);
 		        std::apply(k->kernel, k->parameters);
 	        },
-	        &c, grid, block, shared_bytes);
+	        &c, sizeof c, grid, block, shared_bytes);
 }
 
 static inline int device_fill(cuda_stream, void *to, int byte, size_t bytes)
@@ -167,18 +185,24 @@ static inline unsigned __match_any_sync(unsigned mask, unsigned value)
 	return result;
 }
 
-/* ---- atomics: nothing else runs meanwhile ---- */
+/* ---- atomics: nothing else runs meanwhile. No fences between blocks: who needs an order launches two kernels ---- */
 
-template <typename T> T atomicAdd(T *p, T value)
+#define EMULATE_UNTOLD __attribute__((noinline, no_sanitize("thread")))
+
+template <typename T> EMULATE_UNTOLD T atomicExch(T *p, T value)
+{
+	emulate_atomic(p, sizeof *p, __builtin_return_address(0));
+	T before = *p;
+	*p = value;
+	return before;
+}
+template <typename T> EMULATE_UNTOLD T atomicAdd(T *p, T value)
 {
 	static_assert(static_cast<T>(0.5) == 0, "the order of atomic additions of floats varies on a GPU");
-	return std::exchange(*p, static_cast<T>(*p + value));
-}
-static inline void __threadfence()
-{
-}
-static inline void __threadfence_block()
-{
+	emulate_atomic(p, sizeof *p, __builtin_return_address(0));
+	T before = *p;
+	*p = static_cast<T>(before + value);
+	return before;
 }
 
 /* ---- numbers ---- */

@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/emulate_internal.h"
 
 namespace
 {
@@ -12,12 +12,15 @@ struct copy {
 	const void *from;
 	size_t bytes, filled;
 	int group;
+	const void *site;
 };
 
 struct product {
 	std::function<void(float *)> run;
 	float *sums;
 	int group;
+	std::vector<const void *> reads;
+	const void *site;
 };
 
 struct state {
@@ -47,8 +50,11 @@ void emulate_copy(void *to, const void *from, size_t bytes, size_t filled)
 {
 	if (reinterpret_cast<uintptr_t>(to) % bytes || (filled && reinterpret_cast<uintptr_t>(from) % bytes))
 		emulate_fail("cp.async from or to an address that is not a multiple of its size");
+	const void *site = __builtin_return_address(0);
+	emulate_tell(EMULATE_COPY_READ, from, filled, site);
+	emulate_tell(EMULATE_COPY_WRITE, to, bytes, site);
 	memset(to, 0xff, bytes);
-	threads[emulate_thread()].copies.push_back({to, from, bytes, filled, threads[emulate_thread()].groups});
+	threads[emulate_thread()].copies.push_back({to, from, bytes, filled, threads[emulate_thread()].groups, site});
 }
 
 void emulate_copy_commit()
@@ -67,22 +73,27 @@ void emulate_copy_wait(int groups)
 		}
 		memcpy(c.to, c.from, c.filled);
 		memset(static_cast<char *>(c.to) + c.filled, 0, c.bytes - c.filled);
+		emulate_tell_arrived(EMULATE_COPY_READ, c.from, c.filled, c.site);
+		emulate_tell_arrived(EMULATE_COPY_WRITE, c.to, c.bytes, c.site);
 	}
 	f->copies.swap(rest);
 }
 
 /* ---- products that run by themselves ---- */
 
-void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run)
+void emulate_product(float *sums, size_t n, const std::function<void(float *)> &run, std::vector<const void *> reads)
 {
 	state *f = threads + emulate_thread();
+	const void *site = __builtin_return_address(0);
 	if (!f->fenced)
 		emulate_fail("wgmma without wgmma.fence before it");
 	if (!f->sums.count(sums)) {
 		f->sums[sums] = std::vector<float>(sums, sums + n);
 		std::fill(sums, sums + n, NAN);
 	}
-	f->products.push_back({run, sums, f->product_groups});
+	for (const void *p : reads)
+		emulate_tell(EMULATE_PRODUCT_READ, p, 16, site);
+	f->products.push_back({run, sums, f->product_groups, std::move(reads), site});
 }
 
 void emulate_product_fence()
@@ -98,13 +109,18 @@ void emulate_product_commit()
 /* Registers that were waited for may be changed, and then a fence is due. */
 void emulate_product_wait(int groups)
 {
+	emulate_untold meanwhile;
 	state *f = threads + emulate_thread();
 	std::vector<product> rest;
-	for (const product &p : f->products)
-		if (p.group >= f->product_groups - groups)
+	for (const product &p : f->products) {
+		if (p.group >= f->product_groups - groups) {
 			rest.push_back(p);
-		else
-			p.run(f->sums[p.sums].data());
+			continue;
+		}
+		p.run(f->sums[p.sums].data());
+		for (const void *read : p.reads)
+			emulate_tell_arrived(EMULATE_PRODUCT_READ, read, 16, p.site);
+	}
 	f->products.swap(rest);
 	for (auto i = f->sums.begin(); i != f->sums.end();) {
 		bool waits = false;

@@ -57,44 +57,42 @@ template <typename T> void mma_m16n8k16(float d[4], const uint32_t a[4], const u
 
 /* Matrices of 8 × 8 elements from shared memory: lane 8·i + j names row j (16 bytes) of matrix i; then r[i] holds of
  * matrix i row lane / 4, columns 2·(lane % 4), +1, or, transposed, rows and columns exchanged. */
-template <int COUNT, bool TRANSPOSED> void emulate_ldmatrix(uint32_t *r, const void *row)
+template <int COUNT, bool TRANSPOSED> __forceinline__ void emulate_ldmatrix(uint32_t *r, const void *row)
 {
-	if (reinterpret_cast<uintptr_t>(row) % 16)
-		emulate_fail("ldmatrix from an address that is not a multiple of 16");
-	const unsigned char *slots = emulate_exchange(~0U, &row, sizeof row, "ldmatrix");
 	int lane = emulate_lane();
+	uint16_t mine[8] = {};
+	if (lane < 8 * COUNT)
+		emulate_load(mine, row, sizeof mine, sizeof mine);
+	const unsigned char *slots = emulate_exchange(~0U, mine, sizeof mine, "ldmatrix");
 	for (int i = 0; i < COUNT; i++) {
 		uint16_t pair[2];
 		for (int j = 0; j < 2; j++) {
 			int line = TRANSPOSED ? lane % 4 * 2 + j : lane / 4,
 			    column = TRANSPOSED ? lane / 4 : lane % 4 * 2 + j;
-			const uint16_t *from;
-			memcpy(&from, slots + EMULATE_SLOT * (8 * i + line), sizeof from);
-			pair[j] = from[column];
+			memcpy(pair + j, slots + EMULATE_SLOT * (8 * i + line) + 2 * column, sizeof *pair);
 		}
 		r[i] = pair[0] | static_cast<uint32_t>(pair[1]) << 16;
 	}
-	__syncwarp(); /* before another lane overwrites what this one has read: the rows themselves, not the slots */
 }
-static inline void ldmatrix_x4(uint32_t r[4], const void *row)
+static __forceinline__ void ldmatrix_x4(uint32_t r[4], const void *row)
 {
 	emulate_ldmatrix<4, false>(r, row);
 }
-static inline void ldmatrix_x4_transposed(uint32_t r[4], const void *row)
+static __forceinline__ void ldmatrix_x4_transposed(uint32_t r[4], const void *row)
 {
 	emulate_ldmatrix<4, true>(r, row);
 }
-static inline void ldmatrix_x2(uint32_t r[2], const void *row)
+static __forceinline__ void ldmatrix_x2(uint32_t r[2], const void *row)
 {
 	emulate_ldmatrix<2, false>(r, row);
 }
-static inline void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
+static __forceinline__ void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
 {
 	emulate_ldmatrix<2, true>(r, row);
 }
 
 /* 16 bytes from global to shared memory, past the registers; 0s where it is not valid (`from` is then not read). */
-static inline void cp_async_16(void *to, const void *from, bool valid = true)
+static __forceinline__ void cp_async_16(void *to, const void *from, bool valid = true)
 {
 	emulate_copy(to, from, 16, valid ? 16 : 0);
 }

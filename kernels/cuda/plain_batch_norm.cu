@@ -21,7 +21,8 @@ template <typename T> struct statistics_column {
 		}
 		part[c] = static_cast<float>(sum / n);
 		part[width + c] = static_cast<float>(squares / n);
-		part[2 * width] = static_cast<float>(rows);
+		if (c == 0)
+			part[2 * width] = static_cast<float>(rows);
 	}
 };
 

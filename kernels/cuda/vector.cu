@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(FINISH_THREADS)
 		*sum = static_cast<float>((accumulate ? static_cast<double>(*sum) : 0) + all);
 }
 
-/* Who finds one writes 1: the same from all. */
+/* Who finds one writes 1, as others may at the same time. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t n, const T *x, float *overflow)
 {
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t 
 	if (i < n)
 		sum += widen(x[i]) - widen(x[i]);
 	if (!(sum == 0))
-		*overflow = 1;
+		(void)atomicExch(overflow, 1.0F);
 }
 
 /* What was above 0 becomes 1, as on the CPU. */

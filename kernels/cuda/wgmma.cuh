@@ -40,8 +40,8 @@ static __device__ __forceinline__ uint64_t wgmma_descriptor(uint32_t address, ui
 
 #ifdef SHARDLAB_EMULATE
 
-/* An element, by what the PTX ISA says of canonical layouts and of swizzling. */
-static inline uint16_t emulate_wgmma_element(uint64_t d, bool contiguous_k, uint32_t mn, uint32_t k)
+/* Where an element is, by what the PTX ISA says of canonical layouts and of swizzling. */
+static inline const unsigned char *emulate_wgmma_place(uint64_t d, bool contiguous_k, uint32_t mn, uint32_t k)
 {
 	uint32_t start = (d & 0x3fff) << 4, leading = (d >> 16 & 0x3fff) << 4, stride = (d >> 32 & 0x3fff) << 4;
 	uint32_t base = d >> 49 & 7, mode = static_cast<uint32_t>(d >> 62), row = 256 >> mode, in_row = row / 2;
@@ -51,21 +51,37 @@ static inline uint16_t emulate_wgmma_element(uint64_t d, bool contiguous_k, uint
 	        start + (contiguous_k ? mn / 8 * stride + mn % 8 * row + 2 * k
 	                              : mn / in_row * leading + k / 8 * stride + k % 8 * row + mn % in_row * 2);
 	uint32_t change = ((address >> 7) - base) & (row / 16 - 1);
+	return emulate_shared_at(address ^ change << 4);
+}
+
+static inline uint16_t emulate_wgmma_element(uint64_t d, bool contiguous_k, uint32_t mn, uint32_t k)
+{
 	uint16_t bits;
-	memcpy(&bits, emulate_shared_at(address ^ change << 4), sizeof bits);
+	memcpy(&bits, emulate_wgmma_place(d, contiguous_k, mn, k), sizeof bits);
 	return bits;
 }
 
-/* The 64 rows' sums of this lane: A's element of (row of the warpgroup, k) from `a`. */
+/* The pieces of 16 bytes of a matrix of `n` rows or columns by 16 of k: the first lane of a warp tells them. */
+static inline void emulate_wgmma_reads(std::vector<const void *> &to, uint64_t d, bool contiguous_k, uint32_t n)
+{
+	const uint32_t along_n = contiguous_k ? 1 : 8, along_k = contiguous_k ? 8 : 1;
+	for (uint32_t mn = 0; emulate_lane() == 0 && mn < n; mn += along_n)
+		for (uint32_t k = 0; k < 16; k += along_k)
+			to.push_back(emulate_wgmma_place(d, contiguous_k, mn, k));
+}
+
+/* The 64 rows' sums of this lane: A's element of (row of the warpgroup, k) from `a`, whose places are `reads`. */
 template <typename T, int N, typename A>
-void emulate_wgmma(float (&d)[N / 8][4], uint64_t b, bool contiguous_k, bool accumulate, A a)
+__forceinline__ void emulate_wgmma(float (&d)[N / 8][4], uint64_t b, bool contiguous_k, bool accumulate, A a,
+                                   std::vector<const void *> reads)
 {
 	const unsigned char *slots = emulate_exchange(~0U, &b, sizeof b, "wgmma");
 	for (int i = 0; i < 32; i++)
 		if (memcmp(slots + EMULATE_SLOT * i, &b, sizeof b) != 0)
 			emulate_fail("wgmma: lanes have different descriptors");
 	int lane = emulate_lane(), warp = static_cast<int>(threadIdx.x) % WARPGROUP / 32;
-	emulate_product(&d[0][0], N / 2, [=](float *sums) {
+	emulate_wgmma_reads(reads, b, contiguous_k, N);
+	auto run = [=](float *sums) {
 		for (int i = 0; i < N / 2; i++) {
 			int row = 16 * warp + lane / 4 + i / 2 % 2 * 8, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
 			float sum = 0;
@@ -76,18 +92,25 @@ void emulate_wgmma(float (&d)[N / 8][4], uint64_t b, bool contiguous_k, bool acc
 				                                         static_cast<uint32_t>(k)));
 			sums[i] = accumulate ? sums[i] + sum : sum;
 		}
-	});
+	};
+	emulate_product(&d[0][0], N / 2, run, std::move(reads));
 }
 
-template <typename T> void wgmma_shared(float (&d)[16][4], uint64_t a, uint64_t b, bool accumulate)
+template <typename T> __forceinline__ void wgmma_shared(float (&d)[16][4], uint64_t a, uint64_t b, bool accumulate)
 {
-	emulate_wgmma<T, 128>(d, b, true, accumulate, [=](int row, int k) {
+	emulate_untold meanwhile;
+	std::vector<const void *> reads;
+	emulate_wgmma_reads(reads, a, true, 64);
+	auto element = [=](int row, int k) {
 		return emulate_wgmma_element(a, true, static_cast<uint32_t>(row), static_cast<uint32_t>(k));
-	});
+	};
+	emulate_wgmma<T, 128>(d, b, true, accumulate, element, std::move(reads));
 }
 
-template <typename T, int TILES> void wgmma_registers(float (&d)[TILES][4], const uint32_t (&a)[4], uint64_t b)
+template <typename T, int TILES>
+__forceinline__ void wgmma_registers(float (&d)[TILES][4], const uint32_t (&a)[4], uint64_t b)
 {
+	emulate_untold meanwhile;
 	struct registers {
 		uint32_t a[4];
 	} mine = {{a[0], a[1], a[2], a[3]}}, all[32];
@@ -95,10 +118,11 @@ template <typename T, int TILES> void wgmma_registers(float (&d)[TILES][4], cons
 	for (int i = 0; i < 32; i++)
 		memcpy(all + i, slots + EMULATE_SLOT * i, sizeof *all);
 	std::vector<registers> kept(all, all + 32);
-	emulate_wgmma<T, 8 * TILES>(d, b, false, true, [kept](int row, int k) {
+	auto element = [kept](int row, int k) {
 		const registers &r = kept[static_cast<size_t>(row % 8 * 4 + k % 8 / 2)];
 		return static_cast<uint16_t>(r.a[row % 16 / 8 + k / 8 * 2] >> k % 2 * 16);
-	});
+	};
+	emulate_wgmma<T, 8 * TILES>(d, b, false, true, element, {});
 }
 
 static inline void wgmma_fence()
@@ -115,6 +139,7 @@ template <int GROUPS> void wgmma_wait()
 }
 static inline void shared_fence()
 {
+	emulate_proxy_fence();
 }
 static inline void wgmma_before(const float (&)[2], uint32_t)
 {
