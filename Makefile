@@ -126,7 +126,7 @@ ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
 $(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
-$(BUILD)/real/communicator_nccl.o: CPPFLAGS += $(nccl_cflags)
+$(BUILD)/real/communicator_nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
 
 $(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
