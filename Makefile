@@ -126,7 +126,7 @@ ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
 $(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
-$(BUILD)/real/communicator_nccl.o: CPPFLAGS += $(nccl_cflags)
+$(BUILD)/real/communicator_nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
 
 $(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
@@ -226,9 +226,9 @@ $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
 	$(call quiet,CXX)mkdir -p $(@D) && $(CXX) $(EMULATED_CFLAGS) -MMD -MP -c $< -o $@
 -include $(emulated_objects:.o=.d)
 
-# The program with a stand-in for a GPU, for the tests of tests/gpu's scripts.
+# The program with stand-ins for GPUs and NCCL, for the tests of tests/gpu's scripts.
 $(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o \
-		$(filter $(BUILD)/tests/support/fake_cuda%,$(test_support)) $(BUILD)/libshardlab.a
+		$(filter $(BUILD)/tests/support/fake_% %/elements.o,$(test_support)) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.

@@ -1,10 +1,5 @@
 #include "real/communicator_nccl.h"
-
-#if defined(__has_include)
-#if __has_include(<nccl.h>) && __has_include(<cuda_runtime.h>)
-#define HAS_NCCL 1
-#endif
-#endif
+#include "real/nccl_functions.h"
 
 #ifndef HAS_NCCL
 
@@ -73,30 +68,12 @@ enum status nccl_watch(struct nccl *n)
 
 #include "real/communicator_internal.h"
 
-/* The library's functions that are used. */
-#define FUNCTION_LIST(X)                                                                                               \
-	X(GetUniqueId)                                                                                                 \
-	X(CommInitRank)                                                                                                \
-	X(CommDestroy)                                                                                                 \
-	X(CommAbort)                                                                                                   \
-	X(CommGetAsyncError)                                                                                           \
-	X(GetErrorString)                                                                                              \
-	X(AllReduce)                                                                                                   \
-	X(ReduceScatter)                                                                                               \
-	X(AllGather)                                                                                                   \
-	X(Broadcast)                                                                                                   \
-	X(Reduce)                                                                                                      \
-	X(Send)                                                                                                        \
-	X(Recv)                                                                                                        \
-	X(GroupStart)                                                                                                  \
-	X(GroupEnd)
+static struct nccl_functions library; /* GetUniqueId is NULL: not opened */
 
-static struct {
-	void *handle;
-#define X(name) __typeof__(nccl##name) *name;
-	FUNCTION_LIST(X)
-#undef X
-} library;
+void nccl_use(const struct nccl_functions *functions)
+{
+	library = functions ? *functions : (struct nccl_functions){.GetUniqueId = NULL};
+}
 
 struct nccl {
 	ncclComm_t comm;
@@ -105,7 +82,8 @@ struct nccl {
 
 enum status nccl_check(void)
 {
-	if (library.handle)
+	struct nccl_functions found;
+	if (library.GetUniqueId)
 		return STATUS_OK;
 	void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
@@ -115,15 +93,15 @@ enum status nccl_check(void)
 		/* ISO C converts no object pointer to a function's */
 #define X(name)                                                                                                        \
 	void *symbol_##name = dlsym(handle, "nccl" #name);                                                             \
-	memcpy(&library.name, &symbol_##name, sizeof library.name);                                                    \
+	memcpy(&found.name, &symbol_##name, sizeof found.name);                                                        \
 	if (!symbol_##name) {                                                                                          \
 		dlclose(handle);                                                                                       \
 		return status_fail(STATUS_INPUT,                                                                       \
 		                   "--comm nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
 	}
-	FUNCTION_LIST(X)
+	NCCL_FUNCTION_LIST(X)
 #undef X
-	library.handle = handle;
+	library = found;
 	return STATUS_OK;
 }
 

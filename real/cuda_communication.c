@@ -173,21 +173,24 @@ static struct nccl *nccl_members(struct cuda_executor *e, const struct op *op)
 static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda_stream s)
 {
 	struct executor *b = &e->base;
-	struct traffic traffic = {.counted = op->kind == OP_SUM};
+	struct traffic traffic = {.counted = false};
 	int64_t n[3] = {0};
 	void *operand[3] = {NULL, NULL, NULL};
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		operand[i] = cpu_device_region(b->device, &op->operand[i], &n[i]);
-	count(b, op, &traffic);
-	if (op->kind == OP_SUM)
-		return nccl_sum(nccl_members(e, op), operand[0], n[0], s);
 	if (op_is_message(op->kind)) {
 		struct point_to_point m = {.sends = op->kind == OP_SEND,
 		                           .peer = (int)op_peer(b->device->plan, op, b->device->rank),
 		                           .at = operand[0],
 		                           .bytes = region_bytes(e, &op->operand[0])};
+		traffic.counted = true; /* a message is what it is, also in a library */
+		*(m.sends ? &traffic.sent_bytes : &traffic.received_bytes) = m.bytes;
+		count(b, op, &traffic);
 		return nccl_message(e->nccl, &m, s);
 	}
+	count(b, op, &traffic);
+	if (op->kind == OP_SUM)
+		return nccl_sum(nccl_members(e, op), operand[0], n[0], s);
 	struct collective c = executor_collective(b, op, operand);
 	return nccl_run(nccl_members(e, op), &c, s);
 }

@@ -105,6 +105,8 @@ bool cuda_is_synchronous(const struct op *op);
 /* ---- samples (cuda_load.c) ---- */
 
 enum status cuda_slots_open(struct cuda_device *c);
+/* Has the section loads? */
+bool cuda_slots_are_in(const struct cuda_device *c, const struct section *s);
 /* Reads the step's number if it is not known. */
 enum status cuda_slots_begin(struct cuda_device *c, const struct section *s);
 /* Fills a section's loads' slots with the samples of a step, where they are not there. */

@@ -326,7 +326,9 @@ static bool can_capture(const struct cuda_executor *e)
 static enum status cuda_run(struct executor *base, const struct section *s)
 {
 	struct cuda_executor *e = own(base);
-	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && e->device->step_known;
+	/* Which graph a step needs, its loads say: a rank without any replays whichever. */
+	bool knows = e->device->step_known || !cuda_slots_are_in(e->device, s);
+	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && knows;
 	bool first = !e->eager_steps; /* until a step is done */
 	if (replays)
 		return replay(e, s);

@@ -62,6 +62,14 @@ static bool is_in(const struct section *s, int op)
 	return op >= s->begin && op < s->end;
 }
 
+bool cuda_slots_are_in(const struct cuda_device *c, const struct section *s)
+{
+	for (int i = 0; i < c->slot_count; i++)
+		if (is_in(s, c->slots[i].op))
+			return true;
+	return false;
+}
+
 enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 {
 	for (int i = 0; i < c->slot_count && !c->step_known; i++) {

@@ -48,9 +48,9 @@ static void own_figures(const struct training *t, struct figures *f)
 		f->payload[k] = traffic[k].payload_bytes;
 		f->sent[k] = traffic[k].counted ? traffic[k].sent_bytes : -1;
 		f->received[k] = traffic[k].counted ? traffic[k].received_bytes : -1;
-		f->counted &= traffic[k].counted;
 		if (k == TRAFFIC_CONTROL)
 			continue;
+		f->counted &= traffic[k].counted;
 		f->sent_all += traffic[k].sent_bytes;
 		f->received_all += traffic[k].received_bytes;
 	}

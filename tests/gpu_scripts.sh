@@ -5,7 +5,7 @@ set -uo pipefail
 . "$(dirname "$0")/support/commands.sh"
 build=$(dirname "$SHARDLAB")
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=1
-unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB
+unset SHARDLAB_CUDA_LIBRARY COMM RANKS STRATEGIES ROW CLUSTER CALIBRATE COMMAND RESULTS FAKE_GPU_MIB FAKE_GPUS
 
 # gpu_script STATUS PATTERN SCRIPT ARGUMENT...: what it printed is in script.out.
 gpu_script() {
@@ -109,11 +109,19 @@ chmod +x "$TMPDIR/losses"
 PARTS=losses LOSSES=$TMPDIR/losses gpu_script 0 $'^@row\tlosses\t1.34 % at most, of spans of 30 steps: missed$' bench.sh
 PARTS=losses LOSSES=$TMPDIR/none gpu_script 1 $'^@row\tlosses\tFAILED' bench.sh
 
-# Two GPUs of the stand-in's, of which NCCL knows nothing.
+# Two ranks on the stand-in for a GPU.
 SEVERAL_MODEL=$small STRATEGIES=fsdp COMM=ring MAKE=none MICRO_BATCH=1 RESULTS=none gpu_script 0 'not run: 4 GPUs: there are 2' \
 	several.sh "$TMPDIR/several.log"
 grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: bytes exact; tokens/s .*: ddp [.0-9]*, .*, fsdp [.0-9]*$' \
 	"$TMPDIR/several.log" || fail 'several.sh: no row'
+
+# … and of which it does, where the build does.
+if ! "$SHARDLAB" train --device cuda --comm nccl --model "$small" --data tests/golden/text.txt --steps 1 2>&1 | grep -q 'without NCCL'; then
+	FAKE_GPUS=2 SEVERAL_MODEL=$small STRATEGIES=fsdp MAKE=none MICRO_BATCH=1 RESULTS=none gpu_script 0 'not run: 4 GPUs' \
+		several.sh "$TMPDIR/several.log"
+	grep -q $'^@row\tnccl-2\t1 plans: .*; 2 plans on 2 ranks: calls and payload exact; tokens/s .*: ddp [.0-9]*, ' "$TMPDIR/several.log" ||
+		fail 'several.sh: no row of NCCL'
+fi
 
 # A GPU that computes something else, one that does it in another way each time, and one that does not end well.
 rm "$TMPDIR/fake/shardlab"

@@ -66,7 +66,7 @@ static void try_request(const struct request *q)
 		if (!train(&r, "cpu", communicators[i], &cpu) || !train(&r, "cuda", communicators[i], &cuda))
 			return;
 		compare(what, &cpu, &cuda);
-		compare_with_plan(what, &r, &cuda, i == 0);
+		compare_with_plan(what, &r, &cuda, i ? COUNTED_CONTROL : COUNTED_ALL);
 		ranks_check(fake_cuda_counts()->live == 0, "%s: %lld allocations are left", what,
 		            (long long)fake_cuda_counts()->live);
 		/* One rank's steps are replayed; what is staged by the host is not. */

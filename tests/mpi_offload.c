@@ -51,12 +51,12 @@ static void try_offload(int model, const struct request *plain, const char *offl
 	if (!train(model, &q, false, &with))
 		return;
 	if (train(model, &q, true, &guarded)) {
-		compare_with_plan(what, &q, &guarded, true);
+		compare_with_plan(what, &q, &guarded, COUNTED_ALL);
 		ranks_check(rank_number || !strcmp(with.weights_checksum, guarded.weights_checksum),
 		            "%s: checksum %s, guarded %s", what, with.weights_checksum, guarded.weights_checksum);
 		report_release(&guarded);
 	}
-	compare_with_plan(what, &q, &with, true);
+	compare_with_plan(what, &q, &with, COUNTED_ALL);
 	for (int64_t i = 0; i < with.loss_count && !rank_number; i++)
 		ranks_check(isfinite(with.losses[i]), "%s: step %d: loss %g", what, (int)i + 1, with.losses[i]);
 	bool delayed = strstr(offload, "delayed") != NULL;

@@ -97,8 +97,8 @@ static void try_strategy(int model, const struct request *q)
 	if (!train(q, &o, &twice))
 		return;
 	compare_losses(what, q->precision, &ring, single);
-	compare_with_plan(what, q, &ring, true);
-	compare_with_plan(what, q, &twice, true);
+	compare_with_plan(what, q, &ring, COUNTED_ALL);
+	compare_with_plan(what, q, &twice, COUNTED_ALL);
 	ranks_check(rank_number || !strcmp(ring.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
 	            what, ring.weights_checksum, twice.weights_checksum);
 	ranks_check(rank_number || (ring.loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
@@ -109,7 +109,7 @@ static void try_strategy(int model, const struct request *q)
 	if (!train(q, &o, &mpi))
 		return;
 	compare_losses(what, q->precision, &mpi, single);
-	compare_with_plan(what, q, &mpi, ranks_count == 1);
+	compare_with_plan(what, q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
 	report_release(&mpi);
 }
 
@@ -171,7 +171,7 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	if (!rank_number) {
 		check_rule(what, &q, &seen);
 		ranks_check(good > 2 && good < SEARCH && r.skipped_steps >= good, "%s: %d steps skipped", what, good);
-		compare_with_plan(what, &q, &r, true);
+		compare_with_plan(what, &q, &r, COUNTED_ALL);
 	}
 	report_release(&r);
 	MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -237,7 +237,7 @@ static bool train_rounded(int model, enum type precision, const char *strategy, 
 	struct train_options o = options_of(model, &q, "ring", STEPS);
 	if (!train(&q, &o, out))
 		return false;
-	compare_with_plan(strategy, &q, out, true);
+	compare_with_plan(strategy, &q, out, COUNTED_ALL);
 	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
 	            "%s: %d of %d steps were skipped", strategy, (int)out->skipped_steps, STEPS);
 	return true;

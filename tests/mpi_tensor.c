@@ -99,7 +99,7 @@ static void try_clipping(int model, enum optimizer optimizer)
 	if (!train(model, &q, STEPS, true, NULL, &r))
 		return;
 	worst = fmax(worst, runs_compare_losses("clipped", &r, single, LIMIT));
-	compare_with_plan("clipped", &q, &r, true);
+	compare_with_plan("clipped", &q, &r, COUNTED_ALL);
 	report_release(&r);
 }
 
@@ -111,7 +111,7 @@ static void try_checkpointing(int model, const char *checkpointing)
 	q.checkpointing = checkpointing;
 	if (!train(model, &plain, FEW, false, NULL, &without) || !train(model, &q, FEW, true, NULL, &with))
 		return;
-	compare_with_plan(checkpointing, &q, &with, true);
+	compare_with_plan(checkpointing, &q, &with, COUNTED_ALL);
 	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),
 	            "checkpointing %s: checksums %s and %s", checkpointing, with.weights_checksum,
 	            without.weights_checksum);
@@ -128,7 +128,7 @@ static void try_offload(int model, const char *offload)
 	q.offload = offload;
 	if (!train(model, &plain, FEW, false, NULL, &without) || !train(model, &q, FEW, true, NULL, &with))
 		return;
-	compare_with_plan(offload, &q, &with, true);
+	compare_with_plan(offload, &q, &with, COUNTED_ALL);
 	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),
 	            "offload %s: checksums %s and %s", offload, with.weights_checksum, without.weights_checksum);
 	report_release(&without);
@@ -147,8 +147,8 @@ static void try_precision(int model, enum type precision)
 	train_single(model, &q, single);
 	if (!train(model, &q, STEPS, false, NULL, &r) || !train(model, &q, STEPS, true, NULL, &twice))
 		return;
-	compare_with_plan(type_name(precision), &q, &r, true);
-	compare_with_plan(type_name(precision), &q, &twice, true);
+	compare_with_plan(type_name(precision), &q, &r, COUNTED_ALL);
+	compare_with_plan(type_name(precision), &q, &twice, COUNTED_ALL);
 	ranks_check(rank_number || !strcmp(r.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
 	            type_name(precision), r.weights_checksum, twice.weights_checksum);
 	for (int i = 0; i < STEPS && !rank_number; i++)

@@ -118,7 +118,7 @@ static void try_variant(const char *strategy, double clip, enum optimizer optimi
 	one.ranks = 1;
 	if (!train(1, &q, "ring", FEW, true, &r))
 		return;
-	compare_with_plan(strategy, &q, &r, true);
+	compare_with_plan(strategy, &q, &r, COUNTED_ALL);
 	if (!rank_number) {
 		enum status s = made_open(&m, &one);
 		if (!s)
@@ -171,8 +171,8 @@ static void try_checkpointing_in(enum type precision, int model, const char *str
 	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
 	    !train(model, &q, "ring", FEW, true, &guarded))
 		return;
-	compare_with_plan(what, &q, &with, true);
-	compare_with_plan(what, &q, &guarded, true);
+	compare_with_plan(what, &q, &with, COUNTED_ALL);
+	compare_with_plan(what, &q, &guarded, COUNTED_ALL);
 	ranks_check(rank_number || (!strcmp(with.weights_checksum, without.weights_checksum) &&
 	                            !strcmp(guarded.weights_checksum, without.weights_checksum)),
 	            "%s: checksums %s, %s and %s", what, without.weights_checksum, with.weights_checksum,

@@ -290,6 +290,24 @@ START_TEST(layers)
 }
 END_TEST
 
+/* Results would be right without cuBLASLt too, and slow: what it surely has must be its own. */
+START_TEST(ordinary_shapes_are_left_to_cublas)
+{
+	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
+		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};
+		struct layer before(s), after = before;
+		struct cuda *c = target_open(4, 1 << 16);
+		target_products(c, ~0U);
+		int64_t plain = c->plain_products;
+		run(target_api(), c, &after, BIAS | RESIDUAL | INPUT);
+		check(&before, &after, BIAS | RESIDUAL | INPUT);
+		ck_assert_int_eq(c->plain_products, plain);
+		target_products(c, 0);
+		target_close(c);
+	}
+}
+END_TEST
+
 /* A workspace that holds one row of partial sums; and one that does not. */
 START_TEST(workspace)
 {
@@ -319,6 +337,7 @@ int main()
 	tcase_add_test(c, leading_dimensions);
 	tcase_add_test(c, epilogues);
 	tcase_add_loop_test(c, layers, 0, CASES);
+	tcase_add_loop_test(c, ordinary_shapes_are_left_to_cublas, 0, 2);
 	tcase_add_test(c, workspace);
 	suite_add_tcase(suite, c);
 	return target_run(suite);

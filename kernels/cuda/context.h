@@ -17,7 +17,7 @@ struct cuda {
 	void *blas; /* cublasLtHandle_t */
 	/* What runtime.cu and linear.cu want to keep besides: algorithms that were chosen, for example. */
 	void *runtime, *products;
-	int64_t gelu_passes;
+	int64_t gelu_passes, plain_products; /* that cuBLASLt had nothing for */
 };
 
 /* Errors of this library's own, beside those of CUDA (below 1000) and cuBLASLt. */

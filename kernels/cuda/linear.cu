@@ -15,7 +15,10 @@ namespace
 int run(struct cuda *c, cuda_stream s, const struct product *p)
 {
 	int error = product_run(c, s, p);
-	return error == CUDA_ERROR_NO_ALGORITHM ? product_plain(s, p) : error;
+	if (error != CUDA_ERROR_NO_ALGORITHM)
+		return error;
+	c->plain_products++;
+	return product_plain(s, p);
 }
 
 struct product forward_product(const struct linear_shape *shape, const void *x, const void *weight, const void *bias,

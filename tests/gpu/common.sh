@@ -24,6 +24,7 @@ build=$(dirname "$SHARDLAB")
 : "${JOBS:=$((($(nproc) + 3) / 4))}"
 : "${SHARDLAB_CUDA_LIBRARY:=$(realpath -m "$build/libshardlab-cuda.so")}"
 [ ! -e "$SHARDLAB_CUDA_LIBRARY" ] || export SHARDLAB_CUDA_LIBRARY
+export LC_ALL=C # numbers have points
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/shardlab-gpu.XXXXXX") || exit 1

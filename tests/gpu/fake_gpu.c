@@ -1,19 +1,25 @@
-/* Linked with the program, this puts the stand-in of tests/support/fake_cuda.h in place of a GPU: so the scripts beside
- * this are tried where there is none.
+/* Linked with the program, this puts the stand-ins of tests/support/fake_cuda.h and fake_nccl.h in place of GPUs and
+ * NCCL: so the scripts beside this are tried where there is neither.
  *
- * FAKE_GPU_MIB: its memory, and then its time is what the work says: `calibrate` is done soon, with rates that hold. */
+ * FAKE_GPUS: how many, 1 if that is not said. FAKE_GPU_MIB: their memory; their time is then what the work says, so
+ * that `calibrate` is done soon, with rates that hold.
+ */
 #include <stdlib.h>
 
 #include "real/cuda_library.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/fake_nccl.h"
 
 static void __attribute__((constructor)) take(void)
 {
 	struct fake_cuda_settings s = {.seed = 0};
-	const char *mib = getenv("FAKE_GPU_MIB");
+	const char *mib = getenv("FAKE_GPU_MIB"), *gpus = getenv("FAKE_GPUS");
+	if (gpus)
+		s.devices = atoi(gpus);
 	if (mib) {
 		s.memory_bytes = (int64_t)atoi(mib) << 20;
 		s.kernel_ns = 2000;
 	}
 	cuda_library_use(fake_cuda(&s));
+	fake_nccl();
 }

@@ -9,6 +9,8 @@
 
 struct fake_cuda_settings fake_settings;
 struct fake_cuda_counts fake_counts;
+struct cuda *fake_device;
+void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 
 const struct fake_cuda_counts *fake_cuda_counts(void)
 {
@@ -100,6 +102,7 @@ static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 	o->after_context = o->total_bytes - FAKE_CONTEXT_BYTES;
 	o->after_workspace = o->after_context - (int64_t)workspace_bytes;
 	o->after_cublaslt = o->after_workspace - FAKE_CUBLASLT_BYTES;
+	fake_device = *out;
 	(*out)->thread = pthread_self();
 	(*out)->random = fake_settings.seed * 0x9e3779b97f4a7c15u + 1;
 	for (int i = 0; i < PLACES; i++)

@@ -97,6 +97,9 @@ struct cuda {
 
 extern struct fake_cuda_settings fake_settings;
 extern struct fake_cuda_counts fake_counts;
+extern struct cuda *fake_device; /* that was opened last */
+/* Called with each graph that is destroyed; NULL: nobody is interested. */
+extern void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 
 void *fake_grown(void *list, int64_t count, size_t size);
 uint64_t fake_random(struct cuda *c);

@@ -383,6 +383,8 @@ static bool is_joined(const struct CUgraphExec_st *g, const struct CUstream_st *
 
 static void graph_destroy(struct cuda *c, cuda_graph g)
 {
+	if (fake_graph_goes)
+		fake_graph_goes(g);
 	free(g->items.items);
 	free(g);
 	fake_counts.live--;

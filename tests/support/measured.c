@@ -11,19 +11,21 @@ static void same(const char *what, const char *role, const char *quantity, int64
 	            (long long)measured, (long long)planned);
 }
 
-static void compare_traffic(const char *what, const struct report_role *m, const struct report_role *p, bool counted)
+static void compare_traffic(const char *what, const struct report_role *m, const struct report_role *p,
+                            enum counted counted)
 {
 	for (int k = 0; k < TRAFFIC_COUNT; k++) {
 		const struct report_traffic *a = &m->by_kind[k], *b = &p->by_kind[k];
 		const char *kind = traffic_name((enum traffic_kind)k);
 		bool message = k == TRAFFIC_ACTIVATIONS || k == TRAFFIC_ACTIVATION_GRADIENTS;
-		bool count = counted || message || k == TRAFFIC_CONTROL || !b->calls;
+		bool count = counted == COUNTED_ALL || message || !b->calls ||
+		             (k == TRAFFIC_CONTROL && counted == COUNTED_CONTROL);
 		same(what, m->role, kind, a->calls, b->calls);
 		same(what, m->role, kind, a->payload_bytes, b->payload_bytes);
 		same(what, m->role, kind, a->sent_bytes, count ? b->sent_bytes : -1);
 		same(what, m->role, kind, a->received_bytes, count ? b->received_bytes : -1);
 	}
-	if (!counted)
+	if (counted != COUNTED_ALL)
 		return;
 	same(what, m->role, "sent", m->sent_bytes, p->sent_bytes);
 	same(what, m->role, "received", m->received_bytes, p->received_bytes);
@@ -44,14 +46,14 @@ static void compare_memory(const char *what, const struct report_role *measured,
 	}
 }
 
-void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted)
+void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted)
 {
 	struct made m;
 	struct report planned;
 	struct request r = *q;
 	if (rank_number)
 		return;
-	r.library_collectives = !counted;
+	r.library_collectives = counted != COUNTED_ALL;
 	if (made_open(&m, &r)) {
 		ranks_check(false, "%s", status_message());
 		return;

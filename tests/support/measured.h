@@ -6,8 +6,11 @@
 #include "strategy/trace/report.h"
 #include "tests/support/plans.h"
 
-/* Counts what differs as failed checks (tests/support/ranks.h). Called on every rank; rank 0 has the report. counted:
- * bytes were counted as they were sent (not inside a library's collectives). */
-void compare_with_plan(const char *what, const struct request *q, const struct report *measured, bool counted);
+/* What was counted as it was sent: not what a library's collectives send; nor, where control values are the library's
+ * too, those. */
+enum counted { COUNTED_MESSAGES, COUNTED_CONTROL, COUNTED_ALL };
+
+/* Counts what differs as failed checks (tests/support/ranks.h). Called on every rank; rank 0 has the report. */
+void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted);
 
 #endif

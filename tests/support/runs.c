@@ -102,9 +102,9 @@ double runs_compare(const char *what, const struct request *q, struct runs *r, c
 {
 	double worst = fmax(runs_compare_losses(what, &r->all, single, limit),
 	                    runs_compare_losses(what, &r->library, single, limit));
-	compare_with_plan(what, q, &r->all, true);
-	compare_with_plan(what, q, &r->library, ranks_count == 1);
-	compare_with_plan(what, q, &r->guarded, true);
+	compare_with_plan(what, q, &r->all, COUNTED_ALL);
+	compare_with_plan(what, q, &r->library, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	compare_with_plan(what, q, &r->guarded, COUNTED_ALL);
 	if (!rank_number) {
 		compare_bits(what, r);
 		ranks_check(fabs(r->few.validation_loss - r->library.validation_loss) <= limit * r->few.validation_loss,
