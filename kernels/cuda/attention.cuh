@@ -124,7 +124,7 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 #pragma unroll
 		for (int i = 0; i < ROWS / STRIDE; i++) {
 			bool valid = column && first + row + i * STRIDE < rows;
-			cp_async_16(to + i * STRIDE * HEAD, valid ? source : from, valid);
+			cp_async_16(to + i * STRIDE * HEAD, source, valid);
 			source += STRIDE * row_elements;
 		}
 	} else {
@@ -132,8 +132,7 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 		for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
 			const int index = i * THREADS + thread, row = index / PIECES, number = index % PIECES;
 			const bool valid = first + row < rows && number * PIECE < size;
-			const T *source =
-			        valid ? from + static_cast<int64_t>(first + row) * row_elements + number * PIECE : from;
+			const T *source = from + static_cast<int64_t>(first + row) * row_elements + number * PIECE;
 			cp_async_16(tile + piece<HEAD>(row, number), source, valid);
 		}
 	}

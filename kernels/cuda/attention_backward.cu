@@ -99,7 +99,7 @@ __device__ __forceinline__ void rows_copy(float *to, const attention_arguments &
 	const int i = static_cast<int>(threadIdx.x), query = first + i % STEP;
 	const float *from = (i < STEP ? a.log_sum_exp : a.delta) + static_cast<int64_t>(blockIdx.y) * tokens;
 	if (i < 2 * STEP)
-		cp_async_4(to + i, query < tokens ? from + query : from, query < tokens);
+		cp_async_4(to + i, from + query, query < tokens);
 }
 
 /* dK and dV */
