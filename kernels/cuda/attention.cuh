@@ -27,7 +27,7 @@ struct attention_arguments {
 	void *y_out, *dqkv;
 	const float *log_sum_exp;
 	float *log_sum_exp_out;
-	float *delta; /* workspace: of each query the sum of dy · y */
+	float *delta; /* workspace of all backward passes but the plain one: of each query the sum of dy · y */
 	float scale;
 };
 
@@ -43,8 +43,6 @@ int attention_forward_hopper(cuda_stream s, enum element type, const struct atte
 /* Whether this device and the library have it, and it takes the head. */
 bool attention_hopper_takes(const struct cuda *c, int64_t head_size);
 int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
-/* delta, of which all backward passes but the plain one make use */
-int attention_delta(cuda_stream s, enum element type, const struct attention_arguments *a);
 
 /* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
