@@ -63,12 +63,9 @@ int forward(int how, cuda_stream s, enum element type, const struct attention_ar
 
 int backward(int how, cuda_stream s, enum element type, const struct attention_arguments &a)
 {
-	if (how == PLAIN)
-		return attention_backward_plain(s, type, &a);
-	int error = attention_delta(s, type, &a);
-	if (error)
-		return error;
-	return how == TENSOR ? attention_backward_tensor(s, type, &a) : attention_backward_simple(s, type, &a);
+	return how == TENSOR   ? attention_backward_tensor(s, type, &a)
+	       : how == SIMPLE ? attention_backward_simple(s, type, &a)
+	                       : attention_backward_plain(s, type, &a);
 }
 
 int forward_by(int how, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,

@@ -27,7 +27,7 @@ struct attention_arguments {
 	void *y_out, *dqkv;
 	const float *log_sum_exp;
 	float *log_sum_exp_out;
-	float *delta; /* workspace: of each query the sum of dy · y */
+	float *delta; /* workspace of all backward passes but the plain one: of each query the sum of dy · y */
 	float scale;
 };
 
@@ -43,8 +43,6 @@ int attention_forward_hopper(cuda_stream s, enum element type, const struct atte
 /* Whether this device and the library have it, and it takes the head. */
 bool attention_hopper_takes(const struct cuda *c, int64_t head_size);
 int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
-/* delta, of which all backward passes but the plain one make use */
-int attention_delta(cuda_stream s, enum element type, const struct attention_arguments *a);
 
 /* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {
@@ -124,7 +122,7 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 #pragma unroll
 		for (int i = 0; i < ROWS / STRIDE; i++) {
 			bool valid = column && first + row + i * STRIDE < rows;
-			cp_async_16(to + i * STRIDE * HEAD, valid ? source : from, valid);
+			cp_async_16(to + i * STRIDE * HEAD, source, valid);
 			source += STRIDE * row_elements;
 		}
 	} else {
@@ -132,8 +130,7 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 		for (int i = 0; i < ROWS * PIECES / THREADS; i++) {
 			const int index = i * THREADS + thread, row = index / PIECES, number = index % PIECES;
 			const bool valid = first + row < rows && number * PIECE < size;
-			const T *source =
-			        valid ? from + static_cast<int64_t>(first + row) * row_elements + number * PIECE : from;
+			const T *source = from + static_cast<int64_t>(first + row) * row_elements + number * PIECE;
 			cp_async_16(tile + piece<HEAD>(row, number), source, valid);
 		}
 	}

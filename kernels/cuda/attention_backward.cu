@@ -3,15 +3,15 @@
  *
  *     dV = Pᵀ · dY     dK = scale · dSᵀ · Q     dQ = scale · dS · K
  *
- * Two passes, so that every sum has one owner and one order, and no additions are atomic: a block that owns keys goes
- * over the queries that see them (4 products a tile), and one that owns queries goes over the keys they see (3). Adding
- * dQ up in the first pass would save 2 products of 7; in a fixed order it needs fp32 sums of all queries for each tile
- * of keys, and their traffic costs more than the products.
+ * Two passes, so that every sum has one owner and one order, and no additions are atomic: a block that owns queries
+ * works out their δ and goes over the keys they see (3 products a tile); then one that owns keys goes over the queries
+ * that see them (4). Adding dQ up in that pass too would save 2 products of 7; in a fixed order it needs fp32 sums of
+ * all queries for each tile of keys, and their traffic costs more than the products.
  *
  * Both passes are one loop over what is not owned, 16 rows at a time: S and dP of these 16 are made, become P and dS in
  * registers, which are at once left operands of the next products. So little is alive beside the sums that the owner's
- * own rows stay in registers too, as left operands; in the first pass S and dP are therefore made transposed. Rows that
- * are not owned come in by cp.async, a tile ahead.
+ * own rows stay in registers too, as left operands; where keys are owned, S and dP are therefore made transposed. Rows
+ * that are not owned come in by cp.async, a tile ahead.
  *
  * Shared memory gives a multiprocessor 128 bytes a cycle, an operand of 16 × 16 in 4, in which its tensor cores can do
  * 2 (compute capability 8.0) or 4 (9.0) products of 16 × 8 × 16. So a warp owns 32 rows where registers take their
@@ -99,7 +99,7 @@ __device__ __forceinline__ void rows_copy(float *to, const attention_arguments &
 	const int i = static_cast<int>(threadIdx.x), query = first + i % STEP;
 	const float *from = (i < STEP ? a.log_sum_exp : a.delta) + static_cast<int64_t>(blockIdx.y) * tokens;
 	if (i < 2 * STEP)
-		cp_async_4(to + i, query < tokens ? from + query : from, query < tokens);
+		cp_async_4(to + i, from + query, query < tokens);
 }
 
 /* dK and dV */
@@ -213,7 +213,27 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 	}
 }
 
-/* dQ */
+/* δ of a row, from global memory; each of 4 lanes that are neighbours has a quarter of every 64 bytes. */
+template <typename T, int HEAD> __device__ __forceinline__ float row_delta(const T *y, const T *dy, int size, int lane)
+{
+	float sum = 0;
+#pragma unroll
+	for (int i = 0; i < HEAD; i += 4 * PIECE) {
+		const int column = i + lane % 4 * PIECE;
+		float of_y[PIECE] = {}, of_dy[PIECE] = {};
+		if (column < size) {
+			load(y + column, of_y);
+			load(dy + column, of_dy);
+		}
+#pragma unroll
+		for (int j = 0; j < PIECE; j++)
+			sum = fmaf(of_y[j], of_dy[j], sum);
+	}
+	sum += __shfl_xor_sync(WHOLE_WARP, sum, 1);
+	return sum + __shfl_xor_sync(WHOLE_WARP, sum, 2);
+}
+
+/* dQ, and δ for the pass over keys */
 template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query_pass(const attention_arguments a)
 {
 	constexpr int TILES = shape<HEAD>::QUERY_TILES, QUERIES = shape<HEAD>::QUERIES, STEP = shape<HEAD>::STEP;
@@ -224,6 +244,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 	const int head = static_cast<int>(blockIdx.y % static_cast<unsigned>(a.heads)), first_query = first + row;
 	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads), head);
 	const T *q = static_cast<const T *>(a.qkv) + h.q, *k = q + h.y_row, *v = k + h.y_row;
+	const T *dy = static_cast<const T *>(a.dy);
 	const float scale = a.scale * LOG2_E;
 	const int qkv_row = static_cast<int>(h.qkv_row), y_row = static_cast<int>(h.y_row);
 	T *queries = shared_memory<T>(), *dys = queries + QUERIES * HEAD;
@@ -234,20 +255,23 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 
 	uint32_t q_left[TILES][HEAD / 16][4], dy_left[TILES][HEAD / 16][4];
 	float dq[TILES][HEAD / 8][4] = {}, sums[TILES][2], delta[TILES][2];
+	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
+	tile_copy<HEAD, QUERIES, THREADS>(dys, dy + h.y, y_row, first, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(keys, k, qkv_row, 0, tokens, size);
+	tile_copy<HEAD, STEP, THREADS>(values, v, qkv_row, 0, tokens, size);
+	cp_async_commit();
+
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
 #pragma unroll
 		for (int side = 0; side < 2; side++) {
-			int query = first_query + 16 * m + lane / 4 + 8 * side;
+			const int query = first_query + 16 * m + lane / 4 + 8 * side, row_of = min(query, tokens - 1);
+			const int64_t at = h.y + row_of * h.y_row;
+			delta[m][side] = row_delta<T, HEAD>(static_cast<const T *>(a.y) + at, dy + at, size, lane);
 			sums[m][side] = query < tokens ? a.log_sum_exp[h.row + query] * LOG2_E : INFINITY;
-			delta[m][side] = query < tokens ? a.delta[h.row + query] : 0;
+			if (lane % 4 == 0 && query < tokens)
+				a.delta[h.row + query] = delta[m][side];
 		}
-
-	tile_copy<HEAD, QUERIES, THREADS>(queries, q, qkv_row, first, tokens, size);
-	tile_copy<HEAD, QUERIES, THREADS>(dys, static_cast<const T *>(a.dy) + h.y, y_row, first, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(keys, k, qkv_row, 0, tokens, size);
-	tile_copy<HEAD, STEP, THREADS>(values, v, qkv_row, 0, tokens, size);
-	cp_async_commit();
 
 	const int last = min(first + QUERIES, tokens);
 	for (int begin = 0, buffer = 0; begin < last; begin += STEP, buffer ^= 1) {
@@ -314,8 +338,8 @@ template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments
 	unsigned heads = static_cast<unsigned>(a.samples * a.heads);
 	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), heads);
 	dim3 by_queries(static_cast<unsigned>((a.tokens + shape<HEAD>::QUERIES - 1) / shape<HEAD>::QUERIES), heads);
-	int error = launch(key_pass<T, HEAD>, by_keys, dim3(THREADS), shape<HEAD>::KEY_BYTES, s, a);
-	return error ? error : launch(query_pass<T, HEAD>, by_queries, dim3(THREADS), shape<HEAD>::QUERY_BYTES, s, a);
+	int error = launch(query_pass<T, HEAD>, by_queries, dim3(THREADS), shape<HEAD>::QUERY_BYTES, s, a);
+	return error ? error : launch(key_pass<T, HEAD>, by_keys, dim3(THREADS), shape<HEAD>::KEY_BYTES, s, a);
 }
 
 } // namespace

@@ -125,6 +125,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 		arrived();
 		wgmma_fence();
 		scores<T, HEAD>(s, of_queries, of_keys + static_cast<uint32_t>(now) * TILE_BYTES);
+		rescale<HEAD>(output, correction);
+		wgmma_fence();
 		add<T, HEAD>(output, p, of_values + static_cast<uint32_t>(other) * TILE_BYTES);
 		/* beside the products, which would wait for it */
 		if (j + 1 < tiles)
@@ -136,11 +138,11 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 		              upper + 1 - j * KEYS, lane);
 		wgmma_before(sum, of_values + 2 * TILE_BYTES + 8 * threadIdx.x);
 		wgmma_wait<0>();
-		rescale<HEAD>(output, correction);
 		pack_scores<T>(p, s);
 	}
 
 	arrived();
+	rescale<HEAD>(output, correction);
 	wgmma_fence();
 	add<T, HEAD>(output, p, of_values + static_cast<uint32_t>((tiles - 1) & 1) * TILE_BYTES);
 	wgmma_wait<0>();

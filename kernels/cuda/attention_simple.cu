@@ -181,34 +181,9 @@ template <typename T> __global__ void __launch_bounds__(THREADS) make_delta(cons
 		a.delta[h.row + query] = sum;
 }
 
-/* 16 lanes a row, each with 16 bytes: 16-bit heads of up to 128 at whole pieces. */
-template <typename T> __global__ void __launch_bounds__(THREADS) make_delta_packs(const attention_arguments a)
+int run(void (*kernel)(const attention_arguments), size_t shared_bytes, cuda_stream s, const attention_arguments &a)
 {
-	constexpr int LANES = WARP / 2, V = lanes_of<T>();
-	const int lane = static_cast<int>(threadIdx.x) % LANES;
-	const int64_t query = static_cast<int64_t>(blockIdx.x) * 2 * WARPS + threadIdx.x / LANES;
-	const attention_head<T> h(a, blockIdx.y / static_cast<unsigned>(a.heads),
-	                          blockIdx.y % static_cast<unsigned>(a.heads));
-	const int64_t at = h.y + query * h.y_row + lane * V;
-	float y[V] = {}, dy[V] = {}, sum = 0;
-	if (query < a.tokens && lane * V < a.size) {
-		load(static_cast<const T *>(a.y) + at, y);
-		load(static_cast<const T *>(a.dy) + at, dy);
-	}
-#pragma unroll
-	for (int i = 0; i < V; i++)
-		sum = fmaf(y[i], dy[i], sum);
-#pragma unroll
-	for (int i = LANES / 2; i; i /= 2)
-		sum += __shfl_xor_sync(WHOLE_WARP, sum, i);
-	if (lane == 0 && query < a.tokens)
-		a.delta[h.row + query] = sum;
-}
-
-int run(void (*kernel)(const attention_arguments), size_t shared_bytes, cuda_stream s, const attention_arguments &a,
-        int rows = WARPS)
-{
-	dim3 grid(static_cast<unsigned>((a.tokens + rows - 1) / rows), static_cast<unsigned>(a.samples * a.heads));
+	dim3 grid(static_cast<unsigned>((a.tokens + WARPS - 1) / WARPS), static_cast<unsigned>(a.samples * a.heads));
 	return launch(kernel, grid, dim3(THREADS), shared_bytes, s, a);
 }
 
@@ -220,7 +195,9 @@ size_t shared_bytes(const attention_arguments &a)
 
 template <typename T> int run_backward(cuda_stream s, const attention_arguments &a)
 {
-	int error = run(backward<T, true>, shared_bytes(a), s, a);
+	int error = run(make_delta<T>, 0, s, a);
+	if (!error)
+		error = run(backward<T, true>, shared_bytes(a), s, a);
 	return error ? error : run(backward<T, false>, shared_bytes(a), s, a);
 }
 
@@ -239,16 +216,4 @@ int attention_backward_simple(cuda_stream s, enum element type, const struct att
 	return type == ELEMENT_FP32   ? run_backward<float>(s, *a)
 	       : type == ELEMENT_BF16 ? run_backward<__nv_bfloat16>(s, *a)
 	                              : run_backward<__half>(s, *a);
-}
-
-int attention_delta(cuda_stream s, enum element type, const struct attention_arguments *a)
-{
-	if (type != ELEMENT_FP32 && a->size % 8 == 0 && a->size <= SIMPLE_HEAD && is_aligned(a->y, 16) &&
-	    is_aligned(a->dy, 16))
-		return run(type == ELEMENT_BF16 ? make_delta_packs<__nv_bfloat16> : make_delta_packs<__half>, 0, s, *a,
-		           2 * WARPS);
-	return run(type == ELEMENT_FP32   ? make_delta<float>
-	           : type == ELEMENT_BF16 ? make_delta<__nv_bfloat16>
-	                                  : make_delta<__half>,
-	           0, s, *a);
 }

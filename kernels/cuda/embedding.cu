@@ -11,7 +11,13 @@
 namespace
 {
 
-enum { THREADS = 256, CHUNK = 32, COLUMN_THREADS = 128, UNROLL = 8 /* rows under way at a time */ };
+enum {
+	THREADS = 256,
+	WARPS = THREADS / WARP,
+	CHUNK = 32,
+	COLUMN_THREADS = 128,
+	UNROLL = 8 /* rows under way at a time */
+};
 
 /* ---- forward ---- */
 
@@ -25,27 +31,29 @@ template <typename T> struct gather_task {
 	bool stays;
 };
 
+/* A warp a row. */
 template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task<T> t)
 {
-	int64_t packs = t.width / V, all = t.rows * packs;
-	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
-	for (int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x; i < all; i += step) {
-		int64_t row = i / packs, column = i % packs * V;
-		float sum[V] = {}, x[V];
-		if (t.stays)
-			load(t.y + row * t.width + column, sum);
-		if (t.token) {
-			int64_t id = t.ids[row] - t.first;
-			if (id >= 0 && id < t.count)
-				load(t.token + id * t.width + column, sum);
-		}
-		if (t.position) {
-			load(t.position + row % t.tokens * t.width + column, x);
+	int lane = static_cast<int>(threadIdx.x) % WARP;
+	int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
+	for (; row < t.rows; row += static_cast<int64_t>(gridDim.x) * WARPS) {
+		int64_t id = t.token ? t.ids[row] - t.first : -1;
+		const T *token = id >= 0 && id < t.count ? t.token + id * t.width : nullptr;
+		const T *position = t.position ? t.position + row % t.tokens * t.width : nullptr;
+		T *y = t.y + row * t.width;
+		for (int column = lane * V; column < t.width; column += WARP * V) {
+			float sum[V] = {}, x[V] = {};
+			if (t.stays)
+				load(y + column, sum);
+			if (token)
+				load(token + column, sum);
+			if (position)
+				load(position + column, x);
 #pragma unroll
 			for (int v = 0; v < V; v++)
 				sum[v] += x[v];
+			store(y + column, sum);
 		}
-		store(t.y + row * t.width + column, sum);
 	}
 }
 
@@ -205,8 +213,7 @@ template <typename T> int gather_rows(struct cuda *c, cuda_stream s, const gathe
 {
 	return t.rows * t.width == 0 ? 0 : with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
 		constexpr int V = decltype(lanes)::value;
-		unsigned blocks =
-		        blocks_for(t.rows * t.width / V, THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+		unsigned blocks = blocks_for(t.rows, WARPS, static_cast<int64_t>(c->multiprocessors) * 64);
 		return launch(gather<T, V>, blocks, THREADS, 0, s, t);
 	});
 }

@@ -126,11 +126,13 @@ static void squares(void (*allow_tf32)(struct cuda *c, bool allow))
 		allow_tf32(gpu, false);
 }
 
-/* GPT-2 124M's: backward has twice the products. */
+/* GPT-2 124M's: backward has twice the products. Without bias: what its gradient, as an epilogue, costs the product
+ * that it comes with. */
 static void layers(void)
 {
 	struct layer all[] = {
 	        {.name = "attn.c_attn", .shape = {ROWS, 768, 2304, true, false, ELEMENT_BF16, 0}, .has_bias = true},
+	        {.name = "attn.c_attn without bias", .shape = {ROWS, 768, 2304, true, false, ELEMENT_BF16, 0}},
 	        {.name = "attn.c_proj + residual",
 	         .shape = {ROWS, 768, 768, true, false, ELEMENT_BF16, 0},
 	         .has_bias = true,
@@ -140,6 +142,7 @@ static void layers(void)
 	         .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16, 0},
 	         .has_bias = true,
 	         .has_residual = true},
+	        {.name = "mlp.c_proj without bias", .shape = {ROWS, 3072, 768, true, false, ELEMENT_BF16, 0}},
 	        {.name = "logits, 50257 classes", .shape = {ROWS, 768, 50257, false, false, ELEMENT_BF16, 50304}},
 	        {.name = "logits, rows of 50257 apart", .shape = {ROWS, 768, 50257, false, false, ELEMENT_BF16, 0}},
 	        {.name = "logits, 50304 classes", .shape = {ROWS, 768, 50304, false, false, ELEMENT_BF16, 0}},
