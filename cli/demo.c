@@ -258,6 +258,11 @@ static enum status settle(struct demo *d)
 	o.value[OPTION_DECAY].whole = steps_of(d);
 	o.value[OPTION_LEARNING_RATE].real = LEARNING_RATE;
 	o.value[OPTION_BUCKET].whole = BUCKET;
+	if (BATCH % option_whole(d->options, OPTION_RANKS))
+		return status_fail(STATUS_INPUT,
+		                   "--ranks %" PRId64
+		                   ": the demo's batch of %d does not divide by it; use 1, 2, 4, 8 or 16",
+		                   option_whole(d->options, OPTION_RANKS), BATCH);
 	return members_from_options(&d->members, &o);
 }
 
