@@ -121,7 +121,12 @@ static void show_fits(const struct report *r, FILE *out)
 	number_format_bytes(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
-	fprintf(out, ", with libraries %s of the %s's %s", needed, show_memory_name(t), there);
+	fprintf(out, ", with libraries %s %s of its %s%s",
+	        t->space == SPACE_DEVICE ? "a rank takes" : "the ranks of a node take", needed,
+	        t->space == SPACE_DEVICE ? "device's "
+	        : t->space == SPACE_DISK ? "disk's "
+	                                 : "",
+	        there);
 	if (!r->fits)
 		fprintf(out, ": %s are missing", missing);
 	fputc('\n', out);
