@@ -1,5 +1,7 @@
 /* shardlab demo: an MLP learns Fashion-MNIST under each strategy; what was predicted stands beside what was measured.
  */
+#define _GNU_SOURCE /* program_invocation_name */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -205,6 +207,26 @@ static enum status check_accuracy(const struct demo *d)
 	return STATUS_OK;
 }
 
+/* As this program was called, so that the lines can be pasted. */
+static void suggest(void)
+{
+	static const struct {
+		const char *command, *remark;
+	} lines[] = {
+	        {"sim --model gpt --strategy zero3 --ranks 4", "where the memory and the time go"},
+	        {"compare --model gpt2-1558m --precision bf16 --ranks 64 --cluster a100-80gb", ""},
+	        {"train --model gpt --strategy fsdp --ranks 4", "a language model, for real"},
+	        {"plan --strategy zero2 --ranks 4 | less", "the program that every rank carries out"},
+	        {"view", "a step in a window"},
+	};
+	puts("\nTo go on:\n");
+	for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+		if (*lines[i].remark)
+			printf("  %s %-44s # %s\n", program_invocation_name, lines[i].command, lines[i].remark);
+		else
+			printf("  %s %s\n", program_invocation_name, lines[i].command);
+}
+
 static enum status show(const struct demo *d)
 {
 	struct report heading = d->result[d->members.count - 1].predicted;
@@ -219,12 +241,7 @@ static enum status show(const struct demo *d)
 	     "rank.");
 	puts(equal ? "Every byte was predicted exactly. Each strategy computes the same thing: look at the loss."
 	           : "Some byte counts are not as predicted.");
-	puts("\nTo go on:\n\n"
-	     "  shardlab sim --model gpt --strategy zero3 --ranks 4            where the memory and the time go\n"
-	     "  shardlab compare --model gpt2-1558m --precision bf16 --ranks 64 --cluster a100-80gb\n"
-	     "  shardlab train --model gpt --strategy fsdp --ranks 4           a language model, for real\n"
-	     "  shardlab plan --strategy zero2 --ranks 4 | less                the program that every rank carries "
-	     "out");
+	suggest();
 	if (!equal)
 		return status_fail(STATUS_CHECK, "predicted and measured byte counts differ; see: shardlab validate");
 	return check_accuracy(d);
@@ -241,6 +258,11 @@ static enum status settle(struct demo *d)
 	o.value[OPTION_DECAY].whole = steps_of(d);
 	o.value[OPTION_LEARNING_RATE].real = LEARNING_RATE;
 	o.value[OPTION_BUCKET].whole = BUCKET;
+	if (BATCH % option_whole(d->options, OPTION_RANKS))
+		return status_fail(STATUS_INPUT,
+		                   "--ranks %" PRId64
+		                   ": the demo's batch of %d does not divide by it; use 1, 2, 4, 8 or 16",
+		                   option_whole(d->options, OPTION_RANKS), BATCH);
 	return members_from_options(&d->members, &o);
 }
 

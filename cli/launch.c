@@ -161,11 +161,15 @@ static bool on_path(const char *program)
 
 enum status launch_check(int64_t ranks)
 {
-	if (ranks > 4096)
+	/* More than that, and the machine answers nobody for minutes. */
+	enum { RANKS_A_CORE = 64 };
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	if (ranks > RANKS_A_CORE * (cores > 1 ? cores : 1))
 		return status_fail(STATUS_INPUT,
-		                   "--ranks %" PRId64 ": more than 4096 ranks on one machine; start mpirun "
-		                   "with a host file yourself",
-		                   ranks);
+		                   "--ranks %" PRId64
+		                   ": more than %d for each of this machine's %ld cores; use fewer, or "
+		                   "start mpirun with a host file yourself",
+		                   ranks, RANKS_A_CORE, cores);
 	if (!on_path("mpirun"))
 		return status_fail(STATUS_INPUT,
 		                   "several ranks need Open MPI, and there is no mpirun on the PATH; install it "

@@ -137,14 +137,14 @@ enum option_type {
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
-	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "whose buffers and plan are shown")                      \
+	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")             \
 	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
-	  "an operation, as plan numbers it: its waits are drawn")                                                     \
+	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
 	X(SCROLL, "scroll", WHOLE, "N", -LARGE, LARGE, "", IN(VIEW),                                                   \
 	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
-	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf")                                       \
-	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "hundredths of a second a step, of .gif and .html")     \
+	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf: this step, or a page for each")        \
+	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "of .gif and .html, in hundredths of a second a step")  \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "larger, without controls, full screen")               \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many")                             \
@@ -156,7 +156,7 @@ enum option_type {
 	  "cuda: issue every step anew instead of replaying it")                                                       \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
 	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
-	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of each rank")                       \
+	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of the processor, for each rank")    \
 	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
 	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \
 	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
@@ -164,7 +164,7 @@ enum option_type {
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev)")                                     \
-	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "every check; rates at every size")    \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "rates at every size")                 \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
 	  "where to write; `local` unless given, or `local-cuda`")                                                     \

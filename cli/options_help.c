@@ -47,7 +47,7 @@ void commands_help(FILE *out)
 		text_wrapped(out, command_rows[c].what, 22, text_columns(out, COLUMNS));
 	}
 	fputs("\nTo begin with:\n\n"
-	      "  shardlab demo                                    everything in two minutes\n"
+	      "  shardlab demo                    # everything in two minutes\n"
 	      "  shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb\n"
 	      "  shardlab train --model gpt --strategy zero3 --ranks 4\n\n",
 	      out);

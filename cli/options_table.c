@@ -35,6 +35,7 @@ static const struct {
         {COMMAND_COMPARE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
         {COMMAND_VALIDATE, OPTION_STEPS, "at least; as many as take two seconds"},
+        {COMMAND_VALIDATE, OPTION_VERBOSE, "list every check, not only those that fail"},
         {COMMAND_VIEW, OPTION_EXPORT, "write .png .svg .pdf .gif .html instead of opening a window"},
         {COMMAND_VIEW, OPTION_TRACE, "open this recorded run, or another program's Chrome trace"},
 };

@@ -64,7 +64,7 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	if (memory) {
 		write_heading(r, settings, terminal_colour(out), memory);
 		fclose(memory);
-		text_wrapped(out, text, 0, text_columns(out, INT_MAX));
+		text_items(out, text, text_columns(out, INT_MAX));
 	}
 	free(text);
 }
@@ -121,11 +121,15 @@ static void show_fits(const struct report *r, FILE *out)
 	number_format_bytes(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
 	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
-	if (r->fits)
-		fprintf(out, ", with libraries %s of the %s's %s\n", needed, show_memory_name(t), there);
-	else
-		fprintf(out, ": with libraries %s, the %s has %s, %s are missing\n", needed, show_memory_name(t), there,
-		        missing);
+	fprintf(out, ", with libraries %s %s of its %s%s",
+	        t->space == SPACE_DEVICE ? "a rank takes" : "the ranks of a node take", needed,
+	        t->space == SPACE_DEVICE ? "device's "
+	        : t->space == SPACE_DISK ? "disk's "
+	                                 : "",
+	        there);
+	if (!r->fits)
+		fprintf(out, ": %s are missing", missing);
+	fputc('\n', out);
 }
 
 static void show_memory(const struct report *r, FILE *out)
@@ -158,6 +162,13 @@ static void traffic_row(struct table *t, const char *name, const struct report_t
 	table_bytes(t, 4, f->received_bytes);
 }
 
+const char *show_article(const struct report_role *role)
+{
+	if (strchr(role->role, '.'))
+		return "";
+	return role->ranks > 1 ? "a " : "the ";
+}
+
 static void show_traffic(const struct report_role *role, bool several, FILE *out)
 {
 	struct table t;
@@ -166,7 +177,7 @@ static void show_traffic(const struct report_role *role, bool several, FILE *out
 	table_init(&t, out, 5);
 	table_add_row(&t, STYLE_HEAD);
 	if (several)
-		table_cell(&t, 0, "communication of %s%s, a step", role->ranks > 1 ? "a " : "the ", role->role);
+		table_cell(&t, 0, "communication of %s%s, a step", show_article(role), role->role);
 	else
 		table_cell(&t, 0, any ? "communication of a rank, a step" : "communication: none");
 	for (int c = 0; any && c < 4; c++)

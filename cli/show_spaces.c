@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "cli/show.h"
 #include "cli/table.h"
 
 static bool is_used(const struct report *r, int space)
@@ -98,7 +99,7 @@ static void show_role_transfers(const struct report_role *role, bool several, FI
 	table_init(&t, out, 3);
 	table_add_row(&t, STYLE_HEAD);
 	if (several)
-		table_cell(&t, 0, "copies of %s%s, a step", role->ranks > 1 ? "a " : "the ", role->role);
+		table_cell(&t, 0, "copies of %s%s, a step", show_article(role), role->role);
 	else
 		table_cell(&t, 0, "copies of a rank, a step");
 	table_cell(&t, 1, "calls");

@@ -34,22 +34,35 @@ static int shown(const char *text, size_t length)
 	return n;
 }
 
-void text_wrapped(FILE *out, const char *text, int indent, int columns)
+/* `separator`: where lines may end; the next line begins without it. */
+static void wrap(FILE *out, const char *text, const char *separator, int indent, int columns)
 {
+	size_t gap = strlen(separator);
 	int column = indent;
 	while (*text) {
-		size_t length = strcspn(text, " ");
-		int width = shown(text, length);
-		if (column > indent && column + 1 + width > columns) {
+		const char *end = strstr(text, separator);
+		size_t length = end ? (size_t)(end - text) : strlen(text);
+		int width = shown(text, length), between = shown(separator, gap);
+		if (column > indent && column + between + width > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
 		} else if (column > indent) {
-			fputc(' ', out);
-			column++;
+			fputs(separator, out);
+			column += between;
 		}
 		fprintf(out, "%.*s", (int)length, text);
 		column += width;
-		text += length + (text[length] == ' ');
+		text += length + (end ? gap : 0);
 	}
 	fputc('\n', out);
+}
+
+void text_wrapped(FILE *out, const char *text, int indent, int columns)
+{
+	wrap(out, text, " ", indent, columns);
+}
+
+void text_items(FILE *out, const char *text, int columns)
+{
+	wrap(out, text, " · ", 0, columns);
 }

@@ -16,4 +16,7 @@ int text_columns(FILE *out, int otherwise);
  * the cursor is, the others are indented so far. What colours a terminal takes no room. Ends the line. */
 void text_wrapped(FILE *out, const char *text, int indent, int columns);
 
+/* The same where " · " stands between items, which stay whole. */
+void text_items(FILE *out, const char *text, int columns);
+
 #endif

@@ -198,7 +198,8 @@ static enum status check_first(const struct validation *v)
 		job_release(&j);
 		t.settings = v->members.member[i].settings;
 		enum status s = train_check(&t);
-		return !s && t.settings.ranks > 1 ? launch_check(t.settings.ranks) : s;
+		int64_t ranks = option_whole(v->options, OPTION_RANKS); /* `single` among several has one */
+		return !s && ranks > 1 ? launch_check(ranks) : s;
 	}
 	return STATUS_OK; /* each will be skipped with its reason */
 }

@@ -26,8 +26,20 @@ same() {
 
 same cli_sim.txt sim --model gpt --strategy zero2 --ranks 4 --accumulate 2 --cluster laptop
 same cli_sim_dp.txt sim --model mlp --strategy dp --ranks 4 --cluster laptop
+same cli_sim_pipeline.txt sim --model gpt --strategy pipeline --ranks 4 --accumulate 4 --cluster laptop
+same cli_sim_no_fit.txt sim --model params=7e9:units=32 --strategy zero2 --ranks 4 --cluster v100-32gb --precision fp16
 same cli_compare.txt compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb
 same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --cluster v100-32gb --precision fp16 \
 	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
 same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64
+
+# On a terminal of 80 columns the heading is broken between its items, and the table of all seven fits.
+if command -v script >/dev/null; then
+	command="stty cols 80; NO_COLOR=1 '$SHARDLAB' compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb"
+	script -qec "$command" /dev/null </dev/null | tr -d '\r' >"$TMPDIR/terminal"
+	if LC_ALL=C.UTF-8 grep -E '^.{81,}' "$TMPDIR/terminal" || ! grep -q '^batch 32 = 8 ranks × 4 · ' "$TMPDIR/terminal"; then
+		echo 'on a terminal of 80 columns:' && cat "$TMPDIR/terminal"
+		errors=1
+	fi
+fi
 exit $errors

@@ -82,7 +82,7 @@ done
 # The cluster file in the help is one.
 "$SHARDLAB" help clusters | sed -n '/^name: /,$p' >"$TMPDIR/one.yaml"
 "$SHARDLAB" sim --model gpt2-355m --precision bf16 --cluster "$TMPDIR/one.yaml" >"$TMPDIR/out" || fail 'the cluster file'
-has "$(cat "$TMPDIR/out")" "of the device's 24.00 GB"
+has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB"
 
 # Where there is no terminal, lines of options end before column 81.
 for command in plan sim compare train validate calibrate view demo; do

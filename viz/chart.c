@@ -26,11 +26,11 @@ static void draw_axis(struct canvas *c, const struct chart *chart, struct box b,
 	}
 }
 
-/* y: where it would lie. */
+/* y: where it would lie. Its name stands above the chart, where it hides nothing. */
 static void draw_capacity(struct canvas *c, const struct chart *chart, struct box b, double y)
 {
 	const struct theme *t = c->theme;
-	char word[WORD];
+	char word[WORD], text[WORD + 16];
 	if (!chart->capacity || chart->time)
 		return;
 	bytes_word(word, chart->capacity);
@@ -40,7 +40,10 @@ static void draw_capacity(struct canvas *c, const struct chart *chart, struct bo
 		return;
 	}
 	draw_line(c, b.x, y, b.x + b.width, y, t->warning, 2);
-	draw_text(c, b.x + b.width, y - 6, 14, WEIGHT_BOLD, t->warning, ALIGN_RIGHT, b.width, "capacity %s", word);
+	snprintf(text, sizeof text, "capacity %s", word);
+	double left = b.x + b.width - text_length(c, 14, WEIGHT_BOLD, text);
+	draw_text(c, left, b.y - 8, 14, WEIGHT_BOLD, t->warning, ALIGN_LEFT, 0, "%s", text);
+	draw_line(c, left - 30, b.y - 13, left - 8, b.y - 13, t->warning, 2);
 }
 
 /* ---- bars ---- */
@@ -59,15 +62,12 @@ static double bar_top(const struct chart *chart)
 	return 1.1 * most;
 }
 
-static void draw_bar(struct canvas *c, const struct chart *chart, const struct chart_bar *bar, struct box b, double top,
-                     double room)
+static void draw_bar(struct canvas *c, const struct chart_bar *bar, struct box b, double top)
 {
 	const struct theme *t = c->theme;
-	double y = b.y + b.height, sum = 0;
-	char word[WORD];
+	double y = b.y + b.height;
 	for (int k = 0; k < CATEGORY_COUNT; k++) {
 		double height = b.height * (double)bar->bytes[k] / top;
-		sum += (double)bar->bytes[k];
 		if (height < c->pixel / 2)
 			continue;
 		draw_category(c, (struct box){b.x, y - height, b.width, height}, (enum category)k);
@@ -79,10 +79,24 @@ static void draw_bar(struct canvas *c, const struct chart *chart, const struct c
 		}
 		y -= height;
 	}
+}
+
+/* What a bar comes to, over the line of the capacity. */
+static void draw_sum(struct canvas *c, const struct chart *chart, const struct chart_bar *bar, struct box b, double top,
+                     double room)
+{
+	const struct theme *t = c->theme;
+	double sum = 0;
+	char word[WORD];
+	for (int k = 0; k < CATEGORY_COUNT; k++)
+		sum += (double)bar->bytes[k];
+	double y = b.y + b.height * (1 - sum / top);
 	bool over = chart->capacity && sum > (double)chart->capacity;
 	colour ink = over ? t->warning : t->ink;
 	bytes_word(word, (int64_t)sum);
 	if (text_length(c, 10, WEIGHT_BOLD, word) <= room) {
+		double length = fmin(room, text_length(c, 14, WEIGHT_BOLD, word)) + 4;
+		draw_fill(c, (struct box){b.x + (b.width - length) / 2, y - 19, length, 16}, t->ground);
 		draw_fitting(c, b.x + b.width / 2, y - 7, 14, 10, WEIGHT_BOLD, ink, ALIGN_CENTRE, room, word);
 		return;
 	}
@@ -107,15 +121,26 @@ static void draw_label(struct canvas *c, const char *label, double x, double y, 
 	draw_fitting(c, x, y + 6, 12, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_CENTRE, room, colon + 1);
 }
 
+static struct box box_moved(struct box b, double right)
+{
+	b.x += right;
+	return b;
+}
+
 static void draw_bars(struct canvas *c, const struct chart *chart, struct box b)
 {
 	const struct theme *t = c->theme;
 	double top = bar_top(chart), step = b.width / (chart->bar_count ? chart->bar_count : 1);
+	double width = fmin(96, step * 0.62);
+	struct box place = {b.x + (step - width) / 2, b.y, width, b.height};
 	draw_axis(c, chart, b, top);
+	for (int i = 0; i < chart->bar_count; i++)
+		draw_bar(c, &chart->bars[i], box_moved(place, step * i), top);
+	draw_capacity(c, chart, b, b.y + b.height * (1 - (double)chart->capacity / top));
 	for (int i = 0, of = 1; i < chart->bar_count; i++) {
 		const struct chart_bar *bar = &chart->bars[i];
-		double x = b.x + step * (i + 0.5), width = fmin(96, step * 0.62);
-		draw_bar(c, chart, bar, (struct box){x - width / 2, b.y, width, b.height}, top, step - 4);
+		double x = b.x + step * (i + 0.5);
+		draw_sum(c, chart, bar, box_moved(place, step * i), top, step - 4);
 		draw_fitting(c, x, b.y + b.height + 40, 13, 9, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, step - 3,
 		             bar->role);
 		if (i + 1 < chart->bar_count && !strcmp(bar->label, bar[1].label)) {
@@ -128,7 +153,6 @@ static void draw_bars(struct canvas *c, const struct chart *chart, struct box b)
 		draw_label(c, bar->label, b.x + step * (i + 1 - of / 2.0), b.y + b.height + 22, step * of - 4);
 		of = 1;
 	}
-	draw_capacity(c, chart, b, b.y + b.height * (1 - (double)chart->capacity / top));
 	legend_categories(c, b.x, b.y + b.height + 56, b.width);
 }
 

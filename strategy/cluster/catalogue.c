@@ -1,26 +1,29 @@
 /* The clusters that are known by name: data sheets and published figures, so every rate here is an assumption.
  *
- * Sources
- *   peaks, memory bandwidth   NVIDIA A100 whitepaper, table 4 (V100, A100); ml-engineering, compute/accelerator (H100,
- *                             H200): github.com/stas00/ml-engineering
- *   matrix products           peak × the best efficiency that was measured: ml-engineering's MAMF table, bf16: A100
- *                             271.2 of 312, H100 794.5 of 989 (H200 the same). V100 and fp32 have no row: V100 takes
- *                             H100's 80.3 %, fp32 and tf32 (half of bf16's peak) the efficiency of their device.
- *   attention                 FlashAttention-2 (arXiv 2307.08691): 50 to 73 % of peak on A100, 25 to 40 % its
- *                             predecessor (V100); FlashAttention-3 (arXiv 2407.08608): 35 % on H100. The lower end.
- *   links inside a node       NCCL's own model, src/graph/topo.h: 20 GB/s a link on V100 and A100, 20.6 on H100, with
- * 6, 12 and 18 links (measured busbw: 235 of 240 on A100, 367.6 of 370.8 on H200) network                   NCCL's
- * model: 12.0 GB/s per 100 Gb/s; NICs of DGX-1, DGX-2, DGX A100, DGX H100 latencies                 NCCL
- * src/graph/tuning.cc, ring, Simple: 8.4 us a collective, 3.4 us a hop on NVLink, 14 us on the network host link 12
- * GB/s over PCIe 3, 25 over PCIe 4, 55.4 over PCIe 5 (ml-engineering, network) host memory               DGX-1 128,
- * DGX-2 199 GB/s measured on such CPUs (AnandTech 11544); DGX A100: 2 sockets of 8 channels DDR4-3200; DGX H100: 2
- * sockets of 8 channels DDR5-4800 overhead                  CUDA context 0.47 GiB (A100, loaded lazily), 1343 MiB
- * (V100: Hugging Face, model_memory_anatomy), and 1.45 GiB for the first collective (ml-engineering, performance)
- *   memory                    as nvidia-smi or PyTorch reports it where published (16160 MiB V100, 40537 MiB A100-40,
- *                             79.15 GiB A100-80, 143771 MiB H200); V100-32 is twice V100-16, H100 as A100-80
- *   disk                      DGX-2: 28 GB/s (ZeRO-Infinity, SC21 slides); A100 nodes: 10 GB/s read and 5 written,
- *                             measured on four NVMe drives (DeepSpeed, blogs/deepspeed-gds); H100 and H200 nodes have
- *                             eight, and twice that; DGX-1: four SATA SSDs, 0.5 GB/s each
+ * Sources:
+ *
+ * - Peaks, memory bandwidth: NVIDIA A100 whitepaper, table 4 (V100, A100); ml-engineering, compute/accelerator (H100,
+ *   H200): github.com/stas00/ml-engineering.
+ * - Matrix products: peak × the best efficiency that was measured: ml-engineering's MAMF table, bf16: A100 271.2 of
+ *   312, H100 794.5 of 989 (H200 the same). V100 and fp32 have no row: V100 takes H100's 80.3 %, fp32 and tf32 (half of
+ *   bf16's peak) the efficiency of their device.
+ * - Attention: FlashAttention-2 (arXiv 2307.08691): 50 to 73 % of peak on A100, 25 to 40 % its predecessor (V100);
+ *   FlashAttention-3 (arXiv 2407.08608): 35 % on H100. The lower end.
+ * - Links inside a node: NCCL's own model, src/graph/topo.h: 20 GB/s a link on V100 and A100, 20.6 on H100, with 6, 12
+ *   and 18 links (measured busbw: 235 of 240 on A100, 367.6 of 370.8 on H200).
+ * - Network: NCCL's model: 12.0 GB/s per 100 Gb/s; NICs of DGX-1, DGX-2, DGX A100, DGX H100.
+ * - Latencies: NCCL src/graph/tuning.cc, ring, Simple: 8.4 us a collective, a hop 3.4 us on NVLink, 14 between nodes.
+ * - Host link: 12 GB/s over PCIe 3, 25 over PCIe 4, 55.4 over PCIe 5 (ml-engineering, network).
+ * - Host memory: DGX-1 128, DGX-2 199 GB/s measured on such CPUs (AnandTech 11544); DGX A100: 2 sockets of 8 channels
+ *   DDR4-3200; DGX H100: 2 sockets of 8 channels DDR5-4800.
+ * - Overhead: CUDA context 0.47 GiB (A100, loaded lazily), 1343 MiB (V100: Hugging Face, model_memory_anatomy), and
+ *   1.45 GiB for the first collective (ml-engineering, performance).
+ * - Memory: as nvidia-smi or PyTorch reports it where published (16160 MiB V100, 40537 MiB A100-40, 79.15 GiB A100-80,
+ *   143771 MiB H200); V100-32 is twice V100-16, H100 as A100-80.
+ * - Disk: DGX-2: 28 GB/s (ZeRO-Infinity, SC21 slides); A100 nodes: 10 GB/s read and 5 written, measured on four NVMe
+ *   drives (DeepSpeed, blogs/deepspeed-gds); H100 and H200 nodes have eight, and twice that; DGX-1: four SATA SSDs,
+ *   0.5 GB/s each.
+ *
  * Without a source, to be replaced by measuring: 100 us a request to the disk, 2 us a kernel launch, 10 us a copy over
  * the host link, 8 % of the multiprocessors for a running collective (NCCL takes one for each of its channels, some 8
  * to 16 of 80 to 132), and 30 GFLOP/s a host core.
