@@ -78,8 +78,12 @@ static enum status measure(struct cluster *c, struct calibrate_figures *figures,
 	if (o->quick)
 		arguments_flag(&a, OPTION_QUICK);
 	progress_begin(&d.progress, 1000);
-	struct launch launch = {
-	        .ranks = ranks, .arguments = a.list, .under_mpi = true, .on_line = take_line, .context = &d};
+	struct launch launch = {.ranks = ranks,
+	                        .arguments = a.list,
+	                        .under_mpi = true,
+	                        .ends_at_once = true,
+	                        .on_line = take_line,
+	                        .context = &d};
 	s = launch_run(&launch);
 	progress_clear(&d.progress);
 	if (!s)

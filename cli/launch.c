@@ -215,19 +215,20 @@ static void exec_child(const struct launch *l, bool mpirun, const char *program,
 }
 
 /* mpirun passes SIGUSR1 on to the ranks, if there are any yet: so it is sent again. SIGTERM ends them all. */
-static void pass_on_signals(pid_t child, int *passed_on)
+static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
 {
-	if (!launch_stop)
+	int wish = launch_stop && l->ends_at_once ? launch_stop + 1 : launch_stop;
+	if (!wish)
 		return;
-	if (launch_stop == 1)
+	if (wish == 1)
 		kill(child, SIGUSR1);
-	else if (launch_stop > *passed_on)
-		kill(child, launch_stop == 2 ? SIGTERM : SIGKILL);
-	*passed_on = launch_stop;
+	else if (wish > *passed_on)
+		kill(child, wish == 2 ? SIGTERM : SIGKILL);
+	*passed_on = wish;
 }
 
 /* Reads what the child says until it has closed both ends. Signals come through only while it waits. */
-static void attend(pid_t child, struct line_reader *readers, const sigset_t *waiting)
+static void attend(const struct launch *l, pid_t child, struct line_reader *readers, const sigset_t *waiting)
 {
 	const struct timespec again = {0, 300 * 1000 * 1000};
 	int passed_on = 0;
@@ -235,7 +236,7 @@ static void attend(pid_t child, struct line_reader *readers, const sigset_t *wai
 		struct pollfd p[2] = {{readers[0].fd, POLLIN, 0}, {readers[1].fd, POLLIN, 0}};
 		int ready = ppoll(p, 2, launch_stop ? &again : NULL, waiting);
 		if (ready <= 0)
-			pass_on_signals(child, &passed_on);
+			pass_on_signals(l, child, &passed_on);
 		for (int i = 0; ready > 0 && i < 2; i++)
 			if (p[i].revents)
 				read_more(&readers[i]);
@@ -303,7 +304,7 @@ enum status launch_run(const struct launch *l)
 	struct line_reader readers[2] = {{.fd = out[0], .on_line = l->on_line, .context = l->context},
 	                                 {.fd = err[0], .on_line = hear, .context = &talk}};
 	if (child > 0) {
-		attend(child, readers, &before);
+		attend(l, child, readers, &before);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			continue;
 	}

@@ -8,7 +8,7 @@
  * from the user. Nothing outlives this process, however it ends: mpirun and each rank ask the kernel for a signal when
  * their parent dies.
  *
- * Ctrl+C: the ranks end after the step at hand; a second one kills them.
+ * Ctrl+C: the ranks end after the step at hand, or at once where there is nothing to finish; a second one kills them.
  */
 #ifndef SHARDLAB_LAUNCH_H
 #define SHARDLAB_LAUNCH_H
@@ -22,6 +22,7 @@ struct launch {
 	int64_t ranks;
 	char *const *arguments;                           /* of this program, after its name; ends with NULL */
 	bool under_mpi;                                   /* mpirun also for one rank */
+	bool ends_at_once;                                /* a signal ends the ranks wherever they are */
 	void (*on_line)(void *context, const char *line); /* of stdout, without the newline */
 	void *context;
 };

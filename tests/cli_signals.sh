@@ -111,4 +111,35 @@ if [ -n "$(ls -A "$folder")" ]; then
 	echo "left in the folder: $(ls -A "$folder")"
 	errors=$((errors + 1))
 fi
+
+# A calibration has nothing to finish: it ends where it is, long before what it measures (50 seconds at least), and
+# leaves the file that was there as it was.
+file=$TMPDIR/measured.yaml
+measures() {
+	[ "$(ranks | wc -l)" = 2 ]
+}
+for signal in INT TERM; do
+	echo before >"$file"
+	status=0
+	"$program" calibrate --ranks 2 --output "$file" >"$TMPDIR/out" 2>"$TMPDIR/err" &
+	parent=$!
+	wait_until measures || { echo 'calibrate: no ranks' && errors=$((errors + 1)); }
+	begun=$SECONDS
+	kill "-$signal" "$parent"
+	wait "$parent" 2>/dev/null || status=$?
+	if [ "$status" != 1 ] || [ "$(cat "$TMPDIR/err")" != 'stopped by the user' ] || [ -s "$TMPDIR/out" ] ||
+		[ $((SECONDS - begun)) -gt 20 ]; then
+		echo "calibrate, $signal: exit status $status after $((SECONDS - begun)) s, wanted 1 at once, and one line:"
+		head -n 5 "$TMPDIR/err" "$TMPDIR/out"
+		errors=$((errors + 1))
+	fi
+	if [ "$(cat "$file")" != before ] || [ "$(find "$TMPDIR" -name 'measured.yaml*' | wc -l)" != 1 ]; then
+		echo "calibrate, $signal: $(find "$TMPDIR" -name 'measured.yaml*'): $(head -n 1 "$file")"
+		errors=$((errors + 1))
+	fi
+	if ! wait_until none_left; then
+		echo "calibrate, $signal: left behind: $(processes)"
+		errors=$((errors + 1))
+	fi
+done
 exit $((errors > 0))
