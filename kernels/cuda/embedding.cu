@@ -86,7 +86,8 @@ template <typename T> struct runs_task {
 	const T *dy;
 	T *table;
 	bool accumulate;
-	float *parts; /* [chunks][2][width]: of the run that came from the chunk before, and of the one that goes on */
+	float *parts; /* [chunks][2][V][width/V]: of the run that came from the chunk before, and of the one that goes
+	                 on */
 };
 
 template <typename T, int V>
@@ -117,8 +118,8 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 	}
 	__syncthreads();
 	int32_t before = begin ? t.keys[begin - 1] : -1, after = begin + count < t.n ? t.keys[begin + count] : -1;
-	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + thread) * V;
-	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column;
+	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + thread) * V, packs = t.width / V;
+	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column / V;
 	for (int i = 0; column < t.width && i < count;) {
 		int32_t key = keys[i];
 		bool from_before = i == 0 && key == before;
@@ -140,7 +141,7 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 		if (from_before || goes_on) {
 #pragma unroll
 			for (int v = 0; v < V; v++)
-				parts[(from_before ? 0 : t.width) + v] = sum[v];
+				parts[(from_before ? 0 : t.width) + v * packs] = sum[v];
 		} else {
 			row_store<T, V>(t, key, column, sum);
 		}
@@ -168,16 +169,17 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 			beyond = middle;
 	}
 	int64_t stride = 2 * static_cast<int64_t>(t.width);
+	int packs = t.width / V;
 	float sum[V], x[V];
-	const float *own = t.parts + chunk * stride + t.width + column;
+	const float *parts = t.parts + column / V, *own = parts + chunk * stride + t.width;
 #pragma unroll
 	for (int v = 0; v < V; v++)
-		sum[v] = own[v];
+		sum[v] = own[v * packs];
 #pragma unroll 4
 	for (int c = chunk + 1; c <= last; c++) {
 #pragma unroll
 		for (int v = 0; v < V; v++)
-			x[v] = t.parts[c * stride + column + v];
+			x[v] = parts[c * stride + v * packs];
 #pragma unroll
 		for (int v = 0; v < V; v++)
 			sum[v] += x[v];
