@@ -27,6 +27,12 @@ enum { LINE_BYTES = 16, PAGE_LINES = 256, PAGE_BYTES = LINE_BYTES * PAGE_LINES, 
 
 /* ---- who accessed a line ---- */
 
+/* Goes on until it is waited for. */
+bool begins(emulate_kind kind)
+{
+	return kind == EMULATE_COPY_READ || kind == EMULATE_COPY_WRITE || kind == EMULATE_PRODUCT_READ;
+}
+
 /* One instruction of some lanes of a warp, at the same clock: each of them accessed all these bytes. */
 struct record {
 	uint16_t mask;
@@ -41,8 +47,8 @@ struct record {
 	bool takes(const emulate_access &a, uint16_t bytes, uint32_t now, uint64_t in)
 	{
 		uint32_t lane = 1U << a.thread % WARP;
-		if (site != a.site || kind != a.kind || clock != now || warp != a.thread / WARP || block != in ||
-		    under_way || (mask != bytes && lanes != lane))
+		if (begins(a.kind) || site != a.site || kind != a.kind || clock != now || warp != a.thread / WARP ||
+		    block != in || (mask != bytes && lanes != lane))
 			return false;
 		mask |= bytes;
 		lanes |= lane;
@@ -95,11 +101,6 @@ void join(line *l)
 bool conflict(emulate_kind a, emulate_kind b)
 {
 	return (emulate_writes(a) || emulate_writes(b)) && !(a == EMULATE_ATOMIC && b == EMULATE_ATOMIC);
-}
-
-bool begins(emulate_kind kind)
-{
-	return kind == EMULATE_COPY_READ || kind == EMULATE_COPY_WRITE || kind == EMULATE_PRODUCT_READ;
 }
 
 class races : public emulate_watcher
@@ -164,7 +165,7 @@ class races : public emulate_watcher
 	/* What races with the record races with this access too: later ones need not be compared with it. */
 	bool replaces(const emulate_access &a, const record &r) const
 	{
-		if (begins(a.kind) || r.under_way || r.block != blocks)
+		if (r.under_way || r.block != blocks)
 			return false;
 		if (emulate_writes(a.kind))
 			return !(a.kind == EMULATE_ATOMIC && r.kind == EMULATE_ATOMIC) || unordered(r, a.thread) < 0;
