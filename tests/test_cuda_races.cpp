@@ -144,6 +144,22 @@ template <bool RIGHT> static __global__ void copied(int *x)
 	x[threadIdx.x] = sum;
 }
 
+/* The second copy by the same instruction, where the first was waited for. */
+template <bool RIGHT> static __global__ void copied_again(int *x)
+{
+	int *tile = shared_memory<int>() + 4 * threadIdx.x;
+	for (int turn = 0; turn < 2; turn++) {
+		cp_async_16(tile, x + threadIdx.x / 4 * 4);
+		cp_async_commit();
+		if (RIGHT || turn == 0)
+			cp_async_wait<0>();
+	}
+	int first = tile[0];
+	cp_async_wait<0>();
+	__syncthreads();
+	x[threadIdx.x] = first;
+}
+
 /* One lane's row is written while ldmatrix of others may still read it. */
 template <bool RIGHT> static __global__ void matrix(int *x)
 {
@@ -245,6 +261,7 @@ static const struct {
         {BOTH(read_of_a_block), 2, "global", "write of thread", "read of thread", "nothing orders"},
         {BOTH(atomics), 2, "global", "atomic of thread", "write of thread 5", "nothing orders"},
         {BOTH(copied), 1, "shared", "write by cp.async of thread", "read of thread", "still under way"},
+        {BOTH(copied_again), 1, "shared", "write by cp.async of thread", "read of thread", "still under way"},
         {BOTH(matrix), 1, "shared", "write of thread", "read of thread", "nothing orders"},
         {BOTH(fenced), 1, "shared", "read by wgmma of thread", "write of thread", "no fence.proxy.async"},
         {BOTH(waited_for), 1, "shared", "read by wgmma of thread", "write of thread", "nothing orders"},

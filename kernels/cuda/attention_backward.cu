@@ -180,17 +180,18 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 #pragma unroll
 			for (int n = 0; n < 2; n++) {
 				const int column = i + 8 * n + lane % 4 * 2;
-				float2 sums = *reinterpret_cast<const float2 *>(of_row + column);
-				sums.x *= LOG2_E;
-				sums.y *= LOG2_E;
-				const float2 delta = *reinterpret_cast<const float2 *>(of_row + STEP + column);
+				float sums[2], delta[2];
+				load(of_row + column, sums);
+				load(of_row + STEP + column, delta);
+				sums[0] *= LOG2_E;
+				sums[1] *= LOG2_E;
 #pragma unroll
 				for (int m = 0; m < TILES; m++)
 #pragma unroll
 					for (int j = 0; j < 4; j++) {
-						float p = exp2_fast(fmaf(s[m][n][j], scale, j & 1 ? -sums.y : -sums.x));
+						float p = exp2_fast(fmaf(s[m][n][j], scale, -sums[j & 1]));
 						s[m][n][j] = p;
-						dp[m][n][j] = p * (dp[m][n][j] - (j & 1 ? delta.y : delta.x));
+						dp[m][n][j] = p * (dp[m][n][j] - delta[j & 1]);
 					}
 			}
 #pragma unroll

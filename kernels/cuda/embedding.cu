@@ -94,7 +94,8 @@ template <typename T> struct runs_task {
 	const T *dy;
 	T *table;
 	bool accumulate;
-	float *parts; /* [chunks][2][width]: of the run that came from the chunk before, and of the one that goes on */
+	float *parts; /* [chunks][2][V][width/V]: of the run that came from the chunk before, and of the one that goes
+	                 on */
 };
 
 /* `old`: what is there, where it is added to. */
@@ -119,7 +120,8 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 	__syncthreads();
 	int32_t before = begin ? t.keys[begin - 1] : -1;
 	int column = (static_cast<int>(blockIdx.y) * COLUMN_THREADS + thread) * V;
-	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column, sum[V] = {};
+	const int packs = t.width / V;
+	float *parts = t.parts + static_cast<int64_t>(blockIdx.x) * 2 * t.width + column / V, sum[V] = {};
 	/* keys are sorted: those of no row, and beyond the last, come last */
 	for (int first = 0; column < t.width && first < CHUNK && keys[first] < t.count; first += UNROLL) {
 		pack<T, V> x[UNROLL], old[UNROLL];
@@ -145,7 +147,7 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 			} else if (ends || first + u + 1 == CHUNK) {
 #pragma unroll
 				for (int v = 0; v < V; v++)
-					parts[(from_before ? 0 : t.width) + v] = sum[v];
+					parts[(from_before ? 0 : t.width) + v * packs] = sum[v];
 			}
 #pragma unroll
 			for (int v = 0; v < V; v++)
@@ -175,16 +177,17 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 			beyond = middle;
 	}
 	int64_t stride = 2 * static_cast<int64_t>(t.width);
+	int packs = t.width / V;
 	float sum[V], x[V];
-	const float *own = t.parts + chunk * stride + t.width + column;
+	const float *parts = t.parts + column / V, *own = parts + chunk * stride + t.width;
 #pragma unroll
 	for (int v = 0; v < V; v++)
-		sum[v] = own[v];
+		sum[v] = own[v * packs];
 #pragma unroll 4
 	for (int c = chunk + 1; c <= last; c++) {
 #pragma unroll
 		for (int v = 0; v < V; v++)
-			x[v] = t.parts[c * stride + column + v];
+			x[v] = parts[c * stride + v * packs];
 #pragma unroll
 		for (int v = 0; v < V; v++)
 			sum[v] += x[v];

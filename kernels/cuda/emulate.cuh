@@ -4,6 +4,11 @@
  *
  * A thread that leaves others waiting (at a barrier of another line, or at an operation of a warp that it does not
  * take part in) ends the program with a message that says who waits where.
+ *
+ * Fibers run in an order, which hides a barrier that is missing. Kernels are therefore compiled to tell of every access
+ * to memory (emulate_watch.h), and a race, too, ends the program: a message names the kernel, both lines and what
+ * nothing orders (emulate_races.cpp). The same accesses can be counted as a GPU would carry them out, in sectors of
+ * global memory and conflicts of shared memory's banks (emulate_accesses.cpp).
  */
 #ifndef SHARDLAB_CUDA_EMULATE_CUH
 #define SHARDLAB_CUDA_EMULATE_CUH

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernels/cuda/cuda.h"
 
@@ -28,6 +29,21 @@ void emulated_order(bool descending);
  * is so from the start where kernels tell of their accesses: in all builds but those with sanitizers. */
 void emulated_races(bool stopped);
 bool emulated_tells(void);
+
+/* What a kernel asked of memory, in requests: what 32 lanes of a warp do with one instruction. Global memory is moved
+ * in sectors of 32 bytes; the least are those that hold as many bytes as were asked for, each once a request. Shared
+ * memory gives 32 banks of 4 bytes at a time, a wavefront, to the warp, or to halves or quarters of it that ask for 8
+ * or 16 bytes each; the least is one for each of these. */
+struct emulated_accesses {
+	char kernel[256];
+	int64_t launches, read_bytes, written_bytes; /* of global memory, and as asked for */
+	int64_t sectors, least_sectors;
+	int64_t wavefronts, least_wavefronts;
+};
+/* From begin to end it is accesses that are counted, and races go unseen. The kernels in the order in which they first
+ * ran, which belong to the emulator until the next begin; how many. Nothing is counted where kernels do not tell. */
+void emulated_accesses_begin(void);
+int emulated_accesses_end(const struct emulated_accesses **kernels);
 
 #ifdef __cplusplus
 }

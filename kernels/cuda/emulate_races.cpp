@@ -27,7 +27,13 @@ enum { LINE_BYTES = 16, PAGE_LINES = 256, PAGE_BYTES = LINE_BYTES * PAGE_LINES, 
 
 /* ---- who accessed a line ---- */
 
-/* One access of some lanes of a warp to the same bytes, at the same clock. */
+/* Goes on until it is waited for. */
+bool begins(emulate_kind kind)
+{
+	return kind == EMULATE_COPY_READ || kind == EMULATE_COPY_WRITE || kind == EMULATE_PRODUCT_READ;
+}
+
+/* One instruction of some lanes of a warp, at the same clock: each of them accessed all these bytes. */
 struct record {
 	uint16_t mask;
 	uint8_t kind;
@@ -37,10 +43,16 @@ struct record {
 	uint64_t block;
 	const void *site;
 
-	bool is(const emulate_access &a, uint16_t bytes, uint32_t now, uint64_t in) const
+	/* Makes this access part of the record, where it is the same but for the lane, or for the bytes. */
+	bool takes(const emulate_access &a, uint16_t bytes, uint32_t now, uint64_t in)
 	{
-		return mask == bytes && kind == a.kind && !under_way && warp == a.thread / WARP && clock == now &&
-		       block == in;
+		uint32_t lane = 1U << a.thread % WARP;
+		if (begins(a.kind) || site != a.site || kind != a.kind || clock != now || warp != a.thread / WARP ||
+		    block != in || (mask != bytes && lanes != lane))
+			return false;
+		mask |= bytes;
+		lanes |= lane;
+		return true;
 	}
 };
 
@@ -91,11 +103,6 @@ bool conflict(emulate_kind a, emulate_kind b)
 	return (emulate_writes(a) || emulate_writes(b)) && !(a == EMULATE_ATOMIC && b == EMULATE_ATOMIC);
 }
 
-bool begins(emulate_kind kind)
-{
-	return kind == EMULATE_COPY_READ || kind == EMULATE_COPY_WRITE || kind == EMULATE_PRODUCT_READ;
-}
-
 class races : public emulate_watcher
 {
 	emulate_order threads;
@@ -103,18 +110,21 @@ class races : public emulate_watcher
 	uint64_t launches = 0, blocks = 0;
 	const void *kernel = nullptr;
 
-	/* A thread of the record's that is not before this one's next access, or, by wgmma, whose writes it does not
-	 * see; −1: there is none. */
+	/* The first thread of the record for which before() does not hold; −1: there is none. */
 	template <typename Before> int without(const record &r, Before before) const
 	{
-		for (int lane = 0; lane < WARP; lane++)
-			if ((r.lanes >> lane & 1) &&
-			    (r.under_way || r.block != blocks || !before(r.warp * WARP + lane)))
-				return r.warp * WARP + lane;
+		const bool none = r.under_way || r.block != blocks;
+		for (uint32_t left = r.lanes; left; left &= left - 1) {
+			int thread = r.warp * WARP + __builtin_ctz(left);
+			if (none || !before(thread))
+				return thread;
+		}
 		return -1;
 	}
 	int unordered(const record &r, int thread) const
 	{
+		if (!r.under_way && r.block == blocks && threads.settled(r.warp, r.clock))
+			return -1;
 		return without(r, [&](int earlier) { return threads.before(earlier, r.clock, thread); });
 	}
 	int unfenced(const record &r, int thread) const
@@ -155,7 +165,7 @@ class races : public emulate_watcher
 	/* What races with the record races with this access too: later ones need not be compared with it. */
 	bool replaces(const emulate_access &a, const record &r) const
 	{
-		if (begins(a.kind) || r.under_way || r.block != blocks)
+		if (r.under_way || r.block != blocks)
 			return false;
 		if (emulate_writes(a.kind))
 			return !(a.kind == EMULATE_ATOMIC && r.kind == EMULATE_ATOMIC) || unordered(r, a.thread) < 0;
@@ -165,30 +175,22 @@ class races : public emulate_watcher
 	void add(line *l, const emulate_access &a, uint16_t mask)
 	{
 		const uint32_t now = threads.now(a.thread), lane = 1U << a.thread % WARP;
-		record *same = nullptr;
-		bool empty = false;
+		bool empty = false, taken = false;
 		for (record &r : l->records) {
-			if (!(r.mask & mask))
-				continue;
-			if (r.is(a, mask, now, blocks)) {
-				if (r.lanes & lane)
-					return;
-				if (!emulate_writes(a.kind))
-					same = &r;
-			}
-			check(r, a);
-			if (&r != same && replaces(a, r)) {
+			if (r.mask & mask)
+				check(r, a);
+			if (!taken && r.takes(a, mask, now, blocks)) {
+				taken = true;
+			} else if ((r.mask & mask) && replaces(a, r)) {
 				r.mask = static_cast<uint16_t>(r.mask & ~mask);
 				empty = empty || !r.mask;
 			}
 		}
-		if (same)
-			same->lanes |= lane;
 		if (empty)
 			l->records.erase(std::remove_if(l->records.begin(), l->records.end(),
 			                                [](const record &r) { return !r.mask; }),
 			                 l->records.end());
-		if (!same)
+		if (!taken)
 			l->records.push_back({mask, static_cast<uint8_t>(a.kind), begins(a.kind), a.thread / WARP, lane,
 			                      now, blocks, a.site});
 	}

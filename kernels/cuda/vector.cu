@@ -40,7 +40,7 @@ template <typename T, int V> __global__ void __launch_bounds__(THREADS) add_kern
 		narrow(widen(y[i]) + widen(x[i]), y[i]);
 }
 
-/* 8 elements: 16 bytes on one side, 16 or 32 on the other. */
+/* 16 bytes at a time on the wider side, so that lanes leave no gaps between them. */
 template <typename From, typename To, int V>
 __global__ void __launch_bounds__(THREADS) convert_kernel(int64_t n, const From *x, To *y)
 {
@@ -215,8 +215,8 @@ int convert_cuda(struct cuda *c, cuda_stream s, int64_t n, enum element from, co
 		return with_type(to, [&](auto to_tag) {
 			typedef typename decltype(from_tag)::type From;
 			typedef typename decltype(to_tag)::type To;
-			/* both have 8 elements at a time, so that the narrower side has 16 bytes */
-			return with_lanes<__half>({x, y}, [&](auto lanes) {
+			typedef typename std::conditional<(sizeof(From) > sizeof(To)), From, To>::type Wider;
+			return with_lanes<Wider>({x, y}, [&](auto lanes) {
 				constexpr int V = decltype(lanes)::value;
 				unsigned blocks =
 				        blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);

@@ -12,22 +12,11 @@
 #include <math.h>
 
 #include "tests/bench/cuda_bench.h"
+#include "tests/bench/cuda_jobs.h"
 
-enum { MOST_BUFFERS = 8, BLOCK = 1 << 20 };
-enum { WIDTH = 768, VOCABULARY = 50257, STRIDE = 50304, TOKENS = 1024, PARAMETERS = 124439808 };
+enum { BLOCK = 1 << 20 };
 
-static int64_t samples = 16, parameters = PARAMETERS;
-
-/* ---- buffers: random numbers in [0, 1) less `shift`, the same each time; or token ids ---- */
-
-struct buffer {
-	enum element type;
-	int64_t n;
-	float shift;
-	bool ids, step, is_result; /* step: one int64_t, 1, in two places */
-	void *p;
-};
-
+/* Random numbers, the same each time. */
 static void fill(const struct buffer *b)
 {
 	size_t width = b->ids ? sizeof(int32_t) : (size_t)element_bytes(b->type);
@@ -54,94 +43,10 @@ static void fill(const struct buffer *b)
 	free(numbers);
 }
 
-/* ---- what is measured ---- */
-
-struct job {
-	const char *name;
-	double bytes; /* that must be read and written */
-	int (*run)(const struct cuda_api *with, const struct buffer *b);
-	struct buffer b[MOST_BUFFERS];
-};
-
-static int64_t rows(void)
-{
-	return samples * TOKENS;
-}
-
-static int run_copy(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->copy(gpu, stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
-}
-
-static int run_norm_forward(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->norm_forward(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p);
-}
-
-static int run_norm_backward(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->norm_backward(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p,
-	                           true, b[5].p, true, b[6].p, true);
-}
-
-static int run_classifier(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->classifier(gpu, stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
-	                        1.0 / (double)rows(), NULL, b[2].p, false);
-}
-
-static int run_embedding_forward(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->embedding_forward(gpu, stream, ELEMENT_BF16, samples, TOKENS, WIDTH, b[0].p, b[1].p, b[2].p,
-	                               b[3].p);
-}
-
-static int run_embedding_backward(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->embedding_backward(gpu, stream, ELEMENT_BF16, samples, TOKENS, WIDTH, VOCABULARY, TOKENS, b[0].p,
-	                                b[1].p, b[2].p, false, b[3].p, false);
-}
-
-static int run_adamw(const struct cuda_api *with, const struct buffer *b)
-{
-	struct cuda_update u = {.learning_rate = 1e-4,
-	                        .beta1 = 0.9F,
-	                        .beta2 = 0.999F,
-	                        .epsilon = 1e-8F,
-	                        .weight_decay = 0.1F,
-	                        .step = b[5].p};
-	return with->adamw_update(gpu, stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p, b[4].p);
-}
-
-static int run_add(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->vector_add(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
-}
-
-static int run_squares(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->vector_squares(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
-}
-
-static int run_overflow(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->vector_overflow(gpu, stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
-}
-
-static int run_convert(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->vector_convert(gpu, stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
-}
-
-static int run_finish(const struct cuda_api *with, const struct buffer *b)
-{
-	return with->linear_finish(gpu, stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p);
-}
-
 static int run_shipped(const void *what)
 {
 	const struct job *j = what;
-	return j->run(api, j->b);
+	return j->run(&(struct on){api, gpu, stream}, j->b);
 }
 
 /* ---- the shipped kernel beside the plain one ---- */
@@ -185,7 +90,7 @@ static bool job_agrees(const struct job *j)
 	for (int way = 0; way < 2; way++) {
 		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
 			fill(&j->b[i]);
-		check(j->run(way ? plain : api, j->b), j->name);
+		check(j->run(&(struct on){way ? plain : api, gpu, stream}, j->b), j->name);
 		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
 			if (j->b[i].is_result)
 				results[way][i] = result_of(&j->b[i]);
@@ -201,72 +106,13 @@ static bool job_agrees(const struct job *j)
 
 /* ---- all of them ---- */
 
-#define BF16(count)                                                                                                    \
-	{                                                                                                              \
-		.type = ELEMENT_BF16, .n = (count), .shift = 0.5F                                                      \
-	}
-#define RESULT(t, count)                                                                                               \
-	{                                                                                                              \
-		.type = (t), .n = (count), .shift = 0.5F, .is_result = true                                            \
-	}
-#define IDS(count)                                                                                                     \
-	{                                                                                                              \
-		.n = (count), .ids = true                                                                              \
-	}
-
 static bool run_all(bool compare)
 {
-	int64_t r = rows(), n = r * WIDTH, table = (int64_t)VOCABULARY * WIDTH, p = parameters;
-	double size = (double)n * 2;
-	struct job jobs[] = {
-	        {"copy", 4.0 * (double)p, run_copy, {BF16(p), BF16(p)}},
-	        {"norm forward",
-	         2 * size,
-	         run_norm_forward,
-	         {BF16(n), BF16(WIDTH), BF16(WIDTH), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_FP32, 2 * r)}},
-	        {"norm backward",
-	         4 * size,
-	         run_norm_backward,
-	         {BF16(n),
-	          BF16(n),
-	          {.type = ELEMENT_FP32, .n = 2 * r},
-	          BF16(WIDTH),
-	          RESULT(ELEMENT_BF16, n),
-	          RESULT(ELEMENT_BF16, WIDTH),
-	          RESULT(ELEMENT_BF16, WIDTH)}},
-	        {"classifier",
-	         4.0 * (double)r * VOCABULARY,
-	         run_classifier,
-	         {RESULT(ELEMENT_BF16, r * STRIDE), IDS(r), RESULT(ELEMENT_FP32, 1)}},
-	        {"embedding forward",
-	         2 * size,
-	         run_embedding_forward,
-	         {IDS(r), BF16(table), BF16(TOKENS * WIDTH), RESULT(ELEMENT_BF16, n)}},
-	        {"embedding backward",
-	         2 * size + 2.0 * (double)table,
-	         run_embedding_backward,
-	         {IDS(r), BF16(n), RESULT(ELEMENT_BF16, table), RESULT(ELEMENT_BF16, TOKENS * WIDTH)}},
-	        {"AdamW",
-	         28.0 * (double)p,
-	         run_adamw,
-	         {RESULT(ELEMENT_BF16, p),
-	          BF16(p),
-	          RESULT(ELEMENT_FP32, p),
-	          {.type = ELEMENT_FP32, .n = p, .is_result = true},
-	          RESULT(ELEMENT_FP32, p),
-	          {.n = 2, .ids = true, .step = true}}},
-	        {"vector add", 6.0 * (double)p, run_add, {BF16(p), RESULT(ELEMENT_BF16, p)}},
-	        {"sum of squares", 2.0 * (double)p, run_squares, {BF16(p), RESULT(ELEMENT_FP32, 1)}},
-	        {"overflow", 2.0 * (double)p, run_overflow, {BF16(p), {.type = ELEMENT_FP32, .n = 1}}},
-	        {"fp32 to bf16", 6.0 * (double)p, run_convert, {{.type = ELEMENT_FP32, .n = p}, BF16(p)}},
-	        {"bias, residual, GELU",
-	         4 * size,
-	         run_finish,
-	         {BF16(WIDTH), BF16(n), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_BF16, n)}},
-	};
+	struct job jobs[JOBS];
 	double limit = 0;
 	bool agree = true;
-	for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+	jobs_make(jobs);
+	for (size_t k = 0; k < JOBS; k++) {
 		struct job *j = &jobs[k];
 		bool has_plain = j->run != run_copy && j->run != run_overflow && j->run != run_convert;
 		if (compare && !has_plain)

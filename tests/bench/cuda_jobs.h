@@ -1,0 +1,191 @@
+/* The kernels that memory limits, at the sizes of GPT-2 124M in bf16: what each is called with, and how many bytes it
+ * must move, each number once; what a kernel reads again, and what it keeps in the workspace, is its own affair.
+ *
+ *     struct job jobs[JOBS];
+ *     jobs_make(jobs);
+ *     …                                    memory for jobs[k].b[i].n elements at jobs[k].b[i].p, for each i
+ *     jobs[k].run(&(struct on){api, gpu, stream}, jobs[k].b);
+ */
+#ifndef SHARDLAB_CUDA_JOBS_H
+#define SHARDLAB_CUDA_JOBS_H
+
+#include <string.h>
+
+#include "kernels/cuda/cuda.h"
+
+enum { MOST_BUFFERS = 8, JOBS = 13 };
+enum { WIDTH = 768, VOCABULARY = 50257, STRIDE = 50304, PARAMETERS = 124439808 };
+
+static int64_t samples = 16, tokens = 1024, parameters = PARAMETERS;
+
+struct on {
+	const struct cuda_api *api;
+	struct cuda *gpu;
+	cuda_stream stream;
+};
+
+/* Numbers in [0, 1) less `shift`; or token ids. */
+struct buffer {
+	enum element type;
+	int64_t n;
+	float shift;
+	bool ids, step, is_result; /* step: one int64_t, 1, in two places */
+	void *p;
+};
+
+struct job {
+	const char *name;
+	double bytes; /* that must be read and written */
+	int (*run)(const struct on *o, const struct buffer *b);
+	struct buffer b[MOST_BUFFERS];
+};
+
+static inline int64_t rows(void)
+{
+	return samples * tokens;
+}
+
+static inline int run_copy(const struct on *o, const struct buffer *b)
+{
+	return o->api->copy(o->gpu, o->stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
+}
+
+static inline int run_norm_forward(const struct on *o, const struct buffer *b)
+{
+	return o->api->norm_forward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
+	                            b[4].p);
+}
+
+static inline int run_norm_backward(const struct on *o, const struct buffer *b)
+{
+	return o->api->norm_backward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
+	                             b[4].p, true, b[5].p, true, b[6].p, true);
+}
+
+static inline int run_classifier(const struct on *o, const struct buffer *b)
+{
+	return o->api->classifier(o->gpu, o->stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
+	                          1.0 / (double)rows(), NULL, b[2].p, false);
+}
+
+static inline int run_embedding_forward(const struct on *o, const struct buffer *b)
+{
+	return o->api->embedding_forward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p,
+	                                 b[2].p, b[3].p);
+}
+
+static inline int run_embedding_backward(const struct on *o, const struct buffer *b)
+{
+	return o->api->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens,
+	                                  b[0].p, b[1].p, b[2].p, false, b[3].p, false);
+}
+
+static inline int run_adamw(const struct on *o, const struct buffer *b)
+{
+	struct cuda_update u = {.learning_rate = 1e-4,
+	                        .beta1 = 0.9F,
+	                        .beta2 = 0.999F,
+	                        .epsilon = 1e-8F,
+	                        .weight_decay = 0.1F,
+	                        .step = b[5].p};
+	return o->api->adamw_update(o->gpu, o->stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p,
+	                            b[4].p);
+}
+
+static inline int run_add(const struct on *o, const struct buffer *b)
+{
+	return o->api->vector_add(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
+}
+
+static inline int run_squares(const struct on *o, const struct buffer *b)
+{
+	return o->api->vector_squares(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+}
+
+static inline int run_overflow(const struct on *o, const struct buffer *b)
+{
+	return o->api->vector_overflow(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+}
+
+static inline int run_convert(const struct on *o, const struct buffer *b)
+{
+	return o->api->vector_convert(o->gpu, o->stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
+}
+
+static inline int run_finish(const struct on *o, const struct buffer *b)
+{
+	return o->api->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p);
+}
+
+#define BF16(count)                                                                                                    \
+	{                                                                                                              \
+		.type = ELEMENT_BF16, .n = (count), .shift = 0.5F                                                      \
+	}
+#define RESULT(t, count)                                                                                               \
+	{                                                                                                              \
+		.type = (t), .n = (count), .shift = 0.5F, .is_result = true                                            \
+	}
+#define IDS(count)                                                                                                     \
+	{                                                                                                              \
+		.n = (count), .ids = true                                                                              \
+	}
+
+static inline void jobs_make(struct job jobs[JOBS])
+{
+	int64_t r = rows(), n = r * WIDTH, table = (int64_t)VOCABULARY * WIDTH, p = parameters;
+	double size = (double)n * 2;
+	const struct job all[] = {
+	        {"copy", 4.0 * (double)p, run_copy, {BF16(p), BF16(p)}},
+	        {"norm forward",
+	         2 * size,
+	         run_norm_forward,
+	         {BF16(n), BF16(WIDTH), BF16(WIDTH), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_FP32, 2 * r)}},
+	        {"norm backward",
+	         4 * size,
+	         run_norm_backward,
+	         {BF16(n),
+	          BF16(n),
+	          {.type = ELEMENT_FP32, .n = 2 * r},
+	          BF16(WIDTH),
+	          RESULT(ELEMENT_BF16, n),
+	          RESULT(ELEMENT_BF16, WIDTH),
+	          RESULT(ELEMENT_BF16, WIDTH)}},
+	        {"classifier",
+	         4.0 * (double)r * VOCABULARY,
+	         run_classifier,
+	         {RESULT(ELEMENT_BF16, r * STRIDE), IDS(r), RESULT(ELEMENT_FP32, 1)}},
+	        {"embedding forward",
+	         2 * size,
+	         run_embedding_forward,
+	         {IDS(r), BF16(table), BF16(tokens * WIDTH), RESULT(ELEMENT_BF16, n)}},
+	        {"embedding backward",
+	         2 * size + 2.0 * (double)table,
+	         run_embedding_backward,
+	         {IDS(r), BF16(n), RESULT(ELEMENT_BF16, table), RESULT(ELEMENT_BF16, tokens * WIDTH)}},
+	        {"AdamW",
+	         28.0 * (double)p,
+	         run_adamw,
+	         {RESULT(ELEMENT_BF16, p),
+	          BF16(p),
+	          RESULT(ELEMENT_FP32, p),
+	          {.type = ELEMENT_FP32, .n = p, .is_result = true},
+	          RESULT(ELEMENT_FP32, p),
+	          {.n = 2, .ids = true, .step = true}}},
+	        {"vector add", 6.0 * (double)p, run_add, {BF16(p), RESULT(ELEMENT_BF16, p)}},
+	        {"sum of squares", 2.0 * (double)p, run_squares, {BF16(p), RESULT(ELEMENT_FP32, 1)}},
+	        {"overflow", 2.0 * (double)p, run_overflow, {BF16(p), {.type = ELEMENT_FP32, .n = 1}}},
+	        {"fp32 to bf16", 6.0 * (double)p, run_convert, {{.type = ELEMENT_FP32, .n = p}, BF16(p)}},
+	        {"bias, residual, GELU",
+	         4 * size,
+	         run_finish,
+	         {BF16(WIDTH), BF16(n), RESULT(ELEMENT_BF16, n), RESULT(ELEMENT_BF16, n)}},
+	        {"bias, residual, GELU of 4×",
+	         16 * size,
+	         run_finish,
+	         {BF16(4 * WIDTH), BF16(4 * n), RESULT(ELEMENT_BF16, 4 * n), RESULT(ELEMENT_BF16, 4 * n)}},
+	};
+	_Static_assert(sizeof all / sizeof *all == JOBS, "as many jobs");
+	memcpy(jobs, all, sizeof all);
+}
+
+#endif
