@@ -190,8 +190,9 @@ static enum status measure_sizes(struct links *l, struct cluster *out)
 	out->collective_launch =
 	        rate_measured(launch, calibrate_collective_launch(smallest[GATHER].low, smallest[REDUCE].high),
 	                      calibrate_collective_launch(smallest[GATHER].high, smallest[REDUCE].low));
+	/* On a busy machine the small ones may say more of it than the others take. */
 	for (int i = 0; i < count; i++)
-		samples[i].ns -= launch;
+		samples[i].ns = samples[i].ns - launch > samples[i].rounds ? samples[i].ns - launch : samples[i].rounds;
 	link_fit(samples, count, &out->link);
 	return STATUS_OK;
 }
