@@ -368,14 +368,15 @@ void stage_prologue(struct step *s)
 
 void stage_micros(struct step *s, enum stage_order order)
 {
-	struct arena *a = &s->b->plan->arena;
+	struct arena scratch = {0}; /* a timetable is of all stages: a plan of many would keep as many of it */
 	size_t micros = (size_t)s->settings->accumulate;
 	struct program p = {.s = s};
-	timetable_make(&p.table, a, s, order);
-	p.flight.slot = arena_alloc(a, micros * sizeof(struct slot *));
-	p.flight.spare = arena_alloc(a, micros * sizeof(struct slot *));
+	timetable_make(&p.table, &scratch, s, order);
+	p.flight.slot = arena_alloc(&scratch, micros * sizeof(struct slot *));
+	p.flight.spare = arena_alloc(&scratch, micros * sizeof(struct slot *));
 	for (int n = 0; n < 2 * p.table.micros; n++)
 		run_task(&p, task_at(&p.table, s->stage, n));
+	arena_release(&scratch);
 	s->micro = -1;
 	reduce_tied(s);
 	if (s->end_backward)
