@@ -34,6 +34,8 @@ int target_wait(struct cuda *c, int error)
 void target_order(bool descending)
 {
 	emulated_order(descending);
+	/* What races does so in either order: once is enough. */
+	emulated_races(!descending && emulated_tells());
 }
 
 bool target_products(struct cuda *c, unsigned epilogues)
