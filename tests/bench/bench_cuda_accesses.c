@@ -2,13 +2,33 @@
  * the share of the sectors of 32 bytes that is made use of, and the share of shared memory's turns that no conflict of
  * banks takes. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/bench/cuda_accesses.h"
 
+enum { NAME_SIZE = 44 };
+
+/* A function as it is called: without namespace, type and parameters. */
+static void name_shorten(char name[NAME_SIZE], const char *function)
+{
+	static const char *const left_out[] = {"void ", "(anonymous namespace)::"}; /* in this order */
+	size_t length = 0;
+	for (;;) {
+		for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+			if (!strncmp(function, left_out[i], strlen(left_out[i])))
+				function += strlen(left_out[i]);
+		if (!*function || *function == '(' || length + 1 == NAME_SIZE)
+			break;
+		name[length++] = *function++;
+	}
+	name[length] = '\0';
+}
+
 static void print(const struct emulated_accesses *k)
 {
-	const char *space = strstr(k->kernel, "(anonymous namespace)::"), *name = space ? space + 23 : k->kernel;
-	printf("    %-52.52s %8.3f MB read %8.3f written  sectors %5.1f%%", name, 1e-6 * (double)k->read_bytes,
+	char name[NAME_SIZE];
+	name_shorten(name, k->kernel);
+	printf("    %-43s %8.3f MB read %8.3f written  sectors %5.1f%%", name, 1e-6 * (double)k->read_bytes,
 	       1e-6 * (double)k->written_bytes, 100 * share(k->least_sectors, k->sectors));
 	if (k->wavefronts)
 		printf("  shared %5.1f%%", 100 * share(k->least_wavefronts, k->wavefronts));
