@@ -11,7 +11,7 @@
 #     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
 #     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
 #     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
-#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate.cuh); those that use
+#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate/emulate.cuh); those that use
 #                            tests/gpu/target.h are linked once more, for a GPU: `make check-gpu`
 
 # Use all cores unless the caller says how many.
@@ -83,7 +83,7 @@ bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
 		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
-emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) $(wildcard kernels/cuda/*.cpp)
+emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) $(wildcard kernels/cuda/emulate/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
@@ -213,7 +213,7 @@ $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 $(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
-# Kernels tell the emulator of each access (emulate_watch.h), in the calls of a sanitizer that is not there; all but the
+# Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but the
 # plain ones, in which a thread works alone.
 ifeq ($(SAN),)
 EMULATED_CFLAGS += -DEMULATE_TELLS

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/context.h"
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/cuda/product.h"
 #include "tests/support/elements.hpp"
 

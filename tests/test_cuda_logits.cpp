@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/context.h"
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {

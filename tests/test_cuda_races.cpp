@@ -1,4 +1,4 @@
-/* The race check of the emulated GPU (kernels/cuda/emulate_races.cpp): of each kind a planted race, which it must name,
+/* The race check of the emulated GPU (kernels/cuda/emulate/races.cpp): of each kind a planted race, which it must name,
  * and beside it the same kernel as it should be, of which it must say nothing. */
 #include <check.h>
 #include <csignal>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/cuda/wgmma.cuh"
 
 extern "C" {

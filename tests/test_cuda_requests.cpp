@@ -1,10 +1,10 @@
-/* The count of requests of memory (kernels/cuda/emulate_accesses.cpp) on kernels whose numbers follow from how a GPU
+/* The count of requests of memory (kernels/cuda/emulate/accesses.cpp) on kernels whose numbers follow from how a GPU
  * moves memory: sectors of 32 bytes, 32 banks of 4. */
 #include <check.h>
 #include <cstdio>
 
 #include "kernels/cuda/element.cuh"
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/cuda/mma.cuh"
 
 extern "C" {

@@ -1,5 +1,5 @@
 /* What every .cu file includes: CUDA as nvcc has it, or, with SHARDLAB_EMULATE, enough of it for g++ to compile the
- * same file into functions that run on the host, so that kernels are tested where no GPU is (emulate.cuh).
+ * same file into functions that run on the host, so that kernels are tested where no GPU is (emulate/emulate.cuh).
  *
  *     __global__ void scale(int64_t n, float factor, float *y) { … }
  *     return launch(scale, blocks, 256, 0, stream, n, 2.0F, y);      an error of CUDA, or 0
@@ -13,7 +13,7 @@
 #include "kernels/cuda/context.h"
 
 #ifdef SHARDLAB_EMULATE
-#include "kernels/cuda/emulate.cuh"
+#include "kernels/cuda/emulate/emulate.cuh"
 #else
 
 #include <cuda_bf16.h>

@@ -1,5 +1,6 @@
-/* What the kernels that memory limits, and attention, ask of memory, counted on the host (kernels/cuda/emulate.h): of
- * one multiprocessor's share of a micro-batch of 16 × 1024 tokens, so that a block has as many rows as on a GPU of 132.
+/* What the kernels that memory limits, and attention, ask of memory, counted on the host
+ * (kernels/cuda/emulate/emulate.h): of one multiprocessor's share of a micro-batch of 16 × 1024 tokens, so that a block
+ * has as many rows as on a GPU of 132.
  *
  *     const struct emulated_accesses *kernels;
  *     int n = job_accesses(&job, &kernels);          what each of its kernels did
@@ -10,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/kernels.h"
 #include "tests/bench/cuda_jobs.h"
 

@@ -1,10 +1,10 @@
 /* Fibers for the threads of a block. */
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 
 #include <sys/mman.h>
 
-#include "kernels/cuda/emulate_internal.h"
-#include "kernels/cuda/emulate_stack.h"
+#include "kernels/cuda/emulate/internal.h"
+#include "kernels/cuda/emulate/stack.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

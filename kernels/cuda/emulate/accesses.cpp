@@ -2,8 +2,8 @@
  * met last, it makes one request with those lanes whose k-th time it is too. */
 #include <unordered_map>
 
-#include "kernels/cuda/emulate.h"
-#include "kernels/cuda/emulate_watch.h"
+#include "kernels/cuda/emulate/emulate.h"
+#include "kernels/cuda/emulate/watch.h"
 
 namespace
 {

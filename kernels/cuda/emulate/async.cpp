@@ -2,7 +2,7 @@
 #include <map>
 #include <vector>
 
-#include "kernels/cuda/emulate_internal.h"
+#include "kernels/cuda/emulate/internal.h"
 
 namespace
 {

@@ -1,7 +1,7 @@
 /* What gcc's -fsanitize=thread has code call before each access to memory. The sanitizer's own library is not linked:
  * these stand in its place. */
-#include "kernels/cuda/emulate.h"
-#include "kernels/cuda/emulate_internal.h"
+#include "kernels/cuda/emulate/emulate.h"
+#include "kernels/cuda/emulate/internal.h"
 
 bool emulated_tells()
 {

@@ -2,7 +2,7 @@
 #ifndef SHARDLAB_CUDA_EMULATE_INTERNAL_H
 #define SHARDLAB_CUDA_EMULATE_INTERNAL_H
 
-#include "kernels/cuda/emulate_watch.h"
+#include "kernels/cuda/emulate/watch.h"
 
 /* Variables of the emulator that kernels read: no memory of theirs. */
 #define EMULATE_OWN __attribute__((section("emulate_own")))

@@ -1,7 +1,7 @@
 /* Source lines of instructions, from addr2line. */
 #include <unistd.h>
 
-#include "kernels/cuda/emulate_watch.h"
+#include "kernels/cuda/emulate/watch.h"
 
 extern "C" char __executable_start;
 

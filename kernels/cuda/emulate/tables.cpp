@@ -1,6 +1,6 @@
 /* The two tables of kernels on the host, and the device that they are for: one of compute capability 9.0. */
 #include "kernels/cuda/device.cuh"
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/cuda/table.h"
 
 /* What is not linked in stays NULL. */

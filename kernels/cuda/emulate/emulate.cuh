@@ -6,9 +6,9 @@
  * take part in) ends the program with a message that says who waits where.
  *
  * Fibers run in an order, which hides a barrier that is missing. Kernels are therefore compiled to tell of every access
- * to memory (emulate_watch.h), and a race, too, ends the program: a message names the kernel, both lines and what
- * nothing orders (emulate_races.cpp). The same accesses can be counted as a GPU would carry them out, in sectors of
- * global memory and conflicts of shared memory's banks (emulate_accesses.cpp).
+ * to memory (watch.h), and a race, too, ends the program: a message names the kernel, both lines and what
+ * nothing orders (races.cpp). The same accesses can be counted as a GPU would carry them out, in sectors of
+ * global memory and conflicts of shared memory's banks (accesses.cpp).
  */
 #ifndef SHARDLAB_CUDA_EMULATE_CUH
 #define SHARDLAB_CUDA_EMULATE_CUH
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/emulate.h"
+#include "kernels/cuda/emulate/emulate.h"
 
 #define __global__
 #define __device__
@@ -46,7 +46,7 @@ struct dim3 {
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
 
-/* ---- launching, barriers and what a warp does together: emulate.cpp; copies and products: emulate_async.cpp ---- */
+/* ---- launching, barriers and what a warp does together: fibers.cpp; copies and products: async.cpp ---- */
 
 /* run(context), `context_bytes` long, in every thread; `kernel` is what to call it. */
 int emulate_launch(const void *kernel, void (*run)(const void *), const void *context, size_t context_bytes, dim3 grid,

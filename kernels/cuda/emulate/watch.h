@@ -6,7 +6,7 @@
  *     …                                       launches
  *     emulate_watch(before);
  *
- * Kernels are compiled with the calls that gcc makes for its thread sanitizer, which emulate_tsan.cpp answers; what a
+ * Kernels are compiled with the calls that gcc makes for its thread sanitizer, which tsan.cpp answers; what a
  * GPU does with one instruction (loads of vectors, cp.async, ldmatrix, wgmma, atomics) the emulator tells itself.
  * Not told is what is no memory of a kernel: its stack, its parameters, the emulator's own variables.
  */

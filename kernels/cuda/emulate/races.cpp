@@ -16,9 +16,9 @@
 #include <memory>
 #include <unordered_map>
 
-#include "kernels/cuda/emulate.h"
-#include "kernels/cuda/emulate_order.h"
-#include "kernels/cuda/emulate_watch.h"
+#include "kernels/cuda/emulate/emulate.h"
+#include "kernels/cuda/emulate/order.h"
+#include "kernels/cuda/emulate/watch.h"
 
 namespace
 {

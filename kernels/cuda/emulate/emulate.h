@@ -25,7 +25,7 @@ void emulated_close(struct cuda *c);
  * pass in one shows in the other. */
 void emulated_order(bool descending);
 
-/* Whether a race ends the program, with a message that says which two accesses nothing orders (emulate_races.cpp). It
+/* Whether a race ends the program, with a message that says which two accesses nothing orders (races.cpp). It
  * is so from the start where kernels tell of their accesses: in all builds but those with sanitizers. */
 void emulated_races(bool stopped);
 bool emulated_tells(void);
