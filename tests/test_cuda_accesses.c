@@ -78,12 +78,12 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("cuda_accesses");
-	TCase *c = tcase_create("accesses");
 	if (!emulated_tells()) {
 		puts("kernels of this build have another sanitizer");
 		return 77;
 	}
+	Suite *suite = suite_create("cuda_accesses");
+	TCase *c = tcase_create("accesses");
 	tcase_set_timeout(c, 120);
 	tcase_add_loop_test(c, memory, 0, JOBS);
 	tcase_add_loop_test(c, attention, 0, 2 * ATTENTION_VERSIONS);

@@ -292,12 +292,12 @@ END_TEST
 
 int main()
 {
-	Suite *suite = suite_create("cuda_races");
-	TCase *c = tcase_create("races");
 	if (!emulated_tells()) {
 		puts("kernels of this build have another sanitizer");
 		return 77;
 	}
+	Suite *suite = suite_create("cuda_races");
+	TCase *c = tcase_create("races");
 	tcase_add_loop_test(c, found, 0, COUNT);
 	tcase_add_test(c, both_lines_and_the_kernel);
 	suite_add_tcase(suite, c);

@@ -110,12 +110,12 @@ END_TEST
 
 int main()
 {
-	Suite *suite = suite_create("cuda_requests");
-	TCase *c = tcase_create("requests");
 	if (!emulated_tells()) {
 		puts("kernels of this build have another sanitizer");
 		return 77;
 	}
+	Suite *suite = suite_create("cuda_requests");
+	TCase *c = tcase_create("requests");
 	tcase_add_loop_test(c, requests, 0, COUNT);
 	suite_add_tcase(suite, c);
 	return suite_run(suite);

@@ -138,9 +138,9 @@ static json_t *checkpointing_to_json(const struct report_checkpointing *c)
 
 static json_t *tightest_to_json(const struct report_tightest *t)
 {
-	json_t *o = json_object();
 	if (!t->capacity_bytes && !t->needed_bytes)
 		return json_null();
+	json_t *o = json_object();
 	json_object_set_new(o, "space", json_string(space_name(t->space)));
 	json_object_set_new(o, "needed_bytes", json_integer(t->needed_bytes));
 	json_object_set_new(o, "capacity_bytes", json_integer(t->capacity_bytes));
