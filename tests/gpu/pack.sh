@@ -62,7 +62,8 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 printf '#!/bin/sh\nexport LD_LIBRARY_PATH="%s"\nexec python3 "$@"\n' "${LD_LIBRARY_PATH:-}" >"$packed/python"
 chmod +x "$packed/python"
 export PYTORCH=$packed/python
-# CUDA's own folders, or those of Python's packages; by its whole name: a stub, or another version, is of no use.
+# CUDA's own folders, or those of Python's packages; by its whole name: another version, or the empty
+# library that CUDA has for linkers, does not serve.
 folder_of() {
 	find /usr/local/cuda*/ /usr/local /usr/lib /opt $(python3 -c 'import sys; print(*filter(None, sys.path))' 2>/dev/null) \
 		-name "$1" -printf '%h:' -quit 2>/dev/null

@@ -193,59 +193,11 @@ static void graph_goes(const struct CUgraphExec_st *g)
 			((const struct operation_of_nccl *)g->items.items[i].arguments.a[0].at)->comm->captured--;
 }
 
-static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                               ncclComm_t comm, cudaStream_t stream)
+static ncclResult_t put_collective(enum what what, const void *from, void *to, size_t count, ncclDataType_t type,
+                                   ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
 {
 	return put(&(struct operation_of_nccl){.comm = comm,
-	                                       .what = ALL_REDUCE,
-	                                       .from = from,
-	                                       .to = to,
-	                                       .count = count,
-	                                       .type = type,
-	                                       .maximum = op == ncclMax},
-	           stream);
-}
-
-static ncclResult_t reduce_scatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
-                                   ncclComm_t comm, cudaStream_t stream)
-{
-	return put(&(struct operation_of_nccl){.comm = comm,
-	                                       .what = REDUCE_SCATTER,
-	                                       .from = from,
-	                                       .to = to,
-	                                       .count = count,
-	                                       .type = type,
-	                                       .maximum = op == ncclMax},
-	           stream);
-}
-
-static ncclResult_t all_gather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
-                               cudaStream_t stream)
-{
-	return put(
-	        &(struct operation_of_nccl){
-	                .comm = comm, .what = ALL_GATHER, .from = from, .to = to, .count = count, .type = type},
-	        stream);
-}
-
-static ncclResult_t broadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
-                              cudaStream_t stream)
-{
-	return put(&(struct operation_of_nccl){.comm = comm,
-	                                       .what = BROADCAST,
-	                                       .from = from,
-	                                       .to = to,
-	                                       .count = count,
-	                                       .type = type,
-	                                       .root = root},
-	           stream);
-}
-
-static ncclResult_t reduce_to(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                              ncclComm_t comm, cudaStream_t stream)
-{
-	return put(&(struct operation_of_nccl){.comm = comm,
-	                                       .what = REDUCE,
+	                                       .what = what,
 	                                       .from = from,
 	                                       .to = to,
 	                                       .count = count,
@@ -253,6 +205,36 @@ static ncclResult_t reduce_to(const void *from, void *to, size_t count, ncclData
 	                                       .maximum = op == ncclMax,
 	                                       .root = root},
 	           stream);
+}
+
+static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                               ncclComm_t comm, cudaStream_t stream)
+{
+	return put_collective(ALL_REDUCE, from, to, count, type, op, 0, comm, stream);
+}
+
+static ncclResult_t reduce_scatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                                   ncclComm_t comm, cudaStream_t stream)
+{
+	return put_collective(REDUCE_SCATTER, from, to, count, type, op, 0, comm, stream);
+}
+
+static ncclResult_t all_gather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
+                               cudaStream_t stream)
+{
+	return put_collective(ALL_GATHER, from, to, count, type, ncclSum, 0, comm, stream);
+}
+
+static ncclResult_t broadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                              cudaStream_t stream)
+{
+	return put_collective(BROADCAST, from, to, count, type, ncclSum, root, comm, stream);
+}
+
+static ncclResult_t reduce_to(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                              ncclComm_t comm, cudaStream_t stream)
+{
+	return put_collective(REDUCE, from, to, count, type, op, root, comm, stream);
 }
 
 /* ---- messages ---- */

@@ -1,4 +1,5 @@
 /* What a thread begins and waits for later: copies to shared memory (cp.async), products of a warpgroup (wgmma). */
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -34,6 +35,15 @@ struct state {
 
 state threads[1024];
 
+/* Takes out what was committed in groups before `end`, in its order. */
+template <typename T> std::vector<T> take_before(std::vector<T> &all, int end)
+{
+	auto rest = std::stable_partition(all.begin(), all.end(), [=](const T &x) { return x.group < end; });
+	std::vector<T> taken(all.begin(), rest);
+	all.erase(all.begin(), rest);
+	return taken;
+}
+
 } // namespace
 
 /* Copies that nobody waits for end with the thread; products must not. */
@@ -65,18 +75,12 @@ void emulate_copy_commit()
 void emulate_copy_wait(int groups)
 {
 	state *f = threads + emulate_thread();
-	std::vector<copy> rest;
-	for (const copy &c : f->copies) {
-		if (c.group >= f->groups - groups) {
-			rest.push_back(c);
-			continue;
-		}
+	for (const copy &c : take_before(f->copies, f->groups - groups)) {
 		memcpy(c.to, c.from, c.filled);
 		memset(static_cast<char *>(c.to) + c.filled, 0, c.bytes - c.filled);
 		emulate_tell_arrived(EMULATE_COPY_READ, c.from, c.filled, c.site);
 		emulate_tell_arrived(EMULATE_COPY_WRITE, c.to, c.bytes, c.site);
 	}
-	f->copies.swap(rest);
 }
 
 /* ---- products that run by themselves ---- */
@@ -111,17 +115,11 @@ void emulate_product_wait(int groups)
 {
 	emulate_untold meanwhile;
 	state *f = threads + emulate_thread();
-	std::vector<product> rest;
-	for (const product &p : f->products) {
-		if (p.group >= f->product_groups - groups) {
-			rest.push_back(p);
-			continue;
-		}
+	for (const product &p : take_before(f->products, f->product_groups - groups)) {
 		p.run(f->sums[p.sums].data());
 		for (const void *read : p.reads)
 			emulate_tell_arrived(EMULATE_PRODUCT_READ, read, 16, p.site);
 	}
-	f->products.swap(rest);
 	for (auto i = f->sums.begin(); i != f->sums.end();) {
 		bool waits = false;
 		for (const product &p : f->products)

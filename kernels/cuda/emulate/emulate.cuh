@@ -157,17 +157,22 @@ template <typename T> T __shfl_up_sync(unsigned mask, T value, unsigned delta, i
 	int lane = emulate_lane(), from = lane - static_cast<int>(delta);
 	return emulate_shuffle(mask, value, lane % width < static_cast<int>(delta) ? lane : from, "__shfl_up_sync");
 }
-static inline unsigned __ballot_sync(unsigned mask, int predicate)
+/* The lanes of the mask that gave `asked`. */
+static inline unsigned emulate_lanes_with(unsigned mask, unsigned mine, unsigned asked, const char *what)
 {
-	const unsigned char *all = emulate_exchange(mask, &predicate, sizeof predicate, "__ballot_sync");
+	const unsigned char *all = emulate_exchange(mask, &mine, sizeof mine, what);
 	unsigned result = 0;
 	for (int i = 0; i < 32; i++) {
-		int value = 0;
+		unsigned value = 0;
 		memcpy(&value, all + EMULATE_SLOT * i, sizeof value);
-		if ((mask & emulate_lanes() & 1U << i) && value)
+		if ((mask & emulate_lanes() & 1U << i) && value == asked)
 			result |= 1U << i;
 	}
 	return result;
+}
+static inline unsigned __ballot_sync(unsigned mask, int predicate)
+{
+	return emulate_lanes_with(mask, predicate != 0, 1, "__ballot_sync");
 }
 static inline int __any_sync(unsigned mask, int predicate)
 {
@@ -179,15 +184,7 @@ static inline int __all_sync(unsigned mask, int predicate)
 }
 static inline unsigned __match_any_sync(unsigned mask, unsigned value)
 {
-	const unsigned char *all = emulate_exchange(mask, &value, sizeof value, "__match_any_sync");
-	unsigned result = 0;
-	for (int i = 0; i < 32; i++) {
-		unsigned other = 0;
-		memcpy(&other, all + EMULATE_SLOT * i, sizeof other);
-		if ((mask & emulate_lanes() & 1U << i) && other == value)
-			result |= 1U << i;
-	}
-	return result;
+	return emulate_lanes_with(mask, value, value, "__match_any_sync");
 }
 
 /* ---- atomics: nothing else runs meanwhile. No fences between blocks: who needs an order launches two kernels ---- */
