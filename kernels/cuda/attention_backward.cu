@@ -66,6 +66,22 @@ two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[
 	}
 }
 
+/* What causality hides: of columns that come by, counted from the lane's first, those before `diagonal` where they are
+ * queries, or those after it where they are keys. */
+template <int TILES, bool BEFORE> __device__ __forceinline__ void mask(float s[TILES][2][4], int diagonal)
+{
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int n = 0; n < 2; n++)
+#pragma unroll
+			for (int j = 0; j < 4; j++) {
+				const int place = 8 * n + (j & 1) - 16 * m - (j >> 1) * 8;
+				if (BEFORE ? place < diagonal : place > diagonal)
+					s[m][n][j] = -INFINITY;
+			}
+}
+
 /* sums += weights · 16 rows of `right` */
 template <typename T, int HEAD, int TILES>
 __device__ __forceinline__ void add_product(float sums[TILES][HEAD / 8][4], const uint32_t weights[TILES][4],
@@ -167,16 +183,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) key_p
 			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
 			two_products<T, HEAD, TILES, READ>(s, dp, k_left, v_left, of_values, across + place,
 			                                   across + place + OTHER);
-			if (begin + i < first_key + 16 * TILES - 1) {
-#pragma unroll
-				for (int m = 0; m < TILES; m++)
-#pragma unroll
-					for (int n = 0; n < 2; n++)
-#pragma unroll
-						for (int j = 0; j < 4; j++)
-							if (8 * n + (j & 1) - 16 * m - (j >> 1) * 8 < corner - i)
-								s[m][n][j] = -INFINITY;
-			}
+			if (begin + i < first_key + 16 * TILES - 1)
+				mask<TILES, true>(s, corner - i);
 #pragma unroll
 			for (int n = 0; n < 2; n++) {
 				const int column = i + 8 * n + lane % 4 * 2;
@@ -302,16 +310,8 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 			const uint32_t place = rows_below<HEAD>(buffer * STEP + i);
 			two_products<T, HEAD, TILES, 0>(s, dp, q_left, dy_left, of_dys, across + place,
 			                                across + place + OTHER);
-			if (begin + i + 15 > first_query) {
-#pragma unroll
-				for (int m = 0; m < TILES; m++)
-#pragma unroll
-					for (int n = 0; n < 2; n++)
-#pragma unroll
-						for (int j = 0; j < 4; j++)
-							if (8 * n + (j & 1) - 16 * m - (j >> 1) * 8 > corner - i)
-								s[m][n][j] = -INFINITY;
-			}
+			if (begin + i + 15 > first_query)
+				mask<TILES, false>(s, corner - i);
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {
 #pragma unroll
