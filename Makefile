@@ -8,10 +8,10 @@
 #
 # A new source file needs no line here: every .c file in a layer's folder belongs to the program, and tests go by name
 #
-#     tests/test_*.c         a program that uses Check           tests/*.sh             a script, finds the program in $SHARDLAB
-#     tests/mpi_*.c          run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
+#     tests/LAYER/test_*.c   a program that uses Check           tests/LAYER/*.sh       a script, finds the program in $SHARDLAB
+#     tests/mpi/mpi_*.c      run at 1, 2, 3, 4 and 8 ranks       tests/fuzz/fuzz_*.c    a fuzz target, with inputs in corpus/
 #     tests/support/*.c      linked into all of them             tests/bench/bench_*    programs and scripts of `make bench`
-#     tests/test_cuda_*.c*   has the GPU's kernels too, compiled for the host (kernels/cuda/emulate/emulate.cuh); those that use
+#     tests/cuda/test_*.c*   has the GPU's kernels too, compiled for the host (tests/emulate/emulate.cuh); those that use
 #                            tests/gpu/target.h are linked once more, for a GPU: `make check-gpu`
 
 # Use all cores unless the caller says how many.
@@ -74,20 +74,21 @@ simd_variants := $(simd_levels:%=fp32.%) $(simd_levels:%=bf16.%) $(simd_levels:%
 library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
 		   $(foreach variant,$(simd_variants),$(simd_sources:%.c=$(BUILD)/%.$(variant).o))
 test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/mpi_*.c)) \
-		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/test_cuda_*.cpp))
+test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda)
+test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
+		 $(patsubst %.cpp,$(BUILD)/%,$(wildcard tests/cuda/test_*.cpp))
 # Builds a whole Debian in a folder: run by hand, as `make fresh-root`.
-test_scripts := $(filter-out tests/fresh_root.sh,$(wildcard tests/*.sh))
+test_scripts := $(filter-out tests/cli/fresh_root.sh,$(wildcard $(test_folders:%=%/*.sh)))
 fuzz_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
 		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
-emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu)) $(wildcard kernels/cuda/emulate/*.cpp)
+emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu)) $(wildcard tests/emulate/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
-emulated_tests := $(filter $(BUILD)/tests/test_cuda_%,$(test_programs))
+emulated_tests := $(filter $(BUILD)/tests/cuda/%,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
-gpu_tests := $(patsubst tests/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -l target_run $(wildcard tests/test_cuda_*.c*))))
+gpu_tests := $(patsubst tests/cuda/%,$(BUILD)/tests/gpu/%,$(basename $(shell grep -l target_run $(wildcard tests/cuda/test_cuda_*.c*))))
 gpu_scripts_need := $(gpu_tests) $(BUILD)/tests/gpu/ask_gpu $(BUILD)/tests/gpu/shardlab
 
 every_source := $(sort $(shell find * -path build -prune -o \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print))
@@ -126,7 +127,7 @@ ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
 $(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
 endif
 
-$(BUILD)/real/communicator_nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
+$(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
 
 $(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
@@ -202,7 +203,7 @@ $(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
 		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
 # On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
-$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
+$(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
 		$(test_support) $(BUILD)/libshardlab.a
 	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
 $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(BUILD)/libshardlab.a
@@ -211,14 +212,14 @@ $(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.
 # The GPU's kernels for the host, in tests and in the count of what they ask of memory.
 $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 $(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
-EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
+EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
 # Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but the
 # plain ones, in which a thread works alone.
 ifeq ($(SAN),)
 EMULATED_CFLAGS += -DEMULATE_TELLS
 told_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(foreach source,$(filter %.cu,$(emulated_sources)),$(if $(findstring plain,$(source)),,$(source)))) \
-		$(patsubst %.cpp,$(BUILD)/%.o,$(shell grep -l __global__ tests/test_cuda_*.cpp))
+		$(patsubst %.cpp,$(BUILD)/%.o,$(shell grep -l __global__ tests/cuda/test_cuda_*.cpp))
 $(told_objects): told := -O1 -fsanitize=thread --param tsan-instrument-func-entry-exit=0
 endif
 $(BUILD)/emulated/%.o: % $(BUILD)/flags
@@ -311,7 +312,7 @@ uninstall: ## take it away again
 clean: ## remove all that was built
 	rm -rf build
 fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network
-	tests/fresh_root.sh
+	tests/cli/fresh_root.sh
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 16
 

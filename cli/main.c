@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/launch.h"
+#include "cli/command/command.h"
+#include "cli/command/launch.h"
 
 #define VERSION "0.1"
 

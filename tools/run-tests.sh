@@ -144,7 +144,7 @@ run_alone() {
 }
 
 wants_all_cores() {
-	grep -qsx '\(#\| \*\) cores: all' "tests/$1" "tests/$1.c" "tests/$1.cpp"
+	grep -qsx '\(#\| \*\) cores: all' tests/*/"$1" tests/*/"$1".c tests/*/"$1".cpp
 }
 
 run_on_ranks() {

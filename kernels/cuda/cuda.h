@@ -1,7 +1,7 @@
 /* The GPU as one table of functions: memory, streams, events, graphs, and the arithmetic of training.
  *
  * The table lives in a library of its own, libshardlab-cuda.so, which is built where nvcc is found and opened by
- * real/cuda_library.c when `--device cuda` asks for it: the program needs no CUDA to run on CPUs. Because everything
+ * real/cuda/library.c when `--device cuda` asks for it: the program needs no CUDA to run on CPUs. Because everything
  * goes through the table, tests put one of their own in its place and carry out a GPU's plan on the CPU.
  *
  *     const struct cuda_api *api = …;
@@ -62,11 +62,11 @@ struct cuda_opening {
 	int64_t total_bytes, after_context, after_workspace, after_cublaslt;
 };
 
-/* Four floats in device memory, as strategy/loss_scale.h lays out its state: the scale is the first, the count of
- * skipped steps the last. */
+/* Four floats in device memory, as strategy/settings/loss_scale.h lays out its state: the scale is the first, the count
+ * of skipped steps the last. */
 enum { CUDA_SCALER_SCALE = 0, CUDA_SCALER_GOOD = 1, CUDA_SCALER_HYSTERESIS = 2, CUDA_SCALER_SKIPPED = 3 };
 
-/* A rule of strategy/loss_scale.h, for scaler_update: */
+/* A rule of strategy/settings/loss_scale.h, for scaler_update: */
 struct cuda_loss_scale_rule {
 	bool pytorch; /* else DeepSpeed's */
 	double minimum;
@@ -76,7 +76,7 @@ struct cuda_loss_scale_rule {
 
 /* What an update needs besides its vectors. */
 struct cuda_update {
-	double learning_rate; /* warm-up and decay as strategy/settings.h: computed on the device from *step */
+	double learning_rate; /* warm-up and decay as strategy/settings/settings.h: computed on the device from *step */
 	int64_t warmup, decay;
 	float beta1, beta2, epsilon, weight_decay; /* AdamW */
 	double clip;                               /* of the global norm; read if `squares` is given */
@@ -201,8 +201,8 @@ struct cuda_api {
 
 	/* ---- state that steps carry ---- */
 	int (*advance)(struct cuda *c, cuda_stream s, int64_t *step); /* ++*step */
-	/* loss_scale_update() of strategy/loss_scale.h; *gave_up (host or device memory that the host reads) becomes 1
-	 * where that returns false. */
+	/* loss_scale_update() of strategy/settings/loss_scale.h; *gave_up (host or device memory that the host reads)
+	 * becomes 1 where that returns false. */
 	int (*scaler_update)(struct cuda *c, cuda_stream s, const struct cuda_loss_scale_rule *rule,
 	                     const float *overflow, float *scaler, int32_t *gave_up);
 

@@ -13,7 +13,7 @@
 #include "kernels/cuda/context.h"
 
 #ifdef SHARDLAB_EMULATE
-#include "kernels/cuda/emulate/emulate.cuh"
+#include SHARDLAB_EMULATE
 #else
 
 #include <cuda_bf16.h>

@@ -29,7 +29,7 @@ struct factors {
 	float gradient, decay, rest1, rest2, step_size, root_correction, rate;
 };
 
-/* As settings_learning_rate() of real/cpu_update.c. */
+/* As settings_learning_rate() of real/cpu/update.c. */
 __device__ double learning_rate(const struct cuda_update &u, int64_t step)
 {
 	double rate = u.learning_rate;

@@ -146,7 +146,7 @@ __device__ void grow(float *scale)
 		*scale = twice;
 }
 
-/* strategy/loss_scale.c, number for number. */
+/* strategy/settings/loss_scale.c, number for number. */
 __global__ void scaler_kernel(struct cuda_loss_scale_rule rule, const float *overflow, float *s, int32_t *gave_up)
 {
 	bool over = *overflow > 0;

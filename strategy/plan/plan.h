@@ -36,7 +36,7 @@
  * into equal slices. A group is a bucket of DDP or ZeRO-1/2, or a unit of ZeRO-3 and FSDP.
  *
  *     struct plan p;
- *     status = plan_compile(&p, &model, &settings);     (strategy/strategy.h)
+ *     status = plan_compile(&p, &model, &settings);     (strategy/strategies/strategy.h)
  *     for (int i = r->step.begin; i < r->step.end; i++) … r->ops[i] …
  *     plan_release(&p);
  */
@@ -51,7 +51,7 @@
 #include "strategy/base/status.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/model.h"
-#include "strategy/settings.h"
+#include "strategy/settings/settings.h"
 
 /* Of a buffer: see the design's accounting. constant, name */
 #define CATEGORY_LIST(X)                                                                                               \
@@ -108,7 +108,7 @@ enum queue {
  * rank meets the n-th of the others. A message begins when both ends have come to it, the n-th send from one rank to
  * another meets the n-th receive there from it, and both operations are done when the receiver has it all: nothing is
  * buffered on the way. Since a rank has one communication queue, its order decides whether ranks lock up; that they do
- * not is rule 1 (and strategy/stage.c issues all messages of a step in one order, so that they cannot).
+ * not is rule 1 (and strategy/step/stage.c issues all messages of a step in one order, so that they cannot).
  */
 #define OP_LIST(X)                                                                                                     \
 	X(ALLOC, "alloc", M, "buffer:w")                                                                               \

@@ -2,7 +2,7 @@
 #ifndef SHARDLAB_TRACE_EVENTS_H
 #define SHARDLAB_TRACE_EVENTS_H
 
-#include "strategy/trace/text_table.h"
+#include "strategy/base/text_table.h"
 
 struct raw_span {
 	struct stream_text pid, tid, name;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "real/communicator.h"
+#include "real/communicator/communicator.h"
 
 enum way { RING, RING_HURRY, MPI, MPI_HURRY, LIBRARY, WAYS };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "kernels/kernels.h"
-#include "real/rehearsal.h"
+#include "real/train/rehearsal.h"
 #include "tests/bench/median.h"
 
 enum { SAMPLES = 16, ROUNDS_MOST = 1000 };

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "real/rehearsal.h"
+#include "real/train/rehearsal.h"
 
 enum { SAMPLES = 2, ROUNDS_MOST = 1000 };
 

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "real/rehearsal.h"
+#include "real/train/rehearsal.h"
 #include "sim/engine.h"
 
 enum { RANKS_MOST = 16, MICRO = 64 };

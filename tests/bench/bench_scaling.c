@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "kernels/kernels.h"
-#include "real/rehearsal.h"
-#include "strategy/strategy.h"
+#include "real/train/rehearsal.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/bench/median.h"
 
 enum { STEPS = 3, ROUNDS_MOST = 1000 };

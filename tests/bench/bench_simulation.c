@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sim/sim.h"
-#include "strategy/strategy.h"
+#include "strategy/strategies/strategy.h"
 
 enum { REPEATS_MOST = 99 };
 

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "kernels/kernels.h"
-#include "real/rehearsal.h"
+#include "real/train/rehearsal.h"
 #include "tests/bench/median.h"
 
 enum { SAMPLES = 16, TOKENS = 128, WIDTH = 256, LAYERS = 6, SQUARE = 1024, ROUNDS_MOST = 1000, PRODUCTS = 8 };

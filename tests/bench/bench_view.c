@@ -12,8 +12,8 @@
 
 #include "sim/sim.h"
 #include "strategy/model/model.h"
-#include "strategy/strategy.h"
-#include "viz/window.h"
+#include "strategy/strategies/strategy.h"
+#include "viz/window/window.h"
 
 enum { WIDTH = 1920, HEIGHT = 1080, REPEATS = 30, ROUNDS = 5, SPANS = 200000 };
 

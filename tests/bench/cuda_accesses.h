@@ -1,5 +1,5 @@
 /* What the kernels that memory limits, and attention, ask of memory, counted on the host
- * (kernels/cuda/emulate/emulate.h): of one multiprocessor's share of a micro-batch of 16 × 1024 tokens, so that a block
+ * (tests/emulate/emulate.h): of one multiprocessor's share of a micro-batch of 16 × 1024 tokens, so that a block
  * has as many rows as on a GPU of 132.
  *
  *     const struct emulated_accesses *kernels;
@@ -11,9 +11,9 @@
 
 #include <stdlib.h>
 
-#include "kernels/cuda/emulate/emulate.h"
 #include "kernels/kernels.h"
 #include "tests/bench/cuda_jobs.h"
+#include "tests/emulate/emulate.h"
 
 enum { PROCESSORS = 132 };
 

@@ -1,5 +1,5 @@
 /* Fuzz target: an IDX file, packed or not, from its bytes to its items, every one of which is then read. */
-#include "real/data_file.h"
+#include "real/data/file.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */
 #endif
-#include "real/safetensors.h"
+#include "real/data/safetensors.h"
 
 #include <stddef.h>
 #include <stdint.h>

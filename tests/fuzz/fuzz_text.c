@@ -1,5 +1,5 @@
 /* Fuzz target: a text, packed or not, and samples from it. The first byte of the input is the length of a sample. */
-#include "real/data_file.h"
+#include "real/data/file.h"
 
 #include <stddef.h>
 #include <stdint.h>

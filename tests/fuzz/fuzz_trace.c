@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "strategy/trace/trace_file.h"
-#include "viz/lanes.h"
-#include "viz/state.h"
+#include "viz/timeline/lanes.h"
+#include "viz/timeline/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

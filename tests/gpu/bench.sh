@@ -13,7 +13,7 @@ begin 'speed and memory'
 failed=''
 
 # What is taken of the GPU besides the arena, and that PyTorch counts among what it took: cuBLASLt's workspace,
-# CUDA_WORKSPACE_BYTES of real/cuda_device.h.
+# CUDA_WORKSPACE_BYTES of real/cuda/device.h.
 workspace=$((64 << 20))
 
 # part NAME: is it wanted?

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "real/cuda_library.h"
+#include "real/cuda/library.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/fake_nccl.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "real/cuda_library.h"
+#include "real/cuda/library.h"
 
 /* Of NVIDIA's kernel driver, and of Windows' for Linux. */
 static bool has_card(void)

@@ -1,7 +1,7 @@
 /* The kernels on the host. */
 #include <stdlib.h>
 
-#include "kernels/cuda/emulate/emulate.h"
+#include "tests/emulate/emulate.h"
 #include "tests/gpu/target.h"
 #include "tests/support/suite.h"
 

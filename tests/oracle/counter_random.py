@@ -1,7 +1,7 @@
-"""real/random.h, real/sampler.h, real/checksum.h and real/data.h a second time, in numpy.
+"""real/rank/random.h, real/data/sampler.h, real/rank/checksum.h and real/data/data.h a second time, in numpy.
 
-Written from the headers' words and not from the C, so that the two check each other: tests/test_random.c and
-tests/test_data.c compare against what this file put into tests/golden/.
+Written from the headers' words and not from the C, so that the two check each other: tests/real/test_random.c and
+tests/real/test_data.c compare against what this file put into tests/golden/.
 """
 
 import gzip

@@ -11,7 +11,7 @@ Writes tests/golden/frameworks.csv, a row for each framework, number of ranks an
     strategy, precision   what of ours it is compared with
     quantity              sent.KIND: bytes that a rank sends a step; calls.KIND; held.CATEGORY: bytes that rank 0 keeps,
                           gradients as they are before the update
-    theirs, ours          ours from the plan, by `shardlab sim --json`; tests/test_frameworks.c makes it again
+    theirs, ours          ours from the plan, by `shardlab sim --json`; tests/strategy/test_frameworks.c makes it again
     why                   the reason where the two differ
 
 How it is measured. Every collective of torch.distributed, from Python or from DDP's C++ reducer, is an operator of the

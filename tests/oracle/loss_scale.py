@@ -1,5 +1,5 @@
 """Lets DeepSpeed's and PyTorch's own loss scalers see steps that overflow and steps that do not, and writes what became of
-the scale: tests/golden/loss_scale.json, which tests/test_loss_scale.c replays.
+the scale: tests/golden/loss_scale.json, which tests/strategy/test_loss_scale.c replays.
 
     pip install -r tests/oracle/requirements.txt
     python tests/oracle/loss_scale.py                 (from the top folder; writes tests/golden/loss_scale.json)

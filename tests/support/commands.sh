@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What tests of the command share. Sourced, not run:
 #
-#     . "$(dirname "$0")/support/commands.sh"
+#     . "$(dirname "$0")/../support/commands.sh"
 #     run json train --model mlp --json
 #     [ -n "$(checksum json)" ] || fail 'no checksum'
 : "${TMPDIR:=/tmp}"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real/cuda_library.h"
-#include "real/train.h"
+#include "real/cuda/library.h"
+#include "real/train/train.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/measured.h"
 #include "tests/support/ranks.h"

@@ -2,7 +2,7 @@
  * name has them. */
 #include <math.h>
 
-#include "real/cpu_operations.h"
+#include "real/cpu/operations.h"
 #include "tests/support/fake_cuda_internal.h"
 
 static double scale_of(const float *scaler)
@@ -10,7 +10,7 @@ static double scale_of(const float *scaler)
 	return scaler ? (double)scaler[CUDA_SCALER_SCALE] : 1;
 }
 
-/* As real/cpu_update.c has it. */
+/* As real/cpu/update.c has it. */
 static void update(bool adam, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
                    const void *gradients, float *first, float *second, float *master)
 {

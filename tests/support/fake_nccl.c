@@ -1,6 +1,6 @@
 #include "tests/support/fake_nccl.h"
 
-#include "real/nccl_functions.h"
+#include "real/communicator/nccl_functions.h"
 
 static int64_t calls;
 

@@ -11,7 +11,7 @@
 #define SHARDLAB_TESTS_PLANS_H
 
 #include "strategy/plan/plan.h"
-#include "strategy/strategy.h"
+#include "strategy/strategies/strategy.h"
 
 struct request {
 	const char *model, *strategy;

@@ -9,9 +9,9 @@
 #ifndef SHARDLAB_TESTS_TRAINER_H
 #define SHARDLAB_TESTS_TRAINER_H
 
-#include "real/cpu_device.h"
-#include "real/data.h"
-#include "real/executor.h"
+#include "real/data/data.h"
+#include "real/rank/executor.h"
+#include "real/rank/memory.h"
 
 struct trainer {
 	const struct plan *plan;

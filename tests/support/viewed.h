@@ -3,8 +3,8 @@
 #define SHARDLAB_TESTS_VIEWED_H
 
 #include "tests/support/plans.h"
-#include "viz/export.h"
-#include "viz/player.h"
+#include "viz/export/export.h"
+#include "viz/export/player.h"
 
 struct viewed {
 	struct made made;

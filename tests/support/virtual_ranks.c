@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/mix64.h"
-#include "real/cpu_device.h"
+#include "real/rank/memory.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/slice.h"
 #include "tests/support/elements.h"

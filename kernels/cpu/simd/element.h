@@ -1,5 +1,6 @@
 /* Elements as they stand in memory, fp32, bf16 or fp16, and as vectors of fp32: widening is exact, narrowing rounds to
- * the nearest, ties to even. The bits are the same at every level: tests/test_kernels16.c goes through all of them.
+ * the nearest, ties to even. The bits are the same at every level: tests/kernels/test_kernels16.c goes through all of
+ * them.
  *
  *     fp32   s eeeeeeee mmmmmmmmmmmmmmmmmmmmmmm
  *     bf16   s eeeeeeee mmmmmmm                     the upper half of the fp32

@@ -1,0 +1,290 @@
+/* shardlab compare: strategies side by side. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/job.h"
+#include "cli/options/variants.h"
+#include "cli/show/chart.h"
+#include "cli/show/show_grid.h"
+#include "strategy/base/number.h"
+
+/* One combination of strategy and settings. */
+struct entry {
+	char strategy[256];
+	const struct options *variant;
+	struct report report;
+	char skipped[512]; /* why; "": it was not */
+};
+
+struct comparison {
+	struct variants variants;
+	struct entry *entries; /* room for MEMBERS of each variant */
+	int count;
+	struct column *columns; /* of what was not skipped */
+	int column_count;
+};
+
+static enum status simulate(const struct options *o, enum grain grain, const struct settings *settings,
+                            struct report *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, NULL, out);
+	job_release(&j);
+	return s;
+}
+
+static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
+{
+	struct members members;
+	enum status s = members_from_options(&members, o);
+	if (s)
+		return s;
+	for (int i = 0; i < members.count; i++) {
+		struct member *m = &members.member[i];
+		struct entry *e = &c->entries[c->count++];
+		e->variant = o;
+		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
+		s = simulate(o, grain, &m->settings, &e->report);
+		if (s && s != STATUS_INPUT)
+			return status_prefix(s, "%s", m->strategy);
+		if (s) {
+			snprintf(e->skipped, sizeof e->skipped, "%s", status_message());
+			continue;
+		}
+		snprintf(e->report.strategy, sizeof e->report.strategy, "%s", m->strategy);
+		c->columns[c->column_count++] = (struct column){e->strategy, &e->report};
+	}
+	return STATUS_OK;
+}
+
+/* What makes no sense with the other options is left out, with the reason; if nothing is left, that is the error. */
+static enum status simulate_all(struct comparison *c, enum grain grain)
+{
+	for (int i = 0; i < c->variants.count; i++) {
+		enum status s = simulate_members(c, &c->variants.list[i], grain);
+		if (s)
+			return s;
+	}
+	return c->column_count ? STATUS_OK : status_fail(STATUS_INPUT, "%s", c->entries[0].skipped);
+}
+
+static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
+{
+	json_t *one = json_object();
+	json_object_set_new(one, "strategy", json_string(e->strategy));
+	if (c->variants.several) {
+		json_object_set_new(one, "precision", json_string(option_text(e->variant, OPTION_PRECISION)));
+		json_object_set_new(one, "activation_checkpointing",
+		                    json_pack("{s:s}", "setting", option_text(e->variant, OPTION_CHECKPOINTING)));
+		json_object_set_new(one, "offload", json_string(option_text(e->variant, OPTION_OFFLOAD)));
+	}
+	json_object_set_new(one, "skipped", json_string(e->skipped));
+	return one;
+}
+
+static json_t *to_json(const struct comparison *c)
+{
+	json_t *o = json_object(), *results = json_array();
+	for (int i = 0; i < c->count; i++)
+		json_array_append_new(results, *c->entries[i].skipped ? skipped_to_json(c, &c->entries[i])
+		                                                      : report_to_json(&c->entries[i].report));
+	json_object_set_new(o, "results", results);
+	return o;
+}
+
+static bool is_first(const struct comparison *c, int i, bool by_strategy)
+{
+	for (int k = 0; k < i; k++)
+		if (!strcmp(c->entries[k].skipped, c->entries[i].skipped) &&
+		    (!by_strategy || !strcmp(c->entries[k].strategy, c->entries[i].strategy)))
+			return false;
+	return true;
+}
+
+/* A line for each reason. */
+static void show_skipped(const struct comparison *c)
+{
+	for (int i = 0; i < c->count; i++) {
+		int count = 0;
+		if (!*c->entries[i].skipped || !is_first(c, i, false))
+			continue;
+		fputs("skipped ", stdout);
+		for (int k = i; k < c->count; k++) {
+			if (strcmp(c->entries[k].skipped, c->entries[i].skipped) != 0)
+				continue;
+			if (is_first(c, k, true))
+				printf("%s%s", count ? ", " : "", c->entries[k].strategy);
+			count++;
+		}
+		if (c->variants.several)
+			printf(" (%d combination%s)", count, count == 1 ? "" : "s");
+		printf(": %s\n", c->entries[i].skipped);
+	}
+}
+
+/* Settings by which one combination is told from another. */
+static void show_combination(const struct comparison *c, const struct entry *e)
+{
+	printf("%s", e->strategy);
+	if (c->variants.several)
+		printf(" (%s, checkpointing %s, offload %s)", option_text(e->variant, OPTION_PRECISION),
+		       option_text(e->variant, OPTION_CHECKPOINTING), option_text(e->variant, OPTION_OFFLOAD));
+}
+
+/* Of those that fit; all that are equally fast. */
+static void show_fastest(const struct comparison *c)
+{
+	int64_t best = INT64_MAX;
+	char time[32];
+	int count = 0;
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step < best)
+			best = c->entries[i].report.time.step;
+	if (best == INT64_MAX) {
+		puts("none of them fits");
+		return;
+	}
+	number_format_time(time, sizeof time, best);
+	printf("fastest that fits, %s a step: ", time);
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step == best) {
+			fputs(count++ ? ", " : "", stdout);
+			show_combination(c, &c->entries[i]);
+		}
+	putchar('\n');
+}
+
+static bool has_single(const struct comparison *c)
+{
+	return c->count > 1 && !strcmp(c->entries[0].strategy, "single") && !*c->entries[0].skipped;
+}
+
+static void show(const struct comparison *c)
+{
+	/* The last: `single`, which comes first, has one rank. */
+	const struct report *last = c->columns[c->column_count - 1].report;
+	assert(last);
+	struct report heading = *last;
+	if (c->variants.several) {
+		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
+		show_grid(&heading, c->columns, c->column_count, stdout);
+	} else {
+		snprintf(heading.strategy, sizeof heading.strategy, "%d strateg%s", c->column_count,
+		         c->column_count == 1 ? "y" : "ies");
+		show_heading(&heading, SHOW_ALL, stdout);
+		fputc('\n', stdout);
+		show_columns(c->columns, c->column_count, stdout);
+	}
+	if (c->column_count > 1 && !show_is_states_only(last))
+		show_fastest(c);
+	if (has_single(c))
+		puts("single is one rank, with the whole batch");
+	show_model_note(last, stdout);
+	show_skipped(c);
+}
+
+static enum status write_csv(void *context, FILE *out)
+{
+	const struct comparison *c = context;
+	show_csv(c->columns, c->column_count, out);
+	return STATUS_OK;
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+	size_t n = strlen(path), k = strlen(ending);
+	return n > k && !strcmp(path + n - k, ending);
+}
+
+static enum status check_export(const struct options *o)
+{
+	const char *path = option_text(o, OPTION_EXPORT);
+	bool csv = path && ends_in(path, ".csv");
+	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
+		return status_fail(STATUS_INPUT, "--export %.60s: give a name that ends in .csv, .svg, .pdf or .png",
+		                   path);
+	if (option_given(o, OPTION_CHART) && (!path || csv))
+		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
+	return STATUS_OK;
+}
+
+static enum status write_export(struct comparison *c, const struct options *o, const char *path)
+{
+	struct members members;
+	if (ends_in(path, ".csv"))
+		return write_file(path, "export", write_csv, c);
+	if (c->variants.several)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
+		        "out, or write .csv",
+		        path);
+	enum status s = members_from_options(&members, o);
+	return s ? s : chart_export(o, &members, c->columns, c->column_count, path);
+}
+
+static enum status require_fit(const struct comparison *c)
+{
+	for (int i = 0; i < c->count; i++)
+		if (!*c->entries[i].skipped && !c->entries[i].report.fits)
+			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->entries[i].strategy,
+			                   c->entries[i].report.cluster);
+	return STATUS_OK;
+}
+
+static enum status output(struct comparison *c, const struct options *o)
+{
+	const char *path = option_text(o, OPTION_EXPORT);
+	enum status s = path ? write_export(c, o, path) : STATUS_OK;
+	if (s)
+		return s;
+	if (option_given(o, OPTION_JSON))
+		print_json(to_json(c), false);
+	else
+		show(c);
+	return option_given(o, OPTION_REQUIRE_FIT) ? require_fit(c) : STATUS_OK;
+}
+
+static enum status comparison_open(struct comparison *c, const struct options *o)
+{
+	*c = (struct comparison){0};
+	enum status s = variants_make(&c->variants, o);
+	if (s)
+		return s;
+	size_t most = (size_t)c->variants.count * MEMBERS;
+	c->entries = calloc(most, sizeof *c->entries);
+	c->columns = calloc(most, sizeof *c->columns);
+	return c->entries && c->columns ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
+}
+
+static void comparison_release(struct comparison *c)
+{
+	for (int i = 0; i < c->count; i++)
+		report_release(&c->entries[i].report);
+	free(c->entries);
+	free(c->columns);
+	variants_release(&c->variants);
+}
+
+enum status command_compare(const struct options *o)
+{
+	struct comparison c;
+	enum grain grain = GRAIN_OPERATION;
+	enum status s = comparison_open(&c, o);
+	if (!s)
+		s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	if (!s)
+		s = check_export(o);
+	if (!s)
+		s = simulate_all(&c, grain);
+	if (!s)
+		s = output(&c, o);
+	comparison_release(&c);
+	return s;
+}

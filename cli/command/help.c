@@ -1,0 +1,254 @@
+/* shardlab help: commands, options, and the models, strategies and clusters there are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/show/table.h"
+#include "cli/show/text.h"
+#include "strategy/cluster/cluster.h"
+#include "strategy/model/model.h"
+#include "strategy/settings/checkpointing.h"
+#include "strategy/strategies/strategy.h"
+
+static void list_line(void *context, const char *name, const char *what)
+{
+	struct table *t = context;
+	table_add_row(t, STYLE_PLAIN);
+	table_cell(t, 0, "%s", name);
+	table_cell(t, 1, "%s", what);
+}
+
+static void help_list(void (*list)(void (*line)(void *, const char *, const char *), void *))
+{
+	struct table t;
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	list(list_line, &t);
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static void paragraph(const char *text)
+{
+	putchar('\n');
+	text_wrapped(stdout, text, 0, text_columns(stdout, 80));
+}
+
+/* Two columns, with two spaces before them. */
+static void help_pairs(const char *const (*pairs)[2], size_t count)
+{
+	struct table t;
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	for (size_t i = 0; i < count; i++)
+		list_line(&t, pairs[i][0], pairs[i][1]);
+	table_print(&t, 2);
+	table_release(&t);
+}
+#define PAIRS(list) list, sizeof(list) / sizeof *(list)
+
+static void help_models(void)
+{
+	static const char *const keys[][2] = {
+	        {"layers", "n_layer, num_hidden_layers"},
+	        {"width", "n_embd, hidden_size"},
+	        {"heads", "n_head, num_attention_heads"},
+	        {"context", "n_positions, max_position_embeddings (of an OPT 2 more)"},
+	        {"vocabulary", "vocab_size"},
+	};
+	puts("--model NAME[:key=value,…]\n");
+	help_list(model_list);
+	paragraph("mlp:sizes=784-256-10 sets the layers of the MLP. gpt and its presets have keys, as in "
+	          "gpt:layers=12,width=768,heads=12. In a Hugging Face config.json, which is not read, they are");
+	putchar('\n');
+	help_pairs(PAIRS(keys));
+	paragraph("That is a GPT-2, a Cerebras-GPT or an OPT (but its 350m), parameter for parameter. Llama, Mistral, "
+	          "Qwen, "
+	          "Gemma, Falcon, Mixtral, T5, BERT … are built otherwise. Their model states follow from the number "
+	          "of parameters and layers: params=6.74e9:units=32 is a Llama 2 7B. It has no activations; those of "
+	          "a gpt with the same layers, width and heads are near.");
+}
+
+static const char lab[] = "name: workstation\n"
+                          "kind: gpu\n"
+                          "node: {devices: 1, cores: 16, memory: 64GB, memory_bandwidth: 60e9, core_compute: 3e10}\n"
+                          "device:\n"
+                          "  memory: 24GB\n"
+                          "  overhead: 1GB                  # CUDA context and communicator\n"
+                          "  memory_bandwidth: 1008e9\n"
+                          "  launch: 2e-6                   # seconds\n"
+                          "  collective_launch: 8.4e-6\n"
+                          "  collective_share: 0.08         # of the multiprocessors\n"
+                          "compute:                         # FLOP/s that are reached\n"
+                          "  default: {fp32: 60e12, bf16: 60e12, fp16: 60e12}\n"
+                          "  linear: {fp32: 60e12, bf16: 130e12, fp16: 130e12}\n"
+                          "  attention: {fp32: 30e12, bf16: 60e12, fp16: 60e12}\n"
+                          "link: {latency: 5e-6, bandwidth: 20e9}      # between devices of a node\n"
+                          "network: {latency: 30e-6, bandwidth: 1e9, rails: 1}\n"
+                          "host_link: {latency: 10e-6, bandwidth: 25e9}\n";
+
+static void help_clusters(void)
+{
+	puts("--cluster NAME|FILE\n");
+	help_list(cluster_list);
+	paragraph("Ranks fill nodes: 4 on a100-40gb are half a node, 16 two. A file is YAML, with a '/' in its path or "
+	          "ending in .yaml. calibrate writes one of this machine (--output mine.yaml), with --device cuda of "
+	          "its GPUs, which is what local means for train and validate with --device cuda. One of your own, for "
+	          "a card of 24 GB; rates are bytes and FLOP a second:");
+	putchar('\n');
+	fputs(lab, stdout);
+}
+
+static void help_config(void)
+{
+	static const char *const deepspeed[][2] = {
+	        {"zero_optimization.stage 0 1 2 3", "--strategy ddp, zero1, zero2, zero3"},
+	        {"train_batch_size", "--batch"},
+	        {"train_micro_batch_size_per_gpu", "--micro-batch"},
+	        {"gradient_accumulation_steps", "--accumulate"},
+	        {"bf16.enabled, fp16.enabled", "--precision bf16, fp16"},
+	        {"fp16.initial_scale_power P", "--loss-scale 2^P, as a number"},
+	        {"fp16.loss_scale_window", "--loss-scale-window"},
+	        {"gradient_clipping", "--clip"},
+	        {"optimizer.params lr, weight_decay", "--learning-rate, --weight-decay"},
+	        {"scheduler.params warmup_num_steps", "--warmup"},
+	        {"reduce_bucket_size N", "--bucket, in bytes: 2N in 16 bits, 4N in fp32"},
+	        {"stage3_prefetch_bucket_size N", "--strategy zero3:prefetch=N"},
+	        {"stage3_max_live_parameters N", "--strategy zero3:live=N"},
+	        {"stage3_max_reuse_distance N", "--strategy zero3:reuse=N"},
+	        {"offload_optimizer.device", "--offload optimizer; of nvme optimizer:to=disk"},
+	        {"offload_param.device", "--offload optimizer,parameters; of nvme parameters:to=disk"},
+	        {"activation_checkpointing.KEY", "--activation-checkpointing full:KEY=…"},
+	        {"mics_shard_size K", "--strategy hybrid:shard=K"},
+	};
+	static const char *const accelerate[][2] = {
+	        {"distributed_type MULTI_GPU", "--strategy ddp"},
+	        {"distributed_type FSDP", "--strategy fsdp; a block is a unit"},
+	        {"num_processes", "--ranks"},
+	        {"mixed_precision no, bf16, fp16", "--precision fp32, bf16, fp16"},
+	        {"FULL_SHARD, reshard_after_forward true", "--strategy fsdp"},
+	        {"SHARD_GRAD_OP, reshard_after_forward false", "--strategy fsdp:reshard=no"},
+	        {"NO_SHARD", "--strategy ddp"},
+	        {"HYBRID_SHARD", "--strategy hybrid:shard=K, K the GPUs of a node"},
+	        {"fsdp_offload_params true", "--offload optimizer,parameters"},
+	        {"fsdp_activation_checkpointing true", "--activation-checkpointing full"},
+	        {"megatron_lm_tp_degree = num_processes", "--strategy tensor"},
+	        {"megatron_lm_pp_degree = num_processes", "--strategy pipeline"},
+	};
+	puts("--config FILE is refused: this version reads no such files. Their keys, as options.\n\nDeepSpeed\n");
+	help_pairs(PAIRS(deepspeed));
+	puts("\nAccelerate, fsdp_config and megatron_lm_config\n");
+	help_pairs(PAIRS(accelerate));
+	paragraph(
+	        "Of \"auto\" leave the option out, or give the number that your training script puts there. Nothing "
+	        "here "
+	        "stands for ZeRO++ (zero_hpz_partition_size, zero_quantized_weights, zero_quantized_gradients), "
+	        "stage3_param_persistence_threshold, mixture of experts, or tensor and pipeline parallelism together.");
+}
+
+static void list_strategies(const struct strategy *at(int i))
+{
+	struct table t;
+	table_init(&t, stdout, 3);
+	t.text_columns = 3;
+	for (int i = 0; at(i); i++) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "%s", at(i)->name);
+		table_cell(&t, 1, "%s", at(i)->what);
+		table_cell_style(&t, 0, STYLE_HEAD);
+	}
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static void add_keys(struct table *t, const struct strategy *at(int i))
+{
+	for (int i = 0; at(i); i++)
+		for (int k = 0; k < STRATEGY_KEYS && at(i)->keys[k].name; k++) {
+			const struct key *key = &at(i)->keys[k];
+			table_add_row(t, STYLE_PLAIN);
+			table_cell(t, 0, "%s:%s=%s", at(i)->name, key->name, key->values);
+			table_cell(t, 1, "%s", key->help);
+		}
+}
+
+static void help_strategies(void)
+{
+	struct table t;
+	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
+	list_strategies(strategy_at);
+	puts("\nWhat they are compared with:\n");
+	list_strategies(strategy_contrast_at);
+	puts("\nTheir keys, the default first:\n");
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	add_keys(&t, strategy_at);
+	add_keys(&t, strategy_contrast_at);
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static void help_checkpointing(void)
+{
+	struct table t;
+	puts("--activation-checkpointing none|full|every=K|selective[:key=value:…]\n\n"
+	     "  none       every activation that the backward pass needs is kept\n"
+	     "  full       of a block, only its input; the rest is made again before its backward pass\n"
+	     "  every=K    the same, with K blocks between two checkpoints\n"
+	     "  selective  everything but attention's inner part (gpt only)\n\n"
+	     "A block is a transformer block of a gpt, a linear layer of the mlp. Keys, the default first:\n");
+	table_init(&t, stdout, 2);
+	t.text_columns = 2;
+	for (int k = 0; k < CHECKPOINTING_KEYS; k++) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "%s=%s", checkpointing_keys[k].name, checkpointing_keys[k].values);
+		table_cell(&t, 1, "%s", checkpointing_keys[k].help);
+	}
+	table_print(&t, 2);
+	table_release(&t);
+}
+
+static const struct {
+	const char *name;
+	void (*print)(void);
+} topics[] = {{"models", help_models},
+              {"strategies", help_strategies},
+              {"clusters", help_clusters},
+              {"checkpointing", help_checkpointing},
+              {"config", help_config}};
+
+enum status help_topic(const char *topic, bool more)
+{
+	enum command c;
+	if (more)
+		return status_fail(
+		        STATUS_INPUT,
+		        "help takes one word: a command, models, strategies, clusters, checkpointing or config");
+	if (!topic || !strcmp(topic, "--help")) {
+		commands_help(stdout);
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+		if (!strcmp(topic, topics[i].name)) {
+			topics[i].print();
+			return STATUS_OK;
+		}
+	enum status s = command_find(topic, &c);
+	if (s)
+		return status_fail(STATUS_INPUT,
+		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
+		                   "models, strategies, clusters, checkpointing, config",
+		                   topic);
+	if (c == COMMAND_HELP)
+		commands_help(stdout);
+	else
+		options_help(c, stdout);
+	return STATUS_OK;
+}
+
+enum status command_help(const struct options *o)
+{
+	(void)o;
+	commands_help(stdout);
+	return STATUS_OK;
+}

@@ -1,0 +1,319 @@
+#include "cli/command/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "strategy/cluster/cluster.h"
+#include "strategy/strategies/strategy.h"
+
+enum { LARGEST_PLAN_FILE = 256 << 20 };
+
+/* ---- one job ---- */
+
+enum status job_open(struct job *j, const struct settings *settings)
+{
+	*j = (struct job){.settings = *settings};
+	enum status s = model_open(&j->model, settings->model, settings->sequence);
+	if (!s)
+		s = plan_compile(&j->plan, &j->model, &j->settings);
+	if (!s)
+		s = plan_verify(&j->plan, NULL);
+	if (s)
+		job_release(j);
+	return s;
+}
+
+static enum status read_text(const char *path, char **text, size_t *size)
+{
+	char *bytes = NULL;
+	size_t capacity = 0, n = 0, got;
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return status_fail(STATUS_INPUT, "--plan: cannot open '%s': %s", path, strerror(errno));
+	do {
+		bytes = array_reserve(bytes, n + BUFSIZ, &capacity, 1);
+		got = fread(bytes + n, 1, BUFSIZ, f);
+		n += got;
+	} while (got && n < LARGEST_PLAN_FILE);
+	bool failed = ferror(f);
+	fclose(f);
+	*text = bytes;
+	*size = n;
+	if (failed)
+		return status_fail(STATUS_INPUT, "--plan: cannot read '%s': is it a folder?", path);
+	if (n >= LARGEST_PLAN_FILE)
+		return status_fail(STATUS_INPUT, "--plan: '%s' is larger than 256 MiB: not a plan", path);
+	return STATUS_OK;
+}
+
+enum status job_read(struct job *j, const char *path)
+{
+	size_t size = 0;
+	*j = (struct job){0};
+	enum status s = read_text(path, &j->text, &size);
+	if (!s)
+		s = plan_read(&j->plan, &j->model, j->text, size, path);
+	if (!s)
+		s = plan_verify(&j->plan, NULL);
+	if (s) {
+		job_release(j);
+		return s;
+	}
+	j->settings = j->plan.settings;
+	return STATUS_OK;
+}
+
+void job_release(struct job *j)
+{
+	if (!j)
+		return;
+	plan_release(&j->plan);
+	model_release(&j->model);
+	free(j->text);
+	*j = (struct job){0};
+}
+
+enum status check_file_alone(const struct options *o, enum option file)
+{
+	static const enum option in_plan[] = {OPTION_MODEL,         OPTION_STRATEGY,
+	                                      OPTION_RANKS,         OPTION_BATCH,
+	                                      OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,
+	                                      OPTION_SEQUENCE,      OPTION_PRECISION,
+	                                      OPTION_OPTIMIZER,     OPTION_LEARNING_RATE,
+	                                      OPTION_WARMUP,        OPTION_DECAY,
+	                                      OPTION_WEIGHT_DECAY,  OPTION_CLIP,
+	                                      OPTION_BUCKET,        OPTION_SEED,
+	                                      OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,
+	                                      OPTION_LOSS_SCALE,    OPTION_LOSS_SCALE_WINDOW,
+	                                      OPTION_OFFLOAD,       OPTION_STOCHASTIC_ROUNDING};
+	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
+		if (option_given(o, in_plan[i]))
+			return status_fail(STATUS_INPUT, "--%s FILE says --%s already; leave one of them out",
+			                   option_name(file), option_name(in_plan[i]));
+	return STATUS_OK;
+}
+
+enum status job_from_options(struct job *j, const struct options *o)
+{
+	struct settings settings;
+	const struct strategy *strategy;
+	const char *list = option_text(o, OPTION_STRATEGY);
+	enum status s;
+	*j = (struct job){0};
+	if (option_given(o, OPTION_PLAN_FILE)) {
+		s = check_file_alone(o, OPTION_PLAN_FILE);
+		return s ? s : job_read(j, option_text(o, OPTION_PLAN_FILE));
+	}
+	if (strchr(list, ',') || !strcmp(list, "all"))
+		return status_fail(STATUS_INPUT,
+		                   "%s takes one strategy, and --strategy is '%.60s'; compare takes several",
+		                   command_name(o->command), list);
+	if ((s = options_settings(o, &settings)) || (s = strategy_parse(list, &strategy)))
+		return s;
+	if (strlen(list) >= sizeof settings.strategy)
+		return status_fail(STATUS_INPUT, "--strategy: the value has more than %d characters",
+		                   (int)sizeof settings.strategy - 1);
+	if ((s = settings_resolve(&settings)))
+		return s;
+	return job_open(j, &settings);
+}
+
+/* contiguous_memory_optimization: how large the arena of role 0 is without it. A plan's text does not say everything
+ * that another plan would be made of. */
+static enum status lay_out_without(const struct job *j, struct report *out)
+{
+	static const char key[] = ":contiguous_memory_optimization=yes";
+	struct settings settings = j->settings;
+	char *at = strstr(settings.checkpointing, key);
+	struct plan p;
+	struct memory_use use;
+	if (!at || j->text)
+		return STATUS_OK;
+	memmove(at, at + sizeof key - 1, strlen(at + sizeof key - 1) + 1);
+	enum status s = plan_compile(&p, &j->model, &settings);
+	if (s)
+		return s;
+	plan_memory(&p, &p.roles[0], SPACE_DEVICE, &use);
+	out->checkpointing.arena_bytes_without = use.arena_bytes;
+	plan_release(&p);
+	return STATUS_OK;
+}
+
+const char *job_cluster(const struct options *o)
+{
+	const char *name = option_text(o, OPTION_CLUSTER);
+	bool gpus = option_of(OPTION_DEVICE, o->command) && !strcmp(option_text(o, OPTION_DEVICE), "cuda");
+	return gpus && !strcmp(name, CLUSTER_LOCAL) ? CLUSTER_LOCAL_CUDA : name;
+}
+
+enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
+                        struct trace *trace, struct report *out)
+{
+	struct cluster c;
+	*out = (struct report){0};
+	enum status s = cluster_open(&c, cluster, j->plan.ranks);
+	if (s)
+		return s;
+	if (threads)
+		c.threads = threads;
+	c.tf32 = j->tf32 && cluster_has_tf32(&c);
+	s = sim_run(&j->plan, &c, grain, trace, out);
+	out->tf32 = c.tf32;
+	cluster_release(&c);
+	return s ? s : lay_out_without(j, out);
+}
+
+/* ---- lists of strategies ---- */
+
+static enum status add_member(struct members *m, const char *text, size_t length)
+{
+	const struct strategy *strategy;
+	struct member *one = &m->member[m->count];
+	if (m->count == MEMBERS)
+		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", MEMBERS);
+	if (length >= sizeof one->strategy)
+		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
+		                   (int)sizeof one->strategy - 1);
+	if (!length)
+		return status_fail(STATUS_INPUT,
+		                   "--strategy: an empty name in the list; it looks like ddp,zero2,zero3");
+	*one = (struct member){0};
+	memcpy(one->strategy, text, length);
+	m->count++;
+	return strategy_parse(one->strategy, &strategy);
+}
+
+/* In a list everyone takes the same global batch in as many micro-batches: `single` on one rank, and those that serve
+ * the same samples on all ranks in larger ones. */
+static enum status settle(struct settings *s)
+{
+	if (!strcmp(s->strategy, "single"))
+		s->ranks = 1;
+	s->micro_batch = 0;
+	return settings_resolve(s);
+}
+
+enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
+{
+	const struct strategy *known;
+	*out = *base;
+	if (strlen(strategy) >= sizeof out->strategy)
+		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
+		                   (int)sizeof out->strategy - 1);
+	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
+	enum status s = strategy_parse(strategy, &known);
+	return s ? s : settle(out);
+}
+
+/* Those by whose ranks the global batch goes: data parallel ones, if there are any. */
+static const char *speaks_for(const struct members *m)
+{
+	struct settings s = {.ranks = 2};
+	for (int i = 0; i < m->count; i++) {
+		snprintf(s.strategy, sizeof s.strategy, "%s", m->member[i].strategy);
+		if (strcmp(s.strategy, "single") && strategy_data_ranks(&s) > 1)
+			return m->member[i].strategy;
+	}
+	return m->member[m->count - 1].strategy;
+}
+
+enum status members_from_options(struct members *m, const struct options *o)
+{
+	struct settings settings;
+	enum status s;
+	m->count = 0;
+	if ((s = options_settings(o, &settings)))
+		return s;
+	/* What compare and validate take by default is not for one rank. */
+	const char *list = option_text(o, OPTION_STRATEGY);
+	if (!strcmp(list, "single") && !option_given(o, OPTION_RANKS))
+		settings.ranks = 1;
+	for (const char *p = list;; p++) {
+		size_t length = strcspn(p, ",");
+		if (length == 3 && !strncmp(p, "all", 3)) {
+			for (int i = 0; strategy_at(i); i++)
+				if ((s = add_member(m, strategy_at(i)->name, strlen(strategy_at(i)->name))))
+					return s;
+		} else if ((s = add_member(m, p, length))) {
+			return s;
+		}
+		p += length;
+		if (!*p)
+			break;
+	}
+	snprintf(settings.strategy, sizeof settings.strategy, "%s", speaks_for(m));
+	if ((s = settings_resolve(&settings)))
+		return s;
+	for (int i = 0; i < m->count; i++) {
+		struct member *one = &m->member[i];
+		one->settings = settings;
+		/* Alone `single` is an error with more than one rank. */
+		if (m->count > 1 && (s = settings_beside(&one->settings, &settings, one->strategy)))
+			return s;
+	}
+	return STATUS_OK;
+}
+
+/* ---- output ---- */
+
+static enum status temporary_name(const char *path, const char *option, char *out, size_t size)
+{
+	int n = snprintf(out, size, "%s.%d.tmp", path, (int)getpid());
+	if (n < 0 || (size_t)n >= size)
+		return status_fail(STATUS_INPUT, "--%s: the path is too long", option);
+	struct stat there;
+	if (!stat(path, &there) && S_ISDIR(there.st_mode))
+		return status_fail(STATUS_INPUT, "--%s: cannot write '%s': it is a folder", option, path);
+	return STATUS_OK;
+}
+
+static enum status cannot_write(const char *path, const char *option, enum status s)
+{
+	return status_fail(s, "--%s: cannot write '%s': %s", option, path, strerror(errno));
+}
+
+enum status check_writable(const char *path, const char *option)
+{
+	char temporary[4096];
+	enum status s = temporary_name(path, option, temporary, sizeof temporary);
+	if (s)
+		return s;
+	FILE *f = fopen(temporary, "w");
+	if (!f)
+		return cannot_write(path, option, STATUS_INPUT);
+	fclose(f);
+	unlink(temporary);
+	return STATUS_OK;
+}
+
+enum status write_file(const char *path, const char *option, enum status (*write)(void *context, FILE *out),
+                       void *context)
+{
+	char temporary[4096];
+	enum status s = temporary_name(path, option, temporary, sizeof temporary);
+	if (s)
+		return s;
+	FILE *f = fopen(temporary, "w");
+	if (!f)
+		return cannot_write(path, option, STATUS_INPUT);
+	s = write(context, f);
+	bool failed = fflush(f) || ferror(f);
+	failed |= fclose(f) != 0;
+	if (!s && (failed || rename(temporary, path)))
+		s = cannot_write(path, option, STATUS_RUN);
+	if (s)
+		unlink(temporary);
+	return s;
+}
+
+void print_json(json_t *object, bool one_line)
+{
+	/* Fifteen digits: what a double holds for certain, and 0.1 stays 0.1. */
+	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(object);
+}

@@ -1,0 +1,80 @@
+/* A job: one strategy with its model and its plan, verified and ready to be printed, simulated or run; and what
+ * commands do with one.
+ *
+ *     struct settings s;
+ *     struct job j;
+ *     struct report r = {0};
+ *     enum status status = options_settings(&options, &s);
+ *     …
+ *     status = job_open(&j, &s);               // model, compile, verify
+ *     status = job_predict(&j, "a100-80gb", GRAIN_OPERATION, 0, NULL, &r);
+ *     job_release(&j);
+ */
+#ifndef SHARDLAB_JOB_H
+#define SHARDLAB_JOB_H
+
+#include <jansson.h>
+
+#include "cli/options/options.h"
+#include "sim/sim.h"
+#include "strategy/model/model.h"
+#include "strategy/plan/plan.h"
+
+struct job {
+	struct settings settings; /* resolved */
+	struct model model;
+	struct plan plan;
+	char *text; /* of a plan that was read from a file; else NULL */
+	bool tf32;  /* predict with the cluster's rates of tf32 where it has any; the report says whether */
+};
+
+/* Opens the model, compiles the plan and verifies it. On failure `j` is released. */
+enum status job_open(struct job *j, const struct settings *settings);
+/* Reads the plan's text instead: settings and model come from it. */
+enum status job_read(struct job *j, const char *path);
+void job_release(struct job *j); /* accepts NULL and a zeroed struct */
+
+/* What a file says already cannot be said again by options. file: the option that names it. */
+enum status check_file_alone(const struct options *o, enum option file);
+
+/* For commands that take one strategy: --plan if they have it, else the settings. */
+enum status job_from_options(struct job *j, const struct options *o);
+
+/* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
+const char *job_cluster(const struct options *o);
+
+/* Simulates one step on a cluster. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
+enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
+                        struct trace *trace, struct report *out);
+
+/* ---- lists of strategies ---- */
+
+enum { MEMBERS = 32 };
+
+struct member {
+	char strategy[256];       /* as written */
+	struct settings settings; /* resolved: `single` stands for one rank with the same global batch */
+};
+
+struct members {
+	struct member member[MEMBERS];
+	int count;
+};
+
+/* Splits --strategy at the commas; `all` stands for all seven. */
+enum status members_from_options(struct members *m, const struct options *o);
+/* Another strategy beside one whose settings are resolved: with the same global batch in as many micro-batches. */
+enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy);
+
+/* ---- output ---- */
+
+/* Writes to PATH.PID.tmp beside it and renames: the file is there whole or not at all. `write` prints into it. */
+enum status write_file(const char *path, const char *option, enum status (*write)(void *context, FILE *out),
+                       void *context);
+/* Could it? For files that are written at the end of a long run. */
+enum status check_writable(const char *path, const char *option);
+
+/* Prints an object on stdout, on one line or indented, and takes the reference. */
+void print_json(json_t *object, bool one_line);
+
+#endif

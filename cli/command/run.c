@@ -1,0 +1,83 @@
+#include "cli/command/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/job.h"
+#include "cli/command/launch.h"
+
+void run_print_step(const struct train_step *step)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "step", json_integer(step->step));
+	json_object_set_new(o, "loss", isfinite(step->loss) ? json_real(step->loss) : json_null());
+	json_object_set_new(o, step->is_text ? "tokens_per_s" : "samples_per_s",
+	                    isfinite(step->units_per_s) ? json_real(step->units_per_s) : json_null());
+	if (step->loss_scale > 0) {
+		json_object_set_new(o, "loss_scale", json_real(step->loss_scale));
+		json_object_set_new(o, "skipped", json_boolean(step->skipped));
+		json_object_set_new(o, "next_loss_scale", json_real(step->next_loss_scale));
+	}
+	print_json(o, true);
+}
+
+void run_print_summary(const struct report *r)
+{
+	json_t *o = json_object();
+	json_object_set_new(o, "summary", report_to_json(r));
+	print_json(o, true);
+}
+
+struct listener {
+	const struct run *run;
+	struct report *summary;
+	enum status status;
+};
+
+static double number_or_nan(const json_t *v)
+{
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+static void on_line(void *context, const char *line)
+{
+	struct listener *l = context;
+	json_t *o = *line == '{' ? json_loads(line, 0, NULL) : NULL;
+	const json_t *summary = json_object_get(o, "summary"), *number = json_object_get(o, "step");
+	if (o && l->run->pass_on) {
+		puts(line);
+		fflush(stdout);
+	}
+	if (summary && !l->status) {
+		report_release(l->summary);
+		l->status = report_from_json(l->summary, summary);
+	} else if (number && l->run->on_step) {
+		const json_t *tokens = json_object_get(o, "tokens_per_s");
+		struct train_step step = {.step = json_integer_value(number),
+		                          .loss = number_or_nan(json_object_get(o, "loss")),
+		                          .units_per_s =
+		                                  number_or_nan(tokens ? tokens : json_object_get(o, "samples_per_s")),
+		                          .is_text = tokens != NULL,
+		                          .skipped = json_is_true(json_object_get(o, "skipped")),
+		                          .loss_scale = json_number_value(json_object_get(o, "loss_scale")),
+		                          .next_loss_scale = json_number_value(json_object_get(o, "next_loss_scale"))};
+		l->run->on_step(l->run->context, &step);
+	}
+	json_decref(o);
+}
+
+enum status run_start(const struct run *r, struct report *summary)
+{
+	struct listener l = {.run = r, .summary = summary};
+	struct launch launch = {.ranks = r->ranks, .arguments = r->arguments, .on_line = on_line, .context = &l};
+	*summary = (struct report){0};
+	enum status s = launch_run(&launch);
+	if (s && s != STATUS_INTERRUPTED)
+		report_release(summary);
+	if (!s)
+		s = l.status;
+	if (!s && !summary->role_count)
+		s = status_fail(STATUS_RUN, "the run ended without a summary");
+	return s;
+}

@@ -1,0 +1,27 @@
+/* A real run, seen from the command: started as a child (cli/command/launch.h), read step by step, and its report at
+ * the end.
+ */
+#ifndef SHARDLAB_RUN_H
+#define SHARDLAB_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "real/train/train.h"
+
+struct run {
+	int64_t ranks;
+	char *const *arguments;                                        /* of `train`, with --json among them */
+	bool pass_on;                                                  /* print its lines as they come */
+	void (*on_step)(void *context, const struct train_step *step); /* NULL: none */
+	void *context;
+};
+
+/* summary: what the run printed last; empty (role_count 0) if it did not get so far. */
+enum status run_start(const struct run *r, struct report *summary);
+
+/* The two lines of `train --json`. */
+void run_print_step(const struct train_step *step);
+void run_print_summary(const struct report *r);
+
+#endif

@@ -1,0 +1,65 @@
+/* shardlab sim: one step of one strategy, without hardware. */
+#include "sim/sim.h"
+
+#include <stdio.h>
+
+#include "cli/command/command.h"
+#include "cli/command/job.h"
+#include "cli/show/show.h"
+
+static enum status write_trace(void *context, FILE *out)
+{
+	return trace_write(context, out);
+}
+
+static enum status require_fit(const struct report *r)
+{
+	return r->fits ? STATUS_OK
+	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
+}
+
+/* It was asked for, so that a time without it would mislead. */
+static enum status check_tf32(const struct report *r)
+{
+	if (r->precision != TYPE_FP32)
+		return status_fail(STATUS_INPUT,
+		                   "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of "
+		                   "them out",
+		                   type_name(r->precision));
+	return r->tf32 ? STATUS_OK
+	               : status_fail(STATUS_INPUT,
+	                             "--tf32: cluster %s has no rate of it; leave it out, choose another "
+	                             "--cluster, or give this one a compute.linear.tf32",
+	                             r->cluster);
+}
+
+enum status command_sim(const struct options *o)
+{
+	struct job j;
+	struct report r = {0};
+	struct trace trace = {0};
+	enum grain grain;
+	bool traced = option_given(o, OPTION_TRACE);
+	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	if (s || (s = job_from_options(&j, o)))
+		return s;
+	j.tf32 = option_given(o, OPTION_TF32);
+	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
+	if (!s && j.tf32)
+		s = check_tf32(&r);
+	/* The file first: when it cannot be written, nothing has been said yet. */
+	if (!s && traced)
+		s = write_file(option_text(o, OPTION_TRACE), "trace", write_trace, &trace);
+	if (!s) {
+		if (option_given(o, OPTION_JSON))
+			print_json(report_to_json(&r), false);
+		else
+			show_report(&r, stdout);
+		if (option_given(o, OPTION_REQUIRE_FIT))
+			s = require_fit(&r);
+	}
+	trace_release(&trace);
+	report_release(&r);
+	job_release(&j);
+	return s;
+}

@@ -1,0 +1,249 @@
+/* shardlab view: a step in a window, or as pictures. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/command.h"
+#include "cli/command/view_load.h"
+#include "cli/command/view_open.h"
+#include "strategy/base/number.h"
+#include "strategy/strategies/strategy.h"
+#include "viz/export/export.h"
+
+/* ---- options ---- */
+
+static enum status read_size(const char *text, struct picture *out)
+{
+	const char *x = strchr(text, 'x');
+	char width[16];
+	int64_t w = 0, h = 0;
+	if (!x || x - text >= (ptrdiff_t)sizeof width)
+		return status_fail(STATUS_INPUT, "--size: '%.40s' is not WIDTHxHEIGHT, such as 1920x1080", text);
+	snprintf(width, sizeof width, "%.*s", (int)(x - text), text);
+	enum status s = number_whole(width, "--size: width", 64, 16384, &w);
+	if (!s)
+		s = number_whole(x + 1, "--size: height", 64, 16384, &h);
+	out->width = (int)w;
+	out->height = (int)h;
+	return s;
+}
+
+static enum status read_range(const char *text, struct player *p)
+{
+	const char *colon = text ? strchr(text, ':') : NULL;
+	char from[32];
+	if (!text)
+		return STATUS_OK;
+	if (!colon || colon - text >= (ptrdiff_t)sizeof from)
+		return status_fail(STATUS_INPUT, "--range: '%.40s' is not FROM:TO in nanoseconds, such as 0:1000000",
+		                   text);
+	snprintf(from, sizeof from, "%.*s", (int)(colon - text), text);
+	enum status s = number_whole(from, "--range: from", 0, INT64_MAX, &p->from);
+	if (!s)
+		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
+	if (!s && p->to <= p->from)
+		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
+	int64_t end = p->piece->lanes.end;
+	if (p->piece->has_other && p->piece->other_lanes.end > end)
+		end = p->piece->other_lanes.end;
+	if (!s && p->from >= end)
+		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
+	return s;
+}
+
+static enum status place(struct player *p, const struct options *o)
+{
+	const struct score *s = &p->piece->score;
+	int64_t at = option_whole(o, OPTION_AT);
+	if (p->piece->foreign) {
+		static const enum option of_plans[] = {OPTION_STEP, OPTION_FOCUS};
+		for (size_t i = 0; i < sizeof of_plans / sizeof of_plans[0]; i++)
+			if (option_given(o, of_plans[i]))
+				return status_fail(STATUS_INPUT,
+				                   "--%s is for plans: a trace of another program has none",
+				                   option_name(of_plans[i]));
+		p->cursor = at;
+		return STATUS_OK;
+	}
+	if ((size_t)at >= s->stop_count[p->stride])
+		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
+		                   stride_name(p->stride), s->stop_count[p->stride] - 1);
+	size_t position = score_stop(s, p->stride, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
+	if (position > s->moment_count)
+		return status_fail(STATUS_INPUT,
+		                   "--past %" PRId64 ": the step ends before that; leave it out, or give less",
+		                   option_whole(o, OPTION_PAST));
+	player_go(p, position);
+	if (!option_given(o, OPTION_FOCUS))
+		return STATUS_OK;
+	if (score_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
+		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
+		                   option_whole(o, OPTION_FOCUS));
+	p->focus_rank = option_whole(o, OPTION_FOCUS);
+	return STATUS_OK;
+}
+
+/* What is selected and scrolled to. */
+static enum status look(struct player *p, const struct options *o)
+{
+	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;
+	int64_t rank = 0, op = 0;
+	char number[32];
+	if (option_given(o, OPTION_SCROLL) && p->scene == SCENE_PLAN)
+		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
+	else if (option_given(o, OPTION_SCROLL))
+		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
+	if (!text || p->piece->foreign)
+		return STATUS_OK;
+	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
+		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
+	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
+	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
+	int index = s ? -1 : score_index_of(&p->piece->score, rank);
+	if (!s && index < 0)
+		return status_fail(STATUS_INPUT, "--select: the trace does not show rank %" PRId64, rank);
+	if (s)
+		return s;
+	const struct section *step = &score_role_of(&p->piece->score, index)->step;
+	if ((s = number_whole(colon + 1, "--select: operation", step->begin, step->end - 1, &op)))
+		return s;
+	p->selected_rank = rank;
+	p->selected_op = (int)op;
+	return STATUS_OK;
+}
+
+static enum status set_player(struct player *p, const struct options *o)
+{
+	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
+	theme_parse(option_text(o, OPTION_THEME), &p->theme);
+	stride_parse(option_text(o, OPTION_STEP), &p->stride);
+	p->text = o->value[OPTION_TEXT].real;
+	p->presenter = option_given(o, OPTION_PRESENTER);
+	p->beside = option_given(o, OPTION_PREDICT);
+	enum status s = place(p, o);
+	if (s || (s = read_range(option_text(o, OPTION_RANGE), p)))
+		return s;
+	if (p->piece->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
+		return status_fail(STATUS_INPUT, "--scene %s: a trace of another program has only a timeline",
+		                   scene_name(p->scene));
+	if (p->beside && !p->piece->has_other)
+		return status_fail(STATUS_INPUT,
+		                   "--predict is for a measured run: give one that train wrote with --trace");
+	if (p->beside && !option_given(o, OPTION_SCENE))
+		p->scene = SCENE_TIMELINE;
+	return look(p, o);
+}
+
+/* ---- several ---- */
+
+bool viewer_alone(const struct viewer *v)
+{
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+}
+
+enum status viewer_compare(struct viewer *v, const char *list)
+{
+	for (const char *at = list;; at++) {
+		size_t length = strcspn(at, ",");
+		char name[256];
+		bool all = length == 3 && !strncmp(at, "all", 3);
+		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
+			if (v->loaded_count == CONTENDERS)
+				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
+			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
+			         all ? strategy_at(i)->name : at);
+			struct loaded *l = &v->loaded[v->loaded_count];
+			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
+			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
+				continue;
+			if (s)
+				return s;
+			v->player.contender[v->player.contender_count++] = &l->piece;
+			v->loaded_count++;
+		}
+		at += length;
+		if (!*at)
+			break;
+	}
+	v->player.compare = true;
+	return STATUS_OK;
+}
+
+/* ---- pictures ---- */
+
+struct exporting {
+	struct viewer *viewer;
+	enum export_format format;
+};
+
+static enum status write_export(void *context, FILE *out)
+{
+	struct exporting *e = context;
+	const struct options *o = e->viewer->options;
+	return export_write(&e->viewer->player, e->format, &e->viewer->size,
+	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
+}
+
+static enum status check_options(struct viewer *v, struct exporting *e)
+{
+	const struct options *o = v->options;
+	const char *path = option_text(o, OPTION_EXPORT);
+	enum status s = read_size(option_text(o, OPTION_SIZE), &v->size);
+	v->size.scale = o->value[OPTION_SCALE].real;
+	v->size.delay = (int)option_whole(o, OPTION_DELAY);
+	if (s)
+		return s;
+	if (!path) {
+		static const enum option of_files[] = {OPTION_PAGES, OPTION_DELAY, OPTION_SCALE};
+		for (size_t i = 0; i < sizeof of_files / sizeof of_files[0]; i++)
+			if (option_given(o, of_files[i]))
+				return status_fail(STATUS_INPUT, "--%s is for pictures: give --export FILE too",
+				                   option_name(of_files[i]));
+		return STATUS_OK;
+	}
+	if (!export_parse(path, &e->format))
+		return status_fail(STATUS_INPUT,
+		                   "--export %.60s: give a name that ends in .png, .svg, .pdf, .gif or .html", path);
+	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
+		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
+	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
+		return status_fail(STATUS_INPUT, "--pages is for .pdf files; .gif and .html have all steps");
+	return STATUS_OK;
+}
+
+enum status command_view(const struct options *o)
+{
+	struct viewer *v = calloc(1, sizeof *v);
+	struct fonts fonts = {0};
+	struct exporting exporting = {.viewer = v};
+	if (!v)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	v->options = o;
+	enum status s = check_options(v, &exporting);
+	if (!s)
+		s = fonts_open(&fonts);
+	player_init(&v->player, &fonts);
+	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
+		v->loaded_count = 1;
+		player_set_piece(&v->player, &v->loaded[0].piece);
+		s = set_player(&v->player, o);
+	}
+	if (!s && option_given(o, OPTION_COMPARE)) {
+		if (viewer_alone(v))
+			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
+			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
+		else
+			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
+	}
+	if (!s && option_given(o, OPTION_EXPORT))
+		s = write_file(option_text(o, OPTION_EXPORT), "export", write_export, &exporting);
+	else if (!s)
+		s = viewer_window(v);
+	player_release(&v->player);
+	for (int i = 0; i < v->loaded_count; i++)
+		load_release(&v->loaded[i]);
+	fonts_release(&fonts);
+	free(v);
+	return s;
+}

@@ -1,0 +1,171 @@
+#include "cli/command/view_load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/show/show.h"
+#include "strategy/strategies/strategy.h"
+
+/* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
+static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks)
+{
+	int64_t there = c->devices && c->devices < ranks ? c->devices : ranks;
+	out->device_bytes = c->kind == DEVICE_GPU ? c->device_memory : c->node_memory / (there ? there : 1);
+	out->overhead_bytes = c->overhead.value;
+}
+
+static void make_heading(struct piece *p, const struct plan *plan, const char *where)
+{
+	const struct settings *s = &plan->settings;
+	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "";
+	if (s->accumulate > 1)
+		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
+	if (plan->model->tokens > 1)
+		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, plan->model->tokens);
+	snprintf(p->label, sizeof p->label, "%.63s", s->strategy);
+	snprintf(p->heading, sizeof p->heading,
+	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s · %s", s->strategy,
+	         plan->ranks, plan->ranks == 1 ? "" : "s", plan->model->name,
+	         show_count(parameters, plan->model->parameters), type_name(s->precision),
+	         show_count(batch, s->micro_batch * s->accumulate * plan_data_ranks(plan)), accumulate, sequence,
+	         where);
+}
+
+/* Message by message where messages are drawn. */
+static enum status simulate(const struct plan *plan, const char *cluster, struct trace *trace, struct limits *limits)
+{
+	struct cluster c;
+	struct report r = {0};
+	enum status s = cluster_open(&c, cluster, plan->ranks);
+	if (s)
+		return s;
+	s = sim_run(plan, &c, plan->ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, trace, &r);
+	limits_of(limits, &c, plan->ranks);
+	limits->measured_rates = r.rates_measured;
+	report_release(&r);
+	cluster_release(&c);
+	return s;
+}
+
+enum status load_job(struct loaded *l, const struct options *o, struct job *job)
+{
+	struct limits limits = {0};
+	char where[128];
+	*l = (struct loaded){.job = *job};
+	*job = (struct job){0};
+	/* The plan points into the job, which has moved here. */
+	l->job.plan.model = &l->job.model;
+	enum status s = simulate(&l->job.plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
+	if (!s)
+		s = piece_open(&l->piece, &l->trace, &limits, NULL);
+	if (s) {
+		load_release(l);
+		return s;
+	}
+	snprintf(where, sizeof where, "simulated on %s%s", l->trace.cluster,
+	         limits.measured_rates ? "" : ", assumed rates");
+	make_heading(&l->piece, &l->job.plan, where);
+	return STATUS_OK;
+}
+
+enum status load_strategy(struct loaded *l, const struct options *o, const struct job *beside, const char *strategy)
+{
+	struct settings settings;
+	struct job job;
+	*l = (struct loaded){0};
+	enum status s = settings_beside(&settings, &beside->settings, strategy);
+	if (s || (s = job_open(&job, &settings)))
+		return s;
+	return load_job(l, o, &job);
+}
+
+/* ---- a trace ---- */
+
+static enum status check_trace_alone(const struct options *o)
+{
+	static const enum option in_trace[] = {OPTION_PLAN_FILE, OPTION_COMM};
+	for (size_t i = 0; i < sizeof in_trace / sizeof in_trace[0]; i++)
+		if (option_given(o, in_trace[i]))
+			return status_fail(STATUS_INPUT, "--trace FILE says --%s already; leave one of them out",
+			                   option_name(in_trace[i]));
+	return check_file_alone(o, OPTION_TRACE);
+}
+
+/* What ranks had where the trace is from, if its name says where that is; and for a run that was measured, its
+ * simulation there. --cluster stands for another place. */
+static enum status load_place(struct loaded *l, const struct options *o, struct limits *limits, bool *simulated)
+{
+	const struct trace *t = &l->file.trace;
+	bool asked = option_given(o, OPTION_CLUSTER), known = !strcmp(t->cluster, CLUSTER_LOCAL) ||
+	                                                      !strcmp(t->cluster, CLUSTER_LOCAL_CUDA) ||
+	                                                      cluster_catalogue(t->cluster);
+	const char *name = asked || !known ? option_text(o, OPTION_CLUSTER) : t->cluster;
+	struct cluster c;
+	enum status s = STATUS_OK;
+	*simulated = false;
+	if (t->measured) {
+		s = simulate(t->plan, name, &l->trace, limits);
+		*simulated = !s;
+	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
+		limits_of(limits, &c, t->plan->ranks);
+		cluster_release(&c);
+	}
+	if (!asked && !known)
+		*limits = (struct limits){0};
+	return asked || option_given(o, OPTION_PREDICT) ? s : STATUS_OK;
+}
+
+static enum status load_trace(struct loaded *l, const struct options *o)
+{
+	const char *path = option_text(o, OPTION_TRACE), *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	struct limits limits = {0};
+	char where[160];
+	enum status s = check_trace_alone(o);
+	*l = (struct loaded){.read = true};
+	if (s || (s = trace_file_open(&l->file, path)))
+		return s;
+	if (l->file.foreign) {
+		piece_open_foreign(&l->piece, &l->file);
+		snprintf(l->piece.label, sizeof l->piece.label, "%.60s", name);
+		snprintf(l->piece.heading, sizeof l->piece.heading, "%.120s · %d lanes, %zu spans", name,
+		         l->file.lane_count, l->file.span_count);
+		return STATUS_OK;
+	}
+	const struct plan *plan = &l->file.plan;
+	bool both;
+	if ((s = load_place(l, o, &limits, &both))) {
+		load_release(l);
+		return s;
+	}
+	s = piece_open(&l->piece, &l->file.trace, &limits, both ? &l->trace : NULL);
+	if (s) {
+		load_release(l);
+		return s;
+	}
+	snprintf(where, sizeof where, "%s on %s, %.60s", l->file.trace.measured ? "measured" : "simulated",
+	         l->file.trace.cluster, name);
+	make_heading(&l->piece, plan, where);
+	return STATUS_OK;
+}
+
+enum status load_from_options(struct loaded *l, const struct options *o)
+{
+	struct job job;
+	*l = (struct loaded){0};
+	if (option_given(o, OPTION_TRACE))
+		return load_trace(l, o);
+	enum status s = job_from_options(&job, o);
+	return s ? s : load_job(l, o, &job);
+}
+
+void load_release(struct loaded *l)
+{
+	if (!l)
+		return;
+	piece_release(&l->piece);
+	trace_release(&l->trace);
+	trace_file_release(&l->file);
+	job_release(&l->job);
+	*l = (struct loaded){0};
+}

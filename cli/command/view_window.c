@@ -1,0 +1,195 @@
+/* The window of `view`: what it asks of the program. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command/view_open.h"
+#include "strategy/strategies/strategy.h"
+#include "viz/window/window.h"
+
+/* In the order of the keys 1 … 9: all of `all`, then contrasts, of which the last have buttons alone. */
+static const struct strategy *choice_at(int i)
+{
+	static const char *const first[] = {"hybrid", "pipeline"};
+	enum { FIRST = sizeof first / sizeof first[0] };
+	int all = 0;
+	while (strategy_at(all))
+		all++;
+	if (i < all)
+		return strategy_at(i);
+	i -= all;
+	if (i < FIRST)
+		return strategy_find(first[i]);
+	i -= FIRST;
+	for (int k = 0; strategy_contrast_at(k); k++) {
+		bool had = false;
+		for (int n = 0; n < FIRST; n++)
+			had |= !strcmp(strategy_contrast_at(k)->name, first[n]);
+		if (!had && i-- == 0)
+			return strategy_contrast_at(k);
+	}
+	return NULL;
+}
+
+static const char *strategy_name_at(void *context, int i)
+{
+	(void)context;
+	return choice_at(i)->name;
+}
+
+/* A strategy keeps its place once it is loaded. */
+static enum status open_strategy(void *context, int i)
+{
+	struct viewer *v = context;
+	const char *name = choice_at(i)->name;
+	for (int k = 0; k < v->loaded_count; k++)
+		if (!strcmp(v->loaded[k].piece.label, name)) {
+			player_set_piece(&v->player, &v->loaded[k].piece);
+			return STATUS_OK;
+		}
+	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
+		return status_fail(STATUS_INPUT, "no more strategies can be opened");
+	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, &v->loaded[0].job, name);
+	if (s)
+		return s;
+	player_set_piece(&v->player, &v->loaded[v->loaded_count++].piece);
+	return STATUS_OK;
+}
+
+static enum status compare_all(void *context)
+{
+	return viewer_compare(context, "all");
+}
+
+/* ---- the command that restores a view ---- */
+
+struct line {
+	char *text;
+	size_t size, at;
+};
+
+static void append(struct line *l, const char *text)
+{
+	size_t n = strlen(text);
+	if (l->at + n + 1 > l->size)
+		return;
+	memcpy(l->text + l->at, text, n + 1);
+	l->at += n;
+}
+
+/* As a shell reads it: in quotes unless it is plain. */
+static void append_word(struct line *l, const char *word)
+{
+	append(l, " ");
+	if (*word &&
+	    strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.,:/=+@%") == strlen(word)) {
+		append(l, word);
+		return;
+	}
+	append(l, "'");
+	for (; *word; word++) {
+		char one[2] = {*word, 0};
+		append(l, *word == '\'' ? "'\\''" : one);
+	}
+	append(l, "'");
+}
+
+/* width, height: 0 where the screen gives them. */
+static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
+{
+	const struct player *p = &v->player;
+	const struct piece *piece = p->piece;
+	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
+	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
+	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
+	                                   OPTION_SELECT,  OPTION_SCROLL,  OPTION_PAST};
+	struct arguments a = {0};
+	arguments_begin(&a, "view");
+	/* A strategy that was chosen in the window stands for the one that was asked for. */
+	if (piece != &v->loaded[0].piece) {
+		const struct settings *s = &piece->score.plan->settings;
+		arguments_set(&a, OPTION_STRATEGY, "%s", piece->label);
+		/* One rank, or those that serve the same samples, with the whole batch. */
+		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
+			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);
+			arguments_set(&a, OPTION_BATCH, "%" PRId64, s->batch);
+			arguments_set(&a, OPTION_ACCUMULATE, "%" PRId64, s->accumulate);
+			arguments_drop(&a, OPTION_MICRO_BATCH);
+		}
+	}
+	arguments_set(&a, OPTION_SCENE, "%s", scene_name(piece->foreign ? SCENE_TIMELINE : p->scene));
+	arguments_set(&a, OPTION_THEME, "%s", theme_of(p->theme)->name);
+	if (p->stride != STRIDE_ROUND)
+		arguments_set(&a, OPTION_STEP, "%s", stride_name(p->stride));
+	if (piece->foreign)
+		arguments_set(&a, OPTION_AT, "%" PRId64, p->cursor);
+	else
+		arguments_set(&a, OPTION_AT, "%zu", score_stop_of(&piece->score, p->stride, p->position));
+	size_t past = piece->foreign ? 0
+	                             : p->position - score_stop(&piece->score, p->stride,
+	                                                        score_stop_of(&piece->score, p->stride, p->position));
+	if (past)
+		arguments_set(&a, OPTION_PAST, "%zu", past);
+	if (!piece->foreign && p->selected_op >= 0)
+		arguments_set(&a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
+	if (p->scene == SCENE_PLAN && !piece->foreign && p->plan_scroll)
+		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);
+	else if ((piece->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
+		arguments_set(&a, OPTION_SCROLL, "%d", p->first_lane);
+	if (width && height)
+		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
+	if (!piece->foreign && piece->score.rank_count && p->focus_rank != piece->score.ranks[0].rank)
+		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
+	if (p->from < p->to)
+		arguments_set(&a, OPTION_RANGE, "%" PRId64 ":%" PRId64, p->from, p->to);
+	if (p->text < 0.999 || p->text > 1.001)
+		arguments_set(&a, OPTION_TEXT, "%g", p->text);
+	if (p->compare)
+		arguments_set(&a, OPTION_COMPARE, "%s",
+		              option_given(v->options, OPTION_COMPARE) ? option_text(v->options, OPTION_COMPARE)
+		                                                       : "all");
+	if (p->beside)
+		arguments_flag(&a, OPTION_PREDICT);
+	if (p->presenter)
+		arguments_flag(&a, OPTION_PRESENTER);
+	for (size_t i = 0; i < sizeof anew / sizeof anew[0]; i++)
+		arguments_drop(&a, anew[i]);
+	arguments_drop(&a, OPTION_TEXT);
+	arguments_pass(&a, COMMAND_VIEW, v->options);
+	for (int i = 0; i < a.count; i++)
+		append_word(l, a.list[i]);
+	arguments_release(&a);
+}
+
+static const char *restore(void *context, int width, int height)
+{
+	static char text[4096];
+	struct viewer *v = context;
+	struct line l = {.text = text, .size = sizeof text};
+	text[0] = 0;
+	append(&l, "shardlab");
+	append_arguments(&l, v, width, height);
+	return text;
+}
+
+enum status viewer_window(struct viewer *v)
+{
+	int strategies = 0;
+	struct window *w;
+	while (choice_at(strategies))
+		strategies++;
+	/* What a file holds has no other strategies. */
+	struct window_host host = {.context = v,
+	                           .strategies = viewer_alone(v) ? 0 : strategies,
+	                           .strategy = strategy_name_at,
+	                           .open = open_strategy,
+	                           .compare = viewer_alone(v) ? NULL : compare_all,
+	                           .command = restore};
+	enum status s = window_open(&w, &v->player, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	if (s)
+		return s;
+	s = window_run(w);
+	window_close(w);
+	return s;
+}

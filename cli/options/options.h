@@ -1,0 +1,247 @@
+/* Options are data: one table, from which parsing, defaults and help come. To add one, add a line to OPTION_LIST.
+ *
+ *     struct options o;
+ *     enum status s = options_parse(&o, COMMAND_SIM, argc, argv);     (what follows the command's name)
+ *     … option_whole(&o, OPTION_RANKS), option_given(&o, OPTION_SAVE) …
+ *
+ * Both `--key value` and `--key=value` are read. An option that is unknown, that the command does not have, that comes
+ * twice, or whose value is wrong, is STATUS_INPUT with a line that says what to do. So is what this version cannot do:
+ * nothing is ignored.
+ */
+#ifndef SHARDLAB_OPTIONS_H
+#define SHARDLAB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "strategy/base/arena.h"
+#include "strategy/base/status.h"
+#include "strategy/settings/settings.h"
+
+/* constant, name, what it does, what help says of it besides */
+#define COMMAND_LIST(X)                                                                                                \
+	X(PLAN, plan, "print the plan: operations, buffers, waits",                                                    \
+	  "The plan is the program that every rank carries out. What is printed can be run: train --plan FILE.")       \
+	X(SIM, sim, "simulate one step: memory, bytes sent, time",                                                     \
+	  "Needs no hardware. Figures that rest on assumed rates say so; calibrate measures those of this machine.")   \
+	X(COMPARE, compare, "strategies side by side",                                                                 \
+	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
+	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
+	  "compared.")                                                                                                 \
+	X(TRAIN, train, "train for real, on CPU ranks or GPUs",                                                        \
+	  "Starts Open MPI's mpirun by itself. Under mpirun or Slurm it joins as a rank: mpirun -n 4 shardlab train "  \
+	  "…")                                                                                                         \
+	X(VALIDATE, validate, "simulate and run the same plans, predicted beside measured",                            \
+	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
+	  "GPU.")                                                                                                      \
+	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
+	  "What it writes is the cluster `local`, which all commands use unless --cluster names another; with "        \
+	  "--device "                                                                                                  \
+	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
+	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
+	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
+	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
+	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
+	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
+	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
+	  "")
+
+enum command {
+#define X(constant, name, what, more) COMMAND_##constant,
+	COMMAND_LIST(X)
+#undef X
+	        COMMAND_COUNT
+};
+
+/* Which commands have an option. */
+#define IN(constant) (1U << COMMAND_##constant)
+#define IN_REPORTS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
+#define IN_MODELS (IN_REPORTS | IN(VIEW))
+#define IN_RUNS (IN(TRAIN) | IN(VALIDATE))
+
+enum option_type {
+	TAKES_TEXT,
+	TAKES_CHOICE, /* the argument lists what is possible: a|b|c, or key=N for a number */
+	TAKES_WHOLE,  /* in [low, high] */
+	TAKES_SIZE,   /* bytes, in [low, high] */
+	TAKES_REAL,   /* in [low, high] */
+	TAKES_FLAG,   /* no value */
+};
+
+#define LARGE INT64_C(1000000000000000)
+
+/* constant, name, type, argument, low, high, default ("": none), commands, help */
+#define OPTION_LIST(X)                                                                                                 \
+	X(MODEL, "model", TEXT, "NAME[:key=value,…]", 0, 0, "mlp", IN_MODELS,                                          \
+	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
+	X(STRATEGY, "strategy", TEXT, "NAME[:key=value:…]", 0, 0, "ddp", IN_MODELS,                                    \
+	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
+	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
+	  "such files are not read; help config has their keys as options")                                            \
+	X(RANKS, "ranks", WHOLE, "N", 1, 1 << 24, "1", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                           \
+	  "how many; each has a device of its own")                                                                    \
+	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
+	  "what it runs on, for predictions; see: help clusters")                                                      \
+	X(BATCH, "batch", WHOLE, "N", 1, LARGE, "", IN_MODELS, "global, in samples; 4 × ranks unless given")           \
+	X(MICRO_BATCH, "micro-batch", WHOLE, "N", 1, LARGE, "", IN_MODELS,                                             \
+	  "samples a rank takes at once; batch = ranks × micro-batch × accumulate")                                    \
+	X(ACCUMULATE, "accumulate", WHOLE, "N", 1, LARGE, "", IN_MODELS, "micro-batches a step; 1 unless it follows")  \
+	X(SEQUENCE, "sequence", WHOLE, "T", 1, LARGE, "", IN_MODELS, "tokens of a sample; the model's context")        \
+	X(PRECISION, "precision", CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", IN_MODELS,                                   \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32")                          \
+	X(LOSS_SCALER, "loss-scaler", CHOICE, "deepspeed|pytorch", 0, 0, "", IN_MODELS,                                \
+	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
+	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
+	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
+	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
+	X(STOCHASTIC_ROUNDING, "stochastic-rounding", FLAG, "", 0, 0, "", IN_MODELS,                                   \
+	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
+	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "sgd has no momentum")                \
+	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "after the warm-up")                   \
+	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \
+	X(DECAY, "decay", WHOLE, "N", 0, LARGE, "0", IN_MODELS,                                                        \
+	  "the step at which it has fallen linearly to a tenth; 0: never")                                             \
+	X(WEIGHT_DECAY, "weight-decay", REAL, "X", 0, 1e6, "0.01", IN_MODELS, "of adamw, decoupled")                   \
+	X(CLIP, "clip", REAL, "NORM", 0, 1e30, "0", IN_MODELS, "global norm of the gradients at most; 0: any")         \
+	X(BUCKET, "bucket", SIZE, "BYTES", 0, LARGE, "", IN_MODELS,                                                    \
+	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
+	X(CHECKPOINTING, "activation-checkpointing", TEXT, "none|full|every=K|selective[:key=value…]", 0, 0, "none",   \
+	  IN_MODELS, "activations that are not kept but made again; see: help checkpointing")                          \
+	X(OFFLOAD, "offload", TEXT, "none|optimizer|parameters|activations[,…]", 0, 0, "none", IN_MODELS,              \
+	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
+	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
+	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
+	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
+	  "who carries out collectives: our schedules, or a library; nccl: between GPUs")                              \
+	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
+	  "take the plan's text from a file instead of making one")                                                    \
+	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "this role's program only")                                     \
+	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE),                       \
+	  "collectives by formula, or message by message over shared links")                                           \
+	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
+	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
+	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
+	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
+	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
+	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
+	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
+	X(PAST, "past", WHOLE, "N", 0, LARGE, "0", IN(VIEW), "… so many messages or allocations behind that step")     \
+	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
+	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
+	  "colours: projector has strong contrast, paper is for print")                                                \
+	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
+	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
+	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
+	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
+	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
+	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")             \
+	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
+	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
+	X(SCROLL, "scroll", WHOLE, "N", -LARGE, LARGE, "", IN(VIEW),                                                   \
+	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
+	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
+	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf: this step, or a page for each")        \
+	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "of .gif and .html, in hundredths of a second a step")  \
+	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "larger, without controls, full screen")               \
+	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
+	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many")                             \
+	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
+	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
+	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
+	  "where ranks compute; cuda: rank i on GPU i")                                                                \
+	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
+	  "cuda: issue every step anew instead of replaying it")                                                       \
+	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
+	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
+	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of the processor, for each rank")    \
+	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
+	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \
+	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
+	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
+	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
+	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
+	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev)")                                     \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "rates at every size")                 \
+	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
+	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
+	  "where to write; `local` unless given, or `local-cuda`")                                                     \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE),                                                \
+	  "for programs: JSON on stdout, nothing else there")
+
+enum option {
+#define X(constant, name, type, argument, low, high, fallback, commands, help) OPTION_##constant,
+	OPTION_LIST(X)
+#undef X
+	        OPTION_COUNT
+};
+
+struct option_value {
+	bool given;
+	const char *text; /* as written, or the default; NULL: neither. Lives as long as argv */
+	int64_t whole;
+	double real;
+};
+
+struct options {
+	enum command command;
+	bool help; /* --help was among them: the rest has not been read */
+	struct option_value value[OPTION_COUNT];
+};
+
+enum status options_parse(struct options *o, enum command c, int argc, char **argv);
+
+static inline bool option_given(const struct options *o, enum option i)
+{
+	return o->value[i].given;
+}
+static inline const char *option_text(const struct options *o, enum option i)
+{
+	return o->value[i].text;
+}
+static inline int64_t option_whole(const struct options *o, enum option i)
+{
+	return o->value[i].whole;
+}
+
+/* The settings that were asked for, with the strategy as text and not yet resolved. */
+enum status options_settings(const struct options *o, struct settings *out);
+
+/* The command line of a child: this same program with another command, or other values.
+ *
+ *     struct arguments a = {0};
+ *     arguments_begin(&a, "train");
+ *     arguments_set(&a, OPTION_RANKS, "%d", 4);
+ *     arguments_pass(&a, COMMAND_TRAIN, &options);     // all that was given and that train has, if not set above
+ *     … a.list …
+ *     arguments_release(&a);
+ */
+struct arguments {
+	struct arena arena;
+	char *list[OPTION_COUNT + 2]; /* ends with NULL */
+	int count;
+	bool set[OPTION_COUNT];
+};
+void arguments_begin(struct arguments *a, const char *command);
+void arguments_set(struct arguments *a, enum option i, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void arguments_flag(struct arguments *a, enum option i);
+void arguments_drop(struct arguments *a, enum option i); /* arguments_pass leaves it out */
+void arguments_pass(struct arguments *a, enum command c, const struct options *o);
+void arguments_release(struct arguments *a);
+
+const char *option_name(enum option i); /* "micro-batch" */
+/* Does this command have it? */
+bool option_of(enum option i, enum command c);
+/* May it have several alternatives there, with slashes between (cli/options/variants.h)? */
+bool option_varies(enum option i, enum command c);
+
+const char *command_name(enum command c);
+/* By name. Unknown: STATUS_INPUT with the commands there are. */
+enum status command_find(const char *name, enum command *out);
+
+void options_help(enum command c, FILE *out); /* all about one command */
+void commands_help(FILE *out);                /* which commands there are */
+
+#endif

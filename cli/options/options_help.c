@@ -1,0 +1,98 @@
+#include <string.h>
+
+#include "cli/options/options_table.h"
+#include "cli/show/text.h"
+
+/* Where `out` is no terminal: as wide as the narrowest in common use. */
+enum { COLUMNS = 80 };
+
+/* Commands to begin with. A test carries out those that are quick. */
+static const struct {
+	enum command command;
+	const char *line;
+} examples[] = {
+        {COMMAND_PLAN, "shardlab plan --model mlp --strategy zero2 --ranks 4"},
+        {COMMAND_PLAN, "shardlab plan --strategy dp --ranks 4 --role worker"},
+        {COMMAND_SIM, "shardlab sim --model gpt2-1558m --strategy zero2 --ranks 8 --cluster h100 --precision bf16"},
+        {COMMAND_SIM, "shardlab sim --model params=7e9:units=32 --strategy zero3 --ranks 4 --cluster a100-40gb"},
+        {COMMAND_COMPARE, "shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb --precision bf16"},
+        {COMMAND_COMPARE, "shardlab compare --strategy ddp,zero3 --activation-checkpointing none/full "
+                          "--model gpt2-774m --cluster a100-40gb"},
+        {COMMAND_TRAIN, "shardlab train --model gpt --strategy zero3 --ranks 4 --steps 50"},
+        {COMMAND_TRAIN, "shardlab train --ranks 2 --trace run.json"},
+        {COMMAND_VALIDATE, "shardlab validate --model gpt --strategy ddp,zero2 --ranks 2"},
+        {COMMAND_CALIBRATE, "shardlab calibrate --quick --output mine.yaml"},
+        {COMMAND_VIEW, "shardlab view --model gpt --strategy pipeline --accumulate 4 --scene timeline"},
+        {COMMAND_VIEW, "shardlab view --scene ring --export ring.gif"},
+        {COMMAND_DEMO, "shardlab demo --ranks 2"},
+};
+
+/* Options that belong together begin here. */
+static const enum option groups[] = {OPTION_BATCH,  OPTION_PRECISION, OPTION_OPTIMIZER, OPTION_BUCKET,   OPTION_SEED,
+                                     OPTION_EXPORT, OPTION_SCENE,     OPTION_STEPS,     OPTION_EVALUATE, OPTION_TRACE};
+
+static bool begins_group(int option)
+{
+	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+		if (groups[g] == (enum option)option)
+			return true;
+	return false;
+}
+
+void commands_help(FILE *out)
+{
+	fputs("shardlab shows, predicts and runs data-parallel training.\n\n", out);
+	for (int c = 0; c < COMMAND_COUNT; c++) {
+		fprintf(out, "  shardlab %-10s ", command_rows[c].name);
+		text_wrapped(out, command_rows[c].what, 22, text_columns(out, COLUMNS));
+	}
+	fputs("\nTo begin with:\n\n"
+	      "  shardlab demo                    # everything in two minutes\n"
+	      "  shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb\n"
+	      "  shardlab train --model gpt --strategy zero3 --ranks 4\n\n",
+	      out);
+	text_wrapped(out,
+	             "Options of a command: shardlab help COMMAND. Exit status: 0 done, 1 done and what was checked "
+	             "does not hold or the run failed, 2 the input is wrong (one line on stderr says what).",
+	             0, text_columns(out, COLUMNS));
+}
+
+static void option_line(enum option i, enum command c, int columns, FILE *out)
+{
+	enum { INDENT = 30 };
+	char head[128], text[256];
+	const char *fallback = option_default(i, c), *help = option_help(i, c);
+	snprintf(head, sizeof head, "--%s%s%s", option_rows[i].name, *option_rows[i].argument ? " " : "",
+	         option_rows[i].argument);
+	snprintf(text, sizeof text, "%s%s%s%s", help, *fallback ? " [" : "", fallback, *fallback ? "]" : "");
+	int shown = text_width(head);
+	if (shown <= INDENT - 4)
+		fprintf(out, "  %s%*s", head, INDENT - 2 - shown, "");
+	else
+		fprintf(out, "  %s\n%*s", head, INDENT, "");
+	text_wrapped(out, text, INDENT, columns);
+}
+
+void options_help(enum command c, FILE *out)
+{
+	int columns = text_columns(out, COLUMNS);
+	bool apart = false, any = false;
+	fprintf(out, "shardlab %s: ", command_rows[c].name);
+	text_wrapped(out, command_rows[c].what, 0, columns - text_width(command_rows[c].name) - 11);
+	text_wrapped(out, command_rows[c].more, 0, columns);
+	fputc('\n', out);
+	for (size_t e = 0; e < sizeof examples / sizeof examples[0]; e++)
+		if (examples[e].command == c)
+			fprintf(out, "  %s\n", examples[e].line);
+	fputs("\nOptions, their defaults in brackets:\n\n", out);
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		apart |= any && begins_group(i);
+		if (!option_of((enum option)i, c))
+			continue;
+		if (apart)
+			fputc('\n', out);
+		option_line((enum option)i, c, columns, out);
+		apart = false;
+		any = true;
+	}
+}

@@ -1,0 +1,77 @@
+#include "cli/options/options_table.h"
+
+const struct option_row option_rows[OPTION_COUNT] = {
+#define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
+	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
+        OPTION_LIST(X)
+#undef X
+};
+
+const struct command_row command_rows[COMMAND_COUNT] = {
+#define X(constant, name, what, more) {#name, what, more},
+        COMMAND_LIST(X)
+#undef X
+};
+
+/* Where a command's default is another than the table's. */
+static const struct {
+	enum command command;
+	enum option option;
+	const char *value;
+} defaults[] = {
+        {COMMAND_COMPARE, OPTION_STRATEGY, "all"},  {COMMAND_COMPARE, OPTION_RANKS, "4"},
+        {COMMAND_VALIDATE, OPTION_STRATEGY, "all"}, {COMMAND_VALIDATE, OPTION_RANKS, "4"},
+        {COMMAND_VALIDATE, OPTION_STEPS, "5"},      {COMMAND_DEMO, OPTION_RANKS, "4"},
+        {COMMAND_DEMO, OPTION_STEPS, "320"},        {COMMAND_CALIBRATE, OPTION_RANKS, "2"},
+        {COMMAND_VIEW, OPTION_RANKS, "4"},
+};
+
+/* And where it means something else. */
+static const struct {
+	enum command command;
+	enum option option;
+	const char *help;
+} helps[] = {
+        {COMMAND_COMPARE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_VALIDATE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_VALIDATE, OPTION_STEPS, "at least; as many as take two seconds"},
+        {COMMAND_VALIDATE, OPTION_VERBOSE, "list every check, not only those that fail"},
+        {COMMAND_VIEW, OPTION_EXPORT, "write .png .svg .pdf .gif .html instead of opening a window"},
+        {COMMAND_VIEW, OPTION_TRACE, "open this recorded run, or another program's Chrome trace"},
+};
+
+const char *option_help(enum option i, enum command c)
+{
+	for (size_t h = 0; h < sizeof helps / sizeof helps[0]; h++)
+		if (helps[h].command == c && helps[h].option == i)
+			return helps[h].help;
+	return option_rows[i].help;
+}
+
+const char *option_default(enum option i, enum command c)
+{
+	for (size_t d = 0; d < sizeof defaults / sizeof defaults[0]; d++)
+		if (defaults[d].command == c && defaults[d].option == i)
+			return defaults[d].value;
+	return option_rows[i].fallback;
+}
+
+const char *command_name(enum command c)
+{
+	return command_rows[c].name;
+}
+
+const char *option_name(enum option i)
+{
+	return option_rows[i].name;
+}
+
+bool option_of(enum option i, enum command c)
+{
+	return option_rows[i].commands >> c & 1;
+}
+
+bool option_varies(enum option i, enum command c)
+{
+	return c == COMMAND_COMPARE && (i == OPTION_PRECISION || i == OPTION_CHECKPOINTING || i == OPTION_OFFLOAD);
+}

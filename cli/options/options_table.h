@@ -1,0 +1,26 @@
+/* The table behind options.h, for the files that read it: options.c (parsing), options_help.c, arguments.c. */
+#ifndef SHARDLAB_OPTIONS_TABLE_H
+#define SHARDLAB_OPTIONS_TABLE_H
+
+#include "cli/options/options.h"
+
+struct option_row {
+	const char *name, *argument, *fallback, *help;
+	enum option_type type;
+	unsigned commands;
+	double low, high;
+};
+
+struct command_row {
+	const char *name, *what, *more;
+};
+
+extern const struct option_row option_rows[OPTION_COUNT];
+extern const struct command_row command_rows[COMMAND_COUNT];
+
+/* What help says of an option of a command. */
+const char *option_help(enum option i, enum command c);
+/* The default of an option for a command; "": none. */
+const char *option_default(enum option i, enum command c);
+
+#endif

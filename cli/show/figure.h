@@ -1,0 +1,44 @@
+/* The figures of a report that people compare: one table of them, from which side-by-side tables and CSV files come.
+ *
+ *     for (int i = 0; i < FIGURE_COUNT; i++)
+ *             if (figure_at(i)->group == GROUP_PEAK) … figure_value(i, &report, role) …
+ */
+#ifndef SHARDLAB_FIGURE_H
+#define SHARDLAB_FIGURE_H
+
+#include "cli/show/table.h"
+#include "strategy/trace/report.h"
+
+/* constant, title in tables, in what */
+#define GROUP_LIST(X)                                                                                                  \
+	X(PEAK, "memory at the peak", BYTES)                                                                           \
+	X(STEADY, "memory between steps", BYTES)                                                                       \
+	X(AWAY, "beside the device", BYTES)                                                                            \
+	X(TRAFFIC, "a rank, each step", BYTES)                                                                         \
+	X(TIME, "time of a step", TIME)                                                                                \
+	X(TIGHTEST, "the fullest memory, with libraries", BYTES)
+
+enum figure_group {
+#define X(constant, title, in) GROUP_##constant,
+	GROUP_LIST(X)
+#undef X
+	        GROUP_COUNT
+};
+
+struct figure {
+	enum figure_group group;
+	const char *name; /* in tables */
+	const char *key;  /* in CSV files, with the unit: bytes or nanoseconds */
+	bool whole_run;   /* a figure of all ranks together: the same for each role */
+	bool total;       /* the sum of those before it */
+};
+
+const struct figure *figure_at(int i); /* NULL past the last */
+/* Bytes or nanoseconds; -1: cannot be counted. */
+int64_t figure_value(int i, const struct report *r, int role);
+
+const char *group_title(enum figure_group g);
+/* One unit for all the figures of a group, in all the reports. */
+struct scale group_scale(enum figure_group g, const struct report *const *reports, int count);
+
+#endif

@@ -1,0 +1,321 @@
+#include "cli/show/show.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/show/show_spaces.h"
+#include "cli/show/table.h"
+#include "cli/show/text.h"
+#include "strategy/base/number.h"
+#include "strategy/cluster/cluster.h"
+
+const char *show_count(char *out, int64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
+/* `colour` is the terminal's for which it is written. */
+static void write_heading(const struct report *r, unsigned settings, bool colour, FILE *out)
+{
+	char n[32];
+	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
+	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
+	        show_count(n, r->parameters));
+	if (settings & SHOW_PRECISION)
+		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
+		        r->stochastic_rounding ? ", rounded stochastically" : "");
+	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
+	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
+	fprintf(out, " · batch %s", show_count(n, r->batch));
+	if (data_ranks > 1)
+		fprintf(out, " = %" PRId64 " %sranks × %s", data_ranks, data_ranks < r->ranks ? "data " : "",
+		        show_count(n, r->micro_batch));
+	else if (r->accumulate > 1)
+		fprintf(out, " = %s", show_count(n, r->micro_batch));
+	if (r->accumulate > 1)
+		fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
+	if (same)
+		fprintf(out, ", the same on all ranks");
+	if (r->sequence > 1)
+		fprintf(out, " · sequence %" PRId64, r->sequence);
+	if ((settings & SHOW_CHECKPOINTING) && strcmp(r->checkpointing.setting, "none") != 0)
+		fprintf(out, " · checkpointing %s", r->checkpointing.setting);
+	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
+		fprintf(out, " · offload %s", r->offload);
+	fprintf(out, " · cluster %s", r->cluster);
+}
+
+void show_heading(const struct report *r, unsigned settings, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	if (memory) {
+		write_heading(r, settings, terminal_colour(out), memory);
+		fclose(memory);
+		text_items(out, text, text_columns(out, INT_MAX));
+	}
+	free(text);
+}
+
+static const char *hint_of(const char *cluster)
+{
+	if (!strcmp(cluster, CLUSTER_LOCAL))
+		return "; shardlab calibrate measures those of this machine";
+	if (!strcmp(cluster, CLUSTER_LOCAL_CUDA))
+		return "; shardlab calibrate --device cuda measures those of this machine";
+	return "";
+}
+
+void show_rates(const struct report *r, FILE *out)
+{
+	if (r->rates_measured)
+		return;
+	fprintf(out, "* rests on assumed rates%s\n", hint_of(r->cluster));
+}
+
+bool show_is_states_only(const struct report *r)
+{
+	return !strncmp(r->model, "params=", 7);
+}
+
+void show_model_note(const struct report *r, FILE *out)
+{
+	if (!show_is_states_only(r))
+		return;
+	char text[256];
+	snprintf(text, sizeof text,
+	         "%s is model states alone: no activations, and no time for the passes. It has %" PRId64
+	         " unit%s, and what is gathered is a unit: units=N makes it as many as the model has layers.",
+	         r->model, r->units, r->units == 1 ? "" : "s");
+	text_wrapped(out, text, 0, text_columns(out, 110));
+}
+
+/* ---- one report ---- */
+
+const char *show_memory_name(const struct report_tightest *t)
+{
+	static const char *const names[SPACE_COUNT] = {
+	        [SPACE_DEVICE] = "device", [SPACE_HOST] = "node", [SPACE_DISK] = "disk"};
+	return names[t->space];
+}
+
+static void show_fits(const struct report *r, FILE *out)
+{
+	const struct report_tightest *t = &r->tightest;
+	bool colour = terminal_colour(out);
+	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
+	char needed[32], there[32], missing[32];
+	number_format_bytes(needed, sizeof needed, t->needed_bytes);
+	number_format_bytes(there, sizeof there, t->capacity_bytes);
+	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
+	fprintf(out, "  fits: %s%s%s", style_begin(style, colour), r->fits ? "yes" : "no", style_end(style, colour));
+	fprintf(out, ", with libraries %s %s of its %s%s",
+	        t->space == SPACE_DEVICE ? "a rank takes" : "the ranks of a node take", needed,
+	        t->space == SPACE_DEVICE ? "device's "
+	        : t->space == SPACE_DISK ? "disk's "
+	                                 : "",
+	        there);
+	if (!r->fits)
+		fprintf(out, ": %s are missing", missing);
+	fputc('\n', out);
+}
+
+static void show_memory(const struct report *r, FILE *out)
+{
+	show_space(r, SPACE_DEVICE, out);
+	for (int i = 0; i < r->role_count; i++) {
+		fprintf(out, "  peak at: %s", r->roles[i].memory[SPACE_DEVICE].peak_at);
+		if (r->role_count > 1)
+			fprintf(out, " (%s)", r->roles[i].role);
+		fputc('\n', out);
+	}
+	show_fits(r, out);
+}
+
+static bool communicates(const struct report_role *role)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++)
+		if (role->by_kind[k].calls)
+			return true;
+	return false;
+}
+
+static void traffic_row(struct table *t, const char *name, const struct report_traffic *f, enum style style)
+{
+	table_add_row(t, style);
+	table_cell(t, 0, "  %s", name);
+	table_cell(t, 1, "%" PRId64, f->calls);
+	table_bytes(t, 2, f->payload_bytes);
+	table_bytes(t, 3, f->sent_bytes);
+	table_bytes(t, 4, f->received_bytes);
+}
+
+const char *show_article(const struct report_role *role)
+{
+	if (strchr(role->role, '.'))
+		return "";
+	return role->ranks > 1 ? "a " : "the ";
+}
+
+static void show_traffic(const struct report_role *role, bool several, FILE *out)
+{
+	struct table t;
+	static const char *const heads[] = {"calls", "payload", "sent", "received"};
+	bool any = communicates(role);
+	table_init(&t, out, 5);
+	table_add_row(&t, STYLE_HEAD);
+	if (several)
+		table_cell(&t, 0, "communication of %s%s, a step", show_article(role), role->role);
+	else
+		table_cell(&t, 0, any ? "communication of a rank, a step" : "communication: none");
+	for (int c = 0; any && c < 4; c++)
+		table_cell(&t, 1 + c, "%s", heads[c]);
+	for (int k = 0; k < TRAFFIC_COUNT; k++)
+		if (role->by_kind[k].calls && k != TRAFFIC_CONTROL)
+			traffic_row(&t, traffic_name((enum traffic_kind)k), &role->by_kind[k], STYLE_PLAIN);
+	if (any) {
+		table_add_row(&t, STYLE_HEAD);
+		table_cell(&t, 0, "  total");
+		table_bytes(&t, 3, role->sent_bytes);
+		table_bytes(&t, 4, role->received_bytes);
+	}
+	if (role->by_kind[TRAFFIC_CONTROL].calls)
+		traffic_row(&t, "control (not in the total)", &role->by_kind[TRAFFIC_CONTROL], STYLE_FAINT);
+	table_print(&t, 0);
+	table_release(&t);
+}
+
+static void time_row(struct table *t, const char *name, int64_t ns, int64_t step, enum style style)
+{
+	table_add_row(t, style);
+	table_cell(t, 0, "  %s", name);
+	table_time(t, 1, ns);
+	if (step)
+		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
+}
+
+static void show_time(const struct report *r, FILE *out)
+{
+	struct table t;
+	const struct times *n = &r->time;
+	table_init(&t, out, 3);
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "time of a step%s", r->rates_measured ? "" : " *");
+	time_row(&t, "computing", n->compute, n->step, STYLE_PLAIN);
+	time_row(&t, "waiting for communication", n->exposed, n->step, STYLE_PLAIN);
+	time_row(&t, "waiting for anything else", n->bubble, n->step, STYLE_PLAIN);
+	time_row(&t, "step", n->step, 0, STYLE_HEAD);
+	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
+	table_print(&t, 0);
+	table_release(&t);
+}
+
+enum { MOST_ROLES = 4 };
+
+bool show_has_role(const struct report *r, int role)
+{
+	int fullest = 0;
+	if (r->role_count <= MOST_ROLES || !role || role == r->role_count - 1)
+		return true;
+	for (int i = 1; i < r->role_count; i++)
+		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > r->roles[fullest].memory[SPACE_DEVICE].peak_bytes)
+			fullest = i;
+	return role == fullest;
+}
+
+static void show_whole(const struct report *r, FILE *out)
+{
+	show_heading(r, SHOW_ALL, out);
+	fputc('\n', out);
+	show_memory(r, out);
+	show_spaces(r, out);
+	for (int i = 0; i < r->role_count; i++) {
+		fputc('\n', out);
+		show_traffic(&r->roles[i], r->role_count > 1, out);
+	}
+	show_transfers(r, out);
+	fputc('\n', out);
+	show_time(r, out);
+	show_checkpointing(&(struct column){.report = r}, 1, out);
+	if (!r->rates_measured || r->roles[0].memory[SPACE_DEVICE].overhead_assumed) {
+		fputc('\n', out);
+		show_rates(r, out);
+	}
+	show_model_note(r, out);
+}
+
+void show_report(const struct report *r, FILE *out)
+{
+	struct report some = *r;
+	some.role_count = 0;
+	for (int i = 0; i < r->role_count; i++)
+		if (show_has_role(r, i))
+			some.roles[some.role_count++] = r->roles[i];
+	show_whole(&some, out);
+	if (some.role_count < r->role_count)
+		fprintf(out, "\n%d of %d roles are shown: the first, the fullest and the last; --json has all\n",
+		        some.role_count, r->role_count);
+}
+
+/* ---- a run ---- */
+
+void show_run(const struct report *r, FILE *out)
+{
+	struct table t;
+	table_init(&t, out, 2);
+	if (r->loss_count) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "loss, first and last step");
+		table_cell(&t, 1, "%.6f → %.6f", r->losses[0], r->losses[r->loss_count - 1]);
+	}
+	if (isfinite(r->validation_loss)) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "validation loss");
+		table_cell(&t, 1, "%.6f", r->validation_loss);
+	}
+	if (isfinite(r->validation_accuracy)) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "validation accuracy");
+		table_cell(&t, 1, "%.2f %%", 100 * r->validation_accuracy);
+	}
+	if (r->loss_scale > 0) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "steps skipped, loss scale at the end");
+		table_cell(&t, 1, "%" PRId64 ", %.10g", r->skipped_steps, r->loss_scale);
+	}
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
+	table_cell(&t, 1, "%.0f", r->units_per_s);
+	if (r->gelu_passes > 0) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "GELU's gradient in a pass of its own");
+		table_cell(&t, 1, "%" PRId64 " times: cuBLASLt cannot fuse it in this type or shape", r->gelu_passes);
+	}
+	if (r->resident_bytes) {
+		table_add_row(&t, STYLE_PLAIN);
+		table_cell(&t, 0, "resident memory of the largest rank");
+		table_bytes(&t, 1, r->resident_bytes);
+	}
+	table_add_row(&t, STYLE_PLAIN);
+	table_cell(&t, 0, "checksum of the weights");
+	table_cell(&t, 1, "%s", r->weights_checksum);
+	table_print(&t, 0);
+	table_release(&t);
+	if (strstr(r->offload, "delayed=yes"))
+		fputs("delayed update: step i computes with the weights that the gradients of steps 1 to i − 2 made; "
+		      "those of "
+		      "the last step are not in the weights\n",
+		      out);
+}

@@ -1,0 +1,170 @@
+/* Reports side by side, as a table and as a CSV file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/show/figure.h"
+#include "cli/show/show.h"
+#include "cli/show/table.h"
+
+/* All in one row: each role of each report is a column. */
+struct spread {
+	const struct report *report[TABLE_COLUMNS];
+	int role[TABLE_COLUMNS];
+	const char *heading[TABLE_COLUMNS];
+	int count;
+	bool roles; /* some report has several */
+};
+
+static struct spread spread_out(const struct column *columns, int count)
+{
+	struct spread s = {0};
+	for (int i = 0; i < count; i++)
+		for (int role = 0; role < columns[i].report->role_count && s.count < TABLE_COLUMNS - 1; role++) {
+			if (!show_has_role(columns[i].report, role))
+				continue;
+			s.report[s.count] = columns[i].report;
+			s.role[s.count] = role;
+			s.heading[s.count++] = columns[i].heading;
+			s.roles |= role > 0;
+		}
+	return s;
+}
+
+static void show_headings(struct table *t, const struct spread *s)
+{
+	table_add_row(t, STYLE_HEAD);
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_cell(t, 1 + c, "%s", s->heading[c]);
+	if (!s->roles)
+		return;
+	table_add_row(t, STYLE_FAINT);
+	for (int c = 0; c < s->count; c++)
+		if (s->report[c]->role_count > 1)
+			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
+}
+
+/* Is anything kept beside the device? */
+static bool any_away(const struct spread *s)
+{
+	for (int i = 0; figure_at(i); i++)
+		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
+			if (figure_value(i, s->report[c], s->role[c]))
+				return true;
+	return false;
+}
+
+static bool any_capacity(const struct spread *s)
+{
+	for (int c = 0; c < s->count; c++)
+		if (s->report[c]->tightest.capacity_bytes)
+			return true;
+	return false;
+}
+
+static void show_which(struct table *t, const struct spread *s)
+{
+	table_add_row(t, STYLE_PLAIN);
+	table_cell(t, 0, "  of the");
+	for (int c = 0; c < s->count; c++)
+		if (!s->role[c])
+			table_cell(t, 1 + c, "%s",
+			           s->report[c]->tightest.capacity_bytes ? show_memory_name(&s->report[c]->tightest)
+			                                                 : "–");
+}
+
+static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
+{
+	struct scale scale = group_scale(g, s->report, s->count);
+	if ((g == GROUP_AWAY && !any_away(s)) || (g == GROUP_TIGHTEST && !any_capacity(s)))
+		return;
+	table_gap(t);
+	table_add_row(t, STYLE_HEAD);
+	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
+	if (g == GROUP_TIGHTEST)
+		show_which(t, s);
+	for (int i = 0; figure_at(i); i++) {
+		const struct figure *f = figure_at(i);
+		if (f->group != g)
+			continue;
+		table_add_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN);
+		table_cell(t, 0, "  %s", f->name);
+		for (int c = 0; c < s->count; c++)
+			if (!f->whole_run || !s->role[c])
+				table_scaled(t, 1 + c, figure_value(i, s->report[c], s->role[c]), scale);
+	}
+}
+
+void show_columns(const struct column *columns, int count, FILE *out)
+{
+	struct table t;
+	struct spread s = spread_out(columns, count);
+	const struct report *assumed = NULL;
+	for (int c = 0; c < s.count; c++)
+		if (!s.report[c]->rates_measured)
+			assumed = s.report[c];
+	table_init(&t, out, 1 + s.count);
+	show_headings(&t, &s);
+	for (int g = 0; g < GROUP_COUNT; g++)
+		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
+	table_add_row(&t, STYLE_HEAD);
+	table_cell(&t, 0, "  fits");
+	for (int c = 0; c < s.count; c++)
+		if (!s.role[c]) {
+			table_cell(&t, 1 + c, s.report[c]->fits ? "yes" : "no");
+			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
+		}
+	table_print(&t, 0);
+	table_release(&t);
+	if (assumed) {
+		fputc('\n', out);
+		show_rates(assumed, out);
+	}
+}
+
+/* RFC 4180: a field with a comma or a quote stands in quotes. */
+static void csv_text(FILE *out, const char *text)
+{
+	if (!strpbrk(text, ",\"\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++)
+		fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
+	fputc('"', out);
+}
+
+void show_csv(const struct column *columns, int count, FILE *out)
+{
+	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
+	      "sequence,cluster,rates,fits",
+	      out);
+	for (int i = 0; figure_at(i); i++)
+		fprintf(out, ",%s", figure_at(i)->key);
+	fputc('\n', out);
+	for (int c = 0; c < count; c++) {
+		const struct report *r = columns[c].report;
+		for (int role = 0; role < r->role_count; role++) {
+			csv_text(out, columns[c].heading);
+			fprintf(out, ",%s,%" PRId64 ",", r->roles[role].role, r->roles[role].ranks);
+			csv_text(out, r->model);
+			fprintf(out, ",%s,", type_name(r->precision));
+			csv_text(out, r->checkpointing.setting);
+			fputc(',', out);
+			csv_text(out, r->offload);
+			fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", r->batch, r->micro_batch,
+			        r->accumulate, r->sequence);
+			csv_text(out, r->cluster);
+			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
+			for (int i = 0; figure_at(i); i++) {
+				int64_t v = figure_value(i, r, role);
+				if (v < 0)
+					fputc(',', out);
+				else
+					fprintf(out, ",%" PRId64, v);
+			}
+			fputc('\n', out);
+		}
+	}
+}

@@ -1,0 +1,175 @@
+#include "cli/show/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/show/text.h"
+#include "strategy/base/number.h"
+
+bool terminal_colour(FILE *out)
+{
+	const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+	return isatty(fileno(out)) && !(none && *none) && !(term && !strcmp(term, "dumb"));
+}
+
+const char *style_begin(enum style s, bool colour)
+{
+	static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[32m", "\033[31m"};
+	return colour ? codes[s] : "";
+}
+
+const char *style_end(enum style s, bool colour)
+{
+	return colour && s != STYLE_PLAIN ? "\033[0m" : "";
+}
+
+void table_init(struct table *t, FILE *out, int columns)
+{
+	*t = (struct table){
+	        .out = out,
+	        .columns = columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS,
+	        .text_columns = 1,
+	        .colour = terminal_colour(out),
+	};
+}
+
+void table_release(struct table *t)
+{
+	arena_release(&t->arena);
+	free(t->rows);
+	*t = (struct table){0};
+}
+
+void table_add_row(struct table *t, enum style style)
+{
+	t->rows = array_reserve(t->rows, t->row_count, &t->row_capacity, sizeof *t->rows);
+	struct table_row *r = &t->rows[t->row_count++];
+	*r = (struct table_row){0};
+	for (int c = 0; c < t->columns; c++) {
+		r->cell[c] = "";
+		r->style[c] = style;
+	}
+}
+
+void table_gap(struct table *t)
+{
+	table_add_row(t, STYLE_PLAIN);
+}
+
+void table_cell(struct table *t, int column, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	if (column >= t->columns)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	t->rows[t->row_count - 1].cell[column] = arena_copy(&t->arena, text);
+}
+
+void table_cell_style(struct table *t, int column, enum style style)
+{
+	t->rows[t->row_count - 1].style[column] = style;
+}
+
+static void print_cell(const struct table *t, const struct table_row *r, int c, int width, bool last)
+{
+	int space = width - text_width(r->cell[c]);
+	bool left = c < t->text_columns;
+	if (!left)
+		fprintf(t->out, "%*s", space, "");
+	fprintf(t->out, "%s%s%s", style_begin(r->style[c], t->colour), r->cell[c], style_end(r->style[c], t->colour));
+	if (left && !last)
+		fprintf(t->out, "%*s", space, "");
+}
+
+/* A first cell that is alone in its row: it may run over the columns beside it. */
+static bool is_title(const struct table *t, const struct table_row *r)
+{
+	for (int c = 1; c < t->columns; c++)
+		if (*r->cell[c])
+			return false;
+	return t->columns > 1;
+}
+
+void table_print(const struct table *t, int indent)
+{
+	int width[TABLE_COLUMNS] = {0};
+	for (size_t i = 0; i < t->row_count; i++)
+		for (int c = 0; c < t->columns; c++)
+			if (!is_title(t, &t->rows[i]) && text_width(t->rows[i].cell[c]) > width[c])
+				width[c] = text_width(t->rows[i].cell[c]);
+	for (size_t i = 0; i < t->row_count; i++) {
+		const struct table_row *r = &t->rows[i];
+		int last = t->columns - 1;
+		while (last >= 0 && !*r->cell[last])
+			last--;
+		if (last >= 0)
+			fprintf(t->out, "%*s", indent, "");
+		for (int c = 0; c <= last; c++) {
+			if (c)
+				fputs("  ", t->out);
+			print_cell(t, r, c, width[c], c == last);
+		}
+		fputc('\n', t->out);
+	}
+}
+
+/* ---- numbers ---- */
+
+void table_bytes(struct table *t, int column, int64_t bytes)
+{
+	char text[32];
+	if (bytes <= 0) {
+		table_cell(t, column, bytes ? "–" : "0");
+		return;
+	}
+	number_format_bytes(text, sizeof text, bytes);
+	table_cell(t, column, "%s", text);
+}
+
+void table_time(struct table *t, int column, int64_t nanoseconds)
+{
+	char text[32];
+	number_format_time(text, sizeof text, nanoseconds);
+	table_cell(t, column, "%s", nanoseconds ? text : "0");
+}
+
+static struct scale pick(const struct scale *units, int count, double largest)
+{
+	int u = 0;
+	while (u + 1 < count && largest >= 2 * units[u + 1].size)
+		u++;
+	struct scale s = units[u];
+	s.decimals = s.size <= 1 ? 0 : largest >= 1000 * s.size ? 1 : largest >= 100 * s.size ? 2 : 3;
+	return s;
+}
+
+struct scale scale_of_bytes(int64_t largest)
+{
+	static const struct scale units[] = {{"B", 1, 0},    {"kB", 1e3, 0},  {"MB", 1e6, 0},
+	                                     {"GB", 1e9, 0}, {"TB", 1e12, 0}, {"PB", 1e15, 0}};
+	return pick(units, 6, (double)largest);
+}
+
+struct scale scale_of_time(int64_t largest_nanoseconds)
+{
+	static const struct scale units[] = {{"us", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
+	return pick(units, 3, (double)largest_nanoseconds);
+}
+
+void table_scaled(struct table *t, int column, int64_t value, struct scale s)
+{
+	static const char *const least[] = {"<1", "<0.1", "<0.01", "<0.001"};
+	static const double half[] = {0.5, 0.05, 0.005, 0.0005};
+	double v = (double)value / s.size;
+	if (value <= 0)
+		table_cell(t, column, value ? "–" : "0");
+	else if (v < half[s.decimals])
+		table_cell(t, column, "%s", least[s.decimals]);
+	else
+		table_cell(t, column, "%.*f", s.decimals, v);
+}

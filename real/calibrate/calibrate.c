@@ -1,0 +1,272 @@
+#include "real/calibrate/calibrate.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/kernels.h"
+#include "real/calibrate/internal.h"
+#include "real/cuda/device.h"
+#include "real/rank/clock.h"
+#include "real/rank/kernel_threads.h"
+#include "real/train/train.h"
+#include "strategy/base/arena.h"
+
+static bool is_cuda(const struct calibrate_options *o)
+{
+	return !strcmp(o->device, "cuda");
+}
+
+struct calibrate_options calibrate_options_default(void)
+{
+	return (struct calibrate_options){.threads = 1, .device = "cpu", .communicator = "ring"};
+}
+
+const char *calibrate_forced_core(void)
+{
+	const char *core = getenv("OPENBLAS_CORETYPE");
+	return core && *core ? core : NULL;
+}
+
+void calibrate_progress(struct calibration *k, const char *what)
+{
+	const struct calibrate_options *o = k->options;
+	if (o->progress && !k->rank)
+		o->progress(o->context, (double)k->tasks_done / k->tasks, what);
+	k->tasks_done++;
+}
+
+void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate)
+{
+	struct calibrate_figures *f = k->figures;
+	if (k->rank)
+		return;
+	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
+	struct calibrate_figure *one = &f->list[f->count++];
+	*one = (struct calibrate_figure){.unit = unit, .rate = rate};
+	snprintf(one->name, sizeof one->name, "%s", name);
+}
+
+void calibrate_figures_release(struct calibrate_figures *f)
+{
+	free(f->list);
+	*f = (struct calibrate_figures){0};
+}
+
+/* ---- waiting ---- */
+
+void calibrate_wait(const struct calibration *k)
+{
+	const struct timespec pause = {0, 1000000};
+	MPI_Request request;
+	int done = 0;
+	if (k->ranks == 1)
+		return;
+	MPI_Ibarrier(MPI_COMM_WORLD, &request);
+	for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+		nanosleep(&pause, NULL);
+}
+
+void calibrate_meet(const struct calibration *k)
+{
+	if (k->ranks > 1)
+		MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* ---- steps ---- */
+
+enum { WARM_UP = 2, STEPS_LEAST = 3, STEPS_MOST = 400 };
+
+enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
+                            void (*seen)(void *context, const struct rehearsal *r), void *context)
+{
+	int64_t begin = clock_ns();
+	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {
+		int enough = i >= WARM_UP + STEPS_LEAST && (double)(clock_ns() - begin) > seconds * 1e9;
+		if (together && k->ranks > 1) {
+			MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
+			calibrate_meet(k);
+		}
+		if (enough)
+			break;
+		enum status s = executor_run(r->executor, r->step);
+		if (s)
+			return s;
+		if (i >= WARM_UP)
+			seen(context, r);
+	}
+	return STATUS_OK;
+}
+
+/* ---- figures ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static int64_t a_second(int64_t amount, int64_t ns)
+{
+	double rate = (double)amount * 1e9 / (double)(ns > 0 ? ns : 1);
+	return rate < 1 ? 1 : rate > 1e18 ? INT64_C(1000000000000000000) : (int64_t)rate;
+}
+
+struct rate calibrate_rate(int64_t amount, int64_t *ns, int n)
+{
+	qsort(ns, (size_t)n, sizeof *ns, by_value);
+	int64_t fastest = ns[0], median = ns[n / 2], slowest = ns[n - 1];
+	if (!amount)
+		return rate_measured(median, fastest, slowest);
+	return rate_measured(a_second(amount, median), a_second(amount, slowest), a_second(amount, fastest));
+}
+
+/* ---- the whole ---- */
+
+/* Of models that have no kernels, and of operations that no plan here has, nothing was measured: the largest rate of
+ * what is most like them, assumed. The families of what was measured are not asked for. */
+static void assume_the_rest(struct cluster *c)
+{
+	static const struct {
+		int key;
+		enum op_kind like;
+	} families[] = {
+	        {COMPUTE_FAMILY + KERNEL_ABSTRACT, OP_LINEAR_FORWARD},
+	        {COMPUTE_DEFAULT, OP_NORM_FORWARD},
+	};
+	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
+		c->compute[COMPUTE_FAMILY + KERNEL_LINEAR][type].count = 0;
+		c->compute[COMPUTE_FAMILY + KERNEL_ATTENTION][type].count = 0;
+		for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+			const struct curve *like = &c->compute[families[i].like][type];
+			struct curve *curve = &c->compute[families[i].key][type];
+			int64_t best = 0;
+			for (int p = 0; p < like->count; p++)
+				best = like->point[p].rate.value > best ? like->point[p].rate.value : best;
+			*curve = (struct curve){.count = best ? 1 : 0};
+			curve->point[0].work = 1;
+			curve->point[0].rate = rate_assumed(best);
+		}
+	}
+}
+
+static void describe(struct cluster *c, const struct calibration *k)
+{
+	char day[16] = "", gpus[sizeof c->about];
+	time_t now = time(NULL);
+	struct tm t;
+	if (localtime_r(&now, &t))
+		strftime(day, sizeof day, "%Y-%m-%d", &t);
+	if (is_cuda(k->options)) {
+		snprintf(gpus, sizeof gpus, "%s", c->about);
+		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, --comm %s%s: %.140s",
+		         day, k->ranks, k->ranks == 1 ? "" : "s", k->options->communicator,
+		         k->options->no_graph ? ", --no-graph" : "", gpus);
+		return;
+	}
+	snprintf(c->about, sizeof c->about,
+	         "this machine, measured %s with %d rank%s of %d thread%s: %s, OpenBLAS core %s%s", day, k->ranks,
+	         k->ranks == 1 ? "" : "s", k->options->threads, k->options->threads == 1 ? "" : "s",
+	         kernels_instruction_set(), kernels_blas_core(), calibrate_forced_core() ? " (forced)" : "");
+}
+
+static enum status measure_cpu(struct calibration *k)
+{
+	enum status s = STATUS_OK;
+	k->cluster->threads = k->options->threads;
+	k->tasks = calibrate_compute_tasks(k) + calibrate_links_tasks(k);
+	if (!k->rank)
+		s = calibrate_compute(k);
+	calibrate_wait(k);
+	if (!s)
+		s = calibrate_together(k);
+	if (!s && k->communicator)
+		s = calibrate_links(k);
+	return s;
+}
+
+static enum status measure(struct calibration *k)
+{
+	enum status s = kernel_threads_start(k->options->threads);
+	if (!s)
+		s = is_cuda(k->options) ? calibrate_cuda(k) : measure_cpu(k);
+	if (s)
+		return s;
+	if (!k->rank)
+		curve_points_fill(&k->points, k->cluster);
+	assume_the_rest(k->cluster);
+	describe(k->cluster, k);
+	return STATUS_OK;
+}
+
+static enum status join(struct calibration *k, bool *ours)
+{
+	int initialized = 0, level;
+	*ours = false;
+	k->ranks = k->local_ranks = 1;
+	MPI_Initialized(&initialized);
+	if (!initialized && !train_under_mpi(&k->rank, &k->ranks))
+		return STATUS_OK;
+	if (!initialized) {
+		MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
+		*ours = true;
+	}
+	MPI_Comm_rank(MPI_COMM_WORLD, &k->rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &k->ranks);
+	MPI_Comm world = MPI_COMM_WORLD, node;
+	MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	MPI_Comm_rank(node, &k->local_rank);
+	MPI_Comm_size(node, &k->local_ranks);
+	MPI_Comm_free(&node);
+	/* NCCL's ranks meet by way of MPI. */
+	const char *name = strcmp(k->options->communicator, "nccl") ? k->options->communicator : "mpi";
+	return k->ranks > 1 ? communicator_open(&k->communicator, name, &world) : STATUS_OK;
+}
+
+enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
+{
+	const struct cuda_api *api;
+	int gpus;
+	const struct device_choice choice = {
+	        .name = o->device, .collectives = o->communicator, .local_ranks = (int)ranks};
+	if (is_cuda(o))
+		return cuda_device_find(&choice, &api, &gpus);
+	if (o->no_graph)
+		return status_fail(STATUS_INPUT,
+		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+	if (strcmp(o->communicator, "ring") != 0)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--comm %s: between processors calibrate measures ring; leave it out, or say --device cuda",
+		        o->communicator);
+	return STATUS_OK;
+}
+
+enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures)
+{
+	struct calibration k = {.options = o, .cluster = out, .figures = figures};
+	bool ours;
+	*out = (struct cluster){0};
+	*figures = (struct calibrate_figures){0};
+	enum status s = join(&k, &ours);
+	if (!s)
+		s = cluster_local_assumed(out, is_cuda(o) ? DEVICE_GPU : DEVICE_CPU);
+	if (!s)
+		s = measure(&k);
+	/* A rank that failed alone would leave the others waiting. */
+	if (s && k.ranks > 1) {
+		fprintf(stderr, "fatal: rank %d: %s\n", k.rank, status_message());
+		MPI_Abort(MPI_COMM_WORLD, status_exit_code(s));
+	}
+	if (s || k.rank) {
+		cluster_release(out);
+		*out = (struct cluster){0};
+	}
+	curve_points_release(&k.points);
+	communicator_close(k.communicator);
+	if (ours)
+		MPI_Finalize();
+	return s;
+}

@@ -1,0 +1,105 @@
+/* What the files of the calibration share. */
+#ifndef SHARDLAB_CALIBRATE_INTERNAL_H
+#define SHARDLAB_CALIBRATE_INTERNAL_H
+
+#include "real/calibrate/calibrate.h"
+#include "real/communicator/communicator.h"
+#include "real/train/rehearsal.h"
+
+/* ---- calibrate_curve.c ---- */
+
+/* Points of all curves, best first: one with the same work as a point that is there already is averaged with it, one
+ * that is only near it is dropped. */
+struct curve_point {
+	int kind; /* of the operation */
+	enum type type;
+	int64_t work;
+	struct rate rate;
+	int64_t times; /* that it was measured */
+};
+struct curve_points {
+	struct curve_point *points; /* owned */
+	size_t count, capacity;
+};
+void curve_points_add(struct curve_points *p, int kind, enum type type, int64_t work, struct rate rate);
+void curve_points_fill(const struct curve_points *p, struct cluster *c);
+void curve_points_release(struct curve_points *p);
+
+/* ---- calibrate_durations.c ---- */
+
+struct duration {
+	int kind;
+	enum type type;
+	int64_t work, bytes, ns;
+};
+
+struct durations {
+	struct duration *d; /* owned */
+	size_t count, capacity;
+	int64_t *steps; /* owned: a time of each step */
+	size_t step_count, step_capacity;
+};
+void durations_add_step(struct durations *all, int64_t ns);
+void durations_add(struct durations *all, const struct rehearsal *r, int op); /* of the last step */
+void durations_sort(struct durations *all);                                   /* by kind, type, work, and time */
+/* The run of equal (kind, type, work) that begins at `first`: its times, and where the next one begins. */
+size_t durations_equal(const struct durations *all, size_t first, int64_t *ns);
+void durations_release(struct durations *all);
+
+/* ---- calibrate.c ---- */
+
+struct calibration_gpu; /* calibrate_cuda.h */
+
+struct calibration {
+	const struct calibrate_options *options;
+	struct cluster *cluster;
+	struct calibrate_figures *figures;
+	int rank, ranks;
+	int local_rank, local_ranks;       /* of those on this machine */
+	struct calibration_gpu *gpu;       /* while GPUs are measured */
+	struct communicator *communicator; /* NULL: the process stands alone */
+	struct curve_points points;        /* of rank 0 */
+	int tasks, tasks_done;             /* for the progress */
+};
+
+void calibrate_progress(struct calibration *k, const char *what);
+
+/* What is measured for people. On other ranks than 0 it is dropped. */
+void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate);
+
+/* Waits until all ranks are here: asleep, so that those still at work have the cores; or awake, to begin together. */
+void calibrate_wait(const struct calibration *k);
+void calibrate_meet(const struct calibration *k);
+
+/* The median of n times as a rate: amount a second, or with amount 0 the nanoseconds themselves. Sorts them. */
+struct rate calibrate_rate(int64_t amount, int64_t *ns, int n);
+
+/* Carries out steps: two to warm up, then for `seconds`, but at least 3 and at most 400; `seen` is called after each
+ * that counts. together: all ranks begin each step together, and do as many as rank 0 has time for. */
+enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
+                            void (*seen)(void *context, const struct rehearsal *r), void *context);
+
+/* ---- calibrate_cuda.c ---- */
+
+enum status calibrate_cuda(struct calibration *k); /* all ranks */
+
+/* ---- calibrate_compute.c ---- */
+
+int calibrate_compute_tasks(const struct calibration *k);
+enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
+enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
+
+/* ---- calibrate_link.c ---- */
+
+struct link_sample {
+	int64_t rounds, bytes; /* of each round's message */
+	int64_t ns;            /* of the whole */
+};
+/* Latency from the smallest messages; bandwidth from those of at least a quarter of the largest: the median of what
+ * each of them says once the latency is taken off. */
+void link_fit(const struct link_sample *samples, int count, struct link *out);
+
+int calibrate_links_tasks(const struct calibration *k);
+enum status calibrate_links(struct calibration *k); /* all ranks; at least two */
+
+#endif

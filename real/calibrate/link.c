@@ -1,0 +1,238 @@
+/* Between ranks: what a collective takes alone, what it takes of the cores, and what the way to its thread takes. */
+#define _GNU_SOURCE /* CLOCK_THREAD_CPUTIME_ID */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "real/calibrate/internal.h"
+#include "real/rank/clock.h"
+
+enum { REPEATS_MOST = 31, SAMPLES_MOST = 32 };
+
+static const int64_t sizes[] = {4096, 65536, 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20}; /* bytes of the whole */
+enum { SIZES = sizeof sizes / sizeof *sizes, BUSY_SIZE = 4 };
+
+/* Up to here the shortest of the repeats counts, not the middle one: what takes a small message a thousand times as
+ * long is another program that has the core for its turn, not the way between the ranks. */
+enum { SMALL = 65536 };
+
+static const enum schedule_algorithm kinds[] = {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_RING_REDUCE_SCATTER,
+                                                SCHEDULE_RING_ALL_GATHER};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* In a step, a collective finds its data where the kernels left them: mostly not in the cache. So each repeat takes the
+ * next place in memory that is larger than caches are, on large pages as the device's arena is. */
+#define PLACES_BYTES ((int64_t)96 << 20)
+#define LARGE_PAGE ((int64_t)2 << 20)
+
+int calibrate_links_tasks(const struct calibration *k)
+{
+	return k->ranks > 1 ? SIZES + 1 : 0;
+}
+
+/* ---- the fit ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static struct rate median_of(int64_t *values, int n)
+{
+	qsort(values, (size_t)n, sizeof *values, by_value);
+	return rate_measured(values[n / 2], values[0], values[n - 1]);
+}
+
+void link_fit(const struct link_sample *samples, int count, struct link *out)
+{
+	int64_t values[SAMPLES_MOST], least = INT64_MAX, most = 0;
+	int n = 0;
+	for (int i = 0; i < count; i++) {
+		least = samples[i].bytes < least ? samples[i].bytes : least;
+		most = samples[i].bytes > most ? samples[i].bytes : most;
+	}
+	for (int i = 0; i < count && n < SAMPLES_MOST; i++)
+		if (samples[i].bytes == least)
+			values[n++] = samples[i].ns / samples[i].rounds;
+	out->latency = median_of(values, n);
+	n = 0;
+	for (int i = 0; i < count && n < SAMPLES_MOST; i++) {
+		/* On a busy machine a small message may take as long as a large one: of a large one, half is moving. */
+		int64_t round = samples[i].ns / samples[i].rounds, moving = round - out->latency.value;
+		moving = moving > round / 2 ? moving : round / 2;
+		if (samples[i].bytes >= most / 4)
+			values[n++] = (int64_t)((double)samples[i].bytes * 1e9 / (double)(moving > 0 ? moving : 1));
+	}
+	out->bandwidth = median_of(values, n);
+}
+
+/* ---- collectives ---- */
+
+struct collectives {
+	struct calibration *k;
+	unsigned char *memory; /* of PLACES_BYTES, then the staging */
+	int64_t place;
+};
+
+static float *next_place(struct collectives *c, int64_t elements)
+{
+	int64_t bytes = (elements * (int64_t)sizeof(float) + 63) / 64 * 64;
+	if (c->place + bytes > PLACES_BYTES)
+		c->place = 0;
+	float *place = (float *)(c->memory + c->place);
+	c->place += bytes;
+	return place;
+}
+
+static enum status run_one(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
+                           int64_t *ns, int64_t *processor_ns)
+{
+	struct communicator *m = c->k->communicator;
+	struct collective what = {.algorithm = algorithm,
+	                          .elements = elements,
+	                          .whole = next_place(c, elements),
+	                          .part = next_place(c, elements / c->k->ranks), /* plans keep shards apart */
+	                          .staging = c->memory + PLACES_BYTES};
+	struct traffic traffic;
+	struct timespec a, b;
+	m->ops->hurry(m, hurry);
+	calibrate_meet(c->k);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	int64_t begin = clock_ns();
+	enum status s = m->ops->run(m, &what, &traffic);
+	*ns = clock_ns() - begin;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	*processor_ns = (int64_t)(b.tv_sec - a.tv_sec) * 1000000000 + (b.tv_nsec - a.tv_nsec);
+	m->ops->hurry(m, false);
+	if (!s) /* it takes as long as its slowest rank */
+		MPI_Allreduce(MPI_IN_PLACE, ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+	return s;
+}
+
+static enum status run_repeats(struct collectives *c, enum schedule_algorithm algorithm, int64_t elements, bool hurry,
+                               int repeats, struct rate *ns, struct rate *processor_ns)
+{
+	int64_t wall[REPEATS_MOST + 1], processor[REPEATS_MOST + 1];
+	for (int i = 0; i < repeats + 1; i++) { /* the first warms up */
+		enum status s = run_one(c, algorithm, elements, hurry, &wall[i ? i - 1 : 0], &processor[i ? i - 1 : 0]);
+		if (s)
+			return s;
+	}
+	*ns = calibrate_rate(0, wall, repeats);
+	*processor_ns = calibrate_rate(0, processor, repeats);
+	return STATUS_OK;
+}
+
+/* What a collective takes of a core while others compute: it sleeps between its polls then. */
+static enum status measure_cores(struct collectives *c, int64_t elements, int repeats, struct cluster *out)
+{
+	struct rate alone, busy, spun, processor;
+	enum status s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, true, repeats, &alone, &spun);
+	if (!s)
+		s = run_repeats(c, SCHEDULE_RING_ALL_REDUCE, elements, false, repeats, &busy, &processor);
+	if (s)
+		return s;
+	int64_t shares[] = {processor.value, processor.low, processor.high};
+	for (int i = 0; i < 3; i++) {
+		shares[i] = (int64_t)((double)shares[i] / (double)alone.value * MILLION);
+		shares[i] = shares[i] < MILLION / 100 ? MILLION / 100 : shares[i] > MILLION ? MILLION : shares[i];
+	}
+	out->collective_cores = rate_measured(shares[0], shares[1], shares[2]);
+	return STATUS_OK;
+}
+
+static enum status measure_sizes(struct collectives *c, struct cluster *out)
+{
+	struct calibration *k = c->k;
+	struct link_sample samples[SAMPLES_MOST];
+	int count = 0, repeats = k->options->quick ? 9 : REPEATS_MOST;
+	for (int i = 0; i < SIZES; i++) {
+		calibrate_progress(k, "collectives");
+		int64_t elements = sizes[i] / (int64_t)sizeof(float) / k->ranks * k->ranks;
+		for (int kind = 0; kind < KINDS; kind++) {
+			struct schedule schedule = {kinds[kind], k->ranks, 0, elements, 0};
+			struct rate ns, processor;
+			enum status s = run_repeats(c, kinds[kind], elements, true, repeats, &ns, &processor);
+			if (s)
+				return s;
+			samples[count++] = (struct link_sample){.rounds = schedule_rounds(&schedule),
+			                                        .bytes = elements / k->ranks * (int64_t)sizeof(float),
+			                                        .ns = sizes[i] <= SMALL ? ns.low : ns.value};
+		}
+	}
+	link_fit(samples, count, &out->link);
+	return measure_cores(c, sizes[BUSY_SIZE] / (int64_t)sizeof(float) / k->ranks * k->ranks, repeats, out);
+}
+
+/* ---- the way to the communication thread and back ---- */
+
+struct hand_over {
+	int64_t there[512], back[512];
+	int there_count, back_count;
+};
+
+static int64_t end_of(const struct rehearsal *r, int op)
+{
+	int64_t begin, end;
+	executor_span(r->executor, op, &begin, &end);
+	return end;
+}
+
+/* A collective that waited for a computation, or the other way round, and for nothing on its own queue. */
+static void collect_hand_over(void *context, const struct rehearsal *r)
+{
+	struct hand_over *h = context;
+	int64_t last[QUEUE_COUNT] = {0};
+	for (int i = r->step->begin; i < r->step->end; i++) {
+		const struct op *op = &r->device.rank->role->ops[i];
+		int64_t begin, end, ready = -1;
+		if (op_class(op->kind) == OP_CLASS_M)
+			continue;
+		for (int a = 0; a < op->after_count; a++)
+			if (op_class(r->device.rank->role->ops[op->after[a]].kind) != OP_CLASS_M &&
+			    end_of(r, op->after[a]) > ready)
+				ready = end_of(r, op->after[a]);
+		executor_span(r->executor, i, &begin, &end);
+		bool communicates = op->queue == QUEUE_COMMUNICATION;
+		int *count = communicates ? &h->there_count : &h->back_count;
+		if (ready > last[op->queue] && *count < (int)(sizeof h->there / sizeof *h->there))
+			(communicates ? h->there : h->back)[(*count)++] = begin - ready;
+		last[op->queue] = end;
+	}
+}
+
+static enum status measure_hand_over(const struct calibration *k, struct cluster *out)
+{
+	static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
+	struct rehearsal r;
+	struct hand_over h = {.there_count = 0};
+	enum status s = rehearsal_open(&r, &tiny, k->communicator);
+	if (!s)
+		s = calibrate_steps(&r, k, 0.2, true, collect_hand_over, &h);
+	rehearsal_release(&r);
+	if (s || !h.there_count || !h.back_count)
+		return s;
+	struct rate there = calibrate_rate(0, h.there, h.there_count), back = calibrate_rate(0, h.back, h.back_count);
+	out->collective_launch = rate_measured(there.value + back.value, there.low + back.low, there.high + back.high);
+	return STATUS_OK;
+}
+
+enum status calibrate_links(struct calibration *k)
+{
+	size_t bytes = (size_t)(PLACES_BYTES + SCHEDULE_STAGING_BYTES + LARGE_PAGE);
+	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mapped == MAP_FAILED)
+		return status_fail(STATUS_MEMORY, "no memory for %lld bytes to send between ranks", (long long)bytes);
+	struct collectives c = {k, (unsigned char *)mapped + (-(uintptr_t)mapped & (uintptr_t)(LARGE_PAGE - 1)), 0};
+	(void)madvise(c.memory, bytes - (size_t)LARGE_PAGE, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
+	memset(c.memory, 0, bytes - (size_t)LARGE_PAGE);
+	enum status s = measure_sizes(&c, k->cluster);
+	munmap(mapped, bytes);
+	if (s)
+		return s;
+	calibrate_progress(k, "the communication thread");
+	return measure_hand_over(k, k->cluster);
+}

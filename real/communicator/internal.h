@@ -1,0 +1,73 @@
+/* What the communicators share: the duplicated MPI communicator, waiting that leaves the core to others, and errors
+ * that name who waited for whom. Only communicator*.c include this.
+ */
+#ifndef SHARDLAB_COMMUNICATOR_INTERNAL_H
+#define SHARDLAB_COMMUNICATOR_INTERNAL_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+
+#include "real/communicator/communicator.h"
+
+enum { TAG_COLLECTIVE = 1, TAG_SUM = 2, TAG_MEETING = 3, TAG_MESSAGE = 4 };
+
+struct communicator_base {
+	struct communicator public; /* first: a pointer to the one is a pointer to the other */
+	MPI_Comm comm;
+	atomic_bool hurry;
+	bool broken; /* a call failed: messages may be on their way that nobody takes, so every later call fails too */
+	int64_t timeout_ns; /* of a wait in which nothing moves */
+};
+
+static inline struct communicator_base *base_of(struct communicator *c)
+{
+	return (struct communicator_base *)c;
+}
+
+/* Allocate; communicator_open() fills in the base. */
+struct communicator_base *communicator_ring_new(void);
+struct communicator_base *communicator_mpi_new(void);
+
+/* What a schedule does, whatever the algorithm. */
+enum operation {
+	OPERATION_ALL_REDUCE,
+	OPERATION_REDUCE_SCATTER,
+	OPERATION_ALL_GATHER,
+	OPERATION_BROADCAST,
+	OPERATION_REDUCE,
+	OPERATION_SCATTER,
+	OPERATION_GATHER,
+};
+
+enum operation operation_of(enum schedule_algorithm a);
+const char *operation_name(enum operation o); /* "all-reduce" */
+
+/* The parts of the table of functions that are the same in both. */
+enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
+enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);
+void communicator_hurry(struct communicator *c, bool hurry);
+void communicator_release(struct communicator *c);
+
+/* How long a wait has been fruitless, and may be; begin anew whenever something has moved. */
+struct patience {
+	int polls;
+	int64_t since_ns; /* 0 until the first sleep */
+	int64_t limit_ns;
+	bool computing; /* whoever is awaited may be */
+};
+
+/* Between two fruitless polls: yields or sleeps. False when the time is up. */
+bool patience_pause(struct communicator_base *b, struct patience *p);
+
+/* Polls one request until it is done. `peer` is -1 if many take part. */
+enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
+/* … until the other end of a message comes, which may compute until then, as the next stage of a pipeline does: that
+ * takes long without being a sign of anything. */
+enum status communicator_wait_to_meet(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
+
+/* These mark the communicator as broken and return STATUS_RUN. */
+enum status communicator_mpi_failed(struct communicator_base *b, int code, const char *what, int peer);
+enum status communicator_timed_out(struct communicator_base *b, int64_t limit_ns, const char *what, int peer);
+enum status communicator_is_broken(const struct communicator_base *b);
+
+#endif

@@ -1,0 +1,264 @@
+/* The CPU executor: a thread for each queue that the program uses. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/rank/executor_internal.h"
+#include "real/rank/thread_slice.h"
+
+/* The thread of one queue; the compute queue's is the caller. */
+struct worker {
+	struct cpu_executor *executor;
+	enum queue queue;
+	pthread_t thread;
+	bool started;
+	const struct section *section; /* under the lock: it has work; NULL: none, or done */
+};
+
+struct cpu_executor {
+	struct executor base;              /* first: a pointer to the one is a pointer to the other */
+	struct worker worker[QUEUE_COUNT]; /* of queues that the program uses */
+	pthread_cond_t changed;            /* a section was given or is done */
+	pthread_cond_t op_done;            /* what a queue awaits is done */
+	/* under the lock */
+	bool *done;                           /* by operation */
+	const struct op *awaits[QUEUE_COUNT]; /* that a queue stands before; NULL: it does not stand */
+	bool quit;
+};
+
+/* ---- communication ---- */
+
+static enum status run_message(struct executor *e, const struct op *op, struct traffic *traffic)
+{
+	struct cpu_device *d = e->device;
+	int64_t n;
+	void *at = cpu_device_region(d, &op->operand[0], &n);
+	struct point_to_point m = {.sends = op->kind == OP_SEND,
+	                           .peer = (int)op_peer(d->plan, op, d->rank),
+	                           .at = at,
+	                           .bytes = n * type_bytes(e->role->buffers[op->operand[0].buffer].type)};
+	return e->communicator->ops->message(e->communicator, &m, traffic);
+}
+
+static enum status run_communication(struct executor *e, const struct op *op, int64_t *began_ns)
+{
+	struct traffic traffic = {0};
+	enum status s = STATUS_OK;
+	int64_t n[3] = {0};
+	void *operand[3];
+	for (int i = 0; i < 3; i++)
+		operand[i] =
+		        i < op_operand_count(op->kind) ? cpu_device_region(e->device, &op->operand[i], &n[i]) : NULL;
+	if (op_is_message(op->kind)) {
+		s = run_message(e, op, &traffic);
+	} else if (op->kind == OP_SUM) {
+		s = executor_sum(e, op, operand[0], n[0], &traffic);
+	} else {
+		struct collective c = executor_collective(e, op, operand);
+		struct communicator *group = executor_members(e, op);
+		s = group->ops->run(group, &c, &traffic);
+	}
+	executor_count(e, op, &traffic);
+	*began_ns = traffic.began_ns;
+	return s;
+}
+
+/* ---- queues ---- */
+
+static enum status run_op(struct executor *e, int number)
+{
+	const struct op *op = &e->role->ops[number];
+	struct op_span *r = &e->span[number];
+	int64_t began = 0;
+	r->begin = clock_ns() - e->started;
+	enum status s = op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began)
+	                                                 : cpu_device_execute(e->device, number);
+	/* Until both ends of a message have come, nothing is communicated. */
+	if (began > e->started)
+		r->begin = began - e->started;
+	r->end = clock_ns() - e->started;
+	return s;
+}
+
+static bool waits_are_done(const struct cpu_executor *e, const struct op *op)
+{
+	for (int i = 0; i < op->after_count; i++)
+		if (!e->done[op->after[i]])
+			return false;
+	return true;
+}
+
+/* Called with the lock. The communicator may spin while the compute queue has nothing better to do. */
+static void wait_for(struct cpu_executor *e, const struct op *op)
+{
+	if (waits_are_done(e, op))
+		return;
+	if (op->queue == QUEUE_COMPUTE)
+		executor_hurry(&e->base, true);
+	e->awaits[op->queue] = op;
+	while (!waits_are_done(e, op) && !e->base.status)
+		pthread_cond_wait(&e->op_done, &e->base.lock);
+	e->awaits[op->queue] = NULL;
+	if (op->queue == QUEUE_COMPUTE)
+		executor_hurry(&e->base, false);
+}
+
+/* Called with the lock, when an operation is done: does another queue go on? Waking one that must go on waiting costs
+ * ten microseconds, more than small operations take. */
+static bool wake(struct cpu_executor *e)
+{
+	bool woken = false;
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		woken |= e->awaits[q] && (e->base.status || waits_are_done(e, e->awaits[q]));
+	if (woken)
+		pthread_cond_broadcast(&e->op_done);
+	return woken;
+}
+
+static void run_queue(struct cpu_executor *e, enum queue queue, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &e->base.role->ops[i];
+		if (op->queue != queue || op_class(op->kind) == OP_CLASS_M)
+			continue;
+		pthread_mutex_lock(&e->base.lock);
+		wait_for(e, op);
+		bool stop = e->base.status != STATUS_OK;
+		pthread_mutex_unlock(&e->base.lock);
+		if (stop)
+			return;
+		enum status status = run_op(&e->base, i);
+		pthread_mutex_lock(&e->base.lock);
+		e->done[i] = true;
+		executor_failed(&e->base, status);
+		bool woken = wake(e);
+		pthread_mutex_unlock(&e->base.lock);
+		/* On this core it may stand behind the next kernels, and with it the rank that it sends to. */
+		if (woken && queue == QUEUE_COMPUTE)
+			sched_yield();
+	}
+}
+
+static void *queue_thread(void *context)
+{
+	struct worker *w = context;
+	struct cpu_executor *e = w->executor;
+	if (w->queue == QUEUE_COMMUNICATION)
+		thread_slice_shortest();
+	pthread_mutex_lock(&e->base.lock);
+	for (;;) {
+		while (!w->section && !e->quit)
+			pthread_cond_wait(&e->changed, &e->base.lock);
+		if (e->quit)
+			break;
+		const struct section *s = w->section;
+		pthread_mutex_unlock(&e->base.lock);
+		run_queue(e, w->queue, s);
+		pthread_mutex_lock(&e->base.lock);
+		w->section = NULL;
+		pthread_cond_broadcast(&e->changed);
+	}
+	pthread_mutex_unlock(&e->base.lock);
+	return NULL;
+}
+
+static bool uses_queue(const struct role *r, enum queue queue, const struct section *s)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if (r->ops[i].queue == queue && op_class(r->ops[i].kind) != OP_CLASS_M)
+			return true;
+	return false;
+}
+
+static bool is_busy(const struct cpu_executor *e)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].section)
+			return true;
+	return false;
+}
+
+/* The queues that the section uses, side by side. */
+static void run_queues(struct cpu_executor *e, const struct section *s)
+{
+	pthread_mutex_lock(&e->base.lock);
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].started && uses_queue(e->base.role, (enum queue)q, s))
+			e->worker[q].section = s;
+	if (is_busy(e))
+		pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&e->base.lock);
+	run_queue(e, QUEUE_COMPUTE, s);
+	pthread_mutex_lock(&e->base.lock);
+	executor_hurry(&e->base, true);
+	while (is_busy(e))
+		pthread_cond_wait(&e->changed, &e->base.lock);
+	executor_hurry(&e->base, false);
+	pthread_mutex_unlock(&e->base.lock);
+}
+
+static enum status cpu_run(struct executor *base, const struct section *s)
+{
+	struct cpu_executor *e = (struct cpu_executor *)base;
+	executor_begin(base, s);
+	for (int i = s->begin; i < s->end; i++)
+		e->done[i] = false;
+	if (base->device->guard) {
+		executor_hurry(base, true);
+		for (int i = s->begin; i < s->end && !base->status; i++)
+			base->status = run_op(base, i);
+		return base->status ? base->status : cpu_device_check(base->device);
+	}
+	run_queues(e, s);
+	executor_end(base, s);
+	return base->status ? status_fail(base->status, "%s", base->message) : STATUS_OK;
+}
+
+/* ---- life ---- */
+
+static enum status cpu_read(struct executor *e, int buffer, void *out, int64_t bytes)
+{
+	memcpy(out, cpu_device_buffer(e->device, buffer), (size_t)bytes);
+	return STATUS_OK;
+}
+
+static void cpu_close(struct executor *base)
+{
+	struct cpu_executor *e = (struct cpu_executor *)base;
+	pthread_mutex_lock(&base->lock);
+	e->quit = true;
+	pthread_cond_broadcast(&e->changed);
+	pthread_mutex_unlock(&base->lock);
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (e->worker[q].started)
+			pthread_join(e->worker[q].thread, NULL);
+	free(e->done);
+	executor_base_release(base);
+}
+
+static const struct executor_ops cpu_ops = {.run = cpu_run, .read = cpu_read, .close = cpu_close};
+
+enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator)
+{
+	struct cpu_executor *e = calloc(1, sizeof *e);
+	*out = e ? &e->base : NULL;
+	if (!e)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	pthread_cond_init(&e->changed, NULL);
+	pthread_cond_init(&e->op_done, NULL);
+	enum status s = executor_base_open(&e->base, &cpu_ops, device, communicator);
+	e->done = calloc((size_t)device->role->op_count + 1, sizeof *e->done);
+	if (s || !e->done)
+		return s ? s : status_fail(STATUS_MEMORY, "out of memory");
+	const struct section all = {0, device->role->op_count};
+	for (int q = 0; q < QUEUE_COUNT; q++) {
+		struct worker *w = &e->worker[q];
+		*w = (struct worker){.executor = e, .queue = (enum queue)q};
+		if (q == QUEUE_COMPUTE || !uses_queue(device->role, w->queue, &all))
+			continue;
+		if (pthread_create(&w->thread, NULL, queue_thread, w))
+			return status_fail(STATUS_RUN, "cannot start the thread of queue %s", queue_name(w->queue));
+		w->started = true;
+	}
+	return communicator ? executor_open_groups(&e->base) : STATUS_OK;
+}

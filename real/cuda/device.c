@@ -1,0 +1,239 @@
+#include "real/cuda/device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/communicator/nccl.h"
+#include "real/cuda/fit.h"
+
+#define TILE_BYTES ((int64_t)6 << 20)
+
+enum status cuda_device_error(const struct cuda_device *c, int error, const char *what)
+{
+	if (!error)
+		return STATUS_OK;
+	return cuda_library_failed(c->api, STATUS_RUN, error, "GPU %d (%s): %s", c->gpu, c->properties.name, what);
+}
+
+static bool is_nccl(const struct device_choice *choice)
+{
+	return choice->collectives && !strcmp(choice->collectives, "nccl");
+}
+
+static enum status check_count(const struct device_choice *choice, int gpus)
+{
+	if (!is_nccl(choice) || choice->local_ranks <= gpus)
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "--comm nccl needs a GPU for each rank, and %d ranks here have %d; use --comm ring, under which "
+	        "ranks share a GPU, or fewer --ranks",
+	        choice->local_ranks, gpus);
+}
+
+static enum status check_precision(const struct device_choice *choice, const struct plan *p)
+{
+	if (!choice->tf32 || p->settings.precision == TYPE_FP32)
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT,
+	                   "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of them out",
+	                   type_name(p->settings.precision));
+}
+
+static enum status check_choice(const struct device_choice *choice)
+{
+	return choice->guard ? status_fail(STATUS_INPUT, "--guard looks after a CPU's memory; with --device cuda, run "
+	                                                 "under compute-sanitizer instead")
+	                     : STATUS_OK;
+}
+
+static int sharing(const struct device_choice *choice, int gpus, int gpu)
+{
+	int ranks = choice->local_ranks > 0 ? choice->local_ranks : 1;
+	return ranks / gpus + (gpu < ranks % gpus);
+}
+
+static void name_gpu(char *out, size_t size, int gpu, const struct cuda_properties *p, int sharing_ranks)
+{
+	int n = snprintf(out, size, "GPU %d (%.100s)", gpu, p->name);
+	if (sharing_ranks > 1)
+		snprintf(out + n, size - (size_t)n, ", shared by %d ranks,", sharing_ranks);
+}
+
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus)
+{
+	struct cuda_properties properties;
+	enum status s = check_choice(choice);
+	if (s || (s = cuda_library_open(api)) || (s = cuda_library_devices(*api, gpus)) ||
+	    (s = cuda_library_describe(*api, 0, &properties)) || (is_nccl(choice) && (s = nccl_check())))
+		return s;
+	return check_count(choice, *gpus);
+}
+
+enum status cuda_device_check(const struct device_choice *choice, const struct plan *p)
+{
+	const struct cuda_api *api;
+	struct cuda_properties properties;
+	char gpu[160];
+	int gpus = 0;
+	enum status s = check_precision(choice, p);
+	if (s || (s = cuda_device_find(choice, &api, &gpus)) || (s = cuda_library_describe(api, 0, &properties)))
+		return s;
+	int share = sharing(choice, gpus, 0);
+	int64_t available = properties.memory_bytes / share - (int64_t)CUDA_WORKSPACE_BYTES;
+	for (int r = 0; r < p->role_count; r++) {
+		int64_t need = cuda_fit_bytes(p, &p->roles[r]);
+		name_gpu(gpu, sizeof gpu, 0, &properties, share);
+		if (need > available)
+			return cuda_fit_failed(p, gpu, need, available);
+	}
+	return STATUS_OK;
+}
+
+/* ---- memory that is elsewhere ---- */
+
+static enum status take(void *context, enum space space, int64_t bytes, void **at)
+{
+	struct cuda_device *c = context;
+	char gpu[160];
+	int64_t available = 0, total = 0;
+	if (space == SPACE_HOST) {
+		int error = c->api->allocate_host(c->cuda, (size_t)bytes, &c->host_arena);
+		*at = c->host_arena;
+		return error ? cuda_library_failed(c->api, STATUS_RUN, error,
+		                                   "no pinned memory for a host arena of %" PRId64 " bytes", bytes)
+		             : STATUS_OK;
+	}
+	enum status s = cuda_device_error(c, c->api->memory(c->cuda, &available, &total), "asking for free memory");
+	if (s)
+		return s;
+	name_gpu(gpu, sizeof gpu, c->gpu, &c->properties, c->sharing);
+	if (bytes > available)
+		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
+	int error = c->api->allocate(c->cuda, (size_t)(bytes ? bytes : 1), &c->device_arena);
+	*at = c->device_arena;
+	/* Other ranks and programs may have taken it in between. */
+	if (error && !c->api->memory(c->cuda, &available, &total) && bytes > available)
+		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
+	return cuda_device_error(c, error, "allocating the arena");
+}
+
+enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes)
+{
+	int error = c->api->copy(c->cuda, c->stream, here, there, (size_t)bytes);
+	if (!error)
+		error = c->api->stream_synchronize(c->cuda, c->stream);
+	return cuda_device_error(c, error, "copying from device memory");
+}
+
+static enum status get(void *context, void *here, const void *there, int64_t bytes)
+{
+	return cuda_device_get(context, here, there, bytes);
+}
+
+static enum status put(void *context, void *there, const void *here, int64_t bytes)
+{
+	struct cuda_device *c = context;
+	int error = c->api->copy(c->cuda, c->stream, there, here, (size_t)bytes);
+	if (!error)
+		error = c->api->stream_synchronize(c->cuda, c->stream);
+	return cuda_device_error(c, error, "copying to device memory");
+}
+
+/* ---- life ---- */
+
+/* Pinned memory for everything that is small, and the tile. */
+static enum status take_pinned(struct cuda_device *c)
+{
+	enum { SMALL = 4096 };
+	int error = c->api->allocate_host(c->cuda, (size_t)(TILE_BYTES + SMALL), &c->pinned);
+	if (!error)
+		error = c->api->allocate(c->cuda, sizeof *c->sums, (void **)&c->sums);
+	if (error)
+		return cuda_device_error(c, error, "allocating what copies go through");
+	memset(c->pinned, 0, SMALL);
+	c->shown = c->pinned;
+	c->scaler_begin = (struct loss_scale *)((char *)c->pinned + 1024);
+	c->gave_up = (int32_t *)((char *)c->pinned + 2048);
+	c->remote = (struct remote_memory){.context = c,
+	                                   .take = take,
+	                                   .get = get,
+	                                   .put = put,
+	                                   .tile = (char *)c->pinned + SMALL,
+	                                   .tile_bytes = TILE_BYTES};
+	return STATUS_OK;
+}
+
+static enum status open_gpu(struct cuda_device *c, const struct device_choice *choice)
+{
+	int gpus = 0;
+	enum status s = check_precision(choice, c->rank.plan);
+	if (s || (s = cuda_device_find(choice, &c->api, &gpus)))
+		return s;
+	c->gpu = choice->local_rank % gpus;
+	c->sharing = sharing(choice, gpus, c->gpu);
+	if ((s = cuda_library_describe(c->api, c->gpu, &c->properties)))
+		return s;
+	int error = c->api->open(&c->cuda, c->gpu, CUDA_WORKSPACE_BYTES);
+	if (error)
+		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
+	c->api->allow_tf32(c->cuda, choice->tf32);
+	cuda_overhead_opened(c);
+	error = c->api->stream_create(c->cuda, false, &c->stream);
+	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
+}
+
+static enum status find_fusions(struct cuda_device *c)
+{
+	const struct role *r = c->rank.role;
+	c->fusion = calloc((size_t)r->op_count + 1, sizeof *c->fusion);
+	if (!c->fusion)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	cuda_fusion_find(r, c->fusion);
+	return STATUS_OK;
+}
+
+enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int64_t rank,
+                             const struct input_source *input, const struct device_choice *choice)
+{
+	struct cuda_device *c = *out = calloc(1, sizeof *c);
+	if (!c)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	c->rank.plan = p; /* for what is said when it does not fit */
+	enum status s = open_gpu(c, choice);
+	if (!s)
+		s = cpu_device_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
+	if (!s)
+		s = cuda_operations_check(c);
+	if (!s)
+		s = find_fusions(c);
+	return s ? s : cuda_slots_open(c);
+}
+
+void cuda_device_close(struct cuda_device *c)
+{
+	if (!c)
+		return;
+	cpu_device_release(&c->rank);
+	for (int i = 0; i < c->slot_count; i++)
+		c->api->release_host(c->cuda, c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
+	free(c->slots);
+	free(c->fusion);
+	if (c->cuda) {
+		c->api->release(c->cuda, c->device_arena);
+		c->api->release(c->cuda, c->sums);
+		c->api->release_host(c->cuda, c->host_arena);
+		c->api->release_host(c->cuda, c->pinned);
+		if (c->stream)
+			c->api->stream_destroy(c->cuda, c->stream);
+		c->api->close(c->cuda);
+	}
+	free(c);
+}
+
+int64_t cuda_device_gelu_passes(const struct cuda_device *c)
+{
+	return c->api->gelu_passes(c->cuda);
+}

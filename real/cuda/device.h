@@ -1,0 +1,116 @@
+/* The CUDA device: one rank's memory on a GPU, and its operations bound to kernels/cuda/cuda.h.
+ *
+ * What a rank keeps (the layout, what was touched, samples, weights, sums of validation) is the same as on a CPU, so it
+ * is a cpu_device, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned. Its
+ * operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
+ * cuda_executor_open.
+ *
+ *     struct cuda_device *c;
+ *     status = cuda_device_open(&c, &plan, rank, &input, &choice);
+ *     status = cuda_device_issue(c, op, stream);            puts an operation in device memory on a stream
+ *     cuda_device_close(c);
+ *
+ * Samples come by way of pinned memory: every load has two slots, for even and odd steps, so that the next step's are
+ * filled while this one's are used. Slots do not move, so a captured step reads them.
+ */
+#ifndef SHARDLAB_CUDA_DEVICE_H
+#define SHARDLAB_CUDA_DEVICE_H
+
+#include "real/cuda/fusion.h"
+#include "real/cuda/library.h"
+#include "real/rank/device.h"
+#include "real/rank/memory.h"
+#include "strategy/trace/report.h"
+
+/* cuBLASLt's, and what kernels marked [W] work in. */
+#define CUDA_WORKSPACE_BYTES ((size_t)64 << 20)
+
+/* What kernels add up beside the plan's buffers, in device memory. */
+struct cuda_sums {
+	double loss; /* of `evaluate` */
+	int64_t correct;
+};
+
+/* Of one load operation: pinned memory, for even and odd steps. */
+struct cuda_slots {
+	int op;
+	void *inputs[2];
+	int32_t *targets[2];
+	int64_t step[2]; /* whose samples are there; -1: nobody's */
+};
+
+struct cuda_device {
+	struct cpu_device rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
+	const struct cuda_api *api;
+	struct cuda *cuda;
+	int gpu;
+	struct cuda_properties properties;
+	int sharing;        /* ranks that have this GPU, with this one */
+	cuda_stream stream; /* of the compute queue; copies of remote memory go there too */
+	struct remote_memory remote;
+	void *device_arena, *host_arena;
+	void *pinned;            /* what remote memory's copies, loads and the loss scale go through */
+	struct cuda_sums *sums;  /* device */
+	struct cuda_sums *shown; /* pinned */
+	struct loss_scale *scaler_begin;
+	int32_t *gave_up;           /* pinned: the loss scale cannot become any smaller */
+	struct cuda_fusion *fusion; /* by operation */
+	struct cuda_slots *slots;
+	int slot_count;
+	struct report_overhead overhead; /* so far */
+	int64_t used_before;             /* the stage at hand; -1: unknown */
+	int64_t step;                    /* what loads read of the plan's step counter, while `step_known` */
+	bool step_known;
+};
+
+/* The library, the driver, the GPUs of this machine and how many, and whether there are enough for the choice. */
+enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus);
+
+/* Before any rank starts. */
+enum status cuda_device_check(const struct device_choice *choice, const struct plan *p);
+
+enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int64_t rank,
+                             const struct input_source *input, const struct device_choice *choice);
+void cuda_device_close(struct cuda_device *c); /* accepts NULL */
+
+/* STATUS_RUN: "GPU 0 (name): what: CUDA's words" if error is not 0. */
+enum status cuda_device_error(const struct cuda_device *c, int error, const char *what);
+
+/* Device memory to this process's, done on return. */
+enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes);
+
+/* ---- memory beside the arena (cuda_overhead.c) ---- */
+
+void cuda_overhead_opened(struct cuda_device *c); /* the context, the workspace, cuBLASLt's handle */
+/* What is taken between the two is this part's. */
+void cuda_overhead_begin(struct cuda_device *c);
+void cuda_overhead_end(struct cuda_device *c, enum overhead_part part);
+/* Device memory that is neither the arena nor free, less what other ranks' arenas take: the sum of the parts, and 0 if
+ * the device does not answer. */
+int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out);
+
+/* How often GELU's slope was a pass of its own, since cuBLASLt had no epilogue for the layer's shape. */
+int64_t cuda_device_gelu_passes(const struct cuda_device *c);
+
+/* ---- operations (cuda_operations.c) ---- */
+
+/* Every operation of the role in device memory has its functions in the table; else STATUS_INPUT, and which has not. */
+enum status cuda_operations_check(const struct cuda_device *c);
+
+/* Puts an operation of class K or V on a stream. Those that this process carries out itself (cuda_is_synchronous)
+ * return when they are done. */
+enum status cuda_device_issue(struct cuda_device *c, const struct op *op, cuda_stream s);
+bool cuda_is_synchronous(const struct op *op);
+
+/* ---- samples (cuda_load.c) ---- */
+
+enum status cuda_slots_open(struct cuda_device *c);
+/* Has the section loads? */
+bool cuda_slots_are_in(const struct cuda_device *c, const struct section *s);
+/* Reads the step's number if it is not known. */
+enum status cuda_slots_begin(struct cuda_device *c, const struct section *s);
+/* Fills a section's loads' slots with the samples of a step, where they are not there. */
+void cuda_slots_fill(struct cuda_device *c, const struct section *s, int64_t step);
+int cuda_load(struct cuda_device *c, const struct op *op, cuda_stream s);
+
+#endif

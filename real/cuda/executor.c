@@ -1,0 +1,460 @@
+#include "real/cuda/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "real/cpu/operations.h"
+#include "real/cuda/executor_internal.h"
+
+static struct cuda_executor *own(struct executor *e)
+{
+	return (struct cuda_executor *)e;
+}
+
+static bool takes_time(const struct op *op)
+{
+	return op_class(op->kind) != OP_CLASS_M;
+}
+
+static bool is_of_host(const struct op *op)
+{
+	return op->queue == QUEUE_HOST_COMPUTE || op->queue == QUEUE_DISK;
+}
+
+/* ---- one operation ---- */
+
+static void run_on_host(void *context)
+{
+	struct host_job *job = context;
+	struct executor *b = &job->executor->base;
+	pthread_mutex_lock(&b->lock);
+	bool stop = b->status != STATUS_OK;
+	pthread_mutex_unlock(&b->lock);
+	if (stop)
+		return;
+	enum status s = cpu_device_execute(b->device, job->op);
+	pthread_mutex_lock(&b->lock);
+	executor_failed(b, s);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static enum status issue_work(struct cuda_executor *e, int number, cuda_stream s)
+{
+	struct cuda_device *c = e->device;
+	const struct op *op = &e->base.role->ops[number];
+	if (op_class(op->kind) == OP_CLASS_C)
+		return cuda_communication_issue(e, number, s);
+	if (is_of_host(op))
+		return cuda_device_error(c, c->api->host_call(c->cuda, s, run_on_host, &e->jobs[number]),
+		                         op_name(op->kind));
+	return cuda_device_issue(c, op, s);
+}
+
+static enum status issue_op(struct cuda_executor *e, int number, bool measured)
+{
+	struct cuda_device *c = e->device;
+	const struct op *op = &e->base.role->ops[number];
+	const struct op_events *v = &e->events[number];
+	cuda_stream s = e->stream[op->queue];
+	int error = 0;
+	for (int i = 0; i < op->after_count && !error; i++)
+		if (e->events[op->after[i]].done && e->base.role->ops[op->after[i]].queue != op->queue)
+			error = c->api->stream_wait(c->cuda, s, e->events[op->after[i]].done);
+	if (!error && measured)
+		error = c->api->event_record(c->cuda, v->begin, s);
+	if (error)
+		return cuda_device_error(c, error, op_name(op->kind));
+	enum status status = issue_work(e, number, s);
+	if (status)
+		return status;
+	if (measured)
+		error = c->api->event_record(c->cuda, v->end, s);
+	if (!error && v->done)
+		error = c->api->event_record(c->cuda, v->done, s);
+	return cuda_device_error(c, error, op_name(op->kind));
+}
+
+/* ---- a section ---- */
+
+static bool uses(const struct executor *e, const struct section *s, int queue)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if ((int)e->role->ops[i].queue == queue && takes_time(&e->role->ops[i]))
+			return true;
+	return false;
+}
+
+static enum status issue(struct cuda_executor *e, const struct section *s, bool measured)
+{
+	struct cuda_device *c = e->device;
+	cuda_stream compute = e->stream[QUEUE_COMPUTE];
+	enum status status = STATUS_OK;
+	int error = c->api->event_record(c->cuda, e->forked, compute);
+	for (int q = 0; q < QUEUE_COUNT && !error; q++)
+		if (q != QUEUE_COMPUTE && uses(&e->base, s, q))
+			error = c->api->stream_wait(c->cuda, e->stream[q], e->forked);
+	if (error)
+		return cuda_device_error(c, error, "beginning a section");
+	for (int i = s->begin; i < s->end && !status; i++)
+		if (takes_time(&e->base.role->ops[i]))
+			status = issue_op(e, i, measured);
+	for (int q = 0; q < QUEUE_COUNT && !status; q++) {
+		if (q == QUEUE_COMPUTE || !uses(&e->base, s, q))
+			continue;
+		error = c->api->event_record(c->cuda, e->joined[q], e->stream[q]);
+		if (!error)
+			error = c->api->stream_wait(c->cuda, compute, e->joined[q]);
+		status = cuda_device_error(c, error, "ending a section");
+	}
+	return status;
+}
+
+static void pause_shortly(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+/* Until all that was put on the streams is done; NCCL is watched meanwhile, so that a dead peer is no wait for ever. */
+static enum status wait_for_all(struct cuda_executor *e)
+{
+	enum { POLLS = 1000 }; /* between two looks at NCCL */
+	struct cuda_device *c = e->device;
+	if (!e->is_nccl)
+		return cuda_device_error(c, c->api->stream_synchronize(c->cuda, e->stream[QUEUE_COMPUTE]), "a section");
+	for (int polls = 1;; polls++) {
+		bool done = false;
+		enum status s = cuda_device_error(c, c->api->event_is_done(c->cuda, e->ended, &done), "a section");
+		if (s || done)
+			return s;
+		if (polls % POLLS == 0 && (s = cuda_communication_watch(e)))
+			return s;
+		if (polls > POLLS)
+			pause_shortly();
+	}
+}
+
+/* What was measured by events becomes spans. */
+static enum status take_spans(struct cuda_executor *e, const struct section *s)
+{
+	struct cuda_device *c = e->device;
+	for (int i = s->begin; i < s->end; i++) {
+		double begin, end;
+		if (!takes_time(&e->base.role->ops[i]))
+			continue;
+		int error = c->api->event_elapsed(c->cuda, e->begun, e->events[i].begin, &begin);
+		if (!error)
+			error = c->api->event_elapsed(c->cuda, e->begun, e->events[i].end, &end);
+		if (error)
+			return cuda_device_error(c, error, "reading times");
+		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9)};
+	}
+	return STATUS_OK;
+}
+
+/* The loss scale at its end is said on the host. */
+static enum status check_loss_scale(struct cuda_executor *e, const struct section *s)
+{
+	const struct role *r = e->base.role;
+	struct loss_scale scaler = {.scale = 0};
+	if (!*e->device->gave_up)
+		return STATUS_OK;
+	for (int i = s->begin; i < s->end; i++)
+		if (r->ops[i].kind == OP_SCALER_UPDATE)
+			(void)executor_read(&e->base, r->ops[i].operand[0].buffer, &scaler, sizeof scaler);
+	return cpu_loss_scale_ended(&scaler);
+}
+
+/* ---- validation's sums ---- */
+
+static int begin_sums(struct cuda_device *c)
+{
+	return c->rank.evaluating ? c->api->fill(c->cuda, c->stream, c->sums, 0, sizeof *c->sums) : 0;
+}
+
+static enum status end_sums(struct cuda_device *c)
+{
+	if (!c->rank.evaluating)
+		return STATUS_OK;
+	enum status s = cuda_device_get(c, c->shown, c->sums, sizeof *c->sums);
+	if (s)
+		return s;
+	c->rank.evaluate_loss += c->shown->loss;
+	c->rank.evaluate_correct += c->shown->correct;
+	return STATUS_OK;
+}
+
+/* ---- eager, and replayed ---- */
+
+static bool is_step(const struct cuda_executor *e, const struct section *s)
+{
+	return s->begin == e->base.role->step.begin && s->end == e->base.role->step.end && s->begin < s->end;
+}
+
+/* The next step's samples, while the GPU is at work. */
+static void fill_ahead(struct cuda_executor *e, const struct section *s)
+{
+	if (is_step(e, s) && e->device->step_known)
+		cuda_slots_fill(e->device, s, e->device->step);
+}
+
+static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
+{
+	struct cuda_device *c = e->device;
+	executor_begin(&e->base, s);
+	executor_hurry(&e->base, true);
+	if (!is_step(e, s))
+		c->step_known = false;
+	enum status status = cuda_slots_begin(c, s);
+	int64_t step = c->step;
+	int error = status ? 0 : begin_sums(c);
+	if (!status && !error)
+		error = c->api->event_record(c->cuda, e->begun, e->stream[QUEUE_COMPUTE]);
+	if (!status && !(status = cuda_device_error(c, error, "beginning a section")))
+		status = issue(e, s, true);
+	if (!status)
+		status = cuda_device_error(c, c->api->event_record(c->cuda, e->ended, e->stream[QUEUE_COMPUTE]),
+		                           "ended");
+	if (!status && !c->rank.evaluating)
+		fill_ahead(e, s);
+	/* Also after a failure: what is on the streams writes to memory that is about to go. */
+	enum status waited = wait_for_all(e);
+	executor_hurry(&e->base, false);
+	status = status ? status : waited;
+	if (e->base.status)
+		return status_fail(e->base.status, "%s", e->base.message);
+	if (status || (status = take_spans(e, s)) || (status = end_sums(c)) || (status = check_loss_scale(e, s)))
+		return status;
+	executor_end(&e->base, s);
+	if (is_step(e, s)) {
+		e->eager_steps++;
+		e->eager_times = executor_times(&e->base);
+		e->advances = c->step - step;
+	} else {
+		c->step_known = false; /* a section may have set the counter */
+	}
+	return STATUS_OK;
+}
+
+/* Puts a step on the streams once more, for the graph; what it counts was counted in the eager step before. */
+static enum status capture(struct cuda_executor *e, const struct section *s, cuda_graph *out)
+{
+	struct cuda_device *c = e->device;
+	struct traffic_count traffic[TRAFFIC_COUNT];
+	struct transfer_count transfer[TRANSFER_COUNT];
+	int64_t step = c->step;
+	memcpy(traffic, e->base.traffic, sizeof traffic);
+	memcpy(transfer, c->rank.transfer, sizeof transfer);
+	int error = c->api->capture_begin(c->cuda, e->stream[QUEUE_COMPUTE]);
+	enum status status = cuda_device_error(c, error, "capturing a step");
+	if (status)
+		return status;
+	status = issue(e, s, false);
+	error = c->api->capture_end(c->cuda, e->stream[QUEUE_COMPUTE], out);
+	memcpy(e->base.traffic, traffic, sizeof traffic);
+	memcpy(c->rank.transfer, transfer, sizeof transfer);
+	c->step = step;
+	return status ? status : cuda_device_error(c, error, "capturing a step; --no-graph runs without");
+}
+
+/* Of the last eager step, as far as a replayed one can have taken it. */
+static struct times replayed_times(const struct times *eager, int64_t step)
+{
+	struct times t = *eager;
+	t.step = step;
+	t.compute = t.compute < step ? t.compute : step;
+	int64_t rest = step - t.compute;
+	t.exposed = t.exposed < rest ? t.exposed : rest;
+	t.bubble = rest - t.exposed;
+	return t;
+}
+
+static enum status replay(struct cuda_executor *e, const struct section *s)
+{
+	struct cuda_device *c = e->device;
+	cuda_stream compute = e->stream[QUEUE_COMPUTE];
+	cuda_graph *graph = &e->graph[c->step & 1];
+	bool is_new = !*graph;
+	double seconds = 0;
+	e->base.started = clock_ns();
+	cuda_slots_fill(c, s, c->step);
+	if (is_new)
+		cuda_overhead_begin(c);
+	enum status status = is_new ? capture(e, s, graph) : STATUS_OK;
+	if (status)
+		return status;
+	int error = c->api->event_record(c->cuda, e->begun, compute);
+	if (!error)
+		error = c->api->graph_launch(c->cuda, *graph, compute);
+	if (!error)
+		error = c->api->event_record(c->cuda, e->ended, compute);
+	if (!error) {
+		c->step += e->advances;
+		fill_ahead(e, s);
+	}
+	status = wait_for_all(e);
+	status = error ? cuda_device_error(c, error, "replaying a step; --no-graph runs without") : status;
+	if (status || (status = check_loss_scale(e, s)))
+		return status;
+	if (is_new)
+		cuda_overhead_end(c, OVERHEAD_GRAPHS);
+	error = c->api->event_elapsed(c->cuda, e->begun, e->ended, &seconds);
+	e->base.times_are_given = true;
+	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
+	e->replayed++;
+	return cuda_device_error(c, error, "reading times");
+}
+
+/* Everything in a step is the GPU's own, or NCCL's. */
+static bool can_capture(const struct cuda_executor *e)
+{
+	const struct role *r = e->base.role;
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (!takes_time(op))
+			continue;
+		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
+		             op_members(e->base.device->plan, op) == 1;
+		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
+		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
+		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
+			return false;
+	}
+	return true;
+}
+
+static enum status cuda_run(struct executor *base, const struct section *s)
+{
+	struct cuda_executor *e = own(base);
+	/* Which graph a step needs, its loads say: a rank without any replays whichever. */
+	bool knows = e->device->step_known || !cuda_slots_are_in(e->device, s);
+	bool replays = is_step(e, s) && e->captures && e->eager_steps >= EAGER_STEPS && knows;
+	bool first = !e->eager_steps; /* until a step is done */
+	if (replays)
+		return replay(e, s);
+	if (first)
+		cuda_overhead_begin(e->device);
+	enum status status = run_eagerly(e, s);
+	if (first)
+		cuda_overhead_end(e->device, OVERHEAD_FIRST_USE);
+	return status;
+}
+
+static enum status cuda_read(struct executor *base, int buffer, void *out, int64_t bytes)
+{
+	const void *at = cpu_device_buffer(base->device, buffer);
+	if (base->role->buffers[buffer].space == SPACE_DEVICE)
+		return cuda_device_get(own(base)->device, out, at, bytes);
+	memcpy(out, at, (size_t)bytes);
+	return STATUS_OK;
+}
+
+void cuda_executor_replay(struct executor *base, bool yes)
+{
+	own(base)->captures = yes && can_capture(own(base));
+}
+
+int64_t cuda_executor_replayed(const struct executor *e)
+{
+	return ((const struct cuda_executor *)e)->replayed;
+}
+
+/* ---- life ---- */
+
+static void cuda_close(struct executor *base)
+{
+	struct cuda_executor *e = own(base);
+	const struct cuda_api *api = e->device->api;
+	struct cuda *cuda = e->device->cuda;
+	/* Before NCCL's communicators: they wait for the graphs that captured them, also to be aborted. */
+	for (int g = 0; g < GRAPHS; g++)
+		if (e->graph[g])
+			api->graph_destroy(cuda, e->graph[g]);
+	cuda_communication_close(e);
+	for (int i = 0; e->events && i < base->role->op_count; i++) {
+		const cuda_event own_events[] = {e->events[i].done, e->events[i].begin, e->events[i].end};
+		for (int k = 0; k < 3; k++)
+			if (own_events[k])
+				api->event_destroy(cuda, own_events[k]);
+	}
+	const cuda_event marks[] = {e->forked, e->begun, e->ended};
+	for (int k = 0; k < 3; k++)
+		if (marks[k])
+			api->event_destroy(cuda, marks[k]);
+	for (int q = 0; q < QUEUE_COUNT; q++) {
+		if (e->joined[q])
+			api->event_destroy(cuda, e->joined[q]);
+		if (e->stream[q] && q != QUEUE_COMPUTE) /* that one is the device's */
+			api->stream_destroy(cuda, e->stream[q]);
+	}
+	free(e->events);
+	free(e->jobs);
+	executor_base_release(base);
+}
+
+static const struct executor_ops cuda_ops = {.run = cuda_run, .read = cuda_read, .close = cuda_close};
+
+static int open_streams(struct cuda_executor *e)
+{
+	struct cuda_device *c = e->device;
+	const struct section all = {0, e->base.role->op_count};
+	int error = c->api->event_create(c->cuda, false, &e->forked);
+	e->stream[QUEUE_COMPUTE] = c->stream;
+	for (int q = 0; q < QUEUE_COUNT && !error; q++) {
+		if (q == QUEUE_COMPUTE || !uses(&e->base, &all, q))
+			continue;
+		error = c->api->stream_create(c->cuda, q == QUEUE_COMMUNICATION, &e->stream[q]);
+		if (!error)
+			error = c->api->event_create(c->cuda, false, &e->joined[q]);
+	}
+	if (!error)
+		error = c->api->event_create(c->cuda, true, &e->begun);
+	return error ? error : c->api->event_create(c->cuda, true, &e->ended);
+}
+
+static int open_events(struct cuda_executor *e)
+{
+	struct cuda_device *c = e->device;
+	const struct role *r = e->base.role;
+	int error = 0;
+	for (int i = 0; i < r->op_count && !error; i++) {
+		e->jobs[i] = (struct host_job){.executor = e, .op = i};
+		if (!takes_time(&r->ops[i]))
+			continue;
+		error = c->api->event_create(c->cuda, true, &e->events[i].begin);
+		if (!error)
+			error = c->api->event_create(c->cuda, true, &e->events[i].end);
+		for (int k = 0; k < r->ops[i].after_count && !error; k++) {
+			int on = r->ops[i].after[k];
+			if (r->ops[on].queue != r->ops[i].queue && takes_time(&r->ops[on]) && !e->events[on].done)
+				error = c->api->event_create(c->cuda, false, &e->events[on].done);
+		}
+	}
+	return error;
+}
+
+enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
+                               const struct device_choice *choice)
+{
+	struct cuda_executor *e = calloc(1, sizeof *e);
+	*out = e ? &e->base : NULL;
+	if (!e)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	e->device = device;
+	e->is_nccl = choice->collectives && !strcmp(choice->collectives, "nccl");
+	enum status s = executor_base_open(&e->base, &cuda_ops, &device->rank, communicator);
+	if (s)
+		return s;
+	size_t ops = (size_t)e->base.role->op_count + 1;
+	e->events = calloc(ops, sizeof *e->events);
+	e->jobs = calloc(ops, sizeof *e->jobs);
+	if (!e->events || !e->jobs)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	int error = open_streams(e);
+	if (!error)
+		error = open_events(e);
+	if (error)
+		return cuda_device_error(device, error, "making streams and events");
+	e->captures = !choice->eager && can_capture(e);
+	return cuda_communication_open(e);
+}

@@ -1,0 +1,61 @@
+/* Files of data, from the disk to checked bytes in memory. Between the parts of real/data*.c; others want data.h.
+ *
+ *     data_file_read ──► data_file_unpack (gzip, when it is) ──► images: idx_parse    text: dataset_take_text
+ *
+ * Each part after the first works on memory alone, so that fuzz targets reach it without a file.
+ */
+#ifndef SHARDLAB_DATA_FILE_H
+#define SHARDLAB_DATA_FILE_H
+
+#include "real/data/data.h"
+#include "strategy/base/status.h"
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes on the heap, owned by whoever has the struct. */
+struct data_file {
+	unsigned char *bytes;
+	int64_t size;
+};
+
+/* The most that a file may hold, packed or unpacked: a small gzip file can unpack to anything. */
+#define DATA_FILE_LIMIT (INT64_C(4) << 30)
+
+/* Reads a whole regular file of at most `limit` bytes. `advice` ends the message when there is no such file. */
+enum status data_file_read(struct data_file *f, const char *path, int64_t limit, const char *advice);
+
+/* If the bytes are gzip (RFC 1952; one member or several, as dictzip writes them too), replaces them by what is in
+ * them. Other bytes stay as they are. On failure f is released. `name` is for messages. */
+enum status data_file_unpack(struct data_file *f, const char *name, int64_t limit);
+
+void data_file_release(struct data_file *f); /* accepts NULL and a zeroed one */
+
+/* An IDX file of unsigned bytes: 0, 0, 8, number of dimensions, then each dimension as 32 bits, the highest byte first,
+ * then the elements, the last dimension fastest (Y. LeCun's description of the MNIST files). */
+struct idx {
+	int64_t count;      /* the first dimension */
+	int64_t item_bytes; /* the product of the others */
+	const unsigned char *items;
+};
+
+/* The dimensions that the files have: labels are a list, images are rows and columns. */
+enum idx_rank { IDX_LABELS = 1, IDX_IMAGES = 3 };
+
+/* Checks that the file is all there and nothing is behind it. Points into `bytes`. */
+enum status idx_parse(struct idx *x, const char *name, const unsigned char *bytes, int64_t size, enum idx_rank rank);
+
+/* The two kinds of dataset; dataset_open chooses. Both leave releasing d after a failure to it. */
+enum status dataset_open_images(struct dataset *d, const struct dataset_spec *spec);
+enum status dataset_open_text(struct dataset *d, const struct dataset_spec *spec);
+
+/* Makes the bytes, as unpacked, the dataset's text, and leaves f empty. */
+enum status dataset_take_text(struct dataset *d, const char *name, struct data_file *f, int64_t tokens);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,314 @@
+#include "real/data/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The reference implementation has the same limit. */
+enum { HEADER_LIMIT = 100 * 1000 * 1000, LENGTH_BYTES = 8 };
+
+static const struct dtype {
+	const char *name;
+	int bytes;
+	bool readable;
+} dtypes[] = {
+#define X(name, bytes, readable) {#name, bytes, readable},
+        SAFETENSORS_DTYPE_LIST(X)
+#undef X
+};
+
+enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
+
+/* What comes out of a file goes into messages: a line must stay a line, and a terminal must not be written to. */
+static bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+static void hide_controls(char *text)
+{
+	for (; *text; text++)
+		if (is_control(*text))
+			*text = '?';
+}
+
+static bool has_controls(const char *text)
+{
+	while (*text && !is_control(*text))
+		text++;
+	return *text != '\0';
+}
+
+static enum status bad_tensor(const char *path, const char *tensor, const char *what)
+{
+	return status_fail(STATUS_INPUT, "%s: tensor %s: %s", path, tensor, what);
+}
+
+static enum status read_bytes(int descriptor, const char *path, int64_t at, int64_t count, unsigned char *out)
+{
+	while (count > 0) {
+		ssize_t got = pread(descriptor, out, (size_t)count, (off_t)at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return status_fail(STATUS_INPUT, "%s: %s", path, strerror(errno));
+		if (got == 0)
+			return status_fail(STATUS_INPUT, "%s: became shorter while it was read", path);
+		at += got;
+		out += got;
+		count -= got;
+	}
+	return STATUS_OK;
+}
+
+/* ---- the header ---- */
+
+static enum status parse_shape(struct safetensors_tensor *t, const char *path, const json_t *shape)
+{
+	if (!json_is_array(shape))
+		return bad_tensor(path, t->name, "its shape is not a list");
+	if (json_array_size(shape) > SAFETENSORS_RANK_LIMIT)
+		return bad_tensor(path, t->name, "more than 8 dimensions are not supported");
+	t->rank = (int)json_array_size(shape);
+	t->elements = 1;
+	for (int i = 0; i < t->rank; i++) {
+		const json_t *size = json_array_get(shape, (size_t)i);
+		if (!json_is_integer(size) || json_integer_value(size) < 0)
+			return bad_tensor(path, t->name, "a dimension of its shape is not a whole number from 0 up");
+		t->shape[i] = json_integer_value(size);
+		if (__builtin_mul_overflow(t->elements, t->shape[i], &t->elements))
+			return bad_tensor(path, t->name, "its shape has more elements than 64 bits can count");
+	}
+	return STATUS_OK;
+}
+
+static enum status parse_tensor(struct safetensors_tensor *t, const char *path, const char *name, const json_t *entry,
+                                int64_t data_bytes)
+{
+	if (has_controls(name))
+		return status_fail(STATUS_INPUT, "%s: the name of a tensor has control characters in it", path);
+	t->name = strdup(name);
+	if (!t->name)
+		return status_fail(STATUS_MEMORY, "%s: no memory for the names of its tensors", path);
+	if (!json_is_object(entry))
+		return bad_tensor(path, name, "its description is not an object");
+	const char *dtype = json_string_value(json_object_get(entry, "dtype"));
+	int d = 0;
+	while (d < DTYPES && (!dtype || strcmp(dtype, dtypes[d].name) != 0))
+		d++;
+	if (d == DTYPES && (!dtype || has_controls(dtype)))
+		return bad_tensor(path, name, "has no dtype that could be read");
+	if (d == DTYPES)
+		return status_fail(STATUS_INPUT, "%s: tensor %s: dtype %s is not supported", path, name, dtype);
+	t->dtype = (enum safetensors_dtype)d;
+
+	enum status s = parse_shape(t, path, json_object_get(entry, "shape"));
+	if (s)
+		return s;
+	const json_t *offsets = json_object_get(entry, "data_offsets");
+	const json_t *begin = json_array_get(offsets, 0), *end = json_array_get(offsets, 1);
+	if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+		return bad_tensor(path, name, "its data_offsets are not two whole numbers");
+	t->begin = json_integer_value(begin);
+	t->end = json_integer_value(end);
+	if (t->begin < 0 || t->end < t->begin)
+		return bad_tensor(path, name, "its data_offsets are not a range");
+	if (t->end > data_bytes)
+		return status_fail(STATUS_INPUT,
+		                   "%s: tensor %s: ends at byte %lld of the data, but the file has only %lld: "
+		                   "truncated, get it anew",
+		                   path, name, (long long)t->end, (long long)data_bytes);
+	int64_t bytes = 0;
+	if (__builtin_mul_overflow(t->elements, (int64_t)dtypes[d].bytes, &bytes) || bytes != t->end - t->begin)
+		return status_fail(STATUS_INPUT,
+		                   "%s: tensor %s: has %lld bytes, which does not agree with its shape and "
+		                   "dtype %s",
+		                   path, name, (long long)(t->end - t->begin), dtype);
+	return STATUS_OK;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct safetensors_tensor *a = left, *b = right;
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	if (a->end != b->end) /* an empty tensor stands before the one that begins where it ends */
+		return a->end < b->end ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static enum status check_layout(const struct safetensors *f, int64_t data_bytes)
+{
+	int64_t end = 0;
+	for (int i = 0; i < f->count; i++) {
+		const struct safetensors_tensor *t = &f->tensors[i];
+		if (t->begin < end)
+			return status_fail(STATUS_INPUT, "%s: tensors %s and %s overlap", f->path,
+			                   f->tensors[i - 1].name, t->name);
+		if (t->begin > end)
+			return status_fail(STATUS_INPUT, "%s: tensor %s: a hole of %lld bytes before it", f->path,
+			                   t->name, (long long)(t->begin - end));
+		end = t->end;
+	}
+	if (end != data_bytes)
+		return status_fail(STATUS_INPUT, "%s: %lld bytes behind the last tensor", f->path,
+		                   (long long)(data_bytes - end));
+	return STATUS_OK;
+}
+
+static enum status parse_header(struct safetensors *f, const json_t *header, int64_t data_bytes)
+{
+	if (!json_is_object(header))
+		return status_fail(STATUS_INPUT, "%s: the header is not a JSON object", f->path);
+	f->tensors = calloc(json_object_size(header) + 1, sizeof *f->tensors);
+	if (!f->tensors)
+		return status_fail(STATUS_MEMORY, "%s: no memory for its header", f->path);
+	/* jansson's iterators take a pointer that is not const, but do not write. */
+	json_t *object = (json_t *)(uintptr_t)header;
+	for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
+		const char *name = json_object_iter_key(at);
+		if (strcmp(name, "__metadata__") == 0)
+			continue;
+		enum status s =
+		        parse_tensor(&f->tensors[f->count++], f->path, name, json_object_iter_value(at), data_bytes);
+		if (s)
+			return s;
+	}
+	qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, by_place);
+	return check_layout(f, data_bytes);
+}
+
+static enum status read_header(struct safetensors *f)
+{
+	struct stat info;
+	if (fstat(f->descriptor, &info) != 0)
+		return status_fail(STATUS_INPUT, "%s: %s", f->path, strerror(errno));
+	if (!S_ISREG(info.st_mode))
+		return status_fail(STATUS_INPUT, "%s: not a regular file", f->path);
+	if (info.st_size < LENGTH_BYTES)
+		return status_fail(STATUS_INPUT, "%s: %lld bytes are too few for a safetensors file", f->path,
+		                   (long long)info.st_size);
+	unsigned char length_bytes[LENGTH_BYTES];
+	enum status s = read_bytes(f->descriptor, f->path, 0, LENGTH_BYTES, length_bytes);
+	if (s)
+		return s;
+	uint64_t length = 0;
+	for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+		length = length << 8 | length_bytes[i];
+	if (length > HEADER_LIMIT)
+		return status_fail(STATUS_INPUT, "%s: not a safetensors file (a header of %llu bytes)", f->path,
+		                   (unsigned long long)length);
+	if ((int64_t)length > info.st_size - LENGTH_BYTES)
+		return status_fail(STATUS_INPUT, "%s: truncated inside its header; get it anew", f->path);
+
+	f->data_at = LENGTH_BYTES + (int64_t)length;
+	unsigned char *text = malloc(length + 1);
+	if (!text)
+		return status_fail(STATUS_MEMORY, "%s: no memory for its header of %llu bytes", f->path,
+		                   (unsigned long long)length);
+	s = read_bytes(f->descriptor, f->path, LENGTH_BYTES, (int64_t)length, text);
+	if (!s) {
+		json_error_t error;
+		json_t *header = json_loadb((char *)text, length, JSON_REJECT_DUPLICATES, &error);
+		if (header) {
+			s = parse_header(f, header, info.st_size - f->data_at);
+		} else {
+			hide_controls(error.text);
+			s = status_fail(STATUS_INPUT, "%s: the header is not JSON: byte %d: %s", f->path,
+			                error.position, error.text);
+		}
+		json_decref(header);
+	}
+	free(text);
+	return s;
+}
+
+enum status safetensors_open(struct safetensors *f, const char *path)
+{
+	*f = (struct safetensors){.path = strdup(path)};
+	if (!f->path)
+		return status_fail(STATUS_MEMORY, "%s: no memory for its name", path);
+	f->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	f->is_open = f->descriptor >= 0;
+	enum status s = f->is_open ? read_header(f)
+	                           : status_fail(STATUS_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+	if (s)
+		safetensors_release(f);
+	return s;
+}
+
+void safetensors_release(struct safetensors *f)
+{
+	if (!f)
+		return;
+	if (f->is_open)
+		close(f->descriptor);
+	for (int i = 0; i < f->count; i++)
+		free(f->tensors[i].name);
+	free(f->tensors);
+	free(f->path);
+	*f = (struct safetensors){0};
+}
+
+const struct safetensors_tensor *safetensors_find(const struct safetensors *f, const char *name)
+{
+	for (int i = 0; i < f->count; i++)
+		if (strcmp(f->tensors[i].name, name) == 0)
+			return &f->tensors[i];
+	return NULL;
+}
+
+/* ---- elements ---- */
+
+static float from_bits(uint32_t bits)
+{
+	float value;
+	memcpy(&value, &bits, sizeof value);
+	return value;
+}
+
+/* IEEE binary16: 1 sign, 5 exponent (bias 15), 10 fraction. */
+static float from_half(uint16_t half)
+{
+	uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+	uint32_t exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+	if (exponent == 0x1f) /* infinity, NaN */
+		return from_bits(sign | 0x7f800000 | fraction << 13);
+	if (exponent != 0)
+		return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+	float small = (float)fraction * 0x1p-24F; /* subnormal or zero: exact in fp32 */
+	return sign ? -small : small;
+}
+
+enum status safetensors_read(const struct safetensors *f, const struct safetensors_tensor *t, int64_t first,
+                             int64_t count, float *out)
+{
+	enum { PIECE = 4096 };
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the file's byte order is read as the machine's");
+	if (first < 0 || count < 0 || count > t->elements - first)
+		abort();
+	const struct dtype *d = &dtypes[t->dtype];
+	if (!d->readable)
+		return status_fail(STATUS_INPUT, "%s: tensor %s: is %s; weights are read from F32, F16 and BF16",
+		                   f->path, t->name, d->name);
+	int64_t at = f->data_at + t->begin + first * d->bytes;
+	if (t->dtype == SAFETENSORS_F32)
+		return read_bytes(f->descriptor, f->path, at, count * d->bytes, (unsigned char *)out);
+
+	uint16_t piece[PIECE] = {0};
+	for (int64_t done = 0; done < count; done += PIECE) {
+		int64_t n = count - done < PIECE ? count - done : PIECE;
+		enum status s =
+		        read_bytes(f->descriptor, f->path, at + done * d->bytes, n * d->bytes, (unsigned char *)piece);
+		if (s)
+			return s;
+		for (int64_t i = 0; i < n; i++)
+			out[done + i] =
+			        t->dtype == SAFETENSORS_F16 ? from_half(piece[i]) : from_bits((uint32_t)piece[i] << 16);
+	}
+	return STATUS_OK;
+}

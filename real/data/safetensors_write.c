@@ -1,0 +1,239 @@
+#include "real/data/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "real/rank/disk.h"
+
+enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float), NAME_TRIES = 1000 };
+
+static enum status out_of_memory(const char *path)
+{
+	return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
+}
+
+static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
+{
+	const char *from = bytes;
+	while (count > 0) {
+		ssize_t put = pwrite(w->descriptor, from, (size_t)count, (off_t)at);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
+		at += put;
+		from += put;
+		count -= put;
+	}
+	return STATUS_OK;
+}
+
+/* A name that nobody else has: two runs that save to one path must not write into one another's file. */
+static enum status open_temporary(struct safetensors_writer *w)
+{
+	size_t bytes = strlen(w->path) + 48;
+	w->temporary = malloc(bytes);
+	if (!w->temporary)
+		return out_of_memory(w->path);
+	for (int i = 0; i < NAME_TRIES; i++) {
+		snprintf(w->temporary, bytes, "%s.%ld.%d.partial", w->path, (long)getpid(), i);
+		w->descriptor = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (w->descriptor >= 0 || errno != EEXIST)
+			break;
+	}
+	if (w->descriptor < 0)
+		return status_fail(STATUS_INPUT, "%s: cannot be written: %s", w->path, strerror(errno));
+	w->is_open = w->owns_temporary = true;
+	return STATUS_OK;
+}
+
+enum status safetensors_create(struct safetensors_writer *w, const char *path)
+{
+	*w = (struct safetensors_writer){.path = strdup(path)};
+	if (!w->path)
+		return out_of_memory(path);
+	struct stat info;
+	enum status s = STATUS_OK;
+	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+		s = status_fail(STATUS_INPUT, "%s: is there and not a regular file; choose another name", path);
+	if (!s)
+		s = open_temporary(w);
+	if (s)
+		safetensors_writer_release(w);
+	return s;
+}
+
+enum status safetensors_join(struct safetensors_writer *w, const char *temporary)
+{
+	*w = (struct safetensors_writer){.path = strdup(temporary), .temporary = strdup(temporary)};
+	enum status s = STATUS_OK;
+	if (!w->path || !w->temporary)
+		s = out_of_memory(temporary);
+	if (!s) {
+		w->descriptor = open(temporary, O_WRONLY | O_CLOEXEC);
+		w->is_open = w->descriptor >= 0;
+		if (!w->is_open)
+			s = status_fail(STATUS_RUN,
+			                "%s: cannot be opened: %s; it must be on a file system that all ranks "
+			                "share",
+			                temporary, strerror(errno));
+	}
+	if (s)
+		safetensors_writer_release(w);
+	return s;
+}
+
+enum status safetensors_declare(struct safetensors_writer *w, const char *name, int rank, const int64_t *shape)
+{
+	if (rank < 0 || rank > SAFETENSORS_RANK_LIMIT || w->data_at)
+		abort();
+	if ((size_t)w->count == w->capacity) {
+		size_t capacity = w->capacity ? 2 * w->capacity : 64;
+		struct safetensors_tensor *tensors = realloc(w->tensors, capacity * sizeof *tensors);
+		if (!tensors)
+			return out_of_memory(w->path);
+		w->tensors = tensors;
+		w->capacity = capacity;
+	}
+	struct safetensors_tensor t = {.dtype = SAFETENSORS_F32, .rank = rank, .elements = 1, .begin = w->data_bytes};
+	int64_t bytes = 0;
+	bool overflow = false;
+	for (int i = 0; i < rank; i++) {
+		if (shape[i] < 0)
+			abort();
+		t.shape[i] = shape[i];
+		overflow |= __builtin_mul_overflow(t.elements, shape[i], &t.elements);
+	}
+	overflow |= __builtin_mul_overflow(t.elements, (int64_t)ELEMENT_BYTES, &bytes);
+	overflow |= __builtin_add_overflow(t.begin, bytes, &t.end);
+	if (overflow)
+		return status_fail(STATUS_INPUT, "%s: tensor %s: more bytes than a file can have", w->path, name);
+	t.name = strdup(name);
+	if (!t.name)
+		return out_of_memory(w->path);
+	w->data_bytes = t.end;
+	w->tensors[w->count++] = t;
+	return STATUS_OK;
+}
+
+static enum status add_to_header(const struct safetensors_writer *w, json_t *header, const struct safetensors_tensor *t)
+{
+	if (json_object_get(header, t->name))
+		return status_fail(STATUS_INPUT, "%s: tensor %s: declared twice", w->path, t->name);
+	json_t *shape = json_array();
+	for (int i = 0; i < t->rank; i++)
+		json_array_append_new(shape, json_integer(t->shape[i]));
+	json_t *entry = json_pack("{s:s, s:o, s:[I,I]}", "dtype", "F32", "shape", shape, "data_offsets",
+	                          (json_int_t)t->begin, (json_int_t)t->end);
+	if (json_object_set_new(header, t->name, entry) != 0)
+		return status_fail(STATUS_INPUT, "%s: tensor %s: its name is not UTF-8, or there is no memory", w->path,
+		                   t->name);
+	return STATUS_OK;
+}
+
+/* The header as it stands in the file, with its length before it and spaces behind, so that the data is aligned. */
+static enum status build_header(const struct safetensors_writer *w, char **out, int64_t *out_bytes)
+{
+	json_t *header = json_pack("{s:{s:s}}", "__metadata__", "format", "pt");
+	enum status s = header ? STATUS_OK : out_of_memory(w->path);
+	for (int i = 0; i < w->count && !s; i++)
+		s = add_to_header(w, header, &w->tensors[i]);
+	char *text = s ? NULL : json_dumps(header, JSON_COMPACT);
+	json_decref(header);
+	if (s)
+		return s;
+	size_t length = text ? strlen(text) : 0;
+	size_t padded = (length + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	char *bytes = text ? malloc(LENGTH_BYTES + padded) : NULL;
+	if (bytes) {
+		for (int i = 0; i < LENGTH_BYTES; i++)
+			bytes[i] = (char)(padded >> (8 * i) & 0xff);
+		memset(bytes + LENGTH_BYTES, ' ', padded);
+		memcpy(bytes + LENGTH_BYTES, text, length);
+		*out = bytes;
+		*out_bytes = (int64_t)(LENGTH_BYTES + padded);
+	}
+	free(text);
+	return bytes ? STATUS_OK : out_of_memory(w->path);
+}
+
+enum status safetensors_begin(struct safetensors_writer *w)
+{
+	if (!w->is_open || w->data_at)
+		abort();
+	char *header = NULL;
+	int64_t bytes = 0;
+	enum status s = build_header(w, &header, &bytes);
+	if (s)
+		return s;
+	if (w->owns_temporary) {
+		/* A full disk is told now, not in the middle of the file. */
+		int error = disk_reserve(w->descriptor, bytes + w->data_bytes);
+		if (error)
+			s = status_fail(STATUS_RUN, "%s: no room for its %lld bytes: %s", w->path,
+			                (long long)(bytes + w->data_bytes), strerror(error));
+		else
+			s = write_bytes(w, 0, bytes, header);
+	}
+	free(header);
+	w->data_at = bytes;
+	return s;
+}
+
+enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t first, int64_t count,
+                              const float *values)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the machine's byte order is written as the file's");
+	if (!w->data_at || tensor < 0 || tensor >= w->count)
+		abort();
+	const struct safetensors_tensor *t = &w->tensors[tensor];
+	if (first < 0 || count < 0 || count > t->elements - first)
+		abort();
+	enum status s = write_bytes(w, w->data_at + t->begin + first * ELEMENT_BYTES, count * ELEMENT_BYTES, values);
+	if (!s)
+		w->elements_written += count;
+	return s;
+}
+
+enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_written)
+{
+	if (!w->owns_temporary || !w->data_at)
+		abort();
+	int64_t declared = w->data_bytes / ELEMENT_BYTES;
+	if (elements_written != declared)
+		return status_fail(STATUS_RUN, "%s: %lld elements were written, but its tensors have %lld", w->path,
+		                   (long long)elements_written, (long long)declared);
+	/* The data reaches the disk before the name does: after a power failure the old file is there, or the new. */
+	if (fsync(w->descriptor) != 0)
+		return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
+	w->is_open = false;
+	if (close(w->descriptor) != 0)
+		return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
+	if (rename(w->temporary, w->path) != 0)
+		return status_fail(STATUS_RUN, "%s: cannot be renamed to %s: %s", w->temporary, w->path,
+		                   strerror(errno));
+	w->owns_temporary = false;
+	return STATUS_OK;
+}
+
+void safetensors_writer_release(struct safetensors_writer *w)
+{
+	if (!w)
+		return;
+	if (w->is_open)
+		close(w->descriptor);
+	if (w->owns_temporary && w->temporary)
+		unlink(w->temporary);
+	for (int i = 0; i < w->count; i++)
+		free(w->tensors[i].name);
+	free(w->tensors);
+	free(w->temporary);
+	free(w->path);
+	*w = (struct safetensors_writer){0};
+}

@@ -1,0 +1,98 @@
+/* Communication as executors see it: which ranks an operation runs over, and what it moves. */
+#include "real/rank/executor_internal.h"
+
+struct group_of_ranks *executor_group(struct executor *e, const struct op *op)
+{
+	for (int i = 0; i < e->group_count; i++)
+		if (e->groups[i].axes == op_axes(e->device->plan, op) && e->groups[i].ends == op->ends)
+			return &e->groups[i];
+	return NULL;
+}
+
+struct communicator *executor_members(struct executor *e, const struct op *op)
+{
+	const struct group_of_ranks *g = executor_group(e, op);
+	return g ? g->communicator : e->communicator;
+}
+
+static bool is_of_all(const struct plan *p, const struct op *op)
+{
+	return op_class(op->kind) != OP_CLASS_C || op_is_message(op->kind) ||
+	       (!op->ends && op_axes(p, op) == plan_all_axes(p));
+}
+
+/* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
+enum status executor_open_groups(struct executor *e)
+{
+	const struct plan *p = e->device->plan;
+	int64_t rank = e->device->rank;
+	enum status s = STATUS_OK;
+	for (int r = 0; r < p->role_count; r++)
+		for (int i = 0; i < p->roles[r].op_count && !s; i++) {
+			const struct op *op = &p->roles[r].ops[i];
+			if (is_of_all(p, op) || executor_group(e, op))
+				continue;
+			struct group_of_ranks *g = &e->groups[e->group_count++];
+			*g = (struct group_of_ranks){op_axes(p, op), op->ends, NULL, NULL};
+			int place = (int)op_member(p, op, rank);
+			int colour = place < 0 ? -1 : (int)plan_place(p, plan_all_axes(p) & ~g->axes, rank);
+			s = communicator_split(&g->communicator, e->communicator, colour, place);
+		}
+	return s;
+}
+
+void executor_hurry(struct executor *e, bool yes)
+{
+	if (e->communicator)
+		e->communicator->ops->hurry(e->communicator, yes);
+	for (int i = 0; i < e->group_count; i++)
+		if (e->groups[i].communicator)
+			e->groups[i].communicator->ops->hurry(e->groups[i].communicator, yes);
+}
+
+struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3])
+{
+	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
+	           op->kind == OP_GATHER;
+	bool x_whole = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
+	return (struct collective){
+	        .algorithm = op->algorithm,
+	        .root = op->root,
+	        .elements = op_schedule(e->device->plan, op).elements,
+	        .type = e->role->buffers[op->operand[op->operand[0].buffer >= 0 ? 0 : 1].buffer].type,
+	        .whole = !two || x_whole ? operand[0] : operand[1],
+	        .part = !two      ? NULL
+	                : x_whole ? operand[1]
+	                          : operand[0],
+	        .maximum = op->kind == OP_ALL_REDUCE_MAXIMUM,
+	        .staging = two ? operand[2] : operand[1]};
+}
+
+/* Scalars travel as doubles and come back as what they were. */
+enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic)
+{
+	double values[4];
+	if (n > 4)
+		return status_fail(STATUS_INPUT, "sum: more than 4 control values");
+	for (int64_t i = 0; i < n; i++)
+		values[i] = x[i];
+	struct communicator *c = executor_members(e, op);
+	enum status s = c->ops->sum(c, values, (int)n, traffic);
+	for (int64_t i = 0; i < n && !s; i++)
+		x[i] = (float)values[i];
+	traffic->counted = true;
+	return s;
+}
+
+void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic)
+{
+	struct traffic_count *t = &e->traffic[op->traffic];
+	t->calls++;
+	t->payload_bytes += op_payload_bytes(e->role, op);
+	t->sent_bytes += traffic->sent_bytes;
+	t->received_bytes += traffic->received_bytes;
+	t->counted &= traffic->counted;
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer >= 0)
+			cpu_device_touch(e->device, op, i, region_elements(e->device->plan, &op->operand[i]));
+}

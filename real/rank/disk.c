@@ -1,0 +1,96 @@
+#include "real/rank/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct disk {
+	int file;
+	char folder[1024]; /* for messages */
+};
+
+enum { MOST_AT_ONCE = 1 << 30 }; /* Linux moves at most 2^31 - 4096 bytes a call */
+
+int disk_reserve(int file, int64_t bytes)
+{
+	int error = EINTR;
+	while (error == EINTR)
+		error = posix_fallocate(file, 0, bytes);
+	return error;
+}
+
+enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
+{
+	char path[1100];
+	*out = NULL;
+	if (!folder || !*folder)
+		return status_fail(STATUS_INPUT, "the plan keeps buffers on disk; --offload-folder PATH says where");
+	int n = snprintf(path, sizeof path, "%s/shardlab.XXXXXX", folder);
+	if (n < 0 || n >= (int)sizeof path - 32)
+		return status_fail(STATUS_INPUT, "--offload-folder: the path is too long");
+	struct disk *d = calloc(1, sizeof *d);
+	if (!d)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	snprintf(d->folder, sizeof d->folder, "%s", folder);
+	d->file = mkstemp(path);
+	if (d->file < 0) {
+		free(d);
+		return status_fail(STATUS_INPUT, "--offload-folder: cannot write in '%s': %s", folder, strerror(errno));
+	}
+	unlink(path);
+	int error = bytes > 0 ? disk_reserve(d->file, bytes) : 0;
+	if (error) {
+		disk_close(d);
+		return status_fail(STATUS_INPUT,
+		                   "--offload-folder: '%s' has no room for %lld bytes: %s; name another folder, or use "
+		                   "more ranks",
+		                   folder, (long long)bytes, strerror(error));
+	}
+	*out = d;
+	return STATUS_OK;
+}
+
+void disk_close(struct disk *d)
+{
+	if (!d)
+		return;
+	close(d->file);
+	free(d);
+}
+
+enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
+{
+	char *at = to;
+	while (count > 0) {
+		ssize_t n = pread(d->file, at, (size_t)(count < MOST_AT_ONCE ? count : MOST_AT_ONCE), offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return status_fail(STATUS_RUN, "--offload-folder: cannot read in '%s': %s", d->folder,
+			                   n ? strerror(errno) : "the file ends");
+		at += n;
+		offset += n;
+		count -= n;
+	}
+	return STATUS_OK;
+}
+
+enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t count)
+{
+	const char *at = from;
+	while (count > 0) {
+		ssize_t n = pwrite(d->file, at, (size_t)(count < MOST_AT_ONCE ? count : MOST_AT_ONCE), offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return status_fail(STATUS_RUN, "--offload-folder: cannot write in '%s': %s", d->folder,
+			                   n ? strerror(errno) : "nothing is taken");
+		at += n;
+		offset += n;
+		count -= n;
+	}
+	return STATUS_OK;
+}

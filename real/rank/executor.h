@@ -1,0 +1,43 @@
+/* An executor carries out one rank's program: every queue in its own order, and queues side by side, ordered by the
+ * plan's waits and nothing else. The CPU's (cpu_executor.c) has a thread for each queue that the program uses; the
+ * compute queue's is the caller's. The GPU's (cuda_executor.h) has streams and events in their place.
+ *
+ *     compute thread         op ─ op ─ op ──────── wait ─ op ─ …
+ *                                   └──────┐        ▲
+ *     communication thread         wait ─ all-reduce ┘ ─ …
+ *     host thread                       └─ wait ─ adamw ─ …
+ *
+ * Executors see operations, never strategies. Between sections all queues are empty. With a CPU device that guards
+ * its memory, operations run one at a time in issue order instead.
+ */
+#ifndef SHARDLAB_EXECUTOR_H
+#define SHARDLAB_EXECUTOR_H
+
+#include "real/communicator/communicator.h"
+#include "real/rank/memory.h"
+#include "strategy/trace/trace.h"
+
+struct executor;
+
+struct traffic_count {
+	int64_t calls, payload_bytes, sent_bytes, received_bytes;
+	bool counted; /* false once a call's bytes could not be counted */
+};
+
+/* The CPU's. communicator NULL: there is one rank. */
+enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator);
+void executor_close(struct executor *e); /* accepts NULL */
+
+/* Carries out a section. Returns when all queues are empty. */
+enum status executor_run(struct executor *e, const struct section *s);
+
+/* The first bytes of a state buffer, between sections. */
+enum status executor_read(struct executor *e, int buffer, void *out, int64_t bytes);
+
+/* Of the last section that was run. Nanoseconds since it began; -1 for operations that take no time. */
+void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end);
+int64_t executor_started(const struct executor *e); /* CLOCK_MONOTONIC */
+struct times executor_times(const struct executor *e);
+const struct traffic_count *executor_traffic(const struct executor *e); /* [TRAFFIC_COUNT], of the last section */
+
+#endif

@@ -1,0 +1,79 @@
+/* What executors share: who takes part in a collective, what was counted, the spans and times of the last section, and
+ * the first error. Only executor.c, executor_communication.c, cpu_executor.c and cuda_*.c include this.
+ */
+#ifndef SHARDLAB_EXECUTOR_INTERNAL_H
+#define SHARDLAB_EXECUTOR_INTERNAL_H
+
+#include <pthread.h>
+
+#include "real/rank/clock.h"
+#include "real/rank/executor.h"
+
+struct executor_ops {
+	enum status (*run)(struct executor *e, const struct section *s);
+	enum status (*read)(struct executor *e, int buffer, void *out, int64_t bytes);
+	void (*close)(struct executor *e); /* releases what is its own, and then calls executor_base_release */
+};
+
+struct op_span {
+	int64_t begin, end; /* since the section began; -1: takes no time */
+};
+
+/* The ranks that a collective runs over, where they are not all. */
+struct group_of_ranks {
+	unsigned axes;
+	bool ends;
+	struct communicator *communicator; /* NULL: this rank is in none */
+	void *library;                     /* the executor's own: the same ranks in its library */
+};
+
+enum { MOST_GROUPS = 2 << PLAN_AXES };
+
+struct executor {
+	const struct executor_ops *ops;
+	struct cpu_device *device; /* what the rank keeps, wherever its memory is */
+	struct communicator *communicator;
+	struct group_of_ranks groups[MOST_GROUPS];
+	int group_count;
+	const struct role *role;
+	struct op_span *span; /* by operation */
+	struct traffic_count traffic[TRAFFIC_COUNT];
+	int64_t started; /* of the section at hand */
+	struct trace trace;
+	bool times_are_given; /* not by spans, … */
+	struct times times;   /* … but these */
+
+	pthread_mutex_t lock;
+	/* under the lock */
+	enum status status; /* of the first operation that failed; stops all queues */
+	char message[1024];
+};
+
+/* device and communicator outlive the executor. */
+enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct cpu_device *device,
+                               struct communicator *communicator);
+void executor_base_release(struct executor *e);
+
+/* A section begins: nothing is counted, no operation has a span. */
+void executor_begin(struct executor *e, const struct section *s);
+/* It is done: spans become the trace. Allocates nothing after the first time. */
+void executor_end(struct executor *e, const struct section *s);
+/* With the lock: `status` and the calling thread's line are kept if they are the first that are wrong. */
+void executor_failed(struct executor *e, enum status status);
+
+/* ---- communication (executor_communication.c) ---- */
+
+/* The group that an operation's ranks are; NULL: all of them. */
+struct group_of_ranks *executor_group(struct executor *e, const struct op *op);
+struct communicator *executor_members(struct executor *e, const struct op *op);
+enum status executor_open_groups(struct executor *e);
+void executor_hurry(struct executor *e, bool yes);
+
+/* What a collective moves, with its operands' memory. */
+struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);
+/* Over control values in this process's memory. */
+enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic);
+/* One call of an operation, whose operands' whole regions were used. */
+void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic);
+
+#endif

@@ -1,0 +1,134 @@
+/* The CPU device: one rank's memory, and the operations that need no other rank.
+ *
+ * Each space is one arena, taken once: "device" and "host" are two blocks of this machine's memory, with real copies
+ * between them, and "disk" is a file. Buffers stand where the plan's layout puts them. Nothing is allocated while a
+ * step runs. What is measured is measured here: `touched` records which elements of each buffer kernels and collectives
+ * were really given, by the kernels' own shapes, not by the plan's regions.
+ *
+ *     struct cpu_device d;
+ *     status = cpu_device_open(&d, &plan, rank, &input, false);
+ *     cpu_device_execute(&d, number);                         any operation that is not a collective
+ *     float *x = cpu_device_region(&d, &op->operand[0], &n);
+ *     cpu_device_release(&d);
+ *
+ * With `guard` (test runs): memory is filled with NaNs at alloc and at free, buffers have zones around them that must
+ * stay as they were, and cpu_device_check says which buffer was run over. Operations must then be executed in issue
+ * order.
+ */
+#ifndef SHARDLAB_CPU_DEVICE_H
+#define SHARDLAB_CPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/plan/plan.h"
+
+/* Where samples come from. inputs are float or int32 as the model takes them; the device rounds floats where the plan
+ * has 16-bit inputs. */
+struct input_source {
+	void *context;
+	/* training samples [first, first + count) of the run */
+	void (*training)(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
+	/* validation samples [first, first + count); those past `validation_samples` are left alone */
+	void (*validation)(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
+	int64_t validation_samples;
+};
+
+/* Who takes part in initialize and weights, element by element of the model. The model's buffers are numbered after its
+ * tensors: buffer b is number tensor_count + b. */
+struct weight_source {
+	void *context;
+	/* elements [first, first + count) of a tensor; NULL: the model's own initial weights */
+	enum status (*read)(void *context, int tensor, int64_t first, int64_t count, float *out);
+	/* called by `weights` for what this rank shows; NULL: nobody looks */
+	enum status (*show)(void *context, int tensor, int64_t first, int64_t count, const float *values);
+};
+
+/* Copies between spaces, counted where they happen. */
+struct transfer_count {
+	int64_t calls, bytes;
+};
+
+/* Memory that is not this process's own: a GPU's, and pinned memory beside it. Which rank has what, where it stands and
+ * what was touched of it is the same as on a CPU, so a GPU's rank is a cpu_device whose arenas come from here: its
+ * device pointers are handed on and never followed. */
+struct remote_memory {
+	void *context;
+	/* An arena of this many bytes, which whoever gave it takes back; NULL leaves the space to the CPU device. */
+	enum status (*take)(void *context, enum space space, int64_t bytes, void **at);
+	/* Copies between device memory and this process's, done on return. */
+	enum status (*get)(void *context, void *here, const void *there, int64_t bytes);
+	enum status (*put)(void *context, void *there, const void *here, int64_t bytes);
+	void *tile; /* for values on their way, in this process's memory */
+	int64_t tile_bytes;
+};
+
+struct touched {
+	int64_t begin, end; /* elements; begin >= end: never */
+};
+
+struct cpu_device {
+	const struct plan *plan;
+	const struct role *role;
+	int64_t rank;
+	bool guard;
+	struct layout layout;
+	unsigned char *arena[SPACE_COUNT]; /* NULL: nothing stands there; of the disk always */
+	struct {
+		void *at; /* what an arena lies in, aligned to large pages */
+		size_t bytes;
+	} mapped[SPACE_COUNT];
+	const struct remote_memory *remote; /* NULL: all memory is this process's own */
+	struct disk *disk;                  /* NULL: nothing stands there */
+	struct transfer_count
+	        transfer[TRANSFER_COUNT]; /* since the executor began the section; a queue writes its own */
+	struct input_source input;
+	float *sample; /* 16-bit inputs pass through: one sample; NULL: there are none */
+	struct weight_source weights;
+	struct touched *touched[QUEUE_COUNT]; /* [queue][buffer]: queues run in threads of their own */
+	/* the evaluate section */
+	bool evaluating;
+	int64_t evaluate_pass; /* which part of the validation data is next */
+	int64_t evaluate_rows; /* rows of it that `evaluate` counts */
+	double evaluate_loss;  /* sums, over all passes so far */
+	int64_t evaluate_correct, evaluate_total;
+	uint64_t checksum; /* of what `weights` showed */
+};
+
+#define CPU_DEVICE_GUARD 256 /* bytes on each side of a buffer */
+
+enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                            bool guard);
+/* … of a plan with buffers on disk: in a file in this folder (real/rank/disk.h). */
+enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, bool guard, const char *folder);
+/* … whose memory is elsewhere; `remote` outlives the device. */
+enum status cpu_device_open_remote(struct cpu_device *d, const struct plan *p, int64_t rank,
+                                   const struct input_source *input, const char *folder,
+                                   const struct remote_memory *remote);
+void cpu_device_release(struct cpu_device *d); /* accepts NULL and a zeroed struct */
+
+/* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */
+void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count);
+void *cpu_device_buffer(const struct cpu_device *d, int buffer);
+
+/* Records that `count` elements of an operand, from its first on, are really used. Called by cpu_device_execute, and by
+ * executors for what they hand to the communicator. */
+void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count);
+
+/* A copy between spaces. */
+enum status cpu_device_transfer(struct cpu_device *d, const struct op *op);
+
+/* Fills up to `most` bytes of a buffer, wherever it stands. */
+enum status cpu_device_fill(struct cpu_device *d, int buffer, int byte, int64_t most);
+
+/* Carries out an operation of any class but collective. */
+enum status cpu_device_execute(struct cpu_device *d, int number);
+
+/* With guard: STATUS_RUN if a zone around a live buffer was written to. */
+enum status cpu_device_check(const struct cpu_device *d);
+
+/* As plan_memory, but from what was touched: the plan's allocs and frees give the order, the touches the sizes. */
+void cpu_device_memory(const struct cpu_device *d, enum space space, struct memory_use *out);
+
+#endif

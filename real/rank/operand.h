@@ -1,0 +1,131 @@
+/* What the functions of operations begin with, on the CPU and on the GPU: find an operand's memory, say how much of it
+ * is used, and take the kernel's shape from the model and the plan. */
+#ifndef SHARDLAB_CPU_OPERAND_H
+#define SHARDLAB_CPU_OPERAND_H
+
+#include "kernels/sliced.h"
+#include "real/cpu/operations.h"
+#include "strategy/model/slice.h"
+
+/* An operand's memory, of which `count` elements are used. */
+static inline void *use(struct cpu_device *d, const struct op *op, int operand, int64_t count)
+{
+	int64_t n;
+	cpu_device_touch(d, op, operand, count);
+	return cpu_device_region(d, &op->operand[operand], &n);
+}
+
+/* An operand used as far as its region goes: vector operations have no shape of their own. */
+static inline void *use_all(struct cpu_device *d, const struct op *op, int operand, int64_t *count)
+{
+	void *p = cpu_device_region(d, &op->operand[operand], count);
+	cpu_device_touch(d, op, operand, *count);
+	return p;
+}
+
+static inline const struct kernel *kernel_of(const struct cpu_device *d, const struct op *op)
+{
+	return &d->plan->model->kernels[op->kernel];
+}
+
+static inline int64_t samples_of(const struct cpu_device *d, const struct op *op)
+{
+	return d->plan->settings.micro_batch * (op->wide ? plan_data_ranks(d->plan) : 1);
+}
+
+static inline int64_t rows_of(const struct cpu_device *d, const struct op *op)
+{
+	return samples_of(d, op) * kernel_of(d, op)->tokens;
+}
+
+static inline bool adds(const struct op *op, int operand)
+{
+	return op->accumulate >> operand & 1;
+}
+
+/* ---- shapes ---- */
+
+/* The token ids that this rank has, of a sliced table with so many rows. */
+static inline struct class_slice token_slice_of(const struct cpu_device *d, int64_t rows)
+{
+	struct class_range r = model_classes_of(d->plan->model, rows, plan_slice_of(d->plan, d->rank));
+	return (struct class_slice){r.first, r.count, rows};
+}
+
+/* … and the classes, of sliced logits. */
+static inline struct class_slice class_slice_of(const struct cpu_device *d, const struct op *op)
+{
+	struct class_slice slice = token_slice_of(d, kernel_of(d, op)->out);
+	slice.stride = d->plan->model->logits_stride;
+	return slice;
+}
+
+/* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
+static inline int64_t made_rows(const struct cpu_device *d, const struct op *op)
+{
+	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
+}
+
+static inline struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct linear_shape){.rows = rows_of(d, op),
+	                             .in = k->in,
+	                             .out = k->out,
+	                             .weight_in_out = k->weight_in_out,
+	                             .gelu = k->gelu,
+	                             .type = cpu_element(d, op, 0),
+	                             .stride = kernel_stride(d->plan->model, k)};
+}
+
+static inline struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size, cpu_element(d, op, 0)};
+}
+
+static inline struct batch_norm_shape batch_norm_shape_of(const struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu, cpu_element(d, op, 0)};
+}
+
+/* ---- rows that begin and end within a sample ---- */
+
+/* What embedding_finish makes on this rank, in calls that each go through the position table once: the rest of a
+ * sample, whole samples at once, the beginning of another. */
+struct embedding_rows {
+	int64_t samples, tokens; /* of the call at hand */
+	const unsigned char *positions;
+	unsigned char *y;
+	/* the walk's own */
+	const unsigned char *table;
+	int64_t context, row_bytes, next, left;
+};
+
+static inline struct embedding_rows embedding_rows_of(struct cpu_device *d, const struct op *op)
+{
+	const struct kernel *k = kernel_of(d, op);
+	int64_t rows = made_rows(d, op);
+	struct embedding_rows e = {.context = k->tokens,
+	                           .row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type),
+	                           .next = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0,
+	                           .left = rows};
+	e.table = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
+	e.y = use(d, op, 1, rows * k->out);
+	return e;
+}
+
+static inline bool embedding_rows_next(struct embedding_rows *e)
+{
+	int64_t at = e->next % e->context, rest = e->context - at;
+	e->y += e->samples * e->tokens * e->row_bytes;
+	e->samples = !at && e->left > rest ? e->left / e->context : 1;
+	e->tokens = e->left < rest ? e->left : rest;
+	e->positions = e->table + at * e->row_bytes;
+	e->next += e->samples * e->tokens;
+	e->left -= e->samples * e->tokens;
+	return e->tokens > 0;
+}
+
+#endif

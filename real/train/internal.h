@@ -1,0 +1,51 @@
+/* What the files of the training loop share. */
+#ifndef SHARDLAB_TRAIN_INTERNAL_H
+#define SHARDLAB_TRAIN_INTERNAL_H
+
+#include "real/communicator/communicator.h"
+#include "real/data/data.h"
+#include "real/data/safetensors.h"
+#include "real/rank/device.h"
+#include "real/train/train.h"
+
+struct training {
+	const struct train_options *options;
+	int rank, ranks;
+	bool mpi;         /* MPI runs; false for one rank that stands alone */
+	bool started_mpi; /* … and will be ended with the run; not where the caller had started it */
+	struct model model;
+	struct plan plan;
+	char *plan_text;
+	struct dataset data;
+	int64_t validation_samples; /* that are evaluated */
+	struct safetensors init;
+	struct safetensors_writer save;
+	int local_rank, local_ranks; /* of those on this machine */
+	struct device device;
+	struct communicator *communicator;
+
+	int64_t steps_done;
+	double *losses;                              /* by step */
+	struct times *times;                         /* by step */
+	double validation_loss, validation_accuracy; /* NaN: none */
+	uint64_t checksum;
+};
+
+/* train_setup.c: everything that needs no other rank. */
+struct device_choice training_device(const struct training *t);
+enum status training_prepare(struct training *t, const struct train_options *o);
+void training_release(struct training *t);
+
+/* train_weights.c */
+enum status training_open_init(struct training *t);
+enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
+enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);
+enum status training_save_begin(struct training *t);
+/* `shown`: how the epilogue ended on this rank. Collective, as begin is. */
+enum status training_save_finish(struct training *t, enum status shown);
+
+/* train_report.c: collective; rank 0 gets it. */
+enum status training_report(struct training *t, struct report *out);
+enum status training_trace(struct training *t);
+
+#endif

@@ -1,0 +1,217 @@
+/* Setting a run up: model, plan, data. All that can be wrong with the input is found here, before any rank starts. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/rank/disk.h"
+#include "real/train/internal.h"
+#include "strategy/base/number.h"
+#include "strategy/strategies/strategy.h"
+
+enum { LARGEST_PLAN_FILE = 256 << 20, TEXT_VALIDATION_SAMPLES = 256 };
+
+static enum status read_file(const char *path, char **text, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		return status_fail(STATUS_INPUT, "--plan: cannot open '%s': %s", path, strerror(errno));
+	char *bytes = NULL;
+	size_t capacity = 0, n = 0, got;
+	do {
+		bytes = array_reserve(bytes, n + 65536, &capacity, 1);
+		got = fread(bytes + n, 1, 65536, f);
+		n += got;
+	} while (got && n < LARGEST_PLAN_FILE);
+	bool failed = ferror(f);
+	fclose(f);
+	*text = bytes;
+	*size = n;
+	if (failed)
+		return status_fail(STATUS_INPUT, "--plan: cannot read '%s'", path);
+	if (n >= LARGEST_PLAN_FILE)
+		return status_fail(STATUS_INPUT, "--plan: '%s' is larger than 256 MiB: not a plan", path);
+	return STATUS_OK;
+}
+
+static enum status make_plan(struct training *t)
+{
+	const struct train_options *o = t->options;
+	enum status s;
+	if (o->plan_file) {
+		size_t size = 0;
+		s = read_file(o->plan_file, &t->plan_text, &size);
+		if (!s)
+			s = plan_read(&t->plan, &t->model, t->plan_text, size, o->plan_file);
+	} else {
+		s = model_open(&t->model, o->settings.model, o->settings.sequence);
+		if (!s)
+			s = plan_compile(&t->plan, &t->model, &o->settings);
+	}
+	return s ? s : plan_verify(&t->plan, NULL);
+}
+
+static enum status check_runnable(const struct training *t)
+{
+	const struct plan *p = &t->plan;
+	if (t->model.is_abstract)
+		return status_fail(STATUS_INPUT,
+		                   "--model %s has model states only and cannot be trained; use it with sim",
+		                   t->model.name);
+	if (t->model.only_simulated)
+		return status_fail(STATUS_INPUT, "--model %s cannot be trained: %s", t->model.specification,
+		                   t->model.only_simulated);
+	if (t->options->steps < 1 || t->options->steps > 100000000)
+		return status_fail(STATUS_INPUT, "--steps: %" PRId64 " is not between 1 and 100000000",
+		                   t->options->steps);
+	if (t->model.is_text && t->model.classes < DATASET_VOCABULARY)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--model: text is read as bytes and needs a vocabulary of 256; this one has %" PRId64,
+		        t->model.classes);
+	const char *comm = t->options->communicator;
+	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
+		return status_fail(STATUS_INPUT, "--comm: unknown communicator '%s'; known: ring, mpi, nccl", comm);
+	if (strcmp(t->options->device, "cpu") && strcmp(t->options->device, "cuda"))
+		return status_fail(STATUS_INPUT, "--device: unknown device '%s'; known: cpu, cuda", t->options->device);
+	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
+		return status_fail(
+		        STATUS_INPUT,
+		        "--comm %s: this plan is for a library's collectives and has no staging for ours; use "
+		        "--comm mpi",
+		        comm);
+	return STATUS_OK;
+}
+
+struct device_choice training_device(const struct training *t)
+{
+	const struct train_options *o = t->options;
+	return (struct device_choice){.name = o->device,
+	                              .guard = o->guard,
+	                              .folder = o->offload_folder,
+	                              .collectives = o->communicator,
+	                              .eager = o->no_graph || o->trace_file,
+	                              .tf32 = o->tf32,
+	                              .local_rank = t->local_rank,
+	                              .local_ranks = t->local_ranks};
+}
+
+static enum status open_data(struct training *t)
+{
+	const struct model *m = &t->model;
+	struct dataset_spec spec = {.kind = m->is_text ? DATASET_TEXT : DATASET_IMAGES,
+	                            .path = t->options->data,
+	                            .tokens = m->tokens,
+	                            .pixels = m->input_elements,
+	                            .classes = m->classes};
+	enum status s = dataset_open(&t->data, &spec);
+	if (s)
+		return s;
+	t->validation_samples = t->data.validation_samples;
+	if (m->is_text && t->validation_samples > TEXT_VALIDATION_SAMPLES)
+		t->validation_samples = TEXT_VALIDATION_SAMPLES;
+	return STATUS_OK;
+}
+
+enum status training_prepare(struct training *t, const struct train_options *o)
+{
+	*t = (struct training){.options = o, .ranks = 1, .validation_loss = NAN, .validation_accuracy = NAN};
+	enum status s = make_plan(t);
+	if (s || (s = check_runnable(t)) || (s = open_data(t)) || (s = training_open_init(t)))
+		return s;
+	t->losses = calloc((size_t)o->steps, sizeof *t->losses);
+	t->times = calloc((size_t)o->steps, sizeof *t->times);
+	if (!t->losses || !t->times)
+		return status_fail(STATUS_MEMORY, "out of memory for the losses of %" PRId64 " steps", o->steps);
+	return STATUS_OK;
+}
+
+void training_release(struct training *t)
+{
+	device_release(&t->device);
+	communicator_close(t->communicator);
+	safetensors_release(&t->init);
+	safetensors_writer_release(&t->save);
+	dataset_release(&t->data);
+	plan_release(&t->plan);
+	model_release(&t->model);
+	free(t->plan_text);
+	free(t->losses);
+	free(t->times);
+	*t = (struct training){0};
+}
+
+struct train_options train_options_default(void)
+{
+	return (struct train_options){.settings = settings_default(),
+	                              .steps = 100,
+	                              .device = "cpu",
+	                              .communicator = "ring",
+	                              .threads = 1,
+	                              .evaluate = true};
+}
+
+/* The ranks that are about to start share a machine, and the folder: there must be room for all of them. */
+static enum status check_folder(const struct training *t)
+{
+	const char *folder = t->options->offload_folder;
+	struct disk *disk = NULL;
+	int64_t bytes = 0, all;
+	for (int i = 0; i < t->plan.role_count; i++) {
+		struct layout l;
+		layout_make(&l, &t->plan, &t->plan.roles[i], 0);
+		if (!multiply(l.arena_bytes[SPACE_DISK], t->plan.roles[i].ranks, &all) ||
+		    __builtin_add_overflow(bytes, all, &bytes))
+			bytes = INT64_MAX; /* no disk has that */
+		layout_release(&l);
+	}
+	if (!bytes)
+		return !folder || !*folder ? STATUS_OK
+		                           : status_fail(STATUS_INPUT,
+		                                         "--offload-folder %.200s: the plan keeps nothing on disk; say "
+		                                         "--offload optimizer:to=disk, or leave the folder out",
+		                                         folder);
+	enum status s = disk_open(&disk, folder, bytes);
+	disk_close(disk);
+	return s;
+}
+
+enum status train_check(const struct train_options *o)
+{
+	struct training t;
+	enum status s = training_prepare(&t, o);
+	if (!s)
+		s = check_folder(&t);
+	if (!s) {
+		struct device_choice choice = training_device(&t);
+		int rank, ranks;
+		choice.eager = o->no_graph;
+		if (!train_under_mpi(&rank, &ranks)) /* then they will all be started here */
+			choice.local_ranks = (int)t.plan.ranks;
+		s = device_check(&choice, &t.plan);
+	}
+	if (!s && o->save_file)
+		s = safetensors_create(&t.save, o->save_file); /* and remove it again */
+	training_release(&t);
+	return s;
+}
+
+bool train_under_mpi(int *rank, int *ranks)
+{
+	static const char *const pairs[][2] = {
+	        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	        {"PMI_RANK", "PMI_SIZE"},
+	        /* srun --mpi=pmix; a batch script alone has SLURM_PROCID, but not this */
+	        {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+		const char *r = getenv(pairs[i][0]), *n = getenv(pairs[i][1]);
+		if (!r || !n)
+			continue;
+		*rank = atoi(r);
+		*ranks = atoi(n);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,63 @@
+/* Training for real: carries out a plan, step after step, on every rank of an MPI job.
+ *
+ * Called by every rank of the job (one process a rank). Rank 0 gets the report; the others get an empty one. MPI is
+ * started and ended here, unless the caller has started it (with MPI_THREAD_SERIALIZED): then it may train again.
+ *
+ *     struct train_options o = train_options_default();
+ *     o.settings = …resolved…;
+ *     struct report r;
+ *     enum status s = train_run(&o, &r);
+ *
+ * train_check does everything that can be checked without the other ranks (model, strategy, plan text, data files,
+ * sizes): the command calls it before it starts mpirun, so that wrong input is said once, in one line.
+ */
+#ifndef SHARDLAB_TRAIN_H
+#define SHARDLAB_TRAIN_H
+
+#include <stdbool.h>
+
+#include "strategy/settings/settings.h"
+#include "strategy/trace/report.h"
+
+struct train_step {
+	int64_t step; /* from 1 */
+	double loss;
+	double units_per_s; /* tokens or samples */
+	bool is_text;
+	/* fp16: gradients overflowed and nothing was updated; the loss scale of this step, and of the next. 0: none */
+	bool skipped;
+	double loss_scale, next_loss_scale;
+};
+
+struct train_options {
+	struct settings settings; /* resolved; ignored when plan_file is given */
+	const char *plan_file;    /* NULL: compile from the settings */
+	int64_t steps;
+	const char *device;       /* "cpu" or "cuda" */
+	const char *communicator; /* "ring" or "mpi"; of a GPU also "nccl" */
+	bool no_graph;            /* of a GPU: every step is issued operation by operation */
+	bool tf32;                /* of a GPU, in fp32: products on tensor cores */
+	const char *data;         /* NULL: the model's default data */
+	int threads;              /* of each rank */
+	bool evaluate;            /* validation loss (and accuracy) at the end; of a text, at most 256 samples */
+	bool guard;               /* poison memory at alloc and free, guard zones around buffers, one queue at a time */
+	const char *offload_folder;        /* where what is offloaded to disk lives; NULL: none given */
+	const char *init_file, *save_file; /* .safetensors; NULL: none */
+	const char *trace_file;            /* of the last step; NULL: none */
+	void (*on_step)(void *context, const struct train_step *step); /* rank 0 only; NULL: none */
+	void *context;
+	volatile int *stop; /* set to 1 by a signal handler: all ranks end after the step at hand */
+};
+
+struct train_options train_options_default(void);
+
+enum status train_check(const struct train_options *o);
+
+/* STATUS_INTERRUPTED when stopped: the report then holds what was done until then. */
+enum status train_run(const struct train_options *o, struct report *out);
+
+/* The rank and size of this process if it was started by mpirun or Slurm; false if it stands alone. Does not touch MPI.
+ */
+bool train_under_mpi(int *rank, int *ranks);
+
+#endif

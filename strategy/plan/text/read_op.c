@@ -1,0 +1,392 @@
+/* One operation of a plan's text:
+ *
+ *     28: reduce_scatter on communication in backward group bucket.0 micro 0 by ring root 0 as reduce_scatter
+ *         payload 18 -> x=gathered.gradients.bucket.0[0:18] y=gradients[0:9] staging=staging[0:262144] after 25
+ *
+ * (in one line). Words stand in this order; what does not belong to the kind is an error.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/plan/text/read.h"
+#include "strategy/plan/verify/verify.h"
+
+/* ---- operands ---- */
+
+static int find_operand(enum op_kind kind, const char *name, size_t length)
+{
+	for (int i = 0; i < op_operand_count(kind); i++)
+		if (strlen(op_operand_name(kind, i)) == length && !strncmp(op_operand_name(kind, i), name, length))
+			return i;
+	return -1;
+}
+
+/* "replica,shard", or "r" for all of them; cuts the text up. */
+static enum status read_axes(struct reader *r, size_t word, char *text, unsigned *out)
+{
+	*out = 0;
+	if (!strcmp(text, "r")) {
+		*out = plan_all_axes(r->p);
+		return STATUS_OK;
+	}
+	for (char *save, *name = strtok_r(text, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		unsigned axis = plan_axis(r->p, name);
+		if (!axis || *out & axis)
+			return scan_fail(&r->scan, word, "'%.60s' is %s", name,
+			                 axis ? "named twice" : "no axis of the plan");
+		*out |= axis;
+	}
+	return *out ? STATUS_OK : scan_fail(&r->scan, word, "names of axes are missing");
+}
+
+/* "buffer[offset:count]", or "buffer[offset:count/axes]" for a slice; cuts the text up. */
+static enum status read_region(struct reader *r, size_t word, char *text, struct region *out)
+{
+	char *open = strrchr(text, '['), *end = text + strlen(text);
+	char *colon = open ? strchr(open, ':') : NULL;
+	if (!open || !colon || end[-1] != ']')
+		return scan_fail(&r->scan, word,
+		                 "a region is buffer[offset:count], or buffer[offset:count/r] for a slice");
+	*open = *colon = end[-1] = 0;
+	char *slash = strchr(colon + 1, '/');
+	if (slash) {
+		*slash = 0;
+		enum status s = read_axes(r, word, slash + 1, &out->slice);
+		if (s)
+			return s;
+	}
+	out->buffer = names_find(&r->buffers, text);
+	if (out->buffer < 0)
+		return scan_fail(&r->scan, word, "the role has no buffer '%.60s'", text);
+	int64_t elements = r->role->buffers[out->buffer].elements;
+	if (!whole_parse(open + 1, elements, &out->offset) || !whole_parse(colon + 1, elements, &out->count) ||
+	    !out->count || out->offset > elements - out->count)
+		return scan_fail(&r->scan, word,
+		                 "[offset:count] is not a part of buffer '%.60s', which has %lld elements", text,
+		                 (long long)elements);
+	int64_t slices = plan_along(r->p, out->slice);
+	if (out->count % slices)
+		return scan_fail(&r->scan, word, "%lld elements do not divide into %lld slices", (long long)out->count,
+		                 (long long)slices);
+	return STATUS_OK;
+}
+
+/* The words up to `after` or the end: operands, those that are only read before "->". */
+static enum status read_operands(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	size_t where[OP_OPERANDS] = {0}, arrow = 0;
+	for (; c->next < c->count && strcmp(c->words[c->next].text, "after"); c->next++) {
+		char *text = c->words[c->next].text, *equals = strchr(text, '=');
+		if (!strcmp(text, "->") && !arrow) {
+			arrow = c->next;
+			continue;
+		}
+		bool adds = equals && equals > text && equals[-1] == '+';
+		int i = equals ? find_operand(op->kind, text, (size_t)(equals - text) - adds) : -1;
+		if (i < 0)
+			return scan_fail(c, c->next, "'%.60s' is no operand of %s", text, op_name(op->kind));
+		if (op->operand[i].buffer >= 0)
+			return scan_fail(c, c->next, "operand %s is there already", op_operand_name(op->kind, i));
+		if (adds && op_declared_access(op->kind, i) != 'a')
+			return scan_fail(c, c->next,
+			                 "operand %s cannot be added to; use =", op_operand_name(op->kind, i));
+		op->accumulate |= adds ? 1u << i : 0;
+		where[i] = c->next;
+		enum status s = read_region(r, c->next, equals + 1, &op->operand[i]);
+		if (s)
+			return s;
+	}
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		char access = op_access(op, i);
+		if (!access && !op_operand_optional(op->kind, i))
+			return scan_fail(c, c->next, "operand %s is missing", op_operand_name(op->kind, i));
+		if (access && (access == 'r') != (!arrow || where[i] < arrow))
+			return scan_fail(c, where[i], "operand %s is %s and stands %s '->'",
+			                 op_operand_name(op->kind, i), access == 'r' ? "only read" : "written",
+			                 access == 'r' ? "behind" : "before");
+	}
+	return STATUS_OK;
+}
+
+/* ---- what stands before the operands ---- */
+
+static enum status read_queue(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s;
+	if ((s = scan_expect(&r->scan, "on")) || (s = scan_word(&r->scan, "a queue", &text)))
+		return s;
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (!strcmp(text, queue_name((enum queue)q))) {
+			op->queue = (enum queue)q;
+			return STATUS_OK;
+		}
+	return scan_fail(&r->scan, r->scan.next - 1, "unknown queue '%.60s'", text);
+}
+
+static bool is_backward(enum op_kind k)
+{
+	return k == OP_EMBEDDING_BACKWARD || k == OP_NORM_BACKWARD || k == OP_LINEAR_BACKWARD ||
+	       k == OP_ATTENTION_BACKWARD || k == OP_SCORES_BACKWARD || k == OP_SOFTMAX_BACKWARD ||
+	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD ||
+	       k == OP_BATCH_NORM_SUMS || k == OP_BATCH_NORM_BACKWARD;
+}
+
+static enum status read_kernel(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a kernel of the model", &text);
+	if (s)
+		return s;
+	op->kernel = names_find(&r->kernels, text);
+	if (op->kernel < 0)
+		return scan_fail(&r->scan, r->scan.next - 1, "the model has no kernel '%.60s'", text);
+	op->unit = r->model->kernels[op->kernel].unit;
+	if (op_class(op->kind) == OP_CLASS_K)
+		op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
+	return STATUS_OK;
+}
+
+static enum status read_pass(struct reader *r, struct op *op)
+{
+	for (int p = PASS_FORWARD; p <= PASS_UPDATE; p++)
+		if (scan_is(&r->scan, pass_name((enum pass)p))) {
+			op->pass = (enum pass)p;
+			return STATUS_OK;
+		}
+	return scan_fail(&r->scan, r->scan.next, "a pass is forward, recompute, backward or update");
+}
+
+/* A kernel's pass is that of its kind; a forward one may be carried out once more. */
+static enum status read_recompute(struct reader *r, struct op *op)
+{
+	if (!scan_is(&r->scan, pass_name(PASS_RECOMPUTE)) || op->pass != PASS_FORWARD)
+		return scan_fail(&r->scan, r->scan.next,
+		                 "a kernel's pass follows from its kind; a forward kernel may be 'in recompute'");
+	op->pass = PASS_RECOMPUTE;
+	return STATUS_OK;
+}
+
+static enum status read_group_name(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a group", &text);
+	if (s)
+		return s;
+	op->group = names_find(&r->groups, text);
+	return op->group >= 0 ? STATUS_OK : scan_fail(&r->scan, r->scan.next - 1, "there is no group '%.60s'", text);
+}
+
+/* "to stage+1", "from stage-1" */
+static enum status read_peer(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	char *text;
+	enum status s;
+	if ((s = scan_expect(c, op->kind == OP_SEND ? "to" : "from")) || (s = scan_word(c, "a neighbour", &text)))
+		return s;
+	size_t length = strlen(text);
+	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
+		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
+	op->shift = text[length - 2] == '+' ? 1 : -1;
+	text[length - 2] = 0;
+	if ((s = read_axes(r, c->next - 1, text, &op->axes)))
+		return s;
+	if (op->axes == plan_all_axes(r->p))
+		op->axes = 0;
+	return STATUS_OK;
+}
+
+/* Of a copy: whose values it moves. */
+static enum status read_unit(struct reader *r, struct op *op)
+{
+	char *text;
+	enum status s = scan_word(&r->scan, "a unit", &text);
+	if (s)
+		return s;
+	op->unit = 0;
+	while (op->unit < r->model->unit_count && strcmp(r->model->units[op->unit].name, text) != 0)
+		op->unit++;
+	if (op->unit < r->model->unit_count)
+		return STATUS_OK;
+	return scan_fail(&r->scan, r->scan.next - 1, "the model has no unit '%.60s'", text);
+}
+
+static enum status read_collective(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	char *text;
+	int64_t root;
+	enum status s;
+	if (op_is_message(op->kind)) {
+		if ((s = read_peer(r, op)))
+			return s;
+	} else if (op->kind != OP_SUM) {
+		if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
+			return s;
+		if (!collective_algorithm(op->kind, text, &op->algorithm))
+			return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
+		if ((s = scan_expect(c, "root")) || (s = scan_whole(c, "a root", 0, r->p->ranks - 1, &root)))
+			return s;
+		op->root = (int)root;
+	}
+	if ((s = scan_expect(c, "as")) || (s = scan_word(c, "a kind of traffic", &text)))
+		return s;
+	int t = 0;
+	while (t < TRAFFIC_COUNT && strcmp(text, traffic_name((enum traffic_kind)t)))
+		t++;
+	if (t == TRAFFIC_COUNT)
+		return scan_fail(c, c->next - 1, "unknown kind of traffic '%.60s'", text);
+	op->traffic = (enum traffic_kind)t;
+	if ((s = scan_expect(c, "payload")))
+		return s;
+	return scan_whole(c, "a payload", 0, READ_MOST_ELEMENTS, &op->payload);
+}
+
+static enum status read_words(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	int64_t micro;
+	char *text;
+	enum status s;
+	bool names_kernel = op_class(op->kind) == OP_CLASS_K;
+	/* A collective may belong to a kernel: to a synchronised batch norm. */
+	if (op_class(op->kind) == OP_CLASS_C && c->next < c->count)
+		names_kernel = strcmp(c->words[c->next].text, "on") != 0;
+	if (names_kernel && (s = read_kernel(r, op)))
+		return s;
+	if ((s = read_queue(r, op)))
+		return s;
+	if (scan_is(c, "over")) {
+		if ((s = scan_word(c, "axes", &text)) || (s = read_axes(r, c->next - 1, text, &op->axes)))
+			return s;
+		if (op->axes == plan_all_axes(r->p))
+			op->axes = 0;
+	}
+	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
+		return s;
+	if (scan_is(c, "group") && (s = read_group_name(r, op)))
+		return s;
+	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = read_unit(r, op)))
+		return s;
+	if (scan_is(c, "micro")) {
+		if ((s = scan_whole(c, "a micro-batch", 0, r->p->settings.accumulate - 1, &micro)))
+			return s;
+		op->micro = (int)micro;
+	}
+	op->wide = scan_is(c, "wide");
+	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
+	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
+		return s;
+	return op_class(op->kind) == OP_CLASS_C ? read_collective(r, op) : STATUS_OK;
+}
+
+/* A gather of one unit's parameters belongs to the unit; the text does not say it again. */
+static void derive_unit(const struct reader *r, struct op *op)
+{
+	if (op->kind != OP_ALL_GATHER || op->group < 0 || op->pass == PASS_NONE || op->pass == PASS_UPDATE)
+		return;
+	const struct group *g = &r->p->groups[op->group];
+	int unit = r->model->tensors[g->tensors[0]].unit;
+	for (int i = 1; i < g->tensor_count; i++)
+		if (r->model->tensors[g->tensors[i]].unit != unit)
+			return;
+	op->unit = unit;
+}
+
+/* ---- labels and waits ---- */
+
+static enum status read_label(struct reader *r)
+{
+	char *word = r->scan.words[r->scan.next++].text;
+	int64_t number;
+	word[strlen(word) - 1] = 0;
+	if (!whole_parse(word, INT32_MAX, &number))
+		return scan_fail(&r->scan, 0, "'%.40s' is no number for an operation, from 0 to %d", word, INT32_MAX);
+	/* 007 is 7 */
+	const char *label = arena_print(&r->p->arena, "%lld", (long long)number);
+	if (!names_add(&r->labels, label, r->role->op_count))
+		return scan_fail(&r->scan, 0, "there is an operation %s already in this role", label);
+	return STATUS_OK;
+}
+
+static enum status read_after(struct reader *r, struct op *op, int number)
+{
+	struct scan *c = &r->scan;
+	if (!scan_is(c, "after"))
+		return STATUS_OK;
+	if (c->next == c->count)
+		return scan_fail(c, c->next, "numbers of operations belong behind 'after'");
+	op->after = arena_alloc(&r->p->arena, (c->count - c->next) * sizeof *op->after);
+	while (c->next < c->count) {
+		int64_t label;
+		int column = c->words[c->next].column;
+		enum status s = scan_whole(c, "an operation", 0, INT32_MAX, &label);
+		if (s)
+			return s;
+		r->waits = array_reserve(r->waits, r->wait_count, &r->wait_capacity, sizeof *r->waits);
+		r->waits[r->wait_count++] =
+		        (struct waiting){number, c->line, column, arena_print(&r->p->arena, "%lld", (long long)label)};
+	}
+	return STATUS_OK;
+}
+
+enum status resolve_waits(struct reader *r)
+{
+	for (size_t i = 0; i < r->wait_count; i++) {
+		const struct waiting *w = &r->waits[i];
+		struct op *op = &r->role->ops[w->op];
+		int on = names_find(&r->labels, w->label);
+		if (on < 0)
+			return status_fail(
+			        STATUS_INPUT,
+			        "%.200s:%d:%d: role %.60s has no operation %s to wait for; name another or take it out",
+			        r->scan.name, w->line, w->column, r->role->name, w->label);
+		op->after[op->after_count++] = on;
+	}
+	r->wait_count = 0;
+	return STATUS_OK;
+}
+
+/* ---- the line ---- */
+
+static enum status read_memory(struct reader *r, struct op *op)
+{
+	char *name;
+	enum status s = scan_word(&r->scan, "a buffer", &name);
+	if (s)
+		return s;
+	int b = names_find(&r->buffers, name);
+	if (b < 0)
+		return scan_fail(&r->scan, r->scan.next - 1, "the role has no buffer '%.60s'", name);
+	op->operand[0] = (struct region){b, 0, 0, r->role->buffers[b].elements};
+	return STATUS_OK;
+}
+
+enum status read_op(struct reader *r)
+{
+	struct op op = {.unit = -1, .kernel = -1, .micro = -1, .group = -1};
+	struct role *role = r->role;
+	char *name;
+	enum status s;
+	if (!role || r->section < 0)
+		return scan_fail(&r->scan, 0, "operations stand in a section: prologue, step, evaluate or epilogue");
+	for (int i = 0; i < OP_OPERANDS; i++)
+		op.operand[i].buffer = -1;
+	if ((s = read_label(r)) || (s = scan_word(&r->scan, "an operation", &name)))
+		return s;
+	if (!op_kind_parse(name, &op.kind))
+		return scan_fail(&r->scan, 1, "unknown operation '%.60s'", name);
+	if (op_class(op.kind) == OP_CLASS_M)
+		s = read_memory(r, &op);
+	else if (!(s = read_words(r, &op)) && !(s = read_operands(r, &op)))
+		s = read_after(r, &op, role->op_count);
+	if (s || (s = scan_end(&r->scan)))
+		return s;
+	derive_unit(r, &op);
+	role->ops = reader_grow(r, role->ops, role->op_count, &role->op_capacity, sizeof *role->ops);
+	role->ops[role->op_count++] = op;
+	return STATUS_OK;
+}

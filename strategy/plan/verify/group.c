@@ -1,0 +1,99 @@
+/* Who takes part in communication, by roles: which roles a group reaches, and how many members it has in each.
+ *
+ * Roles divide the first axis, the slowest, or are the whole mesh. So a group over axes without the first lies within
+ * one role, and one over axes with it reaches every role:
+ *
+ *     axes stage 3, shard 2        role stage.0 │ ranks 0 1 │     over shard: 0 1 | 2 3 | 4 5
+ *                                  role stage.1 │ ranks 2 3 │     over stage: 0 2 4 | 1 3 5    its ends: 0 4 | 1 5
+ *                                  role stage.2 │ ranks 4 5 │     to stage+1: 0 → 2, 1 → 3, 2 → 4, 3 → 5
+ */
+#include "strategy/plan/verify/verify.h"
+
+/* Ranks that have the same coordinate along the first axis. */
+static int64_t inner(const struct plan *p)
+{
+	return p->ranks / p->axes[0].size;
+}
+
+static bool at_an_end(const struct plan *p, const struct role *r)
+{
+	return r->ranks == inner(p) && (!r->first_rank || r->first_rank + r->ranks == p->ranks);
+}
+
+static bool is_first_axis(const struct plan *p, const struct op *op)
+{
+	return op_axes(p, op) == 1;
+}
+
+/* The same as role_across() == other, without a search: it is asked of every role for every message. */
+static bool is_across(const struct plan *p, const struct op *op, const struct role *r, const struct role *other)
+{
+	return other->ranks == r->ranks && other->first_rank == op_peer(p, op, r->first_rank);
+}
+
+bool takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other)
+{
+	if (op_is_message(op->kind))
+		return issues == other || is_across(p, op, issues, other);
+	if (!(op_axes(p, op) & 1))
+		return issues == other;
+	return !op->ends || at_an_end(p, other);
+}
+
+const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r)
+{
+	int64_t rank = r ? op_peer(p, op, r->first_rank) : -1;
+	const struct role *across = rank < 0 ? NULL : plan_role_of(p, rank);
+	return across && across->first_rank == rank && across->ranks == r->ranks ? across : NULL;
+}
+
+bool would_meet(const struct plan *p, const struct role *ra, const struct op *a, const struct role *rb,
+                const struct op *b)
+{
+	if (op_is_message(a->kind) || op_is_message(b->kind))
+		return ((a->kind == OP_SEND && b->kind == OP_RECEIVE) ||
+		        (a->kind == OP_RECEIVE && b->kind == OP_SEND)) &&
+		       is_across(p, a, ra, rb) && is_across(p, b, rb, ra);
+	return op_axes(p, a) == op_axes(p, b) && a->ends == b->ends && takes_part(p, a, ra, rb);
+}
+
+static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends)
+{
+	return (axes & 1 && !ends ? r->ranks / inner(p) : 1) * plan_along(p, axes & ~1u);
+}
+
+int64_t members_in(const struct plan *p, const struct op *op, const struct role *r)
+{
+	return extent(p, r, op_axes(p, op), op->ends);
+}
+
+int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct)
+{
+	return extent(p, r, op_axes(p, op) & ~distinct, op->ends);
+}
+
+bool roles_follow_axes(const struct plan *p, const struct role *r)
+{
+	return p->axis_count == 1 || p->role_count == 1 || (r->first_rank % inner(p) == 0 && r->ranks % inner(p) == 0);
+}
+
+enum status verify_group(const struct verify *v, const struct role *r, int number)
+{
+	const struct plan *p = v->p;
+	const struct op *op = &r->ops[number];
+	bool communicates = op_class(op->kind) == OP_CLASS_C, message = op_is_message(op->kind);
+	bool may_name_axes = communicates || op->kind == OP_INITIALIZE || op->kind == OP_WEIGHTS || op->stochastic;
+	if (op->axes & ~plan_all_axes(p) || (op->axes && !may_name_axes))
+		return refuse(v, 2, r, number, -1, "runs over axes that %s",
+		              may_name_axes ? "the plan does not have" : "mean nothing to it");
+	if ((op->ends && (!communicates || message)) || (message ? op->shift != 1 && op->shift != -1 : op->shift != 0))
+		return refuse(v, 2, r, number, -1, "ends are of collectives, neighbours (+1, -1) of messages");
+	if (op->ends && (!is_first_axis(p, op) || !at_an_end(p, r)))
+		return refuse(v, 2, r, number, -1,
+		              "runs between the ends of the first axis, and this role is at neither");
+	if (message && (!is_first_axis(p, op) || r->ranks != inner(p) || !role_across(p, op, r)))
+		return refuse(v, 2, r, number, op->operand[0].buffer,
+		              "has no partner: messages go along the first axis, between roles that are one coordinate "
+		              "of it each");
+	return STATUS_OK;
+}

@@ -1,0 +1,209 @@
+/* Rule 8: buffers that share bytes are ordered by waits, from every use of the first to the first use of the second.
+ *
+ * Each space has an arena of its own. A section is walked in issue order over a map of it: who had each stretch of
+ * bytes last. A buffer that is allocated is held against those only; what they were held against before is ordered all
+ * the more.
+ *
+ *     bytes    │ state │ a (freed)   │ b (freed) │ c      │
+ *                         └─ d is allocated here ─┘  → a before d, b before d; then the map has d there
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/plan/verify/verify.h"
+
+struct stretch {
+	int64_t begin, end;
+	int buffer;
+};
+
+struct uses {
+	int first[QUEUE_COUNT], last[QUEUE_COUNT];
+};
+
+struct map {
+	const struct verify *v;
+	const struct role *role;
+	const struct order *order;
+	const struct layout *layout;
+	enum space space; /* the arena at hand */
+	struct uses *uses;
+	bool *alive;
+	struct stretch *had; /* by begin; no two overlap */
+	size_t count, capacity;
+};
+
+static void find_uses(struct map *m, const struct section *s)
+{
+	memset(m->uses, -1, (size_t)m->role->buffer_count * sizeof *m->uses);
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &m->role->ops[i];
+		if (op_class(op->kind) == OP_CLASS_M)
+			continue;
+		for (int k = 0; k < op_operand_count(op->kind); k++) {
+			int b = op->operand[k].buffer;
+			if (b < 0)
+				continue;
+			if (m->uses[b].first[op->queue] < 0)
+				m->uses[b].first[op->queue] = i;
+			m->uses[b].last[op->queue] = i;
+		}
+	}
+}
+
+static bool is_used(const struct map *m, int buffer)
+{
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		if (m->uses[buffer].last[q] >= 0)
+			return true;
+	return false;
+}
+
+static enum status check_order(const struct map *m, int number, int a, int b)
+{
+	const struct uses *ua = &m->uses[a], *ub = &m->uses[b];
+	if (m->alive[a] || m->role->buffers[a].state)
+		return refuse(m->v, 8, m->role, number, b,
+		              "takes bytes of buffer '%s', which is alive; move one of them", m->role->buffers[a].name);
+	for (int qb = 0; qb < QUEUE_COUNT; qb++)
+		for (int qa = 0; qa < QUEUE_COUNT; qa++)
+			if (ub->first[qb] >= 0 && ua->last[qa] >= 0 &&
+			    m->order->clock[ub->first[qb] - m->order->begin][qa] < ua->last[qa])
+				return refuse(m->v, 8, m->role, ub->first[qb], b,
+				              "takes bytes of buffer '%s', which operation %s may still use; let %d "
+				              "wait for it, "
+				              "or move one of them",
+				              m->role->buffers[a].name, op_title(m->v, m->role, ua->last[qa]),
+				              ub->first[qb]);
+	return STATUS_OK;
+}
+
+static void add(struct map *m, struct stretch s)
+{
+	m->had = array_reserve(m->had, m->count, &m->capacity, sizeof *m->had);
+	size_t at = m->count++;
+	while (at > 0 && m->had[at - 1].begin > s.begin) {
+		m->had[at] = m->had[at - 1];
+		at--;
+	}
+	m->had[at] = s;
+}
+
+static size_t first_past(const struct map *m, int64_t offset)
+{
+	size_t low = 0, high = m->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->had[middle].end <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Takes [begin, end) out of the map. */
+static void cut(struct map *m, int64_t begin, int64_t end)
+{
+	size_t first = first_past(m, begin), past = first;
+	struct stretch left = {0}, right = {0};
+	while (past < m->count && m->had[past].begin < end) {
+		if (m->had[past].begin < begin)
+			left = (struct stretch){m->had[past].begin, begin, m->had[past].buffer};
+		if (m->had[past].end > end)
+			right = (struct stretch){end, m->had[past].end, m->had[past].buffer};
+		past++;
+	}
+	if (past > first)
+		memmove(&m->had[first], &m->had[past], (m->count - past) * sizeof *m->had);
+	m->count -= past - first;
+	if (left.end > left.begin)
+		add(m, left);
+	if (right.end > right.begin)
+		add(m, right);
+}
+
+static enum status allocate(struct map *m, int number, int buffer)
+{
+	int64_t begin = m->layout->offset[buffer], end = begin + buffer_bytes(&m->role->buffers[buffer]);
+	if (begin < 0 || begin % LAYOUT_ALIGNMENT || end > m->layout->arena_bytes[m->role->buffers[buffer].space])
+		return refuse(m->v, 8, m->role, number, buffer,
+		              "stands at bytes %lld to %lld, unaligned or outside an arena of %lld", (long long)begin,
+		              (long long)end, (long long)m->layout->arena_bytes[m->role->buffers[buffer].space]);
+	for (size_t i = first_past(m, begin); i < m->count && m->had[i].begin < end; i++) {
+		enum status s = check_order(m, number, m->had[i].buffer, buffer);
+		if (s)
+			return s;
+	}
+	/* One that nobody uses orders nothing: those below it stay in the map, or what follows would not be held to
+	 * them. */
+	if (!m->role->buffers[buffer].state && !is_used(m, buffer))
+		return STATUS_OK;
+	cut(m, begin, end);
+	add(m, (struct stretch){begin, end, buffer});
+	return STATUS_OK;
+}
+
+static enum status check_section(struct map *m, enum section_kind k)
+{
+	const struct section *s = section_of(m->role, k);
+	enum status status = STATUS_OK;
+	find_uses(m, s);
+	/* Only state outlives a section; the rest begins anew. */
+	size_t kept = 0;
+	for (size_t i = 0; i < m->count; i++)
+		if (m->role->buffers[m->had[i].buffer].state)
+			m->had[kept++] = m->had[i];
+	m->count = kept;
+	for (int i = s->begin; i < s->end && !status; i++) {
+		int b = m->role->ops[i].operand[0].buffer;
+		if (op_class(m->role->ops[i].kind) != OP_CLASS_M || m->role->buffers[b].space != m->space)
+			continue;
+		if (m->role->ops[i].kind == OP_ALLOC) {
+			status = allocate(m, i, b);
+			m->alive[b] = true;
+		} else {
+			m->alive[b] = false;
+		}
+	}
+	return status;
+}
+
+static enum status check_role(const struct verify *v, int role, const struct layout *l)
+{
+	const struct role *r = &v->p->roles[role];
+	struct map m = {.v = v, .role = r, .layout = l};
+	enum status s = STATUS_OK;
+	m.uses = malloc(((size_t)r->buffer_count + 1) * sizeof *m.uses);
+	m.alive = calloc((size_t)r->buffer_count + 1, sizeof *m.alive);
+	if (!m.uses || !m.alive)
+		abort();
+	for (int space = 0; space < SPACE_COUNT && !s; space++) {
+		m.space = (enum space)space;
+		m.count = 0;
+		for (int k = 0; k < SECTION_KINDS && !s; k++) {
+			m.order = &v->order[role][k];
+			s = check_section(&m, (enum section_kind)k);
+		}
+	}
+	free(m.uses);
+	free(m.alive);
+	free(m.had);
+	return s;
+}
+
+enum status verify_layout(const struct verify *v, const struct layout *layouts)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < v->p->role_count && !s; i++) {
+		if (layouts) {
+			s = check_role(v, i, &layouts[i]);
+			continue;
+		}
+		struct layout made;
+		layout_make(&made, v->p, &v->p->roles[i], 0);
+		s = check_role(v, i, &made);
+		layout_release(&made);
+	}
+	return s;
+}

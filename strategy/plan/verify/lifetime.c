@@ -1,0 +1,85 @@
+/* Rule 3: a buffer is used only while alive, freed once, and only state outlives its section. Alive goes by issue
+ * order, in which memory is counted. */
+#include <stdlib.h>
+
+#include "strategy/plan/verify/verify.h"
+
+static enum status allocate(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
+{
+	int b = r->ops[number].operand[0].buffer;
+	if (alive[b])
+		return refuse(v, 3, r, number, b, "is allocated while it is alive; free it first");
+	if (r->buffers[b].state && k != SECTION_PROLOGUE)
+		return refuse(v, 3, r, number, b, "is state and must be allocated in the prologue");
+	alive[b] = true;
+	return STATUS_OK;
+}
+
+static enum status release(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
+{
+	int b = r->ops[number].operand[0].buffer;
+	if (!alive[b])
+		return refuse(v, 3, r, number, b, "is freed and not alive; a buffer is freed once, after its alloc");
+	if (r->buffers[b].state && k != SECTION_EPILOGUE)
+		return refuse(v, 3, r, number, b, "is state and lives until the epilogue");
+	alive[b] = false;
+	return STATUS_OK;
+}
+
+static enum status use(const struct verify *v, const struct role *r, int number, const bool *alive)
+{
+	const struct op *op = &r->ops[number];
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer >= 0 && !alive[op->operand[i].buffer])
+			return refuse(v, 3, r, number, op->operand[i].buffer,
+			              "operand %s is not alive here; allocate it before and free it after its last use",
+			              op_operand_name(op->kind, i));
+	return STATUS_OK;
+}
+
+/* The operation to name: its alloc, or what uses it without one; -1. */
+static int first_touch(const struct role *r, int buffer)
+{
+	for (int i = 0; i < r->op_count; i++)
+		for (int k = 0; k < op_operand_count(r->ops[i].kind); k++)
+			if (r->ops[i].operand[k].buffer == buffer)
+				return i;
+	return -1;
+}
+
+static enum status check_section(const struct verify *v, const struct role *r, bool *alive, enum section_kind k)
+{
+	const struct section *s = section_of(r, k);
+	for (int i = s->begin; i < s->end; i++) {
+		enum op_kind kind = r->ops[i].kind;
+		enum status status = kind == OP_ALLOC  ? allocate(v, r, i, alive, k)
+		                     : kind == OP_FREE ? release(v, r, i, alive, k)
+		                                       : use(v, r, i, alive);
+		if (status)
+			return status;
+	}
+	for (int b = 0; b < r->buffer_count; b++) {
+		bool lives_on = r->buffers[b].state && k != SECTION_EPILOGUE;
+		if (alive[b] == lives_on)
+			continue;
+		return refuse(v, 3, r, first_touch(r, b), b,
+		              alive[b] ? "is still alive at the end of its section; free it there"
+		                       : "is state and was not allocated in the prologue");
+	}
+	return STATUS_OK;
+}
+
+enum status verify_lifetimes(const struct verify *v)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < v->p->role_count && !s; i++) {
+		const struct role *r = &v->p->roles[i];
+		bool *alive = calloc((size_t)r->buffer_count + 1, sizeof *alive);
+		if (!alive)
+			abort();
+		for (int k = 0; k < SECTION_KINDS && !s; k++)
+			s = check_section(v, r, alive, (enum section_kind)k);
+		free(alive);
+	}
+	return s;
+}

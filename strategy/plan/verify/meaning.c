@@ -1,0 +1,373 @@
+/* Rules 5, 6 and 7: the program is carried out in issue order on what buffers stand for, all roles together:
+ *
+ *     prologue → step 1 → step 2 → evaluate → epilogue
+ *
+ * Step 2 must leave what step 1 left, one version later: then every further step is right too. What the run shows
+ * (losses, evaluation figures, weights) must come out whole, each part once.
+ */
+#include "strategy/plan/verify/meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the model says about consumers and uses ---- */
+
+static int *numbers(int n)
+{
+	int *p = calloc((size_t)n + 1, sizeof *p);
+	if (!p)
+		abort();
+	return p;
+}
+
+static enum status count_uses(struct interpreter *ip)
+{
+	const struct model *m = ip->v->p->model;
+	int *readers = numbers(m->value_count), *uses = numbers(m->tensor_count);
+	bool fits = true;
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if (k->x >= 0)
+			ip->x_consumer[i] = readers[k->x]++;
+		if (k->residual >= 0)
+			ip->residual_consumer[i] = readers[k->residual]++;
+		if (k->second >= 0)
+			ip->second_consumer[i] = readers[k->second]++;
+		if (k->weight >= 0)
+			ip->weight_use[i] = uses[k->weight]++;
+		if (k->bias >= 0)
+			ip->bias_use[i] = uses[k->bias]++;
+	}
+	for (int t = 0; t < m->tensor_count; t++)
+		fits &= uses[t] <= MOST_USES && uses[t] == m->tensors[t].uses;
+	for (int i = 0; i < m->value_count; i++) {
+		fits &= readers[i] <= MOST_USES;
+		ip->consumers[i] = (UINT64_C(1) << (readers[i] & MOST_USES)) - 1;
+	}
+	free(readers);
+	free(uses);
+	if (!fits)
+		return refuse(ip->v, 5, NULL, -1, -1, "a tensor or a value of the model is used more than %d times",
+		              MOST_USES);
+	return STATUS_OK;
+}
+
+static void interpreter_init(struct interpreter *ip, const struct verify *v)
+{
+	const struct model *m = v->p->model;
+	*ip = (struct interpreter){.v = v};
+	memory_init(&ip->memory, v);
+	ip->x_consumer = numbers(m->kernel_count);
+	ip->residual_consumer = numbers(m->kernel_count);
+	ip->second_consumer = numbers(m->kernel_count);
+	ip->weight_use = numbers(m->kernel_count);
+	ip->bias_use = numbers(m->kernel_count);
+	ip->consumers = calloc((size_t)m->value_count + 1, sizeof *ip->consumers);
+	if (!ip->consumers)
+		abort();
+	for (int i = 0; i < v->p->role_count; i++) {
+		ip->shown_own[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_own[i]);
+		ip->shown_whole[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_whole[i]);
+		if (!ip->shown_own[i] || !ip->shown_whole[i])
+			abort();
+	}
+}
+
+static void interpreter_release(struct interpreter *ip)
+{
+	for (int i = 0; i < ip->v->p->role_count; i++) {
+		free(ip->shown_own[i]);
+		free(ip->shown_whole[i]);
+	}
+	free(ip->consumers);
+	free(ip->x_consumer);
+	free(ip->residual_consumer);
+	free(ip->second_consumer);
+	free(ip->weight_use);
+	free(ip->bias_use);
+	memory_release(&ip->memory);
+}
+
+/* ---- carrying out ---- */
+
+static enum status mean_op(const struct at *a)
+{
+	switch (op_class(a->op->kind)) {
+	case OP_CLASS_M:
+		if (a->op->kind == OP_ALLOC)
+			memory_clear(&a->ip->memory, a->role, a->op->operand[0].buffer);
+		return STATUS_OK;
+	case OP_CLASS_K:
+		return mean_kernel(a);
+	default:
+		return mean_vector(a);
+	}
+}
+
+/* A role up to its next communication; its op is NULL when the section is at its end. */
+static enum status go_on(struct at *a, enum section_kind k)
+{
+	int end = section_of(a->r, k)->end;
+	for (; a->number < end; a->number++) {
+		a->op = &a->r->ops[a->number];
+		if (op_class(a->op->kind) == OP_CLASS_C)
+			return STATUS_OK;
+		enum status s = mean_op(a);
+		if (s)
+			return s;
+	}
+	a->op = NULL;
+	return STATUS_OK;
+}
+
+/* Those who meet at what role `first` has come to, in the order of the roles; 0 if somebody is not there yet. */
+static int gather_party(const struct at *at, int first, struct at *party)
+{
+	const struct plan *p = at->ip->v->p;
+	int n = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		if (i != first && !takes_part(p, at[first].op, at[first].r, at[i].r))
+			continue;
+		if (i != first && (!at[i].op || !would_meet(p, at[first].r, at[first].op, at[i].r, at[i].op)))
+			return 0;
+		party[n++] = at[i];
+	}
+	for (int i = 0; i < n; i++)
+		party[i].party = n;
+	return n;
+}
+
+/* Each role up to its next communication, then whatever has all that it needs, and so on. */
+static enum status carry_out(struct interpreter *ip, enum section_kind k)
+{
+	const struct plan *p = ip->v->p;
+	struct at at[ROLES], party[ROLES];
+	enum status s;
+	for (int i = 0; i < p->role_count; i++) {
+		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL, 0};
+		if ((s = go_on(&at[i], k)))
+			return s;
+	}
+	for (bool moved = true; moved;) {
+		moved = false;
+		for (int i = 0; i < p->role_count; i++) {
+			int n = at[i].op ? gather_party(at, i, party) : 0;
+			if (n && (s = mean_collective(party)))
+				return s;
+			for (int j = 0; j < n; j++) {
+				struct at *member = &at[party[j].role];
+				member->number++;
+				if ((s = go_on(member, k)))
+					return s;
+			}
+			moved |= n > 0;
+		}
+	}
+	return STATUS_OK; /* nothing is left: the joint graph came to its end */
+}
+
+/* ---- what must have come out ---- */
+
+/* The last operation of a section that touches a buffer: the one to name when what it holds is wrong; -1. */
+static int last_use(const struct role *r, const struct section *s, int buffer)
+{
+	for (int i = s->end - 1; i >= s->begin; i--)
+		for (int k = 0; op_class(r->ops[i].kind) != OP_CLASS_M && k < op_operand_count(r->ops[i].kind); k++)
+			if (r->ops[i].operand[k].buffer == buffer)
+				return i;
+	return -1;
+}
+
+/* State is of this step's version, on every rank's own slice and on the others'. */
+static enum status check_version(struct interpreter *ip, int role, int buffer)
+{
+	const struct role *r = &ip->v->p->roles[role];
+	const struct cells *c = &ip->memory.cells[role][buffer];
+	bool counter = r->buffers[buffer].type == TYPE_I64;
+	char text[300];
+	for (int i = 0; i < c->count; i++)
+		for (int rest = 0; rest < 2; rest++) {
+			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
+			const struct meaning *m = meaning_of(&ip->memory, number);
+			bool running = m->kind == MEANING_RUNNING;
+			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
+			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
+			               m->kind == MEANING_SCALER;
+			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
+				continue;
+			meaning_describe(&ip->memory, number, text, sizeof text);
+			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,
+			              "is the last to use it; at the end of step %d, from element %lld on%s, it holds "
+			              "%s; every step must bring all "
+			              "of it to the next version, on every rank (update it, and gather it again)",
+			              ip->step, (long long)c->blocks[i].begin,
+			              c->blocks[i].own == c->blocks[i].rest ? ""
+			              : rest                                ? " on the other ranks' slices"
+			                                                    : " on its own slice",
+			              text);
+		}
+	return STATUS_OK;
+}
+
+static int find_buffer(const struct role *r, const char *name)
+{
+	for (int i = 0; i < r->buffer_count; i++)
+		if (r->buffers[i].state && !strcmp(r->buffers[i].name, name))
+			return i;
+	return -1;
+}
+
+static enum status check_loss(struct interpreter *ip, int role)
+{
+	const struct plan *p = ip->v->p;
+	const struct role *r = &p->roles[role];
+	int loss = find_buffer(r, "loss");
+	char text[300];
+	if (loss < 0)
+		return role ? STATUS_OK
+		            : refuse(ip->v, 5, r, r->step.end > r->step.begin ? r->step.begin : -1, -1,
+		                     "role has no state buffer 'loss', which rank 0 shows after every step");
+	struct region g = {loss, 0, 0, r->buffers[loss].elements};
+	int number = memory_get(&ip->memory, role, &g);
+	if (number >= 0 && meaning_of(&ip->memory, number)->kind == MEANING_LOSS &&
+	    sum_is_complete(&ip->memory.sums, meaning_of(&ip->memory, number)->sum, (int)p->settings.accumulate,
+	                    plan_data_axes(p)))
+		return STATUS_OK;
+	memory_describe(&ip->memory, role, &g, -1, text, sizeof text);
+	return refuse(ip->v, 5, r, last_use(r, &r->step, loss), loss,
+	              "is the last to use it; after the step it must be the loss over all micro-batches and all ranks' "
+	              "samples; %s",
+	              text);
+}
+
+static enum status run_step(struct interpreter *ip, int step)
+{
+	const struct plan *p = ip->v->p;
+	ip->step = step;
+	ip->reads = step - 1;
+	enum status s = carry_out(ip, SECTION_STEP);
+	for (int i = 0; i < p->role_count && !s; i++) {
+		for (int b = 0; b < p->roles[i].buffer_count && !s; b++)
+			if (p->roles[i].buffers[b].state)
+				s = check_version(ip, i, b);
+		if (!s)
+			s = check_loss(ip, i);
+	}
+	memory_age(&ip->memory);
+	ip->reads = step;
+	return s;
+}
+
+static enum status check_same(struct interpreter *ip, const struct snapshot *snapshot, int later,
+                              enum section_kind section, const char *what)
+{
+	int role, buffer;
+	if (snapshot_same(snapshot, &ip->memory, later, &role, &buffer))
+		return STATUS_OK;
+	const struct role *r = &ip->v->p->roles[role];
+	return refuse(ip->v, 6, r, last_use(r, section_of(r, section), buffer), buffer, "is the last to use it; %s",
+	              what);
+}
+
+static enum status run_steps(struct interpreter *ip)
+{
+	enum status s = run_step(ip, 1);
+	if (s)
+		return s;
+	struct snapshot snapshot;
+	snapshot_take(&snapshot, &ip->memory);
+	s = run_step(ip, 2);
+	if (!s)
+		s = check_same(ip, &snapshot, 1, SECTION_STEP,
+		               "the second step leaves something else in it than the first, so a third may go wrong");
+	snapshot_release(&snapshot, &ip->memory);
+	return s;
+}
+
+/* Every sample is evaluated once: by each data rank its own, or by one rank all of them. Where roles divide a data
+ * axis, every role has samples of its own; else one of them evaluates. */
+static enum status check_evaluated(const struct interpreter *ip)
+{
+	const struct plan *p = ip->v->p;
+	int64_t own = 0, wide = 0;
+	int bad = 0;
+	bool each = true;
+	for (int i = 0; i < p->role_count; i++) {
+		own += ip->evaluated_own[i] * p->roles[i].ranks;
+		wide += ip->evaluated_wide[i] * p->roles[i].ranks;
+		if (ip->evaluated_own[i] != 1)
+			bad = i;
+		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
+	}
+	/* Ranks of a tensor group count the same samples. */
+	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
+		return STATUS_OK;
+	const struct role *r = &p->roles[bad];
+	int last = r->evaluate.end - 1;
+	while (last > r->evaluate.begin && op_class(r->ops[last].kind) == OP_CLASS_M)
+		last--;
+	bool any = last >= r->evaluate.begin;
+	return refuse(ip->v, 5, r, any ? last : -1, any ? r->ops[last].operand[0].buffer : -1,
+	              "when section evaluate ends, operation evaluate has not counted every rank's samples once");
+}
+
+static enum status run_evaluate(struct interpreter *ip)
+{
+	struct snapshot snapshot;
+	snapshot_take(&snapshot, &ip->memory);
+	enum status s = carry_out(ip, SECTION_EVALUATE);
+	if (!s)
+		s = check_evaluated(ip);
+	memory_age(&ip->memory);
+	if (!s)
+		s = check_same(ip, &snapshot, 0, SECTION_EVALUATE,
+		               "section evaluate changes it; it must leave state alone");
+	snapshot_release(&snapshot, &ip->memory);
+	return s;
+}
+
+/* Every element of every group is shown once: by each rank its slice, or by the ranks of one role together. */
+static enum status run_epilogue(struct interpreter *ip)
+{
+	const struct plan *p = ip->v->p;
+	enum status s = carry_out(ip, SECTION_EPILOGUE);
+	if (!s && ip->shown_buffers != p->model->buffer_elements)
+		s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
+		           p->roles[0].ops[p->roles[0].epilogue.begin].operand[0].buffer,
+		           "section epilogue must show the model's buffers once: operation show_buffers");
+	for (int g = 0; g < p->group_count && !s; g++) {
+		int64_t own = 0, whole = 0;
+		bool each_once = true;
+		for (int i = 0; i < p->role_count; i++) {
+			own += ip->shown_own[i][g];
+			whole += ip->shown_whole[i][g];
+			each_once &= ip->shown_own[i][g] == 1;
+		}
+		if (!((each_once && !whole) || (!own && whole == 1)))
+			s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
+			           p->roles[0].ops[p->roles[0].epilogue.begin].operand[0].buffer,
+			           "section epilogue must show every element of %s once, over all ranks: operation "
+			           "weights on "
+			           "each rank's slice, or on one rank",
+			           p->groups[g].name);
+	}
+	return s;
+}
+
+enum status verify_meaning(const struct verify *v)
+{
+	struct interpreter ip;
+	interpreter_init(&ip, v);
+	enum status s = count_uses(&ip);
+	if (!s)
+		s = carry_out(&ip, SECTION_PROLOGUE);
+	memory_age(&ip.memory);
+	if (!s)
+		s = run_steps(&ip);
+	if (!s)
+		s = run_evaluate(&ip);
+	if (!s)
+		s = run_epilogue(&ip);
+	interpreter_release(&ip);
+	return s;
+}

@@ -1,0 +1,369 @@
+#include "strategy/plan/verify/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- meanings: equal ones have equal numbers ---- */
+
+static uint64_t hash_meaning(const struct meaning *a)
+{
+	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
+	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
+	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
+	                     (uint64_t)a->origin,
+	                     a->consumers,
+	                     (uint64_t)a->form << 32 | (unsigned)a->scaled};
+	uint64_t h = 88172645463325252u;
+	for (int i = 0; i < 6; i++)
+		h = (h ^ words[i] ^ words[i] >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
+static bool equal_meanings(const struct meaning *a, const struct meaning *b)
+{
+	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
+	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
+	       a->wide == b->wide && a->origin == b->origin && a->consumers == b->consumers;
+}
+
+static void grow_table(struct memory *m)
+{
+	m->table_size = m->table_size ? 2 * m->table_size : 1024;
+	m->table = realloc(m->table, m->table_size * sizeof *m->table);
+	if (!m->table)
+		abort();
+	memset(m->table, -1, m->table_size * sizeof *m->table);
+	for (size_t i = 0; i < m->count; i++) {
+		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
+		while (m->table[at] >= 0)
+			at = (at + 1) & (m->table_size - 1);
+		m->table[at] = (int)i;
+	}
+}
+
+int meaning_number(struct memory *m, const struct meaning *what)
+{
+	size_t at = hash_meaning(what) & (m->table_size - 1);
+	for (; m->table[at] >= 0; at = (at + 1) & (m->table_size - 1))
+		if (equal_meanings(what, &m->meanings[m->table[at]]))
+			return m->table[at];
+	m->meanings = array_reserve(m->meanings, m->count, &m->capacity, sizeof *m->meanings);
+	m->meanings[m->count] = *what;
+	m->table[at] = (int)m->count;
+	int number = (int)m->count++;
+	if (m->count * 2 > m->table_size)
+		grow_table(m);
+	return number;
+}
+
+void meaning_describe(const struct memory *m, int number, char *out, size_t size)
+{
+	const struct meaning *a = &m->meanings[number];
+	const struct plan *p = m->v->p;
+	char sum[160], scaled[64] = "";
+	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM ||
+	    a->kind == MEANING_OVERFLOW)
+		sum_describe(&m->sums, a->sum, sum, sizeof sum);
+	if (a->scaled)
+		snprintf(scaled, sizeof scaled, ", times the loss scale of step %d", a->scaled);
+	switch (a->kind) {
+	case MEANING_UNDEFINED:
+		snprintf(out, size, "nothing that was ever written");
+		break;
+	case MEANING_ZERO:
+		snprintf(out, size, "zeros");
+		break;
+	case MEANING_SPOILED:
+		snprintf(out, size, "what an operation spoiled");
+		break;
+	case MEANING_STALE:
+		snprintf(out, size, "what an earlier step left");
+		break;
+	case MEANING_WEIGHTS:
+		snprintf(out, size, "%sweights of %s at [%lld], version %d", a->shard ? "a slice of the " : "",
+		         p->groups[a->index].name, (long long)a->origin, a->version);
+		break;
+	case MEANING_FIRST_MOMENT:
+	case MEANING_SECOND_MOMENT:
+		snprintf(out, size, "%s moments of %s, version %d",
+		         a->kind == MEANING_FIRST_MOMENT ? "first" : "second", p->groups[a->index].name, a->version);
+		break;
+	case MEANING_GRADIENT:
+		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s%s",
+		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum,
+		         scaled);
+		break;
+	case MEANING_VALUE:
+	case MEANING_VALUE_GRADIENT:
+		snprintf(out, size, "%s%s%s of micro-batch %d%s%s",
+		         a->form == FORM_PARTIAL      ? "this rank's part of the sum that is "
+		         : a->form == FORM_UNFINISHED ? "the sum that becomes "
+		         : a->form == FORM_GATHERED   ? "all ranks' rows of "
+		                                      : "",
+		         a->kind == MEANING_VALUE ? "" : "the gradient of ", p->model->values[a->index].name, a->micro,
+		         a->wide ? ", all ranks' samples" : "", scaled);
+		break;
+	case MEANING_RUNNING:
+		snprintf(out, size, "running statistics of %d micro-batches%s at [%lld]", a->version,
+		         a->wide ? "" : ", each rank's own,", (long long)a->origin);
+		break;
+	case MEANING_STATISTICS:
+	case MEANING_SUMS:
+		snprintf(out, size, "%s of %s, micro-batch %d, over %s",
+		         a->kind == MEANING_SUMS ? "sums for the gradient" : "statistics",
+		         p->model->kernels[a->index].name, a->micro,
+		         a->wide ? "all ranks' samples" : "this rank's samples alone");
+		break;
+	case MEANING_INNER_GRADIENT:
+		snprintf(out, size, "the gradient within %s, micro-batch %d", p->model->kernels[a->index].name,
+		         a->micro);
+		break;
+	case MEANING_COUNTER:
+		snprintf(out, size, "a step counter, advanced %d times", a->version);
+		break;
+	case MEANING_LOSS:
+		snprintf(out, size, "a loss with micro-batches %s", sum);
+		break;
+	case MEANING_NORM:
+		snprintf(out, size, "a norm with groups %s%s", sum, scaled);
+		break;
+	case MEANING_OVERFLOW:
+		snprintf(out, size, "whether gradients overflowed, of groups %s", sum);
+		break;
+	case MEANING_SCALER:
+		snprintf(out, size, "a loss scale, updated %d times", a->version);
+		break;
+	}
+}
+
+/* ---- blocks ---- */
+
+void memory_init(struct memory *m, const struct verify *v)
+{
+	*m = (struct memory){.v = v};
+	sums_init(&m->sums);
+	m->sums.plan = v->p;
+	grow_table(m);
+	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
+	for (int i = 0; i < v->p->role_count; i++) {
+		const struct role *r = &v->p->roles[i];
+		m->cells[i] = calloc((size_t)r->buffer_count + 1, sizeof *m->cells[i]);
+		if (!m->cells[i])
+			abort();
+		for (int b = 0; b < r->buffer_count; b++) {
+			m->cells[i][b].elements = r->buffers[b].elements;
+			memory_clear(m, i, b);
+		}
+	}
+}
+
+static void release_cells(struct cells *c, int count)
+{
+	for (int b = 0; b < count; b++)
+		if (c[b].blocks != &c[b].first)
+			free(c[b].blocks);
+	free(c);
+}
+
+void memory_release(struct memory *m)
+{
+	for (int i = 0; i < m->v->p->role_count; i++)
+		release_cells(m->cells[i], m->v->p->roles[i].buffer_count);
+	sums_release(&m->sums);
+	free(m->meanings);
+	free(m->table);
+}
+
+void memory_clear(struct memory *m, int role, int buffer)
+{
+	struct cells *c = &m->cells[role][buffer];
+	if (!c->blocks) {
+		c->blocks = &c->first;
+		c->capacity = 1;
+	}
+	c->count = 1;
+	c->blocks[0] = (struct block){0};
+}
+
+static void reserve(struct cells *c, int count)
+{
+	if (count <= c->capacity)
+		return;
+	int capacity = 2 * count;
+	struct block *grown = realloc(c->blocks == &c->first ? NULL : c->blocks, (size_t)capacity * sizeof *grown);
+	if (!grown)
+		abort();
+	if (c->blocks == &c->first)
+		grown[0] = c->first;
+	c->blocks = grown;
+	c->capacity = capacity;
+}
+
+/* The block that holds element `at`. */
+static int find(const struct cells *c, int64_t at)
+{
+	int low = 0, high = c->count;
+	while (high - low > 1) {
+		int middle = low + (high - low) / 2;
+		if (c->blocks[middle].begin <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int64_t block_end(const struct cells *c, int block)
+{
+	return block + 1 < c->count ? c->blocks[block + 1].begin : c->elements;
+}
+
+/* Makes a block begin at `at`; its index. */
+static int split(struct cells *c, int64_t at)
+{
+	if (at >= c->elements)
+		return c->count;
+	int i = find(c, at);
+	if (c->blocks[i].begin == at)
+		return i;
+	reserve(c, c->count + 1);
+	memmove(&c->blocks[i + 2], &c->blocks[i + 1], (size_t)(c->count - i - 1) * sizeof *c->blocks);
+	c->blocks[i + 1] = c->blocks[i];
+	c->blocks[i + 1].begin = at;
+	c->count++;
+	return i + 1;
+}
+
+static void set_all(struct cells *c, int64_t begin, int64_t end, int meaning)
+{
+	int first = split(c, begin), past = split(c, end);
+	c->blocks[first] = (struct block){.begin = begin, .own = meaning, .rest = meaning};
+	if (past > first + 1) {
+		memmove(&c->blocks[first + 1], &c->blocks[past], (size_t)(c->count - past) * sizeof *c->blocks);
+		c->count -= past - first - 1;
+	}
+}
+
+static bool set_own(struct cells *c, int64_t begin, int64_t end, unsigned axes, int meaning)
+{
+	int first = split(c, begin), past = split(c, end);
+	for (int i = first; i < past; i++) {
+		struct block *b = &c->blocks[i];
+		if (b->frame_count && (b->frame != begin || b->frame_count != end - begin || b->axes != axes))
+			return false;
+	}
+	for (int i = first; i < past; i++) {
+		struct block *b = &c->blocks[i];
+		b->own = meaning;
+		b->frame = b->own == b->rest ? 0 : begin;
+		b->frame_count = b->own == b->rest ? 0 : end - begin;
+		b->axes = b->own == b->rest ? 0 : axes;
+	}
+	return true;
+}
+
+/* A slice of something, and not all of it because there is one rank along those axes. */
+static bool is_slice(const struct plan *p, const struct region *g)
+{
+	return plan_along(p, g->slice) > 1;
+}
+
+bool memory_set(struct memory *m, int role, const struct region *g, int meaning)
+{
+	struct cells *c = &m->cells[role][g->buffer];
+	if (is_slice(m->v->p, g))
+		return set_own(c, g->offset, g->offset + g->count, g->slice, meaning);
+	set_all(c, g->offset, g->offset + g->count, meaning);
+	return true;
+}
+
+static bool is_zero(const struct memory *m, const struct block *b)
+{
+	return b->own == b->rest && m->meanings[b->own].kind == MEANING_ZERO;
+}
+
+void memory_set_but_zeros(struct memory *m, int role, const struct region *g, int meaning)
+{
+	struct cells *c = &m->cells[role][g->buffer];
+	bool own = is_slice(m->v->p, g);
+	int first = split(c, g->offset), past = split(c, g->offset + g->count);
+	for (int i = first; i < past; i++) {
+		struct block *b = &c->blocks[i];
+		if (is_zero(m, b))
+			continue;
+		int rest = own ? b->rest : meaning;
+		bool framed = meaning != rest;
+		*b = (struct block){
+		        b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0, framed ? g->slice : 0};
+	}
+}
+
+void memory_spoil(struct memory *m, int role, const struct region *g)
+{
+	struct region all = *g;
+	all.slice = 0;
+	memory_set_but_zeros(m, role, &all, meaning_number(m, &(struct meaning){.kind = MEANING_SPOILED}));
+}
+
+/* ---- reading ---- */
+
+void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g)
+{
+	*w = (struct memory_walk){.cells = &m->cells[role][g->buffer], .region = g, .end = g->offset};
+	w->block = find(w->cells, g->offset);
+}
+
+bool memory_walk_next(struct memory_walk *w)
+{
+	const struct region *g = w->region;
+	if (w->end >= g->offset + g->count)
+		return false;
+	const struct block *b = &w->cells->blocks[w->block];
+	int64_t end = block_end(w->cells, w->block++);
+	w->begin = w->end;
+	w->end = end < g->offset + g->count ? end : g->offset + g->count;
+	if (b->own == b->rest)
+		w->meaning = b->own;
+	else if (g->slice == b->axes && b->frame == g->offset && b->frame_count == g->count)
+		w->meaning = b->own;
+	else
+		w->meaning = -1;
+	return true;
+}
+
+int memory_get(const struct memory *m, int role, const struct region *g)
+{
+	struct memory_walk w;
+	int meaning = -1;
+	memory_walk_begin(&w, m, role, g);
+	while (memory_walk_next(&w)) {
+		if (w.meaning < 0 || (meaning >= 0 && meaning != w.meaning))
+			return -1;
+		meaning = w.meaning;
+	}
+	return meaning;
+}
+
+void memory_describe(const struct memory *m, int role, const struct region *g, int good, char *out, size_t size)
+{
+	struct memory_walk w;
+	char text[300];
+	memory_walk_begin(&w, m, role, g);
+	while (memory_walk_next(&w)) {
+		if (w.meaning == good && good >= 0)
+			continue;
+		if (w.meaning >= 0) {
+			meaning_describe(m, w.meaning, text, sizeof text);
+		} else {
+			const struct block *b = &w.cells->blocks[w.block - 1];
+			char rest[120], own[120];
+			meaning_describe(m, b->own, own, sizeof own);
+			meaning_describe(m, b->rest, rest, sizeof rest);
+			snprintf(text, sizeof text, "%s on its own slice and %s elsewhere", own, rest);
+		}
+		snprintf(out, size, "[%lld:%lld] holds %s", (long long)w.begin, (long long)(w.end - w.begin), text);
+		return;
+	}
+	snprintf(out, size, "holds what it should");
+}

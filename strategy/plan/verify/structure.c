@@ -1,0 +1,206 @@
+/* What everything else relies on: indices and regions in range, sections in a row, roles that cover the ranks, groups
+ * that hold the model's tensors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/plan/verify/verify.h"
+
+/* All buffers of a role side by side must stay within 63 bits: no sum of offsets can overflow then. */
+#define MOST_ELEMENTS ((int64_t)1 << 59)
+#define MOST_BYTES ((int64_t)1 << 62)
+
+static enum status check_roles(const struct verify *v)
+{
+	const struct plan *p = v->p;
+	int64_t next = 0, along = 1;
+	for (int i = 0; i < p->axis_count && along > 0; i++)
+		along = p->axes[i].size < 1 || p->axes[i].size > p->ranks / along ? 0 : along * p->axes[i].size;
+	if (p->axis_count < 1 || p->axis_count > PLAN_AXES || along != p->ranks)
+		return refuse(v, 2, NULL, -1, -1, "its axes are not those of %lld ranks", (long long)p->ranks);
+	for (int i = 0; i < p->axis_count; i++)
+		if (p->axes[i].sequence && strcmp(p->axes[i].name, "tensor") != 0)
+			return refuse(v, 2, NULL, -1, -1, "axis %s: only ranks along axis tensor share a sequence",
+			              p->axes[i].name);
+	if (plan_axis(p, "tensor") & plan_data_axes(p))
+		return refuse(v, 2, NULL, -1, -1,
+		              "axis tensor is a data axis; ranks that share a model work on the same samples");
+	if (p->role_count < 1 || p->role_count > ROLES || p->ranks < 1 || p->settings.ranks != p->ranks)
+		return refuse(v, 2, NULL, -1, -1, "%d roles, %lld ranks: a plan has 1 to %d roles and a rank at least",
+		              p->role_count, (long long)p->ranks, ROLES);
+	for (int i = 0; i < p->role_count; i++) {
+		const struct role *r = &p->roles[i];
+		if (r->ranks < 1 || r->first_rank != next || r->ranks > p->ranks - next)
+			return refuse(v, 2, r, -1, -1,
+			              "roles must cover rank 0 to rank %lld once each, in order; the next begins at "
+			              "rank %lld",
+			              (long long)(p->ranks - 1), (long long)next);
+		next += r->ranks;
+		if (!roles_follow_axes(p, r))
+			return refuse(v, 2, r, -1, -1, "roles divide the first axis, %s, and nothing else",
+			              p->axes[0].name);
+	}
+	if (next != p->ranks)
+		return refuse(v, 2, &p->roles[p->role_count - 1], -1, -1, "no role has rank %lld to rank %lld",
+		              (long long)next, (long long)(p->ranks - 1));
+	return STATUS_OK;
+}
+
+static enum status check_sections(const struct verify *v, const struct role *r)
+{
+	int next = 0;
+	int64_t left = MOST_BYTES;
+	for (int k = 0; k < SECTION_KINDS; k++) {
+		const struct section *s = section_of(r, (enum section_kind)k);
+		if (s->begin != next || s->end < s->begin || s->end > r->op_count)
+			return refuse(v, 2, r, -1, -1, "its sections do not follow one another without a gap");
+		next = s->end;
+	}
+	if (next != r->op_count)
+		return refuse(v, 2, r, -1, -1, "operations %d to %d are in no section", next, r->op_count - 1);
+	for (int i = 0; i < r->buffer_count; i++) {
+		const struct buffer *b = &r->buffers[i];
+		if (b->elements < 1 || b->elements > MOST_ELEMENTS || buffer_bytes(b) > left)
+			return refuse(v, 2, r, -1, i, "%lld elements: sizes are from 1 to 2^59, and 2^62 bytes in all",
+			              (long long)b->elements);
+		left -= buffer_bytes(b);
+	}
+	return STATUS_OK;
+}
+
+/* Each tensor stands in one group, at its place; groups stand one after another, padded to equal slices. */
+static enum status check_groups(const struct verify *v)
+{
+	const struct plan *p = v->p;
+	int64_t base = 0;
+	int tensors = 0;
+	for (int i = 0; i < p->group_count; i++) {
+		const struct group *g = &p->groups[i];
+		int64_t at = 0;
+		for (int k = 0; k < g->tensor_count; k++, tensors++) {
+			int t = g->tensors[k];
+			if (t < 0 || t >= p->model->tensor_count || p->tensor_group[t] != i ||
+			    p->tensor_offset[t] != at)
+				return refuse(v, 2, NULL, -1, -1,
+				              "group %s: its tensor number %d is not at its place; pack tensors one "
+				              "after another",
+				              g->name, k);
+			at += p->model->tensors[t].elements;
+		}
+		for (int k = 1; k < g->tensor_count; k++)
+			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i) ||
+			    p->model->tensors[g->tensors[k]].spread != p->model->tensors[g->tensors[0]].spread)
+				return refuse(v, 2, NULL, -1, -1,
+				              "group %s holds slices and whole tensors, or those of norms and others; "
+				              "each need a group of their own",
+				              g->name);
+		if (g->elements != at || g->base != base || g->padded < at || g->padded - at >= p->ranks || !at)
+			return refuse(v, 2, NULL, -1, -1,
+			              "group %s: base %lld, elements %lld, padded %lld must be %lld, %lld, and padded "
+			              "to less than a multiple of the ranks more",
+			              g->name, (long long)g->base, (long long)g->elements, (long long)g->padded,
+			              (long long)base, (long long)at);
+		base += g->padded;
+	}
+	if (tensors != p->model->tensor_count || base != p->group_elements)
+		return refuse(v, 2, NULL, -1, -1, "the groups hold %d of %d tensors; each belongs to one group",
+		              tensors, p->model->tensor_count);
+	return STATUS_OK;
+}
+
+static enum status check_region(const struct verify *v, const struct role *r, int number, int operand)
+{
+	const struct op *op = &r->ops[number];
+	const struct region *g = &op->operand[operand];
+	const char *name = op_operand_name(op->kind, operand);
+	if (g->buffer >= r->buffer_count || g->buffer < -1)
+		return refuse(v, 2, r, number, -1, "operand %s names a buffer that is not there", name);
+	if (g->buffer < 0)
+		return op_operand_optional(op->kind, operand)
+		               ? STATUS_OK
+		               : refuse(v, 2, r, number, -1, "operand %s is missing", name);
+	int64_t elements = r->buffers[g->buffer].elements;
+	if (g->offset < 0 || g->count < 1 || g->offset > elements || g->count > elements - g->offset)
+		return refuse(v, 2, r, number, g->buffer, "operand %s is [%lld:%lld] of a buffer of %lld elements",
+		              name, (long long)g->offset, (long long)g->count, (long long)elements);
+	if (op_class(op->kind) == OP_CLASS_M && (g->slice || g->offset || g->count != elements))
+		return refuse(v, 3, r, number, g->buffer, "is allocated and freed whole, not in parts");
+	if (g->slice & ~plan_all_axes(v->p))
+		return refuse(v, 2, r, number, g->buffer,
+		              "operand %s is a slice along axes that the plan does not have", name);
+	if (g->count % plan_along(v->p, g->slice))
+		return refuse(v, 2, r, number, g->buffer, "operand %s: %lld elements do not divide into %lld slices",
+		              name, (long long)g->count, (long long)plan_along(v->p, g->slice));
+	return STATUS_OK;
+}
+
+/* A queue reaches one space, or copies between two: an operation whose operands stand elsewhere cannot be carried out.
+ */
+static enum status check_queue(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	enum queue queue = op_queue_for(r, op);
+	int first = 0;
+	if (op->queue == queue)
+		return STATUS_OK;
+	while (first + 1 < op_operand_count(op->kind) && op->operand[first].buffer < 0)
+		first++;
+	int buffer = op->operand[first].buffer;
+	if (queue == QUEUE_COUNT)
+		return refuse(
+		        v, 2, r, number, buffer,
+		        "is in %s memory: no queue carries out this kind with operands where they stand; kernels and "
+		        "collectives work on device memory, vector work on device or host memory, copies cross "
+		        "between device and host, and host and disk",
+		        buffer >= 0 ? space_name(r->buffers[buffer].space) : "no");
+	return refuse(v, 2, r, number, buffer, "is on queue %s; with operands where they stand it runs on %s",
+	              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?", queue_name(queue));
+}
+
+static enum status check_op(const struct verify *v, const struct role *r, int number)
+{
+	const struct plan *p = v->p;
+	const struct op *op = &r->ops[number];
+	if ((int)op->kind < 0 || op->kind >= OP_KIND_COUNT)
+		return refuse(v, 2, r, -1, -1, "operation %d is of no known kind", number);
+	if (op->kernel < -1 || op->kernel >= p->model->kernel_count || op->group < -1 || op->group >= p->group_count ||
+	    op->unit < -1 || op->unit >= p->model->unit_count || op->micro < -1 ||
+	    op->micro >= p->settings.accumulate || (int)op->pass < PASS_NONE || op->pass > PASS_UPDATE)
+		return refuse(v, 2, r, -1, -1,
+		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", number,
+		              op_name(op->kind));
+	unsigned may_add = 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		enum status s = check_region(v, r, number, i);
+		if (s)
+			return s;
+		if (op_declared_access(op->kind, i) == 'a' && op->operand[i].buffer >= 0)
+			may_add |= 1u << i;
+	}
+	enum status queue = check_queue(v, r, number);
+	if (queue)
+		return queue;
+	if (op->accumulate & ~may_add)
+		return refuse(v, 2, r, number, -1, "adds to an operand that this kind only overwrites");
+	if (op->wide && plan_data_ranks(p) == 1)
+		return refuse(v, 2, r, number, -1, "is wide, and there are no other ranks");
+	return verify_group(v, r, number);
+}
+
+enum status verify_structure(const struct verify *v)
+{
+	enum status s;
+	if ((s = check_roles(v)) || (s = check_groups(v)))
+		return s;
+	if (v->p->settings.accumulate < 1 || v->p->settings.micro_batch < 1)
+		return refuse(v, 2, NULL, -1, -1, "micro_batch and accumulate must be 1 at least");
+	for (int i = 0; i < v->p->role_count; i++) {
+		const struct role *r = &v->p->roles[i];
+		if ((s = check_sections(v, r)))
+			return s;
+		for (int k = 0; k < r->op_count; k++)
+			if ((s = check_op(v, r, k)))
+				return s;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,82 @@
+/* Activation checkpointing (Chen et al. 2016, arXiv 1604.06174): the forward pass keeps few activations, the backward
+ * pass makes the others again.
+ *
+ *     full          a checkpoint at every block boundary: of a block, only its input is kept
+ *     every=K       … at every K-th; the K blocks between two are made again together
+ *     full:number_checkpoints=N
+ *                   N checkpoints, evenly
+ *     selective     everything is kept but attention's inner part (Korthikanti et al. 2023, arXiv 2205.05198,
+ *                   section 5), which takes much memory and little time
+ *
+ * A *segment* is what is made again at once: blocks between two checkpoints, or one attention's inner part. A block of
+ * a GPT is a transformer block, a block of the MLP is a linear layer with its activation.
+ *
+ *     forward    │ in ─► ln_1 ─► qkv ─► attention ─► proj ─► ln_2 ─► fc ─► out ─► in of the next
+ *                  kept   └────── freed when the last forward kernel has read it ──────┘   kept
+ *     backward   │ recompute ln_1 … fc (not out: nobody needs its output again), then backward out … ln_1
+ *
+ * Recomputed kernels are the forward kernels once more: the same operations on the same inputs and weights, in the pass
+ * `recompute`. So results are the same, bit for bit. They are issued as late as possible: before the first backward
+ * kernel that reads something they make, and only those that somebody needs (as PyTorch's early stop).
+ *
+ * The shipped kernels keep of a block of a GPT, for s tokens, b samples, width h, a heads and activations of w bytes,
+ * and 4-byte statistics:
+ *
+ *     none          w · 16sbh + 4 · sb(a + 4)
+ *     selective     w · 15sbh + 4 · 4sb
+ *     full          w · sbh
+ *
+ * that is: the block's input, ln_1, queries, keys, values, attention's output, mid, ln_2, four times each GELU's input
+ * and output; log-sum-exp of a heads, two statistics of each norm. No s × s matrix, no mask.
+ */
+#ifndef SHARDLAB_CHECKPOINTING_H
+#define SHARDLAB_CHECKPOINTING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategy/base/keys.h"
+#include "strategy/model/model.h"
+
+enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
+
+/* DeepSpeed's names (its activation_checkpointing section), besides the mode. */
+enum { CHECKPOINTING_KEYS = 6 };
+extern const struct key checkpointing_keys[CHECKPOINTING_KEYS];
+
+struct checkpointing {
+	enum checkpointing_mode mode;
+	int64_t every;    /* blocks between two checkpoints */
+	int64_t number;   /* of checkpoints; 0: not given */
+	bool automatic;   /* … is to be found: see checkpointing_choose */
+	bool cpu;         /* checkpoints go to host memory */
+	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */
+	bool contiguous;  /* all checkpoints are parts of one buffer */
+	bool synchronize; /* at every boundary, every queue waits for all others */
+	bool profile;     /* reports say how long the forward pass, recomputing and the backward pass take */
+};
+
+/* "none", "full:number_checkpoints=4", …; STATUS_INPUT with a line that names what is wrong. */
+enum status checkpointing_parse(const char *text, struct checkpointing *out);
+/* Does it make sense for this model? */
+enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
+
+/* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the
+ * least peak (of equal ones, the smaller arena), and how many were tried. Else changes nothing. */
+struct settings;
+enum status checkpointing_choose(const struct model *m, struct settings *settings);
+
+/* What it means for a model. */
+struct checkpoints {
+	int *segment;     /* by kernel; -1: kept as it is */
+	bool *recomputed; /* by kernel */
+	bool *again;      /* by value: its first copy goes with the forward pass, and a second one is made */
+	int *reads;       /* by value: how often the second is read */
+	int segments;     /* with full and every=K: as many checkpoints */
+	bool *checkpoint; /* by value: what a segment begins with, made by a kernel outside of it */
+};
+/* Of kernels [begin, end) alone: a stage keeps what it gets from the one before. */
+void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
+                      const struct checkpointing *setting, int begin, int end);
+
+#endif

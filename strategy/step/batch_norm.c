@@ -1,0 +1,238 @@
+/* Batch normalization, and the running statistics that it keeps (torch.nn.BatchNorm1d, torch.nn.SyncBatchNorm).
+ *
+ * Forward, local, and synchronised over N ranks; C features:
+ *
+ *     compute        statistics ──────────► merge, update running ─► normalize        local: parts is the rank's own
+ *
+ *     compute        statistics                    merge, update running ─► normalize
+ *     communication            └► all-gather 2C+1 ─┘                                   N parts: mean, variance, count
+ *
+ * Backward, of which only the sums need the other ranks:
+ *
+ *     compute        sums of dy and dy·(x − mean), dweight, dbias               dx
+ *     communication                                             └► all-reduce 2C ┘
+ *
+ * The running statistics are a *buffer* of the model: no gradient, no share of the optimizer, updated once a
+ * micro-batch. Synchronised, they are the same on all ranks as long as they start so: rank 0 broadcasts them in the
+ * prologue. Local, every rank's drift apart, and what counts is rank 0's, as with torch's
+ * DistributedDataParallel(broadcast_buffers=True): it broadcasts them before a forward pass if the pass before it
+ * synchronised gradients, which is once a step however many micro-batches are accumulated, and once more before
+ * evaluation. Here every strategy does so, since FSDP and DeepSpeed leave it to their users; and where synchronised
+ * ones are equal already nothing is sent (DDP would send them all the same). Evaluation works on a copy of rank 0's and
+ * leaves the state alone. Stages all serve the same samples, and each keeps those of its own norms. Under `dp` the
+ * workers get the root's before each forward pass and lose their update with the replica, as under
+ * torch.nn.DataParallel.
+ */
+#include "strategy/base/number.h"
+#include "strategy/step/step.h"
+
+static bool synchronises(const struct step *s, const struct kernel *k)
+{
+	return k->synchronised && plan_data_ranks(s->plan) > 1;
+}
+
+static int64_t part_elements(const struct kernel *k)
+{
+	return 2 * k->out + 1;
+}
+
+/* Mean and variance of one norm, side by side in the buffer that holds all. */
+static struct region running_of(const struct step *s, const struct kernel *k)
+{
+	return region_of(s->running, s->model->buffers[k->running].offset - s->running_begin, 2 * k->out);
+}
+
+static struct op *norm_op(struct step *s, enum op_kind kind, int index, enum pass pass)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
+	op->kernel = index;
+	op->unit = s->model->kernels[index].unit;
+	op->pass = pass;
+	op->micro = s->micro;
+	return op;
+}
+
+/* A collective of one norm: compute goes on when it is done. */
+static void norm_collective(struct step *s, struct op *op, int index, enum pass pass, int64_t payload)
+{
+	op->kernel = index;
+	op->unit = s->model->kernels[index].unit;
+	op->pass = pass;
+	op->payload = payload;
+	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
+}
+
+/* ---- forward ---- */
+
+/* What all ranks measured, one part after another. */
+static struct region gather_parts(struct step *s, int index, struct region local)
+{
+	const struct kernel *k = &s->model->kernels[index];
+	int64_t elements = s->ranks * part_elements(k);
+	int buffer = build_alloc(s->b, step_name(s, "%s.gathered", k->name), CATEGORY_BUFFERS, TYPE_FP32, elements);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
+	op->operand[0] = local;
+	op->operand[1] = region_of(buffer, 0, elements);
+	norm_collective(s, op, index, PASS_FORWARD, elements);
+	return region_of(buffer, 0, elements);
+}
+
+void batch_norm_statistics_of(struct step *s, int index)
+{
+	const struct kernel *k = &s->model->kernels[index];
+	struct op *op;
+	if (s->evaluating) {
+		build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
+		op = norm_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
+		op->operand[0] = running_of(s, k);
+		op->operand[1] = s->value[k->saved];
+		return;
+	}
+	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
+	struct region local = region_whole(s->b, own), parts = local;
+	op = norm_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
+	op->operand[0] = s->value[k->x];
+	op->operand[1] = local;
+	if (synchronises(s, k))
+		parts = gather_parts(s, index, local);
+	build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
+	op = norm_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
+	op->operand[0] = parts;
+	op->operand[1] = running_of(s, k);
+	op->operand[2] = s->value[k->saved];
+	if (parts.buffer != own)
+		build_free(s->b, parts.buffer);
+	build_free(s->b, own);
+}
+
+/* ---- backward ---- */
+
+int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct region dbias, unsigned accumulate)
+{
+	const struct kernel *k = &s->model->kernels[index];
+	int64_t n = 2 * k->out, padded = synchronises(s, k) ? round_up(n, s->ranks) : n;
+	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
+	/* What is sent is whole slices, and must be defined. */
+	if (padded > n)
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(buffer, n, padded - n);
+	struct op *op = norm_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
+	op->accumulate = accumulate;
+	op->operand[0] = s->value_gradient[k->y];
+	op->operand[1] = s->value[k->x];
+	op->operand[2] = s->value[k->saved];
+	op->operand[3] = s->weight[k->weight];
+	op->operand[4] = s->weight[k->bias];
+	op->operand[5] = region_of(buffer, 0, n);
+	op->operand[6] = dweight;
+	op->operand[7] = dbias;
+	if (synchronises(s, k)) {
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
+		op->operand[0] = region_of(buffer, 0, padded);
+		norm_collective(s, op, index, PASS_BACKWARD, n);
+	}
+	return buffer;
+}
+
+/* ---- running statistics ---- */
+
+static bool any_local(const struct model *m)
+{
+	for (int i = 0; i < m->kernel_count; i++)
+		if (m->kernels[i].kind == KERNEL_BATCH_NORM && !m->kernels[i].synchronised)
+			return true;
+	return false;
+}
+
+/* All norms' in one message; collectives work on whole slices. */
+static int64_t running_elements(const struct step *s)
+{
+	return round_up(s->model->buffer_elements, s->ranks);
+}
+
+static void broadcast(struct step *s, int buffer)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
+	op->operand[0] = region_of(buffer, 0, running_elements(s));
+	op->payload = s->model->buffer_elements;
+	s->running_sent = build_number(s->b, op);
+}
+
+/* Of the model's buffers, [begin, end) are of norms that this role has. */
+static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
+{
+	*begin = *end = 0;
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+		const struct kernel *k = &s->model->kernels[i];
+		if (k->kind != KERNEL_BATCH_NORM)
+			continue;
+		int64_t offset = s->model->buffers[k->running].offset;
+		*begin = *end ? *begin : offset;
+		*end = offset + 2 * k->out;
+	}
+}
+
+void buffers_state(struct step *s)
+{
+	int64_t begin, end;
+	s->running = s->running_state = s->running_sent = -1;
+	own_buffers(s, &begin, &end);
+	if (begin == end || !step_holds_state(s))
+		return;
+	s->running_begin = begin;
+	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
+	                                            s->stages > 1 ? end - begin : running_elements(s));
+	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running);
+}
+
+void buffers_prologue(struct step *s)
+{
+	if (s->running >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->roots && !any_local(s->model))
+		broadcast(s, s->running);
+}
+
+/* A copy of the running statistics for one pass; where there are none, room for the root's. */
+static void copy_running(struct step *s)
+{
+	int64_t n = s->model->buffer_elements, padded = running_elements(s);
+	int copy = build_alloc(s->b, step_name(s, "running.copy"), CATEGORY_BUFFERS, TYPE_FP32, padded);
+	if (s->running_state >= 0) {
+		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
+		op->operand[0] = region_of(s->running_state, 0, n);
+		op->operand[1] = region_of(copy, 0, n);
+		if (padded > n)
+			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(copy, n, padded - n);
+	}
+	s->running = copy;
+}
+
+void buffers_before_forward(struct step *s)
+{
+	bool roots = s->strategy->roots, local = any_local(s->model);
+	s->running = s->running_state;
+	s->running_sent = -1;
+	if (!s->model->buffer_count || plan_data_ranks(s->plan) == 1)
+		return;
+	if ((s->evaluating && (roots || local)) || (roots && s->running_state < 0))
+		copy_running(s);
+	if (roots || (local && !s->micro))
+		broadcast(s, s->running);
+}
+
+void buffers_after_forward(struct step *s)
+{
+	if (s->running != s->running_state)
+		build_free(s->b, s->running);
+	s->running = s->running_state;
+}
+
+void buffers_show(struct step *s)
+{
+	int64_t begin, end;
+	own_buffers(s, &begin, &end);
+	if (s->running_state >= 0)
+		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[0] =
+		        region_of(s->running_state, 0, end - begin);
+}

@@ -1,0 +1,195 @@
+/* What a step does beside its kernels when the model is sliced over a tensor group (strategy/model/slice.h): the sums
+ * over the group. They stand here once, for whatever strategy slices the model.
+ *
+ *     forward     linear ─► partial sums ─ all-reduce ─► linear.finish (bias, residual, GELU)      "g" of the paper
+ *     backward    linear ─► partial gradient of x ─ all-reduce ─► the kernel that made x            "f"
+ *
+ * so two all-reduces forward and two backward for each block (Shoeybi et al. 2019, arXiv 1909.08053, figures 3 and 4),
+ * one of the embedding forward, one of the head's input backward, and two small ones of the loss. Every other gradient
+ * is complete where it is written: a slice's belongs to one rank, and what is whole on every rank (norms, position
+ * table, biases behind a sum) is computed by each from the same summed values, to the same bits.
+ */
+#include "strategy/base/number.h"
+#include "strategy/model/slice.h"
+#include "strategy/step/step.h"
+
+/* Is the value's buffer (or its gradient's) one that is summed over the group? Then it is padded to equal slices. */
+static bool is_summed(const struct model *m, int value)
+{
+	if (m->slices == 1)
+		return false;
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if ((kernel_sums(m, k) && value == kernel_sum(k)) || (kernel_sums_backward(m, k) && value == k->x))
+			return true;
+	}
+	return value == m->maxima || value == m->sums;
+}
+
+int64_t sliced_padded(const struct step *s, int value)
+{
+	int64_t n = step_value_elements(s, value);
+	return is_summed(s->model, value) ? round_up(n, s->model->slices) : n;
+}
+
+/* What is sent must be defined. */
+void sliced_zero_padding(struct step *s, struct region g)
+{
+	int64_t padded = s->b->role->buffers[g.buffer].elements;
+	if (padded > g.count)
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(g.buffer, g.count, padded - g.count);
+}
+
+/* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
+static void reduce(struct step *s, enum op_kind kind, enum pass pass, struct region g)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
+	op->pass = pass;
+	op->payload = g.count;
+	op->operand[0] = region_of(g.buffer, g.offset, round_up(g.count, s->model->slices));
+	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
+}
+
+/* ---- by rows of the sequence ---- */
+
+static struct region all_rows_of(struct step *s, int value, const char *what, enum pass pass)
+{
+	int64_t n = step_value_elements(s, value) * s->model->slices;
+	const char *name = step_name(s, "%s.%s%s", pass_name(pass), what, s->model->values[value].name);
+	return region_of(build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), n), 0, n);
+}
+
+/* All ranks' rows of what each has its own of; or, `back`, own rows of the sum of what each has for all. */
+static void exchange_rows(struct step *s, bool back, enum pass pass, struct region from, struct region to)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, back ? OP_REDUCE_SCATTER : OP_ALL_GATHER,
+	                                back ? SCHEDULE_RING_REDUCE_SCATTER : SCHEDULE_RING_ALL_GATHER,
+	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
+	op->pass = pass;
+	op->payload = back ? from.count : to.count;
+	op->operand[0] = from;
+	op->operand[1] = to;
+	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
+}
+
+static struct region gathered(struct step *s, int value, const char *what, enum pass pass, struct region rows)
+{
+	struct region all = all_rows_of(s, value, what, pass);
+	exchange_rows(s, false, pass, rows, all);
+	return all;
+}
+
+struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass pass)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	struct sliced_operands o = {s->value[k->x], s->value[kernel_sum(k)], region_none(), region_none()};
+	if (kernel_gathers(m, k))
+		o.x = gathered(s, k->x, "", pass, o.x);
+	if (kernel_scatters(m, k))
+		o.y = all_rows_of(s, k->y, "part.", pass);
+	return o;
+}
+
+struct sliced_operands sliced_begin_backward(struct step *s, int index, struct region dx)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	struct sliced_operands o = {s->value[k->x], region_none(), s->value_gradient[k->y], dx};
+	if (kernel_gathers(m, k))
+		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
+	if (kernel_scatters(m, k))
+		o.dy = gathered(s, k->y, "d.", PASS_BACKWARD, o.dy);
+	if (kernel_gathers(m, k) && k->needs_dx)
+		o.dx = all_rows_of(s, k->x, "part.d.", PASS_BACKWARD);
+	return o;
+}
+
+void sliced_finish_forward(struct step *s, int index, enum pass pass, const struct sliced_operands *o)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	if (kernel_gathers(m, k))
+		build_free(s->b, o->x.buffer);
+	if (!kernel_sums(m, k))
+		return;
+	struct region sum = s->value[kernel_sum(k)];
+	if (kernel_scatters(m, k)) {
+		exchange_rows(s, true, pass, o->y, sum);
+		build_free(s->b, o->y.buffer);
+	} else {
+		reduce(s, OP_ALL_REDUCE, pass, sum);
+	}
+	bool embedding = k->kind == KERNEL_EMBEDDING;
+	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
+	op->operand[0] = step_weight(s, k->bias);
+	if (embedding) {
+		op->operand[1] = sum;
+		return;
+	}
+	op->operand[1] = k->residual >= 0 ? s->value[k->residual] : region_none();
+	op->operand[2] = sum;
+	op->operand[3] = k->gelu ? s->value[k->y] : region_none();
+}
+
+void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
+{
+	const struct model *m = s->model;
+	const struct kernel *k = &m->kernels[index];
+	if (kernel_gathers(m, k))
+		build_free(s->b, o->x.buffer);
+	if (kernel_scatters(m, k))
+		build_free(s->b, o->dy.buffer);
+	if (!k->needs_dx || !kernel_sums_backward(m, k))
+		return;
+	if (kernel_gathers(m, k)) {
+		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value_gradient[k->x]);
+		build_free(s->b, o->dx.buffer);
+	} else {
+		reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value_gradient[k->x]);
+	}
+}
+
+/* ---- the loss, of logits that no rank has whole ---- */
+
+bool sliced_classifier(struct step *s)
+{
+	const struct model *m = s->model;
+	int index = m->kernel_count - 1;
+	bool evaluating = s->evaluating;
+	if (m->maxima < 0)
+		return false;
+	struct region logits = s->value[m->logits], targets = s->value[m->target];
+	step_alloc_value(s, m->maxima);
+	step_alloc_value(s, m->sums);
+	struct region maxima = s->value[m->maxima], sums = s->value[m->sums];
+
+	struct op *op = step_kernel_op(s, OP_CLASSIFIER_MAXIMA, index, PASS_FORWARD);
+	op->operand[0] = logits;
+	op->operand[1] = maxima;
+	reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, maxima);
+
+	op = step_kernel_op(s, evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS, index, PASS_FORWARD);
+	op->operand[0] = logits;
+	op->operand[1] = targets;
+	op->operand[2] = maxima;
+	op->operand[3] = sums;
+	reduce(s, OP_ALL_REDUCE, PASS_FORWARD, sums);
+
+	op = step_kernel_op(s, evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT, index, PASS_FORWARD);
+	if (evaluating) {
+		op->operand[0] = maxima;
+		op->operand[1] = sums;
+	} else {
+		op->operand[0] = logits;
+		op->operand[1] = targets;
+		op->operand[2] = maxima;
+		op->operand[3] = sums;
+		step_classifier_loss(s, op, 4);
+	}
+	step_free_value(s, m->maxima);
+	step_free_value(s, m->sums);
+	return true;
+}

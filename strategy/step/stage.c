@@ -1,0 +1,393 @@
+#include "strategy/step/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum status stage_mesh(struct plan *p)
+{
+	const struct model *m = p->model;
+	if (p->ranks > m->unit_count)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy %s: %lld ranks are %lld stages, and %s has %d units to divide; use fewer "
+		        "ranks, or a model with more layers",
+		        p->strategy, (long long)p->ranks, (long long)p->ranks, m->name, m->unit_count);
+	if (p->ranks > PLAN_ROLES)
+		return status_fail(STATUS_INPUT, "--strategy %s: %lld stages; there can be %d", p->strategy,
+		                   (long long)p->ranks, PLAN_ROLES);
+	p->axis_count = 0;
+	plan_add_axis(p, "stage", p->ranks, false);
+	p->stage_end = arena_alloc(&p->arena, (size_t)p->ranks * sizeof *p->stage_end);
+	stage_split(m, (int)p->ranks, p->stage_end);
+	return STATUS_OK;
+}
+
+/* ---- the order of work and of messages ---- */
+
+/* A micro-batch's forward or backward on a stage. */
+struct task {
+	int micro;
+	bool backward;
+};
+
+struct posting {
+	int64_t ready; /* when it would be, if only computing took time */
+	int from, to;
+	struct task task; /* that made what is sent */
+};
+
+struct timetable {
+	enum stage_order order;
+	int stages, micros;
+	int64_t *forward, *backward;         /* by stage: how long they compute */
+	int64_t *forward_end, *backward_end; /* [stage · micros + micro]; -1: not yet */
+	struct posting *postings;
+	int count;
+};
+
+/* The n-th of 2 · micros tasks of a stage. */
+static struct task task_at(const struct timetable *t, int stage, int n)
+{
+	int m = t->micros, warm = t->stages - 1 - stage;
+	if (warm > m)
+		warm = m;
+	switch (t->order) {
+	case STAGE_ONE_AT_A_TIME:
+		return (struct task){n / 2, n % 2};
+	case STAGE_GPIPE:
+		return n < m ? (struct task){n, false} : (struct task){2 * m - 1 - n, true};
+	case STAGE_1F1B:
+		break;
+	}
+	if (n < warm)
+		return (struct task){n, false};
+	if (n < 2 * m - warm)
+		return (n - warm) % 2 ? (struct task){(n - warm) / 2, true}
+		                      : (struct task){warm + (n - warm) / 2, false};
+	return (struct task){n - m, true};
+}
+
+static int64_t *end_of(const struct timetable *t, int stage, struct task task)
+{
+	return &(task.backward ? t->backward_end
+	                       : t->forward_end)[(size_t)stage * (size_t)t->micros + (size_t)task.micro];
+}
+
+/* When what the task needs from another stage is there; -1: not known yet. */
+static int64_t arrives(const struct timetable *t, int stage, struct task task)
+{
+	int from = task.backward ? stage + 1 : stage - 1;
+	return from < 0 || from == t->stages ? 0 : *end_of(t, from, task);
+}
+
+static void post(struct timetable *t, int stage, struct task task, int64_t ready)
+{
+	int to = task.backward ? stage - 1 : stage + 1;
+	if (to >= 0 && to < t->stages)
+		t->postings[t->count++] = (struct posting){ready, stage, to, task};
+}
+
+/* Walks all stages at once: a task begins when the one before it on its stage is done and its input is there. */
+static void run_timetable(struct timetable *t)
+{
+	int next[PLAN_ROLES] = {0};
+	int64_t now[PLAN_ROLES] = {0};
+	bool moved = true;
+	while (moved) {
+		moved = false;
+		for (int i = 0; i < t->stages; i++)
+			for (; next[i] < 2 * t->micros; next[i]++) {
+				struct task task = task_at(t, i, next[i]);
+				int64_t there = arrives(t, i, task);
+				if (there < 0)
+					break;
+				now[i] = (there > now[i] ? there : now[i]) +
+				         (task.backward ? t->backward[i] : t->forward[i]);
+				*end_of(t, i, task) = now[i];
+				post(t, i, task, now[i]);
+				moved = true;
+			}
+	}
+}
+
+static int earlier(const void *a, const void *b)
+{
+	const struct posting *x = a, *y = b;
+	if (x->ready != y->ready)
+		return x->ready < y->ready ? -1 : 1;
+	if (x->from != y->from)
+		return x->from - y->from;
+	return x->to - y->to;
+}
+
+static void measure_stages(struct timetable *t, const struct model *m, const int *end)
+{
+	for (int i = 0, k = 0; i < t->stages; i++) {
+		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
+		for (; k < end[i]; k++) {
+			t->forward[i] += kernel_forward_flops(&m->kernels[k], 1);
+			t->backward[i] += kernel_backward_flops(&m->kernels[k], 1);
+		}
+	}
+}
+
+static void timetable_make(struct timetable *t, struct arena *a, const struct step *s, enum stage_order order)
+{
+	size_t stages = (size_t)s->stages, cells = stages * (size_t)s->settings->accumulate;
+	*t = (struct timetable){.order = order, .stages = s->stages, .micros = (int)s->settings->accumulate};
+	t->forward = arena_alloc(a, stages * sizeof *t->forward);
+	t->backward = arena_alloc(a, stages * sizeof *t->backward);
+	t->forward_end = arena_alloc(a, cells * sizeof *t->forward_end);
+	t->backward_end = arena_alloc(a, cells * sizeof *t->backward_end);
+	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
+	memset(t->forward_end, -1, cells * sizeof *t->forward_end);
+	memset(t->backward_end, -1, cells * sizeof *t->backward_end);
+	measure_stages(t, s->model, s->plan->stage_end);
+	run_timetable(t);
+	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
+}
+
+/* ---- micro-batches that are under way ---- */
+
+/* Where the values of one stand. */
+struct slot {
+	struct region *value, *value_gradient;
+	bool *value_owned, *gradient_owned;
+	int *needed;
+	int received; /* the message that its next task waits for */
+};
+
+struct flight {
+	struct slot **slot; /* by micro-batch; NULL: not under way */
+	struct slot **spare;
+	int spares;
+};
+
+static struct slot *new_slot(const struct step *s)
+{
+	struct arena *a = &s->b->plan->arena;
+	size_t n = (size_t)s->model->value_count;
+	struct slot *slot = arena_alloc(a, sizeof *slot);
+	slot->value = arena_alloc(a, n * sizeof *slot->value);
+	slot->value_gradient = arena_alloc(a, n * sizeof *slot->value_gradient);
+	slot->value_owned = arena_alloc(a, n * sizeof *slot->value_owned);
+	slot->gradient_owned = arena_alloc(a, n * sizeof *slot->gradient_owned);
+	slot->needed = arena_alloc(a, n * sizeof *slot->needed);
+	for (size_t i = 0; i < n; i++)
+		slot->value[i] = slot->value_gradient[i] = region_none();
+	return slot;
+}
+
+/* The step is about this micro-batch from here on. */
+static struct slot *turn_to(struct step *s, struct flight *f, int micro)
+{
+	struct slot *slot = f->slot[micro];
+	if (!slot)
+		slot = f->slot[micro] = f->spares ? f->spare[--f->spares] : new_slot(s);
+	s->micro = micro;
+	s->last_micro = micro + 1 == s->settings->accumulate;
+	s->value = slot->value;
+	s->value_gradient = slot->value_gradient;
+	s->value_owned = slot->value_owned;
+	s->gradient_owned = slot->gradient_owned;
+	s->needed = slot->needed;
+	return slot;
+}
+
+static void done_with(struct flight *f, int micro)
+{
+	f->spare[f->spares++] = f->slot[micro];
+	f->slot[micro] = NULL;
+}
+
+/* ---- messages ---- */
+
+/* What goes from stage to stage: the value that the kernels before kernel `end` make and those from there on read. */
+static int boundary(const struct model *m, int end)
+{
+	int found = -1;
+	for (int i = end; i < m->kernel_count; i++) {
+		const int reads[] = {m->kernels[i].x, m->kernels[i].residual, m->kernels[i].second};
+		for (size_t k = 0; k < sizeof reads / sizeof reads[0]; k++) {
+			int v = reads[k];
+			if (v < 0 || m->values[v].producer < 0 || m->values[v].producer >= end || v == found)
+				continue;
+			if (found >= 0)
+				abort(); /* units are a chain in every model */
+			found = v;
+		}
+	}
+	return found;
+}
+
+static struct op *message(struct step *s, enum op_kind kind, int shift, bool backward, struct region what)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
+	op->traffic = backward ? TRAFFIC_ACTIVATION_GRADIENTS : TRAFFIC_ACTIVATIONS;
+	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
+	op->micro = s->micro;
+	op->shift = shift;
+	op->payload = what.count;
+	op->operand[0] = what;
+	return op;
+}
+
+/* The other end is the next stage for gradients, the one before for activations. */
+static int receive(struct step *s, bool backward)
+{
+	int value = boundary(s->model, backward ? s->kernel_end : s->kernel_begin);
+	if (backward)
+		step_alloc_gradient(s, value);
+	else
+		step_alloc_value(s, value);
+	return build_number(s->b, message(s, OP_RECEIVE, backward ? 1 : -1, backward,
+	                                  backward ? s->value_gradient[value] : s->value[value]));
+}
+
+static void send(struct step *s, bool backward)
+{
+	int value = boundary(s->model, backward ? s->kernel_begin : s->kernel_end);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	message(s, OP_SEND, backward ? -1 : 1, backward, backward ? s->value_gradient[value] : s->value[value]);
+	if (backward)
+		step_free_gradient(s, value);
+	else
+		step_value_used(s, value);
+}
+
+/* ---- one stage's program ---- */
+
+struct program {
+	struct step *s;
+	struct timetable table;
+	struct flight flight;
+	int next; /* posting */
+};
+
+/* Issues this stage's messages up to and with the one that carries what `task` made on stage `from`: that stage or
+ * this. A message to this stage may have been issued before, with one to another that comes after it. */
+static void issue_until(struct program *p, struct task task, int from)
+{
+	struct step *s = p->s;
+	int last = p->next;
+	while (last < p->table.count) {
+		const struct posting *m = &p->table.postings[last];
+		if (m->from == from && m->task.micro == task.micro && m->task.backward == task.backward)
+			break;
+		last++;
+	}
+	for (; last < p->table.count && p->next <= last; p->next++) {
+		const struct posting *m = &p->table.postings[p->next];
+		if (m->from != s->stage && m->to != s->stage)
+			continue;
+		struct slot *slot = turn_to(s, &p->flight, m->task.micro);
+		if (m->to == s->stage)
+			slot->received = receive(s, m->task.backward);
+		else
+			send(s, m->task.backward);
+	}
+}
+
+static void forward(struct step *s)
+{
+	step_begin_micro(s);
+	if (s->stage + 1 < s->stages)
+		s->needed[boundary(s->model, s->kernel_end)]++; /* the message reads it */
+	step_run_turns(s, 0, s->turns.forward);
+}
+
+/* A stage's gradient of a tensor is whole when its own kernels have added theirs. */
+static void backward(struct step *s)
+{
+	for (int t = 0; t < s->model->tensor_count; t++)
+		s->uses_left[t] = 0;
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+		const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
+		for (int k = 0; k < 2; k++)
+			if (tensors[k] >= 0)
+				s->uses_left[tensors[k]]++;
+	}
+	for (int g = 0; g < s->plan->group_count; g++)
+		s->group_left[g] = s->plan->groups[g].tensor_count;
+	step_run_turns(s, s->turns.forward, s->turns.count);
+}
+
+static void run_task(struct program *p, struct task task)
+{
+	struct step *s = p->s;
+	int before = task.backward ? s->stage + 1 : s->stage - 1, after = task.backward ? s->stage - 1 : s->stage + 1;
+	bool receives = before >= 0 && before < s->stages, sends = after >= 0 && after < s->stages;
+	if (receives)
+		issue_until(p, task, before);
+	struct slot *slot = turn_to(s, &p->flight, task.micro);
+	if (receives)
+		build_wait(s->b, QUEUE_COMPUTE, slot->received);
+	/* GPipe's last backward is that of its first micro-batch. */
+	s->last_micro = task.micro == task_at(&p->table, s->stage, 2 * p->table.micros - 1).micro;
+	if (task.backward)
+		backward(s);
+	else
+		forward(s);
+	if (sends)
+		issue_until(p, task, s->stage);
+	if (task.backward)
+		done_with(&p->flight, task.micro);
+}
+
+/* What two stages have each added up their own use's gradient of: when all messages are issued, since it is one more
+ * that two ranks must come to in the same order. */
+static void reduce_tied(struct step *s)
+{
+	bool leaves = s->settings->offload.optimizer;
+	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0 || !stage_shares(s, g))
+			continue;
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
+		op->pass = PASS_BACKWARD;
+		op->ends = true;
+		op->operand[0] = leaves ? region_of(s->group_buffer[g], 0, s->plan->groups[g].padded)
+		                        : step_place(s, s->gradients, PLACE_WHOLE, g);
+		s->reduced[g] = build_number(s->b, op);
+		if (leaves)
+			reduce_leave(s, g);
+	}
+}
+
+void stage_prologue(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->base[g] < 0 || !stage_shares(s, g))
+			continue;
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
+		op->ends = true;
+		op->operand[0] = step_place(s, s->parameters, PLACE_WHOLE, g);
+	}
+}
+
+void stage_micros(struct step *s, enum stage_order order)
+{
+	struct arena scratch = {0}; /* a timetable is of all stages: a plan of many would keep as many of it */
+	size_t micros = (size_t)s->settings->accumulate;
+	struct program p = {.s = s};
+	timetable_make(&p.table, &scratch, s, order);
+	p.flight.slot = arena_alloc(&scratch, micros * sizeof(struct slot *));
+	p.flight.spare = arena_alloc(&scratch, micros * sizeof(struct slot *));
+	for (int n = 0; n < 2 * p.table.micros; n++)
+		run_task(&p, task_at(&p.table, s->stage, n));
+	arena_release(&scratch);
+	s->micro = -1;
+	reduce_tied(s);
+	if (s->end_backward)
+		s->end_backward(s);
+}
+
+void stage_evaluate(struct step *s)
+{
+	int received = s->stage ? receive(s, false) : -1;
+	build_wait(s->b, QUEUE_COMPUTE, received);
+	forward(s);
+	if (s->stage + 1 < s->stages)
+		send(s, false);
+}

@@ -1,0 +1,142 @@
+/* Which stage computes what. A segment is a run of kernels of one unit: a block, the embedding, the head with the loss
+ * (of the root unit of a GPT, both are). Segments go to stages in order. */
+#include <stdlib.h>
+
+#include "strategy/base/number.h"
+#include "strategy/step/stage.h"
+
+struct best {
+	int64_t longest; /* of the stages up to here: the most that one computes … */
+	double squares;  /* … and how uneven they are */
+	int begin;       /* of the last of them */
+};
+
+static bool better(const struct best *a, const struct best *b)
+{
+	return a->longest < b->longest || (a->longest == b->longest && a->squares < b->squares);
+}
+
+static int list_segments(const struct model *m, int *end, int64_t *cost_before)
+{
+	int n = 0;
+	int64_t cost = 0;
+	for (int i = 0; i < m->kernel_count; i++) {
+		if (!i || m->kernels[i].unit != m->kernels[i - 1].unit)
+			cost_before[n++] = cost;
+		cost += kernel_forward_flops(&m->kernels[i], 1) + kernel_backward_flops(&m->kernels[i], 1);
+		end[n - 1] = i + 1;
+	}
+	cost_before[n] = cost;
+	return n;
+}
+
+void stage_split(const struct model *m, int stages, int *end)
+{
+	size_t most = (size_t)m->kernel_count + 1;
+	int *segment_end = calloc(most, sizeof *segment_end);
+	int64_t *before = calloc(most, sizeof *before);
+	struct best *best = calloc(most * (size_t)stages, sizeof *best); /* [stage · most + segments up to here] */
+	if (!segment_end || !before || !best)
+		abort();
+	int n = list_segments(m, segment_end, before);
+	for (int i = 0; i < stages; i++)
+		for (int k = i + 1; k <= n - (stages - 1 - i); k++) {
+			struct best *here = &best[(size_t)i * most + (size_t)k];
+			here->begin = -1;
+			for (int from = i ? i : 0; from <= (i ? k - 1 : 0); from++) {
+				int64_t cost = before[k] - before[from];
+				struct best one = {cost, (double)cost * (double)cost, from};
+				if (i) {
+					const struct best *rest = &best[(size_t)(i - 1) * most + (size_t)from];
+					one.longest = rest->longest > cost ? rest->longest : cost;
+					one.squares += rest->squares;
+				}
+				if (here->begin < 0 || better(&one, here))
+					*here = one;
+			}
+		}
+	for (int i = stages - 1, k = n; i >= 0; i--) {
+		end[i] = segment_end[k - 1];
+		k = best[(size_t)i * most + (size_t)k].begin;
+	}
+	free(segment_end);
+	free(before);
+	free(best);
+}
+
+/* ---- groups ---- */
+
+/* The stages that use a tensor, first and last; -1: none. */
+struct users {
+	int first, last;
+};
+
+static void add_user(struct users *all, int tensor, int stage)
+{
+	if (tensor < 0)
+		return;
+	if (all[tensor].first < 0)
+		all[tensor].first = stage;
+	all[tensor].last = stage;
+}
+
+static struct users *find_users(struct plan *p)
+{
+	const struct model *m = p->model;
+	struct users *all = arena_alloc(&p->arena, (size_t)m->tensor_count * sizeof *all);
+	for (int t = 0; t < m->tensor_count; t++)
+		all[t] = (struct users){-1, -1};
+	for (int i = 0, stage = 0; i < m->kernel_count; i++) {
+		stage += i == p->stage_end[stage];
+		add_user(all, m->kernels[i].weight, stage);
+		add_user(all, m->kernels[i].bias, stage);
+	}
+	return all;
+}
+
+void stage_pack(struct plan *p)
+{
+	const struct model *m = p->model;
+	const struct users *users = find_users(p);
+	int stages = (int)p->ranks;
+	pack_begin(p, stages + 1);
+	for (int stage = 0; stage <= stages; stage++) { /* the last: what two stages use */
+		struct group *g = NULL;
+		for (int t = 0; t < m->tensor_count; t++) {
+			int first = users[t].first, last = users[t].last;
+			if (stage < stages ? first != stage || last != stage : first == last)
+				continue;
+			if (!g)
+				g = pack_add_group(p,
+				                   stage < stages ? arena_print(&p->arena, "stage.%d", stage) : "tied");
+			pack_add_tensor(p, g, t);
+		}
+		if (g)
+			pack_close_group(p, g, stage < stages ? 1 : 2);
+	}
+}
+
+static bool is_used(const struct step *s, int group, int begin, int end)
+{
+	int tensor = s->plan->groups[group].tensors[0];
+	for (int i = begin; i < end; i++)
+		if (s->model->kernels[i].weight == tensor || s->model->kernels[i].bias == tensor)
+			return true;
+	return false;
+}
+
+bool stage_holds(const struct step *s, int group)
+{
+	return is_used(s, group, s->kernel_begin, s->kernel_end);
+}
+
+bool stage_shares(const struct step *s, int group)
+{
+	return s->stages > 1 && (stage_holds(s, group) != stage_answers(s, group) ||
+	                         is_used(s, group, s->kernel_end, s->model->kernel_count));
+}
+
+bool stage_answers(const struct step *s, int group)
+{
+	return stage_holds(s, group) && !is_used(s, group, 0, s->kernel_begin);
+}

@@ -1,0 +1,36 @@
+/* Fully sharded data parallel (Zhao et al. 2023, arXiv 2304.11277), as PyTorch's FSDP: a flat parameter per unit.
+ *
+ * Gather, forward, reshard; gather the units again in backward, the next one while this one works (backward prefetch),
+ * at most two gathers in flight; reduce-scatter each unit's flat gradient. `reshard=no` keeps the unit from forward to
+ * backward (SHARD_GRAD_OP): 2Ψ(N−1)/N instead of 3Ψ(N−1)/N. `sync=last` is no_sync on all but the last micro-batch:
+ * whole gradients are kept and reduced once.
+ */
+#include <string.h>
+
+#include "strategy/step/step.h"
+
+static void after_forward(struct step *s, int unit)
+{
+	bool keep = !strcmp(strategy_setting(s, "reshard"), "no");
+	(keep ? gather_keep : gather_after)(s, unit);
+}
+
+const struct strategy strategy_fsdp = {
+        .name = "fsdp",
+        .what = "a flat parameter per unit: gather, use, reshard; reduce-scatter its gradient",
+        .keys = {{"reshard", "yes|no", "yes", "free a unit after its forward pass"},
+                 {"sync", "every|last", "every", "which micro-batches reduce gradients"},
+                 {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"}},
+        .pack = pack_units,
+        .parameters = PLACE_SHARD,
+        .gradients = PLACE_SHARD,
+        .optimizer = PLACE_SHARD,
+        .begin_micro = gather_begin,
+        .before_forward = gather_before,
+        .after_forward = after_forward,
+        .before_backward = gather_before,
+        .after_backward = gather_after,
+        .gradient_needed = reduce_needed,
+        .gradient_ready = reduce_ready,
+        .end_backward = reduce_finish,
+};

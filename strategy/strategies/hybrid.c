@@ -1,0 +1,68 @@
+/* Hybrid sharding (Zhao et al. 2023, arXiv 2304.11277, section 3.2.2; PyTorch's HYBRID_SHARD): FSDP inside groups of
+ * `shard` ranks, as many as share fast links, and replicas of those groups.
+ *
+ *     shard=2 on 4 ranks       replica 0   rank 0 ─ rank 1     gather, reduce-scatter: along shard
+ *                                            │        │        all-reduce of gradient shards: along replica
+ *                              replica 1   rank 2 ─ rank 3
+ *
+ * A rank keeps 1/shard of everything. Unit by unit it gathers and reduce-scatters inside its group, 3Ψ(K−1)/K sent;
+ * what crosses the groups is one all-reduce of its shard a step, 2Ψ/K·(R−1)/R for R replicas. With accumulation the
+ * shards add up inside the group first, and cross once, on the last micro-batch.
+ */
+#include "strategy/base/number.h"
+#include "strategy/step/step.h"
+
+static enum status mesh(struct plan *p)
+{
+	int64_t shard = 0;
+	(void)number_whole(strategy_value(p, &strategy_hybrid, "shard"), "shard", 0, INT64_MAX, &shard);
+	if (shard < 1 || p->ranks % shard)
+		return status_fail(
+		        STATUS_INPUT,
+		        "--strategy hybrid: shard=%lld does not divide %lld ranks; give hybrid:shard=K, where K does",
+		        (long long)shard, (long long)p->ranks);
+	if (p->ranks == 1)
+		return STATUS_OK;
+	p->axis_count = 0;
+	if (shard < p->ranks)
+		plan_add_axis(p, "replica", p->ranks / shard, true);
+	if (shard > 1)
+		plan_add_axis(p, "shard", shard, true);
+	return STATUS_OK;
+}
+
+/* Replicas begin with what the first of them has. */
+static void broadcast_shards(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count && s->replica_axes; g++) {
+		struct region shard = offload_lift(s, g);
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
+		op->axes = step_axes(s, s->replica_axes);
+		op->operand[0] = shard;
+		if (s->shards > 1)
+			op->payload = shard.count;
+		offload_lower(s, g);
+	}
+}
+
+const struct strategy strategy_hybrid = {
+        .name = "hybrid",
+        .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
+        .keys = {{"shard", "2|N", "2", "ranks that share one copy of the model"},
+                 {"prefetch", "unit|N", "unit", "elements gathered ahead (0: none)"}},
+        .mesh = mesh,
+        .pack = pack_units,
+        .parameters = PLACE_SHARD,
+        .gradients = PLACE_SHARD,
+        .optimizer = PLACE_SHARD,
+        .prologue = broadcast_shards,
+        .begin_micro = gather_begin,
+        .before_forward = gather_before,
+        .after_forward = gather_after,
+        .before_backward = gather_before,
+        .after_backward = gather_after,
+        .gradient_needed = reduce_needed,
+        .gradient_ready = reduce_ready,
+        .end_backward = reduce_finish,
+};

@@ -1,0 +1,25 @@
+/* Model parallelism without a pipeline: layers over ranks, and one rank works at a time. A micro-batch goes forward
+ * through all stages and back before the next begins, so a rank keeps the activations of one micro-batch of its own
+ * layers, and is idle (p-1)/p of the time. What `pipeline` is compared with. See stage.h.
+ */
+#include "strategy/step/stage.h"
+
+static void micros(struct step *s)
+{
+	stage_micros(s, STAGE_ONE_AT_A_TIME);
+}
+
+const struct strategy strategy_model = {
+        .name = "model",
+        .what = "layers over ranks, one works at a time: activations go forward, their gradients back",
+        .mesh = stage_mesh,
+        .pack = stage_pack,
+        .parameters = PLACE_WHOLE,
+        .gradients = PLACE_WHOLE,
+        .optimizer = PLACE_WHOLE,
+        .same_samples = true,
+        .stages = true,
+        .prologue = stage_prologue,
+        .micros = micros,
+        .evaluate = stage_evaluate,
+};

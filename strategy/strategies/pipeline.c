@@ -1,0 +1,28 @@
+/* Pipeline parallelism: layers over ranks, and the micro-batches of a step (--accumulate) fill the pipeline. See
+ * stage.h for the schedules.
+ */
+#include <string.h>
+
+#include "strategy/step/stage.h"
+
+static void micros(struct step *s)
+{
+	stage_micros(s, !strcmp(strategy_setting(s, "schedule"), "gpipe") ? STAGE_GPIPE : STAGE_1F1B);
+}
+
+const struct strategy strategy_pipeline = {
+        .name = "pipeline",
+        .what = "layers over ranks; micro-batches (--accumulate) fill the pipeline",
+        .keys = {{"schedule", "1f1b|gpipe", "1f1b",
+                  "one backward after each forward; or all forwards, then all backwards"}},
+        .mesh = stage_mesh,
+        .pack = stage_pack,
+        .parameters = PLACE_WHOLE,
+        .gradients = PLACE_WHOLE,
+        .optimizer = PLACE_WHOLE,
+        .same_samples = true,
+        .stages = true,
+        .prologue = stage_prologue,
+        .micros = micros,
+        .evaluate = stage_evaluate,
+};

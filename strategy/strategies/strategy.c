@@ -1,0 +1,115 @@
+#include "strategy/strategies/strategy.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "strategy/step/step.h"
+
+static const struct strategy *const strategies[] = {
+#define X(name) &strategy_##name,
+        STRATEGY_LIST(X)
+#undef X
+};
+
+static const struct strategy *const contrasts[] = {
+#define X(name) &strategy_##name,
+        CONTRAST_LIST(X)
+#undef X
+};
+enum { CONTRASTS = sizeof contrasts / sizeof contrasts[0] };
+
+enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+const struct strategy *strategy_at(int i)
+{
+	return i >= 0 && i < STRATEGIES ? strategies[i] : NULL;
+}
+
+const struct strategy *strategy_contrast_at(int i)
+{
+	return i >= 0 && i < CONTRASTS ? contrasts[i] : NULL;
+}
+
+const struct strategy *strategy_find(const char *name)
+{
+	for (int i = 0; i < STRATEGIES; i++)
+		if (!strcmp(strategies[i]->name, name))
+			return strategies[i];
+	for (int i = 0; i < CONTRASTS; i++)
+		if (!strcmp(contrasts[i]->name, name))
+			return contrasts[i];
+	return NULL;
+}
+
+static struct keys keys_of(const struct strategy *g)
+{
+	struct keys keys = {.option = "--strategy", .name = g->name, .list = g->keys, .help = "strategies"};
+	while (keys.count < STRATEGY_KEYS && g->keys[keys.count].name)
+		keys.count++;
+	return keys;
+}
+
+/* "ZeRO-2" is a spelling of zero2. */
+static bool is_spelling(const char *typed, const char *name)
+{
+	for (; *typed; typed++) {
+		if (!isalnum((unsigned char)*typed))
+			continue;
+		if (tolower((unsigned char)*typed) != *name++)
+			return false;
+	}
+	return !*name;
+}
+
+static enum status unknown_strategy(const char *name)
+{
+	const char *near = NULL;
+	for (int i = 0; i < STRATEGIES; i++)
+		if (is_spelling(name, strategies[i]->name))
+			near = strategies[i]->name;
+	for (int i = 0; i < CONTRASTS; i++)
+		if (is_spelling(name, contrasts[i]->name))
+			near = contrasts[i]->name;
+	return status_fail(STATUS_INPUT,
+	                   "--strategy: unknown strategy '%s'%s%s%s; known: "
+#define X(name) #name ", "
+	                   STRATEGY_LIST(X) CONTRAST_LIST(X)
+#undef X
+	                           "all (the first seven)",
+	                   name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+enum status strategy_parse(const char *text, const struct strategy **out)
+{
+	char name[32];
+	size_t length = strcspn(text, ":");
+	snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
+	const struct strategy *g = strategy_find(name);
+	if (!g)
+		return unknown_strategy(name);
+	*out = g;
+	struct keys keys = keys_of(g);
+	return keys_check(&keys, text[length] ? text + length + 1 : NULL);
+}
+
+int64_t strategy_data_ranks(const struct settings *settings)
+{
+	char name[32];
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(settings->strategy, ":"), settings->strategy);
+	const struct strategy *g = strategy_find(name);
+	return g && g->same_samples ? 1 : settings->ranks;
+}
+
+const char *strategy_value(struct plan *p, const struct strategy *g, const char *key)
+{
+	struct keys keys = keys_of(g);
+	const char *pairs = strchr(p->settings.strategy, ':');
+	char *value = arena_alloc(&p->arena, 64);
+	keys_value(&keys, pairs ? pairs + 1 : NULL, key, value, 64);
+	return value;
+}
+
+const char *strategy_setting(const struct step *s, const char *key)
+{
+	return strategy_value(s->b->plan, s->strategy, key);
+}

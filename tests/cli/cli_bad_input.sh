@@ -1,0 +1,185 @@
+#!/bin/bash
+# Bad input to the command: one line on stderr that names what is wrong, exit status 2, nothing on stdout, and no file
+# left behind.
+set -uo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
+export OPENBLAS_NUM_THREADS=1
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+place=$TMPDIR/place
+mkdir "$place"
+
+# refuse PATTERN ARGUMENT...
+refuse() {
+	local pattern=$1
+	shift
+	refused "$pattern" "$SHARDLAB" "$@" || errors=$((errors + 1))
+}
+
+# Commands and the form of options.
+refuse 'no command'
+refuse "'frobnicate'" frobnicate
+refuse 'did you mean train' tran
+refuse "unknown command 'lesson'" lesson
+refuse "no help on 'nope'" help nope
+refuse 'did you mean --ranks' sim --rank 4
+refuse 'unknown option --zork' sim --zork 1
+refuse "the demo's batch of 512 does not divide by it" demo --ranks 3
+for command in train validate calibrate; do
+	refuse "more than 64 for each of this machine's" $command --ranks 100000
+done
+refuse 'unknown option --gradient_accumulation_steps; here it is --accumulate N' sim --gradient_accumulation_steps 4
+refuse 'unknown option --nproc; here it is --ranks N' calibrate --nproc 4
+refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16
+refuse 'those that have it: train, validate, demo' sim --steps 3
+refuse '--ranks needs a value' sim --ranks
+refuse '--ranks needs a value' sim --ranks --json
+refuse 'given twice' sim --ranks 2 --ranks=2
+refuse "unexpected argument 'four'" sim four
+refuse '--json takes no value' sim --json=yes
+
+# Numbers.
+for value in 0 -1 -9223372036854775808; do
+	refuse "is below 1" sim --ranks "$value"
+	refuse "is below 1" sim --batch "$value"
+done
+for value in 1e30 99999999999999999999; do
+	refuse 'is too large' sim --ranks "$value"
+	refuse 'is too large' sim --bucket "$value"
+done
+for value in '' x 0x10 nan inf 1.5 4,000 '3 '; do
+	refuse "--ranks: '$value'" sim --ranks "$value"
+done
+refuse '--batch' sim --batch 1e15
+refuse "'5XB' is not a number of bytes" sim --bucket 5XB
+refuse "'nan' is not a number" sim --learning-rate nan
+refuse "'-1' is below 0" sim --clip -1
+refuse 'is not divisible by' sim --ranks 2 --batch 3
+refuse 'is not divisible by' sim --ranks 2 --batch 8 --micro-batch 3
+refuse 'leave one of them out' sim --ranks 2 --batch 8 --micro-batch 2 --accumulate 3
+refuse 'more than the model has elements' sim --model mlp:sizes=4-4-2 --ranks 31
+
+# Names.
+refuse "unknown model 'nope'" sim --model nope
+refuse "'layer'" sim --model gpt:layer=1
+refuse "layers: '0'" sim --model gpt:layers=0
+refuse "layers: '-1'" sim --model gpt:layers=-1
+refuse '--sequence' sim --model gpt --sequence 129
+refuse '--sequence' sim --model mlp --sequence 4
+refuse "unknown strategy 'nope'" sim --strategy nope
+refuse "unknown strategy 'nope'" compare --strategy ddp,nope
+refuse 'an empty name' compare --strategy ddp,,zero1
+refuse "unknown key 'foo'" sim --strategy ddp:foo=1
+refuse "'maybe'" sim --strategy fsdp:reshard=maybe
+refuse 'takes one strategy' sim --strategy all
+refuse 'takes one strategy' train --strategy ddp,zero1
+refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
+refuse '8 ranks are 8 stages, and gpt has 7 units' sim --model gpt --strategy pipeline --ranks 8
+refuse '4 ranks are 4 stages, and mlp has 3 units' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
+refuse "'2f2b'; possible" sim --strategy pipeline:schedule=2f2b --ranks 2
+refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
+refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
+refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
+refuse "shard: 'x'" sim --strategy hybrid:shard=x --ranks 4
+refuse 'data ranks × accumulate = 1 × 3' sim --strategy pipeline --ranks 2 --batch 8 --accumulate 3
+refuse 'there is no shard to gather from' sim --strategy pipeline --ranks 2 --offload optimizer,parameters
+refuse '--strategy single runs on one rank' compare --strategy single --ranks 2
+refuse "unknown cluster 'nope'" sim --cluster nope
+refuse "'fp8'" sim --precision fp8
+refuse "'fp8'" compare --precision bf16/fp8
+refuse "'bf16/fp16' is not one of" sim --precision bf16/fp16
+refuse 'an alternative is empty' compare --offload none//optimizer
+refuse 'more than 64 combinations' compare --offload none/none/none/none/none --precision fp32/bf16/fp16 \
+	--activation-checkpointing none/full/none/full/none
+refuse "'adam'" sim --optimizer adam
+refuse "no role 'boss'" plan --role boss
+refuse "'xml'" plan --format xml
+refuse 'two formats' plan --json --format dot
+
+# What this version cannot do is said, not ignored.
+refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
+refuse 'ends in .csv' compare --export "$place/picture.bmp"
+refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
+refuse 'scales the loss of fp16' validate --loss-scaler pytorch
+refuse 'is not one of: deepspeed|pytorch' sim --precision fp16 --loss-scaler apex
+refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
+refuse '0' train --precision fp16 --loss-scale 0
+refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
+refuse '--stochastic-rounding rounds 16-bit parameters' sim --stochastic-rounding
+refuse '--stochastic-rounding rounds 16-bit parameters' train --stochastic-rounding --precision fp32
+refuse 'say --device cuda' train --tf32
+refuse '--precision is bf16' sim --tf32 --precision bf16 --cluster h100
+refuse 'cluster laptop has no rate of it' sim --tf32 --cluster laptop
+refuse 'cluster v100-16gb has no rate of it' sim --tf32 --cluster v100-16gb
+refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
+
+# What is offloaded, where to, and with what.
+refuse "'gradients' is not one of: none, optimizer, parameters, activations" sim --offload gradients
+refuse "'' is not one of" sim --offload optimizer,
+refuse 'optimizer is given twice' sim --offload optimizer,optimizer
+refuse "'to=tape' is no key" sim --offload activations:to=tape
+refuse "to is 'tape'; possible: host|disk" sim --offload optimizer:to=tape
+refuse 'to is given twice' sim --offload optimizer:to=disk:to=host
+refuse "'delayed=yes' is no key" sim --offload parameters:delayed=yes
+refuse "delayed is 'maybe'" sim --offload optimizer:delayed=maybe
+refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload optimizer,parameters
+refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
+refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
+refuse 'there is no shard to gather from' sim --strategy dp --ranks 2 --offload optimizer,parameters
+refuse 'say --offload optimizer,parameters' sim --strategy hybrid --ranks 4 --offload parameters
+refuse 'there is no shard to gather from' sim --model gpt --strategy tensor --ranks 2 --offload optimizer,parameters
+refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
+refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
+refuse 'one block on the device' sim --model gpt --offload activations \
+	--activation-checkpointing full:contiguous_memory_optimization=yes
+
+# The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that
+# far here). Nothing is left in it.
+disk=(--model mlp:sizes=784-32-10 --strategy zero2 --ranks 2 --offload optimizer:to=disk)
+refuse '--offload-folder PATH says where' train "${disk[@]}"
+refuse "cannot write in '$place/none'" train "${disk[@]}" --offload-folder "$place/none"
+refuse "cannot write in '/proc/self'" train "${disk[@]}" --offload-folder /proc/self
+refuse 'keeps nothing on disk' train --model mlp --offload-folder "$place"
+(
+	trap '' XFSZ
+	ulimit -f 100
+	refuse "has no room for" train "${disk[@]}" --offload-folder "$place"
+	exit $errors
+) || errors=$((errors + 1))
+
+# Files.
+refuse 'No such file' sim --cluster "$place/none.yaml"
+refuse 'No such file' plan --plan "$place/none"
+echo 'not a plan' >"$TMPDIR/plan"
+refuse "$TMPDIR/plan:1:1: " plan --plan "$TMPDIR/plan"
+refuse '--ranks already' plan --plan "$TMPDIR/plan" --ranks 2
+refuse 'cannot write' sim --trace "$place/none/trace.json"
+refuse 'it is a folder' sim --trace "$place"
+refuse 'cannot write' compare --export "$place/none/figures.csv"
+refuse 'cannot write' train --trace "$place/none/trace.json"
+refuse "$place/none" train --data "$place/none"
+refuse "$place/none" train --init "$place/none"
+refuse "$place/none" train --save "$place/none/weights.safetensors"
+refuse "$TMPDIR/plan" train --model gpt --init "$TMPDIR/plan"
+refuse 'cannot be trained' train --model params=1e6
+
+# No mpirun.
+(
+	PATH=$place
+	"$SHARDLAB" train --ranks 2 >"${TMPDIR}/out" 2>"${TMPDIR}/err"
+	echo $? >"${TMPDIR}/status"
+)
+if [ "$(cat "$TMPDIR/status")" != 2 ] || [ -s "$TMPDIR/out" ] || ! grep -q 'no mpirun' "$TMPDIR/err"; then
+	echo 'without mpirun:' && cat "$TMPDIR/status" "$TMPDIR/err"
+	errors=$((errors + 1))
+fi
+
+left=$(ls "$place")
+if [ -n "$left" ]; then
+	echo "left behind: $left"
+	errors=$((errors + 1))
+fi
+exit $((errors > 0))

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Tables as people see them, on a cluster whose rates are the same everywhere. To accept a change on purpose:
+#
+#     make && SHARDLAB=build/shardlab UPDATE_GOLDEN=1 TMPDIR=/tmp bash tests/cli/cli_golden.sh
+set -euo pipefail
+
+# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
+export OPENBLAS_NUM_THREADS=1
+
+cd "$(dirname "$0")/../.."
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+errors=0
+
+# same NAME ARGUMENT...: what the command prints is tests/golden/NAME.
+same() {
+	local golden=tests/golden/$1
+	shift
+	"$SHARDLAB" "$@" >"$TMPDIR/out"
+	if [ -n "${UPDATE_GOLDEN-}" ]; then
+		cp "$TMPDIR/out" "$golden"
+	elif ! diff -u "$golden" "$TMPDIR/out"; then
+		echo "shardlab $* prints something else than $golden"
+		errors=1
+	fi
+}
+
+same cli_sim.txt sim --model gpt --strategy zero2 --ranks 4 --accumulate 2 --cluster laptop
+same cli_sim_dp.txt sim --model mlp --strategy dp --ranks 4 --cluster laptop
+same cli_sim_pipeline.txt sim --model gpt --strategy pipeline --ranks 4 --accumulate 4 --cluster laptop
+same cli_sim_no_fit.txt sim --model params=7e9:units=32 --strategy zero2 --ranks 4 --cluster v100-32gb --precision fp16
+same cli_compare.txt compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb
+same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --cluster v100-32gb --precision fp16 \
+	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
+same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64
+
+# On a terminal of 80 columns the heading is broken between its items, and the table of all seven fits.
+if command -v script >/dev/null; then
+	command="stty cols 80; NO_COLOR=1 '$SHARDLAB' compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb"
+	script -qec "$command" /dev/null </dev/null | tr -d '\r' >"$TMPDIR/terminal"
+	if LC_ALL=C.UTF-8 grep -E '^.{81,}' "$TMPDIR/terminal" || ! grep -q '^batch 32 = 8 ranks × 4 · ' "$TMPDIR/terminal"; then
+		echo 'on a terminal of 80 columns:' && cat "$TMPDIR/terminal"
+		errors=1
+	fi
+fi
+exit $errors

@@ -1,0 +1,98 @@
+#!/bin/bash
+# Help comes from the tables: every command, option, model, strategy, key and cluster is in it, and every line of it that
+# begins with an option is an option that the command takes.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
+export OPENBLAS_NUM_THREADS=1
+
+has() {
+	grep -qF -- "$2" <<<"$1" || fail "'$2' is missing in: $1"
+}
+
+top=$("$SHARDLAB" help)
+[ "$top" = "$("$SHARDLAB" --help)" ] || fail 'help and --help differ'
+commands=$(sed -n 's/^  shardlab \([a-z]*\)  *[a-z].*/\1/p' <<<"$top" | sort -u)
+for command in plan sim compare train validate calibrate view demo help; do
+	grep -qx "$command" <<<"$commands" || fail "help does not list $command"
+done
+for command in lesson advise; do
+	! grep -qw "shardlab $command" <<<"$top" || fail "help lists $command, which there is not"
+done
+
+for command in plan sim compare train validate calibrate demo; do
+	text=$("$SHARDLAB" help "$command")
+	[ "$text" = "$("$SHARDLAB" "$command" --help)" ] || fail "help $command and $command --help differ"
+	options=$(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' <<<"$text")
+	[ -n "$options" ] || fail "$command has no options"
+	for option in $options; do
+		# Without its value, or with one that it does not take: the command must know it all the same.
+		message=$("$SHARDLAB" "$command" "--$option=" 2>&1) && fail "$command --$option= was taken"
+		case $message in
+		*'unknown option'* | *'has no option'*) fail "$command: $message" ;;
+		esac
+	done
+done
+
+text=$("$SHARDLAB" help sim)
+for option in model strategy ranks cluster batch micro-batch accumulate sequence precision optimizer learning-rate clip \
+	activation-checkpointing offload bucket seed config json trace grain require-fit; do
+	has "$text" "  --$option"
+done
+text=$("$SHARDLAB" help train)
+for option in init save steps data device comm plan threads trace json; do
+	has "$text" "  --$option"
+done
+
+text=$("$SHARDLAB" help strategies)
+for strategy in single dp ddp zero1 zero2 zero3 fsdp; do
+	has "$text" "  $strategy"
+done
+has "$text" 'fsdp:reshard=yes|no'
+text=$("$SHARDLAB" help models)
+for model in mlp gpt gpt2-124m gpt2-355m gpt2-774m gpt2-1558m gpt3-175b params=7.5e9; do
+	has "$text" "  $model"
+done
+text=$("$SHARDLAB" help clusters)
+for cluster in local local-cuda laptop v100-16gb a100-80gb h100 h200; do
+	has "$text" "  $cluster"
+done
+
+# The examples are right: those of the quick commands are carried out, the others' options are known.
+for command in plan sim compare view; do
+	"$SHARDLAB" help "$command" | sed -n 's/^  shardlab //p' >"$TMPDIR/examples"
+	[ -s "$TMPDIR/examples" ] || fail "help $command has no example"
+	while read -r -a words; do
+		[ "$command" != view ] || [[ ${words[*]} = *--export* ]] || words+=(--export view.png)
+		(cd "$TMPDIR" && "$SHARDLAB" "${words[@]}" >/dev/null) || fail "the example fails: ${words[*]}"
+	done <"$TMPDIR/examples"
+done
+text=$("$SHARDLAB" help config)
+for option in $(grep -o -- ' --[a-z-]*' <<<"$text" | sort -u); do
+	message=$("$SHARDLAB" train "$option=" 2>&1) && fail "train $option= was taken"
+	[[ $message != *'unknown option'* ]] || fail "help config: $message"
+done
+for strategy in ddp zero1 zero2 zero3 fsdp fsdp:reshard=no zero3:prefetch=9 zero3:live=9 zero3:reuse=9 hybrid:shard=2 \
+	tensor; do
+	has "$text" "$(sed 's/9$/N/; s/=2$/=K/' <<<"$strategy")"
+	"$SHARDLAB" sim --model gpt --ranks 4 --cluster laptop --strategy "$strategy" >/dev/null || fail "$strategy"
+done
+
+# The cluster file in the help is one.
+"$SHARDLAB" help clusters | sed -n '/^name: /,$p' >"$TMPDIR/one.yaml"
+"$SHARDLAB" sim --model gpt2-355m --precision bf16 --cluster "$TMPDIR/one.yaml" >"$TMPDIR/out" || fail 'the cluster file'
+has "$(cat "$TMPDIR/out")" "of its device's 24.00 GB"
+
+# Where there is no terminal, lines of options end before column 81.
+for command in plan sim compare train validate calibrate view demo; do
+	long=$("$SHARDLAB" help "$command" | grep -v '^  shardlab ' | LC_ALL=C.UTF-8 grep -E '^.{81,}' || true)
+	[ -z "$long" ] || fail "help $command: too long: $long"
+done
+
+[[ $("$SHARDLAB" --version) = 'shardlab '[0-9]* ]] || fail 'no version'
+
+# A full disk is not success.
+status=0
+"$SHARDLAB" help >/dev/full 2>/dev/null || status=$?
+[ "$status" = 1 ] || fail "help on a full disk: exit status $status"

@@ -1,0 +1,76 @@
+#!/bin/bash
+# `train` for real: what it prints, the same command twice, a plan's text instead of options, weights saved and read.
+#
+# cores: all
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml
+model=mlp:sizes=784-32-10
+
+# JSON: a line a step, then the summary, and nothing else.
+run json train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16 --json
+[ "$(wc -l <"$TMPDIR/json.out")" = 5 ] || fail '4 steps and a summary are not 5 lines'
+for step in 1 2 3 4; do
+	sed -n "${step}p" "$TMPDIR/json.out" | grep -q "^{\"step\": $step, \"loss\": [0-9.]*, \"samples_per_s\": [0-9.e+]*}$" ||
+		fail "line $step is not step $step"
+done
+sed -n 5p "$TMPDIR/json.out" | grep -q '^{"summary": {.*"losses": \[.*"weights_checksum": "[0-9a-f]\{16\}"' ||
+	fail 'the last line is no summary'
+
+# The same command twice: the same bits. Text output shows the same checksum.
+run again train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16 --json
+[ -n "$(checksum json)" ] && [ "$(checksum json)" = "$(checksum again)" ] || fail 'two runs differ'
+run text train --model $model --strategy zero2 --ranks 2 --steps 4 --batch 16
+grep -q "$(checksum json)" "$TMPDIR/text.out" || fail 'text and JSON show different checksums'
+grep -q 'predicted  *measured' "$TMPDIR/text.out" || fail 'no predicted beside measured'
+
+# The plan's text is the program.
+"$SHARDLAB" plan --model $model --strategy zero2 --ranks 2 --batch 16 >"$TMPDIR/plan.txt"
+run plan train --plan "$TMPDIR/plan.txt" --steps 4 --json
+[ "$(checksum json)" = "$(checksum plan)" ] || fail 'the plan read from its text computes something else'
+
+# One rank needs no mpirun, and joins one that is there.
+run alone train --model $model --strategy single --steps 4 --batch 16 --json
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe --bind-to none -n 2 \
+	"$SHARDLAB" train --model $model --strategy zero2 --steps 4 --batch 16 --json >"$TMPDIR/joined.out" 2>"$TMPDIR/err" ||
+	fail 'under mpirun: failed'
+[ "$(checksum json)" = "$(checksum joined)" ] || fail 'under mpirun it computes something else'
+
+# Saved weights are where another run begins.
+run save train --model $model --steps 2 --batch 16 --json --save "$TMPDIR/weights.safetensors"
+run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --weight-decay 0 \
+	--init "$TMPDIR/weights.safetensors"
+[ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
+
+# Threads whose stacks kernels would run past are refused before they do.
+status=0
+OMP_STACKSIZE=100k "$SHARDLAB" train --model $model --strategy single --steps 1 --batch 16 --threads 2 >/dev/null \
+	2>"$TMPDIR/err" || status=$?
+[ $status = 2 ] && [ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: .*raise OMP_STACKSIZE' "$TMPDIR/err" ||
+	fail "stacks that are too small: exit status $status"
+
+# Files come whole or not at all.
+# Weights that are not finite fail one rank or all, when the file is already begun.
+status=0
+"$SHARDLAB" train --model mlp:sizes=784-10 --strategy ddp --ranks 2 --precision bf16 --optimizer adamw --steps 4 --batch 16 \
+	--learning-rate 1e6 --weight-decay 1e6 --save "$TMPDIR/none.safetensors" >"$TMPDIR/none.out" 2>"$TMPDIR/err" || status=$?
+[ $status = 1 ] || fail "weights that are not finite: exit status $status"
+[ "$(wc -l <"$TMPDIR/err")" = 1 ] && grep -q '^fatal: rank .*the weights of .* are not finite' "$TMPDIR/err" ||
+	fail 'weights that are not finite: another line'
+if ls "$TMPDIR"/none.safetensors* >/dev/null 2>&1; then fail 'an unfinished file of weights is left'; fi
+run trace train --model $model --ranks 2 --strategy ddp --steps 2 --batch 16 --trace "$TMPDIR/trace.json" --json
+grep -q '"traceEvents"' "$TMPDIR/trace.json" || fail 'no trace'
+# What is offloaded crosses on queues of its own, and the update is the host's: each has a row, and something on it.
+run offload train --model $model --ranks 2 --strategy zero3 --steps 2 --batch 16 --offload optimizer,parameters \
+	--trace "$TMPDIR/offload.json" --json
+for rank in 0 1; do
+	for row in device-to-host host-to-device host; do
+		tid=$(sed -n 's/.*"name":"thread_name","pid":'$rank',"tid":\([0-9]*\),"args":{"name":"'$row'"}.*/\1/p' \
+			"$TMPDIR/offload.json")
+		[ -n "$tid" ] || fail "rank $rank has no row $row"
+		spans=$(grep -c "\"ph\":\"X\",\"pid\":$rank,\"tid\":$tid,\"ts\":[0-9.]*,\"dur\":[0-9.]*," "$TMPDIR/offload.json")
+		[ "$spans" -ge 2 ] || fail "rank $rank: $spans spans on row $row; the two groups have one each at least"
+	done
+done
+if ls "$TMPDIR"/*.tmp >/dev/null 2>&1; then fail 'temporary files are left'; fi

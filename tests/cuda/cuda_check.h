@@ -1,0 +1,130 @@
+/* What the tests of the GPU's kernels stand on. Each case is run by the CPU's kernel, by the plain one and by the
+ * shipped one, the last two compiled for the host or on a GPU (tests/gpu/target.h); then by the shipped one again, on
+ * the host with blocks and threads in the opposite order and other rubbish in the workspace, which must give the same
+ * bits. */
+#ifndef SHARDLAB_TESTS_CUDA_CHECK_H
+#define SHARDLAB_TESTS_CUDA_CHECK_H
+
+#include "tests/gpu/target.h"
+
+#define CHECK_MEMORY target_memory
+#define CHECK_RELEASE target_release
+#include "tests/kernels/kernels16_check.h"
+
+/* Memory that a case reads and changes. */
+struct array {
+	const char *name; /* NULL: only read */
+	enum element type;
+	int64_t n;
+	const void *before;
+	void *now;
+};
+
+/* Of lists whose last case is the largest. */
+#define CASES(list) (COUNT(list) - SUITE_CASES(0, 1))
+
+enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
+
+/* api NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it waits
+ * for. */
+typedef bool case_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a);
+
+/* Elements that the arrays begin beside a multiple of 16 bytes. */
+static int array_shift;
+
+static inline void *array_memory(enum element type, int64_t n)
+{
+	char *memory = (char *)blank((n + array_shift + 1) * element_bytes(type) / 4 + 1);
+	return memory + array_shift * element_bytes(type);
+}
+
+static inline void *typed(enum element type, int64_t n, float scale)
+{
+	void *p = array_memory(type, n);
+	for (int64_t i = 0; i < n; i++)
+		element_set((enum type)type, p, i, scale * uniform());
+	return p;
+}
+
+static inline struct array changed(const char *name, enum element type, int64_t n, float scale)
+{
+	return (struct array){.name = name, .type = type, .n = n, .before = typed(type, n, scale)};
+}
+
+static inline struct array only_read(enum element type, int64_t n, float scale)
+{
+	return changed(NULL, type, n, scale);
+}
+
+static inline void *copied(const struct array *a)
+{
+	void *p = array_memory(a->type, a->n);
+	memcpy(p, a->before, (size_t)(a->n * element_bytes(a->type)));
+	return p;
+}
+
+/* Both were rounded once, from numbers that differ by `slack`: they are neighbours at most, and seldom differ. */
+static inline void assert_same(const char *who, const struct array *a, const void *got, const void *want, double slack)
+{
+	enum type t = (enum type)a->type;
+	double squares = 0, step = a->type == ELEMENT_FP32 ? 0 : 2 * unit(a->type);
+	double least = a->type == ELEMENT_FP16 ? 0x1p-24 : 0;
+	int64_t different = 0;
+	for (int64_t i = 0; i < a->n; i++) {
+		double one = (double)element_get(t, want, i);
+		squares += one * one / (double)a->n;
+	}
+	for (int64_t i = 0; i < a->n; i++) {
+		double x = (double)element_get(t, got, i), y = (double)element_get(t, want, i);
+		double limit = step * fabs(y) + slack * (fabs(y) + sqrt(squares)) + least;
+		if (x == y || (isnan(x) && isnan(y)))
+			continue;
+		different++;
+		ck_assert_msg(fabs(x - y) <= limit, "%s, %s: element %lld of %lld is %.9g, not %.9g (type %d)", a->name,
+		              who, (long long)i, (long long)a->n, x, y, (int)a->type);
+	}
+	if (a->type != ELEMENT_FP32)
+		ck_assert_msg(different <= 2 + a->n / 16, "%s, %s: %lld of %lld elements differ (type %d)", a->name,
+		              who, (long long)different, (long long)a->n, (int)a->type);
+}
+
+static inline bool run_on(const struct cuda_api *api, case_run *run, const void *context, struct array *a, int count)
+{
+	struct cuda *c = api ? target_open(3, WORKSPACE) : NULL;
+	for (int i = 0; i < count; i++)
+		a[i].now = a[i].name ? copied(a + i) : (void *)(uintptr_t)a[i].before;
+	bool done = run(api, c, context, a);
+	if (api)
+		ck_assert_int_eq(target_wait(c, 0), 0);
+	target_close(c);
+	return done;
+}
+
+static inline void cuda_check(case_run *run, const void *context, const struct array *arrays, int count, double slack)
+{
+	const struct cuda_api *tables[] = {NULL, target_plain_api(), target_api(), target_api()};
+	static const char *const names[] = {"plain beside CPU", "shipped beside CPU", "shipped beside plain"};
+	struct array runs[4][MOST_ARRAYS];
+	bool done[4];
+	for (int r = 0; r < 4; r++) {
+		memcpy(runs[r], arrays, (size_t)count * sizeof *arrays);
+		target_order(r == 3);
+		done[r] = run_on(tables[r], run, context, runs[r], count);
+	}
+	target_order(false);
+	ck_assert(done[0] && done[2]);
+	for (int i = 0; i < count; i++) {
+		const struct array *a = arrays + i;
+		if (!a->name)
+			continue;
+		if (done[1])
+			assert_same(names[0], a, runs[1][i].now, runs[0][i].now, slack);
+		assert_same(names[1], a, runs[2][i].now, runs[0][i].now, slack);
+		if (done[1])
+			assert_same(names[2], a, runs[2][i].now, runs[1][i].now, slack);
+		ck_assert_msg(!memcmp(runs[2][i].now, runs[3][i].now, (size_t)(a->n * element_bytes(a->type))),
+		              "%s: other bits in another order", a->name);
+	}
+}
+
+#endif

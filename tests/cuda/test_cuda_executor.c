@@ -1,0 +1,513 @@
+/* The CUDA executor on a GPU of functions (tests/support/fake_cuda.h), whose streams go on in an order that a seed
+ * chooses: one rank's plans give the bits that the CPU device gives, the bytes that the plan says, and errors one line.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/show/show_overhead.h"
+#include "real/cuda/executor.h"
+#include "real/cuda/library.h"
+#include "real/rank/device.h"
+#include "real/train/train.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/images.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/plan_edit.h"
+#include "tests/support/suite.h"
+
+enum { STEPS = 7 };
+
+static const char gpt[] = "gpt:layers=2,width=32,heads=2,context=16", mlp[] = "mlp:sizes=48-33-17-10";
+static char images[256];
+
+static void make_images(void)
+{
+	ck_assert(images_make(images, sizeof images, 6, 8, 60, 20));
+}
+
+static void remove_images(void)
+{
+	images_remove(images);
+	cuda_library_use(NULL);
+}
+
+static struct train_options options_of(const struct request *r, const char *device)
+{
+	struct train_options o = train_options_default();
+	o.settings = request_settings(r);
+	o.device = device;
+	o.steps = STEPS;
+	o.data = !strncmp(r->model, "gpt", 3) ? "tests/golden/text.txt" : images;
+	o.offload_folder = support_folder();
+	if (!r->offload || !strstr(r->offload, "disk"))
+		o.offload_folder = NULL;
+	return o;
+}
+
+static void use_gpu(const struct fake_cuda_settings *s)
+{
+	cuda_library_use(fake_cuda(s));
+}
+
+static void must_be_the_same(const struct report *cpu, const struct report *cuda)
+{
+	ck_assert_int_eq(cuda->loss_count, STEPS);
+	for (int i = 0; i < STEPS; i++)
+		ck_assert_msg(!memcmp(&cpu->losses[i], &cuda->losses[i], sizeof(double)),
+		              "step %d: %.17g, the CPU has %.17g", i + 1, cuda->losses[i], cpu->losses[i]);
+	ck_assert_str_eq(cuda->weights_checksum, cpu->weights_checksum);
+	ck_assert_msg(cuda->validation_loss == cpu->validation_loss &&
+	                      cuda->validation_accuracy == cpu->validation_accuracy,
+	              "validation: %.17g, the CPU has %.17g", cuda->validation_loss, cpu->validation_loss);
+	ck_assert_int_eq(cuda->skipped_steps, cpu->skipped_steps);
+	ck_assert_double_eq(cuda->loss_scale, cpu->loss_scale);
+}
+
+/* What was touched and moved is what the plan says. */
+static void must_be_as_planned(const struct request *r, const struct report *measured)
+{
+	struct made m;
+	struct report planned;
+	must_open_verified(&m, r);
+	report_from_plan(&planned, &m.plan);
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		const struct report_memory *a = &measured->roles[0].memory[space], *b = &planned.roles[0].memory[space];
+		ck_assert_int_eq(a->peak_bytes, b->peak_bytes);
+		ck_assert_int_eq(a->arena_bytes, b->arena_bytes);
+		ck_assert_str_eq(a->peak_at, b->peak_at);
+		for (int c = 0; c < CATEGORY_COUNT; c++) {
+			ck_assert_int_eq(a->at_peak[c], b->at_peak[c]);
+			ck_assert_int_eq(a->steady[c], b->steady[c]);
+		}
+	}
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		ck_assert_int_eq(measured->roles[0].transfer[k].calls, planned.roles[0].transfer[k].calls);
+		ck_assert_int_eq(measured->roles[0].transfer[k].bytes, planned.roles[0].transfer[k].bytes);
+	}
+	report_release(&planned);
+	made_release(&m);
+}
+
+static void must_train(const struct train_options *o, struct report *out)
+{
+	enum status s = train_run(o, out);
+	ck_assert_msg(s == STATUS_OK, "%s: %s", o->device, status_message());
+}
+
+/* On both devices, in three orders; how many steps were replayed. */
+static int64_t compare(const struct request *r)
+{
+	struct train_options o = options_of(r, "cpu");
+	struct report cpu, cuda;
+	int64_t launches = 0;
+	must_train(&o, &cpu);
+	o.device = "cuda";
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		use_gpu(&(struct fake_cuda_settings){.seed = seed});
+		must_train(&o, &cuda);
+		must_be_the_same(&cpu, &cuda);
+		must_be_as_planned(r, &cuda);
+		launches = fake_cuda_counts()->launches;
+		ck_assert_int_gt(fake_cuda_counts()->kernels, 0);
+		ck_assert_int_eq(fake_cuda_counts()->live, 0);
+		report_release(&cuda);
+	}
+	report_release(&cpu);
+	return launches;
+}
+
+START_TEST(every_strategy_gives_the_bits_of_the_cpu)
+{
+	const char *strategy = strategy_at(_i)->name;
+	ck_assert_int_eq(compare(&(struct request){.model = gpt, .strategy = strategy, .ranks = 1, .micro_batch = 2}),
+	                 STEPS - 2);
+	ck_assert_int_eq(compare(&(struct request){
+	                         .model = mlp, .strategy = strategy, .ranks = 1, .micro_batch = 3, .accumulate = 2}),
+	                 STEPS - 2);
+}
+END_TEST
+
+static const struct request variants[] = {
+        {.model = gpt, .precision = TYPE_BF16, .clip = 0.5},
+        {.model = gpt, .precision = TYPE_FP16, .loss_scale = 65536, .loss_scale_window = 2, .accumulate = 2},
+        {.model = gpt, .precision = TYPE_FP16, .loss_scaler = LOSS_SCALER_PYTORCH, .clip = 1},
+        {.model = gpt, .optimizer = OPTIMIZER_SGD, .checkpointing = "full"},
+        {.model = gpt, .precision = TYPE_BF16, .checkpointing = "selective"},
+        {.model = "mlp:sizes=48-33-17-10,norm=batch"},
+        {.model = mlp, .precision = TYPE_BF16},
+        {.model = gpt, .precision = TYPE_BF16, .stochastic_rounding = true},
+        {.model = mlp, .precision = TYPE_FP16, .stochastic_rounding = true, .optimizer = OPTIMIZER_SGD},
+};
+
+START_TEST(every_option_of_the_gpu_alone)
+{
+	struct request r = variants[_i];
+	r.strategy = "single";
+	r.ranks = 1;
+	r.micro_batch = 4;
+	ck_assert_int_eq(compare(&r), STEPS - 2);
+}
+END_TEST
+
+static const struct request with_host[] = {
+        {.model = gpt, .offload = "optimizer"},
+        {.model = gpt, .offload = "optimizer:delayed=yes", .clip = 1},
+        {.model = gpt, .offload = "optimizer:to=disk", .precision = TYPE_BF16},
+        {.model = gpt, .offload = "optimizer", .precision = TYPE_FP16},
+        {.model = gpt, .offload = "optimizer", .precision = TYPE_BF16, .stochastic_rounding = true},
+};
+
+/* The host's part of a step cannot be captured. */
+START_TEST(what_the_host_computes_is_not_replayed)
+{
+	struct request r = with_host[_i];
+	r.strategy = "zero2";
+	r.ranks = 1;
+	r.micro_batch = 4;
+	ck_assert_int_eq(compare(&r), 0);
+	ck_assert_int_gt(fake_cuda_counts()->host_calls, 0);
+}
+END_TEST
+
+START_TEST(offloaded_activations_are_replayed)
+{
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4, .offload = "activations"};
+	ck_assert_int_eq(compare(&r), STEPS - 2);
+}
+END_TEST
+
+static int64_t overhead_of(const struct request *r, struct report_overhead *out)
+{
+	struct train_options o = options_of(r, "cuda");
+	struct report report;
+	must_train(&o, &report);
+	*out = report.roles[0].overhead;
+	int64_t bytes = report.roles[0].memory[SPACE_DEVICE].overhead_bytes, sum = 0;
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		sum += out->part[i];
+	ck_assert(out->measured);
+	ck_assert_int_eq(sum, bytes);
+	ck_assert_int_eq(out->in_use_bytes, bytes + report.roles[0].memory[SPACE_DEVICE].arena_bytes);
+	struct column column = {"measured", &report};
+	size_t size;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(f);
+	show_overhead(&column, 1, f);
+	fclose(f);
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		ck_assert_msg(strstr(text, overhead_what((enum overhead_part)i)) != NULL, "%s", text);
+	ck_assert_msg(strstr(text, "67.11 MB") != NULL, "%s", text); /* the workspace */
+	free(text);
+	report_release(&report);
+	return bytes;
+}
+
+/* What the fake GPU takes, and what the executor keeps beside the arena. */
+START_TEST(overhead_has_its_parts)
+{
+	static const struct fake_cuda_settings gpu = {.seed = 1}, shared = {.seed = 1, .devices = 1};
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 2};
+	struct report_overhead v;
+	use_gpu(&gpu);
+	overhead_of(&r, &v);
+	ck_assert_int_eq(v.part[OVERHEAD_CONTEXT], FAKE_CONTEXT_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_WORKSPACE], CUDA_WORKSPACE_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_CUBLASLT], FAKE_CUBLASLT_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_NCCL], 0);
+	ck_assert_int_eq(v.part[OVERHEAD_FIRST_USE], FAKE_CODE_BYTES);
+	ck_assert_int_eq(v.part[OVERHEAD_GRAPHS], 2 * FAKE_GRAPH_BYTES); /* even and odd steps */
+	ck_assert_int_gt(v.part[OVERHEAD_OTHER], 0);
+	ck_assert_int_lt(v.part[OVERHEAD_OTHER], 65536);
+	/* A GPU whose other half is another rank's: nobody can tell the parts apart. */
+	struct made m;
+	struct device d;
+	must_open_verified(&m, &r);
+	use_gpu(&shared);
+	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .local_ranks = 2};
+	ck_assert_msg(!device_open(&d, &m.plan, 0, NULL, &choice), "%s", status_message());
+	int64_t bytes = device_overhead(&d, &v);
+	ck_assert_int_gt(bytes, 0);
+	ck_assert_int_eq(v.part[OVERHEAD_OTHER], bytes);
+	device_release(&d);
+	made_release(&m);
+	/* On a CPU there is none. */
+	d = (struct device){.cuda = NULL};
+	ck_assert_int_eq(device_overhead(&d, &v), 0);
+	ck_assert(!v.measured);
+}
+END_TEST
+
+START_TEST(graphs_are_left_out_where_asked_for)
+{
+	struct request r = {.model = mlp, .strategy = "single", .ranks = 1, .micro_batch = 4};
+	struct train_options o = options_of(&r, "cuda");
+	struct report report;
+	char trace[512];
+	snprintf(trace, sizeof trace, "%s/trace.json", images);
+	o.no_graph = true;
+	use_gpu(&(struct fake_cuda_settings){.seed = 5});
+	must_train(&o, &report);
+	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
+	report_release(&report);
+	o.no_graph = false;
+	o.trace_file = trace;
+	must_train(&o, &report);
+	ck_assert_int_eq(fake_cuda_counts()->launches, 0);
+	report_release(&report);
+	ck_assert_int_eq(remove(trace), 0);
+	o.trace_file = NULL;
+	must_train(&o, &report);
+	ck_assert_int_eq(fake_cuda_counts()->launches, STEPS - 2);
+	ck_assert_int_gt(report.time.step, 0);
+	report_release(&report);
+}
+END_TEST
+
+/* ---- waits ---- */
+
+static enum status open_plan(struct device *d, const struct plan *p, uint64_t seed, const struct input_source *input)
+{
+	use_gpu(&(struct fake_cuda_settings){.seed = seed});
+	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .folder = support_folder()};
+	enum status s = device_open(d, p, 0, input, &choice);
+	if (!s)
+		s = device_start(d, &choice, NULL);
+	return s ? s : executor_run(d->executor, &d->rank->role->prologue);
+}
+
+static void made_up(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets)
+{
+	const struct model *m = context;
+	int32_t *ids = inputs;
+	for (int64_t i = 0; i < count * m->tokens; i++) {
+		ids[i] = (int32_t)((first * 7 + i * 13) % m->classes);
+		targets[i] = (int32_t)((first * 5 + i * 11) % m->classes);
+	}
+}
+
+/* The checksum after a few steps; 0: the run failed. */
+static uint64_t run_plan(const struct plan *p, uint64_t seed)
+{
+	struct device d = {.executor = NULL};
+	struct input_source input = {.context = (void *)(uintptr_t)p->model, .training = made_up};
+	enum status s = open_plan(&d, p, seed, &input);
+	for (int i = 0; i < 3 && !s; i++)
+		s = executor_run(d.executor, &d.rank->role->step);
+	if (!s)
+		s = executor_run(d.executor, &d.rank->role->epilogue);
+	uint64_t sum = s ? 0 : d.rank->checksum;
+	device_release(&d);
+	return sum;
+}
+
+/* Taken one at a time out of a plan with four queues: each must show, in one order or another. */
+START_TEST(a_missing_wait_is_noticed)
+{
+	enum { ORDERS = 40 };
+	struct made m;
+	int dropped = 0, noticed = 0;
+	must_open_verified(&m, &(struct request){.model = "gpt:layers=1,width=16,heads=2,context=8",
+	                                         .strategy = "zero2",
+	                                         .ranks = 1,
+	                                         .micro_batch = 2,
+	                                         .accumulate = 2,
+	                                         .clip = 1,
+	                                         .offload = "optimizer:to=disk"});
+	uint64_t right = run_plan(&m.plan, 0);
+	ck_assert_uint_ne(right, 0);
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		ck_assert_uint_eq(run_plan(&m.plan, seed), right);
+	const struct role *r = &m.plan.roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		struct plan mutant;
+		if (!r->ops[i].after_count || op_class(r->ops[i].kind) == OP_CLASS_M)
+			continue;
+		plan_copy(&mutant, &m.plan);
+		plan_set_waits(&mutant, 0, i, NULL, 0);
+		if (plan_verify(&mutant, NULL)) { /* a wait that others imply is no loss */
+			bool differs = false;
+			for (uint64_t seed = 1; seed <= ORDERS && !differs; seed++)
+				differs = run_plan(&mutant, seed) != right;
+			dropped++;
+			noticed += differs;
+			ck_assert_msg(differs, "operation %d (%s) without its waits changed nothing: %s", i,
+			              op_name(r->ops[i].kind), status_message());
+		}
+		plan_release(&mutant);
+	}
+	ck_assert_int_gt(dropped, 3);
+	ck_assert_int_eq(noticed, dropped);
+	made_release(&m);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+static const struct {
+	struct fake_cuda_settings gpu;
+	const char *said;
+} missing[] = {
+        {{.devices = -1}, "there is no GPU here"},
+        {{.count_error = 100}, "there is no GPU here"},
+        {{.count_error = 35}, "older than this program's CUDA"},
+        {{.count_error = 999}, "the driver does not answer"},
+        {{.no_code = true}, "compute capability 9.0, for which this build has no code"},
+        {{.memory_bytes = (64 << 20) + 300000}, "bytes, 300000 are there"},
+};
+
+START_TEST(what_is_missing_is_said_before_the_ranks_start)
+{
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4};
+	struct train_options o = options_of(&r, "cuda");
+	use_gpu(&missing[_i].gpu);
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), missing[_i].said) && !strchr(status_message(), '\n'), "%s",
+	              status_message());
+}
+END_TEST
+
+/* Asked for, the GPU is told; and it is of fp32 on a GPU alone. */
+START_TEST(tf32_is_for_products_of_fp32)
+{
+	struct request r = {.model = mlp, .strategy = "single", .ranks = 1, .micro_batch = 4};
+	struct train_options o = options_of(&r, "cuda");
+	struct report report;
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	for (int tf32 = 0; tf32 < 2; tf32++) {
+		o.tf32 = tf32;
+		must_train(&o, &report);
+		ck_assert(fake_cuda_tf32() == o.tf32);
+		report_release(&report);
+	}
+	o.settings.precision = TYPE_BF16;
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "--tf32") && strstr(status_message(), "bf16"), "%s", status_message());
+	o = options_of(&r, "cpu");
+	o.tf32 = true;
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "say --device cuda") != NULL, "%s", status_message());
+}
+END_TEST
+
+/* Which option makes it fit is found by making its plan. */
+START_TEST(a_gpu_that_is_too_small_is_told_what_would_fit)
+{
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 16};
+	struct train_options o = options_of(&r, "cuda");
+	struct made m;
+	must_open_verified(&m, &r);
+	struct memory_use use;
+	plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
+	made_release(&m);
+	use_gpu(&(struct fake_cuda_settings){.memory_bytes = (64 << 20) + use.arena_bytes - 1});
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "1 are missing") && strstr(status_message(), "--micro-batch 8") &&
+	                      strstr(status_message(), "--activation-checkpointing full") &&
+	                      strstr(status_message(), "--offload optimizer"),
+	              "%s", status_message());
+	use_gpu(&(struct fake_cuda_settings){.memory_bytes = (64 << 20) + use.arena_bytes});
+	ck_assert_msg(train_check(&o) == STATUS_OK, "%s", status_message());
+}
+END_TEST
+
+static void must_fail(struct train_options *o, enum status want, const char *said)
+{
+	struct report report;
+	enum status s = train_run(o, &report);
+	ck_assert_msg(s == want && strstr(status_message(), said) && !strchr(status_message(), '\n'), "%s: %s",
+	              status_name(s), status_message());
+	ck_assert_int_eq(fake_cuda_counts()->live, 0);
+	report_release(&report);
+}
+
+START_TEST(errors_end_the_run_with_a_line)
+{
+	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4};
+	struct train_options o = options_of(&r, "cuda");
+	use_gpu(&(struct fake_cuda_settings){.no_attention = true});
+	must_fail(&o, STATUS_INPUT, "has no attention.forward for GPUs");
+	use_gpu(&(struct fake_cuda_settings){.fail_after = 50});
+	must_fail(&o, STATUS_RUN, "GPU 0 (a fake GPU): ");
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	o.guard = true;
+	must_fail(&o, STATUS_INPUT, "--guard");
+	o.guard = false;
+	o.communicator = "nccl";
+	o.device = "cpu";
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	ck_assert_ptr_nonnull(strstr(status_message(), "--comm nccl moves a GPU's memory"));
+}
+END_TEST
+
+START_TEST(two_ranks_on_one_gpu_under_nccl_are_refused)
+{
+	struct request r = {.model = gpt, .strategy = "ddp", .ranks = 2, .micro_batch = 4, .library_collectives = true};
+	struct train_options o = options_of(&r, "cuda");
+	o.communicator = "nccl";
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
+	/* Where there is no NCCL, that comes first. */
+	ck_assert_msg(strstr(status_message(), "use --comm ring"), "%s", status_message());
+}
+END_TEST
+
+/* An fp16 run whose loss scale cannot fall any further. */
+START_TEST(the_loss_scale_ends_the_run)
+{
+	struct request r = {.model = gpt,
+	                    .strategy = "single",
+	                    .ranks = 1,
+	                    .micro_batch = 4,
+	                    .precision = TYPE_FP16,
+	                    .learning_rate = 1e6,
+	                    .loss_scale = 2};
+	struct train_options o = options_of(&r, "cpu");
+	struct report report;
+	char cpu[512];
+	o.steps = 40;
+	enum status s = train_run(&o, &report);
+	ck_assert_int_eq(s, STATUS_RUN);
+	snprintf(cpu, sizeof cpu, "%s", status_message());
+	report_release(&report);
+	o.device = "cuda";
+	use_gpu(&(struct fake_cuda_settings){.seed = 1});
+	must_fail(&o, STATUS_RUN, cpu);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cuda executor");
+	TCase *t = tcase_create("bits");
+	int strategies = 0;
+	while (strategy_at(strategies))
+		strategies++;
+	tcase_add_checked_fixture(t, make_images, remove_images);
+	tcase_set_timeout(t, 240);
+	tcase_add_loop_test(t, every_strategy_gives_the_bits_of_the_cpu, 0, strategies);
+	tcase_add_loop_test(t, every_option_of_the_gpu_alone, 0, (int)(sizeof variants / sizeof *variants));
+	tcase_add_loop_test(t, what_the_host_computes_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host));
+	tcase_add_test(t, offloaded_activations_are_replayed);
+	tcase_add_test(t, graphs_are_left_out_where_asked_for);
+	tcase_add_test(t, overhead_has_its_parts);
+	suite_add_tcase(suite, t);
+	t = tcase_create("waits");
+	tcase_set_timeout(t, 240);
+	tcase_add_test(t, a_missing_wait_is_noticed);
+	suite_add_tcase(suite, t);
+	t = tcase_create("errors");
+	tcase_add_checked_fixture(t, make_images, remove_images);
+	tcase_set_timeout(t, 60);
+	tcase_add_loop_test(t, what_is_missing_is_said_before_the_ranks_start, 0,
+	                    (int)(sizeof missing / sizeof *missing));
+	tcase_add_test(t, a_gpu_that_is_too_small_is_told_what_would_fit);
+	tcase_add_test(t, errors_end_the_run_with_a_line);
+	tcase_add_test(t, two_ranks_on_one_gpu_under_nccl_are_refused);
+	tcase_add_test(t, tf32_is_for_products_of_fp32);
+	tcase_add_test(t, the_loss_scale_ends_the_run);
+	suite_add_tcase(suite, t);
+	return suite_run(suite);
+}

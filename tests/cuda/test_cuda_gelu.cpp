@@ -1,0 +1,140 @@
+/* A linear layer's backward pass that goes through the GELU before it: the gradient of x is made that of GELU's
+ * argument by the product's epilogue, or by a pass of its own where cuBLASLt has none for the shape, which is counted.
+ * On the host, against the two steps one after another in double. */
+#include <check.h>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/context.h"
+#include "kernels/cuda/product.h"
+#include "tests/emulate/emulate.h"
+#include "tests/support/elements.hpp"
+
+extern "C" {
+#include "tests/support/suite.h"
+}
+
+namespace
+{
+
+unsigned every_epilogue = ~0U; /* of the products that are emulated */
+
+/* Inputs of 8 fit the epilogue in 16 bits; others do not. */
+const struct linear_shape SHAPES[] = {
+        {5, 24, 40, false, false, ELEMENT_FP32, 0}, {17, 33, 8, true, false, ELEMENT_FP32, 0},
+        {40, 16, 33, true, false, ELEMENT_FP32, 0}, {19, 264, 12, false, true, ELEMENT_FP32, 0},
+        {9, 16, 24, true, true, ELEMENT_FP32, 0},   {1, 1, 1, false, false, ELEMENT_FP32, 0},
+};
+enum { CASES = 3 * sizeof SHAPES / sizeof *SHAPES };
+
+struct layer {
+	struct linear_shape shape;
+	elements dy, x, weight, pre, x_pre, dx, dweight, dbias;
+
+	explicit layer(const struct linear_shape &s)
+	    : shape(s), dy(s.type, s.rows * s.out), x(s.type, s.rows * s.in), weight(s.type, s.in * s.out),
+	      pre(s.type, s.rows * s.out), x_pre(s.type, s.rows * s.in), dx(s.type, s.rows * s.in),
+	      dweight(s.type, s.in * s.out), dbias(s.type, s.out)
+	{
+		for (elements *e : {&dy, &x, &weight, &pre})
+			e->fill(1);
+		x_pre.fill(4);
+	}
+};
+
+void run(const struct cuda_api *api, struct cuda *c, struct layer *l, bool through)
+{
+	const struct linear_shape *s = &l->shape;
+	ck_assert_int_eq(api->linear_backward_gelu(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
+	                                           s->gelu ? l->pre.data() : nullptr,
+	                                           through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
+	                                           false, l->dbias.data(), false),
+	                 0);
+}
+
+double slope(double x)
+{
+	double root = sqrt(2.0 / acos(-1.0)), t = tanh(root * (x + 0.044715 * x * x * x));
+	return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * root * (1 + 3 * 0.044715 * x * x);
+}
+
+/* l->dy is the gradient after the layer's own GELU by now. `roundings` of the product to the type. */
+void check(struct layer *l, int roundings)
+{
+	const struct linear_shape &s = l->shape;
+	std::vector<double> dy = l->dy.numbers(), w = l->weight.numbers(), x = l->x_pre.numbers(), dx = l->dx.numbers();
+	for (int64_t r = 0; r < s.rows; r++)
+		for (int64_t i = 0; i < s.in; i++) {
+			double sum = 0, size = 0;
+			size_t at = static_cast<size_t>(r * s.in + i);
+			for (int64_t o = 0; o < s.out; o++) {
+				double term = dy[static_cast<size_t>(r * s.out + o)] *
+				              w[static_cast<size_t>(s.weight_in_out ? i * s.out + o : o * s.in + i)];
+				sum += term;
+				size += fabs(term);
+			}
+			double want = sum * slope(x[at]);
+			double limit = roundings * unit(s.type) * fabs(want) + 2e-6 * size + 0x1p-25;
+			ck_assert_msg(fabs(dx[at] - want) <= limit, "dx[%d,%d] is %.9g, not %.9g", (int)r, (int)i,
+			              dx[at], want);
+		}
+	ck_assert(l->dx.intact());
+}
+
+START_TEST(through_gelu)
+{
+	struct linear_shape s = SHAPES[_i / 3];
+	s.type = static_cast<enum element>(_i % 3);
+	struct cuda *c = emulated_open(4, 1 << 16);
+	struct layer plain(s), apart = plain, fused = plain, without = plain;
+	const bool fits = s.type != ELEMENT_FP32 && s.in % 8 == 0;
+	run(emulated_plain_api(), c, &plain, true);
+	check(&plain, 1);
+	run(emulated_api(), c, &apart, true);
+	check(&apart, 2);
+	ck_assert_int_eq(emulated_api()->gelu_passes(c), 1);
+	c->products = &every_epilogue; /* what is emulated is there */
+	run(emulated_api(), c, &fused, true);
+	check(&fused, fits ? 1 : 2);
+	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
+	run(emulated_api(), c, &without, false);
+	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
+	ck_assert(fused.dweight.same(without.dweight) && fused.dbias.same(without.dbias) && fused.dy.same(without.dy));
+	ck_assert(!fused.dx.same(without.dx));
+	c->products = nullptr;
+	emulated_close(c);
+}
+END_TEST
+
+/* cuBLASLt reads what GELU had in rows of a multiple of 8 elements from a multiple of 16 bytes on. */
+START_TEST(fits)
+{
+	char *at = reinterpret_cast<char *>(4096);
+	const struct linear_shape s = {64, 3072, 768, true, false, ELEMENT_BF16, 0};
+	struct product p = product_input(&s, at, at);
+	p.epilogue = PRODUCT_GELU_SLOPE;
+	p.c = p.pre = at;
+	ck_assert(product_epilogue_fits(&p));
+	p.pre = at + 8;
+	ck_assert(!product_epilogue_fits(&p));
+	p.pre = at;
+	p.n = 3076;
+	ck_assert(!product_epilogue_fits(&p));
+	p.n = 3072;
+	p.type = ELEMENT_FP32;
+	ck_assert(!product_epilogue_fits(&p));
+}
+END_TEST
+
+} // namespace
+
+int main()
+{
+	Suite *suite = suite_create("cuda_gelu");
+	TCase *c = tcase_create("gelu");
+	tcase_set_timeout(c, 60);
+	tcase_add_loop_test(c, through_gelu, 0, CASES);
+	tcase_add_test(c, fits);
+	suite_add_tcase(suite, c);
+	return suite_run(suite);
+}

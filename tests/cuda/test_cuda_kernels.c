@@ -1,0 +1,310 @@
+/* The GPU's kernels for norms, the classifier and embeddings. */
+#include "tests/cuda/cuda_check.h"
+
+static const int64_t widths[] = {1, 7, 63, 129, 768, 1600, 2056, 12304};
+static const int64_t row_counts[] = {1, 2, 37};
+
+#define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
+
+/* Each test runs at aligned addresses, then beside them. */
+static void begin(int shift)
+{
+	buffers_init();
+	array_shift = shift;
+}
+
+/* ---- LayerNorm ---- */
+
+struct norm_case {
+	enum element type;
+	int64_t rows, width;
+	bool accumulate;
+};
+
+static bool norm_forward_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct norm_case *n = context;
+	if (!api)
+		norm_forward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
+	else
+		ck_assert_int_eq(api->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
+		                                   a[3].now, a[4].now),
+		                 0);
+	return true;
+}
+
+static bool norm_backward_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct norm_case *n = context;
+	bool add = n->accumulate;
+	if (!api)
+		norm_backward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now, add,
+		              a[5].now, add, a[6].now, add);
+	else
+		ck_assert_int_eq(api->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
+		                                    a[3].now, a[4].now, add, a[5].now, add, a[6].now, add),
+		                 0);
+	return true;
+}
+
+static void norm_check(enum element type, int64_t rows, int64_t width, bool accumulate)
+{
+	struct norm_case n = {type, rows, width, accumulate};
+	struct array forward[] = {only_read(type, rows * width, 3), only_read(type, width, 1),
+	                          only_read(type, width, 1), changed("norm y", type, rows * width, 1),
+	                          changed("norm statistics", ELEMENT_FP32, 2 * rows, 1)};
+	cuda_check(norm_forward_run, &n, forward, COUNT(forward), 4e-6);
+	struct array backward[] = {only_read(type, rows * width, 1),          only_read(type, rows * width, 3),
+	                           only_read(ELEMENT_FP32, 2 * rows, 1),      only_read(type, width, 1),
+	                           changed("norm dx", type, rows * width, 1), changed("norm dweight", type, width, 1),
+	                           changed("norm dbias", type, width, 1)};
+	cuda_check(norm_backward_run, &n, backward, COUNT(backward), 4e-6);
+}
+
+START_TEST(norms)
+{
+	EACH_ELEMENT(type)
+	for (int i = 0; i < CASES(widths); i++)
+		for (int j = 0; j < COUNT(row_counts); j++) {
+			begin(_i);
+			norm_check(type, row_counts[j], widths[i], (i + j) % 2);
+			buffers_release();
+		}
+}
+END_TEST
+
+/* ---- classifier ---- */
+
+struct classifier_case {
+	enum element type;
+	int64_t rows;
+	struct class_slice slice;
+	const int32_t *targets;
+	bool accumulate;
+};
+
+static const double SCALE = 0.125, LOSS_SCALE = 64;
+
+/* What kernels read and add up besides arrays. */
+struct numbers {
+	float scaler[4];
+	double loss;
+	int64_t correct;
+};
+
+static struct numbers *numbers_new(void)
+{
+	struct numbers *n = keep(target_memory(sizeof *n), 0);
+	*n = (struct numbers){.scaler = {(float)LOSS_SCALE}};
+	return n;
+}
+
+static bool classifier_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct classifier_case *k = context;
+	if (!api)
+		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
+		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
+	else
+		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
+		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now, k->accumulate),
+		                 0);
+	return true;
+}
+
+/* loss and how many are right, on top of what was there */
+static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct classifier_case *k = context;
+	struct numbers *n = numbers_new();
+	float *out = a[1].now;
+	if (!api)
+		classifier_evaluate(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, &n->loss,
+		                    &n->correct);
+	else
+		for (int i = 0; i < 2; i++)
+			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
+			                                          k->slice.stride, a[0].now, k->targets, &n->loss,
+			                                          &n->correct),
+			                 0);
+	if (api)
+		ck_assert_int_eq(target_wait(c, 0), 0);
+	out[0] = (float)(api ? n->loss / 2 : n->loss);
+	out[1] = (float)(api ? n->correct / 2 : n->correct);
+	return true;
+}
+
+static bool slice_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct classifier_case *k = context;
+	const struct class_slice *s = &k->slice;
+	struct numbers *n = numbers_new();
+	float *evaluated = a[5].now;
+	if (!api) {
+		classifier_maxima(k->type, k->rows, s, a[0].now, a[1].now);
+		classifier_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
+		evaluate_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
+		evaluate_count(k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
+		classifier_gradient(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now, SCALE,
+		                    SCALE * LOSS_SCALE, a[4].now, k->accumulate);
+	} else {
+		int error = api->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
+		error |= api->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
+		error |= api->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
+		error |= api->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
+		error |= api->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
+		                                  a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
+		ck_assert_int_eq(target_wait(c, error), 0);
+	}
+	evaluated[0] = (float)n->loss;
+	evaluated[1] = (float)n->correct;
+	return true;
+}
+
+static void classifier_check(enum element type, int64_t rows, int64_t classes, bool accumulate)
+{
+	int32_t *targets = keep(target_memory((size_t)rows * sizeof *targets), 0);
+	for (int64_t i = 0; i < rows; i++)
+		targets[i] = (int32_t)((double)classes * fabs((double)uniform()));
+	struct classifier_case k = {type, rows, {0, classes, classes}, targets, accumulate};
+	struct array whole[] = {changed("logits", type, rows * classes, 5), changed("loss", ELEMENT_FP32, 1, 1)};
+	cuda_check(classifier_run, &k, whole, COUNT(whole), 4e-6);
+	/* every third row's first largest logit is at the target, and there is another one later */
+	struct array evaluated[] = {only_read(type, rows * classes, 5), changed("evaluation", ELEMENT_FP32, 2, 1)};
+	for (int64_t row = 0; row < rows; row += 3) {
+		void *logits = (void *)(uintptr_t)evaluated[0].before;
+		element_set((enum type)type, logits, row * classes + targets[row], 6);
+		element_set((enum type)type, logits, row * classes + classes - 1, 6);
+	}
+	cuda_check(evaluate_run, &k, evaluated, COUNT(evaluated), 4e-6);
+	/* a slice that lacks the first classes, with padding */
+	int64_t first = classes / 3, stride = classes - first + 3;
+	k.slice = (struct class_slice){first, classes - first, stride};
+	struct array slice[] = {changed("slice's logits", type, rows * stride, 5),
+	                        changed("maxima", ELEMENT_FP32, rows, 1),
+	                        changed("sums", ELEMENT_FP32, 2 * rows, 1),
+	                        changed("evaluation's sums", ELEMENT_FP32, 3 * rows, 1),
+	                        changed("loss of sums", ELEMENT_FP32, 1, 1),
+	                        changed("count of sums", ELEMENT_FP32, 2, 1)};
+	cuda_check(slice_run, &k, slice, COUNT(slice), 4e-6);
+}
+
+START_TEST(classifiers)
+{
+	static const int64_t classes[] = {1, 2, 10, 63, 513, 9001};
+	EACH_ELEMENT(type)
+	for (int i = 0; i < CASES(classes); i++) {
+		begin(_i);
+		classifier_check(type, 1 + 4 * (i % 2), classes[i], i % 2);
+		buffers_release();
+	}
+	begin(_i);
+	classifier_check(ELEMENT_BF16, 1030, 5, true); /* more rows than the block that adds up has threads */
+	buffers_release();
+}
+END_TEST
+
+/* ---- embedding ---- */
+
+struct embedding_case {
+	enum element type;
+	int64_t samples, tokens, width, vocabulary, context;
+	struct class_slice slice;
+	const int32_t *ids;
+	bool accumulate;
+};
+
+static bool embedding_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct embedding_case *k = context;
+	bool add = k->accumulate;
+	if (!api) {
+		embedding_forward(k->type, k->samples, k->tokens, k->width, k->ids, a[0].now, a[1].now, a[2].now);
+		embedding_backward(k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context, k->ids,
+		                   a[3].now, a[4].now, add, a[5].now, add);
+		return true;
+	}
+	int error = api->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
+	                                   a[1].now, a[2].now);
+	error |= api->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context,
+	                                 k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	ck_assert_int_eq(error, 0);
+	return true;
+}
+
+static bool embedding_slice_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct embedding_case *k = context;
+	bool add = k->accumulate;
+	if (!api) {
+		embedding_sliced_forward(k->type, k->samples, k->tokens, k->width, &k->slice, k->ids, a[0].now,
+		                         a[2].now);
+		embedding_finish(k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
+		embedding_sliced_backward(k->type, k->samples, k->tokens, k->width, &k->slice, k->context, k->ids,
+		                          a[3].now, a[4].now, add, a[5].now, add);
+		return true;
+	}
+	int error = api->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice, k->ids,
+	                                          a[0].now, a[2].now);
+	error |= api->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
+	error |= api->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
+	                                        k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	ck_assert_int_eq(error, 0);
+	return true;
+}
+
+/* Few ids have most of the tokens, as words have. */
+static void embedding_check(enum element type, int64_t samples, int64_t tokens, int64_t width, int64_t vocabulary,
+                            bool accumulate)
+{
+	int64_t n = samples * tokens, context = tokens + 3;
+	int32_t *ids = keep(target_memory((size_t)n * sizeof *ids), 0);
+	for (int64_t i = 0; i < n; i++)
+		ids[i] = (int32_t)((double)vocabulary * pow(fabs((double)uniform()), 6));
+	struct class_slice slice = {vocabulary / 4, vocabulary / 2, vocabulary / 2 + 2};
+	struct embedding_case k = {type, samples, tokens, width, vocabulary, context, slice, ids, accumulate};
+	/* the CPU rounds a table's row once for every 1024 tokens, the GPU once */
+	double slack = n > 1024 && type != ELEMENT_FP32 ? 4 * unit(type) : 4e-6;
+	struct array whole[] = {
+	        only_read(type, vocabulary * width, 1),         only_read(type, context * width, 1),
+	        changed("embedding y", type, n * width, 1),     only_read(type, n * width, 1),
+	        changed("dtoken", type, vocabulary * width, 1), changed("dposition", type, context * width, 1)};
+	cuda_check(embedding_run, &k, whole, COUNT(whole), slack);
+	struct array part[] = {only_read(type, slice.stride * width, 1),
+	                       only_read(type, context * width, 1),
+	                       changed("slice's y", type, n * width, 1),
+	                       only_read(type, n * width, 1),
+	                       changed("slice's dtoken", type, slice.stride * width, 1),
+	                       changed("dposition", type, context * width, 1)};
+	cuda_check(embedding_slice_run, &k, part, COUNT(part), slack);
+}
+
+START_TEST(embeddings)
+{
+	EACH_ELEMENT(type)
+	{
+		static const int64_t shapes[][4] = {
+		        {1, 1, 1, 5}, {2, 33, 7, 40}, {3, 32, 64, 11}, {1, 100, 3, 70000}, {2, 40, 1040, 30}};
+		for (int i = 0; i < CASES(shapes); i++) {
+			begin(_i);
+			embedding_check(type, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], i % 2);
+			buffers_release();
+		}
+	}
+	/* several blocks of the sort, and runs over many chunks */
+	begin(_i);
+	embedding_check(ELEMENT_FP32, 3, 1500, 4, 300, true);
+	buffers_release();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cuda_kernels");
+	TCase *c = tcase_create("kernels");
+	tcase_add_loop_test(c, norms, 0, 2);
+	tcase_add_loop_test(c, classifiers, 0, 2);
+	tcase_add_loop_test(c, embeddings, 0, 2);
+	suite_add_tcase(suite, c);
+	return target_run(suite);
+}

@@ -1,0 +1,205 @@
+/* Rows of logits that begin further apart than there are classes: the layer that makes them, their loss and gradient,
+ * and the layer's backward pass, whole and as one of two slices, on the CPU and by the GPU's kernels on the host, with
+ * cuBLASLt (emulated) and without. Whatever the pads hold, NaN or numbers, no bit of a result is another; and results
+ * are those of rows without pads. */
+#include <check.h>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/context.h"
+#include "tests/emulate/emulate.h"
+#include "tests/support/elements.hpp"
+
+extern "C" {
+#include "strategy/model/model.h"
+#include "tests/support/suite.h"
+}
+
+namespace
+{
+
+unsigned every_epilogue = ~0U; /* of the products that are emulated */
+
+enum { ROWS = 5, WIDTH = 24, CLASSES = 133, PADDED = 192, FIRST = 40 };
+enum way { CPU, PLAIN, SHIPPED, SHIPPED_BLAS, WAYS };
+
+struct head {
+	enum element type;
+	int64_t stride;
+	bool sliced; /* CLASSES of more, from FIRST on */
+	elements x, weight, logits, dx, dweight, loss;
+	std::vector<int32_t> targets;
+	double evaluated = 0;
+	int64_t correct = 0;
+
+	head(enum element of, int64_t apart, bool slice)
+	    : type(of), stride(apart), sliced(slice), x(of, ROWS * WIDTH), weight(of, CLASSES * WIDTH),
+	      logits(of, ROWS * apart), dx(of, ROWS * WIDTH), dweight(of, CLASSES * WIDTH), loss(ELEMENT_FP32, 1)
+	{
+		for (int i = 0; i < ROWS; i++)
+			targets.push_back((slice ? FIRST : 0) + i * 31 % CLASSES);
+		x.fill(1);
+		weight.fill(1);
+		dweight.fill(1);
+		loss.fill(1);
+	}
+	/* What no class has: zeros instead of NaN. */
+	void clear_pads()
+	{
+		const size_t element = static_cast<size_t>(element_bytes(type));
+		for (size_t row = 0; row < ROWS; row++)
+			memset(static_cast<char *>(logits.data()) +
+			               (row * static_cast<size_t>(stride) + CLASSES) * element,
+			       0, static_cast<size_t>(stride - CLASSES) * element);
+	}
+};
+
+struct linear_shape shape_of(const struct head *h)
+{
+	return {ROWS, WIDTH, CLASSES, false, false, h->type, h->stride};
+}
+
+void run_on_cpu(struct head *h)
+{
+	const struct linear_shape s = shape_of(h);
+	const struct class_slice slice = {FIRST, CLASSES, h->stride};
+	float *loss = static_cast<float *>(h->loss.data());
+	linear_forward(&s, h->x.data(), h->weight.data(), nullptr, nullptr, h->logits.data(), nullptr);
+	if (h->sliced) {
+		float maxima[ROWS], sums[3 * ROWS];
+		classifier_maxima(h->type, ROWS, &slice, h->logits.data(), maxima);
+		evaluate_sums(h->type, ROWS, &slice, h->logits.data(), h->targets.data(), maxima, sums);
+		evaluate_count(ROWS, maxima, sums, &h->evaluated, &h->correct);
+		classifier_sums(h->type, ROWS, &slice, h->logits.data(), h->targets.data(), maxima, sums);
+		classifier_gradient(h->type, ROWS, &slice, h->logits.data(), h->targets.data(), maxima, sums, 0.5, 0.5,
+		                    loss, true);
+	} else {
+		classifier_evaluate(h->type, ROWS, CLASSES, h->stride, h->logits.data(), h->targets.data(),
+		                    &h->evaluated, &h->correct);
+		classifier(h->type, ROWS, CLASSES, h->stride, h->logits.data(), h->targets.data(), 0.5, 0.5, loss,
+		           true);
+	}
+	linear_backward(&s, h->logits.data(), h->x.data(), h->weight.data(), nullptr, h->dx.data(), h->dweight.data(),
+	                true, nullptr, false);
+}
+
+/* The plain table has a whole classifier's training pass alone. */
+int run_classifier(const struct cuda_api *api, struct cuda *c, struct head *h)
+{
+	const struct class_slice slice = {FIRST, CLASSES, h->stride};
+	float *loss = static_cast<float *>(h->loss.data()), maxima[ROWS], sums[3 * ROWS];
+	void *logits = h->logits.data();
+	int error = 0;
+	if (!h->sliced) {
+		if (api->classifier_evaluate)
+			error = api->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
+			                                 h->targets.data(), &h->evaluated, &h->correct);
+		return error ? error
+		             : api->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, h->targets.data(),
+		                               0.5, nullptr, loss, true);
+	}
+	error |= api->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
+	error |= api->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
+	error |= api->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
+	error |= api->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
+	error |= api->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums,
+	                                  0.5, nullptr, loss, true);
+	return error;
+}
+
+void run(enum way way, struct head *h)
+{
+	if (way == CPU) {
+		run_on_cpu(h);
+		return;
+	}
+	const struct cuda_api *api = way == PLAIN ? emulated_plain_api() : emulated_api();
+	struct cuda *c = emulated_open(4, 1 << 16);
+	struct linear_shape s = shape_of(h);
+	c->products = way == SHIPPED_BLAS ? &every_epilogue : nullptr;
+	ck_assert_int_eq(api->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
+	                                     h->logits.data(), nullptr),
+	                 0);
+	ck_assert_int_eq(run_classifier(api, c, h), 0);
+	ck_assert_int_eq(api->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
+	                                      h->dx.data(), h->dweight.data(), true, nullptr, false),
+	                 0);
+	c->products = nullptr;
+	emulated_close(c);
+}
+
+/* Elements of the first `columns` of rows that begin `stride` apart. */
+std::vector<double> columns_of(elements &e, int64_t rows, int64_t columns, int64_t stride)
+{
+	std::vector<double> all = e.numbers(), out;
+	for (int64_t row = 0; row < rows; row++)
+		for (int64_t i = 0; i < columns; i++)
+			out.push_back(all[static_cast<size_t>(row * stride + i)]);
+	return out;
+}
+
+void assert_close(const char *what, enum element type, const std::vector<double> &a, const std::vector<double> &b)
+{
+	for (size_t i = 0; i < a.size(); i++)
+		ck_assert_msg(fabs(a[i] - b[i]) <= (2 * unit(type) + 4e-6) * (1 + fabs(b[i])),
+		              "%s: element %zu is %.9g, without pads %.9g", what, i, a[i], b[i]);
+}
+
+START_TEST(pads)
+{
+	const enum element type = static_cast<enum element>(_i % 3);
+	const bool sliced = _i / 3 % 2;
+	const enum way way = static_cast<enum way>(_i / 6);
+	if (way == PLAIN && sliced)
+		return; /* it has none */
+	struct head nan(type, PADDED, sliced), zero = nan, dense(type, CLASSES, sliced);
+	dense.x = nan.x;
+	dense.weight = nan.weight;
+	dense.dweight = nan.dweight;
+	dense.loss = nan.loss;
+	zero.clear_pads();
+	run(way, &nan);
+	run(way, &zero);
+	run(way, &dense);
+	ck_assert(nan.dx.same(zero.dx) && nan.dweight.same(zero.dweight) && nan.loss.same(zero.loss));
+	ck_assert(columns_of(nan.logits, ROWS, CLASSES, PADDED) == columns_of(zero.logits, ROWS, CLASSES, PADDED));
+	ck_assert(nan.logits.intact() && nan.dx.intact() && nan.dweight.intact());
+	ck_assert(!(nan.evaluated < zero.evaluated) && !(nan.evaluated > zero.evaluated));
+	ck_assert_int_eq(nan.correct, dense.correct);
+	ck_assert(fabs(nan.evaluated - dense.evaluated) <= 1e-5 * fabs(dense.evaluated));
+	assert_close("loss", ELEMENT_FP32, nan.loss.numbers(), dense.loss.numbers());
+	assert_close("gradient of logits", type, columns_of(nan.logits, ROWS, CLASSES, PADDED), dense.logits.numbers());
+	assert_close("dx", type, nan.dx.numbers(), dense.dx.numbers());
+	assert_close("dweight", type, nan.dweight.numbers(), dense.dweight.numbers());
+}
+END_TEST
+
+/* Large and unaligned vocabularies alone are padded, by at most 1 in 100. */
+START_TEST(strides)
+{
+	static const int64_t same[] = {1, 5, 65, 256, 512, 1000, 6336, 50304, 1 << 26};
+	for (int64_t classes : same)
+		ck_assert_int_eq(logits_stride(classes), classes);
+	ck_assert_int_eq(logits_stride(50257), 50304);
+	ck_assert_int_eq(logits_stride(2047), 2048);
+	for (int64_t classes = 1; classes < 20000; classes++) {
+		int64_t stride = logits_stride(classes);
+		ck_assert(stride == classes || (stride % 64 == 0 && stride > classes));
+		ck_assert((stride - classes) * 100 <= classes);
+		ck_assert(classes < 6300 || stride % 64 == 0);
+	}
+}
+END_TEST
+
+} // namespace
+
+int main()
+{
+	Suite *suite = suite_create("cuda_logits");
+	TCase *c = tcase_create("logits");
+	tcase_set_timeout(c, 120);
+	tcase_add_loop_test(c, pads, 0, 6 * WAYS);
+	tcase_add_test(c, strides);
+	suite_add_tcase(suite, c);
+	return suite_run(suite);
+}

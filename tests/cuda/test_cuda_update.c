@@ -1,0 +1,421 @@
+/* The GPU's optimizers, vectors, batch normalization and the numbers that steps carry. */
+#include "strategy/settings/loss_scale.h"
+#include "tests/cuda/cuda_check.h"
+
+static const int64_t counts[] = {1, 3, 63, 1024, 4099};
+
+#define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
+
+static void begin(int shift)
+{
+	buffers_init();
+	array_shift = shift;
+}
+
+/* ---- AdamW and SGD ---- */
+
+struct update_case {
+	enum element type;
+	int64_t n;
+	struct cuda_update u;
+	int64_t step;
+	float squares, scaler[4], overflow;
+	bool sgd;
+};
+
+/* What the CPU's executor hands to the CPU's kernel (real/cpu/update.c). */
+static void update_on_cpu(const struct update_case *k, struct array *a)
+{
+	const struct cuda_update *u = &k->u;
+	int64_t step = k->step - (u->scaler ? (int64_t)u->scaler[CUDA_SCALER_SKIPPED] : 0);
+	double unscale = u->scaler ? 1 / (double)u->scaler[CUDA_SCALER_SCALE] : 1, rate = u->learning_rate;
+	double clip = u->squares ? fmin(u->clip / (sqrt((double)*u->squares) * unscale + 1e-6), 1) : 1;
+	bool fp32 = k->type == ELEMENT_FP32;
+	if (u->warmup && step <= u->warmup)
+		rate *= (double)step / (double)u->warmup;
+	else if (u->decay)
+		rate *= 1 - 0.9 * fmin((double)(step - u->warmup) / (double)(u->decay - u->warmup), 1);
+	struct adamw w = {(float)rate, u->beta1, u->beta2, u->epsilon, u->weight_decay};
+	if ((u->overflow && *u->overflow > 0) || step < 1) {
+		if (u->keep_parameters && !fp32)
+			vector_convert(k->n, ELEMENT_FP32, a[4].now, k->type, a[0].now);
+	} else if (k->sgd) {
+		sgd_update(k->type, w.learning_rate, k->n, a[0].now, a[1].now, (float)(clip * unscale),
+		           fp32 ? NULL : a[4].now);
+	} else {
+		adamw_update(k->type, &w, step, k->n, a[0].now, a[1].now, (float)(clip * unscale), a[2].now, a[3].now,
+		             fp32 ? NULL : a[4].now);
+	}
+}
+
+static bool update_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct update_case *k = context;
+	if (!api)
+		update_on_cpu(k, a);
+	else if (k->sgd)
+		ck_assert_int_eq(api->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now), 0);
+	else
+		ck_assert_int_eq(api->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now,
+		                                   a[3].now, a[4].now),
+		                 0);
+	return true;
+}
+
+static struct update_case update_case_of(enum element type, int64_t n)
+{
+	struct update_case k = {.type = type, .n = n, .step = 7};
+	k.u = (struct cuda_update){
+	        .learning_rate = 0.01, .beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1e-8F, .weight_decay = 0.1F};
+	return k;
+}
+
+/* In memory that kernels reach. */
+static struct update_case *placed(const struct update_case *k)
+{
+	struct update_case *p = keep(target_memory(sizeof *p), 0);
+	*p = *k;
+	p->u.step = &p->step;
+	p->u.squares = k->u.squares ? &p->squares : NULL;
+	p->u.scaler = k->u.scaler ? p->scaler : NULL;
+	p->u.overflow = k->u.overflow ? &p->overflow : NULL;
+	return p;
+}
+
+static void update_check(const struct update_case *k)
+{
+	struct array a[] = {changed("parameters", k->type, k->n, 1), only_read(k->type, k->n, 1),
+	                    changed("first moment", ELEMENT_FP32, k->n, 1),
+	                    changed("second moment", ELEMENT_FP32, k->n, 1), changed("master", ELEMENT_FP32, k->n, 1)};
+	float *second = (void *)(uintptr_t)a[3].before;
+	for (int64_t i = 0; i < k->n; i++)
+		second[i] = fabsf(second[i]);
+	cuda_check(update_run, placed(k), a, COUNT(a), 1e-6);
+}
+
+/* Plain, clipped, out of a loss scale with steps that were skipped, warming up, decaying, decayed. */
+START_TEST(updates)
+{
+	EACH_ELEMENT(type)
+	for (int i = 0; i < CASES(counts); i++)
+		for (int kind = 0; kind < 6; kind++) {
+			begin(_i % 2);
+			struct update_case k = update_case_of(type, counts[i]);
+			k.sgd = _i / 2;
+			k.squares = 90;
+			k.scaler[CUDA_SCALER_SCALE] = 8;
+			k.scaler[CUDA_SCALER_SKIPPED] = 2;
+			if (kind == 1 || kind == 2) {
+				k.u.squares = &k.squares;
+				k.u.clip = 0.5;
+			}
+			if (kind == 2) {
+				k.u.scaler = k.scaler;
+				k.u.overflow = &k.overflow;
+			}
+			if (kind >= 3) {
+				k.u.warmup = kind == 3 ? 10 : 2;
+				k.u.decay = kind == 5 ? 6 : 20;
+			}
+			update_check(&k);
+			buffers_release();
+		}
+}
+END_TEST
+
+/* After an overflow, and before the first update: nothing changes, but for parameters made from the master. */
+START_TEST(kept)
+{
+	EACH_ELEMENT(type)
+	for (int kind = 0; kind < 4; kind++) {
+		begin(_i);
+		struct update_case k = update_case_of(type, 1027);
+		k.overflow = kind % 2 ? 1.0F : 0.0F;
+		k.step = kind % 2 ? 7 : 0;
+		k.u.overflow = &k.overflow;
+		k.u.keep_parameters = kind / 2;
+		update_check(&k);
+		k.sgd = true;
+		update_check(&k);
+		buffers_release();
+	}
+}
+END_TEST
+
+static void sgd(const struct cuda_api *api, struct cuda *c, const struct update_case *k, int64_t n, void *parameters,
+                const void *gradients, float *master)
+{
+	int error = api->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
+	ck_assert_int_eq(target_wait(c, error), 0);
+}
+
+/* The GPU's, shipped and plain, round to the CPU's bits; which depend on where an element stands in the whole model,
+ * not on how it is cut. What is kept after an overflow is rounded as the update before rounded it. */
+START_TEST(stochastic)
+{
+	enum { N = 3001, CUT = 1001 };
+	EACH_TYPE(type)
+	for (int way = 0; way < 3; way++) {
+		begin(0);
+		struct update_case first_case = update_case_of(type, N), *k = placed(&first_case);
+		struct cuda *c = target_open(2, WORKSPACE);
+		/* whole; a slice of columns; one of columns in three pieces */
+		struct rounding whole = {99, {0, 1000, N, N, N, 0}};
+		if (way > 0)
+			whole.numbers =
+			        (struct element_numbers){0, 1000, 30, 60, way == 1 ? 30 : 10, way == 1 ? 0 : 20};
+		struct rounding rest = whole;
+		float *master = blank(N), *first = blank(N), *second = blank(N), *copy = blank(N);
+		uint16_t *gradients = blank16(N), *want = blank16(N), *got = blank16(N);
+		for (int i = 0; i < N; i++) {
+			master[i] = copy[i] = (uniform() - 0.5F) * (i % 3 ? 1.0F : 1e-5F);
+			first[i] = second[i] = 0;
+			element_set((enum type)type, gradients, i, 0);
+		}
+		rest.numbers.begin = CUT;
+		vector_round(type, &whole, k->step, N, master, want);
+		k->u.learning_rate = 0;
+		k->u.rounding = &whole;
+		sgd(target_api(), c, k, CUT, got, gradients, master);
+		k->u.rounding = &rest;
+		int error = target_api()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT, first,
+		                                       second, master + CUT);
+		ck_assert_int_eq(target_wait(c, error), 0);
+		ck_assert_mem_eq(got, want, N * sizeof *want);
+		k->u.rounding = &whole;
+		for (int plain = 0; plain < 2; plain++) {
+			memset(got, 0, N * sizeof *got);
+			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			ck_assert_mem_eq(got, want, N * sizeof *want);
+		}
+		memset(got, 0, N * sizeof *got);
+		error = target_plain_api()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second,
+		                                         master);
+		ck_assert_int_eq(target_wait(c, error), 0);
+		ck_assert_mem_eq(got, want, N * sizeof *want);
+		ck_assert_mem_eq(master, copy, N * sizeof *master);
+		/* kept at the next step */
+		k->step++;
+		k->overflow = 1;
+		k->u.overflow = &k->overflow;
+		k->u.keep_parameters = true;
+		for (int plain = 0; plain < 2; plain++) {
+			memset(got, 0, N * sizeof *got);
+			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			ck_assert_mem_eq(got, want, N * sizeof *want);
+		}
+		/* before any update they are those of the beginning, to the nearest */
+		k->step = 1;
+		vector_convert(N, ELEMENT_FP32, master, type, want);
+		for (int plain = 0; plain < 2; plain++) {
+			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			ck_assert_mem_eq(got, want, N * sizeof *want);
+		}
+		target_close(c);
+		buffers_release();
+	}
+}
+END_TEST
+
+/* ---- vectors ---- */
+
+struct vector_case {
+	enum element type, to;
+	int64_t n, width;
+	bool accumulate, bias, residual, gelu;
+};
+
+static bool vectors_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct vector_case *k = context;
+	float *sum = a[2].now, *overflow = a[3].now;
+	if (!api) {
+		vector_add(k->type, k->n, a[0].now, a[1].now);
+		*sum = (float)((k->accumulate ? (double)*sum : 0) + vector_sum_of_squares(k->type, k->n, a[0].now));
+		*overflow = (k->accumulate && *overflow > 0) || !vector_is_finite(k->type, k->n, a[0].now);
+		vector_convert(k->n, k->type, a[0].now, k->to, a[4].now);
+		return true;
+	}
+	int error = api->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
+	error |= api->vector_squares(c, NULL, k->type, k->n, a[0].now, sum, k->accumulate);
+	error |= api->vector_overflow(c, NULL, k->type, k->n, a[0].now, overflow, k->accumulate);
+	error |= api->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
+	ck_assert_int_eq(error, 0);
+	return true;
+}
+
+START_TEST(vectors)
+{
+	EACH_ELEMENT(type)
+	EACH_ELEMENT(to)
+	for (int i = 0; i < CASES(counts); i++)
+		for (int infinite = 0; infinite < 3; infinite++) {
+			begin(_i);
+			struct vector_case k = {.type = type, .to = to, .n = counts[i], .accumulate = i % 2};
+			struct array a[] = {only_read(type, k.n, 2), changed("sum of vectors", type, k.n, 2),
+			                    changed("squares", ELEMENT_FP32, 1, 1),
+			                    changed("overflow", ELEMENT_FP32, 1, 1), changed("converted", to, k.n, 1)};
+			if (infinite) /* the last element, which stands outside of whole packs */
+				element_set((enum type)type, (void *)(uintptr_t)a[0].before, k.n - 1,
+				            infinite == 1 ? INFINITY : NAN);
+			cuda_check(vectors_run, &k, a, COUNT(a), 1e-6);
+			buffers_release();
+		}
+}
+END_TEST
+
+static bool finish_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct vector_case *k = context;
+	void *bias = k->bias ? a[0].now : NULL, *residual = k->residual ? a[1].now : NULL;
+	void *y = k->gelu ? a[3].now : NULL;
+	if (!api)
+		linear_finish(k->type, k->n, k->width, bias, residual, a[2].now, y);
+	else
+		ck_assert_int_eq(api->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y), 0);
+	return true;
+}
+
+START_TEST(finishes)
+{
+	EACH_ELEMENT(type)
+	for (int64_t width = 1; width < 200; width = 3 * width + 1 + 2 * (width % 3))
+		for (int kind = 0; kind < 8; kind++) {
+			begin(_i);
+			struct vector_case k = {.type = type,
+			                        .n = 5,
+			                        .width = width,
+			                        .bias = kind % 2,
+			                        .residual = kind / 2 % 2,
+			                        .gelu = kind / 4};
+			struct array a[] = {only_read(type, width, 3), only_read(type, 5 * width, 3),
+			                    changed("finished sum", type, 5 * width, 5),
+			                    changed("gelu", type, 5 * width, 1)};
+			cuda_check(finish_run, &k, a, COUNT(a), 2e-6);
+			buffers_release();
+		}
+}
+END_TEST
+
+/* ---- batch normalization ---- */
+
+struct batch_case {
+	struct batch_norm_shape shape;
+	bool accumulate;
+};
+
+static bool batch_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+{
+	const struct batch_case *k = context;
+	const struct batch_norm_shape *s = &k->shape;
+	bool add = k->accumulate;
+	if (!api) {
+		batch_norm_statistics(s, a[0].now, a[1].now);
+		batch_norm_merge(2, s->width, a[2].now, a[3].now, a[4].now);
+		batch_norm_running(s->width, a[3].now, a[5].now);
+		batch_norm_forward(s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
+		batch_norm_sums(s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now, a[11].now, add,
+		                (char *)a[11].now + s->width * element_bytes(s->type), add);
+		batch_norm_backward(s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
+		return true;
+	}
+	int error = api->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
+	error |= api->batch_norm_merge(c, NULL, 2, s->width, a[2].now, a[3].now, a[4].now);
+	error |= api->batch_norm_running(c, NULL, s->width, a[3].now, a[5].now);
+	error |= api->batch_norm_forward(c, NULL, s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
+	error |= api->batch_norm_sums(c, NULL, s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now,
+	                              a[11].now, add, (char *)a[11].now + s->width * element_bytes(s->type), add);
+	error |= api->batch_norm_backward(c, NULL, s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
+	ck_assert_int_eq(error, 0);
+	return true;
+}
+
+static void batch_check(enum element type, int64_t rows, int64_t width, bool gelu, bool accumulate)
+{
+	struct batch_case k = {{rows, width, gelu, type}, accumulate};
+	struct array a[] = {only_read(type, rows * width, 2),
+	                    changed("part", ELEMENT_FP32, 2 * width + 1, 1),
+	                    only_read(ELEMENT_FP32, 2 * (2 * width + 1), 1),
+	                    changed("running", ELEMENT_FP32, 2 * width, 1),
+	                    changed("statistics", ELEMENT_FP32, 2 * width + 1, 1),
+	                    changed("validation's statistics", ELEMENT_FP32, 2 * width + 1, 1),
+	                    only_read(type, width, 1),
+	                    only_read(type, width, 1),
+	                    changed("batch norm dx", type, rows * width, 1),
+	                    changed("du", type, rows * width, 1),
+	                    changed("sums", ELEMENT_FP32, 2 * width, 1),
+	                    changed("dweight, dbias", type, 2 * width, 1)};
+	/* two parts, of 50 and 70 rows, and variances that are positive */
+	float *parts = (void *)(uintptr_t)a[2].before, *running = (void *)(uintptr_t)a[3].before;
+	for (int64_t c = 0; c < width; c++) {
+		parts[width + c] = 1 + fabsf(parts[width + c]);
+		parts[3 * width + 1 + c] = 1 + fabsf(parts[3 * width + 1 + c]);
+		running[width + c] = 1 + fabsf(running[width + c]);
+	}
+	parts[2 * width] = 50;
+	parts[4 * width + 1] = 70;
+	cuda_check(batch_run, &k, a, COUNT(a), 5e-6);
+}
+
+START_TEST(batch_norms)
+{
+	static const int64_t shapes[][2] = {{2, 1}, {5, 7}, {33, 64}, {131, 40}};
+	EACH_ELEMENT(type)
+	for (int i = 0; i < COUNT(shapes); i++) {
+		begin(_i);
+		batch_check(type, shapes[i][0], shapes[i][1], i % 2, i / 2);
+		buffers_release();
+	}
+}
+END_TEST
+
+/* ---- what steps carry ---- */
+
+START_TEST(loss_scales)
+{
+	enum loss_scaler s = _i ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
+	const struct loss_scale_rule *rule = loss_scale_rule(s);
+	struct cuda_loss_scale_rule gpu = {_i, rule->minimum, 3, rule->hysteresis};
+	struct loss_scale want = loss_scale_begin(s, 16);
+	struct cuda *c = target_open(1, 0);
+	struct {
+		float got[4], overflow;
+		int32_t gave_up;
+		int64_t step;
+	} *n = target_memory(sizeof *n);
+	int gave_up_times = 0;
+	memcpy(n->got, &want, sizeof n->got);
+	n->step = 4;
+	buffers_init();
+	for (int i = 0; i < 400; i++) {
+		n->gave_up = 0;
+		n->overflow = i >= 200 || uniform() > 0.6F ? 1.0F : 0.0F; /* until nothing is left */
+		bool good = loss_scale_update(s, 3, n->overflow > 0, &want);
+		int error = target_api()->scaler_update(c, NULL, &gpu, &n->overflow, n->got, &n->gave_up);
+		ck_assert_int_eq(target_wait(c, error), 0);
+		ck_assert_int_eq(n->gave_up, !good);
+		ck_assert_mem_eq(n->got, &want, sizeof n->got);
+		gave_up_times += !good;
+	}
+	ck_assert_int_gt(gave_up_times, 0);
+	ck_assert_int_eq(target_wait(c, target_api()->advance(c, NULL, &n->step)), 0);
+	ck_assert_int_eq(n->step, 5);
+	target_close(c);
+	target_release(n);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cuda_update");
+	TCase *c = tcase_create("update");
+	tcase_add_loop_test(c, updates, 0, 4);
+	tcase_add_loop_test(c, kept, 0, 2);
+	tcase_add_test(c, stochastic);
+	tcase_add_loop_test(c, vectors, 0, 2);
+	tcase_add_loop_test(c, finishes, 0, 2);
+	tcase_add_loop_test(c, batch_norms, 0, 2);
+	tcase_add_loop_test(c, loss_scales, 0, 2);
+	suite_add_tcase(suite, c);
+	return target_run(suite);
+}

@@ -1,0 +1,154 @@
+/* Batch normalization on all ranks of this job, for real; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_batch_norm
+ *
+ * Synchronised over the ranks, every strategy has the losses of one rank with the same global batch, and PyTorch's;
+ * local or synchronised, what was measured is what the plan says, byte by byte, and a run twice gives the same bits. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "real/data/data.h"
+#include "real/train/train.h"
+#include "tests/support/measured.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/runs.h"
+
+enum { STEPS = 12, MICRO_BATCH = 3 };
+/* Sums in another order: 1e-7 of a value, which twelve steps of SGD carry on and do not blow up. */
+static const double LIMIT = 1e-5;
+
+static struct request request_of(const char *model, const char *strategy, int64_t accumulate)
+{
+	return (struct request){.model = model,
+	                        .strategy = strategy,
+	                        .ranks = ranks_count,
+	                        .micro_batch = MICRO_BATCH,
+	                        .accumulate = accumulate,
+	                        .optimizer = OPTIMIZER_SGD,
+	                        .learning_rate = 0.05,
+	                        .bucket = 4096};
+}
+
+static bool train(const struct request *q, bool guard, struct report *out)
+{
+	struct train_options o = train_options_default();
+	o.settings = request_settings(q);
+	o.steps = STEPS;
+	o.data = runs_data(false);
+	o.guard = guard;
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s: %s", q->model, q->strategy, status_message());
+	return s == STATUS_OK;
+}
+
+/* On one rank, with the same global batch. */
+static void train_single(const struct request *q, double *losses)
+{
+	struct request one = *q;
+	one.strategy = "single";
+	one.micro_batch = MICRO_BATCH * ranks_count;
+	one.ranks = 1;
+	runs_single(&one, runs_data(false), STEPS, true, losses);
+}
+
+/* PyTorch's BatchNorm1d over the whole batch in one process, which SyncBatchNorm over ranks is defined to be: losses of
+ * tests/golden/mlp_norm_tiny.json (see tests/oracle/golden_training.py). */
+static void compare_with_pytorch(const char *strategy)
+{
+	enum { BATCH = 16 };
+	struct report r = {0};
+	struct request q = {.model = "mlp:sizes=784-32-10,norm=sync-batch",
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .micro_batch = BATCH / ranks_count,
+	                    .optimizer = OPTIMIZER_SGD,
+	                    .learning_rate = 0.1,
+	                    .bucket = 4096};
+	struct train_options o = train_options_default();
+	json_t *golden = json_load_file("tests/golden/mlp_norm_tiny.json", 0, NULL), *losses = NULL;
+	losses = json_object_get(golden, "losses");
+	o.settings = request_settings(&q);
+	o.steps = (int64_t)json_array_size(losses);
+	enum status s = train_run(&o, &r);
+	ranks_check(s == STATUS_OK && o.steps == 20, "%s, %lld steps: %s", strategy, (long long)o.steps,
+	            s ? status_message() : "too few");
+	for (int64_t i = 0; i < r.loss_count && !rank_number; i++) {
+		double want = json_number_value(json_array_get(losses, (size_t)i)),
+		       error = fabs(r.losses[i] / want - 1);
+		ranks_check(error <= LIMIT, "%s, step %d: loss %.9g, PyTorch has %.9g", strategy, (int)i + 1,
+		            r.losses[i], want);
+	}
+	json_decref(golden);
+	report_release(&r);
+}
+
+static bool images_there(void)
+{
+	return !access(DATASET_IMAGES_DEFAULT, R_OK);
+}
+
+static void try_run(const struct request *q, const double *single)
+{
+	char what[128];
+	struct report r = {0}, again = {0};
+	snprintf(what, sizeof what, "%s, %s, accumulate %d", q->model, q->strategy, (int)q->accumulate);
+	if (train(q, true, &r) && train(q, false, &again)) {
+		compare_with_plan(what, q, &again, COUNTED_ALL);
+		ranks_check(strlen(r.weights_checksum) == 16 && !strcmp(r.weights_checksum, again.weights_checksum),
+		            "%s: %s, and %s the second time", what, r.weights_checksum, again.weights_checksum);
+		/* Running statistics stand for a batch's: a trained network does better than chance with them. */
+		if (!rank_number)
+			ranks_check(again.validation_loss > 0 && again.validation_loss < log(10.0),
+			            "%s: validation loss %g", what, again.validation_loss);
+		if (single)
+			runs_compare_losses(what, &again, single, LIMIT);
+	}
+	report_release(&r);
+	report_release(&again);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const strategies[] = {"dp", "ddp", "zero1", "zero2", "zero3", "fsdp:sync=last"};
+	double single[STEPS] = {0};
+	runs_begin(&argc, &argv, 200, 40);
+	for (int64_t accumulate = 1; accumulate <= 2; accumulate++)
+		for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+			struct request q =
+			        request_of("mlp:sizes=48-33-17-10,norm=sync-batch", strategies[i], accumulate);
+			if (!i)
+				train_single(&q, single);
+			try_run(&q, single);
+			q.model = "mlp:sizes=48-33-17-10,norm=batch";
+			try_run(&q, ranks_count == 1 ? single : NULL);
+		}
+	/* Stages serve the same samples, and each has its own norms' statistics: those of one rank with the batch. */
+	for (int i = 0; i < 3 && ranks_count <= 3; i++) {
+		static const char *const stages[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+		for (int synchronised = 0; synchronised < 2; synchronised++) {
+			struct request q = request_of(synchronised ? "mlp:sizes=48-33-17-10,norm=sync-batch"
+			                                           : "mlp:sizes=48-33-17-10,norm=batch",
+			                              stages[i], 2);
+			q.micro_batch = MICRO_BATCH * ranks_count;
+			try_run(&q, single);
+			q.offload = "optimizer,activations";
+			try_run(&q, single);
+		}
+	}
+	/* Replicas of shards: the ranks along both axes have samples, and what is synchronised is over all of them. */
+	for (int64_t shard = 2; shard <= ranks_count && ranks_count % 2 == 0; shard *= 2) {
+		char hybrid[32];
+		snprintf(hybrid, sizeof hybrid, "hybrid:shard=%d", (int)shard);
+		struct request q = request_of("mlp:sizes=48-33-17-10,norm=sync-batch", hybrid, 2);
+		try_run(&q, single);
+		q.model = "mlp:sizes=48-33-17-10,norm=batch";
+		try_run(&q, NULL);
+	}
+	for (size_t i = 1; i < sizeof strategies / sizeof *strategies && 16 % ranks_count == 0 && images_there(); i++)
+		compare_with_pytorch(strategies[i]);
+	return runs_finish("mpi_batch_norm");
+}

@@ -1,0 +1,160 @@
+/* Offload on all ranks of this job; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_offload
+ *
+ * Offload changes where things are, and no bit of the result: the weights are those of the run without. What was
+ * measured in the device's memory, the host's and on disk, and what was copied between them, is what the plan says,
+ * byte by byte; with guarded memory as well, whose zones are in every arena. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "real/train/train.h"
+#include "tests/support/measured.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/runs.h"
+
+enum { STEPS = 6, FIRST_SCALE = 1 << 21 };
+
+static const struct {
+	const char *model;
+	bool is_text;
+} models[] = {{"mlp:sizes=48-33-17-10", false},
+              {"gpt:layers=2,width=32,heads=2,context=16", true},
+              {"gpt:layers=5,width=32,heads=2,context=16", true}};
+
+static bool train(int model, const struct request *q, bool guard, struct report *out)
+{
+	struct train_options o = train_options_default();
+	o.settings = request_settings(q);
+	o.steps = STEPS;
+	o.data = runs_data(models[model].is_text);
+	o.guard = guard;
+	o.offload_folder = support_folder();
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s, %s: %s", q->model, q->strategy, q->offload ? q->offload : "none",
+	            status_message());
+	return s == STATUS_OK;
+}
+
+/* delayed: the weights are others, and tests/strategy/test_offload_update.c says which; here the same twice. */
+static void try_offload(int model, const struct request *plain, const char *offload, const char *expected)
+{
+	char what[256];
+	struct request q = *plain;
+	struct report with, guarded;
+	q.offload = offload;
+	snprintf(what, sizeof what, "%.3s, %s, %s, accumulate %d, clip %g, %s, offload %s", q.model, q.strategy,
+	         type_name(q.precision), (int)q.accumulate, q.clip,
+	         q.checkpointing ? q.checkpointing : "no checkpointing", offload);
+	if (!train(model, &q, false, &with))
+		return;
+	if (train(model, &q, true, &guarded)) {
+		compare_with_plan(what, &q, &guarded, COUNTED_ALL);
+		ranks_check(rank_number || !strcmp(with.weights_checksum, guarded.weights_checksum),
+		            "%s: checksum %s, guarded %s", what, with.weights_checksum, guarded.weights_checksum);
+		report_release(&guarded);
+	}
+	compare_with_plan(what, &q, &with, COUNTED_ALL);
+	for (int64_t i = 0; i < with.loss_count && !rank_number; i++)
+		ranks_check(isfinite(with.losses[i]), "%s: step %d: loss %g", what, (int)i + 1, with.losses[i]);
+	bool delayed = strstr(offload, "delayed") != NULL;
+	ranks_check(rank_number || delayed != !strcmp(with.weights_checksum, expected),
+	            "%s: checksum %s, without offload %s", what, with.weights_checksum, expected);
+	report_release(&with);
+}
+
+static void try_strategy(int model, const char *strategy, bool shards, int variant, enum type precision)
+{
+	static const char *const whole[] = {"optimizer", "optimizer:to=disk", "optimizer:delayed=yes",
+	                                    "optimizer,activations"};
+	static const char *const sharded[] = {"optimizer,parameters", "optimizer:to=disk,parameters:to=disk",
+	                                      "optimizer,parameters:to=disk,activations"};
+	struct request q = {.model = models[model].model,
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .precision = precision,
+	                    .loss_scaler = precision == TYPE_FP16 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_NONE,
+	                    .loss_scale = precision == TYPE_FP16 ? FIRST_SCALE : 0, /* overflows, and is halved */
+	                    .micro_batch = 2,
+	                    .accumulate = variant == 3 ? 4
+	                                  : variant    ? 2
+	                                               : 1,
+	                    .clip = variant % 2 ? 0.1 : 0,
+	                    .optimizer = variant == 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW,
+	                    .checkpointing = variant == 2 ? "full" : NULL,
+	                    .bucket = 4096};
+	struct report without;
+	if (!train(model, &q, false, &without))
+		return;
+	ranks_check(rank_number || precision != TYPE_FP16 ||
+	                    (without.skipped_steps > 0 && without.skipped_steps < STEPS),
+	            "%s: %d of %d steps were skipped", strategy, (int)without.skipped_steps, STEPS);
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (precision != TYPE_FP16 || !strstr(whole[i], "delayed"))
+			try_offload(model, &q, whole[i], without.weights_checksum);
+	for (size_t i = 0; shards && i < sizeof sharded / sizeof *sharded; i++)
+		try_offload(model, &q, sharded[i], without.weights_checksum);
+	report_release(&without);
+}
+
+/* Activations need nothing of the strategy. */
+static void try_activations(int model, const char *strategy, int64_t accumulate, const char *checkpointing)
+{
+	struct request q = {.model = models[model].model,
+	                    .strategy = strategy,
+	                    .ranks = ranks_count,
+	                    .micro_batch = 2,
+	                    .accumulate = accumulate,
+	                    .checkpointing = checkpointing};
+	struct report without;
+	if (!train(model, &q, false, &without))
+		return;
+	try_offload(model, &q, "activations", without.weights_checksum);
+	report_release(&without);
+}
+
+/* Each stage updates its own; a stage has several micro-batches' activations away at once. */
+static void try_stages(void)
+{
+	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	if (ranks_count > 4)
+		return;
+	for (int i = 0; i < 3; i++) {
+		enum type precision = i == 1 ? TYPE_FP16 : i ? TYPE_BF16 : TYPE_FP32;
+		try_strategy(2, strategies[i], false, ranks_count == 2 ? 2 : 3, precision);
+		if (ranks_count < 4)
+			try_strategy(0, strategies[i], false, i, TYPE_FP32);
+		try_activations(2, strategies[i], 4, i ? NULL : "every=2");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int tried = 0;
+	runs_begin(&argc, &argv, 200, 20);
+	for (int i = ranks_count > 1; strategy_at(i); i++) {
+		bool shards = strategy_at(i)->parameters == PLACE_SHARD;
+		try_strategy(1, strategy_at(i)->name, shards, tried % 3, TYPE_FP32);
+		if (ranks_count < 8) /* more ranks than most machines have cores: one variant of each */
+			try_strategy(tried % 2, strategy_at(i)->name, shards, (tried + 1) % 3, TYPE_FP32);
+		/* In fp16 the first steps overflow, and are skipped: parameters are made anew all the same. */
+		try_strategy(1, strategy_at(i)->name, shards, (tried + 2) % 3, tried % 2 ? TYPE_BF16 : TYPE_FP16);
+		tried++;
+	}
+	try_strategy(1, "zero3:reuse=20000", true, 1, TYPE_BF16);
+	try_strategy(1, "fsdp:reshard=no:sync=last:prefetch=0", true, 1, TYPE_FP32);
+	/* Shards are added up on the device until they cross the groups, with the last micro-batch. */
+	if (ranks_count % 2 == 0) {
+		try_strategy(1, "hybrid:shard=2", true, 1, TYPE_FP32);
+		try_activations(1, "hybrid:shard=2", 2, "every=2");
+	}
+	if (ranks_count == 4)
+		try_strategy(0, "hybrid:shard=2", true, 0, TYPE_FP16);
+	if (ranks_count == 3)
+		try_strategy(1, "hybrid:shard=1", true, 2, TYPE_BF16);
+	try_stages();
+	ranks_check(tried >= 6, "only %d strategies offload", tried);
+	return runs_finish("mpi_offload");
+}

@@ -1,0 +1,293 @@
+/* Training in 16 bits under every strategy on all ranks of this job; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_precision
+ *
+ * What was measured is what the plan says, byte by byte, by our schedules and by the library's collectives; the same
+ * run twice gives the same bits, with and without guarded memory; strategies give the losses of one rank within what 16
+ * bits round. An overflow anywhere skips the step everywhere: whatever the strategy, the weights are then those it
+ * began with, and the scale is what the rule says. Rounded stochastically, on two ranks, where a sum has one order, all
+ * strategies have the same bits. */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "real/train/train.h"
+#include "tests/support/measured.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/runs.h"
+
+enum { STEPS = 20, FEW = 3, MICRO_BATCH = 2, SEARCH = 60 };
+
+static double worst[2];
+
+static const struct {
+	const char *model;
+	bool is_text;
+} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=1,width=32,heads=2,context=8", true}};
+
+/* What losses may differ by, relative: bf16 keeps 8 digits, fp16 11; sums of gradients are rounded once a rank. */
+static double limit_of(enum type t)
+{
+	return t == TYPE_BF16 ? 1e-2 : 2e-3;
+}
+
+static struct request request_of(int model, const char *strategy, enum type precision, int accumulate)
+{
+	return (struct request){.model = models[model].model,
+	                        .strategy = strategy,
+	                        .ranks = ranks_count,
+	                        .micro_batch = MICRO_BATCH,
+	                        .accumulate = accumulate,
+	                        .precision = precision,
+	                        .bucket = 2048};
+}
+
+static struct train_options options_of(int model, const struct request *q, const char *communicator, int64_t steps)
+{
+	struct train_options o = train_options_default();
+	struct request r = *q;
+	r.library_collectives = !strcmp(communicator, "mpi");
+	o.settings = request_settings(&r);
+	o.steps = steps;
+	o.communicator = communicator;
+	o.data = runs_data(models[model].is_text);
+	o.evaluate = false;
+	return o;
+}
+
+static bool train(const struct request *q, const struct train_options *o, struct report *out)
+{
+	enum status s = train_run(o, out);
+	ranks_check(s == STATUS_OK, "%s, %s in %s: %s", q->model, q->strategy, type_name(q->precision),
+	            status_message());
+	return s == STATUS_OK;
+}
+
+/* ---- the same losses, the same bits, the planned bytes ---- */
+
+static void train_single(int model, const struct request *like, double losses[STEPS])
+{
+	struct request q = *like;
+	q.strategy = "single";
+	q.micro_batch = MICRO_BATCH * ranks_count * like->accumulate;
+	q.ranks = q.accumulate = 1;
+	runs_single(&q, runs_data(models[model].is_text), STEPS, false, losses);
+}
+
+static void compare_losses(const char *what, enum type precision, const struct report *r, const double *single)
+{
+	double *most = &worst[precision == TYPE_FP16];
+	*most = fmax(*most, runs_compare_losses(what, r, single, limit_of(precision)));
+}
+
+static void try_strategy(int model, const struct request *q)
+{
+	char what[128];
+	double single[STEPS] = {0};
+	struct report ring, twice, mpi;
+	struct train_options o = options_of(model, q, "ring", STEPS);
+	snprintf(what, sizeof what, "%.3s, %s in %s, accumulate %d, clip %g", q->model, q->strategy,
+	         type_name(q->precision), (int)q->accumulate, q->clip);
+	train_single(model, q, single);
+	if (!train(q, &o, &ring))
+		return;
+	o.guard = true;
+	if (!train(q, &o, &twice))
+		return;
+	compare_losses(what, q->precision, &ring, single);
+	compare_with_plan(what, q, &ring, COUNTED_ALL);
+	compare_with_plan(what, q, &twice, COUNTED_ALL);
+	ranks_check(rank_number || !strcmp(ring.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
+	            what, ring.weights_checksum, twice.weights_checksum);
+	ranks_check(rank_number || (ring.loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
+	            ring.loss_scale);
+	report_release(&ring);
+	report_release(&twice);
+	o = options_of(model, q, "mpi", FEW);
+	if (!train(q, &o, &mpi))
+		return;
+	compare_losses(what, q->precision, &mpi, single);
+	compare_with_plan(what, q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
+	report_release(&mpi);
+}
+
+/* ---- overflow ---- */
+
+struct seen {
+	int count;
+	bool skipped[SEARCH];
+	double scale[SEARCH];
+};
+
+static void see(void *context, const struct train_step *s)
+{
+	struct seen *all = context;
+	all->skipped[all->count] = s->skipped;
+	all->scale[all->count++] = s->next_loss_scale;
+}
+
+static void check_rule(const char *what, const struct request *q, const struct seen *seen)
+{
+	struct loss_scale s = loss_scale_begin(q->loss_scaler, q->loss_scale);
+	for (int i = 0; i < seen->count; i++) {
+		bool goes_on = loss_scale_update(q->loss_scaler, 1000, seen->skipped[i], &s);
+		ranks_check(goes_on && (double)s.scale == seen->scale[i], "%s: step %d: scale %g, the rule says %g",
+		            what, i + 1, seen->scale[i], (double)s.scale);
+	}
+}
+
+static int first_good(const struct seen *seen)
+{
+	int k = 0;
+	while (k < seen->count && seen->skipped[k])
+		k++;
+	return k;
+}
+
+/* From a scale that is far too high. At the last step that is skipped only the largest gradients overflow, on one
+ * rank's slice or in one rank's bucket; then all ranks still have the weights that they began with. One step more, and
+ * they have not. */
+static void try_overflow(int model, const char *strategy, const char *offload, enum loss_scaler rule,
+                         const char *initial)
+{
+	char what[128];
+	struct seen seen = {0};
+	struct report r;
+	struct request q = request_of(model, strategy, TYPE_FP16, 2);
+	q.loss_scaler = rule;
+	q.loss_scale = ldexp(1, 30);
+	q.loss_scale_window = 1000;
+	q.offload = offload;
+	snprintf(what, sizeof what, "%.3s, %s, offload %s, %s", q.model, strategy, offload ? offload : "none",
+	         loss_scaler_name(rule));
+	struct train_options o = options_of(model, &q, "ring", SEARCH);
+	o.on_step = see;
+	o.context = &seen;
+	if (!train(&q, &o, &r))
+		return;
+	int good = first_good(&seen);
+	if (!rank_number) {
+		check_rule(what, &q, &seen);
+		ranks_check(good > 2 && good < SEARCH && r.skipped_steps >= good, "%s: %d steps skipped", what, good);
+		compare_with_plan(what, &q, &r, COUNTED_ALL);
+	}
+	report_release(&r);
+	MPI_Bcast(&good, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	o.on_step = NULL;
+	for (int more = 0; more < 2; more++) {
+		o.steps = good + more;
+		if (!train(&q, &o, &r))
+			return;
+		ranks_check(rank_number || !strcmp(r.weights_checksum, initial) == !more,
+		            "%s: after %d skipped steps and %d good ones the checksum is %s; in the beginning %s", what,
+		            good, more, r.weights_checksum, initial);
+		report_release(&r);
+	}
+}
+
+/* Of the weights in the beginning: at a learning rate of 0, in fp32. */
+static void initial_checksum(int model, char out[17])
+{
+	struct report r;
+	struct request q = request_of(model, "ddp", TYPE_FP32, 1);
+	struct train_options o = options_of(model, &q, "ring", 1);
+	o.settings.learning_rate = 0;
+	*out = 0;
+	if (!train(&q, &o, &r))
+		return;
+	snprintf(out, 17, "%s", r.weights_checksum);
+	report_release(&r);
+}
+
+static void try_overflows(void)
+{
+	static const char *const contrasts[] = {"hybrid:shard=2", "model", "pipeline", "tensor"};
+	char initial[17];
+	for (int model = 0; model < 2; model++) {
+		initial_checksum(model, initial);
+		for (int i = ranks_count > 1; strategy_at(i); i++)
+			try_overflow(model, strategy_at(i)->name, NULL,
+			             (i + model) % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED, initial);
+		/* The host makes the device's parameters anew, those of a skipped step too. */
+		try_overflow(model, "ddp", "optimizer", LOSS_SCALER_PYTORCH, initial);
+		try_overflow(model, "zero2", "optimizer", LOSS_SCALER_DEEPSPEED, initial);
+		try_overflow(model, "zero3", "optimizer,parameters", LOSS_SCALER_PYTORCH, initial);
+		/* Each stage, or slice of the model, hears of the others. */
+		for (int i = 0; i < 3 + model && ranks_count == 2; i++) /* rows of 33 are no two slices */
+			try_overflow(model, contrasts[i], NULL, LOSS_SCALER_PYTORCH, initial);
+	}
+}
+
+/* ---- stochastic rounding ---- */
+
+/* The scale grows until gradients overflow, after some updates: what is made anew then is rounded as it was before. */
+static bool train_rounded(int model, enum type precision, const char *strategy, const char *offload, bool stochastic,
+                          struct report *out)
+{
+	struct request q = request_of(model, strategy, precision, 1);
+	q.offload = offload;
+	q.stochastic_rounding = stochastic;
+	if (precision == TYPE_FP16) {
+		q.loss_scaler = LOSS_SCALER_PYTORCH;
+		q.loss_scale = 65536;
+		q.loss_scale_window = 1;
+	}
+	struct train_options o = options_of(model, &q, "ring", STEPS);
+	if (!train(&q, &o, out))
+		return false;
+	compare_with_plan(strategy, &q, out, COUNTED_ALL);
+	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
+	            "%s: %d of %d steps were skipped", strategy, (int)out->skipped_steps, STEPS);
+	return true;
+}
+
+static void try_rounding(int model, enum type precision)
+{
+	static const struct {
+		const char *strategy, *offload;
+	} ways[] = {{"zero1", NULL},          {"zero2", NULL},
+	            {"zero3", NULL},          {"fsdp", NULL},
+	            {"hybrid:shard=2", NULL}, {"ddp", "optimizer"},
+	            {"zero2", "optimizer"},   {"zero3", "optimizer,parameters"}};
+	struct report want, other;
+	if (!train_rounded(model, precision, "ddp", NULL, true, &want) ||
+	    !train_rounded(model, precision, "ddp", NULL, false, &other))
+		return;
+	ranks_check(rank_number || strcmp(want.weights_checksum, other.weights_checksum) != 0,
+	            "%s: rounded to the nearest the weights are the same", type_name(precision));
+	report_release(&other);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		if (!train_rounded(model, precision, ways[i].strategy, ways[i].offload, true, &other))
+			return;
+		ranks_check(rank_number || !strcmp(want.weights_checksum, other.weights_checksum),
+		            "%s in %s, offload %s: checksum %s, ddp's %s", ways[i].strategy, type_name(precision),
+		            ways[i].offload ? ways[i].offload : "none", other.weights_checksum, want.weights_checksum);
+		report_release(&other);
+	}
+	report_release(&want);
+}
+
+int main(int argc, char **argv)
+{
+	runs_begin(&argc, &argv, 500, 40);
+	for (int t = TYPE_BF16; t <= TYPE_FP16; t++)
+		for (int i = ranks_count > 1; strategy_at(i); i++) {
+			struct request q = request_of(i % 2, strategy_at(i)->name, (enum type)t, 1 + i % 3 / 2);
+			try_strategy(i % 2, &q);
+			q = request_of(1 - i % 2, strategy_at(i)->name, (enum type)t, 2);
+			q.clip = 0.1;
+			q.optimizer = i % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
+			q.learning_rate = i % 2 ? 0.1 : 0;
+			try_strategy(1 - i % 2, &q);
+		}
+	try_overflows();
+	for (int t = TYPE_BF16; t <= TYPE_FP16 && ranks_count == 2; t++)
+		for (int model = 0; model < 2; model++)
+			try_rounding(model, (enum type)t);
+	if (!rank_number)
+		printf("losses differ from those of one rank by at most %.2g in bf16, %.2g in fp16\n", worst[0],
+		       worst[1]);
+	return runs_finish("mpi_precision");
+}

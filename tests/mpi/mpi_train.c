@@ -1,0 +1,257 @@
+/* Training under every strategy on all ranks of this job; run at 1, 2, 3, 4 and 8 ranks:
+ *
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_train
+ *
+ * Losses of 50 steps are those of one rank with the same global batch; what was measured is what the plan says, byte by
+ * byte; the same run twice gives the same bits, with and without guarded memory. Each rank counts what is wrong, and
+ * the counts are added at the end: a rank that stopped at its first failure would hang the others.
+ *
+ * The models are small, with sizes that nothing divides; the images are made here. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "real/train/train.h"
+#include "tests/support/measured.h"
+#include "tests/support/plans.h"
+#include "tests/support/ranks.h"
+#include "tests/support/runs.h"
+#include "tests/support/trainer.h"
+
+enum { STEPS = 50, FEW = 3, MICRO_BATCH = 2 };
+static const double LIMIT = 1e-4;
+
+static double worst;
+
+static const struct {
+	const char *model;
+	bool is_text;
+} models[] = {{"mlp:sizes=48-33-17-10", false},
+              {"gpt:layers=2,width=32,heads=2,context=16", true},
+              {"gpt:layers=3,width=32,heads=2,context=16", true}};
+
+static const char *data_of(int model)
+{
+	return runs_data(models[model].is_text);
+}
+
+/* The same global batch for all: those that serve the same samples on all ranks take larger micro-batches. */
+static struct request request_of(int model, const char *strategy, int accumulate)
+{
+	struct settings s = {.ranks = ranks_count};
+	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
+	return (struct request){.model = models[model].model,
+	                        .strategy = strategy,
+	                        .ranks = ranks_count,
+	                        .micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&s),
+	                        .accumulate = accumulate,
+	                        .bucket = 4096}; /* several buckets */
+}
+
+/* ---- one run ---- */
+
+/* From a text. */
+static bool train_file(int model, const struct request *q, struct report *out)
+{
+	struct train_options o = train_options_default();
+	o.plan_file = runs_write_plan(q);
+	o.steps = FEW;
+	o.data = data_of(model);
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s, from its text: %s", q->model, q->strategy, status_message());
+	return s == STATUS_OK;
+}
+
+static bool train(int model, const struct request *q, const char *communicator, int64_t steps, bool guard,
+                  struct report *out)
+{
+	struct train_options o = train_options_default();
+	struct request r = *q;
+	r.library_collectives = !strcmp(communicator, "mpi");
+	o.settings = request_settings(&r);
+	o.steps = steps;
+	o.communicator = communicator;
+	o.data = data_of(model);
+	o.evaluate = steps == FEW;
+	o.guard = guard;
+	enum status s = train_run(&o, out);
+	ranks_check(s == STATUS_OK, "%s, %s: %s", r.model, r.strategy, status_message());
+	return s == STATUS_OK;
+}
+
+/* ---- the same losses ---- */
+
+static void train_single(int model, int accumulate, double losses[STEPS])
+{
+	struct request q = request_of(model, "single", 1);
+	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
+	q.ranks = 1;
+	runs_single(&q, data_of(model), STEPS, false, losses);
+}
+
+/* ---- what is run ---- */
+
+static void try_strategy(int model, const char *strategy, int accumulate, const double *single)
+{
+	char what[128];
+	struct request q = request_of(model, strategy, accumulate);
+	struct runs r;
+	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model].model, strategy, accumulate);
+	if (train(model, &q, "ring", STEPS, false, &r.all) && train(model, &q, "ring", FEW, false, &r.few) &&
+	    train(model, &q, "mpi", FEW, false, &r.library) && train(model, &q, "ring", FEW, true, &r.guarded) &&
+	    train_file(model, &q, &r.text))
+		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
+}
+
+/* A few steps of what else can be asked for. */
+static void try_variant(const char *strategy, double clip, enum optimizer optimizer)
+{
+	struct request q = request_of(1, strategy, 2), one = request_of(1, "single", 1);
+	struct report r;
+	struct made m = {0};
+	struct trainer t = {0};
+	double loss = 0;
+	uint64_t sum = 0;
+	q.clip = one.clip = clip;
+	q.optimizer = one.optimizer = optimizer;
+	one.micro_batch = 2 * MICRO_BATCH * ranks_count;
+	one.ranks = 1;
+	if (!train(1, &q, "ring", FEW, true, &r))
+		return;
+	compare_with_plan(strategy, &q, &r, COUNTED_ALL);
+	if (!rank_number) {
+		enum status s = made_open(&m, &one);
+		if (!s)
+			s = trainer_open(&t, &m.plan, data_of(1), true);
+		for (int i = 0; i < FEW && !s; i++) {
+			s = trainer_step(&t, &loss);
+			double error = fabs(r.losses[i] - loss) / loss;
+			ranks_check(error <= LIMIT, "%s, clip %g: step %d: loss %.9g, single has %.9g", strategy, clip,
+			            i + 1, r.losses[i], loss);
+		}
+		if (!s)
+			s = trainer_finish(&t, &sum);
+		ranks_check(!s && strlen(r.weights_checksum) == 16, "single: %s", status_message());
+		trainer_release(&t);
+		made_release(&m);
+	}
+	report_release(&r);
+}
+
+static void try_variants(void)
+{
+	static const char *const strategies[] = {"dp:broadcast=tree:reduce=chain",
+	                                         "dp:broadcast=chain:reduce=tree",
+	                                         "ddp:algorithm=halving-doubling",
+	                                         "zero1",
+	                                         "zero2",
+	                                         "zero3:prefetch=0",
+	                                         "zero3:prefetch=100000",
+	                                         "zero3:reuse=20000",
+	                                         "fsdp:reshard=no",
+	                                         "fsdp:sync=last",
+	                                         "fsdp:reshard=no:sync=last:prefetch=0"};
+	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+		try_variant(strategies[i], 0.5, OPTIMIZER_ADAMW);
+		if (i % 3 == 0)
+			try_variant(strategies[i], 0, OPTIMIZER_SGD);
+	}
+}
+
+/* Checkpointing changes what is kept, and no bit of the result. */
+static void try_checkpointing_in(enum type precision, int model, const char *strategy, const char *checkpointing)
+{
+	char what[256];
+	struct request plain = request_of(model, strategy, 2), q;
+	struct report without, with, guarded;
+	plain.precision = precision;
+	q = plain;
+	q.checkpointing = checkpointing;
+	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model].model, strategy, checkpointing);
+	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
+	    !train(model, &q, "ring", FEW, true, &guarded))
+		return;
+	compare_with_plan(what, &q, &with, COUNTED_ALL);
+	compare_with_plan(what, &q, &guarded, COUNTED_ALL);
+	ranks_check(rank_number || (!strcmp(with.weights_checksum, without.weights_checksum) &&
+	                            !strcmp(guarded.weights_checksum, without.weights_checksum)),
+	            "%s: checksums %s, %s and %s", what, without.weights_checksum, with.weights_checksum,
+	            guarded.weights_checksum);
+	report_release(&without);
+	report_release(&with);
+	report_release(&guarded);
+}
+
+static void try_checkpointing(int model, const char *strategy, const char *checkpointing)
+{
+	try_checkpointing_in(TYPE_FP32, model, strategy, checkpointing);
+}
+
+static void try_checkpointings(void)
+{
+	static const char *const modes[] = {
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes", "every=2",
+	        "full:cpu_checkpointing=yes", "selective"};
+	for (int i = ranks_count > 1; strategy_at(i); i++)
+		for (int mode = 0; mode < 4; mode++) {
+			try_checkpointing(1, strategy_at(i)->name, modes[mode]);
+			if (mode < 3)
+				try_checkpointing(0, strategy_at(i)->name, modes[mode]);
+		}
+	if (ranks_count == 2) { /* heads and blocks are two */
+		try_checkpointing(1, "tensor", "full:partition_activations=yes");
+		try_checkpointing(1, "tensor", "every=2:cpu_checkpointing=yes");
+		try_checkpointing(1, "model", "full");
+		try_checkpointing(1, "pipeline", "every=2:contiguous_memory_optimization=yes");
+		try_checkpointing(2, "pipeline", "full:cpu_checkpointing=yes");
+		try_checkpointing(2, "pipeline:schedule=gpipe", "full:cpu_checkpointing=yes");
+	}
+	try_checkpointing_in(TYPE_BF16, 1, "zero3", "full");
+	try_checkpointing_in(TYPE_FP16, 1, "fsdp", "selective");
+	try_checkpointing(1, "zero3:reuse=1000000", "every=2");
+	try_checkpointing(1, "fsdp:reshard=no", "every=2");
+}
+
+/* Layers over ranks, and replicas of shards. With guarded memory operations run one at a time in issue order, which
+ * must not lock up either. */
+static void try_contrasts(void)
+{
+	static const struct {
+		const char *strategy;
+		int most_ranks, multiple; /* stages are units at most; shards divide ranks */
+	} contrasts[] = {{"model", 4, 1},          {"pipeline", 4, 1},       {"pipeline:schedule=gpipe", 4, 1},
+	                 {"hybrid:shard=2", 8, 2}, {"hybrid:shard=4", 8, 4}, {"hybrid:shard=1", 3, 1}};
+	double single[STEPS] = {0};
+	for (int accumulate = 1; accumulate <= 4; accumulate++) {
+		int model = accumulate % 2 && ranks_count < 4 ? 0 : 2;
+		train_single(model, accumulate, single);
+		for (size_t i = 0; i < sizeof contrasts / sizeof *contrasts; i++)
+			if (ranks_count <= contrasts[i].most_ranks && ranks_count % contrasts[i].multiple == 0)
+				try_strategy(model, contrasts[i].strategy, accumulate, single);
+	}
+	if (ranks_count > 1 && ranks_count < 4) {
+		try_variant("model", 0.5, OPTIMIZER_ADAMW);
+		try_variant("pipeline", 0.5, OPTIMIZER_SGD);
+		try_variant("pipeline:schedule=gpipe", 0.5, OPTIMIZER_ADAMW);
+	}
+	if (ranks_count % 2 == 0)
+		try_variant("hybrid:shard=2", 0.5, OPTIMIZER_ADAMW);
+}
+
+int main(int argc, char **argv)
+{
+	double single[STEPS] = {0};
+	runs_begin(&argc, &argv, 200, 20);
+	for (int model = 0; model < 2; model++)
+		for (int accumulate = 1; accumulate <= 2; accumulate++) {
+			train_single(model, accumulate, single);
+			for (int i = ranks_count > 1; strategy_at(i); i++)
+				try_strategy(model, strategy_at(i)->name, accumulate, single);
+		}
+	try_variants();
+	try_checkpointings();
+	try_contrasts();
+	if (!rank_number)
+		printf("mpi_train: %d ranks: losses within %.1e of one rank's\n", ranks_count, worst);
+	return runs_finish("mpi_train");
+}

@@ -1,0 +1,211 @@
+/* Calibration: the fit of a link, curves from points, and a whole calibration on one rank. What the rates are is the
+ * machine's business; here they only have to be there, to be marked as measured, and to come back from a file.
+ *
+ * cores: all
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "real/calibrate/internal.h"
+#include "sim/sim.h"
+#include "strategy/strategies/strategy.h"
+#include "tests/support/cluster_text.h"
+#include "tests/support/suite.h"
+
+/* ---- the fit ---- */
+
+static struct link_sample exchange(int64_t rounds, int64_t bytes, int64_t latency, double bytes_a_ns)
+{
+	return (struct link_sample){rounds, bytes, rounds * (latency + (int64_t)((double)bytes / bytes_a_ns))};
+}
+
+START_TEST(a_link_that_follows_the_formula_is_found_again)
+{
+	struct link_sample samples[24];
+	struct link link;
+	int count = 0;
+	for (int64_t bytes = 64; bytes <= 64 << 20; bytes *= 8)
+		for (int64_t rounds = 1; rounds <= 2; rounds++)
+			samples[count++] = exchange(rounds, bytes, 2500, 4.0);
+	link_fit(samples, count, &link);
+	ck_assert_int_ge(link.latency.value, 2500);
+	ck_assert_int_le(link.latency.value, 2500 + 64 / 4);
+	ck_assert_double_eq_tol((double)link.bandwidth.value, 4e9, 4e7);
+	ck_assert(link.latency.measured && link.bandwidth.measured);
+}
+END_TEST
+
+START_TEST(a_link_gets_the_middle_of_what_large_messages_say)
+{
+	const struct link_sample samples[] = {exchange(1, 1024, 1000, 1000.0), exchange(2, 1 << 24, 1000, 2.0),
+	                                      exchange(1, 1 << 24, 1000, 4.0), exchange(1, 1 << 24, 1000, 8.0),
+	                                      exchange(1, 1 << 16, 1000, 100.0)};
+	struct link link;
+	link_fit(samples, 5, &link);
+	ck_assert_double_eq_tol((double)link.bandwidth.value, 4e9, 4e7);
+	ck_assert_double_eq_tol((double)link.bandwidth.low, 2e9, 4e7);
+	ck_assert_double_eq_tol((double)link.bandwidth.high, 8e9, 8e7);
+}
+END_TEST
+
+/* A message that took no longer than the smallest one: no division by nothing. */
+START_TEST(a_link_survives_samples_that_make_no_sense)
+{
+	const struct link_sample samples[] = {{1, 64, 5000}, {1, 1 << 20, 4000}};
+	struct link link;
+	link_fit(samples, 2, &link);
+	ck_assert_int_eq(link.latency.value, 5000);
+	ck_assert_int_gt(link.bandwidth.value, 0);
+}
+END_TEST
+
+/* ---- figures and points ---- */
+
+START_TEST(a_rate_is_the_median_with_its_spread)
+{
+	int64_t ns[] = {4000, 1000, 2000};
+	struct rate r = calibrate_rate(6000, ns, 3);
+	ck_assert_int_eq(r.value, 3000000000);
+	ck_assert_int_eq(r.low, 1500000000);
+	ck_assert_int_eq(r.high, 6000000000);
+	ck_assert(r.measured);
+	r = calibrate_rate(0, ns, 3);
+	ck_assert_int_eq(r.value, 2000);
+	ck_assert_int_eq(r.low, 1000);
+	ck_assert_int_eq(r.high, 4000);
+	int64_t nothing[] = {0};
+	ck_assert_int_gt(calibrate_rate(INT64_MAX / 2, nothing, 1).value, 0);
+}
+END_TEST
+
+START_TEST(curves_ascend_and_hold_no_more_than_fits)
+{
+	struct curve_points points = {0};
+	struct cluster c = {0};
+	for (int64_t work = (int64_t)1 << 40; work; work /= 2) /* largest first, and more than there is room for */
+		curve_points_add(&points, OP_LINEAR_FORWARD, TYPE_FP32, work, rate_measured(work, work, work));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 100, rate_measured(7, 6, 8));
+	curve_points_fill(&points, &c);
+	const struct curve *curve = &c.compute[OP_LINEAR_FORWARD][TYPE_FP32];
+	ck_assert_int_eq(curve->count, CURVE_POINTS);
+	for (int i = 1; i < curve->count; i++)
+		ck_assert_int_gt(curve->point[i].work, curve->point[i - 1].work);
+	ck_assert_int_eq(c.compute[OP_ADAMW][TYPE_FP32].count, 1);
+	ck_assert_int_eq(curve_rate(&c.compute[OP_ADAMW][TYPE_FP32], 100).value, 7);
+	curve_points_release(&points);
+}
+END_TEST
+
+START_TEST(a_point_near_another_is_dropped_and_an_equal_one_averaged)
+{
+	struct curve_points points = {0};
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1000, rate_measured(100, 50, 200));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1050, rate_measured(999, 999, 999));
+	curve_points_add(&points, OP_SGD, TYPE_FP32, 1050, rate_measured(5, 5, 5));
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 0, rate_measured(5, 5, 5));
+	ck_assert_uint_eq(points.count, 2);
+	ck_assert_int_eq(points.points[0].rate.value, 100);
+	/* twice as fast half of the time: 2 / (1/100 + 1/200) */
+	curve_points_add(&points, OP_ADAMW, TYPE_FP32, 1000, rate_measured(200, 100, 400));
+	ck_assert_uint_eq(points.count, 2);
+	ck_assert_int_eq(points.points[0].rate.value, 133);
+	ck_assert_int_eq(points.points[0].rate.low, 66);
+	ck_assert_int_eq(points.points[0].rate.high, 266);
+	curve_points_release(&points);
+}
+END_TEST
+
+/* ---- the whole, on one rank ---- */
+
+static double last_done;
+static int lines;
+
+static void watch(void *context, double done, const char *what)
+{
+	ck_assert_ptr_eq(context, &lines);
+	ck_assert(done >= last_done && done <= 1 && *what);
+	last_done = done;
+	lines++;
+}
+
+static void check_prediction(const struct cluster *c, const char *model)
+{
+	struct settings settings = settings_default();
+	struct model m;
+	struct plan p;
+	struct report r = {0};
+	snprintf(settings.model, sizeof settings.model, "%s", model);
+	snprintf(settings.strategy, sizeof settings.strategy, "single");
+	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
+	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
+	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
+	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
+	ck_assert_int_gt(r.time.step, 0);
+	report_release(&r);
+	plan_release(&p);
+	model_release(&m);
+}
+
+START_TEST(one_rank_alone_is_measured_whole)
+{
+	struct calibrate_options o = calibrate_options_default();
+	struct cluster c, again;
+	struct calibrate_figures figures;
+	o.quick = true;
+	o.progress = watch;
+	o.context = &lines;
+	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	ck_assert_uint_eq(figures.count, 0);
+	ck_assert_str_eq(c.name, "local");
+	ck_assert_int_eq(c.kind, DEVICE_CPU);
+	ck_assert_int_gt(lines, 3);
+	ck_assert(c.launch.measured && c.device_bandwidth.measured && c.node_bandwidth.measured);
+	ck_assert_msg(!c.link.bandwidth.measured, "there was nobody to measure with");
+	ck_assert_int_gt(c.link.bandwidth.value, 0);
+	ck_assert_int_gt(c.compute[OP_LINEAR_FORWARD][TYPE_FP32].count, 3);
+	check_prediction(&c, "mlp");
+	check_prediction(&c, "gpt");
+
+	char *text = cluster_text(&c);
+	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
+	char *second = cluster_text(&again);
+	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
+	free(text);
+	free(second);
+	cluster_release(&c);
+	cluster_release(&again);
+}
+END_TEST
+
+START_TEST(a_forced_core_is_told)
+{
+	setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+	ck_assert_str_eq(calibrate_forced_core(), "Haswell");
+	setenv("OPENBLAS_CORETYPE", "", 1);
+	ck_assert_ptr_null(calibrate_forced_core());
+	unsetenv("OPENBLAS_CORETYPE");
+	ck_assert_ptr_null(calibrate_forced_core());
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("calibrate");
+	TCase *parts = tcase_create("parts"), *whole = tcase_create("whole");
+	tcase_add_test(parts, a_link_that_follows_the_formula_is_found_again);
+	tcase_add_test(parts, a_link_gets_the_middle_of_what_large_messages_say);
+	tcase_add_test(parts, a_link_survives_samples_that_make_no_sense);
+	tcase_add_test(parts, a_rate_is_the_median_with_its_spread);
+	tcase_add_test(parts, curves_ascend_and_hold_no_more_than_fits);
+	tcase_add_test(parts, a_point_near_another_is_dropped_and_an_equal_one_averaged);
+	tcase_add_test(parts, a_forced_core_is_told);
+	tcase_add_test(whole, one_rank_alone_is_measured_whole);
+	tcase_set_timeout(whole, 300);
+	suite_add_tcase(suite, parts);
+	suite_add_tcase(suite, whole);
+	return suite_run(suite);
+}

@@ -1,0 +1,317 @@
+/* The GPU's calibration on a GPU of functions (tests/support/fake_cuda.h): everything is measured, comes back from a
+ * file, and is what the simulator then goes by. Its memory is small, so that the models that fit are small too. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/calibrate/cuda.h"
+#include "real/cuda/library.h"
+#include "sim/sim.h"
+#include "strategy/strategies/strategy.h"
+#include "tests/support/cluster_text.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/suite.h"
+
+#define MIB (INT64_C(1) << 20)
+
+/* ---- parts ---- */
+
+static int64_t sum_less(const int64_t *ns, const int64_t *times, size_t n, int64_t least, int64_t x)
+{
+	int64_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += times[i] * (ns[i] - x > least ? ns[i] - x : least);
+	return sum;
+}
+
+START_TEST(the_excess_makes_spans_add_up_to_the_step)
+{
+	static const int64_t ns[] = {3000, 5000, 100000, 4000}, times[] = {10, 2, 3, 1};
+	enum { N = 4 };
+	/* 344000 in all: 16 operations, each 1000 less, as much as it is, and 500 more */
+	ck_assert_int_eq(calibrate_excess(ns, times, N, 100, 344000 - 16000), 1000);
+	ck_assert_int_eq(calibrate_excess(ns, times, N, 100, 344000), 0);
+	ck_assert_int_eq(calibrate_excess(ns, times, N, 100, 344000 + 8000), -500);
+	/* the shortest reach what no operation is below */
+	int64_t x = calibrate_excess(ns, times, N, 2000, 300000);
+	ck_assert_int_gt(x, 1000);
+	ck_assert_int_le(sum_less(ns, times, N, 2000, x), 300000);
+	ck_assert_int_gt(sum_less(ns, times, N, 2000, x - 1), 300000);
+	/* a step that is shorter than can be */
+	ck_assert_int_eq(sum_less(ns, times, N, 2000, calibrate_excess(ns, times, N, 2000, 1)), 16 * 2000);
+}
+END_TEST
+
+START_TEST(a_collective_is_its_launch_and_its_rounds)
+{
+	ck_assert_int_eq(calibrate_collective_launch(5000 + 3 * 2000, 5000 + 6 * 2000), 5000);
+	ck_assert_int_eq(calibrate_collective_launch(10000, 25000), 0);
+	ck_assert_int_eq(calibrate_collective_launch(10000, 10000), 5000); /* no more than half of it */
+}
+END_TEST
+
+/* ---- the whole ---- */
+
+static int lines;
+static double last_done;
+
+static void watch(void *context, double done, const char *what)
+{
+	ck_assert_ptr_eq(context, &lines);
+	ck_assert_msg(done >= last_done && done <= 1 && *what, "%g after %g: %s", done, last_done, what);
+	last_done = done;
+	lines++;
+}
+
+static struct calibrate_options options(void)
+{
+	struct calibrate_options o = calibrate_options_default();
+	o.quick = true;
+	o.device = "cuda";
+	o.progress = watch;
+	o.context = &lines;
+	lines = 0;
+	last_done = 0;
+	return o;
+}
+
+/* Every rate of a field is measured, positive, and within its spread. */
+static void check_rate(const char *name, const struct rate *r)
+{
+	ck_assert_msg(r->measured && r->value > 0 && r->low <= r->value && r->value <= r->high,
+	              "%s: %lld, %lld to %lld", name, (long long)r->value, (long long)r->low, (long long)r->high);
+}
+
+static void check_fields(const struct cluster *c)
+{
+	check_rate("launch", &c->launch);
+	check_rate("device_bandwidth", &c->device_bandwidth);
+	check_rate("node_bandwidth", &c->node_bandwidth);
+	check_rate("core_compute", &c->core_compute);
+	check_rate("host_link.bandwidth", &c->host_link.bandwidth);
+	check_rate("host_link.latency", &c->host_link.latency);
+	check_rate("overhead", &c->overhead);
+	ck_assert_msg(!c->link.bandwidth.measured && !c->collective_launch.measured,
+	              "there was nobody to measure with");
+	ck_assert_int_gt(c->link.bandwidth.value, 0);
+	static const enum op_kind kinds[] = {OP_LINEAR_FORWARD,    OP_LINEAR_BACKWARD,   OP_NORM_FORWARD,
+	                                     OP_NORM_BACKWARD,     OP_ATTENTION_FORWARD, OP_ADAMW,
+	                                     OP_ATTENTION_BACKWARD};
+	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++)
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+			const struct curve *curve = &c->compute[kinds[i]][type];
+			ck_assert_int_gt(curve->count, 0);
+			for (int p = 0; p < curve->count; p++)
+				check_rate(compute_key_name((int)kinds[i]), &curve->point[p].rate);
+		}
+}
+
+static const struct rate *find(const struct calibrate_figures *f, const char *name, enum calibrate_unit unit)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (!strcmp(f->list[i].name, name) && f->list[i].unit == unit)
+			return &f->list[i].rate;
+	ck_abort_msg("there is no figure '%s'", name);
+}
+
+static void check_figures(const struct calibrate_figures *f)
+{
+	static const char *const types[] = {"fp32", "tf32", "bf16", "fp16"};
+	static const char *const copies[] = {"host to device, pinned", "device to host, pinned",
+	                                     "host to device, not pinned", "device to host, not pinned"};
+	char name[64];
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof name, "product of %s, 1024", types[i]);
+		check_rate(name, find(f, name, CALIBRATE_FLOPS));
+		check_rate(copies[i], find(f, copies[i], CALIBRATE_BYTES));
+	}
+	check_rate("issued", find(f, "start of a kernel, issued", CALIBRATE_NS));
+	check_rate("in a graph", find(f, "start of a kernel, in a graph", CALIBRATE_NS));
+}
+
+static void predict(const struct cluster *c, enum type precision, struct report *out)
+{
+	struct settings settings = settings_default();
+	struct model m;
+	struct plan p;
+	snprintf(settings.model, sizeof settings.model, "gpt:layers=2,width=64,heads=4");
+	snprintf(settings.strategy, sizeof settings.strategy, "single");
+	settings.micro_batch = 2;
+	settings.precision = precision;
+	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
+	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
+	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
+	plan_release(&p);
+	model_release(&m);
+}
+
+/* The simulator rests on nothing that is assumed, and follows what was measured. */
+static void check_predictions(struct cluster *c)
+{
+	struct report r = {0}, slower = {0};
+	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
+		predict(c, (enum type)type, &r);
+		ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate",
+		              type_name((enum type)type));
+		ck_assert_int_gt(r.time.step, 0);
+		report_release(&r);
+	}
+	predict(c, TYPE_BF16, &r);
+	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].overhead_bytes, c->overhead.value);
+	c->launch.value += 1000000;
+	struct curve *curve = &c->compute[OP_ADAMW][TYPE_BF16];
+	for (int p = 0; p < curve->count; p++)
+		curve->point[p].rate.value = curve->point[p].rate.value / 2 + 1;
+	predict(c, TYPE_BF16, &slower);
+	ck_assert_int_gt(slower.time.step, r.time.step + 20 * 1000000); /* of more than 20 operations */
+	report_release(&r);
+	report_release(&slower);
+}
+
+START_TEST(one_gpu_is_measured_whole)
+{
+	struct calibrate_options o = options();
+	struct cluster c, again;
+	struct calibrate_figures figures;
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.seed = 1, .memory_bytes = 140 * MIB, .devices = 2}));
+	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	ck_assert_int_eq(fake_cuda_counts()->live, 0);
+	ck_assert_str_eq(c.name, "local-cuda");
+	ck_assert_int_eq(c.kind, DEVICE_GPU);
+	ck_assert_int_eq(c.devices, 2);
+	ck_assert_int_eq(c.device_memory, 140 * MIB);
+	ck_assert_int_ge(c.overhead.value, FAKE_CONTEXT_BYTES + FAKE_CUBLASLT_BYTES + (int64_t)CUDA_WORKSPACE_BYTES);
+	ck_assert_msg(strstr(c.about, "a fake GPU × 2") && strstr(c.about, "CUDA 13.0"), "%s", c.about);
+	ck_assert_int_gt(lines, 10);
+	check_fields(&c);
+	check_figures(&figures);
+
+	char *text = cluster_text(&c);
+	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
+	char *second = cluster_text(&again);
+	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
+	check_predictions(&again);
+	free(text);
+	free(second);
+	calibrate_figures_release(&figures);
+	cluster_release(&c);
+	cluster_release(&again);
+}
+END_TEST
+
+/* The step of a case, as it is replayed, or issued. */
+static int64_t step_of(enum type precision, bool eager)
+{
+	const struct rehearsal_case what = {"gpt:layers=2,width=64,heads=4", "single", 2, precision};
+	const struct device_choice choice = {.name = "cuda", .collectives = "ring", .eager = eager};
+	struct settings settings = rehearsal_settings(&what, 1);
+	struct rehearsal rehearsal;
+	int64_t step = 0;
+	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_msg(!rehearsal_open_settings(&rehearsal, &settings, &choice, NULL), "%s", status_message());
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(executor_run(rehearsal.executor, rehearsal.step), STATUS_OK);
+		step = executor_times(rehearsal.executor).step;
+	}
+	rehearsal_release(&rehearsal);
+	return step;
+}
+
+/* Within the limit that `validate` has for GPUs, on one whose time is its own. */
+START_TEST(what_was_measured_is_predicted)
+{
+	struct calibrate_options o = options();
+	struct cluster c;
+	struct calibrate_figures figures;
+	o.no_graph = _i == 1;
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .kernel_ns = 2000}));
+	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
+	ck_assert_int_eq(strstr(c.about, "--no-graph") != NULL, o.no_graph);
+	ck_assert_int_eq(
+	        c.launch.value,
+	        find(&figures, o.no_graph ? "start of a kernel, issued" : "start of a kernel, in a graph", CALIBRATE_NS)
+	                ->value);
+	/* 10 bytes a nanosecond; within the device, there and back */
+	ck_assert_double_eq_tol((double)c.device_bandwidth.value, 20e9, 0.1e9);
+	ck_assert_double_eq_tol((double)c.host_link.bandwidth.value, 10e9, 0.1e9);
+	ck_assert_int_eq(step_of(TYPE_BF16, false) < step_of(TYPE_BF16, true), 1);
+	for (int type = TYPE_FP32; type < CLUSTER_TYPES; type++) {
+		struct report r = {0};
+		int64_t step = step_of((enum type)type, o.no_graph);
+		predict(&c, (enum type)type, &r);
+		ck_assert_msg(r.time.step > step - step / 10 && r.time.step < step + step / 10,
+		              "%s: predicted %lld ns, measured %lld", type_name((enum type)type),
+		              (long long)r.time.step, (long long)step);
+		report_release(&r);
+	}
+	calibrate_figures_release(&figures);
+	cluster_release(&c);
+}
+END_TEST
+
+/* ---- errors ---- */
+
+static const struct {
+	struct fake_cuda_settings gpu;
+	const char *communicator;
+	int64_t ranks;
+	const char *said;
+} refused[] = {
+        {{.devices = -1}, "ring", 1, "there is no GPU here"},
+        {{.count_error = 35}, "ring", 1, "older than this program's CUDA"},
+        {{.no_code = true}, "ring", 2, "for which this build has no code"},
+        {{.devices = 1}, "nccl", 2, "use --comm ring"},
+};
+
+START_TEST(what_is_missing_is_said_first)
+{
+	struct calibrate_options o = options();
+	o.communicator = refused[_i].communicator;
+	cuda_library_use(fake_cuda(&refused[_i].gpu));
+	ck_assert_int_eq(calibrate_check(&o, refused[_i].ranks), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), refused[_i].said) && !strchr(status_message(), '\n'), "%s",
+	              status_message());
+}
+END_TEST
+
+START_TEST(failures_end_it_with_a_line)
+{
+	struct calibrate_options o = options();
+	struct cluster c;
+	struct calibrate_figures figures;
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 86 * MIB}));
+	ck_assert_int_eq(calibrate_run(&o, &c, &figures), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "too little free memory") != NULL, "%s", status_message());
+	calibrate_figures_release(&figures);
+	o = options();
+	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .fail_after = 1000}));
+	ck_assert_int_eq(calibrate_run(&o, &c, &figures), STATUS_RUN);
+	ck_assert_msg(!strncmp(status_message(), "GPU 0 (a fake GPU): ", 20), "%s", status_message());
+	ck_assert_int_eq(fake_cuda_counts()->live, 0);
+	calibrate_figures_release(&figures);
+}
+END_TEST
+
+static void forget(void)
+{
+	cuda_library_use(NULL);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("calibrate cuda");
+	TCase *parts = tcase_create("parts"), *whole = tcase_create("whole");
+	tcase_add_test(parts, the_excess_makes_spans_add_up_to_the_step);
+	tcase_add_test(parts, a_collective_is_its_launch_and_its_rounds);
+	tcase_add_loop_test(parts, what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof *refused));
+	tcase_add_test(whole, one_gpu_is_measured_whole);
+	tcase_add_loop_test(whole, what_was_measured_is_predicted, 0, 2);
+	tcase_add_test(whole, failures_end_it_with_a_line);
+	tcase_add_checked_fixture(whole, NULL, forget);
+	tcase_set_timeout(whole, 300);
+	suite_add_tcase(suite, parts);
+	suite_add_tcase(suite, whole);
+	return suite_run(suite);
+}

@@ -1,0 +1,415 @@
+/* Datasets: what is in the batches, against the files themselves and against numpy; and every way in which a file can
+ * be wrong, refused with a line that names it. */
+#include "real/data/data.h"
+#include "real/data/file.h"
+#include "real/data/sampler.h"
+#include "real/rank/checksum.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const char *const names[4] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                                     "t10k-labels-idx1-ubyte"};
+static char folder[64], text_path[96];
+static const struct dataset_spec tiny_spec = {.kind = DATASET_IMAGES, .path = folder, .pixels = 6, .classes = 10};
+
+/* Three training images of 2 × 3 and two for validation. */
+static const unsigned char images_3[34] = {0, 0, 8, 3, 0, 0, 0, 3, 0,  0,  0,  2,  0,  0,  0,  3,  1,
+                                           2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 255};
+static const unsigned char labels_3[11] = {0, 0, 8, 1, 0, 0, 0, 3, 9, 0, 4};
+static const unsigned char images_2[28] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0,  0,
+                                           0, 3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+static const unsigned char labels_2[10] = {0, 0, 8, 1, 0, 0, 0, 2, 7, 6};
+
+static void path_of(char path[128], const char *name, const char *ending)
+{
+	snprintf(path, 128, "%s/%s%s", folder, name, ending);
+}
+
+static void put(const char *path, const void *bytes, size_t size)
+{
+	FILE *f = fopen(path, "wb");
+	ck_assert_ptr_nonnull(f);
+	ck_assert_uint_eq(fwrite(bytes, 1, size, f), size);
+	ck_assert_int_eq(fclose(f), 0);
+}
+
+static void put_named(int which, const void *bytes, size_t size)
+{
+	char path[128];
+	path_of(path, names[which], "");
+	put(path, bytes, size);
+}
+
+/* One gzip member. */
+static size_t pack(unsigned char *out, size_t room, const void *bytes, size_t size)
+{
+	z_stream z = {0};
+	ck_assert_int_eq(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	z.next_in = (Bytef *)(uintptr_t)bytes;
+	z.avail_in = (uInt)size;
+	z.next_out = out;
+	z.avail_out = (uInt)room;
+	ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+	size_t packed = z.total_out;
+	deflateEnd(&z);
+	return packed;
+}
+
+static void put_tiny(void)
+{
+	put_named(0, images_3, sizeof images_3);
+	put_named(1, labels_3, sizeof labels_3);
+	put_named(2, images_2, sizeof images_2);
+	put_named(3, labels_2, sizeof labels_2);
+}
+
+static void setup(void)
+{
+	snprintf(folder, sizeof folder, "/tmp/shardlab-test-XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(text_path, sizeof text_path, "%s/text", folder);
+	put_tiny();
+}
+
+static void teardown(void)
+{
+	char path[128];
+	for (int i = 0; i < 4; i++) {
+		path_of(path, names[i], "");
+		unlink(path);
+		path_of(path, names[i], ".gz");
+		unlink(path);
+	}
+	unlink(text_path);
+	ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void assert_refused(const struct dataset_spec *spec, const char *name, const char *word)
+{
+	struct dataset d;
+	ck_assert_int_eq(dataset_open(&d, spec), STATUS_INPUT);
+	ck_assert_int_eq(d.training_samples, 0);
+	ck_assert_msg(strstr(status_message(), name) && strstr(status_message(), word), "\"%s\" without \"%s\", \"%s\"",
+	              status_message(), name, word);
+}
+
+/* ---- images ---- */
+
+START_TEST(images_are_what_the_files_say)
+{
+	struct dataset d;
+	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(d.training_samples, 3);
+	ck_assert_int_eq(d.validation_samples, 2);
+	ck_assert_int_eq(d.inputs_per_sample, 6);
+	ck_assert_int_eq(d.targets_per_sample, 1);
+
+	float inputs[3][6];
+	int32_t targets[3];
+	bool seen[3] = {false};
+	dataset_fill(&d, 1, 30, 3, inputs, targets); /* the eleventh epoch: each image once */
+	for (int i = 0; i < 3; i++) {
+		int image = (int)sampler_permute(1, 10, 3, i);
+		ck_assert(!seen[image]);
+		seen[image] = true;
+		ck_assert_int_eq(targets[i], labels_3[8 + image]);
+		for (int p = 0; p < 6; p++)
+			ck_assert(inputs[i][p] == (float)((images_3[16 + 6 * image + p] / 255.0 - 0.2860) / 0.3530));
+	}
+	dataset_fill_validation(&d, 0, 2, inputs, targets);
+	ck_assert_int_eq(targets[1], 6);
+	ck_assert(inputs[0][0] == (float)(-0.2860 / 0.3530));
+	dataset_release(&d);
+	dataset_release(&d);
+}
+END_TEST
+
+/* Four ranks of two samples get what one rank of eight gets. */
+START_TEST(batches_do_not_depend_on_who_asks)
+{
+	struct dataset d;
+	ck_assert_int_eq(dataset_open(&d, &tiny_spec), STATUS_OK);
+	float whole[8][6], part[2][6];
+	int32_t targets[8], part_targets[2];
+	dataset_fill(&d, 5, 8, 8, whole, targets);
+	for (int rank = 0; rank < 4; rank++) {
+		dataset_fill(&d, 5, 8 + 2 * rank, 2, part, part_targets);
+		ck_assert_mem_eq(part, whole[2 * rank], sizeof part);
+		ck_assert_mem_eq(part_targets, targets + 2 * rank, sizeof part_targets);
+	}
+	dataset_release(&d);
+}
+END_TEST
+
+START_TEST(packed_images_are_the_same)
+{
+	unsigned char packed[256];
+	char path[128];
+	struct dataset d;
+	put_named(0, "not this one", 12);
+	path_of(path, names[0], ".gz");
+	put(path, packed, pack(packed, sizeof packed, images_3, sizeof images_3));
+	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
+	ck_assert_mem_eq(d.training.pixels, images_3 + 16, 18);
+	dataset_release(&d);
+}
+END_TEST
+
+START_TEST(wrong_images)
+{
+	unsigned char bytes[64] = {0};
+	char path[128];
+	for (size_t n = 0; n < sizeof images_3; n++) { /* truncated anywhere */
+		put_named(0, images_3, n);
+		assert_refused(&tiny_spec, names[0], n < 4 ? "not an IDX file of images" : "truncated");
+	}
+	memcpy(bytes, images_3, sizeof images_3);
+	put_named(0, bytes, sizeof images_3 + 5);
+	assert_refused(&tiny_spec, names[0], "5 bytes of trailing data");
+	memset(bytes + 4, 0xff, 12); /* dimensions whose product overflows */
+	put_named(0, bytes, sizeof images_3);
+	assert_refused(&tiny_spec, names[0], "truncated");
+	memset(bytes + 4, 0, 12);
+	put_named(0, bytes, sizeof images_3);
+	assert_refused(&tiny_spec, names[0], "holds no images");
+	put_named(0, labels_3, sizeof labels_3);
+	assert_refused(&tiny_spec, names[0], "not an IDX file of images");
+	put_named(0, images_2, sizeof images_2);
+	assert_refused(&tiny_spec, names[1], "3 labels");
+
+	put_tiny();
+	memcpy(bytes, labels_2, sizeof labels_2);
+	bytes[9] = 10;
+	put_named(3, bytes, sizeof labels_2);
+	assert_refused(&tiny_spec, names[3], "label 10 of image 1");
+
+	put_tiny();
+	struct dataset_spec large = tiny_spec;
+	large.pixels = 784;
+	assert_refused(&large, names[0], "6 pixels");
+	path_of(path, names[3], "");
+	unlink(path);
+	assert_refused(&tiny_spec, names[3], folder);
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+	assert_refused(&tiny_spec, names[3], "is a folder");
+	ck_assert_int_eq(rmdir(path), 0);
+	struct dataset_spec absent = tiny_spec;
+	absent.path = "/none/at/all";
+	assert_refused(&absent, "/none/at/all", "four IDX files");
+}
+END_TEST
+
+START_TEST(wrong_gzip)
+{
+	unsigned char packed[256];
+	char path[128];
+	size_t size = pack(packed, sizeof packed, images_3, sizeof images_3);
+	path_of(path, names[0], ".gz");
+	for (size_t n = 0; n < size; n++) {
+		put(path, packed, n);
+		assert_refused(&tiny_spec, names[0], n < 2 ? "not an IDX file" : "truncated");
+	}
+	packed[size - 6] ^= 1; /* the checksum at its end */
+	put(path, packed, size);
+	assert_refused(&tiny_spec, names[0], "corrupt gzip");
+	packed[size - 6] ^= 1;
+	packed[2] = 7; /* a method that does not exist */
+	put(path, packed, size);
+	assert_refused(&tiny_spec, names[0], "corrupt gzip");
+	packed[2] = 8;
+	memset(packed + size, 0, 3);
+	put(path, packed, size + 3);
+	assert_refused(&tiny_spec, names[0], "3 bytes of trailing data");
+}
+END_TEST
+
+/* ---- text ---- */
+
+START_TEST(text_is_shifted_by_one)
+{
+	char bytes[1000];
+	for (int i = 0; i < 1000; i++)
+		bytes[i] = (char)(i % 251);
+	put(text_path, bytes, sizeof bytes);
+	struct dataset d;
+	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
+	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(d.training_bytes, 900);
+	ck_assert_int_eq(d.training_samples, 884);
+	ck_assert_int_eq(d.validation_samples, 6); /* 99 / 16 */
+
+	int32_t inputs[8][16], targets[8][16];
+	for (int64_t first = 0; first < 4000; first += 8) {
+		dataset_fill(&d, 3, first, 8, inputs, &targets[0][0]);
+		for (int i = 0; i < 8; i++) {
+			int64_t start = sampler_start(3, 884, first + i);
+			ck_assert_int_lt(start + 16, 900);
+			for (int t = 0; t < 16; t++) {
+				ck_assert_int_eq(inputs[i][t], (start + t) % 251);
+				ck_assert_int_eq(targets[i][t], (start + t + 1) % 251);
+			}
+		}
+	}
+	dataset_fill_validation(&d, 1, 5, inputs, &targets[0][0]);
+	ck_assert_int_eq(inputs[0][0], 916 % 251);
+	ck_assert_int_eq(targets[4][15], 996 % 251);
+	dataset_release(&d);
+}
+END_TEST
+
+START_TEST(short_texts)
+{
+	char bytes[64];
+	memset(bytes, 'x', sizeof bytes);
+	struct dataset d;
+	struct dataset_spec spec = {.kind = DATASET_TEXT, .path = text_path, .tokens = 16};
+	for (size_t n = 0; n < 18; n++) {
+		put(text_path, bytes, n);
+		assert_refused(&spec, text_path, "too few");
+	}
+	int32_t inputs[16], targets[16];
+	for (size_t n = 18; n < 64; n++) {
+		put(text_path, bytes, n);
+		ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+		ck_assert_int_eq(d.validation_samples, 0);
+		ck_assert_int_eq(d.training_samples, (int64_t)n - 16);
+		for (int64_t i = 0; i < 100; i++)
+			dataset_fill(&d, 1, i, 1, inputs, targets);
+		dataset_release(&d);
+	}
+	spec.tokens = INT64_MAX;
+	assert_refused(&spec, text_path, "too few");
+	spec.path = folder;
+	assert_refused(&spec, folder, "is a folder");
+	spec.path = "/dev/null";
+	assert_refused(&spec, "/dev/null", "not a regular file");
+	spec.path = "/none/text";
+	assert_refused(&spec, "/none/text", "no such file");
+}
+END_TEST
+
+/* Two members, each of which unpacks to more than the first guess of its size; limits to the byte. */
+START_TEST(gzip_members_and_limits)
+{
+	enum { SIZE = 100000 };
+	unsigned char *plain = malloc(SIZE), *packed = malloc(SIZE);
+	ck_assert(plain && packed);
+	for (int i = 0; i < SIZE; i++)
+		plain[i] = (unsigned char)(i / 7 % 256);
+	size_t size = pack(packed, SIZE, plain, SIZE - 10);
+	size += pack(packed + size, SIZE - size, plain + SIZE - 10, 10);
+	for (int64_t limit = SIZE - 3; limit <= SIZE + 3; limit++) {
+		struct data_file f = {.bytes = malloc(size), .size = (int64_t)size};
+		ck_assert_ptr_nonnull(f.bytes);
+		memcpy(f.bytes, packed, size);
+		enum status s = data_file_unpack(&f, "members.gz", limit);
+		if (limit < SIZE) {
+			ck_assert_int_eq(s, STATUS_INPUT);
+			ck_assert_ptr_nonnull(strstr(status_message(), "members.gz: unpacks to more than"));
+			ck_assert_ptr_null(f.bytes);
+		} else {
+			ck_assert_msg(s == STATUS_OK, "%s", status_message());
+			ck_assert_int_eq(f.size, SIZE);
+			ck_assert_mem_eq(f.bytes, plain, SIZE);
+		}
+		data_file_release(&f);
+	}
+	free(plain);
+	free(packed);
+}
+END_TEST
+
+/* ---- what the product trains on ---- */
+
+static void assert_first_batch(const char *golden_path, const struct dataset_spec *spec)
+{
+	json_error_t error;
+	json_t *golden = json_load_file(golden_path, 0, &error);
+	ck_assert_msg(golden != NULL, "%s: %s (tests run in the top folder)", golden_path, error.text);
+	uint64_t seed = (uint64_t)json_integer_value(json_object_get(golden, "seed"));
+	int64_t batch = json_integer_value(json_object_get(golden, "batch"));
+	const char *expected = json_string_value(json_object_get(golden, "first_inputs_checksum"));
+	ck_assert_ptr_nonnull(expected);
+
+	struct dataset d;
+	ck_assert_msg(dataset_open(&d, spec) == STATUS_OK, "%s", status_message());
+	for (int64_t i = 0; i < batch; i++)
+		ck_assert_int_eq(
+		        d.kind == DATASET_IMAGES ? sampler_image(seed, d.training_samples, i)
+		                                 : sampler_start(seed, d.training_samples, i),
+		        json_integer_value(json_array_get(json_object_get(golden, "sample_places"), (size_t)i)));
+	int64_t elements = batch * d.inputs_per_sample;
+	float *inputs = malloc((size_t)elements * sizeof *inputs);
+	int32_t *targets = malloc((size_t)(batch * d.targets_per_sample) * sizeof *targets);
+	ck_assert(inputs && targets);
+	dataset_fill(&d, seed, 0, batch, inputs, targets);
+	char text[17];
+	snprintf(text, sizeof text, "%016" PRIx64, weights_checksum(0, elements, inputs));
+	ck_assert_str_eq(text, expected);
+	free(inputs);
+	free(targets);
+	dataset_release(&d);
+	json_decref(golden);
+}
+
+START_TEST(batches_agree_with_numpy)
+{
+	struct dataset_spec images = {.kind = DATASET_IMAGES, .pixels = 784, .classes = 10};
+	struct dataset_spec text = {.kind = DATASET_TEXT, .path = "tests/golden/text.txt", .tokens = 128};
+	assert_first_batch("tests/golden/mlp.json", &images);
+	assert_first_batch("tests/golden/gpt.json", &text);
+	text.tokens = 16;
+	assert_first_batch("tests/golden/gpt_tiny.json", &text);
+}
+END_TEST
+
+START_TEST(default_data_is_there)
+{
+	struct dataset d;
+	struct dataset_spec spec = {.kind = DATASET_IMAGES, .pixels = 784, .classes = 10};
+	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(d.training_samples, 60000);
+	ck_assert_int_eq(d.validation_samples, 10000);
+	int count[10] = {0};
+	for (int64_t i = 0; i < d.training_samples; i++)
+		count[d.training.labels[i]]++;
+	for (int c = 0; c < 10; c++)
+		ck_assert_int_eq(count[c], 6000);
+	dataset_release(&d);
+
+	spec = (struct dataset_spec){.kind = DATASET_TEXT, .tokens = 128};
+	ck_assert_msg(dataset_open(&d, &spec) == STATUS_OK, "%s", status_message());
+	ck_assert_int_ge(d.text_bytes, 1000000);
+	dataset_release(&d);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("data");
+	TCase *tests = tcase_create("data");
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, images_are_what_the_files_say);
+	tcase_add_test(tests, batches_do_not_depend_on_who_asks);
+	tcase_add_test(tests, packed_images_are_the_same);
+	tcase_add_test(tests, wrong_images);
+	tcase_add_test(tests, wrong_gzip);
+	tcase_add_test(tests, text_is_shifted_by_one);
+	tcase_add_test(tests, short_texts);
+	tcase_add_test(tests, gzip_members_and_limits);
+	tcase_add_test(tests, batches_agree_with_numpy);
+	tcase_add_test(tests, default_data_is_there);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

@@ -1,0 +1,367 @@
+/* Against PyTorch: the same initial weights, the same samples, 20 steps of AdamW on one rank through the plan, the
+ * device and the executor. tests/oracle/golden_training.py made the files in tests/golden/ and says what is in them.
+ *
+ * Losses are within 1e-5 of PyTorch's, the first step's gradients within 1e-4 of their tensor's norm. */
+#include <check.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "real/data/safetensors.h"
+#include "real/rank/checksum.h"
+#include "tests/support/plans.h"
+#include "tests/support/suite.h"
+#include "tests/support/trainer.h"
+
+static const double LIMIT = 1e-4;
+/* fp32 and double are at most 5e-7 apart, and so are we; at 1e-4 a wrong beta2 would pass. */
+static const double LOSS_LIMIT = 1e-5;
+
+/* ---- the files ---- */
+
+struct golden {
+	char name[32], specification[128];
+	json_t *json;
+	bool is_text;
+	double worst; /* relative error of a loss so far */
+};
+
+static json_t *get(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	ck_assert_msg(value != NULL, "the golden file has no '%s'", key);
+	return value;
+}
+
+static int64_t whole(const json_t *object, const char *key)
+{
+	return json_integer_value(get(object, key));
+}
+
+static double number(const json_t *object, const char *key)
+{
+	return json_number_value(get(object, key));
+}
+
+static double at(const json_t *list, int i)
+{
+	return json_number_value(json_array_get(list, (size_t)i));
+}
+
+static void golden_open(struct golden *g, const char *name)
+{
+	char path[128];
+	json_error_t error;
+	*g = (struct golden){0};
+	snprintf(g->name, sizeof g->name, "%s", name);
+	snprintf(path, sizeof path, "tests/golden/%s.json", name);
+	g->json = json_load_file(path, 0, &error);
+	ck_assert_msg(g->json != NULL, "%s: %s", path, error.text);
+	const json_t *model = get(g->json, "model");
+	g->is_text = !strcmp(json_string_value(get(model, "kind")), "gpt");
+	if (g->is_text) {
+		snprintf(g->specification, sizeof g->specification,
+		         "gpt:layers=%" PRId64 ",width=%" PRId64 ",heads=%" PRId64 ",context=%" PRId64
+		         ",vocabulary=%" PRId64,
+		         whole(model, "layers"), whole(model, "width"), whole(model, "heads"), whole(model, "context"),
+		         whole(model, "vocabulary"));
+		return;
+	}
+	int length = snprintf(g->specification, sizeof g->specification, "mlp:sizes");
+	for (size_t i = 0; i < json_array_size(get(model, "sizes")); i++)
+		length += snprintf(g->specification + length, sizeof g->specification - (size_t)length, "%c%d",
+		                   i ? '-' : '=', (int)at(get(model, "sizes"), (int)i));
+	if (json_object_get(model, "norm"))
+		snprintf(g->specification + length, sizeof g->specification - (size_t)length, ",norm=%s",
+		         json_string_value(get(model, "norm")));
+}
+
+static struct request golden_request(const struct golden *g, const char *strategy, int64_t accumulate)
+{
+	const json_t *optimizer = get(g->json, "optimizer");
+	bool adamw = !strcmp(json_string_value(get(optimizer, "name")), "adamw");
+	ck_assert_int_eq(whole(g->json, "batch") % accumulate, 0);
+	ck_assert_int_eq(whole(g->json, "seed"), settings_default().seed);
+	if (adamw)
+		ck_assert_double_eq(number(optimizer, "weight_decay"), settings_default().weight_decay);
+	return (struct request){.model = g->specification,
+	                        .strategy = strategy,
+	                        .micro_batch = whole(g->json, "batch") / accumulate,
+	                        .accumulate = accumulate,
+	                        .optimizer = adamw ? OPTIMIZER_ADAMW : OPTIMIZER_SGD,
+	                        .learning_rate = number(optimizer, "lr")};
+}
+
+static void open_training(struct made *m, struct trainer *t, const struct golden *g, const struct request *r)
+{
+	ck_assert_msg(made_open(m, r) == STATUS_OK, "%s: %s", g->name, status_message());
+	ck_assert_msg(trainer_open(t, &m->plan, g->is_text ? "tests/golden/text.txt" : NULL, false) == STATUS_OK,
+	              "%s: %s", g->name, status_message());
+}
+
+/* ---- what is compared ---- */
+
+static void assert_checksum(const json_t *object, const char *key, uint64_t sum, const char *what)
+{
+	char text[17];
+	snprintf(text, sizeof text, "%016" PRIx64, sum);
+	ck_assert_msg(!strcmp(text, json_string_value(get(object, key))), "%s: %s is %s instead of %s", what, key, text,
+	              json_string_value(get(object, key)));
+}
+
+static void check_initial(const struct golden *g, struct trainer *t)
+{
+	const struct model *m = t->plan->model;
+	uint64_t all = 0;
+	int64_t place = 0;
+	ck_assert_uint_eq(json_array_size(get(g->json, "tensors")), (size_t)m->tensor_count);
+	for (int i = 0; i < m->tensor_count; i++) {
+		const struct tensor *tensor = &m->tensors[i];
+		const json_t *want = json_array_get(get(g->json, "tensors"), (size_t)i);
+		const float *values = trainer_tensor(t, "parameters", i);
+		ck_assert_str_eq(tensor->name, json_string_value(get(want, "name")));
+		ck_assert_int_eq(tensor->rows, (int64_t)at(get(want, "shape"), 0));
+		ck_assert_int_eq(tensor->columns, (int64_t)at(get(want, "shape"), 1));
+		assert_checksum(want, "initial_checksum", weights_checksum(0, tensor->elements, values), tensor->name);
+		all += weights_checksum(place, tensor->elements, values);
+		place += tensor->elements;
+	}
+	assert_checksum(g->json, "initial_checksum", all, g->name);
+}
+
+static void check_first_inputs(const struct golden *g, struct trainer *t)
+{
+	int64_t batch = whole(g->json, "batch"), n = batch * t->data.inputs_per_sample;
+	float *inputs = malloc((size_t)n * sizeof *inputs);
+	int32_t *targets = malloc((size_t)(batch * t->data.targets_per_sample) * sizeof *targets);
+	ck_assert(inputs && targets);
+	dataset_fill(&t->data, (uint64_t)whole(g->json, "seed"), 0, batch, inputs, targets);
+	assert_checksum(g->json, "first_inputs_checksum", weights_checksum(0, n, inputs), g->name);
+	free(inputs);
+	free(targets);
+}
+
+static double norm_of(int64_t n, const float *x, const float *minus)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double d = (double)x[i] - (minus ? (double)minus[i] : 0);
+		sum += d * d;
+	}
+	return sqrt(sum);
+}
+
+/* A tensor's norm and eight of its elements. */
+static void check_summary(const json_t *want, const struct tensor *tensor, const float *values)
+{
+	double norm = number(want, "norm");
+	ck_assert_msg(fabs(norm_of(tensor->elements, values, NULL) - norm) <= LIMIT * norm, "%s: norm %g instead of %g",
+	              tensor->name, norm_of(tensor->elements, values, NULL), norm);
+	size_t i;
+	json_t *sample;
+	json_array_foreach(get(want, "samples"), i, sample)
+	{
+		int64_t place = (int64_t)at(sample, 0);
+		ck_assert_msg(fabs((double)values[place] - at(sample, 1)) <= LIMIT * norm,
+		              "%s[%" PRId64 "]: %g instead of %g", tensor->name, place, (double)values[place],
+		              at(sample, 1));
+	}
+}
+
+static void check_summaries(const struct golden *g, struct trainer *t, const char *state, const char *key)
+{
+	for (int i = 0; i < t->plan->model->tensor_count; i++)
+		check_summary(get(json_array_get(get(g->json, "tensors"), (size_t)i), key), &t->plan->model->tensors[i],
+		              trainer_tensor(t, state, i));
+}
+
+static void check_whole_gradients(const struct golden *g, struct trainer *t)
+{
+	char path[128];
+	struct safetensors file;
+	snprintf(path, sizeof path, "tests/golden/%s_gradients.safetensors", g->name);
+	ck_assert_msg(safetensors_open(&file, path) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(file.count, t->plan->model->tensor_count);
+	for (int i = 0; i < file.count; i++) {
+		const struct tensor *tensor = &t->plan->model->tensors[i];
+		const struct safetensors_tensor *stored = safetensors_find(&file, tensor->name);
+		float *want = malloc((size_t)tensor->elements * sizeof *want);
+		ck_assert(stored && want);
+		ck_assert_int_eq(stored->elements, tensor->elements);
+		ck_assert_int_eq(safetensors_read(&file, stored, 0, tensor->elements, want), STATUS_OK);
+		double apart = norm_of(tensor->elements, trainer_tensor(t, "gradients", i), want);
+		double norm = norm_of(tensor->elements, want, NULL);
+		ck_assert_msg(apart <= LIMIT * norm, "%s: gradients are %g apart, their norm is %g", tensor->name,
+		              apart, norm);
+		free(want);
+	}
+	safetensors_release(&file);
+}
+
+static void check_loss(struct golden *g, const json_t *losses, int step, double loss)
+{
+	double want = at(losses, step), error = fabs(loss - want) / want;
+	ck_assert_msg(error <= LOSS_LIMIT, "%s, step %d: loss %.9g instead of %.9g", g->name, step + 1, loss, want);
+	g->worst = fmax(g->worst, error);
+}
+
+/* Running statistics after the last step, and a validation loss that rests on them. */
+static void check_buffers(const struct golden *g, struct trainer *t)
+{
+	const struct model *m = t->plan->model;
+	const json_t *buffers = json_object_get(g->json, "buffers");
+	ck_assert_uint_eq(json_array_size(buffers), (size_t)m->buffer_count);
+	if (!m->buffer_count)
+		return;
+	const float *all = cpu_device_buffer(&t->device, role_buffer(t->device.role, "running"));
+	for (int i = 0; i < m->buffer_count; i++) {
+		const json_t *want = json_array_get(buffers, (size_t)i), *values = get(want, "values");
+		ck_assert_str_eq(m->buffers[i].name, json_string_value(get(want, "name")));
+		ck_assert_uint_eq(json_array_size(values), (size_t)m->buffers[i].elements);
+		for (int c = 0; c < (int)m->buffers[i].elements; c++) {
+			double got = (double)all[m->buffers[i].offset + c];
+			ck_assert_msg(fabs(got - at(values, c)) <= LOSS_LIMIT * (1 + fabs(at(values, c))),
+			              "%s[%d]: %.9g instead of %.9g", m->buffers[i].name, c, got, at(values, c));
+		}
+	}
+	double loss, want = number(get(g->json, "evaluation"), "loss");
+	ck_assert_int_eq(whole(get(g->json, "evaluation"), "samples"), t->plan->settings.micro_batch);
+	ck_assert_int_eq(trainer_evaluate(t, &loss), STATUS_OK);
+	ck_assert_msg(fabs(loss - want) <= LOSS_LIMIT * want, "validation loss %.9g instead of %.9g", loss, want);
+}
+
+/* ---- the runs ---- */
+
+static void run_and_compare(struct golden *g, const struct request *r, bool gradients)
+{
+	const json_t *losses = get(g->json, "losses");
+	struct made m;
+	struct trainer t;
+	double loss;
+	open_training(&m, &t, g, r);
+	if (gradients) {
+		check_initial(g, &t);
+		check_first_inputs(g, &t);
+	}
+	for (int step = 0; step < (int)json_array_size(losses); step++) {
+		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
+		check_loss(g, losses, step, loss);
+		if (step || !gradients)
+			continue;
+		check_summaries(g, &t, "gradients", "gradient");
+		if (strstr(g->name, "_tiny"))
+			check_whole_gradients(g, &t);
+	}
+	check_buffers(g, &t);
+	trainer_release(&t);
+	made_release(&m);
+}
+
+static void run_clipped(struct golden *g)
+{
+	const json_t *clipped = get(g->json, "clipped"), *losses = get(clipped, "losses"),
+	             *norms = get(clipped, "norms");
+	struct request r = golden_request(g, "single", 1);
+	struct made m;
+	struct trainer t;
+	double loss;
+	r.clip = number(clipped, "max_norm");
+	open_training(&m, &t, g, &r);
+	const float *squares = cpu_device_buffer(&t.device, role_buffer(t.device.role, "norm"));
+	int clips = 0;
+	for (int step = 0; step < (int)json_array_size(losses); step++) {
+		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
+		check_loss(g, losses, step, loss);
+		double norm = sqrt((double)*squares), want = at(norms, step);
+		ck_assert_msg(fabs(norm - want) <= LIMIT * want, "%s, step %d: norm %g instead of %g", g->name,
+		              step + 1, norm, want);
+		clips += want > r.clip;
+	}
+	ck_assert_int_gt(clips, 0);
+	trainer_release(&t);
+	made_release(&m);
+}
+
+static void finish(struct golden *g)
+{
+	printf("%s: losses within %.1e\n", g->name, g->worst);
+	fflush(stdout);
+	json_decref(g->json);
+}
+
+static const char *const names[] = {"gpt_tiny", "gpt", "mlp_tiny", "mlp", "mlp_norm_tiny"};
+enum { NAMES = sizeof names / sizeof *names, NORM = NAMES - 1 };
+
+START_TEST(losses_and_gradients)
+{
+	struct golden g;
+	golden_open(&g, names[_i]);
+	struct request r = golden_request(&g, "single", 1);
+	run_and_compare(&g, &r, true);
+	finish(&g);
+}
+END_TEST
+
+/* Accumulation adds the same gradients in pieces. */
+START_TEST(accumulation)
+{
+	struct golden g;
+	golden_open(&g, names[_i]);
+	for (int64_t accumulate = 2; accumulate <= 4; accumulate *= 2) {
+		struct request r = golden_request(&g, "single", accumulate);
+		run_and_compare(&g, &r, true);
+	}
+	finish(&g);
+}
+END_TEST
+
+/* On one rank every strategy is the same computation. */
+START_TEST(strategies_on_one_rank)
+{
+	struct golden g;
+	golden_open(&g, names[_i]);
+	for (int i = 0; strategy_at(i); i++) {
+		/* A batch in two pieces is normalized in two pieces. */
+		struct request r = golden_request(&g, strategy_at(i)->name, _i == NORM ? 1 : 2);
+		run_and_compare(&g, &r, false);
+	}
+	finish(&g);
+}
+END_TEST
+
+START_TEST(clipping)
+{
+	struct golden g;
+	golden_open(&g, names[_i]);
+	run_clipped(&g);
+	finish(&g);
+}
+END_TEST
+
+int main(void)
+{
+	bool images = !access(DATASET_IMAGES_DEFAULT, R_OK);
+	int end = images ? NAMES : 2;
+	Suite *suite = suite_create("golden training");
+	TCase *tests = tcase_create("golden training");
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, losses_and_gradients, 0, end);
+	tcase_add_loop_test(tests, accumulation, 0, 1);
+	tcase_add_loop_test(tests, strategies_on_one_rank, 0, 1);
+	tcase_add_loop_test(tests, clipping, 0, 2);
+	if (images) {
+		tcase_add_loop_test(tests, accumulation, 2, 3);
+		tcase_add_loop_test(tests, strategies_on_one_rank, 2, 3);
+		tcase_add_loop_test(tests, strategies_on_one_rank, NORM, NAMES);
+	}
+	suite_add_tcase(suite, tests);
+	int status = suite_run(suite);
+	if (status || images)
+		return status;
+	printf("the MLPs were left out: no %s; install %s\n", DATASET_IMAGES_DEFAULT, DATASET_IMAGES_PACKAGE);
+	return 77;
+}

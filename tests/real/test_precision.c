@@ -1,0 +1,417 @@
+/* Training in 16 bits on one rank: it learns as fp32 does; a step that overflowed leaves all state as it was, on all
+ * but the data's order; Adam does not count it; gradients are clipped to the norm that was asked for. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/train/train.h"
+#include "tests/support/elements.h"
+#include "tests/support/images.h"
+#include "tests/support/plans.h"
+#include "tests/support/suite.h"
+#include "tests/support/trainer.h"
+
+static char images[256];
+
+static void setup(void)
+{
+	ck_assert(images_make(images, sizeof images, 6, 8, 200, 7));
+}
+
+static void teardown(void)
+{
+	images_remove(images);
+}
+
+static const struct {
+	const char *model, *data; /* NULL: the images */
+	double learning_rate;
+} models[] = {{"mlp:sizes=48-33-17-10", NULL, 3e-3},
+              {"gpt:layers=2,width=32,heads=2,context=16", "tests/golden/text.txt", 5e-4}};
+
+static const char *data_of(int model)
+{
+	return models[model].data ? models[model].data : images;
+}
+
+static struct request request_of(int model, enum type precision)
+{
+	return (struct request){.model = models[model].model,
+	                        .strategy = "single",
+	                        .micro_batch = 8,
+	                        .precision = precision,
+	                        .learning_rate = models[model].learning_rate};
+}
+
+/* ---- as fp32 ---- */
+
+static void train(int model, const struct request *q, int steps, struct report *out)
+{
+	struct train_options o = train_options_default();
+	o.settings = request_settings(q);
+	o.steps = steps;
+	o.data = data_of(model);
+	o.guard = steps < 10;
+	ck_assert_msg(train_run(&o, out) == STATUS_OK, "%s in %s: %s", q->model, type_name(q->precision),
+	              status_message());
+}
+
+static double mean(const double *x, int64_t n)
+{
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
+/* The same batches in the same order: every step's loss is near fp32's, and the last ten's mean within 2%. */
+START_TEST(follows_fp32)
+{
+	int model = _i / 2;
+	struct request q = request_of(model, TYPE_FP32);
+	struct report fp32, other;
+	train(model, &q, 100, &fp32);
+	q.precision = _i % 2 ? TYPE_FP16 : TYPE_BF16;
+	train(model, &q, 100, &other);
+	ck_assert_int_eq(other.loss_count, 100);
+	double a = mean(fp32.losses + 90, 10), b = mean(other.losses + 90, 10), first = fp32.losses[0], worst = 0;
+	for (int i = 0; i < 100; i++)
+		worst = fmax(worst, fabs(other.losses[i] - fp32.losses[i]) / fp32.losses[i]);
+	printf("%s, %s: loss %.4f → %.4f, fp32 %.4f; most of a step's difference %.2f %%\n", q.model,
+	       type_name(q.precision), first, b, a, 100 * worst);
+	ck_assert_msg(a < 0.95 * first, "fp32 learnt nothing: %g → %g", first, a);
+	ck_assert_msg(fabs(a - b) <= 0.02 * a, "mean loss of the last ten steps: %g, fp32 has %g", b, a);
+	ck_assert_msg(fabs(other.losses[99] - fp32.losses[99]) <= 0.02 * fp32.losses[99], "last loss: %g, fp32 has %g",
+	              other.losses[99], fp32.losses[99]);
+	ck_assert_msg(other.losses[0] != fp32.losses[0], "nothing was in 16 bits");
+	if (q.precision == TYPE_FP16)
+		ck_assert(other.loss_scale > 0 && other.skipped_steps < 10);
+	else
+		ck_assert(other.loss_scale == 0 && other.skipped_steps == 0);
+	report_release(&fp32);
+	report_release(&other);
+}
+END_TEST
+
+/* Nothing is updated at a learning rate of 0: the weights are those of fp32, since it is the master that is shown. */
+START_TEST(begins_with_the_same_weights)
+{
+	char checksum[3][17];
+	for (int t = 0; t < 3; t++) {
+		struct request q = request_of(_i, (enum type)(TYPE_FP32 + t));
+		struct report r;
+		struct train_options o = train_options_default();
+		o.settings = request_settings(&q);
+		o.settings.learning_rate = 0;
+		o.steps = 1;
+		o.data = data_of(_i);
+		ck_assert_msg(train_run(&o, &r) == STATUS_OK, "%s", status_message());
+		memcpy(checksum[t], r.weights_checksum, sizeof checksum[t]);
+		report_release(&r);
+	}
+	ck_assert_str_eq(checksum[0], checksum[1]);
+	ck_assert_str_eq(checksum[0], checksum[2]);
+}
+END_TEST
+
+/* ---- one step at a time ---- */
+
+struct run {
+	struct made m;
+	struct trainer t;
+};
+
+static void run_open(struct run *r, int model, const struct request *q)
+{
+	ck_assert_msg(made_open(&r->m, q) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(trainer_open(&r->t, &r->m.plan, data_of(model), true) == STATUS_OK, "%s", status_message());
+}
+
+static void run_release(struct run *r)
+{
+	trainer_release(&r->t);
+	made_release(&r->m);
+}
+
+static int64_t state_elements(const struct run *r, const char *name)
+{
+	return r->t.device.role->buffers[role_buffer(r->t.device.role, name)].elements;
+}
+
+static void *state(const struct run *r, const char *name)
+{
+	int b = role_buffer(r->t.device.role, name);
+	ck_assert_int_ge(b, 0);
+	return cpu_device_buffer(&r->t.device, b);
+}
+
+static void *copy_of(const struct run *r, const char *name)
+{
+	const struct buffer *b = &r->t.device.role->buffers[role_buffer(r->t.device.role, name)];
+	void *copy = malloc((size_t)buffer_bytes(b));
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy, state(r, name), (size_t)buffer_bytes(b));
+	return copy;
+}
+
+static bool same_state(const struct run *a, const void *copy, const char *name)
+{
+	const struct buffer *b = &a->t.device.role->buffers[role_buffer(a->t.device.role, name)];
+	return !memcmp(state(a, name), copy, (size_t)buffer_bytes(b));
+}
+
+static double step(struct run *r)
+{
+	double loss = 0;
+	ck_assert_msg(trainer_step(&r->t, &loss) == STATUS_OK, "%s", status_message());
+	return loss;
+}
+
+static const char *const kept[] = {"parameters", "master", "first_moment", "second_moment"};
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* A scale with which every step overflows. */
+START_TEST(skipped_steps_change_nothing)
+{
+	struct run r;
+	void *before[COUNT(kept)];
+	struct request q = request_of(_i, TYPE_FP16);
+	q.clip = 1;
+	run_open(&r, _i, &q);
+	step(&r);
+	struct loss_scale *scaler = state(&r, "scaler");
+	scaler->scale = ldexpf(1, 60);
+	for (int k = 0; k < COUNT(kept); k++)
+		before[k] = copy_of(&r, kept[k]);
+	for (int i = 0; i < 3; i++) {
+		double loss = step(&r);
+		ck_assert_msg(isfinite(loss) && loss < 10, "the loss shown is %g", loss);
+		ck_assert(*(float *)state(&r, "overflow") > 0);
+	}
+	/* DeepSpeed's rule: the first of them is forgiven. */
+	ck_assert(scaler->scale == ldexpf(1, 58) && scaler->skipped == 3 && scaler->good == 0);
+	ck_assert_int_eq(*(int64_t *)state(&r, "step"), 4);
+	for (int k = 0; k < COUNT(kept); k++)
+		ck_assert_msg(same_state(&r, before[k], kept[k]), "%s changed", kept[k]);
+	scaler->scale = 1024;
+	step(&r);
+	ck_assert(scaler->skipped == 3 && scaler->good == 1);
+	for (int k = 0; k < COUNT(kept); k++) {
+		ck_assert_msg(!same_state(&r, before[k], kept[k]), "%s did not change in a good step", kept[k]);
+		free(before[k]);
+	}
+	run_release(&r);
+}
+END_TEST
+
+/* After two skipped steps the update is Adam's first, on the third batch. */
+START_TEST(adam_does_not_count_skipped_steps)
+{
+	struct run a, b;
+	struct request q = request_of(_i, TYPE_FP16);
+	q.loss_scale = ldexp(1, 60);
+	run_open(&a, _i, &q);
+	step(&a);
+	step(&a);
+	((struct loss_scale *)state(&a, "scaler"))->scale = 1024;
+	step(&a);
+	q.loss_scale = 1024;
+	run_open(&b, _i, &q);
+	*(int64_t *)state(&b, "step") = 2; /* the third batch */
+	((struct loss_scale *)state(&b, "scaler"))->skipped = 2;
+	step(&b);
+	void *master = copy_of(&b, "master");
+	ck_assert(same_state(&a, master, "master"));
+	/* At Adam's first step every weight moves by the learning rate, whatever the gradient; at its third by less. */
+	*(int64_t *)state(&b, "step") = 2;
+	free(master);
+	run_release(&a);
+	run_release(&b);
+	run_open(&a, _i, &q);
+	*(int64_t *)state(&a, "step") = 2;
+	float *x = state(&a, "master"), before = x[0];
+	step(&a);
+	double moved = fabs((double)x[0] - (double)before);
+	ck_assert_msg(fabs(moved - q.learning_rate) > 0.1 * q.learning_rate, "counted or not makes no difference");
+	run_release(&a);
+}
+END_TEST
+
+/* The scale is taken out again, exactly: it is a power of two. What differs is what 16 bits lose. */
+START_TEST(scale_comes_out_again)
+{
+	struct run a, b;
+	struct request q = request_of(_i, TYPE_FP16);
+	double most = 0, apart = 0;
+	q.optimizer = OPTIMIZER_SGD;
+	q.learning_rate = 1;
+	q.loss_scale = 4096;
+	run_open(&a, _i, &q);
+	q.loss_scale = 8192;
+	run_open(&b, _i, &q);
+	float *before = copy_of(&a, "master"), *x = state(&a, "master"), *y = state(&b, "master");
+	ck_assert(step(&a) == step(&b));
+	ck_assert(*(float *)state(&a, "overflow") == 0 && *(float *)state(&b, "overflow") == 0);
+	for (int64_t i = 0; i < state_elements(&a, "master"); i++) {
+		most = fmax(most, fabs((double)x[i] - (double)before[i]));
+		apart = fmax(apart, fabs((double)x[i] - (double)y[i]));
+	}
+	ck_assert_msg(most > 0 && apart <= 1e-3 * most, "updates of %g are %g apart", most, apart);
+	free(before);
+	run_release(&a);
+	run_release(&b);
+}
+END_TEST
+
+/* SGD at a rate of 1: what the weights moved by is the clipped gradient. */
+START_TEST(gradients_are_clipped)
+{
+	static const enum type types[] = {TYPE_FP32, TYPE_BF16, TYPE_FP16};
+	enum type type = types[_i % 3];
+	int model = _i / 3;
+	struct run r;
+	struct request q = request_of(model, type);
+	q.optimizer = OPTIMIZER_SGD;
+	q.learning_rate = 1;
+	q.clip = 0.01;
+	run_open(&r, model, &q);
+	const char *name = type == TYPE_FP32 ? "parameters" : "master";
+	float *before = copy_of(&r, name), *x = state(&r, name);
+	double squares = 0;
+	step(&r);
+	for (int64_t i = 0; i < state_elements(&r, name); i++)
+		squares += ((double)x[i] - (double)before[i]) * ((double)x[i] - (double)before[i]);
+	ck_assert_msg(fabs(sqrt(squares) - q.clip) < 1e-4 * q.clip, "in %s they moved by %g", type_name(type),
+	              sqrt(squares));
+	free(before);
+	run_release(&r);
+}
+END_TEST
+
+/* 16-bit parameters are the rounded master, whole, after the beginning and after every step. */
+START_TEST(parameters_are_the_rounded_master)
+{
+	enum type type = _i % 2 ? TYPE_FP16 : TYPE_BF16;
+	struct run r;
+	struct request q = request_of(_i / 2, type);
+	run_open(&r, _i / 2, &q);
+	for (int i = 0; i < 3; i++) {
+		const float *master = state(&r, "master");
+		const void *parameters = state(&r, "parameters");
+		uint16_t want[1];
+		for (int64_t k = 0; k < state_elements(&r, "master"); k++) {
+			element_set(type, want, 0, master[k]);
+			if (((const uint16_t *)parameters)[k] != want[0])
+				ck_abort_msg("after %d steps element %d is %g, the master %g", i, (int)k,
+				             (double)element_get(type, parameters, k), (double)master[k]);
+		}
+		step(&r);
+	}
+	run_release(&r);
+}
+END_TEST
+
+/* ---- as the command runs it ---- */
+
+struct seen {
+	int count, skipped;
+	double scale[64];
+	bool skip[64];
+};
+
+static void see(void *context, const struct train_step *s)
+{
+	struct seen *all = context;
+	all->skip[all->count] = s->skipped;
+	all->skipped += s->skipped;
+	ck_assert(!all->count || s->loss_scale == all->scale[all->count]);
+	all->scale[++all->count] = s->next_loss_scale;
+}
+
+/* From a scale that is far too high: skipped until it fits, and what train says of it is what the rule says. */
+START_TEST(run_finds_its_scale)
+{
+	enum loss_scaler rule = _i % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
+	struct request q = request_of(_i / 2, TYPE_FP16);
+	struct train_options o = train_options_default();
+	struct seen seen = {0};
+	struct report r;
+	q.loss_scaler = rule;
+	q.loss_scale = ldexp(1, 24);
+	q.loss_scale_window = 5;
+	o.settings = request_settings(&q);
+	o.steps = 40;
+	o.data = data_of(_i / 2);
+	o.on_step = see;
+	o.context = &seen;
+	ck_assert_msg(train_run(&o, &r) == STATUS_OK, "%s", status_message());
+	struct loss_scale s = loss_scale_begin(rule, q.loss_scale);
+	bool grew = false;
+	for (int i = 0; i < 40; i++) {
+		float before = s.scale;
+		ck_assert(loss_scale_update(rule, 5, seen.skip[i], &s));
+		ck_assert_msg((double)s.scale == seen.scale[i + 1], "step %d: %g instead of %g", i + 1,
+		              seen.scale[i + 1], (double)s.scale);
+		grew |= s.scale > before;
+	}
+	ck_assert(seen.skip[0] && seen.skipped < 35 && grew);
+	ck_assert_int_eq(r.skipped_steps, seen.skipped);
+	ck_assert(r.loss_scale == seen.scale[40] && isfinite(r.losses[39]));
+	report_release(&r);
+}
+END_TEST
+
+static void assert_fails(const struct request *q, int model, double learning_rate, int steps, const char *word)
+{
+	struct train_options o = train_options_default();
+	struct report r;
+	o.settings = request_settings(q);
+	o.settings.learning_rate = learning_rate;
+	o.steps = steps;
+	o.evaluate = false;
+	o.data = data_of(model);
+	enum status s = train_run(&o, &r);
+	ck_assert_msg(s == STATUS_RUN && strstr(status_message(), word) && !strchr(status_message(), '\n'),
+	              "%s: \"%s\" without \"%s\"", status_name(s), status_message(), word);
+	report_release(&r);
+}
+
+/* Weights that leave the range of fp16 at once: no scale helps. */
+START_TEST(nothing_left_to_scale)
+{
+	struct request q = request_of(_i, TYPE_FP16);
+	q.loss_scale = 8;
+	assert_fails(&q, _i, 1e6, 60, "smallest loss scale");
+}
+END_TEST
+
+START_TEST(bf16_that_diverges_ends)
+{
+	struct request q = request_of(_i, TYPE_BF16);
+	assert_fails(&q, _i, 1e30, 60, "not finite in bf16");
+	/* Its loss was fine, its update not. */
+	assert_fails(&q, _i, 1e300, 1, "not finite in the end");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("precision");
+	TCase *tests = tcase_create("precision");
+	tcase_set_timeout(tests, 120);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_loop_test(tests, follows_fp32, 0, 2 * COUNT(models));
+	tcase_add_loop_test(tests, begins_with_the_same_weights, 0, COUNT(models));
+	tcase_add_loop_test(tests, skipped_steps_change_nothing, 0, COUNT(models));
+	tcase_add_loop_test(tests, adam_does_not_count_skipped_steps, 0, COUNT(models));
+	tcase_add_loop_test(tests, scale_comes_out_again, 0, COUNT(models));
+	tcase_add_loop_test(tests, gradients_are_clipped, 0, 3 * COUNT(models));
+	tcase_add_loop_test(tests, parameters_are_the_rounded_master, 0, 2 * COUNT(models));
+	tcase_add_loop_test(tests, run_finds_its_scale, 0, 2 * COUNT(models));
+	tcase_add_loop_test(tests, nothing_left_to_scale, 0, COUNT(models));
+	tcase_add_loop_test(tests, bf16_that_diverges_ends, 0, COUNT(models));
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

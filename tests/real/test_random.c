@@ -1,0 +1,202 @@
+/* Counter-based numbers and the weights' checksum: against the generator's published answers, against themselves cut
+ * into ranges, against statistics, and against numpy (tests/oracle/counter_random.py, through tests/golden/). */
+#include "real/rank/checksum.h"
+#include "real/rank/random.h"
+#include "tests/support/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Random123's kat_vectors, lines "philox4x32 10": counter 0 and key 0; all bits set; the digits of pi. */
+START_TEST(block_known_answers)
+{
+	static const struct {
+		uint64_t seed, stream, block;
+		uint32_t words[4];
+	} answers[] = {
+	        {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+	        {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+	        {UINT64_C(0x299f31d0a4093822),
+	         UINT64_C(0x0370734413198a2e),
+	         UINT64_C(0x85a308d3243f6a88),
+	         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+	};
+	for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+		uint32_t words[4];
+		random_block(answers[i].seed, answers[i].stream, answers[i].block, words);
+		ck_assert_mem_eq(words, answers[i].words, sizeof words);
+	}
+	ck_assert_uint_eq(random_u64(0, 0, 0), UINT64_C(0xe169c58d6627e8d5));
+}
+END_TEST
+
+START_TEST(ranges_agree_with_the_whole)
+{
+	enum { COUNT = 103 };
+	static const enum weights_init inits[] = {WEIGHTS_ZEROS, WEIGHTS_ONES, WEIGHTS_NORMAL, WEIGHTS_UNIFORM};
+	for (size_t k = 0; k < sizeof inits / sizeof inits[0]; k++) {
+		float whole[COUNT];
+		weights_fill(5, 3, 0, COUNT, inits[k], 0.5, whole);
+		for (int64_t first = 0; first < COUNT; first++) {
+			for (int64_t count = 0; count <= COUNT - first; count += 1 + count / 8) {
+				float part[COUNT + 1];
+				part[count] = 42.0F;
+				weights_fill(5, 3, first, count, inits[k], 0.5, part);
+				ck_assert_mem_eq(part, whole + first, (size_t)count * sizeof *part);
+				ck_assert(part[count] == 42.0F);
+			}
+		}
+	}
+}
+END_TEST
+
+START_TEST(streams_differ)
+{
+	float a[8], b[8];
+	weights_fill(1, 0, 0, 8, WEIGHTS_NORMAL, 1.0, a);
+	weights_fill(1, 1, 0, 8, WEIGHTS_NORMAL, 1.0, b);
+	ck_assert(memcmp(a, b, sizeof a) != 0);
+	weights_fill(2, 0, 0, 8, WEIGHTS_NORMAL, 1.0, b);
+	ck_assert(memcmp(a, b, sizeof a) != 0);
+	weights_fill(1, 0, INT64_C(1) << 40, 8, WEIGHTS_NORMAL, 1.0, b);
+	ck_assert(memcmp(a, b, sizeof a) != 0);
+}
+END_TEST
+
+/* Bounds are five standard errors: a right generator with another seed would fail once in a million. */
+START_TEST(moments)
+{
+	enum { COUNT = 1 << 18 };
+	float *x = malloc(COUNT * sizeof *x);
+	ck_assert_ptr_nonnull(x);
+	double sum = 0, squares = 0, fourth = 0, neighbours = 0;
+	weights_fill(7, 2, 0, COUNT, WEIGHTS_NORMAL, 1.0, x);
+	for (int i = 0; i < COUNT; i++) {
+		double square = (double)x[i] * (double)x[i];
+		sum += (double)x[i];
+		squares += square;
+		fourth += square * square;
+		neighbours += i ? (double)x[i] * (double)x[i - 1] : 0;
+		ck_assert(fabsf(x[i]) < 6.77F);
+	}
+	double n = COUNT;
+	ck_assert(fabs(sum / n) < 5 / sqrt(n));
+	ck_assert(fabs(neighbours / n) < 5 / sqrt(n));
+	ck_assert(fabs(squares / n - 1) < 5 * sqrt(2 / n));
+	ck_assert(fabs(fourth / n - 3) < 5 * sqrt(96 / n));
+
+	sum = squares = 0;
+	weights_fill(7, 2, 0, COUNT, WEIGHTS_UNIFORM, 0.5, x);
+	for (int i = 0; i < COUNT; i++) {
+		ck_assert(fabsf(x[i]) <= 0.5F);
+		sum += (double)x[i];
+		squares += (double)x[i] * (double)x[i];
+	}
+	ck_assert(fabs(sum / n) < 5 * sqrt(1 / 12.0 / n));
+	ck_assert(fabs(squares / n - 1 / 12.0) < 5 * sqrt(1 / 180.0 / n));
+	free(x);
+}
+END_TEST
+
+static uint64_t hex_member(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	ck_assert_ptr_nonnull(text);
+	return strtoull(text, NULL, 16);
+}
+
+static enum weights_init init_named(const char *name)
+{
+	static const char *const names[] = {"zeros", "ones", "normal", "uniform"};
+	for (int i = 0; i < 4; i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum weights_init)i;
+	ck_abort_msg("%s: unknown in a golden file", name);
+}
+
+/* Every initial weight of every golden model, bit for bit, from three shards as three ranks would make them. */
+START_TEST(weights_agree_with_numpy)
+{
+	static const char *const files[] = {"tests/golden/mlp.json", "tests/golden/mlp_tiny.json",
+	                                    "tests/golden/gpt.json", "tests/golden/gpt_tiny.json"};
+	json_error_t error;
+	json_t *golden = json_load_file(files[_i], 0, &error);
+	ck_assert_msg(golden != NULL, "%s: %s (tests run in the top folder)", files[_i], error.text);
+	uint64_t seed = (uint64_t)json_integer_value(json_object_get(golden, "seed")), model_sum = 0;
+	int64_t model_first = 0;
+	size_t index;
+	json_t *tensor, *size;
+	ck_assert_uint_ge(json_array_size(json_object_get(golden, "tensors")), 4);
+	json_array_foreach(json_object_get(golden, "tensors"), index, tensor)
+	{
+		int64_t elements = 1;
+		size_t dimension;
+		json_array_foreach(json_object_get(tensor, "shape"), dimension, size) elements *=
+		        json_integer_value(size);
+		float *values = malloc((size_t)elements * sizeof *values);
+		ck_assert_ptr_nonnull(values);
+		uint64_t tensor_sum = 0;
+		for (int64_t rank = 0; rank < 3; rank++) {
+			int64_t first = elements * rank / 3, count = elements * (rank + 1) / 3 - first;
+			weights_fill(seed, index, first, count,
+			             init_named(json_string_value(json_object_get(tensor, "init"))),
+			             json_real_value(json_object_get(tensor, "scale")), values);
+			tensor_sum += weights_checksum(first, count, values);
+			model_sum += weights_checksum(model_first + first, count, values);
+		}
+		ck_assert_msg(tensor_sum == hex_member(tensor, "initial_checksum"), "%s: %s differs", files[_i],
+		              json_string_value(json_object_get(tensor, "name")));
+		model_first += elements;
+		free(values);
+	}
+	ck_assert_uint_eq(model_sum, hex_member(golden, "initial_checksum"));
+	json_decref(golden);
+}
+END_TEST
+
+START_TEST(checksum_tells_apart)
+{
+	float x[64];
+	weights_fill(1, 0, 0, 64, WEIGHTS_NORMAL, 1.0, x);
+	uint64_t whole = weights_checksum(100, 64, x);
+	for (int cut = 0; cut <= 64; cut++)
+		ck_assert_uint_eq(weights_checksum(100, cut, x) + weights_checksum(100 + cut, 64 - cut, x + cut),
+		                  whole);
+	ck_assert_uint_ne(weights_checksum(101, 64, x), whole);
+
+	float first = x[0]; /* two that changed places */
+	x[0] = x[1];
+	x[1] = first;
+	ck_assert_uint_ne(weights_checksum(100, 64, x), whole);
+	x[1] = x[0];
+	x[0] = first;
+	ck_assert_uint_eq(weights_checksum(100, 64, x), whole);
+	x[63] = nextafterf(x[63], 10.0F); /* one bit */
+	ck_assert_uint_ne(weights_checksum(100, 64, x), whole);
+
+	float zero = 0.0F, minus_zero = -0.0F;
+	ck_assert_uint_ne(weights_checksum(0, 1, &zero), weights_checksum(0, 1, &minus_zero));
+	ck_assert_uint_ne(weights_checksum(0, 1, &zero), 0);
+	ck_assert_uint_ne(weights_checksum(0, 1, &zero), weights_checksum(1, 1, &zero));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("random");
+	TCase *tests = tcase_create("random");
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, block_known_answers);
+	tcase_add_test(tests, ranges_agree_with_the_whole);
+	tcase_add_test(tests, streams_differ);
+	tcase_add_test(tests, moments);
+	tcase_add_loop_test(tests, weights_agree_with_numpy, 0, 4);
+	tcase_add_test(tests, checksum_tells_apart);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

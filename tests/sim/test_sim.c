@@ -1,0 +1,380 @@
+/* The simulator on plans by hand: times that can be worked out, in both grains. */
+#include "tests/sim/sim_fixture.h"
+#include "tests/support/suite.h"
+
+/* ---- closed forms: alpha = 1 us, beta = 1/10 ns a byte ---- */
+
+static int64_t log2_up(int64_t n)
+{
+	int64_t log = 0;
+	while (INT64_C(1) << log < n)
+		log++;
+	return log;
+}
+
+/* 40 kB a rank, so that everything divides. */
+static int64_t by_hand(enum schedule_algorithm a, int64_t n)
+{
+	int64_t elements = 10000 * n, whole = elements * 4 / 10, slice = whole / n, alpha = 1000;
+	int64_t p = INT64_C(1) << log2_up(n) >> (INT64_C(1) << log2_up(n) > n);
+	switch (a) {
+	case SCHEDULE_RING_ALL_REDUCE:
+		return 2 * (n - 1) * (alpha + slice);
+	case SCHEDULE_RING_REDUCE_SCATTER:
+	case SCHEDULE_RING_ALL_GATHER:
+		return (n - 1) * (alpha + slice);
+	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
+		return 2 * log2_up(p) * alpha + 2 * (whole - whole / p) + (p < n ? 2 * (alpha + whole) : 0);
+	case SCHEDULE_TREE_BROADCAST:
+	case SCHEDULE_TREE_REDUCE:
+		return log2_up(n) * (alpha + whole);
+	case SCHEDULE_STAR_BROADCAST:
+	case SCHEDULE_STAR_REDUCE:
+		return (n - 1) * (alpha + whole);
+	case SCHEDULE_CHAIN_BROADCAST: /* n pieces */
+	case SCHEDULE_CHAIN_REDUCE:
+		return (n + n - 2) * (alpha + slice);
+	case SCHEDULE_STAR_SCATTER:
+	case SCHEDULE_STAR_GATHER:
+		return (n - 1) * (alpha + slice);
+	case SCHEDULE_COUNT:
+		break;
+	}
+	return -1;
+}
+
+START_TEST(test_closed_forms)
+{
+	enum schedule_algorithm a = (enum schedule_algorithm)_i;
+	struct cluster c;
+	open_gpus(&c, "64", "0", "0", "");
+	for (int64_t n = 2; n <= 17; n++)
+		for (int64_t root = 0; root < n; root += n - 1) {
+			int64_t whole = collective_time(a, n, root, 10000 * n, &c, GRAIN_OPERATION);
+			int64_t messages = collective_time(a, n, root, 10000 * n, &c, GRAIN_MESSAGE);
+			/* each round is rounded up to a nanosecond */
+			int64_t off = whole - by_hand(a, n);
+			if (off < 0 || off > 4 * n)
+				ck_abort_msg("%s, %ld ranks: %ld instead of %ld", schedule_description(a), (long)n,
+				             (long)whole, (long)by_hand(a, n));
+			check_near(messages, whole, 1, schedule_description(a), n);
+		}
+	/* one rank has nobody to talk to */
+	ck_assert_int_eq(collective_time(a, 1, 0, 1000, &c, GRAIN_OPERATION), 0);
+	ck_assert_int_eq(collective_time(a, 1, 0, 1000, &c, GRAIN_MESSAGE), 0);
+	cluster_release(&c);
+}
+END_TEST
+
+/* Over several nodes, whole and by messages. */
+START_TEST(test_nodes_agree)
+{
+	static const struct {
+		const char *devices;
+		int64_t ranks;
+	} shapes[] = {{"4", 8}, {"4", 16}, {"8", 32}, {"1", 5}, {"2", 6}};
+	enum schedule_algorithm a = (enum schedule_algorithm)_i;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct cluster c;
+		int64_t n = shapes[i].ranks;
+		open_gpus(&c, shapes[i].devices, "0", "0", "");
+		int64_t whole = collective_time(a, n, 0, 10000 * n, &c, GRAIN_OPERATION);
+		int64_t messages = collective_time(a, n, 0, 10000 * n, &c, GRAIN_MESSAGE);
+		check_near(messages, whole, 1, schedule_description(a), n);
+		cluster_release(&c);
+	}
+}
+END_TEST
+
+/* Where a node is not full, and the root is in it; and where more messages leave a node than reach any. */
+START_TEST(test_uneven_nodes)
+{
+	static const enum schedule_algorithm uneven[] = {
+	        SCHEDULE_RING_ALL_REDUCE, SCHEDULE_STAR_BROADCAST, SCHEDULE_STAR_REDUCE,    SCHEDULE_STAR_SCATTER,
+	        SCHEDULE_STAR_GATHER,     SCHEDULE_CHAIN_REDUCE,   SCHEDULE_CHAIN_BROADCAST};
+	struct cluster c;
+	open_gpus(&c, "4", "0", "0", "");
+	for (size_t i = 0; i < sizeof uneven / sizeof *uneven; i++)
+		for (int64_t root = 0; root < 6; root++) {
+			int64_t whole = collective_time(uneven[i], 6, root, 60000, &c, GRAIN_OPERATION);
+			check_near(collective_time(uneven[i], 6, root, 60000, &c, GRAIN_MESSAGE), whole, 1,
+			           schedule_description(uneven[i]), 6);
+		}
+	cluster_release(&c);
+
+	/* round 0: 0 to 1, inside; round 1: 1 to 3 crosses alone; round 2: 0, 1, 2 leave the first node for 4, 5 on the
+	 * second and 6 on the third, each at a third of 4 bytes/ns (cut off at 2^-32: a nanosecond more) */
+	open_gpus(&c, "3", "0", "0", "");
+	int64_t bytes = 8000000;
+	int64_t expected = 1000 + bytes / 10 + 5000 + bytes / 4 + 5000 + bytes * 3 / 4 + 1;
+	ck_assert_int_eq(collective_time(SCHEDULE_TREE_BROADCAST, 8, 0, bytes / 4, &c, GRAIN_OPERATION), expected);
+	check_near(collective_time(SCHEDULE_TREE_BROADCAST, 8, 0, bytes / 4, &c, GRAIN_MESSAGE), expected, 1, "tree",
+	           8);
+	cluster_release(&c);
+}
+END_TEST
+
+/* A ring over two nodes goes at the pace of the hop between them: 5 us and 2 rails of 2 bytes/ns. Each rail more is
+ * worth its bandwidth, up to that of the device's own link. */
+START_TEST(test_ring_between_nodes)
+{
+	struct cluster c;
+	open_gpus(&c, "4", "0", "0", "");
+	int64_t n = 8, slice = 4000000;
+	ck_assert_int_eq(collective_time(SCHEDULE_RING_ALL_REDUCE, n, 0, n * slice / 4, &c, GRAIN_OPERATION),
+	                 2 * (n - 1) * (5000 + slice / 4));
+	c.rails = 1;
+	ck_assert_int_eq(collective_time(SCHEDULE_RING_ALL_REDUCE, n, 0, n * slice / 4, &c, GRAIN_OPERATION),
+	                 2 * (n - 1) * (5000 + slice / 2));
+	c.rails = 100;
+	ck_assert_int_eq(collective_time(SCHEDULE_RING_ALL_REDUCE, n, 0, n * slice / 4, &c, GRAIN_OPERATION),
+	                 2 * (n - 1) * (5000 + slice / 10));
+	cluster_release(&c);
+}
+END_TEST
+
+/* Halving-doubling sends its largest halves between nodes, four at a time over the same rails. */
+START_TEST(test_rails_are_shared)
+{
+	struct cluster c;
+	open_gpus(&c, "4", "0", "0", "");
+	int64_t S = 8000000; /* bytes; n = 8: halves of S/2 cross first, S/4 and S/8 stay */
+	int64_t expected = 2 * (5000 + S / 2 * 4 / 4 + 1000 + S / 4 / 10 + 1000 + S / 8 / 10);
+	ck_assert_int_eq(collective_time(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 8, 0, S / 4, &c, GRAIN_OPERATION),
+	                 expected);
+	check_near(collective_time(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 8, 0, S / 4, &c, GRAIN_MESSAGE), expected, 1,
+	           "halving-doubling", 8);
+	cluster_release(&c);
+}
+END_TEST
+
+/* Two rings over the same links take twice the time of one. */
+START_TEST(test_two_rings)
+{
+	struct cluster c;
+	struct fixture f;
+	int64_t n = 4, elements = 40000000, slice_ns = elements / n * 4 / 10;
+	open_gpus(&c, "4", "0", "0", "");
+	c.link.latency = rate_assumed(0);
+	fixture_init(&f, n);
+	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, elements);
+	int64_t one = run(&f, &c, GRAIN_MESSAGE).time.step;
+	ck_assert_int_eq(one, 2 * (n - 1) * slice_ns);
+	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, elements)->queue = QUEUE_DEVICE_TO_HOST; /* beside the first */
+	ck_assert_int_eq(run(&f, &c, GRAIN_MESSAGE).time.step, 2 * one);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+START_TEST(test_collective_launch)
+{
+	struct cluster c;
+	open_gpus(&c, "8", "0", "7e-6", "");
+	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
+		ck_assert_int_eq(collective_time(SCHEDULE_RING_ALL_GATHER, 2, 0, 20000, &c, (enum grain)g),
+		                 7000 + 1000 + 4000);
+	cluster_release(&c);
+}
+END_TEST
+
+/* Control values go up a tree and down again. */
+START_TEST(test_sum)
+{
+	struct cluster c;
+	struct fixture f;
+	open_gpus(&c, "8", "0", "0", "");
+	fixture_init(&f, 8);
+	add_op(&f, OP_SUM, QUEUE_COMMUNICATION, 10)->traffic = TRAFFIC_CONTROL; /* 80 bytes */
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 2 * 3 * 1008);
+	ck_assert_int_eq(run(&f, &c, GRAIN_MESSAGE).time.step, 2 * 3 * 1008);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+/* ---- overlap: a result of the waits ---- */
+
+/* 1 ms of compute, and a ring of two rounds that takes 0.5 ms on two ranks. */
+static int64_t overlap(const char *share, bool wait, enum grain grain, struct times *times)
+{
+	struct cluster c;
+	struct fixture f;
+	open_gpus(&c, "2", share, "0", "");
+	fixture_init(&f, 2);
+	add_kernel(&f, 1000000);
+	struct op *ring = add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 2 * 2490000 / 4);
+	if (wait)
+		wait_for(&f, ring, 0);
+	struct report r = run(&f, &c, grain);
+	*times = r.time;
+	ck_assert_int_eq(r.time.compute + r.time.exposed + r.time.bubble, r.time.step);
+	fixture_release(&f);
+	cluster_release(&c);
+	return r.time.step;
+}
+
+START_TEST(test_overlap)
+{
+	enum grain grain = (enum grain)_i;
+	struct times t;
+	/* nothing shared: hidden */
+	ck_assert_int_eq(overlap("0", false, grain, &t), 1000000);
+	ck_assert_int_eq(t.communication, 500000);
+	ck_assert_int_eq(t.exposed, 0);
+	/* the collective takes a quarter of the device: 375 of 1000 us are done in its 500 */
+	ck_assert_int_eq(overlap("0.25", false, grain, &t), 500000 + 625000);
+	ck_assert_int_eq(t.compute, 1125000);
+	ck_assert_int_eq(t.exposed, 0);
+	/* it waits: one after the other, and nothing is slowed */
+	ck_assert_int_eq(overlap("0.25", true, grain, &t), 1500000);
+	ck_assert_int_eq(t.compute, 1000000);
+	ck_assert_int_eq(t.exposed, 500000);
+	ck_assert_int_eq(t.bubble, 0);
+}
+END_TEST
+
+/* compute ─ waits for ─► ring ─ waits for ─► compute: the second kernel begins when the ring is done. */
+START_TEST(test_chain_of_waits)
+{
+	struct cluster c;
+	struct fixture f;
+	open_gpus(&c, "2", "0", "0", "");
+	fixture_init(&f, 2);
+	add_kernel(&f, 1000);
+	wait_for(&f, add_collective(&f, SCHEDULE_RING_ALL_GATHER, 20000), 0); /* 1000 + 4000 ns */
+	wait_for(&f, add_kernel(&f, 200), 1);
+	add_op(&f, OP_COPY, QUEUE_HOST_TO_DEVICE, 0)->operand[1] = (struct region){0, false, 0, 0};
+	struct report r = run(&f, &c, GRAIN_OPERATION);
+	ck_assert_int_eq(r.time.step, 10000); /* the copy: 10 us of latency, and the compute queue has nothing to do */
+	ck_assert_int_eq(r.time.compute, 1200);
+	ck_assert_int_eq(r.time.exposed, 5000);
+	ck_assert_int_eq(r.time.bubble, 3800);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+/* ---- kernels: the slower of FLOPs and bytes, and the launch ---- */
+
+START_TEST(test_kernel)
+{
+	struct cluster c;
+	struct fixture f;
+	open_gpus(&c, "1", "0", "0", "");
+	c.launch = rate_assumed(77);
+	fixture_init(&f, 1);
+	struct op *add = add_op(&f, OP_ADD, QUEUE_COMPUTE, 10000); /* 10,000 FLOPs, 120,000 bytes */
+	add->operand[1] = add->operand[0];
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 120 + 77);
+	c.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate = rate_assumed(20000000000);
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 500 + 77);
+	/* on the host: 8 cores of 10 FLOPs/ns, 100 bytes/ns */
+	add->queue = QUEUE_HOST_COMPUTE;
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 1200 + 77);
+	/* over the host link: 60,000 bytes there at 10 bytes/ns after 10 us */
+	add->kind = OP_COPY;
+	add->queue = QUEUE_HOST_TO_DEVICE;
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 10000 + 4000);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+/* ---- slow devices, and cores that are shared ---- */
+
+START_TEST(test_slow)
+{
+	enum grain grain = (enum grain)_i;
+	struct cluster c;
+	struct fixture f;
+	struct trace t = {0};
+	struct report r;
+	open_gpus(&c, "4", "0", "0", "2: 3");
+	fixture_init(&f, 4);
+	add_kernel(&f, 1000);
+	wait_for(&f, add_collective(&f, SCHEDULE_RING_REDUCE_SCATTER, 40000), 0); /* 3 · (1000 + 4000) */
+	ck_assert(!sim_run(&f.plan, &c, grain, &t, &r));
+	ck_assert_int_eq(r.time.step, 3000 + 15000);
+	ck_assert_int_eq(r.time.compute, 3000); /* of the slow rank, for which the others wait */
+	struct times other = trace_times(&t, 0, 0);
+	ck_assert_int_eq(other.step, 18000);
+	ck_assert_int_eq(other.compute, 1000);
+	ck_assert_int_eq(other.exposed, 17000);
+	trace_release(&t);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+static int64_t kernel_on_cpus(int64_t ranks, const char *devices, const char *cores, const char *bandwidth,
+                              enum grain grain)
+{
+	struct cluster c;
+	struct fixture f;
+	open_cpus(&c, devices, cores, bandwidth);
+	fixture_init(&f, ranks);
+	add_op(&f, OP_ZERO, QUEUE_COMPUTE, 250000); /* 1 ms alone */
+	int64_t step = run(&f, &c, grain).time.step;
+	fixture_release(&f);
+	cluster_release(&c);
+	return step;
+}
+
+START_TEST(test_cores)
+{
+	enum grain g = (enum grain)_i;
+	ck_assert_int_eq(kernel_on_cpus(1, "", "2", "1e12", g), 1000000);
+	ck_assert_int_eq(kernel_on_cpus(2, "", "2", "1e12", g), 1000000);
+	ck_assert_int_eq(kernel_on_cpus(4, "", "2", "1e12", g), 2000000);
+	ck_assert_int_eq(kernel_on_cpus(3, "", "2", "1e12", g), 1500001); /* at 2/3, cut off at 2^-32, and rounded up */
+	ck_assert_int_eq(kernel_on_cpus(4, "devices: 2,", "2", "1e12", g), 1000000); /* on two nodes */
+	/* the second node has one rank and is done early; the first decides */
+	ck_assert_int_eq(kernel_on_cpus(5, "devices: 4,", "2", "1e12", g), 2000000);
+	/* cores enough, but memory for two ranks only */
+	ck_assert_int_eq(kernel_on_cpus(4, "", "8", "2e9", g), 2000000);
+}
+END_TEST
+
+/* Two ranks on one core: a collective of 0.5 cores a rank, alone, fits; beside kernels all get their fair part. */
+START_TEST(test_collective_takes_cores)
+{
+	struct cluster c;
+	struct fixture f;
+	open_cpus(&c, "", "1", "1e12");
+	fixture_init(&f, 2);
+	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 500000); /* 2 · (1 us + 1 ms) */
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 2002000);
+	check_near(run(&f, &c, GRAIN_MESSAGE).time.step, 2002000, 1, "ring", 2);
+	add_op(&f, OP_ZERO, QUEUE_COMPUTE, 250000); /* 1 ms on a core of its own; there is one core for both ranks */
+	int64_t whole = run(&f, &c, GRAIN_OPERATION).time.step;
+	/* work of 2 × 1 ms and 2 × 0.5 cores × 2 ms on one core: 4 ms if no core is ever idle */
+	check_near(whole, 4002000, 1, "ring beside kernels", 2);
+	check_near(run(&f, &c, GRAIN_MESSAGE).time.step, whole, 2, "ring beside kernels, by messages", 2);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("sim");
+	TCase *tcase = tcase_create("times");
+	tcase_set_timeout(tcase, 120);
+	tcase_add_loop_test(tcase, test_closed_forms, 0, SCHEDULE_COUNT);
+	tcase_add_loop_test(tcase, test_nodes_agree, 0, SCHEDULE_COUNT);
+	tcase_add_test(tcase, test_uneven_nodes);
+	tcase_add_test(tcase, test_ring_between_nodes);
+	tcase_add_test(tcase, test_kernel);
+	tcase_add_test(tcase, test_rails_are_shared);
+	tcase_add_test(tcase, test_two_rings);
+	tcase_add_test(tcase, test_collective_launch);
+	tcase_add_test(tcase, test_sum);
+	tcase_add_loop_test(tcase, test_overlap, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
+	tcase_add_test(tcase, test_chain_of_waits);
+	tcase_add_loop_test(tcase, test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
+	tcase_add_loop_test(tcase, test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
+	tcase_add_test(tcase, test_collective_takes_cores);
+	suite_add_tcase(suite, tcase);
+	return suite_run(suite);
+}

@@ -1,0 +1,223 @@
+/* Activation checkpointing: what plans keep, to the byte, and how many checkpoints. (test_recompute.c: what they make
+ * again; test_checkpointing_switches.c: DeepSpeed's further settings.) */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/trace/report.h"
+#include "tests/strategy/checkpointing_check.h"
+#include "tests/support/plan_edit.h"
+#include "tests/support/suite.h"
+
+/* ---- what is kept ---- */
+
+/* The formulas of checkpointing.h. */
+START_TEST(a_block_keeps_what_the_formula_says)
+{
+	static const char *const modes[] = {"none", "selective", "full"};
+	static const enum type types[] = {TYPE_FP32, TYPE_BF16};
+	int64_t sb = (int64_t)SAMPLES * TOKENS, sbh = sb * WIDTH;
+	for (int mode = 0; mode < 3; mode++)
+		for (int type = 0; type < 2; type++) {
+			struct made m;
+			int64_t w = type_bytes(types[type]);
+			int64_t want = mode == 0   ? w * 16 * sbh + 4 * sb * (HEADS + 4)
+			               : mode == 1 ? w * 15 * sbh + 4 * sb * 4
+			                           : w * sbh;
+			must_open_verified(&m,
+			                   &(struct request){small, "zero3", .ranks = 2, .micro_batch = SAMPLES,
+			                                     .precision = types[type], .checkpointing = modes[mode]});
+			const struct role *r = &m.plan.roles[0];
+			for (int unit = 2; unit <= LAYERS; unit++)
+				ck_assert_int_eq(alive_after(r, end_of_forward(r, unit)) -
+				                         alive_after(r, end_of_forward(r, unit - 1)),
+				                 want);
+			made_release(&m);
+		}
+}
+END_TEST
+
+/* ---- attention by way of matrices, and dropout ---- */
+
+/* From the plan: what is alive at the end of a block's forward pass, less what was at the end of the one before. */
+static int64_t stored_by_a_layer(const struct request *q)
+{
+	struct made m;
+	must_open_verified(&m, q);
+	const struct role *r = &m.plan.roles[0];
+	int64_t bytes = alive_after(r, end_of_forward(r, 2)) - alive_after(r, end_of_forward(r, 1));
+	ck_assert_int_eq(alive_after(r, end_of_forward(r, 3)) - alive_after(r, end_of_forward(r, 2)), bytes);
+	made_release(&m);
+	return bytes;
+}
+
+START_TEST(korthikantis_vectors)
+{
+	char line[512], name[32], mode[32], model[128];
+	int read = 0, rows = 0;
+	FILE *f = fopen("tests/golden/activations.csv", "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f)) {
+		long long a, s, h, b, t, bytes;
+		if (line[0] == '#' || !strncmp(line, "model,", 6))
+			continue;
+		read++;
+		ck_assert_int_eq(sscanf(line, "%31[^,],%lld,%lld,%lld,%lld,%lld,%31[^,],%lld", name, &a, &s, &h, &b, &t,
+		                        mode, &bytes),
+		                 8);
+		bool tensor = !strncmp(mode, "TP8", 3), sequence = strstr(mode, "+SP") != NULL;
+		const char *checkpointing = strstr(mode, "selective") ? "selective" : tensor ? "none" : mode;
+		snprintf(
+		        model, sizeof model,
+		        "gpt:layers=3,width=%lld,heads=%lld,context=%lld,vocabulary=512,attention=standard,dropout=0.1",
+		        h, a, s);
+		int64_t stored = stored_by_a_layer(&(struct request){model,
+		                                                     sequence ? "tensor:sequence=yes"
+		                                                     : tensor ? "tensor"
+		                                                              : "single",
+		                                                     .ranks = tensor ? t : 1, .micro_batch = b,
+		                                                     .precision = rows % 2 ? TYPE_BF16 : TYPE_FP16,
+		                                                     .checkpointing = checkpointing});
+		ck_assert_msg(stored == bytes, "%s, %s: %lld bytes instead of %lld", name, mode, (long long)stored,
+		              bytes);
+		rows++;
+	}
+	fclose(f);
+	ck_assert_int_eq(read, 24);
+	ck_assert_int_eq(rows, 24);
+}
+END_TEST
+
+/* sbh(34 + 5as/h) in its parts (section 4.1): attention 11sbh + 5as²b, MLP 19sbh, norms 4sbh. */
+START_TEST(dropout_has_its_part)
+{
+	static const struct {
+		const char *keys, *mode;
+		int sbh, ssab; /* bytes, of 16-bit activations */
+	} want[] = {{"attention=standard,dropout=0.1", "none", 34, 5},
+	            {"attention=standard,dropout=0.5", "none", 34, 5},
+	            {"attention=standard", "none", 32, 2},
+	            {"attention=standard,dropout=0.1", "selective", 34, 0},
+	            {"attention=standard", "selective", 32, 0},
+	            {"attention=standard,dropout=0.1", "full", 2, 0},
+	            {"attention=standard,dropout=0.1", "every=3", 0, 0}};
+	int64_t s = TOKENS, b = SAMPLES, a = HEADS, h = WIDTH;
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		char model[128];
+		snprintf(model, sizeof model, "gpt:layers=3,width=%d,heads=%d,context=%d,%s", WIDTH, HEADS, TOKENS,
+		         want[i].keys);
+		int64_t stored =
+		        stored_by_a_layer(&(struct request){model, "zero3", .ranks = 2, .micro_batch = SAMPLES,
+		                                            .precision = TYPE_BF16, .checkpointing = want[i].mode});
+		ck_assert_msg(stored == want[i].sbh * s * b * h + want[i].ssab * a * s * s * b, "%s, %s: %lld bytes",
+		              want[i].keys, want[i].mode, (long long)stored);
+	}
+}
+END_TEST
+
+/* Any one operation taken out is refused; and what drops must drop as much as the model says. */
+START_TEST(standard_attention_is_verified)
+{
+	static const char *const modes[] = {"none", "full", "selective"};
+	struct made m;
+	must_open_verified(&m,
+	                   &(struct request){"gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25",
+	                                     "zero3", .ranks = 2, .checkpointing = modes[_i]});
+	struct role *r = &m.plan.roles[0];
+	for (int i = 0; i < r->op_count; i++) {
+		struct plan mutant;
+		plan_copy(&mutant, &m.plan);
+		plan_drop_op(&mutant, 0, i);
+		ck_assert_msg(plan_verify(&mutant, NULL) == STATUS_REFUSED, "%s: operation %d, %s, can be taken out",
+		              modes[_i], i, op_name(r->ops[i].kind));
+		plan_release(&mutant);
+		if (!op_has_scale(r->ops[i].kind))
+			continue;
+		double scale = r->ops[i].scale;
+		ck_assert(r->ops[i].kind == OP_CLASSIFIER || scale == (i < r->step.end ? 1 / 0.75 : 1));
+		r->ops[i].scale = 1.25;
+		ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+		r->ops[i].scale = scale;
+	}
+	made_release(&m);
+}
+END_TEST
+
+/* ---- how many ---- */
+
+/* At the end of the forward pass: as many checkpoints as there are segments, and no more. */
+START_TEST(so_many_checkpoints_are_kept)
+{
+	static const struct {
+		const char *mode;
+		int checkpoints;
+	} want[] = {{"full", 4},
+	            {"every=1", 4},
+	            {"every=2", 2},
+	            {"every=3", 2},
+	            {"every=4", 1},
+	            {"full:number_checkpoints=4", 4},
+	            {"full:number_checkpoints=3", 3},
+	            {"full:number_checkpoints=2", 2},
+	            {"full:number_checkpoints=1", 1}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
+		                                         .checkpointing = want[i].mode});
+		const struct role *r = &m.plan.roles[0];
+		int64_t sbh = (int64_t)SAMPLES * TOKENS * WIDTH, kept = 0;
+		/* beside them the last block's output, the tokens and the targets */
+		kept = alive_after(r, end_of_forward(r, LAYERS)) - 4 * sbh - (int64_t)SAMPLES * TOKENS * 8;
+		ck_assert_msg(kept == want[i].checkpoints * 4 * sbh, "%s: %lld bytes are kept", want[i].mode,
+		              (long long)kept);
+		made_release(&m);
+	}
+}
+END_TEST
+
+static struct report report; /* large */
+
+/* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`
+ * and its workers the same; what a plan's text calls its strategy does not count. */
+START_TEST(so_many_checkpoints_are_reported)
+{
+	static const struct {
+		const char *strategy;
+		int64_t ranks, checkpoints;
+	} want[] = {{"single", 1, 4}, {"ddp", 2, 4}, {"dp", 3, 4}, {"pipeline", 4, 4}, {"tensor", 2, 4}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		must_open(&m,
+		          &(struct request){small, want[i].strategy, .ranks = want[i].ranks, .checkpointing = "full"});
+		report_from_plan(&report, &m.plan);
+		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
+		m.plan.strategy = "pipeline";
+		report_from_plan(&report, &m.plan);
+		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
+		report_release(&report);
+		made_release(&m);
+	}
+	/* more ranks than the model has layers */
+	struct made m;
+	must_open(&m, &(struct request){"mlp:sizes=4-5-3", "ddp", .ranks = 8, .checkpointing = "full"});
+	m.plan.strategy = "pipeline";
+	report_from_plan(&report, &m.plan);
+	ck_assert_int_eq(report.checkpointing.checkpoints, 2);
+	report_release(&report);
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("checkpointing");
+	TCase *tests = tcase_create("checkpointing");
+	tcase_add_test(tests, a_block_keeps_what_the_formula_says);
+	tcase_add_test(tests, korthikantis_vectors);
+	tcase_add_test(tests, dropout_has_its_part);
+	tcase_add_loop_test(tests, standard_attention_is_verified, 0, 3);
+	tcase_add_test(tests, so_many_checkpoints_are_kept);
+	tcase_add_test(tests, so_many_checkpoints_are_reported);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

@@ -1,0 +1,293 @@
+/* Offload: what stays on the device and what is copied is what ZeRO-Offload's section 3 says. (test_offload_update.c:
+ * the delayed update and the verifier; test_offload_disk.c: memory and files; tests/mpi/mpi_offload.c: on several
+ * ranks.)
+ */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/trace/report.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
+
+#define GPT "gpt:layers=3,width=32,heads=2,context=16"
+
+static struct report_role reported(const struct request *r)
+{
+	struct made m;
+	struct report report;
+	must_open_verified(&m, r);
+	report_from_plan(&report, &m.plan);
+	struct report_role role = report.roles[0];
+	report_release(&report);
+	made_release(&m);
+	return role;
+}
+
+static int64_t states(const struct report_memory *m)
+{
+	return m->steady[CATEGORY_PARAMETERS] + m->steady[CATEGORY_GRADIENTS] + m->steady[CATEGORY_OPTIMIZER];
+}
+
+/* ---- bytes a parameter ---- */
+
+static const struct {
+	const char *strategy;
+	bool parameters_sharded, state_sharded;
+} strategies[] = {{"single", false, false}, {"ddp", false, false}, {"zero1", false, true},
+                  {"zero2", false, true},   {"zero3", true, true}, {"fsdp", true, true}};
+enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+/* Padded elements of all groups, which divide by the ranks. */
+static int64_t elements_of(const struct request *r)
+{
+	struct made m;
+	must_open_verified(&m, r);
+	int64_t n = m.plan.group_elements;
+	made_release(&m);
+	return n;
+}
+
+START_TEST(device_keeps_two_bytes_a_parameter)
+{
+	bool alone = !strcmp(strategies[_i].strategy, "single");
+	for (int64_t ranks = alone ? 1 : 2; ranks <= (alone ? 1 : 8); ranks += ranks) {
+		struct request r = {.model = GPT,
+		                    .strategy = strategies[_i].strategy,
+		                    .ranks = ranks,
+		                    .bucket = 1 << 14,
+		                    .precision = TYPE_BF16,
+		                    .offload = "optimizer"};
+		int64_t n = elements_of(&r), own = strategies[_i].state_sharded ? n / ranks : n;
+		struct report_role role = reported(&r);
+		const struct report_memory *device = &role.memory[SPACE_DEVICE], *host = &role.memory[SPACE_HOST];
+		/* ZeRO-Offload, section 3: 2 on the device, 2 of gradients and 12 of optimizer state on the host. */
+		ck_assert_int_eq(states(device), 2 * (strategies[_i].parameters_sharded ? n / ranks : n));
+		ck_assert_int_eq(host->steady[CATEGORY_GRADIENTS], 2 * own);
+		ck_assert_int_eq(host->steady[CATEGORY_OPTIMIZER], 12 * own);
+		/* … and the least traffic: 2 bytes a parameter each way, over those who share the update. */
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
+		/* The update is delayed: the same. */
+		r.offload = "optimizer:delayed=yes";
+		role = reported(&r);
+		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), states(device));
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
+		/* fp16 brings the loss scale back besides. */
+		r.offload = "optimizer";
+		r.precision = TYPE_FP16;
+		role = reported(&r);
+		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes,
+		                 2 * own + LOSS_SCALE_ELEMENTS * (int64_t)sizeof(float));
+		/* fp32: gradients and parameters of 4 bytes; the host has weights of its own. */
+		r.precision = TYPE_FP32;
+		role = reported(&r);
+		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]),
+		                 4 * (strategies[_i].parameters_sharded ? n / ranks : n));
+		ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 4 * own);
+	}
+}
+END_TEST
+
+/* Whole gradients are on the device a bucket at a time. */
+START_TEST(gradients_leave_as_they_are_ready)
+{
+	struct made m;
+	struct request r = {
+	        .model = GPT, .strategy = strategies[_i].strategy, .bucket = 1 << 14, .offload = "optimizer"};
+	if (strcmp(r.strategy, "single") != 0)
+		r.ranks = 4;
+	must_open_verified(&m, &r);
+	int64_t largest = 0;
+	for (int g = 0; g < m.plan.group_count; g++)
+		largest = m.plan.groups[g].padded > largest ? m.plan.groups[g].padded : largest;
+	/* One that fills, and two on their way. */
+	ck_assert_int_le(plan_most_live(&m.plan.roles[0], "gathered.gradients.", NULL), 3 * largest);
+	ck_assert_int_lt(3 * largest, m.plan.group_elements);
+	made_release(&m);
+}
+END_TEST
+
+/* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
+START_TEST(hybrid_leaves_a_shard_of_its_group)
+{
+	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
+	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
+	char strategy[32];
+	snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)shards);
+	struct request r = {.model = GPT,
+	                    .strategy = strategy,
+	                    .ranks = ranks,
+	                    .precision = TYPE_BF16,
+	                    .accumulate = 2,
+	                    .offload = offloads[_i % 2]};
+	int64_t own = elements_of(&r) / shards, kept = _i % 2 ? 0 : 2 * own;
+	struct report_role role = reported(&r);
+	ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), kept);
+	ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own - kept);
+	/* Without replicas each micro-batch's shard leaves at once; with them, once a step. */
+	ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, (shards == ranks ? 2 : 1) * 2 * own);
+	ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, (_i % 2 ? 2 * 2 : 1) * 2 * own);
+	r.offload = NULL;
+	struct report_role without = reported(&r);
+	for (int t = 0; t < TRAFFIC_COUNT; t++)
+		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
+}
+END_TEST
+
+/* A stage's host has what the stage has, of the tied table both; each stage's own goes each way once a step. */
+START_TEST(stages_leave_their_own)
+{
+	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	struct made m;
+	struct report report;
+	int64_t all = 0;
+	must_open(&m, &(struct request){.model = GPT,
+	                                .strategy = names[_i],
+	                                .ranks = 3,
+	                                .precision = TYPE_BF16,
+	                                .accumulate = 4,
+	                                .offload = "optimizer"});
+	report_from_plan(&report, &m.plan);
+	ck_assert_int_eq(report.role_count, 3);
+	for (int i = 0; i < report.role_count; i++) {
+		const struct report_role *role = &report.roles[i];
+		int64_t own = role->memory[SPACE_DEVICE].steady[CATEGORY_PARAMETERS] / 2;
+		ck_assert_int_eq(states(&role->memory[SPACE_DEVICE]), 2 * own);
+		ck_assert_int_eq(states(&role->memory[SPACE_HOST]), 14 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
+		all += own;
+	}
+	int64_t tied = m.plan.groups[m.plan.group_count - 1].padded;
+	ck_assert_str_eq(m.plan.groups[m.plan.group_count - 1].name, "tied");
+	ck_assert_int_eq(all, m.plan.group_elements + tied);
+	report_release(&report);
+	made_release(&m);
+}
+END_TEST
+
+/* A pipeline's stage keeps the activations of one unit of each micro-batch under way, however many units it has. */
+START_TEST(pipelines_send_activations_away)
+{
+	static const char *const models[] = {"gpt:layers=8,width=32,heads=2,context=16",
+	                                     "gpt:layers=16,width=32,heads=2,context=16"};
+	int64_t kept[2];
+	for (int i = 0; i < 2; i++) {
+		struct request r = {.model = models[i],
+		                    .strategy = _i ? "pipeline:schedule=gpipe" : "pipeline",
+		                    .ranks = 2,
+		                    .micro_batch = 2,
+		                    .accumulate = 4,
+		                    .offload = "activations"};
+		struct report_role role = reported(&r);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
+		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
+		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
+	}
+	ck_assert_int_eq(kept[0], kept[1]);
+}
+END_TEST
+
+START_TEST(parameters_leave_nothing_on_the_device)
+{
+	static const struct {
+		const char *offload;
+		int64_t host, disk; /* bytes a parameter, over the ranks, in bf16 */
+		int64_t read, written;
+	} rows[] = {{"optimizer,parameters", 16, 0, 0, 0},
+	            {"optimizer:to=disk,parameters", 4, 12, 12, 12},
+	            {"optimizer,parameters:to=disk", 14, 2, 4, 2},
+	            {"optimizer:to=disk,parameters:to=disk", 2, 14, 16, 14}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct request r = {.model = GPT,
+		                    .strategy = _i ? "fsdp" : "zero3",
+		                    .ranks = 4,
+		                    .precision = TYPE_BF16,
+		                    .offload = rows[i].offload};
+		int64_t own = elements_of(&r) / 4;
+		struct report_role role = reported(&r);
+		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), 0);
+		ck_assert_int_eq(states(&role.memory[SPACE_HOST]), rows[i].host * own);
+		ck_assert_int_eq(states(&role.memory[SPACE_DISK]), rows[i].disk * own);
+		/* A shard comes once forward and once backward; a gradient goes once. */
+		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * 2 * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_DISK_READ].bytes, rows[i].read * own);
+		ck_assert_int_eq(role.transfer[TRANSFER_DISK_WRITE].bytes, rows[i].written * own);
+		/* Host staging of what is on disk: two groups of the update, not all of them. */
+		ck_assert_int_lt(role.memory[SPACE_HOST].peak_bytes - states(&role.memory[SPACE_HOST]),
+		                 rows[i].disk ? rows[i].disk * own : 64);
+	}
+}
+END_TEST
+
+/* What leaves comes back; the device's peak no longer grows with the layers. */
+START_TEST(activations_go_and_come_back)
+{
+	static const char *const models[] = {"gpt:layers=4,width=32,heads=2,context=16",
+	                                     "gpt:layers=12,width=32,heads=2,context=16"};
+	int64_t kept[2], away[2];
+	for (int i = 0; i < 2; i++) {
+		struct request r = {
+		        .model = models[i], .strategy = "single", .micro_batch = 4, .offload = "activations"};
+		struct report_role role = reported(&r);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
+		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
+		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, role.memory[SPACE_HOST].peak_bytes);
+		ck_assert_int_eq(role.memory[SPACE_HOST].steady[CATEGORY_ACTIVATIONS], 0);
+		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
+		away[i] = role.memory[SPACE_HOST].peak_bytes;
+	}
+	ck_assert_int_eq(kept[0], kept[1]);
+	ck_assert_int_gt(away[1], 2 * away[0]);
+}
+END_TEST
+
+/* ---- the option ---- */
+
+START_TEST(settings_are_read_and_printed)
+{
+	static const char *const rows[][2] = {
+	        {"none", "none"},
+	        {"activations", "activations"},
+	        {"optimizer:to=host:delayed=no", "optimizer"},
+	        {"activations,parameters:to=disk,optimizer:delayed=yes",
+	         "optimizer:delayed=yes,parameters:to=disk,activations"},
+	        {"optimizer:delayed=no:to=disk,parameters:to=host", "optimizer:to=disk,parameters"}};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct offload o, again;
+		char text[OFFLOAD_TEXT];
+		ck_assert_msg(!offload_parse(rows[i][0], &o), "%s", status_message());
+		offload_print(&o, text, sizeof text);
+		ck_assert_str_eq(text, rows[i][1]);
+		ck_assert(!offload_parse(text, &again));
+		offload_print(&again, text, sizeof text);
+		ck_assert_str_eq(text, rows[i][1]);
+	}
+	/* The longest fits. */
+	struct offload all = {true, true, true, true, true, true};
+	char text[OFFLOAD_TEXT];
+	offload_print(&all, text, sizeof text);
+	ck_assert_str_eq(text, "optimizer:to=disk:delayed=yes,parameters:to=disk,activations");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("offload");
+	TCase *tests = tcase_create("offload");
+	tcase_set_timeout(tests, 120);
+	tcase_add_loop_test(tests, device_keeps_two_bytes_a_parameter, 0, STRATEGIES);
+	tcase_add_loop_test(tests, gradients_leave_as_they_are_ready, 0, STRATEGIES - 2);
+	tcase_add_loop_test(tests, hybrid_leaves_a_shard_of_its_group, 0, 4);
+	tcase_add_loop_test(tests, stages_leave_their_own, 0, 3);
+	tcase_add_loop_test(tests, pipelines_send_activations_away, 0, 2);
+	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
+	tcase_add_test(tests, activations_go_and_come_back);
+	tcase_add_test(tests, settings_are_read_and_printed);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

@@ -1,0 +1,189 @@
+/* Activations that are not kept are made again: no more than is needed, just before it is, and from what they were made
+ * of; no bit of a result changes. */
+#include <check.h>
+#include <string.h>
+
+#include "tests/strategy/checkpointing_check.h"
+#include "tests/support/suite.h"
+#include "tests/support/virtual_ranks.h"
+
+/* ---- what is made again ---- */
+
+static int count_recomputed(const struct plan *p, int unit)
+{
+	int n = 0;
+	for (int i = 0; i < p->roles[0].op_count; i++) {
+		const struct op *op = &p->roles[0].ops[i];
+		bool in_step = i >= p->roles[0].step.begin && i < p->roles[0].step.end;
+		ck_assert(op->pass != PASS_RECOMPUTE || in_step);
+		n += op->pass == PASS_RECOMPUTE && op->kernel >= 0 && (unit < 0 || op->unit == unit);
+	}
+	return n;
+}
+
+START_TEST(nothing_is_made_again_in_vain)
+{
+	static const struct {
+		const char *model, *mode;
+		int recomputed; /* kernels */
+	} want[] = {{small, "none", 0},
+	            {small, "full", 4 * 6}, /* all but a block's last */
+	            {small, "every=2", 2 * 13},
+	            {small, "every=4", 27},
+	            {small, "selective", 4},          /* attention */
+	            {"mlp:sizes=8-7-6-5", "full", 2}, /* the last layer has no GELU, so nothing to make again */
+	            {"mlp:sizes=8-7-6-5", "every=2", 2},
+	            {"mlp:sizes=8-5", "full", 0}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		must_open_verified(&m, &(struct request){want[i].model, "ddp", .ranks = 2, .accumulate = 2,
+		                                         .checkpointing = want[i].mode});
+		ck_assert_int_eq(count_recomputed(&m.plan, -1), 2 * want[i].recomputed);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* Before the first backward kernel of the segment, and after the last of what comes behind it. */
+START_TEST(segments_are_made_again_just_before)
+{
+	struct made m;
+	int unit = LAYERS + 1; /* the last that went backward */
+	must_open_verified(&m, &(struct request){small, "fsdp", .ranks = 2, .checkpointing = "every=2"});
+	const struct role *r = &m.plan.roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kernel < 0 || op->unit == 0)
+			continue;
+		if (op->pass == PASS_RECOMPUTE) {
+			ck_assert(unit % 2 == 1 && (op->unit - 1) / 2 == (unit - 3) / 2);
+		} else if (op->pass == PASS_BACKWARD) {
+			ck_assert(op->unit == unit || op->unit == unit - 1);
+			unit = op->unit;
+		}
+	}
+	ck_assert_int_eq(unit, 1);
+	made_release(&m);
+}
+END_TEST
+
+/* What is recomputed and goes backward next is gathered once for both; other units of a segment twice, unless the
+ * strategy's own setting keeps them. */
+START_TEST(gathers_serve_recomputing)
+{
+	static const struct {
+		const char *strategy, *mode;
+		int gathers; /* of 10 without */
+	} want[] = {{"zero3", "none", 10},
+	            {"zero3", "full", 10},
+	            {"fsdp", "full", 10},
+	            {"zero3", "selective", 10},
+	            {"zero3", "every=2", 12},
+	            {"fsdp", "every=2", 12},
+	            {"fsdp", "every=4", 13},
+	            {"zero3:prefetch=0", "every=4", 13},
+	            {"zero3:reuse=1000000", "every=4", 5},
+	            {"fsdp:reshard=no", "full", 5},
+	            {"fsdp:reshard=no", "every=2", 5}};
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		must_open_verified(
+		        &m, &(struct request){small, want[i].strategy, .ranks = 2, .checkpointing = want[i].mode});
+		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s, %s: %d gathers",
+		              want[i].strategy, want[i].mode, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
+		made_release(&m);
+	}
+}
+END_TEST
+
+/* ---- the same result ---- */
+
+static void run(struct request *q, const char *mode, struct virtual_run *out)
+{
+	struct made m;
+	q->checkpointing = mode;
+	must_open_verified(&m, q);
+	virtual_ranks_run(&m.plan, 3, 0, out);
+	made_release(&m);
+}
+
+START_TEST(no_bit_changes)
+{
+	static const char *const modes[] = {
+	        "full",
+	        "every=2",
+	        "full:number_checkpoints=3",
+	        "full:contiguous_memory_optimization=yes:synchronize_checkpoint_boundary=yes",
+	        "every=2:cpu_checkpointing=yes:synchronize_checkpoint_boundary=yes",
+	        "selective"};
+	for (int model = 0; model < 2; model++)
+		for (int accumulate = 1; accumulate <= 2; accumulate++) {
+			struct request q = {model ? "mlp:sizes=5-4-7-3-6"
+			                          : "gpt:layers=4,width=8,heads=2,context=5,vocabulary=7",
+			                    strategy_at(_i)->name,
+			                    .ranks = _i ? 2 : 1,
+			                    .micro_batch = 2,
+			                    .accumulate = accumulate,
+			                    .learning_rate = 0.05};
+			struct virtual_run plain, with;
+			run(&q, "none", &plain);
+			for (int mode = 0; mode < 6 - model; mode++) {
+				run(&q, modes[mode], &with);
+				ck_assert_msg(virtual_runs_equal(&plain, &with, 0), "%s, %s: another result",
+				              q.strategy, modes[mode]);
+				virtual_run_release(&with);
+			}
+			virtual_run_release(&plain);
+		}
+}
+END_TEST
+
+/* ---- the verifier ---- */
+
+static int find_recompute(const struct role *r, enum op_kind kind)
+{
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].pass == PASS_RECOMPUTE && r->ops[i].kind == kind)
+			return i;
+	ck_abort_msg("no such operation");
+	return -1;
+}
+
+/* Recomputed from another block's weights, or from another micro-batch: refused, with the rule's number. */
+START_TEST(recomputing_something_else_is_refused)
+{
+	struct made m;
+	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .accumulate = 2, .checkpointing = "full"});
+	struct role *r = &m.plan.roles[0];
+	struct op *op = &r->ops[find_recompute(r, OP_LINEAR_FORWARD)], old = *op;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].pass == PASS_FORWARD && r->ops[i].kind == op->kind && r->ops[i].kernel != op->kernel &&
+		    r->ops[i].operand[1].count == op->operand[1].count)
+			op->operand[1] = r->ops[i].operand[1];
+	ck_assert(op->operand[1].offset != old.operand[1].offset);
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_ptr_nonnull(strstr(status_message(), "rule 6 (version)"));
+	*op = old;
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_OK);
+	op->micro = 1;
+	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_ptr_nonnull(strstr(status_message(), "rule 7 (saved)"));
+	made_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("recompute");
+	TCase *tests = tcase_create("recompute");
+	int strategies = 0;
+	while (strategy_at(strategies))
+		strategies++;
+	tcase_add_test(tests, nothing_is_made_again_in_vain);
+	tcase_add_test(tests, segments_are_made_again_just_before);
+	tcase_add_test(tests, gathers_serve_recomputing);
+	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
+	tcase_add_test(tests, recomputing_something_else_is_refused);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

@@ -1,0 +1,340 @@
+/* What users ask for, put wrong: batches, strategies with their keys, models with theirs. Every refusal is STATUS_INPUT
+ * with a line that names what is wrong. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/settings/checkpointing.h"
+#include "tests/support/plans.h"
+#include "tests/support/suite.h"
+
+static void assert_refused(enum status s, const char *what, const char *word)
+{
+	ck_assert_msg(s == STATUS_INPUT, "'%s' gave %s", what, status_name(s));
+	ck_assert_msg(strstr(status_message(), word) && !strchr(status_message(), '\n'), "'%s': \"%s\" without \"%s\"",
+	              what, status_message(), word);
+}
+
+/* ---- batch = ranks × micro-batch × accumulate ---- */
+
+static const struct {
+	int64_t ranks, batch, micro_batch, accumulate;         /* as given; 0: not */
+	int64_t want_batch, want_micro_batch, want_accumulate; /* 0: refused */
+	const char *word;
+} batches[] = {
+        {1, 0, 0, 0, 4, 4, 1, ""},
+        {4, 0, 0, 0, 16, 4, 1, ""},
+        {4, 0, 0, 3, 48, 4, 3, ""},
+        {4, 32, 0, 0, 32, 8, 1, ""},
+        {4, 32, 0, 2, 32, 4, 2, ""},
+        {4, 32, 2, 0, 32, 2, 4, ""},
+        {4, 0, 2, 0, 8, 2, 1, ""},
+        {4, 0, 2, 3, 24, 2, 3, ""},
+        {4, 24, 2, 3, 24, 2, 3, ""},
+        {1, 4096, 1, 4096, 4096, 1, 4096, ""},
+        {4, 33, 0, 0, 0, 0, 0, "not divisible"},
+        {4, 2, 0, 0, 0, 0, 0, "not divisible"},
+        {4, 32, 0, 3, 0, 0, 0, "not divisible"},
+        {4, 32, 3, 0, 0, 0, 0, "not divisible"},
+        {4, 4, 2, 0, 0, 0, 0, "not divisible"},
+        {4, 25, 2, 3, 0, 0, 0, "leave one of them out"},
+        {4, 0, INT64_MAX, 0, 0, 0, 0, "too large"},
+        {4, 0, INT64_MAX / 4, 2, 0, 0, 0, "too large"},
+        {4, 16, INT64_C(1) << 62, 0, 0, 0, 0, ""}, /* 4 · 2^62 is 0 in 64 bits */
+        {8, 16, INT64_C(1) << 60, 0, 0, 0, 0, ""},
+        {INT64_C(1) << 62, 16, 0, 4, 0, 0, 0, ""},
+        {1, 0, 1, 4097, 0, 0, 0, "above 4096"},
+        {1, 8194, 2, 0, 0, 0, 0, "above 4096"},
+};
+
+START_TEST(batch_follows)
+{
+	struct settings s = settings_default();
+	char what[128];
+	s.ranks = batches[_i].ranks;
+	s.batch = batches[_i].batch;
+	s.micro_batch = batches[_i].micro_batch;
+	s.accumulate = batches[_i].accumulate;
+	snprintf(what, sizeof what, "%lld ranks, batch %lld, micro-batch %lld, accumulate %lld", (long long)s.ranks,
+	         (long long)s.batch, (long long)s.micro_batch, (long long)s.accumulate);
+	enum status status = settings_resolve(&s);
+	if (!batches[_i].want_batch) {
+		assert_refused(status, what, batches[_i].word);
+		return;
+	}
+	ck_assert_msg(status == STATUS_OK, "%s: %s", what, status_message());
+	ck_assert_int_eq(s.batch, batches[_i].want_batch);
+	ck_assert_int_eq(s.micro_batch, batches[_i].want_micro_batch);
+	ck_assert_int_eq(s.accumulate, batches[_i].want_accumulate);
+}
+END_TEST
+
+/* ---- strategies ---- */
+
+/* Seven, and the contrasts, which are not in `all`: of those, all but hybrid serve the same samples on all ranks. */
+START_TEST(strategies_are_known)
+{
+	static const char *const names[] = {"single", "dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
+	static const char *const others[] = {"hybrid", "model", "pipeline", "tensor"};
+	enum { COUNT = sizeof names / sizeof names[0], OTHERS = sizeof others / sizeof others[0] };
+	const struct strategy *g;
+	for (int i = 0; i < COUNT; i++) {
+		ck_assert_str_eq(strategy_at(i)->name, names[i]);
+		ck_assert_int_eq(strategy_parse(names[i], &g), STATUS_OK);
+		ck_assert_ptr_eq(g, strategy_at(i));
+		ck_assert(!g->same_samples);
+	}
+	for (int i = 0; i < OTHERS; i++) {
+		ck_assert_str_eq(strategy_contrast_at(i)->name, others[i]);
+		ck_assert_int_eq(strategy_parse(others[i], &g), STATUS_OK);
+		ck_assert_ptr_eq(g, strategy_contrast_at(i));
+		ck_assert_int_eq(g->same_samples, i > 0);
+	}
+	ck_assert_ptr_null(strategy_contrast_at(OTHERS));
+	ck_assert_ptr_null(strategy_at(COUNT));
+	ck_assert_ptr_null(strategy_at(-1));
+}
+END_TEST
+
+/* Each setting's own fallback is one of its values, as are the words of the list; `N` stands for a number. */
+START_TEST(every_key_takes_its_values)
+{
+	for (int i = 0; strategy_at(i); i++)
+		for (int k = 0; k < STRATEGY_KEYS && strategy_at(i)->keys[k].name; k++) {
+			const struct key *key = &strategy_at(i)->keys[k];
+			char text[128], values[128];
+			const struct strategy *g;
+			snprintf(text, sizeof text, "%s:%s=%s", strategy_at(i)->name, key->name, key->fallback);
+			ck_assert_msg(strategy_parse(text, &g) == STATUS_OK, "%s: %s", text, status_message());
+			snprintf(values, sizeof values, "%s", key->values);
+			for (char *save, *v = strtok_r(values, "|", &save); v; v = strtok_r(NULL, "|", &save)) {
+				snprintf(text, sizeof text, "%s:%s=%s", strategy_at(i)->name, key->name,
+				         strcmp(v, "N") ? v : "12345");
+				ck_assert_msg(strategy_parse(text, &g) == STATUS_OK, "%s: %s", text, status_message());
+			}
+		}
+}
+END_TEST
+
+static const char *const strategies_put_wrong[][2] = {
+        {"", "unknown strategy"},
+        {"zero4", "unknown strategy 'zero4'"},
+        {"DDP", "(did you mean ddp?)"},
+        {"ZeRO-2", "unknown strategy 'ZeRO-2' (did you mean zero2?)"},
+        {"1f1b", "unknown strategy '1f1b'; known"},
+        {"zero", "unknown strategy"},
+        {"zero33", "unknown strategy"},
+        {":algorithm=ring", "unknown strategy"},
+        {"ddp:reshard=no", "unknown key 'reshard'"},
+        {"ddp:algorithm", "not key=value"},
+        {"ddp:algorithm=", "algorithm is ''"},
+        {"ddp:algorithm=tree", "'tree'"},
+        {"ddp:algorithm=ring:x", "not key=value"},
+        {"ddp:=ring", "unknown key"},
+        {"ddp:algo=ring", "unknown key 'algo'"},
+        {"single:reshard=no", "unknown key"},
+        {"fsdp:reshard=maybe", "'maybe'"},
+        {"fsdp:reshard=no:sync=always", "'always'"},
+        {"zero3:prefetch=-1", "prefetch"},
+        {"zero3:prefetch=1.5", "prefetch"},
+        {"zero3:prefetch=many", "prefetch"},
+        {"zero3:prefetch=N", "prefetch"},
+        {"zero3:prefetch=unlimited", "prefetch"},
+        {"zero3:live=1e30", "live"},
+        {"zero3:reuse=unit", "reuse"},
+        {"fsdp:reshard=yes:reshard=no", "twice"},
+};
+
+START_TEST(strategy_is_refused)
+{
+	const struct strategy *g;
+	assert_refused(strategy_parse(strategies_put_wrong[_i][0], &g), strategies_put_wrong[_i][0],
+	               strategies_put_wrong[_i][1]);
+}
+END_TEST
+
+/* Help lists the values of a key, the default first. */
+static void assert_default_first(const struct key *k)
+{
+	size_t length = strcspn(k->values, "|");
+	ck_assert_msg(strlen(k->fallback) == length && !strncmp(k->values, k->fallback, length),
+	              "%s is one of %s, and %s if it is not given", k->name, k->values, k->fallback);
+}
+
+START_TEST(defaults_come_first)
+{
+	int keys = 0;
+	for (int contrast = 0; contrast < 2; contrast++)
+		for (int i = 0;; i++) {
+			const struct strategy *g = contrast ? strategy_contrast_at(i) : strategy_at(i);
+			if (!g)
+				break;
+			for (int k = 0; k < STRATEGY_KEYS && g->keys[k].name; k++, keys++)
+				assert_default_first(&g->keys[k]);
+		}
+	ck_assert_int_gt(keys, 0);
+	for (int k = 0; k < CHECKPOINTING_KEYS; k++)
+		assert_default_first(&checkpointing_keys[k]);
+}
+END_TEST
+
+START_TEST(ranks_are_refused)
+{
+	static const struct {
+		struct request request;
+		const char *word;
+	} wrong[] = {
+	        {{"mlp", "single", .ranks = 2}, "single runs on one rank"},
+	        {{"mlp:sizes=1-1", "zero3", .ranks = 3}, "more than the model has elements"},
+	        {{"mlp:sizes=1-1", "ddp", .ranks = 3}, "more than the model has elements"},
+	        {{"params=3", "zero1", .ranks = 4}, "more than the model has elements"},
+	        {{"mlp", "hybrid:shard=3", .ranks = 4}, "shard"},
+	        {{"gpt", "ddp", .ranks = 2, .micro_batch = INT64_C(1) << 50}, "too large"},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct made m;
+		assert_refused(made_open(&m, &wrong[i].request), wrong[i].request.model, wrong[i].word);
+	}
+	struct made m;
+	ck_assert_int_eq(made_open(&m, &(struct request){"mlp:sizes=1-1", "zero3", .ranks = 2}), STATUS_OK);
+	made_release(&m);
+}
+END_TEST
+
+/* A plan that does not compile holds nothing, whatever was found wrong. */
+START_TEST(nothing_is_left_of_a_refused_plan)
+{
+	static const struct request wrong[] = {
+	        {.model = "mlp", .strategy = "single", .ranks = 2},
+	        {.model = "mlp", .strategy = "hybrid:shard=3", .ranks = 4},
+	        {.model = "gpt", .strategy = "tensor", .ranks = 3},
+	        {.model = "mlp", .strategy = "pipeline", .ranks = 8},
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct settings s = request_settings(&wrong[i]);
+		struct model m;
+		static struct plan p;
+		ck_assert_int_eq(model_open(&m, s.model, s.sequence), STATUS_OK);
+		ck_assert_int_eq(plan_compile(&p, &m, &s), STATUS_INPUT);
+		ck_assert(!p.arena.chunks && !p.model && !p.role_count);
+		model_release(&m);
+	}
+}
+END_TEST
+
+/* ---- models ---- */
+
+static const char *const models_put_wrong[][2] = {
+        {"", "unknown model"},
+        {"gpt4", "unknown model 'gpt4'"},
+        {"llama.json", "model files are not read"},
+        {"./config", "model files are not read"},
+        {"gpt:", "not key=value"},
+        {"gpt:layers", "'layers' is not key=value"},
+        {"gpt:layers=", "layers"},
+        {"gpt:layers=0", "layers: '0' is below 1"},
+        {"gpt:layers=-2", "below 1"},
+        {"gpt:layers=two", "'two'"},
+        {"gpt:layers=1.5", "layers"},
+        {"gpt:layers=0x10", "layers"},
+        {"gpt:layers=nan", "layers"},
+        {"gpt:layers=inf", "layers"},
+        {"gpt:layers=6,layers=7", "repeated key 'layers'"},
+        {"gpt:layers=6,", "not key=value"},
+        {"gpt:depth=6", "unknown or repeated key 'depth'"},
+        {"gpt:width=250", "not divisible by 8 heads"},
+        {"gpt:width=1e30", "width"},
+        {"gpt:width=67108865", "above"},
+        {"gpt:width=67108864,heads=1", "too large"},
+        {"gpt:layers=100001,width=8", "too large"},
+        {"gpt2-124m:vocabulary=99999999999", "above"},
+        {"mlp:sizes=784", "at least an input and an output"},
+        {"mlp:sizes=", "sizes"},
+        {"mlp:sizes=784-0-10", "below 1"},
+        {"mlp:sizes=784--10", "sizes"},
+        {"mlp:sizes=784-x-10", "'x'"},
+        {"mlp:layers=2", "unknown or repeated key 'layers'"},
+        {"params=0", "below 1"},
+        {"params=-5", "below 1"},
+        {"params=1.5", "not whole"},
+        {"params=much", "'much'"},
+        {"params=1e30", "params"},
+        {"params=10:layers=2", "unknown key"},
+        {"params=10:units=11", "more units than parameters"},
+        {"params=10:units=0", "below 1"},
+};
+
+START_TEST(model_is_refused)
+{
+	struct model m;
+	assert_refused(model_open(&m, models_put_wrong[_i][0], 0), models_put_wrong[_i][0], models_put_wrong[_i][1]);
+	ck_assert_ptr_null(m.tensors);
+}
+END_TEST
+
+START_TEST(long_models_are_refused)
+{
+	char text[1024];
+	struct model m;
+	int n = snprintf(text, sizeof text, "mlp:sizes=8");
+	for (int i = 1; i < 66; i++)
+		n += snprintf(text + n, sizeof text - (size_t)n, "-8");
+	assert_refused(model_open(&m, text, 0), "66 sizes", "more than 65 sizes");
+	n = snprintf(text, sizeof text, "gpt:layers=1");
+	while (n < 900)
+		n += snprintf(text + n, sizeof text - (size_t)n, ",layers=1");
+	assert_refused(model_open(&m, text, 0), "900 characters", "longer than");
+	text[200] = 0;
+	*strrchr(text, ',') = 0;
+	assert_refused(model_open(&m, text, 0), "many keys", "16 keys");
+}
+END_TEST
+
+START_TEST(sequence_is_at_most_the_context)
+{
+	struct model m;
+	assert_refused(model_open(&m, "gpt", 129), "sequence 129", "longer than the context");
+	assert_refused(model_open(&m, "mlp", 2), "sequence of an MLP", "--sequence");
+	assert_refused(model_open(&m, "params=10", 2), "sequence of params", "--sequence");
+	ck_assert_int_eq(model_open(&m, "gpt", 100), STATUS_OK);
+	ck_assert_int_eq(m.tokens, 100);
+	ck_assert_int_eq(m.parameters, 4837376);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(words_are_refused)
+{
+	enum type t;
+	enum optimizer o;
+	assert_refused(type_parse("fp64", &t), "fp64", "fp64");
+	assert_refused(type_parse("i32", &t), "i32", "i32");
+	assert_refused(optimizer_parse("adam", &o), "adam", "'adam'");
+	ck_assert_int_eq(type_parse("bf16", &t), STATUS_OK);
+	ck_assert_int_eq(t, TYPE_BF16);
+	ck_assert_int_eq(optimizer_parse("sgd", &o), STATUS_OK);
+	ck_assert_int_eq(o, OPTIMIZER_SGD);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+	Suite *suite = suite_create("settings");
+	TCase *tests = tcase_create("settings");
+	tcase_add_loop_test(tests, batch_follows, 0, COUNT(batches));
+	tcase_add_test(tests, strategies_are_known);
+	tcase_add_test(tests, every_key_takes_its_values);
+	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
+	tcase_add_test(tests, defaults_come_first);
+	tcase_add_test(tests, ranks_are_refused);
+	tcase_add_test(tests, nothing_is_left_of_a_refused_plan);
+	tcase_add_loop_test(tests, model_is_refused, 0, COUNT(models_put_wrong));
+	tcase_add_test(tests, long_models_are_refused);
+	tcase_add_test(tests, sequence_is_at_most_the_context);
+	tcase_add_test(tests, words_are_refused);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

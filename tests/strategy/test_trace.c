@@ -1,0 +1,494 @@
+/* Traces and reports: times by hand, Chrome JSON against the plan, reports to JSON and back. */
+#include <check.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/merge.h"
+#include "strategy/strategies/strategy.h"
+#include "strategy/trace/report.h"
+#include "strategy/trace/trace.h"
+#include "tests/support/plan_check.h"
+#include "tests/support/suite.h"
+
+struct fixture {
+	struct model model;
+	struct plan plan;
+};
+
+static void fixture_open(struct fixture *f, const char *model, const char *strategy, int64_t ranks)
+{
+	struct settings s = settings_default();
+	ck_assert_msg(!model_open(&f->model, model, 0), "%s", status_message());
+	snprintf(s.model, sizeof s.model, "%s", model);
+	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
+	s.ranks = ranks;
+	ck_assert_msg(!settings_resolve(&s), "%s", status_message());
+	ck_assert_msg(!plan_compile(&f->plan, &f->model, &s), "%s", status_message());
+}
+
+static void fixture_release(struct fixture *f)
+{
+	plan_release(&f->plan);
+	model_release(&f->model);
+}
+
+/* The n-th operation of a queue in the step. */
+static int op_on(const struct plan *p, enum queue q, int n)
+{
+	const struct role *r = &p->roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (op_class(r->ops[i].kind) != OP_CLASS_M && r->ops[i].queue == q && !n--)
+			return i;
+	ck_abort_msg("no such operation");
+	return -1;
+}
+
+/* ---- order ---- */
+
+static bool smaller_tens(const void *values, size_t a, size_t b)
+{
+	const int *v = values;
+	return v[a] / 10 < v[b] / 10;
+}
+
+/* Random lists of all lengths, with many equals: sorted, each once, and equals in the order that they came in. */
+START_TEST(test_merge_order)
+{
+	int v[200];
+	unsigned random = 1;
+	for (size_t n = 0; n <= 200; n++) {
+		bool seen[200] = {false};
+		for (size_t i = 0; i < n; i++) {
+			random = random * 1664525 + 1013904223;
+			v[i] = n % 3 ? (int)(random >> 8) % 200 : (int)i * 7 % 200; /* also of sorted stretches */
+		}
+		size_t *order = merge_order(n, smaller_tens, v);
+		for (size_t i = 0; i < n; i++) {
+			ck_assert(order[i] < n && !seen[order[i]]);
+			seen[order[i]] = true;
+			if (!i)
+				continue;
+			ck_assert_int_le(v[order[i - 1]] / 10, v[order[i]] / 10);
+			ck_assert(v[order[i - 1]] / 10 < v[order[i]] / 10 || order[i - 1] < order[i]);
+		}
+		free(order);
+	}
+}
+END_TEST
+
+/* ---- times ---- */
+
+/*      0    10   20   30   40   50   60
+ *  k   ██████████          ██████           compute 0-20, 40-52 (in two spans that overlap)
+ *  c        ██████████          █████       communication 10-30, 50-60
+ *  exposed            ████        ████      20-30, 52-60
+ *  bubble                 ████        ████  30-40, 60-70                                                */
+START_TEST(test_times)
+{
+	struct fixture f;
+	struct trace t = {0};
+	fixture_open(&f, "mlp:sizes=8-8-8-8", "ddp", 2);
+	trace_open(&t, &f.plan, "here", false);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 2), 43, 52); /* out of order */
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 20);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 1), 40, 45);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMMUNICATION, 0), 10, 30);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMMUNICATION, 0), 50, 60);
+	trace_add_span(&t, 1, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 65); /* of another rank: only its end counts */
+	struct times times = trace_times(&t, 0, 70);
+	ck_assert_int_eq(times.step, 70);
+	ck_assert_int_eq(times.compute, 32);
+	ck_assert_int_eq(times.communication, 30);
+	ck_assert_int_eq(times.exposed, 18);
+	ck_assert_int_eq(times.bubble, 20);
+	ck_assert_int_eq(trace_times(&t, 0, 0).step, 65);
+	ck_assert_int_eq(trace_times(&t, 0, 0).bubble, 15);
+	ck_assert_int_eq(trace_times(&t, 1, 0).compute, 65);
+	ck_assert_int_eq(trace_times(&t, 1, 0).exposed, 0);
+	trace_release(&t);
+	trace_release(&t);
+	trace_release(NULL);
+	fixture_release(&f);
+}
+END_TEST
+
+/* ---- Chrome JSON ---- */
+
+/* Every operation takes 1500 ns, one after the other: any times will do. */
+static void fill(struct trace *t, const struct plan *p)
+{
+	trace_open(t, p, "a \"quoted\"\\\n\t name", true);
+	for (int64_t rank = p->ranks - 1; rank >= 0; rank--) {
+		const struct role *r = plan_role_of(p, rank);
+		int64_t now = 0;
+		for (int i = r->step.begin; i < r->step.end; i++)
+			if (op_class(r->ops[i].kind) != OP_CLASS_M) {
+				trace_add_span(t, rank, i, now, now + 1500);
+				now += 1500;
+			}
+	}
+	trace_add_message(t, &(struct message){0, 1, 4096, p->roles[0].step.end - 1, 7, 1000007});
+}
+
+static json_t *trace_json(const struct trace *t)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_msg(!trace_write(t, out), "%s", status_message());
+	fclose(out);
+	json_error_t error;
+	json_t *o = json_loadb(text, size, 0, &error);
+	ck_assert_msg(o != NULL, "%s at %d", error.text, error.position);
+	free(text);
+	return o;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	return text ? text : "";
+}
+
+static int64_t whole_of(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	ck_assert_msg(json_is_integer(v), "%s is not a whole number", key);
+	return json_integer_value(v);
+}
+
+START_TEST(test_chrome)
+{
+	static const char *const strategies[] = {"dp", "zero3"};
+	struct fixture f;
+	struct trace t = {0};
+	fixture_open(&f, "gpt:layers=2,width=32,heads=2,context=16", strategies[_i], 3);
+	fill(&t, &f.plan);
+	json_t *o = trace_json(&t), *events = json_object_get(o, "traceEvents"), *event;
+	size_t i, spans = 0, messages = 0;
+	int64_t peak[3] = {0}, last[3] = {-1, -1, -1}, end[3][CATEGORY_COUNT] = {{0}};
+	json_array_foreach(events, i, event)
+	{
+		const char *phase = text_of(event, "ph");
+		int64_t rank = whole_of(event, "pid");
+		double ts = json_number_value(json_object_get(event, "ts"));
+		ck_assert_int_lt(rank, 3);
+		const json_t *args = json_object_get(event, "args");
+		if (!strcmp(phase, "C")) {
+			int64_t sum = 0;
+			bool same = last[rank] >= 0;
+			for (int c = 0; c < CATEGORY_COUNT; c++) {
+				int64_t bytes = whole_of(args, category_name((enum category)c));
+				same = same && bytes == end[rank][c];
+				sum += end[rank][c] = bytes;
+			}
+			ck_assert(!same); /* a counter is written when something changed */
+			peak[rank] = sum > peak[rank] ? sum : peak[rank];
+			ck_assert_int_ge(llround(ts * 1000), last[rank]);
+			last[rank] = llround(ts * 1000);
+		} else if (!strcmp(phase, "X") && !strcmp(text_of(event, "cat"), "message")) {
+			messages++;
+			ck_assert_int_eq(llround(ts * 1000), 7);
+			ck_assert_int_eq(llround(json_number_value(json_object_get(event, "dur")) * 1000), 1000000);
+			ck_assert_int_eq(whole_of(args, "bytes"), 4096);
+		} else if (!strcmp(phase, "X")) {
+			const struct op *op = &plan_role_of(&f.plan, rank)->ops[whole_of(args, "op")];
+			spans++;
+			ck_assert_str_eq(text_of(event, "cat"), op_name(op->kind));
+			ck_assert_int_eq(whole_of(event, "tid"), op->queue);
+		}
+	}
+	ck_assert_uint_eq(messages, 1);
+	ck_assert_uint_eq(spans, t.span_count);
+	/* counters come to the plan's own peak, and end where the step began */
+	for (int64_t rank = 0; rank < 3; rank++) {
+		struct memory_use use;
+		plan_memory(&f.plan, plan_role_of(&f.plan, rank), SPACE_DEVICE, &use);
+		ck_assert_int_eq(peak[rank], use.peak_bytes);
+		for (int c = 0; c < CATEGORY_COUNT; c++)
+			ck_assert_int_eq(end[rank][c], use.steady[c]);
+	}
+	const json_t *own = json_object_get(o, "shardlab");
+	ck_assert_str_eq(text_of(own, "cluster"), "a \"quoted\"\\\n\t name");
+	ck_assert(json_is_true(json_object_get(own, "measured")));
+	ck_assert_int_eq(whole_of(own, "ranks"), 3);
+
+	/* the plan's text, to the letter */
+	char *text = plan_to_text(&f.plan, NULL);
+	ck_assert_str_eq(text_of(own, "plan"), text);
+	free(text);
+	json_decref(o);
+	trace_release(&t);
+	fixture_release(&f);
+}
+END_TEST
+
+/* A trace that was cut off still ends with what lives between steps. */
+START_TEST(test_cut_off)
+{
+	struct fixture f;
+	struct trace t = {0};
+	struct memory_use use;
+	fixture_open(&f, "mlp:sizes=8-8-8", "single", 1);
+	trace_open(&t, &f.plan, "here", true);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 100);
+	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 2), 200, 300);
+	json_t *o = trace_json(&t), *event, *last = NULL;
+	size_t i;
+	json_array_foreach(json_object_get(o, "traceEvents"), i, event)
+	{
+		if (!strcmp(text_of(event, "ph"), "C"))
+			last = event;
+	}
+	plan_memory(&f.plan, &f.plan.roles[0], SPACE_DEVICE, &use);
+	for (int c = 0; c < CATEGORY_COUNT; c++)
+		ck_assert_int_eq(whole_of(json_object_get(last, "args"), category_name((enum category)c)),
+		                 use.steady[c]);
+	ck_assert_int_eq(llround(json_number_value(json_object_get(last, "ts")) * 1000), 300);
+	json_decref(o);
+	trace_release(&t);
+	fixture_release(&f);
+}
+END_TEST
+
+START_TEST(test_disk_full)
+{
+	struct fixture f;
+	struct trace t = {0};
+	FILE *full = fopen("/dev/full", "w");
+	ck_assert_ptr_nonnull(full);
+	fixture_open(&f, "mlp:sizes=8-8", "single", 1);
+	fill(&t, &f.plan);
+	ck_assert_int_eq(trace_write(&t, full), STATUS_RUN);
+	fclose(full);
+	trace_release(&t);
+	fixture_release(&f);
+}
+END_TEST
+
+/* ---- reports ---- */
+
+START_TEST(test_from_plan)
+{
+	struct fixture f;
+	struct report r;
+	struct memory_use use;
+	fixture_open(&f, "mlp:sizes=20-30-10", "ddp", 4);
+	report_from_plan(&r, &f.plan);
+	int64_t parameters = 20 * 30 + 30 + 30 * 10 + 10;
+	ck_assert_str_eq(r.model, "mlp");
+	ck_assert_str_eq(r.strategy, "ddp");
+	ck_assert_int_eq(r.parameters, parameters);
+	ck_assert_int_eq(r.batch, 16);
+	ck_assert_int_eq(r.micro_batch, 4);
+	ck_assert_int_eq(r.role_count, 1);
+	ck_assert_int_eq(r.roles[0].ranks, 4);
+	const struct report_traffic *t = r.roles[0].by_kind;
+	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].payload_bytes, parameters * 4);
+	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].calls, f.plan.group_count);
+	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].sent_bytes, f.plan.group_elements * 4 / 4 * 3 * 2);
+	ck_assert_int_eq(r.roles[0].sent_bytes, t[TRAFFIC_ALL_REDUCE].sent_bytes);
+	ck_assert_int_eq(r.roles[0].received_bytes, t[TRAFFIC_ALL_REDUCE].sent_bytes);
+	ck_assert_int_eq(t[TRAFFIC_ALL_GATHER].calls, 0);
+	plan_memory(&f.plan, &f.plan.roles[0], SPACE_DEVICE, &use);
+	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].peak_bytes, use.peak_bytes);
+	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].arena_bytes, use.arena_bytes);
+	ck_assert_uint_gt(strlen(r.roles[0].memory[SPACE_DEVICE].peak_at), 0);
+	ck_assert_ptr_null(strstr(r.roles[0].memory[SPACE_DEVICE].peak_at, "alloc"));
+	ck_assert_int_eq(r.roles[0].memory[SPACE_HOST].peak_bytes, 0);
+	report_release(&r);
+	report_release(NULL);
+	fixture_release(&f);
+}
+END_TEST
+
+/* DP over a tree: rank 1 … pass parameters on, the last does not; the report shows the busiest. */
+START_TEST(test_busiest)
+{
+	static const char *const strategies[] = {"dp", "dp:broadcast=tree"};
+	for (int k = 0; k < 2; k++) {
+		struct fixture f;
+		struct report r;
+		fixture_open(&f, "mlp:sizes=20-30-10", strategies[k], 8);
+		report_from_plan(&r, &f.plan);
+		for (int i = 0; i < r.role_count; i++) {
+			const struct role *role = &f.plan.roles[i];
+			int64_t most = 0;
+			for (int64_t rank = role->first_rank; rank < role->first_rank + role->ranks; rank++) {
+				int64_t sum = 0;
+				for (int op = role->step.begin; op < role->step.end; op++)
+					if (role->ops[op].traffic != TRAFFIC_CONTROL)
+						sum += op_sent_bytes(&f.plan, role, &role->ops[op], rank) +
+						       op_received_bytes(&f.plan, role, &role->ops[op], rank);
+				most = sum > most ? sum : most;
+			}
+			ck_assert_int_gt(most, 0);
+			ck_assert_int_eq(r.roles[i].sent_bytes + r.roles[i].received_bytes, most);
+		}
+		report_release(&r);
+		fixture_release(&f);
+	}
+}
+END_TEST
+
+static void fill_report(struct report *r, const struct plan *p, bool measured)
+{
+	report_from_plan(r, p);
+	snprintf(r->cluster, sizeof r->cluster, "here");
+	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001};
+	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
+	r->checkpointing.checkpoints = 7;
+	r->checkpointing.tried = 3;
+	r->checkpointing.profile = true;
+	r->tightest = (struct report_tightest){SPACE_DISK, 88, 99};
+	r->fits = true;
+	r->rates_measured = true;
+	r->roles[0].memory[SPACE_DEVICE].overhead_bytes = 77;
+	r->roles[0].memory[SPACE_DEVICE].overhead_assumed = true;
+	r->roles[1].memory[SPACE_DISK].peak_bytes = 5;
+	r->measured = measured;
+	if (!measured)
+		return;
+	r->roles[0].overhead =
+	        (struct report_overhead){.measured = true, .part = {1, 2, 3, 4, 5, 6, 56}, .in_use_bytes = 99};
+	r->losses = calloc(3, sizeof *r->losses);
+	r->losses[0] = 2.302585092994046;
+	r->losses[1] = NAN;
+	r->losses[2] = 0.1;
+	r->loss_count = 3;
+	r->validation_accuracy = 0.97;
+	r->resident_bytes = 123456789;
+	r->units_per_s = 1000.5;
+	r->roles[1].sent_bytes = -1; /* inside a library */
+	r->roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes = -1;
+	snprintf(r->weights_checksum, sizeof r->weights_checksum, "0123456789abcdef");
+}
+
+START_TEST(test_json)
+{
+	for (int measured = 0; measured < 2; measured++) {
+		struct fixture f;
+		struct report r, again;
+		fixture_open(&f, "mlp:sizes=20-30-10", "dp", 4);
+		fill_report(&r, &f.plan, measured);
+		json_t *o = report_to_json(&r);
+		/* names of the contract */
+		const json_t *role = json_array_get(json_object_get(o, "roles"), 0);
+		const json_t *device = json_object_get(json_object_get(role, "memory"), "device");
+		ck_assert_int_eq(whole_of(device, "peak_bytes"), r.roles[0].memory[SPACE_DEVICE].peak_bytes);
+		ck_assert_int_eq(whole_of(device, "overhead_bytes"), 77);
+		ck_assert_int_eq(whole_of(json_object_get(device, "at_peak"), "parameters"),
+		                 r.roles[0].memory[SPACE_DEVICE].at_peak[CATEGORY_PARAMETERS]);
+		const json_t *kinds = json_object_get(json_object_get(role, "communication"), "by_kind");
+		ck_assert_int_eq(whole_of(json_object_get(kinds, "broadcast"), "sent_bytes"),
+		                 r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes);
+		ck_assert(json_number_value(json_object_get(json_object_get(o, "time"), "step_s")) == 1.234567891);
+		ck_assert(json_is_true(json_object_get(o, "fits")));
+		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
+		ck_assert_str_eq(text_of(o, "precision"), "fp32");
+
+		ck_assert_msg(!report_from_json(&again, o), "%s", status_message());
+		json_t *second = report_to_json(&again);
+		ck_assert(json_equal(o, second));
+		ck_assert_int_eq(again.time.step, 1234567891);
+		ck_assert_int_eq(again.time.bubble, 34567883);
+		ck_assert_int_eq(again.time.backward, 600000001);
+		ck_assert_str_eq(again.checkpointing.setting, "every=2:profile=yes");
+		ck_assert_int_eq(again.roles[1].memory[SPACE_DISK].peak_bytes, 5);
+		ck_assert_int_eq(again.tightest.space, SPACE_DISK);
+		ck_assert_int_eq(again.tightest.needed_bytes, 88);
+		ck_assert_int_eq(again.tightest.capacity_bytes, 99);
+		if (measured) {
+			ck_assert_int_eq(again.loss_count, 3);
+			ck_assert(again.losses[0] == r.losses[0]);
+			ck_assert(isnan(again.losses[1]));
+			ck_assert(isnan(again.validation_loss));
+			ck_assert_int_eq(again.roles[1].sent_bytes, -1);
+			ck_assert(again.roles[0].overhead.measured && !again.roles[1].overhead.measured);
+			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
+			ck_assert_int_eq(again.roles[0].overhead.in_use_bytes, 99);
+			ck_assert_int_eq(again.roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes, -1);
+		}
+		json_decref(o);
+		json_decref(second);
+		report_release(&r);
+		report_release(&again);
+		fixture_release(&f);
+	}
+}
+END_TEST
+
+/* Takes out, and then replaces by a list, the n-th member anywhere in the object; false when there is no n-th. */
+static bool spoil(json_t *o, int *n, bool take)
+{
+	void *next;
+	const char *key;
+	json_t *value;
+	json_object_foreach_safe(o, next, key, value)
+	{
+		if (!(*n)--) {
+			if (take)
+				json_object_del(o, key);
+			else
+				json_object_set_new(o, key, json_array());
+			return true;
+		}
+		json_t *below = json_is_array(value) ? json_array_get(value, 0) : value;
+		if (json_is_object(below) && spoil(below, n, take))
+			return true;
+	}
+	return false;
+}
+
+START_TEST(test_json_spoiled)
+{
+	struct fixture f;
+	struct report r, again;
+	int refused = 0;
+	fixture_open(&f, "mlp:sizes=20-30-10", "dp", 4);
+	fill_report(&r, &f.plan, true);
+	for (int take = 0; take < 2; take++)
+		for (int i = 0;; i++) {
+			json_t *o = report_to_json(&r);
+			int n = i;
+			bool spoiled = spoil(o, &n, take);
+			enum status s = spoiled ? report_from_json(&again, o) : STATUS_OK;
+			char *text = json_dumps(o, 0);
+			json_decref(o);
+			/* an empty list is a list: of losses, or of roles */
+			bool still_right = !take && (strstr(text, "\"losses\": []") || strstr(text, "\"roles\": []"));
+			if (spoiled && s != (still_right ? STATUS_OK : STATUS_RUN))
+				ck_abort_msg("%d, status %d: %s", i, s, text);
+			free(text);
+			report_release(&again);
+			if (!spoiled)
+				break;
+			refused++;
+		}
+	ck_assert_int_gt(refused, 100);
+	report_release(&r);
+	ck_assert_int_eq(report_from_json(&again, NULL), STATUS_RUN);
+	fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("trace");
+	TCase *tcase = tcase_create("trace");
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_merge_order);
+	tcase_add_test(tcase, test_times);
+	tcase_add_loop_test(tcase, test_chrome, 0, 2);
+	tcase_add_test(tcase, test_cut_off);
+	tcase_add_test(tcase, test_disk_full);
+	tcase_add_test(tcase, test_from_plan);
+	tcase_add_test(tcase, test_busiest);
+	tcase_add_test(tcase, test_json);
+	tcase_add_test(tcase, test_json_spoiled);
+	suite_add_tcase(suite, tcase);
+	return suite_run(suite);
+}

@@ -1,0 +1,163 @@
+/* What is exported: in a GIF and in a page are the pictures of the single steps, of every strategy. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/gif.h"
+#include "tests/support/suite.h"
+#include "tests/viz/picture_fixture.h"
+
+/* ---- GIF ---- */
+
+/* With 256 colours there is a difference, but a small one. */
+static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
+{
+	double sum = 0;
+	long far = 0;
+	for (int y = 0; y < g->height; y++) {
+		const uint32_t *row =
+		        (const uint32_t *)(const void *)(cairo_image_surface_get_data(surface) +
+		                                         (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
+		for (int x = 0; x < g->width; x++) {
+			const unsigned char *p = g->palette[g->indices[y * g->width + x]];
+			int worst = 0;
+			for (int i = 0; i < 3; i++) {
+				int d = abs((int)(row[x] >> (16 - 8 * i) & 255) - p[i]);
+				worst = d > worst ? d : worst;
+			}
+			sum += worst;
+			far += worst > 24;
+		}
+	}
+	double pixels = (double)g->width * g->height;
+	ck_assert_msg(sum / pixels < 2, "frame %zu is %.2f off", step, sum / pixels);
+	ck_assert_msg((double)far / pixels < 0.01, "frame %zu has %ld pixels of another colour", step, far);
+}
+
+static void check_gif(void)
+{
+	size_t length, steps = export_steps(&player), step = 0;
+	char *text = exported(EXPORT_GIF, &small, false, &length);
+	struct gif g;
+	gif_open(&g, text, length);
+	ck_assert_int_eq(g.width, small.width);
+	ck_assert_int_eq(g.height, small.height);
+	for (int delay = 0; gif_next(&g, &delay); step++) {
+		go(step);
+		cairo_surface_t *surface = surface_of(&player, &small);
+		ck_alike(&g, surface, step);
+		ck_assert_int_eq(delay, step + 1 == steps ? 150 : 50);
+		cairo_surface_destroy(surface);
+	}
+	ck_assert_uint_eq(step, steps);
+	gif_release(&g);
+	free(text);
+}
+
+START_TEST(frames_of_the_gif)
+{
+	player.scene = SCENE_OVERVIEW;
+	check_gif();
+}
+END_TEST
+
+/* ---- HTML ---- */
+
+static size_t from_base64(const char *text, size_t n, unsigned char *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t size = 0;
+	unsigned held = 0;
+	int bits = 0;
+	for (size_t i = 0; i < n && text[i] != '='; i++) {
+		const char *d = strchr(digits, text[i]);
+		ck_assert(d);
+		held = held << 6 | (unsigned)(d - digits);
+		bits += 6;
+		if (bits >= 8)
+			out[size++] = (unsigned char)(held >> (bits -= 8));
+	}
+	return size;
+}
+
+static void check_page(void)
+{
+	size_t length, steps = export_steps(&player);
+	char *page = exported(EXPORT_HTML, &small, false, &length), *at = strstr(page, "const steps=[");
+	ck_assert(at);
+	for (size_t k = 0; k < steps; k++) {
+		size_t n;
+		char caption[512], begin[64];
+		at = strstr(at, "[\"");
+		ck_assert(at);
+		at += 2;
+		size_t coded = strcspn(at, "\"");
+		unsigned char *picture = malloc(coded);
+		size_t size = from_base64(at, coded, picture);
+		go(k);
+		char *png = exported(EXPORT_PNG, &small, false, &n);
+		ck_same((char *)picture, size, png, n, "a picture of the page");
+		caption_make(&player.state, caption, sizeof caption);
+		snprintf(begin, sizeof begin, "%.20s", caption);
+		at += coded + 3;
+		ck_assert_msg(!strncmp(at, begin, strlen(begin)), "step %zu says '%.40s'", k, at);
+		free(png);
+		free(picture);
+	}
+	for (const char *p = page; (p = strstr(p, "http")) != NULL; p++)
+		ck_abort_msg("the page names an address: %.60s", p);
+	ck_assert(!strstr(page, " src="));
+	free(page);
+}
+
+START_TEST(pictures_of_the_page)
+{
+	check_page();
+}
+END_TEST
+
+/* ---- every strategy ---- */
+
+#define SMALL_GPT "gpt:layers=2,width=8,heads=2,context=4,vocabulary=8"
+static const struct request strategies[] = {
+        {.strategy = "single", .model = "mlp:sizes=6-5-4", .ranks = 1},
+        {.strategy = "dp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero1", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "zero2", .model = "mlp:sizes=6-5-4", .ranks = 2, .offload = "optimizer"},
+        {.strategy = "zero3", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "fsdp", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=6-5-4", .ranks = 4},
+        {.strategy = "model", .model = "mlp:sizes=6-5-4", .ranks = 2},
+        {.strategy = "pipeline", .model = "mlp:sizes=6-5-4", .ranks = 2, .accumulate = 2},
+        {.strategy = "tensor", .model = SMALL_GPT, .ranks = 2},
+};
+
+/* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */
+START_TEST(of_every_strategy)
+{
+	struct viewed v;
+	viewed_open(&v, &strategies[_i]);
+	player_set_piece(&player, &v.piece);
+	player.scene = SCENE_OVERVIEW;
+	check_ways(score_stop_of(&v.piece.score, player.stride, v.piece.score.moment_count) / 2);
+	player.stride = STRIDE_PHASE;
+	check_gif();
+	check_page();
+	player.stride = STRIDE_ROUND;
+	player_set_piece(&player, &ddp.piece);
+	viewed_release(&v);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("export");
+	TCase *tests = tcase_create("export");
+	tcase_add_checked_fixture(tests, open_all, close_all);
+	tcase_add_test(tests, frames_of_the_gif);
+	tcase_add_test(tests, pictures_of_the_page);
+	tcase_add_loop_test(tests, of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3));
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

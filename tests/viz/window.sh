@@ -1,0 +1,359 @@
+#!/bin/bash
+# The window under real keys and mouse: Xvfb is the display, xdotool the hands. Its title says where it stands, so each
+# key is followed by what the title must become; screenshots are compared with reference pictures (a few levels a
+# channel may differ), and the command that Ctrl+C copies must draw the very picture that S saved.
+#
+#     UPDATE=1 tests/viz/window.sh      writes the reference pictures anew
+#
+# cores: all
+set -euo pipefail
+
+case ${SAN-} in *address* | *thread*)
+	echo "under a sanitizer the window draws too slowly for keys in real time; test_view and cli_view.sh draw the same"
+	exit 77
+	;;
+esac
+
+for tool in Xvfb xdotool xclip import compare; do
+	command -v $tool >/dev/null || { echo "$tool is missing: tools/install-dependencies.sh --ci brings it"; exit 77; }
+done
+
+tmp=${TMPDIR:-/tmp}
+golden=$PWD/tests/golden/view
+errors=0
+fail() {
+	echo "$*"
+	errors=1
+}
+
+xvfb= window=
+finish() {
+	[ -z "$window" ] || kill "$window" 2>/dev/null || true
+	[ -z "$xvfb" ] || kill "$xvfb" 2>/dev/null || true
+}
+trap finish EXIT
+
+# The server chooses a number that is free and says which.
+Xvfb -displayfd 3 -screen 0 1280x720x24 -nolisten tcp 3>"$tmp/display" >/dev/null 2>&1 &
+xvfb=$!
+for _ in $(seq 100); do
+	[ ! -s "$tmp/display" ] || break
+	sleep 0.1
+done
+DISPLAY=:$(cat "$tmp/display")
+export DISPLAY
+unset SDL_VIDEODRIVER WAYLAND_DISPLAY
+
+# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel.
+open_window() {
+	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} "$@") >"$tmp/log" 2>&1 &
+	window=$!
+	id=
+	for _ in $(seq 200); do
+		id=$(xdotool search --name '^shardlab' 2>/dev/null | head -n 1 || true)
+		[ -z "$id" ] || break
+		kill -0 "$window" 2>/dev/null || { cat "$tmp/log"; exit 1; }
+		sleep 0.1
+	done
+	[ -n "$id" ] || { echo 'no window came up'; exit 1; }
+	xdotool windowfocus "$id" 2>/dev/null || true
+	xdotool mousemove 640 719
+}
+
+# expect WORDS: the title comes to end so, within ten seconds (PATIENCE tenths)
+expect() {
+	local title=
+	for _ in $(seq "${PATIENCE:-100}"); do
+		title=$(xdotool getwindowname "$id" 2>/dev/null || true)
+		case $title in *"$1") return ;; esac
+		sleep 0.1
+	done
+	fail "the title is '$title', wanted '…$1'"
+}
+
+key() { xdotool key --delay 20 "$@"; }
+
+# screenshot NAME: equal to its reference but for a few levels in a few pixels
+screenshot() {
+	local off
+	sleep 0.3
+	import -window root "$tmp/$1.png"
+	if [ -n "${UPDATE-}" ]; then
+		cp "$tmp/$1.png" "$golden/$1.png"
+		return
+	fi
+	off=$(compare -metric AE -fuzz 4% "$tmp/$1.png" "$golden/$1.png" null: 2>&1 || true)
+	[ "${off%%[ .]*}" -le 400 ] 2>/dev/null || fail "$1 differs from its reference in '$off' pixels"
+}
+
+# copied: what Ctrl+C copies, in $tmp/command
+copied() {
+	echo none | xclip -selection clipboard
+	for _ in $(seq 50); do # it may take the clipboard only after it has returned
+		[ "$(xclip -o -selection clipboard 2>/dev/null)" != none ] || break
+		sleep 0.1
+	done
+	key ctrl+c
+	for _ in $(seq 50); do
+		xclip -o -selection clipboard >"$tmp/command" 2>/dev/null || true
+		! grep -q '^shardlab view ' "$tmp/command" || return 0
+		sleep 0.1
+	done
+	fail "Ctrl+C copied '$(cat "$tmp/command")'"
+}
+
+# says PATTERN / lacks PATTERN: the command that restores the view
+says() {
+	copied
+	grep -q -- "$1" "$tmp/command" || fail "no '$1' in: $(cat "$tmp/command")"
+}
+lacks() {
+	copied
+	! grep -q -- "$1" "$tmp/command" || fail "'$1' in: $(cat "$tmp/command")"
+}
+
+# round_trip FILE: what S saves as FILE, the copied command draws too
+round_trip() {
+	local restored
+	rm -f "$tmp/$1"
+	key s
+	for _ in $(seq 50); do
+		[ ! -s "$tmp/$1" ] || break
+		sleep 0.1
+	done
+	[ -s "$tmp/$1" ] || { fail "S did not save $1"; return; }
+	copied
+	restored="\"\$SHARDLAB\" $(sed 's/^shardlab //; s/ --no-motion//' "$tmp/command") --export \"\$tmp/restored.png\""
+	eval "$restored" || fail "the copied command fails: $restored"
+	cmp -s "$tmp/restored.png" "$tmp/$1" || fail "the copied command draws another picture: $restored"
+}
+
+# leave: Ctrl+Q, and the exit status
+leave() {
+	local status=0
+	key ctrl+q
+	wait "$window" || status=$?
+	window=
+	[ $status = 0 ] || fail "it ended with status $status: $(cat "$tmp/log")"
+}
+
+# ---- stepping ----
+
+open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10
+expect 'ddp · ring · step 0 of 22'
+steps=22
+for ((i = 1; i <= steps; i++)); do
+	key Right
+	expect "step $i of $steps"
+	[ $i != 11 ] || screenshot ring
+done
+key Right # stays at the end
+expect "step $steps of $steps"
+for ((i = steps - 1; i >= 0; i--)); do
+	key Left
+	expect "step $i of $steps"
+	[ $i != 11 ] || screenshot ring # the same picture on the way back
+done
+key Next Next Prior
+expect 'step 1 of 22'
+key End
+expect 'step 22 of 22'
+key Home
+expect 'step 0 of 22'
+key g 1 2 Return
+expect 'step 12 of 22'
+key period
+expect 'step 12 of 22' # between two steps: the last that was reached
+key comma
+key d
+expect 'phase 4 of 5'
+key d d
+expect 'step 7 of 22'
+key shift+Right
+expect 'step 22 of 22'
+key Home n
+expect 'step 4 of 22'
+
+# ---- strategies, scenes, the mouse ----
+
+key 6
+expect 'zero3 · ring · step 24 of 44'
+key 3
+expect 'ddp · ring · step 4 of 22'
+xdotool mousemove 640 582 click 1 # the bar of phases, in the middle
+expect 'step 10 of 22'
+xdotool mousemove 640 582 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
+expect 'step 22 of 22'
+key g 1 1 Return
+expect 'step 11 of 22'
+xdotool mousemove 363 21 click 1 mousemove 640 719 # the tab of the timeline
+expect 'timeline · step 11 of 22'
+screenshot timeline
+xdotool mousemove 400 200 keydown ctrl click 4 click 4 click 4 keyup ctrl mousemove 640 719
+says '--range='
+key z v # fit, and the plan
+expect 'plan · step 11 of 22'
+screenshot plan
+key v v v
+expect 'memory · step 11 of 22'
+screenshot memory
+
+# ---- saving and restoring ----
+
+key t # dark
+round_trip shardlab-ddp-memory-11.png
+key t t t # light again
+
+# ---- help, presenter, comparison, playing ----
+
+key question
+expect 'help'
+screenshot help
+key Escape
+expect 'step 11 of 22'
+key F5
+expect 'presenter'
+key b
+expect 'presenter · blank'
+key Escape # from the black screen too
+expect 'memory · step 11 of 22'
+key c
+expect 'compare · step 11 of 22'
+screenshot compare
+key c
+expect 'memory · step 11 of 22'
+key bracketright bracketright bracketright bracketright space
+expect 'step 22 of 22 · speed 16'
+key bracketleft
+expect 'step 22 of 22 · speed 8'
+key Escape BackSpace
+expect 'memory · step 22 of 22'
+key Tab Tab Return # the second tab
+expect 'ring · step 22 of 22'
+key ctrl+plus
+says '--text=1\.1'
+key ctrl+plus ctrl+minus
+says '--text=1\.1'
+key ctrl+0
+lacks '--text'
+
+# ---- the selection, the rank, the range; by keys and by the mouse ----
+
+key g 9 Return period # a message further than the step
+expect 'ring · step 9 of 22'
+says '--past=1'
+round_trip shardlab-ddp-ring-9.png
+key g 1 1 Return v v # the timeline
+expect 'timeline · step 11 of 22'
+key r Down
+says '--focus=1'
+says '--select=1:[0-9]'
+round_trip shardlab-ddp-timeline-11.png
+key plus plus
+copied
+sed 's/.*--range=\([0-9:]*\).*/\1/' "$tmp/command" >"$tmp/zoomed"
+key ctrl+Right
+says '--range='
+! grep -qF -- "--range=$(cat "$tmp/zoomed") " "$tmp/command" || fail 'Ctrl+Right did not move the range'
+key ctrl+Left
+says "--range=$(cat "$tmp/zoomed")"
+xdotool mousemove 700 200 keydown shift click 5 keyup shift
+copied
+! grep -qF -- "--range=$(cat "$tmp/zoomed") " "$tmp/command" || fail 'Shift and the wheel did not move the range'
+xdotool click 3 # the right button: the whole
+lacks '--range'
+xdotool mousemove 400 200 mousedown 1 mousemove 500 200 mousemove 600 210 mouseup 1
+says '--range=[1-9]'
+key minus minus minus minus minus minus
+lacks '--range'
+sleep 4.5 # until the notes are gone
+import -window root "$tmp/before.png"
+xdotool mousemove 330 140 # a span explains itself
+sleep 0.5
+import -window root "$tmp/hover.png"
+off=$(compare -metric AE "$tmp/before.png" "$tmp/hover.png" null: 2>&1 || true)
+[ "${off%%[ .]*}" -ge 1000 ] 2>/dev/null || fail "hovering over a span changed '$off' pixels"
+key Escape # a key takes the explanation away, since what lies there may change
+sleep 0.5
+import -window root "$tmp/away.png"
+off=$(compare -metric AE "$tmp/before.png" "$tmp/away.png" null: 2>&1 || true)
+[ "${off%%[ .]*}" -le 400 ] 2>/dev/null || fail "after a key the explanation is still there: '$off' pixels"
+xdotool click --repeat 2 --delay 60 1 # twice: to its beginning
+expect 'timeline · step 6 of 22'
+says '--select=0:'
+xdotool mousemove 640 719
+key v Down Down Down Return
+says '--select=0:'
+round_trip "shardlab-ddp-plan-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
+xdotool mousemove 640 300 click 5 click 5
+says '--scroll=[1-9]'
+key shift+Up
+copied
+key v Escape # the overview
+round_trip "shardlab-ddp-overview-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
+key 9 # a strategy that this model is too small for: a line says so, and it stays
+expect "ddp · overview · step $(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/') of 22"
+key 8
+expect 'of 39'
+case $(xdotool getwindowname "$id") in *' hybrid '*) ;; *) fail 'key 8 did not open hybrid' ;; esac
+key 3 f
+expect 'of 22'
+sleep 0.5
+lacks '--size' # it is the screen's
+key F11
+sleep 0.5
+says '--size='
+key v End
+expect 'ring · step 22 of 22'
+
+# ---- sizes; nothing is drawn while nothing changes ----
+
+for size in '1000 600' '120 90' '1280 720'; do
+	# shellcheck disable=SC2086
+	xdotool windowsize --sync "$id" $size
+	key Home End
+	expect 'step 22 of 22'
+done
+sleep 5 # until the notes are gone
+ticks() { awk '{ print $14 + $15 }' "/proc/$window/stat"; }
+before=$(ticks)
+sleep 2
+[ $(($(ticks) - before)) -le 2 ] || fail "idle, it used $(($(ticks) - before)) ticks of processor time in two seconds"
+
+leave
+
+# ---- moving messages: the next step finishes what moves ----
+
+MOTION='' open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10 --at 10
+expect 'step 10 of 22'
+key Right Right
+sleep 0.7
+expect 'step 11 of 22'
+key Right
+expect 'step 12 of 22'
+leave
+
+# ---- groups of ranks: hybrid sharding ----
+
+open_window --cluster laptop --strategy hybrid:shard=2 --scene timeline --model mlp:sizes=784-256-10
+key g 2 0 Return
+expect 'hybrid:shard=2 · timeline · step 20 of 39'
+screenshot hybrid
+leave
+
+# ---- a measured run, with its simulation above it ----
+
+(cd "$tmp" && "$SHARDLAB" train --ranks 2 --steps 2 --model mlp:sizes=784-256-10 --trace run.json >/dev/null)
+open_window --trace "$tmp/run.json" --scene ring
+key p
+case $(sleep 0.5; xdotool getwindowname "$id") in *' timeline '*) ;; *) fail 'P did not open the timeline' ;; esac
+for y in 180 400; do # both of them zoom and pan
+	xdotool mousemove 640 $y keydown ctrl click 4 click 4 keyup ctrl
+	says '--range='
+	xdotool click 3
+	lacks '--range'
+done
+says '--predict'
+round_trip shardlab-ddp-timeline-0.png
+leave
+exit $errors

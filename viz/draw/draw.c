@@ -1,0 +1,314 @@
+#include "viz/draw/draw.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A line of text is cut there. */
+enum { TEXT_BYTES = 1024 };
+
+void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
+                  const struct fonts *fonts)
+{
+	double across = width / 1280, down = height / 720;
+	double scale =
+	        fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
+	if (scale < 0.02)
+		scale = 0.02;
+	*c = (struct canvas){.cr = cr,
+	                     .theme = theme,
+	                     .fonts = fonts,
+	                     .width = width / scale,
+	                     .height = height / scale,
+	                     .pixel = 1 / scale,
+	                     .raster = cairo_surface_get_type(cairo_get_target(cr)) == CAIRO_SURFACE_TYPE_IMAGE};
+	cairo_save(cr);
+	cairo_scale(cr, scale, scale);
+	draw_fill(c, (struct box){0, 0, c->width, c->height}, theme->ground);
+}
+
+void canvas_end(struct canvas *c)
+{
+	cairo_restore(c->cr);
+	for (int i = 0; i < c->tile_count; i++)
+		cairo_pattern_destroy(c->tiles[i].source);
+	c->tile_count = 0;
+}
+
+void draw_colour(struct canvas *c, colour v)
+{
+	cairo_set_source_rgb(c->cr, (v >> 16 & 255) / 255.0, (v >> 8 & 255) / 255.0, (v & 255) / 255.0);
+}
+
+/* ---- text ---- */
+
+/* Bytes of the character at `p`; 0: they are none (RFC 3629: as short as can be, no surrogates, up to U+10FFFF). */
+static int character(const unsigned char *p)
+{
+	int n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+	for (int i = 1; i < n; i++)
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+	if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+	    (p[0] == 0xF4 && p[1] > 0x8F))
+		return 0;
+	return n;
+}
+
+void text_mend(char *text)
+{
+	unsigned char *from = (unsigned char *)text, *to = from;
+	while (*from) {
+		int n = character(from);
+		from += n ? 0 : 1;
+		for (int i = 0; i < n; i++)
+			*to++ = *from++;
+	}
+	*to = 0;
+}
+
+void draw_font(struct canvas *c, double size, enum weight w)
+{
+	const struct fonts *f = c->fonts;
+	cairo_set_font_face(c->cr, w == WEIGHT_BOLD ? f->bold : w == WEIGHT_MONO ? f->mono : f->plain);
+	cairo_set_font_size(c->cr, size);
+}
+
+/* Of one character, of n bytes. A picture measures thousands of texts in a few fonts. */
+static double advance_of(struct canvas *c, double size, enum weight w, const char *character, int n)
+{
+	struct advance key = {.size = size, .pixel = c->pixel, .weight = (int)w};
+	uint32_t slot = (uint32_t)(size * 64) * 31 + (uint32_t)w;
+	memcpy(key.character, character, (size_t)n);
+	for (int i = 0; i < n; i++)
+		slot = slot * 31 + (unsigned char)character[i];
+	struct advance *known = &c->advances[slot % ADVANCES];
+	if (known->size == size && known->pixel == c->pixel && known->weight == key.weight &&
+	    !memcmp(known->character, key.character, sizeof key.character))
+		return known->advance;
+	cairo_text_extents_t e;
+	draw_font(c, size, w);
+	cairo_text_extents(c->cr, key.character, &e);
+	key.advance = e.x_advance;
+	*known = key;
+	return e.x_advance;
+}
+
+/* Of mended text. */
+static double advance(struct canvas *c, double size, enum weight w, const char *text)
+{
+	double sum = 0;
+	for (int n; *text; text += n) {
+		n = character((const unsigned char *)text);
+		sum += advance_of(c, size, w, text, n);
+	}
+	return sum;
+}
+
+double text_length(struct canvas *c, double size, enum weight w, const char *text)
+{
+	char whole[TEXT_BYTES];
+	snprintf(whole, sizeof whole, "%s", text);
+	text_mend(whole);
+	return advance(c, size, w, whole);
+}
+
+/* Leaves out what would not fit, at the end, with "…" for it; characters stay whole. There is room for it: cut has one
+ * for every byte of the text and the mark. */
+static void shorten(struct canvas *c, double size, enum weight w, char *text, double room)
+{
+	enum { MARK = sizeof "…" };
+	char cut[TEXT_BYTES + MARK];
+	size_t low = 0, high = strlen(text);
+	if (room <= 0 || advance(c, size, w, text) <= room)
+		return;
+	while (low < high) { /* the longest that fits */
+		size_t middle = (low + high + 1) / 2, whole = middle;
+		while (whole && (text[whole] & 0xC0) == 0x80)
+			whole--;
+		memcpy(cut, text, whole);
+		memcpy(cut + whole, "…", MARK);
+		if (advance(c, size, w, cut) <= room)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	if (low > TEXT_BYTES - MARK)
+		low = TEXT_BYTES - MARK;
+	while (low && (text[low] & 0xC0) == 0x80)
+		low--;
+	memcpy(text + low, low ? "…" : "", low ? MARK : 1);
+}
+
+void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,
+               const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	text_mend(text);
+	shorten(c, size, w, text, room);
+	double length = a == ALIGN_LEFT ? 0 : advance(c, size, w, text);
+	draw_font(c, size, w);
+	draw_colour(c, ink);
+	cairo_move_to(c->cr, a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2, y);
+	cairo_show_text(c->cr, text);
+}
+
+void draw_fitting(struct canvas *c, double x, double y, double size, double least, enum weight w, colour ink,
+                  enum align a, double room, const char *text)
+{
+	for (double length; (length = text_length(c, size, w, text)) > room && size > least;)
+		size = fmax(least, fmin(size - 0.25, size * room / length));
+	draw_text(c, x, y, size, w, ink, a, room, "%s", text);
+}
+
+int draw_paragraph(struct canvas *c, double x, double y, double width, double size, int lines, colour ink,
+                   const char *text)
+{
+	int line = 0;
+	char whole[TEXT_BYTES];
+	snprintf(whole, sizeof whole, "%s", text);
+	text_mend(whole);
+	const char *rest = whole;
+	while (*rest && line < lines) {
+		char cut[TEXT_BYTES];
+		size_t fits = 0, end;
+		for (end = 0; rest[end];) { /* word by word */
+			size_t word = end + strspn(rest + end, " ");
+			word += strcspn(rest + word, " ");
+			snprintf(cut, sizeof cut, "%.*s", (int)word, rest);
+			if (fits && advance(c, size, WEIGHT_PLAIN, cut) > width)
+				break;
+			fits = end = word;
+		}
+		bool last = line == lines - 1;
+		draw_text(c, x, y + 1.35 * size * line, size, WEIGHT_PLAIN, ink, ALIGN_LEFT, width, "%.*s",
+		          last ? (int)strlen(rest) : (int)fits, rest);
+		rest += fits + strspn(rest + fits, " ");
+		line++;
+	}
+	return line;
+}
+
+double tick_of(double top, double count)
+{
+	double power = pow(10, floor(log10(top / count))), f = top / count / power;
+	return power * (f > 5 ? 10 : f > 2 ? 5 : f > 1 ? 2 : 1);
+}
+
+void text_of_ranks(char *out, int size, uint64_t set, int64_t of)
+{
+	int at = 0;
+	uint64_t all = of >= 64 ? UINT64_MAX : (UINT64_C(1) << of) - 1;
+	out[0] = 0;
+	if (set == all && of > 1) {
+		snprintf(out, (size_t)size, "all %" PRId64, of);
+		return;
+	}
+	for (int r = 0; r < 64 && at < size; r++) {
+		int first = r;
+		if (!(set >> r & 1))
+			continue;
+		while (r < 63 && set >> (r + 1) & 1)
+			r++;
+		at += snprintf(out + at, (size_t)(size - at),
+		               r == first       ? "%s%d"
+		               : r == first + 1 ? "%s%d, %d"
+		                                : "%s%d–%d",
+		               at ? ", " : "", first, r);
+	}
+}
+
+/* ---- shapes ---- */
+
+void draw_fill(struct canvas *c, struct box b, colour fill)
+{
+	draw_colour(c, fill);
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	cairo_fill(c->cr);
+}
+
+void draw_frame(struct canvas *c, struct box b, colour line, double width)
+{
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	cairo_stroke(c->cr);
+}
+
+void draw_round(struct canvas *c, struct box b, double radius)
+{
+	double r = fmin(radius, fmin(b.width, b.height) / 2);
+	cairo_new_sub_path(c->cr);
+	cairo_arc(c->cr, b.x + b.width - r, b.y + r, r, -M_PI / 2, 0);
+	cairo_arc(c->cr, b.x + b.width - r, b.y + b.height - r, r, 0, M_PI / 2);
+	cairo_arc(c->cr, b.x + r, b.y + b.height - r, r, M_PI / 2, M_PI);
+	cairo_arc(c->cr, b.x + r, b.y + r, r, M_PI, 3 * M_PI / 2);
+	cairo_close_path(c->cr);
+}
+
+void draw_card(struct canvas *c, struct box b, colour fill, colour line, double width)
+{
+	draw_round(c, b, 6);
+	draw_colour(c, fill);
+	cairo_fill_preserve(c->cr);
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_stroke(c->cr);
+}
+
+void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, colour line, double width)
+{
+	draw_colour(c, line);
+	cairo_set_line_width(c->cr, width * c->theme->stroke);
+	cairo_move_to(c->cr, x0, y0);
+	cairo_line_to(c->cr, x1, y1);
+	cairo_stroke(c->cr);
+}
+
+void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill)
+{
+	double length = hypot(x1 - x0, y1 - y0);
+	if (length < 1e-6)
+		return;
+	double ux = (x1 - x0) / length, uy = (y1 - y0) / length;
+	draw_colour(c, fill);
+	cairo_move_to(c->cr, x1, y1);
+	cairo_line_to(c->cr, x1 - size * ux - size * 0.45 * uy, y1 - size * uy + size * 0.45 * ux);
+	cairo_line_to(c->cr, x1 - size * ux + size * 0.45 * uy, y1 - size * uy - size * 0.45 * ux);
+	cairo_close_path(c->cr);
+	cairo_fill(c->cr);
+}
+
+/* The box between whole pixels: edges that are half of a pixel are soft, and slow to blend. */
+static struct box snapped(const struct canvas *c, struct box b)
+{
+	double x0 = b.x, y0 = b.y, x1 = b.x + b.width, y1 = b.y + b.height;
+	if (!c->raster)
+		return b;
+	cairo_user_to_device(c->cr, &x0, &y0);
+	cairo_user_to_device(c->cr, &x1, &y1);
+	x0 = round(x0);
+	y0 = round(y0);
+	x1 = round(x1);
+	y1 = round(y1);
+	cairo_device_to_user(c->cr, &x0, &y0);
+	cairo_device_to_user(c->cr, &x1, &y1);
+	return (struct box){x0, y0, x1 - x0, y1 - y0};
+}
+
+void draw_category(struct canvas *c, struct box at, enum category category)
+{
+	const struct box b = snapped(c, at);
+	colour fill = c->theme->category[category];
+	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
+	draw_patterned_path(c, b, fill, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
+	cairo_new_path(c->cr);
+	if (b.width > 9 && b.height > 2.5) /* else there would be nothing but frame */
+		draw_frame(c, b, c->theme->outline, 1);
+}

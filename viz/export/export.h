@@ -1,0 +1,52 @@
+/* Pictures in files, all drawn by the scenes, the same bytes from run to run. The player stands where the picture is to
+ * be taken; those of several steps walk it through all stops of its stride.
+ */
+#ifndef SHARDLAB_VIZ_EXPORT_H
+#define SHARDLAB_VIZ_EXPORT_H
+
+#include <stdio.h>
+
+#include "viz/export/player.h"
+
+struct picture {
+	int width, height; /* of the picture, in pixels of a screen */
+	double scale;      /* pixels of the file for each of them */
+	int delay;         /* GIF: hundredths of a second a step */
+};
+
+/* name, constant, what */
+#define EXPORT_LIST(X)                                                                                                 \
+	X("png", PNG, "one picture")                                                                                   \
+	X("svg", SVG, "one picture, as lines")                                                                         \
+	X("pdf", PDF, "a page, or with --pages all one for each step")                                                 \
+	X("gif", GIF, "all steps, moving")                                                                             \
+	X("html", HTML, "all steps, to be turned with keys: one file, no network")
+
+enum export_format {
+#define X(name, constant, what) EXPORT_##constant,
+	EXPORT_LIST(X)
+#undef X
+	        EXPORT_COUNT
+};
+
+/* By the ending of a file's name. */
+bool export_parse(const char *path, enum export_format *out);
+
+/* STATUS_RUN: it could not be written. STATUS_INPUT: too large. */
+enum status export_write(struct player *p, enum export_format format, const struct picture *size, bool all_pages,
+                         FILE *out);
+
+/* A drawing of another kind (a chart) as PNG, SVG or PDF. */
+enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width, double height), void *context,
+                           enum export_format format, const struct picture *size, FILE *out);
+
+/* For the files of the formats. */
+enum status export_gif(struct player *p, const struct picture *size, FILE *out);
+enum status export_html(struct player *p, const struct picture *size, FILE *out);
+/* A picture of the player as it stands, to be destroyed by the caller; on failure there is none. */
+enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out);
+/* How many stops there are, and going to one. */
+size_t export_steps(const struct player *p);
+void export_go(struct player *p, size_t step);
+
+#endif

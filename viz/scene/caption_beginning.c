@@ -1,0 +1,89 @@
+/* The caption of the beginning: what every role holds before the step. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "viz/scene/caption_parts.h"
+
+/* More roles than these are not listed: the first, the fullest and the last stand for them. */
+enum { LISTED = 3 };
+
+static const char *const elsewhere[] = {
+        [SPACE_DEVICE] = "",
+        [SPACE_HOST] = " in host memory",
+        [SPACE_DISK] = " on disk",
+};
+
+static void say_categories(struct text *t, const int64_t *live)
+{
+	char bytes[WORD];
+	const char *between = ": ";
+	for (int c = 0; live && c < CATEGORY_COUNT; c++)
+		if (live[c]) {
+			say(t, "%s%s %s", between, category_name((enum category)c), bytes_word(bytes, live[c]));
+			between = ", ";
+		}
+}
+
+/* Begins a sentence, or goes on in one. */
+static void say_holder(struct text *t, const struct role *r, bool alone, bool begins)
+{
+	int64_t last = r->first_rank + r->ranks - 1;
+	if (alone)
+		say(t, "%s rank holds ", r->ranks > 1 ? "every" : "the");
+	else if (r->ranks == 1)
+		say(t, "%cank %" PRId64 " (%s) holds ", begins ? 'R' : 'r', last, r->name);
+	else
+		say(t, "%cach of ranks %" PRId64 "–%" PRId64 " (%s) holds ", begins ? 'E' : 'e', r->first_rank, last,
+		    r->name);
+}
+
+static void say_role(struct text *t, const struct state *st, int number, bool begins, bool categories)
+{
+	const struct plan *p = st->score->plan;
+	const struct role *r = &p->roles[number];
+	int index = score_index_of(st->score, r->first_rank);
+	char bytes[WORD];
+	say_holder(t, r, p->role_count == 1, begins);
+	say(t, "%s", bytes_word(bytes, st->ranks[index].live[SPACE_DEVICE]));
+	if (categories)
+		say_categories(t, score_live(st->score, index, SPACE_DEVICE, 0));
+	for (int space = SPACE_DEVICE + 1; space < SPACE_COUNT; space++)
+		if (st->ranks[index].live[space]) {
+			say(t, "%s and %s%s", categories ? ";" : "", bytes_word(bytes, st->ranks[index].live[space]),
+			    elsewhere[space]);
+			if (categories)
+				say_categories(t, score_live(st->score, index, (enum space)space, 0));
+		}
+	say(t, ".");
+}
+
+void say_beginning(struct text *t, const struct state *st)
+{
+	const struct plan *p = st->score->plan;
+	int shown[PLAN_ROLES], count = 0, fullest = 0;
+	for (int i = 0; i < p->role_count; i++) {
+		int index = score_index_of(st->score, p->roles[i].first_rank);
+		if (index < 0)
+			continue;
+		int most = count ? score_index_of(st->score, p->roles[shown[fullest]].first_rank) : index;
+		shown[count] = i;
+		if (st->ranks[index].live[SPACE_DEVICE] > st->ranks[most].live[SPACE_DEVICE])
+			fullest = count;
+		count++;
+	}
+	bool all = count <= LISTED;
+	/* Where there is no room for the categories, the totals alone are said. */
+	for (int categories = 1; categories >= 0; categories--) {
+		const char *between = "";
+		t->at = 0;
+		say(t, "Before the step%s, ", all ? "" : ", of the first, the fullest and the last role");
+		for (int i = 0; i < count; i++)
+			if (all || !i || i == fullest || i == count - 1) {
+				say(t, "%s", between);
+				say_role(t, st, shown[i], *between != 0, categories);
+				between = " ";
+			}
+		if (t->at < t->size)
+			return;
+	}
+}

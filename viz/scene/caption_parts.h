@@ -1,0 +1,32 @@
+/* What the files that make captions share. */
+#ifndef SHARDLAB_VIZ_CAPTION_PARTS_H
+#define SHARDLAB_VIZ_CAPTION_PARTS_H
+
+#include "viz/scene/scene.h"
+
+/* A sentence as it grows: what does not fit is left out. */
+struct text {
+	char *out;
+	int size, at;
+};
+void say(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "Every rank", "Rank 2", "Ranks 0–1", with the verb's ending. */
+struct who {
+	char words[96];
+	const char *s;
+	bool all;
+	int64_t count;
+};
+
+/* Those that did it in the last stride, among the ranks of a role. */
+struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role);
+
+/* One message of the last stride, and several of one collective. */
+void say_message(struct text *t, const struct state *st, const struct event *e);
+void say_round(struct text *t, const struct state *st, const struct event *first);
+
+/* What ranks hold before the step. */
+void say_beginning(struct text *t, const struct state *st);
+
+#endif

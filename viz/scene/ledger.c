@@ -1,0 +1,109 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "viz/scene/scene_parts.h"
+
+enum { ROW = 19 };
+
+static void chunks_of(const struct collective *c, const struct event *e, char *out, size_t size)
+{
+	int last, first = collective_chunks(c, e, &last);
+	if (c->chunk_count == 1)
+		snprintf(out, size, "all");
+	else
+		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
+}
+
+/* The messages of the collective up to the cursor, as many of the last as there is room for. */
+static void draw_rows(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	const struct score *s = st->score;
+	int rows = (int)((b.height - ROW) / ROW), row = 0;
+	size_t number = 0;
+	double column[] = {b.x + 44, b.x + 106, b.x + 150, b.x + 208, b.x + b.width};
+	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes"};
+	for (int i = 0; i < 5; i++)
+		draw_text(c, column[i], b.y + 12, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s", heads[i]);
+	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
+	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+			continue;
+		if (number++ + (size_t)rows < st->arrived)
+			continue;
+		double y = b.y + ROW * (row + 2) - 3;
+		bool fresh = i >= st->latest;
+		char chunk[32], bytes[WORD];
+		chunks_of(one, e, chunk, sizeof chunk);
+		if (fresh)
+			draw_fill(c, (struct box){b.x - 4, y - 14, b.width + 8, ROW},
+			          colour_mix(t->panel, t->accent, 0.16));
+		colour ink = fresh ? t->ink : t->soft;
+		enum weight w = fresh ? WEIGHT_BOLD : WEIGHT_PLAIN;
+		draw_text(c, column[0], y, 13, w, ink, ALIGN_RIGHT, 0, "%d", e->round + 1);
+		draw_text(c, column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
+		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
+		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
+		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", count_word(bytes, e->bytes));
+		row++;
+	}
+	if (!row)
+		draw_text(c, b.x, b.y + ROW * 2 - 3, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
+		          one->shown ? "nothing sent yet" : "too many ranks to list messages");
+}
+
+static void draw_bar(struct canvas *c, double x, double y, double width, int64_t part, int64_t whole)
+{
+	const struct theme *t = c->theme;
+	double done = whole > 0 ? (double)part / (double)whole : 0;
+	draw_fill(c, (struct box){x, y, width, 7}, t->empty);
+	draw_fill(c, (struct box){x, y, width * fmin(done, 1), 7}, t->accent);
+	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
+}
+
+/* Of whom the closed form speaks: what they have sent so far. */
+static int64_t sent_so_far(const struct state *st, const struct formula *f)
+{
+	int64_t most = 0;
+	if (f->who[0] == 'a' || f->who[0] == 'c')
+		return st->sent_collective;
+	for (int i = 0; i < st->score->rank_count; i++)
+		most = st->ranks[i].sent_collective > most ? st->ranks[i].sent_collective : most;
+	return most;
+}
+
+void draw_ledger(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	const struct score *s = st->score;
+	const struct collective *one = &s->collectives[st->collective];
+	struct formula f;
+	char what[96], word[WORD], whole[WORD];
+	double pad = 14, x = b.x + pad, width = b.width - 2 * pad, totals = 176;
+	draw_card(c, b, t->panel, t->line, 1);
+	collective_words(s, one, what, sizeof what);
+	draw_text(c, x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, width, "Ledger: %s", what);
+	draw_rows(c, v, one, (struct box){x, b.y + 34, width, b.height - 34 - totals});
+	ledger_formula(s, one, &f);
+	double y = b.y + b.height - totals + 8;
+	int64_t sent = sent_so_far(st, &f);
+	draw_line(c, x, y, x + width, y, t->line, 1);
+	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", f.who);
+	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B", count_word(word, sent));
+	draw_bar(c, x, y + 28, width, sent, f.bytes);
+	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
+	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", f.symbols);
+	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", f.numbers);
+	draw_text(c, x + width, y + 93, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, width, "= %s B",
+	          count_word(word, f.bytes));
+	draw_line(c, x, y + 104, x + width, y + 104, t->line, 1);
+	draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
+	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s", count_word(word, st->sent));
+	draw_text(c, x + width, y + 142, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width, "of %s B",
+	          count_word(whole, ledger_step_total(s)));
+	draw_bar(c, x, y + 149, width, st->sent, ledger_step_total(s));
+}

@@ -1,0 +1,124 @@
+/* Memory: a stacked bar for each rank, the same bytes over the step, and what is alive by name. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "viz/scene/memory_parts.h"
+#include "viz/scene/scene_parts.h"
+
+static void draw_bars(struct canvas *c, const struct view *v, enum space space, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	const struct score *s = st->score;
+	int64_t peak = memory_highest(s, space);
+	struct memory_scale scale = memory_scale_for(peak, space == SPACE_DEVICE ? memory_capacity(s) : 0);
+	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
+	int n = s->rank_count;
+	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
+	char word[WORD], title[64];
+	snprintf(title, sizeof title, "Memory now, %s", space_name(space));
+	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
+	memory_axis(c, plot, &scale);
+	for (int i = 0; i < n; i++) {
+		double x = plot.x + step * (i + 0.5);
+		const int64_t *live = score_live(s, i, space, st->ranks[i].issued);
+		memory_bar(c, &scale, (struct box){x - width / 2, plot.y, width, plot.height}, live,
+		           st->ranks[i].peak[space], n <= 16);
+		bool focus = s->ranks[i].rank == v->focus_rank;
+		if (n <= 16 || i % (n > 32 ? 8 : 4) == 0)
+			draw_text(c, x, plot.y + plot.height + 15, n <= 8 ? 12 : 10, focus ? WEIGHT_BOLD : WEIGHT_PLAIN,
+			          focus ? t->ink : t->soft, ALIGN_CENTRE, 0, n <= 4 ? "rank %" PRId64 : "%" PRId64,
+			          s->ranks[i].rank);
+		if (step > 58)
+			draw_text(c, x, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
+			          "%s", bytes_word(word, st->ranks[i].live[space]));
+	}
+	if (step <= 58)
+		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->soft,
+		          ALIGN_CENTRE, plot.width, "rank %" PRId64 " holds %s", v->focus_rank,
+		          bytes_word(word, st->ranks[score_index_of(s, v->focus_rank)].live[space]));
+	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
+}
+
+static double legend_unit(struct canvas *c)
+{
+	double unit = 0;
+	for (int k = 0; k < CATEGORY_COUNT; k++)
+		unit = fmax(unit, text_length(c, 12, WEIGHT_PLAIN, category_name((enum category)k)) + 38);
+	return unit;
+}
+
+double legend_height(struct canvas *c, double width)
+{
+	double unit = legend_unit(c);
+	int columns = (int)fmax(1, floor((width + 8) / unit));
+	int lines = (CATEGORY_COUNT + columns - 1) / columns;
+	return 20.0 * lines + 6;
+}
+
+double legend_categories(struct canvas *c, double x, double y, double width)
+{
+	const struct theme *t = c->theme;
+	double at = x, line = y, unit = legend_unit(c);
+	for (int k = 0; k < CATEGORY_COUNT; k++) {
+		if (at + unit > x + width + 8 && at > x) {
+			at = x;
+			line += 20;
+		}
+		colour fill = t->category[k];
+		draw_category(c, (struct box){at, line, 16, 16}, (enum category)k);
+		draw_fill(c, (struct box){at + 2.5, line + 2.5, 11, 11}, fill);
+		draw_text(c, at + 8, line + 12.5, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
+		          category_letter((enum category)k));
+		draw_text(c, at + 22, line + 12.5, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "%s",
+		          category_name((enum category)k));
+		at += unit;
+	}
+	return line + 20 - y;
+}
+
+static bool uses(const struct score *s, enum space space)
+{
+	for (int r = 0; r < s->plan->role_count; r++)
+		if (s->roles[r].live[space])
+			return true;
+	return false;
+}
+
+void scene_memory(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	const struct score *s = v->state->score;
+	int spaces = 0, at = 0, index = score_index_of(s, v->focus_rank);
+	for (int k = 0; k < SPACE_COUNT; k++)
+		spaces += uses(s, (enum space)k);
+	double left = small ? b.width : floor(b.width * 0.47), legend = fmax(46, legend_height(c, left)),
+	       bars = b.height - legend;
+	for (int k = 0; k < SPACE_COUNT; k++)
+		if (uses(s, (enum space)k)) {
+			double width = (left - 12 * (spaces - 1)) / spaces;
+			draw_bars(c, v, (enum space)k, (struct box){b.x + (width + 12) * at++, b.y, width, bars});
+		}
+	legend_categories(c, b.x, b.y + b.height - legend + 4, left);
+	if (small)
+		return;
+	struct box right = {b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};
+	draw_over_time(c, v, index, right);
+	draw_alive(c, v, (struct box){right.x, b.y + right.height + 14, right.width, b.height - right.height - 14});
+}
+
+/* Of the device's bars, which are the first. */
+int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+{
+	const struct score *s = v->state->score;
+	int spaces = 0;
+	for (int k = 0; k < SPACE_COUNT; k++)
+		spaces += uses(s, (enum space)k);
+	double left = small ? b.width : floor(b.width * 0.47),
+	       width = (left - 12 * (spaces - 1)) / (spaces ? spaces : 1);
+	struct box plot = {b.x + 62, b.y + 24, width - 66, b.height - fmax(46, legend_height(c, left)) - 62};
+	int i = (int)floor((x - plot.x) / plot.width * s->rank_count);
+	if (y < plot.y || y > plot.y + plot.height + 36 || x < plot.x || i < 0 || i >= s->rank_count)
+		return -1;
+	return s->ranks[i].rank;
+}

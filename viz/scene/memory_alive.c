@@ -1,0 +1,69 @@
+/* Buffers that are alive on a rank, by name, the largest first. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "viz/scene/scene_parts.h"
+
+struct alive {
+	int64_t bytes;
+	int buffer;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct alive *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->buffer - y->buffer;
+}
+
+void draw_alive(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	int index = score_index_of(st->score, v->focus_rank), count = 0, rows = (int)((b.height - 26) / 20);
+	const struct role *role = score_role_of(st->score, index);
+	struct alive *alive = calloc((size_t)role->buffer_count + 1, sizeof *alive);
+	char word[WORD];
+	if (!alive)
+		abort();
+	for (int i = 0; i < role->buffer_count; i++)
+		if (state_alive(st, index, i))
+			alive[count++] = (struct alive){buffer_bytes(&role->buffers[i]), i};
+	qsort(alive, (size_t)count, sizeof *alive, by_size);
+	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width,
+	          "Alive on rank %" PRId64 ": %d buffers", v->focus_rank, count);
+	int columns = b.width > 520 ? 2 : 1, shown = 0;
+	double width = (b.width - 20 * (columns - 1)) / columns;
+	if (count > rows * columns)
+		rows = rows > 1 ? rows : 1;
+	for (int i = 0; i < count && i < rows * columns; i++) {
+		if (i == rows * columns - 1 && count > rows * columns)
+			break;
+		const struct buffer *one = &role->buffers[alive[i].buffer];
+		int column = i / rows;
+		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
+		colour fill = t->category[one->category];
+		draw_category(c, (struct box){x, y + 1, 15, 15}, one->category);
+		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);
+		draw_text(c, x + 7.5, y + 12.5, 11, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
+		          category_letter(one->category));
+		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s%s", one->name,
+		          one->space == SPACE_DEVICE ? "" : " on ",
+		          one->space == SPACE_DEVICE ? "" : space_name(one->space));
+		draw_text(c, x + width, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
+		          bytes_word(word, buffer_bytes(one)));
+		shown++;
+	}
+	if (shown < count) {
+		int64_t rest = 0;
+		for (int i = shown; i < count; i++)
+			rest += alive[i].bytes;
+		double x = b.x + (width + 20) * (columns - 1), y = b.y + 26 + 20 * (rows - 1);
+		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, width - 106, "… and %d smaller",
+		          count - shown);
+		draw_text(c, x + width, y + 13, 12, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s",
+		          bytes_word(word, rest));
+	}
+	free(alive);
+}

@@ -1,0 +1,28 @@
+/* What the pictures of memory share: a scale of bytes, and a stacked bar on it. */
+#ifndef SHARDLAB_VIZ_MEMORY_PARTS_H
+#define SHARDLAB_VIZ_MEMORY_PARTS_H
+
+#include "viz/scene/scene.h"
+
+struct memory_scale {
+	double bytes;    /* at the top */
+	double capacity; /* 0: unknown */
+	bool line;       /* the capacity is in sight */
+};
+
+struct memory_scale memory_scale_for(int64_t peak, int64_t capacity);
+/* What a rank may use; 0: unknown. */
+int64_t memory_capacity(const struct score *s);
+/* The highest peak of all roles. */
+int64_t memory_highest(const struct score *s, enum space space);
+
+void memory_axis(struct canvas *c, struct box b, const struct memory_scale *s);
+/* What is alive by category, hatched above the capacity, with a ghost where it has been highest. */
+void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, const int64_t *live, int64_t peak,
+                bool letters);
+/* The line of the capacity with its name on a plate. Where it lies far above, that is said behind the plot's title,
+ * which takes `title` of the width and stands TITLE above the plot. */
+enum { MEMORY_TITLE = 12 };
+void memory_capacity_line(struct canvas *c, struct box plot, const struct memory_scale *s, int64_t peak, double title);
+
+#endif

@@ -1,0 +1,154 @@
+/* The plan as text: every operation a line, those that run now lit, and what waits for what. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/scene/scene_parts.h"
+
+enum { LINE = 19, DETAIL = 118 };
+
+static char *line_of(const struct plan *p, const struct role *r, int op)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		abort();
+	plan_write_op(p, r, op, out);
+	if (fclose(out))
+		abort();
+	if (size && text[size - 1] == '\n')
+		text[size - 1] = 0;
+	return text;
+}
+
+/* The operation that the cursor is at: the last that the rank has issued. */
+static int current_op(const struct state *st, int index)
+{
+	const struct role *role = score_role_of(st->score, index);
+	int issued = st->ranks[index].issued;
+	return role->step.begin + (issued ? issued - 1 : 0);
+}
+
+static void draw_operation(struct canvas *c, const struct state *st, int index, int op, bool current, bool selected,
+                           double x, double y, double width)
+{
+	const struct theme *t = c->theme;
+	const struct role *role = score_role_of(st->score, index);
+	bool memory = op_class(role->ops[op].kind) == OP_CLASS_M;
+	enum op_state state = state_of_op(st, index, op);
+	char *text = line_of(st->score->plan, role, op);
+	struct box row = {x, y - 14, width, LINE};
+	bool lit = state == OP_RUNS || (current && st->position);
+	if (lit)
+		draw_fill(c, row, colour_mix(t->panel, t->accent, 0.2));
+	if (selected)
+		draw_frame(c, (struct box){row.x + 2, row.y, row.width - 4, row.height}, t->ink, 1.6);
+	if (!memory)
+		draw_fill(c, (struct box){x + 8, y - 10, 9, 11}, op_colour(t, &role->ops[op]));
+	if (!memory)
+		draw_frame(c, (struct box){x + 8, y - 10, 9, 11}, t->outline, 0.7);
+	draw_text(c, x + 26, y, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "%s",
+	          state == OP_RUNS   ? "▶"
+	          : state == OP_DONE ? "✓"
+	                             : "");
+	draw_text(c, x + 44, y, 12.5, WEIGHT_MONO, state == OP_WAITS && !lit ? t->soft : t->ink, ALIGN_LEFT, width - 52,
+	          "%s", text);
+	free(text);
+}
+
+/* The operation on the first line, so that the current one stands in the upper half. */
+static int first_line(const struct view *v, int index, struct box b, int *rows)
+{
+	const struct role *role = score_role_of(v->state->score, index);
+	*rows = (int)((b.height - 34) / LINE);
+	int first = current_op(v->state, index) - *rows * 2 / 5 + v->plan_scroll;
+	if (first > role->step.end - *rows)
+		first = role->step.end - *rows;
+	return first < role->step.begin ? role->step.begin : first;
+}
+
+int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y)
+{
+	int index = score_index_of(v->state->score, v->focus_rank), rows;
+	struct box list = {b.x, b.y, b.width, b.height - DETAIL - 10};
+	int first = first_line(v, index, list, &rows), line = (int)floor((y - list.y - 32) / LINE);
+	(void)c;
+	if (x < b.x || x > b.x + b.width || line < 0 || line >= rows ||
+	    first + line >= score_role_of(v->state->score, index)->step.end)
+		return -1;
+	return first + line;
+}
+
+static void draw_operations(struct canvas *c, const struct view *v, int index, struct box b)
+{
+	const struct state *st = v->state;
+	const struct role *role = score_role_of(st->score, index);
+	int rows, first = first_line(v, index, b, &rows), now = current_op(st, index);
+	draw_card(c, b, c->theme->panel, c->theme->line, 1);
+	draw_text(c, b.x + 14, b.y + 20, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 28,
+	          "The step of role %s (as rank %" PRId64 " carries it out): operations %d to %d", role->name,
+	          v->focus_rank, role->step.begin, role->step.end - 1);
+	for (int i = 0; i < rows && first + i < role->step.end; i++)
+		draw_operation(c, st, index, first + i, first + i == now,
+		               v->selected_rank == v->focus_rank && v->selected_op == first + i, b.x + 1,
+		               b.y + 46 + LINE * i, b.width - 2);
+}
+
+static const char *state_words(enum op_state s)
+{
+	return s == OP_DONE ? "done" : s == OP_RUNS ? "running" : "to come";
+}
+
+/* What the current operation waits for, and what waits for it. */
+static void draw_waits(struct canvas *c, const struct view *v, int index, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	const struct role *role = score_role_of(st->score, index);
+	int now = v->selected_rank == v->focus_rank && v->selected_op >= role->step.begin &&
+	                          v->selected_op < role->step.end
+	                  ? v->selected_op
+	                  : current_op(st, index);
+	const struct op *op = &role->ops[now];
+	char words[160];
+	double middle = b.x + b.width / 2 + 8;
+	draw_card(c, b, t->panel, t->line, 1);
+	op_describe(st->score->plan, op, words, sizeof words);
+	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%d: %s waits for", now,
+	          words);
+	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "For it wait");
+	int line = 0;
+	for (int i = 0; i < op->after_count && line < 4; i++, line++) {
+		op_describe(st->score->plan, &role->ops[op->after[i]], words, sizeof words);
+		draw_text(c, b.x + 14, b.y + 44 + 20 * line, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width / 2 - 20,
+		          "%d: %s, %s (%s)", op->after[i], words, queue_name(role->ops[op->after[i]].queue),
+		          state_words(state_of_op(st, index, op->after[i])));
+	}
+	if (!line)
+		draw_text(c, b.x + 14, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20, "%s",
+		          op_class(op->kind) == OP_CLASS_M ? "nothing: memory is counted in the order of issue"
+		                                           : "only for those before it on its own queue");
+	line = 0;
+	for (int k = now + 1; k < role->step.end && line < 4; k++)
+		for (int i = 0; i < role->ops[k].after_count; i++)
+			if (role->ops[k].after[i] == now) {
+				op_describe(st->score->plan, &role->ops[k], words, sizeof words);
+				draw_text(c, middle, b.y + 44 + 20 * line++, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
+				          b.width / 2 - 20, "%d: %s, %s (%s)", k, words, queue_name(role->ops[k].queue),
+				          state_words(state_of_op(st, index, k)));
+				break;
+			}
+	if (!line)
+		draw_text(c, middle, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20,
+		          "only those behind it on its own queue");
+}
+
+void scene_plan(struct canvas *c, const struct view *v, struct box b)
+{
+	int index = score_index_of(v->state->score, v->focus_rank);
+	draw_operations(c, v, index, (struct box){b.x, b.y, b.width, b.height - DETAIL - 10});
+	draw_waits(c, v, index, (struct box){b.x, b.y + b.height - DETAIL, b.width, DETAIL});
+}

@@ -1,0 +1,359 @@
+/* A collective at work: ranks as its messages go (a circle, a tree, a star: ring_place.c), each with its buffer in
+ * chunks, and the messages between them.
+ *
+ *              ┌ rank 0 ──────┐          a chunk has a slot for every rank: it is filled once the
+ *              │ ▮▯▯▯ ▮▯▯▯ …  │          chunk holds that rank's contribution (above four ranks the
+ *              └──────────────┘          slots lie on each other). Complete chunks have a thick outline.
+ *       ┌ rank 3 ──┐    ┌ rank 1 ──┐
+ *            …               …           Above SCORE_MESSAGE_RANKS: a row for a rank, a column for a
+ *              ┌ rank 2 ──────┐          chunk, bluer the more it holds.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/scene/ring_parts.h"
+#include "viz/scene/scene_parts.h"
+
+/* ---- chunks ---- */
+
+/* Up to that many ranks a chunk's slots stand side by side, and there is room to say whose they are. */
+enum { SLOTS_ABREAST = 4 };
+
+static void draw_slots(const struct ring *r, struct box b, uint64_t held)
+{
+	const struct theme *t = r->c->theme;
+	int64_t n = r->n;
+	bool abreast = n <= SLOTS_ABREAST;
+	double slot = (abreast ? b.width : b.height) / (double)n;
+	draw_fill(r->c, b, t->empty);
+	if (!collective_adds(r->collective)) { /* somebody's, whole */
+		int64_t owner = 0;
+		while (held && !(held >> owner & 1))
+			owner++;
+		if (held)
+			draw_fill(r->c, b, rank_colour(t, owner));
+		return;
+	}
+	for (int64_t k = 0; k < n; k++) {
+		struct box one = {b.x, b.y + slot * (double)k, b.width, slot};
+		if (abreast)
+			one = (struct box){b.x + slot * (double)k, b.y, slot, b.height};
+		if (held >> r->collective->rank[k] & 1)
+			draw_fill(r->c, one, rank_colour(t, r->collective->rank[k]));
+		if (k && abreast && slot > 5)
+			draw_line(r->c, one.x, b.y, one.x, b.y + b.height, t->outline, 0.4);
+		else if (k && !abreast && (slot > 4 || (k % 8 == 0 && slot > 1.5))) /* after eight, colours return */
+			draw_line(r->c, b.x, one.y, b.x + b.width, one.y, t->outline, k % 8 ? 0.3 : 0.7);
+	}
+}
+
+/* Below a chunk: whose contributions it holds; "Σ4", of four, where that is too long to be read; above eight ranks the
+ * number alone. */
+static void draw_holders(const struct ring *r, struct box b, uint64_t held, bool complete, double room)
+{
+	static const double least = 8;
+	enum weight w = complete ? WEIGHT_BOLD : WEIGHT_PLAIN;
+	char text[96];
+	int count = 0;
+	bool adds = collective_adds(r->collective);
+	double size = fmin(12, fmax(least, b.width / 3.0));
+	for (uint64_t v = held; v; v &= v - 1)
+		count++;
+	if (complete && adds)
+		snprintf(text, sizeof text, b.width >= 34 ? "Σ all" : "Σ");
+	else if (adds && r->n > 8)
+		snprintf(text, sizeof text, "%d", count);
+	else
+		text_of_ranks(text, sizeof text, held, 65);
+	double length = text_length(r->c, size, w, text);
+	if (length > room)
+		size = fmax(least, size * room / length);
+	if (adds && text_length(r->c, size, w, text) > room)
+		snprintf(text, sizeof text, "Σ%d", count);
+	if (!adds && text_length(r->c, size, w, text) > room)
+		return;
+	draw_text(r->c, b.x + b.width / 2, b.y + b.height + (size < 10 ? 9 : 12), size, w, r->c->theme->ink,
+	          ALIGN_CENTRE, 0, "%s", text);
+}
+
+static void draw_chunk(const struct ring *r, struct box b, uint64_t held, bool fresh)
+{
+	const struct theme *t = r->c->theme;
+	bool complete = collective_adds(r->collective) ? held == r->collective->everyone : held != 0;
+	draw_slots(r, b, held);
+	draw_frame(r->c, b, fresh ? t->accent : t->outline, fresh ? 2.6 : b.width < 12 ? 0.5 : complete ? 1.6 : 0.7);
+}
+
+static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
+{
+	const struct state *st = r->v->state;
+	if (r->v->tween < 1)
+		return false;
+	for (size_t i = st->latest; i < st->latest_end; i++) {
+		const struct event *e = &st->score->events[i];
+		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to_member == rank &&
+		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
+			return true;
+	}
+	return false;
+}
+
+static bool is_root(const struct ring *r, int64_t rank)
+{
+	return r->collective->kind != OP_SEND && r->collective->schedule.root == rank &&
+	       r->collective->schedule.algorithm > SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+}
+
+static void draw_card_of(const struct ring *r, int64_t rank)
+{
+	const struct theme *t = r->c->theme;
+	struct box b = r->card[rank];
+	int chunks = r->collective->chunk_count;
+	bool roomy = b.height > 56, many = r->n > 8;
+	double pad = roomy && !many ? 10 : 6, title = roomy && !many ? 22 : 15, mark = roomy && !many ? 10 : 7;
+	draw_card(r->c, b, t->panel, t->outline, 1.2);
+	draw_fill(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark},
+	          rank_colour(t, r->collective->rank[rank]));
+	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
+	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, roomy && !many ? 14 : 10, WEIGHT_BOLD, t->ink,
+	          ALIGN_LEFT, b.width - 2 * pad - 12, "rank %" PRId64 "%s", r->collective->rank[rank],
+	          is_root(r, rank) ? " (root)" : "");
+	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),
+	     labelled = numbered || (roomy && chunks == 1);
+	double gap = chunks <= 6 ? 5 : chunks <= 8 ? 3 : 1.5;
+	double width = (b.width - 2 * pad - gap * (chunks - 1)) / chunks;
+	double top = b.y + title +
+	             (numbered ? many ? 10 : 15
+	              : roomy  ? 6
+	                       : 3),
+	       height = b.y + b.height - top -
+	                (!labelled ? pad
+	                 : many    ? 13
+	                           : 18);
+	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4;
+	for (int i = 0; i < chunks; i++) {
+		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
+		uint64_t held = r->state->held[rank * chunks + i];
+		draw_chunk(r, chunk, held, is_fresh(r, rank, i));
+		if (labelled && held)
+			draw_holders(r, chunk, held,
+			             collective_adds(r->collective) ? held == r->collective->everyone : true,
+			             width + fmin(gap, 3));
+		if (numbered && i % every == 0)
+			draw_text(r->c, chunk.x + width / 2, top - (many ? 2 : 4), many ? 8 : 10, WEIGHT_PLAIN, t->soft,
+			          ALIGN_CENTRE, 0, "%d", i);
+	}
+}
+
+/* ---- messages ---- */
+
+/* All links that the schedule ever uses, faint. */
+static void draw_links(const struct ring *r)
+{
+	const struct score *s = r->state->score;
+	bool seen[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{false}};
+	for (size_t i = r->collective->first_event; i < r->collective->end_event; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind != EVENT_MESSAGE || &s->collectives[e->collective] != r->collective ||
+		    seen[e->member][e->to_member])
+			continue;
+		seen[e->member][e->to_member] = true;
+		if (seen[e->to_member][e->member])
+			continue;
+		double x0, y0, x1, y1;
+		ring_link(r, e->member, e->to_member, 0, &x0, &y0, &x1, &y1);
+		draw_line(r->c, x0, y0, x1, y1, r->c->theme->line, 2);
+	}
+}
+
+static bool comes_back(const struct state *st, const struct event *message)
+{
+	for (size_t i = st->latest; i < st->latest_end; i++)
+		if (st->score->events[i].kind == EVENT_MESSAGE && st->score->events[i].rank == message->to &&
+		    st->score->events[i].to == message->rank)
+			return true;
+	return false;
+}
+
+static void chunk_name(const struct ring *r, const struct event *e, bool with_bytes, char *out, size_t size)
+{
+	int last, first = collective_chunks(r->collective, e, &last);
+	char bytes[WORD];
+	bytes_word(bytes, e->bytes);
+	if (r->collective->chunk_count == 1)
+		snprintf(out, size, "%s", bytes);
+	else if (first == last)
+		snprintf(out, size, with_bytes ? "chunk %d · %s" : "%d", first, bytes);
+	else
+		snprintf(out, size, with_bytes ? "chunks %d–%d · %s" : "%d–%d", first, last, bytes);
+}
+
+static void draw_message(const struct ring *r, const struct event *e)
+{
+	const struct theme *t = r->c->theme;
+	bool back = comes_back(r->v->state, e), moving = r->v->tween < 1;
+	double x0, y0, x1, y1, wide = r->n <= 8 ? 3.5 : 2.2, size = r->n <= 8 ? 12 : 9, height = size + 9;
+	char text[96];
+	/* Two that pass each other keep so far apart that their plates do. */
+	ring_link(r, e->member, e->to_member, back ? height / 2 + 3 : 0, &x0, &y0, &x1, &y1);
+	draw_line(r->c, x0, y0, x1, y1, t->accent, wide);
+	draw_arrow_head(r->c, x0, y0, x1, y1, r->n <= 8 ? 15 : 10, t->accent);
+	chunk_name(r, e, r->n <= 8, text, sizeof text);
+	double room = hypot(x1 - x0, y1 - y0);
+	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 14;
+	double aside = back ? fmax(0.08, fmin(0.3, (height + 3) / 2 / room)) : 0; /* from the middle */
+	double along = moving ? r->v->tween : 0.5 - aside;
+	bool level = fabs(x1 - x0) > fabs(y1 - y0);
+	if ((level || back) && length > room - 20) { /* no room on the link: the number alone */
+		chunk_name(r, e, false, text, sizeof text);
+		length = text_length(r->c, size, WEIGHT_BOLD, text) + 12;
+	}
+	double x = x0 + (x1 - x0) * along, y = y0 + (y1 - y0) * along;
+	struct box plate = {x - length / 2, y - height / 2, length, height};
+	draw_card(r->c, plate, t->accent, t->ground, 1.5);
+	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, t->accent_ink, ALIGN_CENTRE, 0, "%s", text);
+}
+
+static void draw_messages(const struct ring *r)
+{
+	const struct state *st = r->v->state;
+	for (size_t i = st->latest; i < st->latest_end; i++)
+		if (st->score->events[i].kind == EVENT_MESSAGE && st->score->events[i].collective == st->collective)
+			draw_message(r, &st->score->events[i]);
+}
+
+/* ---- what it is about ---- */
+
+/* How many groups do the same by the same operation. */
+static int groups_like(const struct score *s, const struct collective *c)
+{
+	int n = 0;
+	for (int i = 0; i < s->collective_count; i++)
+		n += s->collectives[i].family == c->family;
+	return n;
+}
+
+void ring_title(const struct ring *r, struct box b, double room)
+{
+	const struct theme *t = r->c->theme;
+	const struct collective *c = r->collective;
+	const struct state *st = r->v->state;
+	char what[96], bytes[WORD], amount[128], progress[64], groups[40] = "";
+	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
+	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
+	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
+	collective_words(st->score, c, what, sizeof what);
+	if (groups_like(st->score, c) > 1)
+		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->score, c));
+	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
+	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm),
+	         groups);
+	if (!st->begun)
+		snprintf(progress, sizeof progress, "comes first");
+	else if (st->done)
+		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
+	else
+		snprintf(progress, sizeof progress, "%d of %d rounds%s", st->round, c->rounds, part);
+	if (!r->title_inside) {
+		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
+		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s", amount,
+		          progress);
+		return;
+	}
+	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
+	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
+	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
+	draw_text(r->c, x, y + 39, 13, st->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN, st->begun ? t->ink : t->soft,
+	          ALIGN_CENTRE, room, "%s", progress);
+	if (r->n > 4 && collective_adds(c)) {
+		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
+		          "a column is a chunk, a row of it a rank:");
+		draw_text(r->c, x, y + 79, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
+		          r->n > 8 && r->card[0].height > 56
+		                  ? "filled where its sum holds that rank's part; below, how many it holds"
+		                  : "filled where its sum holds that rank's part");
+	}
+}
+
+static void draw_circle(struct canvas *c, const struct view *v, const struct collective *one, struct box b, bool small)
+{
+	const struct state *state =
+	        v->tween < 1 && v->before && v->before->collective == v->state->collective && v->before->held
+	                ? v->before
+	                : v->state;
+	struct ring r = {.c = c, .v = v, .state = state, .collective = one, .n = one->schedule.ranks};
+	ring_place(&r, b, small);
+	draw_links(&r);
+	ring_title(&r, b, r.title_inside ? b.width - 2 * r.card[0].width - 40 : b.width);
+	draw_messages(&r);
+	for (int64_t rank = 0; rank < r.n; rank++)
+		draw_card_of(&r, rank);
+	/* Plates lie over cards where there is little room. */
+	if (v->tween < 1)
+		draw_messages(&r);
+}
+
+static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
+{
+	const struct theme *t = c->theme;
+	struct ring r = {.c = c, .v = v, .state = v->state, .collective = one, .n = one->schedule.ranks, .area = b};
+	struct formula f;
+	char sent[WORD];
+	ledger_formula(v->state->score, one, &f);
+	ring_title(&r, b, b.width);
+	draw_text(c, b.x, b.y + 100, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width,
+	          "%" PRId64 " ranks, %d rounds: too many to draw one by one.", r.n, one->rounds);
+	draw_text(c, b.x, b.y + 128, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width, "%s: %s = %s = %s", f.who,
+	          f.symbols, f.numbers, bytes_word(sent, f.bytes));
+	draw_text(c, b.x, b.y + 156, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
+	          "Up to %d ranks are shown round by round, up to %d message by message.", SCORE_ROUND_RANKS,
+	          SCORE_MESSAGE_RANKS);
+}
+
+static double ledger_width(struct box b, bool small)
+{
+	return small ? 0 : fmin(390, b.width * 0.34);
+}
+
+int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+{
+	const struct state *st = v->state;
+	double ledger = ledger_width(b, small);
+	if (st->collective < 0 || !st->held)
+		return -1;
+	const struct collective *one = &st->score->collectives[st->collective];
+	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = one->schedule.ranks};
+	if (r.n > SCORE_MESSAGE_RANKS)
+		return -1;
+	ring_place(&r, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height}, small);
+	for (int64_t rank = 0; rank < r.n; rank++) {
+		struct box card = r.card[rank];
+		if (x >= card.x && x < card.x + card.width && y >= card.y && y < card.y + card.height)
+			return one->rank[rank];
+	}
+	return -1;
+}
+
+void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	const struct state *st = v->state;
+	double ledger = ledger_width(b, small);
+	struct box left = {b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height};
+	if (st->collective < 0) {
+		draw_text(c, b.x + b.width / 2, b.y + b.height / 2, 16, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE,
+		          b.width, "This strategy sends nothing: there is one rank, or nothing to exchange.");
+		return;
+	}
+	const struct collective *one = &st->score->collectives[st->collective];
+	if (!st->held)
+		draw_summary(c, v, one, left);
+	else if (one->schedule.ranks <= SCORE_MESSAGE_RANKS)
+		draw_circle(c, v, one, left, small);
+	else
+		ring_matrix(c, v, one, left);
+	if (!small)
+		draw_ledger(c, v, (struct box){b.x + b.width - ledger, b.y, ledger, b.height});
+}

@@ -1,0 +1,63 @@
+/* A collective of many ranks: a row for a rank, a column for a chunk, bluer the more it holds. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "viz/scene/ring_parts.h"
+
+static colour cell_colour(const struct theme *t, const struct collective *one, uint64_t held)
+{
+	double part = 0;
+	for (uint64_t m = held; m; m &= m - 1)
+		part += 1 / (double)one->schedule.ranks;
+	if (!held)
+		return t->empty;
+	return colour_mix(colour_mix(t->empty, rank_colour(t, 0), 0.25), t->category[CATEGORY_PARAMETERS],
+	                  collective_adds(one) ? part : 1);
+}
+
+/* Neighbours that are alike are one box. */
+static void draw_row(struct canvas *c, const struct collective *one, const uint64_t *held, struct box row)
+{
+	const double width = row.width / one->chunk_count;
+	for (int i = 0, end; i < one->chunk_count; i = end) {
+		for (end = i + 1; end < one->chunk_count && held[end] == held[i];)
+			end++;
+		draw_fill(c, (struct box){row.x + width * i, row.y, width * (end - i), row.height},
+		          cell_colour(c->theme, one, held[i]));
+	}
+}
+
+void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct state *st = v->state;
+	int64_t n = one->schedule.ranks;
+	int chunks = one->chunk_count;
+	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = n, .area = b};
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* thousands of cells, side by side without seams */
+	double left = 64, top = 66, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
+	ring_title(&r, b, b.width);
+	for (int64_t rank = 0; rank < n; rank++)
+		draw_row(c, one, st->held + rank * chunks,
+		         (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h});
+	for (size_t i = st->latest; i < st->latest_end; i++) {
+		const struct event *e = &st->score->events[i];
+		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+			continue;
+		for (int k = 0; k < chunks; k++)
+			if (one->cuts[k] >= e->offset && one->cuts[k + 1] <= e->offset + e->count)
+				draw_fill(c,
+				          (struct box){b.x + left + cell_w * k,
+				                       b.y + top + cell_h * (double)e->to_member, cell_w, cell_h},
+				          t->accent);
+	}
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
+	draw_frame(c, (struct box){b.x + left, b.y + top, cell_w * chunks, cell_h * (double)n}, t->outline, 1);
+	for (int64_t rank = 0; rank<n; rank += n> 32 ? 8 : 4)
+		draw_text(c, b.x + left - 6, b.y + top + cell_h * ((double)rank + 0.5) + 4, 11, WEIGHT_PLAIN, t->soft,
+		          ALIGN_RIGHT, 0, "rank %" PRId64, one->rank[rank]);
+	draw_text(c, b.x + left, b.y + top - 6, 11, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0,
+	          collective_adds(one) ? "chunks 0 … %d: the bluer, the more ranks are in the sum; ■ has just arrived"
+	                               : "chunks 0 … %d: blue is there; the rest is yet to come",
+	          chunks - 1);
+}

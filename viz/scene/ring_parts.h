@@ -1,0 +1,39 @@
+/* What the files of the picture of a collective share. */
+#ifndef SHARDLAB_VIZ_RING_PARTS_H
+#define SHARDLAB_VIZ_RING_PARTS_H
+
+#include "viz/scene/scene.h"
+
+/* How ranks stand: as the messages go. */
+enum ring_shape {
+	RING_CIRCLE, /* neighbours beside each other */
+	RING_TREE,   /* the root on top, below it a row for each level of the binomial tree */
+	RING_STAR,   /* the root in the middle */
+};
+
+struct ring {
+	struct canvas *c;
+	const struct view *v;
+	const struct state *state; /* whose chunks are drawn */
+	const struct collective *collective;
+	int64_t n;
+	struct box area; /* of the cards and links */
+	enum ring_shape shape;
+	bool title_inside;                    /* in the middle of the circle, not above it */
+	struct box card[SCORE_MESSAGE_RANKS]; /* of each place in the group */
+};
+
+/* Places the cards in b; n is at most SCORE_MESSAGE_RANKS. small: a part of the overview. */
+void ring_place(struct ring *r, struct box b, bool small);
+/* The ends of the link between two cards, moved aside by so much: it runs through no other card. */
+void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
+               double *y1);
+
+/* What it is about: inside the circle, or above on two lines of TITLE_HEIGHT. room: its width. */
+enum { TITLE_HEIGHT = 46 };
+void ring_title(const struct ring *r, struct box b, double room);
+
+/* More ranks than cards can be drawn of: a row for a rank, a column for a chunk. */
+void ring_matrix(struct canvas *c, const struct view *v, const struct collective *one, struct box b);
+
+#endif

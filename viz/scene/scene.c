@@ -1,0 +1,256 @@
+/* The frame around a scene: heading above, phases of the step and the caption below. */
+#include "viz/scene/scene_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MARGIN = 20, HEADING = 44, PHASES = 30, CAPTION = 78 };
+
+struct box frame_scene(const struct view *v, struct box all)
+{
+	double top = v->presenter ? 8 : HEADING, bottom = PHASES + CAPTION;
+	struct box b = {all.x + MARGIN, all.y + top, all.width - 2 * MARGIN, all.height - top - bottom};
+	b.height = fmax(b.height, 1);
+	b.width = fmax(b.width, 1);
+	return b;
+}
+
+struct box scene_box(const struct canvas *c, const struct view *v)
+{
+	return frame_scene(v, (struct box){0, 0, c->width, c->height});
+}
+
+/* Where its second line begins: behind the last "·" that leaves the first one short enough. */
+static size_t break_heading(struct canvas *c, const char *heading, double room)
+{
+	size_t cut = strlen(heading);
+	char part[256];
+	for (const char *dot = heading; (dot = strstr(dot, " · ")) != NULL; dot++) {
+		snprintf(part, sizeof part, "%.*s", (int)(dot - heading), heading);
+		if (cut == strlen(heading) || text_length(c, 13, WEIGHT_BOLD, part) <= room)
+			cut = (size_t)(dot - heading);
+	}
+	return cut;
+}
+
+static void draw_heading(struct canvas *c, const struct view *v, struct box all)
+{
+	const struct theme *t = c->theme;
+	char notable[160] = "";
+	double right = all.x + all.width - MARGIN;
+	if (v->state)
+		caption_notable(v->state, notable, sizeof notable);
+	if (*notable) {
+		double length = text_length(c, 13, WEIGHT_BOLD, notable) + 24;
+		struct box plate = {right - length, all.y + 11, length, 24};
+		draw_card(c, plate, t->accent, t->accent, 1);
+		draw_text(c, plate.x + 12, plate.y + 17, 13, WEIGHT_BOLD, t->accent_ink, ALIGN_LEFT, 0, "%s", notable);
+		right = plate.x - 12;
+	}
+	double room = right - all.x - MARGIN, length = text_length(c, 16, WEIGHT_BOLD, v->heading);
+	if (length <= 16 / 13.0 * room) {
+		draw_text(c, all.x + MARGIN, all.y + 29, length > room ? 16 * room / length : 16, WEIGHT_BOLD, t->ink,
+		          ALIGN_LEFT, room + 1, "%s", v->heading);
+		return;
+	}
+	size_t cut = break_heading(c, v->heading, room);
+	draw_text(c, all.x + MARGIN, all.y + 19, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%.*s", (int)cut,
+	          v->heading);
+	draw_text(c, all.x + MARGIN, all.y + 37, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s",
+	          v->heading + cut + strspn(v->heading + cut, " ·"));
+}
+
+/* ---- phases ---- */
+
+/* What the first rank computes next from a position on. */
+static const struct op *next_op(const struct score *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE && e->rank == s->ranks[0].rank &&
+		    score_role_of(s, 0)->ops[e->op].pass != PASS_NONE)
+			return &score_role_of(s, 0)->ops[e->op];
+	}
+	return NULL;
+}
+
+/* The step as a bar of its phases, by position, with ticks at notable events and the cursor. */
+static void draw_phases(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	const struct score *s = v->state->score;
+	double count = s->moment_count ? (double)s->moment_count : 1, height = 12;
+	enum pass last = PASS_NONE;
+	double label_end = 0;
+	for (size_t k = 0; k + 1 < s->stop_count[STRIDE_PHASE]; k++) {
+		size_t from = s->stops[STRIDE_PHASE][k], to = s->stops[STRIDE_PHASE][k + 1];
+		const struct op *op = next_op(s, s->moments[from].begin, s->moments[to - 1].end);
+		struct box part = {b.x + b.width * (double)from / count, b.y + 12,
+		                   b.width * (double)(to - from) / count, height};
+		colour fill = op ? op_colour(t, op) : t->empty;
+		draw_fill(c, part, colour_mix(fill, t->ground, v->state->position > from ? 0.25 : 0.72));
+		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
+		if (op && op->pass != last && part.x > label_end) {
+			bool edge = part.x + 56 > b.x + b.width;
+			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
+			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(op->pass));
+			label_end = part.x + 56;
+			last = op->pass;
+		}
+	}
+	draw_frame(c, (struct box){b.x, b.y + 12, b.width, height}, t->line, 1);
+	for (int i = 0; i < s->notable_count; i++) {
+		double x = b.x + b.width * (double)s->notables[i].position / count;
+		bool bad = s->notables[i].kind == NOTABLE_OVERFLOW;
+		draw_line(c, x, b.y + 25, x, b.y + 28, bad ? t->warning : t->soft, 1.5);
+	}
+	double x = b.x + b.width * (double)v->state->position / count;
+	draw_line(c, x, b.y + 9, x, b.y + 12 + height + 3, t->ink, 2.5);
+}
+
+/* ---- the caption ---- */
+
+static void draw_caption(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	char caption[512], time[WORD];
+	struct box card = {b.x, b.y, b.width, b.height - 8};
+	double size = v->presenter ? 22 : 18, side = 178;
+	draw_card(c, card, t->panel, t->line, 1);
+	draw_fill(c, (struct box){card.x + 1, card.y + 6, 4, card.height - 12}, t->accent);
+	if (v->state) {
+		caption_make(v->state, caption, sizeof caption);
+		const struct state *st = v->state;
+		const struct score *s = st->score;
+		size_t k = score_stop_of(s, st->stride, st->position);
+		draw_text(c, card.x + card.width - 12, card.y + 27, 16, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, side,
+		          "%s %zu of %zu", st->stride == STRIDE_ROUND ? "step" : stride_name(st->stride), k,
+		          s->stop_count[st->stride] - 1);
+		draw_text(c, card.x + card.width - 12, card.y + 50, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, side,
+		          "%s at %s", s->trace->measured ? "measured" : "simulated", time_word(time, st->time));
+	} else {
+		snprintf(caption, sizeof caption, "%s",
+		         v->note && *v->note ? v->note
+		                             : "A trace of another program: its lanes and spans. Drag to select a "
+		                               "range, turn the wheel with Ctrl to zoom.");
+		draw_text(c, card.x + card.width - 12, card.y + 27, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, side, "%s",
+		          time_word(time, v->cursor));
+	}
+	double width = card.width - side - 50;
+	if (v->state && v->note && *v->note)
+		snprintf(caption, sizeof caption, "%s", v->note);
+	char whole[520];
+	snprintf(whole, sizeof whole, "%s", caption);
+	/* One line in large, two lines smaller, as it fits. */
+	if (text_length(c, size, WEIGHT_PLAIN, whole) <= width)
+		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, t->ink,
+		          ALIGN_LEFT, 0, "%s", whole);
+	else if (text_length(c, size - 2, WEIGHT_PLAIN, whole) <= 1.85 * width)
+		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, t->ink, whole);
+	else
+		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, t->ink, whole);
+}
+
+/* ---- the whole ---- */
+
+struct overview overview_boxes(struct box b)
+{
+	double gap = 14, upper = floor(b.height * 0.6), left = floor(b.width * 0.58);
+	return (struct overview){.ring = {b.x, b.y, left, upper},
+	                         .memory = {b.x + left + gap, b.y, b.width - left - gap, upper},
+	                         .timeline = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
+}
+
+struct box frame_phases(const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	return (struct box){b.x, b.y + b.height, b.width, PHASES};
+}
+
+/* ---- scenes that need more room than there is ---- */
+
+struct fit scene_fit(const struct view *v, struct box b)
+{
+	/* What a scene takes to be drawn whole, in units. */
+	static const struct {
+		double width, height;
+	} least[SCENE_COUNT] = {[SCENE_OVERVIEW] = {880, 390},
+	                        [SCENE_RING] = {940, 330},
+	                        [SCENE_MEMORY] = {720, 330},
+	                        [SCENE_PLAN] = {620, 260},
+	                        [SCENE_TIMELINE] = {420, 160}};
+	enum scene scene = !v->state ? SCENE_TIMELINE : v->scene;
+	double width = least[scene].width, height = least[scene].height;
+	if (v->state && v->contender_count) {
+		int columns, rows;
+		compare_grid(v->contender_count, &columns, &rows);
+		width = 190.0 * columns;
+		height = (rows > 2 ? 195.0 : 230.0) * rows;
+	}
+	double scale = fmin(1, fmin(b.width / width, b.height / height));
+	if (scale > 0.999)
+		return (struct fit){b, b, 1};
+	return (struct fit){b, {0, 0, b.width / scale, b.height / scale}, scale};
+}
+
+void fit_point(const struct fit *f, double *x, double *y)
+{
+	*x = f->inner.x + (*x - f->outer.x) / f->scale;
+	*y = f->inner.y + (*y - f->outer.y) / f->scale;
+}
+
+static void draw_overview(struct canvas *c, const struct view *v, struct box b)
+{
+	struct overview o = overview_boxes(b);
+	scene_ring(c, v, o.ring, true);
+	scene_memory(c, v, o.memory, true);
+	scene_timeline(c, v, o.timeline, true);
+}
+
+static void draw_scene(struct canvas *c, const struct view *v, struct box b)
+{
+	if (!v->state)
+		scene_timeline(c, v, b, false);
+	else if (v->contender_count)
+		scene_compare(c, v, b);
+	else if (v->scene == SCENE_OVERVIEW)
+		draw_overview(c, v, b);
+	else if (v->scene == SCENE_RING)
+		scene_ring(c, v, b, false);
+	else if (v->scene == SCENE_MEMORY)
+		scene_memory(c, v, b, false);
+	else if (v->scene == SCENE_TIMELINE)
+		scene_timeline(c, v, b, false);
+	else
+		scene_plan(c, v, b);
+}
+
+void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	struct fit fit = scene_fit(v, b);
+	if (!v->presenter)
+		draw_heading(c, v, all);
+	if (fit.scale < 1) { /* smaller, instead of over each other */
+		cairo_save(c->cr);
+		cairo_translate(c->cr, b.x, b.y);
+		cairo_scale(c->cr, fit.scale, fit.scale);
+		c->pixel /= fit.scale;
+	}
+	draw_scene(c, v, fit.inner);
+	if (fit.scale < 1) {
+		c->pixel *= fit.scale;
+		cairo_restore(c->cr);
+	}
+	struct box phases = frame_phases(v, all);
+	if (v->state)
+		draw_phases(c, v, phases);
+	draw_caption(c, v, (struct box){b.x, phases.y + PHASES + 2, b.width, CAPTION});
+}
+
+void scene_draw(struct canvas *c, const struct view *v)
+{
+	scene_draw_in(c, v, (struct box){0, 0, c->width, c->height});
+}

@@ -1,0 +1,122 @@
+/* Scenes: pictures of a state. A scene gets a canvas, a box on it and a view, and nothing else; the window, PNG, SVG,
+ * PDF, GIF and HTML all come from these functions.
+ */
+#ifndef SHARDLAB_VIZ_SCENE_H
+#define SHARDLAB_VIZ_SCENE_H
+
+#include "viz/draw/draw.h"
+#include "viz/timeline/lanes.h"
+#include "viz/timeline/state.h"
+
+/* name in options, constant, title, what its button says */
+#define SCENE_LIST(X)                                                                                                  \
+	X("overview", OVERVIEW, "Overview", "all on one cursor")                                                       \
+	X("ring", RING, "Collective", "ranks, links, and what every chunk holds")                                      \
+	X("memory", MEMORY, "Memory", "bytes by rank and category, now and over time")                                 \
+	X("timeline", TIMELINE, "Timeline", "queues of all ranks")                                                     \
+	X("plan", PLAN, "Plan", "the operations as text")
+
+enum scene {
+#define X(name, constant, title, what) SCENE_##constant,
+	SCENE_LIST(X)
+#undef X
+	        SCENE_COUNT
+};
+
+const char *scene_name(enum scene s);
+const char *scene_title(enum scene s);
+const char *scene_what(enum scene s);
+bool scene_parse(const char *name, enum scene *out);
+
+/* One strategy among those that are compared. */
+struct contender {
+	char label[64];
+	const struct state *state;
+};
+
+enum { CONTENDERS = 16 };
+
+struct view {
+	enum scene scene;
+	const struct theme *theme;
+	const char *heading;        /* "ddp on 4 ranks · mlp, 1,863,692 parameters · …" */
+	const struct state *state;  /* NULL: a trace of another program, of which there are only lanes */
+	const struct state *before; /* while a tween runs: the state that it leaves; else NULL */
+	double tween;               /* 0 … 1: how far messages are on their way; 1: settled */
+	const struct lanes *lanes;  /* the timeline */
+	const struct lanes
+	        *other; /* a second timeline of the same plan, measured or simulated as the first is not; or NULL */
+	int64_t cursor; /* ns, of lanes without a state */
+	struct contender contender[CONTENDERS]; /* memory, side by side; 0: one strategy */
+	int contender_count;
+	int64_t from, to;      /* ns: what the timeline shows; equal: all */
+	int first_lane;        /* the timeline is scrolled down to it; -1: to the focus rank's */
+	int64_t selected_rank; /* of the operation that is selected; -1: none */
+	int selected_op;
+	int64_t focus_rank; /* whose plan and buffers are shown */
+	int plan_scroll;    /* lines from where the cursor puts it */
+	bool presenter;     /* larger, and less of it */
+	const char *note;   /* beside the caption: the answer to a key */
+};
+
+/* The whole picture: heading, scene, caption. Clears it first. */
+void scene_draw(struct canvas *c, const struct view *v);
+/* Where the scene itself lies in such a picture. */
+struct box scene_box(const struct canvas *c, const struct view *v);
+/* The window's version: between two edges that the caller draws. */
+void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
+
+/* The scenes. `small`: a part of the overview. */
+void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small);
+void scene_memory(struct canvas *c, const struct view *v, struct box b, bool small);
+void scene_compare(struct canvas *c, const struct view *v, struct box b);
+void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool small);
+void scene_plan(struct canvas *c, const struct view *v, struct box b);
+
+/* ---- what lies under a point, for the mouse ---- */
+
+struct hit {
+	bool phases;     /* the bar of phases: `position` */
+	size_t position; /* of the cursor */
+	int64_t rank;    /* -1: none */
+	int op;          /* -1: none */
+	int64_t time;    /* of the timeline; -1: elsewhere */
+	char text[256];
+};
+
+/* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
+struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y);
+
+/* ---- words ---- */
+
+/* One sentence: what happens now, and why. Made from the plan and the trace. */
+void caption_make(const struct state *st, char *out, int size);
+/* Of a notable event that the cursor has come to; "" if there is none. */
+void caption_notable(const struct state *st, char *out, int size);
+
+/* The closed form of a collective for one rank, with this case's numbers: "2 (n − 1)/n · S = 2 · 3/4 · 4.239 MB". Also
+ * gives what it comes to; `who` says of whom it speaks. */
+struct formula {
+	char symbols[64], numbers[96], who[32];
+	int64_t bytes;
+};
+void ledger_formula(const struct score *s, const struct collective *c, struct formula *out);
+/* What every rank sends in the whole step, by the plan, without control. */
+int64_t ledger_step_bytes(const struct score *s, int index);
+int64_t ledger_step_total(const struct score *s);
+
+/* "1.06 MB" in a buffer of the caller, which it returns. */
+#define WORD 48
+const char *bytes_word(char *out, int64_t bytes);
+const char *time_word(char *out, int64_t ns);
+const char *count_word(char *out, int64_t n); /* "4,239,408" */
+const char *short_word(char *word);           /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
+
+/* "all-reduce of bucket.0" */
+void collective_words(const struct score *s, const struct collective *c, char *out, int size);
+
+/* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */
+double legend_height(struct canvas *c, double width);
+double legend_categories(struct canvas *c, double x, double y, double width);
+
+#endif

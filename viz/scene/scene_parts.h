@@ -1,0 +1,46 @@
+/* Parts of scenes that have files of their own. */
+#ifndef SHARDLAB_VIZ_SCENE_PARTS_H
+#define SHARDLAB_VIZ_SCENE_PARTS_H
+
+#include "viz/scene/scene.h"
+
+/* Who sent what to whom, and the running totals beside their closed forms. */
+void draw_ledger(struct canvas *c, const struct view *v, struct box b);
+
+/* Buffers alive on a rank, largest first. */
+void draw_alive(struct canvas *c, const struct view *v, struct box b);
+
+/* Bytes of a rank over the positions of the step, with the cursor. */
+void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
+
+/* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
+void op_explain(const struct score *s, int64_t rank, int op, char *out, size_t size);
+void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
+
+/* For the mouse: what a scene has drawn at a point. */
+int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
+int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
+int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y);
+
+/* How many columns and rows of cards `n` strategies make. */
+void compare_grid(int n, int *columns, int *rows);
+
+/* A scene is drawn in `inner`, whose units are `scale` of those around it: where text is so large that the scene would
+ * not fit, it is made smaller as a whole. fit_point() turns a point of the picture into one of the scene. */
+struct fit {
+	struct box outer, inner;
+	double scale;
+};
+struct fit scene_fit(const struct view *v, struct box b);
+void fit_point(const struct fit *f, double *x, double *y);
+
+/* Boxes of the whole picture. */
+struct box frame_scene(const struct view *v, struct box all);
+struct box frame_phases(const struct view *v, struct box all);
+/* Of the overview. */
+struct overview {
+	struct box ring, memory, timeline;
+};
+struct overview overview_boxes(struct box b);
+
+#endif

@@ -1,0 +1,33 @@
+/* Where things are in the timeline, for drawing and for the mouse. */
+#ifndef SHARDLAB_VIZ_TIMELINE_H
+#define SHARDLAB_VIZ_TIMELINE_H
+
+#include "viz/scene/scene.h"
+
+struct timeline {
+	const struct lanes *lanes, *other; /* other: whose spans are marked beside */
+	struct box box, plot;
+	double names, row; /* width of the names; height of a row */
+	int64_t from, to;  /* ns in sight */
+	int first;         /* lane at the top */
+	bool scrolls;      /* there is no room for all lanes */
+	bool current;      /* it is the one that the cursor walks */
+};
+
+void timeline_lay(struct timeline *l, const struct view *v, const struct lanes *lanes, struct box b);
+/* All that a view shows in a box: one, or the simulated above the measured. Returns how many. small: a part of the
+ * overview, which has one. */
+int timelines_lay(struct timeline l[2], const struct view *v, struct box b, bool small);
+enum { TIMELINES_GAP = 34 };
+double timeline_x(const struct timeline *l, int64_t time);
+int64_t timeline_time(const struct timeline *l, double x);
+/* The middle of a rank's lane; -1: not in sight. */
+double timeline_y(const struct timeline *l, int64_t rank, enum queue queue);
+/* The lane under a point and the depth in it; -1: none. */
+int timeline_lane(const struct timeline *l, double y, int *depth);
+/* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
+int timeline_last(const struct timeline *l);
+/* The range that a view shows: [from, to) ns of its longest trace. */
+void timeline_range(const struct view *v, int64_t *from, int64_t *to);
+
+#endif

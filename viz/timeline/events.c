@@ -1,0 +1,253 @@
+/* The events of a step: what ranks issue and begin, when queues run dry, and the messages of collectives. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/merge.h"
+#include "viz/timeline/score.h"
+
+static struct event *add_event(struct score *s)
+{
+	s->events = array_reserve(s->events, s->event_count, &s->event_capacity, sizeof *s->events);
+	struct event *e = &s->events[s->event_count++];
+	*e = (struct event){.collective = -1, .to = -1};
+	return e;
+}
+
+/* ---- messages ---- */
+
+struct recorded {
+	int64_t rank, to, end;
+	int op;
+	size_t order;
+};
+
+static int by_pair(const void *a, const void *b)
+{
+	const struct recorded *x = a, *y = b;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static struct recorded *recorded_messages(const struct score *s)
+{
+	size_t n = s->trace->message_count;
+	struct recorded *v = calloc(n + 1, sizeof *v);
+	if (!v)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		const struct message *m = &s->trace->messages[i];
+		v[i] = (struct recorded){m->from, m->to, m->end, m->op, i};
+	}
+	if (n)
+		qsort(v, n, sizeof *v, by_pair);
+	return v;
+}
+
+/* The messages from one rank to another in one operation: the first of them, and how many. */
+static size_t find_pair(const struct recorded *v, size_t count, const struct recorded *key, size_t *found)
+{
+	size_t low = 0, high = count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct recorded *m = &v[middle];
+		bool before = m->op != key->op       ? m->op < key->op
+		              : m->rank != key->rank ? m->rank < key->rank
+		                                     : m->to < key->to;
+		if (before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*found = 0;
+	while (low + *found < count && v[low + *found].op == key->op && v[low + *found].rank == key->rank &&
+	       v[low + *found].to == key->to)
+		++*found;
+	return low;
+}
+
+/* Replaces the times of the collective's events by those of the trace, if the trace has all its messages. */
+static void use_recorded(struct score *s, int c, size_t first, const struct recorded *v)
+{
+	size_t n = s->event_count - first;
+	int64_t *times = calloc(n + 1, sizeof *times);
+	size_t met[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{0}}; /* the rounds in which a pair has met */
+	bool all = n > 0;
+	if (!times)
+		abort();
+	for (size_t i = 0; i < n && all; i++) {
+		const struct event *e = &s->events[first + i];
+		struct recorded key = {.rank = e->rank, .to = e->to, .op = e->op};
+		size_t found, at = find_pair(v, s->trace->message_count, &key, &found), before = met[e->rank][e->to]++;
+		all = before < found;
+		if (all)
+			times[i] = v[at + before].end;
+	}
+	for (size_t i = 0; i < n && all; i++)
+		s->events[first + i].time = times[i];
+	s->collectives[c].recorded = all;
+	free(times);
+}
+
+static void add_messages(struct score *s, int number, const struct recorded *recorded)
+{
+	struct collective *c = &s->collectives[number];
+	size_t first = s->event_count;
+	if (!c->shown)
+		return;
+	for (int round = 0; round < c->rounds; round++)
+		for (int64_t member = 0; member < c->schedule.ranks; member++) {
+			struct round r = score_round_of(c, member, round);
+			if (r.send_to < 0)
+				continue;
+			struct round there = score_round_of(c, r.send_to, round);
+			struct event *e = add_event(s);
+			int64_t time = c->end - c->begin, rounds = c->rounds; /* its share, without overflow */
+			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
+			e->kind = EVENT_MESSAGE;
+			e->rank = c->rank[member];
+			e->index = score_index_of(s, e->rank);
+			e->member = (int)member;
+			e->to_member = (int)r.send_to;
+			e->op = c->ops[member];
+			e->collective = number;
+			e->round = round;
+			e->to = c->rank[r.send_to];
+			e->offset = r.send_offset;
+			e->count = r.send_count;
+			e->bytes = (c->kind == OP_SUM ? r.send_count / c->schedule.ranks : r.send_count) *
+			           c->element_bytes;
+			e->add = there.add;
+			e->queue = QUEUE_COMMUNICATION;
+		}
+	if (s->trace->message_count && s->plan->ranks <= SCORE_MESSAGE_RANKS)
+		use_recorded(s, number, first, recorded);
+}
+
+/* ---- what ranks do ---- */
+
+/* Shorter than this part of the step, nobody speaks of a stall: measured queues pause between any two operations. */
+enum { STALLS = 200 };
+
+/* Does the queue stand still between the end of operation k and the next on it? Returns that next one, or -1. */
+static int idle_after(const struct score_rank *r, const struct role *role, int k, int64_t shortest)
+{
+	enum queue queue = role->ops[role->step.begin + k].queue;
+	int ops = role->step.end - role->step.begin;
+	for (int next = k + 1; next < ops; next++) {
+		const struct op *op = &role->ops[role->step.begin + next];
+		if (op->queue == queue && op_class(op->kind) != OP_CLASS_M && r->begin[next] >= 0)
+			return r->begin[next] - r->end[k] > shortest ? next : -1;
+	}
+	return -1;
+}
+
+/* Of the compute queue with what is allocated and freed in its order, or of another: each is in order of time. */
+static void add_queue_events(struct score *s, int index, enum queue queue)
+{
+	const struct score_rank *r = &s->ranks[index];
+	const struct role *role = &s->plan->roles[r->role];
+	for (int k = 0; k < role->step.end - role->step.begin; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		bool memory = op_class(op->kind) == OP_CLASS_M;
+		if ((memory ? QUEUE_COMPUTE : op->queue) != queue || (!memory && r->begin[k] < 0))
+			continue;
+		struct event *e = add_event(s);
+		e->time = memory ? r->issued[k] : r->begin[k];
+		e->kind = memory ? EVENT_MEMORY : EVENT_BEGIN;
+		e->op = role->step.begin + k;
+		e->rank = r->rank;
+		e->index = index;
+		e->queue = op->queue;
+		int next = memory || op->queue != QUEUE_COMPUTE ? -1 : idle_after(r, role, k, s->step_ns / STALLS);
+		if (next < 0)
+			continue;
+		e = add_event(s);
+		e->time = r->end[k];
+		e->kind = EVENT_IDLE;
+		e->op = role->step.begin + next;
+		e->rank = r->rank;
+		e->index = index;
+		e->queue = op->queue;
+	}
+}
+
+/* At one time, messages arrive first, then queues run dry, then ranks go on, in the order of issue. */
+static bool before(const void *score, size_t a, size_t b)
+{
+	const struct event *x = &((const struct score *)score)->events[a],
+	                   *y = &((const struct score *)score)->events[b];
+	enum event_kind class_x = x->kind == EVENT_BEGIN ? EVENT_MEMORY : x->kind;
+	enum event_kind class_y = y->kind == EVENT_BEGIN ? EVENT_MEMORY : y->kind;
+	if (x->time != y->time)
+		return x->time < y->time;
+	if (class_x != class_y)
+		return class_x < class_y;
+	if (x->collective != y->collective)
+		return x->collective < y->collective;
+	if (x->round != y->round)
+		return x->round < y->round;
+	return x->op != y->op ? x->op < y->op : x->rank < y->rank;
+}
+
+static void sort_events(struct score *s)
+{
+	size_t *order = merge_order(s->event_count, before, s);
+	struct event *sorted = malloc((s->event_count + 1) * sizeof *sorted);
+	if (!sorted)
+		abort();
+	for (size_t i = 0; i < s->event_count; i++)
+		sorted[i] = s->events[order[i]];
+	free(order);
+	free(s->events);
+	s->events = sorted;
+}
+
+/* Where the events of operations and collectives stand. */
+static void index_events(struct score *s)
+{
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct section *step = &score_role_of(s, i)->step;
+		s->ranks[i].event = malloc(((size_t)(step->end - step->begin) + 1) * sizeof *s->ranks[i].event);
+		if (!s->ranks[i].event)
+			abort();
+		for (int k = 0; k < step->end - step->begin; k++)
+			s->ranks[i].event[k] = SIZE_MAX;
+	}
+	for (size_t i = 0; i < s->event_count; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN)
+			s->ranks[e->index].event[e->op - score_role_of(s, e->index)->step.begin] = i;
+		if (e->kind != EVENT_MESSAGE)
+			continue;
+		struct collective *c = &s->collectives[e->collective];
+		c->first_event = c->end_event ? c->first_event : i;
+		c->end_event = i + 1;
+	}
+}
+
+void score_collect_events(struct score *s)
+{
+	struct recorded *recorded = recorded_messages(s);
+	for (int i = 0; i < s->rank_count; i++)
+		for (int q = 0; q < QUEUE_COUNT; q++)
+			add_queue_events(s, i, (enum queue)q);
+	for (int c = 0; c < s->collective_count; c++)
+		add_messages(s, c, recorded);
+	free(recorded);
+	if (s->rank_count)
+		*add_event(s) = (struct event){.time = s->step_ns,
+		                               .kind = EVENT_END,
+		                               .rank = s->ranks[0].rank,
+		                               .op = score_role_of(s, 0)->step.end,
+		                               .collective = -1,
+		                               .to = -1};
+	sort_events(s);
+	index_events(s);
+}

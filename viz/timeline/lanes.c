@@ -1,0 +1,198 @@
+#include "viz/timeline/lanes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct lane *add_lane(struct lanes *l)
+{
+	l->lanes = array_reserve(l->lanes, (size_t)l->lane_count, &l->lane_capacity, sizeof *l->lanes);
+	struct lane *lane = &l->lanes[l->lane_count++];
+	*lane = (struct lane){.rank = -1, .depth = 1};
+	return lane;
+}
+
+static struct lane_span *add_span(struct lanes *l, struct lane *lane, int64_t begin, int64_t end)
+{
+	lane->spans = array_reserve(lane->spans, lane->span_count, &lane->capacity, sizeof *lane->spans);
+	struct lane_span *s = &lane->spans[lane->span_count++];
+	*s = (struct lane_span){.begin = begin, .end = end, .op = -1};
+	l->end = end > l->end ? end : l->end;
+	return s;
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct lane_span *x = a, *y = b;
+	if (x->depth != y->depth)
+		return x->depth - y->depth;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+static void make_rows(struct lane *lane)
+{
+	size_t at = 0;
+	if (lane->span_count)
+		qsort(lane->spans, lane->span_count, sizeof *lane->spans, by_row);
+	lane->row = calloc((size_t)lane->depth + 1, sizeof *lane->row);
+	if (!lane->row)
+		abort();
+	for (int d = 0; d <= lane->depth; d++) {
+		while (at < lane->span_count && lane->spans[at].depth < d)
+			at++;
+		lane->row[d] = at;
+	}
+}
+
+/* ---- of a plan's trace ---- */
+
+/* Is anything of the communication queue running in all of [begin, end)? The part that is, is exposed. */
+static void add_gap(struct lane *lane, const struct lane *communication, int64_t begin, int64_t end)
+{
+	for (size_t i = communication ? lane_find(communication, 0, begin) : 0; begin < end;) {
+		const struct lane_span *s =
+		        communication && i < communication->span_count ? &communication->spans[i] : NULL;
+		bool exposed = s && s->begin <= begin;
+		int64_t until = !s || s->begin >= end ? end : exposed ? s->end : s->begin;
+		until = until < end ? until : end;
+		if (exposed)
+			i++;
+		if (until <= begin)
+			continue;
+		lane->gaps = array_reserve(lane->gaps, lane->gap_count, &lane->gap_capacity, sizeof *lane->gaps);
+		lane->gaps[lane->gap_count++] = (struct lane_gap){begin, until, exposed};
+		begin = until;
+	}
+}
+
+static void find_gaps(struct lane *compute, const struct lane *communication, int64_t step)
+{
+	int64_t at = 0;
+	for (size_t i = 0; i < compute->span_count; i++) {
+		if (compute->spans[i].begin > at)
+			add_gap(compute, communication, at, compute->spans[i].begin);
+		at = compute->spans[i].end > at ? compute->spans[i].end : at;
+	}
+	if (step > at)
+		add_gap(compute, communication, at, step);
+}
+
+static void add_queue(struct lanes *l, const struct score *s, int index, enum queue queue)
+{
+	const struct score_rank *r = &s->ranks[index];
+	const struct role *role = &s->plan->roles[r->role];
+	struct lane *lane = NULL;
+	for (int k = 0; k < role->step.end - role->step.begin; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		if (op->queue != queue || op_class(op->kind) == OP_CLASS_M || r->begin[k] < 0)
+			continue;
+		if (!lane) {
+			lane = add_lane(l);
+			lane->rank = r->rank;
+			lane->queue = queue;
+			snprintf(lane->name, sizeof lane->name, "%s", queue_name(queue));
+			snprintf(lane->process, sizeof lane->process, "rank %" PRId64, r->rank);
+		}
+		add_span(l, lane, r->begin[k], r->end[k])->op = role->step.begin + k;
+	}
+	if (lane)
+		make_rows(lane);
+}
+
+void lanes_of_score(struct lanes *l, const struct score *s)
+{
+	*l = (struct lanes){.score = s, .end = s->step_ns};
+	for (int i = 0; i < s->rank_count; i++) {
+		int first = l->lane_count, compute = -1, communication = -1;
+		for (int q = 0; q < QUEUE_COUNT; q++)
+			add_queue(l, s, i, (enum queue)q);
+		for (int k = first; k < l->lane_count; k++) {
+			compute = l->lanes[k].queue == QUEUE_COMPUTE ? k : compute;
+			communication = l->lanes[k].queue == QUEUE_COMMUNICATION ? k : communication;
+		}
+		if (compute >= 0)
+			find_gaps(&l->lanes[compute], communication < 0 ? NULL : &l->lanes[communication], s->step_ns);
+	}
+}
+
+/* ---- of another program's ---- */
+
+enum { DEEPEST = 24 };
+
+void lanes_of_file(struct lanes *l, const struct trace_file *f)
+{
+	*l = (struct lanes){0};
+	for (int i = 0; i < f->lane_count; i++) {
+		struct lane *lane = add_lane(l);
+		snprintf(lane->process, sizeof lane->process, "%s", f->lanes[i].process);
+		snprintf(lane->name, sizeof lane->name, "%s", f->lanes[i].thread);
+		lane->queue = QUEUE_COUNT;
+	}
+	int64_t open[DEEPEST];
+	int depth = 0, now = -1;
+	for (size_t i = 0; i < f->span_count; i++) {
+		const struct foreign_span *s = &f->spans[i];
+		depth = s->lane == now ? depth : 0;
+		now = s->lane;
+		while (depth && open[depth - 1] <= s->begin)
+			depth--;
+		struct lane *lane = &l->lanes[now];
+		struct lane_span *span = add_span(l, lane, s->begin, s->end);
+		span->name = s->name;
+		span->depth = depth;
+		lane->depth = depth + 1 > lane->depth ? depth + 1 : lane->depth;
+		if (depth < DEEPEST - 1)
+			open[depth++] = s->end;
+	}
+	for (int i = 0; i < l->lane_count; i++)
+		make_rows(&l->lanes[i]);
+}
+
+void lanes_release(struct lanes *l)
+{
+	if (!l)
+		return;
+	for (int i = 0; i < l->lane_count; i++) {
+		free(l->lanes[i].spans);
+		free(l->lanes[i].gaps);
+		free(l->lanes[i].row);
+	}
+	free(l->lanes);
+	*l = (struct lanes){0};
+}
+
+/* ---- searching ---- */
+
+size_t lane_find(const struct lane *l, int depth, int64_t time)
+{
+	size_t low = l->row[depth], high = l->row[depth + 1];
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->spans[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t lane_find_gap(const struct lane *l, int64_t time)
+{
+	size_t low = 0, high = l->gap_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (l->gaps[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t lane_span_at(const struct lane *l, int64_t time, int depth)
+{
+	size_t i = lane_find(l, depth, time);
+	return i < l->row[depth + 1] && l->spans[i].begin <= time ? (int64_t)i : -1;
+}

@@ -1,0 +1,53 @@
+/* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace. Where calls nest, a
+ * lane has a row for each depth. Spans of a row are in order of time, so that what is in sight is found by halving.
+ */
+#ifndef SHARDLAB_VIZ_LANES_H
+#define SHARDLAB_VIZ_LANES_H
+
+#include "strategy/trace/trace_file.h"
+#include "viz/timeline/score.h"
+
+struct lane_span {
+	int64_t begin, end; /* ns */
+	int op;             /* of the rank's role; or the index of a message's event; -1: another program's */
+	int depth;          /* in a lane of another program: of how many others it is part */
+	const char *name;   /* another program's; else NULL */
+};
+
+struct lane {
+	char name[96];           /* "compute" */
+	char process[96];        /* "rank 0" */
+	int64_t rank;            /* -1: another program's */
+	enum queue queue;        /* QUEUE_COUNT: the messages that it sends */
+	struct lane_span *spans; /* by depth, then time */
+	size_t span_count, capacity;
+	int depth;   /* of the deepest span, and 1 */
+	size_t *row; /* spans of depth d: [row[d], row[d + 1]) */
+	/* Idle stretches of a compute lane: exposed is where communication works meanwhile. */
+	struct lane_gap {
+		int64_t begin, end;
+		bool exposed;
+	} * gaps;
+	size_t gap_count, gap_capacity;
+};
+
+struct lanes {
+	struct lane *lanes;
+	int lane_count;
+	size_t lane_capacity;
+	int64_t end;               /* of the last span, ns */
+	const struct score *score; /* NULL: another program's */
+};
+
+void lanes_of_score(struct lanes *l, const struct score *s);
+void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace; names stay the file's */
+void lanes_release(struct lanes *l);
+
+/* The first span of a row that ends after a time, or the end of the row: those in sight follow it. */
+size_t lane_find(const struct lane *l, int depth, int64_t time);
+/* The first gap that ends after a time, or their number. */
+size_t lane_find_gap(const struct lane *l, int64_t time);
+/* The span under a time and depth; -1: none. */
+int64_t lane_span_at(const struct lane *l, int64_t time, int depth);
+
+#endif

@@ -1,0 +1,276 @@
+#include "viz/timeline/score.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Enough for a step of hundreds of ranks; beyond, no person reads it message by message. */
+enum { EVENT_LIMIT = 8 << 20 };
+
+static const char *const stride_names[] = {
+#define X(name, constant, what) name,
+        STRIDE_LIST(X)
+#undef X
+};
+
+static const char *const notable_names[] = {
+#define X(constant, what) what,
+        NOTABLE_LIST(X)
+#undef X
+};
+
+const char *stride_name(enum stride s)
+{
+	return stride_names[s];
+}
+
+bool stride_parse(const char *name, enum stride *out)
+{
+	for (int i = 0; i < STRIDE_COUNT; i++)
+		if (!strcmp(name, stride_names[i])) {
+			*out = (enum stride)i;
+			return true;
+		}
+	return false;
+}
+
+const char *notable_name(enum notable_kind k)
+{
+	return notable_names[k];
+}
+
+static void *zeroed(size_t count, size_t size)
+{
+	void *p = calloc(count ? count : 1, size);
+	if (!p)
+		abort();
+	return p;
+}
+
+/* ---- ranks and memory ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+static int role_index(const struct plan *p, int64_t rank)
+{
+	return (int)(plan_role_of(p, rank) - p->roles);
+}
+
+static void collect_ranks(struct score *s)
+{
+	const struct trace *t = s->trace;
+	int64_t *seen = NULL;
+	size_t count = 0, capacity = 0;
+	for (size_t i = 0; i < t->span_count; i++)
+		if (!i || t->spans[i].rank != t->spans[i - 1].rank) {
+			seen = array_reserve(seen, count, &capacity, sizeof *seen);
+			seen[count++] = t->spans[i].rank;
+		}
+	if (count)
+		qsort(seen, count, sizeof *seen, by_number);
+	s->ranks = zeroed(count, sizeof *s->ranks);
+	for (size_t i = 0; i < count; i++) {
+		if (i && seen[i] == seen[i - 1])
+			continue;
+		struct score_rank *r = &s->ranks[s->rank_count++];
+		*r = (struct score_rank){.rank = seen[i], .role = role_index(s->plan, seen[i])};
+	}
+	free(seen);
+}
+
+static void collect_spans(struct score *s)
+{
+	for (int i = 0; i < s->rank_count; i++) {
+		struct score_rank *r = &s->ranks[i];
+		const struct section *step = &s->plan->roles[r->role].step;
+		size_t ops = (size_t)(step->end - step->begin);
+		r->begin = zeroed(3 * ops, sizeof *r->begin);
+		r->end = r->begin + ops;
+		r->issued = r->end + ops;
+		for (size_t k = 0; k < 2 * ops; k++)
+			r->begin[k] = -1;
+	}
+	int index = -1;
+	for (size_t i = 0; i < s->trace->span_count; i++) {
+		const struct span *span = &s->trace->spans[i];
+		if (index < 0 || s->ranks[index].rank != span->rank)
+			index = score_index_of(s, span->rank);
+		const struct section *step = &s->plan->roles[s->ranks[index].role].step;
+		s->ranks[index].begin[span->op - step->begin] = span->begin;
+		s->ranks[index].end[span->op - step->begin] = span->end;
+		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
+	}
+	/* What is issued before an operation of the compute queue, has been when that begins. */
+	for (int i = 0; i < s->rank_count; i++) {
+		struct score_rank *r = &s->ranks[i];
+		const struct section *step = &s->plan->roles[r->role].step;
+		int64_t latest = s->step_ns;
+		for (int k = step->end - step->begin - 1; k >= 0; k--) {
+			if (score_role_of(s, i)->ops[step->begin + k].queue == QUEUE_COMPUTE && r->begin[k] >= 0 &&
+			    r->begin[k] < latest)
+				latest = r->begin[k];
+			r->issued[k] = latest;
+		}
+	}
+}
+
+static void count_memory(struct score_role *out, const struct role *role, enum space space)
+{
+	int ops = role->step.end - role->step.begin;
+	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
+	bool any = false;
+	for (int i = 0; i < role->buffer_count; i++) {
+		const struct buffer *b = &role->buffers[i];
+		any |= b->space == space;
+		if (b->state && b->space == space) {
+			live[b->category] += buffer_bytes(b);
+			total += buffer_bytes(b);
+		}
+	}
+	if (!any)
+		return;
+	out->live[space] = zeroed(((size_t)ops + 1) * CATEGORY_COUNT, sizeof *out->live[space]);
+	out->most[space] = zeroed((size_t)ops + 1, sizeof *out->most[space]);
+	memcpy(out->live[space], live, sizeof live);
+	out->peak[space] = out->most[space][0] = total;
+	for (int k = 0; k < ops; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		const struct buffer *b = &role->buffers[op->operand[0].buffer < 0 ? 0 : op->operand[0].buffer];
+		if (op_class(op->kind) == OP_CLASS_M && b->space == space) {
+			int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
+			live[b->category] += bytes;
+			total += bytes;
+		}
+		if (total > out->peak[space]) {
+			out->peak[space] = total;
+			out->peak_at[space] = k + 1;
+		}
+		out->most[space][k + 1] = out->peak[space];
+		memcpy(out->live[space] + (k + 1) * CATEGORY_COUNT, live, sizeof live);
+	}
+}
+
+/* ---- the whole ---- */
+
+/* The first of those that end last. */
+static int64_t latest_rank(const struct score *s)
+{
+	int64_t rank = s->ranks[0].rank, latest = -1;
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct section *step = &score_role_of(s, i)->step;
+		for (int k = 0; k < step->end - step->begin; k++)
+			if (s->ranks[i].end[k] > latest) {
+				latest = s->ranks[i].end[k];
+				rank = s->ranks[i].rank;
+			}
+	}
+	return rank;
+}
+
+enum status score_open(struct score *s, const struct trace *trace, const struct limits *limits)
+{
+	*s = (struct score){.plan = trace->plan, .trace = trace};
+	if (limits)
+		s->limits = *limits;
+	collect_ranks(s);
+	collect_spans(s);
+	for (int r = 0; r < s->plan->role_count; r++) {
+		s->roles[r].role = &s->plan->roles[r];
+		for (int space = 0; space < SPACE_COUNT; space++)
+			count_memory(&s->roles[r], &s->plan->roles[r], (enum space)space);
+	}
+	score_collect_collectives(s);
+	score_collect_events(s);
+	if (s->event_count > EVENT_LIMIT) {
+		score_release(s);
+		return status_fail(STATUS_INPUT,
+		                   "the step has more than %d events; show fewer ranks or a smaller model",
+		                   EVENT_LIMIT);
+	}
+	score_make_stops(s);
+	score_find_notables(s);
+	score_make_marks(s);
+	if (s->rank_count)
+		s->times = trace_times(trace, latest_rank(s), s->step_ns);
+	return STATUS_OK;
+}
+
+void score_release(struct score *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->rank_count; i++) {
+		free(s->ranks[i].begin);
+		free(s->ranks[i].collective);
+		free(s->ranks[i].event);
+	}
+	for (int r = 0; r < PLAN_ROLES; r++)
+		for (int space = 0; space < SPACE_COUNT; space++) {
+			free(s->roles[r].live[space]);
+			free(s->roles[r].most[space]);
+		}
+	for (int c = 0; c < s->collective_count; c++) {
+		free(s->collectives[c].cuts);
+		free(s->collectives[c].rank);
+		free(s->collectives[c].ops);
+	}
+	for (int i = 0; i < STRIDE_COUNT; i++)
+		free(s->stops[i]);
+	for (size_t m = 0; m < s->mark_count; m++)
+		mark_release(&s->marks[m]);
+	free(s->marks);
+	free(s->ranks);
+	free(s->events);
+	free(s->moments);
+	free(s->collectives);
+	free(s->notables);
+	*s = (struct score){0};
+}
+
+/* ---- reading ---- */
+
+const struct role *score_role_of(const struct score *s, int index)
+{
+	return &s->plan->roles[s->ranks[index].role];
+}
+
+int score_index_of(const struct score *s, int64_t rank)
+{
+	int low = 0, high = s->rank_count - 1;
+	while (low <= high) {
+		int middle = low + (high - low) / 2;
+		if (s->ranks[middle].rank == rank)
+			return middle;
+		if (s->ranks[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return -1;
+}
+
+int score_collective_of(const struct score *s, int index, int op)
+{
+	const struct section *step = &score_role_of(s, index)->step;
+	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
+}
+
+int collective_chunks(const struct collective *c, const struct event *message, int *last)
+{
+	int first = 0;
+	while (first < c->chunk_count - 1 && c->cuts[first] < message->offset)
+		first++;
+	*last = first;
+	while (*last + 1 < c->chunk_count && c->cuts[*last + 2] <= message->offset + message->count)
+		++*last;
+	return first;
+}
+
+const int64_t *score_live(const struct score *s, int index, enum space space, int issued)
+{
+	const int64_t *live = s->roles[s->ranks[index].role].live[space];
+	return live ? live + (ptrdiff_t)issued * CATEGORY_COUNT : NULL;
+}

@@ -1,0 +1,230 @@
+/* The score of a step: everything that happens in it, in order, from a plan and a trace of it. The window and the
+ * exports turn its pages; nothing in it moves by itself.
+ *
+ * An *event* is the least that can happen: a rank allocates or frees a buffer, begins an operation, its queue runs dry,
+ * or a message of a collective arrives. What all ranks do at one time is one *moment*. A position p of the cursor
+ * stands for "the first p moments have happened": 0 is the beginning, moment_count the end. Positions are walked in
+ * strides of three sizes (enum stride): a message, a round or operation, a phase; or to the next notable event.
+ *
+ *     struct score s;
+ *     score_open(&s, &trace, &limits);            // trace.plan is the plan; both outlive the score
+ *     size_t p = score_next(&s, STRIDE_ROUND, 0);
+ *     … struct state of position p: viz/timeline/state.h …
+ *     score_release(&s);
+ *
+ * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation of the
+ * compute queue behind it has begun (as in the trace's counters). Messages are those of the schedules; a trace that
+ * recorded messages says when they arrived, otherwise the rounds of a collective share its time equally.
+ */
+#ifndef SHARDLAB_VIZ_SCORE_H
+#define SHARDLAB_VIZ_SCORE_H
+
+#include "strategy/plan/plan.h"
+#include "strategy/trace/trace.h"
+
+/* In the order in which they happen at one time. */
+enum event_kind {
+	EVENT_MESSAGE, /* has arrived at `to` */
+	EVENT_IDLE,    /* the queue of `op`, whose next operation that is, has nothing to do */
+	EVENT_MEMORY,  /* alloc or free */
+	EVENT_BEGIN,   /* an operation */
+	EVENT_END,     /* of the step: the last */
+};
+
+struct event {
+	int64_t time; /* ns */
+	enum event_kind kind;
+	int op;                /* of the role of `rank` */
+	int64_t rank;          /* message: the sender */
+	int index;             /* of the rank among those that are shown */
+	int collective;        /* message: which; else -1 */
+	int member, to_member; /* message: the places of its ends in the group */
+	int round;             /* message: of the collective */
+	int64_t to;            /* message: the receiver */
+	int64_t offset;        /* message: elements of the collective's buffer */
+	int64_t count;         /* message: elements */
+	int64_t bytes;         /* message */
+	bool add;              /* message: the receiver adds it to what it has */
+	enum queue queue;
+};
+
+struct moment {
+	size_t begin, end; /* events */
+	int64_t time;
+};
+
+/* name in options, constant, what help says */
+#define STRIDE_LIST(X)                                                                                                 \
+	X("message", MESSAGE, "every message, allocation and beginning of an operation")                               \
+	X("round", ROUND, "a round of a collective, or an operation")                                                  \
+	X("phase", PHASE, "a unit's forward or backward pass, the update")
+
+enum stride {
+#define X(name, constant, what) STRIDE_##constant,
+	STRIDE_LIST(X)
+#undef X
+	        STRIDE_COUNT
+};
+
+const char *stride_name(enum stride s);
+bool stride_parse(const char *name, enum stride *out);
+
+/* What "run to the next interesting event" stops at. */
+#define NOTABLE_LIST(X)                                                                                                \
+	X(PEAK, "memory reaches its peak")                                                                             \
+	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
+	X(STALL, "computing waits")                                                                                    \
+	X(OVERLAP, "the first overlap of computing and communicating")                                                 \
+	X(COLLECTIVE, "a collective is done")
+
+enum notable_kind {
+#define X(constant, what) NOTABLE_##constant,
+	NOTABLE_LIST(X)
+#undef X
+	        NOTABLE_COUNT
+};
+
+struct notable {
+	enum notable_kind kind;
+	size_t position;
+	int64_t rank;
+};
+
+const char *notable_name(enum notable_kind k);
+
+/* One collective of one group, or one message from rank to rank, which is a group of two. */
+struct collective {
+	enum op_kind kind;
+	enum traffic_kind traffic;
+	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
+	int64_t lead;             /* the lowest rank shown of the group */
+	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
+	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
+	uint64_t everyone;        /* the ranks of the group as bits */
+	int64_t element_bytes;
+	int64_t begin, end;            /* of the first rank to begin and the last to end */
+	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
+	int64_t sent_bytes;            /* by all ranks together */
+	size_t first_event, end_event; /* between which its messages lie, with others */
+	int op;                        /* of the lead's role */
+	int family;                    /* the first of those that other groups carry out by the same operation */
+	int rounds, chunk_count;
+	bool control;  /* outside the totals */
+	bool shown;    /* its messages are events */
+	bool recorded; /* when they arrived is from the trace */
+};
+
+/* Live bytes after the operations of a role's step, in issue order. */
+struct score_role {
+	const struct role *role;
+	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * CATEGORY_COUNT + category]; NULL: nothing there */
+	int64_t *most[SPACE_COUNT]; /* [op - step.begin + 1]: the largest total up to there */
+	int64_t peak[SPACE_COUNT];
+	int peak_at[SPACE_COUNT]; /* operations issued when it is reached; 0: before the first */
+};
+
+struct score_rank {
+	int64_t rank;
+	int role;
+	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
+	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
+	int *collective;      /* [op - step.begin]: which it is; -1: none */
+	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
+};
+
+/* How far all are after so many events. Some are kept, so that a state need not begin at the first event. */
+struct mark {
+	size_t event;   /* how many */
+	bool alone;     /* the step has no collectives but control */
+	bool begun;     /* … one of them */
+	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
+	int64_t sent;   /* bytes by all ranks, without control */
+	struct progress {
+		int issued;             /* operations of the rank's step */
+		int64_t sent, received; /* bytes, without control */
+	} * ranks;
+};
+
+/* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
+struct limits {
+	int64_t device_bytes;   /* of one rank */
+	int64_t overhead_bytes; /* what libraries take of it */
+	bool measured_rates;
+};
+
+/* Above so many ranks a collective is summed up instead of shown message by message. */
+#define SCORE_MESSAGE_RANKS 16
+/* Above so many, its rounds are no events either. */
+#define SCORE_ROUND_RANKS 64
+
+struct score {
+	const struct plan *plan;
+	const struct trace *trace;
+	struct limits limits;
+	struct score_role roles[PLAN_ROLES];
+	struct score_rank *ranks; /* those that the trace shows, ascending */
+	int rank_count;
+	struct event *events;
+	size_t event_count, event_capacity;
+	struct moment *moments;
+	size_t moment_count;
+	size_t *stops[STRIDE_COUNT]; /* positions, ascending, from 0 to moment_count */
+	size_t stop_count[STRIDE_COUNT];
+	struct collective *collectives;
+	int collective_count;
+	struct notable *notables; /* by position */
+	int notable_count;
+	struct mark *marks; /* one after every mark_every events, and after none */
+	size_t mark_count, mark_every;
+	int64_t step_ns;
+	struct times times; /* of the first rank that ends last */
+};
+
+/* Every span and message of the trace must be one of its plan's (a trace that was read is checked).
+ * STATUS_INPUT: more events than a picture can use. */
+enum status score_open(struct score *s, const struct trace *trace, const struct limits *limits);
+void score_release(struct score *s); /* accepts NULL and a zeroed struct */
+
+/* ---- walking ---- */
+
+size_t score_next(const struct score *s, enum stride stride, size_t position); /* stays at the end */
+size_t score_previous(const struct score *s, enum stride stride, size_t position);
+/* The k-th stop of a stride, and the last stop that is not behind a position. */
+size_t score_stop(const struct score *s, enum stride stride, size_t k); /* k past the last: the last */
+size_t score_stop_of(const struct score *s, enum stride stride, size_t position);
+/* The next notable event after a position; NULL if there is none. */
+const struct notable *score_notable(const struct score *s, size_t position);
+size_t score_position_at(const struct score *s, int64_t time); /* what has happened up to then */
+int64_t score_time(const struct score *s, size_t position);
+
+/* ---- reading ---- */
+
+const struct role *score_role_of(const struct score *s, int index);
+/* Where a rank stands among those shown; -1. */
+int score_index_of(const struct score *s, int64_t rank);
+/* The collective that an operation of a shown rank is; -1. */
+int score_collective_of(const struct score *s, int index, int op);
+/* The chunks that a message carries: returns the first, *last is the last. */
+int collective_chunks(const struct collective *c, const struct event *message, int *last);
+/* Does the rank's order of issue go on with this event? */
+static inline bool event_issues(const struct event *e)
+{
+	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
+}
+/* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
+const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
+
+/* How far all are after the first `event` events. */
+void score_mark(const struct score *s, size_t event, struct mark *out);
+void mark_release(struct mark *m);
+
+/* For the files that make a score. */
+void score_collect_collectives(struct score *s);
+void score_collect_events(struct score *s);
+/* What a member does in a round of its collective. */
+struct round score_round_of(const struct collective *c, int64_t member, int round);
+void score_make_stops(struct score *s);
+void score_find_notables(struct score *s);
+void score_make_marks(struct score *s);
+
+#endif

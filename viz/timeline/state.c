@@ -1,0 +1,201 @@
+#include "viz/timeline/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- chunks ---- */
+
+bool collective_adds(const struct collective *c)
+{
+	return c->kind == OP_ALL_REDUCE || c->kind == OP_REDUCE_SCATTER || c->kind == OP_REDUCE || c->kind == OP_SUM ||
+	       c->kind == OP_ALL_REDUCE_MAXIMUM;
+}
+
+uint64_t state_initially(const struct collective *c, int64_t member, int chunk)
+{
+	const struct schedule *s = &c->schedule;
+	uint64_t own = UINT64_C(1) << c->rank[member];
+	int64_t slice = s->elements / s->ranks;
+	bool mine = slice && c->cuts[chunk] / slice == member;
+	switch (c->kind) {
+	case OP_ALL_GATHER:
+	case OP_GATHER:
+		return mine ? own : 0;
+	case OP_BROADCAST:
+	case OP_SCATTER:
+		return member == s->root ? own : 0;
+	case OP_SEND:
+		return member ? 0 : own;
+	default:
+		return own;
+	}
+}
+
+static void carry_over(struct state *st, const struct collective *c, const struct event *e)
+{
+	uint64_t *from = st->held + (ptrdiff_t)e->member * c->chunk_count,
+	         *to = st->held + (ptrdiff_t)e->to_member * c->chunk_count;
+	for (int i = 0; i < c->chunk_count; i++)
+		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
+			to[i] = e->add ? to[i] | from[i] : from[i];
+}
+
+static void follow_collective(struct state *st)
+{
+	const struct score *s = st->score;
+	const struct collective *c = &s->collectives[st->collective];
+	int *left;
+	if (!c->shown)
+		return;
+	st->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *st->held);
+	left = calloc((size_t)c->rounds + 1, sizeof *left);
+	if (!st->held || !left)
+		abort();
+	for (int64_t member = 0; member < c->schedule.ranks; member++)
+		for (int i = 0; i < c->chunk_count; i++)
+			st->held[member * c->chunk_count + i] = state_initially(c, member, i);
+	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
+	for (size_t i = c->first_event; i < c->end_event; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+			continue;
+		if (i >= st->latest_end) {
+			left[e->round]++;
+			continue;
+		}
+		carry_over(st, c, e);
+		st->arrived++;
+		st->sent_collective += e->bytes;
+		st->ranks[e->index].sent_collective += e->bytes;
+	}
+	while (st->round < c->rounds && !left[st->round])
+		st->round++;
+	st->done = st->round == c->rounds;
+	free(left);
+}
+
+/* ---- ranks ---- */
+
+static void follow_rank(struct state *st, int index)
+{
+	const struct score_rank *r = &st->score->ranks[index];
+	const struct role *role = &st->score->plan->roles[r->role];
+	struct state_rank *out = &st->ranks[index];
+	for (int q = 0; q < QUEUE_COUNT; q++)
+		out->running[q] = out->next[q] = -1;
+	for (int k = 0; k < role->step.end - role->step.begin; k++) {
+		if (r->begin[k] < 0) /* memory, or not recorded */
+			continue;
+		enum queue queue = role->ops[role->step.begin + k].queue;
+		enum op_state state = state_of_op(st, index, role->step.begin + k);
+		if (state == OP_RUNS)
+			out->running[queue] = role->step.begin + k;
+		if (state == OP_WAITS && out->next[queue] < 0)
+			out->next[queue] = role->step.begin + k;
+	}
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		const int64_t *live = score_live(st->score, index, (enum space)space, out->issued);
+		for (int c = 0; live && c < CATEGORY_COUNT; c++)
+			out->live[space] += live[c];
+		out->peak[space] = live ? st->score->roles[r->role].most[space][out->issued] : 0;
+	}
+}
+
+/* How far each rank is, and what it has sent. */
+static void follow_events(struct state *st)
+{
+	struct mark m;
+	score_mark(st->score, st->latest_end, &m);
+	for (int i = 0; i < st->score->rank_count; i++) {
+		st->ranks[i].issued = m.ranks[i].issued;
+		st->ranks[i].sent = m.ranks[i].sent;
+		st->ranks[i].received = m.ranks[i].received;
+	}
+	st->collective = m.collective;
+	st->begun = m.begun;
+	st->sent = m.sent;
+	mark_release(&m);
+}
+
+/* What collectives moved whose messages are no events. */
+static void count_hidden(struct state *st)
+{
+	const struct score *s = st->score;
+	for (int i = 0; i < s->rank_count; i++) {
+		const struct role *r = score_role_of(s, i);
+		for (int k = r->step.begin; k < r->step.end; k++) {
+			int c = s->ranks[i].collective[k - r->step.begin];
+			if (c < 0 || s->collectives[c].shown || state_of_op(st, i, k) != OP_DONE)
+				continue;
+			const struct collective *one = &s->collectives[c];
+			int64_t sent = op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[i].rank);
+			if (c == st->collective) {
+				st->done = true;
+				st->round = one->rounds;
+				st->ranks[i].sent_collective = sent;
+				st->sent_collective = one->sent_bytes;
+			}
+			if (one->control)
+				continue;
+			st->ranks[i].sent += sent;
+			st->ranks[i].received += op_received_bytes(s->plan, r, &r->ops[k], s->ranks[i].rank);
+			st->sent += one->lead == s->ranks[i].rank ? one->sent_bytes : 0;
+		}
+	}
+}
+
+void state_make(struct state *st, const struct score *s, enum stride stride, size_t position)
+{
+	state_release(st);
+	if (position > s->moment_count)
+		position = s->moment_count;
+	*st = (struct state){
+	        .score = s, .position = position, .time = score_time(s, position), .stride = stride, .collective = -1};
+	st->ranks = calloc((size_t)s->rank_count + 1, sizeof *st->ranks);
+	if (!st->ranks)
+		abort();
+	if (position) {
+		st->latest = s->moments[score_previous(s, stride, position)].begin;
+		st->latest_end = s->moments[position - 1].end;
+	}
+	follow_events(st);
+	for (int i = 0; i < s->rank_count; i++)
+		follow_rank(st, i);
+	if (st->collective >= 0)
+		follow_collective(st);
+	count_hidden(st);
+}
+
+void state_release(struct state *st)
+{
+	if (!st)
+		return;
+	free(st->ranks);
+	free(st->held);
+	*st = (struct state){0};
+}
+
+enum op_state state_of_op(const struct state *st, int index, int op)
+{
+	const struct score_rank *r = &st->score->ranks[index];
+	const struct section *step = &score_role_of(st->score, index)->step;
+	int k = op - step->begin;
+	bool over = st->position == st->score->moment_count;
+	if (r->event[k] == SIZE_MAX) /* not recorded */
+		return st->ranks[index].issued > k ? OP_DONE : OP_WAITS;
+	if (r->event[k] >= st->latest_end)
+		return OP_WAITS;
+	return over || r->begin[k] < 0 || r->end[k] <= st->time ? OP_DONE : OP_RUNS;
+}
+
+bool state_alive(const struct state *st, int index, int buffer)
+{
+	const struct role *role = score_role_of(st->score, index);
+	bool alive = role->buffers[buffer].state;
+	for (int k = 0; k < st->ranks[index].issued; k++) {
+		const struct op *op = &role->ops[role->step.begin + k];
+		if (op_class(op->kind) == OP_CLASS_M && op->operand[0].buffer == buffer)
+			alive = op->kind == OP_ALLOC;
+	}
+	return alive;
+}

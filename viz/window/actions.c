@@ -1,0 +1,346 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/window/parts.h"
+
+static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
+enum { TEXT_SIZES = sizeof text_sizes / sizeof text_sizes[0] };
+
+void window_note(struct window *w, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(w->player->note, sizeof w->player->note, format, args);
+	va_end(args);
+	w->note_until = SDL_GetTicks64() + 4000;
+	w->dirty = true;
+}
+
+void window_finish_tween(struct window *w)
+{
+	w->player->tween = 1;
+	w->dirty = true;
+}
+
+/* Messages travel on the way forward; every other way lands on the settled state at once. */
+void window_move(struct window *w, size_t position, bool tween)
+{
+	struct player *p = w->player;
+	if (p->piece->foreign)
+		return;
+	player_go(p, position);
+	p->tween = 1;
+	w->dirty = true;
+	if (w->note_until) {
+		w->note_until = 0;
+		p->note[0] = 0;
+	}
+	if (!tween || !w->motion || (p->scene != SCENE_RING && p->scene != SCENE_OVERVIEW))
+		return;
+	const struct score *s = &p->piece->score;
+	for (size_t i = p->state.latest; i < p->state.latest_end; i++)
+		if (s->events[i].kind == EVENT_MESSAGE) {
+			player_make_before(p);
+			p->tween = 0;
+			w->tweened = SDL_GetTicks64();
+			return;
+		}
+}
+
+/* By a stride of its own, without changing what a step is. */
+static void move_by(struct window *w, enum stride stride, bool forward)
+{
+	struct player *p = w->player;
+	if (p->piece->foreign)
+		return;
+	bool moving = p->tween < 1;
+	w->playing = false;
+	if (forward && moving) { /* the step has been taken: it ends now */
+		window_finish_tween(w);
+		return;
+	}
+	const struct score *s = &p->piece->score;
+	window_move(w, forward ? score_next(s, stride, p->position) : score_previous(s, stride, p->position), forward);
+}
+
+static void change_text(struct window *w, int by)
+{
+	int at = 0;
+	for (int i = 0; i < TEXT_SIZES; i++)
+		if (fabs(text_sizes[i] - w->player->text) < fabs(text_sizes[at] - w->player->text))
+			at = i;
+	at += by;
+	at = at < 0 ? 0 : at >= TEXT_SIZES ? TEXT_SIZES - 1 : at;
+	w->player->text = by ? text_sizes[at] : 1;
+	w->dirty = true;
+}
+
+static void set_full(struct window *w, bool full)
+{
+	w->full = full;
+	SDL_SetWindowFullscreen(w->window, full ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+	w->dirty = true;
+}
+
+static enum status write_picture(struct window *w, const char *path)
+{
+	FILE *f = fopen(path, "wb");
+	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
+	if (!f)
+		return status_fail(STATUS_RUN, "cannot write %s here", path);
+	enum status s = export_write(w->player, EXPORT_PNG, &size, false, f);
+	if (fclose(f) && !s)
+		s = status_fail(STATUS_RUN, "cannot write %s", path);
+	return s;
+}
+
+static void save(struct window *w)
+{
+	struct player *p = w->player;
+	char path[256], note[sizeof p->note];
+	window_finish_tween(w);
+	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->piece->label, scene_name(p->scene),
+	         p->piece->foreign ? 0 : score_stop_of(&p->piece->score, p->stride, p->position));
+	for (char *c = path; *c; c++)
+		if (*c == '/' || *c == ':' || *c == ' ')
+			*c = '_';
+	memcpy(note, p->note, sizeof note); /* what is on the screen is not what the note says */
+	p->note[0] = 0;
+	if (write_picture(w, path))
+		window_note(w, "%s", status_message());
+	else
+		window_note(w, "Saved as %s", path);
+}
+
+static void copy(struct window *w)
+{
+	int width = 0, height = 0;
+	if (!w->full) /* else it is the screen's */
+		SDL_GetWindowSize(w->window, &width, &height);
+	const char *command = w->host.command ? w->host.command(w->host.context, width, height) : "";
+	if (!*command || SDL_SetClipboardText(command))
+		window_note(w, "Could not copy: %s", SDL_GetError());
+	else
+		window_note(w, "Copied: %s", command);
+}
+
+static void compare(struct window *w)
+{
+	struct player *p = w->player;
+	if (p->compare) {
+		p->compare = false;
+	} else if (p->piece->foreign) {
+		window_note(w, "A trace of another program has no strategies to compare.");
+	} else if (p->contender_count) {
+		p->compare = true;
+	} else if (w->host.compare && w->host.compare(w->host.context)) {
+		window_note(w, "%s", status_message());
+	}
+	w->dirty = true;
+}
+
+static void predict(struct window *w)
+{
+	struct player *p = w->player;
+	if (!p->piece->has_other) {
+		window_note(w, "Only a measured run has a prediction beside it: open one with --trace FILE.");
+		return;
+	}
+	p->beside = !p->beside;
+	p->compare = false;
+	p->scene = p->beside ? SCENE_TIMELINE : p->scene;
+	w->dirty = true;
+}
+
+void window_open_strategy(struct window *w, int number)
+{
+	struct player *p = w->player;
+	if (number >= w->host.strategies || !w->host.open)
+		return;
+	const struct score *old = p->piece->foreign ? NULL : &p->piece->score;
+	size_t position = p->position;
+	int64_t focus = p->focus_rank;
+	if (w->host.open(w->host.context, number)) {
+		window_note(w, "%s", status_message());
+		return;
+	}
+	w->strategy = number;
+	w->playing = false;
+	p->tween = 1;
+	/* At the same place of the step, as far as the other has it. */
+	if (old && !p->piece->foreign) {
+		size_t there = player_corresponding(old, position, &p->piece->score);
+		window_move(w,
+		            score_stop(&p->piece->score, p->stride, score_stop_of(&p->piece->score, p->stride, there)),
+		            false);
+		if (score_index_of(&p->piece->score, focus) >= 0)
+			p->focus_rank = focus;
+	}
+	w->dirty = true;
+}
+
+static void to_notable(struct window *w)
+{
+	struct player *p = w->player;
+	const struct notable *n = p->piece->foreign ? NULL : score_notable(&p->piece->score, p->position);
+	w->playing = false;
+	if (n)
+		window_move(w, n->position, false);
+	else
+		window_note(w, "Nothing notable comes after this.");
+}
+
+static void change_range(struct window *w, enum action a)
+{
+	if (!window_has_timeline(w))
+		window_note(w, "The timeline is not in sight: V, or a click on its name.");
+	else if (a == ACTION_ZOOM_IN || a == ACTION_ZOOM_OUT)
+		window_zoom(w, -1, a == ACTION_ZOOM_IN ? 0.5 : 2);
+	else
+		window_pan(w, a == ACTION_PAN_RIGHT ? 0.25 : -0.25);
+}
+
+static void present(struct window *w)
+{
+	w->player->presenter = !w->player->presenter;
+	w->blank = false;
+	set_full(w, w->player->presenter);
+}
+
+void window_do(struct window *w, enum action a)
+{
+	struct player *p = w->player;
+	const struct score *s = p->piece->foreign ? NULL : &p->piece->score;
+	w->dirty = true;
+	w->note_until = 0;
+	p->note[0] = 0;
+	switch (a) {
+	case ACTION_FIRST:
+	case ACTION_LAST:
+		w->playing = false;
+		window_move(w, a == ACTION_FIRST || !s ? 0 : s->moment_count, false);
+		break;
+	case ACTION_NEXT:
+	case ACTION_BACK:
+		move_by(w, p->stride, a == ACTION_NEXT);
+		break;
+	case ACTION_NEXT_PHASE:
+	case ACTION_BACK_PHASE:
+		move_by(w, STRIDE_PHASE, a == ACTION_NEXT_PHASE);
+		break;
+	case ACTION_NEXT_EVENT:
+	case ACTION_BACK_EVENT:
+		move_by(w, STRIDE_MESSAGE, a == ACTION_NEXT_EVENT);
+		break;
+	case ACTION_PLAY:
+		if (s && !w->playing && p->position == s->moment_count)
+			window_move(w, 0, false);
+		w->playing = s && !w->playing;
+		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
+		break;
+	case ACTION_NOTABLE:
+		to_notable(w);
+		break;
+	case ACTION_GO:
+		w->asking = s != NULL;
+		w->asked[0] = 0;
+		break;
+	case ACTION_STRIDE:
+		p->stride = (enum stride)((p->stride + 1) % STRIDE_COUNT);
+		window_move(w, s ? score_stop(s, p->stride, score_stop_of(s, p->stride, p->position)) : 0, false);
+		break;
+	case ACTION_SLOWER:
+	case ACTION_FASTER:
+		w->speed = fmin(32, fmax(1.0 / 8, w->speed * (a == ACTION_FASTER ? 2 : 0.5)));
+		window_note(w, "Speed: %g times", w->speed);
+		break;
+	case ACTION_NORMAL:
+		w->speed = 1;
+		window_note(w, "Normal speed");
+		break;
+	case ACTION_SCENE:
+		p->scene = (enum scene)((p->scene + 1) % SCENE_COUNT);
+		p->compare = false;
+		break;
+	case ACTION_COMPARE:
+		compare(w);
+		break;
+	case ACTION_PREDICT:
+		predict(w);
+		break;
+	case ACTION_THEME:
+		p->theme = (enum theme_name)((p->theme + 1) % THEME_COUNT);
+		break;
+	case ACTION_SAVE:
+		save(w);
+		break;
+	case ACTION_COPY:
+		copy(w);
+		break;
+	case ACTION_LARGER:
+	case ACTION_SMALLER:
+		change_text(w, a == ACTION_LARGER ? 1 : -1);
+		break;
+	case ACTION_NORMAL_TEXT:
+		change_text(w, 0);
+		break;
+	case ACTION_FIT:
+		p->from = p->to = 0;
+		p->first_lane = -1;
+		break;
+	case ACTION_ZOOM_IN:
+	case ACTION_ZOOM_OUT:
+	case ACTION_PAN_LEFT:
+	case ACTION_PAN_RIGHT:
+		change_range(w, a);
+		break;
+	case ACTION_RANK:
+		window_next_rank(w);
+		break;
+	case ACTION_SELECT_NEXT:
+	case ACTION_SELECT_BACK:
+		window_select_by(w, a == ACTION_SELECT_NEXT ? 1 : -1);
+		break;
+	case ACTION_BEGIN:
+		window_to_selected(w);
+		break;
+	case ACTION_SCROLL_DOWN:
+	case ACTION_SCROLL_UP:
+		window_scroll(w, a == ACTION_SCROLL_DOWN ? 4 : -4);
+		break;
+	case ACTION_BLANK:
+		w->blank = p->presenter && !w->blank;
+		break;
+	case ACTION_FULL:
+		set_full(w, !w->full);
+		break;
+	case ACTION_PRESENT:
+		present(w);
+		break;
+	case ACTION_HELP:
+		w->help = !w->help;
+		break;
+	case ACTION_QUIT:
+		w->left = true;
+		break;
+	case ACTION_COUNT:
+		break;
+	}
+}
+
+void window_activate(struct window *w, const struct widget *one)
+{
+	if (!one->enabled)
+		return;
+	w->dirty = true;
+	if (one->kind == WIDGET_ACTION) {
+		window_do(w, (enum action)one->number);
+	} else if (one->kind == WIDGET_STRATEGY) {
+		window_open_strategy(w, one->number);
+	} else {
+		w->player->scene = (enum scene)one->number;
+		w->player->compare = false;
+	}
+}

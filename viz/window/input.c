@@ -1,0 +1,277 @@
+/* Keys and mouse. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/scene/scene_parts.h"
+#include "viz/scene/timeline_place.h"
+#include "viz/window/parts.h"
+
+static void answer(struct window *w, SDL_Keycode key)
+{
+	size_t n = strlen(w->asked);
+	const struct score *s = &w->player->piece->score;
+	w->dirty = true;
+	if (key == SDLK_ESCAPE) {
+		w->asking = false;
+	} else if (key == SDLK_BACKSPACE && n) {
+		w->asked[n - 1] = 0;
+	} else if (key == SDLK_RETURN || key == SDLK_KP_ENTER) {
+		w->asking = false;
+		w->playing = false;
+		if (n)
+			window_move(w, score_stop(s, w->player->stride, strtoul(w->asked, NULL, 10)), false);
+	}
+}
+
+/* What lay under the mouse may lie elsewhere now. */
+void window_forget_tip(struct window *w)
+{
+	w->dirty |= *w->tip != 0;
+	*w->tip = 0;
+}
+
+static void escape(struct window *w)
+{
+	w->dirty = true;
+	window_forget_tip(w);
+	if (w->help)
+		w->help = false;
+	else if (w->player->presenter)
+		window_do(w, ACTION_PRESENT);
+	else if (w->full)
+		window_do(w, ACTION_FULL);
+	else
+		w->focus = w->player->selected_op = -1;
+}
+
+/* What a button does: under the mouse, or when Tab has come to it. */
+static void explain_widget(const struct widget *one, char *out, size_t size)
+{
+	if (one->kind == WIDGET_ACTION)
+		snprintf(out, size, "%s (%s)", action_what((enum action)one->number),
+		         action_key((enum action)one->number));
+	else if (one->kind == WIDGET_SCENE)
+		snprintf(out, size, "%s", scene_what((enum scene)one->number));
+	else if (one->number < 9)
+		snprintf(out, size, "the step by %s (%d)", one->label, one->number + 1);
+	else
+		snprintf(out, size, "the step by %s", one->label);
+}
+
+static void move_focus(struct window *w, int by)
+{
+	if (!w->widget_count || w->player->presenter)
+		return;
+	for (int tries = 0; tries < w->widget_count; tries++) {
+		w->focus = w->focus < 0 ? (by > 0 ? 0 : w->widget_count - 1)
+		                        : (w->focus + by + w->widget_count) % w->widget_count;
+		if (w->widgets[w->focus].enabled)
+			break;
+	}
+	const struct widget *one = &w->widgets[w->focus];
+	explain_widget(one, w->tip, sizeof w->tip);
+	w->tip_x = one->box.x;
+	w->tip_y = one->box.y + one->box.height - 10;
+	w->dirty = true;
+}
+
+void window_key(struct window *w, const SDL_KeyboardEvent *k)
+{
+	SDL_Keycode key = k->keysym.sym;
+	bool control = k->keysym.mod & KMOD_CTRL, shift = k->keysym.mod & KMOD_SHIFT;
+	if (w->asking) {
+		answer(w, key);
+		return;
+	}
+	if (key == SDLK_ESCAPE) {
+		escape(w);
+	} else if (key == SDLK_TAB) {
+		move_focus(w, shift ? -1 : 1);
+	} else if ((key == SDLK_RETURN || key == SDLK_KP_ENTER) && w->focus >= 0 && w->focus < w->widget_count) {
+		struct widget one = w->widgets[w->focus];
+		window_activate(w, &one);
+	} else {
+		enum action a;
+		if (window_action_of_key(key, control, shift, &a)) {
+			window_forget_tip(w);
+			window_do(w, a);
+		}
+	}
+}
+
+void window_text(struct window *w, const char *text)
+{
+	char c = text[0];
+	if (text[0] == 0 || text[1] != 0)
+		return;
+	if (w->asking) {
+		size_t n = strlen(w->asked);
+		if (c >= '0' && c <= '9' && n + 1 < sizeof w->asked - 4) {
+			w->asked[n] = c;
+			w->asked[n + 1] = 0;
+			w->dirty = true;
+		}
+		return;
+	}
+	enum action a;
+	if (SDL_GetModState() & KMOD_CTRL)
+		return;
+	if (c >= '1' && c <= '9') {
+		window_forget_tip(w);
+		window_open_strategy(w, c - '1');
+	} else if (window_action_of_text(c, &a)) {
+		window_forget_tip(w);
+		window_do(w, a);
+	}
+}
+
+/* ---- the mouse ---- */
+
+static struct hit look(struct window *w, struct canvas *c)
+{
+	return scene_hit(c, player_view(w->player), window_scene_box(w, c), w->mouse_x, w->mouse_y);
+}
+
+static void scrub(struct window *w, struct canvas *c)
+{
+	const struct view *v = player_view(w->player);
+	struct box b = frame_phases(v, window_scene_box(w, c));
+	const struct score *s = &w->player->piece->score;
+	double part = fmin(1, fmax(0, (w->mouse_x - b.x) / b.width));
+	size_t position = (size_t)(part * (double)s->moment_count + 0.5);
+	w->playing = false;
+	window_move(w, score_stop(s, w->player->stride, score_stop_of(s, w->player->stride, position)), false);
+}
+
+/* A second click goes where the operation begins. */
+static void select_at(struct window *w, const struct hit *h, bool twice)
+{
+	struct player *p = w->player;
+	window_select(w, h->rank, h->op);
+	if (p->piece->foreign && h->time >= 0)
+		p->cursor = h->time;
+	if (twice && h->op >= 0)
+		window_to_selected(w);
+}
+
+static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
+{
+	int number = w->player->presenter ? -1 : widget_at(w, w->mouse_x, w->mouse_y);
+	if (w->help) {
+		w->help = false;
+		w->dirty = true;
+		return;
+	}
+	if (b->button == SDL_BUTTON_RIGHT) {
+		window_do(w, ACTION_FIT);
+		return;
+	}
+	if (b->button != SDL_BUTTON_LEFT)
+		return;
+	if (number >= 0) {
+		struct widget one = w->widgets[number];
+		w->focus = number;
+		window_activate(w, &one);
+		return;
+	}
+	struct hit h = look(w, c);
+	if (h.phases) {
+		w->drag = DRAG_SCRUB;
+		scrub(w, c);
+	} else if (h.time >= 0) {
+		w->drag = DRAG_RANGE;
+		w->drag_from = w->mouse_x;
+		w->drag_time = h.time;
+	} else {
+		select_at(w, &h, b->clicks > 1);
+	}
+}
+
+static void let_go(struct window *w, struct canvas *c, bool twice)
+{
+	enum drag drag = w->drag;
+	struct hit h = look(w, c);
+	w->drag = DRAG_NONE;
+	w->dirty |= drag != DRAG_NONE;
+	if (drag != DRAG_RANGE)
+		return;
+	if (fabs(w->mouse_x - w->drag_from) < 5) { /* a click */
+		select_at(w, &h, twice);
+		return;
+	}
+	int64_t from = w->drag_time, to = h.time;
+	if (to < 0) { /* let go beside it: to its edge */
+		int64_t first, last;
+		timeline_range(player_view(w->player), &first, &last);
+		to = w->mouse_x > w->drag_from ? last : first;
+	}
+	w->player->from = from < to ? from : to;
+	w->player->to = from < to ? to : from;
+}
+
+void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
+{
+	if (b->type == SDL_MOUSEBUTTONDOWN)
+		press(w, c, b);
+	else if (b->button == SDL_BUTTON_LEFT)
+		let_go(w, c, b->clicks > 1);
+}
+
+void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
+{
+	char tip[sizeof w->tip] = "";
+	w->mouse_x = x;
+	w->mouse_y = y;
+	if (w->drag == DRAG_SCRUB) {
+		scrub(w, c);
+		return;
+	}
+	if (w->drag == DRAG_RANGE) {
+		w->dirty = true;
+		return;
+	}
+	int number = w->player->presenter ? -1 : widget_at(w, x, y);
+	if (number >= 0) {
+		explain_widget(&w->widgets[number], tip, sizeof tip);
+	} else {
+		struct hit h = look(w, c);
+		memcpy(tip, h.text, sizeof tip);
+	}
+	/* It stays where it came up until it says something else. */
+	if (strcmp(tip, w->tip) != 0) {
+		memcpy(w->tip, tip, sizeof tip);
+		w->tip_x = x;
+		w->tip_y = y;
+		w->dirty = true;
+	}
+}
+
+void window_wheel(struct window *w, struct canvas *c, double turns)
+{
+	struct player *p = w->player;
+	const struct view *v = player_view(p);
+	struct box b = frame_scene(v, window_scene_box(w, c));
+	SDL_Keymod mod = SDL_GetModState();
+	bool overview = p->scene == SCENE_OVERVIEW && !p->piece->foreign;
+	w->dirty = true;
+	if (!window_has_timeline(w)) {
+		window_scroll(w, -(int)lround(3 * turns));
+		return;
+	}
+	struct fit fit = scene_fit(v, b);
+	struct timeline l[2];
+	double x = w->mouse_x, y = w->mouse_y;
+	int n = timelines_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);
+	fit_point(&fit, &x, &y);
+	const struct timeline *under = &l[n > 1 && y > l[0].box.y + l[0].box.height];
+	if (mod & KMOD_CTRL) {
+		window_zoom(w, timeline_time(under, x), pow(0.8, turns));
+	} else if ((mod & KMOD_SHIFT) || !under->scrolls) {
+		window_pan(w, -0.1 * turns);
+	} else {
+		p->first_lane = under->first;
+		window_scroll(w, -(int)lround(turns));
+	}
+}

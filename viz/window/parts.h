@@ -1,0 +1,152 @@
+/* What the files of the window share. */
+#ifndef SHARDLAB_VIZ_WINDOW_PARTS_H
+#define SHARDLAB_VIZ_WINDOW_PARTS_H
+
+#include <SDL.h>
+
+#include "viz/window/window.h"
+
+/* constant, the keys as help names them (" or " between them: window_keys.c reads them from here), the button ("": it
+ * has none), what it does. README.md has the same table; tests/strategy/test_keys.c compares them. */
+#define ACTION_LIST(X)                                                                                                 \
+	X(FIRST, "Home", "|<", "to the beginning")                                                                     \
+	X(BACK, "← or Page up", "<", "one step back")                                                                  \
+	X(PLAY, "Space", "play", "play or pause")                                                                      \
+	X(NEXT, "→ or Page down", ">", "one step on; finishes what moves")                                             \
+	X(LAST, "End", ">|", "to the end")                                                                             \
+	X(BACK_PHASE, "Shift ←", "<<", "one phase back: a unit's pass")                                                \
+	X(NEXT_PHASE, "Shift →", ">>", "one phase on")                                                                 \
+	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
+	X(NEXT_EVENT, ".", ".", "one message or allocation on")                                                        \
+	X(NOTABLE, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                    \
+	X(GO, "G", "go to", "type a step and Enter")                                                                   \
+	X(STRIDE, "D", "step", "what a step is: a message, a round, a phase")                                          \
+	X(SLOWER, "[", "-", "slower")                                                                                  \
+	X(FASTER, "]", "+", "faster")                                                                                  \
+	X(NORMAL, "Backspace", "1x", "at normal speed")                                                                \
+	X(RANK, "R", "rank", "look at the next rank: its plan, its buffers")                                           \
+	X(SELECT_NEXT, "↓", "", "select the next operation: what it is, what it waits for")                            \
+	X(SELECT_BACK, "↑", "", "select the operation before")                                                         \
+	X(BEGIN, "Enter", "", "to the beginning of the selected operation")                                            \
+	X(SCROLL_DOWN, "Shift ↓", "", "scroll down: the plan, the lanes")                                              \
+	X(SCROLL_UP, "Shift ↑", "", "scroll up")                                                                       \
+	X(ZOOM_IN, "+", "in", "a shorter range of the timeline")                                                       \
+	X(ZOOM_OUT, "-", "out", "a longer range of the timeline")                                                      \
+	X(FIT, "Z", "fit", "the whole timeline")                                                                       \
+	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
+	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
+	X(SCENE, "V", "", "the next scene (its buttons are their names)")                                              \
+	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
+	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
+	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
+	X(SAVE, "S", "save", "this picture as a PNG file in the current folder")                                       \
+	X(COPY, "Ctrl C", "copy", "copy the command that restores this view")                                          \
+	X(LARGER, "Ctrl +", "A+", "larger text")                                                                       \
+	X(SMALLER, "Ctrl -", "A-", "smaller text")                                                                     \
+	X(NORMAL_TEXT, "Ctrl 0", "A", "text of normal size")                                                           \
+	X(FULL, "F or F11", "full", "full screen")                                                                     \
+	X(PRESENT, "F5", "present", "presenter: large, without buttons")                                               \
+	X(BLANK, "B", "", "in the presenter: a black screen, and back")                                                \
+	X(HELP, "? or H or F1", "?", "this help")                                                                      \
+	X(QUIT, "Ctrl Q", "", "leave (or close the window)")
+
+/* keys that are no action of their own, and what the mouse does */
+#define HELP_LIST(X)                                                                                                   \
+	X("1 – 9", "another strategy (the others by their buttons)")                                                   \
+	X("Tab, Enter", "to the next button, which says what it does; press it")                                       \
+	X("Esc", "leaves help, presenter, full screen, a selection")                                                   \
+	X("click", "selects; twice: to the operation's beginning")                                                     \
+	X("hover", "explains what lies under the mouse")                                                               \
+	X("drag", "the bar of phases; a range of the timeline")                                                        \
+	X("wheel", "scrolls; with Ctrl zooms, with Shift pans; right click fits")
+
+enum action {
+#define X(constant, key, button, what) ACTION_##constant,
+	ACTION_LIST(X)
+#undef X
+	        ACTION_COUNT
+};
+
+enum widget_kind { WIDGET_ACTION, WIDGET_SCENE, WIDGET_STRATEGY };
+
+struct widget {
+	enum widget_kind kind;
+	int number; /* action, scene or strategy */
+	struct box box;
+	const char *label;
+	bool on, enabled;
+};
+
+enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
+
+enum { WIDGETS = 80, TOP_BAR = 40, BOTTOM_BAR = 46 };
+
+struct window {
+	struct player *player;
+	struct window_host host;
+	SDL_Window *window;
+	SDL_Renderer *renderer;
+	SDL_Texture *texture;
+	cairo_surface_t *surface;
+	int width, height; /* pixels */
+	bool motion, playing, dirty, help, blank, full, left, asking;
+	double speed;
+	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
+	Uint64 note_until;       /* ms; 0: no note */
+	struct widget widgets[WIDGETS];
+	int widget_count, focus; /* focus -1: none */
+	int strategy;            /* -1: none of the list */
+	char asked[16];          /* what is typed behind "go to" */
+	char tip[256];
+	double tip_x, tip_y;     /* units: below and right of there */
+	double mouse_x, mouse_y; /* units */
+	enum drag drag;
+	double drag_from; /* unit x where a range begins */
+	int64_t drag_time;
+	char title[256];
+	size_t tween_position;
+};
+
+/* window_widgets.c */
+void widgets_lay(struct window *w, struct canvas *c);
+void widgets_draw(struct window *w, struct canvas *c);
+int widget_at(const struct window *w, double x, double y); /* -1: none */
+void help_draw(struct canvas *c);
+/* Where the scene lies between the bars. */
+struct box window_scene_box(const struct window *w, const struct canvas *c);
+const char *action_key(enum action a);
+const char *action_what(enum action a);
+
+/* window_actions.c */
+void window_do(struct window *w, enum action a);
+void window_activate(struct window *w, const struct widget *one);
+void window_open_strategy(struct window *w, int number);
+void window_move(struct window *w, size_t position, bool tween);
+void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void window_finish_tween(struct window *w);
+
+/* window_keys.c: the action of a key, or of what it writes. False: none. */
+bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);
+bool window_action_of_text(char c, enum action *out);
+
+/* window_view.c: what one looks at */
+void window_select(struct window *w, int64_t rank, int op);
+void window_select_by(struct window *w, int by);
+void window_next_rank(struct window *w);
+void window_to_selected(struct window *w);
+void window_scroll(struct window *w, int lines);
+/* zoom: about a time, which stays where it is; -1: about the selection or the cursor. pan: by a part of the range. */
+void window_zoom(struct window *w, int64_t at, double factor);
+void window_pan(struct window *w, double part);
+/* Is there a timeline on the screen? */
+bool window_has_timeline(const struct window *w);
+
+/* window_input.c */
+void window_key(struct window *w, const SDL_KeyboardEvent *k);
+void window_text(struct window *w, const char *text);
+void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);
+void window_forget_tip(struct window *w);
+void window_mouse_motion(struct window *w, struct canvas *c, double x, double y);
+void window_wheel(struct window *w, struct canvas *c, double turns);
+
+#endif

@@ -1,0 +1,281 @@
+/* Buttons: their places, how they look, and the help. Few kinds, drawn by hand. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/window/parts.h"
+
+static const struct {
+	const char *key, *button, *what;
+} actions[] = {
+#define X(constant, key, button, what) {key, button, what},
+        ACTION_LIST(X)
+#undef X
+};
+
+const char *action_key(enum action a)
+{
+	return actions[a].key;
+}
+
+const char *action_what(enum action a)
+{
+	return actions[a].what;
+}
+
+struct box window_scene_box(const struct window *w, const struct canvas *c)
+{
+	if (w->player->presenter)
+		return (struct box){0, 0, c->width, c->height};
+	return (struct box){0, TOP_BAR, c->width, fmax(1, c->height - TOP_BAR - BOTTOM_BAR)};
+}
+
+static struct widget *add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label)
+{
+	struct widget *one = &w->widgets[w->widget_count];
+	if (w->widget_count + 1 < WIDGETS)
+		w->widget_count++;
+	*one = (struct widget){.kind = kind, .number = number, .box = box, .label = label, .enabled = true};
+	return one;
+}
+
+static const char *label_of(const struct window *w, enum action a)
+{
+	if (a == ACTION_STRIDE)
+		return w->player->stride == STRIDE_ROUND   ? "step: round"
+		       : w->player->stride == STRIDE_PHASE ? "step: phase"
+		                                           : "step: message";
+	return actions[a].button;
+}
+
+static bool is_on(const struct window *w, enum action a)
+{
+	const struct player *p = w->player;
+	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
+	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
+}
+
+static bool is_enabled(const struct window *w, enum action a)
+{
+	const struct player *p = w->player;
+	switch (a) {
+	case ACTION_PREDICT:
+		return p->piece->has_other;
+	case ACTION_FIT:
+		return p->from < p->to;
+	case ACTION_ZOOM_IN:
+	case ACTION_ZOOM_OUT:
+		return window_has_timeline(w);
+	case ACTION_THEME:
+	case ACTION_SAVE:
+	case ACTION_COPY:
+	case ACTION_LARGER:
+	case ACTION_SMALLER:
+	case ACTION_NORMAL_TEXT:
+	case ACTION_FULL:
+	case ACTION_PRESENT:
+	case ACTION_HELP:
+		return true;
+	default:
+		return !p->piece->foreign;
+	}
+}
+
+static bool has_number(const struct widget *one)
+{
+	return one->kind == WIDGET_STRATEGY && one->number < 9; /* there are no more keys */
+}
+
+/* At the right; narrower alike where there is too little room right of `left`. */
+static void lay_strategies(struct window *w, struct canvas *c, double left)
+{
+	int first = w->widget_count;
+	double x = 0, gap = 3, room = c->width - 20 - left;
+	for (int i = 0; i < w->host.strategies; i++) {
+		const char *name = w->host.strategy(w->host.context, i);
+		struct widget *one = add(w, WIDGET_STRATEGY, i, (struct box){x, 7, 0, 28}, name);
+		one->on = i == w->strategy;
+		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
+		x += one->box.width + gap;
+	}
+	double part = x - gap > room ? fmax(room, 1) / (x - gap) : 1;
+	for (int i = first; i < w->widget_count; i++) {
+		struct box *b = &w->widgets[i].box;
+		b->x = c->width - 20 - (x - gap - b->x) * part;
+		b->width *= part;
+	}
+}
+
+/* In one row; where it is too narrow for all, everything is made smaller alike. */
+void widgets_lay(struct window *w, struct canvas *c)
+{
+	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_NOTABLE, ACTION_SLOWER, ACTION_RANK,
+	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,  ACTION_FULL};
+	double x = 20, y = c->height - BOTTOM_BAR + 6, gap = 4;
+	int first;
+	w->widget_count = 0;
+	for (int i = 0; i < SCENE_COUNT && !w->player->piece->foreign; i++) {
+		double length = text_length(c, 14, WEIGHT_BOLD, scene_title((enum scene)i)) + 22;
+		add(w, WIDGET_SCENE, i, (struct box){x, 7, length, 28}, scene_title((enum scene)i))->on =
+		        w->player->scene == (enum scene)i && !w->player->compare;
+		x += length + gap;
+	}
+	lay_strategies(w, c, x + 10);
+	first = w->widget_count;
+	x = 20;
+	for (int a = 0; a < ACTION_COUNT; a++) {
+		const char *label = label_of(w, (enum action)a);
+		if (!*label)
+			continue;
+		for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+			x += groups[g] == a ? 8 : 0;
+		double length = a == ACTION_PLAY ? 46 : fmax(30, text_length(c, 12, WEIGHT_PLAIN, label) + 14);
+		struct widget *one = add(w, WIDGET_ACTION, a, (struct box){x, y, length, 32}, label);
+		one->on = is_on(w, (enum action)a);
+		one->enabled = is_enabled(w, (enum action)a);
+		x += length + gap;
+	}
+	double room = c->width - 40, used = x - gap - 20;
+	for (int i = first; used > room && i < w->widget_count; i++) {
+		struct box *b = &w->widgets[i].box;
+		b->x = 20 + (b->x - 20) * room / used;
+		b->width *= room / used;
+	}
+	if (w->focus >= w->widget_count)
+		w->focus = -1;
+}
+
+int widget_at(const struct window *w, double x, double y)
+{
+	for (int i = 0; i < w->widget_count; i++) {
+		struct box b = w->widgets[i].box;
+		if (x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height)
+			return i;
+	}
+	return -1;
+}
+
+/* ---- drawing ---- */
+
+static void triangle(struct canvas *c, double x, double y, double size, bool right)
+{
+	double d = right ? size : -size;
+	cairo_move_to(c->cr, x - d * 0.45, y - size * 0.7);
+	cairo_line_to(c->cr, x + d * 0.75, y);
+	cairo_line_to(c->cr, x - d * 0.45, y + size * 0.7);
+	cairo_close_path(c->cr);
+}
+
+static void bar(struct canvas *c, double x, double y, double size)
+{
+	cairo_rectangle(c->cr, x - 1.2, y - size * 0.7, 2.4, size * 1.4);
+}
+
+/* Transport signs are drawn, since fonts differ in them. False: the label is text. */
+static bool draw_icon(const struct window *w, struct canvas *c, const struct widget *one, colour ink)
+{
+	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2, s = 9;
+	draw_colour(c, ink);
+	switch (one->number) {
+	case ACTION_FIRST:
+		triangle(c, x + 2, y, s, false);
+		bar(c, x - 7, y, s);
+		break;
+	case ACTION_BACK:
+		triangle(c, x, y, s, false);
+		break;
+	case ACTION_PLAY:
+		if (w->playing) {
+			cairo_rectangle(c->cr, x - 7, y - 8, 5, 16);
+			cairo_rectangle(c->cr, x + 2, y - 8, 5, 16);
+		} else {
+			triangle(c, x, y, 12, true);
+		}
+		break;
+	case ACTION_NEXT:
+		triangle(c, x, y, s, true);
+		break;
+	case ACTION_LAST:
+		triangle(c, x - 2, y, s, true);
+		bar(c, x + 7, y, s);
+		break;
+	case ACTION_BACK_PHASE:
+		triangle(c, x - 4, y, s * 0.8, false);
+		triangle(c, x + 5, y, s * 0.8, false);
+		break;
+	case ACTION_NEXT_PHASE:
+		triangle(c, x - 5, y, s * 0.8, true);
+		triangle(c, x + 4, y, s * 0.8, true);
+		break;
+	case ACTION_BACK_EVENT:
+		triangle(c, x, y, s * 0.55, false);
+		break;
+	case ACTION_NEXT_EVENT:
+		triangle(c, x, y, s * 0.55, true);
+		break;
+	default:
+		return false;
+	}
+	cairo_fill(c->cr);
+	return true;
+}
+
+static void draw_widget(const struct window *w, struct canvas *c, int i)
+{
+	const struct theme *t = c->theme;
+	const struct widget *one = &w->widgets[i];
+	colour fill = one->on ? t->ink : t->panel, ink = one->on ? t->panel : one->enabled ? t->ink : t->line;
+	draw_card(c, one->box, fill, i == w->focus ? t->accent : t->line, i == w->focus ? 3 : 1);
+	double x = one->box.x + one->box.width / 2, y = one->box.y + one->box.height / 2;
+	if (one->kind == WIDGET_ACTION) {
+		double size = 12, length = text_length(c, size, WEIGHT_PLAIN, one->label);
+		if (length > one->box.width - 6)
+			size *= (one->box.width - 6) / length;
+		if (!draw_icon(w, c, one, ink))
+			draw_text(c, x, y + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_CENTRE, 0, "%s", one->label);
+	} else if (one->kind == WIDGET_SCENE) {
+		draw_text(c, x, y + 5, 14, WEIGHT_BOLD, ink, ALIGN_CENTRE, one->box.width - 8, "%s", one->label);
+	} else {
+		double number = has_number(one) ? 12 : 0;
+		if (has_number(one))
+			draw_text(c, one->box.x + 6, y + 4, 10, WEIGHT_PLAIN, ink, ALIGN_LEFT, 0, "%d",
+			          one->number + 1);
+		draw_fitting(c, x + number / 2, y + 4.5, 13, 8, WEIGHT_BOLD, ink, ALIGN_CENTRE,
+		             one->box.width - number - 6, one->label);
+	}
+}
+
+void widgets_draw(struct window *w, struct canvas *c)
+{
+	for (int i = 0; i < w->widget_count; i++)
+		draw_widget(w, c, i);
+}
+
+void help_draw(struct canvas *c)
+{
+	static const struct {
+		const char *key, *what;
+	} more[] = {
+#define X(key, what) {key, what},
+	        HELP_LIST(X)
+#undef X
+	};
+	const struct theme *t = c->theme;
+	int count = ACTION_COUNT + (int)(sizeof more / sizeof more[0]), rows = (count + 1) / 2;
+	double width = fmin(1200, c->width - 16), row = fmin(25, (c->height - 72) / rows), size = fmin(13, row * 0.54),
+	       left;
+	struct box b = {(c->width - width) / 2, 0, width, row * rows + 64};
+	b.y = fmax(4, (c->height - b.height) / 2);
+	draw_card(c, b, t->panel, t->ink, 2);
+	draw_text(c, b.x + 24, b.y + 32, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
+	draw_text(c, b.x + b.width - 24, b.y + 32, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
+	          "every letter has a button, or is for the presenter, who has none; any click closes this");
+	for (int i = 0; i < count; i++) {
+		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT].key;
+		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT].what;
+		left = b.x + 24 + (i >= rows ? width / 2 : 0);
+		double y = b.y + 60 + row * (i % rows);
+		draw_fitting(c, left, y, size, 5, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 128, key);
+		draw_fitting(c, left + 136, y, size, 5, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width / 2 - 172, what);
+	}
+}

@@ -1,0 +1,342 @@
+#include "viz/window/window.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/scene/scene_parts.h"
+#include "viz/window/parts.h"
+
+enum { TWEEN_MS = 420, STEP_MS = 1100, NOTE_FRAME_MS = 16 };
+
+/* ---- opening ---- */
+
+/* SDL takes its offscreen driver by itself when there is no display; nobody would see that window. */
+static enum status check_display(bool begun)
+{
+	const char *driver = begun ? SDL_GetCurrentVideoDriver() : NULL;
+	bool asked = getenv("SDL_VIDEODRIVER") != NULL, display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+	if (!begun && (asked || display))
+		return STATUS_OK;
+	if (driver && (asked || (strcmp(driver, "offscreen") != 0 && strcmp(driver, "dummy") != 0)))
+		return STATUS_OK;
+	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without one: "
+	                                 "shardlab view --export FILE.png (or .svg, .pdf, .gif, .html)");
+}
+
+static enum status open_video(struct window *w, const struct picture *size)
+{
+	SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "0");
+	SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
+	enum status s = check_display(false);
+	if (s)
+		return s;
+	if (SDL_Init(SDL_INIT_VIDEO))
+		return status_fail(STATUS_INPUT,
+		                   "no window can be opened (%s); for pictures without one: shardlab view --export "
+		                   "FILE.png (or .svg, .pdf, .gif, .html)",
+		                   SDL_GetError());
+	s = check_display(true);
+	if (s)
+		return s;
+	w->window = SDL_CreateWindow("shardlab", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, size->width,
+	                             size->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+	w->renderer = w->window ? SDL_CreateRenderer(w->window, -1, 0) : NULL;
+	if (!w->renderer)
+		return status_fail(STATUS_INPUT, "no window can be opened: %s", SDL_GetError());
+	SDL_StartTextInput();
+	return STATUS_OK;
+}
+
+enum status window_open(struct window **out, struct player *p, const struct picture *size,
+                        const struct window_host *host, bool motion)
+{
+	struct window *w = calloc(1, sizeof *w);
+	*out = NULL;
+	if (!w)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	*w = (struct window){
+	        .player = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
+	for (int i = 0; i < host->strategies; i++)
+		if (!strcmp(host->strategy(host->context, i), p->piece->label))
+			w->strategy = i;
+	enum status s = open_video(w, size);
+	if (s) {
+		window_close(w);
+		return s;
+	}
+	if (p->presenter) {
+		w->full = true;
+		SDL_SetWindowFullscreen(w->window, SDL_WINDOW_FULLSCREEN_DESKTOP);
+	}
+	*out = w;
+	return STATUS_OK;
+}
+
+void window_close(struct window *w)
+{
+	if (!w)
+		return;
+	if (w->surface)
+		cairo_surface_destroy(w->surface);
+	if (w->texture)
+		SDL_DestroyTexture(w->texture);
+	if (w->renderer)
+		SDL_DestroyRenderer(w->renderer);
+	if (w->window)
+		SDL_DestroyWindow(w->window);
+	SDL_Quit();
+	free(w);
+}
+
+/* ---- drawing ---- */
+
+/* The texture is as large as the window's pixels; made anew when they change. */
+static bool fit_texture(struct window *w)
+{
+	int width = 0, height = 0;
+	if (SDL_GetRendererOutputSize(w->renderer, &width, &height) || width < 1 || height < 1)
+		return false;
+	if (w->texture && width == w->width && height == w->height)
+		return true;
+	if (w->texture)
+		SDL_DestroyTexture(w->texture);
+	if (w->surface)
+		cairo_surface_destroy(w->surface);
+	w->width = width;
+	w->height = height;
+	w->texture =
+	        SDL_CreateTexture(w->renderer, SDL_PIXELFORMAT_ARGB8888, SDL_TEXTUREACCESS_STREAMING, width, height);
+	w->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
+	return w->texture && !cairo_surface_status(w->surface);
+}
+
+static void begin(struct window *w, struct canvas *c, cairo_t *cr)
+{
+	canvas_begin(c, cr, w->width, w->height, w->player->text * (w->player->presenter ? 1.12 : 1),
+	             theme_of(w->player->theme), w->player->fonts);
+}
+
+static void draw_tip(struct window *w, struct canvas *c)
+{
+	const struct theme *t = c->theme;
+	double length = text_length(c, 13, WEIGHT_PLAIN, w->tip) + 20;
+	struct box b = {w->tip_x + 14, w->tip_y + 18, fmin(length, c->width - 8), 26};
+	if (b.x + b.width > c->width - 4)
+		b.x = fmax(4, c->width - 4 - b.width);
+	if (b.y + b.height > c->height - 4)
+		b.y = w->tip_y - 34;
+	draw_card(c, b, t->panel, t->ink, 1.2);
+	draw_text(c, b.x + 10, b.y + 18, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 16, "%s", w->tip);
+}
+
+static void draw_question(struct window *w, struct canvas *c)
+{
+	const struct theme *t = c->theme;
+	struct box b = {c->width / 2 - 150, c->height / 2 - 34, 300, 68};
+	draw_card(c, b, t->panel, t->accent, 2);
+	draw_text(c, b.x + 16, b.y + 28, 15, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Go to step: %s_", w->asked);
+	draw_text(c, b.x + 16, b.y + 52, 12, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "Enter goes, Esc leaves");
+}
+
+static void draw_all(struct window *w, struct canvas *c)
+{
+	const struct view *v = player_view(w->player);
+	struct box scene = window_scene_box(w, c);
+	widgets_lay(w, c);
+	if (w->blank) {
+		draw_fill(c, (struct box){0, 0, c->width, c->height}, 0x000000);
+		return;
+	}
+	scene_draw_in(c, v, scene);
+	if (!w->player->presenter)
+		widgets_draw(w, c);
+	if (w->drag == DRAG_RANGE)
+		draw_frame(c,
+		           (struct box){fmin(w->drag_from, w->mouse_x), scene.y + 40, fabs(w->mouse_x - w->drag_from),
+		                        scene.height - 150},
+		           c->theme->accent, 2);
+	if (*w->tip && w->drag == DRAG_NONE)
+		draw_tip(w, c);
+	if (w->asking)
+		draw_question(w, c);
+	if (w->help)
+		help_draw(c);
+}
+
+const char *window_title(struct window *w)
+{
+	const struct player *p = w->player;
+	if (p->piece->foreign) {
+		snprintf(w->title, sizeof w->title, "shardlab · %s", p->piece->label);
+		return w->title;
+	}
+	const struct score *s = &p->piece->score;
+	char speed[24] = "";
+	if (w->speed < 0.999 || w->speed > 1.001)
+		snprintf(speed, sizeof speed, " · speed %g", w->speed);
+	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->piece->label,
+	         p->compare ? "compare" : scene_name(p->scene),
+	         p->stride == STRIDE_ROUND ? "step" : stride_name(p->stride), score_stop_of(s, p->stride, p->position),
+	         s->stop_count[p->stride] - 1, speed, w->playing ? " · playing" : "", w->help ? " · help" : "",
+	         p->presenter ? " · presenter" : "", w->blank ? " · blank" : "");
+	return w->title;
+}
+
+static void redraw(struct window *w)
+{
+	struct canvas c;
+	w->dirty = false;
+	if (!fit_texture(w))
+		return;
+	cairo_t *cr = cairo_create(w->surface);
+	begin(w, &c, cr);
+	draw_all(w, &c);
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_flush(w->surface);
+	SDL_UpdateTexture(w->texture, NULL, cairo_image_surface_get_data(w->surface),
+	                  cairo_image_surface_get_stride(w->surface));
+	SDL_RenderCopy(w->renderer, w->texture, NULL, NULL);
+	SDL_RenderPresent(w->renderer);
+	char before[sizeof w->title];
+	memcpy(before, w->title, sizeof before);
+	if (strcmp(before, window_title(w)) != 0)
+		SDL_SetWindowTitle(w->window, w->title);
+}
+
+/* ---- time ---- */
+
+/* Moves what moves. Returns for how many milliseconds nothing will change; -1: until something happens. */
+static int advance(struct window *w)
+{
+	Uint64 now = SDL_GetTicks64();
+	struct player *p = w->player;
+	int wait = -1;
+	if (w->note_until && now >= w->note_until) {
+		w->note_until = 0;
+		p->note[0] = 0;
+		w->dirty = true;
+	} else if (w->note_until) {
+		wait = (int)(w->note_until - now);
+	}
+	if (p->tween < 1) {
+		double t = (double)(now - w->tweened) * fmax(1, w->speed) / TWEEN_MS;
+		p->tween = t >= 1 ? 1 : t * t * (3 - 2 * t);
+		w->dirty = true;
+		wait = NOTE_FRAME_MS;
+	}
+	if (w->playing) {
+		Uint64 every = (Uint64)fmax(40, STEP_MS / w->speed);
+		if (now - w->stepped >= every) {
+			size_t next = score_next(&p->piece->score, p->stride, p->position);
+			w->stepped = now;
+			if (next == p->position)
+				w->playing = false;
+			else
+				window_move(w, next, true);
+			w->dirty = true;
+			return 0;
+		}
+		int left = (int)(every - (now - w->stepped));
+		wait = wait < 0 || left < wait ? left : wait;
+	}
+	return wait;
+}
+
+/* ---- events ---- */
+
+static void with_canvas(struct window *w, const SDL_Event *e)
+{
+	struct canvas c;
+	int screen_width = 0, screen_height = 0;
+	if (!w->surface)
+		return;
+	/* A surface of nothing: measuring text does not disturb the picture. */
+	cairo_surface_t *measure = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
+	cairo_t *cr = cairo_create(measure);
+	begin(w, &c, cr);
+	SDL_GetWindowSize(w->window, &screen_width, &screen_height);
+	double unit = c.pixel * (screen_width ? (double)w->width / screen_width : 1);
+	switch (e->type) {
+	case SDL_MOUSEMOTION:
+		window_mouse_motion(w, &c, e->motion.x * unit, e->motion.y * unit);
+		break;
+	case SDL_MOUSEBUTTONDOWN:
+	case SDL_MOUSEBUTTONUP:
+		w->mouse_x = e->button.x * unit;
+		w->mouse_y = e->button.y * unit;
+		window_mouse_button(w, &c, &e->button);
+		break;
+	default:
+		window_wheel(w, &c, (double)e->wheel.preciseY);
+		break;
+	}
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_destroy(measure);
+}
+
+void window_handle(struct window *w, const SDL_Event *e)
+{
+	switch (e->type) {
+	case SDL_QUIT:
+		w->left = true;
+		break;
+	case SDL_WINDOWEVENT:
+		w->dirty |= e->window.event == SDL_WINDOWEVENT_EXPOSED ||
+		            e->window.event == SDL_WINDOWEVENT_SIZE_CHANGED ||
+		            e->window.event == SDL_WINDOWEVENT_RESTORED;
+		if (e->window.event == SDL_WINDOWEVENT_SIZE_CHANGED || e->window.event == SDL_WINDOWEVENT_LEAVE)
+			window_forget_tip(w);
+		break;
+	case SDL_RENDER_TARGETS_RESET:
+	case SDL_RENDER_DEVICE_RESET:
+		w->dirty = true;
+		break;
+	case SDL_KEYDOWN:
+		window_key(w, &e->key);
+		break;
+	case SDL_TEXTINPUT:
+		window_text(w, e->text.text);
+		break;
+	case SDL_MOUSEMOTION:
+	case SDL_MOUSEBUTTONDOWN:
+	case SDL_MOUSEBUTTONUP:
+	case SDL_MOUSEWHEEL:
+		with_canvas(w, e);
+		break;
+	default:
+		break;
+	}
+}
+
+bool window_turn(struct window *w)
+{
+	SDL_Event e;
+	while (SDL_PollEvent(&e))
+		window_handle(w, &e);
+	advance(w);
+	if (w->dirty)
+		redraw(w);
+	return !w->left;
+}
+
+enum status window_run(struct window *w)
+{
+	SDL_Event e;
+	while (!w->left) {
+		int wait = advance(w);
+		if (w->dirty)
+			redraw(w);
+		if (wait < 0 ? SDL_WaitEvent(&e) : SDL_WaitEventTimeout(&e, wait)) {
+			do {
+				window_handle(w, &e);
+			} while (SDL_PollEvent(&e));
+		} else if (wait < 0) {
+			return status_fail(STATUS_RUN, "the window is lost: %s", SDL_GetError());
+		}
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+/* The window: a player under keys and mouse. Pictures are drawn when something has changed, and only then; while
+ * nothing moves the program sleeps.
+ *
+ *     struct window *w;
+ *     status = window_open(&w, &player, &picture, &host, true);
+ *     status = window_run(w);
+ *     window_close(w);
+ *
+ * Everything can be done with keys, and everything that a letter does with a button too: one table (ACTION_LIST) has
+ * both, and the help text.
+ */
+#ifndef SHARDLAB_VIZ_WINDOW_H
+#define SHARDLAB_VIZ_WINDOW_H
+
+#include "viz/export/export.h"
+
+union SDL_Event;
+
+/* What the window asks of the program that it is part of. Failures are shown; they do not end it. */
+struct window_host {
+	void *context;
+	int strategies;
+	const char *(*strategy)(void *context, int i); /* its name */
+	enum status (*open)(void *context, int i);     /* gives the player another piece */
+	enum status (*compare)(void *context);         /* gives the player contenders */
+	/* A line that restores what the player shows; in a window of that size, in screen units (0: not said). */
+	const char *(*command)(void *context, int width, int height);
+};
+
+struct window;
+
+/* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
+enum status window_open(struct window **out, struct player *p, const struct picture *size,
+                        const struct window_host *host, bool motion);
+/* Until the user leaves. */
+enum status window_run(struct window *w);
+void window_close(struct window *w); /* accepts NULL */
+
+/* For tests and measurements: one event, and one turn of the loop, which draws if something has changed. False: the
+ * user has left. */
+void window_handle(struct window *w, const union SDL_Event *e);
+bool window_turn(struct window *w);
+/* What it shows, in words: also its title. */
+const char *window_title(struct window *w);
+
+#endif
