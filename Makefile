@@ -24,6 +24,7 @@ CXX = g++
 AR = ar
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+OPTIMIZE ?= -O2
 comma := ,
 space := $(subst ,, )
 
@@ -42,7 +43,7 @@ endif
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
 	    $(if $(filter 1,$(WERROR)),-Werror)
 CPPFLAGS := -I.
-CFLAGS := -std=gnu11 -O2 -g -fno-omit-frame-pointer
+CFLAGS = -std=gnu11 $(OPTIMIZE) -g -fno-omit-frame-pointer
 LDFLAGS := -Wl,--as-needed
 ALL_CFLAGS = $(CPPFLAGS) $(LIBRARY_CFLAGS) $(CFLAGS) $(WARNINGS) $(sanitize)
 
@@ -192,9 +193,12 @@ endif
 demo: $(BUILD)/shardlab ## set up, build, and show the main job
 	@$(BUILD)/shardlab demo
 
-check: $(BUILD)/shardlab $(cuda_library) $(test_programs) $(fuzz_programs) $(gpu_scripts_need) ## set up, build, and run every test
+# With ONLY, what is not run is not built.
+chosen = $(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test)))
+check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
+		$(if $(call chosen,$(test_scripts)),$(gpu_scripts_need)) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
-		tools/run-tests.sh $(test_programs) $(fuzz_programs) $(test_scripts)
+		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
 # ---- Tests, fuzz targets, benchmarks ----
 
