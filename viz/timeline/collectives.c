@@ -4,35 +4,6 @@
 
 #include "viz/timeline/score.h"
 
-static int64_t bytes_of_element(const struct role *r, const struct op *op)
-{
-	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	return op->kind == OP_SUM ? (int64_t)sizeof(double) : type_bytes(r->buffers[b].type);
-}
-
-/* A control sum goes up a tree and down again, its values as one piece. */
-static struct schedule control_schedule(const struct collective *c, enum schedule_algorithm a)
-{
-	return (struct schedule){.algorithm = a, .ranks = c->schedule.ranks, .elements = c->schedule.elements};
-}
-
-struct round score_round_of(const struct collective *c, int64_t member, int round)
-{
-	if (c->kind == OP_SEND) /* place 0 sends all to place 1 */
-		return (struct round){.send_to = member ? -1 : 1,
-		                      .receive_from = member ? 0 : -1,
-		                      .send_count = c->schedule.elements,
-		                      .receive_count = c->schedule.elements};
-	if (c->kind != OP_SUM)
-		return schedule_round(&c->schedule, member, round);
-	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
-	int64_t rounds = schedule_rounds(&up);
-	if (round < rounds)
-		return schedule_round(&up, member, round);
-	struct schedule down = control_schedule(c, SCHEDULE_TREE_BROADCAST);
-	return schedule_round(&down, member, round - rounds);
-}
-
 static int by_offset(const void *a, const void *b)
 {
 	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -50,7 +21,7 @@ static void cut_chunks(struct collective *c)
 	}
 	for (int round = 0; round < c->rounds; round++)
 		for (int64_t rank = 0; rank < c->schedule.ranks; rank++) {
-			struct round r = score_round_of(c, rank, round);
+			struct round r = schedule_round(&c->schedule, rank, round);
 			if (r.send_to < 0)
 				continue;
 			cuts = array_reserve(cuts, count + 1, &capacity, sizeof *cuts);
@@ -221,7 +192,7 @@ static void describe_collective(struct score *s, struct matcher *m, int number, 
 	                         .lead = rank,
 	                         .op = op_index,
 	                         .family = *first - 1,
-	                         .element_bytes = bytes_of_element(r, op),
+	                         .element_bytes = op_element_bytes(r, op),
 	                         .begin = INT64_MAX,
 	                         .shown = p->ranks <= SCORE_ROUND_RANKS && s->rank_count == p->ranks};
 	if (n <= SCORE_ROUND_RANKS) {
@@ -232,17 +203,15 @@ static void describe_collective(struct score *s, struct matcher *m, int number, 
 	}
 	if (op->kind == OP_SEND) {
 		int64_t peer = op_peer(p, op, rank);
-		c->schedule = (struct schedule){.ranks = 2, .elements = op->operand[0].count};
+		/* one round, in which place 0 sends all to place 1 */
+		c->schedule = (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
 		c->rounds = 1;
 		join(s, number, 0, rank, op_index);
 		join(s, number, 1, peer, matching_op(m, rank, op_index, peer));
 		return;
 	}
 	c->schedule = op_schedule(p, op);
-	if (op->kind == OP_SUM) /* whatever the count, it travels whole */
-		c->schedule.elements = op->operand[0].count * n;
-	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
-	c->rounds = (int)(op->kind == OP_SUM ? 2 * schedule_rounds(&up) : schedule_rounds(&c->schedule));
+	c->rounds = (int)schedule_rounds(&c->schedule);
 	for (int64_t member = 0; member < n; member++) {
 		int64_t there = op_member_rank(p, op, rank, member);
 		join(s, number, member, there,
