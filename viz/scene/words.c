@@ -48,48 +48,6 @@ const char *short_word(char *word)
 	return word;
 }
 
-static const char *const scene_names[] = {
-#define X(name, constant, title, what) name,
-        SCENE_LIST(X)
-#undef X
-};
-static const char *const scene_titles[] = {
-#define X(name, constant, title, what) title,
-        SCENE_LIST(X)
-#undef X
-};
-
-static const char *const scene_whats[] = {
-#define X(name, constant, title, what) what,
-        SCENE_LIST(X)
-#undef X
-};
-
-const char *scene_what(enum scene s)
-{
-	return scene_whats[s];
-}
-
-const char *scene_name(enum scene s)
-{
-	return scene_names[s];
-}
-
-const char *scene_title(enum scene s)
-{
-	return scene_titles[s];
-}
-
-bool scene_parse(const char *name, enum scene *out)
-{
-	for (int i = 0; i < SCENE_COUNT; i++)
-		if (!strcmp(name, scene_names[i])) {
-			*out = (enum scene)i;
-			return true;
-		}
-	return false;
-}
-
 /* ---- collectives ---- */
 
 void collective_words(const struct score *s, const struct collective *c, char *out, int size)
