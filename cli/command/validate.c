@@ -307,7 +307,7 @@ static void detail_value(struct table *t, int column, const struct check *c, int
 	if (c->is_time)
 		table_time(t, column, v);
 	else
-		table_cell(t, column, "%s", show_count(text, v));
+		table_cell(t, column, "%s", number_format_count(text, v));
 }
 
 static void show_details(const struct validation *v, bool all)
