@@ -12,7 +12,7 @@ void window_note(struct window *w, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(w->player->note, sizeof w->player->note, format, args);
+	status_format(w->player->note, sizeof w->player->note, format, args);
 	va_end(args);
 	w->note_until = SDL_GetTicks64() + 4000;
 	w->dirty = true;
@@ -145,7 +145,7 @@ static void predict(struct window *w)
 {
 	struct player *p = w->player;
 	if (!p->piece->has_other) {
-		window_note(w, "Only a measured run has a prediction beside it: open one with --trace FILE.");
+		window_note(w, "Only a measured run has a prediction beside it: open one with {trace} FILE.");
 		return;
 	}
 	p->beside = !p->beside;
