@@ -9,17 +9,6 @@
 
 #include "strategy/base/number.h"
 
-void *reader_grow(struct reader *r, void *array, int count, int *capacity, size_t element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? 2 * *capacity : 64;
-	void *grown = arena_alloc(&r->p->arena, (size_t)*capacity * element_bytes);
-	if (count)
-		memcpy(grown, array, (size_t)count * element_bytes);
-	return grown;
-}
-
 /* ---- groups ---- */
 
 static enum status read_group_tensors(struct reader *r, struct group *g)
@@ -176,8 +165,8 @@ static enum status read_buffer(struct reader *r)
 	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
 	bool state = scan_is(c, "state");
-	role->buffers =
-	        reader_grow(r, role->buffers, role->buffer_count, &role->buffer_capacity, sizeof *role->buffers);
+	role->buffers = arena_grow(&r->p->arena, role->buffers, role->buffer_count, &role->buffer_capacity,
+	                           sizeof *role->buffers);
 	role->buffers[role->buffer_count] = (struct buffer){.name = arena_copy(&r->p->arena, name),
 	                                                    .category = (enum category)category,
 	                                                    .space = (enum space)space,

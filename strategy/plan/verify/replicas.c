@@ -9,7 +9,7 @@
  * Parameters alone are looked at, as the frameworks broadcast parameters alone. In 16 bits the fp32 master weights
  * stay what each rank initialised: `initialize` draws every element by a counter, from the seed and the element's place
  * in the model, so ranks that keep the same part draw the same bits, and the update refuses master weights that were
- * not initialised (verify_update.c).
+ * not initialised (update.c).
  */
 #include "strategy/plan/verify/verify.h"
 

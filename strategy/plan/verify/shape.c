@@ -1,5 +1,5 @@
 /* Rule 2, for operations alone: each is where it belongs, and its operands are as many elements of the type that the
- * other operands, the settings, or the model's kernel (verify_shape_kernel.c) demand. */
+ * other operands, the settings, or the model's kernel (shape_kernel.c) demand. */
 #include <math.h>
 
 #include "strategy/base/number.h"
