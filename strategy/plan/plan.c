@@ -177,6 +177,18 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
 }
 
+const char *section_name(enum section_kind k)
+{
+	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
+	return names[k];
+}
+
+const struct section *section_of(const struct role *r, enum section_kind k)
+{
+	const struct section *const sections[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	return sections[k];
+}
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank)
 {
 	for (int i = 0; i < p->role_count; i++)

@@ -197,6 +197,8 @@ struct section {
 	int begin, end; /* operations [begin, end) of the role */
 };
 
+enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+
 struct role {
 	const char *name;
 	int64_t first_rank, ranks; /* [first_rank, first_rank + ranks) */
@@ -245,6 +247,9 @@ const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
 const char *pass_name(enum pass p);
+
+const char *section_name(enum section_kind k);
+const struct section *section_of(const struct role *r, enum section_kind k);
 
 const char *op_name(enum op_kind k);
 enum op_class op_class(enum op_kind k);

@@ -99,7 +99,7 @@ struct collective {
 	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
 	int64_t lead;             /* the lowest rank shown of the group */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
-	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
+	int *ops;                 /* of each place: by which operation of its role it takes part */
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
