@@ -204,7 +204,7 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	c->rank.plan = p; /* for what is said when it does not fit */
 	enum status s = open_gpu(c, choice);
 	if (!s)
-		s = cpu_device_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
+		s = rank_memory_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
 	if (!s)
 		s = cuda_operations_check(c);
 	if (!s)
@@ -216,7 +216,7 @@ void cuda_device_close(struct cuda_device *c)
 {
 	if (!c)
 		return;
-	cpu_device_release(&c->rank);
+	rank_memory_release(&c->rank);
 	for (int i = 0; i < c->slot_count; i++)
 		c->api->release_host(c->cuda, c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
 	free(c->slots);

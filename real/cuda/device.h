@@ -40,7 +40,7 @@ struct cuda_slots {
 };
 
 struct cuda_device {
-	struct cpu_device rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
+	struct rank_memory rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
 	const struct cuda_api *api;
 	struct cuda *cuda;
 	int gpu;

@@ -33,7 +33,7 @@ static void run_on_host(void *context)
 	pthread_mutex_unlock(&b->lock);
 	if (stop)
 		return;
-	enum status s = cpu_device_execute(b->device, job->op);
+	enum status s = rank_execute(b->memory, job->op);
 	pthread_mutex_lock(&b->lock);
 	executor_failed(b, s);
 	pthread_mutex_unlock(&b->lock);
@@ -314,7 +314,7 @@ static bool can_capture(const struct cuda_executor *e)
 		if (!takes_time(op))
 			continue;
 		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.device->plan, op) == 1;
+		             op_members(e->base.memory->plan, op) == 1;
 		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
 		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
 		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
@@ -342,7 +342,7 @@ static enum status cuda_run(struct executor *base, const struct section *s)
 
 static enum status cuda_read(struct executor *base, int buffer, void *out, int64_t bytes)
 {
-	const void *at = cpu_device_buffer(base->device, buffer);
+	const void *at = rank_memory_buffer(base->memory, buffer);
 	if (base->role->buffers[buffer].space == SPACE_DEVICE)
 		return cuda_device_get(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);

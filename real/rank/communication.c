@@ -4,7 +4,7 @@
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op)
 {
 	for (int i = 0; i < e->group_count; i++)
-		if (e->groups[i].axes == op_axes(e->device->plan, op) && e->groups[i].ends == op->ends)
+		if (e->groups[i].axes == op_axes(e->memory->plan, op) && e->groups[i].ends == op->ends)
 			return &e->groups[i];
 	return NULL;
 }
@@ -24,8 +24,8 @@ static bool is_of_all(const struct plan *p, const struct op *op)
 /* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
 enum status executor_open_groups(struct executor *e)
 {
-	const struct plan *p = e->device->plan;
-	int64_t rank = e->device->rank;
+	const struct plan *p = e->memory->plan;
+	int64_t rank = e->memory->rank;
 	enum status s = STATUS_OK;
 	for (int r = 0; r < p->role_count; r++)
 		for (int i = 0; i < p->roles[r].op_count && !s; i++) {
@@ -58,7 +58,7 @@ struct collective executor_collective(const struct executor *e, const struct op 
 	return (struct collective){
 	        .algorithm = op->algorithm,
 	        .root = op->root,
-	        .elements = op_schedule(e->device->plan, op).elements,
+	        .elements = op_schedule(e->memory->plan, op).elements,
 	        .type = e->role->buffers[op->operand[op->operand[0].buffer >= 0 ? 0 : 1].buffer].type,
 	        .whole = !two || x_whole ? operand[0] : operand[1],
 	        .part = !two      ? NULL
@@ -94,5 +94,5 @@ void executor_count(struct executor *e, const struct op *op, const struct traffi
 	t->counted &= traffic->counted;
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		if (op->operand[i].buffer >= 0)
-			cpu_device_touch(e->device, op, i, region_elements(e->device->plan, &op->operand[i]));
+			rank_memory_touch(e->memory, op, i, region_elements(e->memory->plan, &op->operand[i]));
 }

@@ -25,7 +25,7 @@ struct traffic_count {
 };
 
 /* The CPU's. communicator NULL: there is one rank. */
-enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator);
+enum status executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator);
 void executor_close(struct executor *e); /* accepts NULL */
 
 /* Carries out a section. Returns when all queues are empty. */

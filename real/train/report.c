@@ -36,7 +36,7 @@ static void own_figures(const struct training *t, struct figures *f)
 	struct rusage usage;
 	*f = (struct figures){.counted = 1};
 	for (int space = 0; space < SPACE_COUNT; space++)
-		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
+		rank_memory_used(t->device.rank, (enum space)space, &f->memory[space]);
 	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
 	f->gelu_passes = device_gelu_passes(&t->device);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);

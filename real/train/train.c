@@ -143,7 +143,7 @@ static enum status evaluate(struct training *t)
 {
 	int64_t per_pass = t->plan.settings.micro_batch * plan_data_ranks(&t->plan);
 	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
-	struct cpu_device *d = t->device.rank;
+	struct rank_memory *d = t->device.rank;
 	enum status s = STATUS_OK;
 	if (!passes)
 		return STATUS_OK;

@@ -81,9 +81,8 @@ static const struct {
 	const char *name;
 	enum op_class class;
 } operations[] = {
-#define X(constant, name, class, operands) {name, OP_CLASS_##class},
-        OP_LIST(X)
-#undef X
+#define OP(constant, name, class) {name, OP_CLASS_##class},
+#include "strategy/plan/ops.def"
 };
 
 static const char *const families[] = {

@@ -182,7 +182,7 @@ START_TEST(strategies)
 		unsigned char *seen = calloc((size_t)m.model.parameters, 1);
 		for (int64_t rank = 0; rank < m.plan.ranks; rank++) {
 			const struct role *r = plan_role_of(&m.plan, rank);
-			const struct cpu_device d = {.plan = &m.plan, .role = r, .rank = rank};
+			const struct rank_memory d = {.plan = &m.plan, .role = r, .rank = rank};
 			for (int i = r->step.begin; i < r->step.end; i++) {
 				struct rounding_run run;
 				if (!r->ops[i].stochastic)

@@ -15,7 +15,7 @@
 enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
 
 struct rank {
-	struct cpu_device device;
+	struct rank_memory device;
 	const struct role *role;
 	bool *done;            /* by operation */
 	int head[QUEUE_COUNT]; /* next operation of the queue in the section; its end: none */
@@ -100,7 +100,7 @@ static void poison(struct rank *r, int buffer)
 	/* Staging is large and only ever a communicator's: a little of it will do. */
 	if (bytes > 65536)
 		bytes = 65536;
-	if (cpu_device_fill(&r->device, buffer, POISON_BYTE, bytes))
+	if (rank_memory_fill(&r->device, buffer, POISON_BYTE, bytes))
 		fail(status_message());
 }
 
@@ -133,7 +133,7 @@ struct member {
 static char *operand(const struct member *m, int i)
 {
 	int64_t n;
-	return cpu_device_region(&m->rank->device, &m->op->operand[i], &n);
+	return rank_memory_region(&m->rank->device, &m->op->operand[i], &n);
 }
 
 static enum type type_of(const struct member *m)
@@ -363,7 +363,7 @@ static bool try_local(struct world *w, int k, int rank, int queue)
 		return false;
 	poison_around(r, &r->role->ops[r->head[queue]], true);
 	/* Weights that are refused in the end (16 bits that overflowed) stay unshown: no result equals that. */
-	if (cpu_device_execute(&r->device, r->head[queue]) && r->role->ops[r->head[queue]].kind != OP_WEIGHTS)
+	if (rank_execute(&r->device, r->head[queue]) && r->role->ops[r->head[queue]].kind != OP_WEIGHTS)
 		fail(status_message());
 	finish(r, s, queue);
 	return true;
@@ -420,7 +420,7 @@ static double read_loss(const struct rank *r)
 {
 	for (int i = 0; r->role && i < r->role->buffer_count; i++)
 		if (r->role->buffers[i].state && !strcmp(r->role->buffers[i].name, "loss"))
-			return *(const float *)cpu_device_buffer(&r->device, i);
+			return *(const float *)rank_memory_buffer(&r->device, i);
 	fail("rank 0 has no loss");
 }
 
@@ -433,7 +433,7 @@ static void open_ranks(struct world *w)
 		r->role = plan_role_of(w->p, i);
 		if (!r->role)
 			fail("no role has this rank");
-		if (cpu_device_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
+		if (rank_memory_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
 			fail(status_message());
 		r->device.weights = (struct weight_source){.context = w, .show = show};
 		r->done = make((size_t)r->role->op_count, sizeof *r->done);
@@ -447,7 +447,7 @@ static void open_ranks(struct world *w)
 static void close_ranks(struct world *w)
 {
 	for (int i = 0; i < w->ranks; i++) {
-		cpu_device_release(&w->rank[i].device);
+		rank_memory_release(&w->rank[i].device);
 		free(w->rank[i].done);
 		free(w->rank[i].uses);
 		free(w->rank[i].uses_left);
