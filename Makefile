@@ -205,7 +205,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 chosen = $(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test)))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
 		$(if $(call chosen,$(test_scripts)),$(gpu_scripts_need)) ## set up, build, and run every test
-	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
+	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
 # ---- Tests, fuzz targets, benchmarks ----
