@@ -338,7 +338,7 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 	if (n == 1)
 		return STATUS_OK;
 	if (h.nodes > 1 && !c->network.bandwidth.value)
-		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
 	wide ns = (uint64_t)c->collective_launch.value + cost_schedule(cache, &h);
 	wide bytes = sent_by_all(&h.s) * (uint64_t)h.element_bytes;
@@ -360,7 +360,7 @@ enum status cost_message(const struct cluster *c, const struct plan *p, const st
 	bool crosses = cost_crosses(c, r->first_rank, peer);
 	const struct link *link = crosses ? &c->network : &c->link;
 	if (crosses && !c->network.bandwidth.value)
-		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
 	*out = (struct cost){
 	        time_clamp((wide)(uint64_t)c->collective_launch.value + (wide)(uint64_t)hop(c, bytes, crosses)), bytes,

@@ -70,9 +70,10 @@ static void describe(struct cluster *c, const struct calibration *k)
 		strftime(day, sizeof day, "%Y-%m-%d", &t);
 	if (is_cuda(k->options)) {
 		snprintf(gpus, sizeof gpus, "%s", c->about);
-		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, --comm %s%s: %.140s",
-		         day, k->ranks, k->ranks == 1 ? "" : "s", k->options->communicator,
-		         k->options->no_graph ? ", --no-graph" : "", gpus);
+		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, %s %s%s%s: %.140s", day,
+		         k->ranks, k->ranks == 1 ? "" : "s", status_words("{comm}"), k->options->communicator,
+		         k->options->no_graph ? ", " : "", k->options->no_graph ? status_words("{no_graph}") : "",
+		         gpus);
 		return;
 	}
 	snprintf(c->about, sizeof c->about,
@@ -144,11 +145,11 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 		return cuda_device_find(&choice, &api, &gpus);
 	if (o->no_graph)
 		return status_fail(STATUS_INPUT,
-		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
 	if (strcmp(o->communicator, "ring") != 0)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--comm %s: between processors calibrate measures ring; leave it out, or say --device cuda",
+		        "{comm} %s: between processors calibrate measures ring; leave it out, or say {device} cuda",
 		        o->communicator);
 	return STATUS_OK;
 }

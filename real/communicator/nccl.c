@@ -6,7 +6,7 @@
 static enum status missing(void)
 {
 	return status_fail(STATUS_INPUT,
-	                   "--comm nccl: this program was built without NCCL (no nccl.h); use --comm ring or "
+	                   "{comm} nccl: this program was built without NCCL (no nccl.h); use {comm} ring or "
 	                   "mpi");
 }
 
@@ -88,7 +88,7 @@ enum status nccl_check(void)
 	void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return status_fail(STATUS_INPUT,
-		                   "--comm nccl: NCCL is missing (%.300s); install libnccl2, or use --comm ring or mpi",
+		                   "{comm} nccl: NCCL is missing (%.300s); install libnccl2, or use {comm} ring or mpi",
 		                   dlerror());
 		/* ISO C converts no object pointer to a function's */
 #define X(name)                                                                                                        \
@@ -97,7 +97,7 @@ enum status nccl_check(void)
 	if (!symbol_##name) {                                                                                          \
 		dlclose(handle);                                                                                       \
 		return status_fail(STATUS_INPUT,                                                                       \
-		                   "--comm nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
+		                   "{comm} nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
 	}
 	NCCL_FUNCTION_LIST(X)
 #undef X

@@ -236,7 +236,7 @@ static enum status open_staging(struct cuda_executor *e)
 		int error =
 		        e->device->api->allocate_host(e->device->cuda, (size_t)e->pinned_bytes, (void **)&e->pinned);
 		if (error)
-			return cuda_device_error(e->device, error, "no pinned memory for --comm ring or mpi");
+			return cuda_device_error(e->device, error, "no pinned memory for {comm} ring or mpi");
 	}
 	for (int i = 0; i < r->op_count; i++) {
 		const struct op *op = &r->ops[i];

@@ -98,7 +98,7 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 	if (format == EXPORT_SVG)
 		return draw_svg(draw, context, size, out);
 	if (format != EXPORT_PDF)
-		return status_fail(STATUS_INPUT, "--export: a chart is written as .png, .svg or .pdf");
+		return status_fail(STATUS_INPUT, "{export}: a chart is written as .png, .svg or .pdf");
 	cairo_surface_t *surface = begin_pdf(size, out, &width, &height);
 	cairo_t *cr = cairo_create(surface);
 	draw(context, cr, width, height);

@@ -18,7 +18,7 @@ struct picture {
 #define EXPORT_LIST(X)                                                                                                 \
 	X("png", PNG, "one picture")                                                                                   \
 	X("svg", SVG, "one picture, as lines")                                                                         \
-	X("pdf", PDF, "a page, or with --pages all one for each step")                                                 \
+	X("pdf", PDF, "a page, or with {pages} all one for each step")                                                 \
 	X("gif", GIF, "all steps, moving")                                                                             \
 	X("html", HTML, "all steps, to be turned with keys: one file, no network")
 

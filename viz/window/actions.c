@@ -103,7 +103,7 @@ static void predict(struct window *w)
 {
 	struct player *p = w->player;
 	if (!p->piece->has_other) {
-		window_note(w, "Only a measured run has a prediction beside it: open one with --trace FILE.");
+		window_note(w, "Only a measured run has a prediction beside it: open one with {trace} FILE.");
 		return;
 	}
 	p->beside = !p->beside;

@@ -7,7 +7,7 @@ void window_note(struct window *w, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(w->player->note, sizeof w->player->note, format, args);
+	status_format(w->player->note, sizeof w->player->note, format, args);
 	va_end(args);
 	w->note_until = SDL_GetTicks64() + 4000;
 	w->dirty = true;

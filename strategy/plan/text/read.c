@@ -251,7 +251,7 @@ static enum status read_end(struct reader *r)
 		covered += p->roles[i].ranks;
 	if (!p->role_count || covered != p->ranks)
 		return scan_fail(&r->scan, 0,
-		                 "the plan ends here, and its roles cover %lld of %lld ranks; print it without --role",
+		                 "the plan ends here, and its roles cover %lld of %lld ranks; print it without {role}",
 		                 (long long)covered, (long long)p->ranks);
 	for (int t = 0; t < p->model->tensor_count; t++)
 		if (p->tensor_group[t] < 0)
