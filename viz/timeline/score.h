@@ -197,7 +197,7 @@ const struct notable *score_notable(const struct score *s, size_t position);
 size_t score_position_at(const struct score *s, int64_t time); /* what has happened up to then */
 int64_t score_time(const struct score *s, size_t position);
 
-/* ---- reading ---- */
+/* ---- looking up (lookup.c) ---- */
 
 const struct role *score_role_of(const struct score *s, int index);
 /* Where a rank stands among those shown; -1. */
