@@ -339,9 +339,11 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 /* How many they are on every rank. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 
-/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. A `sum` (control) sends its values to the first of its group and gets them back. */
+/* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
+enum operation op_operation(enum op_kind k);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. */
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);

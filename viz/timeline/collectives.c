@@ -6,29 +6,6 @@
 #include "strategy/plan/rendezvous.h"
 #include "viz/timeline/score.h"
 
-/* A control sum goes up a tree and down again, its values as one piece. */
-static struct schedule control_schedule(const struct collective *c, enum schedule_algorithm a)
-{
-	return (struct schedule){.algorithm = a, .ranks = c->schedule.ranks, .elements = c->schedule.elements};
-}
-
-struct round score_round_of(const struct collective *c, int64_t member, int round)
-{
-	if (c->kind == OP_SEND) /* place 0 sends all to place 1 */
-		return (struct round){.send_to = member ? -1 : 1,
-		                      .receive_from = member ? 0 : -1,
-		                      .send_count = c->schedule.elements,
-		                      .receive_count = c->schedule.elements};
-	if (c->kind != OP_SUM)
-		return schedule_round(&c->schedule, member, round);
-	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
-	int64_t rounds = schedule_rounds(&up);
-	if (round < rounds)
-		return schedule_round(&up, member, round);
-	struct schedule down = control_schedule(c, SCHEDULE_TREE_BROADCAST);
-	return schedule_round(&down, member, round - rounds);
-}
-
 static int by_offset(const void *a, const void *b)
 {
 	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -46,7 +23,7 @@ static void cut_chunks(struct collective *c)
 	}
 	for (int round = 0; round < c->rounds; round++)
 		for (int64_t rank = 0; rank < c->schedule.ranks; rank++) {
-			struct round r = score_round_of(c, rank, round);
+			struct round r = schedule_round(&c->schedule, rank, round);
 			if (r.send_to < 0)
 				continue;
 			cuts = array_reserve(cuts, count + 1, &capacity, sizeof *cuts);
@@ -83,16 +60,13 @@ static void add_member(struct score *s, int number, int64_t member, int64_t rank
 
 static void set_rounds(struct collective *c, const struct plan *p, const struct op *op)
 {
-	if (op->kind == OP_SEND) {
-		c->schedule = (struct schedule){.ranks = 2, .elements = op->operand[0].count};
+	if (op->kind == OP_SEND) { /* one round, in which place 0 sends all to place 1 */
+		c->schedule = (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
 		c->rounds = 1;
 		return;
 	}
 	c->schedule = op_schedule(p, op);
-	if (op->kind == OP_SUM) /* whatever the count, it travels whole */
-		c->schedule.elements = op->operand[0].count * op_members(p, op);
-	struct schedule up = control_schedule(c, SCHEDULE_TREE_REDUCE);
-	c->rounds = (int)(op->kind == OP_SUM ? 2 * schedule_rounds(&up) : schedule_rounds(&c->schedule));
+	c->rounds = (int)schedule_rounds(&c->schedule);
 }
 
 /* The collective of the group that the shown rank `index` is in. family: by instance, its first collective and 1. */

@@ -56,8 +56,6 @@ int64_t collective_elements(const struct plan *p, const struct op *op);
 int collective_part(enum op_kind k);
 int collective_whole(enum op_kind k);
 int collective_staging(enum op_kind k);
-/* The algorithm of this name for this kind of collective. */
-bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out);
 
 /* What a kernel's operand stands for: tells its size, its type and its meaning. */
 enum part {
