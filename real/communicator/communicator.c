@@ -193,5 +193,6 @@ enum status communicator_sum(struct communicator *c, double *values, int n, stru
 		return communicator_is_broken(b);
 	for (int i = 0; i < n && !s; i += 64)
 		s = sum_few(b, values + i, n - i < 64 ? n - i : 64, traffic);
+	traffic->handed_bytes = n * (int64_t)sizeof *values;
 	return s;
 }

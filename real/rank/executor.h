@@ -21,6 +21,7 @@ struct executor;
 
 struct traffic_count {
 	int64_t calls, payload_bytes, sent_bytes, received_bytes;
+	int64_t staging_bytes; /* that a call wrote to, at the most */
 	bool counted; /* false once a call's bytes could not be counted */
 };
 

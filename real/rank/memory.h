@@ -3,7 +3,9 @@
  * Each space is one arena, taken once: "device" and "host" are two blocks of this machine's memory, with real copies
  * between them, and "disk" is a file. Buffers stand where the plan's layout puts them. Nothing is allocated while a
  * step runs. What is measured is measured here: `touched` records which elements of each buffer kernels and collectives
- * were really given, by the kernels' own shapes, not by the plan's regions.
+ * were really given: by the kernels' own shapes and by what communicators say they worked on, not by the plan's regions.
+ * Two uses have no size of their own and count as far as their region goes: vector operations, and the staging that is
+ * lent to a collective (struct traffic tells how much of it was written to).
  *
  *     struct cpu_device d;
  *     status = cpu_device_open(&d, &plan, rank, &input, false);
