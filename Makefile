@@ -320,11 +320,10 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 # ---- Installing and the rest ----
 
 .PHONY: install uninstall clean fresh-root help
-install: $(BUILD)/shardlab $(cuda_library) ## put the program into $(PREFIX)/bin
-	install -D -m 755 $< '$(DESTDIR)$(PREFIX)/bin/shardlab'
-	$(if $(cuda_library),install -D -m 755 $(cuda_library) '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so')
-uninstall: ## take it away again
-	rm -f '$(DESTDIR)$(PREFIX)/bin/shardlab' '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so'
+install: $(BUILD)/shardlab $(cuda_library) ## put the program, libraries and headers into $(PREFIX)
+	DESTDIR='$(DESTDIR)' tools/install.sh install '$(BUILD)' '$(PREFIX)'
+uninstall: ## take them away again
+	DESTDIR='$(DESTDIR)' tools/install.sh uninstall '$(BUILD)' '$(PREFIX)'
 clean: ## remove all that was built
 	rm -rf build
 fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network
