@@ -204,7 +204,7 @@ static const struct cost_profile *profile_of(struct cost_cache *cache, const str
 	return p;
 }
 
-/* The root, or rank 0 where there is none, is in every round, and moves as much as any but for rounding. */
+/* The root is in every round, and moves as much as any but for rounding. Where there is none, it is rank 0. */
 static int64_t bytes_of_round(const struct shape *h, int64_t number)
 {
 	struct round r = schedule_round(&h->s, h->s.root, number);
