@@ -28,20 +28,6 @@ static inline struct communicator_base *base_of(struct communicator *c)
 struct communicator_base *communicator_ring_new(void);
 struct communicator_base *communicator_mpi_new(void);
 
-/* What a schedule does, whatever the algorithm. */
-enum operation {
-	OPERATION_ALL_REDUCE,
-	OPERATION_REDUCE_SCATTER,
-	OPERATION_ALL_GATHER,
-	OPERATION_BROADCAST,
-	OPERATION_REDUCE,
-	OPERATION_SCATTER,
-	OPERATION_GATHER,
-};
-
-enum operation operation_of(enum schedule_algorithm a);
-const char *operation_name(enum operation o); /* "all-reduce" */
-
 /* The parts of the table of functions that are the same in both. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);
 enum status communicator_message(struct communicator *c, const struct point_to_point *m, struct traffic *traffic);

@@ -1,8 +1,8 @@
 /* The CUDA device: one rank's memory on a GPU, and its operations bound to kernels/cuda/cuda.h.
  *
  * What a rank keeps (the layout, what was touched, samples, weights, sums of validation) is the same as on a CPU, so it
- * is a cpu_device, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned. Its
- * operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
+ * is a rank_memory, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned.
+ * Its operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
  * cuda_executor_open.
  *
  *     struct cuda_device *c;

@@ -7,7 +7,7 @@
 #include "viz/window/window.h"
 
 /* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
- * has none), what it does. README.md has the same table; tests/strategy/test_keys.c compares them. */
+ * has none), what it does. docs/window.md has the same table; tests/viz/test_keys.c compares them. */
 #define ACTION_LIST(X)                                                                                                 \
 	X(FIRST, "Home", "|<", "to the beginning")                                                                     \
 	X(BACK, "← or Page up", "<", "one step back")                                                                  \
@@ -107,7 +107,7 @@ struct window {
 	size_t tween_position;
 };
 
-/* widgets.c */
+/* window_widgets.c */
 void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
@@ -117,21 +117,19 @@ struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);
 
-/* move.c */
+/* window_actions.c */
+void window_do(struct window *w, enum action a);
+void window_activate(struct window *w, const struct widget *one);
+void window_open_strategy(struct window *w, int number);
 void window_move(struct window *w, size_t position, bool tween);
 void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void window_finish_tween(struct window *w);
 
-/* actions.c */
-void window_do(struct window *w, enum action a);
-void window_activate(struct window *w, const struct widget *one);
-void window_open_strategy(struct window *w, int number);
-
-/* keys.c: the action of a key, or of what it writes. False: none. */
+/* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);
 bool window_action_of_text(char c, enum action *out);
 
-/* view.c: what one looks at */
+/* window_view.c: what one looks at */
 void window_select(struct window *w, int64_t rank, int op);
 void window_select_by(struct window *w, int by);
 void window_next_rank(struct window *w);
@@ -143,7 +141,7 @@ void window_pan(struct window *w, double part);
 /* Is there a timeline on the screen? */
 bool window_has_timeline(const struct window *w);
 
-/* input.c */
+/* window_input.c */
 void window_key(struct window *w, const SDL_KeyboardEvent *k);
 void window_text(struct window *w, const char *text);
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b);

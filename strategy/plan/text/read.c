@@ -67,12 +67,9 @@ static enum status read_group(struct reader *r)
 
 /* ---- roles, buffers, sections ---- */
 
-static const char *const section_names[] = {"prologue", "step", "evaluate", "epilogue"};
-enum { SECTIONS = sizeof section_names / sizeof section_names[0] };
-
 static struct section *section_at(struct role *role, int i)
 {
-	struct section *all[SECTIONS] = {&role->prologue, &role->step, &role->evaluate, &role->epilogue};
+	struct section *all[SECTION_KINDS] = {&role->prologue, &role->step, &role->evaluate, &role->epilogue};
 	return all[i];
 }
 
@@ -80,9 +77,9 @@ static enum status end_role(struct reader *r)
 {
 	if (!r->role)
 		return STATUS_OK;
-	if (r->section < SECTIONS - 1)
+	if (r->section < SECTION_KINDS - 1)
 		return scan_fail(&r->scan, 0, "role %.60s ends here without a section '%s'", r->role->name,
-		                 section_names[r->section + 1]);
+		                 section_name((enum section_kind)(r->section + 1)));
 	section_at(r->role, r->section)->end = r->role->op_count;
 	enum status s = resolve_waits(r);
 	names_release(&r->buffers);
@@ -208,8 +205,8 @@ static enum status read_line(struct reader *r)
 		return read_role(r);
 	if (scan_is(&r->scan, "buffer"))
 		return read_buffer(r);
-	for (int i = 0; i < SECTIONS; i++)
-		if (scan_is(&r->scan, section_names[i]))
+	for (int i = 0; i < SECTION_KINDS; i++)
+		if (scan_is(&r->scan, section_name((enum section_kind)i)))
 			return begin_section(r, i);
 	const char *word = r->scan.words[0].text;
 	if (*word && word[strlen(word) - 1] == ':')

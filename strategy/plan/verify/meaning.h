@@ -26,7 +26,7 @@ struct at {
 	int role, number;
 	const struct role *r;
 	const struct op *op;
-	int party; /* of a collective: how many roles meet */
+	int participants; /* of a collective: roles that take part */
 };
 
 /* What a region of a group stands for: all of it, or this rank's slice. */
@@ -68,6 +68,6 @@ enum status mean_vector(const struct at *a);
 bool sums_a_value(const struct at *a);
 enum status sum_value(const struct at *all);
 enum status gather_rows(const struct at *all);
-enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
+enum status mean_collective(const struct at *all); /* its all->participants */
 
 #endif

@@ -10,22 +10,6 @@ static const char *const rule_names[] = {"",
 #undef X
 };
 
-const struct section *section_of(const struct role *r, enum section_kind k)
-{
-	switch (k) {
-	case SECTION_PROLOGUE:
-		return &r->prologue;
-	case SECTION_STEP:
-		return &r->step;
-	case SECTION_EVALUATE:
-		return &r->evaluate;
-	default:
-		return &r->epilogue;
-	}
-}
-
-/* ---- how a refusal reads ---- */
-
 struct line {
 	char text[1000];
 	int length;

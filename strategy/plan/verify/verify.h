@@ -6,7 +6,7 @@
  *     graph.c             rule 1: the joint graph of all ranks comes to an end
  *     shape.c             rule 2: operands are what the operation and the model's kernel demand
  *       shape_kernel.c … those of the model's kernels
- *     group.c             who takes part in communication, by roles
+ *     group.c             rule 2: whom communication runs over makes sense
  *     match.c             rule 2: collectives fit their members, and the roles issue the same ones
  *     lifetime.c          rule 3
  *     race.c              rule 4
@@ -32,17 +32,15 @@
 
 #include "strategy/plan/order.h"
 #include "strategy/plan/plan.h"
-
-enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+#include "strategy/plan/rendezvous.h"
 
 enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
 
 struct verify {
 	const struct plan *p;
-	struct order order[ROLES][SECTION_KINDS]; /* from verify_lifetime on */
+	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_graph on */
+	struct order order[ROLES][SECTION_KINDS];    /* from verify_lifetime on */
 };
-
-const struct section *section_of(const struct role *r, enum section_kind k);
 
 /* STATUS_REFUSED with "rule 4 (race): operation 12, reduce bucket.0, of role rank (ranks 0 to 3), buffer 'x': …".
  * op or buffer -1: not named. The text says what is wrong and what to do. */
@@ -58,8 +56,6 @@ int64_t collective_elements(const struct plan *p, const struct op *op);
 int collective_part(enum op_kind k);
 int collective_whole(enum op_kind k);
 int collective_staging(enum op_kind k);
-/* The algorithm of this name for this kind of collective. */
-bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out);
 
 /* What a kernel's operand stands for: tells its size, its type and its meaning. */
 enum part {
@@ -108,13 +104,6 @@ enum status verify_dropout_scale(const struct verify *v, const struct role *r, i
 bool roles_follow_axes(const struct plan *p, const struct role *r);
 /* Its axes, ends and neighbour make sense (rule 2). */
 enum status verify_group(const struct verify *v, const struct role *r, int number);
-/* Has a group of what `issues` issues as `op` members of `other`? */
-bool takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other);
-/* The role at the other end of a message of this one; NULL if there is none. */
-const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r);
-/* Two operations of different roles, each first of its rank: are they one collective, or the two ends of a message? */
-bool would_meet(const struct plan *p, const struct role *ra, const struct op *a, const struct role *rb,
-                const struct op *b);
 /* Members of the role in one group; and of those, how many hold the same if along `distinct` each holds its own. */
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r);
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct);
