@@ -232,6 +232,9 @@ void arguments_pass(struct arguments *a, enum command c, const struct options *o
 void arguments_release(struct arguments *a);
 
 const char *option_name(enum option i); /* "micro-batch" */
+/* How users write a name that stands in braces in a message (strategy/base/status.h): `micro_batch` is --micro-batch,
+ * `calibrate` is shardlab calibrate. */
+void option_spell(const char *name, char *out, size_t size);
 /* Does this command have it? */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between (cli/options/variants.h)? */

@@ -1,5 +1,7 @@
 #include "cli/options/options_table.h"
 
+#include <string.h>
+
 const struct option_row option_rows[OPTION_COUNT] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
@@ -64,6 +66,23 @@ const char *command_name(enum command c)
 const char *option_name(enum option i)
 {
 	return option_rows[i].name;
+}
+
+void option_spell(const char *name, char *out, size_t size)
+{
+	char dashed[48];
+	enum command c;
+	snprintf(dashed, sizeof dashed, "%s", name);
+	for (char *p = dashed; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (!strcmp(option_rows[i].name, dashed)) {
+			snprintf(out, size, "--%s", dashed);
+			return;
+		}
+	for (c = 0; c < COMMAND_COUNT && strcmp(command_rows[c].name, name); c++)
+		;
+	snprintf(out, size, "%s%s", c < COMMAND_COUNT ? "shardlab " : "", name);
 }
 
 bool option_of(enum option i, enum command c)

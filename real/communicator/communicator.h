@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/base/type.h"
 #include "strategy/collective/schedule.h"
-#include "strategy/settings/settings.h"
 
 struct communicator;
 
@@ -58,7 +58,8 @@ struct traffic {
 struct communicator_ops {
 	const char *name; /* "ring", "mpi" */
 	enum status (*run)(struct communicator *c, const struct collective *what, struct traffic *traffic);
-	/* control values: sums `n` doubles over all ranks, the same bits everywhere (fixed order) */
+	/* control values: sums `n` doubles over all ranks, the same bits everywhere. Numbers of fp32 whose exponents
+	 * differ by less than 29 - log2(ranks) add up exactly, whatever the order. */
 	enum status (*sum)(struct communicator *c, double *values, int n, struct traffic *traffic);
 	enum status (*message)(struct communicator *c, const struct point_to_point *what, struct traffic *traffic);
 	/* set by the executor while its compute queue stands still waiting for communication: then spinning is right;

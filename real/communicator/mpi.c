@@ -73,6 +73,7 @@ static int start_whole(struct communicator_base *b, enum operation o, const stru
 {
 	switch (o) {
 	case OPERATION_ALL_REDUCE:
+	case OPERATION_SUM:
 		return MPI_Iallreduce(MPI_IN_PLACE, at, n, e->type, e->combine, b->comm, request);
 	case OPERATION_BROADCAST:
 		return MPI_Ibcast(at, n, e->type, root, b->comm, request);
@@ -164,7 +165,7 @@ static enum status run_slices(struct communicator_base *b, enum operation o, con
 static enum status mpi_run(struct communicator *c, const struct collective *what, struct traffic *traffic)
 {
 	struct communicator_base *b = base_of(c);
-	enum operation o = operation_of(what->algorithm);
+	enum operation o = schedule_row(what->algorithm)->operation;
 	*traffic = (struct traffic){.counted = false};
 	if (b->broken)
 		return communicator_is_broken(b);

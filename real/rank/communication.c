@@ -6,7 +6,7 @@
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op)
 {
 	for (int i = 0; i < e->group_count; i++)
-		if (e->groups[i].axes == op_axes(e->device->plan, op) && e->groups[i].ends == op->ends)
+		if (e->groups[i].axes == op_axes(e->memory->plan, op) && e->groups[i].ends == op->ends)
 			return &e->groups[i];
 	return NULL;
 }
@@ -26,8 +26,8 @@ static bool is_of_all(const struct plan *p, const struct op *op)
 /* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
 enum status executor_open_groups(struct executor *e)
 {
-	const struct plan *p = e->device->plan;
-	int64_t rank = e->device->rank;
+	const struct plan *p = e->memory->plan;
+	int64_t rank = e->memory->rank;
 	enum status s = STATUS_OK;
 	for (int r = 0; r < p->role_count; r++)
 		for (int i = 0; i < p->roles[r].op_count && !s; i++) {
@@ -60,7 +60,7 @@ struct collective executor_collective(const struct executor *e, const struct op 
 	return (struct collective){
 	        .algorithm = op->algorithm,
 	        .root = op->root,
-	        .elements = op_schedule(e->device->plan, op).elements,
+	        .elements = op_schedule(e->memory->plan, op).elements,
 	        .type = e->role->buffers[op->operand[op->operand[0].buffer >= 0 ? 0 : 1].buffer].type,
 	        .whole = !two || x_whole ? operand[0] : operand[1],
 	        .part = !two      ? NULL
@@ -89,7 +89,7 @@ enum status executor_sum(struct executor *e, const struct op *op, float *x, int6
 /* The elements of an operand that a call used. Staging is lent whole, however little of it a communicator needs. */
 static int64_t elements_used(const struct executor *e, const struct op *op, int operand, int64_t handed)
 {
-	const struct plan *p = e->device->plan;
+	const struct plan *p = e->memory->plan;
 	bool y_is_part = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
 	bool x_is_part = op->kind == OP_ALL_GATHER || op->kind == OP_GATHER;
 	if (op->operand[operand].buffer < 0)
@@ -104,7 +104,7 @@ void executor_count(struct executor *e, const struct op *op, const struct traffi
 {
 	struct traffic_count *t = &e->traffic[op->traffic];
 	int64_t element = op_element_bytes(e->role, op), handed = traffic->handed_bytes / element;
-	int64_t padding = op_schedule(e->device->plan, op).elements - op->payload;
+	int64_t padding = op_schedule(e->memory->plan, op).elements - op->payload;
 	t->calls++;
 	t->payload_bytes += traffic->handed_bytes - padding * element;
 	if (traffic->staging_bytes > t->staging_bytes)
@@ -113,5 +113,5 @@ void executor_count(struct executor *e, const struct op *op, const struct traffi
 	t->received_bytes += traffic->received_bytes;
 	t->counted &= traffic->counted;
 	for (int i = 0; i < op_operand_count(op->kind); i++)
-		cpu_device_touch(e->device, op, i, elements_used(e, op, i, handed));
+		rank_memory_touch(e->memory, op, i, elements_used(e, op, i, handed));
 }

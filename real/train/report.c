@@ -56,7 +56,7 @@ void training_figures(const struct training *t, struct rank_figures *f)
 {
 	*f = (struct rank_figures){.resident_bytes = resident_bytes()};
 	for (int space = 0; space < SPACE_COUNT; space++)
-		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
+		rank_memory_used(t->device.rank, (enum space)space, &f->memory[space]);
 	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
 	f->gelu_passes = device_gelu_passes(&t->device);
 	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
@@ -228,14 +228,14 @@ static enum status write_trace(const struct training *t, const struct span *span
 	snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
 	FILE *f = fopen(temporary, "w");
 	if (!f)
-		return status_fail(STATUS_INPUT, "--trace: cannot write '%s': %s", temporary, strerror(errno));
+		return status_fail(STATUS_INPUT, "{trace}: cannot write '%s': %s", temporary, strerror(errno));
 	trace_open(&trace, &t->plan, cluster_of(t), true);
 	for (int64_t i = 0; i < count; i++)
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 	enum status s = trace_write(&trace, f);
 	trace_release(&trace);
 	if ((fclose(f) || rename(temporary, path)) && !s)
-		s = status_fail(STATUS_RUN, "--trace: cannot write '%s': %s", path, strerror(errno));
+		s = status_fail(STATUS_RUN, "{trace}: cannot write '%s': %s", path, strerror(errno));
 	if (s)
 		unlink(temporary);
 	return s;

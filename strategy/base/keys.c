@@ -50,7 +50,7 @@ static enum status walk(const struct keys *k, const char *pairs, const char *key
 			                   (int)(length < 60 ? length : 60), pairs);
 		int i = find_key(k, pairs, (size_t)(equals - pairs));
 		if (i < 0)
-			return status_fail(STATUS_INPUT, "%s %s: unknown key '%.*s'; see: shardlab help %s", k->option,
+			return status_fail(STATUS_INPUT, "%s %s: unknown key '%.*s'; see: {help} %s", k->option,
 			                   k->name, (int)(equals - pairs < 60 ? equals - pairs : 60), pairs, k->help);
 		if (given[i])
 			return status_fail(STATUS_INPUT, "%s %s: %s is given twice", k->option, k->name,

@@ -115,7 +115,7 @@ struct model_options {
 static enum status options_parse(struct model_options *o, const char *specification, const char *list)
 {
 	if (strlen(list) >= sizeof o->text)
-		return status_fail(STATUS_INPUT, "--model: '%.40s…' is longer than %zu characters", specification,
+		return status_fail(STATUS_INPUT, "{model}: '%.40s…' is longer than %zu characters", specification,
 		                   sizeof o->text - 1);
 	snprintf(o->text, sizeof o->text, "%s", list);
 	for (char *p = o->text; p;) {
@@ -124,9 +124,9 @@ static enum status options_parse(struct model_options *o, const char *specificat
 			*next++ = 0;
 		char *equals = strchr(p, '=');
 		if (!equals)
-			return status_fail(STATUS_INPUT, "--model %s: '%s' is not key=value", specification, p);
+			return status_fail(STATUS_INPUT, "{model} %s: '%s' is not key=value", specification, p);
 		if (o->count == 16)
-			return status_fail(STATUS_INPUT, "--model %s: more than 16 keys", specification);
+			return status_fail(STATUS_INPUT, "{model} %s: more than 16 keys", specification);
 		*equals = 0;
 		o->key[o->count] = p;
 		o->value[o->count++] = equals + 1;
@@ -152,7 +152,7 @@ static enum status take_size(struct model_options *o, const char *key, int64_t f
 	*out = fallback;
 	if (!value)
 		return STATUS_OK;
-	snprintf(what, sizeof what, "--model %s: %s", o->specification, key);
+	snprintf(what, sizeof what, "{model} %s: %s", o->specification, key);
 	return number_whole(value, what, 1, LARGEST_SIZE, out);
 }
 
@@ -160,7 +160,7 @@ static enum status options_finish(const struct model_options *o, const char *kno
 {
 	for (int i = 0; i < o->count; i++)
 		if (!o->used[i])
-			return status_fail(STATUS_INPUT, "--model %s: unknown or repeated key '%s'; known keys: %s",
+			return status_fail(STATUS_INPUT, "{model} %s: unknown or repeated key '%s'; known keys: %s",
 			                   o->specification, o->key[i], known);
 	return STATUS_OK;
 }
@@ -209,11 +209,11 @@ static enum status take_attention(struct model_options *o, struct gpt_sizes *g)
 	g->standard = attention && !strcmp(attention, "standard");
 	g->dropout = 0;
 	if (attention && !g->standard && strcmp(attention, "flash") != 0)
-		return status_fail(STATUS_INPUT, "--model %s: attention is '%.40s'; possible: flash, standard",
+		return status_fail(STATUS_INPUT, "{model} %s: attention is '%.40s'; possible: flash, standard",
 		                   o->specification, attention);
 	if (!dropout)
 		return STATUS_OK;
-	snprintf(what, sizeof what, "--model %s: dropout", o->specification);
+	snprintf(what, sizeof what, "{model} %s: dropout", o->specification);
 	return number_real(dropout, what, 0, 0.999, &g->dropout);
 }
 
@@ -229,13 +229,13 @@ static enum status open_gpt(struct model *m, struct model_options *o, const stru
 	    (s = options_finish(o, "layers, width, heads, context, vocabulary, attention, dropout")))
 		return s;
 	if (g.width % g.heads)
-		return status_fail(STATUS_INPUT, "--model %s: width %lld is not divisible by %lld heads",
+		return status_fail(STATUS_INPUT, "{model} %s: width %lld is not divisible by %lld heads",
 		                   o->specification, (long long)g.width, (long long)g.heads);
 	if (gpt_too_large(&g))
-		return status_fail(STATUS_INPUT, "--model %s: too large: at most 100,000 layers and 2^53 parameters",
+		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 100,000 layers and 2^53 parameters",
 		                   o->specification);
 	if (sequence > g.context)
-		return status_fail(STATUS_INPUT, "--sequence: %lld is longer than the context of %s, %lld",
+		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
 		                   (long long)sequence, p->name, (long long)g.context);
 	m->name = p->name;
 	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld",
@@ -259,7 +259,7 @@ static enum status take_norm(struct model_options *o, enum mlp_norm *out)
 	else if (!strcmp(value, "sync-batch"))
 		*out = MLP_NORM_SYNC_BATCH;
 	else
-		return status_fail(STATUS_INPUT, "--model %s: norm is none, batch or sync-batch, not '%.40s'",
+		return status_fail(STATUS_INPUT, "{model} %s: norm is none, batch or sync-batch, not '%.40s'",
 		                   o->specification, value);
 	return STATUS_OK;
 }
@@ -273,7 +273,7 @@ static enum status open_mlp(struct model *m, struct model_options *o, int64_t se
 	if ((s = take_norm(o, &z.norm)) || (s = options_finish(o, "sizes (such as sizes=784-1024-1024-10), norm")))
 		return s;
 	if (sequence > 1)
-		return status_fail(STATUS_INPUT, "--sequence: the MLP has no sequence; leave the option out");
+		return status_fail(STATUS_INPUT, "{sequence}: the MLP has no sequence; leave it out");
 	if (list) {
 		char text[512];
 		snprintf(text, sizeof text, "%s", list);
@@ -283,7 +283,7 @@ static enum status open_mlp(struct model *m, struct model_options *o, int64_t se
 			if (next)
 				*next++ = 0;
 			char what[600];
-			snprintf(what, sizeof what, "--model %s: sizes", o->specification);
+			snprintf(what, sizeof what, "{model} %s: sizes", o->specification);
 			if (z.count == 65)
 				return status_fail(STATUS_INPUT, "%s: more than 65 sizes", what);
 			if ((s = number_whole(p, what, 1, LARGEST_SIZE, &z.sizes[z.count++])))
@@ -291,7 +291,7 @@ static enum status open_mlp(struct model *m, struct model_options *o, int64_t se
 			p = next;
 		}
 		if (z.count < 2)
-			return status_fail(STATUS_INPUT, "--model %s: sizes needs at least an input and an output",
+			return status_fail(STATUS_INPUT, "{model} %s: sizes needs at least an input and an output",
 			                   o->specification);
 	}
 	m->name = "mlp";
@@ -313,18 +313,17 @@ static enum status open_abstract(struct model *m, const char *specification, int
 	if (keys) {
 		*keys++ = 0;
 		if (strncmp(keys, "units=", 6))
-			return status_fail(STATUS_INPUT, "--model %s: unknown key '%s'; known key: units",
+			return status_fail(STATUS_INPUT, "{model} %s: unknown key '%s'; known key: units",
 			                   specification, keys);
-		if ((s = number_whole(keys + 6, "--model params: units", 1, 100000, &units)))
+		if ((s = number_whole(keys + 6, status_words("{model} params: units"), 1, 100000, &units)))
 			return s;
 	}
-	if ((s = number_whole(text, "--model params=", 1, MOST_PARAMETERS, &parameters)))
+	if ((s = number_whole(text, status_words("{model} params="), 1, MOST_PARAMETERS, &parameters)))
 		return s;
 	if (sequence > 1)
-		return status_fail(STATUS_INPUT, "--sequence: %s has model states only; leave the option out",
-		                   specification);
+		return status_fail(STATUS_INPUT, "{sequence}: %s has model states only; leave it out", specification);
 	if (units > parameters)
-		return status_fail(STATUS_INPUT, "--model %s: more units than parameters", specification);
+		return status_fail(STATUS_INPUT, "{model} %s: more units than parameters", specification);
 	m->name = arena_print(&m->arena, "params=%lld", (long long)parameters);
 	m->specification = arena_print(&m->arena, "params=%lld:units=%lld", (long long)parameters, (long long)units);
 	model_build_abstract(m, parameters, units);
@@ -341,12 +340,12 @@ static enum status open_named(struct model *m, struct model_options *o, const ch
 	if (strchr(name, '/') || strstr(name, ".json"))
 		return status_fail(
 		        STATUS_INPUT,
-		        "--model %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
-		        "parameters: see shardlab help models",
+		        "{model} %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
+		        "parameters: see {help} models",
 		        name);
 	return status_fail(STATUS_INPUT,
-	                   "--model: unknown model '%.60s'; known: mlp, gpt, gpt2-124m, gpt2-355m, gpt2-774m, "
-	                   "gpt2-1558m, gpt3-175b, params=NUMBER; others by their sizes: see shardlab help models",
+	                   "{model}: unknown model '%.60s'; known: mlp, gpt, gpt2-124m, gpt2-355m, gpt2-774m, "
+	                   "gpt2-1558m, gpt3-175b, params=NUMBER; others by their sizes: see {help} models",
 	                   name);
 }
 

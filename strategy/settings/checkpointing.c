@@ -21,7 +21,8 @@ static enum status parse_mode(const char *text, struct checkpointing *out)
 {
 	if (!strncmp(text, "every=", 6)) {
 		out->mode = CHECKPOINTING_EVERY;
-		return number_whole(text + 6, "--activation-checkpointing every", 1, INT32_MAX, &out->every);
+		return number_whole(text + 6, status_words("{activation_checkpointing} every"), 1, INT32_MAX,
+		                    &out->every);
 	}
 	if (!strcmp(text, "none"))
 		out->mode = CHECKPOINTING_NONE;
@@ -31,7 +32,7 @@ static enum status parse_mode(const char *text, struct checkpointing *out)
 		out->mode = CHECKPOINTING_SELECTIVE;
 	else
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: '%.40s' is not one of: none, full, every=K, selective",
+		                   "{activation_checkpointing}: '%.40s' is not one of: none, full, every=K, selective",
 		                   text);
 	return STATUS_OK;
 }
@@ -41,7 +42,7 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 	char mode[48], value[64];
 	const char *pairs = strchr(text, ':');
 	size_t length = pairs ? (size_t)(pairs - text) : strlen(text);
-	struct keys keys = {"--activation-checkpointing", mode, checkpointing_keys, CHECKPOINTING_KEYS,
+	struct keys keys = {"{activation_checkpointing}", mode, checkpointing_keys, CHECKPOINTING_KEYS,
 	                    "checkpointing"};
 	*out = (struct checkpointing){.every = 1};
 	snprintf(mode, sizeof mode, "%.*s", (int)(length < 47 ? length : 47), text);
@@ -49,7 +50,7 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 	if (s || !pairs || (s = keys_check(&keys, pairs + 1)))
 		return s;
 	if (out->mode == CHECKPOINTING_NONE)
-		return status_fail(STATUS_INPUT, "--activation-checkpointing none takes no keys; say full, or leave "
+		return status_fail(STATUS_INPUT, "{activation_checkpointing} none takes no keys; say full, or leave "
 		                                 "them out");
 	keys_value(&keys, pairs + 1, "number_checkpoints", value, sizeof value);
 	out->automatic = !strcmp(value, "auto");
@@ -68,13 +69,13 @@ enum status checkpointing_parse(const char *text, struct checkpointing *out)
 		*switches[i].yes = !strcmp(value, "yes");
 		if (*switches[i].yes && switches[i].boundary && out->mode == CHECKPOINTING_SELECTIVE)
 			return status_fail(STATUS_INPUT,
-			                   "--activation-checkpointing selective: %s is about checkpoints between "
+			                   "{activation_checkpointing} selective: %s is about checkpoints between "
 			                   "blocks, and selective has none; say full or every=K",
 			                   switches[i].key);
 	}
 	if ((out->number || out->automatic) && out->mode != CHECKPOINTING_FULL)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing %s: number_checkpoints goes with full, which says "
+		                   "{activation_checkpointing} %s: number_checkpoints goes with full, which says "
 		                   "nothing else of their number; leave it out or say full",
 		                   mode);
 	return STATUS_OK;
@@ -98,22 +99,22 @@ enum status checkpointing_check(const struct checkpointing *c, const struct mode
 		return STATUS_OK;
 	if (!blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: %s has model states only, and no blocks to recompute; "
-		                   "leave the option out",
+		                   "{activation_checkpointing}: %s has model states only, and no blocks to recompute; "
+		                   "leave it out",
 		                   m->name);
 	if (c->mode == CHECKPOINTING_SELECTIVE && !inner)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing selective recomputes attention's inner part, and %s has "
+		                   "{activation_checkpointing} selective recomputes attention's inner part, and %s has "
 		                   "no attention; say full or every=K",
 		                   m->name);
 	if (c->every > blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing every=%" PRId64
+		                   "{activation_checkpointing} every=%" PRId64
 		                   ": %s has %d blocks; say every=%d or less",
 		                   c->every, m->name, blocks, blocks);
 	if (c->number > blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing full: number_checkpoints: %" PRId64
+		                   "{activation_checkpointing} full: number_checkpoints: %" PRId64
 		                   " are more than %s has blocks, %d",
 		                   c->number, m->name, blocks);
 	return STATUS_OK;

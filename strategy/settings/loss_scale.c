@@ -96,5 +96,5 @@ enum status loss_scaler_parse(const char *text, enum loss_scaler *out)
 			*out = (enum loss_scaler)i;
 			return STATUS_OK;
 		}
-	return status_fail(STATUS_INPUT, "--loss-scaler: unknown rule '%.40s'; known: deepspeed, pytorch", text);
+	return status_fail(STATUS_INPUT, "{loss_scaler}: unknown rule '%.40s'; known: deepspeed, pytorch", text);
 }

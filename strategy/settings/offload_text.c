@@ -35,18 +35,18 @@ static enum status read_key(int thing, const char *text, size_t length, unsigned
 	bool to = things[thing].to && is_word(text, key, "to");
 	bool delayed = things[thing].delayed && is_word(text, key, "delayed");
 	if (!equals || (!to && !delayed))
-		return status_fail(STATUS_INPUT, "--offload %s: '%.*s' is no key of it; %s", things[thing].name,
+		return status_fail(STATUS_INPUT, "{offload} %s: '%.*s' is no key of it; %s", things[thing].name,
 		                   shown(length), text,
 		                   things[thing].delayed ? "known: to=host|disk, delayed=yes|no"
 		                   : things[thing].to    ? "known: to=host|disk"
 		                                         : "it has none: activations go to host memory");
 	if (*seen >> to & 1)
-		return status_fail(STATUS_INPUT, "--offload %s: %.*s is given twice", things[thing].name, (int)key,
+		return status_fail(STATUS_INPUT, "{offload} %s: %.*s is given twice", things[thing].name, (int)key,
 		                   text);
 	*seen |= 1u << to;
 	const char *yes = to ? "disk" : "yes", *no = to ? "host" : "no";
 	if (!is_word(value, size, yes) && !is_word(value, size, no))
-		return status_fail(STATUS_INPUT, "--offload %s: %.*s is '%.*s'; possible: %s", things[thing].name,
+		return status_fail(STATUS_INPUT, "{offload} %s: %.*s is '%.*s'; possible: %s", things[thing].name,
 		                   (int)key, text, shown(size), value, to ? "host|disk" : "yes|no");
 	*(to ? &out->disk : &out->delayed) = is_word(value, size, yes);
 	return STATUS_OK;
@@ -61,10 +61,10 @@ static enum status read_thing(const char *text, size_t length, struct choice *ch
 		thing++;
 	if (thing == THINGS)
 		return status_fail(STATUS_INPUT,
-		                   "--offload: '%.*s' is not one of: none, optimizer, parameters, activations",
+		                   "{offload}: '%.*s' is not one of: none, optimizer, parameters, activations",
 		                   shown(name), text);
 	if (choices[thing].given)
-		return status_fail(STATUS_INPUT, "--offload: %s is given twice", things[thing].name);
+		return status_fail(STATUS_INPUT, "{offload}: %s is given twice", things[thing].name);
 	choices[thing].given = true;
 	for (size_t at = name; at < length;) {
 		size_t part = strcspn(text + at + 1, ":,");

@@ -60,8 +60,7 @@ static bool is_collective(const struct op *op)
 /* All ranks send and receive the same, so one speaks for all. */
 static bool is_symmetric(const struct op *op)
 {
-	return op->algorithm == SCHEDULE_RING_ALL_REDUCE || op->algorithm == SCHEDULE_RING_REDUCE_SCATTER ||
-	       op->algorithm == SCHEDULE_RING_ALL_GATHER;
+	return op_is_message(op->kind) || schedule_row(op->algorithm)->symmetric;
 }
 
 /* Sends and receives most, of the bytes that count; the lowest of equals. */

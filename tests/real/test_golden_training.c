@@ -218,7 +218,7 @@ static void check_buffers(const struct golden *g, struct trainer *t)
 	ck_assert_uint_eq(json_array_size(buffers), (size_t)m->buffer_count);
 	if (!m->buffer_count)
 		return;
-	const float *all = cpu_device_buffer(&t->device, role_buffer(t->device.role, "running"));
+	const float *all = rank_memory_buffer(&t->device, role_buffer(t->device.role, "running"));
 	for (int i = 0; i < m->buffer_count; i++) {
 		const json_t *want = json_array_get(buffers, (size_t)i), *values = get(want, "values");
 		ck_assert_str_eq(m->buffers[i].name, json_string_value(get(want, "name")));
@@ -272,7 +272,7 @@ static void run_clipped(struct golden *g)
 	double loss;
 	r.clip = number(clipped, "max_norm");
 	open_training(&m, &t, g, &r);
-	const float *squares = cpu_device_buffer(&t.device, role_buffer(t.device.role, "norm"));
+	const float *squares = rank_memory_buffer(&t.device, role_buffer(t.device.role, "norm"));
 	int clips = 0;
 	for (int step = 0; step < (int)json_array_size(losses); step++) {
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);

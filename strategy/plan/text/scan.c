@@ -24,7 +24,7 @@ enum status scan_fail(const struct scan *s, size_t word, const char *format, ...
 		column = s->words[s->count - 1].column + (int)strlen(s->words[s->count - 1].text);
 	va_list args;
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	status_format(text, sizeof text, format, args);
 	va_end(args);
 	return status_fail(STATUS_INPUT, "%.200s:%d:%d: %s", s->name, s->line, column, text);
 }

@@ -149,7 +149,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 			int axis = __builtin_ctz(op_axes(p, op));
 			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
 		} else if (op->kind != OP_SUM) {
-			fprintf(out, " by %s root %d", schedule_name(op->algorithm), op->root);
+			fprintf(out, " by %s root %d", schedule_row(op->algorithm)->name, op->root);
 		}
 		fprintf(out, " as %s payload %" PRId64, traffic_name(op->traffic), op->payload);
 	}
