@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategy/settings/loss_scale.h"
+#include "tests/support/loss_scale.h"
 #include "tests/support/suite.h"
 
 static const char *text_of(const json_t *run, const char *key)
