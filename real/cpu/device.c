@@ -10,13 +10,13 @@ static enum status check(const struct device_choice *c, const struct plan *p)
 	(void)p;
 	if (c->collectives && !strcmp(c->collectives, "nccl"))
 		return status_fail(STATUS_INPUT,
-		                   "--comm nccl moves a GPU's memory; say --device cuda, or --comm ring or mpi");
+		                   "{comm} nccl moves a GPU's memory; say {device} cuda, or {comm} ring or mpi");
 	if (c->eager)
 		return status_fail(STATUS_INPUT,
-		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
 	if (c->tf32)
 		return status_fail(STATUS_INPUT,
-		                   "--tf32: TF32 is of a GPU's tensor cores; leave it out, or say --device cuda");
+		                   "{tf32}: TF32 is of a GPU's tensor cores; leave it out, or say {device} cuda");
 	return STATUS_OK;
 }
 

@@ -80,6 +80,13 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* What NCCL or a copy is handed is what the operation names; a control value counts as the double that it is
+ * elsewhere. */
+static int64_t handed_bytes(const struct executor *b, const struct op *op)
+{
+	return op_schedule(b->memory->plan, op).elements * op_element_bytes(b->role, op);
+}
+
 /* ---- staged ---- */
 
 static void communicate(void *context)
@@ -129,7 +136,7 @@ static int issue_staged(struct cuda_executor *e, struct host_job *job, kernel_st
 static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
-	struct traffic none = {.counted = true};
+	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
 	int64_t n;
 	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
 	           op->kind == OP_GATHER;
@@ -152,7 +159,7 @@ static struct nccl *nccl_members(struct cuda_executor *e, const struct op *op)
 static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct executor *b = &e->base;
-	struct traffic traffic = {.counted = false};
+	struct traffic traffic = {.handed_bytes = handed_bytes(b, op), .counted = false};
 	int64_t n[3] = {0};
 	void *operand[3] = {NULL, NULL, NULL};
 	for (int i = 0; i < op_operand_count(op->kind); i++)
@@ -214,7 +221,7 @@ static enum status open_staging(struct cuda_executor *e)
 		int error =
 		        e->device->api->allocate_host(e->device->context, (size_t)e->pinned_bytes, (void **)&e->pinned);
 		if (error)
-			return cuda_device_error(e->device, error, "no pinned memory for --comm ring or mpi");
+			return cuda_device_error(e->device, error, "no pinned memory for {comm} ring or mpi");
 	}
 	for (int i = 0; i < r->op_count; i++) {
 		const struct op *op = &r->ops[i];

@@ -240,7 +240,7 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(e->base.traffic, traffic, sizeof traffic);
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
-	return status ? status : cuda_device_error(c, error, "capturing a step; --no-graph runs without");
+	return status ? status : cuda_device_error(c, error, "capturing a step; {no_graph} runs without");
 }
 
 /* Of the last eager step, as far as a replayed one can have taken it. */
@@ -279,7 +279,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 		fill_ahead(e, s);
 	}
 	status = wait_for_all(e);
-	status = error ? cuda_device_error(c, error, "replaying a step; --no-graph runs without") : status;
+	status = error ? cuda_device_error(c, error, "replaying a step; {no_graph} runs without") : status;
 	if (status || (status = check_loss_scale(e, s)))
 		return status;
 	if (is_new)

@@ -15,7 +15,7 @@ enum status device_find(const char *name, const struct device_table **out)
 			*out = tables[i];
 			return STATUS_OK;
 		}
-	return status_fail(STATUS_INPUT, "--device: unknown device '%s'; known: cpu, cuda", name);
+	return status_fail(STATUS_INPUT, "{device}: unknown device '%s'; known: cpu, cuda", name);
 }
 
 enum status device_check(const struct device_choice *c, const struct plan *p)

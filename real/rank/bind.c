@@ -59,7 +59,7 @@ enum status bind_check(const struct rank_memory *memory, const struct kernel_tab
 		if (!class || op_is_of_host(op) || bind_is_of_process(op) || is_bound(kernels, op))
 			continue;
 		op_describe(memory->plan, op, what, sizeof what);
-		return status_fail(STATUS_INPUT, "--device %s: %s: this build has no %s for GPUs; use --device cpu",
+		return status_fail(STATUS_INPUT, "{device} %s: %s: this build has no %s for GPUs; use {device} cpu",
 		                   device, what, op_name(op->kind));
 	}
 	return STATUS_OK;

@@ -72,7 +72,7 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler)
 {
 	return status_fail(STATUS_RUN,
 	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
-	                   "lower --learning-rate, give --clip, or use --precision bf16",
+	                   "lower {learning_rate}, give {clip}, or use {precision} bf16",
 	                   (double)scaler->scale, (double)scaler->skipped);
 }
 

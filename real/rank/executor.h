@@ -23,7 +23,8 @@ struct executor;
 
 struct traffic_count {
 	int64_t calls, payload_bytes, sent_bytes, received_bytes;
-	bool counted; /* false once a call's bytes could not be counted */
+	int64_t staging_bytes; /* that a call wrote to, at the most */
+	bool counted;          /* false once a call's bytes could not be counted */
 };
 
 void executor_close(struct executor *e); /* accepts NULL */

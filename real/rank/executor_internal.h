@@ -103,7 +103,7 @@ void executor_hurry(struct executor *e, bool yes);
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);
 /* Over control values in this process's memory. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic);
-/* One call of an operation, whose operands' whole regions were used. */
+/* One call of an operation: its bytes, and the elements of its operands that the communicator says it used. */
 void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic);
 
 #endif

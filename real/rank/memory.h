@@ -4,7 +4,9 @@
  * real copies between them, and "disk" is a file; a GPU's rank has its device arena in the GPU's memory and its host
  * arena in pinned memory (struct remote_memory). Buffers stand where the plan's layout puts them. Nothing is allocated
  * while a step runs. Measuring happens here: `touched` records which elements of each buffer kernels and collectives
- * were really given, by the kernels' own shapes, not by the plan's regions.
+ * were really given: by the kernels' own shapes and by what communicators say they worked on, not by the plan's
+ * regions. Two uses have no size of their own and count as far as their region goes: vector operations, and the staging
+ * that is lent to a collective (struct traffic tells how much of it was written to).
  *
  *     struct rank_memory memory;
  *     status = rank_memory_open(&memory, &plan, rank, &input, false);

@@ -178,8 +178,8 @@ static enum status show_tensor(struct rank_memory *memory, int tensor, int64_t f
 	/* The last step's loss is from before its update. */
 	if (memory->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
 		return status_fail(STATUS_RUN,
-		                   "the weights of %s are not finite in the end; lower --learning-rate, give --clip or "
-		                   "--warmup, or use --precision fp32",
+		                   "the weights of %s are not finite in the end; lower {learning_rate}, give {clip} or "
+		                   "{warmup}, or use {precision} fp32",
 		                   memory->plan->model->tensors[tensor].name);
 	for (int t = 0; t < tensor; t++)
 		place += tensor_whole_elements(&memory->plan->model->tensors[t]);

@@ -53,6 +53,5 @@ const struct loss_scale_rule *loss_scale_rule(enum loss_scaler s);
 struct loss_scale loss_scale_begin(enum loss_scaler s, double scale);
 
 const char *loss_scaler_name(enum loss_scaler s);
-enum status loss_scaler_parse(const char *text, enum loss_scaler *out); /* "none" is not for users: STATUS_INPUT */
 
 #endif

@@ -268,6 +268,7 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, queue);
 	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->algorithm = schedule_first(OPERATION_SUM);
 	sum->pass = pass;
 	sum->axes = axes == plan_all_axes(s->plan) ? 0 : axes;
 	sum->traffic = TRAFFIC_CONTROL;
@@ -417,4 +418,9 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	if (s->staging >= 0)
 		op->operand[in_place ? 1 : 2] = region_whole(s->b, s->staging);
 	return op;
+}
+
+void step_choose_algorithm(const struct step *s, struct op *op, const char *key)
+{
+	(void)schedule_find(op_operation(op->kind), strategy_setting(s, key), &op->algorithm);
 }
