@@ -1,5 +1,5 @@
 /* What the communicators share: the duplicated MPI communicator, waiting that leaves the core to others, and errors
- * that name who waited for whom. Only communicator*.c include this.
+ * that name who waited for whom. Only this folder includes it.
  */
 #ifndef SHARDLAB_COMMUNICATOR_INTERNAL_H
 #define SHARDLAB_COMMUNICATOR_INTERNAL_H

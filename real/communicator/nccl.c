@@ -6,7 +6,7 @@
 static enum status missing(void)
 {
 	return status_fail(STATUS_INPUT,
-	                   "--comm nccl: this program was built without NCCL (no nccl.h); use --comm ring or "
+	                   "{comm} nccl: this program was built without NCCL (no nccl.h); use {comm} ring or "
 	                   "mpi");
 }
 
@@ -28,7 +28,7 @@ void nccl_close(struct nccl *n, bool abort)
 	(void)abort;
 }
 
-enum status nccl_run(struct nccl *n, const struct collective *what, cuda_stream stream)
+enum status nccl_run(struct nccl *n, const struct collective *what, kernel_stream stream)
 {
 	(void)n;
 	(void)what;
@@ -36,7 +36,7 @@ enum status nccl_run(struct nccl *n, const struct collective *what, cuda_stream 
 	return missing();
 }
 
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream stream)
+enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream)
 {
 	(void)n;
 	(void)values;
@@ -45,7 +45,7 @@ enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream s
 	return missing();
 }
 
-enum status nccl_message(struct nccl *n, const struct point_to_point *what, cuda_stream stream)
+enum status nccl_message(struct nccl *n, const struct point_to_point *what, kernel_stream stream)
 {
 	(void)n;
 	(void)what;
@@ -88,7 +88,7 @@ enum status nccl_check(void)
 	void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return status_fail(STATUS_INPUT,
-		                   "--comm nccl: NCCL is missing (%.300s); install libnccl2, or use --comm ring or mpi",
+		                   "{comm} nccl: NCCL is missing (%.300s); install libnccl2, or use {comm} ring or mpi",
 		                   dlerror());
 		/* ISO C converts no object pointer to a function's */
 #define X(name)                                                                                                        \
@@ -97,7 +97,7 @@ enum status nccl_check(void)
 	if (!symbol_##name) {                                                                                          \
 		dlclose(handle);                                                                                       \
 		return status_fail(STATUS_INPUT,                                                                       \
-		                   "--comm nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
+		                   "{comm} nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
 	}
 	NCCL_FUNCTION_LIST(X)
 #undef X
@@ -218,7 +218,7 @@ static ncclResult_t run_star(struct nccl *n, const struct collective *w, bool ga
 	return r == ncclSuccess ? ended : r;
 }
 
-enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
+enum status nccl_run(struct nccl *n, const struct collective *w, kernel_stream s)
 {
 	cudaStream_t stream = (cudaStream_t)s;
 	enum operation o = schedule_row(w->algorithm)->operation;
@@ -255,7 +255,7 @@ enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
 	return failed(n, r, operation_name(o));
 }
 
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream stream)
+enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream)
 {
 	return failed(
 	        n,
@@ -263,7 +263,7 @@ enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream s
 	        "sum");
 }
 
-enum status nccl_message(struct nccl *n, const struct point_to_point *m, cuda_stream s)
+enum status nccl_message(struct nccl *n, const struct point_to_point *m, kernel_stream s)
 {
 	cudaStream_t stream = (cudaStream_t)s;
 	size_t bytes = (size_t)m->bytes;

@@ -10,7 +10,7 @@ static int64_t region_bytes(const struct cuda_executor *e, const struct region *
 {
 	if (r->buffer < 0)
 		return 0;
-	return region_elements(e->base.device->plan, r) * type_bytes(e->base.role->buffers[r->buffer].type);
+	return region_elements(e->base.memory->plan, r) * type_bytes(e->base.role->buffers[r->buffer].type);
 }
 
 static int64_t aligned(int64_t bytes)
@@ -20,7 +20,7 @@ static int64_t aligned(int64_t bytes)
 
 static bool is_alone(const struct cuda_executor *e, const struct op *op)
 {
-	return !op_is_message(op->kind) && op_members(e->base.device->plan, op) == 1;
+	return !op_is_message(op->kind) && op_members(e->base.memory->plan, op) == 1;
 }
 
 /* A sum of scalars may stand in host memory. */
@@ -32,12 +32,12 @@ static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {
-	const struct cpu_device *d = e->base.device;
+	const struct rank_memory *m = e->base.memory;
 	int64_t at, n, begin, count;
 	if (in->buffer < 0 || in->buffer != whole->buffer)
 		return -1;
-	region_resolve(d->plan, in, d->rank, &at, &n);
-	region_resolve(d->plan, whole, d->rank, &begin, &count);
+	region_resolve(m->plan, in, m->rank, &at, &n);
+	region_resolve(m->plan, whole, m->rank, &begin, &count);
 	return at >= begin && at + n <= begin + count ? at - begin : -1;
 }
 
@@ -80,37 +80,23 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* ---- staged ---- */
-
-static enum status run_on_host(struct cuda_executor *e, const struct host_job *job, struct traffic *traffic)
+/* What NCCL or a copy is handed is what the operation names; a control value counts as the double that it is
+ * elsewhere. */
+static int64_t handed_bytes(const struct executor *b, const struct op *op)
 {
-	struct executor *b = &e->base;
-	const struct op *op = &b->role->ops[job->op];
-	if (op->kind == OP_SUM)
-		return executor_sum(b, op, job->operand[0], region_elements(b->device->plan, &op->operand[0]), traffic);
-	if (op_is_message(op->kind)) {
-		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->device->plan, op, b->device->rank),
-		                           .at = job->operand[0],
-		                           .bytes = region_bytes(e, &op->operand[0])};
-		return b->communicator->ops->message(b->communicator, &m, traffic);
-	}
-	struct collective c = executor_collective(b, op, job->operand);
-	struct communicator *members = executor_members(b, op);
-	return members->ops->run(members, &c, traffic);
+	return op_schedule(b->memory->plan, op).elements * op_element_bytes(b->role, op);
 }
+
+/* ---- staged ---- */
 
 static void communicate(void *context)
 {
 	struct host_job *job = context;
 	struct executor *b = &job->executor->base;
 	struct traffic traffic = {0};
-	pthread_mutex_lock(&b->lock);
-	bool stop = b->status != STATUS_OK;
-	pthread_mutex_unlock(&b->lock);
-	if (stop)
+	if (executor_stops(b))
 		return;
-	enum status s = run_on_host(job->executor, job, &traffic);
+	enum status s = executor_communicate(b, &b->role->ops[job->op], job->operand, &traffic);
 	pthread_mutex_lock(&b->lock);
 	executor_count(b, &b->role->ops[job->op], &traffic);
 	executor_failed(b, s);
@@ -118,7 +104,7 @@ static void communicate(void *context)
 }
 
 /* What an operand holds before, out; what it holds after, in. Of reduce-scatter's input nobody reads what is left. */
-static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, cuda_stream s)
+static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
 	const struct op *op = &e->base.role->ops[job->op];
@@ -129,37 +115,37 @@ static int copy_operands(struct cuda_executor *e, const struct host_job *job, bo
 		bool spoiled = op->kind == OP_REDUCE_SCATTER && i == 0;
 		if (!bytes || is_staging(op, i) || access == (out ? 'w' : 'r') || (!out && spoiled))
 			continue;
-		void *there = cpu_device_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
-		error = c->api->copy(c->cuda, s, out ? here : there, out ? there : here, (size_t)bytes);
+		void *there = rank_memory_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
+		error = c->api->kernels.copy(c->context, s, out ? here : there, out ? there : here, (size_t)bytes);
 	}
 	return error;
 }
 
-static int issue_staged(struct cuda_executor *e, struct host_job *job, cuda_stream s)
+static int issue_staged(struct cuda_executor *e, struct host_job *job, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
 	int error = copy_operands(e, job, true, s);
 	if (!error)
-		error = c->api->host_call(c->cuda, s, communicate, job);
+		error = c->api->host_call(c->context, s, communicate, job);
 	return error ? error : copy_operands(e, job, false, s);
 }
 
 /* ---- one rank ---- */
 
 /* Its part is the whole, which may be the same memory. */
-static int issue_alone(struct cuda_executor *e, const struct op *op, cuda_stream s)
+static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
-	struct traffic none = {.counted = true};
+	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
 	int64_t n;
 	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
 	           op->kind == OP_GATHER;
 	count(&e->base, op, &none);
-	void *x = cpu_device_region(&c->rank, &op->operand[0], &n);
-	void *y = two ? cpu_device_region(&c->rank, &op->operand[1], &n) : NULL;
+	void *x = rank_memory_region(&c->rank, &op->operand[0], &n);
+	void *y = two ? rank_memory_region(&c->rank, &op->operand[1], &n) : NULL;
 	if (!x || !y || x == y)
 		return 0;
-	return c->api->copy(c->cuda, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
+	return c->api->kernels.copy(c->context, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
 }
 
 /* ---- NCCL ---- */
@@ -170,19 +156,16 @@ static struct nccl *nccl_members(struct cuda_executor *e, const struct op *op)
 	return g ? g->library : e->nccl;
 }
 
-static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda_stream s)
+static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct executor *b = &e->base;
-	struct traffic traffic = {.counted = false};
+	struct traffic traffic = {.handed_bytes = handed_bytes(b, op), .counted = false};
 	int64_t n[3] = {0};
 	void *operand[3] = {NULL, NULL, NULL};
 	for (int i = 0; i < op_operand_count(op->kind); i++)
-		operand[i] = cpu_device_region(b->device, &op->operand[i], &n[i]);
+		operand[i] = rank_memory_region(b->memory, &op->operand[i], &n[i]);
 	if (op_is_message(op->kind)) {
-		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->device->plan, op, b->device->rank),
-		                           .at = operand[0],
-		                           .bytes = region_bytes(e, &op->operand[0])};
+		struct point_to_point m = executor_message(b, op, operand[0]);
 		traffic.counted = true; /* a message is what it is, also in a library */
 		*(m.sends ? &traffic.sent_bytes : &traffic.received_bytes) = m.bytes;
 		count(b, op, &traffic);
@@ -207,14 +190,16 @@ enum status cuda_communication_watch(struct cuda_executor *e)
 
 /* ---- both ---- */
 
-enum status cuda_communication_issue(struct cuda_executor *e, int number, cuda_stream s)
+enum status cuda_communication_issue(struct executor *base, int number)
 {
-	const struct op *op = &e->base.role->ops[number];
+	struct cuda_executor *e = (struct cuda_executor *)base;
+	const struct op *op = &base->role->ops[number];
+	kernel_stream s = e->stream[op->queue];
 	int error;
 	if (is_alone(e, op))
 		error = issue_alone(e, op, s);
 	else if (is_on_host(e, op))
-		error = e->device->api->host_call(e->device->cuda, s, communicate, &e->jobs[number]);
+		error = e->device->api->host_call(e->device->context, s, communicate, &e->jobs[number]);
 	else if (e->is_nccl)
 		return issue_nccl(e, op, s);
 	else
@@ -234,16 +219,16 @@ static enum status open_staging(struct cuda_executor *e)
 	}
 	if (e->pinned_bytes) {
 		int error =
-		        e->device->api->allocate_host(e->device->cuda, (size_t)e->pinned_bytes, (void **)&e->pinned);
+		        e->device->api->allocate_host(e->device->context, (size_t)e->pinned_bytes, (void **)&e->pinned);
 		if (error)
-			return cuda_device_error(e->device, error, "no pinned memory for --comm ring or mpi");
+			return cuda_device_error(e->device, error, "no pinned memory for {comm} ring or mpi");
 	}
 	for (int i = 0; i < r->op_count; i++) {
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_C)
 			continue;
 		if (is_on_host(e, op)) {
-			e->jobs[i].operand[0] = cpu_device_region(e->base.device, &op->operand[0], &n);
+			e->jobs[i].operand[0] = rank_memory_region(e->base.memory, &op->operand[0], &n);
 		} else if (!e->is_nccl) {
 			place_operands(e, op, at);
 			for (int k = 0; k < 3; k++)
@@ -277,5 +262,5 @@ void cuda_communication_close(struct cuda_executor *e)
 	for (int i = 0; i < e->base.group_count; i++)
 		nccl_close(e->base.groups[i].library, e->nccl_failed);
 	nccl_close(e->nccl, e->nccl_failed);
-	e->device->api->release_host(e->device->cuda, e->pinned);
+	e->device->api->release_host(e->device->context, e->pinned);
 }

@@ -65,51 +65,30 @@ const char *pass_name(enum pass p)
 	return names[p];
 }
 
-/* ---- the table of operations, its operands parsed once from their text ---- */
-
-struct op_info {
-	const char *name;
-	enum op_class class;
-	const char *operands;
-};
-
-static const struct op_info infos[] = {
-#define X(constant, name, class, operands) {name, OP_CLASS_##class, operands},
-        OP_LIST(X)
-#undef X
-};
-static_assert(sizeof infos / sizeof infos[0] == OP_KIND_COUNT, "one row an operation");
+/* ---- the table of operations ---- */
 
 struct operand_info {
-	char name[24];
+	const char *name;
 	char access;
 	bool optional;
 };
 
-static struct operand_info operands[OP_KIND_COUNT][OP_OPERANDS];
-static int operand_counts[OP_KIND_COUNT];
+enum { READ = 'r', WRITE = 'w', CHANGE = 'x', ADD = 'a' };
+enum { ALWAYS, OPTIONAL };
 
-/* Runs before main: the table never changes afterwards, so threads may read it. */
-__attribute__((constructor)) static void parse_operands(void)
-{
-	for (int k = 0; k < OP_KIND_COUNT; k++) {
-		const char *p = infos[k].operands;
-		int n = 0;
-		while (*p) {
-			struct operand_info *o = &operands[k][n++];
-			size_t length = strcspn(p, ":");
-			memcpy(o->name, p, length);
-			o->access = p[length + 1];
-			p += length + 2;
-			if (*p == '?') {
-				o->optional = true;
-				p++;
-			}
-			p += *p == ' ';
-		}
-		operand_counts[k] = n;
-	}
-}
+/* clang-format off */
+static const struct op_info {
+	const char *name;
+	enum op_class class;
+	int operand_count;
+	struct operand_info operand[OP_OPERANDS];
+} infos[] = {
+#define OP(constant, name, class) [OP_##constant] = {name, OP_CLASS_##class, constant##_OPERANDS, {
+#define OPERAND(operation, constant, name, access, presence) {name, access, (presence) == OPTIONAL},
+#define END(operation) }},
+#include "strategy/plan/ops.def"
+};
+/* clang-format on */
 
 const char *op_name(enum op_kind k)
 {
@@ -133,17 +112,17 @@ bool op_kind_parse(const char *name, enum op_kind *out)
 
 int op_operand_count(enum op_kind k)
 {
-	return operand_counts[k];
+	return infos[k].operand_count;
 }
 
 const char *op_operand_name(enum op_kind k, int operand)
 {
-	return operands[k][operand].name;
+	return infos[k].operand[operand].name;
 }
 
 bool op_operand_optional(enum op_kind k, int operand)
 {
-	return operands[k][operand].optional;
+	return infos[k].operand[operand].optional;
 }
 
 bool op_makes_loss(enum op_kind k)
@@ -157,12 +136,12 @@ bool op_has_scale(enum op_kind k)
 
 char op_declared_access(enum op_kind k, int operand)
 {
-	return operands[k][operand].access;
+	return infos[k].operand[operand].access;
 }
 
 char op_access(const struct op *op, int operand)
 {
-	char access = operands[op->kind][operand].access;
+	char access = infos[op->kind].operand[operand].access;
 	if (!access || op->operand[operand].buffer < 0)
 		return 0;
 	if (access == 'a')
@@ -196,6 +175,18 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
 	else
 		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
+}
+
+const char *section_name(enum section_kind k)
+{
+	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
+	return names[k];
+}
+
+const struct section *section_of(const struct role *r, enum section_kind k)
+{
+	const struct section *const sections[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	return sections[k];
 }
 
 const struct role *plan_role_of(const struct plan *p, int64_t rank)
@@ -316,6 +307,8 @@ enum operation op_operation(enum op_kind k)
 
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
+	if (op_is_message(op->kind)) /* one round, in which 0 sends all to 1 */
+		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
 	return (struct schedule){.algorithm = op->algorithm,
 	                         .ranks = op_members(p, op),
 	                         .root = op->root,
@@ -335,8 +328,6 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
-	if (op_is_message(op->kind))
-		return op->kind == OP_SEND ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
@@ -346,8 +337,6 @@ int64_t op_received_bytes(const struct plan *p, const struct role *r, const stru
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
-	if (op_is_message(op->kind))
-		return op->kind == OP_RECEIVE ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);

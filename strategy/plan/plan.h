@@ -51,6 +51,7 @@
 #include "strategy/base/status.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/model.h"
+#include "strategy/plan/ops.h"
 #include "strategy/settings/settings.h"
 
 /* Of a buffer: see the design's accounting. constant, name */
@@ -95,93 +96,6 @@ enum queue {
 #undef X
 	        QUEUE_COUNT
 };
-
-/* Every operation there is: constant, name, class, operands.
- *
- * Operands are `name:access`, in order: r read, w write, x read and written in place, a written or added to (the
- * operation's `accumulate` says which), a `?` after it: may be absent.
- *
- * class: M memory, K kernel of the model (has a model kernel, a pass and a micro-batch), V vector work without a model
- * kernel, C communication: collectives, and messages (send, receive) to and from a neighbour along an axis.
- *
- * All communication is rendezvous. A collective begins when every member of its group has come to it, and the n-th of a
- * rank meets the n-th of the others. A message begins when both ends have come to it, the n-th send from one rank to
- * another meets the n-th receive there from it, and both operations are done when the receiver has it all: nothing is
- * buffered on the way. Since a rank has one communication queue, its order decides whether ranks lock up; that they do
- * not is rule 1 (and strategy/step/stage.c issues all messages of a step in one order, so that they cannot).
- */
-#define OP_LIST(X)                                                                                                     \
-	X(ALLOC, "alloc", M, "buffer:w")                                                                               \
-	X(FREE, "free", M, "buffer:w")                                                                                 \
-	X(INITIALIZE, "initialize", V, "weights:w")                                                                    \
-	X(ZERO, "zero", V, "x:w")                                                                                      \
-	X(COPY, "copy", V, "x:r y:w")                                                                                  \
-	X(ADD, "add", V, "x:r y:x")                                                                                    \
-	X(LOAD, "load", V, "inputs:w? targets:w? step:r")                                                              \
-	X(EMBEDDING_FORWARD, "embedding.forward", K, "ids:r token_table:r position_table:r? y:w")                      \
-	X(EMBEDDING_FINISH, "embedding.finish", K, "position_table:r y:x")                                             \
-	X(EMBEDDING_BACKWARD, "embedding.backward", K, "dy:r ids:r dtoken_table:a dposition_table:a")                  \
-	X(NORM_FORWARD, "norm.forward", K, "x:r weight:r bias:r y:w statistics:w?")                                    \
-	X(NORM_BACKWARD, "norm.backward", K, "dy:r x:r statistics:r? weight:r dx:a dweight:a dbias:a")                 \
-	X(LINEAR_FORWARD, "linear.forward", K, "x:r weight:r bias:r? residual:r? y:w pre:w?")                          \
-	X(LINEAR_FINISH, "linear.finish", K, "bias:r? residual:r? sum:x y:w?")                                         \
-	X(LINEAR_BACKWARD, "linear.backward", K, "dy:x x:r weight:r pre:r? dx:w? dweight:a dbias:a?")                  \
-	X(ATTENTION_FORWARD, "attention.forward", K, "qkv:r y:w log_sum_exp:w")                                        \
-	X(ATTENTION_BACKWARD, "attention.backward", K, "dy:r qkv:r y:r log_sum_exp:r dqkv:w")                          \
-	X(SCORES_FORWARD, "scores.forward", K, "qkv:r y:w")                                                            \
-	X(SCORES_BACKWARD, "scores.backward", K, "dy:r qkv:r dqkv:a")                                                  \
-	X(SOFTMAX_FORWARD, "softmax.forward", K, "x:r y:w")                                                            \
-	X(SOFTMAX_BACKWARD, "softmax.backward", K, "dy:r y:r dx:w")                                                    \
-	X(CONTEXT_FORWARD, "context.forward", K, "x:r qkv:r y:w")                                                      \
-	X(CONTEXT_BACKWARD, "context.backward", K, "dy:r x:r qkv:r dx:w dqkv:a")                                       \
-	X(DROPOUT_FORWARD, "dropout.forward", K, "x:r residual:r? y:w mask:w")                                         \
-	X(DROPOUT_BACKWARD, "dropout.backward", K, "dy:r mask:r dx:w")                                                 \
-	X(CLASSIFIER, "classifier", K, "logits:x targets:r loss:a scaler:r?")                                          \
-	X(EVALUATE, "evaluate", K, "logits:r targets:r")                                                               \
-	X(BATCH_NORM_STATISTICS, "batch_norm.statistics", K, "x:r local:w")                                            \
-	X(BATCH_NORM_MERGE, "batch_norm.merge", K, "parts:r running:x statistics:w")                                   \
-	X(BATCH_NORM_RUNNING, "batch_norm.running", K, "running:r statistics:w")                                       \
-	X(BATCH_NORM_FORWARD, "batch_norm.forward", K, "x:r statistics:r weight:r bias:r y:w")                         \
-	X(BATCH_NORM_SUMS, "batch_norm.sums", K, "dy:x x:r statistics:r weight:r bias:r sums:w dweight:a dbias:a")     \
-	X(BATCH_NORM_BACKWARD, "batch_norm.backward", K, "dy:r x:r statistics:r sums:r weight:r dx:w")                 \
-	X(CLASSIFIER_MAXIMA, "classifier.maxima", K, "logits:r maxima:w")                                              \
-	X(CLASSIFIER_SUMS, "classifier.sums", K, "logits:r targets:r maxima:r sums:w")                                 \
-	X(CLASSIFIER_GRADIENT, "classifier.gradient", K, "logits:x targets:r maxima:r sums:r loss:a scaler:r?")        \
-	X(EVALUATE_SUMS, "evaluate.sums", K, "logits:r targets:r maxima:r sums:w")                                     \
-	X(EVALUATE_COUNT, "evaluate.count", K, "maxima:r sums:r")                                                      \
-	X(ABSTRACT_FORWARD, "abstract.forward", K, "x:r weight:r y:w")                                                 \
-	X(ABSTRACT_BACKWARD, "abstract.backward", K, "dy:r x:r weight:r dx:w? dweight:a")                              \
-	X(ADAMW, "adamw", V,                                                                                           \
-	  "parameters:x gradients:r first:x second:x master:x? step:r norm:r? scaler:r? overflow:r?")                  \
-	X(SGD, "sgd", V, "parameters:x gradients:r master:x? step:r norm:r? scaler:r? overflow:r?")                    \
-	X(SQUARES, "squares", V, "x:r norm:a")                                                                         \
-	X(OVERFLOW, "overflow", V, "x:r overflow:a")                                                                   \
-	X(SCALER_BEGIN, "scaler.begin", V, "scaler:w")                                                                 \
-	X(SCALER_UPDATE, "scaler.update", V, "scaler:x overflow:r")                                                    \
-	X(ADVANCE, "advance", V, "step:x")                                                                             \
-	X(WEIGHTS, "weights", V, "weights:r")                                                                          \
-	X(INITIALIZE_BUFFERS, "initialize_buffers", V, "buffers:w")                                                    \
-	X(SHOW_BUFFERS, "show_buffers", V, "buffers:r")                                                                \
-	X(ALL_REDUCE, "all_reduce", C, "x:x staging:x?")                                                               \
-	X(ALL_REDUCE_MAXIMUM, "all_reduce_maximum", C, "x:x staging:x?")                                               \
-	X(REDUCE_SCATTER, "reduce_scatter", C, "x:x y:w staging:x?")                                                   \
-	X(ALL_GATHER, "all_gather", C, "x:r y:w staging:x?")                                                           \
-	X(BROADCAST, "broadcast", C, "x:x staging:x?")                                                                 \
-	X(REDUCE, "reduce", C, "x:x staging:x?")                                                                       \
-	X(SCATTER, "scatter", C, "x:r? y:w staging:x?")                                                                \
-	X(GATHER, "gather", C, "x:r y:w? staging:x?")                                                                  \
-	X(SUM, "sum", C, "x:x")                                                                                        \
-	X(SEND, "send", C, "x:r")                                                                                      \
-	X(RECEIVE, "receive", C, "y:w")
-
-enum op_kind {
-#define X(constant, name, class, operands) OP_##constant,
-	OP_LIST(X)
-#undef X
-	        OP_KIND_COUNT
-};
-
-enum op_class { OP_CLASS_M, OP_CLASS_K, OP_CLASS_V, OP_CLASS_C };
 
 /* What a collective's bytes are counted under: `by_kind` of the reports. */
 #define TRAFFIC_LIST(X)                                                                                                \
@@ -283,6 +197,8 @@ struct section {
 	int begin, end; /* operations [begin, end) of the role */
 };
 
+enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+
 struct role {
 	const char *name;
 	int64_t first_rank, ranks; /* [first_rank, first_rank + ranks) */
@@ -331,6 +247,9 @@ const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
 const char *pass_name(enum pass p);
+
+const char *section_name(enum section_kind k);
+const struct section *section_of(const struct role *r, enum section_kind k);
 
 const char *op_name(enum op_kind k);
 enum op_class op_class(enum op_kind k);
@@ -401,7 +320,8 @@ static inline bool op_is_message(enum op_kind k)
 {
 	return k == OP_SEND || k == OP_RECEIVE;
 }
-/* How many take part, and the place of `rank` among them: -1 if it does not. For collectives. */
+/* How many are in a group, and the place of `rank` in its own: -1 if it does not take part. A message is a group of
+ * two: 0 sends, 1 receives. */
 int64_t op_members(const struct plan *p, const struct op *op);
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
 /* The rank at a place of the group that `rank` is in. */

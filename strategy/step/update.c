@@ -419,8 +419,3 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 		op->operand[in_place ? 1 : 2] = region_whole(s->b, s->staging);
 	return op;
 }
-
-void step_choose_algorithm(const struct step *s, struct op *op, const char *key)
-{
-	(void)schedule_find(op_operation(op->kind), strategy_setting(s, key), &op->algorithm);
-}

@@ -9,6 +9,7 @@
 #include "real/train/train.h"
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
+#include "tests/support/loss_scale.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
@@ -144,7 +145,7 @@ static void *state(const struct run *r, const char *name)
 {
 	int b = role_buffer(r->t.device.role, name);
 	ck_assert_int_ge(b, 0);
-	return cpu_device_buffer(&r->t.device, b);
+	return rank_memory_buffer(&r->t.device, b);
 }
 
 static void *copy_of(const struct run *r, const char *name)

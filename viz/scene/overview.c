@@ -15,9 +15,9 @@ static void draw(struct canvas *c, const struct view *v, struct box b, bool smal
 {
 	struct overview o = overview_boxes(b);
 	(void)small;
-	scene_row(SCENE_RING)->draw(c, v, o.ring, true);
-	scene_row(SCENE_MEMORY)->draw(c, v, o.memory, true);
-	scene_row(SCENE_TIMELINE)->draw(c, v, o.timeline, true);
+	scene_ring.draw(c, v, o.ring, true);
+	scene_memory.draw(c, v, o.memory, true);
+	scene_timeline.draw(c, v, o.timeline, true);
 }
 
 static void hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)
@@ -25,11 +25,11 @@ static void hit(struct canvas *c, const struct view *v, struct box b, bool small
 	struct overview o = overview_boxes(b);
 	(void)small;
 	if (box_has(o.ring, x, y))
-		scene_row(SCENE_RING)->hit(c, v, o.ring, true, x, y, h);
+		scene_ring.hit(c, v, o.ring, true, x, y, h);
 	if (box_has(o.memory, x, y))
-		scene_row(SCENE_MEMORY)->hit(c, v, o.memory, true, x, y, h);
+		scene_memory.hit(c, v, o.memory, true, x, y, h);
 	if (box_has(o.timeline, x, y))
-		scene_row(SCENE_TIMELINE)->hit(c, v, o.timeline, true, x, y, h);
+		scene_timeline.hit(c, v, o.timeline, true, x, y, h);
 }
 
 const struct scene_row scene_overview = {

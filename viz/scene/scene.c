@@ -6,45 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define X(constant, name, row) extern const struct scene_row row;
-SCENE_LIST(X)
-#undef X
-
-static const struct {
-	const char *name;
-	const struct scene_row *row;
-} scenes[SCENE_COUNT] = {
-#define X(constant, name, row) {name, &(row)},
-        SCENE_LIST(X)
-#undef X
-};
-
-const char *scene_name(enum scene s)
-{
-	return scenes[s].name;
-}
-
-const struct scene_row *scene_row(enum scene s)
-{
-	return scenes[s].row;
-}
-
-bool scene_parse(const char *name, enum scene *out)
-{
-	for (int i = 0; i < SCENE_COUNT; i++)
-		if (!strcmp(name, scenes[i].name)) {
-			*out = (enum scene)i;
-			return true;
-		}
-	return false;
-}
-
-/* Of a trace of another program there are only lanes. */
-const struct scene_row *scene_of(const struct view *v)
-{
-	return scene_row(v->state ? v->scene : SCENE_TIMELINE);
-}
-
 enum { MARGIN = 20, HEADING = 44, PHASES = 30, CAPTION = 78 };
 
 struct box frame_scene(const struct view *v, struct box all)

@@ -4,6 +4,10 @@
 
 #include "viz/scene/scene.h"
 
+#define X(constant, name, row) extern const struct scene_row row;
+SCENE_LIST(X)
+#undef X
+
 /* Who sent what to whom, and the running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
 

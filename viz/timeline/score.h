@@ -99,7 +99,7 @@ struct collective {
 	struct schedule schedule; /* ranks: of the group; of a message, its two ends */
 	int64_t lead;             /* the lowest rank shown of the group */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
-	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
+	int *ops;                 /* of each place: by which operation of its role it takes part */
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
@@ -197,7 +197,7 @@ const struct notable *score_notable(const struct score *s, size_t position);
 size_t score_position_at(const struct score *s, int64_t time); /* what has happened up to then */
 int64_t score_time(const struct score *s, size_t position);
 
-/* ---- reading ---- */
+/* ---- looking up (lookup.c) ---- */
 
 const struct role *score_role_of(const struct score *s, int index);
 /* Where a rank stands among those shown; -1. */

@@ -388,7 +388,7 @@ enum status read_op(struct reader *r)
 	if (s || (s = scan_end(&r->scan)))
 		return s;
 	derive_unit(r, &op);
-	role->ops = reader_grow(r, role->ops, role->op_count, &role->op_capacity, sizeof *role->ops);
+	role->ops = arena_grow(&r->p->arena, role->ops, role->op_count, &role->op_capacity, sizeof *role->ops);
 	role->ops[role->op_count++] = op;
 	return STATUS_OK;
 }

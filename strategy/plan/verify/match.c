@@ -1,5 +1,6 @@
-/* Rule 2, for communication: each operation fits its members, and in every section those who meet there issue the same
- * ones in the same order. */
+/* Rule 2, for communication: each operation fits its members, and those that meet (strategy/plan/rendezvous.h) are the
+ * same on every role. */
+
 #include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
@@ -194,7 +195,7 @@ static enum status check_collective(const struct verify *v, const struct role *r
 	const struct op *op = &r->ops[number];
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	enum status s;
-	if (v->p->ranks == 1 || (!op_is_message(op->kind) && op_members(v->p, op) == 1))
+	if (v->p->ranks == 1 || op_members(v->p, op) == 1)
 		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
 	if (op->root < 0 || op->root >= op_members(v->p, op) ||
 	    (!operation_has_root(op_operation(op->kind)) && op->root))
@@ -240,33 +241,20 @@ static const char *difference(const struct verify *v, const struct role *ra, con
 	return NULL;
 }
 
-/* The next operation from `from` on at which the two roles meet. */
-static int next_meeting(const struct verify *v, const struct role *r, const struct role *other, const struct section *s,
-                        int from)
+/* Each participant against the one before it. */
+static enum status check_instance(const struct verify *v, const struct rendezvous *rv, const struct instance *x)
 {
-	while (from < s->end && !(is_collective(r->ops[from].kind) && takes_part(v->p, &r->ops[from], r, other)))
-		from++;
-	return from;
-}
-
-/* The joint graph has come to its end, so the n-th of the one meets the n-th of the other. */
-static enum status match_roles(const struct verify *v, const struct role *ra, const struct role *rb,
-                               enum section_kind k)
-{
-	const struct section *sa = section_of(ra, k), *sb = section_of(rb, k);
-	int a = next_meeting(v, ra, rb, sa, sa->begin), b = next_meeting(v, rb, ra, sb, sb->begin);
-	while (a < sa->end && b < sb->end) {
-		const char *what = difference(v, ra, &ra->ops[a], rb, &rb->ops[b]);
+	for (int i = 1; i < x->participant_count; i++) {
+		const struct participant *a = &x->participants[i - 1], *b = &x->participants[i];
+		const struct role *ra = participant_role(rv, a), *rb = participant_role(rv, b);
+		const struct op *op = participant_op(rv, a);
+		const char *what = difference(v, ra, op, rb, participant_op(rv, b));
 		if (what)
-			return refuse(v, 2, ra, a,
-			              ra->ops[a].operand[0].buffer >= 0 ? ra->ops[a].operand[0].buffer
-			                                                : ra->ops[a].operand[1].buffer,
+			return refuse(v, 2, ra, a->op,
+			              op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer,
 			              "meets operation %s of role %s (rank %lld …), and %s differs; make them the same",
-			              op_title(v, rb, b), rb->name, (long long)rb->first_rank, what);
-		a = next_meeting(v, ra, rb, sa, a + 1);
-		b = next_meeting(v, rb, ra, sb, b + 1);
+			              op_title(v, rb, b->op), rb->name, (long long)rb->first_rank, what);
 	}
-	/* Different numbers of them cannot get here: the joint graph would not have come to its end. */
 	return STATUS_OK;
 }
 
@@ -277,11 +265,9 @@ enum status verify_matching(const struct verify *v)
 		for (int n = 0; n < v->p->roles[i].op_count; n++)
 			if (is_collective(v->p->roles[i].ops[n].kind) && (s = check_collective(v, &v->p->roles[i], n)))
 				return s;
-	/* Who meets someone meets the role before it, or the first. */
 	for (int k = 0; k < SECTION_KINDS; k++)
-		for (int i = 1; i < v->p->role_count; i++)
-			if ((s = match_roles(v, &v->p->roles[i - 1], &v->p->roles[i], (enum section_kind)k)) ||
-			    (i > 1 && (s = match_roles(v, &v->p->roles[0], &v->p->roles[i], (enum section_kind)k))))
+		for (int i = 0; i < v->rendezvous[k].instance_count; i++)
+			if ((s = check_instance(v, &v->rendezvous[k], &v->rendezvous[k].instances[i])))
 				return s;
 	return STATUS_OK;
 }

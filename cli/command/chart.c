@@ -1,0 +1,140 @@
+#include "cli/command/chart.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/strategies/strategy.h"
+#include "viz/export/export.h"
+#include "viz/scene/chart.h"
+
+struct exported {
+	struct chart chart;
+	enum export_format format;
+};
+
+static enum status write_chart(void *context, FILE *out)
+{
+	struct exported *e = context;
+	struct picture size = {.width = 1280, .height = 720, .scale = 1};
+	return export_drawing(chart_draw, &e->chart, e->format, &size, out);
+}
+
+static enum status capacity_of(struct chart *chart, const struct options *o, int64_t ranks)
+{
+	struct cluster c;
+	enum status s = cluster_open(&c, option_text(o, OPTION_CLUSTER), ranks);
+	if (s)
+		return s;
+	if (c.kind == DEVICE_GPU) /* a node's memory is shared: how much a rank has depends on their number */
+		chart->capacity = c.device_memory - c.overhead.value;
+	cluster_release(&c);
+	return STATUS_OK;
+}
+
+/* micro_batch: 0 where it is not the same everywhere. */
+static void describe(struct chart *chart, const struct report *r, int64_t micro_batch, const char *what)
+{
+	char parameters[32], samples[64] = "";
+	snprintf(chart->title, sizeof chart->title, "%s", what);
+	if (micro_batch)
+		snprintf(samples, sizeof samples, " · %" PRId64 " samples a rank at once", micro_batch);
+	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s%s · simulated on %.60s%s",
+	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), samples, r->cluster,
+	         r->rates_measured ? "" : ", assumed rates");
+}
+
+static void add_bars(struct chart *chart, const struct column *columns, int count)
+{
+	char title[160];
+	const struct report *last = columns[count - 1].report;
+	snprintf(title, sizeof title, "Memory of a rank at its peak, %" PRId64 " rank%s", last->ranks,
+	         last->ranks == 1 ? "" : "s");
+	int64_t micro_batch = last->micro_batch;
+	for (int i = 0; i < count; i++)
+		micro_batch = columns[i].report->micro_batch == micro_batch ? micro_batch : 0;
+	describe(chart, last, micro_batch, title);
+	for (int i = 0; i < count; i++)
+		for (int role = 0; role < columns[i].report->role_count && chart->bar_count < CHART_BARS; role++) {
+			struct chart_bar *bar = &chart->bars[chart->bar_count++];
+			const struct report_role *r = &columns[i].report->roles[role];
+			snprintf(bar->label, sizeof bar->label, "%s", columns[i].heading);
+			snprintf(bar->role, sizeof bar->role, "%s%s", r->ranks > 1 ? "each " : "", r->role);
+			memcpy(bar->bytes, r->memory[SPACE_DEVICE].at_peak, sizeof bar->bytes);
+		}
+}
+
+static int64_t worst_peak(const struct report *r)
+{
+	int64_t peak = 0;
+	for (int i = 0; i < r->role_count; i++)
+		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > peak)
+			peak = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
+	return peak;
+}
+
+/* The same micro-batch on 1, 2, 4 … ranks, up to those that were asked for. What makes no sense there is left out. */
+static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
+{
+	int64_t micro_batch = -1;
+	chart->time = time;
+	for (int i = 0; i < members->count && chart->series_count < CHART_SERIES; i++) {
+		const struct member *m = &members->member[i];
+		struct chart_series *s = &chart->series[chart->series_count];
+		if (!strcmp(m->strategy, "single") && members->count > 1) /* one rank has no line */
+			continue;
+		snprintf(s->label, sizeof s->label, "%.60s", m->strategy);
+		for (int64_t ranks = 1; ranks <= option_whole(o, OPTION_RANKS) && s->count < CHART_POINTS; ranks *= 2) {
+			struct settings settings = m->settings;
+			struct report r = {0};
+			struct job j;
+			settings.ranks = ranks;
+			settings.batch = 0;
+			if (settings_resolve(&settings, strategy_data_ranks(&settings)) || job_open(&j, &settings))
+				continue;
+			enum status status =
+			        job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r);
+			job_release(&j);
+			if (status)
+				return status;
+			s->ranks[s->count] = ranks;
+			s->value[s->count++] = time ? r.time.step : worst_peak(&r);
+			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
+			describe(chart, &r, micro_batch,
+			         time ? "Time of a step, by the number of ranks"
+			              : "Memory of a rank at its peak, by the number of ranks");
+			report_release(&r);
+		}
+		chart->series_count += s->count > 0;
+		if (!s->count)
+			*s = (struct chart_series){0};
+	}
+	return chart->series_count ? STATUS_OK
+	                           : status_fail(STATUS_INPUT, "--chart: none of the strategies can be simulated");
+}
+
+enum status chart_export(const struct options *o, const struct members *members, const struct column *columns,
+                         int count, const char *path)
+{
+	struct fonts fonts = {0};
+	struct exported *e = calloc(1, sizeof *e);
+	const char *what = option_text(o, OPTION_CHART);
+	if (!e)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	e->chart.theme = THEME_PAPER;
+	e->chart.fonts = &fonts;
+	enum status s = export_parse(path, &e->format) ? fonts_open(&fonts) : STATUS_INPUT;
+	if (!s)
+		s = capacity_of(&e->chart, o, option_whole(o, OPTION_RANKS));
+	if (!s && !strcmp(what, "memory"))
+		add_bars(&e->chart, columns, count);
+	else if (!s)
+		s = add_series(&e->chart, o, members, !strcmp(what, "time-by-ranks"));
+	if (!s)
+		s = write_file(path, "export", write_chart, e);
+	fonts_release(&fonts);
+	free(e);
+	return s;
+}
