@@ -116,7 +116,7 @@ enum status job_from_options(struct job *j, const struct options *o)
 	if (strlen(list) >= sizeof settings.strategy)
 		return status_fail(STATUS_INPUT, "--strategy: the value has more than %d characters",
 		                   (int)sizeof settings.strategy - 1);
-	if ((s = settings_resolve(&settings)))
+	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	return job_open(j, &settings);
 }
@@ -193,7 +193,7 @@ static enum status settle(struct settings *s)
 	if (!strcmp(s->strategy, "single"))
 		s->ranks = 1;
 	s->micro_batch = 0;
-	return settings_resolve(s);
+	return settings_resolve(s, strategy_data_ranks(s));
 }
 
 enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
@@ -245,7 +245,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 			break;
 	}
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", speaks_for(m));
-	if ((s = settings_resolve(&settings)))
+	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	for (int i = 0; i < m->count; i++) {
 		struct member *one = &m->member[i];

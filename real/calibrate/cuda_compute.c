@@ -196,7 +196,7 @@ static enum status settings_of(const struct gpu_case *what, struct settings *out
 	out->clip = what->clips ? 1 : 0;
 	out->optimizer = what->sgd ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
 	out->offload.optimizer = what->offloads;
-	return settings_resolve(out);
+	return settings_resolve(out, strategy_data_ranks(out));
 }
 
 /* A sixteenth is left to what libraries take. */

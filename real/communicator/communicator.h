@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/base/type.h"
 #include "strategy/collective/schedule.h"
-#include "strategy/settings/settings.h"
 
 struct communicator;
 

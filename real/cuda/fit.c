@@ -19,7 +19,8 @@ static bool fits(struct settings s, int64_t available)
 	struct model m = {0};
 	struct plan p = {0};
 	s.batch = 0; /* follows from the others */
-	bool ok = !settings_resolve(&s) && !model_open(&m, s.model, s.sequence) && !plan_compile(&p, &m, &s);
+	bool ok = !settings_resolve(&s, strategy_data_ranks(&s)) && !model_open(&m, s.model, s.sequence) &&
+	          !plan_compile(&p, &m, &s);
 	for (int r = 0; ok && r < p.role_count; r++)
 		ok = cuda_fit_bytes(&p, &p.roles[r]) <= available;
 	plan_release(&p);

@@ -2,7 +2,7 @@
  *
  *     struct settings s = settings_default();
  *     s.ranks = 4;
- *     settings_resolve(&s);       // batch = ranks × micro-batch × accumulate: what is missing follows from the rest
+ *     settings_resolve(&s, strategy_data_ranks(&s));   // batch = ranks × micro-batch × accumulate
  */
 #ifndef SHARDLAB_SETTINGS_H
 #define SHARDLAB_SETTINGS_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/base/type.h"
 #include "strategy/settings/loss_scale.h"
 
-enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64, TYPE_U8 };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
 /* What is kept outside the device's memory: --offload. Which goes with which strategy: strategy/step/offload.c. */
@@ -55,12 +55,10 @@ struct settings {
 
 struct settings settings_default(void);
 
-/* Fills batch, micro_batch and accumulate. All given and unequal, or not divisible: STATUS_INPUT. */
-enum status settings_resolve(struct settings *s);
+/* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take
+ * different samples. All given and unequal, or not divisible: STATUS_INPUT. */
+enum status settings_resolve(struct settings *s, int64_t data_ranks);
 
-int64_t type_bytes(enum type t);
-const char *type_name(enum type t);                       /* "fp32" */
-enum status type_parse(const char *text, enum type *out); /* of --precision: fp32, bf16, fp16 */
 const char *optimizer_name(enum optimizer o);
 enum status optimizer_parse(const char *text, enum optimizer *out);
 

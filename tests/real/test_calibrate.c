@@ -139,7 +139,7 @@ static void check_prediction(const struct cluster *c, const char *model)
 	struct report r = {0};
 	snprintf(settings.model, sizeof settings.model, "%s", model);
 	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
 	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
 	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());

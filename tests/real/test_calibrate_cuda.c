@@ -139,7 +139,7 @@ static void predict(const struct cluster *c, enum type precision, struct report 
 	snprintf(settings.strategy, sizeof settings.strategy, "single");
 	settings.micro_batch = 2;
 	settings.precision = precision;
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
 	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
 	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
@@ -209,7 +209,7 @@ static int64_t step_of(enum type precision, bool eager)
 	struct settings settings = rehearsal_settings(&what, 1);
 	struct rehearsal rehearsal;
 	int64_t step = 0;
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_msg(!rehearsal_open_settings(&rehearsal, &settings, &choice, NULL), "%s", status_message());
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(executor_run(rehearsal.executor, rehearsal.step), STATUS_OK);

@@ -7,6 +7,7 @@
 #include "real/rank/memory.h"
 #include "real/rank/rounding.h"
 #include "strategy/model/slice.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -208,7 +209,7 @@ START_TEST(refused)
 {
 	struct settings s = settings_default();
 	s.stochastic_rounding = true;
-	ck_assert_int_eq(settings_resolve(&s), STATUS_INPUT);
+	ck_assert_int_eq(settings_resolve(&s, strategy_data_ranks(&s)), STATUS_INPUT);
 	ck_assert(strstr(status_message(), "--stochastic-rounding") && strstr(status_message(), "fp32"));
 	struct made m;
 	const struct request q = {.strategy = "zero1", .model = "mlp", .ranks = 2, .precision = TYPE_BF16};

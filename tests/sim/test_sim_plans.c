@@ -63,7 +63,7 @@ static void run_open(struct run *r, const char *model, const char *strategy, int
 	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
 	s.ranks = ranks;
 	s.precision = precision;
-	ck_assert_msg(!settings_resolve(&s), "%s", status_message());
+	ck_assert_msg(!settings_resolve(&s, strategy_data_ranks(&s)), "%s", status_message());
 	ck_assert_msg(!plan_compile(&r->plan, &r->model, &s), "%s", status_message());
 	ck_assert_msg(!cluster_open(&r->cluster, cluster, ranks), "%s", status_message());
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/settings/checkpointing.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -58,7 +59,7 @@ START_TEST(batch_follows)
 	s.accumulate = batches[_i].accumulate;
 	snprintf(what, sizeof what, "%lld ranks, batch %lld, micro-batch %lld, accumulate %lld", (long long)s.ranks,
 	         (long long)s.batch, (long long)s.micro_batch, (long long)s.accumulate);
-	enum status status = settings_resolve(&s);
+	enum status status = settings_resolve(&s, strategy_data_ranks(&s));
 	if (!batches[_i].want_batch) {
 		assert_refused(status, what, batches[_i].word);
 		return;
