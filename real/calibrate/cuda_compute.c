@@ -279,7 +279,7 @@ enum status calibrate_cuda_compute(struct calibration *k)
 	k->gpu->choice = all;
 	if (!s && !k->points.count)
 		s = status_fail(STATUS_INPUT,
-		                "--device cuda: GPU %d has too little free memory for any of the steps that "
+		                "{device} cuda: GPU %d has too little free memory for any of the steps that "
 		                "calibrate measures; end what else runs on it",
 		                all.local_rank % k->gpu->count);
 	return s;

@@ -24,5 +24,5 @@ enum status type_parse(const char *text, enum type *out)
 			*out = (enum type)i;
 			return STATUS_OK;
 		}
-	return status_fail(STATUS_INPUT, "--precision: unknown type '%.40s'; known: fp32, bf16, fp16", text);
+	return status_fail(STATUS_INPUT, "{precision}: unknown type '%.40s'; known: fp32, bf16, fp16", text);
 }

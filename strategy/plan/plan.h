@@ -197,6 +197,8 @@ struct section {
 	int begin, end; /* operations [begin, end) of the role */
 };
 
+enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
+
 struct role {
 	const char *name;
 	int64_t first_rank, ranks; /* [first_rank, first_rank + ranks) */
@@ -245,6 +247,9 @@ const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
 const char *pass_name(enum pass p);
+
+const char *section_name(enum section_kind k);
+const struct section *section_of(const struct role *r, enum section_kind k);
 
 const char *op_name(enum op_kind k);
 enum op_class op_class(enum op_kind k);
@@ -334,9 +339,11 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 /* How many they are on every rank. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 
-/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. A `sum` (control) sends its values to the first of its group and gets them back. */
+/* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
+enum operation op_operation(enum op_kind k);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. */
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);

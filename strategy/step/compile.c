@@ -41,10 +41,10 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? strategy_data_ranks(t) : 1) > 1)
 			continue;
 		return status_fail(STATUS_INPUT,
-		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
-		                   "--batch%s",
+		                   "{micro_batch}: batch normalization needs more than 1 sample %s; use a larger "
+		                   "{batch}%s",
 		                   k->synchronised ? "over all ranks" : "on each rank",
-		                   k->synchronised ? "" : ", or --model mlp:norm=sync-batch");
+		                   k->synchronised ? "" : status_words(", or {model} mlp:norm=sync-batch"));
 	}
 	return STATUS_OK;
 }
@@ -111,7 +111,7 @@ static enum status check(struct plan *p, const struct model *model, const struct
 		return s;
 	if (strategy->one_rank && t->ranks > 1)
 		return status_fail(STATUS_INPUT,
-		                   "--strategy %s runs on one rank, and --ranks is %lld; leave --ranks out or "
+		                   "{strategy} %s runs on one rank, and {ranks} is %lld; leave {ranks} out or "
 		                   "choose another strategy",
 		                   strategy->name, (long long)t->ranks);
 	if ((s = offload_check(strategy, t, c)) || (s = checkpointing_choose(model, t)))

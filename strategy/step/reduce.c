@@ -108,10 +108,7 @@ void reduce_done(struct step *s, int group, const struct op *op)
 
 static struct op *all_reduce(struct step *s, int group, unsigned axes, struct region gradients)
 {
-	bool halving = s->choices.algorithm == ALGORITHM_HALVING_DOUBLING;
-	struct op *op = step_collective(s, OP_ALL_REDUCE,
-	                                halving ? SCHEDULE_HALVING_DOUBLING_ALL_REDUCE : SCHEDULE_RING_ALL_REDUCE,
-	                                TRAFFIC_ALL_REDUCE, group);
+	struct op *op = step_collective(s, OP_ALL_REDUCE, s->choices.all_reduce, TRAFFIC_ALL_REDUCE, group);
 	op->axes = step_axes(s, axes);
 	op->pass = PASS_BACKWARD;
 	op->operand[ALL_REDUCE_X] = gradients;
@@ -121,8 +118,7 @@ static struct op *all_reduce(struct step *s, int group, unsigned axes, struct re
 static struct op *reduce_scatter(struct step *s, int group, struct region whole, struct region to)
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op =
-	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
+	struct op *op = step_collective(s, OP_REDUCE_SCATTER, s->choices.reduce_scatter, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[REDUCE_SCATTER_X] = whole;

@@ -52,6 +52,7 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, queue);
 	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->algorithm = schedule_first(OPERATION_SUM);
 	sum->pass = pass;
 	sum->axes = step_axes(s, axes);
 	sum->traffic = TRAFFIC_CONTROL;

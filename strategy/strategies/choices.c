@@ -1,61 +1,63 @@
 #include "strategy/strategies/choices.h"
 
-#include <ctype.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/base/number.h"
+/* How a key's value is read. */
+enum kind { NUMBER, WORD, ALGORITHM };
 
-/* Which value a key sets. */
 static const struct {
 	const char *key;
 	size_t offset;
-} fields[] = {
-        {"algorithm", offsetof(struct choices, algorithm)}, {"broadcast", offsetof(struct choices, broadcast)},
-        {"reduce", offsetof(struct choices, reduce)},       {"prefetch", offsetof(struct choices, prefetch)},
-        {"live", offsetof(struct choices, live)},           {"reuse", offsetof(struct choices, reuse)},
-        {"reshard", offsetof(struct choices, keep)},        {"sync", offsetof(struct choices, sync)},
-        {"shard", offsetof(struct choices, shard)},         {"schedule", offsetof(struct choices, schedule)},
-        {"sequence", offsetof(struct choices, sequence)},
+	enum kind kind;
+	enum operation operation; /* of an algorithm */
+} rows[] = {
+        {"algorithm", offsetof(struct choices, all_reduce), ALGORITHM, OPERATION_ALL_REDUCE},
+        {"reduce_scatter", offsetof(struct choices, reduce_scatter), ALGORITHM, OPERATION_REDUCE_SCATTER},
+        {"broadcast", offsetof(struct choices, broadcast), ALGORITHM, OPERATION_BROADCAST},
+        {"reduce", offsetof(struct choices, reduce), ALGORITHM, OPERATION_REDUCE},
+        {"prefetch", offsetof(struct choices, prefetch), NUMBER, 0},
+        {"live", offsetof(struct choices, live), NUMBER, 0},
+        {"reuse", offsetof(struct choices, reuse), NUMBER, 0},
+        {"shard", offsetof(struct choices, shard), NUMBER, 0},
+        {"reshard", offsetof(struct choices, keep), WORD, 0},
+        {"sync", offsetof(struct choices, sync), WORD, 0},
+        {"schedule", offsetof(struct choices, schedule), WORD, 0},
+        {"sequence", offsetof(struct choices, sequence), WORD, 0},
 };
+enum { ROWS = sizeof rows / sizeof rows[0] };
 
-static int64_t *field(struct choices *c, const char *key)
+static void set(struct choices *c, const struct key *key, const struct key_value *value)
 {
-	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-		if (!strcmp(fields[i].key, key))
-			return (int64_t *)((char *)c + fields[i].offset);
-	abort(); /* a strategy has a key that nobody reads */
-}
-
-/* Which of "yes|no" it is. */
-static int64_t word_of(const char *words, const char *value)
-{
-	size_t length = strlen(value);
-	for (int64_t i = 0;; i++, words += strcspn(words, "|") + 1)
-		if (!strncmp(words, value, length) && (words[length] == '|' || !words[length]))
-			return i;
-}
-
-static bool has_number(const char *words)
-{
-	const char *n = strchr(words, 'N');
-	return n && !n[1] && (n == words || n[-1] == '|');
+	char text[64];
+	snprintf(text, sizeof text, "%.*s", (int)value->length, value->text);
+	for (int i = 0; i < ROWS; i++) {
+		char *at = (char *)c + rows[i].offset;
+		if (strcmp(rows[i].key, key->name) != 0)
+			continue;
+		if (rows[i].kind == ALGORITHM)
+			(void)schedule_find(rows[i].operation, text, (enum schedule_algorithm *)(void *)at);
+		else
+			*(int64_t *)(void *)at =
+			        rows[i].kind == NUMBER ? key_whole(value, CHOICE_WORD) : word_find(key->values, text);
+		return;
+	}
+	abort(); /* a strategy has a key that no row reads */
 }
 
 struct choices choices_parse(const struct keys *keys, const char *pairs)
 {
-	struct choices c = {.prefetch = CHOICE_WORD, .live = CHOICE_WORD};
-	for (int i = 0; i < keys->count; i++) {
-		const struct key *key = &keys->list[i];
-		char value[64];
-		keys_value(keys, pairs, key->name, value, sizeof value);
-		int64_t *out = field(&c, key->name);
-		if (!has_number(key->values))
-			*out = word_of(key->values, value);
-		else if (!isdigit((unsigned char)value[0]) || number_whole(value, key->name, 0, INT64_MAX, out))
-			*out = CHOICE_WORD;
-	}
+	struct key_value values[KEYS_MOST];
+	struct choices c = {.all_reduce = schedule_first(OPERATION_ALL_REDUCE),
+	                    .reduce_scatter = schedule_first(OPERATION_REDUCE_SCATTER),
+	                    .broadcast = schedule_first(OPERATION_BROADCAST),
+	                    .reduce = schedule_first(OPERATION_REDUCE),
+	                    .prefetch = CHOICE_WORD,
+	                    .live = CHOICE_WORD};
+	(void)keys_read(keys, pairs, values);
+	for (int i = 0; i < keys->count; i++)
+		set(&c, &keys->list[i], &values[i]);
 	return c;
 }

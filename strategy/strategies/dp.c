@@ -63,15 +63,12 @@ static void load(struct step *s)
 /* Workers get a replica of the parameters for this micro-batch. */
 static void send_parameters(struct step *s)
 {
-	static const enum schedule_algorithm routes[] = {[ROUTE_STAR] = SCHEDULE_STAR_BROADCAST,
-	                                                 [ROUTE_TREE] = SCHEDULE_TREE_BROADCAST,
-	                                                 [ROUTE_CHAIN] = SCHEDULE_CHAIN_BROADCAST};
 	struct step_view v = step_view(s);
 	if (v.ranks == 1)
 		return;
 	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
 	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_BROADCAST, routes[v.choices->broadcast], TRAFFIC_BROADCAST, 0);
+	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
 	op->operand[0] = all;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 }
@@ -140,13 +137,10 @@ static void gradient_ready(struct step *s, int tensor)
 
 static void reduce_to_root(struct step *s)
 {
-	static const enum schedule_algorithm routes[] = {[ROUTE_STAR] = SCHEDULE_STAR_REDUCE,
-	                                                 [ROUTE_TREE] = SCHEDULE_TREE_REDUCE,
-	                                                 [ROUTE_CHAIN] = SCHEDULE_CHAIN_REDUCE};
 	struct step_view v = step_view(s);
 	free_replica(s);
 	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_REDUCE, routes[v.choices->reduce], TRAFFIC_REDUCE, 0);
+	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
 	op->operand[0] = reduce_written(s, 0);
 	reduce_done(s, 0, op);

@@ -223,7 +223,7 @@ START_TEST(test_many_ranks)
 			ck_abort_msg("a span of rank %ld", (long)t.spans[i].rank);
 	trace_release(&t);
 	ck_assert_int_eq(sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, NULL, &report), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "--grain operation"));
+	ck_assert_ptr_nonnull(strstr(status_message(), "grain operation"));
 	run_release(&r);
 }
 END_TEST

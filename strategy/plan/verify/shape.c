@@ -1,5 +1,5 @@
 /* Rule 2, for operations alone: each is where it belongs, and its operands are as many elements of the type that the
- * other operands, the settings, or the model's kernel (verify_shape_kernel.c) demand. */
+ * other operands, the settings, or the model's kernel (shape_kernel.c) demand. */
 #include <math.h>
 
 #include "strategy/base/number.h"
@@ -334,12 +334,11 @@ static enum status check_alias(const struct verify *v, const struct role *r, int
 
 static enum status check_op(const struct verify *v, const struct role *r, int number, enum section_kind section)
 {
-	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
 	const struct op *op = &r->ops[number];
 	enum status s = STATUS_OK;
 	if (!(sections_for(op->kind) >> section & 1))
 		return refuse(v, 2, r, number, op->operand[0].buffer, "%s has no place in section %s",
-		              op_name(op->kind), names[section]);
+		              op_name(op->kind), section_name(section));
 	if (section == SECTION_EVALUATE && op->micro > 0)
 		return refuse(v, 2, r, number, op->operand[0].buffer, "there is one micro-batch in evaluate, number 0");
 	if (op_class(op->kind) == OP_CLASS_K)

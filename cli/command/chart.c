@@ -1,4 +1,4 @@
-#include "cli/show/chart.h"
+#include "cli/command/chart.h"
 
 #include <inttypes.h>
 #include <stdio.h>
