@@ -43,10 +43,10 @@ static void add_spans(struct execution *e, const struct model *m, const bool *by
 		bool new_run = i == begin || m->kernels[e->launches[i - 1].kernel].unit != unit;
 		if (open[unit] < 0 || (by_run && by_run[unit] && new_run)) {
 			open[unit] = e->span_count;
-			e->spans[e->span_count++] = (struct span){.unit = unit, .pass = launch->pass, .first = i};
+			e->spans[e->span_count++] = (struct unit_span){.unit = unit, .pass = launch->pass, .first = i};
 		}
 		launch->span = open[unit];
-		struct span *v = &e->spans[launch->span];
+		struct unit_span *v = &e->spans[launch->span];
 		v->last = i;
 		v->pass = launch->pass == PASS_BACKWARD ? PASS_BACKWARD : v->pass;
 	}

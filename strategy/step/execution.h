@@ -22,7 +22,7 @@ struct launch {
 	int span;
 };
 
-struct span {
+struct unit_span {
 	int unit;
 	enum pass pass;
 	int first, last; /* launches */
@@ -31,7 +31,7 @@ struct span {
 struct execution {
 	struct launch *launches;
 	int count, forward; /* the first `forward` of them are the forward pass */
-	struct span *spans;
+	struct unit_span *spans;
 	int span_count, forward_spans; /* in the order in which they begin */
 };
 

@@ -12,7 +12,7 @@
 
 /* ---- the passes ---- */
 
-static void begin_span(struct step *s, const struct span *v)
+static void begin_span(struct step *s, const struct unit_span *v)
 {
 	void (*before)(struct step *, int) =
 	        v->pass == PASS_BACKWARD ? s->hooks.before_backward : s->hooks.before_forward;
@@ -20,7 +20,7 @@ static void begin_span(struct step *s, const struct span *v)
 		before(s, v->unit);
 }
 
-static void end_span(struct step *s, const struct span *v)
+static void end_span(struct step *s, const struct unit_span *v)
 {
 	void (*after)(struct step *, int) = v->pass == PASS_BACKWARD ? s->hooks.after_backward : s->hooks.after_forward;
 	if (after)
@@ -62,7 +62,7 @@ static void launch(struct step *s, int i)
 void step_run(struct step *s, int begin, int end)
 {
 	for (int i = begin; i < end; i++) {
-		const struct span *v = &s->execution.spans[s->execution.launches[i].span];
+		const struct unit_span *v = &s->execution.spans[s->execution.launches[i].span];
 		if (v->first == i)
 			begin_span(s, v);
 		launch(s, i);
