@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,17 @@ bool check_run_is_faster(const struct report *run, const struct report *other)
 	return run->time.step < other->time.step;
 }
 
-static struct check *add(struct checks *c, const char *role, int64_t predicted, int64_t measured)
+__attribute__((format(printf, 5, 6))) static struct check *add(struct checks *c, const char *role, int64_t predicted,
+                                                               int64_t measured, const char *quantity, ...)
 {
 	c->list = array_reserve(c->list, c->count, &c->capacity, sizeof *c->list);
 	struct check *one = &c->list[c->count++];
 	*one = (struct check){.predicted = predicted, .measured = measured, .limited = true};
 	snprintf(one->role, sizeof one->role, "%s", role);
+	va_list args;
+	va_start(args, quantity);
+	vsnprintf(one->quantity, sizeof one->quantity, quantity, args);
+	va_end(args);
 	return one;
 }
 
@@ -44,39 +50,29 @@ static void check_memory(struct checks *c, const char *role, const char *space, 
 {
 	for (int k = 0; k < CATEGORY_COUNT; k++) {
 		const char *name = category_name((enum category)k);
-		struct check *at_peak = add(c, role, p->at_peak[k], m->at_peak[k]);
-		snprintf(at_peak->quantity, sizeof at_peak->quantity, "%s.at_peak.%s_bytes", space, name);
-		struct check *steady = add(c, role, p->steady[k], m->steady[k]);
-		snprintf(steady->quantity, sizeof steady->quantity, "%s.steady.%s_bytes", space, name);
+		add(c, role, p->at_peak[k], m->at_peak[k], "%s.at_peak.%s_bytes", space, name);
+		add(c, role, p->steady[k], m->steady[k], "%s.steady.%s_bytes", space, name);
 	}
-	struct check *peak = add(c, role, p->peak_bytes, m->peak_bytes);
-	snprintf(peak->quantity, sizeof peak->quantity, "%s.peak_bytes", space);
-	struct check *arena = add(c, role, p->arena_bytes, m->arena_bytes);
-	snprintf(arena->quantity, sizeof arena->quantity, "%s.arena_bytes", space);
+	add(c, role, p->peak_bytes, m->peak_bytes, "%s.peak_bytes", space);
+	add(c, role, p->arena_bytes, m->arena_bytes, "%s.arena_bytes", space);
 }
 
 static void check_traffic(struct checks *c, const char *role, const char *kind, const struct report_traffic *p,
                           const struct report_traffic *m)
 {
-	struct check *calls = add(c, role, p->calls, m->calls);
-	snprintf(calls->quantity, sizeof calls->quantity, "communication.%s.calls", kind);
-	struct check *payload = add(c, role, p->payload_bytes, m->payload_bytes);
-	snprintf(payload->quantity, sizeof payload->quantity, "communication.%s.payload_bytes", kind);
+	add(c, role, p->calls, m->calls, "communication.%s.calls", kind);
+	add(c, role, p->payload_bytes, m->payload_bytes, "communication.%s.payload_bytes", kind);
 	if (m->sent_bytes < 0) /* inside a library */
 		return;
-	struct check *sent = add(c, role, p->sent_bytes, m->sent_bytes);
-	snprintf(sent->quantity, sizeof sent->quantity, "communication.%s.sent_bytes", kind);
-	struct check *received = add(c, role, p->received_bytes, m->received_bytes);
-	snprintf(received->quantity, sizeof received->quantity, "communication.%s.received_bytes", kind);
+	add(c, role, p->sent_bytes, m->sent_bytes, "communication.%s.sent_bytes", kind);
+	add(c, role, p->received_bytes, m->received_bytes, "communication.%s.received_bytes", kind);
 }
 
 static void check_transfer(struct checks *c, const char *role, const char *kind, const struct report_transfer *p,
                            const struct report_transfer *m)
 {
-	struct check *calls = add(c, role, p->calls, m->calls);
-	snprintf(calls->quantity, sizeof calls->quantity, "transfers.%s.calls", kind);
-	struct check *bytes = add(c, role, p->bytes, m->bytes);
-	snprintf(bytes->quantity, sizeof bytes->quantity, "transfers.%s.bytes", kind);
+	add(c, role, p->calls, m->calls, "transfers.%s.calls", kind);
+	add(c, role, p->bytes, m->bytes, "transfers.%s.bytes", kind);
 }
 
 static void check_rank(struct checks *c, int64_t rank, struct report_rank *p, struct report_rank *m)
@@ -87,14 +83,13 @@ static void check_rank(struct checks *c, int64_t rank, struct report_rank *p, st
 	for (int i = 0; (predicted = report_rank_figure(p, i, name, sizeof name)); i++) {
 		int64_t measured = *report_rank_figure(m, i, name, sizeof name);
 		if (measured >= 0 && (*predicted || measured)) /* below 0: inside a library */
-			snprintf(add(c, role, *predicted, measured)->quantity, sizeof name, "%s", name);
+			add(c, role, *predicted, measured, "%s", name);
 	}
 }
 
 static void check_time(struct checks *c, const char *name, int64_t predicted, int64_t measured, double limit)
 {
-	struct check *one = add(c, "all", predicted, measured);
-	snprintf(one->quantity, sizeof one->quantity, "time.%s_s", name);
+	struct check *one = add(c, "all", predicted, measured, "time.%s_s", name);
 	one->is_time = true;
 	one->limited = limit >= 0;
 	one->limit = limit;

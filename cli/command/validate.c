@@ -182,19 +182,12 @@ static enum status validate_member(struct validation *v, const struct member *m,
 /* What is wrong for all of them (the data, the precision) is found before anything is measured. */
 static enum status check_first(const struct validation *v)
 {
-	struct train_options t = train_options_default();
-	t.data = option_text(v->options, OPTION_DATA);
-	t.device = option_text(v->options, OPTION_DEVICE);
-	t.communicator = option_text(v->options, OPTION_COMM);
-	t.no_graph = option_given(v->options, OPTION_NO_GRAPH);
-	t.tf32 = option_given(v->options, OPTION_TF32);
-	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;
 		if (job_open(&j, &v->members.member[i].settings))
 			continue;
 		job_release(&j);
-		t.settings = v->members.member[i].settings;
+		struct train_options t = run_options(v->options, &v->members.member[i].settings);
 		enum status s = train_check(&t);
 		int64_t ranks = option_whole(v->options, OPTION_RANKS); /* `single` among several has one */
 		return !s && ranks > 1 ? launch_check(ranks) : s;
@@ -305,7 +298,7 @@ static void detail_value(struct table *t, int column, const struct check *c, int
 	if (c->is_time)
 		table_time(t, column, v);
 	else
-		table_cell(t, column, "%s", show_count(text, v));
+		table_cell(t, column, "%s", number_format_count(text, v));
 }
 
 static void show_details(const struct validation *v, bool all)
