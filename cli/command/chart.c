@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/show/show.h"
+#include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
 /* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
 
 enum { ROW = 19 };
