@@ -262,6 +262,10 @@ check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, comp
 bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/bench.sh
 
+.PHONY: mutants
+mutants: $(BUILD)/shardlab ## put bugs in, one at a time: do the tests notice? (MUTANTS='viz M07': only these)
+	@tests/mutants/run.py $(MUTANTS)
+
 .PHONY: fuzz fuzz-programs bench
 fuzz-programs: $(fuzz_programs)
 fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clang

@@ -61,5 +61,6 @@ enum status communicator_sum(struct communicator *c, double *values, int n, stru
 		return communicator_is_broken(b);
 	for (int i = 0; i < n && !s; i += MOST_VALUES)
 		s = sum_few(b, values + i, n - i < MOST_VALUES ? n - i : MOST_VALUES, traffic);
+	traffic->handed_bytes = n * (int64_t)sizeof *values;
 	return s;
 }

@@ -115,6 +115,15 @@ static char *target(const struct ring *r, const struct piece *p)
 	return (char *)r->what->whole + p->offset * r->bytes;
 }
 
+/* The place in staging for so many elements. */
+static char *stage(const struct ring *r, int64_t slot, int64_t count)
+{
+	int64_t end = slot * ADD_PIECE + count * r->bytes;
+	if (end > r->traffic->staging_bytes)
+		r->traffic->staging_bytes = end;
+	return (char *)r->what->staging + slot * ADD_PIECE;
+}
+
 /* Loads the lane's next round that has a message, if its present one is posted whole. */
 static bool lane_ready(const struct ring *r, struct lane *lane)
 {
@@ -245,7 +254,7 @@ static enum status post_receives(struct ring *r, bool *moved)
 		if ((p.add && lane->adding == SLOTS) || copies_meet(lane, &p) ||
 		    lane_holds_up(r, &r->send, p.round + 1, &p))
 			break;
-		p.into = p.add ? (char *)r->what->staging + lane->adds % SLOTS * ADD_PIECE : target(r, &p);
+		p.into = p.add ? stage(r, lane->adds % SLOTS, p.count) : target(r, &p);
 		int code = MPI_Irecv(p.into, (int)(p.count * r->bytes), MPI_BYTE, p.peer, TAG_COLLECTIVE, r->base.comm,
 		                     &p.request);
 		if (code != MPI_SUCCESS)
@@ -334,6 +343,7 @@ static enum status ring_run(struct communicator *c, const struct collective *wha
 		return communicator_is_broken(&r->base);
 	r->what = what;
 	r->bytes = type_bytes(what->type);
+	traffic->handed_bytes = what->elements * r->bytes;
 	r->traffic = traffic;
 	r->operation = schedule_row(what->algorithm)->operation;
 	r->schedule = (struct schedule){what->algorithm, c->ranks, what->root, what->elements, 0};

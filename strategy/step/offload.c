@@ -36,6 +36,11 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 		return status_fail(STATUS_INPUT,
 		                   "{offload} parameters: the update would fetch and return every shard; say "
 		                   "{offload} optimizer,parameters");
+	if (o->optimizer_on_disk && o->parameters && t->optimizer == OPTIMIZER_SGD && t->precision == TYPE_FP32)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{offload} optimizer:to=disk: {optimizer} sgd has no optimizer state, and parameters "
+		        "in fp32 are their own master weights; leave out to=disk");
 	if (o->delayed && (o->optimizer_on_disk || o->parameters))
 		return status_fail(STATUS_INPUT, "{offload} optimizer:delayed=yes: %s",
 		                   o->parameters

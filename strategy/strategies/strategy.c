@@ -43,7 +43,7 @@ const struct strategy *strategy_find(const char *name)
 
 static struct keys keys_of(const struct strategy *g)
 {
-	struct keys keys = {.option = "{strategy}", .name = g->name, .list = g->keys, .help = "strategies"};
+	struct keys keys = {.setting = "{strategy}", .name = g->name, .list = g->keys};
 	while (keys.count < STRATEGY_KEYS && g->keys[keys.count].name)
 		keys.count++;
 	return keys;
