@@ -78,21 +78,10 @@ void job_release(struct job *j)
 
 enum status check_file_alone(const struct options *o, enum option file)
 {
-	static const enum option in_plan[] = {OPTION_MODEL,         OPTION_STRATEGY,
-	                                      OPTION_RANKS,         OPTION_BATCH,
-	                                      OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,
-	                                      OPTION_SEQUENCE,      OPTION_PRECISION,
-	                                      OPTION_OPTIMIZER,     OPTION_LEARNING_RATE,
-	                                      OPTION_WARMUP,        OPTION_DECAY,
-	                                      OPTION_WEIGHT_DECAY,  OPTION_CLIP,
-	                                      OPTION_BUCKET,        OPTION_SEED,
-	                                      OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,
-	                                      OPTION_LOSS_SCALE,    OPTION_LOSS_SCALE_WINDOW,
-	                                      OPTION_OFFLOAD,       OPTION_STOCHASTIC_ROUNDING};
-	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
-		if (option_given(o, in_plan[i]))
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (option_given(o, (enum option)i))
 			return status_fail(STATUS_INPUT, "--%s FILE says --%s already; leave one of them out",
-			                   option_name(file), option_name(in_plan[i]));
+			                   option_name(file), option_name((enum option)i));
 	return STATUS_OK;
 }
 

@@ -5,19 +5,6 @@
 
 #include "strategy/base/number.h"
 
-struct settings settings_default(void)
-{
-	return (struct settings){.model = "mlp",
-	                         .strategy = "ddp",
-	                         .checkpointing = "none",
-	                         .ranks = 1,
-	                         .precision = TYPE_FP32,
-	                         .optimizer = OPTIMIZER_ADAMW,
-	                         .learning_rate = 1e-3,
-	                         .weight_decay = 0.01,
-	                         .seed = 1};
-}
-
 /* Only fp16 lacks range: bf16 has that of fp32. */
 static enum status resolve_loss_scale(struct settings *s)
 {
@@ -87,8 +74,9 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 		                   "{batch} %" PRId64 " is not %s × micro-batch × accumulate = %" PRId64 " × %" PRId64
 		                   " × %" PRId64 "; leave one of them out",
 		                   given_batch, ranks, data_ranks, s->micro_batch, s->accumulate);
-	if (s->accumulate > 4096)
-		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above 4096", s->accumulate);
+	if (s->accumulate > SETTING_MOST_ACCUMULATE)
+		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
+		                   SETTING_MOST_ACCUMULATE);
 	enum status status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);
 }
@@ -96,15 +84,4 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 const char *optimizer_name(enum optimizer o)
 {
 	return o == OPTIMIZER_ADAMW ? "adamw" : "sgd";
-}
-
-enum status optimizer_parse(const char *text, enum optimizer *out)
-{
-	if (!strcmp(text, "adamw"))
-		*out = OPTIMIZER_ADAMW;
-	else if (!strcmp(text, "sgd"))
-		*out = OPTIMIZER_SGD;
-	else
-		return status_fail(STATUS_INPUT, "{optimizer}: unknown optimizer '%.40s'; known: adamw, sgd", text);
-	return STATUS_OK;
 }

@@ -228,7 +228,7 @@ START_TEST(what_was_measured_is_predicted)
 	o.no_graph = _i == 1;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .kernel_ns = 2000}));
 	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
-	ck_assert_int_eq(strstr(c.about, "--no-graph") != NULL, o.no_graph);
+	ck_assert_int_eq(strstr(c.about, "no_graph") != NULL, o.no_graph);
 	ck_assert_int_eq(
 	        c.launch.value,
 	        find(&figures, o.no_graph ? "start of a kernel, issued" : "start of a kernel, in a graph", CALIBRATE_NS)
@@ -262,7 +262,7 @@ static const struct {
         {{.devices = -1}, "ring", 1, "there is no GPU here"},
         {{.count_error = 35}, "ring", 1, "older than this program's CUDA"},
         {{.no_code = true}, "ring", 2, "for which this build has no code"},
-        {{.devices = 1}, "nccl", 2, "use --comm ring"},
+        {{.devices = 1}, "nccl", 2, "use comm ring"},
 };
 
 START_TEST(what_is_missing_is_said_first)

@@ -210,7 +210,7 @@ START_TEST(refused)
 	struct settings s = settings_default();
 	s.stochastic_rounding = true;
 	ck_assert_int_eq(settings_resolve(&s, strategy_data_ranks(&s)), STATUS_INPUT);
-	ck_assert(strstr(status_message(), "--stochastic-rounding") && strstr(status_message(), "fp32"));
+	ck_assert(strstr(status_message(), "stochastic_rounding") && strstr(status_message(), "fp32"));
 	struct made m;
 	const struct request q = {.strategy = "zero1", .model = "mlp", .ranks = 2, .precision = TYPE_BF16};
 	ck_assert(!made_open(&m, &q) && !plan_verify(&m.plan, NULL));
