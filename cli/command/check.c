@@ -9,6 +9,15 @@
 
 #include "strategy/base/arena.h"
 
+enum status check_accuracy(const char *strategy, const struct report *measured)
+{
+	double reached = 100 * measured->validation_accuracy;
+	if (!(reached >= CHECK_ACCURACY))
+		return status_fail(STATUS_CHECK, "%s: a test accuracy of %.2f %%; it should be %g %% or more", strategy,
+		                   reached, CHECK_ACCURACY);
+	return STATUS_OK;
+}
+
 double check_error(const struct check *c)
 {
 	if (c->predicted == c->measured)
@@ -101,7 +110,7 @@ void checks_make(struct checks *c, const struct report *predicted, const struct 
 	const struct times *p = &predicted->time, *m = &measured->time;
 	for (int i = 0; i < predicted->role_count; i++)
 		check_role(c, &predicted->roles[i], &measured->roles[i]);
-	for (int64_t i = 0; i < predicted->ranks; i++) {
+	for (int64_t i = 0; i < predicted->ranks && predicted->by_rank && measured->by_rank; i++) {
 		char role[32];
 		snprintf(role, sizeof role, "rank %" PRId64, i);
 		check_figures(c, role, &predicted->by_rank[i], &measured->by_rank[i], false);

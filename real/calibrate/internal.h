@@ -85,6 +85,8 @@ enum status calibrate_cuda(struct calibration *k); /* all ranks */
 
 /* ---- compute.c ---- */
 
+/* What a copy of fp32 moves, as plans count it: each byte is read once and written once. */
+int64_t calibrate_copy_bytes(int64_t elements);
 int calibrate_compute_tasks(const struct calibration *k);
 enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
 enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
@@ -98,6 +100,9 @@ struct link_sample {
 /* Latency from the smallest messages; bandwidth from those of at least a quarter of the largest: the median of what
  * each of them says once the latency is taken off. */
 void link_fit(const struct link_sample *samples, int count, struct link *out);
+
+/* What a collective costs its rank: the way to the communication thread, and the way back. */
+struct rate calibrate_there_and_back(struct rate there, struct rate back);
 
 int calibrate_links_tasks(const struct calibration *k);
 enum status calibrate_links(struct calibration *k); /* all ranks; at least two */

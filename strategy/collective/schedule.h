@@ -119,7 +119,8 @@ struct algorithm {
 	void (*round)(const struct schedule *s, int64_t rank, int64_t round, struct round *r);
 	int64_t (*sent)(const struct schedule *s, int64_t rank);
 	int64_t (*received)(const struct schedule *s, int64_t rank);
-	/* What each rank sends, of a symmetric algorithm, else what all send together; as text, of n ranks and S. */
+	/* What each rank sends, of a symmetric algorithm, else what all send together. As text: a sum of products of n
+	 * ranks, S, and p, the largest power of two up to n. */
 	struct amount (*amount)(const struct schedule *s);
 	const char *formula;
 	/* Only so many ranks, counted from the root on, can send in this round; NULL: any can. */

@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "real/rank/clock.h"
 #include "real/train/internal.h"
+#include "tests/support/images.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
@@ -47,6 +50,18 @@ static enum status stand_in_sum(struct communicator *c, double *values, int n, s
 	return STATUS_OK;
 }
 
+enum { LATE_NS = 50000000 };
+
+/* The other end comes late, and then the message takes no time. */
+static enum status late_message(struct communicator *c, const struct point_to_point *what, struct traffic *traffic)
+{
+	(void)c;
+	memset(what->at, 0, what->sends ? 0 : (size_t)what->bytes);
+	nanosleep(&(struct timespec){.tv_nsec = LATE_NS}, NULL);
+	*traffic = (struct traffic){.handed_bytes = what->bytes, .counted = true, .began_ns = clock_ns()};
+	return STATUS_OK;
+}
+
 static void stand_in_hurry(struct communicator *c, bool hurry)
 {
 	(void)c;
@@ -54,7 +69,7 @@ static void stand_in_hurry(struct communicator *c, bool hurry)
 }
 
 static const struct communicator_ops stand_in_ops = {
-        .name = "stand-in", .run = stand_in_run, .sum = stand_in_sum, .hurry = stand_in_hurry};
+        .name = "stand-in", .run = stand_in_run, .sum = stand_in_sum, .message = late_message, .hurry = stand_in_hurry};
 
 /* ---- rank 0 of two ---- */
 
@@ -282,6 +297,30 @@ START_TEST(the_median_step_counts)
 }
 END_TEST
 
+/* To wait until the other end of a message comes is no communication: it is the pipeline's bubble. */
+START_TEST(waiting_for_a_message_is_bubble)
+{
+	static const struct request pipeline = {
+	        .model = "mlp:sizes=16-12-10", .strategy = "pipeline", .ranks = 2, .micro_batch = 1};
+	char images[256];
+	struct communicator late = {&stand_in_ops, 0, 2};
+	struct made m;
+	struct trainer t;
+	double loss;
+	ck_assert_msg(made_open(&m, &pipeline) == STATUS_OK, "%s", status_message());
+	ck_assert(images_make(images, sizeof images, 4, 4, 20, 10));
+	ck_assert_int_eq(trainer_open_among(&t, &m.plan, images, false, &late), STATUS_OK);
+	ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
+	struct times times = executor_times(t.executor);
+	ck_assert_int_ge(times.step, 2 * (int64_t)LATE_NS);
+	ck_assert_int_lt(times.communication, LATE_NS);
+	ck_assert_int_gt(times.bubble, LATE_NS);
+	trainer_release(&t);
+	images_remove(images);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- resident memory ---- */
 
 static int64_t kernel_says(void)
@@ -347,6 +386,7 @@ int main(int argc, char **argv)
 	tcase_add_test(tests, figures_of_ranks_are_brought_together);
 	tcase_add_test(tests, a_library_that_counts_nothing_says_so);
 	tcase_add_test(tests, the_median_step_counts);
+	tcase_add_test(tests, waiting_for_a_message_is_bubble);
 	tcase_add_test(tests, resident_memory_is_what_the_kernel_says);
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* whose shadow is resident too */
 	tcase_add_test(tests, resident_memory_is_not_the_parents);

@@ -98,22 +98,44 @@ void collective_words(const struct score *s, const struct collective *c, char *o
 	         c->kind == OP_ALL_REDUCE_MAXIMUM ? " (maximum)" : "", what, c->control ? " (control)" : "", group);
 }
 
-/* A formula of n ranks and S with their values put in: "2 (n − 1)/n · S" is "2 · 3/4 · 4 MB". */
+static int64_t power_of_two_up_to(int64_t n)
+{
+	int64_t p = 1;
+	while (2 * p <= n)
+		p *= 2;
+	return p;
+}
+
+/* The value of a symbol, and how long its name is; 0: no symbol begins here. */
+static size_t symbol_at(const char *text, int64_t n, int64_t *value)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} symbols[] = {{"(n − 1)", n - 1}, {"(n − p)", n - power_of_two_up_to(n)}, {"n", n}};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (!strncmp(text, symbols[i].name, strlen(symbols[i].name))) {
+			*value = symbols[i].value;
+			return strlen(symbols[i].name);
+		}
+	return 0;
+}
+
+/* A formula with its values put in: "2 (n − 1)/n · S" is "2 · 3/4 · 4 MB". */
 static void put_in(const char *formula, int64_t n, const char *bytes, char *out, size_t size)
 {
-	static const char less[] = "(n − 1)";
 	size_t at = 0;
-	for (const char *c = formula; *c && at + 1 < size; c++) {
+	for (const char *c = formula; *c && at + 1 < size;) {
 		char one[WORD] = {*c, 0};
-		if (!strncmp(c, less, strlen(less))) {
-			snprintf(one, sizeof one, "%s%" PRId64, c > formula ? "· " : "", n - 1);
-			c += strlen(less) - 1;
-		} else if (*c == 'n') {
-			snprintf(one, sizeof one, "%" PRId64, n);
-		} else if (*c == 'S') {
+		int64_t value;
+		size_t length = symbol_at(c, n, &value);
+		bool times = c - formula >= 2 && c[-1] == ' ' && c[-2] >= '0' && c[-2] <= '9';
+		if (length)
+			snprintf(one, sizeof one, "%s%" PRId64, times ? "· " : "", value);
+		else if (*c == 'S')
 			snprintf(one, sizeof one, "%s", bytes);
-		}
 		at += (size_t)snprintf(out + at, size - at, "%s", one);
+		c += length ? length : 1;
 	}
 }
 

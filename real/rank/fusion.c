@@ -1,0 +1,71 @@
+#include "real/rank/fusion.h"
+
+static bool same(const struct region *a, const struct region *b)
+{
+	return a->buffer == b->buffer && a->slice == b->slice && a->offset == b->offset && a->count == b->count;
+}
+
+static bool names(const struct op *op, int buffer)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer == buffer)
+			return true;
+	return false;
+}
+
+static bool writes(const struct op *op, int buffer)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		char access = op_access(op, i);
+		if (op->operand[i].buffer == buffer && access && access != 'r')
+			return true;
+	}
+	return false;
+}
+
+/* The next operation of the compute queue. */
+static int next_on_queue(const struct role *r, int number)
+{
+	for (int i = number + 1; i < r->step.end; i++)
+		if (r->ops[i].queue == QUEUE_COMPUTE && op_class(r->ops[i].kind) != OP_CLASS_M)
+			return i;
+	return -1;
+}
+
+/* Whoever made `pre` last did so on the compute queue, so that it is there before all that follows on it. */
+static bool made_before(const struct role *r, int number, int buffer)
+{
+	for (int i = number - 1; i >= r->step.begin; i--)
+		if (writes(&r->ops[i], buffer))
+			return r->ops[i].queue == QUEUE_COMPUTE && op_class(r->ops[i].kind) != OP_CLASS_M;
+	return false;
+}
+
+static bool fuses(const struct role *r, int first, int second)
+{
+	const struct op *a = &r->ops[first], *b = &r->ops[second];
+	if (b->kind != OP_LINEAR_BACKWARD || b->operand[LINEAR_BACKWARD_PRE].buffer < 0 ||
+	    !same(&a->operand[LINEAR_BACKWARD_DX], &b->operand[LINEAR_BACKWARD_DY]))
+		return false;
+	for (int i = first + 1; i < second; i++) /* on other queues, or allocating */
+		if (names(&r->ops[i], a->operand[LINEAR_BACKWARD_DX].buffer) ||
+		    names(&r->ops[i], b->operand[LINEAR_BACKWARD_PRE].buffer))
+			return false;
+	return made_before(r, first, b->operand[LINEAR_BACKWARD_PRE].buffer);
+}
+
+void fusion_find(const struct role *r, struct fusion *out)
+{
+	for (int i = 0; i < r->op_count; i++)
+		out[i] = (struct fusion){.next = -1};
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_LINEAR_BACKWARD || op->operand[LINEAR_BACKWARD_DX].buffer < 0)
+			continue;
+		int next = next_on_queue(r, i);
+		if (next < 0 || !fuses(r, i, next))
+			continue;
+		out[i].next = next;
+		out[next].done = true;
+	}
+}
