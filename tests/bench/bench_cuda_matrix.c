@@ -31,7 +31,7 @@ static void *filled(enum element type, int64_t n)
 	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
 	for (int64_t done = 0; done < n; done += most)
 		check(kernels->copy(gpu, stream, p + done * size, elements,
-		                (size_t)((n - done < most ? n - done : most) * size)),
+		                    (size_t)((n - done < most ? n - done : most) * size)),
 		      "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
 	free(elements);
@@ -69,14 +69,15 @@ static int forward(const void *what)
 {
 	const struct layer *l = what;
 	return kernels->linear_forward(gpu, stream, &l->shape, l->x, l->weight, l->has_bias ? l->bias : NULL,
-	                           l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
+	                               l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
 }
 
 static int backward(const void *what)
 {
 	const struct layer *l = what;
-	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight, l->shape.gelu ? l->pre : NULL,
-	                            l->dx, l->dweight, false, l->has_bias ? l->dbias : NULL, false);
+	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight,
+	                                l->shape.gelu ? l->pre : NULL, NULL, l->dx, l->dweight, false,
+	                                l->has_bias ? l->dbias : NULL, false);
 }
 
 static void line(const char *name, const char *pass, const char *type, double flops, double seconds, double limit)
