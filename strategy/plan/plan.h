@@ -320,7 +320,8 @@ static inline bool op_is_message(enum op_kind k)
 {
 	return k == OP_SEND || k == OP_RECEIVE;
 }
-/* How many take part, and the place of `rank` among them: -1 if it does not. For collectives. */
+/* How many are in a group, and the place of `rank` in its own: -1 if it does not take part. A message is a group of
+ * two: 0 sends, 1 receives. */
 int64_t op_members(const struct plan *p, const struct op *op);
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
 /* The rank at a place of the group that `rank` is in. */
@@ -400,6 +401,7 @@ void plan_write_dot(const struct plan *p, const char *role, FILE *out);
 /* Reads a plan's text. The model it names is opened into *model, which must outlive the plan. Messages begin with
  * "name:line:column: ". The plan is not verified. */
 enum status plan_read(struct plan *p, struct model *model, const char *text, size_t size, const char *name);
+enum status plan_read_file(struct plan *p, struct model *model, const char *path);
 
 /* ---- the verifier ---- */
 

@@ -39,17 +39,7 @@ static int64_t part_elements(const struct kernel *k)
 /* Mean and variance of one norm, side by side in the buffer that holds all. */
 static struct region running_of(const struct step *s, const struct kernel *k)
 {
-	return region_of(s->running, s->model->buffers[k->running].offset - s->running_begin, 2 * k->out);
-}
-
-static struct op *norm_op(struct step *s, enum op_kind kind, int index, enum pass pass)
-{
-	struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
-	op->kernel = index;
-	op->unit = s->model->kernels[index].unit;
-	op->pass = pass;
-	op->micro = s->micro;
-	return op;
+	return region_of(s->running.now, s->model->buffers[k->running].offset - s->running.begin, 2 * k->out);
 }
 
 /* A collective of one norm: compute goes on when it is done. */
@@ -83,24 +73,24 @@ void batch_norm_statistics_of(struct step *s, int index)
 	const struct kernel *k = &s->model->kernels[index];
 	struct op *op;
 	if (s->evaluating) {
-		build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
-		op = norm_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
+		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
+		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
 		op->operand[0] = running_of(s, k);
-		op->operand[1] = s->value[k->saved];
+		op->operand[1] = s->value[k->saved].at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
-	op = norm_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[0] = s->value[k->x];
+	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
+	op->operand[0] = s->value[k->x].at;
 	op->operand[1] = local;
 	if (synchronises(s, k))
 		parts = gather_parts(s, index, local);
-	build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
-	op = norm_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
+	build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
+	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
 	op->operand[0] = parts;
 	op->operand[1] = running_of(s, k);
-	op->operand[2] = s->value[k->saved];
+	op->operand[2] = s->value[k->saved].at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -116,13 +106,13 @@ int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct 
 	/* What is sent is whole slices, and must be defined. */
 	if (padded > n)
 		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(buffer, n, padded - n);
-	struct op *op = norm_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
+	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
 	op->accumulate = accumulate;
-	op->operand[0] = s->value_gradient[k->y];
-	op->operand[1] = s->value[k->x];
-	op->operand[2] = s->value[k->saved];
-	op->operand[3] = s->weight[k->weight];
-	op->operand[4] = s->weight[k->bias];
+	op->operand[0] = s->value[k->y].gradient;
+	op->operand[1] = s->value[k->x].at;
+	op->operand[2] = s->value[k->saved].at;
+	op->operand[3] = s->tensor[k->weight].weight;
+	op->operand[4] = s->tensor[k->bias].weight;
 	op->operand[5] = region_of(buffer, 0, n);
 	op->operand[6] = dweight;
 	op->operand[7] = dbias;
@@ -157,7 +147,7 @@ static void broadcast(struct step *s, int buffer)
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
 	op->operand[0] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
-	s->running_sent = build_number(s->b, op);
+	s->running.sent = build_number(s->b, op);
 }
 
 /* Of the model's buffers, [begin, end) are of norms that this role has. */
@@ -177,20 +167,20 @@ static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
 void buffers_state(struct step *s)
 {
 	int64_t begin, end;
-	s->running = s->running_state = s->running_sent = -1;
+	s->running.now = s->running.state = s->running.sent = -1;
 	own_buffers(s, &begin, &end);
 	if (begin == end || !step_holds_state(s))
 		return;
-	s->running_begin = begin;
-	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
-	                                            s->stages > 1 ? end - begin : running_elements(s));
-	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running);
+	s->running.begin = begin;
+	s->running.now = s->running.state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
+	                                                s->stages > 1 ? end - begin : running_elements(s));
+	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running.now);
 }
 
 void buffers_prologue(struct step *s)
 {
-	if (s->running >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->roots && !any_local(s->model))
-		broadcast(s, s->running);
+	if (s->running.now >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->root_alone && !any_local(s->model))
+		broadcast(s, s->running.now);
 }
 
 /* A copy of the running statistics for one pass; where there are none, room for the root's. */
@@ -198,41 +188,41 @@ static void copy_running(struct step *s)
 {
 	int64_t n = s->model->buffer_elements, padded = running_elements(s);
 	int copy = build_alloc(s->b, step_name(s, "running.copy"), CATEGORY_BUFFERS, TYPE_FP32, padded);
-	if (s->running_state >= 0) {
+	if (s->running.state >= 0) {
 		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
-		op->operand[0] = region_of(s->running_state, 0, n);
+		op->operand[0] = region_of(s->running.state, 0, n);
 		op->operand[1] = region_of(copy, 0, n);
 		if (padded > n)
 			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(copy, n, padded - n);
 	}
-	s->running = copy;
+	s->running.now = copy;
 }
 
 void buffers_before_forward(struct step *s)
 {
-	bool roots = s->strategy->roots, local = any_local(s->model);
-	s->running = s->running_state;
-	s->running_sent = -1;
+	bool roots = s->strategy->root_alone, local = any_local(s->model);
+	s->running.now = s->running.state;
+	s->running.sent = -1;
 	if (!s->model->buffer_count || plan_data_ranks(s->plan) == 1)
 		return;
-	if ((s->evaluating && (roots || local)) || (roots && s->running_state < 0))
+	if ((s->evaluating && (roots || local)) || (roots && s->running.state < 0))
 		copy_running(s);
 	if (roots || (local && !s->micro))
-		broadcast(s, s->running);
+		broadcast(s, s->running.now);
 }
 
 void buffers_after_forward(struct step *s)
 {
-	if (s->running != s->running_state)
-		build_free(s->b, s->running);
-	s->running = s->running_state;
+	if (s->running.now != s->running.state)
+		build_free(s->b, s->running.now);
+	s->running.now = s->running.state;
 }
 
 void buffers_show(struct step *s)
 {
 	int64_t begin, end;
 	own_buffers(s, &begin, &end);
-	if (s->running_state >= 0)
+	if (s->running.state >= 0)
 		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[0] =
-		        region_of(s->running_state, 0, end - begin);
+		        region_of(s->running.state, 0, end - begin);
 }

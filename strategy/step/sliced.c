@@ -13,41 +13,13 @@
 #include "strategy/model/slice.h"
 #include "strategy/step/step.h"
 
-/* Is the value's buffer (or its gradient's) one that is summed over the group? Then it is padded to equal slices. */
-static bool is_summed(const struct model *m, int value)
-{
-	if (m->slices == 1)
-		return false;
-	for (int i = 0; i < m->kernel_count; i++) {
-		const struct kernel *k = &m->kernels[i];
-		if ((kernel_sums(m, k) && value == kernel_sum(k)) || (kernel_sums_backward(m, k) && value == k->x))
-			return true;
-	}
-	return value == m->maxima || value == m->sums;
-}
-
-int64_t sliced_padded(const struct step *s, int value)
-{
-	int64_t n = step_value_elements(s, value);
-	return is_summed(s->model, value) ? round_up(n, s->model->slices) : n;
-}
-
-/* What is sent must be defined. */
-void sliced_zero_padding(struct step *s, struct region g)
-{
-	int64_t padded = s->b->role->buffers[g.buffer].elements;
-	if (padded > g.count)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(g.buffer, g.count, padded - g.count);
-}
-
-/* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
-static void reduce(struct step *s, enum op_kind kind, enum pass pass, struct region g)
+void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value)
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
-	op->payload = g.count;
-	op->operand[0] = region_of(g.buffer, g.offset, round_up(g.count, s->model->slices));
+	op->payload = value.count;
+	op->operand[ALL_REDUCE_X] = region_of(value.buffer, value.offset, round_up(value.count, s->model->slices));
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -85,7 +57,7 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], s->value[kernel_sum(k)], region_none(), region_none()};
+	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sum(k)].at, region_none(), region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
 	if (kernel_scatters(m, k))
@@ -97,7 +69,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], region_none(), s->value_gradient[k->y], dx};
+	struct sliced_operands o = {s->value[k->x].at, region_none(), s->value[k->y].gradient, dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -115,12 +87,12 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		build_free(s->b, o->x.buffer);
 	if (!kernel_sums(m, k))
 		return;
-	struct region sum = s->value[kernel_sum(k)];
+	struct region sum = s->value[kernel_sum(k)].at;
 	if (kernel_scatters(m, k)) {
 		exchange_rows(s, true, pass, o->y, sum);
 		build_free(s->b, o->y.buffer);
 	} else {
-		reduce(s, OP_ALL_REDUCE, pass, sum);
+		sliced_all_reduce(s, OP_ALL_REDUCE, pass, sum);
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
@@ -129,9 +101,9 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		op->operand[1] = sum;
 		return;
 	}
-	op->operand[1] = k->residual >= 0 ? s->value[k->residual] : region_none();
+	op->operand[1] = k->residual >= 0 ? s->value[k->residual].at : region_none();
 	op->operand[2] = sum;
-	op->operand[3] = k->gelu ? s->value[k->y] : region_none();
+	op->operand[3] = k->gelu ? s->value[k->y].at : region_none();
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
@@ -145,51 +117,9 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 	if (!k->needs_dx || !kernel_sums_backward(m, k))
 		return;
 	if (kernel_gathers(m, k)) {
-		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value_gradient[k->x]);
+		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient);
 		build_free(s->b, o->dx.buffer);
 	} else {
-		reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value_gradient[k->x]);
+		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient);
 	}
-}
-
-/* ---- the loss, of logits that no rank has whole ---- */
-
-bool sliced_classifier(struct step *s)
-{
-	const struct model *m = s->model;
-	int index = m->kernel_count - 1;
-	bool evaluating = s->evaluating;
-	if (m->maxima < 0)
-		return false;
-	struct region logits = s->value[m->logits], targets = s->value[m->target];
-	step_alloc_value(s, m->maxima);
-	step_alloc_value(s, m->sums);
-	struct region maxima = s->value[m->maxima], sums = s->value[m->sums];
-
-	struct op *op = step_kernel_op(s, OP_CLASSIFIER_MAXIMA, index, PASS_FORWARD);
-	op->operand[0] = logits;
-	op->operand[1] = maxima;
-	reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, maxima);
-
-	op = step_kernel_op(s, evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS, index, PASS_FORWARD);
-	op->operand[0] = logits;
-	op->operand[1] = targets;
-	op->operand[2] = maxima;
-	op->operand[3] = sums;
-	reduce(s, OP_ALL_REDUCE, PASS_FORWARD, sums);
-
-	op = step_kernel_op(s, evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT, index, PASS_FORWARD);
-	if (evaluating) {
-		op->operand[0] = maxima;
-		op->operand[1] = sums;
-	} else {
-		op->operand[0] = logits;
-		op->operand[1] = targets;
-		op->operand[2] = maxima;
-		op->operand[3] = sums;
-		step_classifier_loss(s, op, 4);
-	}
-	step_free_value(s, m->maxima);
-	step_free_value(s, m->sums);
-	return true;
 }

@@ -1,8 +1,89 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
+
+/* ---- closed forms ---- */
+
+static int64_t power_of_two_up_to(int64_t n)
+{
+	int64_t p = 1;
+	while (2 * p <= n)
+		p *= 2;
+	return p;
+}
+
+/* The value of a symbol, and how long its name is; 0: no symbol begins here. */
+static size_t symbol_at(const char *text, int64_t n, int64_t *value)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} symbols[] = {{"(n − 1)", n - 1}, {"(n − p)", n - power_of_two_up_to(n)}, {"n", n}};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (!strncmp(text, symbols[i].name, strlen(symbols[i].name))) {
+			*value = symbols[i].value;
+			return strlen(symbols[i].name);
+		}
+	return 0;
+}
+
+/* A formula with its values put in: "2 (n − 1)/n · S" is "2 · 3/4 · 4 MB". */
+static void put_in(const char *formula, int64_t n, const char *bytes, char *out, size_t size)
+{
+	size_t at = 0;
+	for (const char *c = formula; *c && at + 1 < size;) {
+		char one[WORD] = {*c, 0};
+		int64_t value;
+		size_t length = symbol_at(c, n, &value);
+		bool times = c - formula >= 2 && c[-1] == ' ' && c[-2] >= '0' && c[-2] <= '9';
+		if (length)
+			snprintf(one, sizeof one, "%s%" PRId64, times ? "· " : "", value);
+		else if (*c == 'S')
+			snprintf(one, sizeof one, "%s", bytes);
+		at += (size_t)snprintf(out + at, size - at, "%s", one);
+		c += length ? length : 1;
+	}
+}
+
+void ledger_formula(const struct collective *c, struct formula *out)
+{
+	const struct algorithm *a = schedule_row(c->schedule.algorithm);
+	struct amount amount = schedule_amount(&c->schedule);
+	char bytes[WORD];
+	*out = (struct formula){.bytes = amount.times * amount.elements * c->element_bytes};
+	bytes_word(bytes, c->schedule.elements * c->element_bytes);
+	const char *formula = c->kind == OP_SEND ? "S" : a->formula;
+	snprintf(out->who, sizeof out->who, "%s", c->control ? "control" : a->symmetric ? "each rank" : "all ranks");
+	snprintf(out->symbols, sizeof out->symbols, "%s", formula);
+	put_in(formula, c->schedule.ranks, bytes, out->numbers, sizeof out->numbers);
+}
+
+int64_t ledger_step_bytes(const struct score *s, int index)
+{
+	const struct role *r = score_role_of(s, index);
+	int64_t sum = 0;
+	for (int k = r->step.begin; k < r->step.end; k++) {
+		int c = score_collective_of(s, index, k);
+		if (c >= 0 && !s->collectives[c].control)
+			sum += op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[index].rank);
+	}
+	return sum;
+}
+
+int64_t ledger_step_total(const struct score *s)
+{
+	int64_t sum = 0;
+	for (int c = 0; c < s->collective_count; c++)
+		if (!s->collectives[c].control)
+			sum += s->collectives[c].sent_bytes;
+	return sum;
+}
+
+/* ---- the table ---- */
 
 enum { ROW = 19 };
 
@@ -47,7 +128,7 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		draw_text(c, column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
 		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
 		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
-		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", count_word(bytes, e->bytes));
+		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", number_format_count(bytes, e->bytes));
 		row++;
 	}
 	if (!row)
@@ -93,17 +174,19 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 	int64_t sent = sent_so_far(st, &f);
 	draw_line(c, x, y, x + width, y, t->line, 1);
 	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", f.who);
-	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B", count_word(word, sent));
+	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B",
+	          number_format_count(word, sent));
 	draw_bar(c, x, y + 28, width, sent, f.bytes);
 	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
 	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", f.symbols);
 	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", f.numbers);
 	draw_text(c, x + width, y + 93, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, width, "= %s B",
-	          count_word(word, f.bytes));
+	          number_format_count(word, f.bytes));
 	draw_line(c, x, y + 104, x + width, y + 104, t->line, 1);
 	draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
-	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s", count_word(word, st->sent));
+	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
+	          number_format_count(word, st->sent));
 	draw_text(c, x + width, y + 142, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width, "of %s B",
-	          count_word(whole, ledger_step_total(s)));
+	          number_format_count(whole, ledger_step_total(s)));
 	draw_bar(c, x, y + 149, width, st->sent, ledger_step_total(s));
 }
