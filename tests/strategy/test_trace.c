@@ -353,6 +353,9 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->roles[0].memory[SPACE_DEVICE].overhead_bytes = 77;
 	r->roles[0].memory[SPACE_DEVICE].overhead_assumed = true;
 	r->roles[1].memory[SPACE_DISK].peak_bytes = 5;
+	r->roles[0].by_kind[TRAFFIC_BROADCAST].received_bytes = 11;
+	r->roles[0].received_bytes = 13;
+	r->roles[0].transfer[TRANSFER_DEVICE_TO_HOST] = (struct report_transfer){17, 19};
 	r->measured = measured;
 	if (!measured)
 		return;
@@ -392,6 +395,12 @@ START_TEST(test_json)
 		const json_t *kinds = json_object_get(json_object_get(role, "communication"), "by_kind");
 		ck_assert_int_eq(whole_of(json_object_get(kinds, "broadcast"), "sent_bytes"),
 		                 r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes);
+		ck_assert_int_gt(r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes, 11);
+		ck_assert_int_eq(whole_of(json_object_get(kinds, "broadcast"), "received_bytes"), 11);
+		ck_assert_int_eq(whole_of(json_object_get(role, "communication"), "received_bytes"), 13);
+		const json_t *copies = json_object_get(json_object_get(role, "transfers"), "device_to_host");
+		ck_assert_int_eq(whole_of(copies, "calls"), 17);
+		ck_assert_int_eq(whole_of(copies, "bytes"), 19);
 		ck_assert(json_number_value(json_object_get(json_object_get(o, "time"), "step_s")) == 1.234567891);
 		ck_assert(json_is_true(json_object_get(o, "fits")));
 		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
@@ -420,6 +429,7 @@ START_TEST(test_json)
 			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
 			ck_assert_int_eq(again.roles[0].overhead.in_use_bytes, 99);
 			ck_assert_int_eq(again.roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes, -1);
+			ck_assert_int_eq(memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank), 0);
 		}
 		json_decref(o);
 		json_decref(second);
