@@ -17,12 +17,12 @@ static void parse(struct options *o, const char *const *arguments)
 static int64_t step_with(int64_t threads)
 {
 	struct options o;
-	struct settings settings;
+	struct members members;
 	struct job j;
 	struct report r = {0};
 	parse(&o, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", NULL});
-	ck_assert_int_eq(options_settings(&o, &settings), STATUS_OK);
-	ck_assert_msg(!job_open(&j, &settings), "%s", status_message());
+	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
+	ck_assert_msg(!job_open(&j, &members.member[0].settings), "%s", status_message());
 	ck_assert_msg(!job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r), "%s", status_message());
 	int64_t step = r.time.compute;
 	report_release(&r);
@@ -42,10 +42,11 @@ END_TEST
 
 /* ---- charts ---- */
 
+static struct members members;
+
 static void make_chart(struct chart *chart, const char *const *arguments)
 {
 	struct options o;
-	struct members members;
 	memset(chart, 0, sizeof *chart);
 	parse(&o, arguments);
 	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
@@ -53,14 +54,13 @@ static void make_chart(struct chart *chart, const char *const *arguments)
 }
 
 /* The largest of the roles' peaks, of the same plan; first: the first role's. */
-static int64_t peak_on(const struct chart *chart, int point, int64_t *first)
+static int64_t peak_on(int64_t ranks, int64_t *first)
 {
-	struct settings settings = settings_default();
+	struct settings settings = members.member[0].settings;
 	struct job j;
 	int64_t most = 0;
-	snprintf(settings.model, sizeof settings.model, "mlp");
-	snprintf(settings.strategy, sizeof settings.strategy, "pipeline");
-	settings.ranks = chart->series[0].ranks[point];
+	settings.ranks = ranks;
+	settings.batch = 0;
 	ck_assert_int_eq(settings_resolve(&settings, 1), STATUS_OK);
 	ck_assert_msg(!job_open(&j, &settings), "%s", status_message());
 	for (int i = 0; i < j.plan.role_count; i++) {
@@ -77,15 +77,15 @@ START_TEST(a_line_is_of_the_fullest_role)
 {
 	static struct chart chart;
 	int others = 0;
-	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "pipeline", "--ranks", "2", "--cluster",
-	                                    "laptop", "--chart", "memory-by-ranks", NULL});
+	make_chart(&chart, (const char *[]){"--model", "mlp:sizes=784-16-512-10", "--strategy", "pipeline", "--ranks",
+	                                    "2", "--cluster", "laptop", "--chart", "memory-by-ranks", NULL});
 	ck_assert_int_eq(chart.series_count, 1);
 	ck_assert_str_eq(chart.series[0].label, "pipeline");
 	ck_assert_int_eq(chart.series[0].count, 2);
 	for (int i = 0; i < 2; i++) {
 		int64_t first = 0;
 		ck_assert_int_eq(chart.series[0].ranks[i], 1 + i);
-		ck_assert_int_eq(chart.series[0].value[i], peak_on(&chart, i, &first));
+		ck_assert_int_eq(chart.series[0].value[i], peak_on(1 + i, &first));
 		others += chart.series[0].value[i] != first;
 	}
 	ck_assert_int_gt(others, 0);
