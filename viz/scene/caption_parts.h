@@ -19,10 +19,10 @@ struct who {
 	int64_t count;
 };
 
-/* Those that did it in the last stride, among the ranks of a role. */
+/* Those that did it in the last step, among the ranks of a role. */
 struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role);
 
-/* One message of the last stride, and several of one collective. */
+/* One message of the last step, and several of one collective. */
 void say_message(struct text *t, const struct state *st, const struct event *e);
 void say_round(struct text *t, const struct state *st, const struct event *first);
 

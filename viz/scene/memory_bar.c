@@ -16,13 +16,13 @@ struct memory_scale memory_scale_for(int64_t peak, int64_t capacity)
 	return s;
 }
 
-int64_t memory_capacity(const struct score *s)
+int64_t memory_capacity(const struct timeline *s)
 {
 	int64_t left = s->limits.device_bytes - s->limits.overhead_bytes;
 	return s->limits.device_bytes && left > 0 ? left : 0;
 }
 
-int64_t memory_highest(const struct score *s, enum space space)
+int64_t memory_highest(const struct timeline *s, enum space space)
 {
 	int64_t peak = 0;
 	for (int r = 0; r < s->plan->role_count; r++)

@@ -12,9 +12,9 @@ struct memory_scale {
 
 struct memory_scale memory_scale_for(int64_t peak, int64_t capacity);
 /* What a rank may use; 0: unknown. */
-int64_t memory_capacity(const struct score *s);
+int64_t memory_capacity(const struct timeline *s);
 /* The highest peak of all roles. */
-int64_t memory_highest(const struct score *s, enum space space);
+int64_t memory_highest(const struct timeline *s, enum space space);
 
 void memory_axis(struct canvas *c, struct box b, const struct memory_scale *s);
 /* What is alive by category, hatched above the capacity, with a ghost where it has been highest. */

@@ -19,11 +19,11 @@ struct ring {
 	int64_t n;
 	struct box area; /* of the cards and links */
 	enum ring_shape shape;
-	bool title_inside;                    /* in the middle of the circle, not above it */
-	struct box card[SCORE_MESSAGE_RANKS]; /* of each place in the group */
+	bool title_inside;                       /* in the middle of the circle, not above it */
+	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
 
-/* Places the cards in b; n is at most SCORE_MESSAGE_RANKS. small: a part of the overview. */
+/* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);
 /* The ends of the link between two cards, moved aside by so much: it runs through no other card. */
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,

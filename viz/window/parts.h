@@ -18,9 +18,9 @@
 	X(NEXT_PHASE, "Shift →", ">>", "one phase on")                                                                 \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
 	X(NEXT_EVENT, ".", ".", "one message or allocation on")                                                        \
-	X(NOTABLE, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                    \
+	X(HIGHLIGHT, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                  \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
-	X(STRIDE, "D", "step", "what a step is: a message, a round, a phase")                                          \
+	X(STEP_SIZE, "D", "step", "what a step is: a message, a round, a phase")                                       \
 	X(SLOWER, "[", "-", "slower")                                                                                  \
 	X(FASTER, "]", "+", "faster")                                                                                  \
 	X(NORMAL, "Backspace", "1x", "at normal speed")                                                                \
@@ -82,7 +82,7 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 enum { WIDGETS = 80, TOP_BAR = 40, BOTTOM_BAR = 46 };
 
 struct window {
-	struct player *player;
+	struct playback *playback;
 	struct window_host host;
 	SDL_Window *window;
 	SDL_Renderer *renderer;
