@@ -1,4 +1,4 @@
-/* The caption: one sentence about what the last step_size did, made from the plan, so that it is never wrong. */
+/* The caption: one sentence about what the last step did, made from the plan, so that it is never wrong. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static const char *verb(const struct op *op)
 	}
 }
 
-/* What it waits for, and what was before it on its queue: whichever was done last is the reason why it begins only now.
+/* An operation waits for others, and for the one before it on its queue: the last to finish is why it begins only now.
  */
 static const struct op *reason_of(const struct timeline *s, const struct role *role, int index, const struct op *op)
 {
@@ -208,7 +208,7 @@ static void say_memory(struct text *t, const struct state *st, const struct even
 	    category_name(b->category), space_name(b->space), bytes_word(live, st->ranks[index].live[b->space]));
 }
 
-/* Of those that an operation waits for, the one that is done last; NULL: none is still to be done. */
+/* The last to finish of the operations that an operation waits for; NULL: all are done. */
 static const struct op *awaited(const struct timeline *s, const struct role *role, int index, const struct op *op,
                                 int64_t now)
 {
@@ -223,7 +223,7 @@ static const struct op *awaited(const struct timeline *s, const struct role *rol
 	return last;
 }
 
-/* What the communication queue of a rank does at a time; NULL: nothing. */
+/* The operation on the communication queue of a rank at a time; NULL: none. */
 static const struct op *communicating(const struct timeline *s, const struct role *role, int index, int64_t now)
 {
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {

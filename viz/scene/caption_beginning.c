@@ -72,7 +72,7 @@ void say_beginning(struct text *t, const struct state *st)
 		count++;
 	}
 	bool all = count <= LISTED;
-	/* Where there is no room for the categories, the totals alone are said. */
+	/* If there is no room for the categories, the totals alone are given. */
 	for (int categories = 1; categories >= 0; categories--) {
 		const char *between = "";
 		t->at = 0;

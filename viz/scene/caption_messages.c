@@ -72,7 +72,7 @@ static int bits(uint64_t v)
 	return n;
 }
 
-/* What the messages of the last step_size are together. */
+/* The messages of the last step, summed up. */
 struct sent {
 	size_t count;
 	int first_round, last_round, most; /* most: contributions that a receiver holds now */

@@ -1,4 +1,4 @@
-/* What lies under the mouse, in words. */
+/* Says in words what lies under the mouse. */
 #include <stdio.h>
 
 #include "viz/scene/scene_parts.h"

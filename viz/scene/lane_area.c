@@ -86,7 +86,7 @@ int lane_area_last(const struct lane_area *l)
 	while (i + 1 < l->lanes->lane_count &&
 	       (y += l->row * l->lanes->lanes[i].depth) < l->plot.y + l->plot.height - 2)
 		i++;
-	/* Of a plan's: whole ranks, if there is room for one. */
+	/* A plan's lanes: whole ranks, if there is room for one. */
 	const struct lane *lanes = l->lanes->lanes;
 	bool cut = l->lanes->timeline && i + 1 < l->lanes->lane_count && lanes[i + 1].rank == lanes[i].rank;
 	int whole = i;

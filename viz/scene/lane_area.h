@@ -1,4 +1,4 @@
-/* Where things are in the timeline, for drawing and for the mouse. */
+/* The layout of the timeline's lanes on the picture, for drawing and for the mouse. */
 #ifndef SHARDLAB_VIZ_LANE_AREA_H
 #define SHARDLAB_VIZ_LANE_AREA_H
 

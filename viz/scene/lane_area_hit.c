@@ -1,4 +1,4 @@
-/* What lies under the mouse in the timeline. */
+/* The timeline under the mouse. */
 #include <inttypes.h>
 #include <stdio.h>
 

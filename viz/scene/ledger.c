@@ -145,7 +145,7 @@ static void draw_bar(struct canvas *c, double x, double y, double width, int64_t
 	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
 }
 
-/* Of whom the closed form speaks: what they have sent so far. */
+/* The bytes sent so far by those whose bytes the closed form counts. */
 static int64_t sent_so_far(const struct state *st, const struct formula *f)
 {
 	int64_t most = 0;

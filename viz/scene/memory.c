@@ -107,7 +107,7 @@ static void draw_memory(struct canvas *c, const struct view *v, struct box b, bo
 	draw_alive(c, v, (struct box){right.x, b.y + right.height + 14, right.width, b.height - right.height - 14});
 }
 
-/* Of the device's bars, which are the first. */
+/* The rank whose bar of the device's memory, which comes first, is at a point; -1: none. */
 static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
 {
 	const struct timeline *s = v->state->timeline;

@@ -101,7 +101,7 @@ static bool capacity_in_title(struct canvas *c, struct box plot, const char *tex
 	return true;
 }
 
-/* What lies under it is hidden, so only where nothing else is left. */
+/* It hides what lies under it, so it is the last resort. */
 static void capacity_on_line(struct canvas *c, struct box plot, double y, const char *text, colour ink)
 {
 	double length = fmin(text_length(c, 12, WEIGHT_BOLD, text), plot.width - 8);

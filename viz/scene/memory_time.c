@@ -103,7 +103,7 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 	}
 }
 
-/* What lies above the capacity, as in the bars. */
+/* Bytes above the capacity are hatched, as in the bars. */
 static void draw_overflow(struct canvas *c, const struct curve *v, double capacity)
 {
 	double y = v->plot.y + v->plot.height - v->y_unit * capacity;
@@ -120,7 +120,7 @@ static void draw_overflow(struct canvas *c, const struct curve *v, double capaci
 	cairo_restore(c->cr);
 }
 
-/* What is to come is pale, with its outline alone. */
+/* Bytes yet to come are pale, with only their outline. */
 static void draw_future(struct canvas *c, const struct curve *v, double x)
 {
 	const struct theme *t = c->theme;

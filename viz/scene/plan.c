@@ -101,7 +101,7 @@ static const char *state_words(enum op_state s)
 	return s == OP_DONE ? "done" : s == OP_RUNS ? "running" : "to come";
 }
 
-/* What the current operation waits for, and what waits for it. */
+/* The operations that the current one waits for, and those that wait for it. */
 static void draw_waits(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct theme *t = c->theme;

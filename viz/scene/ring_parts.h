@@ -1,4 +1,4 @@
-/* What the files of the picture of a collective share. */
+/* Shared by the files that draw a collective. */
 #ifndef SHARDLAB_VIZ_RING_PARTS_H
 #define SHARDLAB_VIZ_RING_PARTS_H
 
@@ -29,7 +29,7 @@ void ring_place(struct ring *r, struct box b, bool small);
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
-/* What it is about: inside the circle, or above on two lines of TITLE_HEIGHT. room: its width. */
+/* The title: inside the circle, or above it on two lines of TITLE_HEIGHT. room: its width. */
 enum { TITLE_HEIGHT = 46 };
 void ring_title(const struct ring *r, struct box b, double room);
 

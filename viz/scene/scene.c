@@ -22,7 +22,7 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 	return frame_scene(v, (struct box){0, 0, c->width, c->height});
 }
 
-/* Where its second line begins: behind the last "·" that leaves the first one short enough. */
+/* The place where the second line of the heading begins: after the last "·" that leaves the first short enough. */
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {
 	size_t cut = strlen(heading);
@@ -65,7 +65,7 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* What the first rank computes next from a position on. */
+/* The next operation that the first rank computes from a position on. */
 static const struct op *next_op(const struct timeline *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {

@@ -45,7 +45,7 @@ struct view {
 
 /* The whole picture: heading, scene, caption. Clears it first. */
 void scene_draw(struct canvas *c, const struct view *v);
-/* Where the scene itself lies in such a picture. */
+/* The box of the scene itself in such a picture. */
 struct box scene_box(const struct canvas *c, const struct view *v);
 /* The window's version: between two edges that the caller draws. */
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
@@ -85,7 +85,7 @@ const struct scene_row *scene_row(enum scene s);
 
 /* One sentence: what happens now, and why. Made from the plan and the trace. */
 void caption_make(const struct state *st, char *out, int size);
-/* Of a highlight that the cursor has come to; "" if there is none. */
+/* Names the highlight at the cursor; "" if there is none. */
 void caption_highlight(const struct state *st, char *out, int size);
 
 /* The closed form of a collective for one rank, with this case's numbers: "2 (n − 1)/n · S = 2 · 3/4 · 4.239 MB". Also
@@ -95,7 +95,7 @@ struct formula {
 	int64_t bytes;
 };
 void ledger_formula(const struct collective *c, struct formula *out);
-/* What every rank sends in the whole step, by the plan, without control. */
+/* Bytes that a rank, or all, send in the whole step, by the plan, without control. */
 int64_t ledger_step_bytes(const struct timeline *s, int index);
 int64_t ledger_step_total(const struct timeline *s);
 

@@ -8,7 +8,7 @@
 SCENE_LIST(X)
 #undef X
 
-/* Who sent what to whom, and the running totals beside their closed forms. */
+/* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
 
 /* Buffers alive on a rank, largest first. */
@@ -46,7 +46,7 @@ void fit_point(const struct fit *f, double *x, double *y);
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);
 struct box frame_phases(const struct view *v, struct box all);
-/* Of the overview. */
+/* The parts of the overview. */
 struct overview {
 	struct box ring, memory, timeline;
 };

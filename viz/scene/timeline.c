@@ -34,7 +34,7 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 	return x1 - x0 >= c->pixel;
 }
 
-/* Those of one kind are one path: there can be many. */
+/* Bars of one kind are drawn as one path: there can be many. */
 static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, double height)
 {
 	const struct theme *t = c->theme;
@@ -185,7 +185,7 @@ static void draw_bars(struct canvas *c, const struct row *row)
 	}
 }
 
-/* Of a kernel's name the part that says most, as long as there is room for: without the pass, which the colour says,
+/* The part of a kernel's name that says most, as long as there is room for: without the pass, which the colour says,
  * without the micro-batch, without units from the left. */
 static const char *shorter_label(struct canvas *c, double size, double room, char *text)
 {
@@ -235,7 +235,7 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct lane
 	}
 }
 
-/* What the other trace says of the same operations: frames where they were there. */
+/* Frames where the other trace has the same operations. */
 static void draw_difference(struct canvas *c, const struct lane_area *l, const struct lane *lane,
                             const struct lanes *other, double y, double height)
 {

@@ -147,7 +147,8 @@ static int idle_after(const struct timeline_rank *r, const struct role *role, in
 	return -1;
 }
 
-/* Of the compute queue with what is allocated and freed in its order, or of another: each is in order of time. */
+/* Adds the events of one queue, with the allocations and frees in its order if it computes: they are in order of time.
+ */
 static void add_queue_events(struct timeline *s, int index, enum queue queue)
 {
 	const struct timeline_rank *r = &s->ranks[index];
@@ -208,7 +209,7 @@ static void sort_events(struct timeline *s)
 	s->events = sorted;
 }
 
-/* Where the events of operations and collectives stand. */
+/* Notes which events belong to which operations and collectives. */
 static void index_events(struct timeline *s)
 {
 	for (int i = 0; i < s->rank_count; i++) {

@@ -117,7 +117,7 @@ static void follow_events(struct state *st)
 	mark_release(&m);
 }
 
-/* What collectives moved whose messages are no events. */
+/* Bytes moved by collectives whose messages are no events. */
 static void count_hidden(struct state *st)
 {
 	const struct timeline *s = st->timeline;

@@ -20,7 +20,7 @@ struct state_rank {
 	int64_t live[SPACE_COUNT]; /* bytes */
 	int64_t peak[SPACE_COUNT]; /* the most so far */
 	int64_t sent, received;    /* bytes in this step, without control */
-	int64_t sent_collective;   /* … in the collective that is shown */
+	int64_t sent_collective;   /* bytes in the collective that is shown */
 };
 
 struct state {
@@ -45,13 +45,13 @@ struct state {
 void state_make(struct state *st, const struct timeline *s, enum step_size step_size, size_t position);
 void state_release(struct state *st); /* accepts NULL and a zeroed struct */
 
-/* Of operation `op` of the role of the shown rank `index`. */
+/* The state of operation `op` of the role of the shown rank `index`. */
 enum op_state state_of_op(const struct state *st, int index, int op);
 
 /* Is a buffer of the rank's role alive? */
 bool state_alive(const struct state *st, int index, int buffer);
 
-/* Who holds what before the first message: the bits of a place in the group and a chunk. */
+/* Contributions held before the first message: the bits of a place in the group and a chunk. */
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk);
 /* A chunk that ends with all ranks' contributions, or that is only passed on. */
 bool collective_adds(const struct collective *c);

@@ -63,7 +63,7 @@ struct phase {
 	int unit, micro;
 };
 
-/* Of a run of instants, by what the first rank computes in it; false: it computes nothing of a phase. */
+/* The phase of a run of instants, by what the first rank computes in it; false: it computes nothing of a phase. */
 static bool phase_of(const struct timeline *s, size_t begin, size_t end, struct phase *out)
 {
 	for (size_t i = s->instants[begin].begin; i < s->instants[end - 1].end; i++) {
@@ -225,7 +225,7 @@ static void highlight_stalls(struct timeline *s, size_t *capacity)
 			add_highlight(s, capacity, HIGHLIGHT_STALL, m + 1, s->events[s->instants[m].begin].rank);
 }
 
-/* Where computing begins on a rank whose communication queue works. */
+/* The first time that a rank computes while its communication queue works. */
 static void highlight_overlap(struct timeline *s, size_t *capacity)
 {
 	int64_t *busy = calloc((size_t)s->rank_count + 1, sizeof *busy); /* until when, by what has begun */

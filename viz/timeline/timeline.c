@@ -103,7 +103,7 @@ static void collect_spans(struct timeline *s)
 		s->ranks[index].end[span->op - step->begin] = span->end;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
-	/* What is issued before an operation of the compute queue, has been when that begins. */
+	/* Everything issued before an operation of the compute queue has been issued when that begins. */
 	for (int i = 0; i < s->rank_count; i++) {
 		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;

@@ -70,7 +70,7 @@ enum step_size {
 const char *step_size_name(enum step_size s);
 bool step_size_parse(const char *name, enum step_size *out);
 
-/* What "run to the next interesting event" stops at. */
+/* Highlights: "run to the next event" stops at them. */
 #define HIGHLIGHT_LIST(X)                                                                                              \
 	X(PEAK, "memory reaches its peak")                                                                             \
 	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
@@ -137,7 +137,7 @@ struct timeline_rank {
 struct mark {
 	size_t event;   /* how many */
 	bool alone;     /* the step has no collectives but control */
-	bool begun;     /* … one of them */
+	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
 	struct progress {
@@ -146,7 +146,7 @@ struct mark {
 	} * ranks;
 };
 
-/* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
+/* Limits of the cluster, drawn beside the needs of the plan. 0: unknown. */
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
@@ -201,7 +201,7 @@ int64_t timeline_time(const struct timeline *s, size_t position);
 /* ---- looking up (lookup.c) ---- */
 
 const struct role *timeline_role_of(const struct timeline *s, int index);
-/* Where a rank stands among those shown; -1. */
+/* The place of a rank among those shown; -1. */
 int timeline_index_of(const struct timeline *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int timeline_collective_of(const struct timeline *s, int index, int op);

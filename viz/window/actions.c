@@ -7,7 +7,7 @@
 static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
 enum { TEXT_SIZES = sizeof text_sizes / sizeof text_sizes[0] };
 
-/* By a step_size of its own, without changing what a step is. */
+/* Moves by a step of its own size, without changing what a step is. */
 static void move_by(struct window *w, enum step_size step_size, bool forward)
 {
 	struct playback *p = w->playback;

@@ -25,7 +25,7 @@ static void answer(struct window *w, SDL_Keycode key)
 	}
 }
 
-/* What lay under the mouse may lie elsewhere now. */
+/* The mouse may be over something else now. */
 void window_forget_tip(struct window *w)
 {
 	w->dirty |= *w->tip != 0;
@@ -46,7 +46,7 @@ static void escape(struct window *w)
 		w->focus = w->playback->selected_op = -1;
 }
 
-/* What a button does: under the mouse, or when Tab has come to it. */
+/* Says what a button does when the mouse or Tab is on it. */
 static void explain_widget(const struct widget *one, char *out, size_t size)
 {
 	if (one->kind == WIDGET_ACTION)

@@ -1,4 +1,4 @@
-/* What the files of the window share. */
+/* Shared by the files of the window. */
 #ifndef SHARDLAB_VIZ_WINDOW_PARTS_H
 #define SHARDLAB_VIZ_WINDOW_PARTS_H
 
@@ -112,7 +112,7 @@ void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
 void help_draw(struct canvas *c);
-/* Where the scene lies between the bars. */
+/* The box of the scene, between the bars. */
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);

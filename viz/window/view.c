@@ -1,4 +1,4 @@
-/* What one looks at: the selected operation, the rank, the range of the timeline, the lines of the plan. */
+/* The things that one looks at: the selected operation, the rank, the range of the timeline, the lines of the plan. */
 #include <math.h>
 
 #include "viz/scene/lane_area.h"

@@ -16,7 +16,7 @@
 
 union SDL_Event;
 
-/* What the window asks of the program that it is part of. Failures are shown; they do not end it. */
+/* Functions that the program gives the window. It shows a failure, and goes on. */
 struct window_host {
 	void *context;
 	int strategies;
@@ -40,7 +40,7 @@ void window_close(struct window *w); /* accepts NULL */
  * user has left. */
 void window_handle(struct window *w, const union SDL_Event *e);
 bool window_turn(struct window *w);
-/* What it shows, in words: also its title. */
+/* Describes what the window shows; it is the title, too. */
 const char *window_title(struct window *w);
 
 #endif
