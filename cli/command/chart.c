@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
@@ -133,7 +134,7 @@ enum status chart_export(const struct options *o, const struct members *members,
 	else if (!s)
 		s = add_series(&e->chart, o, members, !strcmp(what, "time-by-ranks"));
 	if (!s)
-		s = write_file(path, "export", write_chart, e);
+		s = file_write(path, "{export}", write_chart, e);
 	fonts_release(&fonts);
 	free(e);
 	return s;
