@@ -104,6 +104,10 @@ START_TEST(test_times)
 	ck_assert_int_eq(times.communication, 30);
 	ck_assert_int_eq(times.exposed, 18);
 	ck_assert_int_eq(times.bubble, 20);
+	/* a load is of no pass; then two kernels forward, of 5 and 9 */
+	ck_assert_int_eq(times.forward, 14);
+	ck_assert_int_eq(times.backward, 0);
+	ck_assert_int_eq(times.recompute, 0);
 	ck_assert_int_eq(trace_times(&t, 0, 0).step, 65);
 	ck_assert_int_eq(trace_times(&t, 0, 0).bubble, 15);
 	ck_assert_int_eq(trace_times(&t, 1, 0).compute, 65);
@@ -356,6 +360,8 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	if (!measured)
 		return;
 	report_add_ranks(r, p);
+	r->by_rank[1].by_kind[TRAFFIC_REDUCE].sent_bytes = -1; /* inside a library */
+	r->staging_touched_bytes = 4567;
 	r->roles[0].overhead =
 	        (struct report_overhead){.measured = true, .part = {1, 2, 3, 4, 5, 6, 56}, .in_use_bytes = 99};
 	r->losses = calloc(3, sizeof *r->losses);
@@ -416,6 +422,8 @@ START_TEST(test_json)
 			ck_assert(again.losses[0] == r.losses[0]);
 			ck_assert(isnan(again.losses[1]));
 			ck_assert(isnan(again.validation_loss));
+			ck_assert(!memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank));
+			ck_assert_int_eq(again.staging_touched_bytes, 4567);
 			ck_assert_int_eq(again.roles[1].sent_bytes, -1);
 			ck_assert(again.roles[0].overhead.measured && !again.roles[1].overhead.measured);
 			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
