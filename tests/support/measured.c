@@ -46,6 +46,24 @@ static void compare_memory(const char *what, const struct report_role *measured,
 	}
 }
 
+/* What every rank did, and the memory that it took, of those that were counted as they were sent. */
+static void compare_ranks(const char *what, const struct report *measured, struct report *planned,
+                          const struct plan *p, bool guarded)
+{
+	char name[64], role[32];
+	report_add_ranks(planned, p);
+	for (int rank = 0; rank < planned->ranks; rank++) {
+		const int64_t *a, *b;
+		snprintf(role, sizeof role, "rank %d", rank);
+		for (int i = 0; (b = report_rank_figure(&planned->by_rank[rank], i, name, sizeof name)); i++) {
+			a = report_rank_figure(&measured->by_rank[rank], i, name, sizeof name);
+			bool zones = guarded && strstr(name, "arena");
+			if (*a >= 0 && !zones) /* below 0: a library's */
+				same(what, role, name, *a, *b);
+		}
+	}
+}
+
 void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted)
 {
 	struct made m;
@@ -71,6 +89,9 @@ void compare_with_plan(const char *what, const struct request *q, const struct r
 		}
 		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
 	}
+	bool guarded = measured->roles[0].memory[SPACE_DEVICE].arena_bytes !=
+	               planned.roles[0].memory[SPACE_DEVICE].arena_bytes;
+	compare_ranks(what, measured, &planned, &m.plan, guarded);
 	report_release(&planned);
 	made_release(&m);
 }
