@@ -95,8 +95,8 @@ static void issue(struct step *s, int unit)
 	op->unit = unit;
 	op->pass = pass;
 	op->axes = step_axes(s, s->shard_axes);
-	op->operand[0] = mine;
-	op->operand[1] = region_of(buffer, 0, g->padded);
+	op->operand[ALL_GATHER_X] = mine;
+	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, g->padded);
 	s->gather_op[unit] = build_number(s->b, op);
 	point_weights(s, unit, buffer);
 }

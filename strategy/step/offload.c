@@ -86,7 +86,7 @@ void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum plac
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->put[0]);
 	}
 	struct op *op = build_op(s->b, kind, space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
-	op->operand[0] = at;
+	op->operand[kind == OP_ZERO ? ZERO_X : INITIALIZE_WEIGHTS] = at;
 	op->group = group;
 	op->axes = axes;
 	if (staging < 0)
@@ -132,8 +132,8 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
 	add->group = group;
 	add->micro = s->micro;
 	add->pass = PASS_BACKWARD;
-	add->operand[0] = to;
-	add->operand[1] = home;
+	add->operand[ADD_X] = to;
+	add->operand[ADD_Y] = home;
 	remember(s->added, build_number(s->b, add));
 	build_free(s->b, staging);
 	return copy;

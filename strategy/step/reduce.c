@@ -62,9 +62,9 @@ static void reduce_replicas(struct step *s, int group, bool by_compute)
 	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
 	op->axes = step_axes(s, s->replica_axes);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = lasting_shard(s, group);
+	op->operand[ALL_REDUCE_X] = lasting_shard(s, group);
 	if (s->shards > 1) /* the padding is on some shards and not on others */
-		op->payload = op->operand[0].count;
+		op->payload = op->operand[ALL_REDUCE_X].count;
 	s->reduced[group] = build_number(s->b, op);
 }
 
@@ -105,8 +105,8 @@ static void arrive(struct step *s)
 		add->group = group;
 		add->micro = s->micro;
 		add->pass = PASS_BACKWARD;
-		add->operand[0] = region_whole(s->b, staging);
-		add->operand[1] = lasting_shard(s, group);
+		add->operand[ADD_X] = region_whole(s->b, staging);
+		add->operand[ADD_Y] = lasting_shard(s, group);
 		build_free(s->b, staging);
 		reduce_replicas(s, group, true);
 		cross(s, group);
@@ -161,7 +161,7 @@ void reduce_needed(struct step *s, int tensor)
 	s->group_buffer[group] = buffer;
 	point_gradients(s, group, buffer);
 	if (g->padded > g->elements)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] =
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
 		        region_of(buffer, g->elements, g->padded - g->elements);
 }
 
@@ -173,8 +173,8 @@ static int reduce_to(struct step *s, int group, int buffer, struct region to)
 	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
-	op->operand[0] = region_of(buffer, 0, s->plan->groups[group].padded);
-	op->operand[1] = to;
+	op->operand[REDUCE_SCATTER_X] = region_of(buffer, 0, s->plan->groups[group].padded);
+	op->operand[REDUCE_SCATTER_Y] = to;
 	return build_number(s->b, op);
 }
 
@@ -184,7 +184,7 @@ static void reduce_whole(struct step *s, int group, int buffer)
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = region_of(buffer, 0, s->plan->groups[group].padded);
+	op->operand[ALL_REDUCE_X] = region_of(buffer, 0, s->plan->groups[group].padded);
 	if (!strcmp(strategy_setting(s, "algorithm"), "halving-doubling"))
 		op->algorithm = SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
 }

@@ -37,7 +37,8 @@ void sliced_zero_padding(struct step *s, struct region g)
 {
 	int64_t padded = s->b->role->buffers[g.buffer].elements;
 	if (padded > g.count)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(g.buffer, g.count, padded - g.count);
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
+		        region_of(g.buffer, g.count, padded - g.count);
 }
 
 /* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
@@ -47,7 +48,7 @@ static void reduce(struct step *s, enum op_kind kind, enum pass pass, struct reg
 	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
 	op->payload = g.count;
-	op->operand[0] = region_of(g.buffer, g.offset, round_up(g.count, s->model->slices));
+	build_operand(op, PART_WHOLE, region_of(g.buffer, g.offset, round_up(g.count, s->model->slices)), false);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -69,8 +70,8 @@ static void exchange_rows(struct step *s, bool back, enum pass pass, struct regi
 	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
 	op->pass = pass;
 	op->payload = back ? from.count : to.count;
-	op->operand[0] = from;
-	op->operand[1] = to;
+	build_operand(op, PART_WHOLE, back ? from : to, false);
+	build_operand(op, PART_SHARE, back ? to : from, false);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -85,7 +86,8 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], s->value[kernel_sum(k)], region_none(), region_none()};
+	struct sliced_operands o = {s->value[k->x], s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y], region_none(),
+	                            region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
 	if (kernel_scatters(m, k))
@@ -97,7 +99,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], region_none(), s->value_gradient[k->y], dx};
+	struct sliced_operands o = {s->value[k->x], s->value[k->y], s->value_gradient[k->y], dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -124,14 +126,10 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
-	op->operand[0] = step_weight(s, k->bias);
-	if (embedding) {
-		op->operand[1] = sum;
-		return;
-	}
-	op->operand[1] = k->residual >= 0 ? s->value[k->residual] : region_none();
-	op->operand[2] = sum;
-	op->operand[3] = k->gelu ? s->value[k->y] : region_none();
+	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
+	build_operand(op, PART_RESIDUAL, k->residual >= 0 ? s->value[k->residual] : region_none(), false);
+	build_operand(op, PART_SUM, sum, false);
+	build_operand(op, PART_Y, k->gelu ? s->value[k->y] : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
@@ -154,41 +152,31 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 
 /* ---- the loss, of logits that no rank has whole ---- */
 
+static struct op *classifier_op(struct step *s, enum op_kind kind)
+{
+	const struct model *m = s->model;
+	struct op *op = step_kernel_op(s, kind, m->kernel_count - 1, PASS_FORWARD);
+	build_operand(op, PART_X, s->value[m->logits], false);
+	build_operand(op, PART_TARGET, s->value[m->target], false);
+	build_operand(op, PART_MAXIMA, s->value[m->maxima], false);
+	build_operand(op, PART_CLASS_SUMS, s->value[m->sums], false);
+	return op;
+}
+
 bool sliced_classifier(struct step *s)
 {
 	const struct model *m = s->model;
-	int index = m->kernel_count - 1;
-	bool evaluating = s->evaluating;
 	if (m->maxima < 0)
 		return false;
-	struct region logits = s->value[m->logits], targets = s->value[m->target];
 	step_alloc_value(s, m->maxima);
 	step_alloc_value(s, m->sums);
-	struct region maxima = s->value[m->maxima], sums = s->value[m->sums];
-
-	struct op *op = step_kernel_op(s, OP_CLASSIFIER_MAXIMA, index, PASS_FORWARD);
-	op->operand[0] = logits;
-	op->operand[1] = maxima;
-	reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, maxima);
-
-	op = step_kernel_op(s, evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS, index, PASS_FORWARD);
-	op->operand[0] = logits;
-	op->operand[1] = targets;
-	op->operand[2] = maxima;
-	op->operand[3] = sums;
-	reduce(s, OP_ALL_REDUCE, PASS_FORWARD, sums);
-
-	op = step_kernel_op(s, evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT, index, PASS_FORWARD);
-	if (evaluating) {
-		op->operand[0] = maxima;
-		op->operand[1] = sums;
-	} else {
-		op->operand[0] = logits;
-		op->operand[1] = targets;
-		op->operand[2] = maxima;
-		op->operand[3] = sums;
-		step_classifier_loss(s, op, 4);
-	}
+	(void)classifier_op(s, OP_CLASSIFIER_MAXIMA);
+	reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, s->value[m->maxima]);
+	(void)classifier_op(s, s->evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS);
+	reduce(s, OP_ALL_REDUCE, PASS_FORWARD, s->value[m->sums]);
+	struct op *op = classifier_op(s, s->evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT);
+	if (!s->evaluating)
+		step_classifier_loss(s, op);
 	step_free_value(s, m->maxima);
 	step_free_value(s, m->sums);
 	return true;

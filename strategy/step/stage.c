@@ -125,8 +125,8 @@ static void measure_stages(struct timetable *t, const struct model *m, const int
 	for (int i = 0, k = 0; i < t->stages; i++) {
 		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
 		for (; k < end[i]; k++) {
-			t->forward[i] += kernel_forward_flops(&m->kernels[k], 1);
-			t->backward[i] += kernel_backward_flops(&m->kernels[k], 1);
+			t->forward[i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
+			t->backward[i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
 		}
 	}
 }
@@ -228,7 +228,7 @@ static struct op *message(struct step *s, enum op_kind kind, int shift, bool bac
 	op->micro = s->micro;
 	op->shift = shift;
 	op->payload = what.count;
-	op->operand[0] = what;
+	build_operand(op, PART_WHOLE, what, false);
 	return op;
 }
 
@@ -346,8 +346,8 @@ static void reduce_tied(struct step *s)
 		struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
 		op->pass = PASS_BACKWARD;
 		op->ends = true;
-		op->operand[0] = leaves ? region_of(s->group_buffer[g], 0, s->plan->groups[g].padded)
-		                        : step_place(s, s->gradients, PLACE_WHOLE, g);
+		op->operand[ALL_REDUCE_X] = leaves ? region_of(s->group_buffer[g], 0, s->plan->groups[g].padded)
+		                                   : step_place(s, s->gradients, PLACE_WHOLE, g);
 		s->reduced[g] = build_number(s->b, op);
 		if (leaves)
 			reduce_leave(s, g);
@@ -362,7 +362,7 @@ void stage_prologue(struct step *s)
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
 		op->ends = true;
-		op->operand[0] = step_place(s, s->parameters, PLACE_WHOLE, g);
+		op->operand[BROADCAST_X] = step_place(s, s->parameters, PLACE_WHOLE, g);
 	}
 }
 

@@ -76,9 +76,9 @@ static void default_load(struct step *s)
 		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
-	op->operand[0] = inputs ? s->value[m->input] : region_none();
-	op->operand[1] = targets ? s->value[m->target] : region_none();
-	op->operand[2] = region_whole(s->b, s->counter);
+	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input] : region_none();
+	op->operand[LOAD_TARGETS] = targets ? s->value[m->target] : region_none();
+	op->operand[LOAD_STEP] = region_whole(s->b, s->counter);
 }
 
 int *step_numbers(struct step *s, int n)

@@ -122,9 +122,9 @@ void step_value_used(struct step *s, int value);              /* who needed it h
 struct region step_weight(const struct step *s, int tensor);  /* -1: none */
 struct region step_alloc_gradient(struct step *s, int value); /* allocates it and sets s->value_gradient */
 void step_free_gradient(struct step *s, int value);
-struct op *step_classifier(struct step *s, bool wide); /* computes the loss of s->value[logits] in place */
-void step_classifier_loss(struct step *s, struct op *op,
-                          int operand); /* where it puts the loss; the loss scale is the next */
+struct op *step_classifier(struct step *s, bool wide);    /* computes the loss of s->value[logits] in place */
+void step_classifier_loss(struct step *s, struct op *op); /* where it puts the loss, and its scale */
+void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
 struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
 
 /* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
@@ -151,8 +151,8 @@ bool step_adamw(const struct step *s);
 enum placement step_owned(enum placement p);
 void step_look(struct step *s);          /* at the gradients: overflow, in fp16; their norm, if clipping */
 void step_update_scaler(struct step *s); /* in fp16, after the update */
-/* Operands of adamw and sgd from the step counter on, which is number n. */
-void step_update_control(const struct step *s, struct op *op, int n);
+/* Of adamw and sgd: the step counter, and what says by what gradients are multiplied and whether they are applied. */
+void step_update_control(const struct step *s, struct op *op);
 /* Whether and from where an update rounds stochastically; its operands are there. */
 void step_rounding(const struct step *s, struct op *op);
 /* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
@@ -212,8 +212,8 @@ void host_update(struct step *s);
 /* The operations that make a norm's statistics, at s->value[saved], before it normalizes. */
 void batch_norm_statistics_of(struct step *s, int index);
 /* The operations that make the sums which the gradient of its input needs; dy becomes the gradient of what GELU was
- * applied to. Returns the buffer of the sums, which the caller frees. accumulate: of operands 6 and 7. */
-int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct region dbias, unsigned accumulate);
+ * applied to. The caller frees the sums' buffer. */
+struct region batch_norm_sums_of(struct step *s, int index);
 
 void buffers_state(struct step *s);          /* with the rest of the state */
 void buffers_prologue(struct step *s);       /* made the same on all ranks */

@@ -11,8 +11,8 @@
 #ifndef SHARDLAB_TURNS_H
 #define SHARDLAB_TURNS_H
 
+#include "strategy/plan/checkpoints.h"
 #include "strategy/plan/plan.h"
-#include "strategy/settings/checkpointing.h"
 
 struct turn {
 	int kernel;

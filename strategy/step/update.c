@@ -54,7 +54,7 @@ static bool is_part(const struct step *s, int group)
 
 static void zero(struct step *s, struct region region)
 {
-	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region;
+	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region;
 }
 
 enum placement step_owned(enum placement p)
@@ -95,8 +95,8 @@ static void alloc_state(struct step *s)
 static int begin_scaler(struct step *s, enum space space, const char *name)
 {
 	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
-	build_op(s->b, OP_SCALER_BEGIN, space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE)->operand[0] =
-	        region_whole(s->b, scaler);
+	build_op(s->b, OP_SCALER_BEGIN, space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE)
+	        ->operand[SCALER_BEGIN_SCALER] = region_whole(s->b, scaler);
 	return scaler;
 }
 
@@ -140,7 +140,7 @@ static void zero_state(struct step *s, int buffer, enum placement place)
 		return;
 	}
 	enum queue q = s->b->role->buffers[buffer].space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
-	build_op(s->b, OP_ZERO, q)->operand[0] = region_whole(s->b, buffer);
+	build_op(s->b, OP_ZERO, q)->operand[ZERO_X] = region_whole(s->b, buffer);
 }
 
 static void begin_counter(struct step *s)
@@ -213,17 +213,17 @@ static struct region whole_or_none(const struct step *s, int buffer)
 	return buffer >= 0 ? region_whole(s->b, buffer) : region_none();
 }
 
-void step_update_control(const struct step *s, struct op *op, int n)
+void step_update_control(const struct step *s, struct op *op)
 {
-	op->operand[n++] = region_whole(s->b, s->update_counter);
-	op->operand[n++] = whole_or_none(s, s->norm);
-	op->operand[n++] = whole_or_none(s, s->update_scaler);
-	op->operand[n] = whole_or_none(s, s->overflow);
+	build_operand(op, PART_COUNTER, region_whole(s->b, s->update_counter), false);
+	build_operand(op, PART_NORM, whole_or_none(s, s->norm), false);
+	build_operand(op, PART_SCALER, whole_or_none(s, s->update_scaler), false);
+	build_operand(op, PART_OVERFLOW, whole_or_none(s, s->overflow), false);
 }
 
 void step_rounding(const struct step *s, struct op *op)
 {
-	const struct region *g = &op->operand[0];
+	const struct region *g = &op->operand[op_find(op->kind, PART_PARAMETERS)];
 	op->stochastic = s->settings->stochastic_rounding;
 	if (op->stochastic && !g->slice && g->count != s->plan->groups[op->group].padded)
 		op->axes = shard_axes(s, PLACE_SHARD);
@@ -233,34 +233,32 @@ int step_update_group(struct step *s, int group)
 {
 	const struct strategy *g = s->strategy;
 	enum placement own = g->optimizer;
-	bool adam = step_adamw(s);
 	build_wait(s->b, QUEUE_COMPUTE, s->reduced[group]);
-	struct op *op = build_op(s->b, adam ? OP_ADAMW : OP_SGD, QUEUE_COMPUTE);
+	struct op *op = build_op(s->b, step_adamw(s) ? OP_ADAMW : OP_SGD, QUEUE_COMPUTE);
 	op->pass = PASS_UPDATE;
 	op->group = group;
-	int n = 0;
-	op->operand[n++] = step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? own : g->parameters, group);
-	op->operand[n++] = step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? own : g->gradients, group);
-	if (adam) {
-		op->operand[n++] = step_place(s, s->first, step_owned(own), group);
-		op->operand[n++] = step_place(s, s->second, step_owned(own), group);
-	}
-	op->operand[n++] = step_mixed(s) ? step_place(s, s->master, step_owned(own), group) : region_none();
-	step_update_control(s, op, n);
+	build_operand(op, PART_PARAMETERS,
+	              step_place(s, s->parameters, g->parameters == PLACE_WHOLE ? own : g->parameters, group), false);
+	build_operand(op, PART_GRADIENTS,
+	              step_place(s, s->gradients, g->gradients == PLACE_WHOLE ? own : g->gradients, group), false);
+	build_operand(op, PART_FIRST_MOMENT, step_place(s, s->first, step_owned(own), group), false);
+	build_operand(op, PART_SECOND_MOMENT, step_place(s, s->second, step_owned(own), group), false);
+	if (step_mixed(s))
+		build_operand(op, PART_MASTER, step_place(s, s->master, step_owned(own), group), false);
+	step_update_control(s, op);
 	step_rounding(s, op);
 	return build_number(s->b, op);
 }
 
-static struct op *look_at_gradients(struct step *s, enum op_kind kind, int group, int found)
+static void look_at_gradients(struct step *s, enum op_kind kind, int group, int found, bool adds)
 {
 	enum placement place = s->gradients_place == PLACE_WHOLE ? s->strategy->optimizer : s->gradients_place;
 	build_wait(s->b, s->update_queue, s->reduced[group]);
 	struct op *op = build_op(s->b, kind, s->update_queue);
 	op->pass = PASS_UPDATE;
 	op->group = group;
-	op->operand[0] = step_place(s, s->gradients, place, group);
-	op->operand[1] = region_whole(s->b, found);
-	return op;
+	build_operand(op, PART_GRADIENTS, step_place(s, s->gradients, place, group), false);
+	build_operand(op, kind == OP_SQUARES ? PART_NORM : PART_OVERFLOW, region_whole(s->b, found), adds);
 }
 
 /* A number of each rank, made by `queue`, becomes their sum along the axes (0: all of them), on all of them. */
@@ -272,7 +270,7 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 	sum->axes = axes == plan_all_axes(s->plan) ? 0 : axes;
 	sum->traffic = TRAFFIC_CONTROL;
 	sum->payload = 1;
-	sum->operand[0] = region_whole(s->b, buffer);
+	sum->operand[SUM_X] = region_whole(s->b, buffer);
 	if (pass == PASS_UPDATE)
 		build_wait(s->b, queue, build_number(s->b, sum));
 }
@@ -283,7 +281,7 @@ static int add_squares(struct step *s, bool parts, int count)
 {
 	for (int i = 0; i < s->plan->group_count; i++)
 		if (s->answers[i] && is_part(s, i) == parts)
-			look_at_gradients(s, OP_SQUARES, i, s->norm)->accumulate = count++ ? 1u << 1 : 0;
+			look_at_gradients(s, OP_SQUARES, i, s->norm, count++ > 0);
 	return count;
 }
 
@@ -304,7 +302,7 @@ static void find_overflow(struct step *s)
 	int count = 0;
 	for (int i = 0; i < s->plan->group_count; i++)
 		if (s->answers[i])
-			look_at_gradients(s, OP_OVERFLOW, i, s->overflow)->accumulate = count++ ? 1u << 1 : 0;
+			look_at_gradients(s, OP_OVERFLOW, i, s->overflow, count++ > 0);
 	if (s->ranks > 1 && !s->strategy->roots)
 		sum_over_ranks(s, s->overflow, 0, s->update_queue, PASS_UPDATE);
 }
@@ -323,8 +321,8 @@ void step_update_scaler(struct step *s)
 		return;
 	struct op *op = build_op(s->b, OP_SCALER_UPDATE, s->update_queue);
 	op->pass = PASS_UPDATE;
-	op->operand[0] = region_whole(s->b, s->update_scaler);
-	op->operand[1] = region_whole(s->b, s->overflow);
+	op->operand[SCALER_UPDATE_SCALER] = region_whole(s->b, s->update_scaler);
+	op->operand[SCALER_UPDATE_OVERFLOW] = region_whole(s->b, s->overflow);
 	if (s->scaler == s->update_scaler)
 		return;
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, s->update_queue);
@@ -339,15 +337,15 @@ void step_spread(struct step *s, int group, enum queue changed_by)
 	build_wait_all(s->b, QUEUE_COMMUNICATION, changed_by);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
 	op->pass = PASS_UPDATE;
-	op->operand[0] = step_place(s, s->parameters, PLACE_SLICE, group);
-	op->operand[1] = step_place(s, s->parameters, PLACE_WHOLE, group);
+	op->operand[ALL_GATHER_X] = step_place(s, s->parameters, PLACE_SLICE, group);
+	op->operand[ALL_GATHER_Y] = step_place(s, s->parameters, PLACE_WHOLE, group);
 }
 
 void step_update(struct step *s)
 {
 	struct op *op = build_op(s->b, OP_ADVANCE, QUEUE_COMPUTE);
 	op->pass = PASS_UPDATE;
-	op->operand[0] = region_whole(s->b, s->counter);
+	op->operand[ADVANCE_STEP] = region_whole(s->b, s->counter);
 	if (!step_holds_state(s))
 		return;
 	if (s->kernel_end < s->model->kernel_count) /* the last stage has the loss, and everyone hears of it */
@@ -394,8 +392,8 @@ void step_show_weights(struct step *s)
 		                     &staging);
 		struct op *op = build_op(s->b, OP_WEIGHTS, on_device ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 		op->group = i;
-		op->operand[0] = shown;
-		op->operand[0].slice |= alike_axes(s, i);
+		op->operand[WEIGHTS_WEIGHTS] = shown;
+		op->operand[WEIGHTS_WEIGHTS].slice |= alike_axes(s, i);
 		op->axes = shard_axes(s, place);
 		if (staging >= 0)
 			build_free(s->b, staging);
@@ -411,10 +409,7 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	op->micro = s->micro;
 	if (group >= 0)
 		op->payload = s->plan->groups[group].elements;
-	/* Two-buffer collectives have it as their third operand. */
-	bool in_place =
-	        kind == OP_ALL_REDUCE || kind == OP_ALL_REDUCE_MAXIMUM || kind == OP_BROADCAST || kind == OP_REDUCE;
 	if (s->staging >= 0)
-		op->operand[in_place ? 1 : 2] = region_whole(s->b, s->staging);
+		build_operand(op, PART_STAGING, region_whole(s->b, s->staging), false);
 	return op;
 }

@@ -19,7 +19,7 @@
  */
 #include "strategy/step/step.h"
 
-enum part { WEIGHTS, FIRST, SECOND, PARTS };
+enum held_part { WEIGHTS, FIRST, SECOND, PARTS };
 
 /* A part of the state of a group: where it stays, and where the host works on it. */
 struct held {
@@ -28,7 +28,7 @@ struct held {
 	int read;    /* the copy from disk; -1 */
 };
 
-static struct region home_of(const struct step *s, enum part part, int group)
+static struct region home_of(const struct step *s, enum held_part part, int group)
 {
 	enum placement own = step_owned(s->strategy->optimizer);
 	if (part == FIRST)
@@ -43,7 +43,7 @@ static struct region home_of(const struct step *s, enum part part, int group)
 static void bring(struct step *s, int group, struct held *held)
 {
 	for (int i = 0; i < PARTS; i++) {
-		struct region home = home_of(s, (enum part)i, group);
+		struct region home = home_of(s, (enum held_part)i, group);
 		held[i] = (struct held){home, home, -1, -1};
 		const struct buffer *b = home.buffer < 0 ? NULL : &s->b->role->buffers[home.buffer];
 		if (!b || b->space != SPACE_DISK)
@@ -77,23 +77,20 @@ static struct region place_for_16bit(struct step *s, int group)
 
 static void update_group(struct step *s, int group, const struct held *held)
 {
-	bool adam = step_adamw(s), mixed = step_mixed(s);
+	bool mixed = step_mixed(s);
 	struct region rounded = place_for_16bit(s, group);
 	build_wait(s->b, QUEUE_HOST_COMPUTE, s->reduced[group]);
 	for (int i = 0; i < PARTS; i++)
 		build_wait(s->b, QUEUE_HOST_COMPUTE, held[i].read);
-	struct op *op = build_op(s->b, adam ? OP_ADAMW : OP_SGD, QUEUE_HOST_COMPUTE);
-	int n = 0;
+	struct op *op = build_op(s->b, step_adamw(s) ? OP_ADAMW : OP_SGD, QUEUE_HOST_COMPUTE);
 	op->pass = PASS_UPDATE;
 	op->group = group;
-	op->operand[n++] = mixed ? rounded : held[WEIGHTS].at;
-	op->operand[n++] = step_place(s, s->gradients, s->gradients_place, group);
-	if (adam) {
-		op->operand[n++] = held[FIRST].at;
-		op->operand[n++] = held[SECOND].at;
-	}
-	op->operand[n++] = mixed ? held[WEIGHTS].at : region_none();
-	step_update_control(s, op, n);
+	build_operand(op, PART_PARAMETERS, mixed ? rounded : held[WEIGHTS].at, false);
+	build_operand(op, PART_GRADIENTS, step_place(s, s->gradients, s->gradients_place, group), false);
+	build_operand(op, PART_FIRST_MOMENT, held[FIRST].at, false);
+	build_operand(op, PART_SECOND_MOMENT, held[SECOND].at, false);
+	build_operand(op, PART_MASTER, mixed ? held[WEIGHTS].at : region_none(), false);
+	step_update_control(s, op);
 	step_rounding(s, op);
 	s->updated[group] = build_number(s->b, op);
 }
@@ -144,7 +141,7 @@ static void advance(struct step *s)
 {
 	struct op *op = build_op(s->b, OP_ADVANCE, QUEUE_HOST_COMPUTE);
 	op->pass = PASS_UPDATE;
-	op->operand[0] = region_whole(s->b, s->update_counter);
+	op->operand[ADVANCE_STEP] = region_whole(s->b, s->update_counter);
 }
 
 void host_update_early(struct step *s)

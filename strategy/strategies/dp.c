@@ -32,8 +32,8 @@ static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, s
 	struct op *op =
 	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
 	op->micro = s->micro;
-	op->operand[0] = from;
-	op->operand[1] = to;
+	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
+	build_operand(op, PART_SHARE, kind == OP_SCATTER ? to : from, false);
 	const struct region *part = kind == OP_SCATTER ? &to : &from;
 	op->payload = part->slice ? part->count : part->count * s->ranks;
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
@@ -60,9 +60,9 @@ static void load(struct step *s)
 		struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 		op->micro = s->micro;
 		op->wide = s->ranks > 1;
-		op->operand[0] = inputs;
-		op->operand[1] = targets;
-		op->operand[2] = region_whole(s->b, s->counter);
+		op->operand[LOAD_INPUTS] = inputs;
+		op->operand[LOAD_TARGETS] = targets;
+		op->operand[LOAD_STEP] = region_whole(s->b, s->counter);
 		s->value[m->target] = targets;
 	} else {
 		step_alloc_value(s, m->input);
@@ -85,7 +85,7 @@ static void send_parameters(struct step *s)
 	        s, OP_BROADCAST,
 	        route(s, "broadcast", SCHEDULE_STAR_BROADCAST, SCHEDULE_TREE_BROADCAST, SCHEDULE_CHAIN_BROADCAST),
 	        TRAFFIC_BROADCAST, 0);
-	op->operand[0] = region_of(buffer, 0, g->padded);
+	op->operand[BROADCAST_X] = region_of(buffer, 0, g->padded);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 	if (s->root)
 		return;
@@ -148,7 +148,7 @@ static void gradient_needed(struct step *s, int tensor)
 		s->written[t] = false;
 	}
 	if (g->padded > g->elements)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] =
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
 		        region_of(s->group_buffer[0], g->elements, g->padded - g->elements);
 }
 
@@ -175,7 +175,7 @@ static void reduce_to_root(struct step *s)
 	        s, OP_REDUCE, route(s, "reduce", SCHEDULE_STAR_REDUCE, SCHEDULE_TREE_REDUCE, SCHEDULE_CHAIN_REDUCE),
 	        TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = region_of(s->group_buffer[0] < 0 ? s->gradients : s->group_buffer[0], 0, g->padded);
+	op->operand[REDUCE_X] = region_of(s->group_buffer[0] < 0 ? s->gradients : s->group_buffer[0], 0, g->padded);
 	s->reduced[0] = build_number(s->b, op);
 	build_wait(s->b, QUEUE_COMPUTE, s->reduced[0]);
 	if (!s->root)

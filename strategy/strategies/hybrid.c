@@ -39,7 +39,7 @@ static void broadcast_shards(struct step *s)
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
 		op->axes = step_axes(s, s->replica_axes);
-		op->operand[0] = shard;
+		op->operand[BROADCAST_X] = shard;
 		if (s->shards > 1)
 			op->payload = shard.count;
 		offload_lower(s, g);

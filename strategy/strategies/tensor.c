@@ -30,7 +30,7 @@ static void broadcast_whole(struct step *s)
 			continue;
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
-		op->operand[0] = step_place(s, s->parameters, PLACE_WHOLE, g);
+		op->operand[BROADCAST_X] = step_place(s, s->parameters, PLACE_WHOLE, g);
 	}
 }
 
@@ -43,7 +43,7 @@ static void gradient_ready(struct step *s, int tensor)
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = step_place(s, s->gradients, PLACE_WHOLE, g);
+	op->operand[ALL_REDUCE_X] = step_place(s, s->gradients, PLACE_WHOLE, g);
 	s->reduced[g] = build_number(s->b, op);
 }
 

@@ -15,8 +15,8 @@ static void gradient_ready(struct step *s, int tensor)
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, g);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = step_place(s, s->gradients, PLACE_WHOLE, g);
-	op->operand[1] = step_place(s, s->gradients, PLACE_SLICE, g);
+	op->operand[REDUCE_SCATTER_X] = step_place(s, s->gradients, PLACE_WHOLE, g);
+	op->operand[REDUCE_SCATTER_Y] = step_place(s, s->gradients, PLACE_SLICE, g);
 	s->reduced[g] = build_number(s->b, op);
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "strategy/settings/checkpointing.h"
+#include "strategy/plan/checkpoints.h"
 
 const char *overhead_name(enum overhead_part part)
 {

@@ -15,11 +15,6 @@ static const struct kernel *kernel_of(const struct at *a)
 	return &a->ip->v->p->model->kernels[a->op->kernel];
 }
 
-bool kernel_synchronises(const struct plan *p, const struct kernel *k)
-{
-	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
-}
-
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */

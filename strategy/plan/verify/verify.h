@@ -3,8 +3,7 @@
  *     verify.c            the order of the checks; how a refusal reads
  *     verify_structure.c  every index and region is in range, roles cover the ranks, groups hold the model
  *     verify_graph.c      rule 1: the joint graph of all ranks comes to an end
- *     verify_shape.c      rule 2: operands are what the operation and the model's kernel demand
- *       verify_shape_kernel.c … those of the model's kernels
+ *     verify_shape.c      rule 2: operands are what the table of operations demands
  *     verify_group.c      who takes part in communication, by roles
  *     verify_match.c      rule 2: collectives fit their members, and the roles issue the same ones
  *     verify_lifetime.c   rule 3
@@ -32,8 +31,6 @@
 #include "strategy/plan/order.h"
 #include "strategy/plan/plan.h"
 
-enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
-
 enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
 
 struct verify {
@@ -60,48 +57,10 @@ int collective_staging(enum op_kind k);
 /* The algorithm of this name for this kind of collective. */
 bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out);
 
-/* What a kernel's operand stands for: tells its size, its type and its meaning. */
-enum part {
-	PART_NONE,
-	PART_X,
-	PART_Y,
-	PART_SAVED,
-	PART_RESIDUAL,
-	PART_SECOND,
-	PART_DSECOND,
-	PART_WEIGHT,
-	PART_BIAS,
-	PART_DX,
-	PART_DY,
-	PART_DWEIGHT,
-	PART_DBIAS,
-	PART_TARGET,
-	PART_LOSS,
-	PART_SCALER,
-	/* of a batch norm */
-	PART_LOCAL,   /* a rank's own mean, variance and count */
-	PART_PARTS,   /* … or one a rank, if it is synchronised */
-	PART_RUNNING, /* its running mean and variance */
-	PART_SUMS,    /* of the gradient, and of the gradient times the difference from the mean */
-	PART_INNER,   /* the gradient of what GELU was applied to */
-	PART_SUM,     /* over the tensor group: of what a sliced kernel computes (kernel_sum of model/slice.h) */
-	PART_MAXIMA,  /* of a classifier over sliced logits */
-	PART_CLASS_SUMS,
-};
-enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
-
-bool kernel_synchronises(const struct plan *p, const struct kernel *k); /* a batch norm that asks other ranks */
-bool is_norm_collective(const struct op *op);                           /* … or that sends the model's buffers */
+bool is_norm_collective(const struct op *op); /* of a batch norm, or of the model's buffers */
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
-
-/* verify_shape.c. The operand must be so many elements of this type (rule 2). */
-enum status expect_operand(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
-                           enum type type);
-/* verify_shape_kernel.c. Of operations that carry out a kernel of the model; and what they scale by in dropout. */
-enum status verify_kernel_shape(const struct verify *v, const struct role *r, int number);
-enum status verify_dropout_scale(const struct verify *v, const struct role *r, int number, enum section_kind section);
 
 /* verify_group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
