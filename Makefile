@@ -74,6 +74,10 @@ simd_variants := $(simd_levels:%=fp32.%) $(simd_levels:%=bf16.%) $(simd_levels:%
 
 library_objects := $(library_sources:%.c=$(BUILD)/%.o) \
 		   $(foreach variant,$(simd_variants),$(simd_sources:%.c=$(BUILD)/%.$(variant).o))
+# A library a layer, in the order in which they are linked: each knows only those behind it (tests/strategy/test_walls.sh).
+layers := cli viz real sim kernels strategy
+layer_libraries := $(layers:%=$(BUILD)/libshardlab-%.a)
+layer_objects = $(filter $(BUILD)/$(1)/%,$(library_objects))
 test_support := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 test_folders := $(addprefix tests/,strategy sim real viz cli kernels mpi cuda)
 test_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard $(test_folders:%=%/test_*.c) tests/mpi/mpi_*.c)) \
@@ -130,12 +134,17 @@ endif
 
 $(BUILD)/real/communicator/nccl.o $(BUILD)/tests/support/fake_nccl.o: CPPFLAGS += $(nccl_cflags)
 
-$(BUILD)/shardlab: $(BUILD)/cli/main.o $(BUILD)/libshardlab.a
+$(BUILD)/shardlab: $(BUILD)/cli/main.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # Everything but main, so that tests reach all of it. A list of members that changed (a file is gone) makes it anew.
-$(BUILD)/libshardlab.a: $(library_objects) $(BUILD)/members
-	$(call quiet,AR)rm -f $@ && $(AR) rcs $@ $(library_objects)
+# Members are appended, not replaced: files of several folders share a name.
+define layer_rule
+$$(BUILD)/libshardlab-$(1).a: $$(call layer_objects,$(1)) $$(BUILD)/members-$(1)
+	$$(call quiet,AR)rm -f $$@ && $$(AR) qcs $$@ $$(call layer_objects,$(1))
+members-$(1)_text := $$(call layer_objects,$(1))
+endef
+$(foreach layer,$(layers),$(eval $(call layer_rule,$(layer))))
 
 KERNEL_CFLAGS := -O3 -fopenmp
 $(BUILD)/kernels/%: CFLAGS += $(KERNEL_CFLAGS)
@@ -155,9 +164,8 @@ $(foreach variant,$(simd_variants),$(eval $(call simd_rule,$(variant))))
 # Files that are rewritten only when what they hold changes.
 flags_text := $(CC) $(ALL_CFLAGS) $(KERNEL_CFLAGS) $(SIMD_FLAGS) $(foreach level,0 1 2 3,$(level): $(SIMD_FLAGS_$(level))) \
 	      $(LDFLAGS) $(LIBRARIES)
-members_text := $(library_objects)
 cuda_flags_text = $(NVCC) $(subst ',,$(CUDA_FLAGS))
-$(BUILD)/flags $(BUILD)/members $(BUILD)/cuda_flags: always
+$(BUILD)/flags $(BUILD)/cuda_flags $(layers:%=$(BUILD)/members-%): always
 	@mkdir -p $(@D)
 	@echo '$($(@F)_text)' | cmp -s - $@ || echo '$($(@F)_text)' >$@
 .PHONY: always
@@ -197,20 +205,20 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 chosen = $(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test)))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
 		$(if $(call chosen,$(test_scripts)),$(gpu_scripts_need)) ## set up, build, and run every test
-	@SHARDLAB='$(abspath $(BUILD)/shardlab)' SAN='$(SAN)' ONLY='$(ONLY)' \
+	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
 # ---- Tests, fuzz targets, benchmarks ----
 
-$(test_programs): %: %.o $(test_support) $(BUILD)/libshardlab.a
+$(test_programs): %: %.o $(test_support) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) \
 		$(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
 # On a GPU: the kernels are the library's. What asks for one is no test, and no test support either.
 $(gpu_tests): $(BUILD)/tests/gpu/%: $(BUILD)/tests/cuda/%.o $(BUILD)/tests/gpu/target_gpu.o $(BUILD)/tests/gpu/gpu.o \
-		$(test_support) $(BUILD)/libshardlab.a
+		$(test_support) $(layer_libraries)
 	$(call quiet,LINK)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(CHECK_LIBRARIES) $(LIBRARIES) -lstdc++ -o $@
-$(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(BUILD)/libshardlab.a
+$(BUILD)/tests/gpu/ask_gpu: $(BUILD)/tests/gpu/ask_gpu.o $(BUILD)/tests/gpu/gpu.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # The GPU's kernels for the host, in tests and in the count of what they ask of memory.
@@ -234,7 +242,7 @@ $(BUILD)/tests/%.o: tests/%.cpp $(BUILD)/flags
 
 # The program with stand-ins for GPUs and NCCL, for the tests of tests/gpu's scripts.
 $(BUILD)/tests/gpu/shardlab: $(BUILD)/cli/main.o $(BUILD)/tests/gpu/fake_gpu.o \
-		$(filter $(BUILD)/tests/support/fake_% %/elements.o,$(test_support)) $(BUILD)/libshardlab.a
+		$(filter $(BUILD)/tests/support/fake_% %/elements.o,$(test_support)) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
 
 # In `make check` a fuzz target reads its corpus; under `make fuzz` clang's fuzzer drives it and looks for more.
@@ -243,7 +251,7 @@ fuzz_driver := $(BUILD)/tests/fuzz/replay.o
 else
 fuzz_driver := -fsanitize=fuzzer
 endif
-$(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(BUILD)/libshardlab.a
+$(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $(filter -%,$(fuzz_driver)) $^ $(LIBRARIES) -o $@
 
 # Where a GPU is; elsewhere each part says that it is skipped. What it finds out, tests/gpu/record.sh writes down.
@@ -254,6 +262,10 @@ check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, comp
 bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/bench.sh
 
+.PHONY: mutants
+mutants: $(BUILD)/shardlab ## put bugs in, one at a time: do the tests notice? (MUTANTS='viz M07': only these)
+	@tests/mutants/run.py $(MUTANTS)
+
 .PHONY: fuzz fuzz-programs bench
 fuzz-programs: $(fuzz_programs)
 fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clang
@@ -262,9 +274,9 @@ fuzz: ## look for crashing inputs, FUZZ_SECONDS (60) for each parser; needs clan
 	@tools/run-fuzzers.sh $(FUZZ_SECONDS) $(patsubst $(BUILD)/%,build/fuzz/%,$(fuzz_programs))
 
 # The kernels' program is no test and lies beside shardlab.
-$(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(BUILD)/libshardlab.a
+$(BUILD)/bench-kernels: $(BUILD)/kernels/bench.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) -o $@
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(BUILD)/libshardlab.a
+$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(layer_libraries)
 	$(call quiet,LINK)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fopenmp $^ $(LIBRARIES) $(if $(filter $(emulated_objects),$^),-lstdc++) -o $@
 
 # One after another, when nothing compiles any more. A program that speaks MPI itself runs on two ranks (which mpirun
@@ -308,11 +320,10 @@ cppcheck: ## cppcheck, less what tools/cppcheck.txt lists
 # ---- Installing and the rest ----
 
 .PHONY: install uninstall clean fresh-root help
-install: $(BUILD)/shardlab $(cuda_library) ## put the program into $(PREFIX)/bin
-	install -D -m 755 $< '$(DESTDIR)$(PREFIX)/bin/shardlab'
-	$(if $(cuda_library),install -D -m 755 $(cuda_library) '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so')
-uninstall: ## take it away again
-	rm -f '$(DESTDIR)$(PREFIX)/bin/shardlab' '$(DESTDIR)$(PREFIX)/lib/libshardlab-cuda.so'
+install: $(BUILD)/shardlab $(cuda_library) ## put the program, libraries and headers into $(PREFIX)
+	DESTDIR='$(DESTDIR)' tools/install.sh install '$(BUILD)' '$(PREFIX)'
+uninstall: ## take them away again
+	DESTDIR='$(DESTDIR)' tools/install.sh uninstall '$(BUILD)' '$(PREFIX)'
 clean: ## remove all that was built
 	rm -rf build
 fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network

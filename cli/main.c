@@ -35,6 +35,7 @@ static enum status run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	enum status s;
+	status_spell(option_spell);
 	launch_join();
 	if (argc < 2) {
 		s = status_fail(STATUS_INPUT, "no command; see: shardlab help");

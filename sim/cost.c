@@ -23,7 +23,7 @@ static enum status cost_disk(const struct cluster *c, bool reads, int64_t bytes,
 	const struct rate *rate = reads ? &c->disk.read : &c->disk.write;
 	if (!rate->value)
 		return status_fail(STATUS_INPUT,
-		                   "--cluster %s: the plan offloads to disk, and it has no 'disk'; take to=host, or "
+		                   "{cluster} %s: the plan offloads to disk, and it has no 'disk'; take to=host, or "
 		                   "describe one: disk: {latency, read_bandwidth, write_bandwidth, capacity}",
 		                   c->name);
 	*out = (struct cost){time_clamp((wide)(c->disk.latency.value + time_of(bytes, rate->value))), bytes,
@@ -52,7 +52,7 @@ enum status cost_kernel(const struct cluster *c, const struct plan *p, const str
 	if (flops && !rate.value)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--cluster %s: no rate for %s in %s: take another --precision, or give the cluster a "
+		        "{cluster} %s: no rate for %s in %s: take another {precision}, or give the cluster a "
 		        "compute.default.%s",
 		        c->name, op_name(op->kind), type_name(type), type_name(type));
 	int64_t compute = flops ? time_of(flops, rate.value) : 0, memory = time_of(bytes, bandwidth.value);

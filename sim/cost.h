@@ -13,7 +13,7 @@
  *                                       sum over n-1 hops of hop(S/P) + (P-1) · hop(S/P)
  *     star broadcast, reduce            sum over the n-1 others of hop(S)
  *     star scatter, gather              … of hop(S/n)
- *     sum (control values)              a tree to rank 0 and back
+ *     sum (control values)              a tree to rank 0 and back: sum over 2·⌈log2 n⌉ rounds
  *     send, receive                     hop(S), from when both ends have come
  *
  * plus collective_launch. Over some of the axes alone n is the ranks of a group, and all groups are under way at once:
@@ -77,14 +77,12 @@ int64_t cost_latency(const struct cluster *c, bool crosses);
 fixed cost_link_rate(const struct cluster *c);    /* of a device, each way: bytes a nanosecond */
 fixed cost_network_rate(const struct cluster *c); /* of a node, all rails, each way */
 
-/* The rounds of a collective as they go over the links: those of its schedule, or of the tree up and the tree down. */
+/* The rounds of a collective as they go over the links. A message has one, and of its schedule only the elements. */
 struct rounds {
-	struct schedule first, second; /* second.ranks 0: there is none */
+	struct schedule schedule;
 	int64_t element_bytes;
-	int64_t message_bytes; /* of every message, whatever the schedule says; 0: the schedule's elements */
-	int64_t count;         /* of both together */
+	int64_t count;
 };
 struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op);
-struct round rounds_at(const struct rounds *rounds, int64_t rank, int64_t number);
 
 #endif

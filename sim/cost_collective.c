@@ -11,31 +11,10 @@ static int64_t smaller(int64_t a, int64_t b)
 
 struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op)
 {
-	struct rounds all = {.element_bytes = op_element_bytes(r, op)};
-	if (op_is_message(op->kind)) {
-		all.message_bytes = op->operand[0].count * all.element_bytes;
-		all.count = 1;
-		return all;
-	}
-	if (op->kind == OP_SUM) { /* every message carries all values, too few to cut */
-		int64_t n = op_members(p, op);
-		all.message_bytes = op->operand[0].count * all.element_bytes;
-		all.first = (struct schedule){SCHEDULE_TREE_REDUCE, n, 0, n, 0};
-		all.second = (struct schedule){SCHEDULE_TREE_BROADCAST, n, 0, n, 0};
-		all.count = schedule_rounds(&all.first) + schedule_rounds(&all.second);
-		return all;
-	}
-	all.first = op_schedule(p, op);
-	all.count = schedule_rounds(&all.first);
+	struct rounds all = {.schedule = op_schedule(p, op), .count = 1, .element_bytes = op_element_bytes(r, op)};
+	if (!op_is_message(op->kind))
+		all.count = schedule_rounds(&all.schedule);
 	return all;
-}
-
-struct round rounds_at(const struct rounds *rounds, int64_t rank, int64_t number)
-{
-	int64_t first = schedule_rounds(&rounds->first);
-	if (number < first)
-		return schedule_round(&rounds->first, rank, number);
-	return schedule_round(&rounds->second, rank, number - first);
 }
 
 /* ---- links ---- */
@@ -90,7 +69,7 @@ struct shape {
 	const struct op *op;
 	struct schedule s;
 	int64_t n, per_node, nodes;
-	int64_t element_bytes, message_bytes;
+	int64_t element_bytes;
 };
 
 static bool is_of_all(const struct shape *h)
@@ -163,14 +142,11 @@ static wide cost_star(const struct shape *h, bool whole)
 
 /* ---- algorithms of few rounds: which of them leave a node ---- */
 
-/* Of a tree, only the ranks nearest to the root move in the early (broadcast) or late (reduce) rounds. */
-static int64_t ranks_moving(const struct shape *h, int64_t number)
+/* Counted from the root. */
+static int64_t ranks_sending(const struct shape *h, int64_t number)
 {
-	if (h->s.algorithm == SCHEDULE_HALVING_DOUBLING_ALL_REDUCE)
-		return h->n;
-	if (h->s.algorithm == SCHEDULE_TREE_REDUCE)
-		number = schedule_rounds(&h->s) - 1 - number;
-	return smaller(h->n, INT64_C(2) << number);
+	const struct algorithm *a = schedule_row(h->s.algorithm);
+	return a->senders ? a->senders(&h->s, number) : h->n;
 }
 
 static void profile_send(const struct shape *h, struct cost_profile *p, int number, int64_t rank, int64_t *out_of,
@@ -193,7 +169,7 @@ static void profile_round(const struct shape *h, struct cost_profile *p, int num
 	for (int64_t i = 0; i < h->nodes; i++)
 		out_of[i] = into[i] = 0;
 	if (is_of_all(h)) {
-		for (int64_t v = 0; v < ranks_moving(h, number); v++)
+		for (int64_t v = 0; v < ranks_sending(h, number); v++)
 			profile_send(h, p, number, (h->s.root + v) % h->n, out_of, into);
 		return;
 	}
@@ -228,14 +204,10 @@ static const struct cost_profile *profile_of(struct cost_cache *cache, const str
 	return p;
 }
 
-/* Rank 0 is in every round of halving-doubling, and moves as much as any, but for one element of rounding. */
+/* The root is in every round, and moves as much as any but for rounding. Where there is none, it is rank 0. */
 static int64_t bytes_of_round(const struct shape *h, int64_t number)
 {
-	if (h->message_bytes)
-		return h->message_bytes;
-	if (h->s.algorithm != SCHEDULE_HALVING_DOUBLING_ALL_REDUCE)
-		return h->s.elements * h->element_bytes;
-	struct round r = schedule_round(&h->s, 0, number);
+	struct round r = schedule_round(&h->s, h->s.root, number);
 	return slower(r.send_count, r.receive_count) * h->element_bytes;
 }
 
@@ -265,24 +237,16 @@ static wide cost_of_group(struct cost_cache *cache, const struct shape *h, bool 
 
 static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 {
-	switch (h->s.algorithm) {
-	case SCHEDULE_RING_ALL_REDUCE:
-	case SCHEDULE_RING_REDUCE_SCATTER:
-	case SCHEDULE_RING_ALL_GATHER:
+	const struct algorithm *a = schedule_row(h->s.algorithm);
+	switch (a->shape) {
+	case SHAPE_RING:
 		return cost_ring(cache, h);
-	case SCHEDULE_CHAIN_BROADCAST:
-	case SCHEDULE_CHAIN_REDUCE:
+	case SHAPE_CHAIN:
 		return is_of_all(h) ? cost_chain(h) : cost_of_group(cache, h, true, true);
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_STAR_REDUCE:
-		return is_of_all(h) ? cost_star(h, true) : cost_of_group(cache, h, false, true);
-	case SCHEDULE_STAR_SCATTER:
-	case SCHEDULE_STAR_GATHER:
-		return is_of_all(h) ? cost_star(h, false) : cost_of_group(cache, h, false, false);
-	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_TREE_REDUCE:
-	case SCHEDULE_COUNT:
+	case SHAPE_STAR:
+		return is_of_all(h) ? cost_star(h, !a->slices) : cost_of_group(cache, h, false, !a->slices);
+	case SHAPE_TREE:
+	case SHAPE_PAIRS:
 		break;
 	}
 	return cost_by_rounds(cache, h);
@@ -291,26 +255,9 @@ static wide cost_schedule(struct cost_cache *cache, const struct shape *h)
 /* Elements that all ranks together send. */
 static wide sent_by_all(const struct schedule *s)
 {
-	wide n = (wide)s->ranks, whole = (wide)s->elements;
-	switch (s->algorithm) {
-	case SCHEDULE_RING_ALL_REDUCE:
-	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE: /* 2(p-1) in its rounds, 2(n-p) to fold and unfold */
-		return 2 * (n - 1) * whole;
-	case SCHEDULE_STAR_SCATTER:
-	case SCHEDULE_STAR_GATHER:
-		return (n - 1) * (whole / n);
-	case SCHEDULE_RING_REDUCE_SCATTER:
-	case SCHEDULE_RING_ALL_GATHER:
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_TREE_REDUCE:
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_STAR_REDUCE:
-	case SCHEDULE_CHAIN_BROADCAST:
-	case SCHEDULE_CHAIN_REDUCE:
-	case SCHEDULE_COUNT:
-		break;
-	}
-	return (n - 1) * whole;
+	struct amount a = schedule_amount(s);
+	wide senders = schedule_row(s->algorithm)->symmetric ? (wide)s->ranks : 1;
+	return senders * (uint64_t)a.times * (uint64_t)a.elements;
 }
 
 static bool links_measured(const struct shape *h)
@@ -325,30 +272,16 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 {
 	struct rounds rounds = cost_rounds(p, r, op);
 	int64_t n = op_members(p, op), per_node = c->devices ? smaller(c->devices, p->ranks) : p->ranks;
-	struct shape h = {c,
-	                  p,
-	                  op,
-	                  rounds.first,
-	                  n,
-	                  per_node,
-	                  (p->ranks + per_node - 1) / per_node,
-	                  rounds.element_bytes,
-	                  rounds.message_bytes};
+	struct shape h = {
+	        c, p, op, rounds.schedule, n, per_node, (p->ranks + per_node - 1) / per_node, rounds.element_bytes};
 	*out = (struct cost){.measured = true};
 	if (n == 1)
 		return STATUS_OK;
 	if (h.nodes > 1 && !c->network.bandwidth.value)
-		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
-	wide ns = (uint64_t)c->collective_launch.value + cost_schedule(cache, &h);
-	wide bytes = sent_by_all(&h.s) * (uint64_t)h.element_bytes;
-	if (rounds.second.ranks) {
-		h.s = rounds.second;
-		ns += cost_schedule(cache, &h);
-		bytes = 2 * (wide)(n - 1) * (uint64_t)h.message_bytes;
-	}
-	out->ns = time_clamp(ns);
-	out->bytes = time_clamp(bytes);
+	out->ns = time_clamp((wide)(uint64_t)c->collective_launch.value + cost_schedule(cache, &h));
+	out->bytes = time_clamp(sent_by_all(&h.s) * (uint64_t)h.element_bytes);
 	out->measured = c->collective_launch.measured && links_measured(&h);
 	return STATUS_OK;
 }
@@ -360,7 +293,7 @@ enum status cost_message(const struct cluster *c, const struct plan *p, const st
 	bool crosses = cost_crosses(c, r->first_rank, peer);
 	const struct link *link = crosses ? &c->network : &c->link;
 	if (crosses && !c->network.bandwidth.value)
-		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)p->ranks);
 	*out = (struct cost){
 	        time_clamp((wide)(uint64_t)c->collective_launch.value + (wide)(uint64_t)hop(c, bytes, crosses)), bytes,

@@ -30,7 +30,7 @@ static enum status check_messages(const struct engine *e)
 		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)e->programs[i].count;
 	if (messages > (wide)MESSAGES_MOST)
 		return status_fail(STATUS_INPUT,
-		                   "--grain message: over 2^28 messages with %" PRId64 " ranks; use --grain operation",
+		                   "{grain} message: over 2^28 messages with %" PRId64 " ranks; use {grain} operation",
 		                   plan->ranks);
 	return STATUS_OK;
 }
@@ -247,7 +247,7 @@ enum status engine_run(struct engine *e)
 	begin_all_ready(e);
 	for (int id; (id = fluid_next(&e->fluid, &e->now)) >= 0;) {
 		if (e->now >= TIME_MOST)
-			return status_fail(STATUS_INPUT, "--cluster %s: the step takes longer than 73 years",
+			return status_fail(STATUS_INPUT, "{cluster} %s: the step takes longer than 73 years",
 			                   e->c->name);
 		handle(e, id);
 		begin_all_ready(e);

@@ -135,7 +135,7 @@ enum status meetings_make(struct engine *e)
 		count += meetings_of(e, &e->events[i]);
 		if (count > INT32_MAX / 2)
 			return status_fail(STATUS_INPUT,
-			                   "--grain message: over 2^30 collectives; use --grain operation");
+			                   "{grain} message: over 2^30 collectives; use {grain} operation");
 	}
 	e->meetings = calloc((size_t)count + 1, sizeof *e->meetings);
 	if (!e->meetings)

@@ -33,10 +33,12 @@ static struct round round_of(struct engine *e, int actor, int op, int64_t number
 	if (op_is_message(o->kind)) {
 		int64_t peer = op_peer(e->plan, o, rank);
 		bool sends = o->kind == OP_SEND;
-		return (struct round){.send_to = sends ? peer : -1, .receive_from = sends ? -1 : peer};
+		return (struct round){.send_to = sends ? peer : -1,
+		                      .receive_from = sends ? -1 : peer,
+		                      .send_count = rounds->schedule.elements};
 	}
 	int64_t member = op_member(e->plan, o, rank);
-	struct round r = rounds_at(rounds, member, number);
+	struct round r = schedule_round(&rounds->schedule, member, number);
 	if (r.send_to >= 0)
 		r.send_to = op_member_rank(e->plan, o, rank, r.send_to);
 	if (r.receive_from >= 0)
@@ -79,7 +81,7 @@ static int64_t message_bytes(struct engine *e, int from, int op)
 {
 	const struct attendance *at = engine_attendance(e, from, op);
 	const struct rounds *rounds = &engine_event(e, at->meeting)->rounds;
-	return rounds->message_bytes ? rounds->message_bytes : at->now.send_count * rounds->element_bytes;
+	return at->now.send_count * rounds->element_bytes;
 }
 
 /* Over the sender's and the receiver's link, and the rails if it leaves the node. On CPUs the copying also takes cores:

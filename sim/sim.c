@@ -19,7 +19,7 @@ enum status grain_parse(const char *text, enum grain *out)
 			*out = (enum grain)g;
 			return STATUS_OK;
 		}
-	return status_fail(STATUS_INPUT, "--grain: '%.40s' is neither operation nor message", text);
+	return status_fail(STATUS_INPUT, "{grain}: '%.40s' is neither operation nor message", text);
 }
 
 /* ---- results ---- */

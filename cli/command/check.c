@@ -1,5 +1,6 @@
 #include "cli/command/check.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,11 @@ double check_error(const struct check *c)
 	if (c->predicted == c->measured)
 		return 0;
 	return c->measured ? fabs((double)(c->predicted - c->measured) / (double)c->measured) : 1;
+}
+
+bool check_run_is_faster(const struct report *run, const struct report *other)
+{
+	return run->time.step < other->time.step;
 }
 
 static struct check *add(struct checks *c, const char *role, int64_t predicted, int64_t measured)
@@ -45,6 +51,8 @@ static void check_memory(struct checks *c, const char *role, const char *space, 
 	}
 	struct check *peak = add(c, role, p->peak_bytes, m->peak_bytes);
 	snprintf(peak->quantity, sizeof peak->quantity, "%s.peak_bytes", space);
+	struct check *arena = add(c, role, p->arena_bytes, m->arena_bytes);
+	snprintf(arena->quantity, sizeof arena->quantity, "%s.arena_bytes", space);
 }
 
 static void check_traffic(struct checks *c, const char *role, const char *kind, const struct report_traffic *p,
@@ -58,6 +66,8 @@ static void check_traffic(struct checks *c, const char *role, const char *kind, 
 		return;
 	struct check *sent = add(c, role, p->sent_bytes, m->sent_bytes);
 	snprintf(sent->quantity, sizeof sent->quantity, "communication.%s.sent_bytes", kind);
+	struct check *received = add(c, role, p->received_bytes, m->received_bytes);
+	snprintf(received->quantity, sizeof received->quantity, "communication.%s.received_bytes", kind);
 }
 
 static void check_transfer(struct checks *c, const char *role, const char *kind, const struct report_transfer *p,
@@ -67,6 +77,18 @@ static void check_transfer(struct checks *c, const char *role, const char *kind,
 	snprintf(calls->quantity, sizeof calls->quantity, "transfers.%s.calls", kind);
 	struct check *bytes = add(c, role, p->bytes, m->bytes);
 	snprintf(bytes->quantity, sizeof bytes->quantity, "transfers.%s.bytes", kind);
+}
+
+static void check_rank(struct checks *c, int64_t rank, struct report_rank *p, struct report_rank *m)
+{
+	char name[64], role[32];
+	const int64_t *predicted;
+	snprintf(role, sizeof role, "rank %" PRId64, rank);
+	for (int i = 0; (predicted = report_rank_figure(p, i, name, sizeof name)); i++) {
+		int64_t measured = *report_rank_figure(m, i, name, sizeof name);
+		if (measured >= 0 && (*predicted || measured)) /* below 0: inside a library */
+			snprintf(add(c, role, *predicted, measured)->quantity, sizeof name, "%s", name);
+	}
 }
 
 static void check_time(struct checks *c, const char *name, int64_t predicted, int64_t measured, double limit)
@@ -94,6 +116,8 @@ void checks_make(struct checks *c, const struct report *predicted, const struct 
 			check_transfer(c, ours->role, transfer_name((enum transfer_kind)k), &ours->transfer[k],
 			               &theirs->transfer[k]);
 	}
+	for (int64_t i = 0; i < predicted->ranks; i++)
+		check_rank(c, i, &predicted->by_rank[i], &measured->by_rank[i]);
 	check_time(c, "step", p->step, m->step, time_limit);
 	check_time(c, "compute", p->compute, m->compute, -1);
 	check_time(c, "communication", p->communication, m->communication, -1);

@@ -11,7 +11,7 @@
 
 struct check {
 	char quantity[64]; /* "device.at_peak.gradients_bytes"; bytes have "bytes" in the name, times end in "_s" */
-	char role[16];     /* "all" for times */
+	char role[32];     /* or "rank 3"; "all" for times */
 	int64_t predicted, measured; /* bytes, calls, nanoseconds */
 	bool is_time;
 	bool limited; /* must hold */
@@ -25,11 +25,19 @@ struct checks {
 	bool pass;
 };
 
-/* One check for every category at the peak and between steps, the peak, and calls, payload and sent bytes of every kind
- * of communication and of copies between spaces, for every role; and for the times. What cannot be counted in a
- * library's collective has none. time_limit: of the step's error; negative: none. */
+#define CHECK_TIME_LIMIT 0.25     /* of a step, where there is a core for each thread */
+#define CHECK_GPU_TIME_LIMIT 0.10 /* … of one rank on a GPU whose rates are given */
+
+/* One check for every category at the peak and between steps, the peak, the arena, and calls, payload, sent and
+ * received bytes of every kind of communication and of copies between spaces, for every role; for each rank's own of
+ * these, where there are any; and for the times. What cannot be counted in a library's collective has none. time_limit:
+ * of the step's error; negative: none. */
 void checks_make(struct checks *c, const struct report *predicted, const struct report *measured, double time_limit);
 void checks_release(struct checks *c);
+
+/* Another program that took a core in mid-run only ever makes steps longer: of two runs the faster one counts, whole.
+ */
+bool check_run_is_faster(const struct report *run, const struct report *other);
 
 /* |predicted − measured| ÷ measured; 0 if both are 0, 1 if only one is. */
 double check_error(const struct check *c);

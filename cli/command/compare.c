@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command/chart.h"
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/options/variants.h"
-#include "cli/show/chart.h"
 #include "cli/show/show_grid.h"
 #include "strategy/base/number.h"
 

@@ -15,7 +15,7 @@ static void list_line(void *context, const char *name, const char *what)
 	struct table *t = context;
 	table_add_row(t, STYLE_PLAIN);
 	table_cell(t, 0, "%s", name);
-	table_cell(t, 1, "%s", what);
+	table_cell(t, 1, "%s", status_words(what));
 }
 
 static void help_list(void (*list)(void (*line)(void *, const char *, const char *), void *))
@@ -154,7 +154,7 @@ static void list_strategies(const struct strategy *at(int i))
 	for (int i = 0; at(i); i++) {
 		table_add_row(&t, STYLE_PLAIN);
 		table_cell(&t, 0, "%s", at(i)->name);
-		table_cell(&t, 1, "%s", at(i)->what);
+		table_cell(&t, 1, "%s", status_words(at(i)->what));
 		table_cell_style(&t, 0, STYLE_HEAD);
 	}
 	table_print(&t, 2);
@@ -168,7 +168,7 @@ static void add_keys(struct table *t, const struct strategy *at(int i))
 			const struct key *key = &at(i)->keys[k];
 			table_add_row(t, STYLE_PLAIN);
 			table_cell(t, 0, "%s:%s=%s", at(i)->name, key->name, key->values);
-			table_cell(t, 1, "%s", key->help);
+			table_cell(t, 1, "%s", status_words(key->help));
 		}
 }
 

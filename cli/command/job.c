@@ -78,21 +78,10 @@ void job_release(struct job *j)
 
 enum status check_file_alone(const struct options *o, enum option file)
 {
-	static const enum option in_plan[] = {OPTION_MODEL,         OPTION_STRATEGY,
-	                                      OPTION_RANKS,         OPTION_BATCH,
-	                                      OPTION_MICRO_BATCH,   OPTION_ACCUMULATE,
-	                                      OPTION_SEQUENCE,      OPTION_PRECISION,
-	                                      OPTION_OPTIMIZER,     OPTION_LEARNING_RATE,
-	                                      OPTION_WARMUP,        OPTION_DECAY,
-	                                      OPTION_WEIGHT_DECAY,  OPTION_CLIP,
-	                                      OPTION_BUCKET,        OPTION_SEED,
-	                                      OPTION_CHECKPOINTING, OPTION_LOSS_SCALER,
-	                                      OPTION_LOSS_SCALE,    OPTION_LOSS_SCALE_WINDOW,
-	                                      OPTION_OFFLOAD,       OPTION_STOCHASTIC_ROUNDING};
-	for (size_t i = 0; i < sizeof in_plan / sizeof in_plan[0]; i++)
-		if (option_given(o, in_plan[i]))
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (option_given(o, (enum option)i))
 			return status_fail(STATUS_INPUT, "--%s FILE says --%s already; leave one of them out",
-			                   option_name(file), option_name(in_plan[i]));
+			                   option_name(file), option_name((enum option)i));
 	return STATUS_OK;
 }
 
@@ -116,7 +105,7 @@ enum status job_from_options(struct job *j, const struct options *o)
 	if (strlen(list) >= sizeof settings.strategy)
 		return status_fail(STATUS_INPUT, "--strategy: the value has more than %d characters",
 		                   (int)sizeof settings.strategy - 1);
-	if ((s = settings_resolve(&settings)))
+	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	return job_open(j, &settings);
 }
@@ -193,7 +182,7 @@ static enum status settle(struct settings *s)
 	if (!strcmp(s->strategy, "single"))
 		s->ranks = 1;
 	s->micro_batch = 0;
-	return settings_resolve(s);
+	return settings_resolve(s, strategy_data_ranks(s));
 }
 
 enum status settings_beside(struct settings *out, const struct settings *base, const char *strategy)
@@ -245,7 +234,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 			break;
 	}
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", speaks_for(m));
-	if ((s = settings_resolve(&settings)))
+	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	for (int i = 0; i < m->count; i++) {
 		struct member *one = &m->member[i];

@@ -96,20 +96,41 @@ static json_t *group_to_json(const struct plan *p, const struct group *g)
 	return o;
 }
 
+static json_t *setting_to_json(enum setting i, const struct settings *s)
+{
+	const void *at = (const char *)s + setting_rows[i].offset;
+	char text[SETTING_TEXT];
+	if (setting_rows[i].type == TAKES_WHOLE)
+		return json_integer(*(const int64_t *)at);
+	if (setting_rows[i].type == TAKES_FLAG)
+		return json_boolean(*(const bool *)at);
+	setting_print(i, s, text, sizeof text);
+	return json_string(text);
+}
+
+/* Those that the plan's text leaves out at their defaults are left out here too. */
+static void set_settings(json_t *o, const struct plan *p)
+{
+	static const enum setting shown[] = {SETTING_MODEL,
+	                                     SETTING_STRATEGY,
+	                                     SETTING_RANKS,
+	                                     SETTING_PRECISION,
+	                                     SETTING_STOCHASTIC_ROUNDING,
+	                                     SETTING_LOSS_SCALER,
+	                                     SETTING_BATCH,
+	                                     SETTING_MICRO_BATCH,
+	                                     SETTING_ACCUMULATE};
+	for (size_t k = 0; k < sizeof shown / sizeof shown[0]; k++)
+		if (setting_rows[shown[k]].line >= 0 || setting_differs(shown[k], &p->settings))
+			json_object_set_new(o, setting_rows[shown[k]].name,
+			                    shown[k] == SETTING_MODEL ? json_string(p->model->specification)
+			                                              : setting_to_json(shown[k], &p->settings));
+}
+
 json_t *plan_to_json(const struct plan *p, const char *role)
 {
 	json_t *o = json_object(), *groups = json_array(), *roles = json_array();
-	json_object_set_new(o, "model", json_string(p->model->specification));
-	json_object_set_new(o, "strategy", json_string(p->settings.strategy));
-	json_object_set_new(o, "ranks", json_integer(p->ranks));
-	json_object_set_new(o, "precision", json_string(type_name(p->settings.precision)));
-	if (p->settings.stochastic_rounding)
-		json_object_set_new(o, "stochastic_rounding", json_true());
-	if (p->settings.loss_scaler != LOSS_SCALER_NONE)
-		json_object_set_new(o, "loss_scaler", json_string(loss_scaler_name(p->settings.loss_scaler)));
-	json_object_set_new(o, "batch", json_integer(p->settings.batch));
-	json_object_set_new(o, "micro_batch", json_integer(p->settings.micro_batch));
-	json_object_set_new(o, "accumulate", json_integer(p->settings.accumulate));
+	set_settings(o, p);
 	for (int i = 0; i < p->group_count; i++)
 		json_array_append_new(groups, group_to_json(p, &p->groups[i]));
 	json_object_set_new(o, "groups", groups);

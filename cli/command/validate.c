@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +20,6 @@
 #include "cli/show/show_overhead.h"
 #include "cli/show/table.h"
 #include "strategy/base/number.h"
-
-#define TIME_LIMIT 0.25     /* of a step, where there is a core for each thread */
-#define GPU_TIME_LIMIT 0.10 /* … of one rank on a GPU whose rates are given */
 
 /* Without --steps: as many as take two seconds, since the median of a few short steps says little. */
 enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
@@ -110,16 +106,15 @@ static bool is_on_gpu(const struct validation *v)
 
 static double time_limit(const struct validation *v)
 {
-	return is_on_gpu(v) ? GPU_TIME_LIMIT : TIME_LIMIT;
+	return is_on_gpu(v) ? CHECK_GPU_TIME_LIMIT : CHECK_TIME_LIMIT;
 }
 
 static bool time_holds(const struct validation *v, const struct result *r)
 {
-	double predicted = (double)r->predicted.time.step, measured = (double)r->measured.time.step;
-	return fabs(predicted - measured) <= time_limit(v) * measured;
+	struct check step = {.predicted = r->predicted.time.step, .measured = r->measured.time.step};
+	return check_error(&step) <= time_limit(v);
 }
 
-/* Another program that took a core in mid-run only ever makes steps longer: the faster run counts, whole. */
 static enum status run_again(struct validation *v, const struct member *m, struct result *r)
 {
 	struct report other;
@@ -129,7 +124,7 @@ static enum status run_again(struct validation *v, const struct member *m, struc
 	enum status s = run_member(v, &m->settings, trace ? again : NULL, &other);
 	if (s)
 		return s;
-	if (other.time.step < r->measured.time.step) {
+	if (check_run_is_faster(&other, &r->measured)) {
 		report_release(&r->measured);
 		r->measured = other;
 		if (trace && rename(again, trace))
@@ -163,6 +158,8 @@ static enum status validate_member(struct validation *v, const struct member *m,
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, job_cluster(o), GRAIN_OPERATION, option_given(o, OPTION_THREADS) ? threads : 0, NULL,
 	                &r->predicted);
+	if (!s)
+		report_add_ranks(&r->predicted, &j.plan);
 	job_release(&j);
 	v->steps = choose_steps(v, &r->predicted);
 	/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
@@ -174,9 +171,10 @@ static enum status validate_member(struct validation *v, const struct member *m,
 		s = run_again(v, m, r);
 	if (s)
 		return s;
-	if (r->predicted.role_count != r->measured.role_count)
-		return status_fail(STATUS_RUN, "the run reports %d roles, the plan has %d", r->measured.role_count,
-		                   r->predicted.role_count);
+	if (r->predicted.role_count != r->measured.role_count || r->predicted.ranks != r->measured.ranks)
+		return status_fail(
+		        STATUS_RUN, "the run reports %d roles on %" PRId64 " ranks, the plan has %d on %" PRId64,
+		        r->measured.role_count, r->measured.ranks, r->predicted.role_count, r->predicted.ranks);
 	checks_make(&r->checks, &r->predicted, &r->measured, judged ? time_limit(v) : -1);
 	return STATUS_OK;
 }

@@ -8,7 +8,6 @@
 #include "cli/command/view_load.h"
 #include "cli/command/view_open.h"
 #include "strategy/base/number.h"
-#include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 
 /* ---- options ---- */
@@ -133,41 +132,6 @@ static enum status set_player(struct player *p, const struct options *o)
 	if (p->beside && !option_given(o, OPTION_SCENE))
 		p->scene = SCENE_TIMELINE;
 	return look(p, o);
-}
-
-/* ---- several ---- */
-
-bool viewer_alone(const struct viewer *v)
-{
-	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
-}
-
-enum status viewer_compare(struct viewer *v, const char *list)
-{
-	for (const char *at = list;; at++) {
-		size_t length = strcspn(at, ",");
-		char name[256];
-		bool all = length == 3 && !strncmp(at, "all", 3);
-		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
-			if (v->loaded_count == CONTENDERS)
-				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
-			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
-			         all ? strategy_at(i)->name : at);
-			struct loaded *l = &v->loaded[v->loaded_count];
-			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
-			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
-				continue;
-			if (s)
-				return s;
-			v->player.contender[v->player.contender_count++] = &l->piece;
-			v->loaded_count++;
-		}
-		at += length;
-		if (!*at)
-			break;
-	}
-	v->player.compare = true;
-	return STATUS_OK;
 }
 
 /* ---- pictures ---- */

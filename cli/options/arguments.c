@@ -16,13 +16,13 @@ void arguments_set(struct arguments *a, enum option i, const char *format, ...)
 	vsnprintf(value, sizeof value, format, args);
 	va_end(args);
 	a->set[i] = true;
-	a->list[a->count++] = arena_print(&a->arena, "--%s=%s", option_rows[i].name, value);
+	a->list[a->count++] = arena_print(&a->arena, "--%s=%s", option_row(i)->name, value);
 }
 
 void arguments_flag(struct arguments *a, enum option i)
 {
 	a->set[i] = true;
-	a->list[a->count++] = arena_print(&a->arena, "--%s", option_rows[i].name);
+	a->list[a->count++] = arena_print(&a->arena, "--%s", option_row(i)->name);
 }
 
 void arguments_drop(struct arguments *a, enum option i)
@@ -35,10 +35,10 @@ void arguments_pass(struct arguments *a, enum command c, const struct options *o
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		if (a->set[i] || !o->value[i].given || !option_of((enum option)i, c))
 			continue;
-		if (option_rows[i].type == TAKES_FLAG)
+		if (option_row(i)->type == TAKES_FLAG)
 			arguments_flag(a, (enum option)i);
 		else
-			a->list[a->count++] = arena_print(&a->arena, "--%s=%s", option_rows[i].name, o->value[i].text);
+			a->list[a->count++] = arena_print(&a->arena, "--%s=%s", option_row(i)->name, o->value[i].text);
 	}
 }
 

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "cli/options/options_table.h"
+#include "strategy/base/keys.h"
+#include "strategy/base/near.h"
 #include "strategy/base/number.h"
-#include "strategy/settings/checkpointing.h"
 
 /* What has a name in the table and is refused in this version. value NULL: anything but the default. */
 static const struct {
@@ -18,60 +19,21 @@ static const struct {
 
 /* ---- suggestions ---- */
 
-/* Levenshtein's distance: insertions, deletions and substitutions that make b of a. */
-static int distance(const char *a, const char *b)
-{
-	enum { LONGEST = 40 };
-	int row[LONGEST + 1];
-	int columns = (int)strnlen(b, LONGEST);
-	for (int j = 0; j <= columns; j++)
-		row[j] = j;
-	for (int i = 0; i < LONGEST && a[i]; i++) {
-		int diagonal = row[0];
-		row[0] = i + 1;
-		for (int j = 0; j < columns; j++) {
-			int best = diagonal + (a[i] != b[j]);
-			diagonal = row[j + 1];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (diagonal + 1 < best)
-				best = diagonal + 1;
-			row[j + 1] = best;
-		}
-	}
-	return row[columns];
-}
-
-/* " (did you mean X?)", or nothing when nothing is near. */
-struct suggestion {
-	const char *name;
-	int distance;
-};
-
-static void consider(struct suggestion *s, const char *typed, const char *name)
-{
-	int d = distance(typed, name);
-	/* Short words must be nearer; a beginning of a word is near. */
-	bool near = d <= 1 + (int)strlen(typed) / 4 || (strlen(typed) >= 3 && !strncmp(typed, name, strlen(typed)));
-	if (near && (!s->name || d < s->distance))
-		*s = (struct suggestion){name, d};
-}
-
 enum status command_find(const char *name, enum command *out)
 {
-	char list[256] = "";
-	struct suggestion near = {0};
+	char list[256] = "", meant[NEAR_WORDS];
+	struct near near = {.typed = name};
 	for (int c = 0; c < COMMAND_COUNT; c++) {
 		if (!strcmp(command_rows[c].name, name)) {
 			*out = (enum command)c;
 			return STATUS_OK;
 		}
-		consider(&near, name, command_rows[c].name);
+		near_consider(&near, command_rows[c].name);
 		size_t n = strlen(list);
 		snprintf(list + n, sizeof list - n, "%s%s", c ? ", " : "", command_rows[c].name);
 	}
-	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s%s%s; known: %s", name,
-	                   near.name ? " (did you mean " : "", near.name ? near.name : "", near.name ? "?)" : "", list);
+	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name,
+	                   near_words(&near, meant, sizeof meant), list);
 }
 
 /* What other programs call it. */
@@ -117,15 +79,15 @@ static bool is_foreign(const char *typed, const char *name)
 
 static enum status unknown_option(enum command c, const char *name)
 {
-	struct suggestion near = {0};
+	struct near near = {.typed = name};
 	for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
 		if (is_foreign(name, foreign[i].name) && option_of(foreign[i].option, c))
 			return status_fail(STATUS_INPUT, "unknown option --%.40s; here it is --%s %s", name,
-			                   option_rows[foreign[i].option].name,
-			                   option_rows[foreign[i].option].argument);
+			                   option_row(foreign[i].option)->name,
+			                   option_row(foreign[i].option)->argument);
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (option_of((enum option)i, c))
-			consider(&near, name, option_rows[i].name);
+			near_consider(&near, option_row(i)->name);
 	if (near.name)
 		return status_fail(STATUS_INPUT, "unknown option --%.40s; did you mean --%s?", name, near.name);
 	return status_fail(STATUS_INPUT, "unknown option --%.40s; see: shardlab help %s", name, command_rows[c].name);
@@ -141,37 +103,20 @@ static enum status misplaced_option(enum command c, enum option i)
 			snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", command_rows[k].name);
 		}
 	return status_fail(STATUS_INPUT, "%s has no option --%s; those that have it: %s", command_rows[c].name,
-	                   option_rows[i].name, list);
+	                   option_row(i)->name, list);
 }
 
 /* ---- values ---- */
 
-static enum status check_choice(const struct option_row *row, const char *text)
-{
-	for (const char *p = row->argument; *p;) {
-		size_t length = strcspn(p, "|");
-		const char *equals = memchr(p, '=', length);
-		if (equals && !strncmp(text, p, (size_t)(equals + 1 - p))) {
-			int64_t n;
-			char what[64];
-			snprintf(what, sizeof what, "--%s %.*s", row->name, (int)(equals - p), p);
-			return number_whole(text + (equals + 1 - p), what, 1, INT64_MAX, &n);
-		}
-		if (strlen(text) == length && !strncmp(text, p, length))
-			return STATUS_OK;
-		p += length + (p[length] == '|');
-	}
-	return status_fail(STATUS_INPUT, "--%s: '%.40s' is not one of: %s", row->name, text, row->argument);
-}
-
 /* Each of several alternatives. */
-static enum status check_choices(const struct option_row *row, const char *text)
+static enum status check_choices(const char *where, const struct option_row *row, const char *text)
 {
+	int place;
 	for (const char *p = text;; p++) {
 		char one[64];
 		size_t length = strcspn(p, "/");
 		snprintf(one, sizeof one, "%.*s", length < sizeof one ? (int)length : (int)sizeof one - 1, p);
-		enum status s = check_choice(row, one);
+		enum status s = word_parse(row->argument, where, one, &place);
 		p += length;
 		if (s || !*p)
 			return s;
@@ -181,6 +126,7 @@ static enum status check_choices(const struct option_row *row, const char *text)
 static enum status read_value(const struct option_row *row, bool varies, const char *text, struct option_value *out)
 {
 	char what[64];
+	int place;
 	snprintf(what, sizeof what, "--%s", row->name);
 	out->text = text;
 	/* LARGE and INT64_MAX as limits: the latter is not a double */
@@ -193,7 +139,8 @@ static enum status read_value(const struct option_row *row, bool varies, const c
 	case TAKES_REAL:
 		return number_real(text, what, row->low, row->high, &out->real);
 	case TAKES_CHOICE:
-		return varies ? check_choices(row, text) : check_choice(row, text);
+		return varies ? check_choices(what, row, text) : word_parse(row->argument, what, text, &place);
+	case TAKES_OFFLOAD:
 	case TAKES_TEXT:
 		if (!*text)
 			return status_fail(STATUS_INPUT, "--%s: the value is empty; it takes %s", row->name,
@@ -212,8 +159,8 @@ static enum status check_refusals(const struct options *o)
 		if (!o->value[i].given)
 			continue;
 		const char *text = o->value[i].text, *refused = refusals[r].value;
-		if (refused ? !strcmp(text, refused) : strcmp(text, option_rows[i].fallback) != 0)
-			return status_fail(STATUS_INPUT, "--%s %.60s: %s", option_rows[i].name, text, refusals[r].why);
+		if (refused ? !strcmp(text, refused) : strcmp(text, option_row(i)->fallback) != 0)
+			return status_fail(STATUS_INPUT, "--%s %.60s: %s", option_row(i)->name, text, refusals[r].why);
 	}
 	return STATUS_OK;
 }
@@ -224,7 +171,7 @@ static enum status check_refusals(const struct options *o)
 static int find_option(const char *name, size_t length)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
-		if (strlen(option_rows[i].name) == length && !strncmp(option_rows[i].name, name, length))
+		if (strlen(option_row(i)->name) == length && !strncmp(option_row(i)->name, name, length))
 			return i;
 	return -1;
 }
@@ -249,21 +196,21 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 	if (!option_of((enum option)i, o->command))
 		return misplaced_option(o->command, (enum option)i);
 	if (o->value[i].given)
-		return status_fail(STATUS_INPUT, "--%s is given twice; leave one out", option_rows[i].name);
+		return status_fail(STATUS_INPUT, "--%s is given twice; leave one out", option_row(i)->name);
 	o->value[i].given = true;
-	if (option_rows[i].type == TAKES_FLAG) {
+	if (option_row(i)->type == TAKES_FLAG) {
 		if (value)
-			return status_fail(STATUS_INPUT, "--%s takes no value", option_rows[i].name);
+			return status_fail(STATUS_INPUT, "--%s takes no value", option_row(i)->name);
 		o->value[i].whole = 1;
 		return STATUS_OK;
 	}
 	if (!value) {
 		if (*at == argc || !strncmp(argv[*at], "--", 2))
-			return status_fail(STATUS_INPUT, "--%s needs a value: --%s %s", option_rows[i].name,
-			                   option_rows[i].name, option_rows[i].argument);
+			return status_fail(STATUS_INPUT, "--%s needs a value: --%s %s", option_row(i)->name,
+			                   option_row(i)->name, option_row(i)->argument);
 		value = argv[(*at)++];
 	}
-	return read_value(&option_rows[i], option_varies((enum option)i, o->command), value, &o->value[i]);
+	return read_value(option_row(i), option_varies((enum option)i, o->command), value, &o->value[i]);
 }
 
 enum status options_parse(struct options *o, enum command c, int argc, char **argv)
@@ -283,53 +230,47 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 		return s;
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
-		if (!o->value[i].given && *text && (s = read_value(&option_rows[i], false, text, &o->value[i])))
+		if (!o->value[i].given && *text && (s = read_value(option_row(i), false, text, &o->value[i])))
 			return s;
 	}
 	return STATUS_OK;
 }
 
-static enum status copy_text(const struct options *o, enum option i, char *out, size_t size)
+/* What stands in `options` counts, not its text: commands have defaults of their own. */
+static enum status take_setting(const struct options *o, enum setting i, struct settings *out)
 {
-	if (strlen(option_text(o, i)) >= size)
-		return status_fail(STATUS_INPUT, "--%s: the value has more than %d characters", option_rows[i].name,
-		                   (int)size - 1);
-	snprintf(out, size, "%s", option_text(o, i));
-	return STATUS_OK;
+	const struct option_value *v = &o->value[i];
+	void *at = (char *)out + setting_rows[i].offset;
+	char where[48];
+	switch (setting_rows[i].type) {
+	case TAKES_WHOLE:
+	case TAKES_SIZE:
+		memcpy(at, &v->whole, sizeof v->whole);
+		return STATUS_OK;
+	case TAKES_REAL:
+		memcpy(at, &v->real, sizeof v->real);
+		return STATUS_OK;
+	case TAKES_FLAG:
+		*(bool *)at = v->given;
+		return STATUS_OK;
+	default:
+		snprintf(where, sizeof where, "--%s", option_name((enum option)i));
+		return v->text ? setting_read(i, where, v->text, out) : STATUS_OK;
+	}
 }
 
 enum status options_settings(const struct options *o, struct settings *out)
 {
-	enum status s;
 	*out = settings_default();
-	struct checkpointing checkpointing;
-	if ((s = copy_text(o, OPTION_MODEL, out->model, sizeof out->model)) ||
-	    (s = copy_text(o, OPTION_CHECKPOINTING, out->checkpointing, sizeof out->checkpointing)) ||
-	    (s = checkpointing_parse(out->checkpointing, &checkpointing)) ||
-	    (s = type_parse(option_text(o, OPTION_PRECISION), &out->precision)) ||
-	    (s = optimizer_parse(option_text(o, OPTION_OPTIMIZER), &out->optimizer)) ||
-	    (s = offload_parse(option_text(o, OPTION_OFFLOAD), &out->offload)))
-		return s;
-	if (option_given(o, OPTION_LOSS_SCALER) &&
-	    (s = loss_scaler_parse(option_text(o, OPTION_LOSS_SCALER), &out->loss_scaler)))
-		return s;
+	for (int i = 0; i < SETTING_COUNT; i++) {
+		enum status s = STATUS_OK;
+		if (i != SETTING_STRATEGY && i != SETTING_COLLECTIVES)
+			s = take_setting(o, (enum setting)i, out);
+		if (s)
+			return s;
+	}
 	/* The strategy may be a list here: whoever splits it checks the length of each. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
-	out->ranks = option_whole(o, OPTION_RANKS);
-	out->batch = option_whole(o, OPTION_BATCH);
-	out->micro_batch = option_whole(o, OPTION_MICRO_BATCH);
-	out->accumulate = option_whole(o, OPTION_ACCUMULATE);
-	out->sequence = option_whole(o, OPTION_SEQUENCE);
-	out->learning_rate = o->value[OPTION_LEARNING_RATE].real;
-	out->warmup = option_whole(o, OPTION_WARMUP);
-	out->decay = option_whole(o, OPTION_DECAY);
-	out->weight_decay = o->value[OPTION_WEIGHT_DECAY].real;
-	out->clip = o->value[OPTION_CLIP].real;
-	out->loss_scale = o->value[OPTION_LOSS_SCALE].real;
-	out->loss_scale_window = option_whole(o, OPTION_LOSS_SCALE_WINDOW);
-	out->stochastic_rounding = option_given(o, OPTION_STOCHASTIC_ROUNDING);
-	out->bucket = option_whole(o, OPTION_BUCKET);
-	out->seed = option_whole(o, OPTION_SEED);
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;
 }

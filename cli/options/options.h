@@ -60,58 +60,14 @@ enum command {
 #define IN_MODELS (IN_REPORTS | IN(VIEW))
 #define IN_RUNS (IN(TRAIN) | IN(VALIDATE))
 
-enum option_type {
-	TAKES_TEXT,
-	TAKES_CHOICE, /* the argument lists what is possible: a|b|c, or key=N for a number */
-	TAKES_WHOLE,  /* in [low, high] */
-	TAKES_SIZE,   /* bytes, in [low, high] */
-	TAKES_REAL,   /* in [low, high] */
-	TAKES_FLAG,   /* no value */
-};
-
-#define LARGE INT64_C(1000000000000000)
-
-/* constant, name, type, argument, low, high, default ("": none), commands, help */
+/* The options beside the settings (SETTING_LIST), each of which is an option as well: `micro_batch` is --micro-batch.
+ * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
-	X(MODEL, "model", TEXT, "NAME[:key=value,…]", 0, 0, "mlp", IN_MODELS,                                          \
-	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
-	X(STRATEGY, "strategy", TEXT, "NAME[:key=value:…]", 0, 0, "ddp", IN_MODELS,                                    \
-	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
 	  "such files are not read; help config has their keys as options")                                            \
-	X(RANKS, "ranks", WHOLE, "N", 1, 1 << 24, "1", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                           \
-	  "how many; each has a device of its own")                                                                    \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
 	  "what it runs on, for predictions; see: help clusters")                                                      \
-	X(BATCH, "batch", WHOLE, "N", 1, LARGE, "", IN_MODELS, "global, in samples; 4 × ranks unless given")           \
-	X(MICRO_BATCH, "micro-batch", WHOLE, "N", 1, LARGE, "", IN_MODELS,                                             \
-	  "samples a rank takes at once; batch = ranks × micro-batch × accumulate")                                    \
-	X(ACCUMULATE, "accumulate", WHOLE, "N", 1, LARGE, "", IN_MODELS, "micro-batches a step; 1 unless it follows")  \
-	X(SEQUENCE, "sequence", WHOLE, "T", 1, LARGE, "", IN_MODELS, "tokens of a sample; the model's context")        \
-	X(PRECISION, "precision", CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", IN_MODELS,                                   \
-	  "of parameters, gradients and activations; master weights, moments, sums are fp32")                          \
-	X(LOSS_SCALER, "loss-scaler", CHOICE, "deepspeed|pytorch", 0, 0, "", IN_MODELS,                                \
-	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
-	X(LOSS_SCALE, "loss-scale", REAL, "X", 1e-6, 1e38, "", IN_MODELS, "fp16: the first one; 65536 unless given")   \
-	X(LOSS_SCALE_WINDOW, "loss-scale-window", WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", IN_MODELS,                \
-	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
-	X(STOCHASTIC_ROUNDING, "stochastic-rounding", FLAG, "", 0, 0, "", IN_MODELS,                                   \
-	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
-	X(OPTIMIZER, "optimizer", CHOICE, "adamw|sgd", 0, 0, "adamw", IN_MODELS, "sgd has no momentum")                \
-	X(LEARNING_RATE, "learning-rate", REAL, "X", 0, 1e6, "1e-3", IN_MODELS, "after the warm-up")                   \
-	X(WARMUP, "warmup", WHOLE, "N", 0, LARGE, "0", IN_MODELS, "steps in which the learning rate rises linearly")   \
-	X(DECAY, "decay", WHOLE, "N", 0, LARGE, "0", IN_MODELS,                                                        \
-	  "the step at which it has fallen linearly to a tenth; 0: never")                                             \
-	X(WEIGHT_DECAY, "weight-decay", REAL, "X", 0, 1e6, "0.01", IN_MODELS, "of adamw, decoupled")                   \
-	X(CLIP, "clip", REAL, "NORM", 0, 1e30, "0", IN_MODELS, "global norm of the gradients at most; 0: any")         \
-	X(BUCKET, "bucket", SIZE, "BYTES", 0, LARGE, "", IN_MODELS,                                                    \
-	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
-	X(CHECKPOINTING, "activation-checkpointing", TEXT, "none|full|every=K|selective[:key=value…]", 0, 0, "none",   \
-	  IN_MODELS, "activations that are not kept but made again; see: help checkpointing")                          \
-	X(OFFLOAD, "offload", TEXT, "none|optimizer|parameters|activations[,…]", 0, 0, "none", IN_MODELS,              \
-	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
 	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
-	X(SEED, "seed", WHOLE, "N", 0, INT64_MAX, "1", IN_MODELS, "of the initial weights and the order of the data")  \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
 	  "who carries out collectives: our schedules, or a library; nccl: between GPUs")                              \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
@@ -126,8 +82,9 @@ enum option_type {
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
 	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
-	X(AT, "at", WHOLE, "STEP", 0, LARGE, "0", IN(VIEW), "where the cursor stands")                                 \
-	X(PAST, "past", WHOLE, "N", 0, LARGE, "0", IN(VIEW), "… so many messages or allocations behind that step")     \
+	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "where the cursor stands")                         \
+	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW),                                                   \
+	  "… so many messages or allocations behind that step")                                                        \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
@@ -137,10 +94,10 @@ enum option_type {
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
 	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
-	X(FOCUS, "focus", WHOLE, "N", 0, LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")             \
+	X(FOCUS, "focus", WHOLE, "N", 0, SETTING_LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")     \
 	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
 	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
-	X(SCROLL, "scroll", WHOLE, "N", -LARGE, LARGE, "", IN(VIEW),                                                   \
+	X(SCROLL, "scroll", WHOLE, "N", -SETTING_LARGE, SETTING_LARGE, "", IN(VIEW),                                   \
 	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf: this step, or a page for each")        \
@@ -172,10 +129,13 @@ enum option_type {
 	  "for programs: JSON on stdout, nothing else there")
 
 enum option {
-#define X(constant, name, type, argument, low, high, fallback, commands, help) OPTION_##constant,
-	OPTION_LIST(X)
+#define X(constant, name, field, type, values, low, high, fallback, line, help) OPTION_##constant,
+	SETTING_LIST(X)
 #undef X
-	        OPTION_COUNT
+#define X(constant, name, type, argument, low, high, fallback, commands, help) OPTION_##constant,
+	        OPTION_LIST(X)
+#undef X
+	                OPTION_COUNT
 };
 
 struct option_value {
@@ -232,6 +192,9 @@ void arguments_pass(struct arguments *a, enum command c, const struct options *o
 void arguments_release(struct arguments *a);
 
 const char *option_name(enum option i); /* "micro-batch" */
+/* How users write a name that stands in braces in a message (strategy/base/status.h): `micro_batch` is --micro-batch,
+ * `calibrate` is shardlab calibrate. */
+void option_spell(const char *name, char *out, size_t size);
 /* Does this command have it? */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between (cli/options/variants.h)? */

@@ -31,6 +31,13 @@ static const struct {
 static const enum option groups[] = {OPTION_BATCH,  OPTION_PRECISION, OPTION_OPTIMIZER, OPTION_BUCKET,   OPTION_SEED,
                                      OPTION_EXPORT, OPTION_SCENE,     OPTION_STEPS,     OPTION_EVALUATE, OPTION_TRACE};
 
+/* Those that are no settings come behind these. */
+static const struct {
+	enum option option, after;
+} placed[] = {
+        {OPTION_CONFIG, OPTION_STRATEGY}, {OPTION_CLUSTER, OPTION_RANKS}, {OPTION_OFFLOAD_FOLDER, OPTION_OFFLOAD}};
+enum { PLACED = sizeof placed / sizeof placed[0] };
+
 static bool begins_group(int option)
 {
 	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
@@ -62,8 +69,8 @@ static void option_line(enum option i, enum command c, int columns, FILE *out)
 	enum { INDENT = 30 };
 	char head[128], text[256];
 	const char *fallback = option_default(i, c), *help = option_help(i, c);
-	snprintf(head, sizeof head, "--%s%s%s", option_rows[i].name, *option_rows[i].argument ? " " : "",
-	         option_rows[i].argument);
+	snprintf(head, sizeof head, "--%s%s%s", option_row(i)->name, *option_row(i)->argument ? " " : "",
+	         option_row(i)->argument);
 	snprintf(text, sizeof text, "%s%s%s%s", help, *fallback ? " [" : "", fallback, *fallback ? "]" : "");
 	int shown = text_width(head);
 	if (shown <= INDENT - 4)
@@ -73,10 +80,36 @@ static void option_line(enum option i, enum command c, int columns, FILE *out)
 	text_wrapped(out, text, INDENT, columns);
 }
 
+struct help_list {
+	enum command command;
+	int columns;
+	FILE *out;
+	bool apart, any; /* a group ends before the next line; there was a line */
+};
+
+static void list_option(struct help_list *l, enum option i)
+{
+	l->apart |= l->any && begins_group((int)i);
+	if (!option_of(i, l->command))
+		return;
+	if (l->apart)
+		fputc('\n', l->out);
+	option_line(i, l->command, l->columns, l->out);
+	l->apart = false;
+	l->any = true;
+}
+
+static bool is_placed(enum option i)
+{
+	for (int k = 0; k < PLACED; k++)
+		if (placed[k].option == i)
+			return true;
+	return false;
+}
+
 void options_help(enum command c, FILE *out)
 {
 	int columns = text_columns(out, COLUMNS);
-	bool apart = false, any = false;
 	fprintf(out, "shardlab %s: ", command_rows[c].name);
 	text_wrapped(out, command_rows[c].what, 0, columns - text_width(command_rows[c].name) - 11);
 	text_wrapped(out, command_rows[c].more, 0, columns);
@@ -85,14 +118,12 @@ void options_help(enum command c, FILE *out)
 		if (examples[e].command == c)
 			fprintf(out, "  %s\n", examples[e].line);
 	fputs("\nOptions, their defaults in brackets:\n\n", out);
+	struct help_list list = {.command = c, .columns = columns, .out = out};
 	for (int i = 0; i < OPTION_COUNT; i++) {
-		apart |= any && begins_group(i);
-		if (!option_of((enum option)i, c))
-			continue;
-		if (apart)
-			fputc('\n', out);
-		option_line((enum option)i, c, columns, out);
-		apart = false;
-		any = true;
+		if (!is_placed((enum option)i))
+			list_option(&list, (enum option)i);
+		for (int k = 0; k < PLACED; k++)
+			if ((int)placed[k].after == i)
+				list_option(&list, placed[k].option);
 	}
 }

@@ -1,11 +1,48 @@
 #include "cli/options/options_table.h"
 
-const struct option_row option_rows[OPTION_COUNT] = {
+#include <assert.h>
+#include <string.h>
+
+/* Those that are no settings. */
+static const struct option_row own_rows[] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
         OPTION_LIST(X)
 #undef X
 };
+static_assert(SETTING_COUNT + sizeof own_rows / sizeof own_rows[0] == OPTION_COUNT, "one row an option");
+
+static unsigned commands_with(enum setting i)
+{
+	return i == SETTING_COLLECTIVES ? 0 /* --comm says it */
+	       : i == SETTING_RANKS     ? IN_MODELS | IN(CALIBRATE) | IN(DEMO)
+	                                : IN_MODELS;
+}
+
+static void fill_row(struct option_row *out, enum setting i)
+{
+	const struct setting_row *s = &setting_rows[i];
+	*out = (struct option_row){.argument = s->values,
+	                           .fallback = s->fallback,
+	                           .help = s->help,
+	                           .type = s->type,
+	                           .commands = commands_with(i),
+	                           .low = s->low,
+	                           .high = s->high};
+	snprintf(out->name, sizeof out->name, "%s", s->name);
+	for (char *p = out->name; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+}
+
+const struct option_row *option_row(int i)
+{
+	static struct option_row settings[SETTING_COUNT];
+	if (i >= SETTING_COUNT)
+		return &own_rows[i - SETTING_COUNT];
+	if (!*settings[i].name)
+		fill_row(&settings[i], (enum setting)i);
+	return &settings[i];
+}
 
 const struct command_row command_rows[COMMAND_COUNT] = {
 #define X(constant, name, what, more) {#name, what, more},
@@ -45,7 +82,7 @@ const char *option_help(enum option i, enum command c)
 	for (size_t h = 0; h < sizeof helps / sizeof helps[0]; h++)
 		if (helps[h].command == c && helps[h].option == i)
 			return helps[h].help;
-	return option_rows[i].help;
+	return option_row(i)->help;
 }
 
 const char *option_default(enum option i, enum command c)
@@ -53,7 +90,7 @@ const char *option_default(enum option i, enum command c)
 	for (size_t d = 0; d < sizeof defaults / sizeof defaults[0]; d++)
 		if (defaults[d].command == c && defaults[d].option == i)
 			return defaults[d].value;
-	return option_rows[i].fallback;
+	return option_row(i)->fallback;
 }
 
 const char *command_name(enum command c)
@@ -63,12 +100,29 @@ const char *command_name(enum command c)
 
 const char *option_name(enum option i)
 {
-	return option_rows[i].name;
+	return option_row(i)->name;
+}
+
+void option_spell(const char *name, char *out, size_t size)
+{
+	char dashed[48];
+	enum command c;
+	snprintf(dashed, sizeof dashed, "%s", name);
+	for (char *p = dashed; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (!strcmp(option_row(i)->name, dashed)) {
+			snprintf(out, size, "--%s", dashed);
+			return;
+		}
+	for (c = 0; c < COMMAND_COUNT && strcmp(command_rows[c].name, name); c++)
+		;
+	snprintf(out, size, "%s%s", c < COMMAND_COUNT ? "shardlab " : "", name);
 }
 
 bool option_of(enum option i, enum command c)
 {
-	return option_rows[i].commands >> c & 1;
+	return option_row(i)->commands >> c & 1;
 }
 
 bool option_varies(enum option i, enum command c)

@@ -5,8 +5,9 @@
 #include "cli/options/options.h"
 
 struct option_row {
-	const char *name, *argument, *fallback, *help;
-	enum option_type type;
+	char name[32];
+	const char *argument, *fallback, *help;
+	enum setting_type type;
 	unsigned commands;
 	double low, high;
 };
@@ -15,7 +16,7 @@ struct command_row {
 	const char *name, *what, *more;
 };
 
-extern const struct option_row option_rows[OPTION_COUNT];
+const struct option_row *option_row(int i);
 extern const struct command_row command_rows[COMMAND_COUNT];
 
 /* What help says of an option of a command. */

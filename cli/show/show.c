@@ -162,13 +162,6 @@ static void traffic_row(struct table *t, const char *name, const struct report_t
 	table_bytes(t, 4, f->received_bytes);
 }
 
-const char *show_article(const struct report_role *role)
-{
-	if (strchr(role->role, '.'))
-		return "";
-	return role->ranks > 1 ? "a " : "the ";
-}
-
 static void show_traffic(const struct report_role *role, bool several, FILE *out)
 {
 	struct table t;

@@ -35,8 +35,6 @@ void show_run(const struct report *r, FILE *out);
 
 /* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last are shown. */
 bool show_has_role(const struct report *r, int role);
-/* Before a role's name: "a " worker, "the " root, "" stage.0. */
-const char *show_article(const struct report_role *role);
 
 /* What the fullest memory belongs to: a "device", a "node" (on CPUs devices are in it), a "disk". */
 const char *show_memory_name(const struct report_tightest *t);

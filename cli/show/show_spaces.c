@@ -1,9 +1,17 @@
 #include "cli/show/show_spaces.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/show/show.h"
 #include "cli/show/table.h"
+
+const char *show_article(const struct report_role *role)
+{
+	if (strchr(role->role, '.'))
+		return "";
+	return role->ranks > 1 ? "a " : "the ";
+}
 
 static bool is_used(const struct report *r, int space)
 {

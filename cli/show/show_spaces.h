@@ -12,4 +12,7 @@ void show_space(const struct report *r, int space, FILE *out);
 void show_spaces(const struct report *r, FILE *out);
 void show_transfers(const struct report *r, FILE *out);
 
+/* Before a role's name: "a " worker, "the " root, "" stage.0. */
+const char *show_article(const struct report_role *role);
+
 #endif

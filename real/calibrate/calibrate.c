@@ -9,10 +9,8 @@
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
 #include "real/cuda/device.h"
-#include "real/rank/clock.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
-#include "strategy/base/arena.h"
 
 static bool is_cuda(const struct calibrate_options *o)
 {
@@ -30,100 +28,11 @@ const char *calibrate_forced_core(void)
 	return core && *core ? core : NULL;
 }
 
-void calibrate_progress(struct calibration *k, const char *what)
-{
-	const struct calibrate_options *o = k->options;
-	if (o->progress && !k->rank)
-		o->progress(o->context, (double)k->tasks_done / k->tasks, what);
-	k->tasks_done++;
-}
-
-void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate)
-{
-	struct calibrate_figures *f = k->figures;
-	if (k->rank)
-		return;
-	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
-	struct calibrate_figure *one = &f->list[f->count++];
-	*one = (struct calibrate_figure){.unit = unit, .rate = rate};
-	snprintf(one->name, sizeof one->name, "%s", name);
-}
-
 void calibrate_figures_release(struct calibrate_figures *f)
 {
 	free(f->list);
 	*f = (struct calibrate_figures){0};
 }
-
-/* ---- waiting ---- */
-
-void calibrate_wait(const struct calibration *k)
-{
-	const struct timespec pause = {0, 1000000};
-	MPI_Request request;
-	int done = 0;
-	if (k->ranks == 1)
-		return;
-	MPI_Ibarrier(MPI_COMM_WORLD, &request);
-	for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE))
-		nanosleep(&pause, NULL);
-}
-
-void calibrate_meet(const struct calibration *k)
-{
-	if (k->ranks > 1)
-		MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* ---- steps ---- */
-
-enum { WARM_UP = 2, STEPS_LEAST = 3, STEPS_MOST = 400 };
-
-enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
-                            void (*seen)(void *context, const struct rehearsal *r), void *context)
-{
-	int64_t begin = clock_ns();
-	for (int i = 0; i < WARM_UP + STEPS_MOST; i++) {
-		int enough = i >= WARM_UP + STEPS_LEAST && (double)(clock_ns() - begin) > seconds * 1e9;
-		if (together && k->ranks > 1) {
-			MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
-			calibrate_meet(k);
-		}
-		if (enough)
-			break;
-		enum status s = executor_run(r->executor, r->step);
-		if (s)
-			return s;
-		if (i >= WARM_UP)
-			seen(context, r);
-	}
-	return STATUS_OK;
-}
-
-/* ---- figures ---- */
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-static int64_t a_second(int64_t amount, int64_t ns)
-{
-	double rate = (double)amount * 1e9 / (double)(ns > 0 ? ns : 1);
-	return rate < 1 ? 1 : rate > 1e18 ? INT64_C(1000000000000000000) : (int64_t)rate;
-}
-
-struct rate calibrate_rate(int64_t amount, int64_t *ns, int n)
-{
-	qsort(ns, (size_t)n, sizeof *ns, by_value);
-	int64_t fastest = ns[0], median = ns[n / 2], slowest = ns[n - 1];
-	if (!amount)
-		return rate_measured(median, fastest, slowest);
-	return rate_measured(a_second(amount, median), a_second(amount, slowest), a_second(amount, fastest));
-}
-
-/* ---- the whole ---- */
 
 /* Of models that have no kernels, and of operations that no plan here has, nothing was measured: the largest rate of
  * what is most like them, assumed. The families of what was measured are not asked for. */
@@ -161,9 +70,10 @@ static void describe(struct cluster *c, const struct calibration *k)
 		strftime(day, sizeof day, "%Y-%m-%d", &t);
 	if (is_cuda(k->options)) {
 		snprintf(gpus, sizeof gpus, "%s", c->about);
-		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, --comm %s%s: %.140s",
-		         day, k->ranks, k->ranks == 1 ? "" : "s", k->options->communicator,
-		         k->options->no_graph ? ", --no-graph" : "", gpus);
+		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, %s %s%s%s: %.140s", day,
+		         k->ranks, k->ranks == 1 ? "" : "s", status_words("{comm}"), k->options->communicator,
+		         k->options->no_graph ? ", " : "", k->options->no_graph ? status_words("{no_graph}") : "",
+		         gpus);
 		return;
 	}
 	snprintf(c->about, sizeof c->about,
@@ -235,11 +145,11 @@ enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 		return cuda_device_find(&choice, &api, &gpus);
 	if (o->no_graph)
 		return status_fail(STATUS_INPUT,
-		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
 	if (strcmp(o->communicator, "ring") != 0)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--comm %s: between processors calibrate measures ring; leave it out, or say --device cuda",
+		        "{comm} %s: between processors calibrate measures ring; leave it out, or say {device} cuda",
 		        o->communicator);
 	return STATUS_OK;
 }

@@ -19,7 +19,7 @@
  *
  * … and with device "cuda", of the cluster `local-cuda`, whose ranks are asleep but for the first until links come:
  *
- *     compute               steps of the models, eager and replayed (calibrate_cuda_compute.c)
+ *     compute               steps of the models, eager and replayed (cuda_compute.c)
  *     launch                a chain of kernels that do next to nothing, replayed (or issued, with no_graph)
  *     device_bandwidth      a copy within the device's memory: a byte is read once and written once
  *     host_link             copies to and from pinned memory: the slower way

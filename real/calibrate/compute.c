@@ -243,6 +243,11 @@ static struct rate vector_rate(struct vectors *v, int kind, int64_t n, int64_t a
 	return calibrate_rate(amount, ns, VECTOR_REPEATS);
 }
 
+int64_t calibrate_copy_bytes(int64_t elements)
+{
+	return 2 * elements * (int64_t)sizeof(float);
+}
+
 static enum status measure_vectors(const struct calibration *k, struct curve_points *points)
 {
 	static const struct {
@@ -266,10 +271,9 @@ static enum status measure_vectors(const struct calibration *k, struct curve_poi
 				curve_points_add(points, kinds[i].kind, (enum type)type, n * kinds[i].flops,
 				                 vector_rate(&v, kinds[i].kind, n, n * kinds[i].flops));
 	}
-	/* What is copied in a step is parameters and gradients: megabytes. Each byte is read once and written once. */
-	int64_t bytes = most * (int64_t)sizeof(float);
+	/* What is copied in a step is parameters and gradients: megabytes. */
 	v.type = ELEMENT_FP32;
-	k->cluster->device_bandwidth = vector_rate(&v, OP_COPY, most, 2 * bytes);
+	k->cluster->device_bandwidth = vector_rate(&v, OP_COPY, most, calibrate_copy_bytes(most));
 	vectors_release(&v);
 	return STATUS_OK;
 }

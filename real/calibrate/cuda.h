@@ -33,12 +33,12 @@ enum status gpu_error(const struct gpu *g, int error, const char *what);
 enum status gpu_time(struct gpu *g, int (*issue)(struct gpu *g, const void *what), const void *what, int n,
                      bool replayed, int repeats, int64_t *ns);
 
-/* ---- calibrate_cuda_rates.c: rank 0 alone ---- */
+/* ---- cuda_rates.c: rank 0 alone ---- */
 
 int calibrate_cuda_rates_tasks(const struct calibration *k);
 enum status calibrate_cuda_rates(struct calibration *k);
 
-/* ---- calibrate_cuda_compute.c: rank 0 alone ---- */
+/* ---- cuda_compute.c: rank 0 alone ---- */
 
 int calibrate_cuda_compute_tasks(const struct calibration *k);
 enum status calibrate_cuda_compute(struct calibration *k);
@@ -47,7 +47,7 @@ enum status calibrate_cuda_compute(struct calibration *k);
  * least) over all n is `step`. Negative: a replayed step has gaps of its own. */
 int64_t calibrate_excess(const int64_t *ns, const int64_t *times, size_t n, int64_t least, int64_t step);
 
-/* ---- calibrate_cuda_link.c: all ranks; at least two ---- */
+/* ---- cuda_link.c: all ranks; at least two ---- */
 
 int calibrate_cuda_links_tasks(const struct calibration *k);
 enum status calibrate_cuda_links(struct calibration *k);

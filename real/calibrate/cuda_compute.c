@@ -196,7 +196,7 @@ static enum status settings_of(const struct gpu_case *what, struct settings *out
 	out->clip = what->clips ? 1 : 0;
 	out->optimizer = what->sgd ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
 	out->offload.optimizer = what->offloads;
-	return settings_resolve(out);
+	return settings_resolve(out, strategy_data_ranks(out));
 }
 
 /* A sixteenth is left to what libraries take. */
@@ -279,7 +279,7 @@ enum status calibrate_cuda_compute(struct calibration *k)
 	k->gpu->choice = all;
 	if (!s && !k->points.count)
 		s = status_fail(STATUS_INPUT,
-		                "--device cuda: GPU %d has too little free memory for any of the steps that "
+		                "{device} cuda: GPU %d has too little free memory for any of the steps that "
 		                "calibrate measures; end what else runs on it",
 		                all.local_rank % k->gpu->count);
 	return s;

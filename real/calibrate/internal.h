@@ -6,7 +6,7 @@
 #include "real/communicator/communicator.h"
 #include "real/train/rehearsal.h"
 
-/* ---- calibrate_curve.c ---- */
+/* ---- curve.c ---- */
 
 /* Points of all curves, best first: one with the same work as a point that is there already is averaged with it, one
  * that is only near it is dropped. */
@@ -25,7 +25,7 @@ void curve_points_add(struct curve_points *p, int kind, enum type type, int64_t 
 void curve_points_fill(const struct curve_points *p, struct cluster *c);
 void curve_points_release(struct curve_points *p);
 
-/* ---- calibrate_durations.c ---- */
+/* ---- durations.c ---- */
 
 struct duration {
 	int kind;
@@ -46,9 +46,9 @@ void durations_sort(struct durations *all);                                   /*
 size_t durations_equal(const struct durations *all, size_t first, int64_t *ns);
 void durations_release(struct durations *all);
 
-/* ---- calibrate.c ---- */
+/* ---- measure.c ---- */
 
-struct calibration_gpu; /* calibrate_cuda.h */
+struct calibration_gpu; /* cuda.h */
 
 struct calibration {
 	const struct calibrate_options *options;
@@ -79,17 +79,19 @@ struct rate calibrate_rate(int64_t amount, int64_t *ns, int n);
 enum status calibrate_steps(struct rehearsal *r, const struct calibration *k, double seconds, bool together,
                             void (*seen)(void *context, const struct rehearsal *r), void *context);
 
-/* ---- calibrate_cuda.c ---- */
+/* ---- cuda.c ---- */
 
 enum status calibrate_cuda(struct calibration *k); /* all ranks */
 
-/* ---- calibrate_compute.c ---- */
+/* ---- compute.c ---- */
 
+/* What a copy of fp32 moves, as plans count it: each byte is read once and written once. */
+int64_t calibrate_copy_bytes(int64_t elements);
 int calibrate_compute_tasks(const struct calibration *k);
 enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
 enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
 
-/* ---- calibrate_link.c ---- */
+/* ---- link.c ---- */
 
 struct link_sample {
 	int64_t rounds, bytes; /* of each round's message */
@@ -98,6 +100,9 @@ struct link_sample {
 /* Latency from the smallest messages; bandwidth from those of at least a quarter of the largest: the median of what
  * each of them says once the latency is taken off. */
 void link_fit(const struct link_sample *samples, int count, struct link *out);
+
+/* What a collective costs its rank: the way to the communication thread, and the way back. */
+struct rate calibrate_there_and_back(struct rate there, struct rate back);
 
 int calibrate_links_tasks(const struct calibration *k);
 enum status calibrate_links(struct calibration *k); /* all ranks; at least two */

@@ -204,6 +204,11 @@ static void collect_hand_over(void *context, const struct rehearsal *r)
 	}
 }
 
+struct rate calibrate_there_and_back(struct rate there, struct rate back)
+{
+	return rate_measured(there.value + back.value, there.low + back.low, there.high + back.high);
+}
+
 static enum status measure_hand_over(const struct calibration *k, struct cluster *out)
 {
 	static const struct rehearsal_case tiny = {"mlp:sizes=16-16-16-10", "fsdp", 1, TYPE_FP32};
@@ -215,8 +220,8 @@ static enum status measure_hand_over(const struct calibration *k, struct cluster
 	rehearsal_release(&r);
 	if (s || !h.there_count || !h.back_count)
 		return s;
-	struct rate there = calibrate_rate(0, h.there, h.there_count), back = calibrate_rate(0, h.back, h.back_count);
-	out->collective_launch = rate_measured(there.value + back.value, there.low + back.low, there.high + back.high);
+	out->collective_launch = calibrate_there_and_back(calibrate_rate(0, h.there, h.there_count),
+	                                                  calibrate_rate(0, h.back, h.back_count));
 	return STATUS_OK;
 }
 

@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/base/type.h"
 #include "strategy/collective/schedule.h"
-#include "strategy/settings/settings.h"
 
 struct communicator;
 
@@ -32,7 +32,7 @@ struct collective {
 	void *whole;      /* reduce-scatter, all-gather, scatter, gather at ranks that have it whole; all others */
 	void *part;       /* the slice of elements/ranks: result of reduce-scatter and scatter, source of all-gather and
 	                     gather. May lie inside `whole` at the rank's own slice (in place). */
-	void *staging;    /* SCHEDULE_STAGING_BYTES; may be used for what comes in, and nothing else */
+	void *staging;    /* SCHEDULE_STAGING_BYTES, lent: may be used for what comes in, and nothing else */
 	bool maximum;     /* all-reduce of fp32: take the larger of two elements instead of adding them */
 	enum type type;   /* of the elements */
 };
@@ -48,6 +48,8 @@ struct point_to_point {
 };
 
 struct traffic {
+	int64_t handed_bytes;               /* of the whole, or the message, that the call worked on; with padding */
+	int64_t staging_bytes;              /* of the staging that was written to, up to the furthest byte */
 	int64_t sent_bytes, received_bytes; /* what this rank sent and received in this call */
 	bool counted;                       /* false: inside a library's collective */
 	int64_t began_ns;                   /* of a message: CLOCK_MONOTONIC when both ends had come; else 0 */
@@ -56,7 +58,8 @@ struct traffic {
 struct communicator_ops {
 	const char *name; /* "ring", "mpi" */
 	enum status (*run)(struct communicator *c, const struct collective *what, struct traffic *traffic);
-	/* control values: sums `n` doubles over all ranks, the same bits everywhere (fixed order) */
+	/* control values: sums `n` doubles over all ranks, the same bits everywhere. Numbers of fp32 whose exponents
+	 * differ by less than 29 - log2(ranks) add up exactly, whatever the order. */
 	enum status (*sum)(struct communicator *c, double *values, int n, struct traffic *traffic);
 	enum status (*message)(struct communicator *c, const struct point_to_point *what, struct traffic *traffic);
 	/* set by the executor while its compute queue stands still waiting for communication: then spinning is right;

@@ -1,5 +1,5 @@
 /* What the communicators share: the duplicated MPI communicator, waiting that leaves the core to others, and errors
- * that name who waited for whom. Only communicator*.c include this.
+ * that name who waited for whom. Only this folder includes it.
  */
 #ifndef SHARDLAB_COMMUNICATOR_INTERNAL_H
 #define SHARDLAB_COMMUNICATOR_INTERNAL_H
@@ -27,20 +27,6 @@ static inline struct communicator_base *base_of(struct communicator *c)
 /* Allocate; communicator_open() fills in the base. */
 struct communicator_base *communicator_ring_new(void);
 struct communicator_base *communicator_mpi_new(void);
-
-/* What a schedule does, whatever the algorithm. */
-enum operation {
-	OPERATION_ALL_REDUCE,
-	OPERATION_REDUCE_SCATTER,
-	OPERATION_ALL_GATHER,
-	OPERATION_BROADCAST,
-	OPERATION_REDUCE,
-	OPERATION_SCATTER,
-	OPERATION_GATHER,
-};
-
-enum operation operation_of(enum schedule_algorithm a);
-const char *operation_name(enum operation o); /* "all-reduce" */
 
 /* The parts of the table of functions that are the same in both. */
 enum status communicator_sum(struct communicator *c, double *values, int n, struct traffic *traffic);

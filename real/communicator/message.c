@@ -59,6 +59,7 @@ static enum status move(struct communicator_base *b, const struct point_to_point
 			if (code != MPI_SUCCESS)
 				s = communicator_mpi_failed(b, code, name_of(m), m->peer);
 			*(m->sends ? &traffic->sent_bytes : &traffic->received_bytes) += n;
+			traffic->handed_bytes += n;
 			posted++;
 		}
 		if (!s)

@@ -73,6 +73,7 @@ static int start_whole(struct communicator_base *b, enum operation o, const stru
 {
 	switch (o) {
 	case OPERATION_ALL_REDUCE:
+	case OPERATION_SUM:
 		return MPI_Iallreduce(MPI_IN_PLACE, at, n, e->type, e->combine, b->comm, request);
 	case OPERATION_BROADCAST:
 		return MPI_Ibcast(at, n, e->type, root, b->comm, request);
@@ -115,7 +116,8 @@ static enum status finish(struct communicator_base *b, int code, MPI_Request *re
 	return communicator_wait(b, request, operation_name(o), -1);
 }
 
-static enum status run_whole(struct communicator_base *b, enum operation o, const struct collective *what)
+static enum status run_whole(struct communicator_base *b, enum operation o, const struct collective *what,
+                             struct traffic *traffic)
 {
 	struct elements e = elements_of(b, what->type);
 	if (what->maximum)
@@ -127,13 +129,15 @@ static enum status run_whole(struct communicator_base *b, enum operation o, cons
 		MPI_Request request;
 		int code = start_whole(b, o, &e, at, n, (int)what->root, &request);
 		s = finish(b, code, &request, o);
+		traffic->handed_bytes += n * e.bytes;
 		at += n * e.bytes;
 		left -= n;
 	}
 	return s;
 }
 
-static enum status run_slices(struct communicator_base *b, enum operation o, const struct collective *what)
+static enum status run_slices(struct communicator_base *b, enum operation o, const struct collective *what,
+                              struct traffic *traffic)
 {
 	int64_t n = what->elements / b->public.ranks;
 	struct elements e = elements_of(b, what->type);
@@ -152,6 +156,7 @@ static enum status run_slices(struct communicator_base *b, enum operation o, con
 		        operation_name(o), (long long)n, INT_MAX);
 	code = start_slices(b, o, &e, whole, part, in_place, (int)n, (int)what->root, &request);
 	s = finish(b, code, &request, o);
+	traffic->handed_bytes = n * e.bytes * b->public.ranks;
 	if (!s && o == OPERATION_REDUCE_SCATTER && in_place && own != whole)
 		memcpy(own, whole, (size_t)(n * e.bytes));
 	return s;
@@ -160,11 +165,11 @@ static enum status run_slices(struct communicator_base *b, enum operation o, con
 static enum status mpi_run(struct communicator *c, const struct collective *what, struct traffic *traffic)
 {
 	struct communicator_base *b = base_of(c);
-	enum operation o = operation_of(what->algorithm);
+	enum operation o = schedule_row(what->algorithm)->operation;
 	*traffic = (struct traffic){.counted = false};
 	if (b->broken)
 		return communicator_is_broken(b);
-	return by_slices(o) ? run_slices(b, o, what) : run_whole(b, o, what);
+	return by_slices(o) ? run_slices(b, o, what, traffic) : run_whole(b, o, what, traffic);
 }
 
 static void mpi_release(struct communicator *c)

@@ -6,7 +6,7 @@
 static enum status missing(void)
 {
 	return status_fail(STATUS_INPUT,
-	                   "--comm nccl: this program was built without NCCL (no nccl.h); use --comm ring or "
+	                   "{comm} nccl: this program was built without NCCL (no nccl.h); use {comm} ring or "
 	                   "mpi");
 }
 
@@ -88,7 +88,7 @@ enum status nccl_check(void)
 	void *handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return status_fail(STATUS_INPUT,
-		                   "--comm nccl: NCCL is missing (%.300s); install libnccl2, or use --comm ring or mpi",
+		                   "{comm} nccl: NCCL is missing (%.300s); install libnccl2, or use {comm} ring or mpi",
 		                   dlerror());
 		/* ISO C converts no object pointer to a function's */
 #define X(name)                                                                                                        \
@@ -97,7 +97,7 @@ enum status nccl_check(void)
 	if (!symbol_##name) {                                                                                          \
 		dlclose(handle);                                                                                       \
 		return status_fail(STATUS_INPUT,                                                                       \
-		                   "--comm nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
+		                   "{comm} nccl: this NCCL has no nccl" #name "; install a newer libnccl2");           \
 	}
 	NCCL_FUNCTION_LIST(X)
 #undef X
@@ -221,13 +221,14 @@ static ncclResult_t run_star(struct nccl *n, const struct collective *w, bool ga
 enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
 {
 	cudaStream_t stream = (cudaStream_t)s;
-	enum operation o = operation_of(w->algorithm);
+	enum operation o = schedule_row(w->algorithm)->operation;
 	size_t all = (size_t)w->elements, part = (size_t)(w->elements / n->ranks);
 	ncclDataType_t type = type_of(w->type);
 	int root = (int)w->root;
 	ncclResult_t r = ncclSuccess;
 	switch (o) {
 	case OPERATION_ALL_REDUCE:
+	case OPERATION_SUM:
 		r = library.AllReduce(w->whole, w->whole, all, type, w->maximum ? ncclMax : ncclSum, n->comm, stream);
 		break;
 	case OPERATION_REDUCE_SCATTER:
@@ -247,6 +248,8 @@ enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
 		break;
 	case OPERATION_GATHER:
 		r = run_star(n, w, true, stream);
+		break;
+	case OPERATION_COUNT:
 		break;
 	}
 	return failed(n, r, operation_name(o));

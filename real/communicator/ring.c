@@ -58,6 +58,7 @@ struct ring {
 	struct schedule schedule;
 	int64_t rounds;
 	enum operation operation;
+	bool in_place; /* the result of a reduce-scatter is where it belongs */
 	struct traffic *traffic;
 	struct lane send, receive;
 };
@@ -101,13 +102,26 @@ static char *source(const struct ring *r, int64_t offset)
 	return (char *)r->what->whole + offset * r->bytes;
 }
 
-static char *target(const struct ring *r, int64_t offset)
+/* What a reduce-scatter adds up in its last round is the rank's own slice: that sum can go to its place at once. */
+static bool is_result(const struct ring *r, const struct piece *p)
 {
-	bool mine = offset >= own(r) && offset < own(r) + slice(r);
-	/* the ring adds to a rank's own slice once, in the last round: that sum can go to its place at once */
-	if (r->operation == OPERATION_SCATTER || (r->operation == OPERATION_REDUCE_SCATTER && mine))
-		return (char *)r->what->part + (offset - own(r)) * r->bytes;
-	return (char *)r->what->whole + offset * r->bytes;
+	return r->operation == OPERATION_REDUCE_SCATTER && p->round == r->rounds - 1;
+}
+
+static char *target(const struct ring *r, const struct piece *p)
+{
+	if (r->operation == OPERATION_SCATTER || is_result(r, p))
+		return (char *)r->what->part + (p->offset - own(r)) * r->bytes;
+	return (char *)r->what->whole + p->offset * r->bytes;
+}
+
+/* The place in staging for so many elements. */
+static char *stage(const struct ring *r, int64_t slot, int64_t count)
+{
+	int64_t end = slot * ADD_PIECE + count * r->bytes;
+	if (end > r->traffic->staging_bytes)
+		r->traffic->staging_bytes = end;
+	return (char *)r->what->staging + slot * ADD_PIECE;
 }
 
 /* Loads the lane's next round that has a message, if its present one is posted whole. */
@@ -240,7 +254,7 @@ static enum status post_receives(struct ring *r, bool *moved)
 		if ((p.add && lane->adding == SLOTS) || copies_meet(lane, &p) ||
 		    lane_holds_up(r, &r->send, p.round + 1, &p))
 			break;
-		p.into = p.add ? (char *)r->what->staging + lane->adds % SLOTS * ADD_PIECE : target(r, p.offset);
+		p.into = p.add ? stage(r, lane->adds % SLOTS, p.count) : target(r, &p);
 		int code = MPI_Irecv(p.into, (int)(p.count * r->bytes), MPI_BYTE, p.peer, TAG_COLLECTIVE, r->base.comm,
 		                     &p.request);
 		if (code != MPI_SUCCESS)
@@ -264,8 +278,8 @@ static enum status finish_one(struct ring *r, struct lane *lane, bool *moved)
 	if (!done)
 		return STATUS_OK;
 	if (p->add)
-		combine(r->what, target(r, p->offset), (char *)r->what->whole + p->offset * r->bytes, p->into,
-		        p->count);
+		combine(r->what, target(r, p), (char *)r->what->whole + p->offset * r->bytes, p->into, p->count);
+	r->in_place |= !lane->sends && is_result(r, p);
 	if (!lane->sends)
 		r->traffic->received_bytes += p->count * r->bytes;
 	lane_pop(lane);
@@ -322,23 +336,26 @@ static enum status carry_out(struct ring *r)
 static enum status ring_run(struct communicator *c, const struct collective *what, struct traffic *traffic)
 {
 	struct ring *r = (struct ring *)c;
-	bool alone = c->ranks == 1, root = what->root == c->rank;
+	bool root = what->root == c->rank;
 	enum status s;
 	*traffic = (struct traffic){.counted = true};
 	if (r->base.broken)
 		return communicator_is_broken(&r->base);
 	r->what = what;
 	r->bytes = type_bytes(what->type);
+	traffic->handed_bytes = what->elements * r->bytes;
 	r->traffic = traffic;
-	r->operation = operation_of(what->algorithm);
+	r->operation = schedule_row(what->algorithm)->operation;
 	r->schedule = (struct schedule){what->algorithm, c->ranks, what->root, what->elements, 0};
 	r->rounds = schedule_rounds(&r->schedule);
+	r->in_place = false;
 
 	char *place = what->whole ? (char *)what->whole + own(r) * r->bytes : NULL;
 	if (r->operation == OPERATION_ALL_GATHER || (r->operation == OPERATION_GATHER && root))
 		copy(r, place, what->part, slice(r));
 	s = carry_out(r);
-	if (!s && ((r->operation == OPERATION_REDUCE_SCATTER && alone) || (r->operation == OPERATION_SCATTER && root)))
+	if (!s &&
+	    ((r->operation == OPERATION_REDUCE_SCATTER && !r->in_place) || (r->operation == OPERATION_SCATTER && root)))
 		copy(r, what->part, place, slice(r));
 	return s;
 }

@@ -1,14 +1,14 @@
 /* Batch normalization. */
 #include "real/rank/operand.h"
 
-enum status cpu_batch_norm_statistics(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_statistics(struct rank_memory *d, const struct op *op)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(d, op);
 	batch_norm_statistics(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, 2 * s.width + 1));
 	return STATUS_OK;
 }
 
-enum status cpu_batch_norm_merge(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_merge(struct rank_memory *d, const struct op *op)
 {
 	int64_t n, width = kernel_of(d, op)->out;
 	const float *parts = use_all(d, op, 0, &n);
@@ -16,14 +16,14 @@ enum status cpu_batch_norm_merge(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-enum status cpu_batch_norm_running(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_running(struct rank_memory *d, const struct op *op)
 {
 	int64_t width = kernel_of(d, op)->out;
 	batch_norm_running(width, use(d, op, 0, 2 * width), use(d, op, 1, 2 * width + 1));
 	return STATUS_OK;
 }
 
-enum status cpu_batch_norm_forward(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_forward(struct rank_memory *d, const struct op *op)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(d, op);
 	batch_norm_forward(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, 2 * s.width + 1), use(d, op, 2, s.width),
@@ -31,7 +31,7 @@ enum status cpu_batch_norm_forward(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-enum status cpu_batch_norm_sums(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_sums(struct rank_memory *d, const struct op *op)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(d, op);
 	batch_norm_sums(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, s.rows * s.width),
@@ -41,7 +41,7 @@ enum status cpu_batch_norm_sums(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-enum status cpu_batch_norm_backward(struct cpu_device *d, const struct op *op)
+enum status cpu_batch_norm_backward(struct rank_memory *d, const struct op *op)
 {
 	struct batch_norm_shape s = batch_norm_shape_of(d, op);
 	batch_norm_backward(&s, use(d, op, 0, s.rows * s.width), use(d, op, 1, s.rows * s.width),

@@ -30,9 +30,9 @@ struct cpu_executor {
 
 static enum status run_message(struct executor *e, const struct op *op, struct traffic *traffic)
 {
-	struct cpu_device *d = e->device;
+	struct rank_memory *d = e->memory;
 	int64_t n;
-	void *at = cpu_device_region(d, &op->operand[0], &n);
+	void *at = rank_memory_region(d, &op->operand[0], &n);
 	struct point_to_point m = {.sends = op->kind == OP_SEND,
 	                           .peer = (int)op_peer(d->plan, op, d->rank),
 	                           .at = at,
@@ -48,7 +48,7 @@ static enum status run_communication(struct executor *e, const struct op *op, in
 	void *operand[3];
 	for (int i = 0; i < 3; i++)
 		operand[i] =
-		        i < op_operand_count(op->kind) ? cpu_device_region(e->device, &op->operand[i], &n[i]) : NULL;
+		        i < op_operand_count(op->kind) ? rank_memory_region(e->memory, &op->operand[i], &n[i]) : NULL;
 	if (op_is_message(op->kind)) {
 		s = run_message(e, op, &traffic);
 	} else if (op->kind == OP_SUM) {
@@ -71,8 +71,8 @@ static enum status run_op(struct executor *e, int number)
 	struct op_span *r = &e->span[number];
 	int64_t began = 0;
 	r->begin = clock_ns() - e->started;
-	enum status s = op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began)
-	                                                 : cpu_device_execute(e->device, number);
+	enum status s =
+	        op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began) : rank_execute(e->memory, number);
 	/* Until both ends of a message have come, nothing is communicated. */
 	if (began > e->started)
 		r->begin = began - e->started;
@@ -203,11 +203,11 @@ static enum status cpu_run(struct executor *base, const struct section *s)
 	executor_begin(base, s);
 	for (int i = s->begin; i < s->end; i++)
 		e->done[i] = false;
-	if (base->device->guard) {
+	if (base->memory->guard) {
 		executor_hurry(base, true);
 		for (int i = s->begin; i < s->end && !base->status; i++)
 			base->status = run_op(base, i);
-		return base->status ? base->status : cpu_device_check(base->device);
+		return base->status ? base->status : rank_memory_check(base->memory);
 	}
 	run_queues(e, s);
 	executor_end(base, s);
@@ -218,7 +218,7 @@ static enum status cpu_run(struct executor *base, const struct section *s)
 
 static enum status cpu_read(struct executor *e, int buffer, void *out, int64_t bytes)
 {
-	memcpy(out, cpu_device_buffer(e->device, buffer), (size_t)bytes);
+	memcpy(out, rank_memory_buffer(e->memory, buffer), (size_t)bytes);
 	return STATUS_OK;
 }
 
@@ -238,7 +238,7 @@ static void cpu_close(struct executor *base)
 
 static const struct executor_ops cpu_ops = {.run = cpu_run, .read = cpu_read, .close = cpu_close};
 
-enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator)
+enum status executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator)
 {
 	struct cpu_executor *e = calloc(1, sizeof *e);
 	*out = e ? &e->base : NULL;
@@ -246,15 +246,15 @@ enum status executor_open(struct executor **out, struct cpu_device *device, stru
 		return status_fail(STATUS_MEMORY, "out of memory");
 	pthread_cond_init(&e->changed, NULL);
 	pthread_cond_init(&e->op_done, NULL);
-	enum status s = executor_base_open(&e->base, &cpu_ops, device, communicator);
-	e->done = calloc((size_t)device->role->op_count + 1, sizeof *e->done);
+	enum status s = executor_base_open(&e->base, &cpu_ops, memory, communicator);
+	e->done = calloc((size_t)memory->role->op_count + 1, sizeof *e->done);
 	if (s || !e->done)
 		return s ? s : status_fail(STATUS_MEMORY, "out of memory");
-	const struct section all = {0, device->role->op_count};
+	const struct section all = {0, memory->role->op_count};
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		struct worker *w = &e->worker[q];
 		*w = (struct worker){.executor = e, .queue = (enum queue)q};
-		if (q == QUEUE_COMPUTE || !uses_queue(device->role, w->queue, &all))
+		if (q == QUEUE_COMPUTE || !uses_queue(memory->role, w->queue, &all))
 			continue;
 		if (pthread_create(&w->thread, NULL, queue_thread, w))
 			return status_fail(STATUS_RUN, "cannot start the thread of queue %s", queue_name(w->queue));

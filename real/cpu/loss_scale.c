@@ -1,18 +1,18 @@
 /* The loss scale, and what becomes of gradients that left the range of their type. */
 #include "real/rank/operand.h"
 
-enum status cpu_overflow(struct cpu_device *d, const struct op *op)
+enum status cpu_overflow(struct rank_memory *d, const struct op *op)
 {
 	int64_t n, one;
 	const void *x = use_all(d, op, 0, &n);
 	float *overflow = use_all(d, op, 1, &one);
-	bool finite = vector_is_finite(cpu_element(d, op, 0), n, x);
+	bool finite = vector_is_finite(element_of(d, op, 0), n, x);
 	bool before = adds(op, 1) && *overflow > 0;
 	*overflow = before || !finite;
 	return STATUS_OK;
 }
 
-enum status cpu_scaler_begin(struct cpu_device *d, const struct op *op)
+enum status cpu_scaler_begin(struct rank_memory *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
 	int64_t n;
@@ -25,11 +25,11 @@ enum status cpu_loss_scale_ended(const struct loss_scale *scaler)
 {
 	return status_fail(STATUS_RUN,
 	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
-	                   "lower --learning-rate, give --clip, or use --precision bf16",
+	                   "lower {learning_rate}, give {clip}, or use {precision} bf16",
 	                   (double)scaler->scale, (double)scaler->skipped);
 }
 
-enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
+enum status cpu_scaler_update(struct rank_memory *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
 	int64_t n;
@@ -41,14 +41,14 @@ enum status cpu_scaler_update(struct cpu_device *d, const struct op *op)
 	return cpu_loss_scale_ended(&(struct loss_scale){.scale = scale, .skipped = scaler->skipped});
 }
 
-double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand)
+double cpu_loss_scale(struct rank_memory *d, const struct op *op, int operand)
 {
 	int64_t n;
 	const struct loss_scale *scaler = use_all(d, op, operand, &n);
 	return scaler ? (double)scaler->scale : 1;
 }
 
-struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand)
+struct cpu_range cpu_range_of(struct rank_memory *d, const struct op *op, int step_operand)
 {
 	int64_t n;
 	const int64_t *step = use_all(d, op, step_operand, &n);

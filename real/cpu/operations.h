@@ -55,30 +55,30 @@
 	X(ADVANCE, cpu_advance)                                                                                        \
 	X(WEIGHTS, cpu_weights)
 
-#define X(kind, function) enum status function(struct cpu_device *d, const struct op *op);
+#define X(kind, function) enum status function(struct rank_memory *d, const struct op *op);
 CPU_OPERATION_LIST(X)
 #undef X
 
 /* NULL for memory operations and collectives. */
-extern enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct cpu_device *d, const struct op *op);
+extern enum status (*const cpu_operation_table[OP_KIND_COUNT])(struct rank_memory *d, const struct op *op);
 
 /* Which kernel an operation is bound to follows from the types of its operands' buffers (cpu_types.c). The type of one
  * operand's elements: */
-enum element cpu_element(const struct cpu_device *d, const struct op *op, int operand);
+enum element element_of(const struct rank_memory *d, const struct op *op, int operand);
 /* STATUS_INPUT, and a line, if an operation of the role has operands for whose types there is no kernel. Once it has
  * passed, the first operand that is not absent stands for all that cpu_types.c lists as alike. */
-enum status cpu_types_check(const struct cpu_device *d);
+enum status rank_types_check(const struct rank_memory *d);
 
 /* The learning rate of step `step` (from 1): linear warm-up, then linear decay to a tenth
  * (strategy/settings/settings.h). */
 double settings_learning_rate(const struct settings *s, int64_t step);
 
 /* A load's samples, of the step or of the pass at hand, to this process's memory; either may be NULL. */
-void cpu_load_samples(struct cpu_device *d, const struct op *op, int64_t step, void *inputs, int32_t *targets);
+void rank_load_samples(struct rank_memory *d, const struct op *op, int64_t step, void *inputs, int32_t *targets);
 
 /* Where in its group the first element of operand 0 stands: it is this rank's slice of what the buffer has of the
  * group, which is this rank's shard of it. Of initialize, weights, and updates that round stochastically. */
-int64_t cpu_place_in_group(const struct cpu_device *d, const struct op *op);
+int64_t place_in_group(const struct rank_memory *d, const struct op *op);
 
 /* The rule gave up: STATUS_RUN. */
 enum status cpu_loss_scale_ended(const struct loss_scale *scaler);
@@ -90,8 +90,8 @@ struct cpu_range {
 	double unscale; /* what the gradients are to be multiplied by to be gradients of the loss */
 };
 /* What the gradient of a classifier's loss is multiplied by: the scale of its scaler at `operand`, 1 without. */
-double cpu_loss_scale(struct cpu_device *d, const struct op *op, int operand);
+double cpu_loss_scale(struct rank_memory *d, const struct op *op, int operand);
 /* Of an update whose step counter is at `step` operand, and whose scaler and overflow follow after the norm. */
-struct cpu_range cpu_range_of(struct cpu_device *d, const struct op *op, int step_operand);
+struct cpu_range cpu_range_of(struct rank_memory *d, const struct op *op, int step_operand);
 
 #endif

@@ -17,7 +17,7 @@ double settings_learning_rate(const struct settings *s, int64_t step)
 
 /* What the gradients are multiplied by: out of the loss scale, and clipped by the global norm as
  * torch.nn.utils.clip_grad_norm_ does: clip / (norm + 1e-6), at most 1. */
-static float gradient_factor(struct cpu_device *d, const struct op *op, int norm_operand, double unscale)
+static float gradient_factor(struct rank_memory *d, const struct op *op, int norm_operand, double unscale)
 {
 	const float *squares = use(d, op, norm_operand, 1);
 	double factor = squares ? d->plan->settings.clip / (sqrt((double)*squares) * unscale + 1e-6) : 1;
@@ -33,29 +33,29 @@ static bool is_kept(const struct cpu_range *r)
 
 /* 16-bit parameters of the master weights, with the bits of an update; of those before any update, and where rounding
  * is not stochastic, they are rounded to the nearest already. */
-static void round_parameters(const struct cpu_device *d, const struct op *op, int64_t step, const float *master,
+static void round_parameters(const struct rank_memory *d, const struct op *op, int64_t step, const float *master,
                              void *parameters)
 {
 	struct rounding_run r;
 	if (!op->stochastic || step < 1)
 		return;
 	for (int i = 0; rounding_next(d, op, &i, &r);)
-		vector_round(cpu_element(d, op, 0), &r.rounding, step, r.count, master + r.at,
+		vector_round(element_of(d, op, 0), &r.rounding, step, r.count, master + r.at,
 		             (uint16_t *)parameters + r.at);
 }
 
 /* Kept master weights: parameters in memory of their own are as they were; those that the host makes anew come from the
  * master weights as after the update before. */
-static void keep_parameters(const struct cpu_device *d, const struct op *op, int64_t step, int64_t n,
+static void keep_parameters(const struct rank_memory *d, const struct op *op, int64_t step, int64_t n,
                             const float *master, void *parameters)
 {
 	if (op_access(op, 0) != 'w')
 		return;
-	vector_convert(n, ELEMENT_FP32, master, cpu_element(d, op, 0), parameters);
+	vector_convert(n, ELEMENT_FP32, master, element_of(d, op, 0), parameters);
 	round_parameters(d, op, step - 1, master, parameters);
 }
 
-enum status cpu_adamw(struct cpu_device *d, const struct op *op)
+enum status cpu_adamw(struct rank_memory *d, const struct op *op)
 {
 	const struct settings *s = &d->plan->settings;
 	struct cpu_range range = cpu_range_of(d, op, 5);
@@ -72,12 +72,12 @@ enum status cpu_adamw(struct cpu_device *d, const struct op *op)
 		keep_parameters(d, op, range.step, n, master, parameters);
 		return STATUS_OK;
 	}
-	adamw_update(cpu_element(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second, master);
+	adamw_update(element_of(d, op, 0), &a, range.step, n, parameters, gradients, factor, first, second, master);
 	round_parameters(d, op, range.step, master, parameters);
 	return STATUS_OK;
 }
 
-enum status cpu_sgd(struct cpu_device *d, const struct op *op)
+enum status cpu_sgd(struct rank_memory *d, const struct op *op)
 {
 	struct cpu_range range = cpu_range_of(d, op, 3);
 	int64_t n;
@@ -88,7 +88,7 @@ enum status cpu_sgd(struct cpu_device *d, const struct op *op)
 		keep_parameters(d, op, range.step, n, master, parameters);
 		return STATUS_OK;
 	}
-	sgd_update(cpu_element(d, op, 0), rate, n, parameters, gradients, factor, master);
+	sgd_update(element_of(d, op, 0), rate, n, parameters, gradients, factor, master);
 	round_parameters(d, op, range.step, master, parameters);
 	return STATUS_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "real/rank/operand.h"
 
-enum status cpu_zero(struct cpu_device *d, const struct op *op)
+enum status cpu_zero(struct rank_memory *d, const struct op *op)
 {
 	int64_t n;
 	void *x = use_all(d, op, 0, &n);
@@ -11,36 +11,36 @@ enum status cpu_zero(struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-/* Elements of any type, which is the same on both sides: cpu_types_check. */
-enum status cpu_copy(struct cpu_device *d, const struct op *op)
+/* Elements of any type, which is the same on both sides: rank_types_check. */
+enum status cpu_copy(struct rank_memory *d, const struct op *op)
 {
 	if (op_transfer(d->role, op) != TRANSFER_COUNT)
-		return cpu_device_transfer(d, op);
+		return rank_memory_transfer(d, op);
 	int64_t n;
 	void *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
 	memcpy(y, x, (size_t)(n * type_bytes(d->role->buffers[op->operand[0].buffer].type)));
 	return STATUS_OK;
 }
 
-enum status cpu_add(struct cpu_device *d, const struct op *op)
+enum status cpu_add(struct rank_memory *d, const struct op *op)
 {
 	int64_t n;
 	void *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
-	vector_add(cpu_element(d, op, 0), n, x, y);
+	vector_add(element_of(d, op, 0), n, x, y);
 	return STATUS_OK;
 }
 
-enum status cpu_squares(struct cpu_device *d, const struct op *op)
+enum status cpu_squares(struct rank_memory *d, const struct op *op)
 {
 	int64_t n;
 	const void *x = use_all(d, op, 0, &n);
 	float *norm = use(d, op, 1, 1);
-	double sum = vector_sum_of_squares(cpu_element(d, op, 0), n, x);
+	double sum = vector_sum_of_squares(element_of(d, op, 0), n, x);
 	*norm = (float)(adds(op, 1) ? *norm + sum : sum);
 	return STATUS_OK;
 }
 
-enum status cpu_advance(struct cpu_device *d, const struct op *op)
+enum status cpu_advance(struct rank_memory *d, const struct op *op)
 {
 	int64_t *step = use(d, op, 0, 1);
 	++*step;

@@ -10,7 +10,7 @@ static int64_t region_bytes(const struct cuda_executor *e, const struct region *
 {
 	if (r->buffer < 0)
 		return 0;
-	return region_elements(e->base.device->plan, r) * type_bytes(e->base.role->buffers[r->buffer].type);
+	return region_elements(e->base.memory->plan, r) * type_bytes(e->base.role->buffers[r->buffer].type);
 }
 
 static int64_t aligned(int64_t bytes)
@@ -20,7 +20,7 @@ static int64_t aligned(int64_t bytes)
 
 static bool is_alone(const struct cuda_executor *e, const struct op *op)
 {
-	return !op_is_message(op->kind) && op_members(e->base.device->plan, op) == 1;
+	return !op_is_message(op->kind) && op_members(e->base.memory->plan, op) == 1;
 }
 
 /* A sum of scalars may stand in host memory. */
@@ -32,7 +32,7 @@ static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {
-	const struct cpu_device *d = e->base.device;
+	const struct rank_memory *d = e->base.memory;
 	int64_t at, n, begin, count;
 	if (in->buffer < 0 || in->buffer != whole->buffer)
 		return -1;
@@ -80,6 +80,13 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* What NCCL or a copy is handed is what the operation names; a control value counts as the double that it is
+ * elsewhere. */
+static int64_t handed_bytes(const struct executor *b, const struct op *op)
+{
+	return op_schedule(b->memory->plan, op).elements * op_element_bytes(b->role, op);
+}
+
 /* ---- staged ---- */
 
 static enum status run_on_host(struct cuda_executor *e, const struct host_job *job, struct traffic *traffic)
@@ -87,10 +94,10 @@ static enum status run_on_host(struct cuda_executor *e, const struct host_job *j
 	struct executor *b = &e->base;
 	const struct op *op = &b->role->ops[job->op];
 	if (op->kind == OP_SUM)
-		return executor_sum(b, op, job->operand[0], region_elements(b->device->plan, &op->operand[0]), traffic);
+		return executor_sum(b, op, job->operand[0], region_elements(b->memory->plan, &op->operand[0]), traffic);
 	if (op_is_message(op->kind)) {
 		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->device->plan, op, b->device->rank),
+		                           .peer = (int)op_peer(b->memory->plan, op, b->memory->rank),
 		                           .at = job->operand[0],
 		                           .bytes = region_bytes(e, &op->operand[0])};
 		return b->communicator->ops->message(b->communicator, &m, traffic);
@@ -129,7 +136,7 @@ static int copy_operands(struct cuda_executor *e, const struct host_job *job, bo
 		bool spoiled = op->kind == OP_REDUCE_SCATTER && i == 0;
 		if (!bytes || is_staging(op, i) || access == (out ? 'w' : 'r') || (!out && spoiled))
 			continue;
-		void *there = cpu_device_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
+		void *there = rank_memory_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
 		error = c->api->copy(c->cuda, s, out ? here : there, out ? there : here, (size_t)bytes);
 	}
 	return error;
@@ -150,13 +157,13 @@ static int issue_staged(struct cuda_executor *e, struct host_job *job, cuda_stre
 static int issue_alone(struct cuda_executor *e, const struct op *op, cuda_stream s)
 {
 	struct cuda_device *c = e->device;
-	struct traffic none = {.counted = true};
+	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
 	int64_t n;
 	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
 	           op->kind == OP_GATHER;
 	count(&e->base, op, &none);
-	void *x = cpu_device_region(&c->rank, &op->operand[0], &n);
-	void *y = two ? cpu_device_region(&c->rank, &op->operand[1], &n) : NULL;
+	void *x = rank_memory_region(&c->rank, &op->operand[0], &n);
+	void *y = two ? rank_memory_region(&c->rank, &op->operand[1], &n) : NULL;
 	if (!x || !y || x == y)
 		return 0;
 	return c->api->copy(c->cuda, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
@@ -173,14 +180,14 @@ static struct nccl *nccl_members(struct cuda_executor *e, const struct op *op)
 static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda_stream s)
 {
 	struct executor *b = &e->base;
-	struct traffic traffic = {.counted = false};
+	struct traffic traffic = {.handed_bytes = handed_bytes(b, op), .counted = false};
 	int64_t n[3] = {0};
 	void *operand[3] = {NULL, NULL, NULL};
 	for (int i = 0; i < op_operand_count(op->kind); i++)
-		operand[i] = cpu_device_region(b->device, &op->operand[i], &n[i]);
+		operand[i] = rank_memory_region(b->memory, &op->operand[i], &n[i]);
 	if (op_is_message(op->kind)) {
 		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->device->plan, op, b->device->rank),
+		                           .peer = (int)op_peer(b->memory->plan, op, b->memory->rank),
 		                           .at = operand[0],
 		                           .bytes = region_bytes(e, &op->operand[0])};
 		traffic.counted = true; /* a message is what it is, also in a library */
@@ -236,14 +243,14 @@ static enum status open_staging(struct cuda_executor *e)
 		int error =
 		        e->device->api->allocate_host(e->device->cuda, (size_t)e->pinned_bytes, (void **)&e->pinned);
 		if (error)
-			return cuda_device_error(e->device, error, "no pinned memory for --comm ring or mpi");
+			return cuda_device_error(e->device, error, "no pinned memory for {comm} ring or mpi");
 	}
 	for (int i = 0; i < r->op_count; i++) {
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_C)
 			continue;
 		if (is_on_host(e, op)) {
-			e->jobs[i].operand[0] = cpu_device_region(e->base.device, &op->operand[0], &n);
+			e->jobs[i].operand[0] = rank_memory_region(e->base.memory, &op->operand[0], &n);
 		} else if (!e->is_nccl) {
 			place_operands(e, op, at);
 			for (int k = 0; k < 3; k++)

@@ -14,7 +14,8 @@ enum status cuda_device_error(const struct cuda_device *c, int error, const char
 {
 	if (!error)
 		return STATUS_OK;
-	return cuda_library_failed(c->api, STATUS_RUN, error, "GPU %d (%s): %s", c->gpu, c->properties.name, what);
+	return cuda_library_failed(c->api, STATUS_RUN, error, "GPU %d (%s): %s", c->gpu, c->properties.name,
+	                           status_words(what));
 }
 
 static bool is_nccl(const struct device_choice *choice)
@@ -28,8 +29,8 @@ static enum status check_count(const struct device_choice *choice, int gpus)
 		return STATUS_OK;
 	return status_fail(
 	        STATUS_INPUT,
-	        "--comm nccl needs a GPU for each rank, and %d ranks here have %d; use --comm ring, under which "
-	        "ranks share a GPU, or fewer --ranks",
+	        "{comm} nccl needs a GPU for each rank, and %d ranks here have %d; use {comm} ring, under which "
+	        "ranks share a GPU, or fewer {ranks}",
 	        choice->local_ranks, gpus);
 }
 
@@ -38,13 +39,13 @@ static enum status check_precision(const struct device_choice *choice, const str
 	if (!choice->tf32 || p->settings.precision == TYPE_FP32)
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT,
-	                   "--tf32 is how products of fp32 are computed, and --precision is %s; leave one of them out",
+	                   "{tf32} is how products of fp32 are computed, and {precision} is %s; leave one of them out",
 	                   type_name(p->settings.precision));
 }
 
 static enum status check_choice(const struct device_choice *choice)
 {
-	return choice->guard ? status_fail(STATUS_INPUT, "--guard looks after a CPU's memory; with --device cuda, run "
+	return choice->guard ? status_fail(STATUS_INPUT, "{guard} looks after a CPU's memory; with {device} cuda, run "
 	                                                 "under compute-sanitizer instead")
 	                     : STATUS_OK;
 }
@@ -204,7 +205,7 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	c->rank.plan = p; /* for what is said when it does not fit */
 	enum status s = open_gpu(c, choice);
 	if (!s)
-		s = cpu_device_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
+		s = rank_memory_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
 	if (!s)
 		s = cuda_operations_check(c);
 	if (!s)
@@ -216,7 +217,7 @@ void cuda_device_close(struct cuda_device *c)
 {
 	if (!c)
 		return;
-	cpu_device_release(&c->rank);
+	rank_memory_release(&c->rank);
 	for (int i = 0; i < c->slot_count; i++)
 		c->api->release_host(c->cuda, c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
 	free(c->slots);

@@ -1,8 +1,8 @@
 /* The CUDA device: one rank's memory on a GPU, and its operations bound to kernels/cuda/cuda.h.
  *
  * What a rank keeps (the layout, what was touched, samples, weights, sums of validation) is the same as on a CPU, so it
- * is a cpu_device, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned. Its
- * operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
+ * is a rank_memory, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned.
+ * Its operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
  * cuda_executor_open.
  *
  *     struct cuda_device *c;
@@ -40,7 +40,7 @@ struct cuda_slots {
 };
 
 struct cuda_device {
-	struct cpu_device rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
+	struct rank_memory rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
 	const struct cuda_api *api;
 	struct cuda *cuda;
 	int gpu;

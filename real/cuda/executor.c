@@ -33,7 +33,7 @@ static void run_on_host(void *context)
 	pthread_mutex_unlock(&b->lock);
 	if (stop)
 		return;
-	enum status s = cpu_device_execute(b->device, job->op);
+	enum status s = rank_execute(b->memory, job->op);
 	pthread_mutex_lock(&b->lock);
 	executor_failed(b, s);
 	pthread_mutex_unlock(&b->lock);
@@ -254,7 +254,7 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(e->base.traffic, traffic, sizeof traffic);
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
-	return status ? status : cuda_device_error(c, error, "capturing a step; --no-graph runs without");
+	return status ? status : cuda_device_error(c, error, "capturing a step; {no_graph} runs without");
 }
 
 /* Of the last eager step, as far as a replayed one can have taken it. */
@@ -293,7 +293,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 		fill_ahead(e, s);
 	}
 	status = wait_for_all(e);
-	status = error ? cuda_device_error(c, error, "replaying a step; --no-graph runs without") : status;
+	status = error ? cuda_device_error(c, error, "replaying a step; {no_graph} runs without") : status;
 	if (status || (status = check_loss_scale(e, s)))
 		return status;
 	if (is_new)
@@ -314,7 +314,7 @@ static bool can_capture(const struct cuda_executor *e)
 		if (!takes_time(op))
 			continue;
 		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.device->plan, op) == 1;
+		             op_members(e->base.memory->plan, op) == 1;
 		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
 		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
 		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
@@ -342,7 +342,7 @@ static enum status cuda_run(struct executor *base, const struct section *s)
 
 static enum status cuda_read(struct executor *base, int buffer, void *out, int64_t bytes)
 {
-	const void *at = cpu_device_buffer(base->device, buffer);
+	const void *at = rank_memory_buffer(base->memory, buffer);
 	if (base->role->buffers[buffer].space == SPACE_DEVICE)
 		return cuda_device_get(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);

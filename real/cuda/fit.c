@@ -19,7 +19,8 @@ static bool fits(struct settings s, int64_t available)
 	struct model m = {0};
 	struct plan p = {0};
 	s.batch = 0; /* follows from the others */
-	bool ok = !settings_resolve(&s) && !model_open(&m, s.model, s.sequence) && !plan_compile(&p, &m, &s);
+	bool ok = !settings_resolve(&s, strategy_data_ranks(&s)) && !model_open(&m, s.model, s.sequence) &&
+	          !plan_compile(&p, &m, &s);
 	for (int r = 0; ok && r < p.role_count; r++)
 		ok = cuda_fit_bytes(&p, &p.roles[r]) <= available;
 	plan_release(&p);
@@ -36,7 +37,7 @@ static void try_one(struct advice *a, const struct settings *s, const char *opti
 {
 	size_t n = strlen(a->text);
 	if (fits(*s, a->available))
-		snprintf(a->text + n, sizeof a->text - n, "%s%s", n ? ", or " : "", option);
+		snprintf(a->text + n, sizeof a->text - n, "%s%s", n ? ", or " : "", status_words(option));
 }
 
 /* The largest micro-batch below the plan's that fits, with more micro-batches in its place. */
@@ -48,7 +49,7 @@ static void try_micro_batches(struct advice *a, const struct settings *given)
 		s.micro_batch = micro;
 		if (given->micro_batch % micro || !fits(s, a->available))
 			continue;
-		snprintf(option, sizeof option, "--micro-batch %" PRId64, micro);
+		snprintf(option, sizeof option, "{micro_batch} %" PRId64, micro);
 		try_one(a, &s, option);
 		return;
 	}
@@ -62,7 +63,7 @@ static void try_ranks(struct advice *a, const struct settings *given)
 		s.ranks = ranks;
 		if (!fits(s, a->available))
 			continue;
-		snprintf(option, sizeof option, "--ranks %" PRId64, ranks);
+		snprintf(option, sizeof option, "{ranks} %" PRId64, ranks);
 		try_one(a, &s, option);
 		return;
 	}
@@ -75,20 +76,21 @@ enum status cuda_fit_failed(const struct plan *p, const char *gpu, int64_t need,
 	struct settings s = *given;
 	try_micro_batches(&a, given);
 	snprintf(s.checkpointing, sizeof s.checkpointing, "full");
-	try_one(&a, &s, "--activation-checkpointing full");
+	try_one(&a, &s, "{activation_checkpointing} full");
 	s = *given;
 	s.offload.optimizer = true;
 	if (!given->offload.optimizer)
-		try_one(&a, &s, "--offload optimizer");
+		try_one(&a, &s, "{offload} optimizer");
 	s = *given;
 	snprintf(s.strategy, sizeof s.strategy, "fsdp");
 	if (given->ranks > 1 && strcmp(p->strategy, "fsdp") != 0 && strcmp(p->strategy, "zero3") != 0)
-		try_one(&a, &s, "--strategy fsdp");
+		try_one(&a, &s, "{strategy} fsdp");
 	try_ranks(&a, given);
 	if (!*a.text)
-		snprintf(a.text, sizeof a.text,
-		         "more --ranks under --strategy fsdp, a smaller --micro-batch, "
-		         "--activation-checkpointing full and --offload optimizer, several of them together");
+		snprintf(a.text, sizeof a.text, "%s",
+		         status_words(
+		                 "more {ranks} under {strategy} fsdp, a smaller {micro_batch}, "
+		                 "{activation_checkpointing} full and {offload} optimizer, several of them together"));
 	return status_fail(STATUS_INPUT,
 	                   "%s is too small: the plan needs %" PRId64 " bytes, %" PRId64 " are there, %" PRId64
 	                   " are missing; it would fit with: %s",

@@ -41,7 +41,7 @@ static enum status find(char *path, size_t size)
 	if (given && *given) {
 		snprintf(path, size, "%s", given);
 		return access(path, R_OK)
-		               ? status_fail(STATUS_INPUT, "--device cuda: SHARDLAB_CUDA_LIBRARY=%.500s cannot be read",
+		               ? status_fail(STATUS_INPUT, "{device} cuda: SHARDLAB_CUDA_LIBRARY=%.500s cannot be read",
 		                             given)
 		               : STATUS_OK;
 	}
@@ -49,8 +49,8 @@ static enum status find(char *path, size_t size)
 		return STATUS_OK;
 	return status_fail(
 	        STATUS_INPUT,
-	        "--device cuda: this program was built without CUDA (%s is not beside it); build it where nvcc "
-	        "is found, or use --device cpu",
+	        "{device} cuda: this program was built without CUDA (%s is not beside it); build it where nvcc "
+	        "is found, or use {device} cpu",
 	        file_name);
 }
 
@@ -65,7 +65,7 @@ enum status cuda_library_open(const struct cuda_api **out)
 		return s;
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		return status_fail(STATUS_INPUT, "--device cuda: cannot load %.500s: %.500s", path, dlerror());
+		return status_fail(STATUS_INPUT, "{device} cuda: cannot load %.500s: %.500s", path, dlerror());
 	const struct cuda_api *(*table)(void);
 	void *symbol = dlsym(library, CUDA_API_SYMBOL);
 	memcpy(&table, &symbol, sizeof table); /* ISO C converts no object pointer to a function's */
@@ -73,7 +73,7 @@ enum status cuda_library_open(const struct cuda_api **out)
 	if (!api || api->version != CUDA_API_VERSION) {
 		dlclose(library);
 		return status_fail(STATUS_INPUT,
-		                   "--device cuda: %.500s is of another version than this program; build both together",
+		                   "{device} cuda: %.500s is of another version than this program; build both together",
 		                   path);
 	}
 	*out = in_use = api;
@@ -85,7 +85,7 @@ enum status cuda_library_failed(const struct cuda_api *api, enum status status, 
 	char what[512];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
+	status_format(what, sizeof what, format, args);
 	va_end(args);
 	return status_fail(status, "%s: %s", what, api->error_text(error));
 }
@@ -96,18 +96,18 @@ enum status cuda_library_devices(const struct cuda_api *api, int *count)
 	if (error == ERROR_OLD_DRIVER)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--device cuda: there is no NVIDIA driver, or it is older than this program's CUDA (%s); "
-		        "install a newer driver, or use --device cpu",
+		        "{device} cuda: there is no NVIDIA driver, or it is older than this program's CUDA (%s); "
+		        "install a newer driver, or use {device} cpu",
 		        api->error_text(error));
 	if (error && error != ERROR_NO_DEVICE)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--device cuda: the driver does not answer (%s); look at nvidia-smi, or use --device cpu",
+		        "{device} cuda: the driver does not answer (%s); look at nvidia-smi, or use {device} cpu",
 		        api->error_text(error));
 	if (error || *count < 1)
 		return status_fail(STATUS_INPUT,
-		                   "--device cuda: there is no GPU here (is CUDA_VISIBLE_DEVICES empty?); use "
-		                   "--device cpu");
+		                   "{device} cuda: there is no GPU here (is CUDA_VISIBLE_DEVICES empty?); use "
+		                   "{device} cpu");
 	return STATUS_OK;
 }
 
@@ -116,12 +116,12 @@ enum status cuda_library_describe(const struct cuda_api *api, int gpu, struct cu
 	*out = (struct cuda_properties){.major = 0};
 	int error = api->describe(gpu, out);
 	if (error)
-		return cuda_library_failed(api, STATUS_INPUT, error, "--device cuda: GPU %d cannot be asked what it is",
+		return cuda_library_failed(api, STATUS_INPUT, error, "{device} cuda: GPU %d cannot be asked what it is",
 		                           gpu);
 	if (!out->runs_kernels)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--device cuda: GPU %d (%.100s) has compute capability %d.%d, for which this build has no "
+		        "{device} cuda: GPU %d (%.100s) has compute capability %d.%d, for which this build has no "
 		        "code; build with CUDA_ARCHITECTURES=%d%d",
 		        gpu, out->name, out->major, out->minor, out->major, out->minor);
 	return STATUS_OK;

@@ -6,7 +6,7 @@
 
 static int64_t input_bytes(const struct cuda_device *c, const struct op *op)
 {
-	const struct cpu_device *d = &c->rank;
+	const struct rank_memory *d = &c->rank;
 	if (op->operand[0].buffer < 0)
 		return 0;
 	return samples_of(d, op) * d->plan->model->input_elements *
@@ -78,7 +78,7 @@ enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 			continue;
 		const struct op *op = &c->rank.role->ops[c->slots[i].op];
 		enum status status =
-		        cuda_device_get(c, &c->step, cpu_device_region(&c->rank, &op->operand[2], &n), sizeof c->step);
+		        cuda_device_get(c, &c->step, rank_memory_region(&c->rank, &op->operand[2], &n), sizeof c->step);
 		if (status)
 			return status;
 		c->step_known = true;
@@ -92,7 +92,7 @@ static void fill_slot(struct cuda_device *c, struct cuda_slots *slots, int64_t s
 	int i = (int)(step & 1);
 	if (slots->step[i] == step && !c->rank.evaluating)
 		return;
-	cpu_load_samples(&c->rank, &c->rank.role->ops[slots->op], step, slots->inputs[i], slots->targets[i]);
+	rank_load_samples(&c->rank, &c->rank.role->ops[slots->op], step, slots->inputs[i], slots->targets[i]);
 	slots->step[i] = step;
 }
 
@@ -105,7 +105,7 @@ void cuda_slots_fill(struct cuda_device *c, const struct section *s, int64_t ste
 
 int cuda_load(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
-	struct cpu_device *d = &c->rank;
+	struct rank_memory *d = &c->rank;
 	const struct model *m = d->plan->model;
 	int64_t samples = samples_of(d, op);
 	struct cuda_slots *slots = c->slots;
@@ -113,7 +113,7 @@ int cuda_load(struct cuda_device *c, const struct op *op, cuda_stream s)
 		slots++;
 	fill_slot(c, slots, c->step);
 	void *inputs = use(d, op, 0, samples * m->input_elements), *targets = use(d, op, 1, samples * m->tokens);
-	cpu_device_touch(d, op, 2, 1);
+	rank_memory_touch(d, op, 2, 1);
 	int error = 0, i = (int)(c->step & 1);
 	if (inputs)
 		error = c->api->copy(c->cuda, s, inputs, slots->inputs[i], (size_t)input_bytes(c, op));

@@ -41,7 +41,7 @@ enum status cuda_operations_check(const struct cuda_device *c)
 		    is_there(c->api, bound[op->kind].other))
 			continue;
 		op_describe(c->rank.plan, op, what, sizeof what);
-		return status_fail(STATUS_INPUT, "--device cuda: %s: this build has no %s for GPUs; use --device cpu",
+		return status_fail(STATUS_INPUT, "{device} cuda: %s: this build has no %s for GPUs; use {device} cpu",
 		                   what, op_name(op->kind));
 	}
 	return STATUS_OK;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-static enum type type_of(const struct cpu_device *d, const struct op *op, int operand)
+static enum type type_of(const struct rank_memory *d, const struct op *op, int operand)
 {
 	return d->role->buffers[op->operand[operand].buffer].type;
 }
@@ -21,7 +21,7 @@ int cuda_zero(struct cuda_device *c, const struct op *op, cuda_stream s)
 /* Between floating-point types it converts; others are only moved, also from one space to another. */
 int cuda_copy(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
-	struct cpu_device *d = &c->rank;
+	struct rank_memory *d = &c->rank;
 	enum transfer_kind kind = op_transfer(d->role, op);
 	int64_t n;
 	void *x = use_all(d, op, 0, &n), *y = use_all(d, op, 1, &n);
@@ -39,14 +39,14 @@ int cuda_add(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
 	int64_t n;
 	void *x = use_all(&c->rank, op, 0, &n), *y = use_all(&c->rank, op, 1, &n);
-	return c->api->vector_add(c->cuda, s, cpu_element(&c->rank, op, 0), n, x, y);
+	return c->api->vector_add(c->cuda, s, element_of(&c->rank, op, 0), n, x, y);
 }
 
 int cuda_squares(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
 	int64_t n;
 	const void *x = use_all(&c->rank, op, 0, &n);
-	return c->api->vector_squares(c->cuda, s, cpu_element(&c->rank, op, 0), n, x, use(&c->rank, op, 1, 1),
+	return c->api->vector_squares(c->cuda, s, element_of(&c->rank, op, 0), n, x, use(&c->rank, op, 1, 1),
 	                              adds(op, 1));
 }
 
@@ -73,7 +73,7 @@ int cuda_overflow(struct cuda_device *c, const struct op *op, cuda_stream s)
 	int64_t n, one;
 	const void *x = use_all(&c->rank, op, 0, &n);
 	float *overflow = use_all(&c->rank, op, 1, &one);
-	return c->api->vector_overflow(c->cuda, s, cpu_element(&c->rank, op, 0), n, x, overflow, adds(op, 1));
+	return c->api->vector_overflow(c->cuda, s, element_of(&c->rank, op, 0), n, x, overflow, adds(op, 1));
 }
 
 int cuda_scaler_begin(struct cuda_device *c, const struct op *op, cuda_stream s)
@@ -104,7 +104,7 @@ int cuda_scaler_update(struct cuda_device *c, const struct op *op, cuda_stream s
 /* Of an update whose step counter is at `step` operand; norm, scaler and overflow follow. */
 static struct cuda_update update_of(struct cuda_device *c, const struct op *op, int step)
 {
-	struct cpu_device *d = &c->rank;
+	struct rank_memory *d = &c->rank;
 	const struct settings *s = &d->plan->settings;
 	int64_t n;
 	return (struct cuda_update){.learning_rate = s->learning_rate,
@@ -162,9 +162,9 @@ static int update(struct cuda_device *c, const struct op *op, cuda_stream s, str
 
 int cuda_adamw(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
-	struct cpu_device *d = &c->rank;
+	struct rank_memory *d = &c->rank;
 	int64_t n;
-	struct vectors v = {.type = cpu_element(d, op, 0), .adamw = true, .parameters = use_all(d, op, 0, &n)};
+	struct vectors v = {.type = element_of(d, op, 0), .adamw = true, .parameters = use_all(d, op, 0, &n)};
 	v.gradients = use_all(d, op, 1, &n);
 	v.first = use_all(d, op, 2, &n);
 	v.second = use_all(d, op, 3, &n);
@@ -174,9 +174,9 @@ int cuda_adamw(struct cuda_device *c, const struct op *op, cuda_stream s)
 
 int cuda_sgd(struct cuda_device *c, const struct op *op, cuda_stream s)
 {
-	struct cpu_device *d = &c->rank;
+	struct rank_memory *d = &c->rank;
 	int64_t n;
-	struct vectors v = {.type = cpu_element(d, op, 0), .parameters = use_all(d, op, 0, &n)};
+	struct vectors v = {.type = element_of(d, op, 0), .parameters = use_all(d, op, 0, &n)};
 	v.gradients = use_all(d, op, 1, &n);
 	v.master = use(d, op, 2, n);
 	return update(c, op, s, update_of(c, op, 3), &v, n);

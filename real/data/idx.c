@@ -125,8 +125,8 @@ enum status dataset_open_images(struct dataset *d, const struct dataset_spec *sp
 		abort();
 	const char *folder = spec->path ? spec->path : DATASET_IMAGES_DEFAULT;
 	const char *advice = spec->path ? "give the folder with the four IDX files of Fashion-MNIST or MNIST"
-	                                : "run `apt-get install " DATASET_IMAGES_PACKAGE
-	                                  "`, or give a folder with --data";
+	                                : status_words("run `apt-get install " DATASET_IMAGES_PACKAGE
+	                                               "`, or give a folder with {data}");
 	struct stat info;
 	if (stat(folder, &info) != 0)
 		return status_fail(STATUS_INPUT, "%s: %s; %s", folder, strerror(errno), advice);

@@ -16,7 +16,7 @@ enum status dataset_take_text(struct dataset *d, const char *name, struct data_f
 		return status_fail(
 		        STATUS_INPUT,
 		        "%s: %lld bytes of text are too few: a sequence of %lld tokens needs two bytes more than "
-		        "that; give a longer text or a smaller --sequence",
+		        "that; give a longer text or a smaller {sequence}",
 		        name, (long long)f->size, (long long)tokens);
 	int64_t validation = f->size / 10;
 	if (samples_cut(validation, tokens) == 0 || f->size - validation - 2 < tokens)
@@ -37,9 +37,10 @@ enum status dataset_take_text(struct dataset *d, const char *name, struct data_f
 enum status dataset_open_text(struct dataset *d, const struct dataset_spec *spec)
 {
 	const char *path = spec->path ? spec->path : DATASET_TEXT_DEFAULT;
-	const char *advice = spec->path ? "give a text file, plain or gzip"
-	                                : "run `apt-get install --no-install-recommends " DATASET_TEXT_PACKAGE
-	                                  "`, or give any text with --data";
+	const char *advice = spec->path
+	                             ? "give a text file, plain or gzip"
+	                             : status_words("run `apt-get install --no-install-recommends " DATASET_TEXT_PACKAGE
+	                                            "`, or give any text with {data}");
 	struct data_file f;
 	enum status s = data_file_read(&f, path, DATA_FILE_LIMIT, advice);
 	if (!s)

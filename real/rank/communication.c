@@ -1,10 +1,12 @@
 /* Communication as executors see it: which ranks an operation runs over, and what it moves. */
+#include <string.h>
+
 #include "real/rank/executor_internal.h"
 
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op)
 {
 	for (int i = 0; i < e->group_count; i++)
-		if (e->groups[i].axes == op_axes(e->device->plan, op) && e->groups[i].ends == op->ends)
+		if (e->groups[i].axes == op_axes(e->memory->plan, op) && e->groups[i].ends == op->ends)
 			return &e->groups[i];
 	return NULL;
 }
@@ -24,8 +26,8 @@ static bool is_of_all(const struct plan *p, const struct op *op)
 /* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
 enum status executor_open_groups(struct executor *e)
 {
-	const struct plan *p = e->device->plan;
-	int64_t rank = e->device->rank;
+	const struct plan *p = e->memory->plan;
+	int64_t rank = e->memory->rank;
 	enum status s = STATUS_OK;
 	for (int r = 0; r < p->role_count; r++)
 		for (int i = 0; i < p->roles[r].op_count && !s; i++) {
@@ -58,7 +60,7 @@ struct collective executor_collective(const struct executor *e, const struct op 
 	return (struct collective){
 	        .algorithm = op->algorithm,
 	        .root = op->root,
-	        .elements = op_schedule(e->device->plan, op).elements,
+	        .elements = op_schedule(e->memory->plan, op).elements,
 	        .type = e->role->buffers[op->operand[op->operand[0].buffer >= 0 ? 0 : 1].buffer].type,
 	        .whole = !two || x_whole ? operand[0] : operand[1],
 	        .part = !two      ? NULL
@@ -84,15 +86,32 @@ enum status executor_sum(struct executor *e, const struct op *op, float *x, int6
 	return s;
 }
 
+/* The elements of an operand that a call used. Staging is lent whole, however little of it a communicator needs. */
+static int64_t elements_used(const struct executor *e, const struct op *op, int operand, int64_t handed)
+{
+	const struct plan *p = e->memory->plan;
+	bool y_is_part = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
+	bool x_is_part = op->kind == OP_ALL_GATHER || op->kind == OP_GATHER;
+	if (op->operand[operand].buffer < 0)
+		return 0;
+	if (!strcmp(op_operand_name(op->kind, operand), "staging"))
+		return region_elements(p, &op->operand[operand]);
+	return (operand == 0 && x_is_part) || (operand == 1 && y_is_part) ? handed / op_members(p, op) : handed;
+}
+
+/* Payload is what the communicator says it worked on, without the plan's padding. */
 void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic)
 {
 	struct traffic_count *t = &e->traffic[op->traffic];
+	int64_t element = op_element_bytes(e->role, op), handed = traffic->handed_bytes / element;
+	int64_t padding = op_schedule(e->memory->plan, op).elements - op->payload;
 	t->calls++;
-	t->payload_bytes += op_payload_bytes(e->role, op);
+	t->payload_bytes += traffic->handed_bytes - padding * element;
+	if (traffic->staging_bytes > t->staging_bytes)
+		t->staging_bytes = traffic->staging_bytes;
 	t->sent_bytes += traffic->sent_bytes;
 	t->received_bytes += traffic->received_bytes;
 	t->counted &= traffic->counted;
 	for (int i = 0; i < op_operand_count(op->kind); i++)
-		if (op->operand[i].buffer >= 0)
-			cpu_device_touch(e->device, op, i, region_elements(e->device->plan, &op->operand[i]));
+		rank_memory_touch(e->memory, op, i, elements_used(e, op, i, handed));
 }

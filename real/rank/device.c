@@ -16,13 +16,13 @@ enum status device_check(const struct device_choice *c, const struct plan *p)
 		return cuda_device_check(c, p);
 	if (c->collectives && !strcmp(c->collectives, "nccl"))
 		return status_fail(STATUS_INPUT,
-		                   "--comm nccl moves a GPU's memory; say --device cuda, or --comm ring or mpi");
+		                   "{comm} nccl moves a GPU's memory; say {device} cuda, or {comm} ring or mpi");
 	if (c->eager)
 		return status_fail(STATUS_INPUT,
-		                   "--no-graph: only a GPU captures steps; leave it out, or say --device cuda");
+		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
 	if (c->tf32)
 		return status_fail(STATUS_INPUT,
-		                   "--tf32: TF32 is of a GPU's tensor cores; leave it out, or say --device cuda");
+		                   "{tf32}: TF32 is of a GPU's tensor cores; leave it out, or say {device} cuda");
 	return STATUS_OK;
 }
 
@@ -31,7 +31,7 @@ enum status device_open(struct device *d, const struct plan *p, int64_t rank, co
 {
 	*d = (struct device){.rank = &d->cpu};
 	if (!is_cuda(c))
-		return cpu_device_open_on_disk(&d->cpu, p, rank, input, c->guard, c->folder);
+		return rank_memory_open_on_disk(&d->cpu, p, rank, input, c->guard, c->folder);
 	enum status s = cuda_device_open(&d->cuda, p, rank, input, c);
 	if (d->cuda)
 		d->rank = &d->cuda->rank;
@@ -49,7 +49,7 @@ void device_release(struct device *d)
 {
 	executor_close(d->executor);
 	cuda_device_close(d->cuda);
-	cpu_device_release(&d->cpu);
+	rank_memory_release(&d->cpu);
 	*d = (struct device){0};
 }
 

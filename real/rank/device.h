@@ -2,7 +2,7 @@
  *
  *     struct device d;
  *     status = device_open(&d, &plan, rank, &input, &(struct device_choice){.name = "cuda"});
- *     d.rank->weights = …;                              what the rank keeps, wherever its memory is (cpu_device.h)
+ *     d.rank->weights = …;                              what the rank keeps, wherever its memory is (memory.h)
  *     status = device_start(&d, communicator);
  *     status = executor_run(d.executor, &d.rank->role->step);
  *     device_release(&d);
@@ -28,9 +28,9 @@ struct device_choice {
 };
 
 struct device {
-	struct cpu_device *rank;
+	struct rank_memory *rank;
 	struct executor *executor; /* once started */
-	struct cpu_device cpu;
+	struct rank_memory cpu;
 	struct cuda_device *cuda; /* NULL: the CPU */
 };
 

@@ -27,10 +27,10 @@ enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 	char path[1100];
 	*out = NULL;
 	if (!folder || !*folder)
-		return status_fail(STATUS_INPUT, "the plan keeps buffers on disk; --offload-folder PATH says where");
+		return status_fail(STATUS_INPUT, "the plan keeps buffers on disk; {offload_folder} PATH says where");
 	int n = snprintf(path, sizeof path, "%s/shardlab.XXXXXX", folder);
 	if (n < 0 || n >= (int)sizeof path - 32)
-		return status_fail(STATUS_INPUT, "--offload-folder: the path is too long");
+		return status_fail(STATUS_INPUT, "{offload_folder}: the path is too long");
 	struct disk *d = calloc(1, sizeof *d);
 	if (!d)
 		return status_fail(STATUS_MEMORY, "out of memory");
@@ -38,14 +38,14 @@ enum status disk_open(struct disk **out, const char *folder, int64_t bytes)
 	d->file = mkstemp(path);
 	if (d->file < 0) {
 		free(d);
-		return status_fail(STATUS_INPUT, "--offload-folder: cannot write in '%s': %s", folder, strerror(errno));
+		return status_fail(STATUS_INPUT, "{offload_folder}: cannot write in '%s': %s", folder, strerror(errno));
 	}
 	unlink(path);
 	int error = bytes > 0 ? disk_reserve(d->file, bytes) : 0;
 	if (error) {
 		disk_close(d);
 		return status_fail(STATUS_INPUT,
-		                   "--offload-folder: '%s' has no room for %lld bytes: %s; name another folder, or use "
+		                   "{offload_folder}: '%s' has no room for %lld bytes: %s; name another folder, or use "
 		                   "more ranks",
 		                   folder, (long long)bytes, strerror(error));
 	}
@@ -69,7 +69,7 @@ enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return status_fail(STATUS_RUN, "--offload-folder: cannot read in '%s': %s", d->folder,
+			return status_fail(STATUS_RUN, "{offload_folder}: cannot read in '%s': %s", d->folder,
 			                   n ? strerror(errno) : "the file ends");
 		at += n;
 		offset += n;
@@ -86,7 +86,7 @@ enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return status_fail(STATUS_RUN, "--offload-folder: cannot write in '%s': %s", d->folder,
+			return status_fail(STATUS_RUN, "{offload_folder}: cannot write in '%s': %s", d->folder,
 			                   n ? strerror(errno) : "nothing is taken");
 		at += n;
 		offset += n;

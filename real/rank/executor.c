@@ -5,18 +5,18 @@
 
 #include "real/rank/clock.h"
 
-enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct cpu_device *device,
+enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct rank_memory *memory,
                                struct communicator *communicator)
 {
 	e->ops = ops;
 	pthread_mutex_init(&e->lock, NULL);
-	e->device = device;
+	e->memory = memory;
 	e->communicator = communicator;
-	e->role = device->role;
+	e->role = memory->role;
 	e->span = calloc((size_t)e->role->op_count + 1, sizeof *e->span);
 	if (!e->span)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	trace_open(&e->trace, device->plan, "", true);
+	trace_open(&e->trace, memory->plan, "", true);
 	return STATUS_OK;
 }
 
@@ -38,7 +38,7 @@ void executor_begin(struct executor *e, const struct section *s)
 		e->traffic[t] = (struct traffic_count){.counted = true};
 	for (int i = s->begin; i < s->end; i++)
 		e->span[i] = (struct op_span){-1, -1};
-	memset(e->device->transfer, 0, sizeof e->device->transfer);
+	memset(e->memory->transfer, 0, sizeof e->memory->transfer);
 	e->started = clock_ns();
 }
 
@@ -47,7 +47,7 @@ void executor_end(struct executor *e, const struct section *s)
 	e->trace.span_count = 0;
 	for (int i = s->begin; i < s->end; i++)
 		if (e->span[i].begin >= 0 && op_class(e->role->ops[i].kind) != OP_CLASS_M)
-			trace_add_span(&e->trace, e->device->rank, i, e->span[i].begin, e->span[i].end);
+			trace_add_span(&e->trace, e->memory->rank, i, e->span[i].begin, e->span[i].end);
 }
 
 void executor_failed(struct executor *e, enum status status)
@@ -82,7 +82,7 @@ void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *en
 
 struct times executor_times(const struct executor *e)
 {
-	return e->times_are_given ? e->times : trace_times(&e->trace, e->device->rank, 0);
+	return e->times_are_given ? e->times : trace_times(&e->trace, e->memory->rank, 0);
 }
 
 int64_t executor_started(const struct executor *e)

@@ -21,11 +21,12 @@ struct executor;
 
 struct traffic_count {
 	int64_t calls, payload_bytes, sent_bytes, received_bytes;
-	bool counted; /* false once a call's bytes could not be counted */
+	int64_t staging_bytes; /* that a call wrote to, at the most */
+	bool counted;          /* false once a call's bytes could not be counted */
 };
 
 /* The CPU's. communicator NULL: there is one rank. */
-enum status executor_open(struct executor **out, struct cpu_device *device, struct communicator *communicator);
+enum status executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator);
 void executor_close(struct executor *e); /* accepts NULL */
 
 /* Carries out a section. Returns when all queues are empty. */

@@ -31,7 +31,7 @@ enum { MOST_GROUPS = 2 << PLAN_AXES };
 
 struct executor {
 	const struct executor_ops *ops;
-	struct cpu_device *device; /* what the rank keeps, wherever its memory is */
+	struct rank_memory *memory; /* what the rank keeps, wherever its memory is */
 	struct communicator *communicator;
 	struct group_of_ranks groups[MOST_GROUPS];
 	int group_count;
@@ -49,8 +49,8 @@ struct executor {
 	char message[1024];
 };
 
-/* device and communicator outlive the executor. */
-enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct cpu_device *device,
+/* memory and communicator outlive the executor. */
+enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct rank_memory *memory,
                                struct communicator *communicator);
 void executor_base_release(struct executor *e);
 
@@ -73,7 +73,7 @@ void executor_hurry(struct executor *e, bool yes);
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);
 /* Over control values in this process's memory. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic);
-/* One call of an operation, whose operands' whole regions were used. */
+/* One call of an operation: its bytes, and the elements of its operands that the communicator says it used. */
 void executor_count(struct executor *e, const struct op *op, const struct traffic *traffic);
 
 #endif

@@ -15,7 +15,7 @@ enum status kernel_threads_start(int threads)
 		return status_fail(
 		        STATUS_RUN,
 		        "no memory for OpenBLAS's working buffers, %lld bytes; raise the memory limit or use fewer "
-		        "--threads",
+		        "{threads}",
 		        (long long)bytes);
 	return STATUS_OK;
 }

@@ -16,15 +16,15 @@
 
 /* Pages come when they are first touched, so a rank under a memory limit takes what it uses. Large pages make the
  * kernel's copies between ranks several times as cheap, and have to be asked for. */
-static enum status map_arena(struct cpu_device *d, enum space space)
+static enum status map_arena(struct rank_memory *memory, enum space space)
 {
-	int64_t bytes = d->layout.arena_bytes[space];
+	int64_t bytes = memory->layout.arena_bytes[space];
 	if (!bytes && space != SPACE_DEVICE)
 		return STATUS_OK;
-	if (d->remote) {
+	if (memory->remote) {
 		void *there = NULL;
-		enum status s = d->remote->take(d->remote->context, space, bytes, &there);
-		d->arena[space] = there;
+		enum status s = memory->remote->take(memory->remote->context, space, bytes, &there);
+		memory->arena[space] = there;
 		return s;
 	}
 	size_t size = (size_t)bytes + LARGE_PAGE;
@@ -35,112 +35,113 @@ static enum status map_arena(struct cpu_device *d, enum space space)
 		        "no memory for %s arena of %lld bytes; use more ranks, a smaller batch, or a strategy "
 		        "that shards more",
 		        space == SPACE_DEVICE ? "an" : "a host", (long long)bytes);
-	d->mapped[space].at = at;
-	d->mapped[space].bytes = size;
-	d->arena[space] = (unsigned char *)round_up((int64_t)(intptr_t)at, LARGE_PAGE);
-	(void)madvise(d->arena[space], (size_t)bytes, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
-	if (d->guard)
-		memset(d->arena[space], GUARD_BYTE, (size_t)bytes);
+	memory->mapped[space].at = at;
+	memory->mapped[space].bytes = size;
+	memory->arena[space] = (unsigned char *)round_up((int64_t)(intptr_t)at, LARGE_PAGE);
+	(void)madvise(memory->arena[space], (size_t)bytes, MADV_HUGEPAGE); /* where there are none, ordinary ones do */
+	if (memory->guard)
+		memset(memory->arena[space], GUARD_BYTE, (size_t)bytes);
 	return STATUS_OK;
 }
 
 /* What is kept beside the arenas. */
-static enum status take_tables(struct cpu_device *d)
+static enum status take_tables(struct rank_memory *memory)
 {
-	const struct plan *p = d->plan;
+	const struct plan *p = memory->plan;
 	bool taken = true;
 	for (int q = 0; q < QUEUE_COUNT; q++) {
-		d->touched[q] = calloc((size_t)d->role->buffer_count + 1, sizeof *d->touched[q]);
-		taken &= d->touched[q] != NULL;
+		memory->touched[q] = calloc((size_t)memory->role->buffer_count + 1, sizeof *memory->touched[q]);
+		taken &= memory->touched[q] != NULL;
 	}
 	if (type_bytes(p->settings.precision) == 2 && p->model->values[p->model->input].type == VALUE_ACTIVATION) {
-		d->sample = calloc((size_t)p->model->input_elements, sizeof *d->sample);
-		taken &= d->sample != NULL;
+		memory->sample = calloc((size_t)p->model->input_elements, sizeof *memory->sample);
+		taken &= memory->sample != NULL;
 	}
 	return taken ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
 }
 
-static enum status open_rank(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
-                             bool guard, const char *folder, const struct remote_memory *remote)
+static enum status open_rank(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                             const struct input_source *input, bool guard, const char *folder,
+                             const struct remote_memory *remote)
 {
-	*d = (struct cpu_device){
+	*memory = (struct rank_memory){
 	        .plan = p, .role = plan_role_of(p, rank), .rank = rank, .guard = guard, .remote = remote};
 	if (input)
-		d->input = *input;
-	layout_make(&d->layout, p, d->role, guard ? CPU_DEVICE_GUARD : 0);
-	enum status s = map_arena(d, SPACE_DEVICE);
+		memory->input = *input;
+	layout_make(&memory->layout, p, memory->role, guard ? RANK_MEMORY_GUARD : 0);
+	enum status s = map_arena(memory, SPACE_DEVICE);
 	if (!s)
-		s = map_arena(d, SPACE_HOST);
-	if (!s && d->layout.arena_bytes[SPACE_DISK])
-		s = disk_open(&d->disk, folder, d->layout.arena_bytes[SPACE_DISK]);
+		s = map_arena(memory, SPACE_HOST);
+	if (!s && memory->layout.arena_bytes[SPACE_DISK])
+		s = disk_open(&memory->disk, folder, memory->layout.arena_bytes[SPACE_DISK]);
 	if (!s)
-		s = take_tables(d);
+		s = take_tables(memory);
 	if (!s)
-		s = cpu_types_check(d);
+		s = rank_types_check(memory);
 	if (s)
-		cpu_device_release(d);
+		rank_memory_release(memory);
 	return s;
 }
 
-enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
-                                    const struct input_source *input, bool guard, const char *folder)
+enum status rank_memory_open_on_disk(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                                     const struct input_source *input, bool guard, const char *folder)
 {
-	return open_rank(d, p, rank, input, guard, folder, NULL);
+	return open_rank(memory, p, rank, input, guard, folder, NULL);
 }
 
-enum status cpu_device_open_remote(struct cpu_device *d, const struct plan *p, int64_t rank,
-                                   const struct input_source *input, const char *folder,
-                                   const struct remote_memory *remote)
+enum status rank_memory_open_remote(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, const char *folder,
+                                    const struct remote_memory *remote)
 {
-	return open_rank(d, p, rank, input, false, folder, remote);
+	return open_rank(memory, p, rank, input, false, folder, remote);
 }
 
-enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
-                            bool guard)
+enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                             const struct input_source *input, bool guard)
 {
-	return cpu_device_open_on_disk(d, p, rank, input, guard, NULL);
+	return rank_memory_open_on_disk(memory, p, rank, input, guard, NULL);
 }
 
-void cpu_device_release(struct cpu_device *d)
+void rank_memory_release(struct rank_memory *memory)
 {
-	if (!d)
+	if (!memory)
 		return;
 	for (int space = 0; space < SPACE_COUNT; space++)
-		if (d->mapped[space].at)
-			munmap(d->mapped[space].at, d->mapped[space].bytes);
-	disk_close(d->disk);
+		if (memory->mapped[space].at)
+			munmap(memory->mapped[space].at, memory->mapped[space].bytes);
+	disk_close(memory->disk);
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		free(d->touched[q]);
-	free(d->sample);
-	layout_release(&d->layout);
-	*d = (struct cpu_device){0};
+		free(memory->touched[q]);
+	free(memory->sample);
+	layout_release(&memory->layout);
+	*memory = (struct rank_memory){0};
 }
 
-void *cpu_device_buffer(const struct cpu_device *d, int buffer)
+void *rank_memory_buffer(const struct rank_memory *memory, int buffer)
 {
-	unsigned char *arena = d->arena[d->role->buffers[buffer].space];
-	return arena ? arena + d->layout.offset[buffer] : NULL;
+	unsigned char *arena = memory->arena[memory->role->buffers[buffer].space];
+	return arena ? arena + memory->layout.offset[buffer] : NULL;
 }
 
-void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count)
+void *rank_memory_region(const struct rank_memory *memory, const struct region *r, int64_t *count)
 {
 	int64_t offset;
 	*count = 0;
 	if (r->buffer < 0)
 		return NULL;
-	region_resolve(d->plan, r, d->rank, &offset, count);
-	unsigned char *buffer = cpu_device_buffer(d, r->buffer);
-	return buffer ? buffer + offset * type_bytes(d->role->buffers[r->buffer].type) : NULL;
+	region_resolve(memory->plan, r, memory->rank, &offset, count);
+	unsigned char *buffer = rank_memory_buffer(memory, r->buffer);
+	return buffer ? buffer + offset * type_bytes(memory->role->buffers[r->buffer].type) : NULL;
 }
 
-void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count)
+void rank_memory_touch(struct rank_memory *memory, const struct op *op, int operand, int64_t count)
 {
 	const struct region *r = &op->operand[operand];
 	int64_t begin, n;
 	if (r->buffer < 0 || count <= 0)
 		return;
-	region_resolve(d->plan, r, d->rank, &begin, &n);
-	struct touched *t = &d->touched[op->queue][r->buffer];
+	region_resolve(memory->plan, r, memory->rank, &begin, &n);
+	struct touched *t = &memory->touched[op->queue][r->buffer];
 	if (t->end <= t->begin)
 		*t = (struct touched){begin, begin + count};
 	if (begin < t->begin)
@@ -152,31 +153,32 @@ void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, in
 /* ---- between spaces ---- */
 
 /* Where a region stands in its arena, and how long it is, bytes. */
-static int64_t region_place(const struct cpu_device *d, const struct region *r, int64_t *bytes)
+static int64_t region_place(const struct rank_memory *memory, const struct region *r, int64_t *bytes)
 {
-	int64_t offset, count, size = type_bytes(d->role->buffers[r->buffer].type);
-	region_resolve(d->plan, r, d->rank, &offset, &count);
+	int64_t offset, count, size = type_bytes(memory->role->buffers[r->buffer].type);
+	region_resolve(memory->plan, r, memory->rank, &offset, &count);
 	*bytes = count * size;
-	return d->layout.offset[r->buffer] + offset * size;
+	return memory->layout.offset[r->buffer] + offset * size;
 }
 
-enum status cpu_device_transfer(struct cpu_device *d, const struct op *op)
+enum status rank_memory_transfer(struct rank_memory *memory, const struct op *op)
 {
-	enum transfer_kind kind = op_transfer(d->role, op);
+	enum transfer_kind kind = op_transfer(memory->role, op);
 	int64_t n, bytes;
-	void *from = cpu_device_region(d, &op->operand[0], &n), *to = cpu_device_region(d, &op->operand[1], &n);
-	int64_t place = region_place(d, &op->operand[kind == TRANSFER_DISK_WRITE ? 1 : 0], &bytes);
+	void *from = rank_memory_region(memory, &op->operand[0], &n),
+	     *to = rank_memory_region(memory, &op->operand[1], &n);
+	int64_t place = region_place(memory, &op->operand[kind == TRANSFER_DISK_WRITE ? 1 : 0], &bytes);
 	enum status s = STATUS_OK;
 	if (kind == TRANSFER_DISK_READ)
-		s = disk_read(d->disk, place, to, bytes);
+		s = disk_read(memory->disk, place, to, bytes);
 	else if (kind == TRANSFER_DISK_WRITE)
-		s = disk_write(d->disk, place, from, bytes);
+		s = disk_write(memory->disk, place, from, bytes);
 	else
 		memcpy(to, from, (size_t)bytes);
-	cpu_device_touch(d, op, 0, n);
-	cpu_device_touch(d, op, 1, n);
-	d->transfer[kind].calls++;
-	d->transfer[kind].bytes += bytes;
+	rank_memory_touch(memory, op, 0, n);
+	rank_memory_touch(memory, op, 1, n);
+	memory->transfer[kind].calls++;
+	memory->transfer[kind].bytes += bytes;
 	return s;
 }
 
@@ -185,103 +187,103 @@ enum status cpu_device_transfer(struct cpu_device *d, const struct op *op)
 enum { CHUNK = 4096 };
 
 /* Bytes of the space's arena, wherever it is. */
-static enum status fill(struct cpu_device *d, enum space space, int64_t at, int64_t bytes, int byte)
+static enum status fill(struct rank_memory *memory, enum space space, int64_t at, int64_t bytes, int byte)
 {
 	unsigned char chunk[CHUNK];
 	enum status s = STATUS_OK;
 	if (space != SPACE_DISK) {
-		memset(d->arena[space] + at, byte, (size_t)bytes);
+		memset(memory->arena[space] + at, byte, (size_t)bytes);
 		return STATUS_OK;
 	}
 	memset(chunk, byte, sizeof chunk);
 	for (int64_t done = 0; done < bytes && !s; done += CHUNK)
-		s = disk_write(d->disk, at + done, chunk, bytes - done < CHUNK ? bytes - done : CHUNK);
+		s = disk_write(memory->disk, at + done, chunk, bytes - done < CHUNK ? bytes - done : CHUNK);
 	return s;
 }
 
-enum status cpu_device_fill(struct cpu_device *d, int buffer, int byte, int64_t most)
+enum status rank_memory_fill(struct rank_memory *memory, int buffer, int byte, int64_t most)
 {
-	const struct buffer *b = &d->role->buffers[buffer];
+	const struct buffer *b = &memory->role->buffers[buffer];
 	int64_t bytes = buffer_bytes(b);
-	return fill(d, b->space, d->layout.offset[buffer], bytes < most ? bytes : most, byte);
+	return fill(memory, b->space, memory->layout.offset[buffer], bytes < most ? bytes : most, byte);
 }
 
-static enum status poison(struct cpu_device *d, int buffer)
+static enum status poison(struct rank_memory *memory, int buffer)
 {
-	return cpu_device_fill(d, buffer, POISON_BYTE, INT64_MAX);
+	return rank_memory_fill(memory, buffer, POISON_BYTE, INT64_MAX);
 }
 
-static enum status zone_is_intact(const struct cpu_device *d, const struct buffer *b, int64_t at)
+static enum status zone_is_intact(const struct rank_memory *memory, const struct buffer *b, int64_t at)
 {
-	unsigned char chunk[CPU_DEVICE_GUARD];
+	unsigned char chunk[RANK_MEMORY_GUARD];
 	const unsigned char *zone = chunk;
 	if (b->space != SPACE_DISK) {
-		zone = d->arena[b->space] + at;
+		zone = memory->arena[b->space] + at;
 	} else {
-		enum status s = disk_read(d->disk, at, chunk, CPU_DEVICE_GUARD);
+		enum status s = disk_read(memory->disk, at, chunk, RANK_MEMORY_GUARD);
 		if (s)
 			return s;
 	}
-	for (int i = 0; i < CPU_DEVICE_GUARD; i++)
+	for (int i = 0; i < RANK_MEMORY_GUARD; i++)
 		if (zone[i] != GUARD_BYTE)
 			return status_fail(STATUS_RUN, "something wrote outside buffer '%s'", b->name);
 	return STATUS_OK;
 }
 
-static enum status check_zone(const struct cpu_device *d, int buffer)
+static enum status check_zone(const struct rank_memory *memory, int buffer)
 {
-	const struct buffer *b = &d->role->buffers[buffer];
-	int64_t at = d->layout.offset[buffer];
-	enum status s = zone_is_intact(d, b, at - CPU_DEVICE_GUARD);
-	return s ? s : zone_is_intact(d, b, at + buffer_bytes(b));
+	const struct buffer *b = &memory->role->buffers[buffer];
+	int64_t at = memory->layout.offset[buffer];
+	enum status s = zone_is_intact(memory, b, at - RANK_MEMORY_GUARD);
+	return s ? s : zone_is_intact(memory, b, at + buffer_bytes(b));
 }
 
-static enum status set_zone(struct cpu_device *d, int buffer)
+static enum status set_zone(struct rank_memory *memory, int buffer)
 {
-	const struct buffer *b = &d->role->buffers[buffer];
-	int64_t at = d->layout.offset[buffer];
-	enum status s = fill(d, b->space, at - CPU_DEVICE_GUARD, CPU_DEVICE_GUARD, GUARD_BYTE);
-	return s ? s : fill(d, b->space, at + buffer_bytes(b), CPU_DEVICE_GUARD, GUARD_BYTE);
+	const struct buffer *b = &memory->role->buffers[buffer];
+	int64_t at = memory->layout.offset[buffer];
+	enum status s = fill(memory, b->space, at - RANK_MEMORY_GUARD, RANK_MEMORY_GUARD, GUARD_BYTE);
+	return s ? s : fill(memory, b->space, at + buffer_bytes(b), RANK_MEMORY_GUARD, GUARD_BYTE);
 }
 
-static enum status execute_memory(struct cpu_device *d, const struct op *op)
+static enum status execute_memory(struct rank_memory *memory, const struct op *op)
 {
 	int buffer = op->operand[0].buffer;
-	if (!d->guard)
+	if (!memory->guard)
 		return STATUS_OK;
 	if (op->kind == OP_ALLOC) {
-		enum status set = set_zone(d, buffer);
-		return set ? set : poison(d, buffer);
+		enum status set = set_zone(memory, buffer);
+		return set ? set : poison(memory, buffer);
 	}
-	enum status s = check_zone(d, buffer);
-	return s ? s : poison(d, buffer);
+	enum status s = check_zone(memory, buffer);
+	return s ? s : poison(memory, buffer);
 }
 
-enum status cpu_device_check(const struct cpu_device *d)
+enum status rank_memory_check(const struct rank_memory *memory)
 {
 	enum status s = STATUS_OK;
-	for (int i = 0; i < d->role->buffer_count && d->guard && !s; i++)
-		if (d->role->buffers[i].state)
-			s = check_zone(d, i);
+	for (int i = 0; i < memory->role->buffer_count && memory->guard && !s; i++)
+		if (memory->role->buffers[i].state)
+			s = check_zone(memory, i);
 	return s;
 }
 
-enum status cpu_device_execute(struct cpu_device *d, int number)
+enum status rank_execute(struct rank_memory *memory, int number)
 {
-	const struct op *op = &d->role->ops[number];
+	const struct op *op = &memory->role->ops[number];
 	assert(op_class(op->kind) != OP_CLASS_C);
 	if (op_class(op->kind) == OP_CLASS_M)
-		return execute_memory(d, op);
-	return cpu_operation_table[op->kind](d, op);
+		return execute_memory(memory, op);
+	return cpu_operation_table[op->kind](memory, op);
 }
 
 /* ---- what was used ---- */
 
-static int64_t touched_bytes(const struct cpu_device *d, int buffer)
+static int64_t touched_bytes(const struct rank_memory *memory, int buffer)
 {
 	struct touched all = {INT64_MAX, INT64_MIN};
 	for (int q = 0; q < QUEUE_COUNT; q++) {
-		const struct touched *t = &d->touched[q][buffer];
+		const struct touched *t = &memory->touched[q][buffer];
 		if (t->end <= t->begin)
 			continue;
 		if (t->begin < all.begin)
@@ -289,18 +291,18 @@ static int64_t touched_bytes(const struct cpu_device *d, int buffer)
 		if (t->end > all.end)
 			all.end = t->end;
 	}
-	return all.end > all.begin ? (all.end - all.begin) * type_bytes(d->role->buffers[buffer].type) : 0;
+	return all.end > all.begin ? (all.end - all.begin) * type_bytes(memory->role->buffers[buffer].type) : 0;
 }
 
-void cpu_device_memory(const struct cpu_device *d, enum space space, struct memory_use *out)
+void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out)
 {
-	const struct role *r = d->role;
+	const struct role *r = memory->role;
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
-	*out = (struct memory_use){.peak_op = -1, .arena_bytes = d->layout.arena_bytes[space]};
+	*out = (struct memory_use){.peak_op = -1, .arena_bytes = memory->layout.arena_bytes[space]};
 	for (int i = 0; i < r->buffer_count; i++)
 		if (r->buffers[i].state && r->buffers[i].space == space) {
-			live[r->buffers[i].category] += touched_bytes(d, i);
-			total += touched_bytes(d, i);
+			live[r->buffers[i].category] += touched_bytes(memory, i);
+			total += touched_bytes(memory, i);
 		}
 	memcpy(out->steady, live, sizeof live);
 	memcpy(out->at_peak, live, sizeof live);
@@ -312,7 +314,7 @@ void cpu_device_memory(const struct cpu_device *d, enum space space, struct memo
 		int buffer = op->operand[0].buffer;
 		if (r->buffers[buffer].space != space)
 			continue;
-		int64_t bytes = op->kind == OP_ALLOC ? touched_bytes(d, buffer) : -touched_bytes(d, buffer);
+		int64_t bytes = op->kind == OP_ALLOC ? touched_bytes(memory, buffer) : -touched_bytes(memory, buffer);
 		live[r->buffers[buffer].category] += bytes;
 		total += bytes;
 		if (total <= out->peak_bytes)

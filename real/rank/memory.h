@@ -1,22 +1,26 @@
-/* The CPU device: one rank's memory, and the operations that need no other rank.
+/* A rank's memory, wherever it is, and the ledger of what was used of it.
  *
- * Each space is one arena, taken once: "device" and "host" are two blocks of this machine's memory, with real copies
- * between them, and "disk" is a file. Buffers stand where the plan's layout puts them. Nothing is allocated while a
- * step runs. What is measured is measured here: `touched` records which elements of each buffer kernels and collectives
- * were really given, by the kernels' own shapes, not by the plan's regions.
+ * Each space is one arena, taken once. On the CPU, "device" and "host" are two blocks of this machine's memory, with
+ * real copies between them, and "disk" is a file; a GPU's rank has its device arena in the GPU's memory and its host
+ * arena in pinned memory (struct remote_memory). Buffers stand where the plan's layout puts them. Nothing is allocated
+ * while a step runs. Measuring happens here: `touched` records which elements of each buffer kernels and collectives
+ * were really given: by the kernels' own shapes and by what communicators say they worked on, not by the plan's
+ * regions. Two uses have no size of their own and count as far as their region goes: vector operations, and the staging
+ * that is lent to a collective (struct traffic tells how much of it was written to).
  *
- *     struct cpu_device d;
- *     status = cpu_device_open(&d, &plan, rank, &input, false);
- *     cpu_device_execute(&d, number);                         any operation that is not a collective
- *     float *x = cpu_device_region(&d, &op->operand[0], &n);
- *     cpu_device_release(&d);
+ *     struct rank_memory memory;
+ *     status = rank_memory_open(&memory, &plan, rank, &input, false);
+ *     float *x = rank_memory_region(&memory, &op->operand[0], &n);
+ *     rank_memory_touch(&memory, op, 0, n);
+ *     rank_memory_used(&memory, SPACE_DEVICE, &use);
+ *     rank_memory_release(&memory);
  *
  * With `guard` (test runs): memory is filled with NaNs at alloc and at free, buffers have zones around them that must
- * stay as they were, and cpu_device_check says which buffer was run over. Operations must then be executed in issue
+ * stay as they were, and rank_memory_check says which buffer was run over. Operations must then be executed in issue
  * order.
  */
-#ifndef SHARDLAB_CPU_DEVICE_H
-#define SHARDLAB_CPU_DEVICE_H
+#ifndef SHARDLAB_RANK_MEMORY_H
+#define SHARDLAB_RANK_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,11 +54,11 @@ struct transfer_count {
 };
 
 /* Memory that is not this process's own: a GPU's, and pinned memory beside it. Which rank has what, where it stands and
- * what was touched of it is the same as on a CPU, so a GPU's rank is a cpu_device whose arenas come from here: its
- * device pointers are handed on and never followed. */
+ * what was touched of it is the same as on a CPU, and only its
+ * arenas come from here: device pointers are handed on and never followed. */
 struct remote_memory {
 	void *context;
-	/* An arena of this many bytes, which whoever gave it takes back; NULL leaves the space to the CPU device. */
+	/* An arena of this many bytes, which whoever gave it takes back. */
 	enum status (*take)(void *context, enum space space, int64_t bytes, void **at);
 	/* Copies between device memory and this process's, done on return. */
 	enum status (*get)(void *context, void *here, const void *there, int64_t bytes);
@@ -67,7 +71,7 @@ struct touched {
 	int64_t begin, end; /* elements; begin >= end: never */
 };
 
-struct cpu_device {
+struct rank_memory {
 	const struct plan *plan;
 	const struct role *role;
 	int64_t rank;
@@ -95,40 +99,40 @@ struct cpu_device {
 	uint64_t checksum; /* of what `weights` showed */
 };
 
-#define CPU_DEVICE_GUARD 256 /* bytes on each side of a buffer */
+#define RANK_MEMORY_GUARD 256 /* bytes on each side of a buffer */
 
-enum status cpu_device_open(struct cpu_device *d, const struct plan *p, int64_t rank, const struct input_source *input,
-                            bool guard);
+enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                             const struct input_source *input, bool guard);
 /* … of a plan with buffers on disk: in a file in this folder (real/rank/disk.h). */
-enum status cpu_device_open_on_disk(struct cpu_device *d, const struct plan *p, int64_t rank,
-                                    const struct input_source *input, bool guard, const char *folder);
+enum status rank_memory_open_on_disk(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                                     const struct input_source *input, bool guard, const char *folder);
 /* … whose memory is elsewhere; `remote` outlives the device. */
-enum status cpu_device_open_remote(struct cpu_device *d, const struct plan *p, int64_t rank,
-                                   const struct input_source *input, const char *folder,
-                                   const struct remote_memory *remote);
-void cpu_device_release(struct cpu_device *d); /* accepts NULL and a zeroed struct */
+enum status rank_memory_open_remote(struct rank_memory *memory, const struct plan *p, int64_t rank,
+                                    const struct input_source *input, const char *folder,
+                                    const struct remote_memory *remote);
+void rank_memory_release(struct rank_memory *memory); /* accepts NULL and a zeroed struct */
 
 /* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */
-void *cpu_device_region(const struct cpu_device *d, const struct region *r, int64_t *count);
-void *cpu_device_buffer(const struct cpu_device *d, int buffer);
+void *rank_memory_region(const struct rank_memory *memory, const struct region *r, int64_t *count);
+void *rank_memory_buffer(const struct rank_memory *memory, int buffer);
 
-/* Records that `count` elements of an operand, from its first on, are really used. Called by cpu_device_execute, and by
+/* Records that `count` elements of an operand, from its first on, are really used. Called by rank_execute, and by
  * executors for what they hand to the communicator. */
-void cpu_device_touch(struct cpu_device *d, const struct op *op, int operand, int64_t count);
+void rank_memory_touch(struct rank_memory *memory, const struct op *op, int operand, int64_t count);
 
 /* A copy between spaces. */
-enum status cpu_device_transfer(struct cpu_device *d, const struct op *op);
+enum status rank_memory_transfer(struct rank_memory *memory, const struct op *op);
 
 /* Fills up to `most` bytes of a buffer, wherever it stands. */
-enum status cpu_device_fill(struct cpu_device *d, int buffer, int byte, int64_t most);
+enum status rank_memory_fill(struct rank_memory *memory, int buffer, int byte, int64_t most);
 
 /* Carries out an operation of any class but collective. */
-enum status cpu_device_execute(struct cpu_device *d, int number);
+enum status rank_execute(struct rank_memory *memory, int number);
 
 /* With guard: STATUS_RUN if a zone around a live buffer was written to. */
-enum status cpu_device_check(const struct cpu_device *d);
+enum status rank_memory_check(const struct rank_memory *memory);
 
 /* As plan_memory, but from what was touched: the plan's allocs and frees give the order, the touches the sizes. */
-void cpu_device_memory(const struct cpu_device *d, enum space space, struct memory_use *out);
+void rank_memory_used(const struct rank_memory *memory, enum space space, struct memory_use *out);
 
 #endif

@@ -1,41 +1,41 @@
 /* What the functions of operations begin with, on the CPU and on the GPU: find an operand's memory, say how much of it
  * is used, and take the kernel's shape from the model and the plan. */
-#ifndef SHARDLAB_CPU_OPERAND_H
-#define SHARDLAB_CPU_OPERAND_H
+#ifndef SHARDLAB_RANK_OPERAND_H
+#define SHARDLAB_RANK_OPERAND_H
 
 #include "kernels/sliced.h"
 #include "real/cpu/operations.h"
 #include "strategy/model/slice.h"
 
 /* An operand's memory, of which `count` elements are used. */
-static inline void *use(struct cpu_device *d, const struct op *op, int operand, int64_t count)
+static inline void *use(struct rank_memory *memory, const struct op *op, int operand, int64_t count)
 {
 	int64_t n;
-	cpu_device_touch(d, op, operand, count);
-	return cpu_device_region(d, &op->operand[operand], &n);
+	rank_memory_touch(memory, op, operand, count);
+	return rank_memory_region(memory, &op->operand[operand], &n);
 }
 
 /* An operand used as far as its region goes: vector operations have no shape of their own. */
-static inline void *use_all(struct cpu_device *d, const struct op *op, int operand, int64_t *count)
+static inline void *use_all(struct rank_memory *memory, const struct op *op, int operand, int64_t *count)
 {
-	void *p = cpu_device_region(d, &op->operand[operand], count);
-	cpu_device_touch(d, op, operand, *count);
+	void *p = rank_memory_region(memory, &op->operand[operand], count);
+	rank_memory_touch(memory, op, operand, *count);
 	return p;
 }
 
-static inline const struct kernel *kernel_of(const struct cpu_device *d, const struct op *op)
+static inline const struct kernel *kernel_of(const struct rank_memory *memory, const struct op *op)
 {
-	return &d->plan->model->kernels[op->kernel];
+	return &memory->plan->model->kernels[op->kernel];
 }
 
-static inline int64_t samples_of(const struct cpu_device *d, const struct op *op)
+static inline int64_t samples_of(const struct rank_memory *memory, const struct op *op)
 {
-	return d->plan->settings.micro_batch * (op->wide ? plan_data_ranks(d->plan) : 1);
+	return memory->plan->settings.micro_batch * (op->wide ? plan_data_ranks(memory->plan) : 1);
 }
 
-static inline int64_t rows_of(const struct cpu_device *d, const struct op *op)
+static inline int64_t rows_of(const struct rank_memory *memory, const struct op *op)
 {
-	return samples_of(d, op) * kernel_of(d, op)->tokens;
+	return samples_of(memory, op) * kernel_of(memory, op)->tokens;
 }
 
 static inline bool adds(const struct op *op, int operand)
@@ -46,48 +46,50 @@ static inline bool adds(const struct op *op, int operand)
 /* ---- shapes ---- */
 
 /* The token ids that this rank has, of a sliced table with so many rows. */
-static inline struct class_slice token_slice_of(const struct cpu_device *d, int64_t rows)
+static inline struct class_slice token_slice_of(const struct rank_memory *memory, int64_t rows)
 {
-	struct class_range r = model_classes_of(d->plan->model, rows, plan_slice_of(d->plan, d->rank));
+	struct class_range r = model_classes_of(memory->plan->model, rows, plan_slice_of(memory->plan, memory->rank));
 	return (struct class_slice){r.first, r.count, rows};
 }
 
 /* … and the classes, of sliced logits. */
-static inline struct class_slice class_slice_of(const struct cpu_device *d, const struct op *op)
+static inline struct class_slice class_slice_of(const struct rank_memory *memory, const struct op *op)
 {
-	struct class_slice slice = token_slice_of(d, kernel_of(d, op)->out);
-	slice.stride = d->plan->model->logits_stride;
+	struct class_slice slice = token_slice_of(memory, kernel_of(memory, op)->out);
+	slice.stride = memory->plan->model->logits_stride;
 	return slice;
 }
 
 /* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
-static inline int64_t made_rows(const struct cpu_device *d, const struct op *op)
+static inline int64_t made_rows(const struct rank_memory *memory, const struct op *op)
 {
-	return rows_of(d, op) / (d->plan->model->values[kernel_of(d, op)->y].spread ? d->plan->model->slices : 1);
+	return rows_of(memory, op) /
+	       (memory->plan->model->values[kernel_of(memory, op)->y].spread ? memory->plan->model->slices : 1);
 }
 
-static inline struct linear_shape linear_shape_of(const struct cpu_device *d, const struct op *op)
+static inline struct linear_shape linear_shape_of(const struct rank_memory *memory, const struct op *op)
 {
-	const struct kernel *k = kernel_of(d, op);
-	return (struct linear_shape){.rows = rows_of(d, op),
+	const struct kernel *k = kernel_of(memory, op);
+	return (struct linear_shape){.rows = rows_of(memory, op),
 	                             .in = k->in,
 	                             .out = k->out,
 	                             .weight_in_out = k->weight_in_out,
 	                             .gelu = k->gelu,
-	                             .type = cpu_element(d, op, 0),
-	                             .stride = kernel_stride(d->plan->model, k)};
+	                             .type = element_of(memory, op, 0),
+	                             .stride = kernel_stride(memory->plan->model, k)};
 }
 
-static inline struct attention_shape attention_shape_of(const struct cpu_device *d, const struct op *op)
+static inline struct attention_shape attention_shape_of(const struct rank_memory *memory, const struct op *op)
 {
-	const struct kernel *k = kernel_of(d, op);
-	return (struct attention_shape){samples_of(d, op), k->tokens, k->heads, k->head_size, cpu_element(d, op, 0)};
+	const struct kernel *k = kernel_of(memory, op);
+	return (struct attention_shape){samples_of(memory, op), k->tokens, k->heads, k->head_size,
+	                                element_of(memory, op, 0)};
 }
 
-static inline struct batch_norm_shape batch_norm_shape_of(const struct cpu_device *d, const struct op *op)
+static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memory *memory, const struct op *op)
 {
-	const struct kernel *k = kernel_of(d, op);
-	return (struct batch_norm_shape){rows_of(d, op), k->out, k->gelu, cpu_element(d, op, 0)};
+	const struct kernel *k = kernel_of(memory, op);
+	return (struct batch_norm_shape){rows_of(memory, op), k->out, k->gelu, element_of(memory, op, 0)};
 }
 
 /* ---- rows that begin and end within a sample ---- */
@@ -103,16 +105,17 @@ struct embedding_rows {
 	int64_t context, row_bytes, next, left;
 };
 
-static inline struct embedding_rows embedding_rows_of(struct cpu_device *d, const struct op *op)
+static inline struct embedding_rows embedding_rows_of(struct rank_memory *memory, const struct op *op)
 {
-	const struct kernel *k = kernel_of(d, op);
-	int64_t rows = made_rows(d, op);
+	const struct kernel *k = kernel_of(memory, op);
+	int64_t rows = made_rows(memory, op);
 	struct embedding_rows e = {.context = k->tokens,
-	                           .row_bytes = k->out * type_bytes(d->role->buffers[op->operand[1].buffer].type),
-	                           .next = rows < rows_of(d, op) ? rows * plan_slice_of(d->plan, d->rank) : 0,
+	                           .row_bytes = k->out * type_bytes(memory->role->buffers[op->operand[1].buffer].type),
+	                           .next = rows < rows_of(memory, op) ? rows * plan_slice_of(memory->plan, memory->rank)
+	                                                              : 0,
 	                           .left = rows};
-	e.table = use(d, op, 0, d->plan->model->tensors[k->bias].elements);
-	e.y = use(d, op, 1, rows * k->out);
+	e.table = use(memory, op, 0, memory->plan->model->tensors[k->bias].elements);
+	e.y = use(memory, op, 1, rows * k->out);
 	return e;
 }
 

@@ -29,11 +29,11 @@ struct element_numbers rounding_numbers(const struct model *m, int64_t slice, in
 	return (struct element_numbers){0, first, t->elements, t->elements, t->elements, 0};
 }
 
-bool rounding_next(const struct cpu_device *d, const struct op *op, int *next, struct rounding_run *out)
+bool rounding_next(const struct rank_memory *memory, const struct op *op, int *next, struct rounding_run *out)
 {
-	const struct plan *p = d->plan;
+	const struct plan *p = memory->plan;
 	const struct group *g = &p->groups[op->group];
-	int64_t first = cpu_place_in_group(d, op), last = first + region_elements(p, &op->operand[0]);
+	int64_t first = place_in_group(memory, op), last = first + region_elements(p, &op->operand[0]);
 	while (*next < g->tensor_count) {
 		int tensor = g->tensors[(*next)++];
 		int64_t begin = p->tensor_offset[tensor], end = begin + p->model->tensors[tensor].elements;
@@ -43,7 +43,7 @@ bool rounding_next(const struct cpu_device *d, const struct op *op, int *next, s
 		out->at = from - first;
 		out->count = to - from;
 		out->rounding.seed = (uint64_t)p->settings.seed;
-		out->rounding.numbers = rounding_numbers(p->model, plan_slice_of(p, d->rank), tensor);
+		out->rounding.numbers = rounding_numbers(p->model, plan_slice_of(p, memory->rank), tensor);
 		out->rounding.numbers.begin = from - begin;
 		return true;
 	}

@@ -1,7 +1,7 @@
 /* Which elements of the whole model an update's operand holds on this rank, tensor by tensor, for stochastic rounding
  * (kernels/rounding.h): an element has the same number whatever the strategy, the ranks, and the slices of the model.
  *
- *     for (int i = 0; rounding_next(d, op, &i, &run);)
+ *     for (int i = 0; rounding_next(memory, op, &i, &run);)
  *             … run.count elements from run.at on, of run.rounding …
  */
 #ifndef SHARDLAB_REAL_ROUNDING_H
@@ -16,7 +16,7 @@ struct rounding_run {
 };
 
 /* Elements between and behind the runs are padding: zeros, which nothing rounds. */
-bool rounding_next(const struct cpu_device *d, const struct op *op, int *next, struct rounding_run *out);
+bool rounding_next(const struct rank_memory *memory, const struct op *op, int *next, struct rounding_run *out);
 
 /* The numbers of a tensor's elements, or of those of a rank's slice of it, from its first on. */
 struct element_numbers rounding_numbers(const struct model *m, int64_t slice, int tensor);

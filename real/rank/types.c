@@ -50,14 +50,14 @@ static const struct {
 #undef AT
 };
 
-static enum type operand_type(const struct cpu_device *d, const struct op *op, int operand)
+static enum type operand_type(const struct rank_memory *memory, const struct op *op, int operand)
 {
-	return d->role->buffers[op->operand[operand].buffer].type;
+	return memory->role->buffers[op->operand[operand].buffer].type;
 }
 
-enum element cpu_element(const struct cpu_device *d, const struct op *op, int operand)
+enum element element_of(const struct rank_memory *memory, const struct op *op, int operand)
 {
-	return (enum element)operand_type(d, op, operand);
+	return (enum element)operand_type(memory, op, operand);
 }
 
 static bool is_moved(enum op_kind k)
@@ -71,7 +71,7 @@ static enum type input_type(const struct plan *p)
 	return p->model->values[p->model->input].type == VALUE_INDEX ? TYPE_I32 : p->settings.precision;
 }
 
-static enum status check_op(const struct cpu_device *d, const struct op *op)
+static enum status check_op(const struct rank_memory *memory, const struct op *op)
 {
 	int first = -1; /* of those that must be alike */
 	char what[128];
@@ -79,16 +79,16 @@ static enum status check_op(const struct cpu_device *d, const struct op *op)
 		bool alike = operands[op->kind].alike >> i & 1, fp32 = operands[op->kind].fp32 >> i & 1;
 		if (op->operand[i].buffer < 0 || (!alike && !fp32))
 			continue;
-		enum type type = operand_type(d, op, i);
+		enum type type = operand_type(memory, op, i);
 		if (alike && first < 0)
 			first = i;
 		enum type want = fp32                  ? TYPE_FP32
-		                 : op->kind == OP_LOAD ? input_type(d->plan)
-		                                       : operand_type(d, op, first);
+		                 : op->kind == OP_LOAD ? input_type(memory->plan)
+		                                       : operand_type(memory, op, first);
 		bool has_kernel = (int)want < (int)ELEMENT_TYPES || is_moved(op->kind);
 		if (type == want && has_kernel)
 			continue;
-		op_describe(d->plan, op, what, sizeof what);
+		op_describe(memory->plan, op, what, sizeof what);
 		return status_fail(STATUS_INPUT, "%s: there is no kernel for %s in %s; it would have to be %s", what,
 		                   op_operand_name(op->kind, i), type_name(type),
 		                   has_kernel ? type_name(want) : "fp32, bf16 or fp16");
@@ -96,10 +96,10 @@ static enum status check_op(const struct cpu_device *d, const struct op *op)
 	return STATUS_OK;
 }
 
-enum status cpu_types_check(const struct cpu_device *d)
+enum status rank_types_check(const struct rank_memory *memory)
 {
-	for (int i = 0; i < d->role->op_count; i++) {
-		enum status s = check_op(d, &d->role->ops[i]);
+	for (int i = 0; i < memory->role->op_count; i++) {
+		enum status s = check_op(memory, &memory->role->ops[i]);
 		if (s)
 			return s;
 	}

@@ -9,22 +9,22 @@
 #include "strategy/model/slice.h"
 
 struct group_walk {
-	struct cpu_device *d;
-	enum status (*visit)(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at);
+	struct rank_memory *memory;
+	enum status (*visit)(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at);
 	bool fills; /* what is visited is written; and what is past the last tensor becomes zero */
 };
 
 /* Elements of this rank's slice of a tensor are visited by their places in the whole one; padding is zeros. */
 static enum status walk_slice(const struct group_walk *w, int tensor, int64_t first, int64_t count, float *at)
 {
-	const struct plan *p = w->d->plan;
+	const struct plan *p = w->memory->plan;
 	for (int64_t done = 0; done < count;) {
 		struct run_of_tensor run = tensor_run(&p->model->tensors[tensor], p->model->slices,
-		                                      plan_slice_of(p, w->d->rank), first + done);
+		                                      plan_slice_of(p, w->memory->rank), first + done);
 		int64_t n = run.count < count - done ? run.count : count - done;
 		enum status s = STATUS_OK;
 		if (run.whole >= 0)
-			s = w->visit(w->d, tensor, run.whole, n, at + done);
+			s = w->visit(w->memory, tensor, run.whole, n, at + done);
 		else if (w->fills)
 			memset(at + done, 0, (size_t)n * sizeof *at);
 		if (s)
@@ -34,13 +34,14 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 	return STATUS_OK;
 }
 
-int64_t cpu_place_in_group(const struct cpu_device *d, const struct op *op)
+int64_t place_in_group(const struct rank_memory *memory, const struct op *op)
 {
-	const struct plan *p = d->plan;
+	const struct plan *p = memory->plan;
 	const struct region *g = &op->operand[0];
 	unsigned shards = op_shard_axes(p, op);
 	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
-	return plan_place(p, shards, d->rank) * shard + plan_place(p, g->slice, d->rank) * region_elements(p, g);
+	return plan_place(p, shards, memory->rank) * shard +
+	       plan_place(p, g->slice, memory->rank) * region_elements(p, g);
 }
 
 /* Values on their way between their place and the visitor: fp32, and 16-bit ones beside it. */
@@ -88,9 +89,9 @@ static enum status walk_by_tiles(const struct group_walk *w, const struct way *w
 }
 
 /* The operand stands in memory of its own, not in this process's. */
-static bool is_remote(const struct cpu_device *d, const struct op *op)
+static bool is_remote(const struct rank_memory *memory, const struct op *op)
 {
-	return d->remote && d->role->buffers[op->operand[0].buffer].space == SPACE_DEVICE;
+	return memory->remote && memory->role->buffers[op->operand[0].buffer].space == SPACE_DEVICE;
 }
 
 /* Visits a part of a tensor as fp32: where it stands, or by way of the stack or the device's tile. */
@@ -98,9 +99,9 @@ static enum status walk_part(const struct group_walk *w, const struct op *op, in
                              void *at)
 {
 	enum { TILE = 1024 };
-	enum element type = cpu_element(w->d, op, 0);
-	if (is_remote(w->d, op)) {
-		const struct remote_memory *r = w->d->remote;
+	enum element type = element_of(w->memory, op, 0);
+	if (is_remote(w->memory, op)) {
+		const struct remote_memory *r = w->memory->remote;
 		int64_t n = r->tile_bytes / (int64_t)(sizeof(float) + sizeof(uint16_t));
 		struct way way = {r, r->tile, (uint16_t *)((float *)r->tile + n), n};
 		return walk_by_tiles(w, &way, type, tensor, first, count, at);
@@ -112,13 +113,13 @@ static enum status walk_part(const struct group_walk *w, const struct op *op, in
 	return walk_by_tiles(w, &(struct way){NULL, tile, narrow, TILE}, type, tensor, first, count, at);
 }
 
-static enum status fill_padding(const struct cpu_device *d, const struct op *op, enum element type, int64_t count,
+static enum status fill_padding(const struct rank_memory *memory, const struct op *op, enum element type, int64_t count,
                                 char *at)
 {
-	const struct remote_memory *r = d->remote;
+	const struct remote_memory *r = memory->remote;
 	int64_t bytes = count * element_bytes(type), done = 0;
 	enum status s = STATUS_OK;
-	if (!is_remote(d, op)) {
+	if (!is_remote(memory, op)) {
 		vector_zero(type, count, at);
 		return STATUS_OK;
 	}
@@ -131,16 +132,16 @@ static enum status fill_padding(const struct cpu_device *d, const struct op *op,
 }
 
 /* Visits the tensors, or parts of tensors, that the operand holds of the operation's group. */
-static enum status walk_group(struct cpu_device *d, const struct op *op, const struct group_walk *w)
+static enum status walk_group(struct rank_memory *memory, const struct op *op, const struct group_walk *w)
 {
-	const struct group *g = &d->plan->groups[op->group];
-	enum element type = cpu_element(d, op, 0);
+	const struct group *g = &memory->plan->groups[op->group];
+	enum element type = element_of(memory, op, 0);
 	int64_t count;
-	char *values = use_all(d, op, 0, &count);
-	int64_t first = cpu_place_in_group(d, op);
+	char *values = use_all(memory, op, 0, &count);
+	int64_t first = place_in_group(memory, op);
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
-		int64_t begin = d->plan->tensor_offset[t], end = begin + d->plan->model->tensors[t].elements;
+		int64_t begin = memory->plan->tensor_offset[t], end = begin + memory->plan->model->tensors[t].elements;
 		int64_t from = begin > first ? begin : first, to = end < first + count ? end : first + count;
 		if (from >= to)
 			continue;
@@ -151,75 +152,77 @@ static enum status walk_group(struct cpu_device *d, const struct op *op, const s
 	}
 	if (w->fills && first + count > g->elements) {
 		int64_t pad = g->elements > first ? g->elements - first : 0;
-		return fill_padding(d, op, type, count - pad, values + pad * element_bytes(type));
+		return fill_padding(memory, op, type, count - pad, values + pad * element_bytes(type));
 	}
 	return STATUS_OK;
 }
 
-static enum status fill_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+static enum status fill_tensor(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at)
 {
 	static const enum weights_init kinds[] = {[INIT_ZERO] = WEIGHTS_ZEROS,
 	                                          [INIT_ONE] = WEIGHTS_ONES,
 	                                          [INIT_NORMAL] = WEIGHTS_NORMAL,
 	                                          [INIT_UNIFORM] = WEIGHTS_UNIFORM};
-	const struct tensor *t = &d->plan->model->tensors[tensor];
-	if (d->weights.read)
-		return d->weights.read(d->weights.context, tensor, first, count, at);
-	weights_fill((uint64_t)d->plan->settings.seed, (uint64_t)tensor, first, count, kinds[t->init], t->init_scale,
-	             at);
+	const struct tensor *t = &memory->plan->model->tensors[tensor];
+	if (memory->weights.read)
+		return memory->weights.read(memory->weights.context, tensor, first, count, at);
+	weights_fill((uint64_t)memory->plan->settings.seed, (uint64_t)tensor, first, count, kinds[t->init],
+	             t->init_scale, at);
 	return STATUS_OK;
 }
 
-static enum status show_tensor(struct cpu_device *d, int tensor, int64_t first, int64_t count, float *at)
+static enum status show_tensor(struct rank_memory *memory, int tensor, int64_t first, int64_t count, float *at)
 {
 	int64_t place = 0;
 	/* The last step's loss is from before its update. */
-	if (d->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
+	if (memory->plan->settings.precision != TYPE_FP32 && !vector_is_finite(ELEMENT_FP32, count, at))
 		return status_fail(STATUS_RUN,
-		                   "the weights of %s are not finite in the end; lower --learning-rate, give --clip or "
-		                   "--warmup, or use --precision fp32",
-		                   d->plan->model->tensors[tensor].name);
+		                   "the weights of %s are not finite in the end; lower {learning_rate}, give {clip} or "
+		                   "{warmup}, or use {precision} fp32",
+		                   memory->plan->model->tensors[tensor].name);
 	for (int t = 0; t < tensor; t++)
-		place += tensor_whole_elements(&d->plan->model->tensors[t]);
-	d->checksum += weights_checksum(place + first, count, at);
-	return d->weights.show ? d->weights.show(d->weights.context, tensor, first, count, at) : STATUS_OK;
+		place += tensor_whole_elements(&memory->plan->model->tensors[t]);
+	memory->checksum += weights_checksum(place + first, count, at);
+	return memory->weights.show ? memory->weights.show(memory->weights.context, tensor, first, count, at)
+	                            : STATUS_OK;
 }
 
-enum status cpu_initialize(struct cpu_device *d, const struct op *op)
+enum status cpu_initialize(struct rank_memory *memory, const struct op *op)
 {
-	return walk_group(d, op, &(struct group_walk){.d = d, .visit = fill_tensor, .fills = true});
+	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = fill_tensor, .fills = true});
 }
 
-enum status cpu_weights(struct cpu_device *d, const struct op *op)
+enum status cpu_weights(struct rank_memory *memory, const struct op *op)
 {
-	return walk_group(d, op, &(struct group_walk){.d = d, .visit = show_tensor});
+	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = show_tensor});
 }
 
 /* ---- the model's buffers ---- */
 
 /* Where a buffer stands among n elements, which are a stage's own buffers; -1: it is another stage's. */
-static int64_t place_of_buffer(const struct cpu_device *d, const struct model_buffer *b, int64_t n)
+static int64_t place_of_buffer(const struct rank_memory *memory, const struct model_buffer *b, int64_t n)
 {
-	int64_t at = b->offset - role_first_buffer(d->plan, d->role);
+	int64_t at = b->offset - role_first_buffer(memory->plan, memory->role);
 	return at + b->elements <= n ? at : -1;
 }
 
 /* Buffers are numbered after the tensors for whoever reads or shows them. */
-static enum status fill_buffers(struct cpu_device *d, float *values, int64_t n)
+static enum status fill_buffers(struct rank_memory *memory, float *values, int64_t n)
 {
-	const struct model *m = d->plan->model;
+	const struct model *m = memory->plan->model;
 	memset(values, 0, (size_t)n * sizeof *values); /* the padding too */
 	for (int b = 0; b < m->buffer_count; b++) {
 		const struct model_buffer *buffer = &m->buffers[b];
-		int64_t place = place_of_buffer(d, buffer, n);
+		int64_t place = place_of_buffer(memory, buffer, n);
 		if (place < 0)
 			continue;
 		float *at = values + place;
 		for (int64_t i = 0; i < buffer->elements; i++)
 			at[i] = (float)buffer->initial;
-		enum status s = d->weights.read ? d->weights.read(d->weights.context, m->tensor_count + b, 0,
-		                                                  buffer->elements, at)
-		                                : STATUS_OK;
+		enum status s = memory->weights.read
+		                        ? memory->weights.read(memory->weights.context, m->tensor_count + b, 0,
+		                                               buffer->elements, at)
+		                        : STATUS_OK;
 		if (s)
 			return s;
 	}
@@ -227,9 +230,9 @@ static enum status fill_buffers(struct cpu_device *d, float *values, int64_t n)
 }
 
 /* Where the operand's values can be read and written: themselves, or a copy that the caller frees. */
-static float *values_here(const struct cpu_device *d, const struct op *op, void *values, int64_t n)
+static float *values_here(const struct rank_memory *memory, const struct op *op, void *values, int64_t n)
 {
-	if (!is_remote(d, op))
+	if (!is_remote(memory, op))
 		return values;
 	float *copy = calloc((size_t)n + 1, sizeof *copy);
 	if (!copy)
@@ -237,33 +240,34 @@ static float *values_here(const struct cpu_device *d, const struct op *op, void 
 	return copy;
 }
 
-enum status cpu_initialize_buffers(struct cpu_device *d, const struct op *op)
+enum status cpu_initialize_buffers(struct rank_memory *memory, const struct op *op)
 {
 	int64_t n;
-	float *there = use_all(d, op, 0, &n), *values = values_here(d, op, there, n);
-	enum status s = fill_buffers(d, values, n);
+	float *there = use_all(memory, op, 0, &n), *values = values_here(memory, op, there, n);
+	enum status s = fill_buffers(memory, values, n);
 	if (values == there)
 		return s;
 	if (!s)
-		s = d->remote->put(d->remote->context, there, values, n * (int64_t)sizeof *values);
+		s = memory->remote->put(memory->remote->context, there, values, n * (int64_t)sizeof *values);
 	free(values);
 	return s;
 }
 
 /* The first rank's of a role are the model's. */
-enum status cpu_show_buffers(struct cpu_device *d, const struct op *op)
+enum status cpu_show_buffers(struct rank_memory *memory, const struct op *op)
 {
-	const struct model *m = d->plan->model;
+	const struct model *m = memory->plan->model;
 	int64_t n;
 	enum status s = STATUS_OK;
-	float *there = use_all(d, op, 0, &n), *values = values_here(d, op, there, n);
+	float *there = use_all(memory, op, 0, &n), *values = values_here(memory, op, there, n);
 	if (values != there)
-		s = d->remote->get(d->remote->context, values, there, n * (int64_t)sizeof *values);
-	for (int b = 0; b < m->buffer_count && !s && d->rank == d->role->first_rank && d->weights.show; b++) {
-		int64_t place = place_of_buffer(d, &m->buffers[b], n);
+		s = memory->remote->get(memory->remote->context, values, there, n * (int64_t)sizeof *values);
+	for (int b = 0; b < m->buffer_count && !s && memory->rank == memory->role->first_rank && memory->weights.show;
+	     b++) {
+		int64_t place = place_of_buffer(memory, &m->buffers[b], n);
 		if (place >= 0)
-			s = d->weights.show(d->weights.context, m->tensor_count + b, 0, m->buffers[b].elements,
-			                    values + place);
+			s = memory->weights.show(memory->weights.context, m->tensor_count + b, 0,
+			                         m->buffers[b].elements, values + place);
 	}
 	if (values != there)
 		free(values);

@@ -44,7 +44,25 @@ enum status training_save_begin(struct training *t);
 /* `shown`: how the epilogue ended on this rank. Collective, as begin is. */
 enum status training_save_finish(struct training *t, enum status shown);
 
-/* train_report.c: collective; rank 0 gets it. */
+/* One rank's figures: no pointers, so that they travel as bytes. */
+struct rank_figures {
+	struct memory_use memory[SPACE_COUNT];
+	int64_t resident_bytes;
+	int64_t staging_bytes;  /* that collectives wrote to */
+	int64_t overhead_bytes; /* of the device */
+	int64_t gelu_passes;
+	struct report_overhead overhead;
+	struct transfer_count transfer[TRANSFER_COUNT];
+	struct report_traffic traffic[TRAFFIC_COUNT];
+	int64_t sent_all, received_all; /* without control */
+	bool counted;
+	struct times time; /* of the step with the median time: whole numbers, all of them */
+};
+
+/* report.c: this rank's figures; all ranks' in one report, of each role the largest; and the two, collectively: rank 0
+ * gets the report. */
+void training_figures(const struct training *t, struct rank_figures *f);
+void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
 

@@ -40,7 +40,7 @@ enum status rehearsal_open(struct rehearsal *r, const struct rehearsal_case *wha
 	const struct device_choice cpu = {.name = "cpu"};
 	struct settings settings = rehearsal_settings(what, communicator ? communicator->ranks : 1);
 	*r = (struct rehearsal){0};
-	enum status s = settings_resolve(&settings);
+	enum status s = settings_resolve(&settings, strategy_data_ranks(&settings));
 	return s ? s : rehearsal_open_settings(r, &settings, &cpu, communicator);
 }
 

@@ -5,59 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "real/train/internal.h"
 #include "strategy/cluster/cluster.h"
-
-/* One rank's figures: no pointers, so that they travel as bytes. */
-struct figures {
-	struct memory_use memory[SPACE_COUNT];
-	int64_t resident_bytes;
-	int64_t overhead_bytes; /* of the device */
-	int64_t gelu_passes;
-	struct report_overhead overhead;
-	struct transfer_count transfer[TRANSFER_COUNT];
-	int64_t calls[TRAFFIC_COUNT], payload[TRAFFIC_COUNT], sent[TRAFFIC_COUNT], received[TRAFFIC_COUNT];
-	int64_t sent_all, received_all; /* without control */
-	int64_t counted;
-	struct times time; /* of the step with the median time: whole numbers, all of them */
-};
-
-static int by_step_time(const void *a, const void *b)
-{
-	const struct times *x = a, *y = b;
-	return (x->step > y->step) - (x->step < y->step);
-}
-
-static void own_figures(const struct training *t, struct figures *f)
-{
-	struct rusage usage;
-	*f = (struct figures){.counted = 1};
-	for (int space = 0; space < SPACE_COUNT; space++)
-		cpu_device_memory(t->device.rank, (enum space)space, &f->memory[space]);
-	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
-	f->gelu_passes = device_gelu_passes(&t->device);
-	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
-	if (!getrusage(RUSAGE_SELF, &usage))
-		f->resident_bytes = usage.ru_maxrss * 1024;
-	const struct traffic_count *traffic = executor_traffic(t->device.executor);
-	for (int k = 0; k < TRAFFIC_COUNT; k++) {
-		f->calls[k] = traffic[k].calls;
-		f->payload[k] = traffic[k].payload_bytes;
-		f->sent[k] = traffic[k].counted ? traffic[k].sent_bytes : -1;
-		f->received[k] = traffic[k].counted ? traffic[k].received_bytes : -1;
-		if (k == TRAFFIC_CONTROL)
-			continue;
-		f->counted &= traffic[k].counted;
-		f->sent_all += traffic[k].sent_bytes;
-		f->received_all += traffic[k].received_bytes;
-	}
-	/* Sorting spoils the order of the steps, which nobody needs any more. */
-	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
-	f->time = t->times[t->steps_done / 2];
-}
 
 static void raise_to(int64_t *most, int64_t value)
 {
@@ -65,11 +16,61 @@ static void raise_to(int64_t *most, int64_t value)
 		*most = value;
 }
 
+static int by_step_time(const void *a, const void *b)
+{
+	const struct times *x = a, *y = b;
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+/* The most that this process had in memory. getrusage would say what the process had before it became this program. */
+static int64_t resident_bytes(void)
+{
+	char line[256];
+	int64_t kib = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+	while (f && fgets(line, sizeof line, f) && sscanf(line, "VmHWM: %" SCNd64 " kB", &kib) != 1)
+		continue;
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+static void own_traffic(const struct training *t, struct rank_figures *f)
+{
+	const struct traffic_count *traffic = executor_traffic(t->device.executor);
+	f->counted = true;
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		const struct traffic_count *c = &traffic[k];
+		f->traffic[k] = (struct report_traffic){c->calls, c->payload_bytes, c->counted ? c->sent_bytes : -1,
+		                                        c->counted ? c->received_bytes : -1};
+		raise_to(&f->staging_bytes, c->staging_bytes);
+		if (k == TRAFFIC_CONTROL)
+			continue;
+		f->counted &= c->counted;
+		f->sent_all += c->sent_bytes;
+		f->received_all += c->received_bytes;
+	}
+}
+
+void training_figures(const struct training *t, struct rank_figures *f)
+{
+	*f = (struct rank_figures){.resident_bytes = resident_bytes()};
+	for (int space = 0; space < SPACE_COUNT; space++)
+		rank_memory_used(t->device.rank, (enum space)space, &f->memory[space]);
+	f->overhead_bytes = device_overhead(&t->device, &f->overhead);
+	f->gelu_passes = device_gelu_passes(&t->device);
+	memcpy(f->transfer, t->device.rank->transfer, sizeof f->transfer);
+	own_traffic(t, f);
+	/* Sorting spoils the order of the steps, which nobody needs any more. */
+	qsort(t->times, (size_t)t->steps_done, sizeof *t->times, by_step_time);
+	f->time = t->times[t->steps_done / 2];
+}
+
 /* Sends and receives most, of the bytes that count; the lowest of equals: the rank of which reports speak. Where bytes
  * cannot be counted, all did the same. */
-static const struct figures *busiest(const struct figures *all, const struct role *role)
+static const struct rank_figures *busiest(const struct rank_figures *all, const struct role *role)
 {
-	const struct figures *most = &all[role->first_rank];
+	const struct rank_figures *most = &all[role->first_rank];
 	for (int64_t i = role->first_rank; i < role->first_rank + role->ranks; i++)
 		if (all[i].counted && all[i].sent_all + all[i].received_all > most->sent_all + most->received_all)
 			most = &all[i];
@@ -77,7 +78,7 @@ static const struct figures *busiest(const struct figures *all, const struct rol
 }
 
 static void merge_memory(struct report_memory *m, const struct plan *p, const struct role *role, enum space space,
-                         const struct figures *all)
+                         const struct rank_figures *all)
 {
 	const struct memory_use *first = &all[role->first_rank].memory[space];
 	*m = (struct report_memory){0};
@@ -94,7 +95,8 @@ static void merge_memory(struct report_memory *m, const struct plan *p, const st
 	}
 }
 
-static void merge_role(struct report_role *r, const struct plan *p, const struct role *role, const struct figures *all)
+static void merge_role(struct report_role *r, const struct plan *p, const struct role *role,
+                       const struct rank_figures *all)
 {
 	for (int space = 0; space < SPACE_COUNT; space++)
 		merge_memory(&r->memory[space], p, role, (enum space)space, all);
@@ -108,11 +110,27 @@ static void merge_role(struct report_role *r, const struct plan *p, const struct
 		r->memory[SPACE_DEVICE].overhead_bytes = all[i].overhead_bytes;
 		r->overhead = all[i].overhead;
 	}
-	const struct figures *f = busiest(all, role);
-	for (int k = 0; k < TRAFFIC_COUNT; k++)
-		r->by_kind[k] = (struct report_traffic){f->calls[k], f->payload[k], f->sent[k], f->received[k]};
+	const struct rank_figures *f = busiest(all, role);
+	memcpy(r->by_kind, f->traffic, sizeof r->by_kind);
 	r->sent_bytes = f->counted ? f->sent_all : -1;
 	r->received_bytes = f->counted ? f->received_all : -1;
+}
+
+static void merge_ranks(struct report *out, const struct rank_figures *all)
+{
+	out->by_rank = calloc((size_t)out->ranks, sizeof *out->by_rank);
+	if (!out->by_rank)
+		abort();
+	for (int64_t i = 0; i < out->ranks; i++) {
+		struct report_rank *r = &out->by_rank[i];
+		memcpy(r->by_kind, all[i].traffic, sizeof r->by_kind);
+		for (int k = 0; k < TRANSFER_COUNT; k++)
+			r->transfer[k] = (struct report_transfer){all[i].transfer[k].calls, all[i].transfer[k].bytes};
+		for (int space = 0; space < SPACE_COUNT; space++) {
+			r->peak_bytes[space] = all[i].memory[space].peak_bytes;
+			r->arena_bytes[space] = all[i].memory[space].arena_bytes;
+		}
+	}
 }
 
 static const char *cluster_of(const struct training *t)
@@ -120,16 +138,18 @@ static const char *cluster_of(const struct training *t)
 	return strcmp(t->options->device, "cuda") ? CLUSTER_LOCAL : CLUSTER_LOCAL_CUDA;
 }
 
-static void merge(struct training *t, const struct figures *all, struct report *out)
+void training_merge(struct training *t, const struct rank_figures *all, struct report *out)
 {
 	report_from_plan(out, &t->plan);
 	out->measured = true;
 	snprintf(out->cluster, sizeof out->cluster, "%s", cluster_of(t));
 	for (int i = 0; i < out->role_count; i++)
 		merge_role(&out->roles[i], &t->plan, &t->plan.roles[i], all);
-	const struct figures *slowest = &all[0];
+	merge_ranks(out, all);
+	const struct rank_figures *slowest = &all[0];
 	for (int i = 0; i < t->ranks; i++) {
 		raise_to(&out->resident_bytes, all[i].resident_bytes);
+		raise_to(&out->staging_touched_bytes, all[i].staging_bytes);
 		raise_to(&out->gelu_passes, all[i].gelu_passes);
 		if (all[i].time.step > slowest->time.step)
 			slowest = &all[i];
@@ -148,9 +168,9 @@ static void merge(struct training *t, const struct figures *all, struct report *
 
 enum status training_report(struct training *t, struct report *out)
 {
-	struct figures mine, *all = NULL;
+	struct rank_figures mine, *all = NULL;
 	*out = (struct report){0};
-	own_figures(t, &mine);
+	training_figures(t, &mine);
 	if (!t->rank) {
 		all = calloc((size_t)t->ranks, sizeof *all);
 		if (!all)
@@ -161,7 +181,7 @@ enum status training_report(struct training *t, struct report *out)
 	else if (all)
 		*all = mine;
 	if (all)
-		merge(t, all, out);
+		training_merge(t, all, out);
 	free(all);
 	return STATUS_OK;
 }
@@ -208,14 +228,14 @@ static enum status write_trace(const struct training *t, const struct span *span
 	snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
 	FILE *f = fopen(temporary, "w");
 	if (!f)
-		return status_fail(STATUS_INPUT, "--trace: cannot write '%s': %s", temporary, strerror(errno));
+		return status_fail(STATUS_INPUT, "{trace}: cannot write '%s': %s", temporary, strerror(errno));
 	trace_open(&trace, &t->plan, cluster_of(t), true);
 	for (int64_t i = 0; i < count; i++)
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
 	enum status s = trace_write(&trace, f);
 	trace_release(&trace);
 	if ((fclose(f) || rename(temporary, path)) && !s)
-		s = status_fail(STATUS_RUN, "--trace: cannot write '%s': %s", path, strerror(errno));
+		s = status_fail(STATUS_RUN, "{trace}: cannot write '%s': %s", path, strerror(errno));
 	if (s)
 		unlink(temporary);
 	return s;

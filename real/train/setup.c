@@ -17,7 +17,7 @@ static enum status read_file(const char *path, char **text, size_t *size)
 {
 	FILE *f = fopen(path, "rb");
 	if (!f)
-		return status_fail(STATUS_INPUT, "--plan: cannot open '%s': %s", path, strerror(errno));
+		return status_fail(STATUS_INPUT, "{plan}: cannot open '%s': %s", path, strerror(errno));
 	char *bytes = NULL;
 	size_t capacity = 0, n = 0, got;
 	do {
@@ -30,9 +30,9 @@ static enum status read_file(const char *path, char **text, size_t *size)
 	*text = bytes;
 	*size = n;
 	if (failed)
-		return status_fail(STATUS_INPUT, "--plan: cannot read '%s'", path);
+		return status_fail(STATUS_INPUT, "{plan}: cannot read '%s'", path);
 	if (n >= LARGEST_PLAN_FILE)
-		return status_fail(STATUS_INPUT, "--plan: '%s' is larger than 256 MiB: not a plan", path);
+		return status_fail(STATUS_INPUT, "{plan}: '%s' is larger than 256 MiB: not a plan", path);
 	return STATUS_OK;
 }
 
@@ -58,29 +58,29 @@ static enum status check_runnable(const struct training *t)
 	const struct plan *p = &t->plan;
 	if (t->model.is_abstract)
 		return status_fail(STATUS_INPUT,
-		                   "--model %s has model states only and cannot be trained; use it with sim",
+		                   "{model} %s has model states only and cannot be trained; use it with sim",
 		                   t->model.name);
 	if (t->model.only_simulated)
-		return status_fail(STATUS_INPUT, "--model %s cannot be trained: %s", t->model.specification,
+		return status_fail(STATUS_INPUT, "{model} %s cannot be trained: %s", t->model.specification,
 		                   t->model.only_simulated);
 	if (t->options->steps < 1 || t->options->steps > 100000000)
-		return status_fail(STATUS_INPUT, "--steps: %" PRId64 " is not between 1 and 100000000",
+		return status_fail(STATUS_INPUT, "{steps}: %" PRId64 " is not between 1 and 100000000",
 		                   t->options->steps);
 	if (t->model.is_text && t->model.classes < DATASET_VOCABULARY)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--model: text is read as bytes and needs a vocabulary of 256; this one has %" PRId64,
+		        "{model}: text is read as bytes and needs a vocabulary of 256; this one has %" PRId64,
 		        t->model.classes);
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
-		return status_fail(STATUS_INPUT, "--comm: unknown communicator '%s'; known: ring, mpi, nccl", comm);
+		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
 	if (strcmp(t->options->device, "cpu") && strcmp(t->options->device, "cuda"))
-		return status_fail(STATUS_INPUT, "--device: unknown device '%s'; known: cpu, cuda", t->options->device);
+		return status_fail(STATUS_INPUT, "{device}: unknown device '%s'; known: cpu, cuda", t->options->device);
 	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
 		return status_fail(
 		        STATUS_INPUT,
-		        "--comm %s: this plan is for a library's collectives and has no staging for ours; use "
-		        "--comm mpi",
+		        "{comm} %s: this plan is for a library's collectives and has no staging for ours; use "
+		        "{comm} mpi",
 		        comm);
 	return STATUS_OK;
 }
@@ -170,8 +170,8 @@ static enum status check_folder(const struct training *t)
 	if (!bytes)
 		return !folder || !*folder ? STATUS_OK
 		                           : status_fail(STATUS_INPUT,
-		                                         "--offload-folder %.200s: the plan keeps nothing on disk; say "
-		                                         "--offload optimizer:to=disk, or leave the folder out",
+		                                         "{offload_folder} %.200s: the plan keeps nothing on disk; say "
+		                                         "{offload} optimizer:to=disk, or leave the folder out",
 		                                         folder);
 	enum status s = disk_open(&disk, folder, bytes);
 	disk_close(disk);

@@ -97,8 +97,8 @@ static enum status check_loss(const struct training *t, double loss)
 	if (t->plan.settings.precision != TYPE_BF16 || isfinite(loss) || !read_state(t, "loss", &any, sizeof any))
 		return STATUS_OK;
 	return status_fail(STATUS_RUN,
-	                   "step %" PRId64 ": the loss is not finite in bf16; lower --learning-rate, give --clip or "
-	                   "--warmup, or use --precision fp32",
+	                   "step %" PRId64 ": the loss is not finite in bf16; lower {learning_rate}, give {clip} or "
+	                   "{warmup}, or use {precision} fp32",
 	                   t->steps_done);
 }
 
@@ -143,7 +143,7 @@ static enum status evaluate(struct training *t)
 {
 	int64_t per_pass = t->plan.settings.micro_batch * plan_data_ranks(&t->plan);
 	int64_t passes = (t->validation_samples + per_pass - 1) / per_pass;
-	struct cpu_device *d = t->device.rank;
+	struct rank_memory *d = t->device.rank;
 	enum status s = STATUS_OK;
 	if (!passes)
 		return STATUS_OK;

@@ -30,7 +30,7 @@ static enum status check_buffers(const struct training *t, const char *path)
 		const struct model_buffer *want = &t->model.buffers[i];
 		const struct safetensors_tensor *have = find(&t->init, want->name);
 		if (!have || have->rank != 1 || have->elements != want->elements)
-			return status_fail(STATUS_INPUT, "--init %s: has no buffer '%s' of %" PRId64 " elements", path,
+			return status_fail(STATUS_INPUT, "{init} %s: has no buffer '%s' of %" PRId64 " elements", path,
 			                   want->name, want->elements);
 	}
 	return STATUS_OK;
@@ -46,13 +46,13 @@ enum status training_open_init(struct training *t)
 		const struct tensor *want = &t->model.tensors[i];
 		const struct safetensors_tensor *have = find(&t->init, want->name);
 		if (!have)
-			return status_fail(STATUS_INPUT, "--init %s: has no tensor '%s' of %s", path, want->name,
+			return status_fail(STATUS_INPUT, "{init} %s: has no tensor '%s' of %s", path, want->name,
 			                   t->model.name);
 		int dimensions = want->columns ? 2 : 1;
 		if (have->rank != dimensions || have->shape[0] != want->rows ||
 		    (dimensions == 2 && have->shape[1] != want->columns))
 			return status_fail(STATUS_INPUT,
-			                   "--init %s: tensor '%s' has %" PRId64
+			                   "{init} %s: tensor '%s' has %" PRId64
 			                   " elements in another shape; %s needs %" PRId64 " × %" PRId64,
 			                   path, want->name, have->elements, t->model.name, want->rows,
 			                   want->columns ? want->columns : 1);

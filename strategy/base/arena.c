@@ -68,6 +68,17 @@ void arena_release(struct arena *a)
 	a->bytes = 0;
 }
 
+void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = *capacity ? 2 * *capacity : 256;
+	void *grown = arena_alloc(a, (size_t)*capacity * element_bytes);
+	if (count)
+		memcpy(grown, array, (size_t)count * element_bytes);
+	return grown;
+}
+
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes)
 {
 	if (count < *capacity)

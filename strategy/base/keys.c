@@ -1,13 +1,95 @@
 #include "strategy/base/keys.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
-enum { MOST_KEYS = 16 };
+enum { NUMBER_MOST = 63 }; /* characters */
+
+/* ---- words ---- */
+
+int word_find(const char *words, const char *text)
+{
+	size_t length = strlen(text);
+	for (int place = 0;; place++, words++) {
+		size_t word = strcspn(words, "|");
+		if (word == length && !strncmp(words, text, length))
+			return place;
+		words += word;
+		if (!*words)
+			return -1;
+	}
+}
+
+void word_at(const char *words, int place, char *out, size_t size)
+{
+	if (place < 0)
+		words = "";
+	while (place-- > 0)
+		words += strcspn(words, "|") + 1;
+	snprintf(out, size, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+enum status word_parse(const char *words, const char *where, const char *text, int *place)
+{
+	*place = word_find(words, text);
+	return *place >= 0 ? STATUS_OK : status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, words);
+}
+
+/* ---- values ---- */
+
+static const char *copy_value(const struct key_value *v, char out[NUMBER_MOST + 1])
+{
+	snprintf(out, NUMBER_MOST + 1, "%.*s", (int)v->length, v->text);
+	return out;
+}
+
+bool key_is(const struct key_value *v, const char *word)
+{
+	return v->length == strlen(word) && !strncmp(v->text, word, v->length);
+}
+
+int64_t key_whole(const struct key_value *v, int64_t otherwise)
+{
+	char text[NUMBER_MOST + 1];
+	int64_t n = otherwise;
+	if (v->length)
+		(void)number_whole(copy_value(v, text), "", INT64_MIN, INT64_MAX, &n);
+	return n;
+}
+
+double key_real(const struct key_value *v)
+{
+	char text[NUMBER_MOST + 1];
+	return strtod(copy_value(v, text), NULL);
+}
+
+static enum status check_value(const struct keys *k, const char *where, const struct key *key,
+                               const struct key_value *v)
+{
+	char text[NUMBER_MOST + 1], what[160];
+	int64_t whole;
+	double real;
+	int place;
+	snprintf(what, sizeof what, "%s: %s", where, key->name);
+	if (!*key->values)
+		return STATUS_OK;
+	if (v->length > NUMBER_MOST)
+		return status_fail(STATUS_INPUT, "%s: '%.40s…' is too long", what, v->text);
+	if (word_find(key->values, copy_value(v, text)) >= 0 && strcmp(text, "N") != 0 && strcmp(text, "P") != 0)
+		return STATUS_OK;
+	if (word_find(key->values, "N") >= 0)
+		return number_whole(text, what, k->low, k->high ? k->high : INT64_MAX, &whole);
+	if (word_find(key->values, "P") >= 0)
+		return number_real(text, what, 0, 0.999, &real);
+	return word_parse(key->values, what, text, &place);
+}
+
+/* ---- pairs ---- */
 
 static int find_key(const struct keys *k, const char *name, size_t length)
 {
@@ -17,65 +99,64 @@ static int find_key(const struct keys *k, const char *name, size_t length)
 	return -1;
 }
 
-/* `values` is "yes|no", or has N among them for a whole number. */
-static enum status check_value(const struct keys *k, const struct key *key, const char *value)
+static enum status unknown_key(const struct keys *k, const char *where, const char *name)
 {
-	char allowed[64], what[96];
-	int64_t n;
-	bool number = false;
-	snprintf(allowed, sizeof allowed, "%s", key->values);
-	for (char *save, *p = strtok_r(allowed, "|", &save); p; p = strtok_r(NULL, "|", &save)) {
-		if (!strcmp(p, "N"))
-			number = true;
-		else if (!strcmp(p, value))
-			return STATUS_OK;
+	char known[256] = "", meant[NEAR_WORDS];
+	struct near near = {.typed = name};
+	for (int i = 0; i < k->count; i++) {
+		size_t n = strlen(known);
+		near_consider(&near, k->list[i].name);
+		snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", k->list[i].name);
 	}
-	if (!number)
-		return status_fail(STATUS_INPUT, "%s %s: %s is '%.40s'; possible: %s", k->option, k->name, key->name,
-		                   value, key->values);
-	snprintf(what, sizeof what, "%s %s: %s", k->option, k->name, key->name);
-	return number_whole(value, what, 0, INT64_MAX, &n);
+	return status_fail(STATUS_INPUT, "%s: unknown key '%s'%s; %s%s", where, name,
+	                   near_words(&near, meant, sizeof meant), k->count ? "known: " : "it has none", known);
 }
 
-/* Walks the key=value pairs; with `key`, copies that one's value. */
-static enum status walk(const struct keys *k, const char *pairs, const char *key, char *out, size_t size)
+static enum status read_pair(const struct keys *k, const char *where, const char *pair, size_t length,
+                             struct key_value *values)
 {
-	bool given[MOST_KEYS] = {false};
-	while (pairs && *pairs) {
-		char value[64];
-		size_t length = strcspn(pairs, ":");
-		const char *equals = memchr(pairs, '=', length);
-		if (!equals)
-			return status_fail(STATUS_INPUT, "%s %s: '%.*s' is not key=value", k->option, k->name,
-			                   (int)(length < 60 ? length : 60), pairs);
-		int i = find_key(k, pairs, (size_t)(equals - pairs));
-		if (i < 0)
-			return status_fail(STATUS_INPUT, "%s %s: unknown key '%.*s'; see: shardlab help %s", k->option,
-			                   k->name, (int)(equals - pairs < 60 ? equals - pairs : 60), pairs, k->help);
-		if (given[i])
-			return status_fail(STATUS_INPUT, "%s %s: %s is given twice", k->option, k->name,
-			                   k->list[i].name);
-		given[i] = true;
-		snprintf(value, sizeof value, "%.*s", (int)(pairs + length - equals - 1), equals + 1);
-		enum status s = check_value(k, &k->list[i], value);
-		if (s)
+	const char *equals = memchr(pair, '=', length);
+	char name[64];
+	snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - pair : (ptrdiff_t)length), pair);
+	if (!equals)
+		return status_fail(STATUS_INPUT, "%s: '%s' is not key=value", where, name);
+	int i = find_key(k, pair, (size_t)(equals - pair));
+	if (i < 0)
+		return unknown_key(k, where, name);
+	if (values[i].given)
+		return status_fail(STATUS_INPUT, "%s: %s is given twice", where, name);
+	values[i] = (struct key_value){equals + 1, length - (size_t)(equals + 1 - pair), true};
+	return check_value(k, where, &k->list[i], &values[i]);
+}
+
+enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values)
+{
+	char where[96];
+	assert(k->count <= KEYS_MOST);
+	snprintf(where, sizeof where, "%s %s", status_words(k->setting), k->name);
+	for (int i = 0; i < k->count; i++)
+		values[i] = (struct key_value){k->list[i].fallback, strlen(k->list[i].fallback), false};
+	for (const char *p = pairs; p; p++) {
+		size_t length = strcspn(p, k->separators ? k->separators : ":");
+		enum status s = read_pair(k, where, p, length, values);
+		p += length;
+		if (s || !*p)
 			return s;
-		if (key && !strcmp(k->list[i].name, key))
-			snprintf(out, size, "%s", value);
-		pairs += length + (pairs[length] == ':');
 	}
 	return STATUS_OK;
 }
 
 enum status keys_check(const struct keys *k, const char *pairs)
 {
-	return walk(k, pairs, NULL, NULL, 0);
+	struct key_value values[KEYS_MOST];
+	return keys_read(k, pairs, values);
 }
 
 void keys_value(const struct keys *k, const char *pairs, const char *key, char *out, size_t size)
 {
+	struct key_value values[KEYS_MOST];
 	int i = find_key(k, key, strlen(key));
-	snprintf(out, size, "%s", i < 0 ? "" : k->list[i].fallback);
 	if (i >= 0)
-		(void)walk(k, pairs, key, out, size);
+		(void)keys_read(k, pairs, values);
+	snprintf(out, size, "%.*s", i < 0 ? 0 : (int)values[i].length, i < 0 ? "" : values[i].text);
 }

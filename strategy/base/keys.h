@@ -1,37 +1,62 @@
-/* Settings behind a name: `zero3:prefetch=0:reuse=1000`, `full:number_checkpoints=4`. A table says which keys there
- * are, and parsing, defaults and help come from it.
+/* Keys behind a name, and the words that a value may be: `zero3:prefetch=0:reuse=1000`, `gpt:layers=12,width=768`,
+ * `full:number_checkpoints=4`. A table says which keys there are; parsing, defaults and help come from it.
  *
  *     static const struct key list[] = {{"reshard", "yes|no", "yes", "free a unit after its forward pass"}};
- *     struct keys keys = {"--strategy", "fsdp", list, 1, "strategies"};
- *     enum status s = keys_check(&keys, "reshard=no");
- *     keys_value(&keys, "reshard=no", "reshard", value, sizeof value);     // "no"
+ *     struct keys keys = {"{strategy}", "fsdp", list, 1};
+ *     struct key_value value[1];
+ *     enum status s = keys_read(&keys, "reshard=no", value);
+ *     … key_is(&value[0], "no") …
  */
 #ifndef SHARDLAB_KEYS_H
 #define SHARDLAB_KEYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "strategy/base/status.h"
 
+enum { KEYS_MOST = 16 };
+
 struct key {
 	const char *name;
-	const char *values; /* "yes|no", with N among them for a whole number */
+	const char *values; /* "yes|no", with N for a whole number or P for a probability below 1; "": any text */
 	const char *fallback;
 	const char *help;
 };
 
 struct keys {
-	const char *option, *name; /* for messages: "--strategy", "zero3" */
+	const char *setting, *name; /* for messages: "{strategy}", "zero3" */
 	const struct key *list;
 	int count;
-	const char *help; /* the topic of `shardlab help` that lists them */
+	const char *separators; /* the characters that end a pair; NULL: a colon */
+	int64_t low, high;      /* of its whole numbers; both 0: from 0 on */
 };
 
-/* pairs: key=value:…, or NULL for none. An unknown key, one that comes twice, or a value that is not among those
- * possible, is STATUS_INPUT with a line that names it. */
-enum status keys_check(const struct keys *k, const char *pairs);
+/* A piece of the pairs or of the table: as long-lived as they are. */
+struct key_value {
+	const char *text;
+	size_t length;
+	bool given; /* not the fallback */
+};
 
-/* The value of a key, as given or its fallback; "" if the table has no such key. The pairs have been checked. */
+/* Reads key=value:…, or NULL for none, into one value for each key of the table. An unknown key, one that comes twice,
+ * or an impossible value, is STATUS_INPUT with a line that names it. */
+enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values);
+/* Checks the same. */
+enum status keys_check(const struct keys *k, const char *pairs);
+/* The value of one key, as given or its fallback; "" if the table has no such key. The pairs have been checked. */
 void keys_value(const struct keys *k, const char *pairs, const char *key, char *out, size_t size);
+
+bool key_is(const struct key_value *v, const char *word);
+int64_t key_whole(const struct key_value *v, int64_t otherwise); /* of a value that has been checked and is a number */
+double key_real(const struct key_value *v);
+
+/* The place of `text` among the words of "a|b|c"; -1 if it is none of them. */
+int word_find(const char *words, const char *text);
+/* Copies a word by its place; -1: "". */
+void word_at(const char *words, int place, char *out, size_t size);
+/* As word_find; none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32|bf16 (did you mean …?)". */
+enum status word_parse(const char *words, const char *where, const char *text, int *place);
 
 #endif

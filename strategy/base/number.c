@@ -129,9 +129,9 @@ void number_format_bytes(char *out, int size, int64_t bytes)
 void number_format_time(char *out, int size, int64_t nanoseconds)
 {
 	double v = (double)nanoseconds;
-	if (nanoseconds >= 1000000000)
+	if (nanoseconds >= 999950000)
 		format_scaled(out, size, v / 1e9, "s");
-	else if (nanoseconds >= 1000000)
+	else if (nanoseconds >= 999950)
 		format_scaled(out, size, v / 1e6, "ms");
 	else
 		format_scaled(out, size, v / 1e3, "us");

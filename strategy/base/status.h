@@ -10,9 +10,15 @@
  *
  * The line is kept for the calling thread until the next failure; the command prints it and exits with
  * status_exit_code(). abort() is for bugs, never for input.
+ *
+ * A message names a setting, or a command, in braces: "{micro_batch}: too large; see {help} models". How a user writes
+ * that name is the front end's business: the library prints `micro_batch`, the command prints `--micro-batch`.
  */
 #ifndef SHARDLAB_STATUS_H
 #define SHARDLAB_STATUS_H
+
+#include <stdarg.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,11 +40,19 @@ enum status {
 #undef X
 };
 
-/* Records the message and returns `status`, so that a failing function can `return status_fail(…)`. */
+/* Records the message and returns `status`, so that a failing function can `return status_fail(…)`. Names in braces are
+ * replaced in the format alone, so that a user's text stays as it is. */
 enum status status_fail(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts `context: ` before the recorded message: for the one caller that knows where (a file name, a strategy). */
 enum status status_prefix(enum status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same formatting for other texts, and for a piece that is handed to a format as an argument: four such texts of a
+ * thread, of 256 bytes, live at a time. */
+void status_format(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+const char *status_words(const char *text);
+/* For the front end: how to write a name that stands in braces. NULL: as it is. */
+void status_spell(void (*spell)(const char *name, char *out, size_t size));
 
 const char *status_message(void);            /* of the calling thread's last failure; "" before the first */
 const char *status_name(enum status status); /* "INPUT" */

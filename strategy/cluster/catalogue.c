@@ -110,7 +110,7 @@ const char *cluster_catalogue(const char *name)
 void cluster_list(void (*line)(void *context, const char *name, const char *what), void *context)
 {
 	line(context, CLUSTER_LOCAL, "this machine: as calibrated, else with assumed rates");
-	line(context, CLUSTER_LOCAL_CUDA, "its GPUs: as calibrated with --device cuda, else those of an H100 assumed");
+	line(context, CLUSTER_LOCAL_CUDA, "its GPUs: as calibrated with {device} cuda, else those of an H100 assumed");
 	for (int i = 0; i < ENTRY_COUNT; i++)
 		line(context, entries[i].name, entries[i].what);
 }

@@ -196,14 +196,14 @@ static enum status fits_ranks(const struct cluster *c, int64_t ranks)
 	if (c->nodes && ranks > c->nodes * c->devices)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--cluster %s: %lld ranks on %lld nodes of %lld; take fewer ranks, or another number "
+		        "{cluster} %s: %lld ranks on %lld nodes of %lld; take fewer ranks, or another number "
 		        "of nodes",
 		        c->name, (long long)ranks, (long long)c->nodes, (long long)c->devices);
 	if (c->devices && ranks > c->devices && !c->network.bandwidth.value)
-		return status_fail(STATUS_INPUT, "--cluster %s: %lld ranks need several nodes, but it has no 'network'",
+		return status_fail(STATUS_INPUT, "{cluster} %s: %lld ranks need several nodes, but it has no 'network'",
 		                   c->name, (long long)ranks);
 	if (c->slow_count && c->slow[c->slow_count - 1].rank >= ranks)
-		return status_fail(STATUS_INPUT, "--cluster %s: slow: there is no rank %lld among %lld", c->name,
+		return status_fail(STATUS_INPUT, "{cluster} %s: slow: there is no rank %lld among %lld", c->name,
 		                   (long long)c->slow[c->slow_count - 1].rank, (long long)ranks);
 	return STATUS_OK;
 }
@@ -215,14 +215,14 @@ static enum status read_file(struct cluster *c, const char *path)
 	enum { BUFFER = (1 << 20) + 1 }; /* one byte above the largest that cluster_read() takes */
 	FILE *f = fopen(path, "rb");
 	if (!f)
-		return status_fail(STATUS_INPUT, "--cluster %s: %s", path, strerror(errno));
+		return status_fail(STATUS_INPUT, "{cluster} %s: %s", path, strerror(errno));
 	char *text = malloc(BUFFER);
 	size_t size = text ? fread(text, 1, BUFFER, f) : 0;
 	enum status s = STATUS_OK;
 	if (!text)
 		s = status_fail(STATUS_MEMORY, "out of memory");
 	else if (ferror(f))
-		s = status_fail(STATUS_INPUT, "--cluster %s: %s", path, strerror(errno));
+		s = status_fail(STATUS_INPUT, "{cluster} %s: %s", path, strerror(errno));
 	else
 		s = cluster_read(c, text, size, path);
 	free(text);
@@ -258,7 +258,7 @@ static enum status share_devices(struct cluster *c, int64_t ranks)
 	if (c->slow_count || ranks > CLUSTER_SHARING_MOST)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--cluster %s: %lld ranks would share %lld GPUs; at most %d can, and none with 'slow'", c->name,
+		        "{cluster} %s: %lld ranks would share %lld GPUs; at most %d can, and none with 'slow'", c->name,
 		        (long long)ranks, (long long)gpus, CLUSTER_SHARING_MOST);
 	c->slow = calloc((size_t)ranks, sizeof *c->slow);
 	if (!c->slow)
@@ -275,9 +275,8 @@ static enum status open_local_cuda(struct cluster *c, int64_t ranks)
 {
 	enum status s = open_local(c, DEVICE_GPU);
 	if (!s && c->kind != DEVICE_GPU)
-		s = status_fail(STATUS_INPUT,
-		                "--cluster " CLUSTER_LOCAL_CUDA ": the calibration is not of a GPU; run: shardlab "
-		                "calibrate --device cuda");
+		s = status_fail(STATUS_INPUT, "{cluster} " CLUSTER_LOCAL_CUDA ": the calibration is not of a GPU; run: "
+		                              "{calibrate} {device} cuda");
 	return s ? s : share_devices(c, ranks);
 }
 
@@ -305,7 +304,7 @@ enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ra
 	else {
 		char list[400] = "";
 		cluster_list(append_name, list);
-		s = status_fail(STATUS_INPUT, "--cluster: unknown cluster '%.60s'; known: %s, or a file (./NAME.yaml)",
+		s = status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s'; known: %s, or a file (./NAME.yaml)",
 		                name_or_path, list);
 	}
 	if (!s && (s = fits_ranks(c, ranks)))

@@ -1,26 +1,23 @@
-/* What schedule.c and the algorithms share: each algorithm is one file with the same four functions.
- *
- * schedule.c calls them only with two or more ranks, a rank and a round that exist; an algorithm may return a message
- * of zero elements, which schedule_round() turns into no message, at the sender and at the receiver alike.
- */
+/* What the algorithms share. Each is a file that ends with its rows, which SCHEDULE_LIST names. */
 #ifndef SHARDLAB_COLLECTIVE_ALGORITHMS_H
 #define SHARDLAB_COLLECTIVE_ALGORITHMS_H
 
 #include "strategy/collective/schedule.h"
 
-#define DECLARE_ALGORITHM(name)                                                                                        \
-	int64_t name##_rounds(const struct schedule *s);                                                               \
-	void name##_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r);                     \
-	int64_t name##_sent(const struct schedule *s, int64_t rank);                                                   \
-	int64_t name##_received(const struct schedule *s, int64_t rank);
+/* How much is sent: the whole buffer so often, or a slice of it. */
+static inline struct amount times_whole(const struct schedule *s, int64_t times)
+{
+	return (struct amount){times, s->elements};
+}
 
-DECLARE_ALGORITHM(ring)
-DECLARE_ALGORITHM(halving_doubling)
-DECLARE_ALGORITHM(tree)
-DECLARE_ALGORITHM(chain)
-DECLARE_ALGORITHM(star)
+static inline struct amount times_slice(const struct schedule *s, int64_t times)
+{
+	return (struct amount){times, s->elements / s->ranks};
+}
 
-#undef DECLARE_ALGORITHM
+#define X(constant, row) extern const struct algorithm row;
+SCHEDULE_LIST(X)
+#undef X
 
 /* A stretch of the buffer. */
 struct stretch {

@@ -33,12 +33,12 @@ static int64_t place_of(const struct schedule *s, int64_t rank)
 	return s->algorithm == SCHEDULE_CHAIN_REDUCE ? s->ranks - 1 - v : v;
 }
 
-int64_t chain_rounds(const struct schedule *s)
+static int64_t chain_rounds(const struct schedule *s)
 {
 	return pieces_of(s) + s->ranks - 2;
 }
 
-void chain_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
+static void chain_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
 {
 	bool reduce = s->algorithm == SCHEDULE_CHAIN_REDUCE;
 	int64_t n = s->ranks, pieces = pieces_of(s), place = place_of(s, rank), onward = reduce ? -1 : 1;
@@ -50,12 +50,33 @@ void chain_round(const struct schedule *s, int64_t rank, int64_t round, struct r
 		round_receive(r, around(rank - onward, n), piece_of(s->elements, pieces, received), reduce);
 }
 
-int64_t chain_sent(const struct schedule *s, int64_t rank)
+static int64_t chain_sent(const struct schedule *s, int64_t rank)
 {
 	return place_of(s, rank) < s->ranks - 1 ? s->elements : 0;
 }
 
-int64_t chain_received(const struct schedule *s, int64_t rank)
+static int64_t chain_received(const struct schedule *s, int64_t rank)
 {
 	return place_of(s, rank) > 0 ? s->elements : 0;
 }
+
+static struct amount chain_amount(const struct schedule *s)
+{
+	return times_whole(s, s->ranks - 1);
+}
+
+#define CHAIN                                                                                                          \
+	.name = "chain", .shape = SHAPE_CHAIN, .rounds = chain_rounds, .round = chain_round, .sent = chain_sent,       \
+	.received = chain_received, .amount = chain_amount, .formula = "(n − 1) · S"
+
+const struct algorithm chain_broadcast = {
+        CHAIN,
+        .description = "a pipelined chain: root, root+1, …; the buffer in pieces (as NCCL's ring)",
+        .operation = OPERATION_BROADCAST,
+};
+
+const struct algorithm chain_reduce = {
+        CHAIN,
+        .description = "a pipelined chain towards the root",
+        .operation = OPERATION_REDUCE,
+};

@@ -48,13 +48,13 @@ static struct stretch halved(const struct schedule *s, int64_t rank, int steps, 
 	return all;
 }
 
-int64_t halving_doubling_rounds(const struct schedule *s)
+static int64_t halving_doubling_rounds(const struct schedule *s)
 {
 	int steps = steps_of(s->ranks);
 	return 2 * steps + (s->ranks > (int64_t)1 << steps ? 2 : 0);
 }
 
-void halving_doubling_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
+static void halving_doubling_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
 {
 	int steps = steps_of(s->ranks);
 	int64_t p = (int64_t)1 << steps;
@@ -95,7 +95,7 @@ static int64_t kept(const struct schedule *s, int64_t rank, int steps)
 	return sum;
 }
 
-int64_t halving_doubling_sent(const struct schedule *s, int64_t rank)
+static int64_t halving_doubling_sent(const struct schedule *s, int64_t rank)
 {
 	int steps = steps_of(s->ranks);
 	int64_t p = (int64_t)1 << steps;
@@ -105,7 +105,26 @@ int64_t halving_doubling_sent(const struct schedule *s, int64_t rank)
 	       (rank + p < s->ranks ? s->elements : 0);
 }
 
-int64_t halving_doubling_received(const struct schedule *s, int64_t rank)
+static int64_t halving_doubling_received(const struct schedule *s, int64_t rank)
 {
 	return halving_doubling_sent(s, rank);
 }
+
+/* 2(p-1) in the rounds of the ranks below p, 2(n-p) to fold and unfold the others. */
+static struct amount halving_doubling_amount(const struct schedule *s)
+{
+	return times_whole(s, 2 * (s->ranks - 1));
+}
+
+const struct algorithm halving_doubling_all_reduce = {
+        .name = "halving-doubling",
+        .description = "recursive halving, then doubling (Rabenseifner); any n",
+        .operation = OPERATION_ALL_REDUCE,
+        .shape = SHAPE_PAIRS,
+        .rounds = halving_doubling_rounds,
+        .round = halving_doubling_round,
+        .sent = halving_doubling_sent,
+        .received = halving_doubling_received,
+        .amount = halving_doubling_amount,
+        .formula = "2 (n − 1) · S",
+};

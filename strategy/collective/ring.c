@@ -24,12 +24,12 @@
  */
 #include "strategy/collective/algorithms.h"
 
-int64_t ring_rounds(const struct schedule *s)
+static int64_t ring_rounds(const struct schedule *s)
 {
 	return s->algorithm == SCHEDULE_RING_ALL_REDUCE ? 2 * (s->ranks - 1) : s->ranks - 1;
 }
 
-void ring_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
+static void ring_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
 {
 	int64_t n = s->ranks, slice = s->elements / n;
 	bool gather = s->algorithm == SCHEDULE_RING_ALL_GATHER;
@@ -44,13 +44,43 @@ void ring_round(const struct schedule *s, int64_t rank, int64_t round, struct ro
 	round_receive(r, around(rank - 1, n), (struct stretch){slice * around(sent - 1, n), slice}, !gather);
 }
 
-int64_t ring_sent(const struct schedule *s, int64_t rank)
+static int64_t ring_sent(const struct schedule *s, int64_t rank)
 {
 	(void)rank;
 	return ring_rounds(s) * (s->elements / s->ranks);
 }
 
-int64_t ring_received(const struct schedule *s, int64_t rank)
+static int64_t ring_received(const struct schedule *s, int64_t rank)
 {
 	return ring_sent(s, rank);
 }
+
+static struct amount ring_amount(const struct schedule *s)
+{
+	return times_slice(s, ring_rounds(s));
+}
+
+#define RING                                                                                                           \
+	.name = "ring", .shape = SHAPE_RING, .slices = true, .symmetric = true, .rounds = ring_rounds,                 \
+	.round = ring_round, .sent = ring_sent, .received = ring_received, .amount = ring_amount
+
+const struct algorithm ring_all_reduce = {
+        RING,
+        .description = "reduce-scatter, then all-gather, each n-1 rounds round the ring",
+        .operation = OPERATION_ALL_REDUCE,
+        .formula = "2 (n − 1)/n · S",
+};
+
+const struct algorithm ring_reduce_scatter = {
+        RING,
+        .description = "n-1 rounds; every rank passes on the partial sum of one slice",
+        .operation = OPERATION_REDUCE_SCATTER,
+        .formula = "(n − 1)/n · S",
+};
+
+const struct algorithm ring_all_gather = {
+        RING,
+        .description = "n-1 rounds; every rank passes on the slice that it got last",
+        .operation = OPERATION_ALL_GATHER,
+        .formula = "(n − 1)/n · S",
+};

@@ -1,49 +1,65 @@
 #include "strategy/collective/schedule.h"
 
-#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "strategy/collective/algorithms.h"
 
-struct algorithm {
-	const char *name, *description;
-	int64_t (*rounds)(const struct schedule *s);
-	void (*round)(const struct schedule *s, int64_t rank, int64_t round, struct round *r);
-	int64_t (*sent)(const struct schedule *s, int64_t rank);
-	int64_t (*received)(const struct schedule *s, int64_t rank);
-};
-
-#define OF_RING_ALL_REDUCE ring
-#define OF_RING_REDUCE_SCATTER ring
-#define OF_RING_ALL_GATHER ring
-#define OF_HALVING_DOUBLING_ALL_REDUCE halving_doubling
-#define OF_TREE_BROADCAST tree
-#define OF_TREE_REDUCE tree
-#define OF_STAR_BROADCAST star
-#define OF_STAR_REDUCE star
-#define OF_CHAIN_BROADCAST chain
-#define OF_CHAIN_REDUCE chain
-#define OF_STAR_SCATTER star
-#define OF_STAR_GATHER star
-
-#define ROW(name, description, family) ROW_(name, description, family)
-#define ROW_(name, description, family)                                                                                \
-	{name, description, family##_rounds, family##_round, family##_sent, family##_received},
-
-static const struct algorithm algorithms[] = {
-#define X(name, constant, what) ROW(name, what, OF_##constant)
+static const struct algorithm *const rows[SCHEDULE_COUNT] = {
+#define X(constant, row) [SCHEDULE_##constant] = &(row),
         SCHEDULE_LIST(X)
 #undef X
 };
 
-static_assert(sizeof algorithms / sizeof *algorithms == SCHEDULE_COUNT, "one row for each algorithm");
+const char *operation_name(enum operation o)
+{
+	static const char *const names[] = {
+#define X(constant, name) name,
+	        OPERATION_LIST(X)
+#undef X
+	};
+	return names[o];
+}
+
+bool operation_has_root(enum operation o)
+{
+	return o == OPERATION_BROADCAST || o == OPERATION_REDUCE || o == OPERATION_SCATTER || o == OPERATION_GATHER;
+}
+
+const struct algorithm *schedule_row(enum schedule_algorithm a)
+{
+	if ((unsigned)a >= SCHEDULE_COUNT)
+		abort();
+	return rows[a];
+}
+
+bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out)
+{
+	for (int a = 0; a < SCHEDULE_COUNT; a++)
+		if (rows[a]->operation == o && !strcmp(rows[a]->name, name)) {
+			*out = (enum schedule_algorithm)a;
+			return true;
+		}
+	return false;
+}
+
+enum schedule_algorithm schedule_first(enum operation o)
+{
+	int a = 0;
+	while (a < SCHEDULE_COUNT && rows[a]->operation != o)
+		a++;
+	if (a == SCHEDULE_COUNT)
+		abort();
+	return (enum schedule_algorithm)a;
+}
 
 static const struct algorithm *algorithm_of(const struct schedule *s)
 {
-	if ((unsigned)s->algorithm >= SCHEDULE_COUNT || s->ranks < 1 || s->elements < 0 || s->elements % s->ranks ||
-	    s->root < 0 || s->root >= s->ranks || s->pieces < 0)
+	const struct algorithm *a = schedule_row(s->algorithm);
+	if (s->ranks < 1 || s->elements < 0 || (a->slices && s->elements % s->ranks) || s->root < 0 ||
+	    s->root >= s->ranks || s->pieces < 0)
 		abort();
-	return &algorithms[s->algorithm];
+	return a;
 }
 
 int64_t schedule_rounds(const struct schedule *s)
@@ -84,12 +100,8 @@ int64_t schedule_received(const struct schedule *s, int64_t rank)
 	return s->ranks == 1 ? 0 : a->received(s, rank);
 }
 
-const char *schedule_name(enum schedule_algorithm a)
+struct amount schedule_amount(const struct schedule *s)
 {
-	return (unsigned)a < SCHEDULE_COUNT ? algorithms[a].name : "?";
-}
-
-const char *schedule_description(enum schedule_algorithm a)
-{
-	return (unsigned)a < SCHEDULE_COUNT ? algorithms[a].description : "?";
+	const struct algorithm *a = algorithm_of(s);
+	return s->ranks == 1 ? (struct amount){0, 0} : a->amount(s);
 }

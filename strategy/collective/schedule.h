@@ -11,8 +11,8 @@
  *         … send r.send_count elements from r.send_offset to r.send_to, receive r.receive_count from r.receive_from …
  *     }
  *
- * Offsets and counts are in elements of the collective's whole buffer of `elements`, which is a multiple of `ranks`
- * (the caller pads); slice k is [k·elements/ranks, (k+1)·elements/ranks).
+ * Offsets and counts are in elements of the collective's whole buffer of `elements`. Where it is cut into slices, that
+ * is a multiple of `ranks` (the caller pads), and slice k is [k·elements/ranks, (k+1)·elements/ranks).
  */
 #ifndef SHARDLAB_SCHEDULE_H
 #define SHARDLAB_SCHEDULE_H
@@ -28,28 +28,59 @@ extern "C" {
  * it, the communicator gets it. Two pieces, one arriving while the other is added. */
 #define SCHEDULE_STAGING_BYTES (1024 * 1024)
 
-/* name in text and options, constant, what it is
- *
- * In place on the whole buffer, all of them: reduce-scatter leaves the sum of slice r on rank r (the rest is spoiled);
- * all-gather reads slice r of rank r; scatter: rank r gets slice r of the root; gather: the root gets slice r of rank
- * r; broadcast and reduce move the whole buffer from and to the root (reduce spoils the buffers of the others on tree
- * and chain). */
+/* What a collective does, whatever the algorithm. All of them work in place on the whole buffer: all-reduce and sum
+ * leave the sum of everyone's buffer everywhere; reduce-scatter leaves the sum of slice r on rank r (the rest is
+ * spoiled); all-gather reads slice r of rank r; broadcast and reduce move the whole buffer from and to the root (reduce
+ * may spoil the buffers of the others); scatter: rank r gets slice r of the root; gather: the root gets slice r of rank
+ * r. A sum is an all-reduce of a few control values, which travel together. */
+#define OPERATION_LIST(X)                                                                                              \
+	X(ALL_REDUCE, "all-reduce")                                                                                    \
+	X(REDUCE_SCATTER, "reduce-scatter")                                                                            \
+	X(ALL_GATHER, "all-gather")                                                                                    \
+	X(BROADCAST, "broadcast")                                                                                      \
+	X(REDUCE, "reduce")                                                                                            \
+	X(SCATTER, "scatter")                                                                                          \
+	X(GATHER, "gather")                                                                                            \
+	X(SUM, "sum")
+
+enum operation {
+#define X(constant, name) OPERATION_##constant,
+	OPERATION_LIST(X)
+#undef X
+	        OPERATION_COUNT
+};
+
+const char *operation_name(enum operation o); /* "all-reduce" */
+bool operation_has_root(enum operation o);
+
+/* Who talks to whom: it says how a collective is drawn and how it is costed. */
+enum schedule_shape {
+	SHAPE_RING,  /* every rank sends to the next, all at once */
+	SHAPE_CHAIN, /* a ring without the link that closes it, in pieces */
+	SHAPE_TREE,  /* the binomial tree of tree.c */
+	SHAPE_STAR,  /* the root with one of the others after another */
+	SHAPE_PAIRS, /* any two; rank 0 takes part in every round and moves as much as any */
+};
+
+/* constant, row. To add an algorithm, write its file, which defines the row, and name it here. The first of an
+ * operation is what a strategy takes that does not ask for another. */
 #define SCHEDULE_LIST(X)                                                                                               \
-	X("ring", RING_ALL_REDUCE, "reduce-scatter, then all-gather, each n-1 rounds round the ring")                  \
-	X("ring", RING_REDUCE_SCATTER, "n-1 rounds; every rank passes on the partial sum of one slice")                \
-	X("ring", RING_ALL_GATHER, "n-1 rounds; every rank passes on the slice that it got last")                      \
-	X("halving-doubling", HALVING_DOUBLING_ALL_REDUCE, "recursive halving, then doubling (Rabenseifner); any n")   \
-	X("tree", TREE_BROADCAST, "binomial tree from the root")                                                       \
-	X("tree", TREE_REDUCE, "binomial tree to the root")                                                            \
-	X("star", STAR_BROADCAST, "the root sends to each of the others in turn")                                      \
-	X("star", STAR_REDUCE, "the root receives from each of the others in turn")                                    \
-	X("chain", CHAIN_BROADCAST, "a pipelined chain: root, root+1, …; the buffer in pieces (as NCCL's ring)")       \
-	X("chain", CHAIN_REDUCE, "a pipelined chain towards the root")                                                 \
-	X("star", STAR_SCATTER, "the root sends slice r to rank r, in turn")                                           \
-	X("star", STAR_GATHER, "the root receives slice r of rank r, in turn")
+	X(RING_ALL_REDUCE, ring_all_reduce)                                                                            \
+	X(RING_REDUCE_SCATTER, ring_reduce_scatter)                                                                    \
+	X(RING_ALL_GATHER, ring_all_gather)                                                                            \
+	X(HALVING_DOUBLING_ALL_REDUCE, halving_doubling_all_reduce)                                                    \
+	X(TREE_BROADCAST, tree_broadcast)                                                                              \
+	X(TREE_REDUCE, tree_reduce)                                                                                    \
+	X(TREE_SUM, tree_sum)                                                                                          \
+	X(STAR_BROADCAST, star_broadcast)                                                                              \
+	X(STAR_REDUCE, star_reduce)                                                                                    \
+	X(CHAIN_BROADCAST, chain_broadcast)                                                                            \
+	X(CHAIN_REDUCE, chain_reduce)                                                                                  \
+	X(STAR_SCATTER, star_scatter)                                                                                  \
+	X(STAR_GATHER, star_gather)
 
 enum schedule_algorithm {
-#define X(name, constant, what) SCHEDULE_##constant,
+#define X(constant, row) SCHEDULE_##constant,
 	SCHEDULE_LIST(X)
 #undef X
 	        SCHEDULE_COUNT
@@ -59,7 +90,7 @@ struct schedule {
 	enum schedule_algorithm algorithm;
 	int64_t ranks;
 	int64_t root;     /* where one is needed */
-	int64_t elements; /* of the whole buffer, a multiple of ranks */
+	int64_t elements; /* of the whole buffer; a multiple of ranks where it is cut into slices */
 	int64_t pieces;   /* of the chain algorithms: into how many the buffer is cut (0: one per rank) */
 };
 
@@ -70,6 +101,38 @@ struct round {
 	bool add; /* what is received is added to what is there; else it replaces it */
 };
 
+/* times · elements: kept apart, since the product may not fit in 64 bits. */
+struct amount {
+	int64_t times, elements;
+};
+
+/* An algorithm. Its functions are called with two or more ranks, and with a rank and a round that exist. */
+struct algorithm {
+	const char *name; /* in plan text and in the strategies' settings: "ring" */
+	const char *description;
+	enum operation operation;
+	enum schedule_shape shape;
+	bool slices;    /* it cuts the buffer into a slice a rank */
+	bool symmetric; /* all ranks send and receive the same */
+	int64_t (*rounds)(const struct schedule *s);
+	/* A message of no elements is turned into none, at both ends alike, by schedule_round(). */
+	void (*round)(const struct schedule *s, int64_t rank, int64_t round, struct round *r);
+	int64_t (*sent)(const struct schedule *s, int64_t rank);
+	int64_t (*received)(const struct schedule *s, int64_t rank);
+	/* What each rank sends, of a symmetric algorithm, else what all send together. As text: a sum of products of n
+	 * ranks, S, and p, the largest power of two up to n. */
+	struct amount (*amount)(const struct schedule *s);
+	const char *formula;
+	/* Only so many ranks, counted from the root on, can send in this round; NULL: any can. */
+	int64_t (*senders)(const struct schedule *s, int64_t round);
+};
+
+const struct algorithm *schedule_row(enum schedule_algorithm a);
+
+/* The algorithm of that name for an operation; false if there is none. */
+bool schedule_find(enum operation o, const char *name, enum schedule_algorithm *out);
+enum schedule_algorithm schedule_first(enum operation o);
+
 int64_t schedule_rounds(const struct schedule *s); /* 0 for one rank */
 struct round schedule_round(const struct schedule *s, int64_t rank, int64_t round);
 
@@ -77,9 +140,8 @@ struct round schedule_round(const struct schedule *s, int64_t rank, int64_t roun
  * over its rounds (a test holds them to it). */
 int64_t schedule_sent(const struct schedule *s, int64_t rank);
 int64_t schedule_received(const struct schedule *s, int64_t rank);
-
-const char *schedule_name(enum schedule_algorithm a); /* "ring" */
-const char *schedule_description(enum schedule_algorithm a);
+/* As struct algorithm has it; nothing for one rank. */
+struct amount schedule_amount(const struct schedule *s);
 
 #ifdef __cplusplus
 }

@@ -21,12 +21,12 @@ static bool whole(const struct schedule *s)
 	return s->algorithm == SCHEDULE_STAR_BROADCAST || s->algorithm == SCHEDULE_STAR_REDUCE;
 }
 
-int64_t star_rounds(const struct schedule *s)
+static int64_t star_rounds(const struct schedule *s)
 {
 	return s->ranks - 1;
 }
 
-void star_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
+static void star_round(const struct schedule *s, int64_t rank, int64_t round, struct round *r)
 {
 	int64_t n = s->ranks, slice = s->elements / n, other = around(s->root + 1 + round - n, n);
 	struct stretch what = whole(s) ? (struct stretch){0, s->elements} : (struct stretch){slice * other, slice};
@@ -48,16 +48,55 @@ static int64_t at_other(const struct schedule *s)
 	return whole(s) ? s->elements : s->elements / s->ranks;
 }
 
-int64_t star_sent(const struct schedule *s, int64_t rank)
+static int64_t star_sent(const struct schedule *s, int64_t rank)
 {
 	if (rank == s->root)
 		return to_root(s) ? 0 : at_root(s);
 	return to_root(s) ? at_other(s) : 0;
 }
 
-int64_t star_received(const struct schedule *s, int64_t rank)
+static int64_t star_received(const struct schedule *s, int64_t rank)
 {
 	if (rank == s->root)
 		return to_root(s) ? at_root(s) : 0;
 	return to_root(s) ? 0 : at_other(s);
 }
+
+static struct amount star_amount(const struct schedule *s)
+{
+	return (struct amount){s->ranks - 1, at_other(s)};
+}
+
+#define STAR                                                                                                           \
+	.name = "star", .shape = SHAPE_STAR, .rounds = star_rounds, .round = star_round, .sent = star_sent,            \
+	.received = star_received, .amount = star_amount
+
+const struct algorithm star_broadcast = {
+        STAR,
+        .description = "the root sends to each of the others in turn",
+        .operation = OPERATION_BROADCAST,
+        .formula = "(n − 1) · S",
+};
+
+const struct algorithm star_reduce = {
+        STAR,
+        .description = "the root receives from each of the others in turn",
+        .operation = OPERATION_REDUCE,
+        .formula = "(n − 1) · S",
+};
+
+const struct algorithm star_scatter = {
+        STAR,
+        .description = "the root sends slice r to rank r, in turn",
+        .operation = OPERATION_SCATTER,
+        .slices = true,
+        .formula = "(n − 1)/n · S",
+};
+
+const struct algorithm star_gather = {
+        STAR,
+        .description = "the root receives slice r of rank r, in turn",
+        .operation = OPERATION_GATHER,
+        .slices = true,
+        .formula = "(n − 1)/n · S",
+};

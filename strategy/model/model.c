@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/keys.h"
+#include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
 /* Sizes up to this keep every product of two, times 16 bytes, within 63 bits. */
@@ -102,69 +104,6 @@ struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit
 	return k;
 }
 
-/* ---- the specification: NAME[:key=value,…] ---- */
-
-struct model_options {
-	const char *specification;
-	char text[512];
-	char *key[16], *value[16];
-	bool used[16];
-	int count;
-};
-
-static enum status options_parse(struct model_options *o, const char *specification, const char *list)
-{
-	if (strlen(list) >= sizeof o->text)
-		return status_fail(STATUS_INPUT, "--model: '%.40s…' is longer than %zu characters", specification,
-		                   sizeof o->text - 1);
-	snprintf(o->text, sizeof o->text, "%s", list);
-	for (char *p = o->text; p;) {
-		char *next = strchr(p, ',');
-		if (next)
-			*next++ = 0;
-		char *equals = strchr(p, '=');
-		if (!equals)
-			return status_fail(STATUS_INPUT, "--model %s: '%s' is not key=value", specification, p);
-		if (o->count == 16)
-			return status_fail(STATUS_INPUT, "--model %s: more than 16 keys", specification);
-		*equals = 0;
-		o->key[o->count] = p;
-		o->value[o->count++] = equals + 1;
-		p = next;
-	}
-	return STATUS_OK;
-}
-
-static const char *options_take(struct model_options *o, const char *key)
-{
-	for (int i = 0; i < o->count; i++)
-		if (!o->used[i] && !strcmp(o->key[i], key)) {
-			o->used[i] = true;
-			return o->value[i];
-		}
-	return NULL;
-}
-
-static enum status take_size(struct model_options *o, const char *key, int64_t fallback, int64_t *out)
-{
-	const char *value = options_take(o, key);
-	char what[600];
-	*out = fallback;
-	if (!value)
-		return STATUS_OK;
-	snprintf(what, sizeof what, "--model %s: %s", o->specification, key);
-	return number_whole(value, what, 1, LARGEST_SIZE, out);
-}
-
-static enum status options_finish(const struct model_options *o, const char *known)
-{
-	for (int i = 0; i < o->count; i++)
-		if (!o->used[i])
-			return status_fail(STATUS_INPUT, "--model %s: unknown or repeated key '%s'; known keys: %s",
-			                   o->specification, o->key[i], known);
-	return STATUS_OK;
-}
-
 /* ---- the families ---- */
 
 struct preset {
@@ -201,153 +140,164 @@ static bool gpt_too_large(const struct gpt_sizes *g)
 	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
 }
 
-/* attention=flash|standard, dropout=P */
-static enum status take_attention(struct model_options *o, struct gpt_sizes *g)
-{
-	const char *attention = options_take(o, "attention"), *dropout = options_take(o, "dropout");
-	char what[600];
-	g->standard = attention && !strcmp(attention, "standard");
-	g->dropout = 0;
-	if (attention && !g->standard && strcmp(attention, "flash") != 0)
-		return status_fail(STATUS_INPUT, "--model %s: attention is '%.40s'; possible: flash, standard",
-		                   o->specification, attention);
-	if (!dropout)
-		return STATUS_OK;
-	snprintf(what, sizeof what, "--model %s: dropout", o->specification);
-	return number_real(dropout, what, 0, 0.999, &g->dropout);
-}
+/* As specified: NAME[:key=value,…]. */
+struct request {
+	const char *specification, *pairs; /* pairs: NULL for none */
+	int64_t sequence;                  /* 0: not given */
+};
 
-static enum status open_gpt(struct model *m, struct model_options *o, const struct preset *p, int64_t sequence)
+static enum status open_gpt(struct model *m, const struct request *q, const struct preset *p)
 {
-	struct gpt_sizes g;
-	enum status s;
-	if ((s = take_size(o, "layers", p->sizes.layers, &g.layers)) ||
-	    (s = take_size(o, "width", p->sizes.width, &g.width)) ||
-	    (s = take_size(o, "heads", p->sizes.heads, &g.heads)) ||
-	    (s = take_size(o, "context", p->sizes.context, &g.context)) ||
-	    (s = take_size(o, "vocabulary", p->sizes.vocabulary, &g.vocabulary)) || (s = take_attention(o, &g)) ||
-	    (s = options_finish(o, "layers, width, heads, context, vocabulary, attention, dropout")))
+	enum { LAYERS, WIDTH, HEADS, CONTEXT, VOCABULARY, ATTENTION, DROPOUT, KEYS };
+	static const struct key list[KEYS] = {{"layers", "N", "", ""},     {"width", "N", "", ""},
+	                                      {"heads", "N", "", ""},      {"context", "N", "", ""},
+	                                      {"vocabulary", "N", "", ""}, {"attention", "flash|standard", "flash", ""},
+	                                      {"dropout", "P", "0", ""}};
+	const struct keys keys = {"{model}", p->name, list, KEYS, ",", 1, LARGEST_SIZE};
+	struct key_value value[KEYS];
+	enum status s = keys_read(&keys, q->pairs, value);
+	if (s)
 		return s;
+	const struct gpt_sizes g = {.layers = key_whole(&value[LAYERS], p->sizes.layers),
+	                            .width = key_whole(&value[WIDTH], p->sizes.width),
+	                            .heads = key_whole(&value[HEADS], p->sizes.heads),
+	                            .context = key_whole(&value[CONTEXT], p->sizes.context),
+	                            .vocabulary = key_whole(&value[VOCABULARY], p->sizes.vocabulary),
+	                            .standard = key_is(&value[ATTENTION], "standard"),
+	                            .dropout = key_real(&value[DROPOUT])};
 	if (g.width % g.heads)
-		return status_fail(STATUS_INPUT, "--model %s: width %lld is not divisible by %lld heads",
-		                   o->specification, (long long)g.width, (long long)g.heads);
+		return status_fail(STATUS_INPUT, "{model} %s: width %lld is not divisible by %lld heads",
+		                   q->specification, (long long)g.width, (long long)g.heads);
 	if (gpt_too_large(&g))
-		return status_fail(STATUS_INPUT, "--model %s: too large: at most 100,000 layers and 2^53 parameters",
-		                   o->specification);
-	if (sequence > g.context)
-		return status_fail(STATUS_INPUT, "--sequence: %lld is longer than the context of %s, %lld",
-		                   (long long)sequence, p->name, (long long)g.context);
+		return status_fail(STATUS_INPUT, "{model} %s: too large: at most 100,000 layers and 2^53 parameters",
+		                   q->specification);
+	if (q->sequence > g.context)
+		return status_fail(STATUS_INPUT, "{sequence}: %lld is longer than the context of %s, %lld",
+		                   (long long)q->sequence, p->name, (long long)g.context);
 	m->name = p->name;
-	m->specification = arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld",
-	                               p->name, (long long)g.layers, (long long)g.width, (long long)g.heads,
-	                               (long long)g.context, (long long)g.vocabulary);
-	if (g.standard)
-		m->specification = arena_print(&m->arena, "%s,attention=standard", m->specification);
+	m->specification =
+	        arena_print(&m->arena, "%s:layers=%lld,width=%lld,heads=%lld,context=%lld,vocabulary=%lld%s", p->name,
+	                    (long long)g.layers, (long long)g.width, (long long)g.heads, (long long)g.context,
+	                    (long long)g.vocabulary, g.standard ? ",attention=standard" : "");
 	if (g.dropout > 0)
 		m->specification = arena_print(&m->arena, "%s,dropout=%.17g", m->specification, g.dropout);
-	model_build_gpt(m, &g, sequence ? sequence : g.context);
+	model_build_gpt(m, &g, q->sequence ? q->sequence : g.context);
 	return STATUS_OK;
 }
 
-static enum status take_norm(struct model_options *o, enum mlp_norm *out)
+/* "784-1024-10" */
+static enum status read_layers(const struct key_value *v, struct mlp_sizes *out)
 {
-	const char *value = options_take(o, "norm");
-	if (!value || !strcmp(value, "none"))
-		*out = MLP_NORM_NONE;
-	else if (!strcmp(value, "batch"))
-		*out = MLP_NORM_BATCH;
-	else if (!strcmp(value, "sync-batch"))
-		*out = MLP_NORM_SYNC_BATCH;
-	else
-		return status_fail(STATUS_INPUT, "--model %s: norm is none, batch or sync-batch, not '%.40s'",
-		                   o->specification, value);
-	return STATUS_OK;
-}
-
-static enum status open_mlp(struct model *m, struct model_options *o, int64_t sequence)
-{
-	static const char *const norms[] = {"", ",norm=batch", ",norm=sync-batch"};
-	struct mlp_sizes z = {{784, 1024, 1024, 10}, 4, MLP_NORM_NONE};
-	const char *list = options_take(o, "sizes");
-	enum status s;
-	if ((s = take_norm(o, &z.norm)) || (s = options_finish(o, "sizes (such as sizes=784-1024-1024-10), norm")))
-		return s;
-	if (sequence > 1)
-		return status_fail(STATUS_INPUT, "--sequence: the MLP has no sequence; leave the option out");
-	if (list) {
-		char text[512];
-		snprintf(text, sizeof text, "%s", list);
-		z.count = 0;
-		for (char *p = text; p;) {
-			char *next = strchr(p, '-');
-			if (next)
-				*next++ = 0;
-			char what[600];
-			snprintf(what, sizeof what, "--model %s: sizes", o->specification);
-			if (z.count == 65)
-				return status_fail(STATUS_INPUT, "%s: more than 65 sizes", what);
-			if ((s = number_whole(p, what, 1, LARGEST_SIZE, &z.sizes[z.count++])))
-				return s;
-			p = next;
-		}
-		if (z.count < 2)
-			return status_fail(STATUS_INPUT, "--model %s: sizes needs at least an input and an output",
-			                   o->specification);
+	enum { MOST = sizeof out->sizes / sizeof out->sizes[0] - 1 };
+	char what[48], text[64];
+	const char *p = v->text, *end = v->text + v->length;
+	snprintf(what, sizeof what, "%s mlp: sizes", status_words("{model}"));
+	for (out->count = 0; p <= end; out->count++) {
+		const char *dash = memchr(p, '-', (size_t)(end - p));
+		snprintf(text, sizeof text, "%.*s", (int)((dash ? dash : end) - p), p);
+		if (out->count == MOST)
+			return status_fail(STATUS_INPUT, "%s: more than %d", what, MOST);
+		enum status s = number_whole(text, what, 1, LARGEST_SIZE, &out->sizes[out->count]);
+		if (s)
+			return s;
+		p = (dash ? dash : end) + 1;
 	}
+	if (out->count < 2)
+		return status_fail(STATUS_INPUT, "%s: at least an input and an output are needed, as in 784-10", what);
+	return STATUS_OK;
+}
+
+static enum status open_mlp(struct model *m, const struct request *q)
+{
+	static const struct key list[] = {{"sizes", "", "784-1024-1024-10", ""},
+	                                  {"norm", "none|batch|sync-batch", "none", ""}};
+	const struct keys keys = {"{model}", "mlp", list, 2, ",", 0, 0};
+	struct key_value value[2];
+	struct mlp_sizes z;
+	enum status s = keys_read(&keys, q->pairs, value);
+	if (s || (s = read_layers(&value[0], &z)))
+		return s;
+	if (q->sequence > 1)
+		return status_fail(STATUS_INPUT, "{sequence}: the MLP has no sequence; leave it out");
+	z.norm = key_is(&value[1], "batch")        ? MLP_NORM_BATCH
+	         : key_is(&value[1], "sync-batch") ? MLP_NORM_SYNC_BATCH
+	                                           : MLP_NORM_NONE;
 	m->name = "mlp";
 	m->specification = arena_print(&m->arena, "mlp:sizes=%lld", (long long)z.sizes[0]);
 	for (int i = 1; i < z.count; i++)
 		m->specification = arena_print(&m->arena, "%s-%lld", m->specification, (long long)z.sizes[i]);
-	m->specification = arena_print(&m->arena, "%s%s", m->specification, norms[z.norm]);
+	if (z.norm != MLP_NORM_NONE)
+		m->specification =
+		        arena_print(&m->arena, "%s,norm=%.*s", m->specification, (int)value[1].length, value[1].text);
 	model_build_mlp(m, &z);
 	return STATUS_OK;
 }
 
-static enum status open_abstract(struct model *m, const char *specification, int64_t sequence)
+/* params=7e9[:units=32]: all of it is pairs. */
+static enum status open_abstract(struct model *m, const struct request *q)
 {
-	char text[128];
-	int64_t parameters, units = 1;
-	snprintf(text, sizeof text, "%s", specification + strlen("params="));
-	char *keys = strpbrk(text, ":,");
-	enum status s;
-	if (keys) {
-		*keys++ = 0;
-		if (strncmp(keys, "units=", 6))
-			return status_fail(STATUS_INPUT, "--model %s: unknown key '%s'; known key: units",
-			                   specification, keys);
-		if ((s = number_whole(keys + 6, "--model params: units", 1, 100000, &units)))
-			return s;
-	}
-	if ((s = number_whole(text, "--model params=", 1, MOST_PARAMETERS, &parameters)))
+	enum { MOST_UNITS = 100000 };
+	static const struct key list[] = {{"params", "N", "", ""}, {"units", "N", "1", ""}};
+	const struct keys keys = {"{model}", "params", list, 2, ":,", 1, MOST_PARAMETERS};
+	struct key_value value[2];
+	enum status s = keys_read(&keys, q->specification, value);
+	if (s)
 		return s;
-	if (sequence > 1)
-		return status_fail(STATUS_INPUT, "--sequence: %s has model states only; leave the option out",
-		                   specification);
-	if (units > parameters)
-		return status_fail(STATUS_INPUT, "--model %s: more units than parameters", specification);
+	int64_t parameters = key_whole(&value[0], 0), units = key_whole(&value[1], 1);
+	if (q->sequence > 1)
+		return status_fail(STATUS_INPUT, "{sequence}: %s has model states only; leave it out",
+		                   q->specification);
+	if (units > parameters || units > MOST_UNITS)
+		return status_fail(STATUS_INPUT, "{model} %s: more units than %s", q->specification,
+		                   units > MOST_UNITS ? "100,000" : "parameters");
 	m->name = arena_print(&m->arena, "params=%lld", (long long)parameters);
 	m->specification = arena_print(&m->arena, "params=%lld:units=%lld", (long long)parameters, (long long)units);
 	model_build_abstract(m, parameters, units);
 	return STATUS_OK;
 }
 
-static enum status open_named(struct model *m, struct model_options *o, const char *name, int64_t sequence)
+struct name_list {
+	char text[256];
+	struct near near;
+};
+
+static void add_name(void *context, const char *name, const char *what)
 {
-	if (!strcmp(name, "mlp"))
-		return open_mlp(m, o, sequence);
-	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
-		if (!strcmp(name, presets[i].name) || (*presets[i].alias && !strcmp(name, presets[i].alias)))
-			return open_gpt(m, o, &presets[i], sequence);
+	struct name_list *l = context;
+	size_t n = strlen(l->text);
+	(void)what;
+	near_consider(&l->near, name);
+	snprintf(l->text + n, sizeof l->text - n, "%s%s", n ? ", " : "", name);
+}
+
+static enum status unknown_model(const char *name)
+{
+	struct name_list list = {.near = {.typed = name}};
+	char meant[NEAR_WORDS];
 	if (strchr(name, '/') || strstr(name, ".json"))
 		return status_fail(
 		        STATUS_INPUT,
-		        "--model %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
-		        "parameters: see shardlab help models",
+		        "{model} %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
+		        "parameters: see {help} models",
 		        name);
+	model_list(add_name, &list);
 	return status_fail(STATUS_INPUT,
-	                   "--model: unknown model '%.60s'; known: mlp, gpt, gpt2-124m, gpt2-355m, gpt2-774m, "
-	                   "gpt2-1558m, gpt3-175b, params=NUMBER; others by their sizes: see shardlab help models",
-	                   name);
+	                   "{model}: unknown model '%.60s'%s; known: %s; others by their sizes: see {help} models",
+	                   name, near_words(&list.near, meant, sizeof meant), list.text);
+}
+
+static enum status open_named(struct model *m, const struct request *q)
+{
+	char name[64];
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(q->specification, ":"), q->specification);
+	if (!strncmp(q->specification, "params=", 7))
+		return open_abstract(m, q);
+	if (!strcmp(name, "mlp"))
+		return open_mlp(m, q);
+	for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+		if (!strcmp(name, presets[i].name) || (*presets[i].alias && !strcmp(name, presets[i].alias)))
+			return open_gpt(m, q, &presets[i]);
+	return unknown_model(name);
 }
 
 /* What can be derived from the kernels, once all are there. */
@@ -371,20 +321,10 @@ static void finish(struct model *m)
 
 enum status model_open(struct model *m, const char *specification, int64_t sequence)
 {
+	const char *colon = strchr(specification, ':');
+	const struct request q = {specification, colon ? colon + 1 : NULL, sequence};
 	*m = (struct model){.tokens = 1, .context = 1, .slices = 1, .maxima = -1, .sums = -1};
-	enum status s;
-	if (!strncmp(specification, "params=", 7)) {
-		s = open_abstract(m, specification, sequence);
-	} else {
-		struct model_options o = {.specification = specification};
-		char name[64];
-		const char *colon = strchr(specification, ':');
-		size_t length = colon ? (size_t)(colon - specification) : strlen(specification);
-		snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), specification);
-		s = colon ? options_parse(&o, specification, colon + 1) : STATUS_OK;
-		if (!s)
-			s = open_named(m, &o, name, sequence);
-	}
+	enum status s = open_named(m, &q);
 	if (s) {
 		model_release(m);
 		return s;

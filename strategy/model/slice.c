@@ -82,7 +82,7 @@ static enum status must_divide(const struct slicer *c, const struct kernel *k, c
 		return STATUS_OK;
 	return status_fail(
 	        STATUS_INPUT,
-	        "--strategy tensor: the %lld %s of %s do not divide by %lld ranks; choose --ranks that divides "
+	        "{strategy} tensor: the %lld %s of %s do not divide by %lld ranks; choose {ranks} that divides "
 	        "them",
 	        (long long)size, what, k->name, (long long)c->ranks);
 }
@@ -199,7 +199,7 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	case KERNEL_BATCH_NORM:
 		return status_fail(
 		        STATUS_INPUT,
-		        "--strategy tensor: %s normalizes over samples, and here all ranks have the same ones, and of "
+		        "{strategy} tensor: %s normalizes over samples, and here all ranks have the same ones, and of "
 		        "every other layer a slice of the features: its running statistics would be whole on no rank; "
 		        "leave norm= out, or choose another strategy",
 		        k->name);
@@ -208,7 +208,7 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	}
 	return status_fail(
 	        STATUS_INPUT,
-	        "--strategy tensor: it has no way to split %s of model %s; use gpt or mlp, or another strategy",
+	        "{strategy} tensor: it has no way to split %s of model %s; use gpt or mlp, or another strategy",
 	        k->name, c->whole->name);
 }
 
@@ -219,13 +219,13 @@ enum status model_slice(struct model *out, const struct model *whole, int64_t ra
 	if (sequence && !whole->is_text)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--strategy tensor: sequence=yes divides the tokens of a text, and %s has none; leave it out",
+		        "{strategy} tensor: sequence=yes divides the tokens of a text, and %s has none; leave it out",
 		        whole->name);
 	if (sequence && whole->tokens % ranks)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--strategy tensor: sequence=yes, and %lld tokens do not divide by %lld ranks; choose "
-		        "--sequence or --ranks",
+		        "{strategy} tensor: sequence=yes, and %lld tokens do not divide by %lld ranks; choose "
+		        "{sequence} or {ranks}",
 		        (long long)whole->tokens, (long long)ranks);
 	*out = *whole;
 	out->arena = (struct arena){0};

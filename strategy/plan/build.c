@@ -2,18 +2,6 @@
 
 #include <string.h>
 
-/* Arrays live in the plan's arena; outgrown copies stay there until the plan is released. */
-static void *grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? 2 * *capacity : 256;
-	void *grown = arena_alloc(a, (size_t)*capacity * element_bytes);
-	if (count)
-		memcpy(grown, array, (size_t)count * element_bytes);
-	return grown;
-}
-
 void build_section(struct build *b, struct section *section)
 {
 	if (b->section)
@@ -31,7 +19,7 @@ void build_section(struct build *b, struct section *section)
 static struct op *append(struct build *b, enum op_kind kind, enum queue queue)
 {
 	struct role *r = b->role;
-	r->ops = grow(&b->plan->arena, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
+	r->ops = arena_grow(&b->plan->arena, r->ops, r->op_count, &r->op_capacity, sizeof *r->ops);
 	struct op *op = &r->ops[r->op_count++];
 	*op = (struct op){.kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1};
 	for (int i = 0; i < OP_OPERANDS; i++)
@@ -43,7 +31,7 @@ static int declare(struct build *b, enum space space, const char *name, enum cat
                    bool state)
 {
 	struct role *r = b->role;
-	r->buffers = grow(&b->plan->arena, r->buffers, r->buffer_count, &r->buffer_capacity, sizeof *r->buffers);
+	r->buffers = arena_grow(&b->plan->arena, r->buffers, r->buffer_count, &r->buffer_capacity, sizeof *r->buffers);
 	r->buffers[r->buffer_count] = (struct buffer){.name = arena_copy(&b->plan->arena, name),
 	                                              .category = c,
 	                                              .space = space,

@@ -19,7 +19,7 @@
 
 #include "strategy/base/number.h"
 #include "strategy/plan/order.h"
-#include "strategy/plan/plan.h"
+#include "strategy/plan/walk.h"
 
 /* More transient buffers than this in a section are placed in issue order alone. */
 enum { MOST_BY_SIZE = 2000 };
@@ -181,9 +181,9 @@ static bool is_first_use(const struct placer *p, int number)
 }
 
 /* The queue's first such operation from `i` on. */
-static int next_on(const struct placer *p, const struct section *s, enum queue queue, int i)
+static int next_first_use(const struct placer *p, const struct section *s, enum queue queue, int i)
 {
-	while (i < s->end && (p->role->ops[i].queue != queue || !is_first_use(p, i)))
+	while ((i = section_next(p->role, s->end, queue, i)) < s->end && !is_first_use(p, i))
 		i++;
 	return i;
 }
@@ -191,12 +191,12 @@ static int next_on(const struct placer *p, const struct section *s, enum queue q
 static void place_in_order(struct placer *p, const struct section *s)
 {
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		p->next[q] = next_on(p, s, (enum queue)q, s->begin);
+		p->next[q] = next_first_use(p, s, (enum queue)q, s->begin);
 	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &p->role->ops[i];
 		int b = op->operand[0].buffer;
 		if (i == p->next[op->queue])
-			p->next[op->queue] = next_on(p, s, op->queue, i + 1);
+			p->next[op->queue] = next_first_use(p, s, op->queue, i + 1);
 		if (op_class(op->kind) != OP_CLASS_M || p->role->buffers[b].state ||
 		    p->role->buffers[b].space != p->space)
 			continue;
@@ -325,10 +325,8 @@ void layout_make(struct layout *l, const struct plan *p, const struct role *r, i
 		                        .guard = guard,
 		                        .space = (enum space)space,
 		                        .arena_bytes = &l->arena_bytes[space]};
-		place_section(&placer, &r->prologue);
-		place_section(&placer, &r->step);
-		place_section(&placer, &r->evaluate);
-		place_section(&placer, &r->epilogue);
+		for (int k = 0; k < SECTION_KINDS; k++)
+			place_section(&placer, section_of(r, (enum section_kind)k));
 		free(placer.placed);
 	}
 	free(uses);

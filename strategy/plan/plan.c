@@ -167,6 +167,18 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
 }
 
+const char *section_name(enum section_kind k)
+{
+	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
+	return names[k];
+}
+
+const struct section *section_of(const struct role *r, enum section_kind k)
+{
+	const struct section *const sections[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
+	return sections[k];
+}
+
 const struct role *plan_role_of(const struct plan *p, int64_t rank)
 {
 	for (int i = 0; i < p->role_count; i++)
@@ -258,6 +270,31 @@ static int64_t whole_elements(const struct plan *p, const struct op *op)
 	}
 }
 
+enum operation op_operation(enum op_kind k)
+{
+	switch (k) {
+	case OP_ALL_REDUCE:
+	case OP_ALL_REDUCE_MAXIMUM:
+		return OPERATION_ALL_REDUCE;
+	case OP_REDUCE_SCATTER:
+		return OPERATION_REDUCE_SCATTER;
+	case OP_ALL_GATHER:
+		return OPERATION_ALL_GATHER;
+	case OP_BROADCAST:
+		return OPERATION_BROADCAST;
+	case OP_REDUCE:
+		return OPERATION_REDUCE;
+	case OP_SCATTER:
+		return OPERATION_SCATTER;
+	case OP_GATHER:
+		return OPERATION_GATHER;
+	case OP_SUM:
+		return OPERATION_SUM;
+	default:
+		return OPERATION_COUNT;
+	}
+}
+
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
 	return (struct schedule){.algorithm = op->algorithm,
@@ -282,8 +319,6 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 	if (op_is_message(op->kind))
 		return op->kind == OP_SEND ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
-	if (op->kind == OP_SUM)
-		return (member ? 1 : op_members(p, op) - 1) * op->operand[0].count * op_element_bytes(r, op);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
 }
@@ -294,8 +329,6 @@ int64_t op_received_bytes(const struct plan *p, const struct role *r, const stru
 		return 0;
 	if (op_is_message(op->kind))
 		return op->kind == OP_RECEIVE ? op->operand[0].count * op_element_bytes(r, op) : 0;
-	if (op->kind == OP_SUM)
-		return op_sent_bytes(p, r, op, rank);
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);

@@ -241,6 +241,9 @@ const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
 
+const char *section_name(enum section_kind k);
+const struct section *section_of(const struct role *r, enum section_kind k);
+
 /* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
 char op_access(const struct op *op, int operand);
 /* The buffer of its first operand that is there; -1. */
@@ -328,9 +331,11 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 /* How many they are on every rank. */
 int64_t region_elements(const struct plan *p, const struct region *r);
 
-/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
- * and for one rank. A `sum` (control) sends its values to the first of its group and gets them back. */
+/* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
+enum operation op_operation(enum op_kind k);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. */
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
 int64_t op_payload_bytes(const struct role *r, const struct op *op);

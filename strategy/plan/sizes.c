@@ -31,17 +31,17 @@ enum status plan_check_sizes(const struct model *m, const struct settings *t, in
 {
 	if (t->ranks > m->parameters)
 		return status_fail(STATUS_INPUT,
-		                   "--ranks: %" PRId64 " ranks are more than the model has elements (%" PRId64 ")",
+		                   "{ranks}: %" PRId64 " ranks are more than the model has elements (%" PRId64 ")",
 		                   t->ranks, m->parameters);
 	if (!elements_fit(m, t, data_ranks))
 		return status_fail(STATUS_INPUT,
-		                   "--batch: %" PRId64 " ranks × micro-batch %" PRId64 " × accumulate %" PRId64
+		                   "{batch}: %" PRId64 " ranks × micro-batch %" PRId64 " × accumulate %" PRId64
 		                   " of this model are too large for 64-bit sizes; use a smaller batch",
 		                   data_ranks, t->micro_batch, t->accumulate);
 	double flops = model_flops(m) * (double)t->micro_batch * (double)t->accumulate;
 	if (flops > MOST_FLOPS)
 		return status_fail(STATUS_INPUT,
-		                   "--model %s: a step is %.2g FLOPs on a rank, and at most %.2g can be counted; use a "
+		                   "{model} %s: a step is %.2g FLOPs on a rank, and at most %.2g can be counted; use a "
 		                   "smaller model, sequence or batch",
 		                   m->name, flops, MOST_FLOPS);
 	return STATUS_OK;

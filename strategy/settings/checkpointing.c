@@ -19,65 +19,60 @@ const struct key checkpointing_keys[CHECKPOINTING_KEYS] = {
 
 static enum status parse_mode(const char *text, struct checkpointing *out)
 {
-	if (!strncmp(text, "every=", 6)) {
-		out->mode = CHECKPOINTING_EVERY;
-		return number_whole(text + 6, "--activation-checkpointing every", 1, INT32_MAX, &out->every);
-	}
-	if (!strcmp(text, "none"))
-		out->mode = CHECKPOINTING_NONE;
-	else if (!strcmp(text, "full"))
-		out->mode = CHECKPOINTING_FULL;
-	else if (!strcmp(text, "selective"))
-		out->mode = CHECKPOINTING_SELECTIVE;
-	else
+	static const char words[] = "none|full|every=K|selective"; /* in the order of the modes */
+	int mode;
+	*out = (struct checkpointing){.mode = CHECKPOINTING_EVERY, .every = 1};
+	if (!strncmp(text, "every=", 6))
+		return number_whole(text + 6, status_words("{activation_checkpointing} every"), 1, INT32_MAX,
+		                    &out->every);
+	enum status s = word_parse(words, status_words("{activation_checkpointing}"), text, &mode);
+	out->mode = s ? CHECKPOINTING_NONE : (enum checkpointing_mode)mode;
+	return s;
+}
+
+static enum status check_keys(const struct checkpointing *c, const char *mode)
+{
+	const char *of_boundaries = c->cpu           ? "cpu_checkpointing"
+	                            : c->partition   ? "partition_activations"
+	                            : c->contiguous  ? "contiguous_memory_optimization"
+	                            : c->synchronize ? "synchronize_checkpoint_boundary"
+	                                             : NULL;
+	if (c->mode == CHECKPOINTING_NONE)
+		return status_fail(STATUS_INPUT, "{activation_checkpointing} none takes no keys; say full, or leave "
+		                                 "them out");
+	if (of_boundaries && c->mode == CHECKPOINTING_SELECTIVE)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: '%.40s' is not one of: none, full, every=K, selective",
-		                   text);
+		                   "{activation_checkpointing} selective: %s is about checkpoints between blocks, and "
+		                   "selective has none; say full or every=K",
+		                   of_boundaries);
+	if ((c->number || c->automatic) && c->mode != CHECKPOINTING_FULL)
+		return status_fail(STATUS_INPUT,
+		                   "{activation_checkpointing} %s: number_checkpoints goes with full, which says "
+		                   "nothing else of their number; leave it out or say full",
+		                   mode);
 	return STATUS_OK;
 }
 
 enum status checkpointing_parse(const char *text, struct checkpointing *out)
 {
-	char mode[48], value[64];
+	enum { NUMBER, CPU, PARTITION, CONTIGUOUS, SYNCHRONIZE, PROFILE };
+	char mode[48];
 	const char *pairs = strchr(text, ':');
-	size_t length = pairs ? (size_t)(pairs - text) : strlen(text);
-	struct keys keys = {"--activation-checkpointing", mode, checkpointing_keys, CHECKPOINTING_KEYS,
-	                    "checkpointing"};
-	*out = (struct checkpointing){.every = 1};
-	snprintf(mode, sizeof mode, "%.*s", (int)(length < 47 ? length : 47), text);
+	const struct keys keys = {
+	        "{activation_checkpointing}", mode, checkpointing_keys, CHECKPOINTING_KEYS, ":", 0, 0};
+	struct key_value value[CHECKPOINTING_KEYS];
+	snprintf(mode, sizeof mode, "%.*s", (int)strcspn(text, ":"), text);
 	enum status s = parse_mode(mode, out);
-	if (s || !pairs || (s = keys_check(&keys, pairs + 1)))
+	if (s || !pairs || (s = keys_read(&keys, pairs + 1, value)))
 		return s;
-	if (out->mode == CHECKPOINTING_NONE)
-		return status_fail(STATUS_INPUT, "--activation-checkpointing none takes no keys; say full, or leave "
-		                                 "them out");
-	keys_value(&keys, pairs + 1, "number_checkpoints", value, sizeof value);
-	out->automatic = !strcmp(value, "auto");
-	if (!out->automatic)
-		(void)number_whole(value, "number_checkpoints", 0, INT64_MAX, &out->number); /* keys_check has */
-	const struct {
-		const char *key;
-		bool *yes, boundary;
-	} switches[] = {{"cpu_checkpointing", &out->cpu, true},
-	                {"partition_activations", &out->partition, true},
-	                {"contiguous_memory_optimization", &out->contiguous, true},
-	                {"synchronize_checkpoint_boundary", &out->synchronize, true},
-	                {"profile", &out->profile, false}};
-	for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
-		keys_value(&keys, pairs + 1, switches[i].key, value, sizeof value);
-		*switches[i].yes = !strcmp(value, "yes");
-		if (*switches[i].yes && switches[i].boundary && out->mode == CHECKPOINTING_SELECTIVE)
-			return status_fail(STATUS_INPUT,
-			                   "--activation-checkpointing selective: %s is about checkpoints between "
-			                   "blocks, and selective has none; say full or every=K",
-			                   switches[i].key);
-	}
-	if ((out->number || out->automatic) && out->mode != CHECKPOINTING_FULL)
-		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing %s: number_checkpoints goes with full, which says "
-		                   "nothing else of their number; leave it out or say full",
-		                   mode);
-	return STATUS_OK;
+	out->automatic = key_is(&value[NUMBER], "auto");
+	out->number = out->automatic ? 0 : key_whole(&value[NUMBER], 0);
+	out->cpu = key_is(&value[CPU], "yes");
+	out->partition = key_is(&value[PARTITION], "yes");
+	out->contiguous = key_is(&value[CONTIGUOUS], "yes");
+	out->synchronize = key_is(&value[SYNCHRONIZE], "yes");
+	out->profile = key_is(&value[PROFILE], "yes");
+	return check_keys(out, mode);
 }
 
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m)
@@ -90,22 +85,22 @@ enum status checkpointing_check(const struct checkpointing *c, const struct mode
 		return STATUS_OK;
 	if (!blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: %s has model states only, and no blocks to recompute; "
-		                   "leave the option out",
+		                   "{activation_checkpointing}: %s has model states only, and no blocks to recompute; "
+		                   "leave it out",
 		                   m->name);
 	if (c->mode == CHECKPOINTING_SELECTIVE && !inner)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing selective recomputes attention's inner part, and %s has "
+		                   "{activation_checkpointing} selective recomputes attention's inner part, and %s has "
 		                   "no attention; say full or every=K",
 		                   m->name);
 	if (c->every > blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing every=%" PRId64
+		                   "{activation_checkpointing} every=%" PRId64
 		                   ": %s has %d blocks; say every=%d or less",
 		                   c->every, m->name, blocks, blocks);
 	if (c->number > blocks)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing full: number_checkpoints: %" PRId64
+		                   "{activation_checkpointing} full: number_checkpoints: %" PRId64
 		                   " are more than %s has blocks, %d",
 		                   c->number, m->name, blocks);
 	return STATUS_OK;

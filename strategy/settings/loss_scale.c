@@ -88,13 +88,3 @@ const char *loss_scaler_name(enum loss_scaler s)
 {
 	return names[s];
 }
-
-enum status loss_scaler_parse(const char *text, enum loss_scaler *out)
-{
-	for (int i = LOSS_SCALER_NONE + 1; i < LOSS_SCALER_COUNT; i++)
-		if (!strcmp(text, names[i])) {
-			*out = (enum loss_scaler)i;
-			return STATUS_OK;
-		}
-	return status_fail(STATUS_INPUT, "--loss-scaler: unknown rule '%.40s'; known: deepspeed, pytorch", text);
-}

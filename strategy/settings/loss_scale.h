@@ -59,6 +59,5 @@ struct loss_scale loss_scale_begin(enum loss_scaler s, double scale);
 bool loss_scale_update(enum loss_scaler s, int64_t window, bool overflow, struct loss_scale *state);
 
 const char *loss_scaler_name(enum loss_scaler s);
-enum status loss_scaler_parse(const char *text, enum loss_scaler *out); /* "none" is not for users: STATUS_INPUT */
 
 #endif

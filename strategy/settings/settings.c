@@ -4,20 +4,6 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
-#include "strategy/strategies/strategy.h"
-
-struct settings settings_default(void)
-{
-	return (struct settings){.model = "mlp",
-	                         .strategy = "ddp",
-	                         .checkpointing = "none",
-	                         .ranks = 1,
-	                         .precision = TYPE_FP32,
-	                         .optimizer = OPTIMIZER_ADAMW,
-	                         .learning_rate = 1e-3,
-	                         .weight_decay = 0.01,
-	                         .seed = 1};
-}
 
 /* Only fp16 lacks range: bf16 has that of fp32. */
 static enum status resolve_loss_scale(struct settings *s)
@@ -27,8 +13,8 @@ static enum status resolve_loss_scale(struct settings *s)
 		if (!given)
 			return STATUS_OK;
 		return status_fail(STATUS_INPUT,
-		                   "--%s scales the loss of fp16, and --precision is %s; leave it out, or say "
-		                   "--precision fp16",
+		                   "--%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
+		                   "{precision} fp16",
 		                   s->loss_scaler != LOSS_SCALER_NONE ? "loss-scaler"
 		                   : s->loss_scale > 0                ? "loss-scale"
 		                                                      : "loss-scale-window",
@@ -42,7 +28,7 @@ static enum status resolve_loss_scale(struct settings *s)
 	if (!s->loss_scale_window)
 		s->loss_scale_window = rule->window;
 	if (s->loss_scale < rule->minimum)
-		return status_fail(STATUS_INPUT, "--loss-scale: %g is below the minimum of %s's rule, %g",
+		return status_fail(STATUS_INPUT, "{loss_scale}: %g is below the minimum of %s's rule, %g",
 		                   s->loss_scale, loss_scaler_name(s->loss_scaler), rule->minimum);
 	return STATUS_OK;
 }
@@ -52,84 +38,50 @@ static enum status check_rounding(const struct settings *s)
 {
 	if (!s->stochastic_rounding || s->precision != TYPE_FP32)
 		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "--stochastic-rounding rounds 16-bit parameters, and --precision is fp32, "
-	                                 "which rounds none; leave it out, or say --precision bf16");
+	return status_fail(STATUS_INPUT, "{stochastic_rounding} rounds 16-bit parameters, and {precision} is fp32, "
+	                                 "which rounds none; leave it out, or say {precision} bf16");
 }
 
-enum status settings_resolve(struct settings *s)
+enum status settings_resolve(struct settings *s, int64_t data_ranks)
 {
-	int64_t given_batch = s->batch, per_step, data = strategy_data_ranks(s);
-	const char *ranks = data == s->ranks ? "ranks" : "data ranks";
+	int64_t given_batch = s->batch, per_step;
+	const char *ranks = data_ranks == s->ranks ? "ranks" : "data ranks";
 	if (!s->accumulate && s->batch && s->micro_batch) {
-		if (!multiply(data, s->micro_batch, &per_step) || s->batch % per_step)
+		if (!multiply(data_ranks, s->micro_batch, &per_step) || s->batch % per_step)
 			return status_fail(STATUS_INPUT,
-			                   "--batch %" PRId64 " is not divisible by %s × micro-batch = %" PRId64
+			                   "{batch} %" PRId64 " is not divisible by %s × micro-batch = %" PRId64
 			                   " × %" PRId64 "; change one of them",
-			                   s->batch, ranks, data, s->micro_batch);
+			                   s->batch, ranks, data_ranks, s->micro_batch);
 		s->accumulate = s->batch / per_step;
 	}
 	if (!s->accumulate)
 		s->accumulate = 1;
-	if (!s->batch && !s->micro_batch && !multiply(4, s->ranks / data, &s->micro_batch)) /* batch = 4 × ranks */
+	if (!s->batch && !s->micro_batch &&
+	    !multiply(4, s->ranks / data_ranks, &s->micro_batch)) /* batch = 4 × ranks */
 		return status_fail(STATUS_INPUT, "ranks × micro-batch × accumulate is too large");
 	if (!s->micro_batch) {
-		if (!multiply(data, s->accumulate, &per_step) || s->batch % per_step)
+		if (!multiply(data_ranks, s->accumulate, &per_step) || s->batch % per_step)
 			return status_fail(STATUS_INPUT,
-			                   "--batch %" PRId64 " is not divisible by %s × accumulate = %" PRId64
+			                   "{batch} %" PRId64 " is not divisible by %s × accumulate = %" PRId64
 			                   " × %" PRId64 "; change one of them",
-			                   s->batch, ranks, data, s->accumulate);
+			                   s->batch, ranks, data_ranks, s->accumulate);
 		s->micro_batch = s->batch / per_step;
 	}
-	if (!multiply(data, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
+	if (!multiply(data_ranks, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
 		return status_fail(STATUS_INPUT, "%s × micro-batch × accumulate is too large", ranks);
 	if (given_batch && given_batch != s->batch)
 		return status_fail(STATUS_INPUT,
-		                   "--batch %" PRId64 " is not %s × micro-batch × accumulate = %" PRId64 " × %" PRId64
+		                   "{batch} %" PRId64 " is not %s × micro-batch × accumulate = %" PRId64 " × %" PRId64
 		                   " × %" PRId64 "; leave one of them out",
-		                   given_batch, ranks, data, s->micro_batch, s->accumulate);
-	if (s->accumulate > 4096)
-		return status_fail(STATUS_INPUT, "--accumulate: %" PRId64 " is above 4096", s->accumulate);
+		                   given_batch, ranks, data_ranks, s->micro_batch, s->accumulate);
+	if (s->accumulate > SETTING_MOST_ACCUMULATE)
+		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
+		                   SETTING_MOST_ACCUMULATE);
 	enum status status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);
-}
-
-static const struct {
-	const char *name;
-	int64_t bytes;
-} types[] = {{"fp32", 4}, {"bf16", 2}, {"fp16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1}};
-
-int64_t type_bytes(enum type t)
-{
-	return types[t].bytes;
-}
-
-const char *type_name(enum type t)
-{
-	return types[t].name;
-}
-
-enum status type_parse(const char *text, enum type *out)
-{
-	for (int i = TYPE_FP32; i <= TYPE_FP16; i++)
-		if (!strcmp(text, types[i].name)) {
-			*out = (enum type)i;
-			return STATUS_OK;
-		}
-	return status_fail(STATUS_INPUT, "--precision: unknown type '%.40s'; known: fp32, bf16, fp16", text);
 }
 
 const char *optimizer_name(enum optimizer o)
 {
 	return o == OPTIMIZER_ADAMW ? "adamw" : "sgd";
-}
-
-enum status optimizer_parse(const char *text, enum optimizer *out)
-{
-	if (!strcmp(text, "adamw"))
-		*out = OPTIMIZER_ADAMW;
-	else if (!strcmp(text, "sgd"))
-		*out = OPTIMIZER_SGD;
-	else
-		return status_fail(STATUS_INPUT, "--optimizer: unknown optimizer '%.40s'; known: adamw, sgd", text);
-	return STATUS_OK;
 }

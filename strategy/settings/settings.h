@@ -2,7 +2,7 @@
  *
  *     struct settings s = settings_default();
  *     s.ranks = 4;
- *     settings_resolve(&s);       // batch = ranks × micro-batch × accumulate: what is missing follows from the rest
+ *     settings_resolve(&s, strategy_data_ranks(&s));   // batch = ranks × micro-batch × accumulate
  */
 #ifndef SHARDLAB_SETTINGS_H
 #define SHARDLAB_SETTINGS_H
@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "strategy/base/status.h"
+#include "strategy/base/type.h"
 #include "strategy/settings/loss_scale.h"
 
-enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64, TYPE_U8 };
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
 /* What is kept outside the device's memory: --offload. Which goes with which strategy: strategy/step/offload.c. */
@@ -53,18 +53,99 @@ struct settings {
 	int64_t checkpointing_tried; /* number_checkpoints=auto has compared so many plans; 0: it was not auto */
 };
 
+/* The settings that a user gives: from this table come the options and their help, the copy of them that ranks get, the
+ * `set` lines of a plan's text and the plan's JSON.
+ *
+ * constant, name, field, type, values (of a word: those that are possible), low, high, default ("": none), place among
+ * the lines of a plan's text (0: not there; negative: left out at its default), help */
+#define SETTING_LIST(X)                                                                                                \
+	X(MODEL, model, model, TEXT, "NAME[:key=value,…]", 0, 0, "mlp", 1,                                             \
+	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
+	X(STRATEGY, strategy, strategy, TEXT, "NAME[:key=value:…]", 0, 0, "ddp", 2,                                    \
+	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
+	X(RANKS, ranks, ranks, WHOLE, "N", 1, 1 << 24, "1", 4, "how many; each has a device of its own")               \
+	X(BATCH, batch, batch, WHOLE, "N", 1, SETTING_LARGE, "", 0, "global, in samples; 4 × ranks unless given")      \
+	X(MICRO_BATCH, micro_batch, micro_batch, WHOLE, "N", 1, SETTING_LARGE, "", 5,                                  \
+	  "samples a rank takes at once; batch = ranks × micro-batch × accumulate")                                    \
+	X(ACCUMULATE, accumulate, accumulate, WHOLE, "N", 1, SETTING_LARGE, "", 6,                                     \
+	  "micro-batches a step; 1 unless it follows")                                                                 \
+	X(SEQUENCE, sequence, sequence, WHOLE, "T", 1, SETTING_LARGE, "", 7,                                           \
+	  "tokens of a sample; the model's context")                                                                   \
+	X(PRECISION, precision, precision, CHOICE, "fp32|bf16|fp16", 0, 0, "fp32", 8,                                  \
+	  "of parameters, gradients and activations; master weights, moments, sums are fp32")                          \
+	X(LOSS_SCALER, loss_scaler, loss_scaler, CHOICE, "deepspeed|pytorch", 0, 0, "", -15,                           \
+	  "fp16: whose rule moves the loss scale; deepspeed unless given")                                             \
+	X(LOSS_SCALE, loss_scale, loss_scale, REAL, "X", 1e-6, 1e38, "", -16,                                          \
+	  "fp16: the first one; 65536 unless given")                                                                   \
+	X(LOSS_SCALE_WINDOW, loss_scale_window, loss_scale_window, WHOLE, "N", 1, LOSS_SCALE_MOST_WINDOW, "", -17,     \
+	  "fp16: good steps before it doubles; deepspeed 1000, pytorch 2000 unless given")                             \
+	X(STOCHASTIC_ROUNDING, stochastic_rounding, stochastic_rounding, FLAG, "", 0, 0, "", -18,                      \
+	  "bf16, fp16: the update rounds parameters up or down by chance; seed and step decide")                       \
+	X(OPTIMIZER, optimizer, optimizer, CHOICE, "adamw|sgd", 0, 0, "adamw", 9, "sgd has no momentum")               \
+	X(LEARNING_RATE, learning_rate, learning_rate, REAL, "X", 0, 1e6, "1e-3", 10, "after the warm-up")             \
+	X(WARMUP, warmup, warmup, WHOLE, "N", 0, SETTING_LARGE, "0", 11,                                               \
+	  "steps in which the learning rate rises linearly")                                                           \
+	X(DECAY, decay, decay, WHOLE, "N", 0, SETTING_LARGE, "0", 12,                                                  \
+	  "the step at which it has fallen linearly to a tenth; 0: never")                                             \
+	X(WEIGHT_DECAY, weight_decay, weight_decay, REAL, "X", 0, 1e6, "0.01", 13, "of adamw, decoupled")              \
+	X(CLIP, clip, clip, REAL, "NORM", 0, 1e30, "0", 14, "global norm of the gradients at most; 0: any")            \
+	X(BUCKET, bucket, bucket, SIZE, "BYTES", 0, SETTING_LARGE, "", 0,                                              \
+	  "gradients that travel together: 25MiB, the first 1MiB, unless given")                                       \
+	X(CHECKPOINTING, activation_checkpointing, checkpointing, TEXT, "none|full|every=K|selective[:key=value…]", 0, \
+	  0, "none", -3, "activations that are not kept but made again; see: help checkpointing")                      \
+	X(OFFLOAD, offload, offload, OFFLOAD, "none|optimizer|parameters|activations[,…]", 0, 0, "none", -19,          \
+	  "to host memory; optimizer and parameters also :to=disk, optimizer also :delayed=yes")                       \
+	X(COLLECTIVES, collectives, library_collectives, CHOICE, "schedule|library", 0, 0, "schedule", 20,             \
+	  "our schedules, or a library's collectives")                                                                 \
+	X(SEED, seed, seed, WHOLE, "N", 0, INT64_MAX, "1", 21, "of the initial weights and the order of the data")
+
+#define SETTING_LARGE INT64_C(1000000000000000)
+enum { SETTING_MOST_ACCUMULATE = 4096 };
+
+enum setting {
+#define X(constant, name, field, type, values, low, high, fallback, line, help) SETTING_##constant,
+	SETTING_LIST(X)
+#undef X
+	        SETTING_COUNT
+};
+
+/* Values as text, in the order of struct setting_row's types. */
+enum setting_type {
+	TAKES_TEXT,
+	TAKES_CHOICE, /* one of the words of `values`; without a default the first is 1, and 0 is none */
+	TAKES_WHOLE,  /* in [low, high] */
+	TAKES_SIZE,   /* bytes, in [low, high] */
+	TAKES_REAL,   /* in [low, high] */
+	TAKES_FLAG,   /* as an option it has no value */
+	TAKES_OFFLOAD
+};
+
+struct setting_row {
+	const char *name, *values, *fallback, *help;
+	enum setting_type type;
+	double low, high;
+	size_t offset, size; /* in struct settings */
+	int line;            /* in a plan's text */
+};
+extern const struct setting_row setting_rows[SETTING_COUNT];
+
+enum { SETTING_TEXT = 512 }; /* characters that printing needs at most */
+
 struct settings settings_default(void);
 
-/* Fills batch, micro_batch and accumulate. All given and unequal, or not divisible: STATUS_INPUT. */
-enum status settings_resolve(struct settings *s);
+/* Takes a value from text. where: for the message, "--ranks", "my.plan:4:11: ranks". */
+enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
+void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
+/* Has it another value than the default? */
+bool setting_differs(enum setting i, const struct settings *s);
 
-int64_t type_bytes(enum type t);
-const char *type_name(enum type t);                       /* "fp32" */
-enum status type_parse(const char *text, enum type *out); /* of --precision: fp32, bf16, fp16 */
+/* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take
+ * different samples. All given and unequal, or not divisible: STATUS_INPUT. */
+enum status settings_resolve(struct settings *s, int64_t data_ranks);
+
 const char *optimizer_name(enum optimizer o);
-enum status optimizer_parse(const char *text, enum optimizer *out);
 
-/* Of --offload: "optimizer:to=disk,parameters". Printing needs OFFLOAD_TEXT characters. */
+/* "optimizer:to=disk,parameters", "none". Printing needs OFFLOAD_TEXT characters. */
 enum { OFFLOAD_TEXT = 128 };
 enum status offload_parse(const char *text, struct offload *out);
 void offload_print(const struct offload *o, char *out, size_t size);

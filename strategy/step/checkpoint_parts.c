@@ -31,20 +31,20 @@ enum status checkpoint_parts_check(const struct strategy *g, const struct model 
 	if (!g->slices)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--activation-checkpointing: partition_activations=yes has effect where ranks hold the "
-		        "same activations: with --strategy tensor, and not with %s; leave it out",
+		        "{activation_checkpointing}: partition_activations=yes has effect where ranks hold the "
+		        "same activations: with {strategy} tensor, and not with %s; leave it out",
 		        g->name);
 	if (c->contiguous || c->cpu || settings->offload.activations)
 		return status_fail(STATUS_INPUT,
-		                   "--activation-checkpointing: with partition_activations=yes checkpoints stay on the "
+		                   "{activation_checkpointing}: with partition_activations=yes checkpoints stay on the "
 		                   "device, each in a place of its own; leave out %s",
 		                   c->contiguous ? "contiguous_memory_optimization"
 		                   : c->cpu      ? "cpu_checkpointing"
-		                                 : "--offload activations");
+		                                 : status_words("{offload} activations"));
 	for (int v = 0; v < slice->value_count; v++)
 		if (slice->values[v].spread)
 			return status_fail(STATUS_INPUT,
-			                   "--activation-checkpointing: partition_activations=yes: with sequence=yes "
+			                   "{activation_checkpointing}: partition_activations=yes: with sequence=yes "
 			                   "checkpoints are a rank's own rows already; leave it out");
 	struct arena arena = {0};
 	struct checkpoints made;
@@ -55,8 +55,8 @@ enum status checkpoint_parts_check(const struct strategy *g, const struct model 
 		    value_elements(&slice->values[v], settings->micro_batch) % settings->ranks)
 			s = status_fail(
 			        STATUS_INPUT,
-			        "--activation-checkpointing: partition_activations=yes: %s does not divide by %lld "
-			        "ranks; choose --ranks that divides it, or leave it out",
+			        "{activation_checkpointing}: partition_activations=yes: %s does not divide by %lld "
+			        "ranks; choose {ranks} that divides it, or leave it out",
 			        slice->values[v].name, (long long)settings->ranks);
 	arena_release(&arena);
 	return s;

@@ -58,7 +58,7 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	if (blocks > MOST_BLOCKS)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--activation-checkpointing full: number_checkpoints=auto tries models of at most %d "
+		        "{activation_checkpointing} full: number_checkpoints=auto tries models of at most %d "
 		        "blocks, and %s has %" PRId64 "; give a number",
 		        MOST_BLOCKS, m->name, blocks);
 	settings->checkpointing_tried = 0;

@@ -47,10 +47,10 @@ static enum status too_few_to_normalize(const struct model *m, const struct sett
 		if (k->kind != KERNEL_BATCH_NORM || t->micro_batch * (k->synchronised ? strategy_data_ranks(t) : 1) > 1)
 			continue;
 		return status_fail(STATUS_INPUT,
-		                   "--micro-batch: batch normalization needs more than 1 sample %s; use a larger "
-		                   "--batch%s",
+		                   "{micro_batch}: batch normalization needs more than 1 sample %s; use a larger "
+		                   "{batch}%s",
 		                   k->synchronised ? "over all ranks" : "on each rank",
-		                   k->synchronised ? "" : ", or --model mlp:norm=sync-batch");
+		                   k->synchronised ? "" : status_words(", or {model} mlp:norm=sync-batch"));
 	}
 	return STATUS_OK;
 }
@@ -113,7 +113,7 @@ static enum status compile(struct plan *p, const struct model *model, const stru
 		return status;
 	if (strategy == &strategy_single && settings->ranks > 1)
 		return status_fail(STATUS_INPUT,
-		                   "--strategy single runs on one rank, and --ranks is %lld; leave --ranks out or "
+		                   "{strategy} single runs on one rank, and {ranks} is %lld; leave {ranks} out or "
 		                   "choose another strategy",
 		                   (long long)settings->ranks);
 	if ((status = offload_check(strategy, settings, &checkpointing)))

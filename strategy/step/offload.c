@@ -22,22 +22,27 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 	if ((o->activations || c->cpu) && c->contiguous)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--activation-checkpointing: contiguous_memory_optimization=yes keeps checkpoints in one "
+		        "{activation_checkpointing}: contiguous_memory_optimization=yes keeps checkpoints in one "
 		        "block on the device; leave it out, or let them stay there");
 	if (!o->optimizer && !o->parameters && !o->activations)
 		return STATUS_OK;
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--offload parameters: with %s the kernels use each rank's whole parameters where they "
+		        "{offload} parameters: with %s the kernels use each rank's whole parameters where they "
 		        "stay; there is no shard to gather from: use zero3, fsdp or hybrid",
 		        g->name);
 	if (o->parameters && !o->optimizer)
 		return status_fail(STATUS_INPUT,
-		                   "--offload parameters: the update would fetch and return every shard; say "
-		                   "--offload optimizer,parameters");
+		                   "{offload} parameters: the update would fetch and return every shard; say "
+		                   "{offload} optimizer,parameters");
+	if (o->optimizer_on_disk && o->parameters && t->optimizer == OPTIMIZER_SGD && t->precision == TYPE_FP32)
+		return status_fail(
+		        STATUS_INPUT,
+		        "{offload} optimizer:to=disk: {optimizer} sgd has no optimizer state, and parameters "
+		        "in fp32 are their own master weights; leave out to=disk");
 	if (o->delayed && (o->optimizer_on_disk || o->parameters))
-		return status_fail(STATUS_INPUT, "--offload optimizer:delayed=yes: %s",
+		return status_fail(STATUS_INPUT, "{offload} optimizer:delayed=yes: %s",
 		                   o->parameters
 		                           ? "the host's parameters are read all through the step, so they cannot "
 		                             "be updated meanwhile; leave parameters on the device"
@@ -45,7 +50,7 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 	if (o->delayed && t->precision == TYPE_FP16)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--offload optimizer:delayed=yes: in fp16 the loss scale of a gradient would have changed "
+		        "{offload} optimizer:delayed=yes: in fp16 the loss scale of a gradient would have changed "
 		        "when it is applied; use bf16");
 	return STATUS_OK;
 }

@@ -171,6 +171,7 @@ static int reduce_to(struct step *s, int group, int buffer, struct region to)
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
+	step_choose_algorithm(s, op, "reduce_scatter");
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[REDUCE_SCATTER_X] = region_of(buffer, 0, s->plan->groups[group].padded);
@@ -185,8 +186,7 @@ static void reduce_whole(struct step *s, int group, int buffer)
 	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
 	op->pass = PASS_BACKWARD;
 	op->operand[ALL_REDUCE_X] = region_of(buffer, 0, s->plan->groups[group].padded);
-	if (!strcmp(strategy_setting(s, "algorithm"), "halving-doubling"))
-		op->algorithm = SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+	step_choose_algorithm(s, op, "algorithm");
 }
 
 /* Reduces a group and sends what is this rank's to the host. *slice: a buffer that is in use until then. */

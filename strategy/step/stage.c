@@ -9,11 +9,11 @@ enum status stage_mesh(struct plan *p)
 	if (p->ranks > m->unit_count)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--strategy %s: %lld ranks are %lld stages, and %s has %d units to divide; use fewer "
+		        "{strategy} %s: %lld ranks are %lld stages, and %s has %d units to divide; use fewer "
 		        "ranks, or a model with more layers",
 		        p->strategy, (long long)p->ranks, (long long)p->ranks, m->name, m->unit_count);
 	if (p->ranks > PLAN_ROLES)
-		return status_fail(STATUS_INPUT, "--strategy %s: %lld stages; there can be %d", p->strategy,
+		return status_fail(STATUS_INPUT, "{strategy} %s: %lld stages; there can be %d", p->strategy,
 		                   (long long)p->ranks, PLAN_ROLES);
 	p->axis_count = 0;
 	plan_add_axis(p, "stage", p->ranks, false);

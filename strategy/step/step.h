@@ -242,6 +242,8 @@ static inline unsigned step_axes(const struct step *s, unsigned axes)
 }
 struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
                            int group);
+/* Takes the algorithm that the strategy's setting of this name asks for, if it has one. */
+void step_choose_algorithm(const struct step *s, struct op *op, const char *key);
 
 /* ---- gather.c: parameters that come before use (ZeRO-3 and FSDP) ---- */
 

@@ -266,6 +266,7 @@ static void sum_over_ranks(struct step *s, int buffer, unsigned axes, enum queue
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, queue);
 	struct op *sum = build_op(s->b, OP_SUM, QUEUE_COMMUNICATION);
+	sum->algorithm = schedule_first(OPERATION_SUM);
 	sum->pass = pass;
 	sum->axes = axes == plan_all_axes(s->plan) ? 0 : axes;
 	sum->traffic = TRAFFIC_CONTROL;
@@ -412,4 +413,9 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	if (s->staging >= 0)
 		build_operand(op, PART_STAGING, region_whole(s->b, s->staging), false);
 	return op;
+}
+
+void step_choose_algorithm(const struct step *s, struct op *op, const char *key)
+{
+	(void)schedule_find(op_operation(op->kind), strategy_setting(s, key), &op->algorithm);
 }

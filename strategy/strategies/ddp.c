@@ -4,8 +4,6 @@
  * communication queue while the backward pass goes on. Buckets are views of the gradients, not copies. With
  * accumulation only the last micro-batch is reduced (no_sync). Parameters are broadcast from rank 0 in the prologue.
  */
-#include <string.h>
-
 #include "strategy/step/step.h"
 
 static void broadcast_parameters(struct step *s)
@@ -26,8 +24,7 @@ static void gradient_ready(struct step *s, int tensor)
 	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
 	op->pass = PASS_BACKWARD;
 	op->operand[ALL_REDUCE_X] = step_place(s, s->gradients, PLACE_WHOLE, g);
-	if (!strcmp(strategy_setting(s, "algorithm"), "halving-doubling"))
-		op->algorithm = SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+	step_choose_algorithm(s, op, "algorithm");
 	s->reduced[g] = build_number(s->b, op);
 }
 

@@ -18,13 +18,6 @@ static bool only_root(const struct step *s)
 	return s->root;
 }
 
-static enum schedule_algorithm route(const struct step *s, const char *key, enum schedule_algorithm star,
-                                     enum schedule_algorithm tree, enum schedule_algorithm chain)
-{
-	const char *value = strategy_setting(s, key);
-	return !strcmp(value, "tree") ? tree : !strcmp(value, "chain") ? chain : star;
-}
-
 /* A collective that moves samples: `whole` at the root, each rank's part. */
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
@@ -81,10 +74,8 @@ static void send_parameters(struct step *s)
 	                     : build_alloc(s->b, step_name(s, "replica"), CATEGORY_GATHERED, s->settings->precision,
 	                                   g->padded);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(
-	        s, OP_BROADCAST,
-	        route(s, "broadcast", SCHEDULE_STAR_BROADCAST, SCHEDULE_TREE_BROADCAST, SCHEDULE_CHAIN_BROADCAST),
-	        TRAFFIC_BROADCAST, 0);
+	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_STAR_BROADCAST, TRAFFIC_BROADCAST, 0);
+	step_choose_algorithm(s, op, "broadcast");
 	op->operand[BROADCAST_X] = region_of(buffer, 0, g->padded);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 	if (s->root)
@@ -171,9 +162,8 @@ static void reduce_to_root(struct step *s)
 	const struct group *g = &s->plan->groups[0];
 	free_replica(s);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(
-	        s, OP_REDUCE, route(s, "reduce", SCHEDULE_STAR_REDUCE, SCHEDULE_TREE_REDUCE, SCHEDULE_CHAIN_REDUCE),
-	        TRAFFIC_REDUCE, 0);
+	struct op *op = step_collective(s, OP_REDUCE, SCHEDULE_STAR_REDUCE, TRAFFIC_REDUCE, 0);
+	step_choose_algorithm(s, op, "reduce");
 	op->pass = PASS_BACKWARD;
 	op->operand[REDUCE_X] = region_of(s->group_buffer[0] < 0 ? s->gradients : s->group_buffer[0], 0, g->padded);
 	s->reduced[0] = build_number(s->b, op);

@@ -19,7 +19,7 @@ static enum status mesh(struct plan *p)
 	if (shard < 1 || p->ranks % shard)
 		return status_fail(
 		        STATUS_INPUT,
-		        "--strategy hybrid: shard=%lld does not divide %lld ranks; give hybrid:shard=K, where K does",
+		        "{strategy} hybrid: shard=%lld does not divide %lld ranks; give hybrid:shard=K, where K does",
 		        (long long)shard, (long long)p->ranks);
 	if (p->ranks == 1)
 		return STATUS_OK;

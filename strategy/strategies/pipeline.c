@@ -12,7 +12,7 @@ static void micros(struct step *s)
 
 const struct strategy strategy_pipeline = {
         .name = "pipeline",
-        .what = "layers over ranks; micro-batches (--accumulate) fill the pipeline",
+        .what = "layers over ranks; micro-batches ({accumulate}) fill the pipeline",
         .keys = {{"schedule", "1f1b|gpipe", "1f1b",
                   "one backward after each forward; or all forwards, then all backwards"}},
         .mesh = stage_mesh,

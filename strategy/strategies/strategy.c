@@ -43,7 +43,7 @@ const struct strategy *strategy_find(const char *name)
 
 static struct keys keys_of(const struct strategy *g)
 {
-	struct keys keys = {.option = "--strategy", .name = g->name, .list = g->keys, .help = "strategies"};
+	struct keys keys = {.setting = "{strategy}", .name = g->name, .list = g->keys};
 	while (keys.count < STRATEGY_KEYS && g->keys[keys.count].name)
 		keys.count++;
 	return keys;
@@ -71,7 +71,7 @@ static enum status unknown_strategy(const char *name)
 		if (is_spelling(name, contrasts[i]->name))
 			near = contrasts[i]->name;
 	return status_fail(STATUS_INPUT,
-	                   "--strategy: unknown strategy '%s'%s%s%s; known: "
+	                   "{strategy}: unknown strategy '%s'%s%s%s; known: "
 #define X(name) #name ", "
 	                   STRATEGY_LIST(X) CONTRAST_LIST(X)
 #undef X

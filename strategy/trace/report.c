@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "strategy/plan/checkpoints.h"
 
@@ -59,8 +60,7 @@ static bool is_collective(const struct op *op)
 /* All ranks send and receive the same, so one speaks for all. */
 static bool is_symmetric(const struct op *op)
 {
-	return op->algorithm == SCHEDULE_RING_ALL_REDUCE || op->algorithm == SCHEDULE_RING_REDUCE_SCATTER ||
-	       op->algorithm == SCHEDULE_RING_ALL_GATHER;
+	return op_is_message(op->kind) || schedule_row(op->algorithm)->symmetric;
 }
 
 /* Sends and receives most, of the bytes that count; the lowest of equals. */
@@ -87,34 +87,39 @@ static int64_t busiest_rank(const struct plan *p, const struct role *r)
 	return busiest;
 }
 
-static void report_communication(struct report_role *out, const struct plan *p, const struct role *r)
+static void report_traffic(struct report_traffic *by_kind, const struct plan *p, const struct role *r, int64_t rank)
 {
-	int64_t rank = busiest_rank(p, r);
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
 		if (!is_collective(op))
 			continue;
-		struct report_traffic *t = &out->by_kind[op->traffic];
-		int64_t sent = op_sent_bytes(p, r, op, rank), received = op_received_bytes(p, r, op, rank);
+		struct report_traffic *t = &by_kind[op->traffic];
 		t->calls++;
 		t->payload_bytes += op_payload_bytes(r, op);
-		t->sent_bytes += sent;
-		t->received_bytes += received;
-		if (op->traffic == TRAFFIC_CONTROL)
-			continue;
-		out->sent_bytes += sent;
-		out->received_bytes += received;
+		t->sent_bytes += op_sent_bytes(p, r, op, rank);
+		t->received_bytes += op_received_bytes(p, r, op, rank);
 	}
 }
 
-static void report_transfers(struct report_role *out, const struct plan *p, const struct role *r)
+static void report_communication(struct report_role *out, const struct plan *p, const struct role *r)
+{
+	report_traffic(out->by_kind, p, r, busiest_rank(p, r));
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		if (k == TRAFFIC_CONTROL)
+			continue;
+		out->sent_bytes += out->by_kind[k].sent_bytes;
+		out->received_bytes += out->by_kind[k].received_bytes;
+	}
+}
+
+static void report_transfers(struct report_transfer *transfer, const struct plan *p, const struct role *r)
 {
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		enum transfer_kind kind = op_transfer(r, &r->ops[i]);
 		if (kind == TRANSFER_COUNT)
 			continue;
-		out->transfer[kind].calls++;
-		out->transfer[kind].bytes += op_transfer_bytes(p, r, &r->ops[i]);
+		transfer[kind].calls++;
+		transfer[kind].bytes += op_transfer_bytes(p, r, &r->ops[i]);
 	}
 }
 
@@ -187,7 +192,24 @@ void report_from_plan(struct report *r, const struct plan *p)
 		for (int space = 0; space < SPACE_COUNT; space++)
 			report_memory(&role->memory[space], p, &p->roles[i], (enum space)space);
 		report_communication(role, p, &p->roles[i]);
-		report_transfers(role, p, &p->roles[i]);
+		report_transfers(role->transfer, p, &p->roles[i]);
+	}
+}
+
+void report_add_ranks(struct report *r, const struct plan *p)
+{
+	r->by_rank = calloc((size_t)p->ranks, sizeof *r->by_rank);
+	if (!r->by_rank)
+		abort();
+	for (int64_t i = 0; i < p->ranks; i++) {
+		const struct role *role = plan_role_of(p, i);
+		const struct report_role *same = &r->roles[role - p->roles];
+		report_traffic(r->by_rank[i].by_kind, p, role, i);
+		memcpy(r->by_rank[i].transfer, same->transfer, sizeof same->transfer);
+		for (int space = 0; space < SPACE_COUNT; space++) {
+			r->by_rank[i].peak_bytes[space] = same->memory[space].peak_bytes;
+			r->by_rank[i].arena_bytes[space] = same->memory[space].arena_bytes;
+		}
 	}
 }
 
@@ -196,5 +218,6 @@ void report_release(struct report *r)
 	if (!r)
 		return;
 	free(r->losses);
+	free(r->by_rank);
 	*r = (struct report){0};
 }

@@ -65,6 +65,18 @@ struct report_role {
 	struct report_transfer transfer[TRANSFER_COUNT];
 };
 
+/* What one rank did in a step, and the memory that it took. */
+struct report_rank {
+	struct report_traffic by_kind[TRAFFIC_COUNT];
+	struct report_transfer transfer[TRANSFER_COUNT];
+	int64_t peak_bytes[SPACE_COUNT], arena_bytes[SPACE_COUNT];
+};
+/* Its figures by number, from 0: where the figure stands, and its name ("communication.broadcast.sent_bytes"). NULL
+ * past the last. */
+int64_t *report_rank_figure(struct report_rank *r, int i, char *name, size_t size);
+json_t *report_rank_to_json(struct report_rank *r); /* an object of these. New reference */
+enum status report_rank_from_json(struct report_rank *r, const json_t *o);
+
 /* Of activation checkpointing. */
 struct report_checkpointing {
 	char setting[256];           /* "full:number_checkpoints=3": with auto, what was found; or "none" */
@@ -89,6 +101,7 @@ struct report {
 	bool tf32; /* predicted with the cluster's rates of tf32 for products of fp32 */
 	struct report_role roles[PLAN_ROLES];
 	int role_count;
+	struct report_rank *by_rank; /* [ranks], owned; NULL: of a prediction that nobody compares by rank */
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
@@ -105,12 +118,17 @@ struct report {
 	int64_t skipped_steps;
 	int64_t gelu_passes; /* of a GPU: times that GELU's backward pass was put on a stream as a kernel of its own */
 	int64_t resident_bytes; /* what the operating system says of the largest rank; 0: unknown */
-	double units_per_s;     /* tokens or samples a second */
+	/* Buffers count staging as the plan has it, since a collective is lent all of it; it wrote to so much, at most.
+	 */
+	int64_t staging_touched_bytes;
+	double units_per_s; /* tokens or samples a second */
 };
 
 /* Everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and what is
  * tightest are left 0. */
 void report_from_plan(struct report *r, const struct plan *p);
+/* by_rank too, for a measured report to be compared with. */
+void report_add_ranks(struct report *r, const struct plan *p);
 void report_release(struct report *r);
 
 /* The JSON object of the design. New reference. */

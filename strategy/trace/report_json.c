@@ -111,6 +111,11 @@ static void add_measured(json_t *o, const struct report *r)
 	for (int64_t i = 0; i < r->loss_count; i++)
 		json_array_append_new(losses, real_or_null(r->losses[i]));
 	json_object_set_new(o, "losses", losses);
+	json_t *ranks = json_array();
+	for (int64_t i = 0; i < r->ranks && r->by_rank; i++)
+		json_array_append_new(ranks, report_rank_to_json(&r->by_rank[i]));
+	json_object_set_new(o, "by_rank", ranks);
+	json_object_set_new(o, "staging_touched_bytes", json_integer(r->staging_touched_bytes));
 	json_object_set_new(o, "validation_loss", real_or_null(r->validation_loss));
 	json_object_set_new(o, "validation_accuracy", real_or_null(r->validation_accuracy));
 	json_object_set_new(o, "weights_checksum", json_string(r->weights_checksum));

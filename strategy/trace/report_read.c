@@ -133,6 +133,19 @@ static void take_role(struct reader *r, const json_t *o, struct report_role *rol
 	}
 }
 
+static void take_ranks(struct reader *r, const json_t *o, struct report *out)
+{
+	const json_t *ranks = take(r, o, "by_rank");
+	if (!expect(r, json_is_array(ranks) && (int64_t)json_array_size(ranks) == out->ranks, "by_rank",
+	            "a list of all ranks"))
+		return;
+	out->by_rank = calloc((size_t)out->ranks + 1, sizeof *out->by_rank);
+	if (!out->by_rank)
+		r->status = status_fail(STATUS_MEMORY, "out of memory");
+	for (int64_t i = 0; i < out->ranks && !r->status; i++)
+		r->status = report_rank_from_json(&out->by_rank[i], json_array_get(ranks, (size_t)i));
+}
+
 static void take_measured(struct reader *r, const json_t *o, struct report *out)
 {
 	const json_t *losses = take(r, o, "losses");
@@ -151,6 +164,8 @@ static void take_measured(struct reader *r, const json_t *o, struct report *out)
 		if (expect(r, is_number || json_is_null(loss), "losses", "a list of numbers"))
 			out->losses[i] = is_number ? json_number_value(loss) : __builtin_nan("");
 	}
+	take_ranks(r, o, out);
+	out->staging_touched_bytes = take_whole(r, o, "staging_touched_bytes");
 	out->validation_loss = take_real(r, o, "validation_loss");
 	out->validation_accuracy = take_real(r, o, "validation_accuracy");
 	take_text(r, o, "weights_checksum", out->weights_checksum, sizeof out->weights_checksum);

@@ -249,7 +249,7 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	errno = 0;
 	gzFile in = gzopen(path, "rb");
 	if (!in)
-		return status_fail(STATUS_INPUT, "--trace: cannot open '%s': %s", path,
+		return status_fail(STATUS_INPUT, "{trace}: cannot open '%s': %s", path,
 		                   errno ? strerror(errno) : "out of memory");
 	gzbuffer(in, 1 << 20);
 	do {
@@ -262,9 +262,9 @@ enum status trace_file_open(struct trace_file *f, const char *path)
 	gzclose(in);
 	enum status s;
 	if (got < 0)
-		s = status_fail(STATUS_INPUT, "--trace: cannot read '%s': a folder, or a damaged gzip file?", path);
+		s = status_fail(STATUS_INPUT, "{trace}: cannot read '%s': a folder, or a damaged gzip file?", path);
 	else if (got > 0)
-		s = status_fail(STATUS_INPUT, "--trace: '%s' is larger than 1 GiB; record a shorter time", path);
+		s = status_fail(STATUS_INPUT, "{trace}: '%s' is larger than 1 GiB; record a shorter time", path);
 	else
 		s = trace_file_read(f, text, size, path);
 	free(text);

@@ -11,6 +11,7 @@
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/bench/median.h"
 
 enum { SAMPLES = 16, ROUNDS_MOST = 1000 };
@@ -36,7 +37,7 @@ static void open_case(struct rehearsal *r, const char *mode)
 	snprintf(s.strategy, sizeof s.strategy, "single");
 	snprintf(s.checkpointing, sizeof s.checkpointing, "%s", mode);
 	s.micro_batch = SAMPLES;
-	must(settings_resolve(&s));
+	must(settings_resolve(&s, strategy_data_ranks(&s)));
 	must(rehearsal_open_settings(r, &s, &(struct device_choice){.name = "cpu"}, NULL));
 }
 

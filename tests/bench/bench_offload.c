@@ -14,6 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
+#include "strategy/strategies/strategy.h"
 
 enum { SAMPLES = 2, ROUNDS_MOST = 1000 };
 
@@ -50,7 +51,7 @@ static struct settings settings_of(int i)
 	s.micro_batch = SAMPLES;
 	s.clip = cases[i].clip;
 	must(offload_parse(cases[i].offload, &s.offload));
-	must(settings_resolve(&s));
+	must(settings_resolve(&s, strategy_data_ranks(&s)));
 	return s;
 }
 

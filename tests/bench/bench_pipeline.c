@@ -25,6 +25,7 @@
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
 #include "sim/engine.h"
+#include "strategy/strategies/strategy.h"
 
 enum { RANKS_MOST = 16, MICRO = 64 };
 
@@ -169,7 +170,7 @@ static void open_case(struct rehearsal *r, struct communicator *c, const char *s
 	settings.ranks = ranks;
 	settings.micro_batch = MICRO;
 	settings.accumulate = micros;
-	must(settings_resolve(&settings));
+	must(settings_resolve(&settings, strategy_data_ranks(&settings)));
 	must(rehearsal_open_settings(r, &settings, &(struct device_choice){.name = "cpu"}, c));
 }
 

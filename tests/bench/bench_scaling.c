@@ -92,7 +92,7 @@ static void show_overlap(int rounds, struct communicator *communicator)
 	settings.ranks = communicator->ranks;
 	settings.micro_batch = 64;
 	settings.bucket = 1 << 16;
-	must(settings_resolve(&settings));
+	must(settings_resolve(&settings, strategy_data_ranks(&settings)));
 	must(rehearsal_open_settings(&r, &settings, &(struct device_choice){.name = "cpu"}, communicator));
 	for (int i = -1; i < rounds; i++) {
 		MPI_Barrier(MPI_COMM_WORLD);

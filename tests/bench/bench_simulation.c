@@ -50,7 +50,7 @@ static enum status simulate(const struct simulation *s, struct figures *f)
 	settings.ranks = s->ranks;
 	settings.precision = s->precision;
 	double begin = seconds();
-	enum status e = settings_resolve(&settings);
+	enum status e = settings_resolve(&settings, strategy_data_ranks(&settings));
 	if (!e)
 		e = model_open(&m, settings.model, 0);
 	if (!e)

@@ -50,7 +50,7 @@ static void subject_open(struct subject *b, const char *model, const char *strat
 	s.ranks = ranks;
 	s.accumulate = accumulate;
 	*b = (struct subject){0};
-	must(settings_resolve(&s));
+	must(settings_resolve(&s, strategy_data_ranks(&s)));
 	must(model_open(&b->model, s.model, 0));
 	must(plan_compile(&b->plan, &b->model, &s));
 	must(cluster_open(&c, "a100-80gb", ranks));

@@ -64,7 +64,9 @@ refuse 'more than the model has elements' sim --model mlp:sizes=4-4-2 --ranks 31
 
 # Names.
 refuse "unknown model 'nope'" sim --model nope
-refuse "'layer'" sim --model gpt:layer=1
+refuse "unknown model 'gpt2-124' (did you mean gpt2-124m?)" sim --model gpt2-124
+refuse "unknown model '{ranks}'" sim --model '{ranks}'
+refuse "unknown key 'layer' (did you mean layers?)" sim --model gpt:layer=1
 refuse "layers: '0'" sim --model gpt:layers=0
 refuse "layers: '-1'" sim --model gpt:layers=-1
 refuse '--sequence' sim --model gpt --sequence 129
@@ -79,7 +81,7 @@ refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
 refuse '8 ranks are 8 stages, and gpt has 7 units' sim --model gpt --strategy pipeline --ranks 8
 refuse '4 ranks are 4 stages, and mlp has 3 units' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
-refuse "'2f2b'; possible" sim --strategy pipeline:schedule=2f2b --ranks 2
+refuse "schedule: '2f2b' is not one of: 1f1b|gpipe" sim --strategy pipeline:schedule=2f2b --ranks 2
 refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
 refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
 refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
@@ -120,17 +122,19 @@ refuse 'no rate for' sim --model gpt --precision bf16 --cluster v100-16gb
 refuse "'gradients' is not one of: none, optimizer, parameters, activations" sim --offload gradients
 refuse "'' is not one of" sim --offload optimizer,
 refuse 'optimizer is given twice' sim --offload optimizer,optimizer
-refuse "'to=tape' is no key" sim --offload activations:to=tape
-refuse "to is 'tape'; possible: host|disk" sim --offload optimizer:to=tape
+refuse "unknown key 'to'; it has none" sim --offload activations:to=tape
+refuse "to: 'tape' is not one of: host|disk" sim --offload optimizer:to=tape
 refuse 'to is given twice' sim --offload optimizer:to=disk:to=host
-refuse "'delayed=yes' is no key" sim --offload parameters:delayed=yes
-refuse "delayed is 'maybe'" sim --offload optimizer:delayed=maybe
+refuse "unknown key 'delayed'; known: to" sim --offload parameters:delayed=yes
+refuse "delayed: 'maybe' is not one of: no|yes" sim --offload optimizer:delayed=maybe
 refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload optimizer,parameters
 refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters
 refuse 'there is no shard to gather from' sim --strategy dp --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy hybrid --ranks 4 --offload parameters
 refuse 'there is no shard to gather from' sim --model gpt --strategy tensor --ranks 2 --offload optimizer,parameters
+refuse 'sgd has no optimizer state' sim --strategy zero3 --ranks 2 --optimizer sgd \
+	--offload optimizer:to=disk,parameters
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
 refuse 'one block on the device' sim --model gpt --offload activations \

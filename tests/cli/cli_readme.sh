@@ -1,19 +1,26 @@
 #!/bin/bash
-# What README.md says is so: its commands are carried out (of those that train, measure or open a window, only that they
-# are known), the output that it shows is what is printed, and the keys of the window are those of its help.
+# README.md and docs/ say what is so. Their commands are carried out; those that train, measure or open a window need only be
+# known. The output that README.md shows is what is printed. README.md stays short, and every link leads to a file.
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
 # OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
 export OPENBLAS_NUM_THREADS=1
-readme=$(cd "$(dirname "$0")/../.." && pwd)/README.md
+root=$(cd "$(dirname "$0")/../.." && pwd)
+readme=$root/README.md
+[ "$(wc -l <"$readme")" -le 150 ] || fail "README.md has more than 150 lines"
+for page in "$readme" "$root"/docs/*.md; do
+	grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | sort -u | while read -r target; do
+		[ -e "$(dirname "$page")/$target" ] || fail "${page#"$root"/}: there is no $target"
+	done
+done
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 cd "$TMPDIR"
 
 # Lines that end in a backslash go on; what follows # is a remark, so that a whole line can be pasted.
-sed -e ':more' -e '/\\$/{N;s/ *\\\n */ /;b more' -e '}' "$readme" |
+sed -e ':more' -e '/\\$/{N;s/ *\\\n */ /;b more' -e '}' "$readme" "$root"/docs/*.md |
 	sed -n 's/^    build\/shardlab \([a-z].*\)/\1/p' | sed 's/ *#.*//' | sort -u >commands
-[ "$(wc -l <commands)" -ge 20 ] || fail "only $(wc -l <commands) commands in README.md"
+[ "$(wc -l <commands)" -ge 20 ] || fail "only $(wc -l <commands) commands in README.md and docs/"
 
 ran=0
 while read -r -a words; do
@@ -22,16 +29,16 @@ while read -r -a words; do
 	help* | plan* | sim* | compare* | view*--export*)
 		status=0
 		"$SHARDLAB" "${words[@]}" >/dev/null 2>err </dev/null || status=$?
-		[ "$status" = 0 ] || fail "README.md: shardlab ${words[*]}: exit status $status, $(cat err)"
+		[ "$status" = 0 ] || fail "documents: shardlab ${words[*]}: exit status $status, $(cat err)"
 		ran=$((ran + 1))
 		;;
 	*) # the option that is not known comes last, so that all before it have been read
 		message=$("$SHARDLAB" "${words[@]}" --zork 2>&1) && fail "shardlab ${words[*]} --zork was taken"
-		[[ $message = *'unknown option --zork'* ]] || fail "README.md: shardlab ${words[*]}: $message"
+		[[ $message = *'unknown option --zork'* ]] || fail "documents: shardlab ${words[*]}: $message"
 		;;
 	esac
 done <commands
-[ "$ran" -ge 10 ] || fail "only $ran commands of README.md were carried out"
+[ "$ran" -ge 10 ] || fail "only $ran commands of the documents were carried out"
 
 sed -n '/^`shardlab sim .*` prints$/,/^- \*\*/p' "$readme" >shown
 command=$(sed -n '1s/^`shardlab \(.*\)` prints$/\1/p' shown)

@@ -43,6 +43,13 @@ run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --we
 	--init "$TMPDIR/weights.safetensors"
 [ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
 
+# Weights of another shape are refused, also where the file has enough of them.
+text=gpt:layers=1,width=16,heads=2
+run long train --model $text,context=16 --data tests/golden/text.txt --steps 1 --batch 2 --evaluate no --json \
+	--save "$TMPDIR/long.safetensors"
+refused "tensor 'wpe.weight' has 256 elements in another shape; gpt needs 8 × 16" "$SHARDLAB" train --model $text,context=8 \
+	--data tests/golden/text.txt --steps 1 --batch 2 --init "$TMPDIR/long.safetensors" || fail 'longer weights were read'
+
 # Threads whose stacks kernels would run past are refused before they do.
 status=0
 OMP_STACKSIZE=100k "$SHARDLAB" train --model $model --strategy single --steps 1 --batch 16 --threads 2 >/dev/null \

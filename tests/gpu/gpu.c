@@ -20,7 +20,7 @@ static bool has_card(void)
 /* Where no GPU is, what the program says to do about it does not matter. */
 static enum gpu_found failed(struct gpu *g)
 {
-	static const char option[] = "--device cuda: ";
+	static const char option[] = "device cuda: ";
 	const char *text = status_message();
 	bool broken = has_card();
 	if (!strncmp(text, option, sizeof option - 1))

@@ -21,32 +21,10 @@
 enum { GUARD = 16 };
 static const float GUARD_VALUE = -12288.0f, SPOILED = -768.0f; /* exact in 16 bits too */
 
-enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE, SCATTER, GATHER };
-
-static const struct {
-	enum schedule_algorithm algorithm;
-	enum kind kind;
-} cases[] = {
-        {SCHEDULE_RING_ALL_REDUCE, ALL_REDUCE},
-        {SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, ALL_REDUCE},
-        {SCHEDULE_RING_REDUCE_SCATTER, REDUCE_SCATTER},
-        {SCHEDULE_RING_ALL_GATHER, ALL_GATHER},
-        {SCHEDULE_TREE_BROADCAST, BROADCAST},
-        {SCHEDULE_STAR_BROADCAST, BROADCAST},
-        {SCHEDULE_CHAIN_BROADCAST, BROADCAST},
-        {SCHEDULE_TREE_REDUCE, REDUCE},
-        {SCHEDULE_STAR_REDUCE, REDUCE},
-        {SCHEDULE_CHAIN_REDUCE, REDUCE},
-        {SCHEDULE_STAR_SCATTER, SCATTER},
-        {SCHEDULE_STAR_GATHER, GATHER},
-};
-enum { CASES = sizeof cases / sizeof *cases };
-static_assert((int)CASES == (int)SCHEDULE_COUNT, "every algorithm is tested");
-
 struct trial {
 	struct communicator *c;
 	enum schedule_algorithm algorithm;
-	enum kind kind;
+	enum operation kind;
 	int64_t root, elements;
 	bool in_place, hurry;
 	int salt;
@@ -90,23 +68,25 @@ static float total(const struct trial *t, int64_t element)
 
 static bool whole_is_input(const struct trial *t)
 {
-	return t->kind == ALL_REDUCE || t->kind == REDUCE_SCATTER || t->kind == REDUCE ||
-	       ((t->kind == BROADCAST || t->kind == SCATTER) && rank_number == t->root);
+	return t->kind == OPERATION_ALL_REDUCE || t->kind == OPERATION_SUM || t->kind == OPERATION_REDUCE_SCATTER ||
+	       t->kind == OPERATION_REDUCE ||
+	       ((t->kind == OPERATION_BROADCAST || t->kind == OPERATION_SCATTER) && rank_number == t->root);
 }
 
 static bool part_is_input(const struct trial *t)
 {
-	return t->kind == ALL_GATHER || t->kind == GATHER;
+	return t->kind == OPERATION_ALL_GATHER || t->kind == OPERATION_GATHER;
 }
 
 static bool whole_is_there(const struct trial *t)
 {
-	return !(t->kind == SCATTER || t->kind == GATHER) || rank_number == t->root;
+	return !(t->kind == OPERATION_SCATTER || t->kind == OPERATION_GATHER) || rank_number == t->root;
 }
 
 static bool uses_part(const struct trial *t)
 {
-	return t->kind == REDUCE_SCATTER || t->kind == ALL_GATHER || t->kind == SCATTER || t->kind == GATHER;
+	return t->kind == OPERATION_REDUCE_SCATTER || t->kind == OPERATION_ALL_GATHER || t->kind == OPERATION_SCATTER ||
+	       t->kind == OPERATION_GATHER;
 }
 
 static void fill(const struct trial *t, void *whole, void *part)
@@ -139,27 +119,30 @@ static int64_t wrong(const struct trial *t, const void *whole, const void *part)
 	int64_t slice = t->elements / ranks_count, own = slice * rank_number, n = 0;
 	bool at_root = rank_number == t->root;
 	switch (t->kind) {
-	case ALL_REDUCE:
-	case REDUCE:
-		for (int64_t i = 0; i < t->elements && (t->kind == ALL_REDUCE || at_root); i++)
+	case OPERATION_ALL_REDUCE:
+	case OPERATION_SUM:
+	case OPERATION_REDUCE:
+		for (int64_t i = 0; i < t->elements && (t->kind != OPERATION_REDUCE || at_root); i++)
 			n += get(t, whole, i) != total(t, i);
 		break;
-	case BROADCAST:
+	case OPERATION_BROADCAST:
 		for (int64_t i = 0; i < t->elements; i++)
 			n += get(t, whole, i) != value(t, t->root, i);
 		break;
-	case ALL_GATHER:
-	case GATHER:
-		for (int64_t i = 0; i < t->elements && (t->kind == ALL_GATHER || at_root); i++)
+	case OPERATION_ALL_GATHER:
+	case OPERATION_GATHER:
+		for (int64_t i = 0; i < t->elements && (t->kind == OPERATION_ALL_GATHER || at_root); i++)
 			n += get(t, whole, i) != value(t, i / slice, i);
 		break;
-	case REDUCE_SCATTER:
+	case OPERATION_REDUCE_SCATTER:
 		for (int64_t i = 0; i < slice; i++)
 			n += get(t, part, i) != total(t, own + i);
 		break;
-	case SCATTER:
+	case OPERATION_SCATTER:
 		for (int64_t i = 0; i < slice; i++)
 			n += get(t, part, i) != value(t, t->root, own + i);
+		break;
+	case OPERATION_COUNT:
 		break;
 	}
 	return n;
@@ -174,10 +157,10 @@ static void check_traffic(const struct trial *t, const struct traffic *traffic)
 	if (!ring)
 		return;
 	ranks_check(traffic->sent_bytes == bytes * schedule_sent(&s, rank_number),
-	            "%s: sent %lld bytes, the schedule says %lld", schedule_description(t->algorithm),
+	            "%s: sent %lld bytes, the schedule says %lld", schedule_row(t->algorithm)->description,
 	            (long long)traffic->sent_bytes, (long long)(bytes * schedule_sent(&s, rank_number)));
 	ranks_check(traffic->received_bytes == bytes * schedule_received(&s, rank_number),
-	            "%s: received %lld bytes, the schedule says %lld", schedule_description(t->algorithm),
+	            "%s: received %lld bytes, the schedule says %lld", schedule_row(t->algorithm)->description,
 	            (long long)traffic->received_bytes, (long long)(bytes * schedule_received(&s, rank_number)));
 }
 
@@ -204,10 +187,10 @@ static void try(const struct trial *t)
 	ranks_check(!s, "%s", status_message());
 	int64_t bad = wrong(t, whole, part);
 	ranks_check(bad == 0, "%s, %s, %s, root %lld, %lld elements, in place %d: %lld wrong", t->c->ops->name,
-	            schedule_description(t->algorithm), type_name(t->type), (long long)t->root, (long long)t->elements,
-	            t->in_place, (long long)bad);
+	            schedule_row(t->algorithm)->description, type_name(t->type), (long long)t->root,
+	            (long long)t->elements, t->in_place, (long long)bad);
 	ranks_check(guards_hold(t, whole, t->elements) && (part != outside || guards_hold(t, part, slice)),
-	            "%s, %s: wrote outside its buffers", t->c->ops->name, schedule_description(t->algorithm));
+	            "%s, %s: wrote outside its buffers", t->c->ops->name, schedule_row(t->algorithm)->description);
 	for (int i = 0; i < GUARD; i++)
 		ranks_check(staging[SCHEDULE_STAGING_BYTES + i] == 0x5a, "%s wrote outside its staging",
 		            t->c->ops->name);
@@ -218,15 +201,21 @@ static void try(const struct trial *t)
 static void try_all(struct communicator *c, enum type type, const int64_t *sizes, int n_sizes)
 {
 	int salt = 0;
-	for (int k = 0; k < CASES; k++)
+	for (int a = 0; a < SCHEDULE_COUNT; a++)
 		for (int i = 0; i < n_sizes; i++)
 			for (int in_place = 0; in_place < 2; in_place++) {
 				int64_t roots[] = {0, ranks_count - 1, ranks_count / 2};
-				bool rooted = cases[k].kind != ALL_REDUCE && cases[k].kind != REDUCE_SCATTER &&
-				              cases[k].kind != ALL_GATHER;
+				enum operation o = schedule_row((enum schedule_algorithm)a)->operation;
+				bool rooted = operation_has_root(o);
 				for (int j = 0; j < (rooted && sizes[i] < 100000 ? 3 : 1); j++) {
-					struct trial t = {c,        cases[k].algorithm, cases[k].kind, roots[j],
-					                  sizes[i], in_place == 1,      salt % 3 == 0, salt,
+					struct trial t = {c,
+					                  (enum schedule_algorithm)a,
+					                  o,
+					                  roots[j],
+					                  sizes[i],
+					                  in_place == 1,
+					                  salt % 3 == 0,
+					                  salt,
 					                  type};
 					try(&t);
 					salt++;
@@ -249,7 +238,7 @@ static void check_bits(struct communicator *c, enum schedule_algorithm algorithm
 			MPI_Bcast(first_memory, (int)elements, MPI_FLOAT, 0, MPI_COMM_WORLD);
 		}
 		ranks_check(memcmp(first_memory, whole, (size_t)elements * sizeof *whole) == 0,
-		            "%s: %s differs from rank 0's first", c->ops->name, schedule_description(algorithm));
+		            "%s: %s differs from rank 0's first", c->ops->name, schedule_row(algorithm)->description);
 	}
 }
 
@@ -272,8 +261,8 @@ static void check_maximum(struct communicator *c, enum schedule_algorithm algori
 		}
 		bad += whole[i] != largest;
 	}
-	ranks_check(bad == 0, "%s, %s: %lld of %lld maxima are wrong", c->ops->name, schedule_description(algorithm),
-	            (long long)bad, (long long)elements);
+	ranks_check(bad == 0, "%s, %s: %lld of %lld maxima are wrong", c->ops->name,
+	            schedule_row(algorithm)->description, (long long)bad, (long long)elements);
 }
 
 /* 16-bit sums of numbers that do round: in fp32 and rounded at each of ranks-1 additions, each within half a unit in
@@ -303,19 +292,35 @@ static void check_rounding(struct communicator *c, enum type type, int64_t eleme
 	ranks_check(ranks_count == 1 || exact < elements, "the sums do not round: nothing was tested");
 }
 
-static void check_sum(struct communicator *c)
+/* What a rank adds to value i of a sum: numbers of fp32, as control values are, whose sum a double holds exactly,
+ * whatever the order; or ones whose sum is rounded. */
+static double control_value(int i, int rank, bool exact)
 {
-	double values[150], expected[150];
+	double x = 1.0 / (i + 1 + rank * 17);
+	return exact ? (double)(float)x : x;
+}
+
+static void check_sum(struct communicator *c, bool exact)
+{
+	double values[150], first[150];
+	struct schedule s = {SCHEDULE_TREE_SUM, ranks_count, 0, 150, 0};
 	struct traffic traffic;
-	for (int i = 0; i < 150; i++) {
-		expected[i] = 1.0 / (i + 1);
-		for (int r = 1; r < ranks_count; r++)
-			expected[i] += 1.0 / (i + 1 + r * 17);
-		values[i] = 1.0 / (i + 1 + rank_number * 17);
-	}
+	int bad = 0;
+	for (int i = 0; i < 150; i++)
+		values[i] = control_value(i, rank_number, exact);
 	ranks_check(!c->ops->sum(c, values, 150, &traffic), "%s", status_message());
-	ranks_check(memcmp(values, expected, sizeof values) == 0, "%s: sum is not the one in rank order", c->ops->name);
-	ranks_check(traffic.sent_bytes == (rank_number ? 1 : ranks_count - 1) * (int64_t)sizeof values,
+	for (int i = 0; i < 150; i++) {
+		double sum = 0;
+		for (int r = 0; r < ranks_count; r++)
+			sum += control_value(i, r, exact);
+		bad += exact ? values[i] != sum : fabs(values[i] - sum) > 1e-15 * ranks_count * sum;
+	}
+	ranks_check(bad == 0, "%s: %d of 150 sums are wrong", c->ops->name, bad);
+	memcpy(first, values, sizeof first);
+	MPI_Bcast(first, 150, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	ranks_check(memcmp(values, first, sizeof values) == 0, "%s: sum differs from rank 0's", c->ops->name);
+	ranks_check(traffic.sent_bytes == schedule_sent(&s, rank_number) * (int64_t)sizeof *values &&
+	                    traffic.received_bytes == schedule_received(&s, rank_number) * (int64_t)sizeof *values,
 	            "%s: sum sent %lld bytes", c->ops->name, (long long)traffic.sent_bytes);
 	ranks_check(!c->ops->sum(c, values, 0, &traffic) && traffic.sent_bytes == 0, "sum of nothing");
 }
@@ -484,7 +489,8 @@ int main(int argc, char **argv)
 		check_maximum(c, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE, 7 * ranks_count);
 		check_rounding(c, TYPE_BF16, 10007 * ranks_count);
 		check_rounding(c, TYPE_FP16, 10007 * ranks_count);
-		check_sum(c);
+		check_sum(c, true);
+		check_sum(c, false);
 		check_integers(c);
 		check_split(c);
 		check_messages(c, 5);

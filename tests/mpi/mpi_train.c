@@ -81,12 +81,25 @@ static bool train(int model, const struct request *q, const char *communicator, 
 
 /* ---- the same losses ---- */
 
+static struct validation single_validation;
+
 static void train_single(int model, int accumulate, double losses[STEPS])
 {
 	struct request q = request_of(model, "single", 1);
 	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
 	q.ranks = 1;
 	runs_single(&q, data_of(model), STEPS, false, losses);
+	single_validation = runs_single_validation(&q, data_of(model), FEW);
+}
+
+/* All of the validation data counts once, however many ranks share it and whatever is left over. */
+static void compare_validation(const char *what, const struct report *r)
+{
+	const struct validation *v = &single_validation;
+	ranks_check(rank_number || (fabs(r->validation_loss - v->loss) <= LIMIT * v->loss &&
+	                            fabs(r->validation_accuracy - v->accuracy) < 1e-9),
+	            "%s: validation loss %.9g and accuracy %.9g, single has %.9g and %.9g", what, r->validation_loss,
+	            r->validation_accuracy, v->loss, v->accuracy);
 }
 
 /* ---- what is run ---- */
@@ -99,8 +112,10 @@ static void try_strategy(int model, const char *strategy, int accumulate, const 
 	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model].model, strategy, accumulate);
 	if (train(model, &q, "ring", STEPS, false, &r.all) && train(model, &q, "ring", FEW, false, &r.few) &&
 	    train(model, &q, "mpi", FEW, false, &r.library) && train(model, &q, "ring", FEW, true, &r.guarded) &&
-	    train_file(model, &q, &r.text))
+	    train_file(model, &q, &r.text)) {
+		compare_validation(what, &r.few);
 		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
+	}
 }
 
 /* A few steps of what else can be asked for. */

@@ -13,6 +13,7 @@
 #include "sim/sim.h"
 #include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
+#include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
 /* ---- the fit ---- */
@@ -118,6 +119,37 @@ START_TEST(a_point_near_another_is_dropped_and_an_equal_one_averaged)
 }
 END_TEST
 
+START_TEST(a_launch_is_the_way_there_and_back)
+{
+	struct rate r = calibrate_there_and_back(rate_measured(500, 400, 600), rate_measured(70, 50, 90));
+	ck_assert_int_eq(r.value, 570);
+	ck_assert_int_eq(r.low, 450);
+	ck_assert_int_eq(r.high, 690);
+	ck_assert(r.measured);
+}
+END_TEST
+
+/* A bandwidth is of use only where it counts bytes as the simulator does. */
+START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
+{
+	struct made m;
+	int copies = 0;
+	ck_assert_msg(
+	        !made_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"}),
+	        "%s", status_message());
+	const struct role *r = &m.plan.roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		if (r->ops[i].kind != OP_COPY)
+			continue;
+		int64_t elements = region_elements(&m.plan, &r->ops[i].operand[0]);
+		ck_assert_int_eq(op_bytes(&m.plan, r, &r->ops[i]), calibrate_copy_bytes(elements));
+		copies++;
+	}
+	ck_assert_int_gt(copies, 1);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- the whole, on one rank ---- */
 
 static double last_done;
@@ -139,7 +171,7 @@ static void check_prediction(const struct cluster *c, const char *model)
 	struct report r = {0};
 	snprintf(settings.model, sizeof settings.model, "%s", model);
 	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
 	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
 	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
@@ -197,6 +229,8 @@ int main(void)
 	Suite *suite = suite_create("calibrate");
 	TCase *parts = tcase_create("parts"), *whole = tcase_create("whole");
 	tcase_add_test(parts, a_link_that_follows_the_formula_is_found_again);
+	tcase_add_test(parts, a_launch_is_the_way_there_and_back);
+	tcase_add_test(parts, a_copy_has_the_bytes_of_a_plans_copy);
 	tcase_add_test(parts, a_link_gets_the_middle_of_what_large_messages_say);
 	tcase_add_test(parts, a_link_survives_samples_that_make_no_sense);
 	tcase_add_test(parts, a_rate_is_the_median_with_its_spread);

@@ -139,7 +139,7 @@ static void predict(const struct cluster *c, enum type precision, struct report 
 	snprintf(settings.strategy, sizeof settings.strategy, "single");
 	settings.micro_batch = 2;
 	settings.precision = precision;
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
 	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
 	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
@@ -209,7 +209,7 @@ static int64_t step_of(enum type precision, bool eager)
 	struct settings settings = rehearsal_settings(&what, 1);
 	struct rehearsal rehearsal;
 	int64_t step = 0;
-	ck_assert_int_eq(settings_resolve(&settings), STATUS_OK);
+	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
 	ck_assert_msg(!rehearsal_open_settings(&rehearsal, &settings, &choice, NULL), "%s", status_message());
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(executor_run(rehearsal.executor, rehearsal.step), STATUS_OK);
@@ -228,7 +228,7 @@ START_TEST(what_was_measured_is_predicted)
 	o.no_graph = _i == 1;
 	cuda_library_use(fake_cuda(&(struct fake_cuda_settings){.memory_bytes = 140 * MIB, .kernel_ns = 2000}));
 	ck_assert_msg(!calibrate_run(&o, &c, &figures), "%s", status_message());
-	ck_assert_int_eq(strstr(c.about, "--no-graph") != NULL, o.no_graph);
+	ck_assert_int_eq(strstr(c.about, "no_graph") != NULL, o.no_graph);
 	ck_assert_int_eq(
 	        c.launch.value,
 	        find(&figures, o.no_graph ? "start of a kernel, issued" : "start of a kernel, in a graph", CALIBRATE_NS)
@@ -262,7 +262,7 @@ static const struct {
         {{.devices = -1}, "ring", 1, "there is no GPU here"},
         {{.count_error = 35}, "ring", 1, "older than this program's CUDA"},
         {{.no_code = true}, "ring", 2, "for which this build has no code"},
-        {{.devices = 1}, "nccl", 2, "use --comm ring"},
+        {{.devices = 1}, "nccl", 2, "use comm ring"},
 };
 
 START_TEST(what_is_missing_is_said_first)

@@ -64,10 +64,10 @@ START_TEST(writing_before_a_buffer_is_noticed)
 	struct trainer t;
 	open_plan(&m, 1);
 	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
-	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_OK);
-	char *at = cpu_device_buffer(&t.device, role_buffer(t.device.role, "gradients"));
-	at[-CPU_DEVICE_GUARD] ^= 1;
-	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_RUN);
+	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_OK);
+	char *at = rank_memory_buffer(&t.device, role_buffer(t.device.role, "gradients"));
+	at[-RANK_MEMORY_GUARD] ^= 1;
+	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "'gradients'") != NULL, "%s", status_message());
 	trainer_release(&t);
 	made_release(&m);
@@ -86,13 +86,13 @@ START_TEST(memory_is_poisoned)
 	while (r->ops[number].kind != OP_ALLOC || r->buffers[r->ops[number].operand[0].buffer].type != TYPE_FP32)
 		number++;
 	int buffer = r->ops[number].operand[0].buffer, last = (int)r->buffers[buffer].elements - 1;
-	float *x = cpu_device_buffer(&t.device, buffer);
+	float *x = rank_memory_buffer(&t.device, buffer);
 	int freed = number;
 	while (r->ops[freed].kind != OP_FREE || r->ops[freed].operand[0].buffer != buffer)
 		freed++;
 	for (int i = 0; i < 2; i++) {
 		x[0] = x[last] = 1;
-		ck_assert_int_eq(cpu_device_execute(&t.device, i ? freed : number), STATUS_OK);
+		ck_assert_int_eq(rank_execute(&t.device, i ? freed : number), STATUS_OK);
 		ck_assert(isnan(x[0]) && isnan(x[last]));
 	}
 	trainer_release(&t);
@@ -129,7 +129,7 @@ START_TEST(what_is_measured_is_not_copied)
 		ck_assert_int_eq(larger.peak_bytes, planned.peak_bytes + (i >= 0 ? 64 : 0));
 		ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, false), STATUS_OK);
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
-		cpu_device_memory(&t.device, SPACE_DEVICE, &measured);
+		rank_memory_used(&t.device, SPACE_DEVICE, &measured);
 		ck_assert_msg(measured.peak_bytes == planned.peak_bytes, "%s: %lld bytes instead of %lld",
 		              i < 0 ? "as it is" : r->buffers[i].name, (long long)measured.peak_bytes,
 		              (long long)planned.peak_bytes);
@@ -167,16 +167,16 @@ START_TEST(types_without_a_kernel_are_refused)
 	              {OP_SQUARES, 1, TYPE_I32}, {OP_SUM, 0, TYPE_BF16},      {OP_LINEAR_FORWARD, 1, TYPE_FP16},
 	              {OP_ADAMW, 2, TYPE_BF16},  {OP_CLASSIFIER, 2, TYPE_I64}};
 	struct made m;
-	struct cpu_device d;
+	struct rank_memory d;
 	const struct request r = {
 	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
 	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s", status_message());
-	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
-	cpu_device_release(&d);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
+	rank_memory_release(&d);
 	struct role *role = &m.plan.roles[0];
 	const struct op *op = &role->ops[find_op(role, spoilt[_i].kind)];
 	role->buffers[op->operand[spoilt[_i].operand].buffer].type = spoilt[_i].type;
-	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_INPUT);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_INPUT);
 	ck_assert_msg(strstr(status_message(), "there is no kernel for") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);
@@ -187,9 +187,9 @@ END_TEST
 START_TEST(arena_that_does_not_fit_is_said)
 {
 	struct made m;
-	struct cpu_device d;
+	struct rank_memory d;
 	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048}), STATUS_OK);
-	ck_assert_int_eq(cpu_device_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);

@@ -80,7 +80,7 @@ static void describe(char *out, size_t size, const json_t *run)
 static void check_scale(const json_t *run, const struct trainer *t, int step, const struct loss_scale *before,
                         const char *what)
 {
-	const struct loss_scale *after = cpu_device_buffer(&t->device, role_buffer(t->device.role, "scaler"));
+	const struct loss_scale *after = rank_memory_buffer(&t->device, role_buffer(t->device.role, "scaler"));
 	ck_assert_msg((double)before->scale == at(run, "scales", step), "%s, step %d: the loss scale is %g, not %g",
 	              what, step + 1, (double)before->scale, at(run, "scales", step));
 	ck_assert_msg((after->skipped > before->skipped) == (at(run, "skipped", step) > 0),
@@ -108,8 +108,8 @@ static void compare(const json_t *run, const json_t *plain, const char *strategy
 	for (int step = 0; step < steps; step++) {
 		struct loss_scale before = {0};
 		if (r.precision == TYPE_FP16)
-			before = *(const struct loss_scale *)cpu_device_buffer(&t.device,
-			                                                       role_buffer(t.device.role, "scaler"));
+			before = *(const struct loss_scale *)rank_memory_buffer(&t.device,
+			                                                        role_buffer(t.device.role, "scaler"));
 		ck_assert_msg(trainer_step(&t, &loss) == STATUS_OK, "%s: %s", what, status_message());
 		double want = at(run, "losses", step), error = fabs(loss - want) / want;
 		worst = fmax(worst, error);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "real/cpu/operations.h"
 #include "real/data/safetensors.h"
 #include "real/rank/checksum.h"
 #include "tests/support/plans.h"
@@ -217,7 +218,7 @@ static void check_buffers(const struct golden *g, struct trainer *t)
 	ck_assert_uint_eq(json_array_size(buffers), (size_t)m->buffer_count);
 	if (!m->buffer_count)
 		return;
-	const float *all = cpu_device_buffer(&t->device, role_buffer(t->device.role, "running"));
+	const float *all = rank_memory_buffer(&t->device, role_buffer(t->device.role, "running"));
 	for (int i = 0; i < m->buffer_count; i++) {
 		const json_t *want = json_array_get(buffers, (size_t)i), *values = get(want, "values");
 		ck_assert_str_eq(m->buffers[i].name, json_string_value(get(want, "name")));
@@ -271,7 +272,7 @@ static void run_clipped(struct golden *g)
 	double loss;
 	r.clip = number(clipped, "max_norm");
 	open_training(&m, &t, g, &r);
-	const float *squares = cpu_device_buffer(&t.device, role_buffer(t.device.role, "norm"));
+	const float *squares = rank_memory_buffer(&t.device, role_buffer(t.device.role, "norm"));
 	int clips = 0;
 	for (int step = 0; step < (int)json_array_size(losses); step++) {
 		ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
@@ -342,6 +343,28 @@ START_TEST(clipping)
 }
 END_TEST
 
+/* Linear warm-up to the rate, then linear decay to a tenth, worked out by hand. */
+START_TEST(the_learning_rate_of_each_step)
+{
+	static const struct {
+		int64_t warmup, decay;
+		double rates[12]; /* of steps 1 … 12 */
+	} cases[] = {{0, 0, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	             {4, 0, {0.25, 0.5, 0.75, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+	             {0, 9, {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1}},
+	             {2, 11, {0.5, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1}}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct settings s = settings_default();
+		s.learning_rate = 0.02;
+		s.warmup = cases[i].warmup;
+		s.decay = cases[i].decay;
+		for (int step = 1; step <= 12; step++)
+			ck_assert_double_eq_tol(settings_learning_rate(&s, step), 0.02 * cases[i].rates[step - 1],
+			                        1e-15);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	bool images = !access(DATASET_IMAGES_DEFAULT, R_OK);
@@ -349,6 +372,7 @@ int main(void)
 	Suite *suite = suite_create("golden training");
 	TCase *tests = tcase_create("golden training");
 	tcase_set_timeout(tests, 120);
+	tcase_add_test(tests, the_learning_rate_of_each_step);
 	tcase_add_loop_test(tests, losses_and_gradients, 0, end);
 	tcase_add_loop_test(tests, accumulation, 0, 1);
 	tcase_add_loop_test(tests, strategies_on_one_rank, 0, 1);

@@ -144,7 +144,7 @@ static void *state(const struct run *r, const char *name)
 {
 	int b = role_buffer(r->t.device.role, name);
 	ck_assert_int_ge(b, 0);
-	return cpu_device_buffer(&r->t.device, b);
+	return rank_memory_buffer(&r->t.device, b);
 }
 
 static void *copy_of(const struct run *r, const char *name)

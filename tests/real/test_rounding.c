@@ -7,6 +7,7 @@
 #include "real/rank/memory.h"
 #include "real/rank/rounding.h"
 #include "strategy/model/slice.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -181,7 +182,7 @@ START_TEST(strategies)
 		unsigned char *seen = calloc((size_t)m.model.parameters, 1);
 		for (int64_t rank = 0; rank < m.plan.ranks; rank++) {
 			const struct role *r = plan_role_of(&m.plan, rank);
-			const struct cpu_device d = {.plan = &m.plan, .role = r, .rank = rank};
+			const struct rank_memory d = {.plan = &m.plan, .role = r, .rank = rank};
 			for (int i = r->step.begin; i < r->step.end; i++) {
 				struct rounding_run run;
 				if (!r->ops[i].stochastic)
@@ -208,8 +209,8 @@ START_TEST(refused)
 {
 	struct settings s = settings_default();
 	s.stochastic_rounding = true;
-	ck_assert_int_eq(settings_resolve(&s), STATUS_INPUT);
-	ck_assert(strstr(status_message(), "--stochastic-rounding") && strstr(status_message(), "fp32"));
+	ck_assert_int_eq(settings_resolve(&s, strategy_data_ranks(&s)), STATUS_INPUT);
+	ck_assert(strstr(status_message(), "stochastic_rounding") && strstr(status_message(), "fp32"));
 	struct made m;
 	const struct request q = {.strategy = "zero1", .model = "mlp", .ranks = 2, .precision = TYPE_BF16};
 	ck_assert(!made_open(&m, &q) && !plan_verify(&m.plan, NULL));

@@ -188,7 +188,7 @@ START_TEST(impossible)
 	r = request_of("batch", "tensor", 2, 4, 1);
 	assert_impossible(&r, "layer.0.norm");
 	r = request_of("instance", "ddp", 2, 4, 1);
-	assert_impossible(&r, "none, batch or sync-batch");
+	assert_impossible(&r, "none|batch|sync-batch");
 	r.model = "gpt:norm=batch";
 	assert_impossible(&r, "'norm'");
 }

@@ -386,7 +386,7 @@ START_TEST(test_local_cuda)
 	fputs(cluster_catalogue("laptop"), f);
 	fclose(f);
 	ck_assert_int_eq(cluster_open(&c, "local-cuda", 1), STATUS_INPUT);
-	ck_assert_ptr_nonnull(strstr(status_message(), "calibrate --device cuda"));
+	ck_assert_ptr_nonnull(strstr(status_message(), "calibrate device cuda"));
 	unlink(file);
 	rmdir(path);
 }

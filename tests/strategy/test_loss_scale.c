@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategy/settings/loss_scale.h"
+#include "strategy/settings/settings.h"
 #include "tests/support/suite.h"
 
 static const char *text_of(const json_t *run, const char *key)
@@ -16,14 +16,15 @@ static const char *text_of(const json_t *run, const char *key)
 /* Replays the steps; the scales come as [scale, how many steps] pairs. */
 static void replay(const json_t *run, int number)
 {
-	enum loss_scaler rule = LOSS_SCALER_NONE;
+	struct settings settings = settings_default();
 	const char *steps = text_of(run, "steps");
 	int64_t window = json_integer_value(json_object_get(run, "window"));
 	const json_t *pairs = json_object_get(run, "scales");
 	size_t pair = 0, count = strlen(steps), skipped = 0;
 	int64_t left = 0;
 	double want = 0;
-	ck_assert_int_eq(loss_scaler_parse(text_of(run, "rule"), &rule), STATUS_OK);
+	ck_assert_int_eq(setting_read(SETTING_LOSS_SCALER, "rule", text_of(run, "rule"), &settings), STATUS_OK);
+	enum loss_scaler rule = settings.loss_scaler;
 	struct loss_scale s = loss_scale_begin(rule, json_number_value(json_object_get(run, "initial")));
 	for (size_t i = 0; i < count; i++) {
 		bool overflow = steps[i] == 'o', last = i + 1 == count;

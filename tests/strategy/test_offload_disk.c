@@ -26,15 +26,15 @@ START_TEST(zones_are_in_every_arena)
 	const unsigned char byte = 1;
 	must_open_verified(&m, &r);
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", true), "%s", status_message());
-	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_OK);
+	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_OK);
 	int buffer = role_buffer(t.device.role, names[_i]);
 	const struct buffer *b = &t.device.role->buffers[buffer];
 	ck_assert_int_eq(b->space, _i ? SPACE_DISK : SPACE_HOST);
 	if (b->space == SPACE_HOST)
-		((unsigned char *)cpu_device_buffer(&t.device, buffer))[buffer_bytes(b)] = byte;
+		((unsigned char *)rank_memory_buffer(&t.device, buffer))[buffer_bytes(b)] = byte;
 	else
 		ck_assert(!disk_write(t.device.disk, t.device.layout.offset[buffer] + buffer_bytes(b), &byte, 1));
-	ck_assert_int_eq(cpu_device_check(&t.device), STATUS_RUN);
+	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_RUN);
 	ck_assert_ptr_nonnull(strstr(status_message(), names[_i]));
 	trainer_release(&t);
 	made_release(&m);

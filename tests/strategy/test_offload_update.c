@@ -39,8 +39,8 @@ static void run_reference(const struct request *r, double losses[STEPS], struct 
 	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
 	int64_t n = m.plan.group_elements;
 	*out = (struct reference){make(n), make(n), make(n), make(n), n};
-	float *weights = cpu_device_buffer(&t.device, role_buffer(t.device.role, "parameters"));
-	float *gradients = cpu_device_buffer(&t.device, role_buffer(t.device.role, "gradients"));
+	float *weights = rank_memory_buffer(&t.device, role_buffer(t.device.role, "parameters"));
+	float *gradients = rank_memory_buffer(&t.device, role_buffer(t.device.role, "gradients"));
 	memcpy(out->weights, weights, (size_t)n * sizeof *weights);
 	for (int step = 1; step <= STEPS; step++) {
 		memcpy(weights, out->weights, (size_t)n * sizeof *weights);
@@ -86,7 +86,7 @@ START_TEST(delayed_is_one_step_late)
 		/* Its effect: the first two steps see the same weights, the prompt update's second does not. */
 		ck_assert(step == 1 ? loss == prompt : loss != prompt);
 	}
-	const float *weights = cpu_device_buffer(&t.device, role_buffer(t.device.role, "parameters"));
+	const float *weights = rank_memory_buffer(&t.device, role_buffer(t.device.role, "parameters"));
 	ck_assert_int_eq(memcmp(weights, reference.weights, (size_t)reference.count * sizeof *weights), 0);
 	trainer_release(&t);
 	trainer_release(&u);

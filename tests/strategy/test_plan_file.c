@@ -333,7 +333,7 @@ START_TEST(no_plan_for_this_run)
 	        STATUS_OK);
 	char *text = plan_to_text(&m.plan, NULL);
 	write_file(text);
-	assert_refused("ring", "use --comm mpi");
+	assert_refused("ring", "use comm mpi");
 	free(text);
 	made_release(&m);
 }

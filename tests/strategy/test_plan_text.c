@@ -219,20 +219,23 @@ static const struct {
         {"shardlab plan 1", "shardlab 1", "my.plan:1:10: this is no plan"},
         {"set strategy ddp\n", "", "'set strategy …' is missing"},
         {"set ranks 2", "set ranks 2\nset ranks 2", "my.plan:5:5: 'ranks' is set a second time"},
-        {"set ranks 2", "set ranks 0", "my.plan:4:11: '0' is not ranks, a whole number from 1"},
-        {"set ranks 2", "set ranks -2", "my.plan:4:11: '-2' is not"},
+        {"set ranks 2", "set ranks 0", "my.plan:4:11: ranks: '0' is below 1"},
+        {"set ranks 2", "set ranks -2", "my.plan:4:11: ranks: '-2' is below 1"},
         {"set ranks 2", "set ranks 99999999999999999999", "my.plan:4:11:"},
         {"set ranks 2", "set ranks", "my.plan:4:10: the line ends here"},
         {"set ranks 2", "set ranks 2 3", "my.plan:4:13: '3' has no place here"},
         {"set ranks 2", "set ranks 1000000", "ranks are more than the model has elements"},
-        {"set micro_batch 1", "set micro_batch 70000000000000000", "are too large for 64-bit sizes"},
+        {"set micro_batch 1\nset accumulate 1", "set micro_batch 1000000000000000\nset accumulate 4096",
+         "are too large for 64-bit sizes"},
+        {"set micro_batch 1", "set micro_batch 70000000000000000", "micro_batch: '70000000000000000' is above"},
+        {"set accumulate 1", "set accumulate 4097", "accumulate is 4097, above 4096"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
-        {"set precision fp32", "set precision fp8", "unknown type 'fp8'"},
-        {"set optimizer adamw", "set optimizer lamb", "unknown optimizer 'lamb'"},
-        {"set collectives schedule", "set collectives nccl", "collectives are 'schedule' or 'library'"},
-        {"set clip 0", "set clip nan", "'nan' is not a norm"},
-        {"set clip 0", "set clip 1e999", "'1e999' is not a norm"},
+        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32|bf16|fp16"},
+        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw|sgd"},
+        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule|library"},
+        {"set clip 0", "set clip nan", "clip: 'nan' is not a number"},
+        {"set clip 0", "set clip 1e999", "clip: '1e999' is not a number"},
         {"set clip 0", "set clop 0", "unknown setting 'clop'"},
         {"tensors 1.bias", "tensors 1.bios", "the model has no tensor '1.bios'"},
         {"tensors 1.bias", "tensors 1.weight", "tensor '1.weight' is in group bucket.0 already"},
@@ -326,7 +329,7 @@ START_TEST(one_role_is_no_plan)
 	free(text);
 	text = plan_to_text(&m.plan, "root");
 	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "print it without --role") != NULL, "%s", status_message());
+	ck_assert_msg(strstr(status_message(), "print it without role") != NULL, "%s", status_message());
 	free(text);
 	made_release(&m);
 }

@@ -17,51 +17,16 @@
 	do {                                                                                                           \
 		if (!(condition))                                                                                      \
 			ck_abort_msg("%s does not hold: %s, %ld ranks, root %ld, %ld elements, %ld pieces",            \
-			             #condition, schedule_description(s->algorithm), (long)s->ranks, (long)s->root,    \
-			             (long)s->elements, (long)s->pieces);                                              \
+			             #condition, schedule_row(s->algorithm)->description, (long)s->ranks,              \
+			             (long)s->root, (long)s->elements, (long)s->pieces);                               \
 	} while (0)
 
 enum { RANKS_MAX = 17, SPOILED = RANKS_MAX, COLUMNS = RANKS_MAX + 1 };
 
-static const enum schedule_algorithm all_algorithms[] = {
-#define X(name, constant, what) SCHEDULE_##constant,
-        SCHEDULE_LIST(X)
-#undef X
-};
-
-enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, REDUCE, SCATTER, GATHER };
-
-static enum kind kind_of(enum schedule_algorithm a)
+static enum operation kind_of(enum schedule_algorithm a)
 {
-	switch (a) {
-	case SCHEDULE_RING_ALL_REDUCE:
-	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE:
-		return ALL_REDUCE;
-	case SCHEDULE_RING_REDUCE_SCATTER:
-		return REDUCE_SCATTER;
-	case SCHEDULE_RING_ALL_GATHER:
-		return ALL_GATHER;
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_CHAIN_BROADCAST:
-		return BROADCAST;
-	case SCHEDULE_TREE_REDUCE:
-	case SCHEDULE_STAR_REDUCE:
-	case SCHEDULE_CHAIN_REDUCE:
-		return REDUCE;
-	case SCHEDULE_STAR_SCATTER:
-		return SCATTER;
-	case SCHEDULE_STAR_GATHER:
-		return GATHER;
-	case SCHEDULE_COUNT:
-		break;
-	}
-	abort();
-}
-
-static bool has_root(enum kind k)
-{
-	return k == BROADCAST || k == REDUCE || k == SCATTER || k == GATHER;
+	enum operation o = schedule_row(a)->operation;
+	return o == OPERATION_SUM ? OPERATION_ALL_REDUCE : o;
 }
 
 /* one element of one rank */
@@ -83,30 +48,31 @@ static int64_t owner(const struct schedule *s, int64_t element)
 static int64_t before(const struct schedule *s, int64_t rank, int64_t element)
 {
 	switch (kind_of(s->algorithm)) {
-	case ALL_REDUCE:
-	case REDUCE_SCATTER:
-	case REDUCE:
+	case OPERATION_ALL_REDUCE:
+	case OPERATION_REDUCE_SCATTER:
+	case OPERATION_REDUCE:
 		return rank;
-	case ALL_GATHER:
-	case GATHER:
+	case OPERATION_ALL_GATHER:
+	case OPERATION_GATHER:
 		return owner(s, element) == rank ? rank : SPOILED;
-	case BROADCAST:
-	case SCATTER:
+	case OPERATION_BROADCAST:
+	case OPERATION_SCATTER:
 		return rank == s->root ? rank : SPOILED;
+	default:
+		abort();
 	}
-	abort();
 }
 
 /* Checks one element after the collective: contributions of all, of one, or whatever. */
 static void check_after(const struct schedule *s, int64_t rank, int64_t element, const struct cell *c)
 {
-	enum kind kind = kind_of(s->algorithm);
-	bool all = kind == ALL_REDUCE || (kind == REDUCE_SCATTER && owner(s, element) == rank) ||
-	           (kind == REDUCE && rank == s->root);
+	enum operation kind = kind_of(s->algorithm);
+	bool all = kind == OPERATION_ALL_REDUCE || (kind == OPERATION_REDUCE_SCATTER && owner(s, element) == rank) ||
+	           (kind == OPERATION_REDUCE && rank == s->root);
 	int64_t one = -1;
-	if (kind == ALL_GATHER || (kind == GATHER && rank == s->root))
+	if (kind == OPERATION_ALL_GATHER || (kind == OPERATION_GATHER && rank == s->root))
 		one = owner(s, element);
-	if (kind == BROADCAST || (kind == SCATTER && owner(s, element) == rank))
+	if (kind == OPERATION_BROADCAST || (kind == OPERATION_SCATTER && owner(s, element) == rank))
 		one = s->root;
 	if (!all && one < 0)
 		return;
@@ -202,11 +168,11 @@ static void check_schedule(const struct schedule *s)
 
 START_TEST(test_results)
 {
-	enum schedule_algorithm a = all_algorithms[_i];
+	enum schedule_algorithm a = (enum schedule_algorithm)_i;
 	bool chain = a == SCHEDULE_CHAIN_BROADCAST || a == SCHEDULE_CHAIN_REDUCE;
 	static const int64_t pieces[] = {0, 1, 2, 3, 7, 40};
 	for (int64_t n = 1; n <= RANKS_MAX; n++)
-		for (int64_t root = 0; root < (has_root(kind_of(a)) ? n : 1); root++)
+		for (int64_t root = 0; root < (operation_has_root(kind_of(a)) ? n : 1); root++)
 			for (int64_t slice = 0; slice <= 3; slice++)
 				for (int p = 0; p < (chain ? 6 : 1); p++) {
 					struct schedule s = {a, n, root, n * slice, pieces[p]};
@@ -217,7 +183,7 @@ END_TEST
 
 START_TEST(test_one_rank_has_no_rounds)
 {
-	struct schedule s = {all_algorithms[_i], 1, 0, 12, 0};
+	struct schedule s = {(enum schedule_algorithm)_i, 1, 0, 12, 0};
 	ck_assert_int_eq(schedule_rounds(&s), 0);
 	ck_assert_int_eq(schedule_sent(&s, 0), 0);
 	ck_assert_int_eq(schedule_received(&s, 0), 0);
@@ -226,7 +192,7 @@ END_TEST
 
 START_TEST(test_nothing_is_never_sent)
 {
-	struct schedule s = {all_algorithms[_i], 6, 0, 0, 0};
+	struct schedule s = {(enum schedule_algorithm)_i, 6, 0, 0, 0};
 	for (int64_t round = 0; round < schedule_rounds(&s); round++)
 		for (int64_t rank = 0; rank < s.ranks; rank++) {
 			struct round r = schedule_round(&s, rank, round);
@@ -256,6 +222,9 @@ START_TEST(test_closed_forms)
 		s.algorithm = SCHEDULE_TREE_BROADCAST;
 		ck_assert_int_eq(schedule_rounds(&s), log_up);
 		ck_assert_int_eq(schedule_sent(&s, 0), log_up * elements);
+		s.algorithm = SCHEDULE_TREE_SUM;
+		ck_assert_int_eq(schedule_rounds(&s), 2 * log_up);
+		ck_assert_int_eq(schedule_received(&s, 0), log_up * elements);
 		s.algorithm = SCHEDULE_STAR_SCATTER;
 		ck_assert_int_eq(schedule_sent(&s, 0), (n - 1) * elements / n);
 		s.algorithm = SCHEDULE_STAR_REDUCE;
@@ -274,15 +243,80 @@ START_TEST(test_closed_forms)
 }
 END_TEST
 
+static bool take(const char **c, const char *what)
+{
+	size_t length = strlen(what);
+	if (strncmp(*c, what, length) != 0)
+		return false;
+	*c += length;
+	return true;
+}
+
+/* The value of a sum of products such as "2 (n − 1)/n · S". */
+static int64_t evaluate(const char *formula, int64_t n, int64_t elements)
+{
+	int64_t sum = 0, value = 1, p = 1;
+	while (2 * p <= n)
+		p *= 2;
+	for (const char *c = formula; *c;) {
+		if (take(&c, "(n − 1)/n · S"))
+			value *= (n - 1) * (elements / n);
+		else if (take(&c, "(n − p)/n · S"))
+			value *= (n - p) * (elements / n);
+		else if (take(&c, "(n − 1) · S"))
+			value *= (n - 1) * elements;
+		else if (take(&c, "2 "))
+			value *= 2;
+		else if (take(&c, " + ")) {
+			sum += value;
+			value = 1;
+		} else
+			ck_abort_msg("the formula '%s' has what the test does not know: '%s'", formula, c);
+	}
+	return sum + value;
+}
+
+/* What a row says of the bytes, as numbers and as text, and of who sends them, is what its rounds do. */
+START_TEST(test_rows)
+{
+	const struct algorithm *row = schedule_row((enum schedule_algorithm)_i);
+	for (int64_t n = 2; n <= RANKS_MAX; n++) {
+		struct schedule s = {(enum schedule_algorithm)_i, n, operation_has_root(row->operation) ? n / 2 : 0,
+		                     8 * n, 0};
+		struct amount amount = schedule_amount(&s);
+		int64_t all = 0, most = 0, least = INT64_MAX;
+		for (int64_t rank = 0; rank < n; rank++) {
+			int64_t sent = schedule_sent(&s, rank), received = schedule_received(&s, rank);
+			all += sent;
+			most = sent > most ? sent : received > most ? received : most;
+			least = sent < least ? sent : received < least ? received : least;
+		}
+		ck_assert_int_eq(amount.times * amount.elements, row->symmetric ? most : all);
+		ck_assert_int_eq(evaluate(row->formula, n, s.elements), amount.times * amount.elements);
+		ck_assert(!row->symmetric || most == least);
+		for (int64_t round = 0; round < schedule_rounds(&s); round++) {
+			int64_t senders = row->senders ? row->senders(&s, round) : n;
+			for (int64_t v = senders; v < n; v++)
+				ck_assert_int_eq(schedule_round(&s, (s.root + v) % n, round).send_to, -1);
+			struct round root = schedule_round(&s, s.root, round);
+			if (row->shape == SHAPE_PAIRS || row->shape == SHAPE_TREE)
+				ck_assert(root.send_to >= 0 || root.receive_from >= 0);
+		}
+	}
+	struct schedule alone = {(enum schedule_algorithm)_i, 1, 0, 12, 0};
+	ck_assert_int_eq(schedule_amount(&alone).times, 0);
+}
+END_TEST
+
 /* Buffers of a size where a product of two counts would not fit in 64 bits, on many ranks. */
 START_TEST(test_large)
 {
-	struct schedule s = {all_algorithms[_i], 16381, 5, 16381 * ((int64_t)1 << 44), 100003};
+	struct schedule s = {(enum schedule_algorithm)_i, 16381, 5, 16381 * ((int64_t)1 << 44), 100003};
 	int64_t ranks[] = {0, 1, 4, 5, 6, 8191, 8192, 16380};
 	for (int i = 0; i < 8; i++) {
 		int64_t sent = 0, received = 0;
 		/* the star's root moves 2^72 elements here, which no count can say */
-		if (strcmp(schedule_name(s.algorithm), "star") == 0 && ranks[i] == s.root)
+		if (strcmp(schedule_row(s.algorithm)->name, "star") == 0 && ranks[i] == s.root)
 			continue;
 		for (int64_t round = 0; round < schedule_rounds(&s); round++) {
 			struct round r = schedule_round(&s, ranks[i], round);
@@ -301,13 +335,20 @@ END_TEST
 
 START_TEST(test_names)
 {
-	struct schedule s = {SCHEDULE_COUNT, 2, 0, 2, 0};
-	ck_assert_str_eq(schedule_name(SCHEDULE_RING_ALL_REDUCE), "ring");
-	ck_assert_str_eq(schedule_name(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE), "halving-doubling");
-	ck_assert_str_eq(schedule_name(SCHEDULE_STAR_GATHER), "star");
-	ck_assert_str_eq(schedule_name(s.algorithm), "?");
+	ck_assert_str_eq(schedule_row(SCHEDULE_RING_ALL_REDUCE)->name, "ring");
+	ck_assert_str_eq(schedule_row(SCHEDULE_HALVING_DOUBLING_ALL_REDUCE)->name, "halving-doubling");
+	ck_assert_str_eq(schedule_row(SCHEDULE_STAR_GATHER)->name, "star");
 	for (int a = 0; a < SCHEDULE_COUNT; a++)
-		ck_assert(strlen(schedule_description((enum schedule_algorithm)a)) > 10);
+		ck_assert(strlen(schedule_row((enum schedule_algorithm)a)->description) > 10);
+	for (int a = 0; a < SCHEDULE_COUNT; a++) {
+		const struct algorithm *row = schedule_row((enum schedule_algorithm)a);
+		enum schedule_algorithm found = SCHEDULE_COUNT;
+		ck_assert(schedule_find(row->operation, row->name, &found));
+		ck_assert_int_eq(found, a);
+	}
+	enum schedule_algorithm none = SCHEDULE_COUNT;
+	ck_assert(!schedule_find(OPERATION_SCATTER, "ring", &none) && none == SCHEDULE_COUNT);
+	ck_assert_int_eq(schedule_first(OPERATION_ALL_REDUCE), SCHEDULE_RING_ALL_REDUCE);
 }
 END_TEST
 
@@ -319,6 +360,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_results, 0, SCHEDULE_COUNT);
 	tcase_add_loop_test(tcase, test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT);
 	tcase_add_loop_test(tcase, test_nothing_is_never_sent, 0, SCHEDULE_COUNT);
+	tcase_add_loop_test(tcase, test_rows, 0, SCHEDULE_COUNT);
 	tcase_add_loop_test(tcase, test_large, 0, SCHEDULE_COUNT);
 	tcase_add_test(tcase, test_closed_forms);
 	tcase_add_test(tcase, test_names);

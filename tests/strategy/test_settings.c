@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/settings/checkpointing.h"
+#include "strategy/strategies/strategy.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -58,7 +60,7 @@ START_TEST(batch_follows)
 	s.accumulate = batches[_i].accumulate;
 	snprintf(what, sizeof what, "%lld ranks, batch %lld, micro-batch %lld, accumulate %lld", (long long)s.ranks,
 	         (long long)s.batch, (long long)s.micro_batch, (long long)s.accumulate);
-	enum status status = settings_resolve(&s);
+	enum status status = settings_resolve(&s, strategy_data_ranks(&s));
 	if (!batches[_i].want_batch) {
 		assert_refused(status, what, batches[_i].word);
 		return;
@@ -128,7 +130,7 @@ static const char *const strategies_put_wrong[][2] = {
         {":algorithm=ring", "unknown strategy"},
         {"ddp:reshard=no", "unknown key 'reshard'"},
         {"ddp:algorithm", "not key=value"},
-        {"ddp:algorithm=", "algorithm is ''"},
+        {"ddp:algorithm=", "algorithm: ''"},
         {"ddp:algorithm=tree", "'tree'"},
         {"ddp:algorithm=ring:x", "not key=value"},
         {"ddp:=ring", "unknown key"},
@@ -240,9 +242,9 @@ static const char *const models_put_wrong[][2] = {
         {"gpt:layers=0x10", "layers"},
         {"gpt:layers=nan", "layers"},
         {"gpt:layers=inf", "layers"},
-        {"gpt:layers=6,layers=7", "repeated key 'layers'"},
+        {"gpt:layers=6,layers=7", "layers is given twice"},
         {"gpt:layers=6,", "not key=value"},
-        {"gpt:depth=6", "unknown or repeated key 'depth'"},
+        {"gpt:depth=6", "unknown key 'depth'"},
         {"gpt:width=250", "not divisible by 8 heads"},
         {"gpt:width=1e30", "width"},
         {"gpt:width=67108865", "above"},
@@ -254,7 +256,7 @@ static const char *const models_put_wrong[][2] = {
         {"mlp:sizes=784-0-10", "below 1"},
         {"mlp:sizes=784--10", "sizes"},
         {"mlp:sizes=784-x-10", "'x'"},
-        {"mlp:layers=2", "unknown or repeated key 'layers'"},
+        {"mlp:layers=2", "unknown key 'layers'"},
         {"params=0", "below 1"},
         {"params=-5", "below 1"},
         {"params=1.5", "not whole"},
@@ -280,14 +282,13 @@ START_TEST(long_models_are_refused)
 	int n = snprintf(text, sizeof text, "mlp:sizes=8");
 	for (int i = 1; i < 66; i++)
 		n += snprintf(text + n, sizeof text - (size_t)n, "-8");
-	assert_refused(model_open(&m, text, 0), "66 sizes", "more than 65 sizes");
+	assert_refused(model_open(&m, text, 0), "66 sizes", "sizes: more than 65");
 	n = snprintf(text, sizeof text, "gpt:layers=1");
 	while (n < 900)
 		n += snprintf(text + n, sizeof text - (size_t)n, ",layers=1");
-	assert_refused(model_open(&m, text, 0), "900 characters", "longer than");
-	text[200] = 0;
-	*strrchr(text, ',') = 0;
-	assert_refused(model_open(&m, text, 0), "many keys", "16 keys");
+	assert_refused(model_open(&m, text, 0), "900 characters", "layers is given twice");
+	snprintf(text, sizeof text, "gpt:layers=%0900d", 1);
+	assert_refused(model_open(&m, text, 0), "900 digits", "too long");
 }
 END_TEST
 
@@ -295,8 +296,8 @@ START_TEST(sequence_is_at_most_the_context)
 {
 	struct model m;
 	assert_refused(model_open(&m, "gpt", 129), "sequence 129", "longer than the context");
-	assert_refused(model_open(&m, "mlp", 2), "sequence of an MLP", "--sequence");
-	assert_refused(model_open(&m, "params=10", 2), "sequence of params", "--sequence");
+	assert_refused(model_open(&m, "mlp", 2), "sequence of an MLP", "sequence: the MLP");
+	assert_refused(model_open(&m, "params=10", 2), "sequence of params", "sequence: params=10");
 	ck_assert_int_eq(model_open(&m, "gpt", 100), STATUS_OK);
 	ck_assert_int_eq(m.tokens, 100);
 	ck_assert_int_eq(m.parameters, 4837376);
@@ -307,14 +308,137 @@ END_TEST
 START_TEST(words_are_refused)
 {
 	enum type t;
-	enum optimizer o;
+	struct settings s = settings_default();
 	assert_refused(type_parse("fp64", &t), "fp64", "fp64");
 	assert_refused(type_parse("i32", &t), "i32", "i32");
-	assert_refused(optimizer_parse("adam", &o), "adam", "'adam'");
+	assert_refused(setting_read(SETTING_OPTIMIZER, "it", "adam", &s), "adam",
+	               "it: 'adam' is not one of: adamw|sgd");
+	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none", "is not one of: deepspeed|pytorch");
+	assert_refused(setting_read(SETTING_STOCHASTIC_ROUNDING, "it", "no", &s), "no", "is not one of: yes");
 	ck_assert_int_eq(type_parse("bf16", &t), STATUS_OK);
 	ck_assert_int_eq(t, TYPE_BF16);
-	ck_assert_int_eq(optimizer_parse("sgd", &o), STATUS_OK);
-	ck_assert_int_eq(o, OPTIMIZER_SGD);
+	ck_assert_int_eq(setting_read(SETTING_OPTIMIZER, "it", "sgd", &s), STATUS_OK);
+	ck_assert_int_eq(s.optimizer, OPTIMIZER_SGD);
+}
+END_TEST
+
+/* Another value of each setting, read and printed; no other setting moves. */
+static const struct {
+	enum setting setting;
+	const char *text, *printed;
+} others[] = {
+        {SETTING_MODEL, "gpt", "gpt"},
+        {SETTING_STRATEGY, "zero2", "zero2"},
+        {SETTING_RANKS, "8", "8"},
+        {SETTING_BATCH, "64", "64"},
+        {SETTING_MICRO_BATCH, "2", "2"},
+        {SETTING_ACCUMULATE, "3", "3"},
+        {SETTING_SEQUENCE, "1e2", "100"},
+        {SETTING_PRECISION, "fp16", "fp16"},
+        {SETTING_LOSS_SCALER, "pytorch", "pytorch"},
+        {SETTING_LOSS_SCALE, "1024.5", "1024.5"},
+        {SETTING_LOSS_SCALE_WINDOW, "500", "500"},
+        {SETTING_STOCHASTIC_ROUNDING, "yes", "yes"},
+        {SETTING_OPTIMIZER, "sgd", "sgd"},
+        {SETTING_LEARNING_RATE, "0.25", "0.25"},
+        {SETTING_WARMUP, "10", "10"},
+        {SETTING_DECAY, "20", "20"},
+        {SETTING_WEIGHT_DECAY, "0.5", "0.5"},
+        {SETTING_CLIP, "1", "1"},
+        {SETTING_BUCKET, "25MB", "25000000"},
+        {SETTING_CHECKPOINTING, "full", "full"},
+        {SETTING_OFFLOAD, "activations,optimizer", "optimizer,activations"},
+        {SETTING_COLLECTIVES, "library", "library"},
+        {SETTING_SEED, "9223372036854775807", "9223372036854775807"},
+};
+
+START_TEST(a_setting_is_read_and_printed)
+{
+	struct settings s = settings_default();
+	char text[SETTING_TEXT];
+	enum setting i = others[_i].setting;
+	ck_assert_int_eq(sizeof others / sizeof *others, SETTING_COUNT);
+	ck_assert(!setting_differs(i, &s));
+	ck_assert_msg(setting_read(i, "it", others[_i].text, &s) == STATUS_OK, "%s", status_message());
+	setting_print(i, &s, text, sizeof text);
+	ck_assert_str_eq(text, others[_i].printed);
+	for (int k = 0; k < SETTING_COUNT; k++)
+		ck_assert_msg(setting_differs((enum setting)k, &s) == (k == (int)i), "%s", setting_rows[k].name);
+}
+END_TEST
+
+/* ---- numbers ---- */
+
+START_TEST(units_are_powers)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} sizes[] = {
+	        {"512", 512},
+	        {"3B", 3},
+	        {"2kB", 2000},
+	        {"25MB", 25000000},
+	        {"25MiB", 26214400},
+	        {"1.5KiB", 1536},
+	        {"7.455GB", 7455000000},
+	        {"2GiB", 2147483648},
+	        {"1TB", 1000000000000},
+	        {"1TiB", 1099511627776},
+	};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		int64_t bytes = 0;
+		ck_assert_int_eq(number_bytes(sizes[i].text, "size", 0, INT64_MAX, &bytes), STATUS_OK);
+		ck_assert_msg(bytes == sizes[i].bytes, "%s is %lld", sizes[i].text, (long long)bytes);
+	}
+}
+END_TEST
+
+/* Four digits: a number that would round up to a thousand has the next unit. */
+START_TEST(sizes_and_times_are_printed)
+{
+	static const struct {
+		int64_t value;
+		const char *bytes, *time;
+	} rows[] = {
+	        {0, "0 B", "0.000 us"},
+	        {999, "999 B", "0.999 us"},
+	        {1000, "1.000 kB", "1.000 us"},
+	        {1234, "1.234 kB", "1.234 us"},
+	        {99990, "99.99 kB", "99.99 us"},
+	        {999940, "999.9 kB", "999.9 us"},
+	        {999960, "1.000 MB", "1.000 ms"},
+	        {25000000, "25.00 MB", "25.00 ms"},
+	        {26214400, "26.21 MB", "26.21 ms"},
+	        {7454900000, "7.455 GB", "7.455 s"},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char bytes[32], time[32];
+		number_format_bytes(bytes, sizeof bytes, rows[i].value);
+		number_format_time(time, sizeof time, rows[i].value);
+		ck_assert_str_eq(bytes, rows[i].bytes);
+		ck_assert_str_eq(time, rows[i].time);
+	}
+}
+END_TEST
+
+/* ---- how messages name settings ---- */
+
+static void spell_loudly(const char *name, char *out, size_t size)
+{
+	snprintf(out, size, "<%s>", name);
+}
+
+START_TEST(messages_name_settings)
+{
+	ck_assert_int_eq(status_fail(STATUS_INPUT, "{micro_batch}: '%s' of {} {no such} {clip", "{ranks}"),
+	                 STATUS_INPUT);
+	ck_assert_str_eq(status_message(), "micro_batch: '{ranks}' of {} {no such} {clip");
+	status_spell(spell_loudly);
+	status_prefix(STATUS_INPUT, "{model} %d", 3);
+	status_prefix(STATUS_INPUT, "%s", status_words("{seed}{clip}"));
+	status_spell(NULL);
+	ck_assert_str_eq(status_message(), "<seed><clip>: <model> 3: micro_batch: '{ranks}' of {} {no such} {clip");
 }
 END_TEST
 
@@ -325,6 +449,10 @@ int main(void)
 	Suite *suite = suite_create("settings");
 	TCase *tests = tcase_create("settings");
 	tcase_add_loop_test(tests, batch_follows, 0, COUNT(batches));
+	tcase_add_loop_test(tests, a_setting_is_read_and_printed, 0, COUNT(others));
+	tcase_add_test(tests, units_are_powers);
+	tcase_add_test(tests, sizes_and_times_are_printed);
+	tcase_add_test(tests, messages_name_settings);
 	tcase_add_test(tests, strategies_are_known);
 	tcase_add_test(tests, every_key_takes_its_values);
 	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));

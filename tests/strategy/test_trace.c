@@ -25,7 +25,7 @@ static void fixture_open(struct fixture *f, const char *model, const char *strat
 	snprintf(s.model, sizeof s.model, "%s", model);
 	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
 	s.ranks = ranks;
-	ck_assert_msg(!settings_resolve(&s), "%s", status_message());
+	ck_assert_msg(!settings_resolve(&s, strategy_data_ranks(&s)), "%s", status_message());
 	ck_assert_msg(!plan_compile(&f->plan, &f->model, &s), "%s", status_message());
 }
 

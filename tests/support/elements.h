@@ -6,7 +6,7 @@
 #ifndef SHARDLAB_TESTS_ELEMENTS_H
 #define SHARDLAB_TESTS_ELEMENTS_H
 
-#include "strategy/settings/settings.h"
+#include "strategy/base/type.h"
 
 float element_get(enum type t, const void *x, int64_t i);
 void element_set(enum type t, void *x, int64_t i, float value);

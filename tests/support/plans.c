@@ -1,4 +1,5 @@
 #include "tests/support/plans.h"
+#include "strategy/strategies/strategy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ struct settings request_settings(const struct request *r)
 		fprintf(stderr, "%s\n", status_message());
 		abort();
 	}
-	if (settings_resolve(&s)) {
+	if (settings_resolve(&s, strategy_data_ranks(&s))) {
 		fprintf(stderr, "%s\n", status_message());
 		abort();
 	}

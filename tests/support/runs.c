@@ -71,6 +71,41 @@ void runs_single(const struct request *q, const char *data, int steps, bool guar
 	made_release(&m);
 }
 
+static enum status validate_all(struct trainer *t, struct validation *out)
+{
+	struct cpu_device *d = &t->device;
+	enum status s = STATUS_OK;
+	d->evaluating = true;
+	for (d->evaluate_pass = 0; d->evaluate_total < t->data.validation_samples * t->plan->model->tokens && !s;
+	     d->evaluate_pass++)
+		s = executor_run(t->executor, &d->role->evaluate);
+	d->evaluating = false;
+	out->loss = d->evaluate_loss / (double)d->evaluate_total;
+	out->accuracy = (double)d->evaluate_correct / (double)d->evaluate_total;
+	return s;
+}
+
+struct validation runs_single_validation(const struct request *q, const char *data, int steps)
+{
+	struct validation v = {0, 0};
+	struct made m = {0};
+	struct trainer t = {0};
+	double loss;
+	if (rank_number)
+		return v;
+	enum status s = made_open(&m, q);
+	if (!s)
+		s = trainer_open(&t, &m.plan, data, false);
+	for (int step = 0; step < steps && !s; step++)
+		s = trainer_step(&t, &loss);
+	if (!s)
+		s = validate_all(&t, &v);
+	ranks_check(!s, "single: %s", status_message());
+	trainer_release(&t);
+	made_release(&m);
+	return v;
+}
+
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit)
 {
 	double worst = 0;

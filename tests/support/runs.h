@@ -27,6 +27,12 @@ const char *runs_write_plan(const struct request *q);
 /* The losses of a request for one rank, trained by rank 0 without MPI; the other ranks get none. */
 void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses);
 
+/* All of the validation data, after so many steps on one rank; rank 0 gets it. */
+struct validation {
+	double loss, accuracy;
+};
+struct validation runs_single_validation(const struct request *q, const char *data, int steps);
+
 /* Against those of one rank, within `limit` of each; the largest error, relative. */
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit);
 

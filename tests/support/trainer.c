@@ -37,7 +37,7 @@ enum status trainer_open_among(struct trainer *t, const struct plan *p, const ch
 	enum status s = dataset_open(&t->data, &spec);
 	struct input_source input = {t, training, validation, t->data.validation_samples};
 	if (!s)
-		s = cpu_device_open_on_disk(&t->device, p, 0, &input, guard, support_folder());
+		s = rank_memory_open_on_disk(&t->device, p, 0, &input, guard, support_folder());
 	if (!s)
 		s = executor_open(&t->executor, &t->device, communicator);
 	return s ? s : executor_run(t->executor, &t->device.role->prologue);
@@ -52,13 +52,13 @@ enum status trainer_step(struct trainer *t, double *loss)
 {
 	enum status s = executor_run(t->executor, &t->device.role->step);
 	int buffer = role_buffer(t->device.role, "loss");
-	*loss = buffer < 0 ? NAN : (double)*(const float *)cpu_device_buffer(&t->device, buffer);
+	*loss = buffer < 0 ? NAN : (double)*(const float *)rank_memory_buffer(&t->device, buffer);
 	return s;
 }
 
 enum status trainer_evaluate(struct trainer *t, double *loss)
 {
-	struct cpu_device *d = &t->device;
+	struct rank_memory *d = &t->device;
 	d->evaluating = true;
 	d->evaluate_pass = d->evaluate_total = 0;
 	d->evaluate_loss = 0;
@@ -78,7 +78,7 @@ enum status trainer_finish(struct trainer *t, uint64_t *checksum)
 void trainer_release(struct trainer *t)
 {
 	executor_close(t->executor);
-	cpu_device_release(&t->device);
+	rank_memory_release(&t->device);
 	dataset_release(&t->data);
 	*t = (struct trainer){0};
 }
@@ -87,6 +87,6 @@ float *trainer_tensor(struct trainer *t, const char *state, int tensor)
 {
 	const struct plan *p = t->plan;
 	const struct group *g = &p->groups[p->tensor_group[tensor]];
-	float *whole = cpu_device_buffer(&t->device, role_buffer(t->device.role, state));
+	float *whole = rank_memory_buffer(&t->device, role_buffer(t->device.role, state));
 	return whole + g->base + p->tensor_offset[tensor];
 }

@@ -16,7 +16,7 @@
 struct trainer {
 	const struct plan *plan;
 	struct dataset data;
-	struct cpu_device device;
+	struct rank_memory device;
 	struct executor *executor;
 };
 

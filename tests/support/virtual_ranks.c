@@ -9,16 +9,17 @@
 #include "real/rank/memory.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/slice.h"
+#include "strategy/plan/rendezvous.h"
+#include "strategy/plan/walk.h"
 #include "tests/support/elements.h"
 #include "tests/support/plans.h"
 
 enum { POISON_BYTE = 0xff, VALIDATION_SAMPLES = 21 };
 
 struct rank {
-	struct cpu_device device;
+	struct rank_memory device;
 	const struct role *role;
-	bool *done;            /* by operation */
-	int head[QUEUE_COUNT]; /* next operation of the queue in the section; its end: none */
+	struct walk walk;      /* through the section at hand */
 	int *uses_left, *uses; /* by buffer, in this section */
 };
 
@@ -26,6 +27,7 @@ struct world {
 	const struct plan *p;
 	struct rank *rank;
 	int ranks;
+	struct rendezvous rendezvous; /* of the section at hand */
 	uint64_t random;
 	struct virtual_run *out;
 };
@@ -100,7 +102,7 @@ static void poison(struct rank *r, int buffer)
 	/* Staging is large and only ever a communicator's: a little of it will do. */
 	if (bytes > 65536)
 		bytes = 65536;
-	if (cpu_device_fill(&r->device, buffer, POISON_BYTE, bytes))
+	if (rank_memory_fill(&r->device, buffer, POISON_BYTE, bytes))
 		fail(status_message());
 }
 
@@ -133,7 +135,7 @@ struct member {
 static char *operand(const struct member *m, int i)
 {
 	int64_t n;
-	return cpu_device_region(&m->rank->device, &m->op->operand[i], &n);
+	return rank_memory_region(&m->rank->device, &m->op->operand[i], &n);
 }
 
 static enum type type_of(const struct member *m)
@@ -207,211 +209,159 @@ static void scatter_or_gather(const struct schedule *s, const struct member *mem
 	}
 }
 
-/* Those who meet, by their place in the group; of a message, the sender first. */
-struct party {
-	int *rank, count;
-};
-
-static const struct op *at_head(const struct rank *r)
+static void run_message(const struct member *members)
 {
-	return &r->role->ops[r->head[QUEUE_COMMUNICATION]];
-}
-
-static void run_message(const struct world *w, const struct party *p)
-{
-	struct member from = {.rank = &w->rank[p->rank[0]]}, to = {.rank = &w->rank[p->rank[1]]};
-	from.op = at_head(from.rank);
-	to.op = at_head(to.rank);
-	if (from.op->kind != OP_SEND || to.op->kind != OP_RECEIVE ||
-	    from.op->operand[0].count != to.op->operand[0].count)
+	const struct member *from = &members[0], *to = &members[1];
+	if (from->op->kind != OP_SEND || to->op->kind != OP_RECEIVE ||
+	    from->op->operand[0].count != to->op->operand[0].count)
 		fail("a message without a partner");
-	move(operand(&to, 0), operand(&from, 0), from.op->operand[0].count * type_bytes(type_of(&from)));
+	move(operand(to, 0), operand(from, 0), from->op->operand[0].count * type_bytes(from->type));
 }
 
-static void run_collective(const struct world *w, const struct party *p)
+static void run_collective(const struct plan *p, int n, struct member *members)
 {
-	if (p->count < 1)
-		fail("a collective of nobody");
-	struct member *members = make((size_t)p->count, sizeof *members);
-	for (int i = 0; i < p->count; i++) {
-		members[i].rank = &w->rank[p->rank[i]];
-		members[i].op = at_head(members[i].rank);
-		members[i].type = type_of(&members[i]);
-		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
-	}
 	enum op_kind kind = members->op->kind;
-	struct schedule s = op_schedule(w->p, members->op);
-	int64_t bytes = kind == OP_SUM ? 0 : s.elements / p->count * type_bytes(members->type);
-	for (int i = 0; i < p->count && kind == OP_ALL_GATHER; i++)
+	struct schedule s = op_schedule(p, members->op);
+	for (int i = 0; i < n; i++)
+		members[i].whole = operand(&members[i], members[i].op->kind == OP_ALL_GATHER ? 1 : 0);
+	int64_t bytes = kind == OP_SUM ? 0 : s.elements / n * type_bytes(members->type);
+	for (int i = 0; i < n && kind == OP_ALL_GATHER; i++)
 		move(members[i].whole + i * bytes, operand(&members[i], 0), bytes);
 	if (kind == OP_SUM)
-		sum(p->count, members);
+		sum(n, members);
 	else if (kind == OP_SCATTER || kind == OP_GATHER)
 		scatter_or_gather(&s, members);
 	else
 		run_schedule(&s, members);
-	for (int i = 0; i < p->count && kind == OP_REDUCE_SCATTER; i++)
+	for (int i = 0; i < n && kind == OP_REDUCE_SCATTER; i++)
 		move(operand(&members[i], 1), members[i].whole + i * bytes, bytes);
-	free(members);
-}
-
-/* Who meets at what a rank has come to. */
-static void find_party(const struct world *w, int rank, const struct op *op, struct party *p)
-{
-	p->count = 0;
-	if (op_is_message(op->kind)) {
-		int peer = (int)op_peer(w->p, op, rank);
-		if (peer < 0)
-			fail("a message to nobody");
-		p->rank[p->count++] = op->kind == OP_SEND ? rank : peer;
-		p->rank[p->count++] = op->kind == OP_SEND ? peer : rank;
-		return;
-	}
-	if (op_member(w->p, op, rank) < 0)
-		fail("a collective that its rank is not of");
-	for (int i = 0; i < op_members(w->p, op); i++)
-		p->rank[p->count++] = (int)op_member_rank(w->p, op, rank, i);
 }
 
 /* ---- the order ---- */
 
-static int next_on(const struct role *r, const struct section *s, int queue, int from)
+static const struct op *op_at_head(const struct rank *r, int queue)
 {
-	while (from < s->end && ((int)r->ops[from].queue != queue || op_class(r->ops[from].kind) == OP_CLASS_M))
-		from++;
-	return from;
+	return &r->role->ops[r->walk.head[queue]];
 }
 
-static bool is_ready(const struct rank *r, const struct section *s, int queue)
+static void finish(struct rank *r, int queue)
 {
-	if (r->head[queue] >= s->end)
-		return false;
-	const struct op *op = &r->role->ops[r->head[queue]];
-	for (int i = 0; i < op->after_count; i++)
-		if (!r->done[op->after[i]])
+	poison_around(r, op_at_head(r, queue), false);
+	walk_finish(&r->walk, queue);
+}
+
+static bool is_communication(const struct rank *r, int queue)
+{
+	return r->walk.head[queue] < r->walk.end && op_class(op_at_head(r, queue)->kind) == OP_CLASS_C;
+}
+
+/* The members of the group in which `rank` carries out an instance; false: one of them is not ready for it. */
+static bool gather_members(const struct world *w, const struct instance *x, int rank, int n, struct member *members)
+{
+	for (int i = 0; i < n; i++) {
+		int there = (int)instance_rank(&w->rendezvous, x, rank, i);
+		struct rank *r = &w->rank[there];
+		const struct participant *own = instance_participant(&w->rendezvous, x, there);
+		if (r->walk.head[QUEUE_COMMUNICATION] != own->op || !walk_is_ready(&r->walk, QUEUE_COMMUNICATION))
 			return false;
-	return true;
-}
-
-static void finish(struct rank *r, const struct section *s, int queue)
-{
-	poison_around(r, &r->role->ops[r->head[queue]], false);
-	r->done[r->head[queue]] = true;
-	r->head[queue] = next_on(r->role, s, queue, r->head[queue] + 1);
-}
-
-static const struct section *section_of_role(const struct role *r, int k)
-{
-	if (!r)
-		fail("no role has this rank");
-	const struct section *all[] = {&r->prologue, &r->step, &r->evaluate, &r->epilogue};
-	return all[k];
-}
-
-static bool is_collective(const struct rank *r, const struct section *s, int queue)
-{
-	return r->head[queue] < s->end && op_class(r->role->ops[r->head[queue]].kind) == OP_CLASS_C;
-}
-
-/* What this rank has come to, if everyone who takes part is ready for it. */
-static bool try_meeting(struct world *w, int k, int rank, struct party *p)
-{
-	const struct section *own = section_of_role(w->rank[rank].role, k);
-	if (!is_collective(&w->rank[rank], own, QUEUE_COMMUNICATION))
-		return false;
-	const struct op *op = at_head(&w->rank[rank]);
-	find_party(w, rank, op, p);
-	for (int i = 0; i < p->count; i++) {
-		const struct rank *r = &w->rank[p->rank[i]];
-		const struct section *s = section_of_role(r->role, k);
-		if (!is_collective(r, s, QUEUE_COMMUNICATION) || !is_ready(r, s, QUEUE_COMMUNICATION))
-			return false;
-		const struct op *other = at_head(r);
-		bool messages = op_is_message(op->kind) && op_is_message(other->kind);
-		if (messages ? op_peer(w->p, other, p->rank[i]) != p->rank[!i]
-		             : op_axes(w->p, op) != op_axes(w->p, other) || op->ends != other->ends ||
-		                       op_is_message(op->kind) != op_is_message(other->kind))
-			return false;
+		members[i] = (struct member){.rank = r, .op = &r->role->ops[own->op]};
+		members[i].type = type_of(&members[i]);
 	}
-	for (int i = 0; i < p->count; i++)
-		poison_around(&w->rank[p->rank[i]], at_head(&w->rank[p->rank[i]]), true);
-	if (op_is_message(op->kind))
-		run_message(w, p);
-	else
-		run_collective(w, p);
-	for (int i = 0; i < p->count; i++)
-		finish(&w->rank[p->rank[i]], section_of_role(w->rank[p->rank[i]].role, k), QUEUE_COMMUNICATION);
 	return true;
 }
 
-static bool try_collective(struct world *w, int k)
+/* Carries out the collective that this rank has come to, if every member is ready for it. */
+static bool try_collective_of(struct world *w, int rank)
 {
-	struct party p = {.rank = make((size_t)w->ranks, sizeof *p.rank)};
+	const struct rank *own = &w->rank[rank];
+	if (!is_communication(own, QUEUE_COMMUNICATION))
+		return false;
+	const struct instance *x = rendezvous_instance(&w->rendezvous, own->role, own->walk.head[QUEUE_COMMUNICATION]);
+	if (x->missing)
+		fail("a collective that a role does not issue");
+	int n = (int)instance_members(&w->rendezvous, x);
+	struct member *members = make((size_t)n, sizeof *members);
+	bool ready = gather_members(w, x, rank, n, members);
+	for (int i = 0; ready && i < n; i++)
+		poison_around(members[i].rank, members[i].op, true);
+	if (ready && op_is_message(members->op->kind))
+		run_message(members);
+	else if (ready)
+		run_collective(w->p, n, members);
+	for (int i = 0; ready && i < n; i++)
+		finish(members[i].rank, QUEUE_COMMUNICATION);
+	free(members);
+	return ready;
+}
+
+static bool try_collective(struct world *w)
+{
 	int first = w->random ? (int)(next_random(w) % (uint64_t)w->ranks) : 0;
 	bool moved = false;
 	for (int i = 0; i < w->ranks && !moved; i++)
-		moved = try_meeting(w, k, (first + i) % w->ranks, &p);
-	free(p.rank);
+		moved = try_collective_of(w, (first + i) % w->ranks);
 	return moved;
 }
 
-static bool try_local(struct world *w, int k, int rank, int queue)
+static bool try_local(struct world *w, int rank, int queue)
 {
 	struct rank *r = &w->rank[rank];
-	const struct section *s = section_of_role(r->role, k);
-	if (!is_ready(r, s, queue) || is_collective(r, s, queue))
+	if (!walk_is_ready(&r->walk, queue) || is_communication(r, queue))
 		return false;
-	poison_around(r, &r->role->ops[r->head[queue]], true);
+	const struct op *op = op_at_head(r, queue);
+	poison_around(r, op, true);
 	/* Weights that are refused in the end (16 bits that overflowed) stay unshown: no result equals that. */
-	if (cpu_device_execute(&r->device, r->head[queue]) && r->role->ops[r->head[queue]].kind != OP_WEIGHTS)
+	if (rank_execute(&r->device, r->walk.head[queue]) && op->kind != OP_WEIGHTS)
 		fail(status_message());
-	finish(r, s, queue);
+	finish(r, queue);
 	return true;
 }
 
-static bool section_is_done(const struct world *w, int k)
+static bool section_is_done(const struct world *w)
 {
+	bool done = true;
 	for (int i = 0; i < w->ranks; i++)
-		for (int q = 0; q < QUEUE_COUNT; q++)
-			if (w->rank[i].head[q] < section_of_role(w->rank[i].role, k)->end)
-				return false;
-	return true;
+		done &= walk_is_done(&w->rank[i].walk);
+	return done;
 }
 
-static void begin_section(struct rank *r, const struct section *s)
+static void begin_section(struct rank *r, enum section_kind k)
 {
+	walk_begin(&r->walk, r->role, k);
 	memset(r->uses, 0, (size_t)r->role->buffer_count * sizeof *r->uses);
-	for (int i = s->begin; i < s->end; i++) {
+	for (int i = r->walk.begin; i < r->walk.end; i++) {
 		const struct op *op = &r->role->ops[i];
-		r->done[i] = false;
 		for (int o = 0; op_class(op->kind) != OP_CLASS_M && o < op_operand_count(op->kind); o++)
 			if (op->operand[o].buffer >= 0)
 				r->uses[op->operand[o].buffer]++;
 	}
 	memcpy(r->uses_left, r->uses, (size_t)r->role->buffer_count * sizeof *r->uses);
-	for (int q = 0; q < QUEUE_COUNT; q++)
-		r->head[q] = next_on(r->role, s, q, s->begin);
 }
 
 /* Each turn tries a place at random first, then all others after it; collectives are the place past the last. In issue
  * order compute goes first, which is issue order as far as the results go. Some seeds favour one queue, so that a queue
  * runs far ahead of the other. */
-static void run_section(struct world *w, int k)
+static void run_section(struct world *w, enum section_kind k)
 {
 	int places = w->ranks * QUEUE_COUNT + 1;
+	rendezvous_init(&w->rendezvous, w->p, k);
 	for (int i = 0; i < w->ranks; i++)
-		begin_section(&w->rank[i], section_of_role(w->rank[i].role, k));
-	while (!section_is_done(w, k)) {
+		begin_section(&w->rank[i], k);
+	while (!section_is_done(w)) {
 		int first = w->random ? (int)(next_random(w) % (uint64_t)places) : 0;
-		bool hurry = w->random && next_random(w) % 3 == 0, moved = hurry && try_collective(w, k);
+		bool collective_first = w->random && next_random(w) % 3 == 0;
+		bool moved = collective_first && try_collective(w);
 		for (int i = 0; i < places && !moved; i++) {
 			int place = (first + i) % places;
-			moved = place == places - 1 ? try_collective(w, k)
-			                            : try_local(w, k, place / QUEUE_COUNT, place % QUEUE_COUNT);
+			moved = place == places - 1 ? try_collective(w)
+			                            : try_local(w, place / QUEUE_COUNT, place % QUEUE_COUNT);
 		}
 		if (!moved)
 			fail("nothing can go on");
 	}
+	for (int i = 0; i < w->ranks; i++)
+		walk_release(&w->rank[i].walk);
+	rendezvous_release(&w->rendezvous);
 }
 
 /* ---- the run ---- */
@@ -420,7 +370,7 @@ static double read_loss(const struct rank *r)
 {
 	for (int i = 0; r->role && i < r->role->buffer_count; i++)
 		if (r->role->buffers[i].state && !strcmp(r->role->buffers[i].name, "loss"))
-			return *(const float *)cpu_device_buffer(&r->device, i);
+			return *(const float *)rank_memory_buffer(&r->device, i);
 	fail("rank 0 has no loss");
 }
 
@@ -433,10 +383,9 @@ static void open_ranks(struct world *w)
 		r->role = plan_role_of(w->p, i);
 		if (!r->role)
 			fail("no role has this rank");
-		if (cpu_device_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
+		if (rank_memory_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
 			fail(status_message());
 		r->device.weights = (struct weight_source){.context = w, .show = show};
-		r->done = make((size_t)r->role->op_count, sizeof *r->done);
 		r->uses = make((size_t)r->role->buffer_count, sizeof *r->uses);
 		r->uses_left = make((size_t)r->role->buffer_count, sizeof *r->uses_left);
 		for (int b = 0; b < r->role->buffer_count; b++)
@@ -447,8 +396,7 @@ static void open_ranks(struct world *w)
 static void close_ranks(struct world *w)
 {
 	for (int i = 0; i < w->ranks; i++) {
-		cpu_device_release(&w->rank[i].device);
-		free(w->rank[i].done);
+		rank_memory_release(&w->rank[i].device);
 		free(w->rank[i].uses);
 		free(w->rank[i].uses_left);
 	}
@@ -462,9 +410,9 @@ void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct vi
 	out->weights = make((size_t)out->parameters, sizeof *out->weights);
 	out->shown = make((size_t)out->parameters, sizeof *out->shown);
 	open_ranks(&w);
-	run_section(&w, 0);
+	run_section(&w, SECTION_PROLOGUE);
 	for (int i = 0; i < steps; i++) {
-		run_section(&w, 1);
+		run_section(&w, SECTION_STEP);
 		out->losses[i] = read_loss(&w.rank[0]);
 	}
 	for (int pass = 0; pass < 2; pass++) {
@@ -472,14 +420,14 @@ void virtual_ranks_run(const struct plan *p, int steps, uint64_t seed, struct vi
 			w.rank[i].device.evaluating = true;
 			w.rank[i].device.evaluate_pass = pass;
 		}
-		run_section(&w, 2);
+		run_section(&w, SECTION_EVALUATE);
 	}
 	for (int i = 0; i < w.ranks; i++) {
 		out->evaluate_loss += w.rank[i].device.evaluate_loss;
 		out->evaluate_correct += w.rank[i].device.evaluate_correct;
 		out->evaluate_total += w.rank[i].device.evaluate_total;
 	}
-	run_section(&w, 3);
+	run_section(&w, SECTION_EPILOGUE);
 	close_ranks(&w);
 }
 

@@ -113,11 +113,11 @@ static void check_ledger(const struct viewed *v)
 	for (int c = 0; c < s->collective_count; c++) {
 		const struct collective *one = &s->collectives[c];
 		struct formula f;
-		ledger_formula(s, one, &f);
+		ledger_formula(one, &f);
 		ck_assert_int_eq(collective[c], one->sent_bytes);
 		int64_t speakers = strcmp(f.who, "each rank") ? 1 : one->schedule.ranks;
 		ck_assert_msg(f.bytes * speakers == one->sent_bytes, "%s of %" PRId64 " ranks: %s is not what is sent",
-		              schedule_name(one->schedule.algorithm), one->schedule.ranks, f.symbols);
+		              schedule_row(one->schedule.algorithm)->name, one->schedule.ranks, f.symbols);
 		ck_assert_msg(one->recorded || !one->sent_bytes, "the simulator's messages are not used");
 	}
 	state_release(&st);

@@ -284,31 +284,3 @@ void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y
 	cairo_close_path(c->cr);
 	cairo_fill(c->cr);
 }
-
-/* The box between whole pixels: edges that are half of a pixel are soft, and slow to blend. */
-static struct box snapped(const struct canvas *c, struct box b)
-{
-	double x0 = b.x, y0 = b.y, x1 = b.x + b.width, y1 = b.y + b.height;
-	if (!c->raster)
-		return b;
-	cairo_user_to_device(c->cr, &x0, &y0);
-	cairo_user_to_device(c->cr, &x1, &y1);
-	x0 = round(x0);
-	y0 = round(y0);
-	x1 = round(x1);
-	y1 = round(y1);
-	cairo_device_to_user(c->cr, &x0, &y0);
-	cairo_device_to_user(c->cr, &x1, &y1);
-	return (struct box){x0, y0, x1 - x0, y1 - y0};
-}
-
-void draw_category(struct canvas *c, struct box at, enum category category)
-{
-	const struct box b = snapped(c, at);
-	colour fill = c->theme->category[category];
-	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-	draw_patterned_path(c, b, fill, category_pattern(category), colour_mix(fill, ink_on(fill), 0.45));
-	cairo_new_path(c->cr);
-	if (b.width > 9 && b.height > 2.5) /* else there would be nothing but frame */
-		draw_frame(c, b, c->theme->outline, 1);
-}

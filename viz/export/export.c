@@ -7,25 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const endings[] = {
-#define X(name, constant, what) "." name,
-        EXPORT_LIST(X)
-#undef X
-};
-
-bool export_parse(const char *path, enum export_format *out)
-{
-	size_t n = strlen(path);
-	for (int i = 0; i < EXPORT_COUNT; i++) {
-		size_t k = strlen(endings[i]);
-		if (n > k && !strcmp(path + n - k, endings[i])) {
-			*out = (enum export_format)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static cairo_status_t write_bytes(void *out, const unsigned char *data, unsigned int length)
 {
 	return fwrite(data, 1, length, out) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
@@ -117,7 +98,7 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 	if (format == EXPORT_SVG)
 		return draw_svg(draw, context, size, out);
 	if (format != EXPORT_PDF)
-		return status_fail(STATUS_INPUT, "--export: a chart is written as .png, .svg or .pdf");
+		return status_fail(STATUS_INPUT, "{export}: a chart is written as .png, .svg or .pdf");
 	cairo_surface_t *surface = begin_pdf(size, out, &width, &height);
 	cairo_t *cr = cairo_create(surface);
 	draw(context, cr, width, height);
@@ -126,11 +107,6 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 }
 
 /* ---- of a player ---- */
-
-static void draw_player(void *context, cairo_t *cr, double width, double height)
-{
-	player_draw(context, cr, width, height);
-}
 
 enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out)
 {
@@ -146,7 +122,7 @@ enum status export_surface(struct player *p, const struct picture *size, cairo_s
 	return s;
 }
 
-static enum status export_pages(struct player *p, const struct picture *size, FILE *out)
+enum status export_pages(struct player *p, const struct picture *size, FILE *out)
 {
 	double width, height;
 	cairo_surface_t *surface = begin_pdf(size, out, &width, &height);
@@ -157,16 +133,4 @@ static enum status export_pages(struct player *p, const struct picture *size, FI
 		cairo_show_page(cr);
 	}
 	return finish(surface, cr);
-}
-
-enum status export_write(struct player *p, enum export_format format, const struct picture *size, bool all_pages,
-                         FILE *out)
-{
-	if (format == EXPORT_GIF)
-		return export_gif(p, size, out);
-	if (format == EXPORT_HTML)
-		return export_html(p, size, out);
-	if (format == EXPORT_PDF && all_pages)
-		return export_pages(p, size, out);
-	return export_drawing(draw_player, p, format, size, out);
 }

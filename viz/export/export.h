@@ -18,7 +18,7 @@ struct picture {
 #define EXPORT_LIST(X)                                                                                                 \
 	X("png", PNG, "one picture")                                                                                   \
 	X("svg", SVG, "one picture, as lines")                                                                         \
-	X("pdf", PDF, "a page, or with --pages all one for each step")                                                 \
+	X("pdf", PDF, "a page, or with {pages} all one for each step")                                                 \
 	X("gif", GIF, "all steps, moving")                                                                             \
 	X("html", HTML, "all steps, to be turned with keys: one file, no network")
 
@@ -43,6 +43,7 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* For the files of the formats. */
 enum status export_gif(struct player *p, const struct picture *size, FILE *out);
 enum status export_html(struct player *p, const struct picture *size, FILE *out);
+enum status export_pages(struct player *p, const struct picture *size, FILE *out);
 /* A picture of the player as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

@@ -264,7 +264,7 @@ enum status export_gif(struct player *p, const struct picture *size, FILE *out)
 		abort();
 	if (size->width * size->scale * size->height * size->scale > PIXELS || size->width * size->scale > 65535 ||
 	    size->height * size->scale > 65535)
-		s = status_fail(STATUS_INPUT, "--size: too large for a GIF");
+		s = status_fail(STATUS_INPUT, "{size}: too large for a GIF");
 	for (int pass = 0; pass < 2 && !s; pass++) {
 		for (size_t k = 0; k < steps && !s; k++) {
 			export_go(p, k);

@@ -132,8 +132,7 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 		say(t, ", %s", bytes);
 	} else {
 		collective_words(s, one, what, sizeof what);
-		say(t, "%s begin%s the %s, %s by %s", w->words, w->s, what, bytes,
-		    op->kind == OP_SUM ? "tree" : schedule_name(op->algorithm));
+		say(t, "%s begin%s the %s, %s by %s", w->words, w->s, what, bytes, schedule_row(op->algorithm)->name);
 	}
 	say_reason(t, s, role, index, op);
 	say(t, ".");

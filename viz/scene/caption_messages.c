@@ -122,7 +122,7 @@ void say_round(struct text *t, const struct state *st, const struct event *first
 	char bytes[WORD], what[96];
 	collective_words(st->score, c, what, sizeof what);
 	bytes_word(bytes, sent.largest);
-	bool ring = c->schedule.algorithm <= SCHEDULE_RING_ALL_GATHER && c->kind != OP_SUM && c->kind != OP_SEND;
+	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING;
 	if (sent.first_round == sent.last_round)
 		say(t, "Round %d of %d of the %s: ", first->round + 1, c->rounds, what);
 	else

@@ -88,7 +88,7 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 	collective_words(s, one, what, sizeof what);
 	draw_text(c, x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, width, "Ledger: %s", what);
 	draw_rows(c, v, one, (struct box){x, b.y + 34, width, b.height - 34 - totals});
-	ledger_formula(s, one, &f);
+	ledger_formula(one, &f);
 	double y = b.y + b.height - totals + 8;
 	int64_t sent = sent_so_far(st, &f);
 	draw_line(c, x, y, x + width, y, t->line, 1);

@@ -103,8 +103,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 
 static bool is_root(const struct ring *r, int64_t rank)
 {
-	return r->collective->kind != OP_SEND && r->collective->schedule.root == rank &&
-	       r->collective->schedule.algorithm > SCHEDULE_HALVING_DOUBLING_ALL_REDUCE;
+	return r->collective->schedule.root == rank && operation_has_root(op_operation(r->collective->kind));
 }
 
 static void draw_card_of(const struct ring *r, int64_t rank)
@@ -249,7 +248,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 	if (groups_like(st->score, c) > 1)
 		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->score, c));
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
-	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_name(c->schedule.algorithm),
+	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
 	         groups);
 	if (!st->begun)
 		snprintf(progress, sizeof progress, "comes first");
@@ -302,7 +301,7 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	struct ring r = {.c = c, .v = v, .state = v->state, .collective = one, .n = one->schedule.ranks, .area = b};
 	struct formula f;
 	char sent[WORD];
-	ledger_formula(v->state->score, one, &f);
+	ledger_formula(one, &f);
 	ring_title(&r, b, b.width);
 	draw_text(c, b.x, b.y + 100, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width,
 	          "%" PRId64 " ranks, %d rounds: too many to draw one by one.", r.n, one->rounds);

@@ -5,27 +5,17 @@
 
 static enum ring_shape shape_of(const struct collective *c)
 {
-	if (c->kind == OP_SEND)
+	enum schedule_shape shape = schedule_row(c->schedule.algorithm)->shape;
+	if (c->schedule.ranks <= 2)
 		return RING_CIRCLE;
-	switch (c->schedule.algorithm) {
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_TREE_REDUCE:
-		return c->schedule.ranks > 2 ? RING_TREE : RING_CIRCLE;
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_STAR_REDUCE:
-	case SCHEDULE_STAR_SCATTER:
-	case SCHEDULE_STAR_GATHER:
-		return c->schedule.ranks > 2 ? RING_STAR : RING_CIRCLE;
-	default:
-		return RING_CIRCLE;
-	}
+	return shape == SHAPE_TREE ? RING_TREE : shape == SHAPE_STAR ? RING_STAR : RING_CIRCLE;
 }
 
 /* Does every rank talk to its neighbours alone? Then nothing crosses the middle. */
 static bool neighbours_only(const struct collective *c)
 {
-	enum schedule_algorithm a = c->schedule.algorithm;
-	return a <= SCHEDULE_RING_ALL_GATHER || a == SCHEDULE_CHAIN_BROADCAST || a == SCHEDULE_CHAIN_REDUCE;
+	enum schedule_shape shape = schedule_row(c->schedule.algorithm)->shape;
+	return shape == SHAPE_RING || shape == SHAPE_CHAIN;
 }
 
 static struct box card_at(double x, double y, double width, double height)

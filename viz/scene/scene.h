@@ -100,7 +100,7 @@ struct formula {
 	char symbols[64], numbers[96], who[32];
 	int64_t bytes;
 };
-void ledger_formula(const struct score *s, const struct collective *c, struct formula *out);
+void ledger_formula(const struct collective *c, struct formula *out);
 /* What every rank sends in the whole step, by the plan, without control. */
 int64_t ledger_step_bytes(const struct score *s, int index);
 int64_t ledger_step_total(const struct score *s);

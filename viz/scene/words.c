@@ -92,20 +92,6 @@ bool scene_parse(const char *name, enum scene *out)
 
 /* ---- collectives ---- */
 
-static const char *kind_words(enum op_kind k)
-{
-	switch (k) {
-	case OP_ALL_REDUCE:
-		return "all-reduce";
-	case OP_REDUCE_SCATTER:
-		return "reduce-scatter";
-	case OP_ALL_GATHER:
-		return "all-gather";
-	default:
-		return op_name(k);
-	}
-}
-
 void collective_words(const struct score *s, const struct collective *c, char *out, int size)
 {
 	const struct role *r = plan_role_of(s->plan, c->lead);
@@ -121,75 +107,62 @@ void collective_words(const struct score *s, const struct collective *c, char *o
 		text_of_ranks(ranks, sizeof ranks, c->everyone, 65);
 		snprintf(group, sizeof group, ", ranks %s", ranks);
 	}
-	snprintf(out, (size_t)size, "%s of %s%s%s", c->kind == OP_SUM ? "sum" : kind_words(c->kind), what,
-	         c->control ? " (control)" : "", group);
+	snprintf(out, (size_t)size, "%s%s of %s%s%s", operation_name(op_operation(c->kind)),
+	         c->kind == OP_ALL_REDUCE_MAXIMUM ? " (maximum)" : "", what, c->control ? " (control)" : "", group);
 }
 
-/* The ring's are the classic ones (Patarasuk and Yuan 2009). Where ranks differ, the busiest speaks: the root, or for
- * trees all ranks together. */
-void ledger_formula(const struct score *s, const struct collective *c, struct formula *out)
+static int64_t power_of_two_up_to(int64_t n)
 {
-	int64_t n = c->schedule.ranks, size = c->schedule.elements * c->element_bytes;
-	char bytes[WORD];
-	*out = (struct formula){.who = "each rank"};
-	bytes_word(bytes, size);
-	if (c->kind == OP_SEND) {
-		*out = (struct formula){.who = "all ranks", .symbols = "S", .bytes = size};
-		snprintf(out->numbers, sizeof out->numbers, "%s", bytes);
-		return;
-	}
-	switch (c->schedule.algorithm) {
-	case SCHEDULE_RING_ALL_REDUCE:
-		snprintf(out->symbols, sizeof out->symbols, "2 (n − 1)/n · S");
-		snprintf(out->numbers, sizeof out->numbers, "2 · %" PRId64 "/%" PRId64 " · %s", n - 1, n, bytes);
-		out->bytes = 2 * (n - 1) * (size / n);
-		break;
-	case SCHEDULE_RING_REDUCE_SCATTER:
-	case SCHEDULE_RING_ALL_GATHER:
-		snprintf(out->symbols, sizeof out->symbols, "(n − 1)/n · S");
-		snprintf(out->numbers, sizeof out->numbers, "%" PRId64 "/%" PRId64 " · %s", n - 1, n, bytes);
-		out->bytes = (n - 1) * (size / n);
-		break;
-	case SCHEDULE_STAR_SCATTER:
-	case SCHEDULE_STAR_GATHER:
-		snprintf(out->who, sizeof out->who, "all ranks");
-		snprintf(out->symbols, sizeof out->symbols, "(n − 1)/n · S");
-		snprintf(out->numbers, sizeof out->numbers, "%" PRId64 "/%" PRId64 " · %s", n - 1, n, bytes);
-		out->bytes = (n - 1) * (size / n);
-		break;
-	case SCHEDULE_TREE_BROADCAST:
-	case SCHEDULE_TREE_REDUCE:
-	case SCHEDULE_STAR_BROADCAST:
-	case SCHEDULE_STAR_REDUCE:
-	case SCHEDULE_CHAIN_BROADCAST:
-	case SCHEDULE_CHAIN_REDUCE:
-		snprintf(out->who, sizeof out->who, "all ranks");
-		snprintf(out->symbols, sizeof out->symbols, "(n − 1) · S");
-		snprintf(out->numbers, sizeof out->numbers, "%" PRId64 " · %s", n - 1, bytes);
-		out->bytes = (n - 1) * size;
-		break;
-	case SCHEDULE_HALVING_DOUBLING_ALL_REDUCE: {
-		int64_t p = 1;
-		while (2 * p <= n)
-			p *= 2;
-		snprintf(out->who, sizeof out->who, "all ranks");
-		if (p == n) {
-			snprintf(out->symbols, sizeof out->symbols, "2 (n − 1) · S");
-			snprintf(out->numbers, sizeof out->numbers, "2 · %" PRId64 " · %s", n - 1, bytes);
-		} else {
-			snprintf(out->symbols, sizeof out->symbols, "2 (p − 1) · S + 2 (n − p) · S");
-			snprintf(out->numbers, sizeof out->numbers, "(2 · %" PRId64 " + 2 · %" PRId64 ") · %s", p - 1,
-			         n - p, bytes);
+	int64_t p = 1;
+	while (2 * p <= n)
+		p *= 2;
+	return p;
+}
+
+/* The value of a symbol, and how long its name is; 0: no symbol begins here. */
+static size_t symbol_at(const char *text, int64_t n, int64_t *value)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} symbols[] = {{"(n − 1)", n - 1}, {"(n − p)", n - power_of_two_up_to(n)}, {"n", n}};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (!strncmp(text, symbols[i].name, strlen(symbols[i].name))) {
+			*value = symbols[i].value;
+			return strlen(symbols[i].name);
 		}
-		out->bytes = (2 * (p - 1) + 2 * (n - p)) * size;
-		break;
+	return 0;
+}
+
+/* A formula with its values put in: "2 (n − 1)/n · S" is "2 · 3/4 · 4 MB". */
+static void put_in(const char *formula, int64_t n, const char *bytes, char *out, size_t size)
+{
+	size_t at = 0;
+	for (const char *c = formula; *c && at + 1 < size;) {
+		char one[WORD] = {*c, 0};
+		int64_t value;
+		size_t length = symbol_at(c, n, &value);
+		bool times = c - formula >= 2 && c[-1] == ' ' && c[-2] >= '0' && c[-2] <= '9';
+		if (length)
+			snprintf(one, sizeof one, "%s%" PRId64, times ? "· " : "", value);
+		else if (*c == 'S')
+			snprintf(one, sizeof one, "%s", bytes);
+		at += (size_t)snprintf(out + at, size - at, "%s", one);
+		c += length ? length : 1;
 	}
-	case SCHEDULE_COUNT:
-		break;
-	}
-	if (c->kind == OP_SUM)
-		*out = (struct formula){.who = "control", .symbols = "2 (n − 1) values", .bytes = c->sent_bytes};
-	(void)s;
+}
+
+void ledger_formula(const struct collective *c, struct formula *out)
+{
+	const struct algorithm *a = schedule_row(c->schedule.algorithm);
+	struct amount amount = schedule_amount(&c->schedule);
+	char bytes[WORD];
+	*out = (struct formula){.bytes = amount.times * amount.elements * c->element_bytes};
+	bytes_word(bytes, c->schedule.elements * c->element_bytes);
+	const char *formula = c->kind == OP_SEND ? "S" : a->formula;
+	snprintf(out->who, sizeof out->who, "%s", c->control ? "control" : a->symmetric ? "each rank" : "all ranks");
+	snprintf(out->symbols, sizeof out->symbols, "%s", formula);
+	put_in(formula, c->schedule.ranks, bytes, out->numbers, sizeof out->numbers);
 }
 
 int64_t ledger_step_bytes(const struct score *s, int index)

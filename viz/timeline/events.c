@@ -103,10 +103,10 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 		return;
 	for (int round = 0; round < c->rounds; round++)
 		for (int64_t member = 0; member < c->schedule.ranks; member++) {
-			struct round r = score_round_of(c, member, round);
+			struct round r = schedule_round(&c->schedule, member, round);
 			if (r.send_to < 0)
 				continue;
-			struct round there = score_round_of(c, r.send_to, round);
+			struct round there = schedule_round(&c->schedule, r.send_to, round);
 			struct event *e = add_event(s);
 			int64_t time = c->end - c->begin, rounds = c->rounds; /* its share, without overflow */
 			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
@@ -121,8 +121,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->to = c->rank[r.send_to];
 			e->offset = r.send_offset;
 			e->count = r.send_count;
-			e->bytes = (c->kind == OP_SUM ? r.send_count / c->schedule.ranks : r.send_count) *
-			           c->element_bytes;
+			e->bytes = r.send_count * c->element_bytes;
 			e->add = there.add;
 			e->queue = QUEUE_COMMUNICATION;
 		}

@@ -96,10 +96,10 @@ const char *notable_name(enum notable_kind k);
 struct collective {
 	enum op_kind kind;
 	enum traffic_kind traffic;
-	struct schedule schedule; /* ranks: of the group. A sum: up a tree, then down. A message has none */
+	struct schedule schedule; /* ranks: of the group; of a message, its two ends */
 	int64_t lead;             /* the lowest rank shown of the group */
 	int64_t *rank;            /* of each place in the group; NULL: more than are shown */
-	int *ops;                 /* of each place: by which operation of its role it takes part; -1: by none */
+	int *ops;                 /* of each place: by which operation of its role it takes part */
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
@@ -197,7 +197,7 @@ const struct notable *score_notable(const struct score *s, size_t position);
 size_t score_position_at(const struct score *s, int64_t time); /* what has happened up to then */
 int64_t score_time(const struct score *s, size_t position);
 
-/* ---- reading ---- */
+/* ---- looking up (lookup.c) ---- */
 
 const struct role *score_role_of(const struct score *s, int index);
 /* Where a rank stands among those shown; -1. */
@@ -221,8 +221,6 @@ void mark_release(struct mark *m);
 /* For the files that make a score. */
 void score_collect_collectives(struct score *s);
 void score_collect_events(struct score *s);
-/* What a member does in a round of its collective. */
-struct round score_round_of(const struct collective *c, int64_t member, int round);
 void score_make_stops(struct score *s);
 void score_find_notables(struct score *s);
 void score_make_marks(struct score *s);

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,47 +6,6 @@
 
 static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
 enum { TEXT_SIZES = sizeof text_sizes / sizeof text_sizes[0] };
-
-void window_note(struct window *w, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(w->player->note, sizeof w->player->note, format, args);
-	va_end(args);
-	w->note_until = SDL_GetTicks64() + 4000;
-	w->dirty = true;
-}
-
-void window_finish_tween(struct window *w)
-{
-	w->player->tween = 1;
-	w->dirty = true;
-}
-
-/* Messages travel on the way forward; every other way lands on the settled state at once. */
-void window_move(struct window *w, size_t position, bool tween)
-{
-	struct player *p = w->player;
-	if (p->piece->foreign)
-		return;
-	player_go(p, position);
-	p->tween = 1;
-	w->dirty = true;
-	if (w->note_until) {
-		w->note_until = 0;
-		p->note[0] = 0;
-	}
-	if (!tween || !w->motion || (p->scene != SCENE_RING && p->scene != SCENE_OVERVIEW))
-		return;
-	const struct score *s = &p->piece->score;
-	for (size_t i = p->state.latest; i < p->state.latest_end; i++)
-		if (s->events[i].kind == EVENT_MESSAGE) {
-			player_make_before(p);
-			p->tween = 0;
-			w->tweened = SDL_GetTicks64();
-			return;
-		}
-}
 
 /* By a stride of its own, without changing what a step is. */
 static void move_by(struct window *w, enum stride stride, bool forward)
@@ -145,7 +103,7 @@ static void predict(struct window *w)
 {
 	struct player *p = w->player;
 	if (!p->piece->has_other) {
-		window_note(w, "Only a measured run has a prediction beside it: open one with --trace FILE.");
+		window_note(w, "Only a measured run has a prediction beside it: open one with {trace} FILE.");
 		return;
 	}
 	p->beside = !p->beside;

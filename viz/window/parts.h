@@ -6,8 +6,8 @@
 
 #include "viz/window/window.h"
 
-/* constant, the keys as help names them (" or " between them: window_keys.c reads them from here), the button ("": it
- * has none), what it does. README.md has the same table; tests/strategy/test_keys.c compares them. */
+/* constant, the keys as help names them (" or " between them: keys.c reads them from here), the button ("": it
+ * has none), what it does. docs/window.md has the same table; tests/viz/test_keys.c compares them. */
 #define ACTION_LIST(X)                                                                                                 \
 	X(FIRST, "Home", "|<", "to the beginning")                                                                     \
 	X(BACK, "← or Page up", "<", "one step back")                                                                  \

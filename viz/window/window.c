@@ -22,7 +22,7 @@ static enum status check_display(bool begun)
 	if (driver && (asked || (strcmp(driver, "offscreen") != 0 && strcmp(driver, "dummy") != 0)))
 		return STATUS_OK;
 	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without one: "
-	                                 "shardlab view --export FILE.png (or .svg, .pdf, .gif, .html)");
+	                                 "{view} {export} FILE.png (or .svg, .pdf, .gif, .html)");
 }
 
 static enum status open_video(struct window *w, const struct picture *size)
@@ -34,7 +34,7 @@ static enum status open_video(struct window *w, const struct picture *size)
 		return s;
 	if (SDL_Init(SDL_INIT_VIDEO))
 		return status_fail(STATUS_INPUT,
-		                   "no window can be opened (%s); for pictures without one: shardlab view --export "
+		                   "no window can be opened (%s); for pictures without one: {view} {export} "
 		                   "FILE.png (or .svg, .pdf, .gif, .html)",
 		                   SDL_GetError());
 	s = check_display(true);

@@ -9,17 +9,6 @@
 
 #include "strategy/base/number.h"
 
-void *reader_grow(struct reader *r, void *array, int count, int *capacity, size_t element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = *capacity ? 2 * *capacity : 64;
-	void *grown = arena_alloc(&r->p->arena, (size_t)*capacity * element_bytes);
-	if (count)
-		memcpy(grown, array, (size_t)count * element_bytes);
-	return grown;
-}
-
 /* ---- groups ---- */
 
 static enum status read_group_tensors(struct reader *r, struct group *g)
@@ -78,12 +67,9 @@ static enum status read_group(struct reader *r)
 
 /* ---- roles, buffers, sections ---- */
 
-static const char *const section_names[] = {"prologue", "step", "evaluate", "epilogue"};
-enum { SECTIONS = sizeof section_names / sizeof section_names[0] };
-
 static struct section *section_at(struct role *role, int i)
 {
-	struct section *all[SECTIONS] = {&role->prologue, &role->step, &role->evaluate, &role->epilogue};
+	struct section *all[SECTION_KINDS] = {&role->prologue, &role->step, &role->evaluate, &role->epilogue};
 	return all[i];
 }
 
@@ -91,9 +77,9 @@ static enum status end_role(struct reader *r)
 {
 	if (!r->role)
 		return STATUS_OK;
-	if (r->section < SECTIONS - 1)
+	if (r->section < SECTION_KINDS - 1)
 		return scan_fail(&r->scan, 0, "role %.60s ends here without a section '%s'", r->role->name,
-		                 section_names[r->section + 1]);
+		                 section_name((enum section_kind)(r->section + 1)));
 	section_at(r->role, r->section)->end = r->role->op_count;
 	enum status s = resolve_waits(r);
 	names_release(&r->buffers);
@@ -179,8 +165,8 @@ static enum status read_buffer(struct reader *r)
 	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
 	bool state = scan_is(c, "state");
-	role->buffers =
-	        reader_grow(r, role->buffers, role->buffer_count, &role->buffer_capacity, sizeof *role->buffers);
+	role->buffers = arena_grow(&r->p->arena, role->buffers, role->buffer_count, &role->buffer_capacity,
+	                           sizeof *role->buffers);
 	role->buffers[role->buffer_count] = (struct buffer){.name = arena_copy(&r->p->arena, name),
 	                                                    .category = (enum category)category,
 	                                                    .space = (enum space)space,
@@ -219,8 +205,8 @@ static enum status read_line(struct reader *r)
 		return read_role(r);
 	if (scan_is(&r->scan, "buffer"))
 		return read_buffer(r);
-	for (int i = 0; i < SECTIONS; i++)
-		if (scan_is(&r->scan, section_names[i]))
+	for (int i = 0; i < SECTION_KINDS; i++)
+		if (scan_is(&r->scan, section_name((enum section_kind)i)))
 			return begin_section(r, i);
 	const char *word = r->scan.words[0].text;
 	if (*word && word[strlen(word) - 1] == ':')
@@ -262,7 +248,7 @@ static enum status read_end(struct reader *r)
 		covered += p->roles[i].ranks;
 	if (!p->role_count || covered != p->ranks)
 		return scan_fail(&r->scan, 0,
-		                 "the plan ends here, and its roles cover %lld of %lld ranks; print it without --role",
+		                 "the plan ends here, and its roles cover %lld of %lld ranks; print it without {role}",
 		                 (long long)covered, (long long)p->ranks);
 	for (int t = 0; t < p->model->tensor_count; t++)
 		if (p->tensor_group[t] < 0)

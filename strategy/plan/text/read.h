@@ -1,5 +1,5 @@
-/* What the files that read a plan's text share: text_read.c (groups, roles, buffers, sections),
- * text_read_settings.c and text_read_op.c (operations). */
+/* What the files that read a plan's text share: read.c (groups, roles, buffers, sections),
+ * read_settings.c and read_op.c (operations). */
 #ifndef SHARDLAB_TEXT_READ_H
 #define SHARDLAB_TEXT_READ_H
 
@@ -26,9 +26,6 @@ struct reader {
 	} * waits;
 	size_t wait_count, wait_capacity;
 };
-
-/* One more element at the end of an array in the plan's arena. */
-void *reader_grow(struct reader *r, void *array, int count, int *capacity, size_t element_bytes);
 
 /* "set key value": the line at hand. */
 enum status read_setting(struct reader *r);

@@ -225,11 +225,13 @@ static enum status read_collective(struct reader *r, struct op *op)
 	} else if (op->kind != OP_SUM) {
 		if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
 			return s;
-		if (!collective_algorithm(op->kind, text, &op->algorithm))
+		if (!schedule_find(op_operation(op->kind), text, &op->algorithm))
 			return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
 		if ((s = scan_expect(c, "root")) || (s = scan_whole(c, "a root", 0, r->p->ranks - 1, &root)))
 			return s;
 		op->root = (int)root;
+	} else {
+		op->algorithm = schedule_first(OPERATION_SUM);
 	}
 	if ((s = scan_expect(c, "as")) || (s = scan_word(c, "a kind of traffic", &text)))
 		return s;
@@ -386,7 +388,7 @@ enum status read_op(struct reader *r)
 	if (s || (s = scan_end(&r->scan)))
 		return s;
 	derive_unit(r, &op);
-	role->ops = reader_grow(r, role->ops, role->op_count, &role->op_capacity, sizeof *role->ops);
+	role->ops = arena_grow(&r->p->arena, role->ops, role->op_count, &role->op_capacity, sizeof *role->ops);
 	role->ops[role->op_count++] = op;
 	return STATUS_OK;
 }

@@ -14,19 +14,25 @@ void scan_release(struct scan *s)
 	free(s->copy);
 }
 
-enum status scan_fail(const struct scan *s, size_t word, const char *format, ...)
+void scan_place(const struct scan *s, size_t word, char *out, size_t size)
 {
-	char text[800];
 	int column = 1;
 	if (word < s->count)
 		column = s->words[word].column;
 	else if (s->count)
 		column = s->words[s->count - 1].column + (int)strlen(s->words[s->count - 1].text);
+	snprintf(out, size, "%.200s:%d:%d", s->name, s->line, column);
+}
+
+enum status scan_fail(const struct scan *s, size_t word, const char *format, ...)
+{
+	char text[800], place[240];
 	va_list args;
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	status_format(text, sizeof text, format, args);
 	va_end(args);
-	return status_fail(STATUS_INPUT, "%.200s:%d:%d: %s", s->name, s->line, column, text);
+	scan_place(s, word, place, sizeof place);
+	return status_fail(STATUS_INPUT, "%s: %s", place, text);
 }
 
 static void add_word(struct scan *s, char *text, int column)

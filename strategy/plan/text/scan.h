@@ -29,6 +29,8 @@ void scan_release(struct scan *s);
 /* The next line's words; *more is false at the end. Bytes that are no printable ASCII are an error. */
 enum status scan_line(struct scan *s, bool *more);
 
+/* "name:line:column" of a word of the line (past the last: behind it). */
+void scan_place(const struct scan *s, size_t word, char *out, size_t size);
 /* "name:line:column: …" at word number `word` of the line (past the last: behind it). */
 enum status scan_fail(const struct scan *s, size_t word, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -29,35 +29,19 @@
 
 static void write_settings(const struct plan *p, FILE *out)
 {
-	const struct settings *s = &p->settings;
-	char offload[OFFLOAD_TEXT];
-	offload_print(&s->offload, offload, sizeof offload);
-	fprintf(out, "set model %s\n", p->model->specification);
-	fprintf(out, "set strategy %s\n", s->strategy);
-	if (strcmp(s->checkpointing, "none") != 0)
-		fprintf(out, "set activation_checkpointing %s\n", s->checkpointing);
-	fprintf(out, "set ranks %" PRId64 "\n", s->ranks);
-	fprintf(out, "set micro_batch %" PRId64 "\n", s->micro_batch);
-	fprintf(out, "set accumulate %" PRId64 "\n", s->accumulate);
-	fprintf(out, "set sequence %" PRId64 "\n", p->model->tokens);
-	fprintf(out, "set precision %s\n", type_name(s->precision));
-	fprintf(out, "set optimizer %s\n", optimizer_name(s->optimizer));
-	fprintf(out, "set learning_rate %.17g\n", s->learning_rate);
-	fprintf(out, "set warmup %" PRId64 "\n", s->warmup);
-	fprintf(out, "set decay %" PRId64 "\n", s->decay);
-	fprintf(out, "set weight_decay %.17g\n", s->weight_decay);
-	fprintf(out, "set clip %.17g\n", s->clip);
-	if (s->loss_scaler != LOSS_SCALER_NONE) {
-		fprintf(out, "set loss_scaler %s\n", loss_scaler_name(s->loss_scaler));
-		fprintf(out, "set loss_scale %.17g\n", s->loss_scale);
-		fprintf(out, "set loss_scale_window %" PRId64 "\n", s->loss_scale_window);
-	}
-	if (s->stochastic_rounding)
-		fprintf(out, "set stochastic_rounding yes\n");
-	if (strcmp(offload, "none") != 0)
-		fprintf(out, "set offload %s\n", offload);
-	fprintf(out, "set collectives %s\n", s->library_collectives ? "library" : "schedule");
-	fprintf(out, "set seed %" PRId64 "\n", s->seed);
+	struct settings s = p->settings;
+	char value[SETTING_TEXT];
+	s.sequence = p->model->tokens;
+	for (int line = 1; line <= SETTING_COUNT; line++)
+		for (int i = 0; i < SETTING_COUNT; i++) {
+			bool shown = setting_rows[i].line == line ||
+			             (setting_rows[i].line == -line && setting_differs((enum setting)i, &s));
+			if (!shown)
+				continue;
+			setting_print((enum setting)i, &s, value, sizeof value);
+			fprintf(out, "set %s %s\n", setting_rows[i].name,
+			        i == SETTING_MODEL ? p->model->specification : value);
+		}
 }
 
 /* One axis of samples is what a plan has if it does not say anything else. */
@@ -149,7 +133,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 			int axis = __builtin_ctz(op_axes(p, op));
 			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
 		} else if (op->kind != OP_SUM) {
-			fprintf(out, " by %s root %d", schedule_name(op->algorithm), op->root);
+			fprintf(out, " by %s root %d", schedule_row(op->algorithm)->name, op->root);
 		}
 		fprintf(out, " as %s payload %" PRId64, traffic_name(op->traffic), op->payload);
 	}

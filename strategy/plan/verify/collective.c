@@ -6,7 +6,7 @@
 
 static int role_count(const struct at *all)
 {
-	return all->party;
+	return all->participants;
 }
 
 static unsigned axes_of(const struct at *all)
@@ -19,7 +19,7 @@ static const struct at *at_root(const struct at *all)
 	const struct plan *p = all->ip->v->p;
 	int64_t rank = op_member_rank(p, all->op, all->r->first_rank, all->op->root);
 	int i = 0;
-	while (i + 1 < all->party && rank >= all[i].r->first_rank + all[i].r->ranks)
+	while (i + 1 < all->participants && rank >= all[i].r->first_rank + all[i].r->ranks)
 		i++;
 	return &all[i];
 }

@@ -1,4 +1,5 @@
-/* Who takes part in communication, by roles: which roles a group reaches, and how many members it has in each.
+/* Whom communication runs over: that its axes, ends and neighbours make sense (rule 2), and how many members of a group
+ * each role has.
  *
  * Roles divide the first axis, the slowest, or are the whole mesh. So a group over axes without the first lies within
  * one role, and one over axes with it reaches every role:
@@ -15,46 +16,9 @@ static int64_t inner(const struct plan *p)
 	return p->ranks / p->axes[0].size;
 }
 
-static bool at_an_end(const struct plan *p, const struct role *r)
-{
-	return r->ranks == inner(p) && (!r->first_rank || r->first_rank + r->ranks == p->ranks);
-}
-
 static bool is_first_axis(const struct plan *p, const struct op *op)
 {
 	return op_axes(p, op) == 1;
-}
-
-/* The same as role_across() == other, without a search: it is asked of every role for every message. */
-static bool is_across(const struct plan *p, const struct op *op, const struct role *r, const struct role *other)
-{
-	return other->ranks == r->ranks && other->first_rank == op_peer(p, op, r->first_rank);
-}
-
-bool takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other)
-{
-	if (op_is_message(op->kind))
-		return issues == other || is_across(p, op, issues, other);
-	if (!(op_axes(p, op) & 1))
-		return issues == other;
-	return !op->ends || at_an_end(p, other);
-}
-
-const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r)
-{
-	int64_t rank = r ? op_peer(p, op, r->first_rank) : -1;
-	const struct role *across = rank < 0 ? NULL : plan_role_of(p, rank);
-	return across && across->first_rank == rank && across->ranks == r->ranks ? across : NULL;
-}
-
-bool would_meet(const struct plan *p, const struct role *ra, const struct op *a, const struct role *rb,
-                const struct op *b)
-{
-	if (op_is_message(a->kind) || op_is_message(b->kind))
-		return ((a->kind == OP_SEND && b->kind == OP_RECEIVE) ||
-		        (a->kind == OP_RECEIVE && b->kind == OP_SEND)) &&
-		       is_across(p, a, ra, rb) && is_across(p, b, rb, ra);
-	return op_axes(p, a) == op_axes(p, b) && a->ends == b->ends && takes_part(p, a, ra, rb);
 }
 
 static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends)
@@ -88,7 +52,7 @@ enum status verify_group(const struct verify *v, const struct role *r, int numbe
 		              may_name_axes ? "the plan does not have" : "mean nothing to it");
 	if ((op->ends && (!communicates || message)) || (message ? op->shift != 1 && op->shift != -1 : op->shift != 0))
 		return refuse(v, 2, r, number, -1, "ends are of collectives, neighbours (+1, -1) of messages");
-	if (op->ends && (!is_first_axis(p, op) || !at_an_end(p, r)))
+	if (op->ends && (!is_first_axis(p, op) || !role_is_an_end(p, r)))
 		return refuse(v, 2, r, number, -1,
 		              "runs between the ends of the first axis, and this role is at neither");
 	if (message && (!is_first_axis(p, op) || r->ranks != inner(p) || !role_across(p, op, r)))

@@ -1,62 +1,25 @@
-/* Rule 2, for communication: each operation fits its members, and in every section those who meet there issue the same
- * ones in the same order. */
-#include <string.h>
+/* Rule 2, for communication: each operation fits its members, and those that meet (strategy/plan/rendezvous.h) are the
+ * same on every role. */
 
 #include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
-/* kind → which operand is whole, which is a part of it, which is staging; what it may be counted under; algorithms */
+/* kind → which operand is whole, which is a part of it, which is staging; what it may be counted under */
 static const struct {
 	int whole, part, staging;
-	bool rooted;
 	enum traffic_kind traffic, or_traffic; /* a scatter's two; for a batch norm, or the model's buffers */
-	enum schedule_algorithm algorithm[3];
-	int algorithms;
 } forms[OP_KIND_COUNT] = {
-        [OP_ALL_REDUCE] = {0,
-                           -1,
-                           1,
-                           false,
-                           TRAFFIC_ALL_REDUCE,
-                           TRAFFIC_REDUCE_STATISTICS,
-                           {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
-                           2},
-        [OP_ALL_REDUCE_MAXIMUM] = {0,
-                                   -1,
-                                   1,
-                                   false,
-                                   TRAFFIC_ALL_REDUCE,
-                                   TRAFFIC_ALL_REDUCE,
-                                   {SCHEDULE_RING_ALL_REDUCE, SCHEDULE_HALVING_DOUBLING_ALL_REDUCE},
-                                   2},
-        [OP_REDUCE_SCATTER] =
-                {0, 1, 2, false, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, {SCHEDULE_RING_REDUCE_SCATTER}, 1},
-        [OP_ALL_GATHER] =
-                {1, 0, 2, false, TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, {SCHEDULE_RING_ALL_GATHER}, 1},
-        [OP_BROADCAST] = {0,
-                          -1,
-                          1,
-                          true,
-                          TRAFFIC_BROADCAST,
-                          TRAFFIC_BROADCAST_BUFFERS,
-                          {SCHEDULE_TREE_BROADCAST, SCHEDULE_STAR_BROADCAST, SCHEDULE_CHAIN_BROADCAST},
-                          3},
-        [OP_REDUCE] = {0,
-                       -1,
-                       1,
-                       true,
-                       TRAFFIC_REDUCE,
-                       TRAFFIC_REDUCE,
-                       {SCHEDULE_TREE_REDUCE, SCHEDULE_STAR_REDUCE, SCHEDULE_CHAIN_REDUCE},
-                       3},
-        [OP_SCATTER] =
-                {0, 1, 2, true, TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, {SCHEDULE_STAR_SCATTER}, 1},
-        [OP_GATHER] = {1, 0, 2, true, TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS, {SCHEDULE_STAR_GATHER}, 1},
-        [OP_SUM] = {0, -1, -1, false, TRAFFIC_CONTROL, TRAFFIC_CONTROL, {(enum schedule_algorithm)0}, 1},
-        [OP_SEND] =
-                {0, -1, -1, false, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS, {(enum schedule_algorithm)0}, 1},
-        [OP_RECEIVE] =
-                {0, -1, -1, false, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS, {(enum schedule_algorithm)0}, 1},
+        [OP_ALL_REDUCE] = {0, -1, 1, TRAFFIC_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS},
+        [OP_ALL_REDUCE_MAXIMUM] = {0, -1, 1, TRAFFIC_ALL_REDUCE, TRAFFIC_ALL_REDUCE},
+        [OP_REDUCE_SCATTER] = {0, 1, 2, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER},
+        [OP_ALL_GATHER] = {1, 0, 2, TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS},
+        [OP_BROADCAST] = {0, -1, 1, TRAFFIC_BROADCAST, TRAFFIC_BROADCAST_BUFFERS},
+        [OP_REDUCE] = {0, -1, 1, TRAFFIC_REDUCE, TRAFFIC_REDUCE},
+        [OP_SCATTER] = {0, 1, 2, TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS},
+        [OP_GATHER] = {1, 0, 2, TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS},
+        [OP_SUM] = {0, -1, -1, TRAFFIC_CONTROL, TRAFFIC_CONTROL},
+        [OP_SEND] = {0, -1, -1, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
+        [OP_RECEIVE] = {0, -1, -1, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
 };
 
 enum { MOST_CONTROL_VALUES = 4 };
@@ -79,16 +42,6 @@ int collective_part(enum op_kind k)
 int collective_staging(enum op_kind k)
 {
 	return is_collective(k) ? forms[k].staging : -1;
-}
-
-bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out)
-{
-	for (int i = 0; i < forms[k].algorithms; i++)
-		if (!strcmp(schedule_name(forms[k].algorithm[i]), name)) {
-			*out = forms[k].algorithm[i];
-			return true;
-		}
-	return false;
 }
 
 int64_t collective_elements(const struct plan *p, const struct op *op)
@@ -124,7 +77,7 @@ static enum status check_operands(const struct verify *v, const struct role *r, 
 	if (at_root_only && (whole->buffer >= 0) != only_root)
 		return refuse(v, 2, r, number, whole->buffer, "operand %s is for the root, rank %d, alone",
 		              op_operand_name(op->kind, w), op->root);
-	bool divides = op->kind != OP_SUM && !op_is_message(op->kind);
+	bool divides = op->kind != OP_SUM && !op_is_message(op->kind); /* a sum and a message travel whole */
 	if (whole->buffer >= 0 && (whole->slice || (divides && whole->count % members)))
 		return refuse(v, 2, r, number, whole->buffer,
 		              "operand %s: %lld elements must be whole and divide into %lld slices",
@@ -229,19 +182,25 @@ static enum status check_payload(const struct verify *v, const struct role *r, i
 	return STATUS_OK;
 }
 
+static bool algorithm_fits(const struct op *op)
+{
+	if (op_is_message(op->kind))
+		return op->algorithm == 0;
+	return (unsigned)op->algorithm < SCHEDULE_COUNT &&
+	       schedule_row(op->algorithm)->operation == op_operation(op->kind);
+}
+
 static enum status check_collective(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	bool known = false;
 	enum status s;
 	if (v->p->ranks == 1 || (!op_is_message(op->kind) && op_members(v->p, op) == 1))
 		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
-	if (op->root < 0 || op->root >= op_members(v->p, op) || (!forms[op->kind].rooted && op->root))
+	if (op->root < 0 || op->root >= op_members(v->p, op) ||
+	    (!operation_has_root(op_operation(op->kind)) && op->root))
 		return refuse(v, 2, r, number, buffer, "root %d is not a rank of its group", op->root);
-	for (int i = 0; i < forms[op->kind].algorithms; i++)
-		known |= forms[op->kind].algorithm[i] == op->algorithm;
-	if (!known)
+	if (!algorithm_fits(op))
 		return refuse(v, 2, r, number, buffer, "its algorithm is not one of %s", op_name(op->kind));
 	if (op->traffic != forms[op->kind].traffic && op->traffic != forms[op->kind].or_traffic)
 		return refuse(v, 2, r, number, buffer, "is counted as %s; use %s",
@@ -282,33 +241,20 @@ static const char *difference(const struct verify *v, const struct role *ra, con
 	return NULL;
 }
 
-/* The next operation from `from` on at which the two roles meet. */
-static int next_meeting(const struct verify *v, const struct role *r, const struct role *other, const struct section *s,
-                        int from)
+/* Each participant against the one before it. */
+static enum status check_instance(const struct verify *v, const struct rendezvous *rv, const struct instance *x)
 {
-	while (from < s->end && !(is_collective(r->ops[from].kind) && takes_part(v->p, &r->ops[from], r, other)))
-		from++;
-	return from;
-}
-
-/* The joint graph has come to its end, so the n-th of the one meets the n-th of the other. */
-static enum status match_roles(const struct verify *v, const struct role *ra, const struct role *rb,
-                               enum section_kind k)
-{
-	const struct section *sa = section_of(ra, k), *sb = section_of(rb, k);
-	int a = next_meeting(v, ra, rb, sa, sa->begin), b = next_meeting(v, rb, ra, sb, sb->begin);
-	while (a < sa->end && b < sb->end) {
-		const char *what = difference(v, ra, &ra->ops[a], rb, &rb->ops[b]);
+	for (int i = 1; i < x->participant_count; i++) {
+		const struct participant *a = &x->participants[i - 1], *b = &x->participants[i];
+		const struct role *ra = participant_role(rv, a), *rb = participant_role(rv, b);
+		const struct op *op = participant_op(rv, a);
+		const char *what = difference(v, ra, op, rb, participant_op(rv, b));
 		if (what)
-			return refuse(v, 2, ra, a,
-			              ra->ops[a].operand[0].buffer >= 0 ? ra->ops[a].operand[0].buffer
-			                                                : ra->ops[a].operand[1].buffer,
+			return refuse(v, 2, ra, a->op,
+			              op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer,
 			              "meets operation %s of role %s (rank %lld …), and %s differs; make them the same",
-			              op_title(v, rb, b), rb->name, (long long)rb->first_rank, what);
-		a = next_meeting(v, ra, rb, sa, a + 1);
-		b = next_meeting(v, rb, ra, sb, b + 1);
+			              op_title(v, rb, b->op), rb->name, (long long)rb->first_rank, what);
 	}
-	/* Different numbers of them cannot get here: the joint graph would not have come to its end. */
 	return STATUS_OK;
 }
 
@@ -319,11 +265,9 @@ enum status verify_matching(const struct verify *v)
 		for (int n = 0; n < v->p->roles[i].op_count; n++)
 			if (is_collective(v->p->roles[i].ops[n].kind) && (s = check_collective(v, &v->p->roles[i], n)))
 				return s;
-	/* Who meets someone meets the role before it, or the first. */
 	for (int k = 0; k < SECTION_KINDS; k++)
-		for (int i = 1; i < v->p->role_count; i++)
-			if ((s = match_roles(v, &v->p->roles[i - 1], &v->p->roles[i], (enum section_kind)k)) ||
-			    (i > 1 && (s = match_roles(v, &v->p->roles[0], &v->p->roles[i], (enum section_kind)k))))
+		for (int i = 0; i < v->rendezvous[k].instance_count; i++)
+			if ((s = check_instance(v, &v->rendezvous[k], &v->rendezvous[k].instances[i])))
 				return s;
 	return STATUS_OK;
 }

@@ -120,28 +120,26 @@ static enum status go_on(struct at *a, enum section_kind k)
 	return STATUS_OK;
 }
 
-/* Those who meet at what role `first` has come to, in the order of the roles; 0 if somebody is not there yet. */
-static int gather_party(const struct at *at, int first, struct at *party)
+/* The participants of what role `first` has come to, if all of them have come to it; returns how many: 0 if not. */
+static int gather_participants(const struct at *at, int first, enum section_kind k, struct at *all)
 {
-	const struct plan *p = at->ip->v->p;
-	int n = 0;
-	for (int i = 0; i < p->role_count; i++) {
-		if (i != first && !takes_part(p, at[first].op, at[first].r, at[i].r))
-			continue;
-		if (i != first && (!at[i].op || !would_meet(p, at[first].r, at[first].op, at[i].r, at[i].op)))
+	const struct rendezvous *v = &at->ip->v->rendezvous[k];
+	const struct instance *x = rendezvous_instance(v, at[first].r, at[first].number);
+	for (int i = 0; i < x->participant_count; i++) {
+		const struct participant *one = &x->participants[i];
+		if (at[one->role].number != one->op)
 			return 0;
-		party[n++] = at[i];
+		all[i] = at[one->role];
+		all[i].participants = x->participant_count;
 	}
-	for (int i = 0; i < n; i++)
-		party[i].party = n;
-	return n;
+	return x->participant_count;
 }
 
 /* Each role up to its next communication, then whatever has all that it needs, and so on. */
 static enum status carry_out(struct interpreter *ip, enum section_kind k)
 {
 	const struct plan *p = ip->v->p;
-	struct at at[ROLES], party[ROLES];
+	struct at at[ROLES], all[ROLES];
 	enum status s;
 	for (int i = 0; i < p->role_count; i++) {
 		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL, 0};
@@ -151,11 +149,11 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 	for (bool moved = true; moved;) {
 		moved = false;
 		for (int i = 0; i < p->role_count; i++) {
-			int n = at[i].op ? gather_party(at, i, party) : 0;
-			if (n && (s = mean_collective(party)))
+			int n = at[i].op ? gather_participants(at, i, k, all) : 0;
+			if (n && (s = mean_collective(all)))
 				return s;
 			for (int j = 0; j < n; j++) {
-				struct at *member = &at[party[j].role];
+				struct at *member = &at[all[j].role];
 				member->number++;
 				if ((s = go_on(member, k)))
 					return s;

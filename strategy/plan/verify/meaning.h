@@ -1,5 +1,5 @@
-/* Carrying a plan out on what its buffers stand for: what the files verify_meaning.c, verify_kernel.c, verify_update.c
- * and verify_collective.c share. */
+/* Carrying a plan out on what its buffers stand for: what the files meaning.c, kernel.c, update.c
+ * and collective.c share. */
 #ifndef SHARDLAB_VERIFY_MEANING_H
 #define SHARDLAB_VERIFY_MEANING_H
 
@@ -26,7 +26,7 @@ struct at {
 	int role, number;
 	const struct role *r;
 	const struct op *op;
-	int party; /* of a collective: how many roles meet */
+	int participants; /* of a collective: roles that take part */
 };
 
 /* What a region of a group stands for: all of it, or this rank's slice. */
@@ -57,17 +57,17 @@ enum status refuse_at(const struct at *a, int rule, int operand, const char *for
         __attribute__((format(printf, 4, 5)));
 
 enum status mean_kernel(const struct at *a);
-/* verify_norm.c: what a batch norm's operations do beside reading and writing values and tensors */
+/* norm.c: what a batch norm's operations do beside reading and writing values and tensors */
 enum status mean_norm(const struct at *a, int scaled);
 enum status mean_buffers(const struct at *a);
 enum status mean_norm_collective(const struct at *all);
 struct meaning inner_gradient(const struct at *a, int operand, int scaled);
 enum status mean_vector(const struct at *a);
-/* verify_sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
+/* sliced.c: is a collective's x a value, or its gradient, of which ranks of a tensor group have parts, or rows?
  * Then they are added up, or gathered. */
 bool sums_a_value(const struct at *a);
 enum status sum_value(const struct at *all);
 enum status gather_rows(const struct at *all);
-enum status mean_collective(const struct at *all); /* those who meet; all->party of them */
+enum status mean_collective(const struct at *all); /* its all->participants */
 
 #endif

@@ -121,7 +121,7 @@ struct memory_walk {
 void memory_walk_begin(struct memory_walk *w, const struct memory *m, int role, const struct region *g);
 bool memory_walk_next(struct memory_walk *w);
 
-/* verify_state.c */
+/* state.c */
 /* Steps that pass between a gradient and the update that applies it: 0, or 1 where the plan declares it. */
 static inline int verify_lag(const struct verify *v)
 {

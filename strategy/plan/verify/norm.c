@@ -140,7 +140,7 @@ enum status mean_buffers(const struct at *a)
 
 static int role_count(const struct at *all)
 {
-	return all->party;
+	return all->participants;
 }
 
 /* Every role gives `kind` of its own samples at operand `from`; all get that of all ranks at `to`. */
@@ -180,7 +180,7 @@ static enum status broadcast(const struct at *all)
 	struct memory *m = &all->ip->memory;
 	const struct model *model = all->ip->v->p->model;
 	int root = 0; /* rank 0's role, which check_norm has seen to */
-	while (root + 1 < all->party && all[root].r->first_rank)
+	while (root + 1 < all->participants && all[root].r->first_rank)
 		root++;
 	struct region g = all[root].op->operand[0];
 	g.count = model->buffer_elements;

@@ -9,7 +9,7 @@
  * Parameters alone are looked at, as the frameworks broadcast parameters alone. In 16 bits the fp32 master weights
  * stay what each rank initialised: `initialize` draws every element by a counter, from the seed and the element's place
  * in the model, so ranks that keep the same part draw the same bits, and the update refuses master weights that were
- * not initialised (verify_update.c).
+ * not initialised (update.c).
  */
 #include "strategy/plan/verify/verify.h"
 
@@ -65,7 +65,7 @@ static bool covered(const struct replica *x, const struct region *region, int be
 		const struct op *op = &x->r->ops[i];
 		const struct region *g = &op->operand[operand];
 		if (op->kind == kind && region_covers(g, region) && !(axes & ~op_axes(x->p, op)) &&
-		    (with == x->r ? !op->ends : takes_part(x->p, op, x->r, with)))
+		    (with == x->r ? !op->ends : role_takes_part(x->p, op, x->r, with)))
 			return true;
 	}
 	return false;

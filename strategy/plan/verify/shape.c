@@ -255,14 +255,13 @@ static enum status check_alias(const struct verify *v, const struct role *r, int
 
 static enum status check_op(const struct verify *v, const struct role *r, int number, enum section_kind section)
 {
-	static const char *const names[] = {"prologue", "step", "evaluate", "epilogue"};
 	const struct op *op = &r->ops[number];
 	struct op_sizes sizes = op_sizes_of(v->p, op);
 	bool kernel = op_class(op->kind) == OP_CLASS_K;
 	enum status s;
 	if (!(op_sections(op->kind) >> section & 1))
 		return refuse(v, 2, r, number, op_buffer(op), "%s has no place in section %s", op_name(op->kind),
-		              names[section]);
+		              section_name(section));
 	if (section == SECTION_EVALUATE && op->micro > 0)
 		return refuse(v, 2, r, number, op_buffer(op), "there is one micro-batch in evaluate, number 0");
 	if (op_class(op->kind) == OP_CLASS_M)

@@ -70,7 +70,7 @@ enum status gather_rows(const struct at *all)
 	const struct plan *p = all->ip->v->p;
 	struct meaning first = {0};
 	char text[300];
-	for (int i = 0; i < all->party; i++) {
+	for (int i = 0; i < all->participants; i++) {
 		const struct region *g = &all[i].op->operand[0];
 		const struct meaning *x = meaning_at(&all[i], g);
 		bool rows = x && x->form == FORM_WHOLE && x->origin == g->offset && p->model->values[x->index].spread &&
@@ -86,7 +86,7 @@ enum status gather_rows(const struct at *all)
 			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
 	}
 	first.form = FORM_GATHERED;
-	for (int i = 0; i < all->party; i++) {
+	for (int i = 0; i < all->participants; i++) {
 		first.origin = all[i].op->operand[1].offset;
 		write_meaning(&all[i], 1, first);
 	}
@@ -97,7 +97,7 @@ enum status sum_value(const struct at *all)
 {
 	const struct model *m = all->ip->v->p->model;
 	struct meaning first = {0}, x = {0};
-	for (int i = 0; i < all->party; i++) {
+	for (int i = 0; i < all->participants; i++) {
 		enum status s = read_part_of_sum(&all[i], &x);
 		if (s)
 			return s;
@@ -107,7 +107,7 @@ enum status sum_value(const struct at *all)
 			return refuse_at(&all[i], 5, 0, " is not what the other role gives");
 	}
 	bool done = first.kind == MEANING_VALUE_GRADIENT || first.index == m->maxima || first.index == m->sums;
-	for (int i = 0; i < all->party; i++) {
+	for (int i = 0; i < all->participants; i++) {
 		bool rows = all[i].op->kind == OP_REDUCE_SCATTER;
 		struct region g = rows ? all[i].op->operand[1] : without_padding(&all[i]);
 		if (rows)

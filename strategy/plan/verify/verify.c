@@ -1,107 +1,32 @@
 #include "strategy/plan/verify/verify.h"
 
-#include <stdarg.h>
-#include <string.h>
-
-static const char *const rule_names[] = {"",
-#define X(number, name, what) name,
-                                         RULE_LIST(X)
-#undef X
-};
-
-const struct section *section_of(const struct role *r, enum section_kind k)
+static enum status verify_ordered(struct verify *v, const struct layout *layouts)
 {
-	switch (k) {
-	case SECTION_PROLOGUE:
-		return &r->prologue;
-	case SECTION_STEP:
-		return &r->step;
-	case SECTION_EVALUATE:
-		return &r->evaluate;
-	default:
-		return &r->epilogue;
-	}
-}
-
-/* ---- how a refusal reads ---- */
-
-struct line {
-	char text[1000];
-	int length;
-};
-
-__attribute__((format(printf, 2, 0))) static void line_add_list(struct line *l, const char *format, va_list args)
-{
-	int room = (int)sizeof l->text - l->length;
-	int n = vsnprintf(l->text + l->length, (size_t)room, format, args);
-	l->length += n < room ? n : room - 1;
-}
-
-__attribute__((format(printf, 2, 3))) static void line_add(struct line *l, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	line_add_list(l, format, args);
-	va_end(args);
-}
-
-enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
-{
-	struct line l = {.length = 0};
-	va_list args;
-	line_add(&l, "rule %d (%s): ", rule, rule_names[rule]);
-	if (op >= 0) {
-		char what[160];
-		op_describe(v->p, &r->ops[op], what, sizeof what);
-		line_add(&l, "operation %d, %s, of ", op, what);
-	}
-	if (r && r->ranks == 1)
-		line_add(&l, "role %s (rank %lld)", r->name, (long long)r->first_rank);
-	else if (r)
-		line_add(&l, "role %s (rank %lld to rank %lld)", r->name, (long long)r->first_rank,
-		         (long long)(r->first_rank + r->ranks - 1));
-	if (r && buffer >= 0)
-		line_add(&l, ", buffer '%s'", r->buffers[buffer].name);
-	line_add(&l, r ? ": " : "");
-	va_start(args, format);
-	line_add_list(&l, format, args);
-	va_end(args);
-	return status_fail(STATUS_REFUSED, "%s", l.text);
-}
-
-const char *op_title(const struct verify *v, const struct role *r, int op)
-{
-	static _Thread_local char titles[4][200];
-	static _Thread_local int next;
-	char *title = titles[next++ % 4], what[160];
-	op_describe(v->p, &r->ops[op], what, sizeof what);
-	snprintf(title, sizeof titles[0], "%d (%s)", op, what);
-	return title;
-}
-
-/* ---- the order of the checks ---- */
-
-static enum status verify_ordered(const struct verify *v, const struct layout *layouts)
-{
+	const struct plan *p = v->p;
 	enum status s;
-	if ((s = verify_lifetimes(v)) || (s = verify_races(v)) || (s = verify_replicas(v)) || (s = verify_meaning(v)))
-		return s;
-	return verify_layout(v, layouts);
+	for (int i = 0; i < p->role_count; i++)
+		for (int k = 0; k < SECTION_KINDS; k++)
+			order_make(&v->order[i][k], &p->roles[i], section_of(&p->roles[i], (enum section_kind)k));
+	if (!(s = verify_lifetimes(v)) && !(s = verify_races(v)) && !(s = verify_replicas(v)) &&
+	    !(s = verify_meaning(v)))
+		s = verify_layout(v, layouts);
+	for (int i = 0; i < p->role_count; i++)
+		for (int k = 0; k < SECTION_KINDS; k++)
+			order_release(&v->order[i][k]);
+	return s;
 }
 
 enum status plan_verify(const struct plan *p, const struct layout *layouts)
 {
 	struct verify v = {.p = p};
-	enum status s;
-	if ((s = verify_structure(&v)) || (s = verify_graph(&v)) || (s = verify_shapes(&v)) ||
-	    (s = verify_matching(&v)))
+	enum status s = verify_structure(&v);
+	if (s)
 		return s;
-	for (int i = 0; i < p->role_count; i++)
-		for (int k = 0; k < SECTION_KINDS; k++)
-			order_make(&v.order[i][k], &p->roles[i], section_of(&p->roles[i], (enum section_kind)k));
-	s = verify_ordered(&v, layouts);
-	for (int i = 0; i < p->role_count; i++)
-		for (int k = 0; k < SECTION_KINDS; k++)
-			order_release(&v.order[i][k]);
+	for (int k = 0; k < SECTION_KINDS; k++)
+		rendezvous_init(&v.rendezvous[k], p, (enum section_kind)k);
+	if (!(s = verify_graph(&v)) && !(s = verify_shapes(&v)) && !(s = verify_matching(&v)))
+		s = verify_ordered(&v, layouts);
+	for (int k = 0; k < SECTION_KINDS; k++)
+		rendezvous_release(&v.rendezvous[k]);
 	return s;
 }

@@ -1,26 +1,27 @@
 /* The verifier, file by file. Each file is one idea, and may rely on those above it having passed:
  *
- *     verify.c            the order of the checks; how a refusal reads
- *     verify_structure.c  every index and region is in range, roles cover the ranks, groups hold the model
- *     verify_graph.c      rule 1: the joint graph of all ranks comes to an end
- *     verify_shape.c      rule 2: operands are what the table of operations demands
- *     verify_group.c      who takes part in communication, by roles
- *     verify_match.c      rule 2: collectives fit their members, and the roles issue the same ones
- *     verify_lifetime.c   rule 3
- *     verify_race.c       rule 4
- *     verify_layout.c     rule 8
- *     verify_replicas.c   rule 6: what several ranks keep whole is made equal by a collective
- *     verify_meaning.c    rules 5, 6, 7: the program is carried out in issue order on what buffers *stand for*
- *                         (verify_memory.h), which is one legal order since there is no race
- *       verify_kernel.c       … the model's kernels
- *       verify_norm.c         … batch normalization: whose samples its statistics are of
- *       verify_update.c       … vector operations: state, optimizer, weights
- *       verify_collective.c   … collectives, on all roles at once
- *       verify_sliced.c       … sums of values over a tensor group
- *       verify_part.c         … reading and writing what belongs to a group: all of it, or a rank's slice
- *       verify_memory.c       … what every element of every buffer stands for
- *       verify_state.c        … what is carried from step to step
- *       verify_sum.c          … whose contributions a gradient, a loss or a norm holds
+ *     verify.c            the order of the checks
+ *     refuse.c            how a refusal reads
+ *     structure.c         every index and region is in range, roles cover the ranks, groups hold the model
+ *     graph.c             rule 1: the joint graph of all ranks comes to an end
+ *     shape.c             rule 2: operands are what the table of operations demands
+ *     group.c             rule 2: whom communication runs over makes sense
+ *     match.c             rule 2: collectives fit their members, and the roles issue the same ones
+ *     lifetime.c          rule 3
+ *     race.c              rule 4
+ *     layout.c            rule 8
+ *     replicas.c          rule 6: what several ranks keep whole is made equal by a collective
+ *     meaning.c           rules 5, 6, 7: the program is carried out in issue order on what buffers *stand for*
+ *                         (memory.h), which is one legal order since there is no race
+ *       kernel.c              … the model's kernels
+ *       norm.c                … batch normalization: whose samples its statistics are of
+ *       update.c              … vector operations: state, optimizer, weights
+ *       collective.c          … collectives, on all roles at once
+ *       sliced.c              … sums of values over a tensor group
+ *       part.c                … reading and writing what belongs to a group: all of it, or a rank's slice
+ *       memory.c              … what every element of every buffer stands for
+ *       state.c               … what is carried from step to step
+ *       sum.c                 … whose contributions a gradient, a loss or a norm holds
  *
  * Nothing depends on the number of ranks: all ranks of a role run one program, so what matters about a rank is its own
  * slice against the slices of the others. Where communication runs over some axes alone, all its groups do the same.
@@ -30,15 +31,15 @@
 
 #include "strategy/plan/order.h"
 #include "strategy/plan/plan.h"
+#include "strategy/plan/rendezvous.h"
 
 enum { ROLES = sizeof(((struct plan *)0)->roles) / sizeof(struct role) };
 
 struct verify {
 	const struct plan *p;
-	struct order order[ROLES][SECTION_KINDS]; /* from verify_lifetime on */
+	struct rendezvous rendezvous[SECTION_KINDS]; /* from verify_graph on */
+	struct order order[ROLES][SECTION_KINDS];    /* from verify_lifetime on */
 };
-
-const struct section *section_of(const struct role *r, enum section_kind k);
 
 /* STATUS_REFUSED with "rule 4 (race): operation 12, reduce bucket.0, of role rank (ranks 0 to 3), buffer 'x': …".
  * op or buffer -1: not named. The text says what is wrong and what to do. */
@@ -54,25 +55,16 @@ int64_t collective_elements(const struct plan *p, const struct op *op);
 int collective_part(enum op_kind k);
 int collective_whole(enum op_kind k);
 int collective_staging(enum op_kind k);
-/* The algorithm of this name for this kind of collective. */
-bool collective_algorithm(enum op_kind k, const char *name, enum schedule_algorithm *out);
 
 bool is_norm_collective(const struct op *op); /* of a batch norm, or of the model's buffers */
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
 
-/* verify_group.c. Roles divide the first axis, or are the whole mesh. */
+/* group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
 /* Its axes, ends and neighbour make sense (rule 2). */
 enum status verify_group(const struct verify *v, const struct role *r, int number);
-/* Has a group of what `issues` issues as `op` members of `other`? */
-bool takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other);
-/* The role at the other end of a message of this one; NULL if there is none. */
-const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r);
-/* Two operations of different roles, each first of its rank: are they one collective, or the two ends of a message? */
-bool would_meet(const struct plan *p, const struct role *ra, const struct op *a, const struct role *rb,
-                const struct op *b);
 /* Members of the role in one group; and of those, how many hold the same if along `distinct` each holds its own. */
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r);
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct);

@@ -1,10 +1,11 @@
-#include "cli/show/chart.h"
+#include "cli/command/chart.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"
 
@@ -90,7 +91,7 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 			struct job j;
 			settings.ranks = ranks;
 			settings.batch = 0;
-			if (settings_resolve(&settings) || job_open(&j, &settings))
+			if (settings_resolve(&settings, strategy_data_ranks(&settings)) || job_open(&j, &settings))
 				continue;
 			enum status status =
 			        job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r);

@@ -1,5 +1,5 @@
 /* The window's keys: every one that help names does what help says, none does two things, letters have buttons, and the
- * table in README.md is the same.
+ * table in docs/window.md is the same.
  */
 #include <check.h>
 #include <stdio.h>
@@ -103,9 +103,9 @@ START_TEST(every_action_has_a_key)
 }
 END_TEST
 
-START_TEST(table_of_the_readme)
+START_TEST(table_of_the_documents)
 {
-	FILE *f = fopen("README.md", "r");
+	FILE *f = fopen("docs/window.md", "r");
 	char line[512], wanted[512];
 	int row = -1;
 	ck_assert(f);
@@ -120,11 +120,11 @@ START_TEST(table_of_the_readme)
 		if (*line != '|')
 			break;
 		int i = row - 2;
-		ck_assert_msg(i < ACTION_COUNT + OTHERS, "README.md has a key that is not there: %s", line);
+		ck_assert_msg(i < ACTION_COUNT + OTHERS, "docs/window.md has a key that is not there: %s", line);
 		snprintf(wanted, sizeof wanted, "| %s | %s |",
 		         i < ACTION_COUNT ? actions[i].key : others[i - ACTION_COUNT].key,
 		         i < ACTION_COUNT ? actions[i].what : others[i - ACTION_COUNT].what);
-		ck_assert_msg(!strcmp(line, wanted), "README.md says\n%s\nthe window says\n%s", line, wanted);
+		ck_assert_msg(!strcmp(line, wanted), "docs/window.md says\n%s\nthe window says\n%s", line, wanted);
 	}
 	fclose(f);
 	ck_assert_int_eq(row - 2, ACTION_COUNT + OTHERS);
@@ -138,7 +138,7 @@ int main(void)
 	tcase_add_test(tc, named_keys);
 	tcase_add_test(tc, letters);
 	tcase_add_test(tc, every_action_has_a_key);
-	tcase_add_test(tc, table_of_the_readme);
+	tcase_add_test(tc, table_of_the_documents);
 	suite_add_tcase(suite, tc);
 	return suite_run(suite);
 }

@@ -1,0 +1,39 @@
+/* Strategies side by side, in `view`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command/view_open.h"
+#include "strategy/strategies/strategy.h"
+
+bool viewer_alone(const struct viewer *v)
+{
+	return v->loaded[0].read || option_given(v->options, OPTION_PLAN_FILE);
+}
+
+enum status viewer_compare(struct viewer *v, const char *list)
+{
+	for (const char *at = list;; at++) {
+		size_t length = strcspn(at, ",");
+		char name[256];
+		bool all = length == 3 && !strncmp(at, "all", 3);
+		for (int i = 0; all ? strategy_at(i) != NULL : i < 1; i++) {
+			if (v->loaded_count == CONTENDERS)
+				return status_fail(STATUS_INPUT, "--compare: more than %d strategies", CONTENDERS);
+			snprintf(name, sizeof name, "%.*s", all ? 250 : (int)(length < 250 ? length : 250),
+			         all ? strategy_at(i)->name : at);
+			struct loaded *l = &v->loaded[v->loaded_count];
+			enum status s = load_strategy(l, v->options, &v->loaded[0].job, name);
+			if (s && all && s == STATUS_INPUT) /* makes no sense with the other settings */
+				continue;
+			if (s)
+				return s;
+			v->player.contender[v->player.contender_count++] = &l->piece;
+			v->loaded_count++;
+		}
+		at += length;
+		if (!*at)
+			break;
+	}
+	v->player.compare = true;
+	return STATUS_OK;
+}

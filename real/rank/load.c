@@ -1,0 +1,82 @@
+/* Samples: which of them a rank loads, in training and in validation. */
+#include <string.h>
+
+#include "real/rank/operand.h"
+
+/* The place of this rank among those that have samples of their own. */
+static int64_t data_place(const struct rank_memory *memory)
+{
+	return plan_place(memory->plan, plan_data_axes(memory->plan), memory->rank);
+}
+
+static enum type input_type(const struct rank_memory *memory, const struct op *op)
+{
+	return memory->role->buffers[op->operand[0].buffer].type;
+}
+
+typedef void take_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
+
+/* 16-bit inputs come sample by sample, by way of one in fp32. */
+static void load_samples(struct rank_memory *memory, const struct op *op, take_samples *take, int64_t first,
+                         int64_t count, void *inputs, int32_t *targets)
+{
+	const struct model *m = memory->plan->model;
+	enum type type = inputs ? input_type(memory, op) : TYPE_FP32;
+	if (type_bytes(type) == 4) {
+		take(memory->input.context, first, count, inputs, targets);
+		return;
+	}
+	for (int64_t i = 0; i < count; i++) {
+		take(memory->input.context, first + i, 1, memory->sample, targets ? targets + i * m->tokens : NULL);
+		vector_convert(m->input_elements, ELEMENT_FP32, memory->sample, (enum element)type,
+		               (uint16_t *)inputs + i * m->input_elements);
+	}
+}
+
+/* Of n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place.
+ */
+static void load_training(struct rank_memory *memory, const struct op *op, int64_t step, void *inputs, int32_t *targets)
+{
+	const struct settings *s = &memory->plan->settings;
+	int64_t first = step * s->batch + op->micro * s->micro_batch * plan_data_ranks(memory->plan);
+	if (!op->wide)
+		first += data_place(memory) * s->micro_batch;
+	load_samples(memory, op, memory->input.training, first, samples_of(memory, op), inputs, targets);
+}
+
+static void load_validation(struct rank_memory *memory, const struct op *op, void *inputs, int32_t *targets)
+{
+	const struct settings *s = &memory->plan->settings;
+	const struct model *m = memory->plan->model;
+	int64_t samples = samples_of(memory, op);
+	int64_t first = memory->evaluate_pass * s->micro_batch * plan_data_ranks(memory->plan) +
+	                (op->wide ? 0 : data_place(memory) * s->micro_batch);
+	int64_t left = memory->input.validation_samples - first, count = left < samples ? left > 0 ? left : 0 : samples;
+	/* Rows past the end of the data are computed like the others, and not counted. */
+	if (inputs)
+		memset(inputs, 0, (size_t)(samples * m->input_elements * type_bytes(input_type(memory, op))));
+	if (targets)
+		memset(targets, 0, (size_t)(samples * m->tokens) * sizeof *targets);
+	if (count)
+		load_samples(memory, op, memory->input.validation, first, count, inputs, targets);
+	memory->evaluate_rows = count * m->tokens;
+}
+
+void rank_load_samples(struct rank_memory *memory, const struct op *op, int64_t step, void *inputs, int32_t *targets)
+{
+	if (memory->evaluating)
+		load_validation(memory, op, inputs, targets);
+	else
+		load_training(memory, op, step, inputs, targets);
+}
+
+enum status cpu_load(struct rank_memory *memory, const struct op *op)
+{
+	const struct model *m = memory->plan->model;
+	int64_t samples = samples_of(memory, op);
+	void *inputs = use(memory, op, 0, samples * m->input_elements);
+	int32_t *targets = use(memory, op, 1, samples * m->tokens);
+	const int64_t *step = use(memory, op, 2, 1);
+	rank_load_samples(memory, op, *step, inputs, targets);
+	return STATUS_OK;
+}

@@ -1,0 +1,396 @@
+/* A report of a run says what was measured, and not what the plan says: a communicator that counts otherwise, or
+ * figures of ranks that are made up, show in it. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "real/rank/clock.h"
+#include "real/train/internal.h"
+#include "tests/support/images.h"
+#include "tests/support/plans.h"
+#include "tests/support/suite.h"
+#include "tests/support/trainer.h"
+
+static const char text_file[] = "tests/golden/text.txt";
+
+/* ---- a communicator that moves what rank 0 has, and counts as it is told ---- */
+
+struct stand_in {
+	struct communicator public;              /* first */
+	int64_t handed, sent, received, staging; /* what a call counts more than it does */
+};
+
+static enum status stand_in_run(struct communicator *c, const struct collective *what, struct traffic *traffic)
+{
+	const struct stand_in *s = (const struct stand_in *)c;
+	int64_t bytes = type_bytes(what->type), part = what->elements / c->ranks * bytes;
+	struct schedule schedule = {what->algorithm, c->ranks, what->root, what->elements, 0};
+	for (int r = 0; r < c->ranks && what->part && what->algorithm == SCHEDULE_RING_ALL_GATHER; r++)
+		memmove((char *)what->whole + r * part, what->part, (size_t)part);
+	if (what->algorithm == SCHEDULE_RING_REDUCE_SCATTER)
+		memmove(what->part, what->whole, (size_t)part);
+	*traffic = (struct traffic){.handed_bytes = what->elements * bytes + s->handed,
+	                            .staging_bytes = s->staging,
+	                            .sent_bytes = schedule_sent(&schedule, c->rank) * bytes + s->sent,
+	                            .received_bytes = schedule_received(&schedule, c->rank) * bytes + s->received,
+	                            .counted = true};
+	return STATUS_OK;
+}
+
+static enum status stand_in_sum(struct communicator *c, double *values, int n, struct traffic *traffic)
+{
+	int64_t bytes = n * (int64_t)sizeof *values;
+	(void)c;
+	*traffic =
+	        (struct traffic){.handed_bytes = bytes, .sent_bytes = bytes, .received_bytes = bytes, .counted = true};
+	return STATUS_OK;
+}
+
+enum { LATE_NS = 50000000 };
+
+/* The other end comes late, and then the message takes no time. */
+static enum status late_message(struct communicator *c, const struct point_to_point *what, struct traffic *traffic)
+{
+	(void)c;
+	memset(what->at, 0, what->sends ? 0 : (size_t)what->bytes);
+	nanosleep(&(struct timespec){.tv_nsec = LATE_NS}, NULL);
+	*traffic = (struct traffic){.handed_bytes = what->bytes, .counted = true, .began_ns = clock_ns()};
+	return STATUS_OK;
+}
+
+static void stand_in_hurry(struct communicator *c, bool hurry)
+{
+	(void)c;
+	(void)hurry;
+}
+
+static const struct communicator_ops stand_in_ops = {
+        .name = "stand-in", .run = stand_in_run, .sum = stand_in_sum, .message = late_message, .hurry = stand_in_hurry};
+
+/* ---- rank 0 of two ---- */
+
+static const struct request zero3 = {.model = "gpt:layers=1,width=16,heads=2,context=8",
+                                     .strategy = "zero3",
+                                     .ranks = 2,
+                                     .micro_batch = 3,
+                                     .accumulate = 2,
+                                     .clip = 1,
+                                     .offload = "optimizer"};
+
+struct run {
+	struct made made;
+	struct trainer trainer;
+	struct stand_in communicator;
+	struct train_options options;
+	struct training training;
+	struct times times[5];
+	struct report planned;
+};
+
+static void run_open(struct run *r, const struct stand_in *counts)
+{
+	static const int64_t steps[] = {700, 100, 900, 300, 500};
+	double loss;
+	*r = (struct run){.communicator = *counts, .options = train_options_default()};
+	r->communicator.public = (struct communicator){&stand_in_ops, 0, 2};
+	ck_assert_msg(made_open(&r->made, &zero3) == STATUS_OK, "%s", status_message());
+	ck_assert_int_eq(trainer_open_among(&r->trainer, &r->made.plan, text_file, false, &r->communicator.public),
+	                 STATUS_OK);
+	ck_assert_int_eq(trainer_step(&r->trainer, &loss), STATUS_OK);
+	ck_assert(isfinite(loss));
+	for (int i = 0; i < 5; i++)
+		r->times[i] = (struct times){.step = steps[i], .compute = steps[i] / 10, .exposed = steps[i] / 100};
+	r->training = (struct training){.options = &r->options,
+	                                .ranks = 2,
+	                                .model = r->made.model,
+	                                .plan = r->made.plan,
+	                                .device = {.rank = &r->trainer.device, .executor = r->trainer.executor},
+	                                .steps_done = 5,
+	                                .times = r->times};
+	report_from_plan(&r->planned, &r->made.plan);
+	report_add_ranks(&r->planned, &r->made.plan);
+}
+
+static void run_close(struct run *r)
+{
+	report_release(&r->planned);
+	trainer_release(&r->trainer);
+	made_release(&r->made);
+}
+
+/* The report of two ranks that both did what rank 0 did. */
+static void report_twice(struct run *r, struct report *out)
+{
+	struct rank_figures all[2];
+	training_figures(&r->training, &all[0]);
+	all[1] = all[0];
+	training_merge(&r->training, all, out);
+}
+
+/* Measured less planned, of traffic that is not control: `each` bytes a call. */
+static void assert_off(const struct report_traffic *measured, const struct report_traffic *planned,
+                       const struct stand_in *each)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		const struct report_traffic *m = &measured[k], *p = &planned[k];
+		int64_t off = k == TRAFFIC_CONTROL ? 0 : p->calls;
+		ck_assert_int_eq(m->calls, p->calls);
+		ck_assert_int_eq(m->payload_bytes - p->payload_bytes, off * each->handed);
+		ck_assert_int_eq(m->sent_bytes - p->sent_bytes, off * each->sent);
+		ck_assert_int_eq(m->received_bytes - p->received_bytes, off * each->received);
+	}
+}
+
+START_TEST(what_a_communicator_counts_is_reported)
+{
+	static const struct stand_in cases[] = {
+	        {.handed = 0}, {.handed = -8}, {.sent = 1}, {.received = -1}, {.staging = 77}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct run r;
+		struct report measured;
+		run_open(&r, &cases[i]);
+		report_twice(&r, &measured);
+		assert_off(measured.roles[0].by_kind, r.planned.roles[0].by_kind, &cases[i]);
+		for (int rank = 0; rank < 2; rank++)
+			assert_off(measured.by_rank[rank].by_kind, r.planned.by_rank[rank].by_kind, &cases[i]);
+		int64_t calls = 0;
+		for (int k = 0; k < TRAFFIC_COUNT; k++)
+			calls += k == TRAFFIC_CONTROL ? 0 : r.planned.roles[0].by_kind[k].calls;
+		ck_assert_int_gt(calls, 10);
+		ck_assert_int_eq(measured.roles[0].sent_bytes - r.planned.roles[0].sent_bytes, calls * cases[i].sent);
+		ck_assert_int_eq(measured.roles[0].received_bytes - r.planned.roles[0].received_bytes,
+		                 calls * cases[i].received);
+		ck_assert_int_eq(measured.staging_touched_bytes, cases[i].staging);
+		/* a communicator that works on less uses less memory */
+		const struct report_memory *m = &measured.roles[0].memory[SPACE_DEVICE];
+		const struct report_memory *p = &r.planned.roles[0].memory[SPACE_DEVICE];
+		ck_assert(cases[i].handed ? m->peak_bytes < p->peak_bytes : m->peak_bytes == p->peak_bytes);
+		ck_assert_int_eq(m->arena_bytes, p->arena_bytes);
+		for (int k = 0; k < TRANSFER_COUNT; k++) {
+			ck_assert_int_eq(measured.roles[0].transfer[k].calls, r.planned.roles[0].transfer[k].calls);
+			ck_assert_int_eq(measured.roles[0].transfer[k].bytes, r.planned.roles[0].transfer[k].bytes);
+		}
+		report_release(&measured);
+		run_close(&r);
+	}
+}
+END_TEST
+
+/* ---- figures that no plan has ---- */
+
+static void make_up(struct rank_figures *f, int64_t seed)
+{
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		struct memory_use *m = &f->memory[space];
+		*m = (struct memory_use){
+		        .peak_bytes = 1000 * seed + space, .peak_op = -1, .arena_bytes = 2000 * seed + space};
+		for (int c = 0; c < CATEGORY_COUNT; c++) {
+			m->at_peak[c] = 3000 * seed + 10 * space + c;
+			m->steady[c] = 4000 * seed + 10 * space + c;
+		}
+	}
+	for (int k = 0; k < TRAFFIC_COUNT; k++)
+		f->traffic[k] = (struct report_traffic){seed + k, 10 * seed + k, 20 * seed + k, 30 * seed + k};
+	for (int k = 0; k < TRANSFER_COUNT; k++)
+		f->transfer[k] = (struct transfer_count){50 * seed + k, 60 * seed + k};
+	f->resident_bytes = 70 * seed;
+	f->staging_bytes = 80 * seed;
+	f->sent_all = 90 * seed;
+	f->received_all = 95 * seed;
+	f->counted = true;
+	f->time = (struct times){.step = 1000000 * seed, .compute = 7 * seed, .bubble = 8 * seed};
+}
+
+static void assert_traffic(const struct report_traffic *t, int64_t seed)
+{
+	for (int k = 0; k < TRAFFIC_COUNT; k++) {
+		ck_assert_int_eq(t[k].calls, seed + k);
+		ck_assert_int_eq(t[k].payload_bytes, 10 * seed + k);
+		ck_assert_int_eq(t[k].sent_bytes, 20 * seed + k);
+		ck_assert_int_eq(t[k].received_bytes, 30 * seed + k);
+	}
+}
+
+/* Rank `most` has the larger figures, and is the slower one. */
+static void assert_made_up(struct run *r, int most)
+{
+	struct rank_figures all[2] = {{.resident_bytes = 0}, {.resident_bytes = 0}};
+	struct report out;
+	make_up(&all[most], 5);
+	make_up(&all[!most], 2);
+	training_merge(&r->training, all, &out);
+	const struct report_role *role = &out.roles[0];
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		const struct report_memory *m = &role->memory[space];
+		ck_assert_int_eq(m->peak_bytes, 5000 + space);
+		ck_assert_int_eq(m->arena_bytes, 10000 + space);
+		for (int c = 0; c < CATEGORY_COUNT; c++) {
+			ck_assert_int_eq(m->at_peak[c], 15000 + 10 * space + c);
+			ck_assert_int_eq(m->steady[c], 20000 + 10 * space + c);
+		}
+		ck_assert_int_eq(out.by_rank[most].peak_bytes[space], 5000 + space);
+		ck_assert_int_eq(out.by_rank[!most].arena_bytes[space], 4000 + space);
+	}
+	assert_traffic(role->by_kind, 5);
+	assert_traffic(out.by_rank[most].by_kind, 5);
+	assert_traffic(out.by_rank[!most].by_kind, 2);
+	for (int k = 0; k < TRANSFER_COUNT; k++) {
+		ck_assert_int_eq(role->transfer[k].calls, (most ? 100 : 250) + k);
+		ck_assert_int_eq(role->transfer[k].bytes, (most ? 120 : 300) + k);
+		ck_assert_int_eq(out.by_rank[1].transfer[k].calls, (most ? 250 : 100) + k);
+		ck_assert_int_eq(out.by_rank[1].transfer[k].bytes, (most ? 300 : 120) + k);
+	}
+	ck_assert_int_eq(role->sent_bytes, 450);
+	ck_assert_int_eq(role->received_bytes, 475);
+	ck_assert_int_eq(out.resident_bytes, 350);
+	ck_assert_int_eq(out.staging_touched_bytes, 400);
+	ck_assert_int_eq(out.time.step, 5000000);
+	ck_assert_int_eq(out.time.compute, 35);
+	ck_assert_int_eq(out.time.bubble, 40);
+	/* 2 ranks × 2 micro-batches × 3 samples × 8 tokens in 5 ms */
+	ck_assert_double_eq_tol(out.units_per_s, 19200, 1e-9);
+	report_release(&out);
+}
+
+START_TEST(figures_of_ranks_are_brought_together)
+{
+	struct run r;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	assert_made_up(&r, 0);
+	assert_made_up(&r, 1);
+	run_close(&r);
+}
+END_TEST
+
+START_TEST(a_library_that_counts_nothing_says_so)
+{
+	struct run r;
+	struct rank_figures all[2];
+	struct report out;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	make_up(&all[0], 2);
+	make_up(&all[1], 5);
+	all[0].counted = all[1].counted = false;
+	training_merge(&r.training, all, &out);
+	ck_assert_int_eq(out.roles[0].sent_bytes, -1);
+	ck_assert_int_eq(out.roles[0].received_bytes, -1);
+	report_release(&out);
+	run_close(&r);
+}
+END_TEST
+
+/* The time of a rank is that of its median step, all parts of it. */
+START_TEST(the_median_step_counts)
+{
+	struct run r;
+	struct rank_figures f;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	training_figures(&r.training, &f);
+	ck_assert_int_eq(f.time.step, 500);
+	ck_assert_int_eq(f.time.compute, 50);
+	ck_assert_int_eq(f.time.exposed, 5);
+	run_close(&r);
+}
+END_TEST
+
+/* To wait until the other end of a message comes is no communication: it is the pipeline's bubble. */
+START_TEST(waiting_for_a_message_is_bubble)
+{
+	static const struct request pipeline = {
+	        .model = "mlp:sizes=16-12-10", .strategy = "pipeline", .ranks = 2, .micro_batch = 1};
+	char images[256];
+	struct communicator late = {&stand_in_ops, 0, 2};
+	struct made m;
+	struct trainer t;
+	double loss;
+	ck_assert_msg(made_open(&m, &pipeline) == STATUS_OK, "%s", status_message());
+	ck_assert(images_make(images, sizeof images, 4, 4, 20, 10));
+	ck_assert_int_eq(trainer_open_among(&t, &m.plan, images, false, &late), STATUS_OK);
+	ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
+	struct times times = executor_times(t.executor);
+	ck_assert_int_ge(times.step, 2 * (int64_t)LATE_NS);
+	ck_assert_int_lt(times.communication, LATE_NS);
+	ck_assert_int_gt(times.bubble, LATE_NS);
+	trainer_release(&t);
+	images_remove(images);
+	made_release(&m);
+}
+END_TEST
+
+/* ---- resident memory ---- */
+
+static int64_t kernel_says(void)
+{
+	char line[256];
+	long long kib = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+	ck_assert_ptr_nonnull(f);
+	while (fgets(line, sizeof line, f) && sscanf(line, "VmHWM: %lld kB", &kib) != 1)
+		continue;
+	fclose(f);
+	return kib * 1024;
+}
+
+enum { PARENT_BYTES = 256 << 20 };
+
+START_TEST(resident_memory_is_what_the_kernel_says)
+{
+	struct run r;
+	struct rank_figures f;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	int64_t before = kernel_says();
+	training_figures(&r.training, &f);
+	ck_assert_int_le(before, f.resident_bytes);
+	ck_assert_int_le(f.resident_bytes, kernel_says());
+	run_close(&r);
+}
+END_TEST
+
+/* Whatever started the program may have had more. */
+START_TEST(resident_memory_is_not_the_parents)
+{
+	int status = -1;
+	pid_t child = fork();
+	if (!child) {
+		char *block = malloc(PARENT_BYTES);
+		if (block)
+			memset(block, 1, PARENT_BYTES);
+		execl("/proc/self/exe", "test_measured", block ? "resident" : "none", (char *)NULL);
+		_exit(2);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static int resident_is_small(void)
+{
+	struct run r;
+	struct rank_figures f;
+	run_open(&r, &(struct stand_in){.handed = 0});
+	training_figures(&r.training, &f);
+	return f.resident_bytes <= 0 || f.resident_bytes >= PARENT_BYTES;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "resident"))
+		return resident_is_small();
+	Suite *suite = suite_create("measured");
+	TCase *tests = tcase_create("measured");
+	tcase_add_test(tests, what_a_communicator_counts_is_reported);
+	tcase_add_test(tests, figures_of_ranks_are_brought_together);
+	tcase_add_test(tests, a_library_that_counts_nothing_says_so);
+	tcase_add_test(tests, the_median_step_counts);
+	tcase_add_test(tests, waiting_for_a_message_is_bubble);
+	tcase_add_test(tests, resident_memory_is_what_the_kernel_says);
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__ /* whose shadow is resident too */
+	tcase_add_test(tests, resident_memory_is_not_the_parents);
+#endif
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

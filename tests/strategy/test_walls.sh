@@ -1,0 +1,191 @@
+#!/bin/bash
+# Rooms have walls: what the objects that were linked say of each other, by `nm`.
+#
+#     order      an object needs nothing of a room further down the list below, nor of a layer that is none of its layer's
+#     rings      no more than 4 objects of a room need each other, directly or through others
+#     alone      the linker, given all of a layer and the layers that it stands on, finds everything
+#
+# test_includes.sh says the same of the layers' #includes; a symbol that is declared by hand, or called by way of a header
+# further down, is found here alone.
+set -euo pipefail
+
+cd "$(dirname "$0")/../.."
+build=$(dirname "${SHARDLAB#"$PWD"/}")
+: "${TMPDIR:=/tmp}"
+
+# From the ground up. Rooms on one line are one room; a number allows it larger rings.
+order='
+strategy/base
+strategy/collective
+strategy/model
+strategy/settings
+strategy/plan
+strategy/plan/verify
+strategy/plan/text
+strategy/trace
+strategy/cluster
+strategy/step strategy/strategies 16
+kernels/cpu kernels/cpu/simd
+sim
+real/rank real/cpu real/cuda real/communicator 10
+real/data
+real/train
+real/calibrate
+viz/draw
+viz/timeline
+viz/scene
+viz/export
+viz/window
+cli/show
+cli/options
+cli/command'
+
+# What a layer stands on, as the linker is told it: ours, and others' (names of pkg-config).
+layers=(strategy kernels sim real viz cli)
+declare -A below=([strategy]='' [kernels]='' [sim]='strategy' [real]='kernels strategy' [viz]='strategy'
+	[cli]='viz real sim kernels strategy')
+declare -A outside=([strategy]='jansson yaml-0.1 zlib' [kernels]='openblas' [sim]='' [real]='ompi-c'
+	[viz]='cairo cairo-ft fontconfig freetype2 sdl2' [cli]='')
+
+# Prints what is wrong with the objects whose symbols (`nm -A -P`) are on stdin, nothing when all is well.
+wrong() {
+	awk -v order="$order" -v most=4 -v below="$(for layer in "${layers[@]}"; do echo "$layer ${below[$layer]}"; done)" '
+	function room_of(object) {
+		sub(/\/[^\/]*$/, "", object)
+		return object
+	}
+	function layer_of(object) {
+		sub(/\/.*/, "", object)
+		return object
+	}
+	BEGIN {
+		lines = split(order, line, "\n")
+		for (i = 1; i <= lines; i++) {
+			rooms = split(line[i], room, " ")
+			limit[i] = most
+			for (j = 1; j <= rooms; j++)
+				if (room[j] + 0)
+					limit[i] = room[j]
+				else
+					floor[room[j]] = i
+		}
+		lines = split(below, line, "\n")
+		for (i = 1; i <= lines; i++) {
+			knows = split(line[i], room, " ")
+			for (j = 1; j <= knows; j++)
+				may[room[1], room[j]] = 1
+		}
+	}
+	{
+		object = $1
+		sub(/\.o:$/, "", object)
+		if (!(object in number)) {
+			number[object] = ++objects
+			name[objects] = object
+			if (!(room_of(object) in floor))
+				print object ": its room is not in the list"
+		}
+		if ($3 == "U") {
+			wants[++needs] = object
+			symbol[needs] = $2
+		} else if ($3 ~ /^[A-Z]$/) {
+			home[$2] = object
+		}
+	}
+	# Tarjan: strongly connected components.
+	function visit(v,   i, w, size, ring, apart) {
+		seen[v] = least[v] = ++visited
+		stack[++top] = v
+		open[v] = 1
+		for (i = 1; i <= degree[v]; i++) {
+			w = edge[v, i]
+			if (!(w in seen))
+				visit(w)
+			if (open[w] && least[w] < least[v])
+				least[v] = least[w]
+		}
+		if (least[v] < seen[v])
+			return
+		do {
+			w = stack[top--]
+			open[w] = 0
+			ring = ring " " name[w]
+			size++
+			apart = apart || floor[room_of(name[w])] != floor[room_of(name[v])]
+		} while (w != v)
+		if (size > limit[floor[room_of(name[v])]] || apart)
+			print "a ring of " size " objects" (apart ? " of several rooms" : "") ":" ring
+	}
+	END {
+		for (i = 1; i <= needs; i++) {
+			from = wants[i]
+			to = home[symbol[i]]
+			if (to == "" || to == from)
+				continue
+			if (floor[room_of(to)] > floor[room_of(from)] || !((layer_of(from), layer_of(to)) in may))
+				print from " needs " symbol[i] " of " to
+			edge[number[from], ++degree[number[from]]] = number[to]
+		}
+		for (i = 1; i <= objects; i++)
+			if (!(i in seen))
+				visit(i)
+	}'
+}
+
+errors=0
+
+# First the checker itself: what is planted must be found, and nothing else.
+# planted good|bad NEED...: a need is OBJECT>OBJECT.
+planted() {
+	local want=$1 need found
+	shift
+	found=$(for need in "$@"; do
+		printf '%s.o: %s T 0 0\n' "${need%>*}" "in_${need%>*}" "${need#*>}" "in_${need#*>}"
+		printf '%s.o: %s U\n' "${need%>*}" "in_${need#*>}"
+	done | wrong)
+	case $want:$found in
+	good: | bad:?*) return ;;
+	esac
+	echo "the checker is wrong: $* is $want, and it said: '$found'"
+	errors=1
+}
+planted good 'strategy/plan/a>strategy/base/b' 'sim/c>strategy/plan/a' 'cli/command/d>sim/c'
+planted bad 'strategy/base/a>strategy/plan/b'
+planted bad 'strategy/plan/a>strategy/strategies/b'
+planted bad 'real/train/a>sim/b'
+planted bad 'viz/draw/a>kernels/cpu/b'
+planted bad 'strategy/nowhere/a>strategy/base/b'
+planted good 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/a' 'sim/e>sim/a' 'sim/d>strategy/base/f'
+planted bad 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/e' 'sim/e>sim/a'
+planted bad 'sim/a>strategy/base/b' 'strategy/base/b>sim/a'
+
+# Then the objects of the program.
+mapfile -t objects < <(cat "$build"/members-* | tr ' ' '\n')
+if [ ${#objects[@]} -lt 100 ]; then
+	echo "there are only ${#objects[@]} objects in $build"
+	exit 1
+fi
+found=$(nm -A -P "${objects[@]}" 2>/dev/null | sed "s,^$build/,," | wrong)
+if [ -n "$found" ]; then
+	echo "$found"
+	errors=1
+fi
+
+# And the linker's word on each layer.
+echo 'int main(void) { return 0; }' >"$TMPDIR/main.c"
+for layer in "${layers[@]}"; do
+	ours=() others=${outside[$layer]}
+	for one in ${below[$layer]}; do
+		ours+=("$build/libshardlab-$one.a")
+		others+=" ${outside[$one]}"
+	done
+	# shellcheck disable=SC2046,SC2086
+	if ! ${CC:-cc} ${SAN:+-fsanitize=$SAN} -fopenmp "$TMPDIR/main.c" \
+		-Wl,--whole-archive "$build/libshardlab-$layer.a" -Wl,--no-whole-archive "${ours[@]}" \
+		$(pkg-config --libs $others) -lm -lpthread -o "$TMPDIR/alone" >"$TMPDIR/ld" 2>&1; then
+		echo "$layer does not link with ${below[$layer]:-nothing} alone:"
+		grep -m 5 'undefined' "$TMPDIR/ld" || tail -n 5 "$TMPDIR/ld"
+		errors=1
+	fi
+done
+exit $errors

@@ -1,0 +1,45 @@
+/* Looking things up in a score. */
+#include "viz/timeline/score.h"
+
+const struct role *score_role_of(const struct score *s, int index)
+{
+	return &s->plan->roles[s->ranks[index].role];
+}
+
+int score_index_of(const struct score *s, int64_t rank)
+{
+	int low = 0, high = s->rank_count - 1;
+	while (low <= high) {
+		int middle = low + (high - low) / 2;
+		if (s->ranks[middle].rank == rank)
+			return middle;
+		if (s->ranks[middle].rank < rank)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return -1;
+}
+
+int score_collective_of(const struct score *s, int index, int op)
+{
+	const struct section *step = &score_role_of(s, index)->step;
+	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
+}
+
+int collective_chunks(const struct collective *c, const struct event *message, int *last)
+{
+	int first = 0;
+	while (first < c->chunk_count - 1 && c->cuts[first] < message->offset)
+		first++;
+	*last = first;
+	while (*last + 1 < c->chunk_count && c->cuts[*last + 2] <= message->offset + message->count)
+		++*last;
+	return first;
+}
+
+const int64_t *score_live(const struct score *s, int index, enum space space, int issued)
+{
+	const int64_t *live = s->roles[s->ranks[index].role].live[space];
+	return live ? live + (ptrdiff_t)issued * CATEGORY_COUNT : NULL;
+}
