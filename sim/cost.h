@@ -77,12 +77,4 @@ int64_t cost_latency(const struct cluster *c, bool crosses);
 fixed cost_link_rate(const struct cluster *c);    /* of a device, each way: bytes a nanosecond */
 fixed cost_network_rate(const struct cluster *c); /* of a node, all rails, each way */
 
-/* The rounds of a collective as they go over the links. A message has one, and of its schedule only the elements. */
-struct rounds {
-	struct schedule schedule;
-	int64_t element_bytes;
-	int64_t count;
-};
-struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op);
-
 #endif

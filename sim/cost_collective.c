@@ -9,14 +9,6 @@ static int64_t smaller(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-struct rounds cost_rounds(const struct plan *p, const struct role *r, const struct op *op)
-{
-	struct rounds all = {.schedule = op_schedule(p, op), .count = 1, .element_bytes = op_element_bytes(r, op)};
-	if (!op_is_message(op->kind))
-		all.count = schedule_rounds(&all.schedule);
-	return all;
-}
-
 /* ---- links ---- */
 
 bool cost_crosses(const struct cluster *c, int64_t from, int64_t to)
@@ -270,10 +262,15 @@ static bool links_measured(const struct shape *h)
 enum status cost_collective(struct cost_cache *cache, const struct cluster *c, const struct plan *p,
                             const struct role *r, const struct op *op, struct cost *out)
 {
-	struct rounds rounds = cost_rounds(p, r, op);
 	int64_t n = op_members(p, op), per_node = c->devices ? smaller(c->devices, p->ranks) : p->ranks;
-	struct shape h = {
-	        c, p, op, rounds.schedule, n, per_node, (p->ranks + per_node - 1) / per_node, rounds.element_bytes};
+	struct shape h = {c,
+	                  p,
+	                  op,
+	                  op_schedule(p, op),
+	                  n,
+	                  per_node,
+	                  (p->ranks + per_node - 1) / per_node,
+	                  op_element_bytes(r, op)};
 	*out = (struct cost){.measured = true};
 	if (n == 1)
 		return STATUS_OK;

@@ -8,6 +8,11 @@
 /* Messages, and operations of all ranks, that a simulation by messages may come to: some minutes. */
 #define MESSAGES_MOST (INT64_C(1) << 28)
 
+static int step_length(const struct role *r)
+{
+	return r->step.end - r->step.begin;
+}
+
 static void *make(size_t count, size_t bytes)
 {
 	void *p = calloc(count + 1, bytes);
@@ -24,10 +29,10 @@ static enum status check_messages(const struct engine *e)
 	wide messages = 0;
 	if (e->grain == GRAIN_OPERATION)
 		return STATUS_OK;
-	for (size_t i = 0; i < e->event_count; i++)
-		messages += (wide)e->events[i].rounds.count * (uint64_t)plan->ranks;
+	for (int i = 0; i < e->rendezvous.instance_count; i++)
+		messages += (wide)e->instances[i].rounds * (uint64_t)plan->ranks;
 	for (int i = 0; i < plan->role_count; i++)
-		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)e->programs[i].count;
+		messages += (wide)(uint64_t)plan->roles[i].ranks * (wide)(uint64_t)step_length(&plan->roles[i]);
 	if (messages > (wide)MESSAGES_MOST)
 		return status_fail(STATUS_INPUT,
 		                   "{grain} message: over 2^28 messages with %" PRId64 " ranks; use {grain} operation",
@@ -35,36 +40,43 @@ static enum status check_messages(const struct engine *e)
 	return STATUS_OK;
 }
 
-static void make_actor(struct engine *e, struct actor *a, const struct population_actor *who)
+/* Of kernels and vector operations. */
+static enum status make_costs(struct engine *e, int role)
 {
-	size_t count;
-	a->who = who;
-	a->program = &e->programs[who->role];
-	count = (size_t)a->program->count;
-	a->waits = make(count, sizeof *a->waits);
-	a->begin = make(count, sizeof *a->begin);
-	a->end = make(count, sizeof *a->end);
-	for (size_t i = 0; i < count; i++) {
-		a->waits[i] = a->program->waits[i];
-		a->begin[i] = a->end[i] = -1;
-	}
-	a->device = a->link_out = a->link_in = -1;
+	const struct role *r = &e->plan->roles[role];
+	enum status s = STATUS_OK;
+	e->costs[role] = make((size_t)step_length(r), sizeof *e->costs[role]);
+	for (int op = r->step.begin; op < r->step.end && !s; op++)
+		if (op_class(r->ops[op].kind) == OP_CLASS_K || op_class(r->ops[op].kind) == OP_CLASS_V)
+			s = cost_kernel(e->c, e->plan, r, &r->ops[op], &e->costs[role][op - r->step.begin]);
+	return s;
+}
+
+static void make_process(struct engine *e, struct process *p, const struct rank_class *who)
+{
+	p->who = who;
+	p->role = &e->plan->roles[who->role];
+	walk_begin(&p->walk, p->role, SECTION_STEP);
+	p->begin = make((size_t)step_length(p->role), sizeof *p->begin);
+	p->end = make((size_t)step_length(p->role), sizeof *p->end);
+	for (int i = 0; i < step_length(p->role); i++)
+		p->begin[i] = p->end[i] = -1;
+	p->device = p->link_out = p->link_in = -1;
 	if (e->c->kind == DEVICE_GPU)
-		a->device = fluid_add_resource(&e->fluid, FIXED_ONE);
+		p->device = fluid_add_resource(&e->fluid, FIXED_ONE);
 	if (e->grain == GRAIN_MESSAGE) {
-		a->link_out = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
-		a->link_in = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
+		p->link_out = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
+		p->link_in = fluid_add_resource(&e->fluid, cost_link_rate(e->c));
 	}
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		a->at[q] = (struct attendance){.meeting = -1, .op = -1, .hold = -1, .round = -1};
-	e->left += a->program->count;
+		p->at[q] = NO_PARTICIPATION;
 }
 
 static void make_nodes(struct engine *e)
 {
 	const struct cluster *c = e->c;
-	e->nodes = make((size_t)e->people.node_count, sizeof *e->nodes);
-	for (int i = 0; i < e->people.node_count; i++) {
+	e->nodes = make((size_t)e->classes.node_count, sizeof *e->nodes);
+	for (int i = 0; i < e->classes.node_count; i++) {
 		struct node_resources *n = &e->nodes[i];
 		n->cores = fluid_add_resource(&e->fluid, fixed_ratio((uint64_t)c->cores, 1));
 		n->memory = fluid_add_resource(&e->fluid, fixed_rate(c->node_bandwidth.value));
@@ -86,71 +98,76 @@ enum status engine_init(struct engine *e, const struct plan *plan, const struct 
 	*e = (struct engine){.plan = plan, .c = c, .grain = grain, .trace = trace, .measured = true};
 	enum status s;
 	for (int i = 0; i < plan->role_count; i++)
-		if ((s = program_make(&e->programs[i], plan, &plan->roles[i], c)))
+		if ((s = make_costs(e, i)))
 			return s;
-	if ((s = events_make(e)) || (s = check_messages(e)))
+	if ((s = instances_make(e)) || (s = check_messages(e)))
 		return s;
 	if (grain == GRAIN_MESSAGE)
-		population_ranks(&e->people, plan, c);
+		rank_classes_each(&e->classes, plan, c);
 	else
-		population_classes(&e->people, plan, c);
+		rank_classes_make(&e->classes, plan, c);
 	make_nodes(e);
-	e->actors = make((size_t)e->people.actor_count, sizeof *e->actors);
-	for (int i = 0; i < e->people.actor_count; i++)
-		make_actor(e, &e->actors[i], &e->people.actors[i]);
-	return meetings_make(e);
+	e->processes = make((size_t)e->classes.count, sizeof *e->processes);
+	for (int i = 0; i < e->classes.count; i++)
+		make_process(e, &e->processes[i], &e->classes.classes[i]);
+	return groups_make(e);
 }
 
 void engine_release(struct engine *e)
 {
-	for (int i = 0; e->actors && i < e->people.actor_count; i++) {
-		free(e->actors[i].waits);
-		free(e->actors[i].begin);
-		free(e->actors[i].end);
+	for (int i = 0; e->processes && i < e->classes.count; i++) {
+		walk_release(&e->processes[i].walk);
+		free(e->processes[i].begin);
+		free(e->processes[i].end);
 	}
 	for (int i = 0; i < PLAN_ROLES; i++)
-		program_release(&e->programs[i]);
-	free(e->actors);
-	events_release(e);
+		free(e->costs[i]);
+	free(e->processes);
+	instances_release(e);
 	free(e->nodes);
 	free(e->ready);
-	population_release(&e->people);
+	rank_classes_release(&e->classes);
 	cost_cache_release(&e->cache);
 	fluid_release(&e->fluid);
 	*e = (struct engine){0};
 }
 
-/* ---- walking ---- */
+/* ---- running ---- */
 
-static void make_ready(struct engine *e, int actor, int op)
+/* The heads of all queues that can begin now and have not. */
+static void add_ready(struct engine *e, int process)
 {
-	if (e->ready_begin == e->ready_count)
-		e->ready_begin = e->ready_count = 0;
-	e->ready = array_reserve(e->ready, e->ready_count, &e->ready_capacity, sizeof *e->ready);
-	e->ready[e->ready_count++] = (struct ready){actor, op};
+	const struct process *p = &e->processes[process];
+	for (int q = 0; q < QUEUE_COUNT; q++) {
+		int op = p->walk.head[q];
+		if (!walk_is_ready(&p->walk, q) || *process_begin(p, op) >= 0)
+			continue;
+		*process_begin(p, op) = e->now;
+		if (e->ready_begin == e->ready_count)
+			e->ready_begin = e->ready_count = 0;
+		e->ready = array_reserve(e->ready, e->ready_count, &e->ready_capacity, sizeof *e->ready);
+		e->ready[e->ready_count++] = (struct ready){process, op};
+	}
 }
 
-void engine_finish(struct engine *e, int actor, int op)
+void engine_finish(struct engine *e, int process, int op)
 {
-	struct actor *a = &e->actors[actor];
-	const struct program *p = a->program;
-	a->end[op] = e->now;
-	e->left--;
-	for (int i = p->first_follower[op]; i < p->first_follower[op + 1]; i++)
-		if (!--a->waits[p->followers[i]])
-			make_ready(e, actor, p->followers[i]);
+	struct process *p = &e->processes[process];
+	*process_end(p, op) = e->now;
+	walk_finish(&p->walk, (int)p->role->ops[op].queue);
+	add_ready(e, process);
 }
 
 /* What a kernel takes of its device or its node while it runs at full speed. */
-static void begin_kernel(struct engine *e, int actor, int op)
+static void begin_kernel(struct engine *e, int process, int op)
 {
 	const struct cluster *c = e->c;
-	const struct actor *a = &e->actors[actor];
-	const struct cost *cost = &a->program->cost[op];
-	const struct node_resources *node = &e->nodes[a->who->node];
-	enum queue queue = engine_op(e, actor, op)->queue;
-	uint64_t copies = (uint64_t)a->who->copies;
-	int64_t ns = time_clamp((wide)cost->ns * (uint64_t)a->who->factor / MILLION);
+	const struct process *p = &e->processes[process];
+	const struct cost *cost = &e->costs[p->who->role][op - p->role->step.begin];
+	const struct node_resources *node = &e->nodes[p->who->node];
+	enum queue queue = engine_op(e, process, op)->queue;
+	uint64_t copies = (uint64_t)p->who->copies;
+	int64_t ns = time_clamp((wide)cost->ns * (uint64_t)p->who->factor / MILLION);
 	struct use uses[3];
 	int n = 0;
 	bool disk = queue == QUEUE_DISK;
@@ -160,46 +177,36 @@ static void begin_kernel(struct engine *e, int actor, int op)
 	if (c->kind == DEVICE_GPU && queue == QUEUE_HOST_COMPUTE)
 		uses[n++] = (struct use){node->cores, fixed_ratio((uint64_t)c->cores * copies, (uint64_t)c->devices)};
 	else if (c->kind == DEVICE_GPU && !copy)
-		uses[n++] = (struct use){a->device, FIXED_ONE};
+		uses[n++] = (struct use){p->device, FIXED_ONE};
 	else if (c->kind == DEVICE_CPU && !disk) /* a copy is one core's work */
 		uses[n++] = (struct use){node->cores, fixed_ratio((copy ? 1 : (uint64_t)c->threads) * copies, 1)};
 	if (c->kind == DEVICE_CPU || copy || queue == QUEUE_HOST_COMPUTE)
 		uses[n++] = (struct use){node->memory, bytes};
 	if (disk)
-		uses[n++] = (struct use){op_transfer(a->program->role, engine_op(e, actor, op)) == TRANSFER_DISK_READ
+		uses[n++] = (struct use){op_transfer(p->role, engine_op(e, process, op)) == TRANSFER_DISK_READ
 		                                 ? node->disk_read
 		                                 : node->disk_write,
 		                         bytes};
 	e->measured = e->measured && cost->measured;
-	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_OPERATION, actor, op, 0}, ns, FIXED_ONE, FIXED_ONE, uses,
-	            n);
+	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_OPERATION, process, op, 0}, ns, FIXED_ONE, FIXED_ONE,
+	            uses, n);
 }
 
-static void begin(struct engine *e, int actor, int op)
+static void begin(struct engine *e, int process, int op)
 {
-	e->actors[actor].begin[op] = e->now;
-	switch (op_class(engine_op(e, actor, op)->kind)) {
-	case OP_CLASS_M: /* a position in the order of issue, not work */
-		engine_finish(e, actor, op);
-		return;
-	case OP_CLASS_K:
-	case OP_CLASS_V:
-		begin_kernel(e, actor, op);
-		return;
-	case OP_CLASS_C:
-		break;
-	}
-	if (e->plan->ranks == 1)
-		engine_finish(e, actor, op);
+	if (op_class(engine_op(e, process, op)->kind) != OP_CLASS_C)
+		begin_kernel(e, process, op);
+	else if (e->plan->ranks == 1)
+		engine_finish(e, process, op);
 	else
-		meeting_arrive(e, actor, op);
+		group_arrive(e, process, op);
 }
 
 static void begin_all_ready(struct engine *e)
 {
 	while (e->ready_begin < e->ready_count) {
 		struct ready r = e->ready[e->ready_begin++];
-		begin(e, r.actor, r.op);
+		begin(e, r.process, r.op);
 	}
 }
 
@@ -209,41 +216,42 @@ static void handle(struct engine *e, int id)
 	fluid_end(&e->fluid, id);
 	switch ((enum activity_kind)tag.kind) {
 	case ACTIVITY_OPERATION:
-		engine_finish(e, tag.actor, tag.op);
+		engine_finish(e, tag.process, tag.op);
 		break;
-	case ACTIVITY_MEETING:
-		meeting_done(e, tag.op);
+	case ACTIVITY_COLLECTIVE:
+		group_done(e, (int)tag.number);
 		break;
 	case ACTIVITY_LAUNCH:
 	case ACTIVITY_LATENCY:
 	case ACTIVITY_TRANSFER:
-		message_event(e, tag);
+		message_activity_done(e, tag);
 		break;
 	case ACTIVITY_HOLD: /* has no end of its own */
 		abort();
 	}
 }
 
-static enum status stands_still(const struct engine *e)
+static enum status check_end(const struct engine *e)
 {
 	char what[128];
-	for (int i = 0; i < e->people.actor_count; i++)
-		for (int op = 0; op < e->actors[i].program->count; op++)
-			if (e->actors[i].end[op] < 0) {
-				op_describe(e->plan, engine_op(e, i, op), what, sizeof what);
-				return status_fail(STATUS_REFUSED,
-				                   "the plan stands still: rank %" PRId64 " waits at %s",
-				                   e->actors[i].who->rank, what);
-			}
-	return status_fail(STATUS_REFUSED, "the plan stands still");
+	for (int i = 0; i < e->classes.count; i++) {
+		const struct process *p = &e->processes[i];
+		int first = p->walk.end;
+		for (int q = 0; q < QUEUE_COUNT; q++)
+			first = p->walk.head[q] < first ? p->walk.head[q] : first;
+		if (first == p->walk.end)
+			continue;
+		op_describe(e->plan, &p->role->ops[first], what, sizeof what);
+		return status_fail(STATUS_REFUSED, "the plan stands still: rank %" PRId64 " waits at %s", p->who->rank,
+		                   what);
+	}
+	return STATUS_OK;
 }
 
 enum status engine_run(struct engine *e)
 {
-	for (int i = 0; i < e->people.actor_count; i++)
-		for (int op = 0; op < e->actors[i].program->count; op++)
-			if (!e->actors[i].waits[op])
-				make_ready(e, i, op);
+	for (int i = 0; i < e->classes.count; i++)
+		add_ready(e, i);
 	begin_all_ready(e);
 	for (int id; (id = fluid_next(&e->fluid, &e->now)) >= 0;) {
 		if (e->now >= TIME_MOST)
@@ -252,5 +260,5 @@ enum status engine_run(struct engine *e)
 		handle(e, id);
 		begin_all_ready(e);
 	}
-	return e->left ? stands_still(e) : STATUS_OK;
+	return check_end(e);
 }

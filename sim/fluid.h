@@ -35,7 +35,7 @@ struct use {
 
 /* What the caller hangs on an activity to know it by. */
 struct activity_tag {
-	int kind, actor, op;
+	int kind, process, op;
 	int64_t number;
 };
 

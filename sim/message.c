@@ -1,4 +1,4 @@
-/* Collectives as messages: each actor is one rank, and goes through the rounds of the schedule at its own pace.
+/* Communication as messages: each process is one rank, and goes through the rounds of the schedule at its own pace.
  *
  *     rank 0   │ launch │ round 0: send ──────► │ round 1 …
  *     rank 1      │ launch │ round 0: receive   │ round 1 …
@@ -6,91 +6,82 @@
  */
 #include "sim/engine.h"
 
-static bool is_in_round(struct engine *e, int actor, int meeting, int64_t round)
+static bool is_in_round(struct engine *e, int process, int group, int64_t round)
 {
-	const struct attendance *at = attendance_in(e, actor, meeting);
+	const struct participation *at = participation_in(e, process, group);
 	return at && at->round == round;
 }
 
-/* Begins the message if both ends are there. Actors are ranks here. */
-static void try_message(struct engine *e, int meeting, int64_t round, int from, int to)
+/* Begins the message if both of its ends, two ranks, are in the round. */
+static void try_message(struct engine *e, int group, int64_t round, int from, int to)
 {
-	if (!is_in_round(e, from, meeting, round) || !is_in_round(e, to, meeting, round))
+	if (!is_in_round(e, from, group, round) || !is_in_round(e, to, group, round))
 		return;
-	struct attendance *at = attendance_in(e, from, meeting);
+	struct participation *at = participation_in(e, from, group);
 	bool crosses = cost_crosses(e->c, from, to);
 	at->message_begin = e->now;
 	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LATENCY, from, at->op, to}, cost_latency(e->c, crosses),
 	            FIXED_ONE, FIXED_ONE, NULL, 0);
 }
 
-/* A round of the schedule as it concerns a rank: peers are ranks, not places in the group. */
-static struct round round_of(struct engine *e, int actor, int op, int64_t number)
+/* A round of the schedule as a rank carries it out: its peers are ranks, not places in the group. */
+static struct round round_of(const struct engine *e, int process, int group, int64_t number)
 {
-	const struct op *o = engine_op(e, actor, op);
-	const struct rounds *rounds = &engine_event(e, engine_attendance(e, actor, op)->meeting)->rounds;
-	int64_t rank = actor;
-	if (op_is_message(o->kind)) {
-		int64_t peer = op_peer(e->plan, o, rank);
-		bool sends = o->kind == OP_SEND;
-		return (struct round){.send_to = sends ? peer : -1,
-		                      .receive_from = sends ? -1 : peer,
-		                      .send_count = rounds->schedule.elements};
-	}
-	int64_t member = op_member(e->plan, o, rank);
-	struct round r = schedule_round(&rounds->schedule, member, number);
+	const struct rendezvous *v = &e->rendezvous;
+	const struct instance *x = &v->instances[e->groups[group].instance];
+	int64_t rank = process;
+	struct round r = schedule_round(&engine_instance(e, group)->schedule, instance_member(v, x, rank), number);
 	if (r.send_to >= 0)
-		r.send_to = op_member_rank(e->plan, o, rank, r.send_to);
+		r.send_to = instance_rank(v, x, rank, r.send_to);
 	if (r.receive_from >= 0)
-		r.receive_from = op_member_rank(e->plan, o, rank, r.receive_from);
+		r.receive_from = instance_rank(v, x, rank, r.receive_from);
 	return r;
 }
 
 /* Goes on to the first round from `round` on in which the rank has something to do, or leaves. */
-static void enter_round(struct engine *e, int actor, int op, int64_t round)
+static void enter_round(struct engine *e, int process, int op, int64_t round)
 {
-	struct attendance *at = engine_attendance(e, actor, op);
-	int64_t count = engine_event(e, at->meeting)->rounds.count;
-	int meeting = at->meeting;
+	struct participation *at = engine_participation(e, process, op);
+	int group = at->group;
+	int64_t count = engine_instance(e, group)->rounds;
 	for (; round < count; round++) {
-		struct round r = round_of(e, actor, op, round);
+		struct round r = round_of(e, process, group, round);
 		if (r.send_to < 0 && r.receive_from < 0)
 			continue;
 		at->round = round;
 		at->now = r;
 		at->pending = (r.send_to >= 0) + (r.receive_from >= 0);
 		if (r.send_to >= 0)
-			try_message(e, meeting, round, actor, (int)r.send_to);
+			try_message(e, group, round, process, (int)r.send_to);
 		if (r.receive_from >= 0)
-			try_message(e, meeting, round, (int)r.receive_from, actor);
+			try_message(e, group, round, (int)r.receive_from, process);
 		return;
 	}
-	meeting_leave(e, actor, op);
+	group_leave(e, process, op);
 }
 
-/* For a message: when the second of its ends has come. Both are launched by then. */
-void message_join(struct engine *e, int actor, int op)
+/* Launches a rank's part in a collective; or a message for both of its ends, when the second has arrived. */
+void message_join(struct engine *e, int process, int op)
 {
-	const struct cost *cost = &engine_event(e, engine_attendance(e, actor, op)->meeting)->cost;
+	const struct cost *cost = &engine_instance(e, engine_participation(e, process, op)->group)->cost;
 	e->measured = e->measured && cost->measured;
-	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LAUNCH, actor, op, 0}, e->c->collective_launch.value,
+	fluid_begin(&e->fluid, (struct activity_tag){ACTIVITY_LAUNCH, process, op, 0}, e->c->collective_launch.value,
 	            FIXED_ONE, FIXED_ONE, NULL, 0);
 }
 
 static int64_t message_bytes(struct engine *e, int from, int op)
 {
-	const struct attendance *at = engine_attendance(e, from, op);
-	const struct rounds *rounds = &engine_event(e, at->meeting)->rounds;
-	return at->now.send_count * rounds->element_bytes;
+	const struct participation *at = engine_participation(e, from, op);
+	return at->now.send_count * engine_instance(e, at->group)->element_bytes;
 }
 
-/* Over the sender's and the receiver's link, and the rails if it leaves the node. On CPUs the copying also takes cores:
- * a rank that sends and receives at the link's bandwidth takes collective_cores; and memory bandwidth: every byte is
- * read where it was and written where it goes. */
+/* A message goes over the sender's and the receiver's link, and over the rails if it leaves the node. On CPUs the
+ * copying also takes cores (a rank that sends and receives at the link's bandwidth takes collective_cores) and memory
+ * bandwidth (every byte is read where it was and written where it goes). */
 static void begin_transfer(struct engine *e, int from, int op, int to)
 {
 	const struct cluster *c = e->c;
-	const struct actor *a = &e->actors[from], *b = &e->actors[to];
+	const struct process *a = &e->processes[from], *b = &e->processes[to];
 	const struct node_resources *here = &e->nodes[a->who->node], *there = &e->nodes[b->who->node];
 	bool crosses = here != there;
 	struct use uses[8];
@@ -117,41 +108,42 @@ static void begin_transfer(struct engine *e, int from, int op, int to)
 	            FLUID_NO_LIMIT, weight, uses, n);
 }
 
-static void message_arrived(struct engine *e, int actor, int meeting)
+static void message_arrived(struct engine *e, int process, int group)
 {
-	struct attendance *at = attendance_in(e, actor, meeting);
+	struct participation *at = participation_in(e, process, group);
 	if (!--at->pending)
-		enter_round(e, actor, at->op, at->round + 1);
+		enter_round(e, process, at->op, at->round + 1);
 }
 
 static void end_transfer(struct engine *e, int from, int op, int to)
 {
-	int meeting = engine_attendance(e, from, op)->meeting;
+	int group = engine_participation(e, from, op)->group;
 	if (e->trace) {
 		struct message m = {.from = from,
 		                    .to = to,
 		                    .bytes = message_bytes(e, from, op),
-		                    .op = e->actors[from].program->begin + op,
-		                    .begin = engine_attendance(e, from, op)->message_begin,
+		                    .op = op,
+		                    .begin = engine_participation(e, from, op)->message_begin,
 		                    .end = e->now};
 		trace_add_message(e->trace, &m);
 	}
-	message_arrived(e, from, meeting);
-	message_arrived(e, to, meeting);
+	message_arrived(e, from, group);
+	message_arrived(e, to, group);
 }
 
-void message_event(struct engine *e, struct activity_tag tag)
+void message_activity_done(struct engine *e, struct activity_tag tag)
 {
-	const struct op *op = engine_op(e, tag.actor, tag.op);
+	const struct op *op = engine_op(e, tag.process, tag.op);
 	if (tag.kind == ACTIVITY_LAUNCH) {
-		int peer = op_is_message(op->kind) ? (int)op_peer(e->plan, op, tag.actor) : -1;
-		if (peer >= 0)
-			enter_round(e, peer,
-			            attendance_in(e, peer, engine_attendance(e, tag.actor, tag.op)->meeting)->op, 0);
-		enter_round(e, tag.actor, tag.op, 0);
+		if (op_is_message(op->kind)) {
+			int peer = (int)op_peer(e->plan, op, tag.process);
+			int group = engine_participation(e, tag.process, tag.op)->group;
+			enter_round(e, peer, participation_in(e, peer, group)->op, 0);
+		}
+		enter_round(e, tag.process, tag.op, 0);
 	} else if (tag.kind == ACTIVITY_LATENCY) {
-		begin_transfer(e, tag.actor, tag.op, (int)tag.number);
+		begin_transfer(e, tag.process, tag.op, (int)tag.number);
 	} else {
-		end_transfer(e, tag.actor, tag.op, (int)tag.number);
+		end_transfer(e, tag.process, tag.op, (int)tag.number);
 	}
 }

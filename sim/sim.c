@@ -24,45 +24,44 @@ enum status grain_parse(const char *text, enum grain *out)
 
 /* ---- results ---- */
 
-static void add_spans(const struct actor *a, int64_t rank, struct trace *t)
+static void add_spans(const struct process *p, int64_t rank, struct trace *t)
 {
-	const struct program *p = a->program;
-	for (int i = 0; i < p->count; i++)
-		if (op_class(p->role->ops[p->begin + i].kind) != OP_CLASS_M)
-			trace_add_span(t, rank, p->begin + i, a->begin[i], a->end[i]);
+	for (int op = p->role->step.begin; op < p->role->step.end; op++)
+		if (op_class(p->role->ops[op].kind) != OP_CLASS_M)
+			trace_add_span(t, rank, op, *process_begin(p, op), *process_end(p, op));
 }
 
 static void fill_trace(const struct engine *e, struct trace *t)
 {
 	if (e->grain == GRAIN_OPERATION && e->plan->ranks <= SIM_TRACE_RANKS) {
 		for (int64_t rank = 0; rank < e->plan->ranks; rank++)
-			add_spans(&e->actors[population_actor_of(&e->people, e->plan, e->c, rank)], rank, t);
+			add_spans(&e->processes[rank_class_of(&e->classes, e->plan, e->c, rank)], rank, t);
 		return;
 	}
-	for (int i = 0; i < e->people.actor_count; i++)
-		add_spans(&e->actors[i], e->people.actors[i].rank, t);
+	for (int i = 0; i < e->classes.count; i++)
+		add_spans(&e->processes[i], e->classes.classes[i].rank, t);
 }
 
-static int64_t end_of(const struct actor *a)
+static int64_t end_of(const struct process *p)
 {
 	int64_t end = 0;
-	for (int i = 0; i < a->program->count; i++)
-		end = a->end[i] > end ? a->end[i] : end;
+	for (int op = p->role->step.begin; op < p->role->step.end; op++)
+		end = *process_end(p, op) > end ? *process_end(p, op) : end;
 	return end;
 }
 
-/* Of the rank that ends last; among equals the one that computes most, for which the others wait. */
+/* The times of the rank that ends last; among equals of the one that computes most, for which the others wait. */
 static struct times slowest(const struct engine *e)
 {
 	struct times best = {0};
 	int64_t best_end = -1;
-	for (int i = 0; i < e->people.actor_count; i++) {
-		int64_t end = end_of(&e->actors[i]);
+	for (int i = 0; i < e->classes.count; i++) {
+		int64_t end = end_of(&e->processes[i]);
 		if (end < best_end)
 			continue;
 		struct trace one = {.plan = e->plan};
-		add_spans(&e->actors[i], e->people.actors[i].rank, &one);
-		struct times t = trace_times(&one, e->people.actors[i].rank, end);
+		add_spans(&e->processes[i], e->classes.classes[i].rank, &one);
+		struct times t = trace_times(&one, e->classes.classes[i].rank, end);
 		trace_release(&one);
 		if (end > best_end || t.compute > best.compute)
 			best = t;
@@ -84,10 +83,10 @@ static struct report_tightest find_tightest(const struct engine *e, const struct
 {
 	const struct cluster *c = e->c;
 	struct report_tightest t = {0};
-	for (int node = 0; node < e->people.node_count; node++) {
+	for (int node = 0; node < e->classes.node_count; node++) {
 		wide host = 0, disk = 0;
-		for (int i = 0; i < e->people.actor_count; i++) {
-			const struct population_actor *a = &e->people.actors[i];
+		for (int i = 0; i < e->classes.count; i++) {
+			const struct rank_class *a = &e->classes.classes[i];
 			const struct report_memory *m = r->roles[a->role].memory;
 			if (a->node != node)
 				continue;

@@ -29,7 +29,7 @@
  * Two grains
  *
  *   operation   a collective is one thing. It begins when the last rank has come to it, takes what the formula says,
- * and ends for all at once. Ranks that cannot be told apart are walked once (sim/population.h): 16,384 ranks cost no
+ * and ends for all at once. Ranks that cannot be told apart are walked once (sim/rank_class.h): 16,384 ranks cost no
  * more than 8. message     every rank is walked, and every round of a collective's schedule is messages over links: a
  * device's link inside the node, the node's rails between nodes. Links are shared fairly. A message goes when the
  * sender has come to its round and the receiver to the same; a rank goes to its next round when it has sent and

@@ -8,6 +8,15 @@
 
 #include "strategy/base/arena.h"
 
+enum status check_accuracy(const char *strategy, const struct report *measured)
+{
+	double reached = 100 * measured->validation_accuracy;
+	if (!(reached >= CHECK_ACCURACY))
+		return status_fail(STATUS_CHECK, "%s: a test accuracy of %.2f %%; it should be %g %% or more", strategy,
+		                   reached, CHECK_ACCURACY);
+	return STATUS_OK;
+}
+
 double check_error(const struct check *c)
 {
 	if (c->predicted == c->measured)
@@ -116,7 +125,7 @@ void checks_make(struct checks *c, const struct report *predicted, const struct 
 			check_transfer(c, ours->role, transfer_name((enum transfer_kind)k), &ours->transfer[k],
 			               &theirs->transfer[k]);
 	}
-	for (int64_t i = 0; i < predicted->ranks; i++)
+	for (int64_t i = 0; i < predicted->ranks && predicted->by_rank && measured->by_rank; i++)
 		check_rank(c, i, &predicted->by_rank[i], &measured->by_rank[i]);
 	check_time(c, "step", p->step, m->step, time_limit);
 	check_time(c, "compute", p->compute, m->compute, -1);

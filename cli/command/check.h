@@ -39,6 +39,11 @@ void checks_release(struct checks *c);
  */
 bool check_run_is_faster(const struct report *run, const struct report *other);
 
+/* STATUS_CHECK for a demo's training that ends below the accuracy in % that it reaches with some to spare; an MLP that
+ * was broken would not. */
+#define CHECK_ACCURACY 88.0
+enum status check_accuracy(const char *strategy, const struct report *measured);
+
 /* |predicted − measured| ÷ measured; 0 if both are 0, 1 if only one is. */
 double check_error(const struct check *c);
 json_t *checks_to_json(const struct checks *c); /* the list. New reference */

@@ -1,7 +1,6 @@
 /* AdamW and SGD. What depends on the step alone is worked out once, in double. */
-#include <math.h>
-
 #include "kernels/cpu/bodies.h"
+#include "kernels/update.h"
 
 #define GRAIN 4096
 
@@ -9,15 +8,15 @@ void adamw_update(enum element type, const struct adamw *a, int64_t step, int64_
                   const void *gradients, float gradient_factor, float *first_moment, float *second_moment,
                   float *master)
 {
-	double beta1 = (double)a->beta1, beta2 = (double)a->beta2, rate = (double)a->learning_rate;
+	struct adamw_factors f = adamw_factors_of(a, step);
 	struct adamw_task t = {
-	        .decay = (float)(1.0 - rate * (double)a->weight_decay),
+	        .decay = f.decay,
 	        .beta1 = a->beta1,
 	        .beta2 = a->beta2,
-	        .rest1 = (float)(1.0 - beta1),
-	        .rest2 = (float)(1.0 - beta2),
-	        .step_size = (float)(rate / (1.0 - pow(beta1, (double)step))),
-	        .root_correction = (float)(1.0 / sqrt(1.0 - pow(beta2, (double)step))),
+	        .rest1 = f.rest1,
+	        .rest2 = f.rest2,
+	        .step_size = f.step_size,
+	        .root_correction = f.root_correction,
 	        .epsilon = a->epsilon,
 	        .gradient_factor = gradient_factor,
 	        .parameters = parameters,

@@ -53,7 +53,7 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 	return p;
 }
 
-int forward(int how, cuda_stream s, enum element type, const struct attention_arguments &a)
+int forward(int how, kernel_stream s, enum element type, const struct attention_arguments &a)
 {
 	return how == HOPPER   ? attention_forward_hopper(s, type, &a)
 	       : how == TENSOR ? attention_forward_tensor(s, type, &a)
@@ -61,14 +61,14 @@ int forward(int how, cuda_stream s, enum element type, const struct attention_ar
 	                       : attention_forward_plain(s, type, &a);
 }
 
-int backward(int how, cuda_stream s, enum element type, const struct attention_arguments &a)
+int backward(int how, kernel_stream s, enum element type, const struct attention_arguments &a)
 {
 	return how == TENSOR   ? attention_backward_tensor(s, type, &a)
 	       : how == SIMPLE ? attention_backward_simple(s, type, &a)
 	                       : attention_backward_plain(s, type, &a);
 }
 
-int forward_by(int how, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+int forward_by(int how, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
                float *log_sum_exp)
 {
 	struct attention_arguments a = arguments(shape);
@@ -85,25 +85,25 @@ int forward_by(int how, cuda_stream s, const struct attention_shape *shape, cons
 	return error;
 }
 
-bool hopper_takes(const struct cuda *c, const struct attention_shape *shape, const void *qkv, const void *y)
+bool hopper_takes(const struct kernel_context *c, const struct attention_shape *shape, const void *qkv, const void *y)
 {
 	return version(shape, qkv, y, nullptr, nullptr) == TENSOR && attention_hopper_takes(c, shape->head_size);
 }
 
-int attention_forward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+int attention_forward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
                       float *log_sum_exp)
 {
 	int how = hopper_takes(c, shape, qkv, y) ? FORWARD_ON_HOPPER : version(shape, qkv, y, nullptr, nullptr);
 	return forward_by(how, s, shape, qkv, y, log_sum_exp);
 }
 
-int forward_on_hopper(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
+int forward_on_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
                       float *log_sum_exp)
 {
 	return hopper_takes(c, shape, qkv, y) ? forward_by(HOPPER, s, shape, qkv, y, log_sum_exp) : CUDA_ERROR_SHAPE;
 }
 
-int attention_backward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *dy,
+int attention_backward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *dy,
                        const void *qkv, const void *y, const float *log_sum_exp, void *dqkv)
 {
 	struct attention_arguments a = arguments(shape);
@@ -129,39 +129,11 @@ int attention_backward(struct cuda *c, cuda_stream s, const struct attention_sha
 	return error;
 }
 
-int plain_forward(struct cuda *, cuda_stream s, const struct attention_shape *shape, const void *qkv, void *y,
-                  float *log_sum_exp)
-{
-	struct attention_arguments a = arguments(shape);
-	a.qkv = qkv;
-	a.y_out = y;
-	a.log_sum_exp_out = log_sum_exp;
-	return attention_forward_plain(s, shape->type, &a);
-}
-
-int plain_backward(struct cuda *, cuda_stream s, const struct attention_shape *shape, const void *dy, const void *qkv,
-                   const void *y, const float *log_sum_exp, void *dqkv)
-{
-	struct attention_arguments a = arguments(shape);
-	a.qkv = qkv;
-	a.y = y;
-	a.dy = dy;
-	a.log_sum_exp = log_sum_exp;
-	a.dqkv = dqkv;
-	return attention_backward_plain(s, shape->type, &a);
-}
-
 } // namespace
 
 void cuda_fill_attention(struct cuda_api *api)
 {
-	api->attention_forward = attention_forward;
+	api->kernels.attention_forward = attention_forward;
 	api->attention_forward_hopper = forward_on_hopper;
-	api->attention_backward = attention_backward;
-}
-
-void cuda_fill_plain_attention(struct cuda_api *api)
-{
-	api->attention_forward = plain_forward;
-	api->attention_backward = plain_backward;
+	api->kernels.attention_backward = attention_backward;
 }

@@ -34,15 +34,15 @@ struct attention_arguments {
 enum { SIMPLE_HEAD = 128 };
 
 /* Each takes type from the shape that the arguments were made of; 0 or an error. */
-int attention_forward_plain(cuda_stream s, enum element type, const struct attention_arguments *a);
-int attention_backward_plain(cuda_stream s, enum element type, const struct attention_arguments *a);
-int attention_forward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
-int attention_backward_simple(cuda_stream s, enum element type, const struct attention_arguments *a);
-int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
-int attention_forward_hopper(cuda_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_plain(kernel_stream s, enum element type, const struct attention_arguments *a);
+int attention_backward_plain(kernel_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_simple(kernel_stream s, enum element type, const struct attention_arguments *a);
+int attention_backward_simple(kernel_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
+int attention_forward_hopper(kernel_stream s, enum element type, const struct attention_arguments *a);
 /* Whether this device and the library have it, and it takes the head. */
-bool attention_hopper_takes(const struct cuda *c, int64_t head_size);
-int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a);
+bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size);
+int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 
 /* Where one head's rows are: a row of q, k or v is `qkv_row` elements after the last, one of y `y_row`. */
 template <typename T> struct attention_head {

@@ -334,7 +334,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) query
 		                 first_query + 16 * m, tokens, size, lane);
 }
 
-template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments &a)
+template <typename T, int HEAD> int run(kernel_stream s, const attention_arguments &a)
 {
 	unsigned heads = static_cast<unsigned>(a.samples * a.heads);
 	dim3 by_keys(static_cast<unsigned>((a.tokens + shape<HEAD>::KEYS - 1) / shape<HEAD>::KEYS), heads);
@@ -345,7 +345,7 @@ template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments
 
 } // namespace
 
-int attention_backward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return with_head(type, a->size, [&](auto tag, auto head) {
 		return run<typename decltype(tag)::type, decltype(head)::value>(s, *a);

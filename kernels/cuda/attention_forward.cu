@@ -135,7 +135,7 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS) forwa
 	}
 }
 
-template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments &a)
+template <typename T, int HEAD> int run(kernel_stream s, const attention_arguments &a)
 {
 	constexpr int QUERIES = shape<HEAD>::QUERIES;
 	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
@@ -145,7 +145,7 @@ template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments
 
 } // namespace
 
-int attention_forward_tensor(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_forward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return with_head(type, a->size, [&](auto tag, auto head) {
 		return run<typename decltype(tag)::type, decltype(head)::value>(s, *a);

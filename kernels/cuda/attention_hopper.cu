@@ -156,26 +156,26 @@ template <typename T, int HEAD> __global__ void __launch_bounds__(THREADS, 1) fo
 #endif
 }
 
-template <typename T, int HEAD> int run(cuda_stream s, const attention_arguments &a)
+template <typename T, int HEAD> int run(kernel_stream s, const attention_arguments &a)
 {
 	dim3 grid(static_cast<unsigned>((a.tokens + QUERIES - 1) / QUERIES),
 	          static_cast<unsigned>(a.samples * a.heads));
 	return launch(forward<T, HEAD>, grid, dim3(THREADS), shape<HEAD>::BYTES, s, a);
 }
 
-template <typename T> int run_head(cuda_stream s, const attention_arguments &a)
+template <typename T> int run_head(kernel_stream s, const attention_arguments &a)
 {
 	return a.size <= 64 ? run<T, 64>(s, a) : run<T, 128>(s, a);
 }
 
 } // namespace
 
-int attention_forward_hopper(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_forward_hopper(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return type == ELEMENT_BF16 ? run_head<__nv_bfloat16>(s, *a) : run_head<__half>(s, *a);
 }
 
-bool attention_hopper_takes(const struct cuda *c, int64_t head_size)
+bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size)
 {
 #if defined(SHARDLAB_EMULATE) || defined(SHARDLAB_HOPPER)
 	return c->major == 9 && c->minor == 0 && head_size > 32 && head_size <= 128;

@@ -107,7 +107,7 @@ template <typename T> __global__ void backward(const attention_arguments a)
 	}
 }
 
-int run(void (*kernel)(const attention_arguments), cuda_stream s, const attention_arguments &a)
+int run(void (*kernel)(const attention_arguments), kernel_stream s, const attention_arguments &a)
 {
 	int64_t blocks = (a.samples * a.heads * a.tokens + THREADS - 1) / THREADS;
 	return launch(kernel, dim3(static_cast<unsigned>(blocks)), dim3(THREADS), 0, s, a);
@@ -115,14 +115,14 @@ int run(void (*kernel)(const attention_arguments), cuda_stream s, const attentio
 
 } // namespace
 
-int attention_forward_plain(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_forward_plain(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return type == ELEMENT_FP32   ? run(forward<float>, s, *a)
 	       : type == ELEMENT_BF16 ? run(forward<__nv_bfloat16>, s, *a)
 	                              : run(forward<__half>, s, *a);
 }
 
-int attention_backward_plain(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_backward_plain(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return type == ELEMENT_FP32   ? run(backward<float>, s, *a)
 	       : type == ELEMENT_BF16 ? run(backward<__nv_bfloat16>, s, *a)

@@ -181,7 +181,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) make_delta(cons
 		a.delta[h.row + query] = sum;
 }
 
-int run(void (*kernel)(const attention_arguments), size_t shared_bytes, cuda_stream s, const attention_arguments &a)
+int run(void (*kernel)(const attention_arguments), size_t shared_bytes, kernel_stream s, const attention_arguments &a)
 {
 	dim3 grid(static_cast<unsigned>((a.tokens + WARPS - 1) / WARPS), static_cast<unsigned>(a.samples * a.heads));
 	return launch(kernel, grid, dim3(THREADS), shared_bytes, s, a);
@@ -193,7 +193,7 @@ size_t shared_bytes(const attention_arguments &a)
 	return (2 * WARPS * size + 2 * STEP * (size | 1)) * sizeof(float);
 }
 
-template <typename T> int run_backward(cuda_stream s, const attention_arguments &a)
+template <typename T> int run_backward(kernel_stream s, const attention_arguments &a)
 {
 	int error = run(make_delta<T>, 0, s, a);
 	if (!error)
@@ -203,7 +203,7 @@ template <typename T> int run_backward(cuda_stream s, const attention_arguments 
 
 } // namespace
 
-int attention_forward_simple(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_forward_simple(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return run(type == ELEMENT_FP32   ? forward<float>
 	           : type == ELEMENT_BF16 ? forward<__nv_bfloat16>
@@ -211,7 +211,7 @@ int attention_forward_simple(cuda_stream s, enum element type, const struct atte
 	           shared_bytes(*a), s, *a);
 }
 
-int attention_backward_simple(cuda_stream s, enum element type, const struct attention_arguments *a)
+int attention_backward_simple(kernel_stream s, enum element type, const struct attention_arguments *a)
 {
 	return type == ELEMENT_FP32   ? run_backward<float>(s, *a)
 	       : type == ELEMENT_BF16 ? run_backward<__nv_bfloat16>(s, *a)

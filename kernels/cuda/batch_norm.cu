@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- calling them ---- */
 
-int statistics_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
+int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
 {
 	int width = static_cast<int>(shape->width);
 	int64_t rows = shape->rows, most = smaller(columns_most_parts(c, 2, width), 65535), each;
@@ -243,14 +243,14 @@ int statistics_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape
 	                      each, count, parts, part);
 }
 
-int merge_cuda(struct cuda *, cuda_stream s, int64_t parts, int64_t width, const float *part, float *running,
+int merge_cuda(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part, float *running,
                float *statistics)
 {
 	return launch(merge_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, parts,
 	              static_cast<int>(width), part, running, statistics);
 }
 
-int running_cuda(struct cuda *, cuda_stream s, int64_t width, const float *running, float *statistics)
+int running_cuda(struct kernel_context *, kernel_stream s, int64_t width, const float *running, float *statistics)
 {
 	return launch(running_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, static_cast<int>(width),
 	              running, statistics);
@@ -264,7 +264,7 @@ template <typename T, typename F> int with_lanes(const struct batch_norm_shape *
 	return f(std::integral_constant<int, 1>());
 }
 
-int forward_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *x,
+int forward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
                  const float *statistics, const void *weight, const void *bias, void *y)
 {
 	int64_t n = shape->rows * shape->width;
@@ -282,7 +282,7 @@ int forward_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *s
 	});
 }
 
-int sums_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, void *dy, const void *x,
+int sums_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, void *dy, const void *x,
               const float *statistics, const void *weight, const void *bias, float *sums, void *dweight,
               bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -312,7 +312,7 @@ int sums_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shap
 	});
 }
 
-int backward_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
+int backward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
                   const float *statistics, const float *sums, const void *weight, void *dx)
 {
 	int64_t n = shape->rows * shape->width;
@@ -333,10 +333,10 @@ int backward_cuda(struct cuda *c, cuda_stream s, const struct batch_norm_shape *
 
 void cuda_fill_batch_norm(struct cuda_api *api)
 {
-	api->batch_norm_statistics = statistics_cuda;
-	api->batch_norm_merge = merge_cuda;
-	api->batch_norm_running = running_cuda;
-	api->batch_norm_forward = forward_cuda;
-	api->batch_norm_sums = sums_cuda;
-	api->batch_norm_backward = backward_cuda;
+	api->kernels.batch_norm_statistics = statistics_cuda;
+	api->kernels.batch_norm_merge = merge_cuda;
+	api->kernels.batch_norm_running = running_cuda;
+	api->kernels.batch_norm_forward = forward_cuda;
+	api->kernels.batch_norm_sums = sums_cuda;
+	api->kernels.batch_norm_backward = backward_cuda;
 }

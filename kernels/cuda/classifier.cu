@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
 		losses[blockIdx.x] =
 		        log(static_cast<double>(o.sum)) + static_cast<double>(o.maximum) - static_cast<double>(chosen);
 	row_gradient(t, from, row, target, o.maximum, static_cast<double>(o.sum),
-	             scaler ? scale * static_cast<double>(scaler[CUDA_SCALER_SCALE]) : scale);
+	             scaler ? scale * static_cast<double>(scaler[SCALER_SCALE]) : scale);
 }
 
 template <typename T>
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
 	int64_t row = blockIdx.x;
 	T *place = logits + row * t.stride;
 	row_gradient(t, place, place, target_of(t, row), maxima[row], static_cast<double>(sums[2 * row]),
-	             scaler ? scale * static_cast<double>(scaler[CUDA_SCALER_SCALE]) : scale);
+	             scaler ? scale * static_cast<double>(scaler[SCALER_SCALE]) : scale);
 }
 
 /* ---- the rows' losses, added up by one block ---- */
@@ -226,7 +226,7 @@ rows_task rows_of(int64_t first, int64_t count, int64_t stride, const int32_t *t
 	return {stride, static_cast<int>(count), first, targets};
 }
 
-int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
                     void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
                     bool accumulate)
 {
@@ -252,7 +252,7 @@ int classifier_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t ro
 	             : launch(loss_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, scale, loss, accumulate);
 }
 
-int classifier_evaluate_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
                              int64_t stride, const void *logits, const int32_t *targets, double *loss, int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
@@ -272,7 +272,7 @@ int classifier_evaluate_cuda(struct cuda *c, cuda_stream s, enum element type, i
 	             : launch(evaluate_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, loss, correct);
 }
 
-int maxima_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int maxima_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                 const void *logits, float *maxima)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, nullptr);
@@ -283,7 +283,7 @@ int maxima_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows, c
 	});
 }
 
-int sums_of(cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+int sums_of(kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
             const int32_t *targets, const float *maxima, float *sums, int numbers)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, targets);
@@ -294,13 +294,13 @@ int sums_of(cuda_stream s, enum element type, int64_t rows, const struct class_s
 	});
 }
 
-int sums_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
               const void *logits, const int32_t *targets, const float *maxima, float *sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 2);
 }
 
-int gradient_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                   void *logits, const int32_t *targets, const float *maxima, const float *sums, double scale,
                   const float *scaler, float *loss, bool accumulate)
 {
@@ -316,13 +316,13 @@ int gradient_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows,
 	                      accumulate);
 }
 
-int evaluate_sums_cuda(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int evaluate_sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                        const void *logits, const int32_t *targets, const float *maxima, float *sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 3);
 }
 
-int evaluate_count_cuda(struct cuda *, cuda_stream s, int64_t rows, const float *maxima, const float *sums,
+int evaluate_count_cuda(struct kernel_context *, kernel_stream s, int64_t rows, const float *maxima, const float *sums,
                         double *loss, int64_t *correct)
 {
 	losses_of_sums given = {maxima, sums, 3};
@@ -333,11 +333,11 @@ int evaluate_count_cuda(struct cuda *, cuda_stream s, int64_t rows, const float 
 
 void cuda_fill_classifier(struct cuda_api *api)
 {
-	api->classifier = classifier_cuda;
-	api->classifier_evaluate = classifier_evaluate_cuda;
-	api->classifier_maxima = maxima_cuda;
-	api->classifier_sums = sums_cuda;
-	api->classifier_gradient = gradient_cuda;
-	api->evaluate_sums = evaluate_sums_cuda;
-	api->evaluate_count = evaluate_count_cuda;
+	api->kernels.classifier = classifier_cuda;
+	api->kernels.classifier_evaluate = classifier_evaluate_cuda;
+	api->kernels.classifier_maxima = maxima_cuda;
+	api->kernels.classifier_sums = sums_cuda;
+	api->kernels.classifier_gradient = gradient_cuda;
+	api->kernels.evaluate_sums = evaluate_sums_cuda;
+	api->kernels.evaluate_count = evaluate_count_cuda;
 }

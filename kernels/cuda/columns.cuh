@@ -10,7 +10,7 @@
 
 static const int COLUMN_WARPS = 8, COLUMN_ROWS = 64; /* a block is 32 columns wide; rows that a part has at least */
 
-static inline int64_t columns_most_parts(const struct cuda *c, int sums, int64_t width)
+static inline int64_t columns_most_parts(const struct kernel_context *c, int sums, int64_t width)
 {
 	return static_cast<int64_t>(c->workspace_bytes) / (sums * width * static_cast<int64_t>(sizeof(float)));
 }
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 }
 
 template <int SUMS, typename Add>
-int columns_parts(cuda_stream s, Add add, int64_t rows, int width, int64_t most, float *parts, unsigned *count)
+int columns_parts(kernel_stream s, Add add, int64_t rows, int width, int64_t most, float *parts, unsigned *count)
 {
 	int64_t each = (rows + most - 1) / most;
 	each = each < COLUMN_ROWS ? COLUMN_ROWS : each;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 }
 
 template <int SUMS, typename T>
-int columns_finish(cuda_stream s, int width, unsigned count, const float *parts, T *const (&to)[SUMS],
+int columns_finish(kernel_stream s, int width, unsigned count, const float *parts, T *const (&to)[SUMS],
                    const bool (&accumulate)[SUMS])
 {
 	columns_result<T, SUMS> result;

@@ -1,15 +1,15 @@
-/* What struct cuda holds, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
+/* What struct kernel_context holds, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
 #ifndef SHARDLAB_CUDA_CONTEXT_H
 #define SHARDLAB_CUDA_CONTEXT_H
 
 #include "kernels/cuda/cuda.h"
 
-struct cuda {
+struct kernel_context {
 	int device;
 	int multiprocessors;
 	int shared_bytes; /* shared memory that one block can have, at most */
 	int major, minor; /* compute capability */
-	/* Scratch of the functions marked [W], which are all put on one stream: each may use all of it from its start,
+	/* Scratch of the kernels that table.def marks so, which are all put on one stream: each may use all of it from its start,
 	 * and leaves nothing in it for the next. Aligned to 256 bytes. */
 	void *workspace;
 	size_t workspace_bytes;

@@ -24,7 +24,7 @@
 enum { SHARED_BYTES_ALWAYS = 40 << 10 };
 
 template <typename... Parameters, typename... Arguments>
-int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cuda_stream stream,
+int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, kernel_stream stream,
            Arguments... arguments)
 {
 	if (shared_bytes > SHARED_BYTES_ALWAYS) {
@@ -38,7 +38,7 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_b
 	return cudaGetLastError();
 }
 
-static inline int device_fill(cuda_stream stream, void *to, int byte, size_t bytes)
+static inline int device_fill(kernel_stream stream, void *to, int byte, size_t bytes)
 {
 	return bytes ? cudaMemsetAsync(to, byte, bytes, stream) : 0;
 }

@@ -212,7 +212,7 @@ template <typename T, typename F> int with_lanes(int64_t width, std::initializer
 	return f(std::integral_constant<int, 1>());
 }
 
-template <typename T> int gather_rows(struct cuda *c, cuda_stream s, const gather_task<T> &t)
+template <typename T> int gather_rows(struct kernel_context *c, kernel_stream s, const gather_task<T> &t)
 {
 	return t.rows * t.width == 0 ? 0 : with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
 		constexpr int V = decltype(lanes)::value;
@@ -221,7 +221,7 @@ template <typename T> int gather_rows(struct cuda *c, cuda_stream s, const gathe
 	});
 }
 
-int forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+int forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
                  const int32_t *ids, const void *token_table, const void *position_table, void *y)
 {
 	return with_type(type, [&](auto tag) {
@@ -240,7 +240,7 @@ int forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t sampl
 	});
 }
 
-int sliced_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int sliced_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                         int64_t width, const struct class_slice *slice, const int32_t *ids, const void *token_table,
                         void *y)
 {
@@ -260,7 +260,7 @@ int sliced_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_
 	});
 }
 
-int finish_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
                 const void *position_table, void *y)
 {
 	return with_type(type, [&](auto tag) {
@@ -273,7 +273,7 @@ int finish_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t sample
 }
 
 template <typename T>
-int token_rows(struct cuda *c, cuda_stream s, int64_t n, int64_t width, const struct class_slice *slice,
+int token_rows(struct kernel_context *c, kernel_stream s, int64_t n, int64_t width, const struct class_slice *slice,
                const int32_t *ids, const T *dy, T *table, bool accumulate)
 {
 	int64_t chunks = (n + CHUNK - 1) / CHUNK, scratch = (sort_scratch(n) + 63) / 64 * 64;
@@ -309,7 +309,7 @@ int token_rows(struct cuda *c, cuda_stream s, int64_t n, int64_t width, const st
 	});
 }
 
-int sliced_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int sliced_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                          int64_t width, const struct class_slice *slice, int64_t context, const int32_t *ids,
                          const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
                          bool accumulate_position)
@@ -331,7 +331,7 @@ int sliced_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64
 	});
 }
 
-int backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
+int backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
                   int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy, void *dtoken_table,
                   bool accumulate_token, void *dposition_table, bool accumulate_position)
 {
@@ -344,9 +344,9 @@ int backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t samp
 
 void cuda_fill_embedding(struct cuda_api *api)
 {
-	api->embedding_forward = forward_cuda;
-	api->embedding_backward = backward_cuda;
-	api->embedding_sliced_forward = sliced_forward_cuda;
-	api->embedding_finish = finish_cuda;
-	api->embedding_sliced_backward = sliced_backward_cuda;
+	api->kernels.embedding_forward = forward_cuda;
+	api->kernels.embedding_backward = backward_cuda;
+	api->kernels.embedding_sliced_forward = sliced_forward_cuda;
+	api->kernels.embedding_finish = finish_cuda;
+	api->kernels.embedding_sliced_backward = sliced_backward_cuda;
 }

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(THREADS)
 	}
 }
 
-int finish_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
+int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
                 const void *residual, void *sum, void *y)
 {
 	int64_t n = rows * width;
@@ -56,5 +56,5 @@ int finish_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, 
 
 void cuda_fill_finish(struct cuda_api *api)
 {
-	api->linear_finish = finish_cuda;
+	api->kernels.linear_finish = finish_cuda;
 }

@@ -4,7 +4,7 @@
  * epilogue (fp32; rows that are not whole pieces of 16 bytes) GELU is a pass of its own. Backward, the bias's gradient
  * comes with the product that reads dy for dweight, where nothing is to be accumulated; with GELU, one pass over dy
  * turns it into the gradient of pre and adds up the columns as it goes: unless whoever made dy has done so already, as
- * the epilogue of its product (linear_backward_gelu). */
+ * the epilogue of its product (x_pre). */
 #include "kernels/cuda/linear.cuh"
 #include "kernels/cuda/table.h"
 
@@ -12,7 +12,7 @@ namespace
 {
 
 /* One without GELU or sums: of any shape. */
-int run(struct cuda *c, cuda_stream s, const struct product *p)
+int run(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
 	int error = product_run(c, s, p);
 	if (error != CUDA_ERROR_NO_ALGORITHM)
@@ -49,7 +49,7 @@ struct product input_product(const struct linear_shape *shape, const void *dy, c
 	return p;
 }
 
-int forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *x, const void *weight,
+int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x, const void *weight,
             const void *bias, const void *residual, void *y, void *pre)
 {
 	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
@@ -65,7 +65,7 @@ int forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, con
 }
 
 /* dx, or the gradient of what GELU made x of. */
-int backward_input(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *dy, const void *weight,
+int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy, const void *weight,
                    const void *x_pre, void *dx)
 {
 	struct product p = input_product(shape, dy, weight, dx);
@@ -83,7 +83,7 @@ int backward_input(struct cuda *c, cuda_stream s, const struct linear_shape *sha
 	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
 }
 
-int backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+int backward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy, const void *x,
                   const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight,
                   bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -106,66 +106,17 @@ int backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shap
 	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
 }
 
-int backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
-             const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
-             bool accumulate_bias)
-{
-	return backward_gelu(c, s, shape, dy, x, weight, pre, nullptr, dx, dweight, accumulate_weight, dbias,
-	                     accumulate_bias);
-}
-
-int64_t gelu_passes(const struct cuda *c)
+int64_t gelu_passes(const struct kernel_context *c)
 {
 	return c->gelu_passes;
-}
-
-int plain_forward(struct cuda *, cuda_stream s, const struct linear_shape *shape, const void *x, const void *weight,
-                  const void *bias, const void *residual, void *y, void *pre)
-{
-	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
-	return product_plain(s, &p);
-}
-
-int plain_backward_gelu(struct cuda *, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
-                        const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight,
-                        bool accumulate_weight, void *dbias, bool accumulate_bias)
-{
-	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
-	int error = 0;
-	if (shape->gelu || dbias)
-		error = linear_columns_plain(s, shape->type, shape->rows, shape->out, shape->gelu ? pre : nullptr, dy,
-		                             dbias, accumulate_bias);
-	if (!error)
-		error = product_plain(s, &p);
-	if (error || !dx)
-		return error;
-	p = input_product(shape, dy, weight, dx);
-	p.pre = const_cast<void *>(x_pre);
-	p.epilogue = x_pre ? PRODUCT_GELU_SLOPE : PRODUCT_PLAIN;
-	return product_plain(s, &p);
-}
-
-int plain_backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
-                   const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight, void *dbias,
-                   bool accumulate_bias)
-{
-	return plain_backward_gelu(c, s, shape, dy, x, weight, pre, nullptr, dx, dweight, accumulate_weight, dbias,
-	                           accumulate_bias);
 }
 
 } // namespace
 
 void cuda_fill_linear(struct cuda_api *api)
 {
-	api->linear_forward = forward;
-	api->linear_backward = backward;
+	api->kernels.linear_forward = forward;
+	api->kernels.linear_backward = backward;
 	api->linear_backward_gelu = backward_gelu;
 	api->gelu_passes = gelu_passes;
-}
-
-void cuda_fill_plain_linear(struct cuda_api *api)
-{
-	api->linear_forward = plain_forward;
-	api->linear_backward = plain_backward;
-	api->linear_backward_gelu = plain_backward_gelu;
 }

@@ -6,14 +6,11 @@
 #include "kernels/cuda/product.h"
 
 /* y[rows,width] = gelu(pre), tanh form */
-int linear_gelu(cuda_stream s, enum element type, int64_t n, const void *pre, void *y);
+int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, void *y);
 
 /* dy *= gelu'(pre) in place, if there is a pre; then dbias[width] = or += the sums of its columns, if there is one. In
  * fixed order: partial sums of groups of rows stand in the workspace. */
-int linear_columns(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
                    void *dy, void *dbias, bool accumulate);
-/* The same, a thread a column. */
-int linear_columns_plain(cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre, void *dy,
-                         void *dbias, bool accumulate);
 
 #endif

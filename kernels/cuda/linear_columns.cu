@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 }
 
 template <typename T, int V>
-int columns(struct cuda *c, cuda_stream s, int64_t rows, int64_t width, const void *pre, void *dy, void *dbias,
+int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t width, const void *pre, void *dy, void *dbias,
             bool accumulate)
 {
 	const int64_t across = (width + WARP * V - 1) / (WARP * V), most = columns_most_parts(c, 1, width);
@@ -97,26 +97,9 @@ int columns(struct cuda *c, cuda_stream s, int64_t rows, int64_t width, const vo
 	return columns_finish<1>(s, static_cast<int>(width), static_cast<unsigned>(parts), sums, to, {accumulate});
 }
 
-template <typename T>
-__global__ void plain_kernel(int64_t rows, int64_t width, const T *pre, T *dy, T *dbias, bool accumulate)
-{
-	const int64_t column = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
-	float sum[1] = {};
-	if (column >= width)
-		return;
-	for (int64_t place = column; place < rows * width; place += width) {
-		if (pre)
-			row_of_columns<T, 1, true>(pre + place, dy + place, sum);
-		else
-			row_of_columns<T, 1, false>(pre, dy + place, sum);
-	}
-	if (dbias)
-		narrow(accumulate ? widen(dbias[column]) + sum[0] : sum[0], dbias[column]);
-}
-
 } // namespace
 
-int linear_gelu(cuda_stream s, enum element type, int64_t n, const void *pre, void *y)
+int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, void *y)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -130,7 +113,7 @@ int linear_gelu(cuda_stream s, enum element type, int64_t n, const void *pre, vo
 	});
 }
 
-int linear_columns(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
                    void *dy, void *dbias, bool accumulate)
 {
 	return with_type(type, [&](auto tag) {
@@ -139,15 +122,5 @@ int linear_columns(struct cuda *c, cuda_stream s, enum element type, int64_t row
 		if (width % V == 0 && is_aligned(pre, 16) && is_aligned(dy, 16))
 			return columns<T, V>(c, s, rows, width, pre, dy, dbias, accumulate);
 		return columns<T, 1>(c, s, rows, width, pre, dy, dbias, accumulate);
-	});
-}
-
-int linear_columns_plain(cuda_stream s, enum element type, int64_t rows, int64_t width, const void *pre, void *dy,
-                         void *dbias, bool accumulate)
-{
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		return launch(plain_kernel<T>, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, rows, width,
-		              static_cast<const T *>(pre), static_cast<T *>(dy), static_cast<T *>(dbias), accumulate);
 	});
 }

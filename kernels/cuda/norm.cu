@@ -295,7 +295,7 @@ template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G
 	return packs <= MOST * THREADS ? with_sharers(std::integral_constant<int, THREADS>()) : any();
 }
 
-int norm_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *x,
+int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *x,
                       const void *weight, const void *bias, void *y, float *statistics)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
@@ -322,7 +322,7 @@ int norm_forward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t 
 	});
 }
 
-int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
+int norm_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
                        const void *x, const float *statistics, const void *weight, void *dx, bool accumulate_x,
                        void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -365,6 +365,6 @@ int norm_backward_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t
 
 void cuda_fill_norm(struct cuda_api *api)
 {
-	api->norm_forward = norm_forward_cuda;
-	api->norm_backward = norm_backward_cuda;
+	api->kernels.norm_forward = norm_forward_cuda;
+	api->kernels.norm_backward = norm_backward_cuda;
 }

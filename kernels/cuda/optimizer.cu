@@ -14,53 +14,24 @@ namespace
 enum { THREADS = 256, BLOCKS_EACH = 5 }; /* blocks that a multiprocessor has at once */
 
 template <typename T> struct update_task {
-	struct cuda_update u;
+	struct update u;
 	int64_t n;
 	T *parameters;
 	const T *gradients;
 	float *first, *second, *master; /* master NULL: the parameters themselves */
 	bool stochastic;
-	struct rounding rounding;
 };
 
 struct factors {
-	bool kept;
-	int64_t step;
-	float gradient, decay, rest1, rest2, step_size, root_correction, rate;
+	struct update_now now;
+	struct adamw_factors adamw;
 };
 
-/* As settings_learning_rate() of real/cpu/update.c. */
-__device__ double learning_rate(const struct cuda_update &u, int64_t step)
+__device__ factors factors_of(const struct update &u)
 {
-	double rate = u.learning_rate;
-	if (u.warmup > 0 && step <= u.warmup)
-		return rate * static_cast<double>(step) / static_cast<double>(u.warmup);
-	if (u.decay <= 0)
-		return rate;
-	int64_t span = u.decay - u.warmup > 0 ? u.decay - u.warmup : 1;
-	double done = static_cast<double>(step - u.warmup) / static_cast<double>(span);
-	return rate * (1 - 0.9 * (done < 1 ? done : 1));
-}
-
-__device__ factors factors_of(const struct cuda_update &u)
-{
-	factors f = {};
-	double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
-	float skipped = u.scaler ? u.scaler[CUDA_SCALER_SKIPPED] : 0;
-	f.step = *u.step - (skipped > 0 ? static_cast<int64_t>(skipped) : 0);
-	f.kept = (u.overflow && *u.overflow > 0) || f.step < 1;
-	if (u.squares) /* as torch.nn.utils.clip_grad_norm_ */
-		factor = u.clip / (sqrt(static_cast<double>(*u.squares)) * unscale + 1e-6);
-	f.gradient = static_cast<float>(factor < 1 ? factor * unscale : unscale);
-	f.rate = static_cast<float>(learning_rate(u, f.step));
-	double beta1 = static_cast<double>(u.beta1), beta2 = static_cast<double>(u.beta2);
-	double rate = static_cast<double>(f.rate), step = static_cast<double>(f.step);
-	f.decay = static_cast<float>(1 - rate * static_cast<double>(u.weight_decay));
-	f.rest1 = static_cast<float>(1 - beta1);
-	f.rest2 = static_cast<float>(1 - beta2);
-	f.step_size = static_cast<float>(rate / (1 - pow(beta1, step)));
-	f.root_correction = static_cast<float>(1 / sqrt(1 - pow(beta2, step)));
-	return f;
+	struct update_now now = update_now_of(&u);
+	struct adamw a = {now.rate, u.beta1, u.beta2, u.epsilon, u.weight_decay};
+	return {now, adamw_factors_of(&a, now.step)};
 }
 
 /* ---- stochastic rounding ---- */
@@ -86,7 +57,7 @@ __device__ __forceinline__ void parameters_store(const update_task<T> &t, uint64
 	pack<T, V> e;
 #pragma unroll
 	for (int v = 0; v < V; v++)
-		narrow_random(p[v], rounding_bits(key, element_number(&t.rounding.numbers, i + v)), e.at[v]);
+		narrow_random(p[v], rounding_bits(key, element_number(&t.u.rounding.numbers, i + v)), e.at[v]);
 	pack_store(t.parameters + i, e);
 }
 
@@ -108,13 +79,13 @@ __device__ __forceinline__ void update(const update_task<T> &t, const factors &f
 	}
 #pragma unroll
 	for (int k = 0; k < V; k++) {
-		g[k] *= f.gradient;
+		g[k] *= f.now.gradient_factor;
 		if (ADAMW) {
-			m[k] = m[k] * t.u.beta1 + g[k] * f.rest1;
-			v[k] = v[k] * t.u.beta2 + g[k] * g[k] * f.rest2;
-			p[k] = p[k] * f.decay - f.step_size * m[k] / (sqrtf(v[k]) * f.root_correction + t.u.epsilon);
+			m[k] = m[k] * t.u.beta1 + g[k] * f.adamw.rest1;
+			v[k] = v[k] * t.u.beta2 + g[k] * g[k] * f.adamw.rest2;
+			p[k] = p[k] * f.adamw.decay - f.adamw.step_size * m[k] / (sqrtf(v[k]) * f.adamw.root_correction + t.u.epsilon);
 		} else {
-			p[k] -= f.rate * g[k];
+			p[k] -= f.now.rate * g[k];
 		}
 	}
 	if (ADAMW) {
@@ -138,9 +109,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 	int64_t thread = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, whole = t.n / V * V;
 	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
 	/* What is kept is rounded as the update before rounded it; what it was initialised with, to the nearest. */
-	uint64_t key = rounding_key(t.rounding.seed, f.kept ? f.step - 1 : f.step);
-	if (f.kept) {
-		t.stochastic = t.stochastic && f.step > 1;
+	uint64_t key = rounding_key(t.u.rounding.seed, f.now.kept ? f.now.step - 1 : f.now.step);
+	if (f.now.kept) {
+		t.stochastic = t.stochastic && f.now.step > 1;
 		if (t.u.keep_parameters && t.master)
 			for (int64_t i = thread; i < t.n; i += step) {
 				float p[1] = {t.master[i]};
@@ -155,7 +126,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 }
 
 template <bool ADAMW>
-int update_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+int update_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
                 void *parameters, const void *gradients, float *first, float *second, float *master)
 {
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -168,8 +139,7 @@ int update_cuda(struct cuda *c, cuda_stream s, enum element type, const struct c
 		                    first,
 		                    second,
 		                    narrows ? master : nullptr,
-		                    narrows && u->rounding,
-		                    narrows && u->rounding ? *u->rounding : rounding()};
+		                    narrows && u->stochastic};
 		constexpr int V = 4; /* 16 bytes of fp32 */
 		bool packs = is_aligned(parameters, V * sizeof(T)) && is_aligned(gradients, V * sizeof(T)) &&
 		             is_aligned(first, 16) && is_aligned(second, 16) && is_aligned(master, 16);
@@ -180,13 +150,13 @@ int update_cuda(struct cuda *c, cuda_stream s, enum element type, const struct c
 	});
 }
 
-int adamw_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+int adamw_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
                void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
 	return update_cuda<true>(c, s, type, u, n, parameters, gradients, first_moment, second_moment, master);
 }
 
-int sgd_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
+int sgd_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n, void *parameters,
              const void *gradients, float *master)
 {
 	return update_cuda<false>(c, s, type, u, n, parameters, gradients, nullptr, nullptr, master);
@@ -196,6 +166,6 @@ int sgd_cuda(struct cuda *c, cuda_stream s, enum element type, const struct cuda
 
 void cuda_fill_optimizer(struct cuda_api *api)
 {
-	api->adamw_update = adamw_cuda;
-	api->sgd_update = sgd_cuda;
+	api->kernels.adamw_update = adamw_cuda;
+	api->kernels.sgd_update = sgd_cuda;
 }

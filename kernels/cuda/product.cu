@@ -121,7 +121,7 @@ cublasStatus_t prefer(const struct product_arguments *a, size_t workspace_bytes,
 	return status;
 }
 
-bool choose(struct cuda *c, const struct product_arguments *a, struct description *d, cublasLtMatmulAlgo_t *out)
+bool choose(struct kernel_context *c, const struct product_arguments *a, struct description *d, cublasLtMatmulAlgo_t *out)
 {
 	cublasLtMatmulPreferenceOpaque_t preference;
 	cublasLtMatmulHeuristicResult_t found;
@@ -137,7 +137,7 @@ bool choose(struct cuda *c, const struct product_arguments *a, struct descriptio
 }
 
 /* The place of this product's shape. When all are taken, the first ones are used again. */
-struct place *find(struct cuda *c, const struct product *p)
+struct place *find(struct kernel_context *c, const struct product *p)
 {
 	struct products *all = (struct products *)c->products;
 	struct key key;
@@ -179,7 +179,7 @@ struct place *find(struct cuda *c, const struct product *p)
 
 } // namespace
 
-int product_open(struct cuda *c)
+int product_open(struct kernel_context *c)
 {
 	cublasLtHandle_t handle;
 	struct products *all = (struct products *)calloc(1, sizeof *all);
@@ -195,7 +195,7 @@ int product_open(struct cuda *c)
 	return 0;
 }
 
-void product_close(struct cuda *c)
+void product_close(struct kernel_context *c)
 {
 	if (c->blas)
 		(void)cublasLtDestroy((cublasLtHandle_t)c->blas);
@@ -204,7 +204,7 @@ void product_close(struct cuda *c)
 	c->products = nullptr;
 }
 
-void product_allow_tf32(struct cuda *c, bool allow)
+void product_allow_tf32(struct kernel_context *c, bool allow)
 {
 	((struct products *)c->products)->tf32 = allow;
 }
@@ -225,7 +225,7 @@ static bool is_refusal(cublasStatus_t status)
 	       status == CUBLAS_STATUS_ARCH_MISMATCH;
 }
 
-int product_run(struct cuda *c, cuda_stream s, const struct product *p)
+int product_run(struct kernel_context *c, kernel_stream s, const struct product *p)
 {
 	struct place *place = find(c, p);
 	struct product_arguments arguments = product_arguments_of(p);

@@ -160,17 +160,17 @@ static inline struct product_arguments product_arguments_of(const struct product
 
 /* Algorithms by shape: 96 places, more than a step of any model here has products. Taken once, when the device is
  * opened; freed with it. */
-int product_open(struct cuda *c);
-void product_close(struct cuda *c);
+int product_open(struct kernel_context *c);
+void product_close(struct kernel_context *c);
 
 /* fp32 products by TF32's tensor cores: 10 bits of mantissa. Off unless set. */
-void product_allow_tf32(struct cuda *c, bool allow);
+void product_allow_tf32(struct kernel_context *c, bool allow);
 
 /* Puts it on the stream, with all of the workspace; or CUDA_ERROR_NO_ALGORITHM, and nothing is done. An algorithm is
  * looked for once per shape, in cuBLASLt's own table of what is fastest, without running anything: in the first eager
  * step. Same shape, same library, same card: same algorithm. One that is in the table and then refused counts as none
  * from then on. */
-int product_run(struct cuda *c, cuda_stream s, const struct product *p);
+int product_run(struct kernel_context *c, kernel_stream s, const struct product *p);
 
 /* Can cuBLASLt be told of such a product? Its status, CUBLAS_STATUS_SUCCESS (0) if so. Needs no device: for checks. */
 int product_check(const struct product *p, bool tf32);
@@ -178,7 +178,7 @@ int product_check(const struct product *p, bool tf32);
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
 /* Any shape; all but SUMS. */
-int product_plain(cuda_stream s, const struct product *p);
+int product_plain(kernel_stream s, const struct product *p);
 
 #ifdef __cplusplus
 }

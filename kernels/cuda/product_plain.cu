@@ -36,7 +36,7 @@ template <typename T> __global__ void multiply(const struct product p)
 
 } // namespace
 
-int product_plain(cuda_stream s, const struct product *p)
+int product_plain(kernel_stream s, const struct product *p)
 {
 	dim3 grid(static_cast<unsigned>((p->m + SIDE - 1) / SIDE), static_cast<unsigned>((p->n + SIDE - 1) / SIDE));
 	return with_type(p->type, [&](auto tag) {

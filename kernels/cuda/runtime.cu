@@ -70,7 +70,7 @@ static int describe(int device, struct cuda_properties *out)
 	return error ? error : cudaRuntimeGetVersion(&out->runtime);
 }
 
-static void device_close(struct cuda *c)
+static void device_close(struct kernel_context *c)
 {
 	if (!c)
 		return;
@@ -79,7 +79,7 @@ static void device_close(struct cuda *c)
 	free(c);
 }
 
-static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
+static int memory(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes)
 {
 	size_t free_now = 0, total = 0;
 	(void)c;
@@ -89,7 +89,7 @@ static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
 	return error;
 }
 
-static void opening(const struct cuda *c, struct cuda_opening *out)
+static void opening(const struct kernel_context *c, struct cuda_opening *out)
 {
 	*out = c->opening;
 }
@@ -100,7 +100,7 @@ static size_t at_least_1(size_t bytes)
 	return bytes ? bytes : 1;
 }
 
-static int take_products(struct cuda *c)
+static int take_products(struct kernel_context *c)
 {
 	int64_t *total = &c->opening.total_bytes;
 	int error = memory(c, &c->opening.after_workspace, total);
@@ -109,7 +109,7 @@ static int take_products(struct cuda *c)
 	return error ? error : memory(c, &c->opening.after_cublaslt, total);
 }
 
-static int take_device(struct cuda *c)
+static int take_device(struct kernel_context *c)
 {
 	cudaError_t error = cudaSetDevice(c->device);
 	if (!error)
@@ -128,9 +128,9 @@ static int take_device(struct cuda *c)
 	return error ? static_cast<int>(error) : take_products(c);
 }
 
-static int device_open(struct cuda **out, int device, size_t workspace_bytes)
+static int device_open(struct kernel_context **out, int device, size_t workspace_bytes)
 {
-	struct cuda *c = static_cast<struct cuda *>(calloc(1, sizeof *c));
+	struct kernel_context *c = static_cast<struct kernel_context *>(calloc(1, sizeof *c));
 	*out = nullptr;
 	if (!c)
 		return cudaErrorMemoryAllocation;
@@ -152,31 +152,31 @@ static int said(cudaError_t error)
 	return error;
 }
 
-static int allocate(struct cuda *, size_t bytes, void **out)
+static int allocate(struct kernel_context *, size_t bytes, void **out)
 {
 	*out = nullptr;
 	return said(cudaMalloc(out, at_least_1(bytes)));
 }
 
-static void release(struct cuda *, void *p)
+static void release(struct kernel_context *, void *p)
 {
 	cudaFree(p);
 }
 
-static int allocate_host(struct cuda *, size_t bytes, void **out)
+static int allocate_host(struct kernel_context *, size_t bytes, void **out)
 {
 	*out = nullptr;
 	return said(cudaHostAlloc(out, at_least_1(bytes), cudaHostAllocDefault));
 }
 
-static void release_host(struct cuda *, void *p)
+static void release_host(struct kernel_context *, void *p)
 {
 	cudaFreeHost(p);
 }
 
 /* ---- streams and events ---- */
 
-static int stream_create(struct cuda *, bool urgent, cuda_stream *out)
+static int stream_create(struct kernel_context *, bool urgent, kernel_stream *out)
 {
 	int least = 0, greatest = 0;
 	cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
@@ -185,37 +185,37 @@ static int stream_create(struct cuda *, bool urgent, cuda_stream *out)
 	return said(error);
 }
 
-static void stream_destroy(struct cuda *, cuda_stream s)
+static void stream_destroy(struct kernel_context *, kernel_stream s)
 {
 	cudaStreamDestroy(s);
 }
 
-static int stream_synchronize(struct cuda *, cuda_stream s)
+static int stream_synchronize(struct kernel_context *, kernel_stream s)
 {
 	return cudaStreamSynchronize(s);
 }
 
-static int stream_wait(struct cuda *, cuda_stream s, cuda_event e)
+static int stream_wait(struct kernel_context *, kernel_stream s, cuda_event e)
 {
 	return cudaStreamWaitEvent(s, e, 0);
 }
 
-static int event_create(struct cuda *, bool timed, cuda_event *out)
+static int event_create(struct kernel_context *, bool timed, cuda_event *out)
 {
 	return said(cudaEventCreateWithFlags(out, timed ? cudaEventDefault : cudaEventDisableTiming));
 }
 
-static void event_destroy(struct cuda *, cuda_event e)
+static void event_destroy(struct kernel_context *, cuda_event e)
 {
 	cudaEventDestroy(e);
 }
 
-static int event_record(struct cuda *, cuda_event e, cuda_stream s)
+static int event_record(struct kernel_context *, cuda_event e, kernel_stream s)
 {
 	return cudaEventRecord(e, s);
 }
 
-static int event_is_done(struct cuda *, cuda_event e, bool *done)
+static int event_is_done(struct kernel_context *, cuda_event e, bool *done)
 {
 	cudaError_t error = cudaEventQuery(e);
 	*done = error == cudaSuccess;
@@ -225,7 +225,7 @@ static int event_is_done(struct cuda *, cuda_event e, bool *done)
 	return 0;
 }
 
-static int event_elapsed(struct cuda *, cuda_event begin, cuda_event end, double *seconds)
+static int event_elapsed(struct kernel_context *, cuda_event begin, cuda_event end, double *seconds)
 {
 	float milliseconds = 0;
 	cudaError_t error = cudaEventElapsedTime(&milliseconds, begin, end);
@@ -233,17 +233,17 @@ static int event_elapsed(struct cuda *, cuda_event begin, cuda_event end, double
 	return error;
 }
 
-static int copy(struct cuda *, cuda_stream s, void *to, const void *from, size_t bytes)
+static int copy(struct kernel_context *, kernel_stream s, void *to, const void *from, size_t bytes)
 {
 	return bytes ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s) : cudaSuccess;
 }
 
-static int fill(struct cuda *, cuda_stream s, void *to, int byte, size_t bytes)
+static int fill(struct kernel_context *, kernel_stream s, void *to, int byte, size_t bytes)
 {
 	return bytes ? cudaMemsetAsync(to, byte, bytes, s) : cudaSuccess;
 }
 
-static int host_call(struct cuda *, cuda_stream s, void (*function)(void *context), void *context)
+static int host_call(struct kernel_context *, kernel_stream s, void (*function)(void *context), void *context)
 {
 	return cudaLaunchHostFunc(s, function, context);
 }
@@ -251,12 +251,12 @@ static int host_call(struct cuda *, cuda_stream s, void (*function)(void *contex
 /* ---- graphs ---- */
 
 /* Other threads (the driver's, NCCL's) go on calling CUDA meanwhile. */
-static int capture_begin(struct cuda *, cuda_stream s)
+static int capture_begin(struct kernel_context *, kernel_stream s)
 {
 	return cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
 }
 
-static int capture_end(struct cuda *, cuda_stream s, cuda_graph *out)
+static int capture_end(struct kernel_context *, kernel_stream s, cuda_graph *out)
 {
 	cudaGraph_t graph = nullptr;
 	*out = nullptr;
@@ -268,12 +268,12 @@ static int capture_end(struct cuda *, cuda_stream s, cuda_graph *out)
 	return said(error);
 }
 
-static int graph_launch(struct cuda *, cuda_graph g, cuda_stream s)
+static int graph_launch(struct kernel_context *, cuda_graph g, kernel_stream s)
 {
 	return cudaGraphLaunch(g, s);
 }
 
-static void graph_destroy(struct cuda *, cuda_graph g)
+static void graph_destroy(struct kernel_context *, cuda_graph g)
 {
 	cudaGraphExecDestroy(g);
 }
@@ -301,8 +301,8 @@ void cuda_fill_runtime(struct cuda_api *api)
 	api->event_record = event_record;
 	api->event_is_done = event_is_done;
 	api->event_elapsed = event_elapsed;
-	api->copy = copy;
-	api->fill = fill;
+	api->kernels.copy = copy;
+	api->kernels.fill = fill;
 	api->host_call = host_call;
 	api->capture_begin = capture_begin;
 	api->capture_end = capture_end;

@@ -134,7 +134,7 @@ static inline int64_t sort_scratch(int64_t n)
 
 /* n ≥ 1 token ids by their row in a table of `count` rows that begins at id `first`: keys in ascending order, and which
  * token each is of. */
-static inline int sort_tokens(cuda_stream s, int64_t n, const int32_t *ids, int64_t first, int64_t count,
+static inline int sort_tokens(kernel_stream s, int64_t n, const int32_t *ids, int64_t first, int64_t count,
                               int32_t *scratch, const int32_t **keys, const int32_t **tokens)
 {
 	int32_t *k[2] = {scratch, scratch + n}, *v[2] = {scratch + 2 * n, scratch + 3 * n};

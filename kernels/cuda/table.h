@@ -1,4 +1,4 @@
-/* Each file of the library fills its part of the table of functions. */
+/* Each file of the library fills its part of the table. */
 #ifndef SHARDLAB_CUDA_TABLE_H
 #define SHARDLAB_CUDA_TABLE_H
 
@@ -18,17 +18,6 @@ void cuda_fill_embedding(struct cuda_api *api);  /* embedding.cu */
 void cuda_fill_classifier(struct cuda_api *api); /* classifier.cu */
 void cuda_fill_optimizer(struct cuda_api *api);  /* optimizer.cu */
 void cuda_fill_vector(struct cuda_api *api);     /* vector.cu: vectors, and the state that steps carry */
-
-/* The same functions in their simplest form, one thread a row, column or element: what the shipped ones are checked
- * against, on the host and on a GPU. */
-void cuda_fill_plain_linear(struct cuda_api *api);
-void cuda_fill_plain_attention(struct cuda_api *api);
-void cuda_fill_plain_norm(struct cuda_api *api);
-void cuda_fill_plain_batch_norm(struct cuda_api *api);
-void cuda_fill_plain_embedding(struct cuda_api *api);
-void cuda_fill_plain_classifier(struct cuda_api *api);
-void cuda_fill_plain_update(struct cuda_api *api); /* optimizers, vectors */
-void cuda_fill_plain_sliced(struct cuda_api *api); /* kernels/sliced.h */
 
 #ifdef __cplusplus
 }

@@ -139,49 +139,10 @@ __global__ void advance_kernel(int64_t *step)
 	++*step;
 }
 
-__device__ void grow(float *scale)
+__global__ void scaler_kernel(struct scale_rule rule, const float *overflow, float *scaler, int32_t *gave_up)
 {
-	float twice = *scale * 2;
-	if (twice - twice == 0)
-		*scale = twice;
-}
-
-/* strategy/settings/loss_scale.c, number for number. */
-__global__ void scaler_kernel(struct cuda_loss_scale_rule rule, const float *overflow, float *s, int32_t *gave_up)
-{
-	bool over = *overflow > 0;
-	float *scale = s + CUDA_SCALER_SCALE, *good = s + CUDA_SCALER_GOOD, *hysteresis = s + CUDA_SCALER_HYSTERESIS;
-	float minimum = static_cast<float>(rule.minimum), window = static_cast<float>(rule.window);
-	s[CUDA_SCALER_SKIPPED] += over ? 1.0F : 0.0F;
-	if (rule.pytorch && over) {
-		*good = 0;
-		*scale /= 2;
-		if (!(*scale > 0))
-			*gave_up = 1;
-	} else if (rule.pytorch) {
-		*good += 1;
-		if (*good >= window) {
-			*good = 0;
-			grow(scale);
-		}
-	} else if (over) {
-		if (*hysteresis <= 1 && *scale <= minimum) {
-			*gave_up = 1;
-			return;
-		}
-		if (*hysteresis > 1)
-			*hysteresis -= 1;
-		else
-			*scale = fmaxf(*scale / 2, minimum);
-		*good = 0;
-	} else {
-		if (*good == window) {
-			*hysteresis = rule.hysteresis;
-			*good = 0;
-			grow(scale);
-		}
-		*good += 1;
-	}
+	if (!scaler_end_step(&rule, *overflow > 0, scaler))
+		*gave_up = 1;
 }
 
 /* ---- calling them ---- */
@@ -196,7 +157,7 @@ template <typename T, typename F> int with_lanes(std::initializer_list<const voi
 	return f(std::integral_constant<int, 1>());
 }
 
-int add_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, void *y)
+int add_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, void *y)
 {
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -209,7 +170,7 @@ int add_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const 
 	});
 }
 
-int convert_cuda(struct cuda *c, cuda_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
+int convert_cuda(struct kernel_context *c, kernel_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
 {
 	return n == 0 ? 0 : with_type(from, [&](auto from_tag) {
 		return with_type(to, [&](auto to_tag) {
@@ -227,7 +188,7 @@ int convert_cuda(struct cuda *c, cuda_stream s, int64_t n, enum element from, co
 	});
 }
 
-int squares_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
+int squares_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, float *sum,
                  bool accumulate)
 {
 	double *parts = static_cast<double *>(c->workspace);
@@ -247,7 +208,7 @@ int squares_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, co
 	return error ? error : launch(squares_finish, 1, FINISH_THREADS, 0, s, blocks, parts, sum, accumulate);
 }
 
-int overflow_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *overflow,
+int overflow_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, float *overflow,
                   bool accumulate)
 {
 	int error = launch(overflow_begin, 1, 1, 0, s, overflow, accumulate);
@@ -263,12 +224,12 @@ int overflow_cuda(struct cuda *c, cuda_stream s, enum element type, int64_t n, c
 	});
 }
 
-int advance_cuda(struct cuda *, cuda_stream s, int64_t *step)
+int advance_cuda(struct kernel_context *, kernel_stream s, int64_t *step)
 {
 	return launch(advance_kernel, 1, 1, 0, s, step);
 }
 
-int scaler_cuda(struct cuda *, cuda_stream s, const struct cuda_loss_scale_rule *rule, const float *overflow,
+int scaler_cuda(struct kernel_context *, kernel_stream s, const struct scale_rule *rule, const float *overflow,
                 float *scaler, int32_t *gave_up)
 {
 	return launch(scaler_kernel, 1, 1, 0, s, *rule, overflow, scaler, gave_up);
@@ -278,10 +239,10 @@ int scaler_cuda(struct cuda *, cuda_stream s, const struct cuda_loss_scale_rule 
 
 void cuda_fill_vector(struct cuda_api *api)
 {
-	api->vector_add = add_cuda;
-	api->vector_convert = convert_cuda;
-	api->vector_squares = squares_cuda;
-	api->vector_overflow = overflow_cuda;
-	api->advance = advance_cuda;
-	api->scaler_update = scaler_cuda;
+	api->kernels.vector_add = add_cuda;
+	api->kernels.vector_convert = convert_cuda;
+	api->kernels.vector_squares = squares_cuda;
+	api->kernels.vector_overflow = overflow_cuda;
+	api->kernels.advance = advance_cuda;
+	api->kernels.scaler_update = scaler_cuda;
 }

@@ -7,11 +7,11 @@
 
 struct gpu {
 	const struct cuda_api *api;
-	struct cuda *cuda; /* NULL: not open */
+	struct kernel_context *cuda; /* NULL: not open */
 	struct cuda_properties properties;
 	int number;              /* which one this rank has */
 	int64_t available_bytes; /* of its memory, once it is open */
-	cuda_stream stream;
+	kernel_stream stream;
 	cuda_event begin, end;
 };
 

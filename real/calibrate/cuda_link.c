@@ -64,9 +64,9 @@ static enum status take_memory(struct links *l)
 	if (!error)
 		error = api->allocate(l->gpu.cuda, (size_t)l->bytes, &l->part);
 	if (!error)
-		error = api->fill(l->gpu.cuda, l->gpu.stream, l->whole, 0, (size_t)l->bytes);
+		error = api->kernels.fill(l->gpu.cuda, l->gpu.stream, l->whole, 0, (size_t)l->bytes);
 	if (!error)
-		error = api->fill(l->gpu.cuda, l->gpu.stream, l->part, 0, (size_t)l->bytes);
+		error = api->kernels.fill(l->gpu.cuda, l->gpu.stream, l->part, 0, (size_t)l->bytes);
 	if (!error && !is_nccl(l->k))
 		error = api->allocate_host(l->gpu.cuda, (size_t)(2 * l->bytes + SCHEDULE_STAGING_BYTES),
 		                           (void **)&l->pinned);
@@ -111,14 +111,14 @@ static int issue_staged(struct links *l, struct gpu *g)
 	int64_t whole = l->what.elements * (int64_t)sizeof(float), part = whole / l->k->ranks;
 	bool gathers = l->what.algorithm == SCHEDULE_RING_ALL_GATHER;
 	bool scatters = l->what.algorithm == SCHEDULE_RING_REDUCE_SCATTER;
-	int error = gathers ? g->api->copy(g->cuda, g->stream, l->what.part, l->part, (size_t)part)
-	                    : g->api->copy(g->cuda, g->stream, l->what.whole, l->whole, (size_t)whole);
+	int error = gathers ? g->api->kernels.copy(g->cuda, g->stream, l->what.part, l->part, (size_t)part)
+	                    : g->api->kernels.copy(g->cuda, g->stream, l->what.whole, l->whole, (size_t)whole);
 	if (!error)
 		error = g->api->host_call(g->cuda, g->stream, run_staged, l);
 	if (error)
 		return error;
-	return scatters ? g->api->copy(g->cuda, g->stream, l->part, l->what.part, (size_t)part)
-	                : g->api->copy(g->cuda, g->stream, l->whole, l->what.whole, (size_t)whole);
+	return scatters ? g->api->kernels.copy(g->cuda, g->stream, l->part, l->what.part, (size_t)part)
+	                : g->api->kernels.copy(g->cuda, g->stream, l->whole, l->what.whole, (size_t)whole);
 }
 
 static int issue(struct gpu *g, const void *what)

@@ -39,7 +39,7 @@ struct products {
 static int issue_product(struct gpu *g, const void *what)
 {
 	const struct products *p = what;
-	return g->api->linear_forward(g->cuda, g->stream, &p->shape, p->x, p->weight, NULL, NULL, p->y, NULL);
+	return g->api->kernels.linear_forward(g->cuda, g->stream, &p->shape, p->x, p->weight, NULL, NULL, p->y, NULL);
 }
 
 /* Values of all signs and sizes: on zeros, a GPU takes less power, and runs faster than it ever will in training. */
@@ -58,8 +58,8 @@ static int fill_operand(struct gpu *g, enum element type, void *to, int64_t elem
 	vector_convert(TILE, ELEMENT_FP32, values, type, tile);
 	for (int64_t done = 0; done < elements && !error; done += TILE) {
 		int64_t n = elements - done < TILE ? elements - done : TILE;
-		error = g->api->copy(g->cuda, g->stream, (char *)to + done * element_bytes(type), tile,
-		                     (size_t)(n * element_bytes(type)));
+		error = g->api->kernels.copy(g->cuda, g->stream, (char *)to + done * element_bytes(type), tile,
+		                             (size_t)(n * element_bytes(type)));
 	}
 	if (!error)
 		error = g->api->stream_synchronize(g->cuda, g->stream);
@@ -126,7 +126,7 @@ struct copy {
 static int issue_copy(struct gpu *g, const void *what)
 {
 	const struct copy *c = what;
-	return g->api->copy(g->cuda, g->stream, c->to, c->from, (size_t)c->bytes);
+	return g->api->kernels.copy(g->cuda, g->stream, c->to, c->from, (size_t)c->bytes);
 }
 
 /* Each byte is read once and written once; more than the caches hold. */
@@ -239,7 +239,7 @@ static enum status measure_host_memory(struct calibration *k)
 /* The least that a kernel can do: one thread adds one. */
 static int issue_least(struct gpu *g, const void *what)
 {
-	return g->api->advance(g->cuda, g->stream, *(int64_t *const *)what);
+	return g->api->kernels.advance(g->cuda, g->stream, *(int64_t *const *)what);
 }
 
 static enum status measure_launches(struct calibration *k, struct gpu *g)
@@ -248,7 +248,7 @@ static enum status measure_launches(struct calibration *k, struct gpu *g)
 	int64_t eager[REPEATS], replayed[REPEATS], *step = NULL;
 	int error = g->api->allocate(g->cuda, sizeof *step, (void **)&step);
 	if (!error)
-		error = g->api->fill(g->cuda, g->stream, step, 0, sizeof *step);
+		error = g->api->kernels.fill(g->cuda, g->stream, step, 0, sizeof *step);
 	enum status s = gpu_error(g, error, "taking memory for a counter");
 	if (!s)
 		s = gpu_time(g, issue_least, &step, CHAIN, false, REPEATS, eager);

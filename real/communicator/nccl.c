@@ -28,7 +28,7 @@ void nccl_close(struct nccl *n, bool abort)
 	(void)abort;
 }
 
-enum status nccl_run(struct nccl *n, const struct collective *what, cuda_stream stream)
+enum status nccl_run(struct nccl *n, const struct collective *what, kernel_stream stream)
 {
 	(void)n;
 	(void)what;
@@ -36,7 +36,7 @@ enum status nccl_run(struct nccl *n, const struct collective *what, cuda_stream 
 	return missing();
 }
 
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream stream)
+enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream)
 {
 	(void)n;
 	(void)values;
@@ -45,7 +45,7 @@ enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream s
 	return missing();
 }
 
-enum status nccl_message(struct nccl *n, const struct point_to_point *what, cuda_stream stream)
+enum status nccl_message(struct nccl *n, const struct point_to_point *what, kernel_stream stream)
 {
 	(void)n;
 	(void)what;
@@ -218,7 +218,7 @@ static ncclResult_t run_star(struct nccl *n, const struct collective *w, bool ga
 	return r == ncclSuccess ? ended : r;
 }
 
-enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
+enum status nccl_run(struct nccl *n, const struct collective *w, kernel_stream s)
 {
 	cudaStream_t stream = (cudaStream_t)s;
 	enum operation o = schedule_row(w->algorithm)->operation;
@@ -255,7 +255,7 @@ enum status nccl_run(struct nccl *n, const struct collective *w, cuda_stream s)
 	return failed(n, r, operation_name(o));
 }
 
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream stream)
+enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream)
 {
 	return failed(
 	        n,
@@ -263,7 +263,7 @@ enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream s
 	        "sum");
 }
 
-enum status nccl_message(struct nccl *n, const struct point_to_point *m, cuda_stream s)
+enum status nccl_message(struct nccl *n, const struct point_to_point *m, kernel_stream s)
 {
 	cudaStream_t stream = (cudaStream_t)s;
 	size_t bytes = (size_t)m->bytes;

@@ -25,9 +25,9 @@ enum status nccl_open(struct nccl **out, struct communicator *members);
 /* abort: without the others, when a peer is dead. */
 void nccl_close(struct nccl *n, bool abort); /* accepts NULL */
 
-enum status nccl_run(struct nccl *n, const struct collective *what, cuda_stream stream);
-enum status nccl_sum(struct nccl *n, float *values, int64_t count, cuda_stream stream);
-enum status nccl_message(struct nccl *n, const struct point_to_point *what, cuda_stream stream);
+enum status nccl_run(struct nccl *n, const struct collective *what, kernel_stream stream);
+enum status nccl_sum(struct nccl *n, float *values, int64_t count, kernel_stream stream);
+enum status nccl_message(struct nccl *n, const struct point_to_point *what, kernel_stream stream);
 
 /* STATUS_RUN when an operation under way has failed; then close with `abort`. */
 enum status nccl_watch(struct nccl *n);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "real/cpu/executor.h"
+#include "real/rank/bind.h"
 #include "real/rank/executor_internal.h"
 #include "real/rank/thread_slice.h"
 
@@ -26,58 +28,32 @@ struct cpu_executor {
 	bool quit;
 };
 
-/* ---- communication ---- */
-
-static enum status run_message(struct executor *e, const struct op *op, struct traffic *traffic)
+static struct cpu_executor *own(struct executor *e)
 {
-	struct rank_memory *d = e->memory;
-	int64_t n;
-	void *at = rank_memory_region(d, &op->operand[0], &n);
-	struct point_to_point m = {.sends = op->kind == OP_SEND,
-	                           .peer = (int)op_peer(d->plan, op, d->rank),
-	                           .at = at,
-	                           .bytes = n * type_bytes(e->role->buffers[op->operand[0].buffer].type)};
-	return e->communicator->ops->message(e->communicator, &m, traffic);
+	return (struct cpu_executor *)e;
 }
 
-static enum status run_communication(struct executor *e, const struct op *op, int64_t *began_ns)
-{
-	struct traffic traffic = {0};
-	enum status s = STATUS_OK;
-	int64_t n[3] = {0};
-	void *operand[3];
-	for (int i = 0; i < 3; i++)
-		operand[i] =
-		        i < op_operand_count(op->kind) ? rank_memory_region(e->memory, &op->operand[i], &n[i]) : NULL;
-	if (op_is_message(op->kind)) {
-		s = run_message(e, op, &traffic);
-	} else if (op->kind == OP_SUM) {
-		s = executor_sum(e, op, operand[0], n[0], &traffic);
-	} else {
-		struct collective c = executor_collective(e, op, operand);
-		struct communicator *group = executor_members(e, op);
-		s = group->ops->run(group, &c, &traffic);
-	}
-	executor_count(e, op, &traffic);
-	*began_ns = traffic.began_ns;
-	return s;
-}
+/* ---- one operation ---- */
 
-/* ---- queues ---- */
-
-static enum status run_op(struct executor *e, int number)
+static enum status communicate(struct executor *e, int number)
 {
 	const struct op *op = &e->role->ops[number];
-	struct op_span *r = &e->span[number];
-	int64_t began = 0;
-	r->begin = clock_ns() - e->started;
-	enum status s =
-	        op_class(op->kind) == OP_CLASS_C ? run_communication(e, op, &began) : rank_execute(e->memory, number);
+	struct traffic traffic = {0};
+	int64_t n;
+	void *operand[3] = {NULL, NULL, NULL};
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		operand[i] = rank_memory_region(e->memory, &op->operand[i], &n);
+	enum status s = executor_communicate(e, op, operand, &traffic);
+	executor_count(e, op, &traffic);
 	/* Until both ends of a message have come, nothing is communicated. */
-	if (began > e->started)
-		r->begin = began - e->started;
-	r->end = clock_ns() - e->started;
+	if (traffic.began_ns > e->started)
+		e->span[number].begin = traffic.began_ns - e->started;
 	return s;
+}
+
+static enum status execute(struct executor *e, int number)
+{
+	return rank_execute(e->memory, number);
 }
 
 static bool waits_are_done(const struct cpu_executor *e, const struct op *op)
@@ -115,29 +91,35 @@ static bool wake(struct cpu_executor *e)
 	return woken;
 }
 
-static void run_queue(struct cpu_executor *e, enum queue queue, const struct section *s)
+static enum status await(struct executor *base, int number)
 {
-	for (int i = s->begin; i < s->end; i++) {
-		const struct op *op = &e->base.role->ops[i];
-		if (op->queue != queue || op_class(op->kind) == OP_CLASS_M)
-			continue;
-		pthread_mutex_lock(&e->base.lock);
-		wait_for(e, op);
-		bool stop = e->base.status != STATUS_OK;
-		pthread_mutex_unlock(&e->base.lock);
-		if (stop)
-			return;
-		enum status status = run_op(&e->base, i);
-		pthread_mutex_lock(&e->base.lock);
-		e->done[i] = true;
-		executor_failed(&e->base, status);
-		bool woken = wake(e);
-		pthread_mutex_unlock(&e->base.lock);
-		/* On this core it may stand behind the next kernels, and with it the rank that it sends to. */
-		if (woken && queue == QUEUE_COMPUTE)
-			sched_yield();
-	}
+	struct cpu_executor *e = own(base);
+	pthread_mutex_lock(&base->lock);
+	if (!base->memory->guard) /* which has everything in issue order */
+		wait_for(e, &base->role->ops[number]);
+	enum status status = base->status;
+	pthread_mutex_unlock(&base->lock);
+	if (!status)
+		base->span[number].begin = clock_ns() - base->started;
+	return status;
 }
+
+static enum status done(struct executor *base, int number, enum status status)
+{
+	struct cpu_executor *e = own(base);
+	base->span[number].end = clock_ns() - base->started;
+	pthread_mutex_lock(&base->lock);
+	e->done[number] = true;
+	executor_failed(base, status);
+	bool woken = wake(e);
+	pthread_mutex_unlock(&base->lock);
+	/* On this core it may stand behind the next kernels, and with it the rank that it sends to. */
+	if (woken && base->role->ops[number].queue == QUEUE_COMPUTE)
+		sched_yield();
+	return status;
+}
+
+/* ---- queues ---- */
 
 static void *queue_thread(void *context)
 {
@@ -153,21 +135,13 @@ static void *queue_thread(void *context)
 			break;
 		const struct section *s = w->section;
 		pthread_mutex_unlock(&e->base.lock);
-		run_queue(e, w->queue, s);
+		executor_issue(&e->base, s, 1u << w->queue);
 		pthread_mutex_lock(&e->base.lock);
 		w->section = NULL;
 		pthread_cond_broadcast(&e->changed);
 	}
 	pthread_mutex_unlock(&e->base.lock);
 	return NULL;
-}
-
-static bool uses_queue(const struct role *r, enum queue queue, const struct section *s)
-{
-	for (int i = s->begin; i < s->end; i++)
-		if (r->ops[i].queue == queue && op_class(r->ops[i].kind) != OP_CLASS_M)
-			return true;
-	return false;
 }
 
 static bool is_busy(const struct cpu_executor *e)
@@ -183,12 +157,12 @@ static void run_queues(struct cpu_executor *e, const struct section *s)
 {
 	pthread_mutex_lock(&e->base.lock);
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		if (e->worker[q].started && uses_queue(e->base.role, (enum queue)q, s))
+		if (e->worker[q].started && executor_uses(&e->base, s, q))
 			e->worker[q].section = s;
 	if (is_busy(e))
 		pthread_cond_broadcast(&e->changed);
 	pthread_mutex_unlock(&e->base.lock);
-	run_queue(e, QUEUE_COMPUTE, s);
+	executor_issue(&e->base, s, 1u << QUEUE_COMPUTE);
 	pthread_mutex_lock(&e->base.lock);
 	executor_hurry(&e->base, true);
 	while (is_busy(e))
@@ -199,15 +173,14 @@ static void run_queues(struct cpu_executor *e, const struct section *s)
 
 static enum status cpu_run(struct executor *base, const struct section *s)
 {
-	struct cpu_executor *e = (struct cpu_executor *)base;
+	struct cpu_executor *e = own(base);
 	executor_begin(base, s);
 	for (int i = s->begin; i < s->end; i++)
 		e->done[i] = false;
 	if (base->memory->guard) {
 		executor_hurry(base, true);
-		for (int i = s->begin; i < s->end && !base->status; i++)
-			base->status = run_op(base, i);
-		return base->status ? base->status : rank_memory_check(base->memory);
+		enum status status = executor_issue(base, s, ALL_QUEUES);
+		return status ? status : rank_memory_check(base->memory);
 	}
 	run_queues(e, s);
 	executor_end(base, s);
@@ -224,7 +197,7 @@ static enum status cpu_read(struct executor *e, int buffer, void *out, int64_t b
 
 static void cpu_close(struct executor *base)
 {
-	struct cpu_executor *e = (struct cpu_executor *)base;
+	struct cpu_executor *e = own(base);
 	pthread_mutex_lock(&base->lock);
 	e->quit = true;
 	pthread_cond_broadcast(&e->changed);
@@ -236,9 +209,16 @@ static void cpu_close(struct executor *base)
 	executor_base_release(base);
 }
 
-static const struct executor_ops cpu_ops = {.run = cpu_run, .read = cpu_read, .close = cpu_close};
+static const struct executor_ops cpu_ops = {.run = cpu_run,
+                                            .read = cpu_read,
+                                            .close = cpu_close,
+                                            .await = await,
+                                            .communicate = communicate,
+                                            .call_host = execute,
+                                            .launch = execute,
+                                            .done = done};
 
-enum status executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator)
+enum status cpu_executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator)
 {
 	struct cpu_executor *e = calloc(1, sizeof *e);
 	*out = e ? &e->base : NULL;
@@ -254,7 +234,7 @@ enum status executor_open(struct executor **out, struct rank_memory *memory, str
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		struct worker *w = &e->worker[q];
 		*w = (struct worker){.executor = e, .queue = (enum queue)q};
-		if (q == QUEUE_COMPUTE || !uses_queue(memory->role, w->queue, &all))
+		if (q == QUEUE_COMPUTE || !executor_uses(&e->base, &all, q))
 			continue;
 		if (pthread_create(&w->thread, NULL, queue_thread, w))
 			return status_fail(STATUS_RUN, "cannot start the thread of queue %s", queue_name(w->queue));

@@ -32,12 +32,12 @@ static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {
-	const struct rank_memory *d = e->base.memory;
+	const struct rank_memory *m = e->base.memory;
 	int64_t at, n, begin, count;
 	if (in->buffer < 0 || in->buffer != whole->buffer)
 		return -1;
-	region_resolve(d->plan, in, d->rank, &at, &n);
-	region_resolve(d->plan, whole, d->rank, &begin, &count);
+	region_resolve(m->plan, in, m->rank, &at, &n);
+	region_resolve(m->plan, whole, m->rank, &begin, &count);
 	return at >= begin && at + n <= begin + count ? at - begin : -1;
 }
 
@@ -89,35 +89,14 @@ static int64_t handed_bytes(const struct executor *b, const struct op *op)
 
 /* ---- staged ---- */
 
-static enum status run_on_host(struct cuda_executor *e, const struct host_job *job, struct traffic *traffic)
-{
-	struct executor *b = &e->base;
-	const struct op *op = &b->role->ops[job->op];
-	if (op->kind == OP_SUM)
-		return executor_sum(b, op, job->operand[0], region_elements(b->memory->plan, &op->operand[0]), traffic);
-	if (op_is_message(op->kind)) {
-		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->memory->plan, op, b->memory->rank),
-		                           .at = job->operand[0],
-		                           .bytes = region_bytes(e, &op->operand[0])};
-		return b->communicator->ops->message(b->communicator, &m, traffic);
-	}
-	struct collective c = executor_collective(b, op, job->operand);
-	struct communicator *members = executor_members(b, op);
-	return members->ops->run(members, &c, traffic);
-}
-
 static void communicate(void *context)
 {
 	struct host_job *job = context;
 	struct executor *b = &job->executor->base;
 	struct traffic traffic = {0};
-	pthread_mutex_lock(&b->lock);
-	bool stop = b->status != STATUS_OK;
-	pthread_mutex_unlock(&b->lock);
-	if (stop)
+	if (executor_stops(b))
 		return;
-	enum status s = run_on_host(job->executor, job, &traffic);
+	enum status s = executor_communicate(b, &b->role->ops[job->op], job->operand, &traffic);
 	pthread_mutex_lock(&b->lock);
 	executor_count(b, &b->role->ops[job->op], &traffic);
 	executor_failed(b, s);
@@ -125,7 +104,7 @@ static void communicate(void *context)
 }
 
 /* What an operand holds before, out; what it holds after, in. Of reduce-scatter's input nobody reads what is left. */
-static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, cuda_stream s)
+static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
 	const struct op *op = &e->base.role->ops[job->op];
@@ -137,24 +116,24 @@ static int copy_operands(struct cuda_executor *e, const struct host_job *job, bo
 		if (!bytes || is_staging(op, i) || access == (out ? 'w' : 'r') || (!out && spoiled))
 			continue;
 		void *there = rank_memory_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
-		error = c->api->copy(c->cuda, s, out ? here : there, out ? there : here, (size_t)bytes);
+		error = c->api->kernels.copy(c->context, s, out ? here : there, out ? there : here, (size_t)bytes);
 	}
 	return error;
 }
 
-static int issue_staged(struct cuda_executor *e, struct host_job *job, cuda_stream s)
+static int issue_staged(struct cuda_executor *e, struct host_job *job, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
 	int error = copy_operands(e, job, true, s);
 	if (!error)
-		error = c->api->host_call(c->cuda, s, communicate, job);
+		error = c->api->host_call(c->context, s, communicate, job);
 	return error ? error : copy_operands(e, job, false, s);
 }
 
 /* ---- one rank ---- */
 
 /* Its part is the whole, which may be the same memory. */
-static int issue_alone(struct cuda_executor *e, const struct op *op, cuda_stream s)
+static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct cuda_device *c = e->device;
 	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
@@ -166,7 +145,7 @@ static int issue_alone(struct cuda_executor *e, const struct op *op, cuda_stream
 	void *y = two ? rank_memory_region(&c->rank, &op->operand[1], &n) : NULL;
 	if (!x || !y || x == y)
 		return 0;
-	return c->api->copy(c->cuda, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
+	return c->api->kernels.copy(c->context, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
 }
 
 /* ---- NCCL ---- */
@@ -177,7 +156,7 @@ static struct nccl *nccl_members(struct cuda_executor *e, const struct op *op)
 	return g ? g->library : e->nccl;
 }
 
-static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda_stream s)
+static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kernel_stream s)
 {
 	struct executor *b = &e->base;
 	struct traffic traffic = {.handed_bytes = handed_bytes(b, op), .counted = false};
@@ -186,10 +165,7 @@ static enum status issue_nccl(struct cuda_executor *e, const struct op *op, cuda
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		operand[i] = rank_memory_region(b->memory, &op->operand[i], &n[i]);
 	if (op_is_message(op->kind)) {
-		struct point_to_point m = {.sends = op->kind == OP_SEND,
-		                           .peer = (int)op_peer(b->memory->plan, op, b->memory->rank),
-		                           .at = operand[0],
-		                           .bytes = region_bytes(e, &op->operand[0])};
+		struct point_to_point m = executor_message(b, op, operand[0]);
 		traffic.counted = true; /* a message is what it is, also in a library */
 		*(m.sends ? &traffic.sent_bytes : &traffic.received_bytes) = m.bytes;
 		count(b, op, &traffic);
@@ -214,14 +190,16 @@ enum status cuda_communication_watch(struct cuda_executor *e)
 
 /* ---- both ---- */
 
-enum status cuda_communication_issue(struct cuda_executor *e, int number, cuda_stream s)
+enum status cuda_communication_issue(struct executor *base, int number)
 {
-	const struct op *op = &e->base.role->ops[number];
+	struct cuda_executor *e = (struct cuda_executor *)base;
+	const struct op *op = &base->role->ops[number];
+	kernel_stream s = e->stream[op->queue];
 	int error;
 	if (is_alone(e, op))
 		error = issue_alone(e, op, s);
 	else if (is_on_host(e, op))
-		error = e->device->api->host_call(e->device->cuda, s, communicate, &e->jobs[number]);
+		error = e->device->api->host_call(e->device->context, s, communicate, &e->jobs[number]);
 	else if (e->is_nccl)
 		return issue_nccl(e, op, s);
 	else
@@ -241,7 +219,7 @@ static enum status open_staging(struct cuda_executor *e)
 	}
 	if (e->pinned_bytes) {
 		int error =
-		        e->device->api->allocate_host(e->device->cuda, (size_t)e->pinned_bytes, (void **)&e->pinned);
+		        e->device->api->allocate_host(e->device->context, (size_t)e->pinned_bytes, (void **)&e->pinned);
 		if (error)
 			return cuda_device_error(e->device, error, "no pinned memory for {comm} ring or mpi");
 	}
@@ -284,5 +262,5 @@ void cuda_communication_close(struct cuda_executor *e)
 	for (int i = 0; i < e->base.group_count; i++)
 		nccl_close(e->base.groups[i].library, e->nccl_failed);
 	nccl_close(e->nccl, e->nccl_failed);
-	e->device->api->release_host(e->device->cuda, e->pinned);
+	e->device->api->release_host(e->device->context, e->pinned);
 }

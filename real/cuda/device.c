@@ -101,31 +101,31 @@ static enum status take(void *context, enum space space, int64_t bytes, void **a
 	char gpu[160];
 	int64_t available = 0, total = 0;
 	if (space == SPACE_HOST) {
-		int error = c->api->allocate_host(c->cuda, (size_t)bytes, &c->host_arena);
+		int error = c->api->allocate_host(c->context, (size_t)bytes, &c->host_arena);
 		*at = c->host_arena;
 		return error ? cuda_library_failed(c->api, STATUS_RUN, error,
 		                                   "no pinned memory for a host arena of %" PRId64 " bytes", bytes)
 		             : STATUS_OK;
 	}
-	enum status s = cuda_device_error(c, c->api->memory(c->cuda, &available, &total), "asking for free memory");
+	enum status s = cuda_device_error(c, c->api->memory(c->context, &available, &total), "asking for free memory");
 	if (s)
 		return s;
 	name_gpu(gpu, sizeof gpu, c->gpu, &c->properties, c->sharing);
 	if (bytes > available)
 		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
-	int error = c->api->allocate(c->cuda, (size_t)(bytes ? bytes : 1), &c->device_arena);
+	int error = c->api->allocate(c->context, (size_t)(bytes ? bytes : 1), &c->device_arena);
 	*at = c->device_arena;
 	/* Other ranks and programs may have taken it in between. */
-	if (error && !c->api->memory(c->cuda, &available, &total) && bytes > available)
+	if (error && !c->api->memory(c->context, &available, &total) && bytes > available)
 		return cuda_fit_failed(c->rank.plan, gpu, bytes, available);
 	return cuda_device_error(c, error, "allocating the arena");
 }
 
 enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes)
 {
-	int error = c->api->copy(c->cuda, c->stream, here, there, (size_t)bytes);
+	int error = c->api->kernels.copy(c->context, c->stream, here, there, (size_t)bytes);
 	if (!error)
-		error = c->api->stream_synchronize(c->cuda, c->stream);
+		error = c->api->stream_synchronize(c->context, c->stream);
 	return cuda_device_error(c, error, "copying from device memory");
 }
 
@@ -137,9 +137,9 @@ static enum status get(void *context, void *here, const void *there, int64_t byt
 static enum status put(void *context, void *there, const void *here, int64_t bytes)
 {
 	struct cuda_device *c = context;
-	int error = c->api->copy(c->cuda, c->stream, there, here, (size_t)bytes);
+	int error = c->api->kernels.copy(c->context, c->stream, there, here, (size_t)bytes);
 	if (!error)
-		error = c->api->stream_synchronize(c->cuda, c->stream);
+		error = c->api->stream_synchronize(c->context, c->stream);
 	return cuda_device_error(c, error, "copying to device memory");
 }
 
@@ -149,9 +149,9 @@ static enum status put(void *context, void *there, const void *here, int64_t byt
 static enum status take_pinned(struct cuda_device *c)
 {
 	enum { SMALL = 4096 };
-	int error = c->api->allocate_host(c->cuda, (size_t)(TILE_BYTES + SMALL), &c->pinned);
+	int error = c->api->allocate_host(c->context, (size_t)(TILE_BYTES + SMALL), &c->pinned);
 	if (!error)
-		error = c->api->allocate(c->cuda, sizeof *c->sums, (void **)&c->sums);
+		error = c->api->allocate(c->context, sizeof *c->sums, (void **)&c->sums);
 	if (error)
 		return cuda_device_error(c, error, "allocating what copies go through");
 	memset(c->pinned, 0, SMALL);
@@ -177,12 +177,12 @@ static enum status open_gpu(struct cuda_device *c, const struct device_choice *c
 	c->sharing = sharing(choice, gpus, c->gpu);
 	if ((s = cuda_library_describe(c->api, c->gpu, &c->properties)))
 		return s;
-	int error = c->api->open(&c->cuda, c->gpu, CUDA_WORKSPACE_BYTES);
+	int error = c->api->open(&c->context, c->gpu, CUDA_WORKSPACE_BYTES);
 	if (error)
 		return cuda_device_error(c, error, "opening it (is its memory taken by another program?)");
-	c->api->allow_tf32(c->cuda, choice->tf32);
+	c->api->allow_tf32(c->context, choice->tf32);
 	cuda_overhead_opened(c);
-	error = c->api->stream_create(c->cuda, false, &c->stream);
+	error = c->api->stream_create(c->context, false, &c->stream);
 	return error ? cuda_device_error(c, error, "making a stream") : take_pinned(c);
 }
 
@@ -192,7 +192,7 @@ static enum status find_fusions(struct cuda_device *c)
 	c->fusion = calloc((size_t)r->op_count + 1, sizeof *c->fusion);
 	if (!c->fusion)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	cuda_fusion_find(r, c->fusion);
+	fusion_find(r, c->fusion);
 	return STATUS_OK;
 }
 
@@ -207,10 +207,44 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	if (!s)
 		s = rank_memory_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
 	if (!s)
-		s = cuda_operations_check(c);
+		s = bind_check(&c->rank, &c->api->kernels, "cuda");
 	if (!s)
 		s = find_fusions(c);
+	c->binding = (struct binding){.memory = &c->rank,
+	                              .kernels = &c->api->kernels,
+	                              .context = c->context,
+	                              .fusion = c->fusion,
+	                              .loss = &c->sums->loss,
+	                              .correct = &c->sums->correct,
+	                              .scaler_begin = c->scaler_begin,
+	                              .gave_up = c->gave_up};
 	return s ? s : cuda_slots_open(c);
+}
+
+static int issue(struct cuda_device *c, const struct op *op, kernel_stream s)
+{
+	struct binding b = c->binding;
+	b.stream = s;
+	if (op->kind == OP_LOAD)
+		return cuda_load(c, op, s);
+	if (op->kind == OP_ADVANCE)
+		cuda_slots_advance(c, op); /* loads that come after it will read the next step */
+	return bind_issue(&b, op);
+}
+
+enum status cuda_device_issue(struct cuda_device *c, const struct op *op, kernel_stream s)
+{
+	char what[128];
+	if (bind_is_of_process(op)) {
+		int error = c->api->stream_synchronize(c->context, s);
+		return error ? cuda_device_error(c, error, op_name(op->kind))
+		             : rank_execute(&c->rank, (int)(op - c->rank.role->ops));
+	}
+	int error = issue(c, op, s);
+	if (!error)
+		return STATUS_OK;
+	op_describe(c->rank.plan, op, what, sizeof what);
+	return cuda_device_error(c, error, what);
 }
 
 void cuda_device_close(struct cuda_device *c)
@@ -219,22 +253,23 @@ void cuda_device_close(struct cuda_device *c)
 		return;
 	rank_memory_release(&c->rank);
 	for (int i = 0; i < c->slot_count; i++)
-		c->api->release_host(c->cuda, c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
+		c->api->release_host(c->context,
+		                     c->slots[i].inputs[0] ? c->slots[i].inputs[0] : c->slots[i].targets[0]);
 	free(c->slots);
 	free(c->fusion);
-	if (c->cuda) {
-		c->api->release(c->cuda, c->device_arena);
-		c->api->release(c->cuda, c->sums);
-		c->api->release_host(c->cuda, c->host_arena);
-		c->api->release_host(c->cuda, c->pinned);
+	if (c->context) {
+		c->api->release(c->context, c->device_arena);
+		c->api->release(c->context, c->sums);
+		c->api->release_host(c->context, c->host_arena);
+		c->api->release_host(c->context, c->pinned);
 		if (c->stream)
-			c->api->stream_destroy(c->cuda, c->stream);
-		c->api->close(c->cuda);
+			c->api->stream_destroy(c->context, c->stream);
+		c->api->close(c->context);
 	}
 	free(c);
 }
 
 int64_t cuda_device_gelu_passes(const struct cuda_device *c)
 {
-	return c->api->gelu_passes(c->cuda);
+	return c->api->gelu_passes(c->context);
 }

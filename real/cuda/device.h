@@ -1,9 +1,8 @@
-/* The CUDA device: one rank's memory on a GPU, and its operations bound to kernels/cuda/cuda.h.
+/* The CUDA device: a rank on a GPU, through the table of kernels/cuda/cuda.h.
  *
- * What a rank keeps (the layout, what was touched, samples, weights, sums of validation) is the same as on a CPU, so it
- * is a rank_memory, whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the host's pinned.
- * Its operations in host memory and on disk are the CPU's too. Nothing is allocated after cuda_device_open and
- * cuda_executor_open.
+ * The rank's memory is a rank_memory whose arenas are elsewhere: the device's in the GPU's memory, taken once, and the
+ * host's pinned. Operations in host memory and on disk are carried out on the CPU. Nothing is allocated after
+ * cuda_device_open and cuda_executor_open.
  *
  *     struct cuda_device *c;
  *     status = cuda_device_open(&c, &plan, rank, &input, &choice);
@@ -16,13 +15,13 @@
 #ifndef SHARDLAB_CUDA_DEVICE_H
 #define SHARDLAB_CUDA_DEVICE_H
 
-#include "real/cuda/fusion.h"
 #include "real/cuda/library.h"
+#include "real/rank/bind.h"
 #include "real/rank/device.h"
 #include "real/rank/memory.h"
 #include "strategy/trace/report.h"
 
-/* cuBLASLt's, and what kernels marked [W] work in. */
+/* cuBLASLt's, and what kernels work in (kernels/table.def). */
 #define CUDA_WORKSPACE_BYTES ((size_t)64 << 20)
 
 /* What kernels add up beside the plan's buffers, in device memory. */
@@ -42,19 +41,20 @@ struct cuda_slots {
 struct cuda_device {
 	struct rank_memory rank; /* what it keeps; arena[SPACE_DEVICE] is device memory */
 	const struct cuda_api *api;
-	struct cuda *cuda;
+	struct kernel_context *context;
 	int gpu;
 	struct cuda_properties properties;
-	int sharing;        /* ranks that have this GPU, with this one */
-	cuda_stream stream; /* of the compute queue; copies of remote memory go there too */
+	struct binding binding; /* of operations, but for their stream */
+	int sharing;            /* ranks that have this GPU, with this one */
+	kernel_stream stream;   /* of the compute queue; copies of remote memory go there too */
 	struct remote_memory remote;
 	void *device_arena, *host_arena;
 	void *pinned;            /* what remote memory's copies, loads and the loss scale go through */
 	struct cuda_sums *sums;  /* device */
 	struct cuda_sums *shown; /* pinned */
 	struct loss_scale *scaler_begin;
-	int32_t *gave_up;           /* pinned: the loss scale cannot become any smaller */
-	struct cuda_fusion *fusion; /* by operation */
+	int32_t *gave_up;      /* pinned: the loss scale cannot become any smaller */
+	struct fusion *fusion; /* by operation */
 	struct cuda_slots *slots;
 	int slot_count;
 	struct report_overhead overhead; /* so far */
@@ -62,6 +62,8 @@ struct cuda_device {
 	int64_t step;                    /* what loads read of the plan's step counter, while `step_known` */
 	bool step_known;
 };
+
+extern const struct device_table cuda_device_table; /* table.c */
 
 /* The library, the driver, the GPUs of this machine and how many, and whether there are enough for the choice. */
 enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus);
@@ -79,7 +81,7 @@ enum status cuda_device_error(const struct cuda_device *c, int error, const char
 /* Device memory to this process's, done on return. */
 enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes);
 
-/* ---- memory beside the arena (cuda_overhead.c) ---- */
+/* ---- memory beside the arena (overhead.c) ---- */
 
 void cuda_overhead_opened(struct cuda_device *c); /* the context, the workspace, cuBLASLt's handle */
 /* What is taken between the two is this part's. */
@@ -92,17 +94,11 @@ int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out);
 /* How often GELU's slope was a pass of its own, since cuBLASLt had no epilogue for the layer's shape. */
 int64_t cuda_device_gelu_passes(const struct cuda_device *c);
 
-/* ---- operations (cuda_operations.c) ---- */
-
-/* Every operation of the role in device memory has its functions in the table; else STATUS_INPUT, and which has not. */
-enum status cuda_operations_check(const struct cuda_device *c);
-
-/* Puts an operation of class K or V on a stream. Those that this process carries out itself (cuda_is_synchronous)
+/* Puts an operation of class K or V on a stream. Those that this process carries out itself (bind_is_of_process)
  * return when they are done. */
-enum status cuda_device_issue(struct cuda_device *c, const struct op *op, cuda_stream s);
-bool cuda_is_synchronous(const struct op *op);
+enum status cuda_device_issue(struct cuda_device *c, const struct op *op, kernel_stream s);
 
-/* ---- samples (cuda_load.c) ---- */
+/* ---- samples (load.c) ---- */
 
 enum status cuda_slots_open(struct cuda_device *c);
 /* Has the section loads? */
@@ -111,6 +107,8 @@ bool cuda_slots_are_in(const struct cuda_device *c, const struct section *s);
 enum status cuda_slots_begin(struct cuda_device *c, const struct section *s);
 /* Fills a section's loads' slots with the samples of a step, where they are not there. */
 void cuda_slots_fill(struct cuda_device *c, const struct section *s, int64_t step);
-int cuda_load(struct cuda_device *c, const struct op *op, cuda_stream s);
+int cuda_load(struct cuda_device *c, const struct op *op, kernel_stream s);
+/* The step counter goes on: loads from here on are of the next step. */
+void cuda_slots_advance(struct cuda_device *c, const struct op *op);
 
 #endif

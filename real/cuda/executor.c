@@ -4,22 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "real/cpu/operations.h"
 #include "real/cuda/executor_internal.h"
 
 static struct cuda_executor *own(struct executor *e)
 {
 	return (struct cuda_executor *)e;
-}
-
-static bool takes_time(const struct op *op)
-{
-	return op_class(op->kind) != OP_CLASS_M;
-}
-
-static bool is_of_host(const struct op *op)
-{
-	return op->queue == QUEUE_HOST_COMPUTE || op->queue == QUEUE_DISK;
 }
 
 /* ---- one operation ---- */
@@ -28,10 +17,7 @@ static void run_on_host(void *context)
 {
 	struct host_job *job = context;
 	struct executor *b = &job->executor->base;
-	pthread_mutex_lock(&b->lock);
-	bool stop = b->status != STATUS_OK;
-	pthread_mutex_unlock(&b->lock);
-	if (stop)
+	if (executor_stops(b))
 		return;
 	enum status s = rank_execute(b->memory, job->op);
 	pthread_mutex_lock(&b->lock);
@@ -39,72 +25,71 @@ static void run_on_host(void *context)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static enum status issue_work(struct cuda_executor *e, int number, cuda_stream s)
+static enum status call_host(struct executor *base, int number)
 {
-	struct cuda_device *c = e->device;
-	const struct op *op = &e->base.role->ops[number];
-	if (op_class(op->kind) == OP_CLASS_C)
-		return cuda_communication_issue(e, number, s);
-	if (is_of_host(op))
-		return cuda_device_error(c, c->api->host_call(c->cuda, s, run_on_host, &e->jobs[number]),
-		                         op_name(op->kind));
-	return cuda_device_issue(c, op, s);
+	struct cuda_executor *e = own(base);
+	const struct op *op = &base->role->ops[number];
+	int error = e->device->api->host_call(e->device->context, e->stream[op->queue], run_on_host, &e->jobs[number]);
+	return cuda_device_error(e->device, error, op_name(op->kind));
 }
 
-static enum status issue_op(struct cuda_executor *e, int number, bool measured)
+static enum status launch(struct executor *base, int number)
 {
+	const struct op *op = &base->role->ops[number];
+	return cuda_device_issue(own(base)->device, op, own(base)->stream[op->queue]);
+}
+
+static enum status await(struct executor *base, int number)
+{
+	struct cuda_executor *e = own(base);
 	struct cuda_device *c = e->device;
-	const struct op *op = &e->base.role->ops[number];
-	const struct op_events *v = &e->events[number];
-	cuda_stream s = e->stream[op->queue];
+	const struct op *op = &base->role->ops[number];
+	cuda_event begin = e->measures ? e->events[number].begin : NULL;
 	int error = 0;
 	for (int i = 0; i < op->after_count && !error; i++)
-		if (e->events[op->after[i]].done && e->base.role->ops[op->after[i]].queue != op->queue)
-			error = c->api->stream_wait(c->cuda, s, e->events[op->after[i]].done);
-	if (!error && measured)
-		error = c->api->event_record(c->cuda, v->begin, s);
-	if (error)
-		return cuda_device_error(c, error, op_name(op->kind));
-	enum status status = issue_work(e, number, s);
+		if (e->events[op->after[i]].done && base->role->ops[op->after[i]].queue != op->queue)
+			error = c->api->stream_wait(c->context, e->stream[op->queue], e->events[op->after[i]].done);
+	if (!error && begin)
+		error = c->api->event_record(c->context, begin, e->stream[op->queue]);
+	return cuda_device_error(c, error, op_name(op->kind));
+}
+
+static enum status done(struct executor *base, int number, enum status status)
+{
+	struct cuda_executor *e = own(base);
+	struct cuda_device *c = e->device;
+	const struct op_events *v = &e->events[number];
+	const struct op *op = &base->role->ops[number];
+	int error = 0;
 	if (status)
 		return status;
-	if (measured)
-		error = c->api->event_record(c->cuda, v->end, s);
+	if (e->measures)
+		error = c->api->event_record(c->context, v->end, e->stream[op->queue]);
 	if (!error && v->done)
-		error = c->api->event_record(c->cuda, v->done, s);
+		error = c->api->event_record(c->context, v->done, e->stream[op->queue]);
 	return cuda_device_error(c, error, op_name(op->kind));
 }
 
 /* ---- a section ---- */
 
-static bool uses(const struct executor *e, const struct section *s, int queue)
-{
-	for (int i = s->begin; i < s->end; i++)
-		if ((int)e->role->ops[i].queue == queue && takes_time(&e->role->ops[i]))
-			return true;
-	return false;
-}
-
 static enum status issue(struct cuda_executor *e, const struct section *s, bool measured)
 {
 	struct cuda_device *c = e->device;
-	cuda_stream compute = e->stream[QUEUE_COMPUTE];
-	enum status status = STATUS_OK;
-	int error = c->api->event_record(c->cuda, e->forked, compute);
+	kernel_stream compute = e->stream[QUEUE_COMPUTE];
+	int error = c->api->event_record(c->context, e->forked, compute);
+	e->measures = measured;
 	for (int q = 0; q < QUEUE_COUNT && !error; q++)
-		if (q != QUEUE_COMPUTE && uses(&e->base, s, q))
-			error = c->api->stream_wait(c->cuda, e->stream[q], e->forked);
+		if (q != QUEUE_COMPUTE && executor_uses(&e->base, s, q))
+			error = c->api->stream_wait(c->context, e->stream[q], e->forked);
 	if (error)
 		return cuda_device_error(c, error, "beginning a section");
-	for (int i = s->begin; i < s->end && !status; i++)
-		if (takes_time(&e->base.role->ops[i]))
-			status = issue_op(e, i, measured);
+	enum status status = executor_issue(&e->base, s, ALL_QUEUES);
 	for (int q = 0; q < QUEUE_COUNT && !status; q++) {
-		if (q == QUEUE_COMPUTE || !uses(&e->base, s, q))
+		if (q == QUEUE_COMPUTE || !executor_uses(&e->base, s, q))
 			continue;
-		error = c->api->event_record(c->cuda, e->joined[q], e->stream[q]);
+		error = c->api->event_record(c->context, e->joined[q], e->stream[q]);
 		if (!error)
-			error = c->api->stream_wait(c->cuda, compute, e->joined[q]);
+			error = c->api->stream_wait(c->context, compute, e->joined[q]);
 		status = cuda_device_error(c, error, "ending a section");
 	}
 	return status;
@@ -121,10 +106,11 @@ static enum status wait_for_all(struct cuda_executor *e)
 	enum { POLLS = 1000 }; /* between two looks at NCCL */
 	struct cuda_device *c = e->device;
 	if (!e->is_nccl)
-		return cuda_device_error(c, c->api->stream_synchronize(c->cuda, e->stream[QUEUE_COMPUTE]), "a section");
+		return cuda_device_error(c, c->api->stream_synchronize(c->context, e->stream[QUEUE_COMPUTE]),
+		                         "a section");
 	for (int polls = 1;; polls++) {
 		bool done = false;
-		enum status s = cuda_device_error(c, c->api->event_is_done(c->cuda, e->ended, &done), "a section");
+		enum status s = cuda_device_error(c, c->api->event_is_done(c->context, e->ended, &done), "a section");
 		if (s || done)
 			return s;
 		if (polls % POLLS == 0 && (s = cuda_communication_watch(e)))
@@ -140,11 +126,11 @@ static enum status take_spans(struct cuda_executor *e, const struct section *s)
 	struct cuda_device *c = e->device;
 	for (int i = s->begin; i < s->end; i++) {
 		double begin, end;
-		if (!takes_time(&e->base.role->ops[i]))
+		if (!executor_has_work(&e->base, &e->base.role->ops[i]))
 			continue;
-		int error = c->api->event_elapsed(c->cuda, e->begun, e->events[i].begin, &begin);
+		int error = c->api->event_elapsed(c->context, e->begun, e->events[i].begin, &begin);
 		if (!error)
-			error = c->api->event_elapsed(c->cuda, e->begun, e->events[i].end, &end);
+			error = c->api->event_elapsed(c->context, e->begun, e->events[i].end, &end);
 		if (error)
 			return cuda_device_error(c, error, "reading times");
 		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9)};
@@ -162,14 +148,14 @@ static enum status check_loss_scale(struct cuda_executor *e, const struct sectio
 	for (int i = s->begin; i < s->end; i++)
 		if (r->ops[i].kind == OP_SCALER_UPDATE)
 			(void)executor_read(&e->base, r->ops[i].operand[0].buffer, &scaler, sizeof scaler);
-	return cpu_loss_scale_ended(&scaler);
+	return rank_loss_scale_ended(&scaler);
 }
 
 /* ---- validation's sums ---- */
 
 static int begin_sums(struct cuda_device *c)
 {
-	return c->rank.evaluating ? c->api->fill(c->cuda, c->stream, c->sums, 0, sizeof *c->sums) : 0;
+	return c->rank.evaluating ? c->api->kernels.fill(c->context, c->stream, c->sums, 0, sizeof *c->sums) : 0;
 }
 
 static enum status end_sums(struct cuda_device *c)
@@ -209,11 +195,11 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 	int64_t step = c->step;
 	int error = status ? 0 : begin_sums(c);
 	if (!status && !error)
-		error = c->api->event_record(c->cuda, e->begun, e->stream[QUEUE_COMPUTE]);
+		error = c->api->event_record(c->context, e->begun, e->stream[QUEUE_COMPUTE]);
 	if (!status && !(status = cuda_device_error(c, error, "beginning a section")))
 		status = issue(e, s, true);
 	if (!status)
-		status = cuda_device_error(c, c->api->event_record(c->cuda, e->ended, e->stream[QUEUE_COMPUTE]),
+		status = cuda_device_error(c, c->api->event_record(c->context, e->ended, e->stream[QUEUE_COMPUTE]),
 		                           "ended");
 	if (!status && !c->rank.evaluating)
 		fill_ahead(e, s);
@@ -245,12 +231,12 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	int64_t step = c->step;
 	memcpy(traffic, e->base.traffic, sizeof traffic);
 	memcpy(transfer, c->rank.transfer, sizeof transfer);
-	int error = c->api->capture_begin(c->cuda, e->stream[QUEUE_COMPUTE]);
+	int error = c->api->capture_begin(c->context, e->stream[QUEUE_COMPUTE]);
 	enum status status = cuda_device_error(c, error, "capturing a step");
 	if (status)
 		return status;
 	status = issue(e, s, false);
-	error = c->api->capture_end(c->cuda, e->stream[QUEUE_COMPUTE], out);
+	error = c->api->capture_end(c->context, e->stream[QUEUE_COMPUTE], out);
 	memcpy(e->base.traffic, traffic, sizeof traffic);
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
@@ -272,7 +258,7 @@ static struct times replayed_times(const struct times *eager, int64_t step)
 static enum status replay(struct cuda_executor *e, const struct section *s)
 {
 	struct cuda_device *c = e->device;
-	cuda_stream compute = e->stream[QUEUE_COMPUTE];
+	kernel_stream compute = e->stream[QUEUE_COMPUTE];
 	cuda_graph *graph = &e->graph[c->step & 1];
 	bool is_new = !*graph;
 	double seconds = 0;
@@ -283,11 +269,11 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	enum status status = is_new ? capture(e, s, graph) : STATUS_OK;
 	if (status)
 		return status;
-	int error = c->api->event_record(c->cuda, e->begun, compute);
+	int error = c->api->event_record(c->context, e->begun, compute);
 	if (!error)
-		error = c->api->graph_launch(c->cuda, *graph, compute);
+		error = c->api->graph_launch(c->context, *graph, compute);
 	if (!error)
-		error = c->api->event_record(c->cuda, e->ended, compute);
+		error = c->api->event_record(c->context, e->ended, compute);
 	if (!error) {
 		c->step += e->advances;
 		fill_ahead(e, s);
@@ -298,7 +284,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 		return status;
 	if (is_new)
 		cuda_overhead_end(c, OVERHEAD_GRAPHS);
-	error = c->api->event_elapsed(c->cuda, e->begun, e->ended, &seconds);
+	error = c->api->event_elapsed(c->context, e->begun, e->ended, &seconds);
 	e->base.times_are_given = true;
 	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
 	e->replayed++;
@@ -311,13 +297,13 @@ static bool can_capture(const struct cuda_executor *e)
 	const struct role *r = e->base.role;
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
-		if (!takes_time(op))
+		if (!executor_has_work(&e->base, op))
 			continue;
 		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
 		             op_members(e->base.memory->plan, op) == 1;
 		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
 		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
-		if (is_of_host(op) || cuda_is_synchronous(op) || staged)
+		if (op_is_of_host(op) || bind_is_of_process(op) || staged)
 			return false;
 	}
 	return true;
@@ -365,51 +351,58 @@ static void cuda_close(struct executor *base)
 {
 	struct cuda_executor *e = own(base);
 	const struct cuda_api *api = e->device->api;
-	struct cuda *cuda = e->device->cuda;
+	struct kernel_context *context = e->device->context;
 	/* Before NCCL's communicators: they wait for the graphs that captured them, also to be aborted. */
 	for (int g = 0; g < GRAPHS; g++)
 		if (e->graph[g])
-			api->graph_destroy(cuda, e->graph[g]);
+			api->graph_destroy(context, e->graph[g]);
 	cuda_communication_close(e);
 	for (int i = 0; e->events && i < base->role->op_count; i++) {
 		const cuda_event own_events[] = {e->events[i].done, e->events[i].begin, e->events[i].end};
 		for (int k = 0; k < 3; k++)
 			if (own_events[k])
-				api->event_destroy(cuda, own_events[k]);
+				api->event_destroy(context, own_events[k]);
 	}
 	const cuda_event marks[] = {e->forked, e->begun, e->ended};
 	for (int k = 0; k < 3; k++)
 		if (marks[k])
-			api->event_destroy(cuda, marks[k]);
+			api->event_destroy(context, marks[k]);
 	for (int q = 0; q < QUEUE_COUNT; q++) {
 		if (e->joined[q])
-			api->event_destroy(cuda, e->joined[q]);
+			api->event_destroy(context, e->joined[q]);
 		if (e->stream[q] && q != QUEUE_COMPUTE) /* that one is the device's */
-			api->stream_destroy(cuda, e->stream[q]);
+			api->stream_destroy(context, e->stream[q]);
 	}
 	free(e->events);
 	free(e->jobs);
 	executor_base_release(base);
 }
 
-static const struct executor_ops cuda_ops = {.run = cuda_run, .read = cuda_read, .close = cuda_close};
+static const struct executor_ops cuda_ops = {.run = cuda_run,
+                                             .read = cuda_read,
+                                             .close = cuda_close,
+                                             .await = await,
+                                             .communicate = cuda_communication_issue,
+                                             .call_host = call_host,
+                                             .launch = launch,
+                                             .done = done};
 
 static int open_streams(struct cuda_executor *e)
 {
 	struct cuda_device *c = e->device;
 	const struct section all = {0, e->base.role->op_count};
-	int error = c->api->event_create(c->cuda, false, &e->forked);
+	int error = c->api->event_create(c->context, false, &e->forked);
 	e->stream[QUEUE_COMPUTE] = c->stream;
 	for (int q = 0; q < QUEUE_COUNT && !error; q++) {
-		if (q == QUEUE_COMPUTE || !uses(&e->base, &all, q))
+		if (q == QUEUE_COMPUTE || !executor_uses(&e->base, &all, q))
 			continue;
-		error = c->api->stream_create(c->cuda, q == QUEUE_COMMUNICATION, &e->stream[q]);
+		error = c->api->stream_create(c->context, q == QUEUE_COMMUNICATION, &e->stream[q]);
 		if (!error)
-			error = c->api->event_create(c->cuda, false, &e->joined[q]);
+			error = c->api->event_create(c->context, false, &e->joined[q]);
 	}
 	if (!error)
-		error = c->api->event_create(c->cuda, true, &e->begun);
-	return error ? error : c->api->event_create(c->cuda, true, &e->ended);
+		error = c->api->event_create(c->context, true, &e->begun);
+	return error ? error : c->api->event_create(c->context, true, &e->ended);
 }
 
 static int open_events(struct cuda_executor *e)
@@ -419,15 +412,16 @@ static int open_events(struct cuda_executor *e)
 	int error = 0;
 	for (int i = 0; i < r->op_count && !error; i++) {
 		e->jobs[i] = (struct host_job){.executor = e, .op = i};
-		if (!takes_time(&r->ops[i]))
+		if (!executor_has_work(&e->base, &r->ops[i]))
 			continue;
-		error = c->api->event_create(c->cuda, true, &e->events[i].begin);
+		error = c->api->event_create(c->context, true, &e->events[i].begin);
 		if (!error)
-			error = c->api->event_create(c->cuda, true, &e->events[i].end);
+			error = c->api->event_create(c->context, true, &e->events[i].end);
 		for (int k = 0; k < r->ops[i].after_count && !error; k++) {
 			int on = r->ops[i].after[k];
-			if (r->ops[on].queue != r->ops[i].queue && takes_time(&r->ops[on]) && !e->events[on].done)
-				error = c->api->event_create(c->cuda, false, &e->events[on].done);
+			if (r->ops[on].queue != r->ops[i].queue && executor_has_work(&e->base, &r->ops[on]) &&
+			    !e->events[on].done)
+				error = c->api->event_create(c->context, false, &e->events[on].done);
 		}
 	}
 	return error;

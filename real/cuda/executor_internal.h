@@ -23,9 +23,9 @@ enum { GRAPHS = 2, EAGER_STEPS = 2 };
 struct cuda_executor {
 	struct executor base; /* first: a pointer to the one is a pointer to the other */
 	struct cuda_device *device;
-	cuda_stream stream[QUEUE_COUNT]; /* NULL: the program does not use the queue */
-	struct op_events *events;        /* by operation */
-	struct host_job *jobs;           /* by operation */
+	kernel_stream stream[QUEUE_COUNT]; /* NULL: the program does not use the queue */
+	struct op_events *events;          /* by operation */
+	struct host_job *jobs;             /* by operation */
 	cuda_event forked, joined[QUEUE_COUNT], begun, ended;
 	bool is_nccl;
 	struct nccl *nccl;     /* of all ranks */
@@ -33,6 +33,7 @@ struct cuda_executor {
 	unsigned char *pinned; /* what `ring` and `mpi` stage in */
 	int64_t pinned_bytes;
 
+	bool measures; /* the section at hand: events around every operation */
 	bool captures; /* steps can be captured, and are to be */
 	int eager_steps;
 	cuda_graph graph[GRAPHS];
@@ -46,7 +47,7 @@ struct cuda_executor {
 /* Staging, or NCCL's communicators. */
 enum status cuda_communication_open(struct cuda_executor *e);
 void cuda_communication_close(struct cuda_executor *e);
-enum status cuda_communication_issue(struct cuda_executor *e, int number, cuda_stream s);
+enum status cuda_communication_issue(struct executor *base, int number);
 /* Has an operation under way failed? */
 enum status cuda_communication_watch(struct cuda_executor *e);
 

@@ -2,20 +2,21 @@
 #include <stdlib.h>
 
 #include "real/cuda/device.h"
+#include "real/rank/load.h"
 #include "real/rank/operand.h"
 
 static int64_t input_bytes(const struct cuda_device *c, const struct op *op)
 {
-	const struct rank_memory *d = &c->rank;
-	if (op->operand[0].buffer < 0)
+	const struct rank_memory *m = &c->rank;
+	if (op->operand[LOAD_INPUTS].buffer < 0)
 		return 0;
-	return samples_of(d, op) * d->plan->model->input_elements *
-	       type_bytes(d->role->buffers[op->operand[0].buffer].type);
+	return samples_of(m, op) * m->plan->model->input_elements *
+	       type_bytes(m->role->buffers[op->operand[LOAD_INPUTS].buffer].type);
 }
 
 static int64_t target_bytes(const struct cuda_device *c, const struct op *op)
 {
-	if (op->operand[1].buffer < 0)
+	if (op->operand[LOAD_TARGETS].buffer < 0)
 		return 0;
 	return samples_of(&c->rank, op) * c->rank.plan->model->tokens * (int64_t)sizeof(int32_t);
 }
@@ -26,7 +27,7 @@ static enum status open_slots(struct cuda_device *c, struct cuda_slots *slots, i
 	int64_t inputs = (input_bytes(c, op) + 63) / 64 * 64, targets = (target_bytes(c, op) + 63) / 64 * 64;
 	void *at = NULL;
 	*slots = (struct cuda_slots){.op = number, .step = {-1, -1}};
-	int error = c->api->allocate_host(c->cuda, (size_t)(2 * (inputs + targets) + 64), &at);
+	int error = c->api->allocate_host(c->context, (size_t)(2 * (inputs + targets) + 64), &at);
 	if (error)
 		return cuda_device_error(c, error, "no pinned memory for samples");
 	char *bytes = at;
@@ -77,8 +78,8 @@ enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 		if (!is_in(s, c->slots[i].op))
 			continue;
 		const struct op *op = &c->rank.role->ops[c->slots[i].op];
-		enum status status =
-		        cuda_device_get(c, &c->step, rank_memory_region(&c->rank, &op->operand[2], &n), sizeof c->step);
+		enum status status = cuda_device_get(
+		        c, &c->step, rank_memory_region(&c->rank, &op->operand[LOAD_STEP], &n), sizeof c->step);
 		if (status)
 			return status;
 		c->step_known = true;
@@ -103,21 +104,30 @@ void cuda_slots_fill(struct cuda_device *c, const struct section *s, int64_t ste
 			fill_slot(c, &c->slots[i], step);
 }
 
-int cuda_load(struct cuda_device *c, const struct op *op, cuda_stream s)
+int cuda_load(struct cuda_device *c, const struct op *op, kernel_stream s)
 {
-	struct rank_memory *d = &c->rank;
-	const struct model *m = d->plan->model;
-	int64_t samples = samples_of(d, op);
+	struct rank_memory *m = &c->rank;
+	int64_t samples = samples_of(m, op);
 	struct cuda_slots *slots = c->slots;
-	while (&d->role->ops[slots->op] != op)
+	while (&m->role->ops[slots->op] != op)
 		slots++;
 	fill_slot(c, slots, c->step);
-	void *inputs = use(d, op, 0, samples * m->input_elements), *targets = use(d, op, 1, samples * m->tokens);
-	rank_memory_touch(d, op, 2, 1);
+	void *inputs = use(m, op, LOAD_INPUTS, samples * m->plan->model->input_elements);
+	void *targets = use(m, op, LOAD_TARGETS, samples * m->plan->model->tokens);
+	rank_memory_touch(m, op, LOAD_STEP, 1);
 	int error = 0, i = (int)(c->step & 1);
 	if (inputs)
-		error = c->api->copy(c->cuda, s, inputs, slots->inputs[i], (size_t)input_bytes(c, op));
+		error = c->api->kernels.copy(c->context, s, inputs, slots->inputs[i], (size_t)input_bytes(c, op));
 	if (targets && !error)
-		error = c->api->copy(c->cuda, s, targets, slots->targets[i], (size_t)target_bytes(c, op));
+		error = c->api->kernels.copy(c->context, s, targets, slots->targets[i], (size_t)target_bytes(c, op));
 	return error;
+}
+
+void cuda_slots_advance(struct cuda_device *c, const struct op *op)
+{
+	for (int i = 0; i < c->slot_count; i++)
+		if (c->rank.role->ops[c->slots[i].op].operand[LOAD_STEP].buffer == op->operand[ADVANCE_STEP].buffer) {
+			c->step++;
+			return;
+		}
 }

@@ -10,7 +10,7 @@ static int64_t at_least_0(int64_t bytes)
 static int64_t used(struct cuda_device *c)
 {
 	int64_t available, total;
-	if (c->api->memory(c->cuda, &available, &total))
+	if (c->api->memory(c->context, &available, &total))
 		return -1;
 	int64_t bytes = (total - available) / c->sharing;
 	c->overhead.in_use_bytes = bytes > c->overhead.in_use_bytes ? bytes : c->overhead.in_use_bytes;
@@ -20,7 +20,7 @@ static int64_t used(struct cuda_device *c)
 void cuda_overhead_opened(struct cuda_device *c)
 {
 	struct cuda_opening o;
-	c->api->opening(c->cuda, &o);
+	c->api->opening(c->context, &o);
 	c->overhead.part[OVERHEAD_CONTEXT] = at_least_0(o.total_bytes - o.after_context);
 	c->overhead.part[OVERHEAD_WORKSPACE] = at_least_0(o.after_context - o.after_workspace);
 	c->overhead.part[OVERHEAD_CUBLASLT] = at_least_0(o.after_workspace - o.after_cublaslt);

@@ -58,6 +58,14 @@ void executor_failed(struct executor *e, enum status status)
 	snprintf(e->message, sizeof e->message, "%s", status_message());
 }
 
+bool executor_stops(struct executor *e)
+{
+	pthread_mutex_lock(&e->lock);
+	bool stops = e->status != STATUS_OK;
+	pthread_mutex_unlock(&e->lock);
+	return stops;
+}
+
 enum status executor_run(struct executor *e, const struct section *s)
 {
 	return e->ops->run(e, s);

@@ -1,14 +1,16 @@
 /* An executor carries out one rank's program: every queue in its own order, and queues side by side, ordered by the
- * plan's waits and nothing else. The CPU's (cpu_executor.c) has a thread for each queue that the program uses; the
- * compute queue's is the caller's. The GPU's (cuda_executor.h) has streams and events in their place.
+ * plan's waits and nothing else. One loop goes through the operations (issue.c);
+ * how an operation waits, where it runs and how others learn that it is done is the device's. The CPU's
+ * (real/cpu/executor.h) has a thread for each queue that the program uses; the compute queue's is the caller's. The
+ * GPU's (real/cuda/executor.h) has streams and events in their place.
  *
  *     compute thread         op ─ op ─ op ──────── wait ─ op ─ …
  *                                   └──────┐        ▲
  *     communication thread         wait ─ all-reduce ┘ ─ …
  *     host thread                       └─ wait ─ adamw ─ …
  *
- * Executors see operations, never strategies. Between sections all queues are empty. With a CPU device that guards
- * its memory, operations run one at a time in issue order instead.
+ * Executors see operations, never strategies. Between sections all queues are empty. With guarded memory, operations
+ * run one at a time in issue order instead.
  */
 #ifndef SHARDLAB_EXECUTOR_H
 #define SHARDLAB_EXECUTOR_H
@@ -25,8 +27,6 @@ struct traffic_count {
 	bool counted;          /* false once a call's bytes could not be counted */
 };
 
-/* The CPU's. communicator NULL: there is one rank. */
-enum status executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator);
 void executor_close(struct executor *e); /* accepts NULL */
 
 /* Carries out a section. Returns when all queues are empty. */

@@ -1,5 +1,5 @@
 /* What executors share: who takes part in a collective, what was counted, the spans and times of the last section, and
- * the first error. Only executor.c, executor_communication.c, cpu_executor.c and cuda_*.c include this.
+ * the first error, and the loop over operations. Devices' executors include this, and nobody else.
  */
 #ifndef SHARDLAB_EXECUTOR_INTERNAL_H
 #define SHARDLAB_EXECUTOR_INTERNAL_H
@@ -13,6 +13,15 @@ struct executor_ops {
 	enum status (*run)(struct executor *e, const struct section *s);
 	enum status (*read)(struct executor *e, int buffer, void *out, int64_t bytes);
 	void (*close)(struct executor *e); /* releases what is its own, and then calls executor_base_release */
+
+	/* ---- one operation, as executor_issue goes through them ---- */
+	/* Until what it waits for is done, or is known to be when its queue comes to it. An error ends the loop. */
+	enum status (*await)(struct executor *e, int number);
+	enum status (*communicate)(struct executor *e, int number); /* class C */
+	enum status (*call_host)(struct executor *e, int number);   /* of a host's queue */
+	enum status (*launch)(struct executor *e, int number);      /* of the device's */
+	/* It is carried out, or put where it will be, with this status. Returns what the loop goes on with. */
+	enum status (*done)(struct executor *e, int number, enum status status);
 };
 
 struct op_span {
@@ -61,7 +70,28 @@ void executor_end(struct executor *e, const struct section *s);
 /* With the lock: `status` and the calling thread's line are kept if they are the first that are wrong. */
 void executor_failed(struct executor *e, enum status status);
 
-/* ---- communication (executor_communication.c) ---- */
+/* Has an operation failed? Nothing more is to begin then. */
+bool executor_stops(struct executor *e);
+
+/* ---- the loop (issue.c) ---- */
+
+/* Does anybody carry it out? Alloc and free mark guarded memory, and are nothing else. */
+bool executor_has_work(const struct executor *e, const struct op *op);
+/* Has the section work for this queue? */
+bool executor_uses(const struct executor *e, const struct section *s, int queue);
+
+/* The loop over operations in real time: those of a section that are on one of the queues (1 << enum queue), in issue
+ * order, each by the device's functions. */
+enum { ALL_QUEUES = (1 << QUEUE_COUNT) - 1 };
+enum status executor_issue(struct executor *e, const struct section *s, unsigned queues);
+
+/* A collective, message or sum whose operands stand in this process's memory, by the communicator; done on return. */
+enum status executor_communicate(struct executor *e, const struct op *op, void *const operand[3],
+                                 struct traffic *traffic);
+/* A send's or receive's other end, and what is on the way from or to `at`. */
+struct point_to_point executor_message(const struct executor *e, const struct op *op, void *at);
+
+/* ---- communication (communication.c) ---- */
 
 /* The group that an operation's ranks are; NULL: all of them. */
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op);

@@ -1,6 +1,7 @@
 /* Samples: which of them a rank loads, in training and in validation. */
 #include <string.h>
 
+#include "real/rank/load.h"
 #include "real/rank/operand.h"
 
 /* The place of this rank among those that have samples of their own. */
@@ -11,7 +12,7 @@ static int64_t data_place(const struct rank_memory *memory)
 
 static enum type input_type(const struct rank_memory *memory, const struct op *op)
 {
-	return memory->role->buffers[op->operand[0].buffer].type;
+	return memory->role->buffers[op->operand[LOAD_INPUTS].buffer].type;
 }
 
 typedef void take_samples(void *context, int64_t first, int64_t count, void *inputs, int32_t *targets);
@@ -68,15 +69,4 @@ void rank_load_samples(struct rank_memory *memory, const struct op *op, int64_t 
 		load_validation(memory, op, inputs, targets);
 	else
 		load_training(memory, op, step, inputs, targets);
-}
-
-enum status cpu_load(struct rank_memory *memory, const struct op *op)
-{
-	const struct model *m = memory->plan->model;
-	int64_t samples = samples_of(memory, op);
-	void *inputs = use(memory, op, 0, samples * m->input_elements);
-	int32_t *targets = use(memory, op, 1, samples * m->tokens);
-	const int64_t *step = use(memory, op, 2, 1);
-	rank_load_samples(memory, op, *step, inputs, targets);
-	return STATUS_OK;
 }

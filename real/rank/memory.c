@@ -1,12 +1,9 @@
 #include "real/rank/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/kernels.h"
-#include "real/cpu/operations.h"
 #include "real/rank/disk.h"
 #include "strategy/base/number.h"
 
@@ -150,7 +147,7 @@ void rank_memory_touch(struct rank_memory *memory, const struct op *op, int oper
 		t->end = begin + count;
 }
 
-/* ---- between spaces ---- */
+/* ---- to and from the disk ---- */
 
 /* Where a region stands in its arena, and how long it is, bytes. */
 static int64_t region_place(const struct rank_memory *memory, const struct region *r, int64_t *bytes)
@@ -161,25 +158,25 @@ static int64_t region_place(const struct rank_memory *memory, const struct regio
 	return memory->layout.offset[r->buffer] + offset * size;
 }
 
-enum status rank_memory_transfer(struct rank_memory *memory, const struct op *op)
+enum status rank_memory_disk(struct rank_memory *memory, const struct op *op)
 {
 	enum transfer_kind kind = op_transfer(memory->role, op);
+	bool writes = kind == TRANSFER_DISK_WRITE;
 	int64_t n, bytes;
-	void *from = rank_memory_region(memory, &op->operand[0], &n),
-	     *to = rank_memory_region(memory, &op->operand[1], &n);
-	int64_t place = region_place(memory, &op->operand[kind == TRANSFER_DISK_WRITE ? 1 : 0], &bytes);
-	enum status s = STATUS_OK;
-	if (kind == TRANSFER_DISK_READ)
-		s = disk_read(memory->disk, place, to, bytes);
-	else if (kind == TRANSFER_DISK_WRITE)
-		s = disk_write(memory->disk, place, from, bytes);
-	else
-		memcpy(to, from, (size_t)bytes);
-	rank_memory_touch(memory, op, 0, n);
-	rank_memory_touch(memory, op, 1, n);
+	void *here = rank_memory_region(memory, &op->operand[writes ? COPY_X : COPY_Y], &n);
+	int64_t place = region_place(memory, &op->operand[writes ? COPY_Y : COPY_X], &bytes);
+	enum status s =
+	        writes ? disk_write(memory->disk, place, here, bytes) : disk_read(memory->disk, place, here, bytes);
+	rank_memory_touch(memory, op, COPY_X, n);
+	rank_memory_touch(memory, op, COPY_Y, n);
+	rank_memory_count(memory, kind, bytes);
+	return s;
+}
+
+void rank_memory_count(struct rank_memory *memory, enum transfer_kind kind, int64_t bytes)
+{
 	memory->transfer[kind].calls++;
 	memory->transfer[kind].bytes += bytes;
-	return s;
 }
 
 /* ---- memory, with guard ---- */
@@ -246,7 +243,7 @@ static enum status set_zone(struct rank_memory *memory, int buffer)
 	return s ? s : fill(memory, b->space, at + buffer_bytes(b), RANK_MEMORY_GUARD, GUARD_BYTE);
 }
 
-static enum status execute_memory(struct rank_memory *memory, const struct op *op)
+enum status rank_memory_mark(struct rank_memory *memory, const struct op *op)
 {
 	int buffer = op->operand[0].buffer;
 	if (!memory->guard)
@@ -266,15 +263,6 @@ enum status rank_memory_check(const struct rank_memory *memory)
 		if (memory->role->buffers[i].state)
 			s = check_zone(memory, i);
 	return s;
-}
-
-enum status rank_execute(struct rank_memory *memory, int number)
-{
-	const struct op *op = &memory->role->ops[number];
-	assert(op_class(op->kind) != OP_CLASS_C);
-	if (op_class(op->kind) == OP_CLASS_M)
-		return execute_memory(memory, op);
-	return cpu_operation_table[op->kind](memory, op);
 }
 
 /* ---- what was used ---- */

@@ -110,24 +110,29 @@ enum status rank_memory_open_on_disk(struct rank_memory *memory, const struct pl
 enum status rank_memory_open_remote(struct rank_memory *memory, const struct plan *p, int64_t rank,
                                     const struct input_source *input, const char *folder,
                                     const struct remote_memory *remote);
+/* STATUS_INPUT, and a line, if an operation of the role has operands for whose types there is no kernel; part of
+ * opening. Once it has passed, the first operand that is not absent stands for all that types.c lists as alike. */
+enum status rank_types_check(const struct rank_memory *memory);
 void rank_memory_release(struct rank_memory *memory); /* accepts NULL and a zeroed struct */
 
 /* The region's memory on this rank, and how many elements. NULL for an absent operand, and for what is on disk. */
 void *rank_memory_region(const struct rank_memory *memory, const struct region *r, int64_t *count);
 void *rank_memory_buffer(const struct rank_memory *memory, int buffer);
 
-/* Records that `count` elements of an operand, from its first on, are really used. Called by rank_execute, and by
- * executors for what they hand to the communicator. */
+/* Records that `count` elements of an operand, from its first on, are really used. Called for what kernels are
+ * given, and by executors for what they hand to the communicator. */
 void rank_memory_touch(struct rank_memory *memory, const struct op *op, int operand, int64_t count);
 
-/* A copy between spaces. */
-enum status rank_memory_transfer(struct rank_memory *memory, const struct op *op);
+/* A copy to or from the disk. */
+enum status rank_memory_disk(struct rank_memory *memory, const struct op *op);
+/* A copy between spaces was made. */
+void rank_memory_count(struct rank_memory *memory, enum transfer_kind kind, int64_t bytes);
 
 /* Fills up to `most` bytes of a buffer, wherever it stands. */
 enum status rank_memory_fill(struct rank_memory *memory, int buffer, int byte, int64_t most);
 
-/* Carries out an operation of any class but collective. */
-enum status rank_execute(struct rank_memory *memory, int number);
+/* An alloc or a free. */
+enum status rank_memory_mark(struct rank_memory *memory, const struct op *op);
 
 /* With guard: STATUS_RUN if a zone around a live buffer was written to. */
 enum status rank_memory_check(const struct rank_memory *memory);

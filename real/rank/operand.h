@@ -1,11 +1,19 @@
-/* What the functions of operations begin with, on the CPU and on the GPU: find an operand's memory, say how much of it
- * is used, and take the kernel's shape from the model and the plan. */
+/* How an operation is bound to a kernel: find an operand's memory, say how much of it is used, and take the kernel's
+ * shape from the model and the plan. */
 #ifndef SHARDLAB_RANK_OPERAND_H
 #define SHARDLAB_RANK_OPERAND_H
 
 #include "kernels/sliced.h"
-#include "real/cpu/operations.h"
+#include "real/rank/memory.h"
 #include "strategy/model/slice.h"
+
+/* Which kernel an operation is bound to follows from the types of its operands' buffers (types.c). The type of one
+ * operand's elements: */
+enum element element_of(const struct rank_memory *memory, const struct op *op, int operand);
+
+/* Where in its group the first element of operand 0 stands: it is this rank's slice of what the buffer has of the
+ * group, which is this rank's shard of it. Of initialize, weights, and updates that round stochastically. */
+int64_t place_in_group(const struct rank_memory *memory, const struct op *op);
 
 /* An operand's memory, of which `count` elements are used. */
 static inline void *use(struct rank_memory *memory, const struct op *op, int operand, int64_t count)
@@ -109,13 +117,13 @@ static inline struct embedding_rows embedding_rows_of(struct rank_memory *memory
 {
 	const struct kernel *k = kernel_of(memory, op);
 	int64_t rows = made_rows(memory, op);
-	struct embedding_rows e = {.context = k->tokens,
-	                           .row_bytes = k->out * type_bytes(memory->role->buffers[op->operand[1].buffer].type),
-	                           .next = rows < rows_of(memory, op) ? rows * plan_slice_of(memory->plan, memory->rank)
-	                                                              : 0,
-	                           .left = rows};
-	e.table = use(memory, op, 0, memory->plan->model->tensors[k->bias].elements);
-	e.y = use(memory, op, 1, rows * k->out);
+	struct embedding_rows e = {
+	        .context = k->tokens,
+	        .row_bytes = k->out * type_bytes(memory->role->buffers[op->operand[EMBEDDING_FINISH_Y].buffer].type),
+	        .next = rows < rows_of(memory, op) ? rows * plan_slice_of(memory->plan, memory->rank) : 0,
+	        .left = rows};
+	e.table = use(memory, op, EMBEDDING_FINISH_POSITION_TABLE, memory->plan->model->tensors[k->bias].elements);
+	e.y = use(memory, op, EMBEDDING_FINISH_Y, rows * k->out);
 	return e;
 }
 

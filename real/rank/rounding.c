@@ -1,6 +1,6 @@
 #include "real/rank/rounding.h"
 
-#include "real/cpu/operations.h"
+#include "real/rank/operand.h"
 #include "strategy/model/slice.h"
 
 /* Numbers go through the whole model's tensors in its order. */

@@ -1,6 +1,5 @@
 /* The types of operands: which of them a kernel takes together. */
-#include "kernels/kernels.h"
-#include "real/cpu/operations.h"
+#include "real/rank/operand.h"
 
 _Static_assert((int)TYPE_FP32 == (int)ELEMENT_FP32 && (int)TYPE_BF16 == (int)ELEMENT_BF16 &&
                        (int)TYPE_FP16 == (int)ELEMENT_FP16,

@@ -6,6 +6,7 @@
 #include "real/rank/checksum.h"
 #include "real/rank/operand.h"
 #include "real/rank/random.h"
+#include "real/rank/weights.h"
 #include "strategy/model/slice.h"
 
 struct group_walk {
@@ -187,12 +188,12 @@ static enum status show_tensor(struct rank_memory *memory, int tensor, int64_t f
 	                            : STATUS_OK;
 }
 
-enum status cpu_initialize(struct rank_memory *memory, const struct op *op)
+enum status rank_initialize(struct rank_memory *memory, const struct op *op)
 {
 	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = fill_tensor, .fills = true});
 }
 
-enum status cpu_weights(struct rank_memory *memory, const struct op *op)
+enum status rank_show_weights(struct rank_memory *memory, const struct op *op)
 {
 	return walk_group(memory, op, &(struct group_walk){.memory = memory, .visit = show_tensor});
 }
@@ -240,7 +241,7 @@ static float *values_here(const struct rank_memory *memory, const struct op *op,
 	return copy;
 }
 
-enum status cpu_initialize_buffers(struct rank_memory *memory, const struct op *op)
+enum status rank_initialize_buffers(struct rank_memory *memory, const struct op *op)
 {
 	int64_t n;
 	float *there = use_all(memory, op, 0, &n), *values = values_here(memory, op, there, n);
@@ -254,7 +255,7 @@ enum status cpu_initialize_buffers(struct rank_memory *memory, const struct op *
 }
 
 /* The first rank's of a role are the model's. */
-enum status cpu_show_buffers(struct rank_memory *memory, const struct op *op)
+enum status rank_show_buffers(struct rank_memory *memory, const struct op *op)
 {
 	const struct model *m = memory->plan->model;
 	int64_t n;

@@ -5,7 +5,7 @@
 #include "real/communicator/communicator.h"
 #include "real/data/data.h"
 #include "real/data/safetensors.h"
-#include "real/rank/device.h"
+#include "real/device/device.h"
 #include "real/train/train.h"
 
 struct training {

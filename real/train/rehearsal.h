@@ -11,7 +11,7 @@
 #ifndef SHARDLAB_REHEARSAL_H
 #define SHARDLAB_REHEARSAL_H
 
-#include "real/rank/device.h"
+#include "real/device/device.h"
 
 struct rehearsal_case {
 	const char *model, *strategy;

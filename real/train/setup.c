@@ -74,8 +74,10 @@ static enum status check_runnable(const struct training *t)
 	const char *comm = t->options->communicator;
 	if (strcmp(comm, "ring") && strcmp(comm, "mpi") && strcmp(comm, "nccl"))
 		return status_fail(STATUS_INPUT, "{comm}: unknown communicator '%s'; known: ring, mpi, nccl", comm);
-	if (strcmp(t->options->device, "cpu") && strcmp(t->options->device, "cuda"))
-		return status_fail(STATUS_INPUT, "{device}: unknown device '%s'; known: cpu, cuda", t->options->device);
+	const struct device_table *table;
+	enum status s = device_find(t->options->device, &table);
+	if (s)
+		return s;
 	if (p->settings.library_collectives && p->ranks > 1 && !strcmp(comm, "ring"))
 		return status_fail(
 		        STATUS_INPUT,

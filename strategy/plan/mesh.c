@@ -96,12 +96,14 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 int64_t op_members(const struct plan *p, const struct op *op)
 {
 	int64_t n = plan_along(p, op_axes(p, op));
-	return op->ends && n > 2 ? 2 : n;
+	return op_is_message(op->kind) || (op->ends && n > 2) ? 2 : n;
 }
 
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
 {
 	int64_t n = plan_along(p, op_axes(p, op)), place = plan_place(p, op_axes(p, op), rank);
+	if (op_is_message(op->kind))
+		return op->kind == OP_RECEIVE;
 	if (!op->ends)
 		return place;
 	return !place ? 0 : place == n - 1 ? 1 : -1;
@@ -110,6 +112,8 @@ int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
 int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, int64_t member)
 {
 	unsigned axes = op_axes(p, op);
+	if (op_is_message(op->kind))
+		return member == op_member(p, op, rank) ? rank : op_peer(p, op, rank);
 	return plan_rank_at(p, axes, rank, op->ends && member ? plan_along(p, axes) - 1 : member);
 }
 

@@ -297,6 +297,8 @@ enum operation op_operation(enum op_kind k)
 
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
+	if (op_is_message(op->kind)) /* one round, in which 0 sends all to 1 */
+		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
 	return (struct schedule){.algorithm = op->algorithm,
 	                         .ranks = op_members(p, op),
 	                         .root = op->root,
@@ -316,8 +318,6 @@ int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct o
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
-	if (op_is_message(op->kind))
-		return op->kind == OP_SEND ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
@@ -327,8 +327,6 @@ int64_t op_received_bytes(const struct plan *p, const struct role *r, const stru
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
-	if (op_is_message(op->kind))
-		return op->kind == OP_RECEIVE ? op->operand[0].count * op_element_bytes(r, op) : 0;
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
 	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);

@@ -312,7 +312,8 @@ static inline bool op_is_message(enum op_kind k)
 {
 	return k == OP_SEND || k == OP_RECEIVE;
 }
-/* How many take part, and the place of `rank` among them: -1 if it does not. For collectives. */
+/* How many are in a group, and the place of `rank` in its own: -1 if it does not take part. A message is a group of
+ * two: 0 sends, 1 receives. */
 int64_t op_members(const struct plan *p, const struct op *op);
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank);
 /* The rank at a place of the group that `rank` is in. */

@@ -220,26 +220,18 @@ const struct participant *instance_participant(const struct rendezvous *v, const
 
 int64_t instance_members(const struct rendezvous *v, const struct instance *x)
 {
-	const struct op *op = instance_op(v, x);
-	return op_is_message(op->kind) ? 2 : op_members(v->plan, op);
+	return op_members(v->plan, instance_op(v, x));
 }
 
 int64_t instance_member(const struct rendezvous *v, const struct instance *x, int64_t rank)
 {
 	const struct participant *own = instance_participant(v, x, rank);
-	if (!own)
-		return -1;
-	const struct op *op = participant_op(v, own);
-	return op_is_message(op->kind) ? op->kind == OP_RECEIVE : op_member(v->plan, op, rank);
+	return own ? op_member(v->plan, participant_op(v, own), rank) : -1;
 }
 
 int64_t instance_rank(const struct rendezvous *v, const struct instance *x, int64_t rank, int64_t member)
 {
-	const struct op *op = instance_op(v, x);
-	if (!op_is_message(op->kind))
-		return op_member_rank(v->plan, op, rank, member);
-	op = participant_op(v, instance_participant(v, x, rank));
-	return (op->kind == OP_RECEIVE) == member ? rank : op_peer(v->plan, op, rank);
+	return op_member_rank(v->plan, participant_op(v, instance_participant(v, x, rank)), rank, member);
 }
 
 /* The ranks over which the groups lie: of a message those that send, of a collective within a role those of the role.

@@ -1,10 +1,6 @@
 /* Dynamic loss scaling: fp16 has five bits of exponent, so small gradients vanish in it and large ones overflow. The
  * gradient of the loss is multiplied by a scale, which is as large as it can be: an overflow halves it, and the step is
- * skipped; many good steps double it. Two rules of how that goes, step by step, as a pure function.
- *
- *     struct loss_scale s = loss_scale_begin(LOSS_SCALER_DEEPSPEED, 65536);
- *     if (!loss_scale_update(LOSS_SCALER_DEEPSPEED, 1000, overflow, &s))
- *             … DeepSpeed gives up: the scale is at its minimum, and gradients still overflow …
+ * skipped; many good steps double it. There are two rules; kernels/loss_scale.h carries them out, step by step.
  *
  * DeepSpeed's (deepspeed/runtime/fp16/loss_scaler.py, DynamicLossScaler; consecutive_hysteresis False): the first
  * `hysteresis` - 1 overflows leave the scale, each later one halves it, down to the minimum, where another one is an
@@ -55,8 +51,6 @@ enum { LOSS_SCALE_ELEMENTS = sizeof(struct loss_scale) / sizeof(float) };
 
 const struct loss_scale_rule *loss_scale_rule(enum loss_scaler s);
 struct loss_scale loss_scale_begin(enum loss_scaler s, double scale);
-/* The end of a step. False: the rule gives up, since the scale cannot become any smaller. */
-bool loss_scale_update(enum loss_scaler s, int64_t window, bool overflow, struct loss_scale *state);
 
 const char *loss_scaler_name(enum loss_scaler s);
 

@@ -30,7 +30,7 @@ static void *filled(enum element type, int64_t n)
 	vector_convert(most, ELEMENT_FP32, floats, type, elements);
 	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
 	for (int64_t done = 0; done < n; done += most)
-		check(api->copy(gpu, stream, p + done * size, elements,
+		check(kernels->copy(gpu, stream, p + done * size, elements,
 		                (size_t)((n - done < most ? n - done : most) * size)),
 		      "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
@@ -43,7 +43,7 @@ static float *fetched(enum element type, const void *p, int64_t n)
 {
 	void *elements = host((size_t)(n * element_bytes(type)));
 	float *floats = host((size_t)n * sizeof *floats);
-	check(api->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
+	check(kernels->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
 	vector_convert(n, type, elements, ELEMENT_FP32, floats);
 	free(elements);
@@ -68,14 +68,14 @@ struct layer {
 static int forward(const void *what)
 {
 	const struct layer *l = what;
-	return api->linear_forward(gpu, stream, &l->shape, l->x, l->weight, l->has_bias ? l->bias : NULL,
+	return kernels->linear_forward(gpu, stream, &l->shape, l->x, l->weight, l->has_bias ? l->bias : NULL,
 	                           l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
 }
 
 static int backward(const void *what)
 {
 	const struct layer *l = what;
-	return api->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight, l->shape.gelu ? l->pre : NULL,
+	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight, l->shape.gelu ? l->pre : NULL,
 	                            l->dx, l->dweight, false, l->has_bias ? l->dbias : NULL, false);
 }
 
@@ -96,7 +96,7 @@ static double products_of(const struct linear_shape *s)
 }
 
 /* tf32's peak is half of that of 16 bits; fp32's, without tensor cores, is not asked for. */
-static void squares(void (*allow_tf32)(struct cuda *c, bool allow))
+static void squares(void (*allow_tf32)(struct kernel_context *c, bool allow))
 {
 	static const struct {
 		const char *name;
@@ -176,7 +176,7 @@ struct attention {
 static int attend(const void *what)
 {
 	const struct attention *a = what;
-	return api->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
+	return kernels->attention_forward(gpu, stream, &a->shape, a->qkv, a->y, a->log_sum_exp);
 }
 
 static int attend_on_hopper(const void *what)
@@ -188,7 +188,7 @@ static int attend_on_hopper(const void *what)
 static int attend_backward(const void *what)
 {
 	const struct attention *a = what;
-	return api->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
+	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
 }
 
 /* Where the first `n` of what both passes give are furthest apart, and how large these are. */
@@ -257,7 +257,7 @@ static void attention(int64_t size, int64_t tokens)
 
 int main(int argc, char **argv)
 {
-	void (*allow_tf32)(struct cuda * c, bool allow) = NULL;
+	void (*allow_tf32)(struct kernel_context * c, bool allow) = NULL;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 		if (!strcmp(argv[i], "--repeats") && atoi(value) > 0 && atoi(value) <= MOST_REPEATS) {

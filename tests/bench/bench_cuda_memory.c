@@ -35,7 +35,7 @@ static void fill(const struct buffer *b)
 		vector_convert(BLOCK, ELEMENT_FP32, floats, b->type, numbers);
 	for (int64_t i = 0; i < b->n; i += BLOCK) {
 		int64_t count = b->n - i < BLOCK ? b->n - i : BLOCK;
-		check(api->copy(gpu, stream, (char *)b->p + (size_t)i * width, numbers, (size_t)count * width),
+		check(kernels->copy(gpu, stream, (char *)b->p + (size_t)i * width, numbers, (size_t)count * width),
 		      "a copy");
 	}
 	check(api->stream_synchronize(gpu, stream), "a copy");
@@ -46,7 +46,7 @@ static void fill(const struct buffer *b)
 static int run_shipped(const void *what)
 {
 	const struct job *j = what;
-	return j->run(&(struct on){api, gpu, stream}, j->b);
+	return j->run(&(struct on){kernels, gpu, stream}, j->b);
 }
 
 /* ---- the shipped kernel beside the plain one ---- */
@@ -55,7 +55,7 @@ static float *result_of(const struct buffer *b)
 {
 	void *elements = host((size_t)(b->n * element_bytes(b->type)));
 	float *floats = host((size_t)b->n * sizeof *floats);
-	check(api->copy(gpu, stream, elements, b->p, (size_t)(b->n * element_bytes(b->type))), "a copy");
+	check(kernels->copy(gpu, stream, elements, b->p, (size_t)(b->n * element_bytes(b->type))), "a copy");
 	check(api->stream_synchronize(gpu, stream), "a kernel");
 	vector_convert(b->n, b->type, elements, ELEMENT_FP32, floats);
 	free(elements);
@@ -90,7 +90,7 @@ static bool job_agrees(const struct job *j)
 	for (int way = 0; way < 2; way++) {
 		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
 			fill(&j->b[i]);
-		check(j->run(&(struct on){way ? plain : api, gpu, stream}, j->b), j->name);
+		check(j->run(&(struct on){way ? plain : kernels, gpu, stream}, j->b), j->name);
 		for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
 			if (j->b[i].is_result)
 				results[way][i] = result_of(&j->b[i]);

@@ -42,7 +42,7 @@ static inline int64_t buffer_bytes(const struct buffer *b)
 /* How many kernels it has. Zeros will do for what is read, but token ids: every id a few times. */
 static inline int job_accesses(struct job *j, const struct emulated_accesses **kernels)
 {
-	struct cuda *c = emulated_open(1, 64 << 20);
+	struct kernel_context *c = emulated_open(1, 64 << 20);
 	for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++) {
 		j->b[i].p = zeros(buffer_bytes(&j->b[i]));
 		for (int64_t k = 0; j->b[i].ids && !j->b[i].step && k < j->b[i].n; k++)
@@ -51,7 +51,7 @@ static inline int job_accesses(struct job *j, const struct emulated_accesses **k
 			*(int64_t *)j->b[i].p = 1;
 	}
 	emulated_accesses_begin();
-	int error = j->run(&(struct on){emulated_api(), c, NULL}, j->b), n = emulated_accesses_end(kernels);
+	int error = j->run(&(struct on){&emulated_api()->kernels, c, NULL}, j->b), n = emulated_accesses_end(kernels);
 	if (error)
 		abort();
 	for (int i = 0; i < MOST_BUFFERS && j->b[i].n; i++)
@@ -66,14 +66,14 @@ static inline int attention_accesses(const struct attention_shape *s, enum atten
                                      const struct emulated_accesses **kernels)
 {
 	const struct cuda_api *api = emulated_api();
-	struct cuda *c = emulated_open(1, 1 << 20);
+	struct kernel_context *c = emulated_open(1, 1 << 20);
 	int64_t rows = s->samples * s->tokens, n = rows * s->heads * s->head_size * element_bytes(s->type);
 	void *qkv = zeros(3 * n), *y = zeros(n), *dy = zeros(n), *dqkv = zeros(3 * n);
 	float *sums = zeros(rows * s->heads * (int64_t)sizeof *sums);
 	emulated_accesses_begin();
-	int error = version == ATTENTION_FORWARD  ? api->attention_forward(c, NULL, s, qkv, y, sums)
+	int error = version == ATTENTION_FORWARD  ? kernels->attention_forward(c, NULL, s, qkv, y, sums)
 	            : version == ATTENTION_HOPPER ? api->attention_forward_hopper(c, NULL, s, qkv, y, sums)
-	                                          : api->attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv);
+	                                          : kernels->attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv);
 	int count = emulated_accesses_end(kernels);
 	if (error)
 		abort();

@@ -17,14 +17,15 @@
 
 #include "kernels/cuda/cuda.h"
 #include "tests/bench/median.h"
+#include "tests/plain/plain.h"
 
 enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_IN_A_ROW = 50 };
 
 static const char *bench_name;
-static void *library;
-static const struct cuda_api *api, *plain;
-static struct cuda *gpu;
-static cuda_stream stream;
+static const struct cuda_api *api;
+static const struct kernel_table *kernels, *plain;
+static struct kernel_context *gpu;
+static kernel_stream stream;
 static int repeats = 20;
 
 static inline void check(int error, const char *what)
@@ -84,9 +85,9 @@ static inline double gpu_seconds(int (*run)(const void *), const void *what, con
 	return median(times, repeats);
 }
 
-static inline const struct cuda_api *table_of(const char *symbol)
+static inline const struct cuda_api *table_of(void *library)
 {
-	void *function = library ? dlsym(library, symbol) : NULL;
+	void *function = library ? dlsym(library, CUDA_API_SYMBOL) : NULL;
 	const struct cuda_api *(*get)(void) = NULL;
 	if (function)
 		memcpy(&get, &function, sizeof get);
@@ -98,15 +99,17 @@ static inline bool gpu_open(const char *name)
 {
 	struct cuda_properties properties;
 	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
+	path = path ? path : "build/libshardlab-cuda.so";
 	int devices = 0;
 	bench_name = name;
-	library = dlopen(path ? path : "build/libshardlab-cuda.so", RTLD_NOW | RTLD_LOCAL);
-	api = table_of(CUDA_API_SYMBOL);
-	plain = table_of(CUDA_PLAIN_SYMBOL);
+	api = table_of(dlopen(path, RTLD_NOW | RTLD_LOCAL));
+	kernels = api ? &api->kernels : NULL;
+	plain = plain_kernels_of(path);
 	int error = api ? api->count(&devices) : 0;
 	if (!api || !plain || error || devices < 1) {
 		printf("%s: not run: %s\n", name,
-		       !api || !plain ? "no libshardlab-cuda.so"
+		       !api     ? "no libshardlab-cuda.so"
+		       : !plain ? "no " PLAIN_LIBRARY
 		       : error        ? api->error_text(error)
 		                      : "no GPU");
 		return false;

@@ -4,7 +4,7 @@
  *     struct job jobs[JOBS];
  *     jobs_make(jobs);
  *     …                                    memory for jobs[k].b[i].n elements at jobs[k].b[i].p, for each i
- *     jobs[k].run(&(struct on){api, gpu, stream}, jobs[k].b);
+ *     jobs[k].run(&(struct on){kernels, gpu, stream}, jobs[k].b);
  */
 #ifndef SHARDLAB_CUDA_JOBS_H
 #define SHARDLAB_CUDA_JOBS_H
@@ -19,9 +19,9 @@ enum { WIDTH = 768, VOCABULARY = 50257, STRIDE = 50304, PARAMETERS = 124439808 }
 static int64_t samples = 16, tokens = 1024, parameters = PARAMETERS;
 
 struct on {
-	const struct cuda_api *api;
-	struct cuda *gpu;
-	cuda_stream stream;
+	const struct kernel_table *kernels;
+	struct kernel_context *gpu;
+	kernel_stream stream;
 };
 
 /* Numbers in [0, 1) less `shift`; or token ids. */
@@ -47,74 +47,74 @@ static inline int64_t rows(void)
 
 static inline int run_copy(const struct on *o, const struct buffer *b)
 {
-	return o->api->copy(o->gpu, o->stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
+	return o->kernels->copy(o->gpu, o->stream, b[1].p, b[0].p, (size_t)b[0].n * 2);
 }
 
 static inline int run_norm_forward(const struct on *o, const struct buffer *b)
 {
-	return o->api->norm_forward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
+	return o->kernels->norm_forward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
 	                            b[4].p);
 }
 
 static inline int run_norm_backward(const struct on *o, const struct buffer *b)
 {
-	return o->api->norm_backward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
+	return o->kernels->norm_backward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
 	                             b[4].p, true, b[5].p, true, b[6].p, true);
 }
 
 static inline int run_classifier(const struct on *o, const struct buffer *b)
 {
-	return o->api->classifier(o->gpu, o->stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
+	return o->kernels->classifier(o->gpu, o->stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
 	                          1.0 / (double)rows(), NULL, b[2].p, false);
 }
 
 static inline int run_embedding_forward(const struct on *o, const struct buffer *b)
 {
-	return o->api->embedding_forward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p,
+	return o->kernels->embedding_forward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p,
 	                                 b[2].p, b[3].p);
 }
 
 static inline int run_embedding_backward(const struct on *o, const struct buffer *b)
 {
-	return o->api->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens,
+	return o->kernels->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens,
 	                                  b[0].p, b[1].p, b[2].p, false, b[3].p, false);
 }
 
 static inline int run_adamw(const struct on *o, const struct buffer *b)
 {
-	struct cuda_update u = {.learning_rate = 1e-4,
+	struct update u = {.learning_rate = 1e-4,
 	                        .beta1 = 0.9F,
 	                        .beta2 = 0.999F,
 	                        .epsilon = 1e-8F,
 	                        .weight_decay = 0.1F,
 	                        .step = b[5].p};
-	return o->api->adamw_update(o->gpu, o->stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p,
+	return o->kernels->adamw_update(o->gpu, o->stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p,
 	                            b[4].p);
 }
 
 static inline int run_add(const struct on *o, const struct buffer *b)
 {
-	return o->api->vector_add(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
+	return o->kernels->vector_add(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p);
 }
 
 static inline int run_squares(const struct on *o, const struct buffer *b)
 {
-	return o->api->vector_squares(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+	return o->kernels->vector_squares(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
 }
 
 static inline int run_overflow(const struct on *o, const struct buffer *b)
 {
-	return o->api->vector_overflow(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
+	return o->kernels->vector_overflow(o->gpu, o->stream, ELEMENT_BF16, parameters, b[0].p, b[1].p, false);
 }
 
 static inline int run_convert(const struct on *o, const struct buffer *b)
 {
-	return o->api->vector_convert(o->gpu, o->stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
+	return o->kernels->vector_convert(o->gpu, o->stream, parameters, ELEMENT_FP32, b[0].p, ELEMENT_BF16, b[1].p);
 }
 
 static inline int run_finish(const struct on *o, const struct buffer *b)
 {
-	return o->api->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p);
+	return o->kernels->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p);
 }
 
 #define BF16(count)                                                                                                    \

@@ -191,6 +191,18 @@ START_TEST(an_error_is_relative_to_what_was_measured)
 }
 END_TEST
 
+START_TEST(a_demo_must_learn)
+{
+	static const double accuracies[] = {0.881, 0.88, 0.8799, 0.1, __builtin_nan("")};
+	for (int i = 0; i < 5; i++) {
+		struct report r = {.validation_accuracy = accuracies[i]};
+		ck_assert_int_eq(check_accuracy("zero1", &r), i < 2 ? STATUS_OK : STATUS_CHECK);
+	}
+	ck_assert_int_eq(check_accuracy("zero1", &(struct report){.validation_accuracy = 0.5}), STATUS_CHECK);
+	ck_assert_str_eq(status_message(), "zero1: a test accuracy of 50.00 %; it should be 88 % or more");
+}
+END_TEST
+
 START_TEST(json_has_the_checks)
 {
 	struct checks c;
@@ -228,6 +240,7 @@ int main(void)
 	tcase_add_test(tests, what_cannot_be_counted_has_no_check);
 	tcase_add_test(tests, a_step_has_a_limit_on_both_sides);
 	tcase_add_test(tests, an_error_is_relative_to_what_was_measured);
+	tcase_add_test(tests, a_demo_must_learn);
 	tcase_add_test(tests, json_has_the_checks);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -25,9 +25,9 @@ struct array {
 
 enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
 
-/* api NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it waits
+/* kernels NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it waits
  * for. */
-typedef bool case_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a);
+typedef bool case_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a);
 
 /* Elements that the arrays begin beside a multiple of 16 bytes. */
 static int array_shift;
@@ -88,13 +88,13 @@ static inline void assert_same(const char *who, const struct array *a, const voi
 		              who, (long long)different, (long long)a->n, (int)a->type);
 }
 
-static inline bool run_on(const struct cuda_api *api, case_run *run, const void *context, struct array *a, int count)
+static inline bool run_on(const struct kernel_table *kernels, case_run *run, const void *context, struct array *a, int count)
 {
-	struct cuda *c = api ? target_open(3, WORKSPACE) : NULL;
+	struct kernel_context *c = kernels ? target_open(3, WORKSPACE) : NULL;
 	for (int i = 0; i < count; i++)
 		a[i].now = a[i].name ? copied(a + i) : (void *)(uintptr_t)a[i].before;
-	bool done = run(api, c, context, a);
-	if (api)
+	bool done = run(kernels, c, context, a);
+	if (kernels)
 		ck_assert_int_eq(target_wait(c, 0), 0);
 	target_close(c);
 	return done;
@@ -102,7 +102,7 @@ static inline bool run_on(const struct cuda_api *api, case_run *run, const void 
 
 static inline void cuda_check(case_run *run, const void *context, const struct array *arrays, int count, double slack)
 {
-	const struct cuda_api *tables[] = {NULL, target_plain_api(), target_api(), target_api()};
+	const struct kernel_table *tables[] = {NULL, target_plain(), target_kernels(), target_kernels()};
 	static const char *const names[] = {"plain beside CPU", "shipped beside CPU", "shipped beside plain"};
 	struct array runs[4][MOST_ARRAYS];
 	bool done[4];

@@ -153,12 +153,12 @@ struct arrays {
 		log_sum_exp = elements(ELEMENT_FP32, rows * shape.heads);
 		dqkv = elements(shape.type, 3 * rows * width);
 	}
-	void run(const struct cuda_api *api, struct cuda *c)
+	void run(const struct kernel_table *kernels, struct kernel_context *c)
 	{
 		float *sums = static_cast<float *>(log_sum_exp.data());
-		ck_assert_int_eq(api->attention_forward(c, nullptr, &shape, qkv.data(), y.data(), sums), 0);
+		ck_assert_int_eq(kernels->attention_forward(c, nullptr, &shape, qkv.data(), y.data(), sums), 0);
 		ck_assert_int_eq(
-		        api->attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums, dqkv.data()),
+		        api->kernels.attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums, dqkv.data()),
 		        0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 	}
@@ -180,17 +180,17 @@ START_TEST(versions)
 {
 	struct arrays a(shape_of(_i));
 	reference want = forward_in_double(a.shape, a.qkv.numbers());
-	struct cuda *c = target_open(4, 1 << 20);
+	struct kernel_context *c = target_open(4, 1 << 20);
 	target_order(false);
-	a.run(target_plain_api(), c);
+	a.run(target_plain(), c);
 	a.check(&want, 1);
 	a.clear();
-	a.run(target_api(), c);
+	a.run(target_kernels(), c);
 	a.check(&want, 1);
 	struct arrays first = a;
 	a.clear();
 	target_order(true);
-	a.run(target_api(), c);
+	a.run(target_kernels(), c);
 	target_order(false);
 	ck_assert(a.y.same(first.y) && a.log_sum_exp.same(first.log_sum_exp) && a.dqkv.same(first.dqkv));
 	target_close(c);
@@ -200,8 +200,8 @@ END_TEST
 START_TEST(cpu)
 {
 	struct arrays a(shape_of(_i));
-	struct cuda *c = target_open(4, 1 << 20);
-	a.run(target_api(), c);
+	struct kernel_context *c = target_open(4, 1 << 20);
+	a.run(target_kernels(), c);
 	struct arrays on_cpu = a;
 	on_cpu.clear();
 	float *sums = static_cast<float *>(on_cpu.log_sum_exp.data());
@@ -231,12 +231,12 @@ START_TEST(hopper)
 	struct arrays a(shape);
 	const reference want = forward_in_double(shape, a.qkv.numbers());
 	/* of other sizes, so that they are two on a GPU too */
-	struct cuda *c = target_open(4, 1 << 20), *other = target_open(4, 2 << 20);
+	struct kernel_context *c = target_open(4, 1 << 20), *other = target_open(4, 2 << 20);
 	const struct cuda_api *api = target_api();
 	float *sums = static_cast<float *>(a.log_sum_exp.data());
 	if (c->major == 9) {
 		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(api->attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(),
+		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(),
 		                                         sums, a.dqkv.data()),
 		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
@@ -264,19 +264,19 @@ START_TEST(awkward)
 {
 	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
-	struct cuda *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4), *none = target_open(4, 64);
+	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4), *none = target_open(4, 64);
 	small = a;
-	a.run(target_api(), c);
-	small.run(target_api(), tight);
+	a.run(target_kernels(), c);
+	small.run(target_kernels(), tight);
 	ck_assert(a.y.same(small.y) && a.dqkv.same(small.dqkv));
-	ck_assert_int_eq(target_api()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
+	ck_assert_int_eq(target_kernels()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
 	                                                  static_cast<float *>(a.log_sum_exp.data()), a.dqkv.data()),
 	                 CUDA_ERROR_WORKSPACE);
 
 	a.clear();
 	a.qkv.fill(60);
 	reference want = forward_in_double(s, a.qkv.numbers());
-	a.run(target_api(), c);
+	a.run(target_kernels(), c);
 	std::vector<double> sums = a.log_sum_exp.numbers();
 	for (size_t i = 0; i < sums.size(); i++)
 		ck_assert_double_eq_tol(sums[i], want.log_sum_exp[i], 0x1p-20 * fabs(want.log_sum_exp[i]) + 0x1p-9);
@@ -287,7 +287,7 @@ START_TEST(awkward)
 	size_t step = static_cast<size_t>(element_bytes(s.type));
 	memcpy(moved.data() + step, b.qkv.data(), b.qkv.size());
 	want = forward_in_double(s, b.qkv.numbers());
-	ck_assert_int_eq(target_api()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
+	ck_assert_int_eq(target_kernels()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
 	                                                 static_cast<float *>(b.log_sum_exp.data())),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);

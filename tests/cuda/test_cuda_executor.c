@@ -9,7 +9,8 @@
 #include "cli/show/show_overhead.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/library.h"
-#include "real/rank/device.h"
+#include "real/cpu/device.h"
+#include "real/device/device.h"
 #include "real/train/train.h"
 #include "tests/support/fake_cuda.h"
 #include "tests/support/images.h"
@@ -234,7 +235,7 @@ START_TEST(overhead_has_its_parts)
 	device_release(&d);
 	made_release(&m);
 	/* On a CPU there is none. */
-	d = (struct device){.cuda = NULL};
+	d = (struct device){.table = &cpu_device_table};
 	ck_assert_int_eq(device_overhead(&d, &v), 0);
 	ck_assert(!v.measured);
 }

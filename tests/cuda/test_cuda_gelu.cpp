@@ -42,10 +42,10 @@ struct layer {
 	}
 };
 
-void run(const struct cuda_api *api, struct cuda *c, struct layer *l, bool through)
+void run(const struct kernel_table *kernels, struct kernel_context *c, struct layer *l, bool through)
 {
 	const struct linear_shape *s = &l->shape;
-	ck_assert_int_eq(api->linear_backward_gelu(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
 	                                           s->gelu ? l->pre.data() : nullptr,
 	                                           through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
 	                                           false, l->dbias.data(), false),
@@ -85,19 +85,19 @@ START_TEST(through_gelu)
 {
 	struct linear_shape s = SHAPES[_i / 3];
 	s.type = static_cast<enum element>(_i % 3);
-	struct cuda *c = emulated_open(4, 1 << 16);
+	struct kernel_context *c = emulated_open(4, 1 << 16);
 	struct layer plain(s), apart = plain, fused = plain, without = plain;
 	const bool fits = s.type != ELEMENT_FP32 && s.in % 8 == 0;
-	run(emulated_plain_api(), c, &plain, true);
+	run(shardlab_plain_kernels(), c, &plain, true);
 	check(&plain, 1);
-	run(emulated_api(), c, &apart, true);
+	run(&emulated_api()->kernels, c, &apart, true);
 	check(&apart, 2);
 	ck_assert_int_eq(emulated_api()->gelu_passes(c), 1);
 	c->products = &every_epilogue; /* what is emulated is there */
-	run(emulated_api(), c, &fused, true);
+	run(&emulated_api()->kernels, c, &fused, true);
 	check(&fused, fits ? 1 : 2);
 	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
-	run(emulated_api(), c, &without, false);
+	run(&emulated_api()->kernels, c, &without, false);
 	ck_assert_int_eq(emulated_api()->gelu_passes(c), fits ? 1 : 2);
 	ck_assert(fused.dweight.same(without.dweight) && fused.dbias.same(without.dbias) && fused.dy.same(without.dy));
 	ck_assert(!fused.dx.same(without.dx));

@@ -21,27 +21,27 @@ struct norm_case {
 	bool accumulate;
 };
 
-static bool norm_forward_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct norm_case *n = context;
-	if (!api)
+	if (!kernels)
 		norm_forward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
 	else
-		ck_assert_int_eq(api->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
+		ck_assert_int_eq(kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
 		                                   a[3].now, a[4].now),
 		                 0);
 	return true;
 }
 
-static bool norm_backward_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct norm_case *n = context;
 	bool add = n->accumulate;
-	if (!api)
+	if (!kernels)
 		norm_backward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now, add,
 		              a[5].now, add, a[6].now, add);
 	else
-		ck_assert_int_eq(api->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
+		ck_assert_int_eq(kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
 		                                    a[3].now, a[4].now, add, a[5].now, add, a[6].now, add),
 		                 0);
 	return true;
@@ -99,48 +99,48 @@ static struct numbers *numbers_new(void)
 	return n;
 }
 
-static bool classifier_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
-	if (!api)
+	if (!kernels)
 		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
 		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
 	else
-		ck_assert_int_eq(api->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
+		ck_assert_int_eq(kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
 		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now, k->accumulate),
 		                 0);
 	return true;
 }
 
 /* loss and how many are right, on top of what was there */
-static bool evaluate_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
 	struct numbers *n = numbers_new();
 	float *out = a[1].now;
-	if (!api)
+	if (!kernels)
 		classifier_evaluate(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, &n->loss,
 		                    &n->correct);
 	else
 		for (int i = 0; i < 2; i++)
-			ck_assert_int_eq(api->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
+			ck_assert_int_eq(kernels->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
 			                                          k->slice.stride, a[0].now, k->targets, &n->loss,
 			                                          &n->correct),
 			                 0);
-	if (api)
+	if (kernels)
 		ck_assert_int_eq(target_wait(c, 0), 0);
-	out[0] = (float)(api ? n->loss / 2 : n->loss);
-	out[1] = (float)(api ? n->correct / 2 : n->correct);
+	out[0] = (float)(kernels ? n->loss / 2 : n->loss);
+	out[1] = (float)(kernels ? n->correct / 2 : n->correct);
 	return true;
 }
 
-static bool slice_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
 	const struct class_slice *s = &k->slice;
 	struct numbers *n = numbers_new();
 	float *evaluated = a[5].now;
-	if (!api) {
+	if (!kernels) {
 		classifier_maxima(k->type, k->rows, s, a[0].now, a[1].now);
 		classifier_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
 		evaluate_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
@@ -148,11 +148,11 @@ static bool slice_run(const struct cuda_api *api, struct cuda *c, const void *co
 		classifier_gradient(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now, SCALE,
 		                    SCALE * LOSS_SCALE, a[4].now, k->accumulate);
 	} else {
-		int error = api->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
-		error |= api->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
-		error |= api->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
-		error |= api->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
-		error |= api->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
+		int error = kernels->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
+		error |= kernels->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
+		error |= kernels->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
+		error |= kernels->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
+		error |= kernels->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
 		                                  a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
 		ck_assert_int_eq(target_wait(c, error), 0);
 	}
@@ -214,29 +214,29 @@ struct embedding_case {
 	bool accumulate;
 };
 
-static bool embedding_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
-	if (!api) {
+	if (!kernels) {
 		embedding_forward(k->type, k->samples, k->tokens, k->width, k->ids, a[0].now, a[1].now, a[2].now);
 		embedding_backward(k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context, k->ids,
 		                   a[3].now, a[4].now, add, a[5].now, add);
 		return true;
 	}
-	int error = api->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
+	int error = kernels->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
 	                                   a[1].now, a[2].now);
-	error |= api->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context,
+	error |= kernels->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context,
 	                                 k->ids, a[3].now, a[4].now, add, a[5].now, add);
 	ck_assert_int_eq(error, 0);
 	return true;
 }
 
-static bool embedding_slice_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
-	if (!api) {
+	if (!kernels) {
 		embedding_sliced_forward(k->type, k->samples, k->tokens, k->width, &k->slice, k->ids, a[0].now,
 		                         a[2].now);
 		embedding_finish(k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
@@ -244,10 +244,10 @@ static bool embedding_slice_run(const struct cuda_api *api, struct cuda *c, cons
 		                          a[3].now, a[4].now, add, a[5].now, add);
 		return true;
 	}
-	int error = api->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice, k->ids,
+	int error = kernels->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice, k->ids,
 	                                          a[0].now, a[2].now);
-	error |= api->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
-	error |= api->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
+	error |= kernels->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
+	error |= kernels->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
 	                                        k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
 	ck_assert_int_eq(error, 0);
 	return true;

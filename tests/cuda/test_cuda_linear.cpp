@@ -130,22 +130,22 @@ struct layer {
 /* What is the same for a run on the GPU and one on the CPU; bits of `options`: */
 enum { BIAS = 1, RESIDUAL = 2, ACCUMULATE_WEIGHT = 4, ACCUMULATE_BIAS = 8, INPUT = 16, OPTIONS = 32 };
 
-void run(const struct cuda_api *api, struct cuda *c, struct layer *l, int options)
+void run(const struct kernel_table *kernels, struct kernel_context *c, struct layer *l, int options)
 {
 	const struct linear_shape *s = &l->shape;
 	void *bias = options & BIAS ? l->bias.data() : nullptr, *dbias = options & BIAS ? l->dbias.data() : nullptr;
 	void *residual = options & RESIDUAL && !s->gelu ? l->residual.data() : nullptr;
 	void *pre = s->gelu ? l->pre.data() : nullptr, *dx = options & INPUT ? l->dx.data() : nullptr;
 	bool more_weight = options & ACCUMULATE_WEIGHT, more_bias = options & ACCUMULATE_BIAS;
-	if (!api) {
+	if (!kernels) {
 		linear_forward(s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre);
 		linear_backward(s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx, l->dweight.data(), more_weight,
 		                dbias, more_bias);
 		return;
 	}
 	ck_assert_int_eq(
-	        api->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre), 0);
-	ck_assert_int_eq(api->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
+	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre), 0);
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
 	                                      l->dweight.data(), more_weight, dbias, more_bias),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);
@@ -257,7 +257,7 @@ void check(struct layer *before, struct layer *after, int options)
 START_TEST(layers)
 {
 	struct linear_shape s = SHAPES[_i / 3];
-	struct cuda *c = target_open(4, 1 << 16);
+	struct kernel_context *c = target_open(4, 1 << 16);
 	s.type = static_cast<enum element>(_i % 3);
 	const int every = SUITE_CASES(4, 16); /* combination, others in each test */
 	for (int options = _i % every; options < OPTIONS; options += every) {
@@ -265,12 +265,12 @@ START_TEST(layers)
 		before.dweight.fill(1);
 		before.dbias.fill(1);
 		struct layer plain = before, kernels = before, again = before, blas = before, cpu = before;
-		run(target_plain_api(), c, &plain, options);
+		run(target_plain(), c, &plain, options);
 		check(&before, &plain, options);
-		run(target_api(), c, &kernels, options);
+		run(target_kernels(), c, &kernels, options);
 		check(&before, &kernels, options);
 		target_order(true);
-		run(target_api(), c, &again, options);
+		run(target_kernels(), c, &again, options);
 		target_order(false);
 		ck_assert(kernels.y.same(again.y) && kernels.dx.same(again.dx) && kernels.dweight.same(again.dweight) &&
 		          kernels.dbias.same(again.dbias) && kernels.dy.same(again.dy));
@@ -279,7 +279,7 @@ START_TEST(layers)
 			if (!target_products(c, has))
 				break; /* they were there before */
 			blas = before;
-			run(target_api(), c, &blas, options);
+			run(target_kernels(), c, &blas, options);
 			check(&before, &blas, options);
 			target_products(c, 0);
 		}
@@ -296,10 +296,10 @@ START_TEST(ordinary_shapes_are_left_to_cublas)
 	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
 		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};
 		struct layer before(s), after = before;
-		struct cuda *c = target_open(4, 1 << 16);
+		struct kernel_context *c = target_open(4, 1 << 16);
 		target_products(c, ~0U);
 		int64_t plain = c->plain_products;
-		run(target_api(), c, &after, BIAS | RESIDUAL | INPUT);
+		run(target_kernels(), c, &after, BIAS | RESIDUAL | INPUT);
 		check(&before, &after, BIAS | RESIDUAL | INPUT);
 		ck_assert_int_eq(c->plain_products, plain);
 		target_products(c, 0);
@@ -313,11 +313,11 @@ START_TEST(workspace)
 {
 	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32, 0};
 	struct layer before(s), after = before;
-	struct cuda *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
-	run(target_api(), c, &after, BIAS);
+	struct kernel_context *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
+	run(target_kernels(), c, &after, BIAS);
 	check(&before, &after, BIAS);
 	after = before;
-	ck_assert_int_eq(target_api()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
+	ck_assert_int_eq(target_kernels()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
 	                                               after.weight.data(), after.pre.data(), nullptr,
 	                                               after.dweight.data(), false, after.dbias.data(), false),
 	                 CUDA_ERROR_WORKSPACE);

@@ -84,25 +84,25 @@ void run_on_cpu(struct head *h)
 }
 
 /* The plain table has a whole classifier's training pass alone. */
-int run_classifier(const struct cuda_api *api, struct cuda *c, struct head *h)
+int run_classifier(const struct kernel_table *kernels, struct kernel_context *c, struct head *h)
 {
 	const struct class_slice slice = {FIRST, CLASSES, h->stride};
 	float *loss = static_cast<float *>(h->loss.data()), maxima[ROWS], sums[3 * ROWS];
 	void *logits = h->logits.data();
 	int error = 0;
 	if (!h->sliced) {
-		if (api->classifier_evaluate)
-			error = api->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
+		if (kernels->classifier_evaluate)
+			error = kernels->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
 			                                 h->targets.data(), &h->evaluated, &h->correct);
 		return error ? error
-		             : api->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, h->targets.data(),
+		             : kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, h->targets.data(),
 		                               0.5, nullptr, loss, true);
 	}
-	error |= api->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
-	error |= api->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
-	error |= api->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
-	error |= api->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
-	error |= api->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums,
+	error |= kernels->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
+	error |= kernels->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
+	error |= kernels->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
+	error |= kernels->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
+	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums,
 	                                  0.5, nullptr, loss, true);
 	return error;
 }
@@ -113,15 +113,15 @@ void run(enum way way, struct head *h)
 		run_on_cpu(h);
 		return;
 	}
-	const struct cuda_api *api = way == PLAIN ? emulated_plain_api() : emulated_api();
-	struct cuda *c = emulated_open(4, 1 << 16);
+	const struct kernel_table *kernels = way == PLAIN ? shardlab_plain_kernels() : &emulated_api()->kernels;
+	struct kernel_context *c = emulated_open(4, 1 << 16);
 	struct linear_shape s = shape_of(h);
 	c->products = way == SHIPPED_BLAS ? &every_epilogue : nullptr;
-	ck_assert_int_eq(api->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
+	ck_assert_int_eq(kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
 	                                     h->logits.data(), nullptr),
 	                 0);
-	ck_assert_int_eq(run_classifier(api, c, h), 0);
-	ck_assert_int_eq(api->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
+	ck_assert_int_eq(run_classifier(kernels, c, h), 0);
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
 	                                      h->dx.data(), h->dweight.data(), true, nullptr, false),
 	                 0);
 	c->products = nullptr;

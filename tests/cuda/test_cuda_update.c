@@ -1,6 +1,6 @@
 /* The GPU's optimizers, vectors, batch normalization and the numbers that steps carry. */
-#include "strategy/settings/loss_scale.h"
 #include "tests/cuda/cuda_check.h"
+#include "tests/support/loss_scale.h"
 
 static const int64_t counts[] = {1, 3, 63, 1024, 4099};
 
@@ -17,18 +17,18 @@ static void begin(int shift)
 struct update_case {
 	enum element type;
 	int64_t n;
-	struct cuda_update u;
+	struct update u;
 	int64_t step;
 	float squares, scaler[4], overflow;
 	bool sgd;
 };
 
-/* What the CPU's executor hands to the CPU's kernel (real/cpu/update.c). */
+/* kernels/update.h and the CPU's table once more, for the CPU's kernels. */
 static void update_on_cpu(const struct update_case *k, struct array *a)
 {
-	const struct cuda_update *u = &k->u;
-	int64_t step = k->step - (u->scaler ? (int64_t)u->scaler[CUDA_SCALER_SKIPPED] : 0);
-	double unscale = u->scaler ? 1 / (double)u->scaler[CUDA_SCALER_SCALE] : 1, rate = u->learning_rate;
+	const struct update *u = &k->u;
+	int64_t step = k->step - (u->scaler ? (int64_t)u->scaler[SCALER_SKIPPED] : 0);
+	double unscale = u->scaler ? 1 / (double)u->scaler[SCALER_SCALE] : 1, rate = u->learning_rate;
 	double clip = u->squares ? fmin(u->clip / (sqrt((double)*u->squares) * unscale + 1e-6), 1) : 1;
 	bool fp32 = k->type == ELEMENT_FP32;
 	if (u->warmup && step <= u->warmup)
@@ -48,15 +48,15 @@ static void update_on_cpu(const struct update_case *k, struct array *a)
 	}
 }
 
-static bool update_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct update_case *k = context;
-	if (!api)
+	if (!kernels)
 		update_on_cpu(k, a);
 	else if (k->sgd)
-		ck_assert_int_eq(api->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now), 0);
+		ck_assert_int_eq(kernels->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now), 0);
 	else
-		ck_assert_int_eq(api->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now,
+		ck_assert_int_eq(kernels->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now,
 		                                   a[3].now, a[4].now),
 		                 0);
 	return true;
@@ -65,7 +65,7 @@ static bool update_run(const struct cuda_api *api, struct cuda *c, const void *c
 static struct update_case update_case_of(enum element type, int64_t n)
 {
 	struct update_case k = {.type = type, .n = n, .step = 7};
-	k.u = (struct cuda_update){
+	k.u = (struct update){
 	        .learning_rate = 0.01, .beta1 = 0.9F, .beta2 = 0.999F, .epsilon = 1e-8F, .weight_decay = 0.1F};
 	return k;
 }
@@ -103,8 +103,8 @@ START_TEST(updates)
 			struct update_case k = update_case_of(type, counts[i]);
 			k.sgd = _i / 2;
 			k.squares = 90;
-			k.scaler[CUDA_SCALER_SCALE] = 8;
-			k.scaler[CUDA_SCALER_SKIPPED] = 2;
+			k.scaler[SCALER_SCALE] = 8;
+			k.scaler[SCALER_SKIPPED] = 2;
 			if (kind == 1 || kind == 2) {
 				k.u.squares = &k.squares;
 				k.u.clip = 0.5;
@@ -142,10 +142,10 @@ START_TEST(kept)
 }
 END_TEST
 
-static void sgd(const struct cuda_api *api, struct cuda *c, const struct update_case *k, int64_t n, void *parameters,
+static void sgd(const struct kernel_table *kernels, struct kernel_context *c, const struct update_case *k, int64_t n, void *parameters,
                 const void *gradients, float *master)
 {
-	int error = api->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
+	int error = kernels->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
 	ck_assert_int_eq(target_wait(c, error), 0);
 }
 
@@ -158,7 +158,7 @@ START_TEST(stochastic)
 	for (int way = 0; way < 3; way++) {
 		begin(0);
 		struct update_case first_case = update_case_of(type, N), *k = placed(&first_case);
-		struct cuda *c = target_open(2, WORKSPACE);
+		struct kernel_context *c = target_open(2, WORKSPACE);
 		/* whole; a slice of columns; one of columns in three pieces */
 		struct rounding whole = {99, {0, 1000, N, N, N, 0}};
 		if (way > 0)
@@ -175,21 +175,22 @@ START_TEST(stochastic)
 		rest.numbers.begin = CUT;
 		vector_round(type, &whole, k->step, N, master, want);
 		k->u.learning_rate = 0;
-		k->u.rounding = &whole;
-		sgd(target_api(), c, k, CUT, got, gradients, master);
-		k->u.rounding = &rest;
-		int error = target_api()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT, first,
+		k->u.stochastic = true;
+		k->u.rounding = whole;
+		sgd(target_kernels(), c, k, CUT, got, gradients, master);
+		k->u.rounding = rest;
+		int error = target_kernels()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT, first,
 		                                       second, master + CUT);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_mem_eq(got, want, N * sizeof *want);
-		k->u.rounding = &whole;
+		k->u.rounding = whole;
 		for (int plain = 0; plain < 2; plain++) {
 			memset(got, 0, N * sizeof *got);
-			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		memset(got, 0, N * sizeof *got);
-		error = target_plain_api()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second,
+		error = target_plain()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second,
 		                                         master);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_mem_eq(got, want, N * sizeof *want);
@@ -201,14 +202,14 @@ START_TEST(stochastic)
 		k->u.keep_parameters = true;
 		for (int plain = 0; plain < 2; plain++) {
 			memset(got, 0, N * sizeof *got);
-			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		/* before any update they are those of the beginning, to the nearest */
 		k->step = 1;
 		vector_convert(N, ELEMENT_FP32, master, type, want);
 		for (int plain = 0; plain < 2; plain++) {
-			sgd(plain ? target_plain_api() : target_api(), c, k, N, got, gradients, master);
+			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		target_close(c);
@@ -225,21 +226,21 @@ struct vector_case {
 	bool accumulate, bias, residual, gelu;
 };
 
-static bool vectors_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct vector_case *k = context;
 	float *sum = a[2].now, *overflow = a[3].now;
-	if (!api) {
+	if (!kernels) {
 		vector_add(k->type, k->n, a[0].now, a[1].now);
 		*sum = (float)((k->accumulate ? (double)*sum : 0) + vector_sum_of_squares(k->type, k->n, a[0].now));
 		*overflow = (k->accumulate && *overflow > 0) || !vector_is_finite(k->type, k->n, a[0].now);
 		vector_convert(k->n, k->type, a[0].now, k->to, a[4].now);
 		return true;
 	}
-	int error = api->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
-	error |= api->vector_squares(c, NULL, k->type, k->n, a[0].now, sum, k->accumulate);
-	error |= api->vector_overflow(c, NULL, k->type, k->n, a[0].now, overflow, k->accumulate);
-	error |= api->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
+	int error = kernels->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
+	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, sum, k->accumulate);
+	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, overflow, k->accumulate);
+	error |= kernels->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
 	ck_assert_int_eq(error, 0);
 	return true;
 }
@@ -264,15 +265,15 @@ START_TEST(vectors)
 }
 END_TEST
 
-static bool finish_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct vector_case *k = context;
 	void *bias = k->bias ? a[0].now : NULL, *residual = k->residual ? a[1].now : NULL;
 	void *y = k->gelu ? a[3].now : NULL;
-	if (!api)
+	if (!kernels)
 		linear_finish(k->type, k->n, k->width, bias, residual, a[2].now, y);
 	else
-		ck_assert_int_eq(api->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y), 0);
+		ck_assert_int_eq(kernels->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y), 0);
 	return true;
 }
 
@@ -304,12 +305,12 @@ struct batch_case {
 	bool accumulate;
 };
 
-static bool batch_run(const struct cuda_api *api, struct cuda *c, const void *context, struct array *a)
+static bool batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct batch_case *k = context;
 	const struct batch_norm_shape *s = &k->shape;
 	bool add = k->accumulate;
-	if (!api) {
+	if (!kernels) {
 		batch_norm_statistics(s, a[0].now, a[1].now);
 		batch_norm_merge(2, s->width, a[2].now, a[3].now, a[4].now);
 		batch_norm_running(s->width, a[3].now, a[5].now);
@@ -319,13 +320,13 @@ static bool batch_run(const struct cuda_api *api, struct cuda *c, const void *co
 		batch_norm_backward(s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
 		return true;
 	}
-	int error = api->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
-	error |= api->batch_norm_merge(c, NULL, 2, s->width, a[2].now, a[3].now, a[4].now);
-	error |= api->batch_norm_running(c, NULL, s->width, a[3].now, a[5].now);
-	error |= api->batch_norm_forward(c, NULL, s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
-	error |= api->batch_norm_sums(c, NULL, s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now,
+	int error = kernels->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
+	error |= kernels->batch_norm_merge(c, NULL, 2, s->width, a[2].now, a[3].now, a[4].now);
+	error |= kernels->batch_norm_running(c, NULL, s->width, a[3].now, a[5].now);
+	error |= kernels->batch_norm_forward(c, NULL, s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
+	error |= kernels->batch_norm_sums(c, NULL, s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now,
 	                              a[11].now, add, (char *)a[11].now + s->width * element_bytes(s->type), add);
-	error |= api->batch_norm_backward(c, NULL, s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
+	error |= kernels->batch_norm_backward(c, NULL, s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
 	ck_assert_int_eq(error, 0);
 	return true;
 }
@@ -375,9 +376,9 @@ START_TEST(loss_scales)
 {
 	enum loss_scaler s = _i ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
 	const struct loss_scale_rule *rule = loss_scale_rule(s);
-	struct cuda_loss_scale_rule gpu = {_i, rule->minimum, 3, rule->hysteresis};
+	const struct scale_rule gpu = {_i, rule->minimum, 3, rule->hysteresis};
 	struct loss_scale want = loss_scale_begin(s, 16);
-	struct cuda *c = target_open(1, 0);
+	struct kernel_context *c = target_open(1, 0);
 	struct {
 		float got[4], overflow;
 		int32_t gave_up;
@@ -391,14 +392,14 @@ START_TEST(loss_scales)
 		n->gave_up = 0;
 		n->overflow = i >= 200 || uniform() > 0.6F ? 1.0F : 0.0F; /* until nothing is left */
 		bool good = loss_scale_update(s, 3, n->overflow > 0, &want);
-		int error = target_api()->scaler_update(c, NULL, &gpu, &n->overflow, n->got, &n->gave_up);
+		int error = target_kernels()->scaler_update(c, NULL, &gpu, &n->overflow, n->got, &n->gave_up);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_int_eq(n->gave_up, !good);
 		ck_assert_mem_eq(n->got, &want, sizeof n->got);
 		gave_up_times += !good;
 	}
 	ck_assert_int_gt(gave_up_times, 0);
-	ck_assert_int_eq(target_wait(c, target_api()->advance(c, NULL, &n->step)), 0);
+	ck_assert_int_eq(target_wait(c, target_kernels()->advance(c, NULL, &n->step)), 0);
 	ck_assert_int_eq(n->step, 5);
 	target_close(c);
 	target_release(n);

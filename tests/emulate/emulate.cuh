@@ -89,7 +89,7 @@ void emulate_async_end();
 void emulate_proxy_fence();
 
 template <typename... Parameters, typename... Arguments>
-int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, cuda_stream,
+int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, kernel_stream,
            Arguments... arguments)
 {
 	struct call {
@@ -105,7 +105,7 @@ int launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_b
 	        &c, sizeof c, grid, block, shared_bytes);
 }
 
-static inline int device_fill(cuda_stream, void *to, int byte, size_t bytes)
+static inline int device_fill(kernel_stream, void *to, int byte, size_t bytes)
 {
 	if (bytes)
 		memset(to, byte, bytes);

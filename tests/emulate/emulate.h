@@ -12,14 +12,13 @@
 extern "C" {
 #endif
 
-/* The tables of kernels, shipped and plain; what needs a device or a library of CUDA is NULL. Streams are ignored:
+/* The table with the kernels that are shipped; what needs a device or a library of CUDA is NULL. Streams are ignored:
  * what is called is done on return. */
 const struct cuda_api *emulated_api(void);
-const struct cuda_api *emulated_plain_api(void);
 
 /* A device with so many multiprocessors and so much workspace, which is filled with NaNs. */
-struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes);
-void emulated_close(struct cuda *c);
+struct kernel_context *emulated_open(int multiprocessors, size_t workspace_bytes);
+void emulated_close(struct kernel_context *c);
 
 /* Blocks, and the threads between two barriers, run in ascending order, or in descending: what a missing barrier lets
  * pass in one shows in the other. */

@@ -59,7 +59,7 @@ template <typename T> int multiply(const struct product *p)
 
 } // namespace
 
-int product_run(struct cuda *c, cuda_stream, const struct product *p)
+int product_run(struct kernel_context *c, kernel_stream, const struct product *p)
 {
 	const unsigned *epilogues = static_cast<const unsigned *>(c->products);
 	if (!epilogues || !(*epilogues >> p->epilogue & 1) || !product_epilogue_fits(p))

@@ -1,4 +1,4 @@
-/* The two tables of kernels on the host, and the device that they are for: one of compute capability 9.0. */
+/* The table of kernels on the host, and the device that they are for: one of compute capability 9.0. */
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/table.h"
 #include "tests/emulate/emulate.h"
@@ -14,18 +14,8 @@
 	X(cuda_fill_classifier)                                                                                        \
 	X(cuda_fill_optimizer)                                                                                         \
 	X(cuda_fill_vector)
-#define PLAIN_FILLS(X)                                                                                                 \
-	X(cuda_fill_plain_linear)                                                                                      \
-	X(cuda_fill_plain_attention)                                                                                   \
-	X(cuda_fill_plain_norm)                                                                                        \
-	X(cuda_fill_plain_batch_norm)                                                                                  \
-	X(cuda_fill_plain_embedding)                                                                                   \
-	X(cuda_fill_plain_classifier)                                                                                  \
-	X(cuda_fill_plain_update)                                                                                      \
-	X(cuda_fill_plain_sliced)
 #define X(name) extern "C" __attribute__((weak)) void name(struct cuda_api *api);
 FILLS(X)
-PLAIN_FILLS(X)
 #undef X
 
 #define X(name)                                                                                                        \
@@ -40,22 +30,14 @@ const struct cuda_api *emulated_api(void)
 	return &api;
 }
 
-const struct cuda_api *emulated_plain_api(void)
-{
-	static struct cuda_api api;
-	api.version = CUDA_API_VERSION;
-	PLAIN_FILLS(X)
-	return &api;
-}
-
 /* The workspace that was closed last, for the next that is as large: mapping megabytes takes longer than most kernels.
  */
 static void *spare;
 static size_t spare_bytes;
 
-struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
+struct kernel_context *emulated_open(int multiprocessors, size_t workspace_bytes)
 {
-	struct cuda *c = new struct cuda();
+	struct kernel_context *c = new struct kernel_context();
 	c->multiprocessors = multiprocessors;
 	c->shared_bytes = 227 << 10;
 	c->major = 9;
@@ -68,7 +50,7 @@ struct cuda *emulated_open(int multiprocessors, size_t workspace_bytes)
 	return c;
 }
 
-void emulated_close(struct cuda *c)
+void emulated_close(struct kernel_context *c)
 {
 	if (!c)
 		return;

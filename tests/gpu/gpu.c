@@ -1,12 +1,12 @@
 #include "tests/gpu/gpu.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "real/cuda/library.h"
+#include "tests/plain/plain.h"
 
 /* Of NVIDIA's kernel driver, and of Windows' for Linux. */
 static bool has_card(void)
@@ -31,17 +31,6 @@ static enum gpu_found failed(struct gpu *g)
 	return broken ? GPU_BROKEN : GPU_MISSING;
 }
 
-/* The library is open already: this is its second table. */
-static const struct cuda_api *plain_table(void)
-{
-	const char *path = getenv("SHARDLAB_CUDA_LIBRARY");
-	void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-	void *symbol = library ? dlsym(library, CUDA_PLAIN_SYMBOL) : NULL;
-	const struct cuda_api *(*table)(void) = NULL;
-	memcpy(&table, &symbol, sizeof table); /* ISO C converts no object pointer to a function's */
-	return table ? table() : NULL;
-}
-
 enum gpu_found gpu_find(struct gpu *out)
 {
 	*out = (struct gpu){.devices = 0};
@@ -52,6 +41,7 @@ enum gpu_found gpu_find(struct gpu *out)
 		s = cuda_library_describe(out->api, 0, &out->properties);
 	if (s)
 		return failed(out);
-	out->plain = plain_table();
+	const char *library = getenv("SHARDLAB_CUDA_LIBRARY");
+	out->plain = library ? plain_kernels_of(library) : NULL;
 	return GPU_FOUND;
 }

@@ -1,9 +1,9 @@
 /* Who runs the kernels that tests/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
  * `make check`), or a GPU (target_gpu.c, in `make check-gpu`). A test is compiled once and linked with either.
  *
- *     struct cuda *c = target_open(3, 1 << 20);
+ *     struct kernel_context *c = target_open(3, 1 << 20);
  *     float *x = target_memory(n * sizeof *x);           both the test and the kernels read and write it
- *     int error = target_api()->vector_add(c, NULL, ELEMENT_FP32, n, x, x);
+ *     int error = target_kernels()->vector_add(c, NULL, ELEMENT_FP32, n, x, x);
  *     ck_assert_int_eq(target_wait(c, error), 0);         from here on x holds the sums
  *     target_close(c);
  *     target_release(x);
@@ -21,21 +21,22 @@
 extern "C" {
 #endif
 
-const struct cuda_api *target_api(void);       /* the kernels that are shipped */
-const struct cuda_api *target_plain_api(void); /* … and in their plain form */
+const struct cuda_api *target_api(void);            /* with the kernels that are shipped */
+const struct kernel_table *target_kernels(void);    /* these alone */
+const struct kernel_table *target_plain(void);      /* the same in their plain form */
 
 /* The workspace holds rubbish. A GPU has the number of multiprocessors that it has, and is opened once for each size of
  * a workspace: two of one size are the same. Does not return in failure. */
-struct cuda *target_open(int multiprocessors, size_t workspace_bytes);
-void target_close(struct cuda *c); /* accepts NULL */
+struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes);
+void target_close(struct kernel_context *c); /* accepts NULL */
 /* Until all that was put on the device is done: `error` if that is one, or what the device says. */
-int target_wait(struct cuda *c, int error);
+int target_wait(struct kernel_context *c, int error);
 
 /* Blocks and threads from the last to the first; on a GPU, which has an order of its own, nothing. */
 void target_order(bool descending);
 /* Matrix products by cuBLASLt that has these epilogues, 1 << enum product_epilogue; 0: without cuBLASLt. False: it is
  * not for the caller to choose, and it is there. */
-bool target_products(struct cuda *c, unsigned epilogues);
+bool target_products(struct kernel_context *c, unsigned epilogues);
 
 /* Poisoned neither before nor after; never NULL. */
 void *target_memory(size_t bytes);

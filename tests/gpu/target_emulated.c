@@ -3,6 +3,7 @@
 
 #include "tests/emulate/emulate.h"
 #include "tests/gpu/target.h"
+#include "tests/plain/plain.h"
 #include "tests/support/suite.h"
 
 const struct cuda_api *target_api(void)
@@ -10,22 +11,27 @@ const struct cuda_api *target_api(void)
 	return emulated_api();
 }
 
-const struct cuda_api *target_plain_api(void)
+const struct kernel_table *target_kernels(void)
 {
-	return emulated_plain_api();
+	return &emulated_api()->kernels;
 }
 
-struct cuda *target_open(int multiprocessors, size_t workspace_bytes)
+const struct kernel_table *target_plain(void)
+{
+	return shardlab_plain_kernels();
+}
+
+struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes)
 {
 	return emulated_open(multiprocessors, workspace_bytes);
 }
 
-void target_close(struct cuda *c)
+void target_close(struct kernel_context *c)
 {
 	emulated_close(c);
 }
 
-int target_wait(struct cuda *c, int error)
+int target_wait(struct kernel_context *c, int error)
 {
 	(void)c;
 	return error;
@@ -38,7 +44,7 @@ void target_order(bool descending)
 	emulated_races(!descending && emulated_tells());
 }
 
-bool target_products(struct cuda *c, unsigned epilogues)
+bool target_products(struct kernel_context *c, unsigned epilogues)
 {
 	static unsigned has;
 	has = epilogues;

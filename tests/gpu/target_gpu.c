@@ -6,6 +6,7 @@
 
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/target.h"
+#include "tests/plain/plain.h"
 
 enum { MOST_OPEN = 16, SIZES = 48, HEAD_BYTES = 256 /* before a piece, so that it is aligned */ };
 
@@ -16,7 +17,7 @@ struct head {
 };
 
 static struct gpu gpu;
-static struct cuda *opened[MOST_OPEN]; /* each workspace's size once, until the program ends */
+static struct kernel_context *opened[MOST_OPEN]; /* each workspace's size once, until the program ends */
 static struct head *released[SIZES];
 
 static void need(int error, const char *what)
@@ -32,12 +33,17 @@ const struct cuda_api *target_api(void)
 	return gpu.api;
 }
 
-const struct cuda_api *target_plain_api(void)
+const struct kernel_table *target_kernels(void)
+{
+	return &gpu.api->kernels;
+}
+
+const struct kernel_table *target_plain(void)
 {
 	return gpu.plain;
 }
 
-static struct cuda *open_once(size_t workspace_bytes)
+static struct kernel_context *open_once(size_t workspace_bytes)
 {
 	int i = 0;
 	while (i < MOST_OPEN && opened[i] && opened[i]->workspace_bytes != workspace_bytes)
@@ -49,20 +55,20 @@ static struct cuda *open_once(size_t workspace_bytes)
 	return opened[i];
 }
 
-struct cuda *target_open(int multiprocessors, size_t workspace_bytes)
+struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes)
 {
 	(void)multiprocessors;
-	struct cuda *c = open_once(workspace_bytes);
-	need(gpu.api->fill(c, NULL, c->workspace, 0xff, workspace_bytes), "filling the workspace");
+	struct kernel_context *c = open_once(workspace_bytes);
+	need(gpu.api->kernels.fill(c, NULL, c->workspace, 0xff, workspace_bytes), "filling the workspace");
 	return c;
 }
 
-void target_close(struct cuda *c)
+void target_close(struct kernel_context *c)
 {
 	(void)c;
 }
 
-int target_wait(struct cuda *c, int error)
+int target_wait(struct kernel_context *c, int error)
 {
 	int later = gpu.api->stream_synchronize(c, NULL);
 	return error ? error : later;
@@ -73,7 +79,7 @@ void target_order(bool descending)
 	(void)descending;
 }
 
-bool target_products(struct cuda *c, unsigned epilogues)
+bool target_products(struct kernel_context *c, unsigned epilogues)
 {
 	(void)c;
 	(void)epilogues;
@@ -123,7 +129,7 @@ int target_run(Suite *suite)
 	int failures = 0;
 	if (found == GPU_FOUND && !gpu.plain) {
 		snprintf(gpu.why, sizeof gpu.why,
-		         "error: SHARDLAB_CUDA_LIBRARY names no library with the plain kernels");
+		         "error: there is no " PLAIN_LIBRARY " beside libshardlab-cuda.so: run make check-gpu");
 		found = GPU_BROKEN;
 	}
 	if (found != GPU_FOUND) {

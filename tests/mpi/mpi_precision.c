@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "real/train/train.h"
+#include "tests/support/loss_scale.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"

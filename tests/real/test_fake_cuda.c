@@ -7,8 +7,8 @@
 enum { NOT_PERMITTED = 800, CAPTURING = 900, INVALIDATED = 901, UNJOINED = 904, ISOLATION = 905, CAPTURED_EVENT = 907 };
 
 static const struct cuda_api *api;
-static struct cuda *gpu;
-static cuda_stream stream, other;
+static struct kernel_context *gpu;
+static kernel_stream stream, other;
 static cuda_event event, later;
 static void *device, *pinned;
 
@@ -45,7 +45,7 @@ static void end(void)
 static int call(int number)
 {
 	void *memory;
-	cuda_stream s;
+	kernel_stream s;
 	cuda_event e;
 	int64_t free_bytes, total;
 	double seconds;

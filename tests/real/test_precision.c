@@ -9,6 +9,7 @@
 #include "real/train/train.h"
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
+#include "tests/support/loss_scale.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"

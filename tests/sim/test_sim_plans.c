@@ -1,48 +1,48 @@
 /* The simulator on whole plans: classes of ranks, both grains on every strategy, what fits, what is refused. */
-#include "sim/population.h"
+#include "sim/rank_class.h"
 #include "strategy/strategies/strategy.h"
 #include "tests/sim/sim_fixture.h"
 #include "tests/support/suite.h"
 
 /* ---- classes of ranks ---- */
 
-static void check_population(int64_t ranks, int64_t root_ranks, const char *devices, const char *slow, int expected)
+static void check_classes(int64_t ranks, int64_t root_ranks, const char *devices, const char *slow, int expected)
 {
 	struct cluster c;
 	struct plan plan = {.ranks = ranks, .role_count = root_ranks ? 2 : 1};
-	struct population people;
+	struct rank_classes classes;
 	int64_t sum = 0;
 	open_gpus(&c, devices, "0", "0", slow);
 	plan.roles[0] = (struct role){.name = "root", .ranks = root_ranks ? root_ranks : ranks};
 	plan.roles[1] = (struct role){.name = "rank", .first_rank = root_ranks, .ranks = ranks - root_ranks};
-	population_classes(&people, &plan, &c);
-	ck_assert_int_eq(people.actor_count, expected);
-	for (int i = 0; i < people.actor_count; i++)
-		sum += people.actors[i].copies * people.actors[i].nodes;
+	rank_classes_make(&classes, &plan, &c);
+	ck_assert_int_eq(classes.count, expected);
+	for (int i = 0; i < classes.count; i++)
+		sum += classes.classes[i].copies * classes.classes[i].nodes;
 	ck_assert_int_eq(sum, ranks);
 	for (int64_t rank = 0; rank<ranks; rank += ranks> 1000 ? 97 : 1) {
-		const struct population_actor *a = &people.actors[population_actor_of(&people, &plan, &c, rank)];
+		const struct rank_class *a = &classes.classes[rank_class_of(&classes, &plan, &c, rank)];
 		if (a->factor != cluster_slow_factor(&c, rank) || &plan.roles[a->role] != plan_role_of(&plan, rank))
 			ck_abort_msg("rank %ld is not of its class", (long)rank);
 	}
-	population_release(&people);
+	rank_classes_release(&classes);
 	cluster_release(&c);
 }
 
-START_TEST(test_population)
+START_TEST(test_rank_classes)
 {
-	check_population(1, 0, "8", "", 1);
-	check_population(16384, 0, "8", "", 1);
-	check_population(16384, 0, "8", "9: 2", 3); /* the others; rank 9; the rest of its node */
-	check_population(16384, 0, "8", "9: 2, 10: 2", 4);
-	check_population(16384, 0, "8", "0: 2, 16383: 3", 5); /* the first and the last node are special */
-	check_population(16384, 1, "8", "", 3);               /* root; the rest of its node; all others */
-	check_population(13, 0, "8", "", 2);                  /* a node of 8 and one of 5 */
-	check_population(13, 1, "8", "", 3);
-	check_population(4, 1, "8", "", 2);
-	check_population(8, 8, "8", "", 1);
-	check_population(2, 0, "1", "0: 2, 1: 2", 2);
-	check_population(24, 8, "8", "", 2); /* roles that meet between nodes */
+	check_classes(1, 0, "8", "", 1);
+	check_classes(16384, 0, "8", "", 1);
+	check_classes(16384, 0, "8", "9: 2", 3); /* the others; rank 9; the rest of its node */
+	check_classes(16384, 0, "8", "9: 2, 10: 2", 4);
+	check_classes(16384, 0, "8", "0: 2, 16383: 3", 5); /* the first and the last node are special */
+	check_classes(16384, 1, "8", "", 3);               /* root; the rest of its node; all others */
+	check_classes(13, 0, "8", "", 2);                  /* a node of 8 and one of 5 */
+	check_classes(13, 1, "8", "", 3);
+	check_classes(4, 1, "8", "", 2);
+	check_classes(8, 8, "8", "", 1);
+	check_classes(2, 0, "1", "0: 2, 1: 2", 2);
+	check_classes(24, 8, "8", "", 2); /* roles that meet between nodes */
 }
 END_TEST
 
@@ -208,7 +208,7 @@ START_TEST(test_order_is_kept)
 }
 END_TEST
 
-/* 16,384 ranks are one actor's walk: the trace has one rank. */
+/* 16,384 ranks are one class: the trace has one rank. */
 START_TEST(test_many_ranks)
 {
 	struct run r;
@@ -347,7 +347,7 @@ int main(void)
 	Suite *suite = suite_create("sim plans");
 	TCase *tcase = tcase_create("plans");
 	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, test_population);
+	tcase_add_test(tcase, test_rank_classes);
 	tcase_add_test(tcase, test_same_bytes);
 	tcase_add_test(tcase, test_grains_agree);
 	tcase_add_test(tcase, test_messages_are_the_plan);

@@ -98,7 +98,7 @@ static void expect_end(struct fluid *f, int name, int64_t when)
 	int64_t now = -1;
 	int id = fluid_next(f, &now);
 	ck_assert_int_ge(id, 0);
-	ck_assert_int_eq(fluid_activity(f, id)->tag.actor, name);
+	ck_assert_int_eq(fluid_activity(f, id)->tag.process, name);
 	ck_assert_int_eq(now, when);
 	fluid_end(f, id);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/cuda/fusion.h"
+#include "real/rank/fusion.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
@@ -18,8 +18,8 @@ static int pairs_of(const struct request *q)
 	int count = 0, done = 0;
 	ck_assert_msg(!made_open(&m, q) && !plan_verify(&m.plan, NULL), "%s: %s", q->strategy, status_message());
 	const struct role *r = &m.plan.roles[0];
-	struct cuda_fusion *f = calloc((size_t)r->op_count, sizeof *f);
-	cuda_fusion_find(r, f);
+	struct fusion *f = calloc((size_t)r->op_count, sizeof *f);
+	fusion_find(r, f);
 	for (int i = 0; i < r->op_count; i++) {
 		done += f[i].done;
 		if (f[i].next < 0)

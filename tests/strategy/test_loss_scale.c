@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "strategy/settings/settings.h"
+#include "tests/support/loss_scale.h"
 #include "tests/support/suite.h"
 
 static const char *text_of(const json_t *run, const char *key)

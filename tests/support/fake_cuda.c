@@ -9,7 +9,7 @@
 
 struct fake_cuda_settings fake_settings;
 struct fake_cuda_counts fake_counts;
-struct cuda *fake_device;
+struct kernel_context *fake_device;
 void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 
 const struct fake_cuda_counts *fake_cuda_counts(void)
@@ -25,7 +25,7 @@ void *fake_grown(void *list, int64_t count, size_t size)
 	return list;
 }
 
-void *fake_keep(struct cuda *c, const void *bytes, size_t size)
+void *fake_keep(struct kernel_context *c, const void *bytes, size_t size)
 {
 	c->kept = fake_grown(c->kept, c->kept_count + 1, sizeof *c->kept);
 	void **copy = &c->kept[c->kept_count++];
@@ -33,7 +33,7 @@ void *fake_keep(struct cuda *c, const void *bytes, size_t size)
 	return memcpy(*copy, bytes, size);
 }
 
-uint64_t fake_random(struct cuda *c)
+uint64_t fake_random(struct kernel_context *c)
 {
 	c->random = c->random * 6364136223846793005u + 1442695040888963407u;
 	return c->random >> 33;
@@ -91,7 +91,7 @@ static int describe(int device, struct cuda_properties *out)
 	return 0;
 }
 
-static int device_open(struct cuda **out, int device, size_t workspace_bytes)
+static int device_open(struct kernel_context **out, int device, size_t workspace_bytes)
 {
 	(void)device;
 	*out = calloc(1, sizeof **out);
@@ -111,7 +111,7 @@ static int device_open(struct cuda **out, int device, size_t workspace_bytes)
 	return 0;
 }
 
-static void device_close(struct cuda *c)
+static void device_close(struct kernel_context *c)
 {
 	if (!c)
 		return;
@@ -124,7 +124,7 @@ static void device_close(struct cuda *c)
 	free(c);
 }
 
-int fake_refuses(struct cuda *c, bool captures)
+int fake_refuses(struct kernel_context *c, bool captures)
 {
 	if (!pthread_equal(pthread_self(), c->thread))
 		return ERROR_NOT_PERMITTED;
@@ -135,7 +135,7 @@ int fake_refuses(struct cuda *c, bool captures)
 }
 
 /* Of functions that return nothing. */
-static void must_not_refuse(struct cuda *c)
+static void must_not_refuse(struct kernel_context *c)
 {
 	int error = fake_refuses(c, false);
 	if (!error)
@@ -144,7 +144,7 @@ static void must_not_refuse(struct cuda *c)
 	abort();
 }
 
-static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
+static int memory(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes)
 {
 	int error = fake_refuses(c, false);
 	if (error)
@@ -157,12 +157,12 @@ static int memory(struct cuda *c, int64_t *free_bytes, int64_t *total_bytes)
 	return 0;
 }
 
-static void opening(const struct cuda *c, struct cuda_opening *out)
+static void opening(const struct kernel_context *c, struct cuda_opening *out)
 {
 	*out = c->opening;
 }
 
-static int take(struct cuda *c, size_t bytes, bool device, void **out)
+static int take(struct kernel_context *c, size_t bytes, bool device, void **out)
 {
 	struct place *p = c->places;
 	int64_t free_bytes, total;
@@ -187,17 +187,17 @@ static int take(struct cuda *c, size_t bytes, bool device, void **out)
 	return 0;
 }
 
-static int allocate(struct cuda *c, size_t bytes, void **out)
+static int allocate(struct kernel_context *c, size_t bytes, void **out)
 {
 	return take(c, bytes, true, out);
 }
 
-static int allocate_host(struct cuda *c, size_t bytes, void **out)
+static int allocate_host(struct kernel_context *c, size_t bytes, void **out)
 {
 	return take(c, bytes, false, out);
 }
 
-static void release(struct cuda *c, void *at)
+static void release(struct kernel_context *c, void *at)
 {
 	must_not_refuse(c);
 	for (int i = 0; i < PLACES && at; i++)
@@ -208,7 +208,7 @@ static void release(struct cuda *c, void *at)
 		}
 }
 
-void fake_lock_memory(const struct cuda *c, int protection)
+void fake_lock_memory(const struct kernel_context *c, int protection)
 {
 	for (int i = 0; i < PLACES; i++)
 		if (c->places[i].at && c->places[i].device && mprotect(c->places[i].at, c->places[i].bytes, protection))
@@ -217,7 +217,7 @@ void fake_lock_memory(const struct cuda *c, int protection)
 
 static bool tf32_allowed;
 
-static void allow_tf32(struct cuda *c, bool allow)
+static void allow_tf32(struct kernel_context *c, bool allow)
 {
 	(void)c;
 	tf32_allowed = allow;
@@ -228,7 +228,7 @@ bool fake_cuda_tf32(void)
 	return tf32_allowed;
 }
 
-static int64_t gelu_passes(const struct cuda *c)
+static int64_t gelu_passes(const struct kernel_context *c)
 {
 	(void)c;
 	return 0;

@@ -38,7 +38,7 @@ struct work {
 	cuda_event event;
 	cuda_graph graph;
 	void (*function)(void *context);
-	cuda_stream stream; /* of a captured one */
+	kernel_stream stream; /* of a captured one */
 };
 
 struct list {
@@ -60,7 +60,7 @@ struct CUevent_st {
 
 struct CUgraphExec_st {
 	struct list items;
-	cuda_stream origin;
+	kernel_stream origin;
 	bool invalid; /* something happened while it was captured that must not */
 };
 
@@ -76,7 +76,7 @@ struct place {
 	bool device;
 };
 
-struct cuda {
+struct kernel_context {
 	struct CUstream_st streams[PLACES];
 	struct place places[PLACES];
 	struct ticket *tickets;
@@ -92,31 +92,31 @@ struct cuda {
 	bool loaded;          /* a kernel has run */
 	pthread_t thread;     /* that opened it: another one would be at GPU 0, and host calls may not call at all */
 	cuda_graph capturing; /* under way; NULL: none */
-	cuda_stream working;  /* of the kernels that use the workspace */
+	kernel_stream working;  /* of the kernels that use the workspace */
 };
 
 extern struct fake_cuda_settings fake_settings;
 extern struct fake_cuda_counts fake_counts;
-extern struct cuda *fake_device; /* that was opened last */
+extern struct kernel_context *fake_device; /* that was opened last */
 /* Called with each graph that is destroyed; NULL: nobody is interested. */
 extern void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 
 void *fake_grown(void *list, int64_t count, size_t size);
-uint64_t fake_random(struct cuda *c);
+uint64_t fake_random(struct kernel_context *c);
 /* Of all that is on the device: PROT_NONE but while a kernel runs. */
-void fake_lock_memory(const struct cuda *c, int protection);
+void fake_lock_memory(const struct kernel_context *c, int protection);
 
 /* What CUDA says to a call: 0 where it is made by the thread that opened the device and, unless `captures`, no capture
  * of that thread's is under way; that one is good for nothing afterwards. */
-int fake_refuses(struct cuda *c, bool captures);
+int fake_refuses(struct kernel_context *c, bool captures);
 
 /* Puts a kernel on a stream. */
-int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g);
+int fake_push(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g);
 /* … one that uses the workspace: all of them are to be on one stream. */
-int fake_push_working(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g),
+int fake_push_working(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g),
                       const struct arguments *g);
 /* A copy that lives as long as the device. */
-void *fake_keep(struct cuda *c, const void *bytes, size_t size);
+void *fake_keep(struct kernel_context *c, const void *bytes, size_t size);
 
 void fake_fill_streams(struct cuda_api *api); /* fake_cuda_streams.c */
 void fake_fill_kernels(struct cuda_api *api); /* fake_cuda_kernels.c */

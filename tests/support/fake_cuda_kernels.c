@@ -7,15 +7,15 @@
 
 static double scale_of(const float *scaler)
 {
-	return scaler ? (double)scaler[CUDA_SCALER_SCALE] : 1;
+	return scaler ? (double)scaler[SCALER_SCALE] : 1;
 }
 
 /* As real/cpu/update.c has it. */
-static void update(bool adam, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
+static void update(bool adam, enum element type, const struct update *u, int64_t n, void *parameters,
                    const void *gradients, float *first, float *second, float *master)
 {
 	const struct settings s = {.learning_rate = u->learning_rate, .warmup = u->warmup, .decay = u->decay};
-	int64_t step = *u->step - (u->scaler ? (int64_t)u->scaler[CUDA_SCALER_SKIPPED] : 0);
+	int64_t step = *u->step - (u->scaler ? (int64_t)u->scaler[SCALER_SKIPPED] : 0);
 	double unscale = 1 / scale_of(u->scaler), factor = 1;
 	if (u->squares)
 		factor = u->clip / (sqrt((double)*u->squares) * unscale + 1e-6);
@@ -38,9 +38,9 @@ static void update(bool adam, enum element type, const struct cuda_update *u, in
 }
 
 /* What is pointed to in this process's memory is kept as well. */
-static const struct cuda_update *keep_update(struct cuda *c, const struct cuda_update *u)
+static const struct update *keep_update(struct kernel_context *c, const struct update *u)
 {
-	struct cuda_update *kept = fake_keep(c, u, sizeof *u);
+	struct update *kept = fake_keep(c, u, sizeof *u);
 	if (u->rounding)
 		kept->rounding = fake_keep(c, u->rounding, sizeof *u->rounding);
 	return kept;
@@ -51,7 +51,7 @@ static void run_linear_forward(const struct arguments *g)
 	linear_forward(g->a[0].at, g->a[1].at, g->a[2].at, g->a[3].at, g->a[4].at, g->a[5].at, g->a[6].at);
 }
 
-static int put_linear_forward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, const void *x,
+static int put_linear_forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x,
                               const void *weight, const void *bias, const void *residual, void *y, void *pre)
 {
 	return fake_push_working(c, s, run_linear_forward,
@@ -65,7 +65,7 @@ static void run_linear_backward(const struct arguments *g)
 	                g->a[7].whole != 0, g->a[8].at, g->a[9].whole != 0);
 }
 
-static int put_linear_backward(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy, const void *x,
+static int put_linear_backward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy, const void *x,
                                const void *weight, const void *pre, void *dx, void *dweight, bool accumulate_weight,
                                void *dbias, bool accumulate_bias)
 {
@@ -92,7 +92,7 @@ static void run_linear_backward_gelu(const struct arguments *g)
 	waiting = waiting_pre ? g->a[5].at : NULL;
 }
 
-static int put_linear_backward_gelu(struct cuda *c, cuda_stream s, const struct linear_shape *shape, void *dy,
+static int put_linear_backward_gelu(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy,
                                     const void *x, const void *weight, const void *pre, const void *x_pre, void *dx,
                                     void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -108,7 +108,7 @@ static void run_norm_forward(const struct arguments *g)
 	             g->a[6].at, g->a[7].at);
 }
 
-static int put_norm_forward(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width,
+static int put_norm_forward(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
                             const void *x, const void *weight, const void *bias, void *y, float *statistics)
 {
 	return fake_push(c, s, run_norm_forward,
@@ -123,7 +123,7 @@ static void run_norm_backward(const struct arguments *g)
 	              g->a[12].whole != 0);
 }
 
-static int put_norm_backward(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width,
+static int put_norm_backward(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
                              const void *dy, const void *x, const float *statistics, const void *weight, void *dx,
                              bool accumulate_x, void *dweight, bool accumulate_weight, void *dbias,
                              bool accumulate_bias)
@@ -140,7 +140,7 @@ static void run_batch_norm_statistics(const struct arguments *g)
 	batch_norm_statistics(g->a[0].at, g->a[1].at, g->a[2].at);
 }
 
-static int put_batch_norm_statistics(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *x,
+static int put_batch_norm_statistics(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
                                      float *part)
 {
 	return fake_push_working(c, s, run_batch_norm_statistics,
@@ -152,7 +152,7 @@ static void run_batch_norm_merge(const struct arguments *g)
 	batch_norm_merge(g->a[0].whole, g->a[1].whole, g->a[2].at, g->a[3].at, g->a[4].at);
 }
 
-static int put_batch_norm_merge(struct cuda *c, cuda_stream s, int64_t parts, int64_t width, const float *part,
+static int put_batch_norm_merge(struct kernel_context *c, kernel_stream s, int64_t parts, int64_t width, const float *part,
                                 float *running, float *statistics)
 {
 	return fake_push(c, s, run_batch_norm_merge,
@@ -164,7 +164,7 @@ static void run_batch_norm_running(const struct arguments *g)
 	batch_norm_running(g->a[0].whole, g->a[1].at, g->a[2].at);
 }
 
-static int put_batch_norm_running(struct cuda *c, cuda_stream s, int64_t width, const float *running, float *statistics)
+static int put_batch_norm_running(struct kernel_context *c, kernel_stream s, int64_t width, const float *running, float *statistics)
 {
 	return fake_push(c, s, run_batch_norm_running,
 	                 &(struct arguments){{WHOLE(width), AT(running), AT(statistics)}});
@@ -175,7 +175,7 @@ static void run_batch_norm_forward(const struct arguments *g)
 	batch_norm_forward(g->a[0].at, g->a[1].at, g->a[2].at, g->a[3].at, g->a[4].at, g->a[5].at);
 }
 
-static int put_batch_norm_forward(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *x,
+static int put_batch_norm_forward(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
                                   const float *statistics, const void *weight, const void *bias, void *y)
 {
 	return fake_push(c, s, run_batch_norm_forward,
@@ -189,7 +189,7 @@ static void run_batch_norm_sums(const struct arguments *g)
 	                g->a[8].whole != 0, g->a[9].at, g->a[10].whole != 0);
 }
 
-static int put_batch_norm_sums(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, void *dy,
+static int put_batch_norm_sums(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, void *dy,
                                const void *x, const float *statistics, const void *weight, const void *bias,
                                float *sums, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -204,7 +204,7 @@ static void run_batch_norm_backward(const struct arguments *g)
 	batch_norm_backward(g->a[0].at, g->a[1].at, g->a[2].at, g->a[3].at, g->a[4].at, g->a[5].at, g->a[6].at);
 }
 
-static int put_batch_norm_backward(struct cuda *c, cuda_stream s, const struct batch_norm_shape *shape, const void *du,
+static int put_batch_norm_backward(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *du,
                                    const void *x, const float *statistics, const float *sums, const void *weight,
                                    void *dx)
 {
@@ -218,7 +218,7 @@ static void run_attention_forward(const struct arguments *g)
 	attention_forward(g->a[0].at, g->a[1].at, g->a[2].at, g->a[3].at);
 }
 
-static int put_attention_forward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *qkv,
+static int put_attention_forward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv,
                                  void *y, float *log_sum_exp)
 {
 	return fake_push(
@@ -231,7 +231,7 @@ static void run_attention_backward(const struct arguments *g)
 	attention_backward(g->a[0].at, g->a[1].at, g->a[2].at, g->a[3].at, g->a[4].at, g->a[5].at);
 }
 
-static int put_attention_backward(struct cuda *c, cuda_stream s, const struct attention_shape *shape, const void *dy,
+static int put_attention_backward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *dy,
                                   const void *qkv, const void *y, const float *log_sum_exp, void *dqkv)
 {
 	return fake_push_working(c, s, run_attention_backward,
@@ -245,7 +245,7 @@ static void run_embedding_forward(const struct arguments *g)
 	                  g->a[5].at, g->a[6].at, g->a[7].at);
 }
 
-static int put_embedding_forward(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+static int put_embedding_forward(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                                  int64_t width, const int32_t *ids, const void *token_table, const void *position_table,
                                  void *y)
 {
@@ -261,7 +261,7 @@ static void run_embedding_backward(const struct arguments *g)
 	                   g->a[11].whole != 0);
 }
 
-static int put_embedding_backward(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+static int put_embedding_backward(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                                   int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids,
                                   const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
                                   bool accumulate_position)
@@ -279,7 +279,7 @@ static void run_classifier(const struct arguments *g)
 	           g->a[5].real, g->a[5].real * scale_of(g->a[6].at), g->a[7].at, g->a[8].whole != 0);
 }
 
-static int put_classifier(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+static int put_classifier(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
                           int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
                           float *loss, bool accumulate)
 {
@@ -299,7 +299,7 @@ static void run_classifier_evaluate(const struct arguments *g)
 	*(int64_t *)g->a[6].at += correct;
 }
 
-static int put_classifier_evaluate(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes,
+static int put_classifier_evaluate(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
                                    int64_t stride, const void *logits, const int32_t *targets, double *loss,
                                    int64_t *correct)
 {
@@ -314,7 +314,7 @@ static void run_adamw_update(const struct arguments *g)
 	       g->a[6].at, g->a[7].at);
 }
 
-static int put_adamw_update(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+static int put_adamw_update(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
                             void *parameters, const void *gradients, float *first_moment, float *second_moment,
                             float *master)
 {
@@ -329,7 +329,7 @@ static void run_sgd_update(const struct arguments *g)
 	       g->a[5].at);
 }
 
-static int put_sgd_update(struct cuda *c, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+static int put_sgd_update(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
                           void *parameters, const void *gradients, float *master)
 {
 	return fake_push(c, s, run_sgd_update,
@@ -342,7 +342,7 @@ static void run_vector_add(const struct arguments *g)
 	vector_add((enum element)g->a[0].whole, g->a[1].whole, g->a[2].at, g->a[3].at);
 }
 
-static int put_vector_add(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, void *y)
+static int put_vector_add(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, void *y)
 {
 	return fake_push(c, s, run_vector_add, &(struct arguments){{WHOLE(type), WHOLE(n), AT(x), AT(y)}});
 }
@@ -352,7 +352,7 @@ static void run_vector_convert(const struct arguments *g)
 	vector_convert(g->a[0].whole, (enum element)g->a[1].whole, g->a[2].at, (enum element)g->a[3].whole, g->a[4].at);
 }
 
-static int put_vector_convert(struct cuda *c, cuda_stream s, int64_t n, enum element from, const void *x,
+static int put_vector_convert(struct kernel_context *c, kernel_stream s, int64_t n, enum element from, const void *x,
                               enum element to, void *y)
 {
 	return fake_push(c, s, run_vector_convert,
@@ -366,7 +366,7 @@ static void run_vector_squares(const struct arguments *g)
 	*sum = (float)(g->a[4].whole != 0 ? *sum + squares : squares);
 }
 
-static int put_vector_squares(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
+static int put_vector_squares(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, float *sum,
                               bool accumulate)
 {
 	return fake_push_working(c, s, run_vector_squares,
@@ -380,7 +380,7 @@ static void run_vector_overflow(const struct arguments *g)
 	*overflow = before || !vector_is_finite((enum element)g->a[0].whole, g->a[1].whole, g->a[2].at);
 }
 
-static int put_vector_overflow(struct cuda *c, cuda_stream s, enum element type, int64_t n, const void *x,
+static int put_vector_overflow(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x,
                                float *overflow, bool accumulate)
 {
 	return fake_push(c, s, run_vector_overflow,
@@ -392,21 +392,21 @@ static void run_advance(const struct arguments *g)
 	++*(int64_t *)g->a[0].at;
 }
 
-static int put_advance(struct cuda *c, cuda_stream s, int64_t *step)
+static int put_advance(struct kernel_context *c, kernel_stream s, int64_t *step)
 {
 	return fake_push(c, s, run_advance, &(struct arguments){{AT(step)}});
 }
 
 static void run_scaler_update(const struct arguments *g)
 {
-	const struct cuda_loss_scale_rule *rule = g->a[0].at;
+	const struct scale_rule *rule = g->a[0].at;
 	const float *overflow = g->a[1].at;
 	if (!loss_scale_update(rule->pytorch ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED, rule->window, *overflow > 0,
 	                       g->a[2].at))
 		*(int32_t *)g->a[3].at = 1;
 }
 
-static int put_scaler_update(struct cuda *c, cuda_stream s, const struct cuda_loss_scale_rule *rule,
+static int put_scaler_update(struct kernel_context *c, kernel_stream s, const struct scale_rule *rule,
                              const float *overflow, float *scaler, int32_t *gave_up)
 {
 	return fake_push(
@@ -420,7 +420,7 @@ static void run_linear_finish(const struct arguments *g)
 	              g->a[6].at);
 }
 
-static int put_linear_finish(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t width,
+static int put_linear_finish(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
                              const void *bias, const void *residual, void *sum, void *y)
 {
 	return fake_push(
@@ -434,7 +434,7 @@ static void run_embedding_sliced_forward(const struct arguments *g)
 	                         g->a[5].at, g->a[6].at, g->a[7].at);
 }
 
-static int put_embedding_sliced_forward(struct cuda *c, cuda_stream s, enum element type, int64_t samples,
+static int put_embedding_sliced_forward(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples,
                                         int64_t tokens, int64_t width, const struct class_slice *slice,
                                         const int32_t *ids, const void *token_table, void *y)
 {
@@ -450,7 +450,7 @@ static void run_embedding_finish(const struct arguments *g)
 	                 g->a[5].at);
 }
 
-static int put_embedding_finish(struct cuda *c, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+static int put_embedding_finish(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                                 int64_t width, const void *position_table, void *y)
 {
 	return fake_push(c, s, run_embedding_finish,
@@ -465,7 +465,7 @@ static void run_embedding_sliced_backward(const struct arguments *g)
 	                          g->a[11].whole != 0);
 }
 
-static int put_embedding_sliced_backward(struct cuda *c, cuda_stream s, enum element type, int64_t samples,
+static int put_embedding_sliced_backward(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples,
                                          int64_t tokens, int64_t width, const struct class_slice *slice,
                                          int64_t context, const int32_t *ids, const void *dy, void *dtoken_table,
                                          bool accumulate_token, void *dposition_table, bool accumulate_position)
@@ -482,7 +482,7 @@ static void run_classifier_maxima(const struct arguments *g)
 	classifier_maxima((enum element)g->a[0].whole, g->a[1].whole, g->a[2].at, g->a[3].at, g->a[4].at);
 }
 
-static int put_classifier_maxima(struct cuda *c, cuda_stream s, enum element type, int64_t rows,
+static int put_classifier_maxima(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
                                  const struct class_slice *slice, const void *logits, float *maxima)
 {
 	return fake_push(c, s, run_classifier_maxima,
@@ -496,7 +496,7 @@ static void run_classifier_sums(const struct arguments *g)
 	                g->a[6].at);
 }
 
-static int put_classifier_sums(struct cuda *c, cuda_stream s, enum element type, int64_t rows,
+static int put_classifier_sums(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
                                const struct class_slice *slice, const void *logits, const int32_t *targets,
                                const float *maxima, float *sums)
 {
@@ -512,7 +512,7 @@ static void run_classifier_gradient(const struct arguments *g)
 	                    g->a[10].whole != 0);
 }
 
-static int put_classifier_gradient(struct cuda *c, cuda_stream s, enum element type, int64_t rows,
+static int put_classifier_gradient(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
                                    const struct class_slice *slice, void *logits, const int32_t *targets,
                                    const float *maxima, const float *sums, double scale, const float *scaler,
                                    float *loss, bool accumulate)
@@ -529,7 +529,7 @@ static void run_evaluate_sums(const struct arguments *g)
 	              g->a[6].at);
 }
 
-static int put_evaluate_sums(struct cuda *c, cuda_stream s, enum element type, int64_t rows,
+static int put_evaluate_sums(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
                              const struct class_slice *slice, const void *logits, const int32_t *targets,
                              const float *maxima, float *sums)
 {
@@ -547,7 +547,7 @@ static void run_evaluate_count(const struct arguments *g)
 	*(int64_t *)g->a[4].at += correct;
 }
 
-static int put_evaluate_count(struct cuda *c, cuda_stream s, int64_t rows, const float *maxima, const float *sums,
+static int put_evaluate_count(struct kernel_context *c, kernel_stream s, int64_t rows, const float *maxima, const float *sums,
                               double *loss, int64_t *correct)
 {
 	return fake_push_working(c, s, run_evaluate_count,

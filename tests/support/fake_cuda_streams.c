@@ -17,7 +17,7 @@ static void append(struct list *l, const struct work *w)
 
 /* ---- work ---- */
 
-static int64_t now(const struct cuda *c)
+static int64_t now(const struct kernel_context *c)
 {
 	struct timespec t;
 	if (fake_settings.kernel_ns)
@@ -28,7 +28,7 @@ static int64_t now(const struct cuda *c)
 
 /* A kernel takes the same time whenever it runs, each its own; a copy 10 bytes a nanosecond. What the host says to a
  * running GPU, an event that is timed, costs too: replayed steps, which have none inside, are shorter. */
-static void take_time(struct cuda *c, const struct work *w)
+static void take_time(struct kernel_context *c, const struct work *w)
 {
 	int i = 0;
 	switch (w->kind) {
@@ -55,7 +55,7 @@ static void take_time(struct cuda *c, const struct work *w)
 
 /* A seed gives each stream a rank, and the first of those that may go on does: so a stream stands as long as nobody
  * waits for it, which a choice at random would hardly ever let it. One in eight is at random all the same. */
-static int64_t choose(struct cuda *c, const int64_t *streams, int64_t count)
+static int64_t choose(struct kernel_context *c, const int64_t *streams, int64_t count)
 {
 	int64_t first = 0;
 	if (fake_settings.seed && fake_random(c) % 8 == 0)
@@ -66,7 +66,7 @@ static int64_t choose(struct cuda *c, const int64_t *streams, int64_t count)
 	return first;
 }
 
-static int run_graph(struct cuda *c, struct CUgraphExec_st *g);
+static int run_graph(struct kernel_context *c, struct CUgraphExec_st *g);
 
 static void *call_host(void *of)
 {
@@ -84,7 +84,7 @@ static void run_host_call(const struct work *w)
 		abort();
 }
 
-static int carry_out(struct cuda *c, const struct work *w)
+static int carry_out(struct kernel_context *c, const struct work *w)
 {
 	take_time(c, w);
 	switch (w->kind) {
@@ -113,13 +113,13 @@ static int carry_out(struct cuda *c, const struct work *w)
 	return 0;
 }
 
-static bool may_go_on(const struct cuda *c, const struct work *w)
+static bool may_go_on(const struct kernel_context *c, const struct work *w)
 {
 	return w->kind != WAIT || c->tickets[w->ticket].done;
 }
 
 /* One piece of work, of any stream that may go on. */
-static int advance_any(struct cuda *c)
+static int advance_any(struct kernel_context *c)
 {
 	int64_t ready[PLACES], count = 0;
 	for (int i = 0; i < PLACES; i++) {
@@ -137,7 +137,7 @@ static int advance_any(struct cuda *c)
 }
 
 /* All of a graph: of each captured stream in order, and in whatever order the records allow. */
-static int run_graph(struct cuda *c, struct CUgraphExec_st *g)
+static int run_graph(struct kernel_context *c, struct CUgraphExec_st *g)
 {
 	bool *ran = calloc((size_t)g->items.count + 1, sizeof *ran);
 	int64_t *ready = calloc((size_t)g->items.count + 1, sizeof *ready);
@@ -170,7 +170,7 @@ static int run_graph(struct cuda *c, struct CUgraphExec_st *g)
 	return error;
 }
 
-static int push(cuda_stream s, const struct work *w)
+static int push(kernel_stream s, const struct work *w)
 {
 	struct work captured = *w;
 	captured.stream = s;
@@ -178,7 +178,7 @@ static int push(cuda_stream s, const struct work *w)
 	return 0;
 }
 
-int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g)
+int fake_push(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g)
 {
 	int error = fake_refuses(c, true);
 	if (error)
@@ -188,7 +188,7 @@ int fake_push(struct cuda *c, cuda_stream s, void (*kernel)(const struct argumen
 	return push(s, &(struct work){.kind = KERNEL, .kernel = kernel, .arguments = *g});
 }
 
-int fake_push_working(struct cuda *c, cuda_stream s, void (*kernel)(const struct arguments *g),
+int fake_push_working(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g),
                       const struct arguments *g)
 {
 	c->working = c->working ? c->working : s;
@@ -201,7 +201,7 @@ static void run_copy(const struct arguments *g)
 }
 
 /* Device memory, or pinned. */
-static bool is_known(const struct cuda *c, const void *at)
+static bool is_known(const struct kernel_context *c, const void *at)
 {
 	for (int i = 0; i < PLACES; i++) {
 		const char *begin = c->places[i].at;
@@ -212,7 +212,7 @@ static bool is_known(const struct cuda *c, const void *at)
 }
 
 /* A graph copies when it is replayed: by then memory that is not pinned may be another's. */
-static int copy(struct cuda *c, cuda_stream s, void *to, const void *from, size_t bytes)
+static int copy(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes)
 {
 	int error = fake_refuses(c, !s->capturing || (is_known(c, to) && is_known(c, from)));
 	return error ? error
@@ -226,7 +226,7 @@ static void run_fill(const struct arguments *g)
 	memset(g->a[0].at, (int)g->a[1].whole, (size_t)g->a[2].whole);
 }
 
-static int fill(struct cuda *c, cuda_stream s, void *to, int byte, size_t bytes)
+static int fill(struct kernel_context *c, kernel_stream s, void *to, int byte, size_t bytes)
 {
 	int error = fake_refuses(c, true);
 	return error ? error
@@ -235,7 +235,7 @@ static int fill(struct cuda *c, cuda_stream s, void *to, int byte, size_t bytes)
 	                                      .arguments = {{AT(to), WHOLE(byte), WHOLE(bytes)}}});
 }
 
-static int host_call(struct cuda *c, cuda_stream s, void (*function)(void *context), void *context)
+static int host_call(struct kernel_context *c, kernel_stream s, void (*function)(void *context), void *context)
 {
 	int error = fake_refuses(c, true);
 	return error ? error
@@ -244,7 +244,7 @@ static int host_call(struct cuda *c, cuda_stream s, void (*function)(void *conte
 
 /* ---- streams and events ---- */
 
-static int stream_create(struct cuda *c, bool urgent, cuda_stream *out)
+static int stream_create(struct kernel_context *c, bool urgent, kernel_stream *out)
 {
 	int error = fake_refuses(c, false);
 	(void)urgent;
@@ -260,7 +260,7 @@ static int stream_create(struct cuda *c, bool urgent, cuda_stream *out)
 	return ERROR_VALUE;
 }
 
-static void stream_destroy(struct cuda *c, cuda_stream s)
+static void stream_destroy(struct kernel_context *c, kernel_stream s)
 {
 	(void)c;
 	s->used = false;
@@ -269,7 +269,7 @@ static void stream_destroy(struct cuda *c, cuda_stream s)
 }
 
 /* Other streams are left where they are. */
-static int stream_synchronize(struct cuda *c, cuda_stream s)
+static int stream_synchronize(struct kernel_context *c, kernel_stream s)
 {
 	int error = fake_refuses(c, false);
 	while (s->work.head < s->work.count && !error)
@@ -277,7 +277,7 @@ static int stream_synchronize(struct cuda *c, cuda_stream s)
 	return error;
 }
 
-static int event_create(struct cuda *c, bool timed, cuda_event *out)
+static int event_create(struct kernel_context *c, bool timed, cuda_event *out)
 {
 	int error = fake_refuses(c, false);
 	if (error)
@@ -290,14 +290,14 @@ static int event_create(struct cuda *c, bool timed, cuda_event *out)
 	return 0;
 }
 
-static void event_destroy(struct cuda *c, cuda_event e)
+static void event_destroy(struct kernel_context *c, cuda_event e)
 {
 	(void)c;
 	free(e);
 	fake_counts.live--;
 }
 
-static int event_record(struct cuda *c, cuda_event e, cuda_stream s)
+static int event_record(struct kernel_context *c, cuda_event e, kernel_stream s)
 {
 	int error = fake_refuses(c, true);
 	if (error)
@@ -309,12 +309,12 @@ static int event_record(struct cuda *c, cuda_event e, cuda_stream s)
 }
 
 /* Within a capture, which may be over: such a record says nothing outside of it. */
-static bool is_captured(const struct cuda *c, cuda_event e)
+static bool is_captured(const struct kernel_context *c, cuda_event e)
 {
 	return e->ticket >= 0 && c->tickets[e->ticket].graph;
 }
 
-static int stream_wait(struct cuda *c, cuda_stream s, cuda_event e)
+static int stream_wait(struct kernel_context *c, kernel_stream s, cuda_event e)
 {
 	int error = fake_refuses(c, true);
 	if (error || e->ticket < 0)
@@ -329,7 +329,7 @@ static int stream_wait(struct cuda *c, cuda_stream s, cuda_event e)
 	return push(s, &(struct work){.kind = WAIT, .ticket = e->ticket});
 }
 
-static int event_is_done(struct cuda *c, cuda_event e, bool *done)
+static int event_is_done(struct kernel_context *c, cuda_event e, bool *done)
 {
 	int error = fake_refuses(c, false);
 	*done = false;
@@ -339,7 +339,7 @@ static int event_is_done(struct cuda *c, cuda_event e, bool *done)
 	return *done ? 0 : advance_any(c);
 }
 
-static int event_elapsed(struct cuda *c, cuda_event begin, cuda_event end, double *seconds)
+static int event_elapsed(struct kernel_context *c, cuda_event begin, cuda_event end, double *seconds)
 {
 	int error = fake_refuses(c, false);
 	bool timed = begin->timed && end->timed && begin->ticket >= 0 && end->ticket >= 0;
@@ -353,7 +353,7 @@ static int event_elapsed(struct cuda *c, cuda_event begin, cuda_event end, doubl
 
 /* ---- graphs ---- */
 
-static int capture_begin(struct cuda *c, cuda_stream s)
+static int capture_begin(struct kernel_context *c, kernel_stream s)
 {
 	int error = fake_refuses(c, false);
 	if (error)
@@ -381,7 +381,7 @@ static bool is_joined(const struct CUgraphExec_st *g, const struct CUstream_st *
 	return false;
 }
 
-static void graph_destroy(struct cuda *c, cuda_graph g)
+static void graph_destroy(struct kernel_context *c, cuda_graph g)
 {
 	if (fake_graph_goes)
 		fake_graph_goes(g);
@@ -391,7 +391,7 @@ static void graph_destroy(struct cuda *c, cuda_graph g)
 	c->graphs--;
 }
 
-static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
+static int capture_end(struct kernel_context *c, kernel_stream s, cuda_graph *out)
 {
 	struct CUgraphExec_st *g = s->capturing;
 	bool joined = true;
@@ -414,7 +414,7 @@ static int capture_end(struct cuda *c, cuda_stream s, cuda_graph *out)
 	return error;
 }
 
-static int graph_launch(struct cuda *c, cuda_graph g, cuda_stream s)
+static int graph_launch(struct kernel_context *c, cuda_graph g, kernel_stream s)
 {
 	int error = fake_refuses(c, false);
 	return error ? error : push(s, &(struct work){.kind = LAUNCH, .graph = g});

@@ -175,7 +175,7 @@ static void connect_all(const struct operation_of_nccl *o)
 
 static ncclResult_t put(const struct operation_of_nccl *o, cudaStream_t stream)
 {
-	cuda_stream s = (cuda_stream)stream;
+	kernel_stream s = (kernel_stream)stream;
 	if (s->capturing && !is_connected(o))
 		return ncclInternalError;
 	if (s->capturing)

@@ -73,7 +73,7 @@ void runs_single(const struct request *q, const char *data, int steps, bool guar
 
 static enum status validate_all(struct trainer *t, struct validation *out)
 {
-	struct cpu_device *d = &t->device;
+	struct rank_memory *d = &t->device;
 	enum status s = STATUS_OK;
 	d->evaluating = true;
 	for (d->evaluate_pass = 0; d->evaluate_total < t->data.validation_samples * t->plan->model->tokens && !s;

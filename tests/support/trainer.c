@@ -1,5 +1,6 @@
 #include "tests/support/trainer.h"
 
+#include "real/cpu/executor.h"
 #include "tests/support/plans.h"
 #include <math.h>
 #include <string.h>
@@ -39,7 +40,7 @@ enum status trainer_open_among(struct trainer *t, const struct plan *p, const ch
 	if (!s)
 		s = rank_memory_open_on_disk(&t->device, p, 0, &input, guard, support_folder());
 	if (!s)
-		s = executor_open(&t->executor, &t->device, communicator);
+		s = cpu_executor_open(&t->executor, &t->device, communicator);
 	return s ? s : executor_run(t->executor, &t->device.role->prologue);
 }
 

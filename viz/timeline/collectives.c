@@ -58,17 +58,6 @@ static void add_member(struct score *s, int number, int64_t member, int64_t rank
 	}
 }
 
-static void set_rounds(struct collective *c, const struct plan *p, const struct op *op)
-{
-	if (op->kind == OP_SEND) { /* one round, in which place 0 sends all to place 1 */
-		c->schedule = (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
-		c->rounds = 1;
-		return;
-	}
-	c->schedule = op_schedule(p, op);
-	c->rounds = (int)schedule_rounds(&c->schedule);
-}
-
 /* The collective of the group that the shown rank `index` is in. family: by instance, its first collective and 1. */
 static void describe_collective(struct score *s, const struct rendezvous *v, int *family, int number, int index, int op)
 {
@@ -85,6 +74,7 @@ static void describe_collective(struct score *s, const struct rendezvous *v, int
 	                         .lead = rank,
 	                         .op = op,
 	                         .family = *first - 1,
+	                         .schedule = op_schedule(p, &r->ops[op]),
 	                         .element_bytes = op_element_bytes(r, &r->ops[op]),
 	                         .begin = INT64_MAX,
 	                         .shown = p->ranks <= SCORE_ROUND_RANKS && s->rank_count == p->ranks};
@@ -94,7 +84,7 @@ static void describe_collective(struct score *s, const struct rendezvous *v, int
 		if (!c->rank || !c->ops)
 			abort();
 	}
-	set_rounds(c, p, &r->ops[op]);
+	c->rounds = (int)schedule_rounds(&c->schedule);
 	for (int64_t member = 0; member < n; member++) {
 		int64_t there = instance_rank(v, x, rank, member);
 		add_member(s, number, member, there, instance_participant(v, x, there)->op);

@@ -195,7 +195,7 @@ static enum status check_collective(const struct verify *v, const struct role *r
 	const struct op *op = &r->ops[number];
 	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
 	enum status s;
-	if (v->p->ranks == 1 || (!op_is_message(op->kind) && op_members(v->p, op) == 1))
+	if (v->p->ranks == 1 || op_members(v->p, op) == 1)
 		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
 	if (op->root < 0 || op->root >= op_members(v->p, op) ||
 	    (!operation_has_root(op_operation(op->kind)) && op->root))

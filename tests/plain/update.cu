@@ -1,6 +1,6 @@
 /* Optimizers and vectors in their simplest form: a thread has an element, or where there is one result, all of them. */
-#include "kernels/cuda/plain.cuh"
-#include "kernels/cuda/table.h"
+#include "tests/plain/plain.cuh"
+#include "tests/plain/plain.h"
 
 namespace
 {
@@ -23,8 +23,7 @@ __device__ void put_random(__half &out, float x, uint32_t random)
 }
 
 template <typename T> struct update_element {
-	struct cuda_update u;
-	struct rounding rounding;
+	struct update u;
 	bool stochastic, adamw;
 	T *parameters;
 	const T *gradients;
@@ -54,14 +53,14 @@ template <typename T> struct update_element {
 		if (stochastic && step > 0)
 			put_random(
 			        parameters[i], x,
-			        rounding_bits(rounding_key(rounding.seed, step), element_number(&rounding.numbers, i)));
+			        rounding_bits(rounding_key(u.rounding.seed, step), element_number(&u.rounding.numbers, i)));
 		else
 			put(parameters[i], x);
 	}
 	__device__ void operator()(int64_t i) const
 	{
-		double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[CUDA_SCALER_SCALE]) : 1, factor = 1;
-		int64_t step = *u.step - (u.scaler ? static_cast<int64_t>(u.scaler[CUDA_SCALER_SKIPPED]) : 0);
+		double unscale = u.scaler ? 1 / static_cast<double>(u.scaler[SCALER_SCALE]) : 1, factor = 1;
+		int64_t step = *u.step - (u.scaler ? static_cast<int64_t>(u.scaler[SCALER_SKIPPED]) : 0);
 		if ((u.overflow && *u.overflow > 0) || step < 1) {
 			if (u.keep_parameters && master)
 				put_parameter(i, master[i], step - 1);
@@ -78,22 +77,17 @@ template <typename T> struct update_element {
 	}
 };
 
-struct rounding rounding_of(const struct cuda_update *u)
-{
-	return u->rounding ? *u->rounding : rounding();
-}
-
-int adamw_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n,
+int adamw_plain(struct kernel_context *, kernel_stream s, enum element type, const struct update *u, int64_t n,
                 void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
-	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, true, OUT(parameters),
+	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, true, OUT(parameters),
 	           IN(gradients), first_moment, second_moment, sizeof(T) == 4 ? nullptr : master);
 }
 
-int sgd_plain(struct cuda *, cuda_stream s, enum element type, const struct cuda_update *u, int64_t n, void *parameters,
+int sgd_plain(struct kernel_context *, kernel_stream s, enum element type, const struct update *u, int64_t n, void *parameters,
               const void *gradients, float *master)
 {
-	return RUN(type, n, update_element, *u, rounding_of(u), sizeof(T) < 4 && u->rounding, false, OUT(parameters),
+	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, false, OUT(parameters),
 	           IN(gradients), nullptr, nullptr, sizeof(T) == 4 ? nullptr : master);
 }
 
@@ -108,7 +102,7 @@ template <typename T> struct add_element {
 	}
 };
 
-int add_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, const void *x, void *y)
+int add_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t n, const void *x, void *y)
 {
 	return RUN(type, n, add_element, IN(x), OUT(y));
 }
@@ -127,7 +121,7 @@ template <typename T> struct squares_all {
 	}
 };
 
-int squares_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, const void *x, float *sum,
+int squares_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t n, const void *x, float *sum,
                   bool accumulate)
 {
 	return RUN(type, 1, squares_all, n, IN(x), sum, accumulate);
@@ -142,7 +136,7 @@ template <typename From, typename To> struct convert_element {
 	}
 };
 
-int convert_plain(struct cuda *, cuda_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
+int convert_plain(struct kernel_context *, kernel_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
 {
 	return with_type(from, [&](auto source) {
 		typedef typename decltype(source)::type From;
@@ -168,7 +162,7 @@ template <typename T> struct overflow_all {
 	}
 };
 
-int overflow_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, const void *x, float *overflow,
+int overflow_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t n, const void *x, float *overflow,
                    bool accumulate)
 {
 	return RUN(type, 1, overflow_all, n, IN(x), overflow, accumulate);
@@ -176,12 +170,12 @@ int overflow_plain(struct cuda *, cuda_stream s, enum element type, int64_t n, c
 
 } // namespace
 
-void cuda_fill_plain_update(struct cuda_api *api)
+void plain_fill_update(struct kernel_table *t)
 {
-	api->adamw_update = adamw_plain;
-	api->sgd_update = sgd_plain;
-	api->vector_add = add_plain;
-	api->vector_convert = convert_plain;
-	api->vector_squares = squares_plain;
-	api->vector_overflow = overflow_plain;
+	t->adamw_update = adamw_plain;
+	t->sgd_update = sgd_plain;
+	t->vector_add = add_plain;
+	t->vector_convert = convert_plain;
+	t->vector_squares = squares_plain;
+	t->vector_overflow = overflow_plain;
 }

@@ -1,7 +1,7 @@
 /* What the plain kernels are written with: one thread a row, a column or an element, everything in the order in which
  * it stands. Shipped kernels are checked against these; for speed they are nothing. */
-#ifndef SHARDLAB_CUDA_PLAIN_CUH
-#define SHARDLAB_CUDA_PLAIN_CUH
+#ifndef SHARDLAB_TESTS_PLAIN_CUH
+#define SHARDLAB_TESTS_PLAIN_CUH
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ template <typename F> __global__ void plain_each(int64_t n, F f)
 		f(i);
 }
 
-template <typename F> int for_each(cuda_stream s, int64_t n, F f)
+template <typename F> int for_each(kernel_stream s, int64_t n, F f)
 {
 	return n == 0 ? 0 : launch(plain_each<F>, blocks_for(n, PLAIN_THREADS, INT32_MAX), PLAIN_THREADS, 0, s, n, f);
 }

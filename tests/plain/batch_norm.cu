@@ -1,6 +1,6 @@
 /* Batch normalization in its simplest form: a thread has a column, or an element. */
-#include "kernels/cuda/plain.cuh"
-#include "kernels/cuda/table.h"
+#include "tests/plain/plain.cuh"
+#include "tests/plain/plain.h"
 
 namespace
 {
@@ -26,7 +26,7 @@ template <typename T> struct statistics_column {
 	}
 };
 
-int statistics_plain(struct cuda *, cuda_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
+int statistics_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
 {
 	return RUN(shape->type, shape->width, statistics_column, shape->rows, shape->width, IN(x), part);
 }
@@ -65,7 +65,7 @@ struct merge_column {
 	}
 };
 
-int merge_plain(struct cuda *, cuda_stream s, int64_t parts, int64_t width, const float *part, float *running,
+int merge_plain(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part, float *running,
                 float *statistics)
 {
 	return for_each(s, width, merge_column{parts, width, part, running, statistics});
@@ -83,7 +83,7 @@ struct running_column {
 	}
 };
 
-int running_plain(struct cuda *, cuda_stream s, int64_t width, const float *running, float *statistics)
+int running_plain(struct kernel_context *, kernel_stream s, int64_t width, const float *running, float *statistics)
 {
 	return for_each(s, width, running_column{width, running, statistics});
 }
@@ -110,7 +110,7 @@ template <typename T> struct forward_element {
 	}
 };
 
-int forward_plain(struct cuda *, cuda_stream s, const struct batch_norm_shape *shape, const void *x,
+int forward_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
                   const float *statistics, const void *weight, const void *bias, void *y)
 {
 	return RUN(shape->type, shape->rows * shape->width, forward_element, shape->width, shape->gelu, IN(x),
@@ -151,7 +151,7 @@ template <typename T> struct sums_column {
 	}
 };
 
-int sums_plain(struct cuda *, cuda_stream s, const struct batch_norm_shape *shape, void *dy, const void *x,
+int sums_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, void *dy, const void *x,
                const float *statistics, const void *weight, const void *bias, float *sums, void *dweight,
                bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -175,7 +175,7 @@ template <typename T> struct backward_element {
 	}
 };
 
-int backward_plain(struct cuda *, cuda_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
+int backward_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
                    const float *statistics, const float *sums, const void *weight, void *dx)
 {
 	return RUN(shape->type, shape->rows * shape->width, backward_element, shape->width, IN(du), IN(x), statistics,
@@ -184,12 +184,12 @@ int backward_plain(struct cuda *, cuda_stream s, const struct batch_norm_shape *
 
 } // namespace
 
-void cuda_fill_plain_batch_norm(struct cuda_api *api)
+void plain_fill_batch_norm(struct kernel_table *t)
 {
-	api->batch_norm_statistics = statistics_plain;
-	api->batch_norm_merge = merge_plain;
-	api->batch_norm_running = running_plain;
-	api->batch_norm_forward = forward_plain;
-	api->batch_norm_sums = sums_plain;
-	api->batch_norm_backward = backward_plain;
+	t->batch_norm_statistics = statistics_plain;
+	t->batch_norm_merge = merge_plain;
+	t->batch_norm_running = running_plain;
+	t->batch_norm_forward = forward_plain;
+	t->batch_norm_sums = sums_plain;
+	t->batch_norm_backward = backward_plain;
 }

@@ -1,6 +1,6 @@
 /* The kernels of kernels/sliced.h in their simplest form. */
-#include "kernels/cuda/plain.cuh"
-#include "kernels/cuda/table.h"
+#include "tests/plain/plain.cuh"
+#include "tests/plain/plain.h"
 
 namespace
 {
@@ -19,7 +19,7 @@ template <typename T> struct finish_element {
 	}
 };
 
-int finish_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
+int finish_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
                  const void *residual, void *sum, void *y)
 {
 	return RUN(type, rows * width, finish_element, width, IN(bias), IN(residual), OUT(sum), OUT(y));
@@ -40,7 +40,7 @@ template <typename T> struct slice_element {
 	}
 };
 
-int embedding_forward_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                             int64_t width, const struct class_slice *slice, const int32_t *ids, const void *token_table,
                             void *y)
 {
@@ -57,13 +57,13 @@ template <typename T> struct position_sum {
 	}
 };
 
-int embedding_finish_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int embedding_finish_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                            int64_t width, const void *position_table, void *y)
 {
 	return RUN(type, samples * tokens * width, position_sum, tokens, width, IN(position_table), OUT(y));
 }
 
-int embedding_backward_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                              int64_t width, const struct class_slice *slice, int64_t context, const int32_t *ids,
                              const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
                              bool accumulate_position)
@@ -90,7 +90,7 @@ template <typename T> struct maximum_row {
 	}
 };
 
-int maxima_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int maxima_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                  const void *logits, float *maxima)
 {
 	return RUN(type, rows, maximum_row, *slice, IN(logits), maxima);
@@ -120,13 +120,13 @@ template <typename T> struct sums_row {
 	}
 };
 
-int sums_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                const void *logits, const int32_t *targets, const float *maxima, float *sums)
 {
 	return RUN(type, rows, sums_row, *slice, IN(logits), targets, maxima, sums, 2);
 }
 
-int evaluate_sums_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int evaluate_sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                         const void *logits, const int32_t *targets, const float *maxima, float *sums)
 {
 	return RUN(type, rows, sums_row, *slice, IN(logits), targets, maxima, sums, 3);
@@ -142,7 +142,7 @@ template <typename T> struct gradient_element {
 	__device__ void operator()(int64_t i) const
 	{
 		int64_t row = i / slice.stride, column = i % slice.stride;
-		double whole = scale * (scaler ? static_cast<double>(scaler[CUDA_SCALER_SCALE]) : 1);
+		double whole = scale * (scaler ? static_cast<double>(scaler[SCALER_SCALE]) : 1);
 		double p = static_cast<double>(expf(widen(logits[i]) - maxima[row]) / sums[2 * row]);
 		if (slice.first + column == targets[row])
 			p -= 1;
@@ -167,7 +167,7 @@ struct add_losses_of_sums {
 	}
 };
 
-int gradient_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, const struct class_slice *slice,
+int gradient_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
                    void *logits, const int32_t *targets, const float *maxima, const float *sums, double scale,
                    const float *scaler, float *loss, bool accumulate)
 {
@@ -192,7 +192,7 @@ struct count_all {
 	}
 };
 
-int evaluate_count_plain(struct cuda *, cuda_stream s, int64_t rows, const float *maxima, const float *sums,
+int evaluate_count_plain(struct kernel_context *, kernel_stream s, int64_t rows, const float *maxima, const float *sums,
                          double *loss, int64_t *correct)
 {
 	return for_each(s, 1, count_all{rows, maxima, sums, loss, correct});
@@ -200,15 +200,15 @@ int evaluate_count_plain(struct cuda *, cuda_stream s, int64_t rows, const float
 
 } // namespace
 
-void cuda_fill_plain_sliced(struct cuda_api *api)
+void plain_fill_sliced(struct kernel_table *t)
 {
-	api->linear_finish = finish_plain;
-	api->embedding_sliced_forward = embedding_forward_plain;
-	api->embedding_finish = embedding_finish_plain;
-	api->embedding_sliced_backward = embedding_backward_plain;
-	api->classifier_maxima = maxima_plain;
-	api->classifier_sums = sums_plain;
-	api->classifier_gradient = gradient_plain;
-	api->evaluate_sums = evaluate_sums_plain;
-	api->evaluate_count = evaluate_count_plain;
+	t->linear_finish = finish_plain;
+	t->embedding_sliced_forward = embedding_forward_plain;
+	t->embedding_finish = embedding_finish_plain;
+	t->embedding_sliced_backward = embedding_backward_plain;
+	t->classifier_maxima = maxima_plain;
+	t->classifier_sums = sums_plain;
+	t->classifier_gradient = gradient_plain;
+	t->evaluate_sums = evaluate_sums_plain;
+	t->evaluate_count = evaluate_count_plain;
 }

@@ -1,7 +1,7 @@
 /* The kernels of kernels/kernels.h in their simplest form; batch normalization's and slices' have files of their own.
  */
-#include "kernels/cuda/plain.cuh"
-#include "kernels/cuda/table.h"
+#include "tests/plain/plain.cuh"
+#include "tests/plain/plain.h"
 
 namespace
 {
@@ -32,7 +32,7 @@ template <typename T> struct norm_row {
 	}
 };
 
-int norm_forward_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *x,
+int norm_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *x,
                        const void *weight, const void *bias, void *y, float *statistics)
 {
 	return RUN(type, rows, norm_row, width, IN(x), IN(weight), IN(bias), OUT(y), statistics);
@@ -83,7 +83,7 @@ template <typename T> struct norm_weight {
 	}
 };
 
-int norm_backward_plain(struct cuda *, cuda_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
+int norm_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
                         const void *x, const float *statistics, const void *weight, void *dx, bool accumulate_x,
                         void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
@@ -107,7 +107,7 @@ template <typename T> struct embedding_element {
 	}
 };
 
-int embedding_forward_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                             int64_t width, const int32_t *ids, const void *token_table, const void *position_table,
                             void *y)
 {
@@ -115,7 +115,7 @@ int embedding_forward_plain(struct cuda *, cuda_stream s, enum element type, int
 	           IN(position_table), OUT(y));
 }
 
-int embedding_backward_plain(struct cuda *, cuda_stream s, enum element type, int64_t samples, int64_t tokens,
+int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
                              int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy,
                              void *dtoken_table, bool accumulate_token, void *dposition_table, bool accumulate_position)
 {
@@ -139,7 +139,7 @@ template <typename T> struct classifier_row {
 	{
 		T *x = logits + row * stride;
 		float maximum = widen(x[0]), chosen = widen(x[targets[row]]);
-		double sum = 0, whole = scale * (scaler ? static_cast<double>(scaler[CUDA_SCALER_SCALE]) : 1);
+		double sum = 0, whole = scale * (scaler ? static_cast<double>(scaler[SCALER_SCALE]) : 1);
 		for (int64_t i = 1; i < classes; i++)
 			maximum = fmaxf(maximum, widen(x[i]));
 		for (int64_t i = 0; i < classes; i++)
@@ -167,7 +167,7 @@ struct add_losses {
 	}
 };
 
-int classifier_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+int classifier_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
                      void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
                      bool accumulate)
 {
@@ -214,7 +214,7 @@ struct add_evaluations {
 	}
 };
 
-int evaluate_plain(struct cuda *c, cuda_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
+int evaluate_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
                    const void *logits, const int32_t *targets, double *loss, int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
@@ -227,36 +227,34 @@ int evaluate_plain(struct cuda *c, cuda_stream s, enum element type, int64_t row
 
 } // namespace
 
-extern "C" const struct cuda_api *shardlab_cuda_plain_api(void);
-const struct cuda_api *shardlab_cuda_plain_api(void)
+const struct kernel_table *shardlab_plain_kernels(void)
 {
-	static struct cuda_api api;
-	api.version = CUDA_API_VERSION;
-	cuda_fill_plain_linear(&api);
-	cuda_fill_plain_attention(&api);
-	cuda_fill_plain_norm(&api);
-	cuda_fill_plain_batch_norm(&api);
-	cuda_fill_plain_embedding(&api);
-	cuda_fill_plain_classifier(&api);
-	cuda_fill_plain_update(&api);
-	cuda_fill_plain_sliced(&api);
-	return &api;
+	static struct kernel_table t;
+	plain_fill_linear(&t);
+	plain_fill_attention(&t);
+	plain_fill_norm(&t);
+	plain_fill_batch_norm(&t);
+	plain_fill_embedding(&t);
+	plain_fill_classifier(&t);
+	plain_fill_update(&t);
+	plain_fill_sliced(&t);
+	return &t;
 }
 
-void cuda_fill_plain_norm(struct cuda_api *api)
+void plain_fill_norm(struct kernel_table *t)
 {
-	api->norm_forward = norm_forward_plain;
-	api->norm_backward = norm_backward_plain;
+	t->norm_forward = norm_forward_plain;
+	t->norm_backward = norm_backward_plain;
 }
 
-void cuda_fill_plain_embedding(struct cuda_api *api)
+void plain_fill_embedding(struct kernel_table *t)
 {
-	api->embedding_forward = embedding_forward_plain;
-	api->embedding_backward = embedding_backward_plain;
+	t->embedding_forward = embedding_forward_plain;
+	t->embedding_backward = embedding_backward_plain;
 }
 
-void cuda_fill_plain_classifier(struct cuda_api *api)
+void plain_fill_classifier(struct kernel_table *t)
 {
-	api->classifier = classifier_plain;
-	api->classifier_evaluate = evaluate_plain;
+	t->classifier = classifier_plain;
+	t->classifier_evaluate = evaluate_plain;
 }

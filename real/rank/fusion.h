@@ -1,23 +1,23 @@
 /* GELU's backward pass in the product that makes its input: of two linear layers in a row, y = gelu(x·W₁) and z = y·W₂,
  * the plan has the gradient of y made by the second's linear.backward and turned into that of GELU's argument by the
- * first's. Where nothing comes between the two, cuBLASLt does it as the epilogue of the product that makes it, and the
- * first finds it done. The plan, its buffers and its order are as they were; what is rounded to 16 bits twice is
+ * first's. Where nothing comes between the two, a device may do it as the epilogue of the product that makes it, and
+ * the first finds it done. The plan, its buffers and its order are as they were; what is rounded to 16 bits twice is
  * rounded once.
  *
  *     linear.backward block.0.out  … -> dx=d            with the epilogue: d is the gradient of fc's pre
  *     linear.backward block.0.fc   dy=d … pre=p …       reads d as it is
  */
-#ifndef SHARDLAB_CUDA_FUSION_H
-#define SHARDLAB_CUDA_FUSION_H
+#ifndef SHARDLAB_FUSION_H
+#define SHARDLAB_FUSION_H
 
 #include "strategy/plan/plan.h"
 
-struct cuda_fusion {
+struct fusion {
 	int next;  /* linear.backward: the operation whose GELU its dx goes through; -1: of none */
-	bool done; /* … its dy is through GELU already */
+	bool done; /* linear.backward: its dy is through GELU already */
 };
 
 /* out: one for each operation of the role. */
-void cuda_fusion_find(const struct role *r, struct cuda_fusion *out);
+void fusion_find(const struct role *r, struct fusion *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "sim/population.h"
+#include "sim/rank_class.h"
 
 #include <stdlib.h>
 
@@ -14,28 +14,27 @@ static int role_of(const struct plan *plan, int64_t rank)
 	return (int)(plan_role_of(plan, rank) - plan->roles);
 }
 
-static int add_node(struct population *p, int64_t ranks)
+static int add_node(struct rank_classes *p, int64_t ranks)
 {
 	p->node_ranks = array_reserve(p->node_ranks, (size_t)p->node_count, &p->node_capacity, sizeof *p->node_ranks);
 	p->node_ranks[p->node_count] = ranks;
 	return p->node_count++;
 }
 
-static void add_actor(struct population *p, struct population_actor a)
+static void add_class(struct rank_classes *p, struct rank_class one)
 {
-	p->actors = array_reserve(p->actors, (size_t)p->actor_count, &p->actor_capacity, sizeof *p->actors);
-	p->actors[p->actor_count++] = a;
+	p->classes = array_reserve(p->classes, (size_t)p->count, &p->capacity, sizeof *p->classes);
+	p->classes[p->count++] = one;
 }
 
-void population_ranks(struct population *p, const struct plan *plan, const struct cluster *c)
+void rank_classes_each(struct rank_classes *p, const struct plan *plan, const struct cluster *c)
 {
-	*p = (struct population){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
+	*p = (struct rank_classes){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
 	for (int64_t rank = 0; rank < plan->ranks; rank++) {
 		int64_t left = plan->ranks - rank;
 		int node =
 		        rank % p->per_node ? p->node_count - 1 : add_node(p, left < p->per_node ? left : p->per_node);
-		add_actor(p, (struct population_actor){role_of(plan, rank), rank, 1, 1, node,
-		                                       cluster_slow_factor(c, rank)});
+		add_class(p, (struct rank_class){role_of(plan, rank), rank, 1, 1, node, cluster_slow_factor(c, rank)});
 	}
 }
 
@@ -47,8 +46,9 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The special nodes, ascending, each once. The caller frees them. */
-static int64_t *special_nodes(const struct population *p, const struct plan *plan, const struct cluster *c, int *count)
+/* The special nodes, ascending, each once. To be freed by the caller. */
+static int64_t *special_nodes(const struct rank_classes *p, const struct plan *plan, const struct cluster *c,
+                              int *count)
 {
 	int64_t *node = calloc((size_t)c->slow_count + (size_t)plan->role_count + 1, sizeof *node);
 	int n = 0, kept = 0;
@@ -75,9 +75,9 @@ static bool contains(const int64_t *node, int count, int64_t wanted)
 	return bsearch(&wanted, node, (size_t)count, sizeof *node, by_value) != NULL;
 }
 
-/* Ranks [begin, end) of one role on one kind of node: each slow one by itself, the others together. */
-static void add_stretch(struct population *p, const struct cluster *c, int role, int node, int64_t nodes, int64_t begin,
-                        int64_t end)
+/* Ranks [begin, end) of one role on one kind of node: every slow rank is a class, and the others are one together. */
+static void add_stretch(struct rank_classes *p, const struct cluster *c, int role, int node, int64_t nodes,
+                        int64_t begin, int64_t end)
 {
 	int64_t others = end - begin, first = -1;
 	for (int64_t rank = begin; rank < end && first < 0; rank++) /* stops at the first that is not slow */
@@ -87,14 +87,13 @@ static void add_stretch(struct population *p, const struct cluster *c, int role,
 		if (c->slow[i].rank >= begin && c->slow[i].rank < end && c->slow[i].factor != MILLION)
 			others--;
 	if (others > 0)
-		add_actor(p, (struct population_actor){role, first, others, nodes, node, MILLION});
+		add_class(p, (struct rank_class){role, first, others, nodes, node, MILLION});
 	for (int i = 0; i < c->slow_count; i++)
 		if (c->slow[i].rank >= begin && c->slow[i].rank < end && c->slow[i].factor != MILLION)
-			add_actor(p,
-			          (struct population_actor){role, c->slow[i].rank, 1, nodes, node, c->slow[i].factor});
+			add_class(p, (struct rank_class){role, c->slow[i].rank, 1, nodes, node, c->slow[i].factor});
 }
 
-static void add_special(struct population *p, const struct plan *plan, const struct cluster *c, int64_t number)
+static void add_special(struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t number)
 {
 	int64_t begin = number * p->per_node, end = begin + p->per_node;
 	if (end > plan->ranks)
@@ -109,8 +108,8 @@ static void add_special(struct population *p, const struct plan *plan, const str
 	}
 }
 
-/* The nodes that belong to one role alone, and are not special. */
-static void add_plain(struct population *p, const struct plan *plan, int role, const int64_t *special, int count)
+/* The plain nodes of a role. */
+static void add_plain(struct rank_classes *p, const struct plan *plan, int role, const int64_t *special, int count)
 {
 	const struct role *r = &plan->roles[role];
 	int64_t begin = (r->first_rank + p->per_node - 1) / p->per_node;
@@ -123,46 +122,46 @@ static void add_plain(struct population *p, const struct plan *plan, int role, c
 	while (contains(special, count, first))
 		first++;
 	int node = add_node(p, p->per_node);
-	add_actor(p, (struct population_actor){role, first * p->per_node, p->per_node, nodes, node, MILLION});
+	add_class(p, (struct rank_class){role, first * p->per_node, p->per_node, nodes, node, MILLION});
 }
 
 static int by_rank(const void *a, const void *b)
 {
-	return by_value(&((const struct population_actor *)a)->rank, &((const struct population_actor *)b)->rank);
+	return by_value(&((const struct rank_class *)a)->rank, &((const struct rank_class *)b)->rank);
 }
 
-void population_classes(struct population *p, const struct plan *plan, const struct cluster *c)
+void rank_classes_make(struct rank_classes *p, const struct plan *plan, const struct cluster *c)
 {
 	int count;
-	*p = (struct population){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
+	*p = (struct rank_classes){.ranks = plan->ranks, .per_node = per_node_of(c, plan->ranks)};
 	int64_t *special = special_nodes(p, plan, c, &count);
 	for (int i = 0; i < plan->role_count; i++)
 		add_plain(p, plan, i, special, count);
 	for (int i = 0; i < count; i++)
 		add_special(p, plan, c, special[i]);
 	free(special);
-	qsort(p->actors, (size_t)p->actor_count, sizeof *p->actors, by_rank);
+	qsort(p->classes, (size_t)p->count, sizeof *p->classes, by_rank);
 }
 
-int population_actor_of(const struct population *p, const struct plan *plan, const struct cluster *c, int64_t rank)
+int rank_class_of(const struct rank_classes *p, const struct plan *plan, const struct cluster *c, int64_t rank)
 {
 	int role = role_of(plan, rank), best = -1;
 	int64_t factor = cluster_slow_factor(c, rank), number = rank / p->per_node;
-	for (int i = 0; i < p->actor_count; i++) {
-		const struct population_actor *a = &p->actors[i];
+	for (int i = 0; i < p->count; i++) {
+		const struct rank_class *a = &p->classes[i];
 		if (a->role != role || a->factor != factor)
 			continue;
 		if (a->rank / p->per_node == number)
-			return i; /* of this very node */
+			return i; /* on this very node */
 		if (a->nodes > 1 && best < 0)
 			best = i;
 	}
 	return best;
 }
 
-void population_release(struct population *p)
+void rank_classes_release(struct rank_classes *p)
 {
-	free(p->actors);
+	free(p->classes);
 	free(p->node_ranks);
-	*p = (struct population){0};
+	*p = (struct rank_classes){0};
 }

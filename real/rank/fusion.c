@@ -1,7 +1,4 @@
-#include "real/cuda/fusion.h"
-
-/* Operands of linear.backward */
-enum { DY = 0, PRE = 3, DX = 4 };
+#include "real/rank/fusion.h"
 
 static bool same(const struct region *a, const struct region *b)
 {
@@ -47,21 +44,23 @@ static bool made_before(const struct role *r, int number, int buffer)
 static bool fuses(const struct role *r, int first, int second)
 {
 	const struct op *a = &r->ops[first], *b = &r->ops[second];
-	if (b->kind != OP_LINEAR_BACKWARD || b->operand[PRE].buffer < 0 || !same(&a->operand[DX], &b->operand[DY]))
+	if (b->kind != OP_LINEAR_BACKWARD || b->operand[LINEAR_BACKWARD_PRE].buffer < 0 ||
+	    !same(&a->operand[LINEAR_BACKWARD_DX], &b->operand[LINEAR_BACKWARD_DY]))
 		return false;
 	for (int i = first + 1; i < second; i++) /* on other queues, or allocating */
-		if (names(&r->ops[i], a->operand[DX].buffer) || names(&r->ops[i], b->operand[PRE].buffer))
+		if (names(&r->ops[i], a->operand[LINEAR_BACKWARD_DX].buffer) ||
+		    names(&r->ops[i], b->operand[LINEAR_BACKWARD_PRE].buffer))
 			return false;
-	return made_before(r, first, b->operand[PRE].buffer);
+	return made_before(r, first, b->operand[LINEAR_BACKWARD_PRE].buffer);
 }
 
-void cuda_fusion_find(const struct role *r, struct cuda_fusion *out)
+void fusion_find(const struct role *r, struct fusion *out)
 {
 	for (int i = 0; i < r->op_count; i++)
-		out[i] = (struct cuda_fusion){.next = -1};
+		out[i] = (struct fusion){.next = -1};
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
-		if (op->kind != OP_LINEAR_BACKWARD || op->operand[DX].buffer < 0)
+		if (op->kind != OP_LINEAR_BACKWARD || op->operand[LINEAR_BACKWARD_DX].buffer < 0)
 			continue;
 		int next = next_on_queue(r, i);
 		if (next < 0 || !fuses(r, i, next))

@@ -1,0 +1,174 @@
+/* The CPU's kernels as a device's table. What is called is done on return, so there is no context and no stream. */
+#include "kernels/table.h"
+
+#include <string.h>
+
+/* Each function run_NAME is called with the row's parameters. */
+#define FUNCTION(name)                                                                                                 \
+	static int run_##name(struct kernel_context *c, kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
+#define UNUSED (void)c, (void)s
+
+/* ---- kernels of kernels.h and sliced.h as they are ---- */
+
+#define ARGUMENT(type, name) , name
+#define CALL(...) CALL_FUNCTION(__VA_ARGS__)
+#define CALL_FUNCTION(function, ...) function(__VA_ARGS__)
+#define KERNEL(name, place)                                                                                            \
+	FUNCTION(name)                                                                                                 \
+	{                                                                                                              \
+		UNUSED;                                                                                                \
+		CALL(name PARAMETERS_##name(ARGUMENT, ARGUMENT));                                                      \
+		return 0;                                                                                              \
+	}
+#define OWN_KERNEL(name, place)
+#include "kernels/table.def"
+
+/* ---- kernels that read or add to what steps carry ---- */
+
+static double scale_of(const float *scaler)
+{
+	return scaler ? (double)scaler[SCALER_SCALE] : 1;
+}
+
+/* No layer before this one is fused with it here: x_pre is NULL. */
+FUNCTION(linear_backward)
+{
+	UNUSED, (void)x_pre;
+	linear_backward(shape, dy, x, weight, pre, dx, dweight, accumulate_weight, dbias, accumulate_bias);
+	return 0;
+}
+
+FUNCTION(classifier)
+{
+	UNUSED;
+	classifier(type, rows, classes, stride, logits, targets, scale, scale * scale_of(scaler), loss, accumulate);
+	return 0;
+}
+
+FUNCTION(classifier_gradient)
+{
+	UNUSED;
+	classifier_gradient(type, rows, slice, logits, targets, maxima, sums, scale, scale * scale_of(scaler), loss,
+	                    accumulate);
+	return 0;
+}
+
+FUNCTION(classifier_evaluate)
+{
+	double more = 0;
+	int64_t hits = 0;
+	UNUSED;
+	classifier_evaluate(type, rows, classes, stride, logits, targets, &more, &hits);
+	*loss += more;
+	*correct += hits;
+	return 0;
+}
+
+FUNCTION(evaluate_count)
+{
+	double more = 0;
+	int64_t hits = 0;
+	UNUSED;
+	evaluate_count(rows, maxima, sums, &more, &hits);
+	*loss += more;
+	*correct += hits;
+	return 0;
+}
+
+/* Parameters that nothing updates are made anew from the master weights as after the update before; what there was
+ * before the first is rounded to the nearest. */
+static int keep_parameters(enum element type, const struct update *u, int64_t step, int64_t n, const float *master,
+                           void *parameters)
+{
+	if (!u->keep_parameters)
+		return 0;
+	vector_convert(n, ELEMENT_FP32, master, type, parameters);
+	if (u->stochastic && step > 1)
+		vector_round(type, &u->rounding, step - 1, n, master, parameters);
+	return 0;
+}
+
+static void round_parameters(enum element type, const struct update *u, int64_t step, int64_t n, const float *master,
+                             void *parameters)
+{
+	if (u->stochastic)
+		vector_round(type, &u->rounding, step, n, master, parameters);
+}
+
+FUNCTION(adamw_update)
+{
+	struct update_now now = update_now_of(update);
+	struct adamw a = {now.rate, update->beta1, update->beta2, update->epsilon, update->weight_decay};
+	UNUSED;
+	if (now.kept)
+		return keep_parameters(type, update, now.step, n, master, parameters);
+	adamw_update(type, &a, now.step, n, parameters, gradients, now.gradient_factor, first_moment, second_moment,
+	             master);
+	round_parameters(type, update, now.step, n, master, parameters);
+	return 0;
+}
+
+FUNCTION(sgd_update)
+{
+	struct update_now now = update_now_of(update);
+	UNUSED;
+	if (now.kept)
+		return keep_parameters(type, update, now.step, n, master, parameters);
+	sgd_update(type, now.rate, n, parameters, gradients, now.gradient_factor, master);
+	round_parameters(type, update, now.step, n, master, parameters);
+	return 0;
+}
+
+FUNCTION(vector_squares)
+{
+	double squares = vector_sum_of_squares(type, n, x);
+	UNUSED;
+	*sum = (float)(accumulate ? *sum + squares : squares);
+	return 0;
+}
+
+FUNCTION(vector_overflow)
+{
+	bool before = accumulate && *overflow > 0;
+	UNUSED;
+	*overflow = !vector_is_finite(type, n, x) || before;
+	return 0;
+}
+
+FUNCTION(advance)
+{
+	UNUSED;
+	++*step;
+	return 0;
+}
+
+FUNCTION(scaler_update)
+{
+	UNUSED;
+	if (!scaler_end_step(rule, *overflow > 0, scaler))
+		*gave_up = 1;
+	return 0;
+}
+
+/* ---- the table ---- */
+
+static int copy(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes)
+{
+	UNUSED;
+	memcpy(to, from, bytes);
+	return 0;
+}
+
+static int fill(struct kernel_context *c, kernel_stream s, void *to, int byte, size_t bytes)
+{
+	UNUSED;
+	memset(to, byte, bytes);
+	return 0;
+}
+
+const struct kernel_table cpu_kernels = {
+        .copy = copy,
+        .fill = fill,
+#define KERNEL(name, place) .name = run_##name,
+#include "kernels/table.def"
+};

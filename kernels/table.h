@@ -1,0 +1,53 @@
+/* A device's kernels as one table of functions, whatever the device is. Who carries out a plan calls kernels through it
+ * and knows no more: kernels/cpu/table.c fills it for the CPU, kernels/cuda/ for a GPU.
+ *
+ *     const struct kernel_table *kernels = &cpu_kernels;
+ *     int error = kernels->norm_forward(context, stream, ELEMENT_BF16, rows, width, x, weight, bias, y, statistics);
+ *
+ * A function returns 0, or an error that the device puts into words. It puts work on a stream and may return before the
+ * work is done: what pointers point to must stay as it is until then. Kernels are deterministic and allocate nothing.
+ * The CPU has no streams and no context, which are NULL for it: what is called is done on return.
+ *
+ * table.def lists the kernels.
+ */
+#ifndef SHARDLAB_KERNEL_TABLE_H
+#define SHARDLAB_KERNEL_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+#include "kernels/loss_scale.h"
+#include "kernels/sliced.h"
+#include "kernels/update.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An opened device, as the kernels need it: who fills the table defines it. */
+struct kernel_context;
+/* A queue of the device's work. The type is CUDA's own, for kernels that are handed it on. */
+typedef struct CUstream_st *kernel_stream;
+
+/* A kernel's parameters as a prototype has them, after its context and its stream. */
+#define KERNEL_VALUE(type, name) , type name
+#define KERNEL_SHAPE(type, name) , const struct type *name
+
+struct kernel_table {
+	/* Bytes between any two places that the device reaches, and into one. */
+	int (*copy)(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes);
+	int (*fill)(struct kernel_context *c, kernel_stream s, void *to, int byte, size_t bytes);
+#define KERNEL(name, place)                                                                                            \
+	int (*name)(struct kernel_context * c, kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
+#include "kernels/table.def"
+};
+
+/* The CPU's, over the functions of kernels.h and sliced.h. */
+extern const struct kernel_table cpu_kernels;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

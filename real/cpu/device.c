@@ -1,0 +1,45 @@
+#include "real/cpu/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "real/cpu/executor.h"
+
+static enum status check(const struct device_choice *c, const struct plan *p)
+{
+	(void)p;
+	if (c->collectives && !strcmp(c->collectives, "nccl"))
+		return status_fail(STATUS_INPUT,
+		                   "{comm} nccl moves a GPU's memory; say {device} cuda, or {comm} ring or mpi");
+	if (c->eager)
+		return status_fail(STATUS_INPUT,
+		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
+	if (c->tf32)
+		return status_fail(STATUS_INPUT,
+		                   "{tf32}: TF32 is of a GPU's tensor cores; leave it out, or say {device} cuda");
+	return STATUS_OK;
+}
+
+static enum status open_memory(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
+                               const struct device_choice *c)
+{
+	d->own = d->rank = calloc(1, sizeof *d->rank);
+	if (!d->own)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	return rank_memory_open_on_disk(d->rank, p, rank, input, c->guard, c->folder);
+}
+
+static enum status start(struct device *d, const struct device_choice *c, struct communicator *communicator)
+{
+	(void)c;
+	return cpu_executor_open(&d->executor, d->rank, communicator);
+}
+
+static void release(struct device *d)
+{
+	rank_memory_release(d->rank);
+	free(d->own);
+}
+
+const struct device_table cpu_device_table = {
+        .name = "cpu", .check = check, .open = open_memory, .start = start, .release = release};

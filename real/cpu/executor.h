@@ -1,0 +1,11 @@
+/* The CPU executor: a thread for each queue that the program uses; the compute queue's is the caller's. */
+#ifndef SHARDLAB_CPU_EXECUTOR_H
+#define SHARDLAB_CPU_EXECUTOR_H
+
+#include "real/rank/executor.h"
+
+/* communicator NULL: there is one rank. Memory and communicator outlive the executor; executor_close closes it, also
+ * after a failure. */
+enum status cpu_executor_open(struct executor **out, struct rank_memory *memory, struct communicator *communicator);
+
+#endif

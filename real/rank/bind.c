@@ -1,0 +1,157 @@
+#include "real/rank/bind.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "real/rank/load.h"
+#include "real/rank/operand.h"
+#include "real/rank/weights.h"
+
+/* Each operation's function, and which entries of a table of kernels it needs, by their place in it. */
+static const struct {
+	int (*function)(const struct binding *b, const struct op *op);
+	size_t entry, other;
+} bound[OP_KIND_COUNT] = {
+#define X(constant, function, entry, other)                                                                            \
+	[OP_##constant] = {function, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)},
+        BIND_LIST(X)
+#undef X
+};
+
+static enum status (*const of_process[OP_KIND_COUNT])(struct rank_memory *memory, const struct op *op) = {
+        [OP_INITIALIZE] = rank_initialize,
+        [OP_WEIGHTS] = rank_show_weights,
+        [OP_INITIALIZE_BUFFERS] = rank_initialize_buffers,
+        [OP_SHOW_BUFFERS] = rank_show_buffers,
+};
+
+int bind_issue(const struct binding *b, const struct op *op)
+{
+	return bound[op->kind].function(b, op);
+}
+
+bool bind_is_of_process(const struct op *op)
+{
+	return of_process[op->kind] != NULL;
+}
+
+static bool is_there(const struct kernel_table *kernels, size_t entry)
+{
+	void (*function)(void);
+	memcpy(&function, (const char *)kernels + entry, sizeof function);
+	return function != NULL;
+}
+
+static bool is_bound(const struct kernel_table *kernels, const struct op *op)
+{
+	return bound[op->kind].function && is_there(kernels, bound[op->kind].entry) &&
+	       is_there(kernels, bound[op->kind].other);
+}
+
+enum status bind_check(const struct rank_memory *memory, const struct kernel_table *kernels, const char *device)
+{
+	const struct role *r = memory->role;
+	char what[128];
+	for (int i = 0; i < r->op_count; i++) {
+		const struct op *op = &r->ops[i];
+		bool class = op_class(op->kind) == OP_CLASS_K || op_class(op->kind) == OP_CLASS_V;
+		if (!class || op_is_of_host(op) || bind_is_of_process(op) || is_bound(kernels, op))
+			continue;
+		op_describe(memory->plan, op, what, sizeof what);
+		return status_fail(STATUS_INPUT, "{device} %s: %s: this build has no %s for GPUs; use {device} cpu",
+		                   device, what, op_name(op->kind));
+	}
+	return STATUS_OK;
+}
+
+/* ---- on the CPU ---- */
+
+static bool is_on_disk(const struct rank_memory *memory, const struct op *op)
+{
+	enum transfer_kind kind = op->kind == OP_COPY ? op_transfer(memory->role, op) : TRANSFER_COUNT;
+	return kind == TRANSFER_DISK_READ || kind == TRANSFER_DISK_WRITE;
+}
+
+/* The scale that gradients overflowed at. */
+static enum status end_loss_scale(const struct rank_memory *memory, const struct op *op, float scale)
+{
+	int64_t n;
+	const struct loss_scale *scaler = rank_memory_region(memory, &op->operand[SCALER_UPDATE_SCALER], &n);
+	return rank_loss_scale_ended(&(struct loss_scale){.scale = scale, .skipped = scaler->skipped});
+}
+
+static float scale_before(const struct rank_memory *memory, const struct op *op)
+{
+	int64_t n;
+	const struct loss_scale *scaler = NULL;
+	if (op->kind == OP_SCALER_UPDATE)
+		scaler = rank_memory_region(memory, &op->operand[SCALER_UPDATE_SCALER], &n);
+	return scaler ? scaler->scale : 0;
+}
+
+enum status rank_execute(struct rank_memory *memory, int number)
+{
+	const struct op *op = &memory->role->ops[number];
+	struct loss_scale scaler_begin;
+	int32_t gave_up = 0;
+	const struct binding b = {.memory = memory,
+	                          .kernels = &cpu_kernels,
+	                          .loss = &memory->evaluate_loss,
+	                          .correct = &memory->evaluate_correct,
+	                          .scaler_begin = &scaler_begin,
+	                          .gave_up = &gave_up};
+	assert(op_class(op->kind) != OP_CLASS_C);
+	if (op_class(op->kind) == OP_CLASS_M)
+		return rank_memory_mark(memory, op);
+	if (bind_is_of_process(op))
+		return of_process[op->kind](memory, op);
+	if (is_on_disk(memory, op))
+		return rank_memory_disk(memory, op);
+	float scale = scale_before(memory, op);
+	int error = bind_issue(&b, op);
+	assert(!error);
+	(void)error;
+	return gave_up ? end_loss_scale(memory, op, scale) : STATUS_OK;
+}
+
+/* ---- copies and samples ---- */
+
+static enum type type_of(const struct rank_memory *memory, const struct op *op, int operand)
+{
+	return memory->role->buffers[op->operand[operand].buffer].type;
+}
+
+int bind_zero(const struct binding *b, const struct op *op)
+{
+	int64_t n;
+	void *x = use_all(b->memory, op, ZERO_X, &n);
+	return b->kernels->fill(b->context, b->stream, x, 0, (size_t)(n * type_bytes(type_of(b->memory, op, ZERO_X))));
+}
+
+/* Between floating-point types it converts; others are only moved, also from one space to another. */
+int bind_copy(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	enum transfer_kind kind = op_transfer(m->role, op);
+	int64_t n;
+	void *x = use_all(m, op, COPY_X, &n), *y = use_all(m, op, COPY_Y, &n);
+	enum type from = type_of(m, op, COPY_X), to = type_of(m, op, COPY_Y);
+	if (kind != TRANSFER_COUNT)
+		rank_memory_count(m, kind, n * type_bytes(from));
+	else if (from != to)
+		return b->kernels->vector_convert(b->context, b->stream, n, (enum element)from, x, (enum element)to, y);
+	return b->kernels->copy(b->context, b->stream, y, x, (size_t)(n * type_bytes(from)));
+}
+
+/* Where the kernels read this process's memory. A device that does not has its own way of loading. */
+int bind_load(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	int64_t samples = samples_of(m, op);
+	void *inputs = use(m, op, LOAD_INPUTS, samples * m->plan->model->input_elements);
+	int32_t *targets = use(m, op, LOAD_TARGETS, samples * m->plan->model->tokens);
+	const int64_t *step = use(m, op, LOAD_STEP, 1);
+	rank_load_samples(m, op, *step, inputs, targets);
+	return 0;
+}

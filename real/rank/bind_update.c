@@ -1,0 +1,174 @@
+/* The optimizer, the loss scale, and vector work that knows nothing of the model. */
+#include <stddef.h>
+
+#include "real/rank/bind.h"
+#include "real/rank/operand.h"
+#include "real/rank/rounding.h"
+
+/* ---- vectors ---- */
+
+int bind_add(const struct binding *b, const struct op *op)
+{
+	int64_t n;
+	void *x = use_all(b->memory, op, ADD_X, &n), *y = use_all(b->memory, op, ADD_Y, &n);
+	return b->kernels->vector_add(b->context, b->stream, element_of(b->memory, op, ADD_X), n, x, y);
+}
+
+int bind_squares(const struct binding *b, const struct op *op)
+{
+	int64_t n;
+	const void *x = use_all(b->memory, op, SQUARES_X, &n);
+	return b->kernels->vector_squares(b->context, b->stream, element_of(b->memory, op, SQUARES_X), n, x,
+	                                  use(b->memory, op, SQUARES_NORM, 1), adds(op, SQUARES_NORM));
+}
+
+int bind_advance(const struct binding *b, const struct op *op)
+{
+	return b->kernels->advance(b->context, b->stream, use(b->memory, op, ADVANCE_STEP, 1));
+}
+
+/* ---- the loss scale ---- */
+
+_Static_assert(SCALER_SCALE * sizeof(float) == offsetof(struct loss_scale, scale) &&
+                       SCALER_GOOD * sizeof(float) == offsetof(struct loss_scale, good) &&
+                       SCALER_HYSTERESIS * sizeof(float) == offsetof(struct loss_scale, hysteresis) &&
+                       SCALER_SKIPPED * sizeof(float) == offsetof(struct loss_scale, skipped) &&
+                       SCALER_ELEMENTS * sizeof(float) == sizeof(struct loss_scale),
+               "the loss scale's state is laid out as the kernels read it");
+
+int bind_overflow(const struct binding *b, const struct op *op)
+{
+	int64_t n, one;
+	const void *x = use_all(b->memory, op, OVERFLOW_X, &n);
+	float *overflow = use_all(b->memory, op, OVERFLOW_OVERFLOW, &one);
+	return b->kernels->vector_overflow(b->context, b->stream, element_of(b->memory, op, OVERFLOW_X), n, x, overflow,
+	                                   adds(op, OVERFLOW_OVERFLOW));
+}
+
+int bind_scaler_begin(const struct binding *b, const struct op *op)
+{
+	const struct settings *settings = &b->memory->plan->settings;
+	int64_t n;
+	void *scaler = use_all(b->memory, op, SCALER_BEGIN_SCALER, &n);
+	*b->scaler_begin = loss_scale_begin(settings->loss_scaler, settings->loss_scale);
+	return b->kernels->copy(b->context, b->stream, scaler, b->scaler_begin, sizeof *b->scaler_begin);
+}
+
+int bind_scaler_update(const struct binding *b, const struct op *op)
+{
+	const struct settings *settings = &b->memory->plan->settings;
+	const struct loss_scale_rule *rule = loss_scale_rule(settings->loss_scaler);
+	const struct scale_rule r = {.pytorch = settings->loss_scaler == LOSS_SCALER_PYTORCH,
+	                             .minimum = rule->minimum,
+	                             .window = settings->loss_scale_window,
+	                             .hysteresis = rule->hysteresis};
+	int64_t n;
+	float *scaler = use_all(b->memory, op, SCALER_UPDATE_SCALER, &n);
+	const float *overflow = use_all(b->memory, op, SCALER_UPDATE_OVERFLOW, &n);
+	return b->kernels->scaler_update(b->context, b->stream, &r, overflow, scaler, b->gave_up);
+}
+
+enum status rank_loss_scale_ended(const struct loss_scale *scaler)
+{
+	return status_fail(STATUS_RUN,
+	                   "gradients overflow in fp16 even at the smallest loss scale, %g, after %.0f skipped steps; "
+	                   "lower {learning_rate}, give {clip}, or use {precision} bf16",
+	                   (double)scaler->scale, (double)scaler->skipped);
+}
+
+/* ---- the optimizer ---- */
+
+/* Both optimizers have these four in a row. */
+_Static_assert(ADAMW_NORM == ADAMW_STEP + 1 && ADAMW_SCALER == ADAMW_STEP + 2 && ADAMW_OVERFLOW == ADAMW_STEP + 3 &&
+                       SGD_NORM == SGD_STEP + 1 && SGD_SCALER == SGD_STEP + 2 && SGD_OVERFLOW == SGD_STEP + 3,
+               "what updates read of the step follows its number");
+
+static struct update update_of(struct rank_memory *m, const struct op *op, int step)
+{
+	const struct settings *s = &m->plan->settings;
+	int64_t n;
+	return (struct update){.learning_rate = s->learning_rate,
+	                       .warmup = s->warmup,
+	                       .decay = s->decay,
+	                       .beta1 = 0.9F,
+	                       .beta2 = 0.999F,
+	                       .epsilon = 1e-8F,
+	                       .weight_decay = (float)s->weight_decay,
+	                       .clip = s->clip,
+	                       .step = use_all(m, op, step, &n),
+	                       .squares = use(m, op, step + 1, 1),
+	                       .scaler = use_all(m, op, step + 2, &n),
+	                       .overflow = use_all(m, op, step + 3, &n),
+	                       .keep_parameters = op_access(op, 0) == 'w'};
+}
+
+/* What an update goes through, of which some may be absent. */
+struct vectors {
+	enum element type;
+	bool adamw;
+	unsigned char *parameters, *gradients;
+	float *first, *second, *master;
+};
+
+static float *from(float *vector, int64_t at)
+{
+	return vector ? vector + at : NULL;
+}
+
+/* `n` elements of them from `at` on. */
+static int update_part(const struct binding *b, const struct update *u, const struct vectors *v, int64_t at, int64_t n)
+{
+	int64_t bytes = at * element_bytes(v->type);
+	if (n == 0)
+		return 0;
+	if (v->adamw)
+		return b->kernels->adamw_update(b->context, b->stream, v->type, u, n, v->parameters + bytes,
+		                                v->gradients + bytes, from(v->first, at), from(v->second, at),
+		                                from(v->master, at));
+	return b->kernels->sgd_update(b->context, b->stream, v->type, u, n, v->parameters + bytes, v->gradients + bytes,
+	                              from(v->master, at));
+}
+
+/* Stochastic rounding goes tensor by tensor, since elements are numbered through the whole model; what lies between
+ * tensors and behind them is padding, zeros that need none. */
+static int update_all(const struct binding *b, const struct op *op, struct update u, const struct vectors *v, int64_t n)
+{
+	struct rounding_run r;
+	int64_t done = 0;
+	int error = 0;
+	for (int i = 0; op->stochastic && !error && rounding_next(b->memory, op, &i, &r); done = r.at + r.count) {
+		u.stochastic = false;
+		error = update_part(b, &u, v, done, r.at - done);
+		u.stochastic = true;
+		u.rounding = r.rounding;
+		if (!error)
+			error = update_part(b, &u, v, r.at, r.count);
+	}
+	u.stochastic = false;
+	return error ? error : update_part(b, &u, v, done, n - done);
+}
+
+int bind_adamw(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	int64_t n;
+	struct vectors v = {.type = element_of(m, op, ADAMW_PARAMETERS),
+	                    .adamw = true,
+	                    .parameters = use_all(m, op, ADAMW_PARAMETERS, &n)};
+	v.gradients = use_all(m, op, ADAMW_GRADIENTS, &n);
+	v.first = use_all(m, op, ADAMW_FIRST, &n);
+	v.second = use_all(m, op, ADAMW_SECOND, &n);
+	v.master = use(m, op, ADAMW_MASTER, n);
+	return update_all(b, op, update_of(m, op, ADAMW_STEP), &v, n);
+}
+
+int bind_sgd(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	int64_t n;
+	struct vectors v = {.type = element_of(m, op, SGD_PARAMETERS),
+	                    .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
+	v.gradients = use_all(m, op, SGD_GRADIENTS, &n);
+	v.master = use(m, op, SGD_MASTER, n);
+	return update_all(b, op, update_of(m, op, SGD_STEP), &v, n);
+}

@@ -1,0 +1,64 @@
+/* The loop over operations in real time, and who carries one out. */
+#include "real/rank/bind.h"
+#include "real/rank/executor_internal.h"
+
+bool executor_has_work(const struct executor *e, const struct op *op)
+{
+	return op_class(op->kind) != OP_CLASS_M || e->memory->guard;
+}
+
+bool executor_uses(const struct executor *e, const struct section *s, int queue)
+{
+	for (int i = s->begin; i < s->end; i++)
+		if ((int)e->role->ops[i].queue == queue && op_class(e->role->ops[i].kind) != OP_CLASS_M)
+			return true;
+	return false;
+}
+
+static enum status carry_out(struct executor *e, int number)
+{
+	const struct op *op = &e->role->ops[number];
+	if (op_class(op->kind) == OP_CLASS_C)
+		return e->ops->communicate(e, number);
+	return op_is_of_host(op) ? e->ops->call_host(e, number) : e->ops->launch(e, number);
+}
+
+enum status executor_issue(struct executor *e, const struct section *s, unsigned queues)
+{
+	enum status status = STATUS_OK;
+	for (int i = s->begin; i < s->end && !status; i++) {
+		const struct op *op = &e->role->ops[i];
+		if (!(queues >> op->queue & 1) || !executor_has_work(e, op))
+			continue;
+		status = e->ops->await(e, i);
+		if (!status)
+			status = e->ops->done(e, i, carry_out(e, i));
+	}
+	return status;
+}
+
+/* ---- communication ---- */
+
+struct point_to_point executor_message(const struct executor *e, const struct op *op, void *at)
+{
+	const struct plan *p = e->memory->plan;
+	return (struct point_to_point){.sends = op->kind == OP_SEND,
+	                               .peer = (int)op_peer(p, op, e->memory->rank),
+	                               .at = at,
+	                               .bytes = region_elements(p, &op->operand[0]) *
+	                                        type_bytes(e->role->buffers[op->operand[0].buffer].type)};
+}
+
+enum status executor_communicate(struct executor *e, const struct op *op, void *const operand[3],
+                                 struct traffic *traffic)
+{
+	if (op->kind == OP_SUM)
+		return executor_sum(e, op, operand[0], region_elements(e->memory->plan, &op->operand[SUM_X]), traffic);
+	if (op_is_message(op->kind)) {
+		struct point_to_point m = executor_message(e, op, operand[0]);
+		return e->communicator->ops->message(e->communicator, &m, traffic);
+	}
+	struct collective c = executor_collective(e, op, operand);
+	struct communicator *members = executor_members(e, op);
+	return members->ops->run(members, &c, traffic);
+}

@@ -1,0 +1,347 @@
+/* Text, tables and CSV of a report whose figures are made up, all different, against what they must say: units, sums,
+ * shares and whose figure it is, worked out by hand. Lines are compared without the spaces between columns. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/show/figure.h"
+#include "cli/show/show.h"
+#include "cli/show/show_grid.h"
+#include "tests/support/suite.h"
+
+/* ---- reports ---- */
+
+/* In kB: 100 a role, 10 a space, 1 a category. A root, and two workers each of which is the fuller. */
+static void fill_memory(struct report_memory *m, int role, int space)
+{
+	m->peak_bytes = m->arena_bytes = 0;
+	for (int c = 0; c < CATEGORY_COUNT; c++) {
+		m->at_peak[c] = (100 * (role + 1) + 10 * (space + 1) + c) * 1000;
+		m->steady[c] = m->at_peak[c] / 10;
+		m->peak_bytes += m->at_peak[c];
+	}
+	m->arena_bytes = m->peak_bytes + 7000;
+	m->overhead_bytes = space ? 0 : 50000 + 1000 * role;
+	snprintf(m->peak_at, sizeof m->peak_at, "moment %d", role);
+}
+
+static void fill_role(struct report_role *r, int role)
+{
+	snprintf(r->role, sizeof r->role, "%s", role ? "worker" : "root");
+	r->ranks = role ? 2 : 1;
+	for (int space = 0; space < SPACE_COUNT; space++)
+		fill_memory(&r->memory[space], role, space);
+	r->by_kind[TRAFFIC_BROADCAST] =
+	        (struct report_traffic){3 + role, 4000000 + role, 5000000 + 1000000 * role, 6000000 + 1000000 * role};
+	r->by_kind[TRAFFIC_CONTROL] = (struct report_traffic){1, 8, 16, 24};
+	r->sent_bytes = r->by_kind[TRAFFIC_BROADCAST].sent_bytes;
+	r->received_bytes = r->by_kind[TRAFFIC_BROADCAST].received_bytes;
+	for (int k = 0; k < TRANSFER_COUNT; k++)
+		r->transfer[k] = (struct report_transfer){10 * (role + 1) + k, (1000 * (role + 1) + 100 * k) * 1000};
+}
+
+/* A node's memory is the fullest, and has no room. */
+static const struct report whole = {.model = "gpt",
+                                    .strategy = "dp",
+                                    .cluster = "here",
+                                    .parameters = 1234567,
+                                    .units = 4,
+                                    .ranks = 3,
+                                    .batch = 18,
+                                    .micro_batch = 3,
+                                    .accumulate = 2,
+                                    .sequence = 16,
+                                    .precision = TYPE_BF16,
+                                    .role_count = 2,
+                                    .checkpointing = {.setting = "none"},
+                                    .offload = "optimizer",
+                                    .time = {4000000, 2000000, 1600000, 800000, 1200000, 0, 0, 0},
+                                    .tightest = {SPACE_HOST, 4500000000, 4000000000},
+                                    .validation_loss = 1.25,
+                                    .validation_accuracy = 0.8125};
+
+static struct report report_of(const char *strategy)
+{
+	struct report r = whole;
+	snprintf(r.strategy, sizeof r.strategy, "%s", strategy);
+	for (int role = 0; role < 2; role++)
+		fill_role(&r.roles[role], role);
+	return r;
+}
+
+/* ---- text ---- */
+
+static char *text;
+
+static FILE *text_open(void)
+{
+	static size_t size;
+	free(text);
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	return out;
+}
+
+/* Closes it; runs of spaces become one, and those at the beginning of a line none. */
+static void text_close(FILE *out)
+{
+	fclose(out);
+	char *to = text;
+	for (const char *at = text; *at; at++)
+		if (*at != ' ' || (at > text && at[-1] != ' ' && at[-1] != '\n'))
+			*to++ = *at;
+	*to = 0;
+}
+
+/* The lines stand there together. */
+static void assert_lines(const char *lines)
+{
+	ck_assert_msg(strstr(text, lines) != NULL, "no\n%s\nin\n%s", lines, text);
+}
+
+START_TEST(a_report_says_its_figures)
+{
+	struct report r = report_of("dp");
+	FILE *out = text_open();
+	show_report(&r, out);
+	text_close(out);
+	assert_lines("dp on 3 ranks · gpt, 1,234,567 parameters · bf16 · batch 18 = 3 ranks × 3 × 2 micro-batches · "
+	             "sequence 16 · offload optimizer · cluster here\n");
+	assert_lines(
+	        "root each worker\n"
+	        "memory of a rank at the peak between steps at the peak between steps\n"
+	        "parameters 110.0 kB 11.00 kB 210.0 kB 21.00 kB\n"
+	        "gradients 111.0 kB 11.10 kB 211.0 kB 21.10 kB\n"
+	        "optimizer 112.0 kB 11.20 kB 212.0 kB 21.20 kB\n"
+	        "activations 113.0 kB 11.30 kB 213.0 kB 21.30 kB\n"
+	        "gathered 114.0 kB 11.40 kB 214.0 kB 21.40 kB\n"
+	        "buffers 115.0 kB 11.50 kB 215.0 kB 21.50 kB\n"
+	        "total 675.0 kB 67.50 kB 1.275 MB 127.5 kB\n"
+	        "as laid out 682.0 kB 1.282 MB\n"
+	        "libraries 50.00 kB 51.00 kB\n"
+	        "peak at: moment 0 (root)\n"
+	        "peak at: moment 1 (worker)\n"
+	        "fits: no, with libraries the ranks of a node take 4.500 GB of its 4.000 GB: 500.0 MB are missing\n");
+	assert_lines("host memory of a rank at the peak between steps at the peak between steps\n"
+	             "parameters 120.0 kB 12.00 kB 220.0 kB 22.00 kB\n");
+	assert_lines("disk of a rank at the peak between steps at the peak between steps\n"
+	             "parameters 130.0 kB 13.00 kB 230.0 kB 23.00 kB\n");
+	assert_lines("communication of the root, a step calls payload sent received\n"
+	             "broadcast 3 4.000 MB 5.000 MB 6.000 MB\n"
+	             "total 5.000 MB 6.000 MB\n"
+	             "control (not in the total) 1 8 B 16 B 24 B\n");
+	assert_lines("communication of a worker, a step calls payload sent received\n"
+	             "broadcast 4 4.000 MB 6.000 MB 7.000 MB\n"
+	             "total 6.000 MB 7.000 MB\n");
+	assert_lines("copies of a worker, a step calls bytes\n"
+	             "device_to_host 20 2.000 MB\n"
+	             "host_to_device 21 2.100 MB\n"
+	             "disk_read 22 2.200 MB\n"
+	             "disk_write 23 2.300 MB\n");
+	assert_lines("time of a step *\n"
+	             "computing 2.000 ms 50.0 %\n"
+	             "waiting for communication 800.0 us 20.0 %\n"
+	             "waiting for anything else 1.200 ms 30.0 %\n"
+	             "step 4.000 ms\n"
+	             "communicating, hidden or not 1.600 ms 40.0 %\n");
+	assert_lines("* rests on assumed rates\n");
+}
+END_TEST
+
+static void assert_heading(const struct report *r, const char *says)
+{
+	FILE *out = text_open();
+	show_heading(r, SHOW_PRECISION, out);
+	text_close(out);
+	assert_lines(says);
+}
+
+/* Ranks that share samples are not all ranks. */
+START_TEST(a_heading_has_the_data_ranks)
+{
+	struct report r = report_of("hybrid:shard=2");
+	r.ranks = 8;
+	r.batch = 24;
+	assert_heading(&r, "batch 24 = 4 data ranks × 3 × 2 micro-batches · sequence 16");
+	r.batch = 48;
+	assert_heading(&r, "batch 48 = 8 ranks × 3 × 2 micro-batches");
+	r.batch = 6;
+	assert_heading(&r, "batch 6 = 3 × 2 micro-batches, the same on all ranks");
+	r.accumulate = 1;
+	r.batch = 3;
+	assert_heading(&r, "batch 3, the same on all ranks");
+}
+END_TEST
+
+START_TEST(a_fitting_device_says_so)
+{
+	struct report r = report_of("single");
+	r.fits = true;
+	r.tightest = (struct report_tightest){SPACE_DEVICE, 1500000, 2000000};
+	FILE *out = text_open();
+	show_report(&r, out);
+	text_close(out);
+	assert_lines("fits: yes, with libraries a rank takes 1.500 MB of its device's 2.000 MB\n");
+}
+END_TEST
+
+START_TEST(a_run_says_its_figures)
+{
+	double losses[] = {2.5, 9, 1.0625};
+	struct report r = report_of("zero2");
+	r.losses = losses;
+	r.loss_count = 3;
+	r.units_per_s = 54321.4;
+	r.resident_bytes = 98765432;
+	r.loss_scale = 1024;
+	r.skipped_steps = 3;
+	FILE *out = text_open();
+	show_run(&r, out);
+	text_close(out);
+	assert_lines("loss, first and last step 2.500000 → 1.062500\n"
+	             "validation loss 1.250000\n"
+	             "validation accuracy 81.25 %\n"
+	             "steps skipped, loss scale at the end 3, 1024\n"
+	             "tokens a second 54321\n"
+	             "resident memory of the largest rank 98.77 MB\n");
+	r.sequence = 1;
+	out = text_open();
+	show_run(&r, out);
+	text_close(out);
+	assert_lines("samples a second 54321\n");
+}
+END_TEST
+
+/* ---- side by side ---- */
+
+START_TEST(columns_share_a_unit)
+{
+	struct report a = report_of("dp"), b = report_of("single");
+	b.role_count = 1;
+	b.fits = true;
+	b.tightest = (struct report_tightest){SPACE_DEVICE, 3000000000, 5000000000};
+	b.time.step = 1999000;
+	FILE *out = text_open();
+	show_columns((struct column[]){{"dp", &a}, {"single", &b}}, 2, out);
+	text_close(out);
+	assert_lines("dp single\n"
+	             "root worker\n"
+	             "\n"
+	             "memory at the peak, kB\n"
+	             "parameters 110.0 210.0 110.0\n"
+	             "gradients 111.0 211.0 111.0\n"
+	             "optimizer 112.0 212.0 112.0\n"
+	             "activations 113.0 213.0 113.0\n"
+	             "gathered 114.0 214.0 114.0\n"
+	             "buffers 115.0 215.0 115.0\n"
+	             "total 675.0 1275.0 675.0\n"
+	             "as laid out 682.0 1282.0 682.0\n"
+	             "\n"
+	             "memory between steps, kB\n"
+	             "model states 33.3 63.3 33.3\n"
+	             "total 67.5 127.5 67.5\n"
+	             "\n"
+	             "beside the device, MB\n"
+	             "host, at the peak 0.735 1.335 0.735\n"
+	             "disk, at the peak 0.795 1.395 0.795\n"
+	             "to the host, a step 1.000 2.000 1.000\n"
+	             "from the host 1.100 2.100 1.100\n"
+	             "\n"
+	             "a rank, each step, MB\n"
+	             "sends 5.000 6.000 5.000\n"
+	             "receives 6.000 7.000 6.000\n"
+	             "\n"
+	             "time of a step, ms *\n"
+	             "computing 2.000 2.000\n"
+	             "exposed comm. 0.800 0.800\n"
+	             "bubble 1.200 1.200\n"
+	             "step 4.000 1.999\n"
+	             "\n"
+	             "the fullest memory, with libraries, GB\n"
+	             "of the node device\n"
+	             "needed 4.500 3.000\n"
+	             "there 4.000 5.000\n"
+	             "fits no yes\n");
+}
+END_TEST
+
+/* The largest unit in which the largest number is at least 2. */
+START_TEST(a_unit_is_chosen)
+{
+	static const struct {
+		int64_t largest;
+		const char *name;
+	} bytes[] = {{1999, "B"},     {2000, "kB"},       {1999999, "kB"},
+	             {2000000, "MB"}, {1999999999, "MB"}, {2000000000, "GB"}};
+	for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+		ck_assert_str_eq(scale_of_bytes(bytes[i].largest).name, bytes[i].name);
+	ck_assert_str_eq(scale_of_time(1999999).name, "us");
+	ck_assert_str_eq(scale_of_time(2000000).name, "ms");
+	ck_assert_str_eq(scale_of_time(1999999999).name, "ms");
+	ck_assert_str_eq(scale_of_time(2000000000).name, "s");
+}
+END_TEST
+
+START_TEST(csv_has_every_figure)
+{
+	struct report r = report_of("dp");
+	r.roles[1].sent_bytes = -1; /* inside a library */
+	FILE *out = text_open();
+	show_csv(&(struct column){"dp:a,b", &r}, 1, out);
+	text_close(out);
+	assert_lines(
+	        "strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
+	        "sequence,cluster,rates,fits,peak_parameters_bytes,peak_gradients_bytes,peak_optimizer_bytes,"
+	        "peak_activations_bytes,peak_gathered_bytes,peak_buffers_bytes,peak_bytes,arena_bytes,"
+	        "steady_model_states_bytes,steady_bytes,host_peak_bytes,disk_peak_bytes,device_to_host_bytes,"
+	        "host_to_device_bytes,sent_bytes,received_bytes,compute_ns,exposed_ns,bubble_ns,step_ns,"
+	        "needed_bytes,capacity_bytes\n"
+	        "\"dp:a,b\",root,1,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,110000,111000,112000,113000,"
+	        "114000,115000,675000,682000,33300,67500,735000,795000,1000000,1100000,5000000,6000000,2000000,"
+	        "800000,1200000,4000000,4500000000,4000000000\n"
+	        "\"dp:a,b\",worker,2,gpt,bf16,none,optimizer,18,3,2,16,here,assumed,no,210000,211000,212000,213000,"
+	        "214000,215000,1275000,1282000,63300,127500,1335000,1395000,2000000,2100000,,7000000,2000000,"
+	        "800000,1200000,4000000,4500000000,4000000000\n");
+	r.rates_measured = r.fits = true;
+	out = text_open();
+	show_csv(&(struct column){"dp", &r}, 1, out);
+	text_close(out);
+	assert_lines("\ndp,root,1,gpt,bf16,none,optimizer,18,3,2,16,here,measured,yes,110000,");
+}
+END_TEST
+
+/* A line a strategy: of the fullest role, and of the busiest rank. */
+START_TEST(a_grid_shows_the_fullest_role)
+{
+	struct report a = report_of("dp"), b = report_of("zero1");
+	a.roles[0].memory[SPACE_DEVICE].at_peak[CATEGORY_GATHERED] = 160000;
+	a.roles[1].memory[SPACE_DEVICE].at_peak[CATEGORY_GATHERED] = 255000;
+	b.role_count = 1;
+	b.fits = true;
+	b.precision = TYPE_FP32;
+	FILE *out = text_open();
+	show_grid(&a, (struct column[]){{"dp", &a}, {"zero1", &b}}, 2, out);
+	text_close(out);
+	assert_lines("strategy precision most of peak host fits fills sends step exposed bubble\n"
+	             "the peak kB kB MB ms *\n"
+	             "dp bf16 gathered, 20 % 1275.0 1335.0 no 112 % 6.000 4.000 20.0 % 30.0 %\n"
+	             "\n"
+	             "zero1 fp32 buffers, 17 % 675.0 735.0 yes 112 % 5.000 4.000 20.0 % 30.0 %\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("show");
+	TCase *tests = tcase_create("show");
+	tcase_add_test(tests, a_report_says_its_figures);
+	tcase_add_test(tests, a_heading_has_the_data_ranks);
+	tcase_add_test(tests, a_fitting_device_says_so);
+	tcase_add_test(tests, a_run_says_its_figures);
+	tcase_add_test(tests, columns_share_a_unit);
+	tcase_add_test(tests, a_unit_is_chosen);
+	tcase_add_test(tests, csv_has_every_figure);
+	tcase_add_test(tests, a_grid_shows_the_fullest_role);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
