@@ -84,6 +84,12 @@ char op_access(const struct op *op, int operand)
 	}
 }
 
+const struct region *op_region(const struct op *op, enum part part)
+{
+	int operand = op_find(op->kind, part);
+	return operand < 0 ? NULL : &op->operand[operand];
+}
+
 int op_buffer(const struct op *op)
 {
 	for (int i = 0; i < op_operand_count(op->kind); i++)
@@ -112,7 +118,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 	s.clips = p->settings.clip > 0;
 	s.inputs = value_elements(&m->values[m->input], samples);
 	s.targets = value_elements(&m->values[m->target], samples);
-	s.n = is_there(op, 0) ? region_elements(p, &op->operand[0]) : 0;
+	s.n = is_there(op, 0) ? region_elements(p, op->operand) : 0;
 	return s;
 }
 
@@ -253,21 +259,13 @@ int64_t buffer_bytes(const struct buffer *b)
 
 /* ---- what an operation costs ---- */
 
-/* Elements of the whole buffer of a collective: reduce-scatter and scatter name it x, all-gather and gather y. A rank
- * that has only its part knows the whole from it. */
-static int64_t whole_elements(const struct plan *p, const struct op *op)
+int64_t op_whole_elements(const struct plan *p, const struct op *op)
 {
-	const struct region *x = &op->operand[0], *y = &op->operand[1];
-	switch (op->kind) {
-	case OP_ALL_GATHER:
-		return y->count;
-	case OP_GATHER:
-		return y->buffer >= 0 ? y->count : x->count * op_members(p, op);
-	case OP_SCATTER:
-		return x->buffer >= 0 ? x->count : y->count * op_members(p, op);
-	default:
-		return x->count;
-	}
+	const struct region *whole = op_region(op, PART_WHOLE);
+	if (whole->buffer >= 0)
+		return whole->count;
+	const struct region *share = op_region(op, PART_SHARE);
+	return share->slice ? share->count : share->count * op_members(p, op);
 }
 
 enum operation op_operation(enum op_kind k)
@@ -298,11 +296,11 @@ enum operation op_operation(enum op_kind k)
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
 	if (op_is_message(op->kind)) /* one round, in which 0 sends all to 1 */
-		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
+		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op_region(op, PART_WHOLE)->count, 0};
 	return (struct schedule){.algorithm = op->algorithm,
 	                         .ranks = op_members(p, op),
 	                         .root = op->root,
-	                         .elements = whole_elements(p, op),
+	                         .elements = op_whole_elements(p, op),
 	                         .pieces = 0};
 }
 
@@ -310,8 +308,7 @@ int64_t op_element_bytes(const struct role *r, const struct op *op)
 {
 	if (op->kind == OP_SUM)
 		return (int64_t)sizeof(double);
-	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	return type_bytes(r->buffers[b].type);
+	return type_bytes(r->buffers[op_buffer(op)].type);
 }
 
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
@@ -369,7 +366,8 @@ enum queue op_queue_for(const struct role *r, const struct op *op)
 	if (op_class(op->kind) == OP_CLASS_C)
 		return spaces == device || (op->kind == OP_SUM && spaces == host) ? QUEUE_COMMUNICATION : QUEUE_COUNT;
 	if (op->kind == OP_COPY)
-		return copy_queue(r->buffers[op->operand[0].buffer].space, r->buffers[op->operand[1].buffer].space);
+		return copy_queue(r->buffers[op->operand[COPY_X].buffer].space,
+		                  r->buffers[op->operand[COPY_Y].buffer].space);
 	if (spaces == device)
 		return QUEUE_COMPUTE;
 	return spaces == host && op_class(op->kind) == OP_CLASS_V && op->kind != OP_LOAD ? QUEUE_HOST_COMPUTE
@@ -386,7 +384,8 @@ enum transfer_kind op_transfer(const struct role *r, const struct op *op)
 	case QUEUE_HOST_TO_DEVICE:
 		return TRANSFER_HOST_TO_DEVICE;
 	case QUEUE_DISK:
-		return r->buffers[op->operand[0].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ : TRANSFER_DISK_WRITE;
+		return r->buffers[op->operand[COPY_X].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ
+		                                                                  : TRANSFER_DISK_WRITE;
 	default:
 		return TRANSFER_COUNT;
 	}
@@ -394,11 +393,9 @@ enum transfer_kind op_transfer(const struct role *r, const struct op *op)
 
 int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)
 {
-	int64_t offset, count;
-	if (op_transfer(r, op) == TRANSFER_COUNT)
-		return 0;
-	region_resolve(p, &op->operand[0], 0, &offset, &count);
-	return count * type_bytes(r->buffers[op->operand[0].buffer].type);
+	const struct region *x = &op->operand[COPY_X];
+	return op_transfer(r, op) == TRANSFER_COUNT ? 0
+	                                            : region_elements(p, x) * type_bytes(r->buffers[x->buffer].type);
 }
 
 int64_t op_flops(const struct plan *p, const struct op *op)
@@ -424,7 +421,7 @@ enum type op_compute_type(const struct plan *p, const struct role *r, const stru
 {
 	if (op_class(op->kind) == OP_CLASS_K)
 		return p->settings.precision;
-	int buffer = op->operand[0].buffer;
+	int buffer = op_buffer(op);
 	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
 	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
 }

@@ -246,6 +246,8 @@ const struct section *section_of(const struct role *r, enum section_kind k);
 
 /* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
 char op_access(const struct op *op, int operand);
+/* The operand that stands for this part; NULL: this kind of operation has none. */
+const struct region *op_region(const struct op *op, enum part part);
 /* The buffer of its first operand that is there; -1. */
 int op_buffer(const struct op *op);
 /* What the table's expressions (strategy/plan/ops.h) are made of. */
@@ -334,6 +336,8 @@ int64_t region_elements(const struct plan *p, const struct region *r);
 
 /* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
 enum operation op_operation(enum op_kind k);
+/* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
+int64_t op_whole_elements(const struct plan *p, const struct op *op);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
 /* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
  * and for one rank. */

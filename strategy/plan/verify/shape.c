@@ -222,7 +222,7 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 /* A collective in place: the part is this rank's own slice of the whole. */
 static bool in_place(const struct verify *v, const struct role *r, const struct op *op, int a, int b)
 {
-	int part = collective_part(op->kind), whole = collective_whole(op->kind);
+	int part = op_find(op->kind, PART_SHARE), whole = op_find(op->kind, PART_WHOLE);
 	if (part < 0 || whole < 0 || a + b != part + whole || (a != part && b != part))
 		return false;
 	const struct region *x = &op->operand[part], *y = &op->operand[whole];

@@ -49,13 +49,6 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 /* "31 (backward layer.0.linear)", for texts of refusals. Good until the fourth call after it. */
 const char *op_title(const struct verify *v, const struct role *r, int op);
 
-/* Elements of the whole buffer that a collective works on. */
-int64_t collective_elements(const struct plan *p, const struct op *op);
-/* The operand that is a part (1/ranks) of the whole, and the one that is whole; -1 if the kind has none. */
-int collective_part(enum op_kind k);
-int collective_whole(enum op_kind k);
-int collective_staging(enum op_kind k);
-
 bool is_norm_collective(const struct op *op); /* of a batch norm, or of the model's buffers */
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
