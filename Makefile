@@ -112,7 +112,7 @@ CUDA_FLAGS := -std=c++17 -O3 -lineinfo -I. -Xcompiler -fPIC,-Wall,-Wextra \
 	      -gencode arch=compute_$(lastword $(CUDA_ARCHITECTURES)),code=compute_$(lastword $(CUDA_ARCHITECTURES)) \
 	      -DSHARDLAB_CUDA_ARCHITECTURES='"$(subst $(space),:,$(strip $(CUDA_ARCHITECTURES)))"'
 # NCCL's types alone: the library itself is opened when it is asked for.
-nccl_cflags := $(if $(and $(cuda_library),$(wildcard $(CUDA_HOME)/include/cuda_runtime.h)),-isystem $(CUDA_HOME)/include)
+nccl_cflags := $(if $(wildcard $(CUDA_HOME)/include/cuda_runtime.h),-isystem $(CUDA_HOME)/include)
 
 # ---- The program ----
 
@@ -204,7 +204,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test)))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(call chosen,$(test_scripts)),$(gpu_scripts_need)) ## set up, build, and run every test
+		$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need)) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 
@@ -326,7 +326,7 @@ uninstall: ## take them away again
 	DESTDIR='$(DESTDIR)' tools/install.sh uninstall '$(BUILD)' '$(PREFIX)'
 clean: ## remove all that was built
 	rm -rf build
-fresh-root: ## try both commands in a fresh Debian in a temporary folder; needs root, debootstrap, network
+fresh-root: ## try both commands in a fresh Debian; needs root, debootstrap, network
 	tests/cli/fresh_root.sh
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | sort | expand -t 16

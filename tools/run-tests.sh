@@ -4,8 +4,9 @@
 #     tools/run-tests.sh TEST...
 #
 # What a test is, goes by its name: `mpi_*` runs under mpirun at each number of ranks in MPI_RANKS, `fuzz_*` reads its
-# corpus, `*.sh` is a script, anything else is a program. Exit status 0 is passed, 77 is skipped (the last line of the
-# output is the reason), all else is failed. Tests run in the root of the tree with
+# corpus, `*.sh` is a script, anything else is a program. Exit status 0 is passed, 77 is skipped, all else is failed. Why
+# a test is skipped, it says in a line "skipped: …", or in its last; a part that is left out in a line "left out: …". Tests
+# run in the root of the tree with
 #
 #     SHARDLAB   the program under test          TMPDIR   a folder of their own, removed afterwards
 #     SAN        the sanitizers it has, or empty
@@ -72,11 +73,13 @@ report() {
 	case $status in
 	0)
 		printf 'ok       %s (%s)\n' "$name" "$seconds"
+		sed -n 's/^left out: /         without /p' "$output"
 		passed=$((passed + 1))
 		return
 		;;
 	77)
-		printf 'skipped  %s: %s\n' "$name" "$(tail -n 1 "$output")"
+		# mpirun has something to say of it too.
+		printf 'skipped  %s: %s\n' "$name" "$({ sed -n 's/^skipped: //p' "$output" | grep . || cat "$output"; } | tail -n 1)"
 		skipped=$((skipped + 1))
 		return
 		;;

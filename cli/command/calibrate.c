@@ -213,14 +213,9 @@ static void rate_json(void *context, const char *name, const struct rate *r, enu
 	static const char *const units[] = {
 	        [FLOPS] = "FLOP/s", [BYTES_A_SECOND] = "B/s", [NANOSECONDS] = "s", [SHARE] = "1"};
 	const double scale = in == NANOSECONDS ? 1e9 : in == SHARE ? (double)MILLION : 1;
-	json_t *o = json_object();
-	json_object_set_new(o, "name", json_string(name));
-	json_object_set_new(o, "unit", json_string(units[in]));
-	json_object_set_new(o, "median", json_real((double)r->value / scale));
-	json_object_set_new(o, "lowest", json_real((double)r->low / scale));
-	json_object_set_new(o, "highest", json_real((double)r->high / scale));
-	json_object_set_new(o, "measured", json_boolean(r->measured));
-	json_array_append_new(context, o);
+	json_array_append_new(context, json_pack("{s:s, s:s, s:f, s:f, s:f, s:b}", "name", name, "unit", units[in],
+	                                         "median", (double)r->value / scale, "lowest", (double)r->low / scale,
+	                                         "highest", (double)r->high / scale, "measured", r->measured));
 }
 
 /* Who is told of each rate. */
@@ -292,11 +287,10 @@ static void show_cluster(const struct cluster *c, const struct calibrate_figures
 
 static json_t *to_json(const struct cluster *c, const struct calibrate_figures *figures, const char *path)
 {
-	json_t *o = json_object(), *rates = json_array();
+	json_t *rates = json_array();
 	say_all(c, figures, true, &(struct listener){rate_json, rates});
-	json_object_set_new(o, "cluster", json_string(c->name));
-	json_object_set_new(o, "about", json_string(c->about));
-	json_object_set_new(o, "file", json_string(path));
+	json_t *o = json_pack("{s:s, s:s}", "cluster", c->name, "about", c->about);
+	json_object_set_new(o, "file", json_string(path)); /* left out if it is not UTF-8 */
 	json_object_set_new(o, "overhead_bytes", json_integer(c->overhead.value));
 	json_object_set_new(o, "rates", rates);
 	return o;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
 #include "viz/scene/chart.h"
@@ -41,7 +42,7 @@ static void describe(struct chart *chart, const struct report *r, int64_t micro_
 	if (micro_batch)
 		snprintf(samples, sizeof samples, " · %" PRId64 " samples a rank at once", micro_batch);
 	snprintf(chart->subtitle, sizeof chart->subtitle, "%.60s, %s parameters · %s%s · simulated on %.60s%s",
-	         r->model, show_count(parameters, r->parameters), type_name(r->precision), samples, r->cluster,
+	         r->model, number_format_count(parameters, r->parameters), type_name(r->precision), samples, r->cluster,
 	         r->rates_measured ? "" : ", assumed rates");
 }
 

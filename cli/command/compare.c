@@ -76,26 +76,22 @@ static enum status simulate_all(struct comparison *c, enum grain grain)
 
 static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
 {
-	json_t *one = json_object();
-	json_object_set_new(one, "strategy", json_string(e->strategy));
-	if (c->variants.several) {
-		json_object_set_new(one, "precision", json_string(option_text(e->variant, OPTION_PRECISION)));
-		json_object_set_new(one, "activation_checkpointing",
-		                    json_pack("{s:s}", "setting", option_text(e->variant, OPTION_CHECKPOINTING)));
-		json_object_set_new(one, "offload", json_string(option_text(e->variant, OPTION_OFFLOAD)));
-	}
-	json_object_set_new(one, "skipped", json_string(e->skipped));
-	return one;
+	const struct options *v = e->variant;
+	if (!c->variants.several)
+		return json_pack("{s:s, s:s}", "strategy", e->strategy, "skipped", e->skipped);
+	return json_pack("{s:s, s:s, s:{s:s}, s:s, s:s}", "strategy", e->strategy, "precision",
+	                 option_text(v, OPTION_PRECISION), "activation_checkpointing", "setting",
+	                 option_text(v, OPTION_CHECKPOINTING), "offload", option_text(v, OPTION_OFFLOAD), "skipped",
+	                 e->skipped);
 }
 
 static json_t *to_json(const struct comparison *c)
 {
-	json_t *o = json_object(), *results = json_array();
+	json_t *results = json_array();
 	for (int i = 0; i < c->count; i++)
 		json_array_append_new(results, *c->entries[i].skipped ? skipped_to_json(c, &c->entries[i])
 		                                                      : report_to_json(&c->entries[i].report));
-	json_object_set_new(o, "results", results);
-	return o;
+	return json_pack("{s:o}", "results", results);
 }
 
 static bool is_first(const struct comparison *c, int i, bool by_strategy)

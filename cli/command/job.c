@@ -9,8 +9,6 @@
 #include "strategy/cluster/cluster.h"
 #include "strategy/strategies/strategy.h"
 
-enum { LARGEST_PLAN_FILE = 256 << 20 };
-
 /* ---- one job ---- */
 
 enum status job_open(struct job *j, const struct settings *settings)
@@ -26,36 +24,10 @@ enum status job_open(struct job *j, const struct settings *settings)
 	return s;
 }
 
-static enum status read_text(const char *path, char **text, size_t *size)
-{
-	char *bytes = NULL;
-	size_t capacity = 0, n = 0, got;
-	FILE *f = fopen(path, "rb");
-	if (!f)
-		return status_fail(STATUS_INPUT, "--plan: cannot open '%s': %s", path, strerror(errno));
-	do {
-		bytes = array_reserve(bytes, n + BUFSIZ, &capacity, 1);
-		got = fread(bytes + n, 1, BUFSIZ, f);
-		n += got;
-	} while (got && n < LARGEST_PLAN_FILE);
-	bool failed = ferror(f);
-	fclose(f);
-	*text = bytes;
-	*size = n;
-	if (failed)
-		return status_fail(STATUS_INPUT, "--plan: cannot read '%s': is it a folder?", path);
-	if (n >= LARGEST_PLAN_FILE)
-		return status_fail(STATUS_INPUT, "--plan: '%s' is larger than 256 MiB: not a plan", path);
-	return STATUS_OK;
-}
-
 enum status job_read(struct job *j, const char *path)
 {
-	size_t size = 0;
-	*j = (struct job){0};
-	enum status s = read_text(path, &j->text, &size);
-	if (!s)
-		s = plan_read(&j->plan, &j->model, j->text, size, path);
+	*j = (struct job){.from_file = true};
+	enum status s = plan_read_file(&j->plan, &j->model, path);
 	if (!s)
 		s = plan_verify(&j->plan, NULL);
 	if (s) {
@@ -72,7 +44,6 @@ void job_release(struct job *j)
 		return;
 	plan_release(&j->plan);
 	model_release(&j->model);
-	free(j->text);
 	*j = (struct job){0};
 }
 
@@ -119,7 +90,7 @@ static enum status lay_out_without(const struct job *j, struct report *out)
 	char *at = strstr(settings.checkpointing, key);
 	struct plan p;
 	struct memory_use use;
-	if (!at || j->text)
+	if (!at || j->from_file)
 		return STATUS_OK;
 	memmove(at, at + sizeof key - 1, strlen(at + sizeof key - 1) + 1);
 	enum status s = plan_compile(&p, &j->model, &settings);

@@ -24,8 +24,8 @@ struct job {
 	struct settings settings; /* resolved */
 	struct model model;
 	struct plan plan;
-	char *text; /* of a plan that was read from a file; else NULL */
-	bool tf32;  /* predict with the cluster's rates of tf32 where it has any; the report says whether */
+	bool from_file; /* the plan was read, not compiled */
+	bool tf32;      /* predict with the cluster's rates of tf32 where it has any; the report says whether */
 };
 
 /* Opens the model, compiles the plan and verifies it. On failure `j` is released. */

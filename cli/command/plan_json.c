@@ -5,15 +5,13 @@
 static json_t *region_to_json(const struct role *r, const struct op *op, int operand)
 {
 	const struct region *g = &op->operand[operand];
-	json_t *o = json_object();
-	char access[2] = {op_access(op, operand), 0};
-	json_object_set_new(o, "operand", json_string(op_operand_name(op->kind, operand)));
-	json_object_set_new(o, "access", json_string(*access == 'r' ? "read" : *access == 'w' ? "write" : "update"));
-	json_object_set_new(o, "buffer", json_string(r->buffers[g->buffer].name));
-	json_object_set_new(o, "offset", json_integer(g->offset));
-	json_object_set_new(o, "count", json_integer(g->count));
-	json_object_set_new(o, "slice", json_boolean(g->slice != 0));
-	return o;
+	char access = op_access(op, operand);
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "operand", op_operand_name(op->kind, operand), "access",
+	                 access == 'r'   ? "read"
+	                 : access == 'w' ? "write"
+	                                 : "update",
+	                 "buffer", r->buffers[g->buffer].name, "offset", (json_int_t)g->offset, "count",
+	                 (json_int_t)g->count, "slice", g->slice != 0);
 }
 
 static json_t *op_to_json(const struct plan *p, const struct role *r, int number)
@@ -60,40 +58,28 @@ static json_t *section_to_json(const struct plan *p, const struct role *r, const
 
 static json_t *role_to_json(const struct plan *p, const struct role *r)
 {
-	json_t *o = json_object(), *buffers = json_array();
+	json_t *buffers = json_array();
 	for (int i = 0; i < r->buffer_count; i++) {
 		const struct buffer *b = &r->buffers[i];
-		json_t *one = json_object();
-		json_object_set_new(one, "name", json_string(b->name));
-		json_object_set_new(one, "category", json_string(category_name(b->category)));
-		json_object_set_new(one, "space", json_string(space_name(b->space)));
-		json_object_set_new(one, "type", json_string(type_name(b->type)));
-		json_object_set_new(one, "elements", json_integer(b->elements));
-		json_object_set_new(one, "bytes", json_integer(buffer_bytes(b)));
-		json_object_set_new(one, "state", json_boolean(b->state));
-		json_array_append_new(buffers, one);
+		json_array_append_new(buffers,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:b}", "name", b->name, "category",
+		                                category_name(b->category), "space", space_name(b->space), "type",
+		                                type_name(b->type), "elements", (json_int_t)b->elements, "bytes",
+		                                (json_int_t)buffer_bytes(b), "state", b->state));
 	}
-	json_object_set_new(o, "role", json_string(r->name));
-	json_object_set_new(o, "first_rank", json_integer(r->first_rank));
-	json_object_set_new(o, "ranks", json_integer(r->ranks));
-	json_object_set_new(o, "buffers", buffers);
-	json_object_set_new(o, "prologue", section_to_json(p, r, &r->prologue));
-	json_object_set_new(o, "step", section_to_json(p, r, &r->step));
-	json_object_set_new(o, "evaluate", section_to_json(p, r, &r->evaluate));
-	json_object_set_new(o, "epilogue", section_to_json(p, r, &r->epilogue));
-	return o;
+	return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "role", r->name, "first_rank",
+	                 (json_int_t)r->first_rank, "ranks", (json_int_t)r->ranks, "buffers", buffers, "prologue",
+	                 section_to_json(p, r, &r->prologue), "step", section_to_json(p, r, &r->step), "evaluate",
+	                 section_to_json(p, r, &r->evaluate), "epilogue", section_to_json(p, r, &r->epilogue));
 }
 
 static json_t *group_to_json(const struct plan *p, const struct group *g)
 {
-	json_t *o = json_object(), *tensors = json_array();
-	json_object_set_new(o, "name", json_string(g->name));
-	json_object_set_new(o, "elements", json_integer(g->elements));
-	json_object_set_new(o, "padded", json_integer(g->padded));
+	json_t *tensors = json_array();
 	for (int i = 0; i < g->tensor_count; i++)
 		json_array_append_new(tensors, json_string(p->model->tensors[g->tensors[i]].name));
-	json_object_set_new(o, "tensors", tensors);
-	return o;
+	return json_pack("{s:s, s:I, s:I, s:o}", "name", g->name, "elements", (json_int_t)g->elements, "padded",
+	                 (json_int_t)g->padded, "tensors", tensors);
 }
 
 static json_t *setting_to_json(enum setting i, const struct settings *s)

@@ -7,6 +7,29 @@
 #include "cli/command/job.h"
 #include "cli/command/launch.h"
 
+struct train_options run_options(const struct options *o, const struct settings *settings)
+{
+	const char *evaluate = option_text(o, OPTION_EVALUATE);
+	struct train_options t = train_options_default();
+	t.settings = *settings;
+	t.plan_file = option_text(o, OPTION_PLAN_FILE);
+	t.steps = option_whole(o, OPTION_STEPS);
+	t.device = option_text(o, OPTION_DEVICE);
+	t.communicator = option_text(o, OPTION_COMM);
+	t.no_graph = option_given(o, OPTION_NO_GRAPH);
+	t.tf32 = option_given(o, OPTION_TF32);
+	t.data = option_text(o, OPTION_DATA);
+	t.threads = (int)option_whole(o, OPTION_THREADS);
+	t.evaluate = evaluate && !strcmp(evaluate, "yes");
+	t.guard = option_given(o, OPTION_GUARD);
+	t.offload_folder = option_text(o, OPTION_OFFLOAD_FOLDER);
+	t.init_file = option_text(o, OPTION_INIT);
+	t.save_file = option_text(o, OPTION_SAVE);
+	t.trace_file = option_text(o, OPTION_TRACE);
+	t.stop = &launch_stop;
+	return t;
+}
+
 void run_print_step(const struct train_step *step)
 {
 	json_t *o = json_object();

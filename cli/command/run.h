@@ -7,7 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/options/options.h"
 #include "real/train/train.h"
+
+/* What the options of `train` and `validate` say of a run. */
+struct train_options run_options(const struct options *o, const struct settings *settings);
 
 struct run {
 	int64_t ranks;

@@ -15,28 +15,6 @@
 #include "cli/show/show.h"
 #include "cli/show/show_overhead.h"
 
-static struct train_options train_options_from(const struct options *o, const struct job *j)
-{
-	struct train_options t = train_options_default();
-	t.settings = j->settings;
-	t.plan_file = option_text(o, OPTION_PLAN_FILE);
-	t.steps = option_whole(o, OPTION_STEPS);
-	t.device = option_text(o, OPTION_DEVICE);
-	t.communicator = option_text(o, OPTION_COMM);
-	t.no_graph = option_given(o, OPTION_NO_GRAPH);
-	t.tf32 = option_given(o, OPTION_TF32);
-	t.data = option_text(o, OPTION_DATA);
-	t.threads = (int)option_whole(o, OPTION_THREADS);
-	t.evaluate = !strcmp(option_text(o, OPTION_EVALUATE), "yes");
-	t.guard = option_given(o, OPTION_GUARD);
-	t.offload_folder = option_text(o, OPTION_OFFLOAD_FOLDER);
-	t.init_file = option_text(o, OPTION_INIT);
-	t.save_file = option_text(o, OPTION_SAVE);
-	t.trace_file = option_text(o, OPTION_TRACE);
-	t.stop = &launch_stop;
-	return t;
-}
-
 /* ---- what the user sees ---- */
 
 struct viewer {
@@ -159,7 +137,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	enum status s = job_from_options(j, o);
 	if (s)
 		return s;
-	*t = train_options_from(o, j);
+	*t = run_options(o, &j->settings);
 	s = train_check(t);
 	if (!s && t->trace_file)
 		s = check_writable(t->trace_file, "trace");

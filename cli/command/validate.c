@@ -182,19 +182,12 @@ static enum status validate_member(struct validation *v, const struct member *m,
 /* What is wrong for all of them (the data, the precision) is found before anything is measured. */
 static enum status check_first(const struct validation *v)
 {
-	struct train_options t = train_options_default();
-	t.data = option_text(v->options, OPTION_DATA);
-	t.device = option_text(v->options, OPTION_DEVICE);
-	t.communicator = option_text(v->options, OPTION_COMM);
-	t.no_graph = option_given(v->options, OPTION_NO_GRAPH);
-	t.tf32 = option_given(v->options, OPTION_TF32);
-	t.offload_folder = option_text(v->options, OPTION_OFFLOAD_FOLDER);
 	for (int i = 0; i < v->members.count; i++) {
 		struct job j;
 		if (job_open(&j, &v->members.member[i].settings))
 			continue;
 		job_release(&j);
-		t.settings = v->members.member[i].settings;
+		struct train_options t = run_options(v->options, &v->members.member[i].settings);
 		enum status s = train_check(&t);
 		int64_t ranks = option_whole(v->options, OPTION_RANKS); /* `single` among several has one */
 		return !s && ranks > 1 ? launch_check(ranks) : s;
@@ -241,24 +234,18 @@ static json_t *overheads_to_json(const struct report *r)
 
 static json_t *to_json(const struct validation *v)
 {
-	json_t *o = json_object(), *results = json_array();
+	json_t *results = json_array();
 	for (int i = 0; i < v->members.count; i++) {
 		const struct result *r = &v->result[i];
-		json_t *one = json_object();
-		json_object_set_new(one, "strategy", json_string(v->members.member[i].strategy));
-		if (*r->skipped) {
-			json_object_set_new(one, "skipped", json_string(r->skipped));
-		} else {
-			json_object_set_new(one, "ranks", json_integer(r->predicted.ranks));
-			json_object_set_new(one, "checks", checks_to_json(&r->checks));
-			json_object_set_new(one, "overhead", overheads_to_json(&r->measured));
-			json_object_set_new(one, "pass", json_boolean(r->checks.pass));
-		}
-		json_array_append_new(results, one);
+		const char *strategy = v->members.member[i].strategy;
+		json_array_append_new(results,
+		                      *r->skipped ? json_pack("{s:s, s:s}", "strategy", strategy, "skipped", r->skipped)
+		                                  : json_pack("{s:s, s:I, s:o, s:o, s:b}", "strategy", strategy,
+		                                              "ranks", (json_int_t)r->predicted.ranks, "checks",
+		                                              checks_to_json(&r->checks), "overhead",
+		                                              overheads_to_json(&r->measured), "pass", r->checks.pass));
 	}
-	json_object_set_new(o, "results", results);
-	json_object_set_new(o, "pass", json_boolean(v->pass));
-	return o;
+	return json_pack("{s:o, s:b}", "results", results, "pass", v->pass);
 }
 
 /* ---- text ---- */
@@ -305,7 +292,7 @@ static void detail_value(struct table *t, int column, const struct check *c, int
 	if (c->is_time)
 		table_time(t, column, v);
 	else
-		table_cell(t, column, "%s", show_count(text, v));
+		table_cell(t, column, "%s", number_format_count(text, v));
 }
 
 static void show_details(const struct validation *v, bool all)

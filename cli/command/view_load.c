@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/show/show.h"
+#include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
 /* What one rank may use: of a GPU its own memory, on CPUs its share of the node's. */
@@ -27,9 +28,9 @@ static void make_heading(struct piece *p, const struct plan *plan, const char *w
 	snprintf(p->heading, sizeof p->heading,
 	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s · %s", s->strategy,
 	         plan->ranks, plan->ranks == 1 ? "" : "s", plan->model->name,
-	         show_count(parameters, plan->model->parameters), type_name(s->precision),
-	         show_count(batch, s->micro_batch * s->accumulate * plan_data_ranks(plan)), accumulate, sequence,
-	         where);
+	         number_format_count(parameters, plan->model->parameters), type_name(s->precision),
+	         number_format_count(batch, s->micro_batch * s->accumulate * plan_data_ranks(plan)), accumulate,
+	         sequence, where);
 }
 
 /* Message by message where messages are drawn. */

@@ -12,37 +12,24 @@
 #include "strategy/base/number.h"
 #include "strategy/cluster/cluster.h"
 
-const char *show_count(char *out, int64_t n)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
-			out[at++] = ',';
-		out[at++] = digits[i];
-	}
-	out[at] = 0;
-	return out;
-}
-
 /* `colour` is the terminal's for which it is written. */
 static void write_heading(const struct report *r, unsigned settings, bool colour, FILE *out)
 {
 	char n[32];
 	fprintf(out, "%s%s%s on %" PRId64 " rank%s · %s, %s parameters", style_begin(STYLE_HEAD, colour), r->strategy,
 	        style_end(STYLE_HEAD, colour), r->ranks, r->ranks == 1 ? "" : "s", r->model,
-	        show_count(n, r->parameters));
+	        number_format_count(n, r->parameters));
 	if (settings & SHOW_PRECISION)
 		fprintf(out, " · %s%s%s", type_name(r->precision), r->tf32 ? ", products in tf32" : "",
 		        r->stochastic_rounding ? ", rounded stochastically" : "");
 	int64_t data_ranks = r->batch / (r->micro_batch * r->accumulate);
 	bool same = data_ranks == 1 && r->ranks > 1; /* samples on all ranks */
-	fprintf(out, " · batch %s", show_count(n, r->batch));
+	fprintf(out, " · batch %s", number_format_count(n, r->batch));
 	if (data_ranks > 1)
 		fprintf(out, " = %" PRId64 " %sranks × %s", data_ranks, data_ranks < r->ranks ? "data " : "",
-		        show_count(n, r->micro_batch));
+		        number_format_count(n, r->micro_batch));
 	else if (r->accumulate > 1)
-		fprintf(out, " = %s", show_count(n, r->micro_batch));
+		fprintf(out, " = %s", number_format_count(n, r->micro_batch));
 	if (r->accumulate > 1)
 		fprintf(out, " × %" PRId64 " micro-batches", r->accumulate);
 	if (same)

@@ -27,9 +27,6 @@ void show_checkpointing(const struct column *columns, int count, FILE *out);
 /* The same figures, exact, a line for each role of each. */
 void show_csv(const struct column *columns, int count, FILE *out);
 
-/* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
-const char *show_count(char *out, int64_t n);
-
 /* What a measured run has besides: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
 

@@ -15,7 +15,6 @@ struct training {
 	bool started_mpi; /* … and will be ended with the run; not where the caller had started it */
 	struct model model;
 	struct plan plan;
-	char *plan_text;
 	struct dataset data;
 	int64_t validation_samples; /* that are evaluated */
 	struct safetensors init;

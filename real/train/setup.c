@@ -1,5 +1,4 @@
 /* Setting a run up: model, plan, data. All that can be wrong with the input is found here, before any rank starts. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,40 +10,14 @@
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
-enum { LARGEST_PLAN_FILE = 256 << 20, TEXT_VALIDATION_SAMPLES = 256 };
-
-static enum status read_file(const char *path, char **text, size_t *size)
-{
-	FILE *f = fopen(path, "rb");
-	if (!f)
-		return status_fail(STATUS_INPUT, "{plan}: cannot open '%s': %s", path, strerror(errno));
-	char *bytes = NULL;
-	size_t capacity = 0, n = 0, got;
-	do {
-		bytes = array_reserve(bytes, n + 65536, &capacity, 1);
-		got = fread(bytes + n, 1, 65536, f);
-		n += got;
-	} while (got && n < LARGEST_PLAN_FILE);
-	bool failed = ferror(f);
-	fclose(f);
-	*text = bytes;
-	*size = n;
-	if (failed)
-		return status_fail(STATUS_INPUT, "{plan}: cannot read '%s'", path);
-	if (n >= LARGEST_PLAN_FILE)
-		return status_fail(STATUS_INPUT, "{plan}: '%s' is larger than 256 MiB: not a plan", path);
-	return STATUS_OK;
-}
+enum { TEXT_VALIDATION_SAMPLES = 256 };
 
 static enum status make_plan(struct training *t)
 {
 	const struct train_options *o = t->options;
 	enum status s;
 	if (o->plan_file) {
-		size_t size = 0;
-		s = read_file(o->plan_file, &t->plan_text, &size);
-		if (!s)
-			s = plan_read(&t->plan, &t->model, t->plan_text, size, o->plan_file);
+		s = plan_read_file(&t->plan, &t->model, o->plan_file);
 	} else {
 		s = model_open(&t->model, o->settings.model, o->settings.sequence);
 		if (!s)
@@ -139,7 +112,6 @@ void training_release(struct training *t)
 	dataset_release(&t->data);
 	plan_release(&t->plan);
 	model_release(&t->model);
-	free(t->plan_text);
 	free(t->losses);
 	free(t->times);
 	*t = (struct training){0};

@@ -126,6 +126,19 @@ void number_format_bytes(char *out, int size, int64_t bytes)
 		format_scaled(out, size, v, unit[u]);
 }
 
+const char *number_format_count(char *out, int64_t n)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
 void number_format_time(char *out, int size, int64_t nanoseconds)
 {
 	double v = (double)nanoseconds;

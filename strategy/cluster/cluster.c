@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "strategy/base/file.h"
 
 __extension__ typedef __int128 wide;
 
@@ -212,21 +215,13 @@ static enum status fits_ranks(const struct cluster *c, int64_t ranks)
 
 static enum status read_file(struct cluster *c, const char *path)
 {
-	enum { BUFFER = (1 << 20) + 1 }; /* one byte above the largest that cluster_read() takes */
-	FILE *f = fopen(path, "rb");
-	if (!f)
-		return status_fail(STATUS_INPUT, "{cluster} %s: %s", path, strerror(errno));
-	char *text = malloc(BUFFER);
-	size_t size = text ? fread(text, 1, BUFFER, f) : 0;
-	enum status s = STATUS_OK;
-	if (!text)
-		s = status_fail(STATUS_MEMORY, "out of memory");
-	else if (ferror(f))
-		s = status_fail(STATUS_INPUT, "{cluster} %s: %s", path, strerror(errno));
-	else
-		s = cluster_read(c, text, size, path);
+	char *text;
+	size_t size;
+	enum status s = file_read(path, "{cluster}", 1 << 20, &text, &size);
+	if (s)
+		return s;
+	s = cluster_read(c, text, size, path);
 	free(text);
-	fclose(f);
 	return s;
 }
 
@@ -241,12 +236,7 @@ static enum status open_local(struct cluster *c, enum device_kind kind)
 	char path[4096];
 	if (cluster_local_path(kind, path, sizeof path)) /* no home directory: nothing can have been calibrated */
 		return cluster_local_assumed(c, kind);
-	FILE *f = fopen(path, "rb");
-	if (!f && errno == ENOENT)
-		return cluster_local_assumed(c, kind);
-	if (f)
-		fclose(f);
-	return read_file(c, path);
+	return access(path, F_OK) && errno == ENOENT ? cluster_local_assumed(c, kind) : read_file(c, path);
 }
 
 /* Ranks take turns on a GPU. */

@@ -397,6 +397,7 @@ void plan_write_dot(const struct plan *p, const char *role, FILE *out);
 /* Reads a plan's text. The model it names is opened into *model, which must outlive the plan. Messages begin with
  * "name:line:column: ". The plan is not verified. */
 enum status plan_read(struct plan *p, struct model *model, const char *text, size_t size, const char *name);
+enum status plan_read_file(struct plan *p, struct model *model, const char *path);
 
 /* ---- the verifier ---- */
 

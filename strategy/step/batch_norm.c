@@ -34,7 +34,7 @@ static int64_t part_elements(const struct kernel *k)
 /* Mean and variance of one norm, side by side in the buffer that holds all. */
 static struct region running_of(const struct step *s, const struct kernel *k)
 {
-	return region_of(s->running, s->model->buffers[k->running].offset - s->running_begin, 2 * k->out);
+	return region_of(s->running.now, s->model->buffers[k->running].offset - s->running.begin, 2 * k->out);
 }
 
 /* A collective of one norm: compute goes on when it is done. */
@@ -68,24 +68,24 @@ void batch_norm_statistics_of(struct step *s, int index)
 	const struct kernel *k = &s->model->kernels[index];
 	struct op *op;
 	if (s->evaluating) {
-		build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
+		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
 		op->operand[BATCH_NORM_RUNNING_RUNNING] = running_of(s, k);
-		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved];
+		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
 	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x];
+	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].at;
 	op->operand[BATCH_NORM_STATISTICS_LOCAL] = local;
 	if (kernel_synchronises(s->plan, k))
 		parts = gather_parts(s, index, local);
-	build_wait(s->b, QUEUE_COMPUTE, s->running_sent);
+	build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
 	op->operand[BATCH_NORM_MERGE_PARTS] = parts;
 	op->operand[BATCH_NORM_MERGE_RUNNING] = running_of(s, k);
-	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved];
+	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -102,11 +102,11 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	if (padded > n)
 		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(buffer, n, padded - n);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
-	op->operand[BATCH_NORM_SUMS_DY] = s->value_gradient[k->y];
-	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x];
-	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved];
-	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->weight[k->weight];
-	op->operand[BATCH_NORM_SUMS_BIAS] = s->weight[k->bias];
+	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
+	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->tensor[k->weight].weight;
+	op->operand[BATCH_NORM_SUMS_BIAS] = s->tensor[k->bias].weight;
 	op->operand[BATCH_NORM_SUMS_SUMS] = region_of(buffer, 0, n);
 	step_tensor_gradient(s, op, PART_DWEIGHT, k->weight);
 	step_tensor_gradient(s, op, PART_DBIAS, k->bias);
@@ -141,7 +141,7 @@ static void broadcast(struct step *s, int buffer)
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
 	op->operand[BROADCAST_X] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
-	s->running_sent = build_number(s->b, op);
+	s->running.sent = build_number(s->b, op);
 }
 
 /* Of the model's buffers, [begin, end) are of norms that this role has. */
@@ -161,21 +161,21 @@ static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
 void buffers_state(struct step *s)
 {
 	int64_t begin, end;
-	s->running = s->running_state = s->running_sent = -1;
+	s->running.now = s->running.state = s->running.sent = -1;
 	own_buffers(s, &begin, &end);
 	if (begin == end || !step_holds_state(s))
 		return;
-	s->running_begin = begin;
-	s->running = s->running_state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
-	                                            s->stages > 1 ? end - begin : running_elements(s));
+	s->running.begin = begin;
+	s->running.now = s->running.state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
+	                                                s->stages > 1 ? end - begin : running_elements(s));
 	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[INITIALIZE_BUFFERS_BUFFERS] =
-	        region_whole(s->b, s->running);
+	        region_whole(s->b, s->running.now);
 }
 
 void buffers_prologue(struct step *s)
 {
-	if (s->running >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->roots && !any_local(s->model))
-		broadcast(s, s->running);
+	if (s->running.now >= 0 && plan_data_ranks(s->plan) > 1 && !s->strategy->root_alone && !any_local(s->model))
+		broadcast(s, s->running.now);
 }
 
 /* A copy of the running statistics for one pass; where there are none, room for the root's. */
@@ -183,41 +183,41 @@ static void copy_running(struct step *s)
 {
 	int64_t n = s->model->buffer_elements, padded = running_elements(s);
 	int copy = build_alloc(s->b, step_name(s, "running.copy"), CATEGORY_BUFFERS, TYPE_FP32, padded);
-	if (s->running_state >= 0) {
+	if (s->running.state >= 0) {
 		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
-		op->operand[COPY_X] = region_of(s->running_state, 0, n);
+		op->operand[COPY_X] = region_of(s->running.state, 0, n);
 		op->operand[COPY_Y] = region_of(copy, 0, n);
 		if (padded > n)
 			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(copy, n, padded - n);
 	}
-	s->running = copy;
+	s->running.now = copy;
 }
 
 void buffers_before_forward(struct step *s)
 {
-	bool roots = s->strategy->roots, local = any_local(s->model);
-	s->running = s->running_state;
-	s->running_sent = -1;
+	bool roots = s->strategy->root_alone, local = any_local(s->model);
+	s->running.now = s->running.state;
+	s->running.sent = -1;
 	if (!s->model->buffer_count || plan_data_ranks(s->plan) == 1)
 		return;
-	if ((s->evaluating && (roots || local)) || (roots && s->running_state < 0))
+	if ((s->evaluating && (roots || local)) || (roots && s->running.state < 0))
 		copy_running(s);
 	if (roots || (local && !s->micro))
-		broadcast(s, s->running);
+		broadcast(s, s->running.now);
 }
 
 void buffers_after_forward(struct step *s)
 {
-	if (s->running != s->running_state)
-		build_free(s->b, s->running);
-	s->running = s->running_state;
+	if (s->running.now != s->running.state)
+		build_free(s->b, s->running.now);
+	s->running.now = s->running.state;
 }
 
 void buffers_show(struct step *s)
 {
 	int64_t begin, end;
 	own_buffers(s, &begin, &end);
-	if (s->running_state >= 0)
+	if (s->running.state >= 0)
 		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[SHOW_BUFFERS_BUFFERS] =
-		        region_of(s->running_state, 0, end - begin);
+		        region_of(s->running.state, 0, end - begin);
 }

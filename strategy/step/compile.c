@@ -3,40 +3,34 @@
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
 
-static struct region *regions(struct arena *a, int n)
-{
-	struct region *r = arena_alloc(a, (size_t)n * sizeof *r);
-	for (int i = 0; i < n; i++)
-		r[i] = region_none();
-	return r;
-}
-
-static void step_prepare(struct step *s)
+static void alloc_rows(struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
 	const struct model *m = s->model;
-	int groups = s->plan->group_count;
-	s->weight = regions(a, m->tensor_count);
-	s->gradient = regions(a, m->tensor_count);
-	s->value = regions(a, m->value_count);
-	s->value_gradient = regions(a, m->value_count);
-	s->uses_left = step_numbers(s, m->tensor_count);
-	s->written = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->written);
-	s->value_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->value_owned);
-	s->gradient_owned = arena_alloc(a, (size_t)m->value_count * sizeof *s->gradient_owned);
-	s->needed = step_numbers(s, m->value_count);
-	s->reduced = step_numbers(s, groups);
-	s->group_left = step_numbers(s, groups);
-	s->group_buffer = step_numbers(s, groups);
-	s->gathered = step_numbers(s, groups);
-	s->gather_op = step_numbers(s, groups);
-	s->updated = step_numbers(s, groups);
-	s->rounded = step_numbers(s, groups);
-	s->fetched = step_numbers(s, groups);
-	s->crossing = step_numbers(s, groups);
-	checkpoints_make(&s->checkpoints, a, m, &s->checkpointing, s->kernel_begin, s->kernel_end);
+	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
+	for (int i = 0; i < m->value_count; i++)
+		s->value[i].at = s->value[i].gradient = region_none();
+	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
+	for (int i = 0; i < m->tensor_count; i++)
+		s->tensor[i].weight = s->tensor[i].gradient = region_none();
+	s->group = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->group);
+	for (int i = 0; i < s->plan->group_count; i++)
+		s->group[i] = (struct group_state){.gathered = -1,
+		                                   .gather_op = -1,
+		                                   .fetched = -1,
+		                                   .gradients = -1,
+		                                   .shard = -1,
+		                                   .reduced = -1,
+		                                   .updated = -1,
+		                                   .parameters16 = -1};
+}
+
+static void prepare(struct step *s)
+{
+	struct arena *a = &s->b->plan->arena;
+	checkpoints_make(&s->checkpoints, a, s->model, &s->checkpointing, s->kernel_begin, s->kernel_end);
 	step_place_checkpoints(s);
-	turns_make(&s->turns, a, m, &s->checkpoints, s->kernel_begin, s->kernel_end);
+	execution_make(&s->execution, a, s->model, &s->checkpoints, s->kernel_begin, s->kernel_end);
 }
 
 /* As torch.nn.functional.batch_norm: the variance of one value is no statistic. */
@@ -67,7 +61,7 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	if (strategy->stages) {
 		for (int i = 0; i < p->ranks; i++)
 			add_role(p, arena_print(&p->arena, "stage.%d", i), 1);
-	} else if (strategy->roots && p->ranks > 1) {
+	} else if (strategy->root_alone && p->ranks > 1) {
 		add_role(p, "root", 1);
 		add_role(p, "worker", p->ranks - 1);
 	} else {
@@ -75,76 +69,87 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	}
 }
 
-/* What of the model and of the groups this role has. */
-static void step_place_role(struct step *s, int role)
+/* The part of the model and of the groups that this role has. */
+static void place_role(struct step *s, int role)
 {
-	struct arena *a = &s->b->plan->arena;
-	const struct model *m = s->model;
-	s->stages = s->strategy->stages ? (int)s->ranks : 1;
-	s->stage = s->strategy->stages ? role : 0;
-	s->kernel_end = m->kernel_count;
-	if (s->stages > 1) {
-		s->kernel_begin = s->stage ? s->plan->stage_end[s->stage - 1] : 0;
-		s->kernel_end = s->plan->stage_end[s->stage];
+	const struct plan *p = s->plan;
+	bool stages = s->strategy->stages;
+	s->stages = stages ? (int)s->ranks : 1;
+	s->stage = stages ? role : 0;
+	s->kernel_begin = stages && role ? p->stage_end[role - 1] : 0;
+	s->kernel_end = stages ? p->stage_end[role] : s->model->kernel_count;
+	s->replica_axes = plan_axis(p, "replica");
+	s->shard_axes = plan_data_axes(p) & ~s->replica_axes;
+	s->shards = plan_along(p, s->shard_axes);
+	for (int g = 0; g < p->group_count; g++) {
+		struct stage_use use = {.holds = true, .owner = true};
+		if (stages)
+			use = stage_use(p, g, s->kernel_begin, s->kernel_end);
+		s->group[g].base = use.holds ? s->state.held : -1;
+		s->group[g].owner = use.owner;
+		s->group[g].tied = use.tied;
+		s->state.held += use.holds ? p->groups[g].padded : 0;
 	}
-	s->replica_axes = plan_axis(s->plan, "replica");
-	s->shard_axes = plan_data_axes(s->plan) & ~s->replica_axes;
-	s->shards = plan_along(s->plan, s->shard_axes);
-	s->base = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->base);
-	s->answers = arena_alloc(a, (size_t)s->plan->group_count * sizeof *s->answers);
-	for (int g = 0; g < s->plan->group_count; g++) {
-		bool holds = s->stages == 1 || stage_holds(s, g);
-		s->base[g] = holds ? s->held : -1;
-		s->held += holds ? s->plan->groups[g].padded : 0;
-		s->answers[g] = holds && (s->stages == 1 || stage_answers(s, g));
-	}
+}
+
+static void compile_role(struct step *s, int role)
+{
+	alloc_rows(s);
+	place_role(s, role);
+	prepare(s);
+	step_compile_role(s, s->b->role);
+}
+
+/* Before there is a plan: do the settings go together? Chooses what they leave open. */
+static enum status check(struct plan *p, const struct model *model, const struct strategy *strategy,
+                         struct checkpointing *c)
+{
+	struct settings *t = &p->settings;
+	enum status s;
+	if ((s = checkpointing_parse(t->checkpointing, c)) || (s = checkpointing_check(c, model)) ||
+	    (s = plan_check_sizes(model, t, strategy_data_ranks(t))) || (s = too_few_to_normalize(model, t)))
+		return s;
+	if (strategy->one_rank && t->ranks > 1)
+		return status_fail(STATUS_INPUT,
+		                   "{strategy} %s runs on one rank, and {ranks} is %lld; leave {ranks} out or "
+		                   "choose another strategy",
+		                   strategy->name, (long long)t->ranks);
+	if ((s = offload_check(strategy, t, c)) || (s = checkpointing_choose(model, t)))
+		return s;
+	return checkpointing_parse(t->checkpointing, c);
 }
 
 static enum status compile(struct plan *p, const struct model *model, const struct settings *settings)
 {
 	const struct strategy *strategy;
 	struct checkpointing checkpointing;
-	struct step s = {0};
 	enum status status = strategy_parse(settings->strategy, &strategy);
-	if (status || (status = checkpointing_parse(settings->checkpointing, &checkpointing)) ||
-	    (status = checkpointing_check(&checkpointing, model)) ||
-	    (status = plan_check_sizes(model, settings, strategy_data_ranks(settings))) ||
-	    (status = too_few_to_normalize(model, settings)))
-		return status;
-	if (strategy == &strategy_single && settings->ranks > 1)
-		return status_fail(STATUS_INPUT,
-		                   "{strategy} single runs on one rank, and {ranks} is %lld; leave {ranks} out or "
-		                   "choose another strategy",
-		                   (long long)settings->ranks);
-	if ((status = offload_check(strategy, settings, &checkpointing)))
-		return status;
 	p->settings = *settings;
-	if ((status = checkpointing_choose(model, &p->settings)) ||
-	    (status = checkpointing_parse(p->settings.checkpointing, &checkpointing)))
+	if (status || (status = check(p, model, strategy, &checkpointing)))
 		return status;
+	struct choices choices = strategy_choices(strategy, settings->strategy);
 	p->strategy = strategy->name;
 	p->ranks = settings->ranks;
 	plan_one_axis(p);
 	p->model = model;
-	if ((strategy->mesh && (status = strategy->mesh(p))) || (status = plan_take_model(p, model)) ||
-	    (status = checkpoint_parts_check(strategy, p->model, &checkpointing, settings)))
+	if ((strategy->mesh && (status = strategy->mesh(p, &choices))) || (status = plan_take_model(p, model)) ||
+	    (status = checkpoint_slices_check(strategy, p->model, &checkpointing, settings)))
 		return status;
 	strategy->pack(p);
 	declare_roles(p, strategy);
 	for (int i = 0; i < p->role_count; i++) {
 		struct build b = {.plan = p, .role = &p->roles[i]};
-		s = (struct step){.b = &b,
-		                  .plan = p,
-		                  .model = p->model,
-		                  .settings = &p->settings,
-		                  .strategy = strategy,
-		                  .ranks = p->ranks,
-		                  .checkpointing = checkpointing,
-		                  .micro = -1,
-		                  .root = i == 0};
-		step_place_role(&s, i);
-		step_prepare(&s);
-		step_compile_role(&s, &p->roles[i]);
+		struct step s = {.b = &b,
+		                 .plan = p,
+		                 .model = p->model,
+		                 .settings = &p->settings,
+		                 .strategy = strategy,
+		                 .choices = choices,
+		                 .ranks = p->ranks,
+		                 .checkpointing = checkpointing,
+		                 .micro = -1,
+		                 .root = i == 0};
+		compile_role(&s, i);
 	}
 	return STATUS_OK;
 }

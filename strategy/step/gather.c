@@ -10,160 +10,178 @@
  * default one unit (FSDP: at most two gathers in flight, the one in use among them). A unit that is used again within
  * `reuse` elements is not freed in between (DeepSpeed's stage3_max_reuse_distance).
  *
- * With --offload parameters the shard comes from the host first, into staging (offload.c). One rank then has nothing to
- * gather, and fetches the whole unit.
+ * A shard that does not stay on the device is fetched first (offload.c). One rank then has nothing to gather, and
+ * fetches the whole unit.
  *
  * Groups are units here (pack_units), so a unit's number is its group's.
  */
-#include <string.h>
-
-#include "strategy/base/number.h"
 #include "strategy/step/step.h"
 
-static int visit_unit(const struct step *s, int visit)
+static int unit_of(const struct step *s, int span)
 {
-	return s->turns.visits[visit].unit;
+	return s->execution.spans[span].unit;
 }
 
 void gather_begin(struct step *s)
 {
-	s->visit_next = s->visit_issued = 0;
-	s->visit_count = s->evaluating ? s->turns.forward_visits : s->turns.visit_count;
+	s->gather =
+	        (struct gather_progress){.count = s->evaluating ? s->execution.forward_spans : s->execution.span_count};
 }
 
-/* A setting in elements; `otherwise` for its word ("unit", "unlimited") and where the strategy has no such setting. */
-static int64_t setting_elements(const struct step *s, const char *key, int64_t otherwise)
-{
-	const char *text = strategy_setting(s, key);
-	if (!*text || !strcmp(text, "unit") || !strcmp(text, "unlimited"))
-		return otherwise;
-	int64_t n = 0;
-	/* strategy_parse has checked it */
-	(void)number_whole(text, key, 0, INT64_MAX, &n);
-	return n;
-}
+/* ---- buffers ---- */
 
-static void point_weights(struct step *s, int group, int buffer)
+static void point_weights(struct step *s, int group, int buffer, int64_t base)
 {
 	const struct group *g = &s->plan->groups[group];
 	for (int i = 0; i < g->tensor_count; i++) {
 		int t = g->tensors[i];
-		s->weight[t] = buffer < 0 ? region_none()
-		                          : region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
+		s->tensor[t].weight =
+		        buffer < 0 ? region_none()
+		                   : region_of(buffer, base + s->plan->tensor_offset[t], s->model->tensors[t].elements);
 	}
 }
 
-/* Are units brought together in a buffer of their own? With one rank the shard is the unit, if it is on the device. */
-static bool brings(const struct step *s)
+struct region gather_home(const struct step *s, int group)
 {
-	return s->shards > 1 || s->settings->offload.parameters;
+	return step_place(s, s->state.home[STATE_PARAMETERS].buffer, PLACE_WHOLE, group);
 }
 
-/* The rank's own part of a unit, where the gather can read it. */
-static struct region shard(struct step *s, int unit, const char *name)
+int gather_open(struct step *s, int group, const char *name)
 {
-	if (!s->settings->offload.parameters)
-		return step_place(s, s->parameters, PLACE_SHARD, unit);
-	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, unit, name, -1));
-	return region_whole(s->b, s->fetched[unit]);
+	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision,
+	                         s->plan->groups[group].padded);
+	s->group[group].gathered = buffer;
+	point_weights(s, group, buffer, 0);
+	return buffer;
 }
 
-static void issue(struct step *s, int unit)
+void gather_close(struct step *s, int group)
 {
-	const struct group *g = &s->plan->groups[unit];
-	if (!brings(s)) {
-		s->gathered[unit] = s->parameters;
-		for (int i = 0; i < g->tensor_count; i++)
-			s->weight[g->tensors[i]] =
-			        region_of(s->parameters, g->base + s->plan->tensor_offset[g->tensors[i]],
-			                  s->model->tensors[g->tensors[i]].elements);
-		return;
-	}
-	enum pass pass = s->turns.visits[s->visit_issued].pass;
-	const char *name = arena_print(&s->b->plan->arena, "%s.%s", g->name, pass_name(pass));
-	int buffer = build_alloc(s->b, step_name(s, "gathered.%s", name), CATEGORY_GATHERED, s->settings->precision,
-	                         g->padded);
-	s->gathered[unit] = buffer;
-	if (s->shards == 1) {
-		s->gather_op[unit] = offload_fetch(s, unit, name, buffer);
-		point_weights(s, unit, buffer);
-		return;
-	}
-	struct region mine = shard(s, unit, name);
+	if (s->group[group].gathered != s->state.home[STATE_PARAMETERS].buffer)
+		build_free(s->b, s->group[group].gathered);
+	s->group[group].gathered = -1;
+	point_weights(s, group, -1, 0);
+}
+
+/* ---- gathers ---- */
+
+static int all_gather(struct step *s, int unit, enum pass pass, struct region shard, int buffer)
+{
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
 	op->pass = pass;
 	op->axes = step_axes(s, s->shard_axes);
-	op->operand[ALL_GATHER_X] = mine;
-	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, g->padded);
-	s->gather_op[unit] = build_number(s->b, op);
-	point_weights(s, unit, buffer);
+	op->operand[ALL_GATHER_X] = shard;
+	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, s->plan->groups[unit].padded);
+	return build_number(s->b, op);
+}
+
+static void issue(struct step *s, int span)
+{
+	int unit = unit_of(s, span);
+	enum pass pass = s->execution.spans[span].pass;
+	struct group_state *g = &s->group[unit];
+	if (state_stays(s, STATE_PARAMETERS)) {
+		g->gathered = s->state.home[STATE_PARAMETERS].buffer;
+		point_weights(s, unit, g->gathered, g->base);
+		return;
+	}
+	const char *name = arena_print(&s->b->plan->arena, "%s.%s", s->plan->groups[unit].name, pass_name(pass));
+	int buffer = gather_open(s, unit, arena_print(&s->b->plan->arena, "gathered.%s", name));
+	g->gather_op = s->shards == 1 ? offload_fetch(s, unit, name, buffer)
+	                              : all_gather(s, unit, pass, offload_visit(s, unit, name), buffer);
+}
+
+/* Of all units, or of those that have been gathered ahead of span `next`. */
+static int64_t gathered_elements(const struct step *s)
+{
+	int64_t n = 0;
+	for (int g = 0; g < s->plan->group_count; g++)
+		n += s->group[g].gathered >= 0 ? s->plan->groups[g].padded : 0;
+	return n;
+}
+
+static int64_t ahead_elements(const struct step *s, int next)
+{
+	int64_t n = 0;
+	for (int v = next; v < s->gather.issued; v++)
+		n += s->plan->groups[unit_of(s, v)].padded;
+	return n;
+}
+
+/* Gathers ahead, in order; a unit that is still there from its last span ends it. */
+static void prefetch(struct step *s, int next)
+{
+	const struct group *groups = s->plan->groups;
+	int last = next < s->gather.count ? next : next - 1;
+	int64_t most = s->choices.prefetch == CHOICE_WORD ? groups[unit_of(s, last)].padded : s->choices.prefetch;
+	int64_t live_most = s->choices.live == CHOICE_WORD ? INT64_MAX : s->choices.live;
+	int64_t live = gathered_elements(s), ahead = ahead_elements(s, next);
+	for (; s->gather.issued < s->gather.count; s->gather.issued++) {
+		int unit = unit_of(s, s->gather.issued);
+		int64_t size = groups[unit].padded;
+		if (s->group[unit].gathered >= 0 || ahead + size > most || live + size > live_most)
+			break;
+		issue(s, s->gather.issued);
+		ahead += size;
+		live += size;
+	}
 }
 
 void gather_before(struct step *s, int unit)
 {
-	const struct plan *p = s->plan;
-	int mine = s->visit_next++;
-	int next_unit = mine + 1 < s->visit_count ? visit_unit(s, mine + 1) : unit;
-	int64_t ahead = setting_elements(s, "prefetch", p->groups[next_unit].padded);
-	int64_t live_most = setting_elements(s, "live", INT64_MAX), fetched = 0, live = 0;
-	if (s->visit_issued <= mine) {
-		s->visit_issued = mine;
-		if (s->gathered[unit] < 0)
-			issue(s, unit);
-		s->visit_issued = mine + 1;
+	int span = s->gather.next++;
+	if (s->gather.issued <= span) {
+		if (s->group[unit].gathered < 0)
+			issue(s, span);
+		s->gather.issued = span + 1;
 	}
-	for (int g = 0; g < p->group_count; g++)
-		live += s->gathered[g] >= 0 ? p->groups[g].padded : 0;
-	for (int v = mine + 1; v < s->visit_issued; v++)
-		fetched += p->groups[visit_unit(s, v)].padded;
-	/* Fetch ahead, in order; a unit that is still there from its last visit ends it. */
-	while (s->visit_issued < s->visit_count) {
-		int group = visit_unit(s, s->visit_issued);
-		int64_t size = p->groups[group].padded;
-		if (s->gathered[group] >= 0 || fetched + size > ahead || live + size > live_most)
-			break;
-		issue(s, visit_unit(s, s->visit_issued));
-		s->visit_issued++;
-		fetched += size;
-		live += size;
-	}
-	if (brings(s))
-		build_wait(s->b, QUEUE_COMPUTE, s->gather_op[unit]);
-	offload_fetched(s, unit);
+	prefetch(s, span + 1);
+	build_wait(s->b, QUEUE_COMPUTE, s->group[unit].gather_op);
+	offload_release(s, unit);
 }
 
-/* Elements of the units that are visited before `unit` is visited again; -1: never again in this micro-batch. */
+/* Elements of the units that are used before `unit` is used again; -1: never again in this micro-batch. */
 static int64_t reuse_distance(const struct step *s, int unit)
 {
 	int64_t distance = 0;
-	for (int v = s->visit_next; v < s->visit_count; v++) {
-		if (visit_unit(s, v) == unit)
+	for (int v = s->gather.next; v < s->gather.count; v++) {
+		if (unit_of(s, v) == unit)
 			return distance;
-		distance += s->plan->groups[visit_unit(s, v)].padded;
+		distance += s->plan->groups[unit_of(s, v)].padded;
 	}
 	return -1;
 }
 
 /* Unless it is used again before `reuse` other elements are. */
-static void let_go(struct step *s, int unit, int64_t reuse)
+static void release(struct step *s, int unit, int64_t reuse)
 {
 	int64_t distance = reuse_distance(s, unit);
-	if (distance >= 0 && distance < reuse)
-		return;
-	if (brings(s))
-		build_free(s->b, s->gathered[unit]);
-	s->gathered[unit] = -1;
-	point_weights(s, unit, -1);
+	if (distance < 0 || distance >= reuse)
+		gather_close(s, unit);
 }
 
 void gather_after(struct step *s, int unit)
 {
-	let_go(s, unit, setting_elements(s, "reuse", -1));
+	release(s, unit, s->choices.reuse);
 }
 
-void gather_keep(struct step *s, int unit)
+void gather_after_forward(struct step *s, int unit)
 {
-	let_go(s, unit, INT64_MAX);
+	release(s, unit, s->choices.keep ? INT64_MAX : s->choices.reuse);
+}
+
+/* ---- after the update ---- */
+
+void gather_updated(struct step *s, int group, enum queue changed_by)
+{
+	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->shards == 1)
+		return;
+	int parameters = s->state.home[STATE_PARAMETERS].buffer;
+	build_wait_all(s->b, QUEUE_COMMUNICATION, changed_by);
+	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
+	op->pass = PASS_UPDATE;
+	op->operand[ALL_GATHER_X] = step_place(s, parameters, PLACE_SLICE, group);
+	op->operand[ALL_GATHER_Y] = step_place(s, parameters, PLACE_WHOLE, group);
 }

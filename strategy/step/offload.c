@@ -1,16 +1,17 @@
-/* What does not stay in the device's memory (--offload): ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840) keeps
+/* Not everything stays in the device's memory (--offload): ZeRO-Offload (Ren et al. 2021, arXiv 2101.06840) keeps
  * gradients and optimizer state on the host and updates there; ZeRO-Infinity (Rajbhandari et al. 2021, arXiv
  * 2104.07857) adds parameters, activations and the disk.
  *
  *     optimizer    gradients leave for the host as soon as they are reduced (reduce.c), the host updates its fp32
- *                  weights (update_host.c), and the new parameters come back: 2 bytes a parameter each way in mixed
+ *                  weights (update_place.c), and the new parameters come back: 2 bytes a parameter each way in mixed
  *                  precision, over the ranks that share them. It is the least traffic there is: any other cut
  *                  through the graph of a step moves more (ZeRO-Offload, section 3).
  *     parameters   a unit's shard comes to the device before its gather, forward and backward (gather.c)
- *     activations  offload_values.c
+ *     activations  host_values.c
  *
- * All of it acts here and in the shared step, once for all strategies. Copies run on queues of their own, so what they
- * hide behind is what the waits allow.
+ * The option becomes a space for each kind of state (offload_choose); from there on, the step asks where a kind of
+ * state stays and never for the option. Copies run on queues of their own, so what they hide behind is what the waits
+ * allow.
  */
 #include "strategy/step/step.h"
 
@@ -55,49 +56,66 @@ enum status offload_check(const struct strategy *g, const struct settings *t, co
 	return STATUS_OK;
 }
 
-enum space offload_space(const struct step *s, bool of_parameters)
+/* ---- where state stays ---- */
+
+static enum space space_of(bool away, bool on_disk)
 {
+	return !away ? SPACE_DEVICE : on_disk ? SPACE_DISK : SPACE_HOST;
+}
+
+/* The host updates shards, so gradients that it keeps are shards wherever the optimizer's state is. */
+void offload_choose(struct step *s)
+{
+	const struct strategy *g = s->strategy;
 	const struct offload *o = &s->settings->offload;
-	if (of_parameters ? !o->parameters : !o->optimizer)
-		return SPACE_DEVICE;
-	return (of_parameters ? o->parameters_on_disk : o->optimizer_on_disk) ? SPACE_DISK : SPACE_HOST;
+	enum placement own = step_owned(g->optimizer);
+	struct home *home = s->state.home;
+	home[STATE_PARAMETERS] = (struct home){-1, space_of(o->parameters, o->parameters_on_disk), g->parameters};
+	home[STATE_GRADIENTS] = (struct home){-1, space_of(o->optimizer, false), o->optimizer ? own : g->gradients};
+	for (int i = STATE_MASTER; i < STATE_KINDS; i++)
+		home[i] = (struct home){-1, space_of(o->optimizer, o->optimizer_on_disk), own};
+	s->state.update_queue = o->optimizer ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
+	s->state.delayed = o->delayed;
 }
 
 /* ---- staging ---- */
 
-static int stage(struct step *s, const char *name, const struct region *home)
+static const char *print_name(struct step *s, const char *what, const char *name)
+{
+	return arena_print(&s->b->plan->arena, "%s.%s", what, name);
+}
+
+static int alloc_staging(struct step *s, const char *name, const struct region *home)
 {
 	const struct buffer *b = &s->b->role->buffers[home->buffer];
 	return build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type, region_elements(s->plan, home));
 }
 
-static void remember(int ring[2], int op)
+static void remember(int uses[2], int op)
 {
-	ring[0] = ring[1];
-	ring[1] = op;
+	uses[0] = uses[1];
+	uses[1] = op;
 }
 
-void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, unsigned axes, int group)
+void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group)
 {
-	enum space space = s->b->role->buffers[buffer].space;
-	struct region home = step_place(s, buffer, place, group), at = home;
+	const char *name = s->plan->groups[group].name;
+	struct region kept = step_place(s, home->buffer, home->place, group), at = kept;
 	int staging = -1;
-	if (space == SPACE_DISK) {
-		staging = stage(s,
-		                arena_print(&s->b->plan->arena, "begin.%s.%s", s->b->role->buffers[buffer].name,
-		                            s->plan->groups[group].name),
-		                &home);
+	if (home->space == SPACE_DISK) {
+		name = print_name(s, s->b->role->buffers[home->buffer].name, name);
+		staging = alloc_staging(s, print_name(s, "begin", name), &kept);
 		at = region_whole(s->b, staging);
-		build_wait(s->b, QUEUE_HOST_COMPUTE, s->put[0]);
+		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
-	struct op *op = build_op(s->b, kind, space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
+	struct op *op = build_op(s->b, kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
 	op->operand[kind == OP_ZERO ? ZERO_X : INITIALIZE_WEIGHTS] = at;
 	op->group = group;
 	op->axes = axes;
 	if (staging < 0)
 		return;
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
-	remember(s->put, build_copy(s->b, at, home));
+	remember(s->staging_uses.written_back, build_copy(s->b, at, kept));
 	build_free(s->b, staging);
 }
 
@@ -105,7 +123,7 @@ struct region offload_read(struct step *s, struct region home, const char *name,
 {
 	if (s->b->role->buffers[home.buffer].space != SPACE_DISK)
 		return home;
-	*staging = stage(s, name, &home);
+	*staging = alloc_staging(s, name, &home);
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
 	build_wait(s->b, QUEUE_HOST_COMPUTE, build_copy(s->b, home, region_whole(s->b, *staging)));
 	return region_whole(s->b, *staging);
@@ -113,94 +131,116 @@ struct region offload_read(struct step *s, struct region home, const char *name,
 
 /* ---- gradients ---- */
 
-int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds)
+/* They are added to the sum of earlier micro-batches. */
+static void add_on_host(struct step *s, int group, int copy, int staging, struct region sum)
 {
-	struct region home = step_place(s, s->gradients, s->gradients_place, group), to = home;
-	int staging = -1;
-	if (adds) {
-		staging = stage(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
-		to = region_whole(s->b, staging);
-		build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->added[0]);
-	}
-	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, queue);
-	/* A delayed update reads there what the last step left. */
-	build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->updated[group]);
-	int copy = build_copy(s->b, from, to);
-	s->b->role->ops[copy].group = group;
-	s->b->role->ops[copy].micro = s->micro;
-	s->b->role->ops[copy].pass = PASS_BACKWARD;
-	s->reduced[group] = copy;
-	if (!adds)
-		return copy;
 	build_wait(s->b, QUEUE_HOST_COMPUTE, copy);
 	struct op *add = build_op(s->b, OP_ADD, QUEUE_HOST_COMPUTE);
 	add->group = group;
 	add->micro = s->micro;
 	add->pass = PASS_BACKWARD;
-	add->operand[ADD_X] = to;
-	add->operand[ADD_Y] = home;
-	remember(s->added, build_number(s->b, add));
+	add->operand[ADD_X] = region_whole(s->b, staging);
+	add->operand[ADD_Y] = sum;
+	remember(s->staging_uses.added, build_number(s->b, add));
 	build_free(s->b, staging);
+}
+
+int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds)
+{
+	const struct home *h = &s->state.home[STATE_GRADIENTS];
+	struct region home = step_place(s, h->buffer, h->place, group), to = home;
+	int staging = -1;
+	if (adds) {
+		staging = alloc_staging(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
+		to = region_whole(s->b, staging);
+		build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->staging_uses.added[0]);
+	}
+	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, queue);
+	/* A delayed update reads there what the last step left. */
+	build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->group[group].updated);
+	int copy = build_copy(s->b, from, to);
+	s->b->role->ops[copy].group = group;
+	s->b->role->ops[copy].micro = s->micro;
+	s->b->role->ops[copy].pass = PASS_BACKWARD;
+	s->group[group].reduced = copy;
+	if (adds)
+		add_on_host(s, group, copy, staging, home);
 	return copy;
 }
 
 /* ---- parameters ---- */
 
+static struct region shard_home(const struct step *s, int group)
+{
+	return step_place(s, s->state.home[STATE_PARAMETERS].buffer, PLACE_SHARD, group);
+}
+
+static bool parameters_in(const struct step *s, enum space space)
+{
+	return s->state.home[STATE_PARAMETERS].space == space;
+}
+
 int offload_fetch(struct step *s, int group, const char *name, int buffer)
 {
-	struct region home = step_place(s, s->parameters, PLACE_SHARD, group), from = home;
+	struct region home = shard_home(s, group), from = home;
 	int staging = -1;
-	if (s->settings->offload.parameters_on_disk) {
-		staging = stage(s, step_name(s, "read.%s", name), &home);
+	if (parameters_in(s, SPACE_DISK)) {
+		staging = alloc_staging(s, step_name(s, "read.%s", name), &home);
 		from = region_whole(s->b, staging);
-		build_wait(s->b, QUEUE_DISK, s->read[0]);
+		build_wait(s->b, QUEUE_DISK, s->staging_uses.fetched[0]);
 		build_wait(s->b, QUEUE_HOST_TO_DEVICE, build_copy(s->b, home, from));
 	}
 	if (buffer < 0) {
 		buffer = build_alloc(s->b, step_name(s, "fetched.%s", name), CATEGORY_BUFFERS, s->settings->precision,
 		                     home.count);
-		s->fetched[group] = buffer;
+		s->group[group].fetched = buffer;
 	}
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 	int copy = build_copy(s->b, from, region_whole(s->b, buffer));
 	s->b->role->ops[copy].group = group;
 	s->b->role->ops[copy].micro = s->micro;
 	if (staging >= 0) {
-		remember(s->read, copy);
+		remember(s->staging_uses.fetched, copy);
 		build_free(s->b, staging);
 	}
 	return copy;
 }
 
-void offload_fetched(struct step *s, int group)
+struct region offload_visit(struct step *s, int group, const char *name)
 {
-	if (s->fetched[group] >= 0)
-		build_free(s->b, s->fetched[group]);
-	s->fetched[group] = -1;
+	if (parameters_in(s, SPACE_DEVICE))
+		return state_own(s, STATE_PARAMETERS, group);
+	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, group, name, -1));
+	return region_whole(s->b, s->group[group].fetched);
 }
 
-struct region offload_lift(struct step *s, int group)
+void offload_release(struct step *s, int group)
 {
-	if (!s->settings->offload.parameters)
-		return step_place(s, s->parameters, PLACE_SHARD, group);
-	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
-	build_wait(s->b, QUEUE_COMMUNICATION, offload_fetch(s, group, s->plan->groups[group].name, -1));
-	return region_whole(s->b, s->fetched[group]);
+	if (s->group[group].fetched >= 0)
+		build_free(s->b, s->group[group].fetched);
+	s->group[group].fetched = -1;
 }
 
-void offload_lower(struct step *s, int group)
+struct region offload_visit_first(struct step *s, int group)
+{
+	if (!parameters_in(s, SPACE_DEVICE))
+		build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE);
+	return offload_visit(s, group, s->plan->groups[group].name);
+}
+
+void offload_write_back(struct step *s, int group)
 {
 	struct region home, to;
 	int staging = -1;
-	if (!s->settings->offload.parameters)
+	if (parameters_in(s, SPACE_DEVICE))
 		return;
-	home = to = step_place(s, s->parameters, PLACE_SHARD, group);
-	if (s->settings->offload.parameters_on_disk) {
-		staging = stage(s, arena_print(&s->b->plan->arena, "back.%s", s->plan->groups[group].name), &home);
+	home = to = shard_home(s, group);
+	if (parameters_in(s, SPACE_DISK)) {
+		staging = alloc_staging(s, print_name(s, "back", s->plan->groups[group].name), &home);
 		to = region_whole(s->b, staging);
 	}
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMMUNICATION);
-	int copy = build_copy(s->b, region_whole(s->b, s->fetched[group]), to);
+	int copy = build_copy(s->b, region_whole(s->b, s->group[group].fetched), to);
 	s->b->role->ops[copy].group = group;
 	if (staging >= 0) {
 		build_wait(s->b, QUEUE_DISK, copy);
@@ -208,6 +248,6 @@ void offload_lower(struct step *s, int group)
 		build_wait(s->b, QUEUE_DEVICE_TO_HOST, build_copy(s->b, to, home));
 		build_free(s->b, staging);
 	}
-	build_wait(s->b, QUEUE_HOST_TO_DEVICE, copy); /* … and the next shard this one's on the device */
-	offload_fetched(s, group);
+	build_wait(s->b, QUEUE_HOST_TO_DEVICE, copy); /* the next shard may take this one's place on the device */
+	offload_release(s, group);
 }

@@ -1,19 +1,24 @@
-/* Gradients that leave as their group fills: ZeRO-2 (a group is a bucket), ZeRO-3 and FSDP (a group is a unit).
+/* Gradients on their way to where they stay.
  *
- * A whole group's gradients live in a gathered buffer from the first kernel that writes to it until its reduce-scatter
- * is done; what stays is this rank's slice. On later micro-batches the slice arrives in staging and is added.
+ * Where each rank keeps them whole, kernels write them there, and a group is reduced in place when its last gradient of
+ * the last micro-batch is written: DDP's buckets, ZeRO-1's.
+ *
+ * Where a rank keeps a shard (ZeRO-2: of a bucket; ZeRO-3 and FSDP: of a unit), a whole group's gradients live in a
+ * gathered buffer from the first kernel that writes to it until its reduce-scatter is done. On later micro-batches the
+ * shard arrives in staging and is added.
  *
  *     compute        | backward 2 | backward 1 | backward 0 |
  *     communication               | reduce-scatter 2 | reduce-scatter 1 | …
  *                                                    ▲ before a third group is opened, the first has left
  *
- * With --offload optimizer every strategy's gradients leave this way, and go on to the host (offload.c):
+ * Where the host keeps them, every strategy's gradients leave through a gathered buffer, and go on to the host
+ * (offload.c):
  *
  *     communication               | reduce-scatter 2 | reduce-scatter 1 |
  *     device-to-host                                 | copy 2 | …       | copy 1 |
  *
- * Those that a strategy reduces only on the last micro-batch are added up on the device until then, in the same place
- * as without offload; so are the shards that hybrid reduces across its groups.
+ * Gradients that a strategy reduces only on the last micro-batch are added up on the device until then, in the same
+ * place as without offload; so are the shards that hybrid reduces across its groups.
  *
  * With accumulation and `sync=last` (FSDP's no_sync) the whole gradients stay until the last micro-batch, and are
  * reduced once.
@@ -21,232 +26,281 @@
 #include <assert.h>
 #include <string.h>
 
-#include "strategy/step/stage.h"
 #include "strategy/step/step.h"
 
 enum { GROUPS_IN_FLIGHT = 1 }; /* reduce-scatters that may be under way when a new group is opened */
 
-static bool offloaded(const struct step *s)
+static bool stay_on_host(const struct step *s)
 {
-	return s->settings->offload.optimizer;
+	return s->state.home[STATE_GRADIENTS].space != SPACE_DEVICE;
+}
+
+/* Each micro-batch's shard goes to the host; but where replicas of the shards add up theirs once a step, it stays on
+ * the device until then. */
+static bool wait_on_device(const struct step *s)
+{
+	return stay_on_host(s) && s->replica_axes && s->shards > 1;
 }
 
 static bool sync_every_micro(const struct step *s)
 {
-	if (offloaded(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
+	if (stay_on_host(s) && (s->strategy->gradients != PLACE_SHARD || s->shards == 1))
 		return false;
-	return strcmp(strategy_setting(s, "sync"), "last") != 0; /* "" where the strategy has no such key */
+	return s->choices.sync == SYNC_EVERY;
 }
 
-/* What is offloaded leaves each micro-batch's shard to the host; but where replicas of the shards add up theirs once a
- * step, it stays on the device until then. */
-static bool crosses(const struct step *s)
+/* ---- buffers ---- */
+
+static struct region whole_of(const struct step *s, int group, int buffer)
 {
-	return offloaded(s) && s->replica_axes && s->shards > 1;
+	return region_of(buffer, 0, s->plan->groups[group].padded);
 }
 
-static struct region lasting_shard(const struct step *s, int group)
+static int alloc_shard(struct step *s, int group, const char *what)
 {
-	return s->crossing[group] >= 0 ? region_whole(s->b, s->crossing[group])
-	                               : step_place(s, s->gradients, PLACE_SHARD, group);
+	const struct group *g = &s->plan->groups[group];
+	return build_alloc(s->b, step_name(s, "%s.gradients.%s", what, g->name), CATEGORY_BUFFERS,
+	                   s->settings->precision, g->padded / s->shards);
+}
+
+/* The shard in which this rank's sum is added up on the device. */
+static struct region device_shard(const struct step *s, int group)
+{
+	int waiting = s->group[group].shard;
+	return waiting >= 0 ? region_whole(s->b, waiting)
+	                    : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_SHARD, group);
+}
+
+struct region reduce_written(const struct step *s, int group)
+{
+	int open = s->group[group].gradients;
+	return open >= 0 ? whole_of(s, group, open)
+	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
+}
+
+void reduce_open(struct step *s, int group, const char *name)
+{
+	const struct group *g = &s->plan->groups[group];
+	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
+		return;
+	int buffer = build_alloc(s->b, step_name(s, "%s", name), CATEGORY_GATHERED, s->settings->precision, g->padded);
+	s->group[group].gradients = buffer;
+	for (int i = 0; i < g->tensor_count; i++) {
+		int t = g->tensors[i];
+		s->tensor[t].gradient = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
+		s->tensor[t].written = false;
+	}
+	step_zero_padding(s, buffer, 0, group);
+}
+
+void reduce_close(struct step *s, int group)
+{
+	build_free(s->b, s->group[group].gradients);
+	s->group[group].gradients = -1;
+}
+
+void reduce_done(struct step *s, int group, const struct op *op)
+{
+	s->group[group].reduced = build_number(s->b, op);
+}
+
+/* ---- collectives ---- */
+
+static struct op *all_reduce(struct step *s, int group, unsigned axes, struct region gradients)
+{
+	struct op *op = step_collective(s, OP_ALL_REDUCE, s->choices.all_reduce, TRAFFIC_ALL_REDUCE, group);
+	op->axes = step_axes(s, axes);
+	op->pass = PASS_BACKWARD;
+	op->operand[ALL_REDUCE_X] = gradients;
+	return op;
+}
+
+static struct op *reduce_scatter(struct step *s, int group, struct region whole, struct region to)
+{
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_REDUCE_SCATTER, s->choices.reduce_scatter, TRAFFIC_REDUCE_SCATTER, group);
+	op->pass = PASS_BACKWARD;
+	op->axes = step_axes(s, s->shard_axes);
+	op->operand[REDUCE_SCATTER_X] = whole;
+	op->operand[REDUCE_SCATTER_Y] = to;
+	return op;
+}
+
+/* Once a step, where they stay; unless every rank has seen the same samples, and rows of them. */
+static void reduce_in_place(struct step *s, int group)
+{
+	unsigned axes = group_sum_axes(s->plan, group);
+	struct region whole = reduce_written(s, group);
+	if (!s->last_micro || plan_along(s->plan, axes) == 1)
+		return;
+	if (s->strategy->optimizer == PLACE_SLICE) {
+		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
+		return;
+	}
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	reduce_done(s, group, all_reduce(s, group, axes, whole));
 }
 
 /* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,
  * which was written there by the communication queue itself or by the compute queue. */
-static void reduce_replicas(struct step *s, int group, bool by_compute)
+static void reduce_replicas(struct step *s, int group, enum queue written_by)
 {
-	if (!s->replica_axes || !s->last_micro || (offloaded(s) && !crosses(s)))
+	if (!s->replica_axes || !s->last_micro || (stay_on_host(s) && !wait_on_device(s)))
 		return;
-	if (by_compute)
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
-	op->axes = step_axes(s, s->replica_axes);
-	op->pass = PASS_BACKWARD;
-	op->operand[ALL_REDUCE_X] = lasting_shard(s, group);
-	if (s->shards > 1) /* the padding is on some shards and not on others */
-		op->payload = op->operand[ALL_REDUCE_X].count;
-	s->reduced[group] = build_number(s->b, op);
+	if (written_by != QUEUE_COMMUNICATION)
+		build_wait_all(s->b, QUEUE_COMMUNICATION, written_by);
+	struct op *op = all_reduce(s, group, s->replica_axes, device_shard(s, group));
+	op->payload = op->operand[ALL_REDUCE_X].count; /* the padding is on some shards and not on others */
+	reduce_done(s, group, op);
 }
 
-/* In use until the operation is done. -1: no such buffer. */
-static void leave(struct step *s, int group, int buffer, int staging, int slice, int op)
+/* ---- on the way ---- */
+
+/* Its buffers are in use until its operation is done. */
+static void depart(struct step *s, struct reduction r)
 {
-	assert(s->leaving_count < STEP_IN_FLIGHT);
-	s->leaving[s->leaving_count].group = group;
-	s->leaving[s->leaving_count].buffer = buffer;
-	s->leaving[s->leaving_count].staging = staging;
-	s->leaving[s->leaving_count].slice = slice;
-	s->leaving[s->leaving_count].op = op;
-	s->leaving_count++;
+	assert(s->reductions.count < REDUCTIONS_IN_FLIGHT);
+	s->reductions.list[s->reductions.count++] = r;
 }
 
-/* A shard that has waited on the device has all micro-batches of all ranks, and goes to the host. */
-static void cross(struct step *s, int group)
+/* A shard that has waited on the device is the sum of all micro-batches of all ranks, and goes to the host. */
+static void send_waiting(struct step *s, int group)
 {
-	int shard = s->crossing[group];
+	int shard = s->group[group].shard;
 	if (shard < 0 || !s->last_micro)
 		return;
-	s->crossing[group] = -1;
-	leave(s, group, -1, -1, shard,
-	      offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false));
+	s->group[group].shard = -1;
+	int copy = offload_gradients(s, group, region_whole(s->b, shard), QUEUE_COMMUNICATION, false);
+	depart(s, (struct reduction){group, -1, -1, shard, copy});
 }
 
-/* The oldest one has arrived: what was gathered is freed. */
+static void add_staging(struct step *s, int group, int staging)
+{
+	struct op *add = build_op(s->b, OP_ADD, QUEUE_COMPUTE);
+	add->group = group;
+	add->micro = s->micro;
+	add->pass = PASS_BACKWARD;
+	add->operand[ADD_X] = region_whole(s->b, staging);
+	add->operand[ADD_Y] = device_shard(s, group);
+	build_free(s->b, staging);
+	reduce_replicas(s, group, QUEUE_COMPUTE);
+	send_waiting(s, group);
+}
+
+/* The oldest one has arrived: its buffers are freed. */
 static void arrive(struct step *s)
 {
-	int group = s->leaving[0].group, staging = s->leaving[0].staging, buffer = s->leaving[0].buffer;
-	build_wait(s->b, QUEUE_COMPUTE, s->leaving[0].op);
-	if (s->leaving[0].slice >= 0)
-		build_free(s->b, s->leaving[0].slice);
-	s->leaving_count--;
-	memmove(&s->leaving[0], &s->leaving[1], (size_t)s->leaving_count * sizeof s->leaving[0]);
-	if (staging >= 0) {
-		struct op *add = build_op(s->b, OP_ADD, QUEUE_COMPUTE);
-		add->group = group;
-		add->micro = s->micro;
-		add->pass = PASS_BACKWARD;
-		add->operand[ADD_X] = region_whole(s->b, staging);
-		add->operand[ADD_Y] = lasting_shard(s, group);
-		build_free(s->b, staging);
-		reduce_replicas(s, group, true);
-		cross(s, group);
-	}
-	if (buffer >= 0)
-		build_free(s->b, buffer);
+	struct reductions *all = &s->reductions;
+	struct reduction r = all->list[0];
+	build_wait(s->b, QUEUE_COMPUTE, r.op);
+	if (r.shard >= 0)
+		build_free(s->b, r.shard);
+	memmove(&all->list[0], &all->list[1], (size_t)--all->count * sizeof all->list[0]);
+	if (r.staging >= 0)
+		add_staging(s, r.group, r.staging);
+	if (r.buffer >= 0)
+		build_free(s->b, r.buffer);
 }
 
-static int gathered_leaving(const struct step *s)
+static int whole_in_flight(const struct step *s)
 {
 	int n = 0;
-	for (int i = 0; i < s->leaving_count; i++)
-		n += s->leaving[i].buffer >= 0;
+	for (int i = 0; i < s->reductions.count; i++)
+		n += s->reductions.list[i].buffer >= 0;
 	return n;
 }
 
 void reduce_finish(struct step *s)
 {
-	while (s->leaving_count)
+	while (s->reductions.count)
 		arrive(s);
 }
 
-static void point_gradients(struct step *s, int group, int buffer)
+/* ---- a group is full ---- */
+
+/* Reduces a group and sends this rank's part of it to the host. */
+static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
-	const struct group *g = &s->plan->groups[group];
-	for (int i = 0; i < g->tensor_count; i++) {
-		int t = g->tensors[i];
-		s->gradient[t] = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
-		s->written[t] = false;
+	struct region whole = whole_of(s, r->group, r->buffer), part = whole;
+	enum queue queue = QUEUE_COMMUNICATION;
+	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) == 1) { /* nobody has other samples, or rows */
+		queue = QUEUE_COMPUTE;
+	} else if (s->shards == 1 || s->state.home[STATE_GRADIENTS].place == PLACE_WHOLE) {
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		all_reduce(s, r->group, 0, whole);
+	} else {
+		r->shard = alloc_shard(s, r->group, "slice");
+		part = region_whole(s->b, r->shard);
+		reduce_scatter(s, r->group, whole, part);
 	}
+	r->op = offload_gradients(s, r->group, part, queue, adds);
+}
+
+/* Reduces a group into this rank's shard on the device, or into staging that will be added to it. */
+static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
+{
+	if (!adds && wait_on_device(s))
+		s->group[r->group].shard = alloc_shard(s, r->group, "shard");
+	if (adds)
+		r->staging = alloc_shard(s, r->group, "staging");
+	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
+	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_of(s, r->group, r->buffer), to));
+}
+
+static void send(struct step *s, int group)
+{
+	bool adds = s->micro && sync_every_micro(s);
+	struct reduction r = {group, s->group[group].gradients, -1, -1, -1};
+	(stay_on_host(s) && !wait_on_device(s) ? reduce_to_host : reduce_to_shard)(s, &r, adds);
+	depart(s, r);
+	s->group[group].gradients = -1;
+	if (adds)
+		return;
+	reduce_replicas(s, group, QUEUE_COMMUNICATION);
+	send_waiting(s, group);
 }
 
 void reduce_needed(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	const struct group *g = &s->plan->groups[group];
-	if (s->group_buffer[group] >= 0)
+	if (state_stays(s, STATE_GRADIENTS) || s->group[group].gradients >= 0)
 		return;
-	if (s->shards == 1 && !offloaded(s)) { /* the slice is the whole: written where it stays */
-		s->group_buffer[group] = s->gradients;
-		if (!s->micro)
-			for (int i = 0; i < g->tensor_count; i++)
-				s->gradient[g->tensors[i]] =
-				        region_of(s->gradients, g->base + s->plan->tensor_offset[g->tensors[i]],
-				                  s->model->tensors[g->tensors[i]].elements);
-		return;
-	}
-	while (gathered_leaving(s) > GROUPS_IN_FLIGHT)
+	while (whole_in_flight(s) > GROUPS_IN_FLIGHT)
 		arrive(s);
-	int buffer = build_alloc(s->b, step_name(s, "gathered.gradients.%s", g->name), CATEGORY_GATHERED,
-	                         s->settings->precision, g->padded);
-	s->group_buffer[group] = buffer;
-	point_gradients(s, group, buffer);
-	if (g->padded > g->elements)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
-		        region_of(buffer, g->elements, g->padded - g->elements);
-}
-
-/* What is reduced arrives where it stays, or in staging to be added. */
-static int reduce_to(struct step *s, int group, int buffer, struct region to)
-{
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op =
-	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
-	step_choose_algorithm(s, op, "reduce_scatter");
-	op->pass = PASS_BACKWARD;
-	op->axes = step_axes(s, s->shard_axes);
-	op->operand[REDUCE_SCATTER_X] = region_of(buffer, 0, s->plan->groups[group].padded);
-	op->operand[REDUCE_SCATTER_Y] = to;
-	return build_number(s->b, op);
-}
-
-/* Everybody keeps the whole: it is reduced in place. */
-static void reduce_whole(struct step *s, int group, int buffer)
-{
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, group);
-	op->pass = PASS_BACKWARD;
-	op->operand[ALL_REDUCE_X] = region_of(buffer, 0, s->plan->groups[group].padded);
-	step_choose_algorithm(s, op, "algorithm");
-}
-
-/* Reduces a group and sends what is this rank's to the host. *slice: a buffer that is in use until then. */
-static int reduce_and_offload(struct step *s, int group, int buffer, bool adds, int *slice)
-{
-	const struct group *g = &s->plan->groups[group];
-	if (plan_along(s->plan, group_sum_axes(s->plan, group)) == 1) /* nobody has other samples, or rows */
-		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMPUTE, adds);
-	if (s->shards == 1 || s->gradients_place == PLACE_WHOLE) {
-		reduce_whole(s, group, buffer);
-		return offload_gradients(s, group, region_of(buffer, 0, g->padded), QUEUE_COMMUNICATION, adds);
-	}
-	*slice = build_alloc(s->b, step_name(s, "slice.gradients.%s", g->name), CATEGORY_BUFFERS,
-	                     s->settings->precision, g->padded / s->shards);
-	reduce_to(s, group, buffer, region_whole(s->b, *slice));
-	return offload_gradients(s, group, region_whole(s->b, *slice), QUEUE_COMMUNICATION, adds);
-}
-
-static void send(struct step *s, int group)
-{
-	const struct group *g = &s->plan->groups[group];
-	bool first = !s->micro || !sync_every_micro(s);
-	int buffer = s->group_buffer[group], staging = -1, slice = -1, op;
-	if (offloaded(s) && !crosses(s)) {
-		op = reduce_and_offload(s, group, buffer, !first, &slice);
-	} else {
-		if (first && crosses(s))
-			s->crossing[group] =
-			        build_alloc(s->b, step_name(s, "shard.gradients.%s", g->name), CATEGORY_BUFFERS,
-			                    s->settings->precision, g->padded / s->shards);
-		if (!first)
-			staging = build_alloc(s->b, step_name(s, "staging.gradients.%s", g->name), CATEGORY_BUFFERS,
-			                      s->settings->precision, g->padded / s->shards);
-		op = reduce_to(s, group, buffer, first ? lasting_shard(s, group) : region_whole(s->b, staging));
-	}
-	leave(s, group, buffer, staging, slice, op);
-	s->group_buffer[group] = -1;
-	if (!first)
-		return;
-	reduce_replicas(s, group, false);
-	cross(s, group);
+	reduce_open(s, group, arena_print(&s->b->plan->arena, "gathered.gradients.%s", s->plan->groups[group].name));
 }
 
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (--s->group_left[group] > 0)
+	if (--s->group[group].tensors_left > 0 || s->group[group].tied) /* stages reduce those when both are done */
 		return;
-	if (s->shards == 1 && !offloaded(s)) {
-		s->group_buffer[group] = -1;
-		reduce_replicas(s, group, true);
-	} else if ((s->last_micro || sync_every_micro(s)) && !stage_shares(s, group)) {
-		send(s, group); /* what stages share: when they have reduced it */
-	}
+	if (state_stays(s, STATE_GRADIENTS))
+		reduce_in_place(s, group);
+	else if (s->last_micro || sync_every_micro(s))
+		send(s, group);
 }
 
-void reduce_leave(struct step *s, int group)
+void reduce_deliver(struct step *s, int group, enum queue queue)
 {
-	int buffer = s->group_buffer[group];
-	struct region whole = region_of(buffer, 0, s->plan->groups[group].padded);
-	leave(s, group, buffer, -1, -1, offload_gradients(s, group, whole, QUEUE_COMMUNICATION, false));
-	s->group_buffer[group] = -1;
+	int buffer = s->group[group].gradients;
+	if (buffer < 0)
+		return;
+	int copy = offload_gradients(s, group, whole_of(s, group, buffer), queue, false);
+	depart(s, (struct reduction){group, buffer, -1, -1, copy});
+	s->group[group].gradients = -1;
+}
+
+/* When all messages are issued, since it is one more collective that two ranks must come to in the same order. */
+void reduce_tied(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count; g++) {
+		if (s->group[g].base < 0 || !s->group[g].tied)
+			continue;
+		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+		struct op *op = all_reduce(s, g, 0, reduce_written(s, g));
+		op->ends = true;
+		reduce_done(s, g, op);
+		reduce_deliver(s, g, QUEUE_COMMUNICATION);
+	}
 }

@@ -13,42 +13,14 @@
 #include "strategy/model/slice.h"
 #include "strategy/step/step.h"
 
-/* Is the value's buffer (or its gradient's) one that is summed over the group? Then it is padded to equal slices. */
-static bool is_summed(const struct model *m, int value)
-{
-	if (m->slices == 1)
-		return false;
-	for (int i = 0; i < m->kernel_count; i++) {
-		const struct kernel *k = &m->kernels[i];
-		if ((kernel_sums(m, k) && value == kernel_sum(k)) || (kernel_sums_backward(m, k) && value == k->x))
-			return true;
-	}
-	return value == m->maxima || value == m->sums;
-}
-
-int64_t sliced_padded(const struct step *s, int value)
-{
-	int64_t n = step_value_elements(s, value);
-	return is_summed(s->model, value) ? round_up(n, s->model->slices) : n;
-}
-
-/* What is sent must be defined. */
-void sliced_zero_padding(struct step *s, struct region g)
-{
-	int64_t padded = s->b->role->buffers[g.buffer].elements;
-	if (padded > g.count)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
-		        region_of(g.buffer, g.count, padded - g.count);
-}
-
-/* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
-static void reduce(struct step *s, enum op_kind kind, enum pass pass, struct region g)
+void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value)
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
-	op->payload = g.count;
-	build_operand(op, PART_WHOLE, region_of(g.buffer, g.offset, round_up(g.count, s->model->slices)), false);
+	op->payload = value.count;
+	build_operand(op, PART_WHOLE, region_of(value.buffer, value.offset, round_up(value.count, s->model->slices)),
+	              false);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -86,8 +58,8 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y], region_none(),
-	                            region_none()};
+	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].at,
+	                            region_none(), region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
 	if (kernel_scatters(m, k))
@@ -99,7 +71,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x], s->value[k->y], s->value_gradient[k->y], dx};
+	struct sliced_operands o = {s->value[k->x].at, s->value[k->y].at, s->value[k->y].gradient, dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -117,19 +89,19 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		build_free(s->b, o->x.buffer);
 	if (!kernel_sums(m, k))
 		return;
-	struct region sum = s->value[kernel_sum(k)];
+	struct region sum = s->value[kernel_sum(k)].at;
 	if (kernel_scatters(m, k)) {
 		exchange_rows(s, true, pass, o->y, sum);
 		build_free(s->b, o->y.buffer);
 	} else {
-		reduce(s, OP_ALL_REDUCE, pass, sum);
+		sliced_all_reduce(s, OP_ALL_REDUCE, pass, sum);
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
 	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
-	build_operand(op, PART_RESIDUAL, k->residual >= 0 ? s->value[k->residual] : region_none(), false);
+	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);
 	build_operand(op, PART_SUM, sum, false);
-	build_operand(op, PART_Y, k->gelu ? s->value[k->y] : region_none(), false);
+	build_operand(op, PART_Y, k->gelu ? s->value[k->y].at : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
@@ -143,41 +115,9 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 	if (!k->needs_dx || !kernel_sums_backward(m, k))
 		return;
 	if (kernel_gathers(m, k)) {
-		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value_gradient[k->x]);
+		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient);
 		build_free(s->b, o->dx.buffer);
 	} else {
-		reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value_gradient[k->x]);
+		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient);
 	}
-}
-
-/* ---- the loss, of logits that no rank has whole ---- */
-
-static struct op *classifier_op(struct step *s, enum op_kind kind)
-{
-	const struct model *m = s->model;
-	struct op *op = step_kernel_op(s, kind, m->kernel_count - 1, PASS_FORWARD);
-	build_operand(op, PART_X, s->value[m->logits], false);
-	build_operand(op, PART_TARGET, s->value[m->target], false);
-	build_operand(op, PART_MAXIMA, s->value[m->maxima], false);
-	build_operand(op, PART_CLASS_SUMS, s->value[m->sums], false);
-	return op;
-}
-
-bool sliced_classifier(struct step *s)
-{
-	const struct model *m = s->model;
-	if (m->maxima < 0)
-		return false;
-	step_alloc_value(s, m->maxima);
-	step_alloc_value(s, m->sums);
-	(void)classifier_op(s, OP_CLASSIFIER_MAXIMA);
-	reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, s->value[m->maxima]);
-	(void)classifier_op(s, s->evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS);
-	reduce(s, OP_ALL_REDUCE, PASS_FORWARD, s->value[m->sums]);
-	struct op *op = classifier_op(s, s->evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT);
-	if (!s->evaluating)
-		step_classifier_loss(s, op);
-	step_free_value(s, m->maxima);
-	step_free_value(s, m->sums);
-	return true;
 }

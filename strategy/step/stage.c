@@ -3,15 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status stage_mesh(struct plan *p)
+#include "strategy/step/step.h"
+
+enum status stage_mesh(struct plan *p, const struct choices *c)
 {
 	const struct model *m = p->model;
-	if (p->ranks > m->unit_count)
+	int segments = stage_segments(m);
+	(void)c;
+	if (p->ranks > segments)
 		return status_fail(
 		        STATUS_INPUT,
-		        "{strategy} %s: %lld ranks are %lld stages, and %s has %d units to divide; use fewer "
+		        "{strategy} %s: %lld ranks are %lld stages, and %s has %d segments to divide; use fewer "
 		        "ranks, or a model with more layers",
-		        p->strategy, (long long)p->ranks, (long long)p->ranks, m->name, m->unit_count);
+		        p->strategy, (long long)p->ranks, (long long)p->ranks, m->name, segments);
 	if (p->ranks > PLAN_ROLES)
 		return status_fail(STATUS_INPUT, "{strategy} %s: %lld stages; there can be %d", p->strategy,
 		                   (long long)p->ranks, PLAN_ROLES);
@@ -151,9 +155,7 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 
 /* Where the values of one stand. */
 struct slot {
-	struct region *value, *value_gradient;
-	bool *value_owned, *gradient_owned;
-	int *needed;
+	struct value_state *value;
 	int received; /* the message that its next task waits for */
 };
 
@@ -166,20 +168,15 @@ struct flight {
 static struct slot *new_slot(const struct step *s)
 {
 	struct arena *a = &s->b->plan->arena;
-	size_t n = (size_t)s->model->value_count;
 	struct slot *slot = arena_alloc(a, sizeof *slot);
-	slot->value = arena_alloc(a, n * sizeof *slot->value);
-	slot->value_gradient = arena_alloc(a, n * sizeof *slot->value_gradient);
-	slot->value_owned = arena_alloc(a, n * sizeof *slot->value_owned);
-	slot->gradient_owned = arena_alloc(a, n * sizeof *slot->gradient_owned);
-	slot->needed = arena_alloc(a, n * sizeof *slot->needed);
-	for (size_t i = 0; i < n; i++)
-		slot->value[i] = slot->value_gradient[i] = region_none();
+	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
+	for (int i = 0; i < s->model->value_count; i++)
+		slot->value[i].at = slot->value[i].gradient = region_none();
 	return slot;
 }
 
 /* The step is about this micro-batch from here on. */
-static struct slot *turn_to(struct step *s, struct flight *f, int micro)
+static struct slot *take_up(struct step *s, struct flight *f, int micro)
 {
 	struct slot *slot = f->slot[micro];
 	if (!slot)
@@ -187,10 +184,6 @@ static struct slot *turn_to(struct step *s, struct flight *f, int micro)
 	s->micro = micro;
 	s->last_micro = micro + 1 == s->settings->accumulate;
 	s->value = slot->value;
-	s->value_gradient = slot->value_gradient;
-	s->value_owned = slot->value_owned;
-	s->gradient_owned = slot->gradient_owned;
-	s->needed = slot->needed;
 	return slot;
 }
 
@@ -202,7 +195,7 @@ static void done_with(struct flight *f, int micro)
 
 /* ---- messages ---- */
 
-/* What goes from stage to stage: the value that the kernels before kernel `end` make and those from there on read. */
+/* The value that goes from stage to stage: kernels before kernel `end` make it, and later ones read it. */
 static int boundary(const struct model *m, int end)
 {
 	int found = -1;
@@ -220,15 +213,16 @@ static int boundary(const struct model *m, int end)
 	return found;
 }
 
-static struct op *message(struct step *s, enum op_kind kind, int shift, bool backward, struct region what)
+/* peer: the other stage, less this one. */
+static struct op *message(struct step *s, enum op_kind kind, int peer, bool backward, struct region what)
 {
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
 	op->traffic = backward ? TRAFFIC_ACTIVATION_GRADIENTS : TRAFFIC_ACTIVATIONS;
 	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
 	op->micro = s->micro;
-	op->shift = shift;
+	op->shift = peer;
 	op->payload = what.count;
-	build_operand(op, PART_WHOLE, what, false);
+	op->operand[SEND_X] = what;
 	return op;
 }
 
@@ -241,14 +235,14 @@ static int receive(struct step *s, bool backward)
 	else
 		step_alloc_value(s, value);
 	return build_number(s->b, message(s, OP_RECEIVE, backward ? 1 : -1, backward,
-	                                  backward ? s->value_gradient[value] : s->value[value]));
+	                                  backward ? s->value[value].gradient : s->value[value].at));
 }
 
 static void send(struct step *s, bool backward)
 {
 	int value = boundary(s->model, backward ? s->kernel_begin : s->kernel_end);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	message(s, OP_SEND, backward ? -1 : 1, backward, backward ? s->value_gradient[value] : s->value[value]);
+	message(s, OP_SEND, backward ? -1 : 1, backward, backward ? s->value[value].gradient : s->value[value].at);
 	if (backward)
 		step_free_gradient(s, value);
 	else
@@ -280,7 +274,7 @@ static void issue_until(struct program *p, struct task task, int from)
 		const struct posting *m = &p->table.postings[p->next];
 		if (m->from != s->stage && m->to != s->stage)
 			continue;
-		struct slot *slot = turn_to(s, &p->flight, m->task.micro);
+		struct slot *slot = take_up(s, &p->flight, m->task.micro);
 		if (m->to == s->stage)
 			slot->received = receive(s, m->task.backward);
 		else
@@ -292,24 +286,24 @@ static void forward(struct step *s)
 {
 	step_begin_micro(s);
 	if (s->stage + 1 < s->stages)
-		s->needed[boundary(s->model, s->kernel_end)]++; /* the message reads it */
-	step_run_turns(s, 0, s->turns.forward);
+		s->value[boundary(s->model, s->kernel_end)].readers++; /* the message reads it */
+	step_run(s, 0, s->execution.forward);
 }
 
 /* A stage's gradient of a tensor is whole when its own kernels have added theirs. */
 static void backward(struct step *s)
 {
 	for (int t = 0; t < s->model->tensor_count; t++)
-		s->uses_left[t] = 0;
+		s->tensor[t].uses_left = 0;
 	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
 		const int tensors[] = {s->model->kernels[i].weight, s->model->kernels[i].bias};
 		for (int k = 0; k < 2; k++)
 			if (tensors[k] >= 0)
-				s->uses_left[tensors[k]]++;
+				s->tensor[tensors[k]].uses_left++;
 	}
 	for (int g = 0; g < s->plan->group_count; g++)
-		s->group_left[g] = s->plan->groups[g].tensor_count;
-	step_run_turns(s, s->turns.forward, s->turns.count);
+		s->group[g].tensors_left = s->plan->groups[g].tensor_count;
+	step_run(s, s->execution.forward, s->execution.count);
 }
 
 static void run_task(struct program *p, struct task task)
@@ -319,7 +313,7 @@ static void run_task(struct program *p, struct task task)
 	bool receives = before >= 0 && before < s->stages, sends = after >= 0 && after < s->stages;
 	if (receives)
 		issue_until(p, task, before);
-	struct slot *slot = turn_to(s, &p->flight, task.micro);
+	struct slot *slot = take_up(s, &p->flight, task.micro);
 	if (receives)
 		build_wait(s->b, QUEUE_COMPUTE, slot->received);
 	/* GPipe's last backward is that of its first micro-batch. */
@@ -332,38 +326,6 @@ static void run_task(struct program *p, struct task task)
 		issue_until(p, task, s->stage);
 	if (task.backward)
 		done_with(&p->flight, task.micro);
-}
-
-/* What two stages have each added up their own use's gradient of: when all messages are issued, since it is one more
- * that two ranks must come to in the same order. */
-static void reduce_tied(struct step *s)
-{
-	bool leaves = s->settings->offload.optimizer;
-	for (int g = 0; g < s->plan->group_count; g++) {
-		if (s->base[g] < 0 || !stage_shares(s, g))
-			continue;
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-		struct op *op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, g);
-		op->pass = PASS_BACKWARD;
-		op->ends = true;
-		op->operand[ALL_REDUCE_X] = leaves ? region_of(s->group_buffer[g], 0, s->plan->groups[g].padded)
-		                                   : step_place(s, s->gradients, PLACE_WHOLE, g);
-		s->reduced[g] = build_number(s->b, op);
-		if (leaves)
-			reduce_leave(s, g);
-	}
-}
-
-void stage_prologue(struct step *s)
-{
-	for (int g = 0; g < s->plan->group_count; g++) {
-		if (s->base[g] < 0 || !stage_shares(s, g))
-			continue;
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
-		op->ends = true;
-		op->operand[BROADCAST_X] = step_place(s, s->parameters, PLACE_WHOLE, g);
-	}
 }
 
 void stage_micros(struct step *s, enum stage_order order)
@@ -379,8 +341,7 @@ void stage_micros(struct step *s, enum stage_order order)
 	arena_release(&scratch);
 	s->micro = -1;
 	reduce_tied(s);
-	if (s->end_backward)
-		s->end_backward(s);
+	s->hooks.end_backward(s);
 }
 
 void stage_evaluate(struct step *s)

@@ -27,26 +27,27 @@
 #ifndef SHARDLAB_STAGE_H
 #define SHARDLAB_STAGE_H
 
-#include "strategy/step/step.h"
+#include "strategy/step/hooks.h"
 
 enum stage_order { STAGE_ONE_AT_A_TIME, STAGE_GPIPE, STAGE_1F1B };
 
 /* The kernels of stage i are [end[i-1], end[i]): whole runs of kernels of one unit, so that the stage that computes
  * longest does so as short as possible. */
 void stage_split(const struct model *m, int stages, int *end);
+int stage_segments(const struct model *m); /* runs of kernels of one unit: there can be as many stages */
 
 /* Hooks of strategies. */
-enum status stage_mesh(struct plan *p); /* a role a stage; too many stages: STATUS_INPUT */
-void stage_pack(struct plan *p);        /* a group a stage, and one of what two stages use */
-void stage_prologue(struct step *s);
-void stage_micros(struct step *s, enum stage_order order); /* all micro-batches of a step */
+enum status stage_mesh(struct plan *p, const struct choices *c); /* a role a stage; too many stages: STATUS_INPUT */
+void stage_pack(struct plan *p);                                 /* a group a stage, and one that two stages use */
+void stage_micros(struct step *s, enum stage_order order);       /* all micro-batches of a step */
 void stage_evaluate(struct step *s);
 
-/* Does the stage at hand use the group's tensors? Is it the first that does? It then answers for them: counts their
- * gradient in the norm, and shows them. */
-bool stage_holds(const struct step *s, int group);
-bool stage_answers(const struct step *s, int group);
-/* Do two stages use them? */
-bool stage_shares(const struct step *s, int group);
+/* How the stage of kernels [begin, end) uses a group's tensors. */
+struct stage_use {
+	bool holds;
+	bool owner; /* it is the first that does: it counts their gradient in the norm, and shows them */
+	bool tied;  /* another does as well */
+};
+struct stage_use stage_use(const struct plan *p, int group, int begin, int end);
 
 #endif

@@ -1,9 +1,10 @@
-/* Which stage computes what. A segment is a run of kernels of one unit: a block, the embedding, the head with the loss
+/* The kernels of each stage. A segment is a run of kernels of one unit: a block, the embedding, the head with the loss
  * (of the root unit of a GPT, both are). Segments go to stages in order. */
 #include <stdlib.h>
 
 #include "strategy/base/number.h"
 #include "strategy/step/stage.h"
+#include "strategy/step/step.h"
 
 struct best {
 	int64_t longest; /* of the stages up to here: the most that one computes … */
@@ -14,6 +15,14 @@ struct best {
 static bool better(const struct best *a, const struct best *b)
 {
 	return a->longest < b->longest || (a->longest == b->longest && a->squares < b->squares);
+}
+
+int stage_segments(const struct model *m)
+{
+	int n = 0;
+	for (int i = 0; i < m->kernel_count; i++)
+		n += !i || m->kernels[i].unit != m->kernels[i - 1].unit;
+	return n;
 }
 
 static int list_segments(const struct model *m, int *end, int64_t *cost_before)
@@ -117,27 +126,20 @@ void stage_pack(struct plan *p)
 	}
 }
 
-static bool is_used(const struct step *s, int group, int begin, int end)
+/* ---- groups of a stage ---- */
+
+static bool is_used(const struct plan *p, int group, int begin, int end)
 {
-	int tensor = s->plan->groups[group].tensors[0];
+	int tensor = p->groups[group].tensors[0];
 	for (int i = begin; i < end; i++)
-		if (s->model->kernels[i].weight == tensor || s->model->kernels[i].bias == tensor)
+		if (p->model->kernels[i].weight == tensor || p->model->kernels[i].bias == tensor)
 			return true;
 	return false;
 }
 
-bool stage_holds(const struct step *s, int group)
+struct stage_use stage_use(const struct plan *p, int group, int begin, int end)
 {
-	return is_used(s, group, s->kernel_begin, s->kernel_end);
-}
-
-bool stage_shares(const struct step *s, int group)
-{
-	return s->stages > 1 && (stage_holds(s, group) != stage_answers(s, group) ||
-	                         is_used(s, group, s->kernel_end, s->model->kernel_count));
-}
-
-bool stage_answers(const struct step *s, int group)
-{
-	return stage_holds(s, group) && !is_used(s, group, 0, s->kernel_begin);
+	bool before = is_used(p, group, 0, begin), after = is_used(p, group, end, p->model->kernel_count);
+	bool holds = is_used(p, group, begin, end);
+	return (struct stage_use){.holds = holds, .owner = holds && !before, .tied = holds && (before || after)};
 }

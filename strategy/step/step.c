@@ -1,38 +1,37 @@
 /* The shared training step: one program a role, in four sections.
  *
- *     prologue:  state; strategy.prologue
- *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse (turns.h)
+ *     prologue:  state; the hook prologue
+ *     step:      for each micro-batch: load → forward through the kernels → loss → backward in reverse (execution.h)
  *                then the update
  *     evaluate:  load → forward → count
  *     epilogue:  show the weights; free state
  *
- * What a kernel reads and writes is in step_values.c, what a rank keeps in update.c.
+ * The operands of a kernel are in values.c, the state that a rank keeps in state.c.
  */
 #include "strategy/step/step.h"
 
 /* ---- the passes ---- */
 
-static void begin_visit(struct step *s, const struct visit *v)
+static void begin_span(struct step *s, const struct unit_span *v)
 {
 	void (*before)(struct step *, int) =
-	        v->pass == PASS_BACKWARD ? s->strategy->before_backward : s->strategy->before_forward;
+	        v->pass == PASS_BACKWARD ? s->hooks.before_backward : s->hooks.before_forward;
 	if (before)
 		before(s, v->unit);
 }
 
-static void end_visit(struct step *s, const struct visit *v)
+static void end_span(struct step *s, const struct unit_span *v)
 {
-	void (*after)(struct step *, int) =
-	        v->pass == PASS_BACKWARD ? s->strategy->after_backward : s->strategy->after_forward;
+	void (*after)(struct step *, int) = v->pass == PASS_BACKWARD ? s->hooks.after_backward : s->hooks.after_forward;
 	if (after)
 		after(s, v->unit);
 }
 
 /* A segment begins, or is made again: with synchronize_checkpoint_boundary every queue waits for what all others have
  * been given so far, as DeepSpeed synchronises the device there. */
-static void pass_boundary(struct step *s, int turn)
+static void pass_boundary(struct step *s, int launch)
 {
-	const struct turn *t = &s->turns.list[turn], *before = turn ? t - 1 : NULL;
+	const struct launch *t = &s->execution.launches[launch], *before = launch ? t - 1 : NULL;
 	int segment = s->checkpoints.segment[t->kernel];
 	if (!s->checkpointing.synchronize || segment < 0 || t->pass == PASS_BACKWARD || s->evaluating ||
 	    (before && before->pass == t->pass && s->checkpoints.segment[before->kernel] == segment))
@@ -43,28 +42,36 @@ static void pass_boundary(struct step *s, int turn)
 				build_wait_all(s->b, (enum queue)of, (enum queue)on);
 }
 
-void step_run_turns(struct step *s, int begin, int end)
+static const struct keeper *const keepers[] = {&keeper_host_values, &keeper_checkpoint_slices};
+enum { KEEPERS = sizeof keepers / sizeof keepers[0] };
+
+static void launch(struct step *s, int i)
 {
-	const struct turns *t = &s->turns;
+	const struct launch *l = &s->execution.launches[i];
+	pass_boundary(s, i);
+	for (int k = 0; k < KEEPERS; k++)
+		keepers[k]->before(s, i);
+	if (l->pass == PASS_BACKWARD)
+		step_backward_kernel(s, l->kernel);
+	else
+		step_forward_kernel(s, l->kernel, l->pass);
+	for (int k = 0; k < KEEPERS; k++)
+		keepers[k]->after(s, i);
+}
+
+void step_run(struct step *s, int begin, int end)
+{
 	for (int i = begin; i < end; i++) {
-		const struct visit *v = &t->visits[t->list[i].visit];
+		const struct unit_span *v = &s->execution.spans[s->execution.launches[i].span];
 		if (v->first == i)
-			begin_visit(s, v);
-		pass_boundary(s, i);
-		offload_values_before(s, i);
-		checkpoint_parts_before(s, i);
-		if (t->list[i].pass == PASS_BACKWARD)
-			step_backward_kernel(s, t->list[i].kernel);
-		else
-			step_forward_kernel(s, t->list[i].kernel, t->list[i].pass);
-		offload_values_after(s, i);
-		checkpoint_parts_after(s, i);
+			begin_span(s, v);
+		launch(s, i);
 		if (v->last == i)
-			end_visit(s, v);
+			end_span(s, v);
 	}
 }
 
-static void default_load(struct step *s)
+static void load_own(struct step *s)
 {
 	const struct model *m = s->model;
 	bool inputs = !s->kernel_begin, targets = s->kernel_end == m->kernel_count;
@@ -76,59 +83,80 @@ static void default_load(struct step *s)
 		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
-	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input] : region_none();
-	op->operand[LOAD_TARGETS] = targets ? s->value[m->target] : region_none();
-	op->operand[LOAD_STEP] = region_whole(s->b, s->counter);
-}
-
-int *step_numbers(struct step *s, int n)
-{
-	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
-	for (int i = 0; i < n; i++)
-		p[i] = -1;
-	return p;
+	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].at : region_none();
+	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].at : region_none();
+	op->operand[LOAD_STEP] = step_counter(s);
 }
 
 void step_begin_micro(struct step *s)
 {
 	const struct model *m = s->model;
-	step_count_needs(s);
+	step_count_readers(s);
 	for (int t = 0; t < m->tensor_count; t++)
-		s->uses_left[t] = m->tensors[t].uses;
+		s->tensor[t].uses_left = m->tensors[t].uses;
 	for (int g = 0; g < s->plan->group_count; g++)
-		s->group_left[g] = s->plan->groups[g].tensor_count;
-	if (s->strategy->begin_micro)
-		s->strategy->begin_micro(s);
+		s->group[g].tensors_left = s->plan->groups[g].tensor_count;
+	if (s->hooks.begin_micro)
+		s->hooks.begin_micro(s);
 	buffers_before_forward(s);
-	if (s->strategy->load)
-		s->strategy->load(s);
-	else
-		default_load(s);
+	s->hooks.load(s);
+}
+
+static void run_forward(struct step *s)
+{
+	step_begin_micro(s);
+	step_run(s, 0, s->execution.forward);
+	buffers_after_forward(s);
 }
 
 static void one_after_another(struct step *s)
 {
 	for (s->micro = 0; s->micro < s->settings->accumulate; s->micro++) {
 		s->last_micro = s->micro + 1 == s->settings->accumulate;
-		step_begin_micro(s);
-		step_run_turns(s, 0, s->turns.forward);
-		buffers_after_forward(s);
-		step_run_turns(s, s->turns.forward, s->turns.count);
-		if (s->end_backward)
-			s->end_backward(s);
+		run_forward(s);
+		step_run(s, s->execution.forward, s->execution.count);
+		s->hooks.end_backward(s);
 	}
+}
+
+/* ---- hooks ---- */
+
+#define DEFAULT(hook, function) s->hooks.hook = s->hooks.hook ? s->hooks.hook : (function)
+
+static void choose_hooks(struct step *s)
+{
+	s->hooks = s->strategy->hooks;
+	DEFAULT(micros, one_after_another);
+	DEFAULT(evaluate, run_forward);
+	DEFAULT(load, load_own);
+	DEFAULT(gradient_needed, reduce_needed);
+	DEFAULT(gradient_ready, reduce_ready);
+	DEFAULT(end_backward, reduce_finish);
+	if (s->strategy->parameters != PLACE_SHARD)
+		return;
+	DEFAULT(begin_micro, gather_begin);
+	DEFAULT(before_forward, gather_before);
+	DEFAULT(after_forward, gather_after_forward);
+	DEFAULT(before_backward, gather_before);
+	DEFAULT(after_backward, gather_after);
+}
+
+/* ---- sections ---- */
+
+static void compile_prologue(struct step *s)
+{
+	step_state(s);
+	if (s->hooks.prologue)
+		s->hooks.prologue(s);
+	buffers_prologue(s);
 }
 
 static void compile_step(struct step *s)
 {
-	const struct strategy *g = s->strategy;
 	for (int t = 0; t < s->model->tensor_count; t++)
-		s->written[t] = false;
-	host_update_early(s);
-	if (g->micros)
-		g->micros(s);
-	else
-		one_after_another(s);
+		s->tensor[t].written = false;
+	step_update_delayed(s);
+	s->hooks.micros(s);
 	s->micro = -1;
 	step_update(s);
 }
@@ -137,53 +165,36 @@ static void compile_evaluate(struct step *s)
 {
 	s->evaluating = true;
 	s->micro = 0;
-	if (s->strategy->evaluate) {
-		s->strategy->evaluate(s);
-	} else {
-		step_begin_micro(s);
-		step_run_turns(s, 0, s->turns.forward);
-		buffers_after_forward(s);
-	}
+	s->hooks.evaluate(s);
 	s->evaluating = false;
 }
 
-/* Gradients that are offloaded leave as their group fills, whatever the strategy does with those that stay; but for a
- * root's, which are collected first. */
-static void choose_hooks(struct step *s)
+static void compile_epilogue(struct step *s)
 {
-	bool leave = s->settings->offload.optimizer && !s->strategy->roots;
-	s->gradient_needed = leave ? reduce_needed : s->strategy->gradient_needed;
-	s->gradient_ready = leave ? reduce_ready : s->strategy->gradient_ready;
-	s->end_backward = leave ? reduce_finish : s->strategy->end_backward;
+	step_show_weights(s);
+	buffers_show(s);
+	build_free_state(s->b);
 }
 
 /* Operations of other sections are out of reach. */
-static void begin_section(struct step *s, struct section *section)
+static void compile_section(struct step *s, struct section *section, void (*compile)(struct step *s))
 {
+	struct staging_uses none = {{-1, -1}, {-1, -1}, {-1, -1}};
 	build_section(s->b, section);
 	for (int g = 0; g < s->plan->group_count; g++)
-		s->reduced[g] = s->updated[g] = -1;
-	for (int i = 0; i < 2; i++)
-		s->added[i] = s->read[i] = s->put[i] = -1;
+		s->group[g].reduced = s->group[g].updated = -1;
+	s->staging_uses = none;
+	compile(s);
 }
 
 void step_compile_role(struct step *s, struct role *role)
 {
 	choose_hooks(s);
-	offload_values_prepare(s);
-	checkpoint_parts_prepare(s);
-	begin_section(s, &role->prologue);
-	step_state(s);
-	if (s->strategy->prologue)
-		s->strategy->prologue(s);
-	buffers_prologue(s);
-	begin_section(s, &role->step);
-	compile_step(s);
-	begin_section(s, &role->evaluate);
-	compile_evaluate(s);
-	begin_section(s, &role->epilogue);
-	step_show_weights(s);
-	buffers_show(s);
-	build_free_state(s->b);
+	for (int k = 0; k < KEEPERS; k++)
+		keepers[k]->prepare(s);
+	compile_section(s, &role->prologue, compile_prologue);
+	compile_section(s, &role->step, compile_step);
+	compile_section(s, &role->evaluate, compile_evaluate);
+	compile_section(s, &role->epilogue, compile_epilogue);
 	build_section(s->b, NULL);
 }

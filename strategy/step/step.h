@@ -1,16 +1,131 @@
-/* The shared training step, and what hooks may use of it while it is being compiled.
+/* The shared training step while it is being compiled: its parts, and what the files of strategy/step do with them.
+ * Strategies see hooks.h alone.
  *
- * Follow one gradient: `step_backward` asks the strategy where it goes (gradient_needed sets s->gradient[tensor]), lets
- * the kernel write it, and says when its last use is in (gradient_ready): then DDP sends its bucket off, and the update
- * waits for it.
+ * Follow one gradient: `step_backward_kernel` asks where it goes (the hook gradient_needed sets its region in
+ * s->tensor), lets the kernel write it, and says when its last use is in (gradient_ready): then DDP sends its bucket
+ * off, and the update waits for it.
+ *
+ * Files, each of which calls those above it:
+ *
+ *     place.c          names, places of groups, collectives
+ *     pack.c, execution.c
+ *     activations.c    buffers of values and of their gradients
+ *     offload.c        state that stays in host memory or on disk
+ *     gather.c, reduce.c, broadcast.c       parameters and gradients between ranks
+ *     state.c, batch_norm.c, sliced.c, loss.c
+ *     values.c         kernels
+ *     host_values.c, checkpoint_slices.c    activations that do not stay whole on the device
+ *     update_place.c, update.c              the update
+ *     step.c           the step
+ *     stage.c          steps of a pipeline
+ *     compile.c        a plan
  */
 #ifndef SHARDLAB_STEP_H
 #define SHARDLAB_STEP_H
 
-#include "strategy/step/turns.h"
-#include "strategy/strategies/strategy.h"
+#include "strategy/step/execution.h"
+#include "strategy/step/hooks.h"
 
-enum { STEP_IN_FLIGHT = 64 };
+/* ---- parts ---- */
+
+/* A value of the micro-batch at hand, and its gradient. */
+struct value_state {
+	struct region at, gradient;
+	bool owned, gradient_owned; /* the buffer is the step's own and is freed by it */
+	int readers;                /* kernels that still have to read it */
+};
+
+/* A parameter: where kernels find it and put its gradient. Hooks set them when they move. */
+struct tensor_state {
+	struct region weight, gradient;
+	int uses_left; /* contributions to the gradient still to come in this micro-batch */
+	bool written;  /* what stands at the gradient's place must be added to */
+};
+
+/* A group of tensors. Numbers of buffers and operations are -1 where there is none. */
+struct group_state {
+	int64_t base; /* where it begins in a buffer of all groups that this role holds; -1: it does not hold it */
+	bool tied;    /* two stages hold it */
+	bool owner;   /* of the roles that hold it, this one counts its gradient in the norm and shows its weights */
+	int tensors_left; /* whose gradient is not ready yet */
+	int gathered;     /* buffer of all its parameters, where they do not stay */
+	int gather_op;    /* that brought them */
+	int fetched;      /* staging of a parameter shard on its way to a gather */
+	int gradients;    /* buffer of all its gradients, where they do not stay */
+	int shard;        /* gradient shard that stays on the device until the last micro-batch */
+	int reduced;      /* the operation that completes its gradient */
+	int updated;      /* the host's update of it in this step */
+	int parameters16; /* staging of the 16-bit parameters that the host made */
+};
+
+/* What a rank keeps from step to step. */
+enum state_kind {
+	STATE_PARAMETERS,
+	STATE_GRADIENTS,
+	STATE_MASTER, /* fp32 weights */
+	STATE_FIRST_MOMENT,
+	STATE_SECOND_MOMENT,
+	STATE_KINDS
+};
+
+/* Where one kind of it stays. --offload decides the space, the strategy the placement, and whatever reads or writes
+ * state asks here. */
+struct home {
+	int buffer; /* -1: this role keeps none */
+	enum space space;
+	enum placement place;
+};
+
+struct state {
+	struct home home[STATE_KINDS];
+	int64_t held;                                       /* elements of the groups that this role holds, padded */
+	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
+	/* Who updates: the compute queue, or the host, which has its own count of updates and its own loss scale. */
+	enum queue update_queue;
+	int update_counter, update_scaler;
+	bool delayed; /* a step's gradients are applied while the next one computes */
+};
+
+/* batch_norm.c: the model's buffers. */
+struct running_state {
+	int state;     /* running statistics; of a stage those of its own norms; -1 */
+	int64_t begin; /* the first of all their elements that the buffer holds */
+	int now;       /* the buffer, or the copy of it, that this pass uses */
+	int sent;      /* the broadcast that brought them; -1 */
+};
+
+/* activations.c: with contiguous_memory_optimization, one buffer for all checkpoints of a micro-batch. */
+struct checkpoint_block {
+	int64_t *place, elements; /* by value: its place in the buffer; -1 */
+	int count;
+	struct {
+		int buffer, left; /* how many are in use or to come; 0: the buffer is not there */
+	} * micro;                /* by micro-batch */
+};
+
+/* gather.c: spans of this micro-batch. */
+struct gather_progress {
+	int count, next; /* the next to begin */
+	int issued;      /* the next to gather for */
+};
+
+/* reduce.c: gradients on their way, oldest first. */
+enum { REDUCTIONS_IN_FLIGHT = 64 };
+struct reductions {
+	struct reduction {
+		int group;
+		int buffer;  /* whole gradients; -1 */
+		int staging; /* to be added to what is there; -1 */
+		int shard;   /* on its way to the host; -1 */
+		int op;
+	} list[REDUCTIONS_IN_FLIGHT];
+	int count;
+};
+
+/* Host staging: by use, the last two operations that read it. Whoever takes staging next waits for the older one. */
+struct staging_uses {
+	int added[2], fetched[2], written_back[2];
+};
 
 struct step {
 	struct build *b;
@@ -18,114 +133,87 @@ struct step {
 	const struct model *model;
 	const struct settings *settings;
 	const struct strategy *strategy;
+	struct choices choices;
+	struct hooks hooks; /* the strategy's, and what its placements ask for */
 	int64_t ranks;
-	bool root;       /* compiling the root's program */
-	bool evaluating; /* compiling the evaluate section: forward only */
-	int micro;       /* the micro-batch at hand */
-	bool last_micro;
-	struct checkpointing checkpointing;
+
+	/* This role. */
+	bool root;
 	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
 	int kernel_begin, kernel_end;      /* the kernels of this role */
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
-	struct checkpoints checkpoints;
-	/* contiguous_memory_optimization: one buffer for all checkpoints of a micro-batch. By value, its place; -1. */
-	int64_t *block_place, block_elements;
-	int block_count;
-	struct checkpoint_block {
-		int buffer, left; /* how many are in use or to come; 0: the buffer is not there */
-	} * block;                /* by micro-batch */
-	struct turns turns;
+
+	/* The moment. */
+	bool evaluating; /* compiling the evaluate section: forward only */
+	int micro;       /* the micro-batch at hand */
+	bool last_micro;
 	bool recomputing; /* the kernel at hand is carried out once more */
 
-	/* State of this role; -1 where it has none. */
-	int parameters, gradients, master, first, second, staging, counter, loss, norm, scaler, overflow;
-	int running_state;     /* the model's buffers: running statistics, of a stage those of its own norms … */
-	int64_t running_begin; /* … from this element of all on */
-	int running;           /* … or the copy of them that this pass uses */
-	int running_sent;      /* the broadcast that brought them; -1 */
-
-	/* Who updates, and with what: the compute queue; with --offload optimizer the host, whose own count of the
-	 * updates and loss scale these are. */
-	enum queue update_queue;
-	int update_counter, update_scaler;
-	enum placement gradients_place; /* of the lasting gradients */
-
-	/* Hooks of the strategy, or those of reduce.c: offloaded gradients leave as their group fills. */
-	void (*gradient_needed)(struct step *s, int tensor);
-	void (*gradient_ready)(struct step *s, int tensor);
-	void (*end_backward)(struct step *s);
-
-	/* Where kernels find a parameter and put its gradient; set by hooks when it moves. By tensor. */
-	struct region *weight, *gradient;
-	int *uses_left; /* by tensor: contributions still to come in this micro-batch */
-	bool *written;  /* by tensor: what stands at its gradient's place must be added to */
-
-	/* Where the values of this micro-batch stand, and their gradients. By value. */
-	struct region *value, *value_gradient;
-	bool *value_owned, *gradient_owned; /* the buffer is the step's own and is freed by it */
-	int *needed;                        /* by value: kernels that still have to read it */
-
-	/* By group. */
-	int64_t *base;   /* where it begins in a buffer of all groups that this role holds; -1: it does not hold it */
-	int64_t held;    /* elements of those, padded */
-	bool *answers;   /* this role counts its gradient in the norm and shows its weights: of several that hold it one
-	                  */
-	int *reduced;    /* the operation that completes its gradient; -1 */
-	int *group_left; /* tensors whose gradient is not ready yet */
-	int *group_buffer; /* gathered gradients in use; -1 */
-	int *gathered;     /* gathered parameters in use; -1 */
-	int *gather_op;    /* the operation that gathered them */
-	int *crossing;     /* gradient shard that waits for the last micro-batch on its way to the host; -1 */
-
-	/* reduce.c: gradients on their way, oldest first. slice: what the reduction leaves, before it goes to the host;
-	 * buffer: -1 where that is all. */
-	struct {
-		int group, buffer, staging, slice, op;
-	} leaving[STEP_IN_FLIGHT];
-	int leaving_count;
-
-	/* offload.c and update_host.c */
-	int *updated;                  /* by group: the host's update of it in this step; -1 */
-	int *rounded;                  /* by group: staging of the 16-bit parameters that the host made; -1 */
-	int *fetched;                  /* by group: staging of a parameter shard on its way to a gather; -1 */
-	struct away *away;             /* offload_values.c; NULL: activations stay on the device */
-	struct parts *parts;           /* checkpoint_parts.c; NULL: checkpoints stay whole */
-	int added[2], read[2], put[2]; /* the last two that used host staging: who takes it next waits for them */
-
-	/* gather.c: of the visits of units in this micro-batch (turns.visits), the next, and the next to fetch for. */
-	int visit_count, visit_next, visit_issued;
+	struct execution execution;
+	struct checkpointing checkpointing;
+	struct checkpoints checkpoints;
+	struct value_state *value; /* by value; of the micro-batch at hand */
+	struct tensor_state *tensor;
+	struct group_state *group;
+	struct state state;
+	struct running_state running;
+	struct gather_progress gather;
+	struct reductions reductions;
+	struct staging_uses staging_uses;
+	struct checkpoint_block block;
+	struct host_values *host_values;             /* NULL: activations stay on the device */
+	struct checkpoint_slices *checkpoint_slices; /* NULL: checkpoints stay whole */
 };
 
-/* ---- step.c ---- */
+/* ---- place.c ---- */
 
-void step_compile_role(struct step *s, struct role *role);
-void step_begin_micro(struct step *s);                   /* counts what is needed, loads samples */
-void step_run_turns(struct step *s, int begin, int end); /* of s->turns */
-int *step_numbers(struct step *s, int n);                /* n times -1, in the plan's arena */
+int *step_numbers(struct step *s, int n); /* n times -1, in the plan's arena */
+bool step_mixed(const struct step *s);    /* 16-bit parameters with fp32 master weights */
+bool step_adamw(const struct step *s);
+bool step_holds_state(const struct step *s); /* does this role keep and update parameters? */
+/* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
+enum placement step_owned(enum placement p);
+/* The part of a group in a buffer under a placement. */
+struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
+/* The part of a group's state that this rank updates, where it stays; none if this role keeps none. */
+struct region state_own(const struct step *s, enum state_kind kind, int group);
+/* Is it all there, on the device, in its place? Then kernels use it where it stays. */
+bool state_stays(const struct step *s, enum state_kind kind);
+/* Along which axes the operand is a shard of its group, where its size does not say it: 0 where it does. */
+unsigned step_shard_axes(const struct step *s, enum placement place);
+/* As an operation has them: 0 for all. */
+unsigned step_axes(const struct step *s, unsigned axes);
+struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
+struct region step_weight(const struct step *s, int tensor); /* -1: none */
+void step_zero(struct step *s, struct region region);
+/* Of a buffer that holds a group from `offset` on: what is sent must be defined. */
+void step_zero_padding(struct step *s, int buffer, int64_t offset, int group);
 
-/* ---- step_values.c ---- */
+/* ---- activations.c ---- */
 
 void step_place_checkpoints(struct step *s); /* once for a role */
-void step_count_needs(struct step *s);       /* a micro-batch begins: how often each value will be read */
+void step_count_readers(struct step *s);     /* a micro-batch begins */
+void step_free_value(struct step *s, int value);
+void step_value_used(struct step *s, int value); /* who needed it has read it: freed after the last */
+struct region step_alloc_gradient(struct step *s, int value);
+void step_free_gradient(struct step *s, int value);
+void step_pass_gradient(struct step *s, int from, int to); /* the gradient of one is that of the other */
+/* Room for what a kernel makes; and back, if nobody reads it. -1: nothing. */
+void step_alloc_made(struct step *s, int value);
+void step_drop_unread(struct step *s, int value);
+
+/* ---- values.c ---- */
+
 /* pass: forward, or recompute. Allocates what it makes, frees what nobody needs any more. */
 void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
-
-/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
-const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int64_t step_value_elements(const struct step *s, int value); /* of one rank's micro-batch */
-enum type step_value_type(const struct step *s, int value);
-int step_alloc_value(struct step *s, int value);              /* allocates it and sets s->value */
-void step_free_value(struct step *s, int value);              /* … and back */
-void step_value_used(struct step *s, int value);              /* who needed it has read it: freed after the last */
-struct region step_weight(const struct step *s, int tensor);  /* -1: none */
-struct region step_alloc_gradient(struct step *s, int value); /* allocates it and sets s->value_gradient */
-void step_free_gradient(struct step *s, int value);
-struct op *step_classifier(struct step *s, bool wide);    /* computes the loss of s->value[logits] in place */
-void step_classifier_loss(struct step *s, struct op *op); /* where it puts the loss, and its scale */
+/* The operand that the gradient of a tensor goes to: `part`. */
 void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
-struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
+
+/* ---- loss.c ---- */
+
+void step_forward_loss(struct step *s); /* the last kernel: the loss, and the gradient of the logits in their place */
 
 /* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
 
@@ -138,78 +226,84 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 struct sliced_operands sliced_begin_backward(struct step *s, int index, struct region dx);
 void sliced_finish_forward(struct step *s, int index, enum pass pass, const struct sliced_operands *o);
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o);
-bool sliced_classifier(struct step *s);                 /* the loss of sliced logits; false: they are whole */
-int64_t sliced_padded(const struct step *s, int value); /* elements of the value's buffer */
-void sliced_zero_padding(struct step *s, struct region value);
+/* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
+void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value);
+
+/* ---- state.c ---- */
+
+void step_state(struct step *s);        /* prologue: allocates this role's state and initialises it */
+void step_show_weights(struct step *s); /* epilogue */
 
 /* ---- update.c ---- */
 
-bool step_mixed(const struct step *s);       /* 16-bit parameters with fp32 master weights */
-bool step_holds_state(const struct step *s); /* does this role keep and update parameters? */
-bool step_adamw(const struct step *s);
-/* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
-enum placement step_owned(enum placement p);
-void step_look(struct step *s);          /* at the gradients: overflow, in fp16; their norm, if clipping */
-void step_update_scaler(struct step *s); /* in fp16, after the update */
-/* Of adamw and sgd: the step counter, and what says by what gradients are multiplied and whether they are applied. */
-void step_update_control(const struct step *s, struct op *op);
-/* Whether and from where an update rounds stochastically; its operands are there. */
-void step_rounding(const struct step *s, struct op *op);
-/* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
-void step_spread(struct step *s, int group, enum queue changed_by);
+void step_update_delayed(struct step *s); /* what the last step left is applied while this one computes */
+void step_update(struct step *s);         /* the update: norm if clipping, then every group */
 
-/* The part of a group in a buffer under a placement. */
-struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
-void step_state(struct step *s);                  /* prologue: allocates this role's state and initialises it */
-void step_update(struct step *s);                 /* the update: norm if clipping, then every group */
-int step_update_group(struct step *s, int group); /* one group; returns the operation */
-void step_show_weights(struct step *s);           /* epilogue */
+/* ---- update_place.c: where the optimizer works on a group's state ---- */
+
+enum { UPDATE_WEIGHTS, UPDATE_FIRST, UPDATE_SECOND, UPDATE_PARTS };
+struct update_part {
+	struct region home, at;
+	int staging; /* -1: they are the same place */
+	int read;    /* the copy from disk; -1 */
+};
+/* Makes the state ready; what is on disk is read. */
+void update_fetch(struct step *s, int group, struct update_part *parts);
+/* Where the update writes 16-bit parameters. */
+struct region update_parameters16(struct step *s, int group);
+/* What was updated goes back to where it stays, and the new parameters to whoever reads them. */
+void update_return(struct step *s, int group, const struct update_part *parts);
 
 /* ---- offload.c: state and gradients that stay in host memory or on disk ---- */
 
 /* Do they go together? */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
-enum space offload_space(const struct step *s, bool of_parameters); /* of parameters, or of the optimizer's state */
-/* The first content of a part of state, by `initialize` or `zero`, wherever it stands. */
-/* axes: of `initialize`, those along which the part is a shard of its group (struct op). */
-void offload_begin_with(struct step *s, enum op_kind kind, int buffer, enum placement place, unsigned axes, int group);
+/* Where each kind of state stays, and who updates it. */
+void offload_choose(struct step *s);
+/* The first content of a group's part of state, by `initialize` or `zero`, wherever it stands. axes: of `initialize`,
+ * those along which the part is a shard of its group (struct op). */
+void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
 /* A part of state where the host can read it: in place, or read from disk into staging (-1: none). */
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
  * of `queue`. Returns the copy. */
 int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
-/* A group's parameter shard comes to the device: into `buffer`, or (-1) into one of its own, fetched[group], which
- * offload_fetched frees. Returns the copy. */
+/* A group's parameter shard comes to the device, all of it into `buffer`. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
-void offload_fetched(struct step *s, int group);
-/* In the prologue, for collectives, which move device memory: the parameter shard on the device, where it stays or on
- * a visit; and back where it stays. */
-struct region offload_lift(struct step *s, int group);
-void offload_lower(struct step *s, int group);
+/* A group's parameter shard on the device, where a collective can read it: where it stays, or on a visit that ends by
+ * offload_release. */
+struct region offload_visit(struct step *s, int group, const char *name);
+void offload_release(struct step *s, int group);
+/* In the prologue: the same, and back where it stays when a collective has changed it. */
+struct region offload_visit_first(struct step *s, int group);
+void offload_write_back(struct step *s, int group);
 
-/* ---- checkpoint_parts.c: checkpoints of which each rank of a tensor group keeps a slice ---- */
+/* ---- gather.c ---- */
+
+/* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
+void gather_updated(struct step *s, int group, enum queue changed_by);
+
+/* ---- reduce.c ---- */
+
+void reduce_tied(struct step *s); /* what two stages have each added up their own use's gradient of */
+
+/* ---- activations that do not stay whole on the device: what happens around each launch ---- */
+
+struct keeper {
+	void (*prepare)(struct step *s); /* once for a role */
+	void (*before)(struct step *s, int launch);
+	void (*after)(struct step *s, int launch);
+};
+extern const struct keeper keeper_host_values;       /* they stay in host memory until backward needs them */
+extern const struct keeper keeper_checkpoint_slices; /* each rank of a tensor group keeps a slice of a checkpoint */
 
 /* slice: the model as each rank has it. */
-enum status checkpoint_parts_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
-                                   const struct settings *settings);
-void checkpoint_parts_prepare(struct step *s);
-void checkpoint_parts_before(struct step *s, int turn);
-void checkpoint_parts_after(struct step *s, int turn);
+enum status checkpoint_slices_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
+                                    const struct settings *settings);
 
-/* ---- offload_values.c: activations that stay in host memory until backward needs them ---- */
-
-bool offload_values(const struct step *s); /* do they? */
-void offload_values_prepare(struct step *s);
-void offload_values_before(struct step *s, int turn); /* fetches what the turn's run, and the next, will read */
-void offload_values_after(struct step *s, int turn);  /* sends what the run that ends here leaves to backward */
-
-/* ---- update_host.c: the optimizer on the host ---- */
-
-void host_update_early(struct step *s); /* delayed: what the last step left is applied while this one computes */
-void host_update(struct step *s);
 /* ---- batch_norm.c: batch normalization, and the model's buffers ---- */
 
-/* The operations that make a norm's statistics, at s->value[saved], before it normalizes. */
+/* The operations that make a norm's statistics, at the place of k->saved, before it normalizes. */
 void batch_norm_statistics_of(struct step *s, int index);
 /* The operations that make the sums which the gradient of its input needs; dy becomes the gradient of what GELU was
  * applied to. The caller frees the sums' buffer. */
@@ -217,52 +311,21 @@ struct region batch_norm_sums_of(struct step *s, int index);
 
 void buffers_state(struct step *s);          /* with the rest of the state */
 void buffers_prologue(struct step *s);       /* made the same on all ranks */
-void buffers_before_forward(struct step *s); /* … where they have drifted apart; evaluation gets a copy */
+void buffers_before_forward(struct step *s); /* the same again where they have drifted apart; evaluation gets a copy */
 void buffers_after_forward(struct step *s);
 void buffers_show(struct step *s); /* epilogue */
 
-/* ---- pack.c: how tensors are packed in groups ---- */
+/* ---- pack.c: the making of groups ---- */
 
 void pack_begin(struct plan *p, int most_groups);
 struct group *pack_add_group(struct plan *p, const char *name);
 void pack_add_tensor(struct plan *p, struct group *g, int tensor);
 void pack_close_group(struct plan *p, struct group *g, int64_t slices); /* pads it to a multiple of them */
 
-void pack_units(struct plan *p);   /* a group a unit, in order of first use */
-void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
-void pack_all(struct plan *p);     /* one group */
-void pack_slices(struct plan *p);  /* slices by unit, and what every rank has whole */
+/* ---- step.c ---- */
 
-/* ---- collectives on groups ---- */
-
-/* As an operation has them: 0 for all. */
-static inline unsigned step_axes(const struct step *s, unsigned axes)
-{
-	return axes == plan_all_axes(s->plan) ? 0 : axes;
-}
-struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
-                           int group);
-/* Takes the algorithm that the strategy's setting of this name asks for, if it has one. */
-void step_choose_algorithm(const struct step *s, struct op *op, const char *key);
-
-/* ---- gather.c: parameters that come before use (ZeRO-3 and FSDP) ---- */
-
-void gather_begin(struct step *s);            /* a micro-batch begins */
-void gather_before(struct step *s, int unit); /* makes sure it is there, fetches ahead */
-void gather_after(struct step *s, int unit);  /* frees it, unless it is used again soon */
-void gather_keep(struct step *s, int unit);   /* frees it after its last use in the micro-batch */
-
-/* ---- reduce.c: gradients that leave as their group fills (ZeRO-2, ZeRO-3, FSDP) ---- */
-
-void reduce_needed(struct step *s, int tensor);
-void reduce_ready(struct step *s, int tensor);
-void reduce_finish(struct step *s); /* all that are on their way have arrived */
-/* Whole gradients that two stages have reduced between them go to the host. */
-void reduce_leave(struct step *s, int group);
-
-#define X(name) extern const struct strategy strategy_##name;
-STRATEGY_LIST(X)
-CONTRAST_LIST(X)
-#undef X
+void step_compile_role(struct step *s, struct role *role);
+void step_begin_micro(struct step *s);             /* counts what is needed, loads samples */
+void step_run(struct step *s, int begin, int end); /* launches of s->execution */
 
 #endif

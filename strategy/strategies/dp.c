@@ -7,193 +7,156 @@
  *
  * All of it for every micro-batch. (N−1)Ψ of parameters leave the root and (N−1)Ψ of gradients reach it: the growing
  * load of the root is the point of showing it. broadcast= and reduce= choose how they travel: star as torch.nn
- * .DataParallel without NCCL, chain pipelined as NCCL would, tree binomial.
+ * .DataParallel without NCCL, chain pipelined as NCCL would, tree binomial. With --offload optimizer the gradients are
+ * collected on the root's device all the same, and leave for its host once a step.
  */
-#include <string.h>
-
-#include "strategy/step/step.h"
-
-static bool only_root(const struct step *s)
-{
-	return s->root;
-}
+#include "strategy/step/hooks.h"
 
 /* A collective that moves samples: `whole` at the root, each rank's part. */
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct step_view v = step_view(s);
+	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
-	op->micro = s->micro;
 	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
 	build_operand(op, PART_SHARE, kind == OP_SCATTER ? to : from, false);
 	const struct region *part = kind == OP_SCATTER ? &to : &from;
-	op->payload = part->slice ? part->count : part->count * s->ranks;
-	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
+	op->payload = part->slice ? part->count : part->count * v.ranks;
+	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 	return op;
 }
 
-/* The root's own samples are its slice of the buffer that holds everyone's. */
-static void wide_value(struct step *s, int value, struct region *all)
+/* Room for everyone's values. The root's own samples are its slice of it, and the first. */
+static struct region alloc_global_value(struct step *s, int value)
 {
-	int buffer = build_alloc(s->b, step_name(s, "%s.all", s->model->values[value].name), CATEGORY_ACTIVATIONS,
-	                         step_value_type(s, value), s->ranks * step_value_elements(s, value));
-	*all = region_whole(s->b, buffer);
-	s->value[value] = region_of(buffer, 0, step_value_elements(s, value));
-	s->value_owned[value] = true;
+	struct step_view v = step_view(s);
+	int64_t own = step_value_elements(s, value);
+	int buffer = build_alloc(v.b, step_name(s, "%s.all", v.model->values[value].name), CATEGORY_ACTIVATIONS,
+	                         step_value_type(s, value), v.ranks * own);
+	step_place_value(s, value, region_of(buffer, 0, own));
+	return region_whole(v.b, buffer);
 }
 
 static void load(struct step *s)
 {
-	const struct model *m = s->model;
+	struct step_view v = step_view(s);
+	const struct model *m = v.model;
 	struct region inputs = region_none(), targets = region_none();
-	if (s->root) {
-		wide_value(s, m->input, &inputs);
-		wide_value(s, m->target, &targets);
-		struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
-		op->micro = s->micro;
-		op->wide = s->ranks > 1;
+	if (v.root) {
+		inputs = alloc_global_value(s, m->input);
+		targets = alloc_global_value(s, m->target);
+		struct op *op = build_op(v.b, OP_LOAD, QUEUE_COMPUTE);
+		op->micro = v.micro;
+		op->wide = v.ranks > 1;
 		op->operand[LOAD_INPUTS] = inputs;
 		op->operand[LOAD_TARGETS] = targets;
-		op->operand[LOAD_STEP] = region_whole(s->b, s->counter);
-		s->value[m->target] = targets;
+		op->operand[LOAD_STEP] = step_counter(s);
+		step_move_value(s, m->target, targets);
 	} else {
 		step_alloc_value(s, m->input);
 	}
-	if (s->ranks > 1)
-		move(s, OP_SCATTER, TRAFFIC_SCATTER_INPUTS, inputs, s->value[m->input]);
+	if (v.ranks > 1)
+		move(s, OP_SCATTER, TRAFFIC_SCATTER_INPUTS, inputs, step_value(s, m->input));
 }
 
-/* Workers get a replica of the parameters for this micro-batch, and a place for its gradients. */
+/* Workers get a replica of the parameters for this micro-batch. */
 static void send_parameters(struct step *s)
 {
-	const struct group *g = &s->plan->groups[0];
-	if (s->ranks == 1)
+	struct step_view v = step_view(s);
+	if (v.ranks == 1)
 		return;
-	int buffer = s->root ? s->parameters
-	                     : build_alloc(s->b, step_name(s, "replica"), CATEGORY_GATHERED, s->settings->precision,
-	                                   g->padded);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_STAR_BROADCAST, TRAFFIC_BROADCAST, 0);
-	step_choose_algorithm(s, op, "broadcast");
-	op->operand[BROADCAST_X] = region_of(buffer, 0, g->padded);
-	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
-	if (s->root)
-		return;
-	s->gathered[0] = buffer;
-	for (int t = 0; t < s->model->tensor_count; t++)
-		s->weight[t] = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
-}
-
-/* Rows of logits travel with their pads, which are no payload. */
-static void without_pads(const struct step *s, struct op *op)
-{
-	op->payload = op->payload / s->model->logits_stride * s->model->classes;
-}
-
-static void gather_outputs(struct step *s)
-{
-	const struct model *m = s->model;
-	struct region own = s->value[m->logits];
-	if (s->ranks == 1) {
-		step_classifier(s, false);
-		return;
-	}
-	/* Where the root's own outputs were made, at the head of everyone's. */
-	struct region all = s->root ? region_whole(s->b, own.buffer) : region_none();
-	without_pads(s, move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all));
-	if (s->root) {
-		s->value[m->logits] = all;
-		step_classifier(s, true);
-		s->value[m->logits] = own;
-	}
-	if (!s->evaluating)
-		without_pads(s, move(s, OP_SCATTER, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, all, own));
-}
-
-static void alloc_outputs(struct step *s)
-{
-	struct region all;
-	if (s->root && s->ranks > 1)
-		wide_value(s, s->model->logits, &all);
-}
-
-/* With --offload optimizer the root's gradients stay on the host. They are collected on the device all the same, and
- * leave once a step. */
-static bool passes_on(const struct step *s)
-{
-	return s->root && s->settings->offload.optimizer;
-}
-
-static void gradient_needed(struct step *s, int tensor)
-{
-	const struct group *g = &s->plan->groups[0];
-	if ((s->root && !passes_on(s)) || s->group_buffer[0] >= 0)
-		return;
-	(void)tensor;
-	s->group_buffer[0] = build_alloc(s->b, step_name(s, s->root ? "collected.gradients" : "replica.gradients"),
-	                                 CATEGORY_GATHERED, s->settings->precision, g->padded);
-	for (int t = 0; t < s->model->tensor_count; t++) {
-		s->gradient[t] =
-		        region_of(s->group_buffer[0], s->plan->tensor_offset[t], s->model->tensors[t].elements);
-		s->written[t] = false;
-	}
-	if (g->padded > g->elements)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] =
-		        region_of(s->group_buffer[0], g->elements, g->padded - g->elements);
+	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
+	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
+	op->operand[BROADCAST_X] = all;
+	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 }
 
 static void free_replica(struct step *s)
 {
-	if (s->root || s->ranks == 1)
-		return;
-	build_free(s->b, s->gathered[0]);
-	s->gathered[0] = -1;
+	struct step_view v = step_view(s);
+	if (!v.root && v.ranks > 1)
+		gather_close(s, 0);
 }
 
-static void free_gradients(struct step *s)
+/* In the evaluate section nothing follows the last unit's forward. */
+static void after_forward(struct step *s, int unit)
 {
-	build_free(s->b, s->group_buffer[0]);
-	s->group_buffer[0] = -1;
+	struct step_view v = step_view(s);
+	if (v.evaluating && unit == v.model->kernels[v.model->kernel_count - 1].unit)
+		free_replica(s);
+}
+
+static void alloc_outputs(struct step *s)
+{
+	struct step_view v = step_view(s);
+	if (v.root && v.ranks > 1)
+		alloc_global_value(s, v.model->logits);
+}
+
+/* Rows of logits travel with their pads, which are no payload. */
+static void without_pads(const struct model *m, struct op *op)
+{
+	op->payload = op->payload / m->logits_stride * m->classes;
+}
+
+static void gather_outputs(struct step *s)
+{
+	struct step_view v = step_view(s);
+	const struct model *m = v.model;
+	struct region own = step_value(s, m->logits);
+	if (v.ranks == 1) {
+		step_classifier(s, false);
+		return;
+	}
+	/* The root's own outputs were made at the head of everyone's. */
+	struct region all = v.root ? region_whole(v.b, own.buffer) : region_none();
+	without_pads(m, move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all));
+	if (v.root) {
+		step_move_value(s, m->logits, all);
+		step_classifier(s, true);
+		step_move_value(s, m->logits, own);
+	}
+	if (!v.evaluating)
+		without_pads(m, move(s, OP_SCATTER, TRAFFIC_SCATTER_OUTPUT_GRADIENTS, all, own));
+}
+
+static void gradient_needed(struct step *s, int tensor)
+{
+	(void)tensor;
+	reduce_open(s, 0, step_view(s).root ? "collected.gradients" : "replica.gradients");
+}
+
+/* Gradients are collected together, when the backward pass is over. */
+static void gradient_ready(struct step *s, int tensor)
+{
+	(void)s;
+	(void)tensor;
 }
 
 static void reduce_to_root(struct step *s)
 {
-	const struct group *g = &s->plan->groups[0];
+	struct step_view v = step_view(s);
 	free_replica(s);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_REDUCE, SCHEDULE_STAR_REDUCE, TRAFFIC_REDUCE, 0);
-	step_choose_algorithm(s, op, "reduce");
+	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
-	op->operand[REDUCE_X] = region_of(s->group_buffer[0] < 0 ? s->gradients : s->group_buffer[0], 0, g->padded);
-	s->reduced[0] = build_number(s->b, op);
-	build_wait(s->b, QUEUE_COMPUTE, s->reduced[0]);
-	if (!s->root)
-		free_gradients(s);
+	op->operand[REDUCE_X] = reduce_written(s, 0);
+	reduce_done(s, 0, op);
+	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
+	if (!v.root)
+		reduce_close(s, 0);
 }
 
 static void collect_gradients(struct step *s)
 {
-	if (s->ranks > 1)
+	struct step_view v = step_view(s);
+	if (v.ranks > 1)
 		reduce_to_root(s);
-	if (!passes_on(s) || !s->last_micro)
-		return;
-	enum queue made_by = s->ranks > 1 ? QUEUE_COMMUNICATION : QUEUE_COMPUTE;
-	struct region all = region_whole(s->b, s->group_buffer[0]);
-	build_wait(s->b, QUEUE_COMPUTE, offload_gradients(s, 0, all, made_by, false));
-	free_gradients(s);
-}
-
-static void begin_micro(struct step *s)
-{
-	send_parameters(s);
-}
-
-static void after_forward(struct step *s, int unit)
-{
-	/* In the evaluate section nothing follows the last unit's forward. */
-	if (s->evaluating && unit == s->model->kernels[s->model->kernel_count - 1].unit)
-		free_replica(s);
+	if (v.root && v.last_micro)
+		reduce_deliver(s, 0, v.ranks > 1 ? QUEUE_COMMUNICATION : QUEUE_COMPUTE);
+	reduce_finish(s);
 }
 
 const struct strategy strategy_dp = {
@@ -205,13 +168,13 @@ const struct strategy strategy_dp = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_WHOLE,
-        .roots = true,
-        .holds_state = only_root,
-        .load = load,
-        .begin_micro = begin_micro,
-        .alloc_outputs = alloc_outputs,
-        .after_forward = after_forward,
-        .loss = gather_outputs,
-        .gradient_needed = gradient_needed,
-        .end_backward = collect_gradients,
+        .root_alone = true,
+        .hooks = {.load = load,
+                  .begin_micro = send_parameters,
+                  .alloc_outputs = alloc_outputs,
+                  .after_forward = after_forward,
+                  .loss = gather_outputs,
+                  .gradient_needed = gradient_needed,
+                  .gradient_ready = gradient_ready,
+                  .end_backward = collect_gradients},
 };

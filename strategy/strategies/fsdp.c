@@ -5,15 +5,7 @@
  * backward (SHARD_GRAD_OP): 2Ψ(N−1)/N instead of 3Ψ(N−1)/N. `sync=last` is no_sync on all but the last micro-batch:
  * whole gradients are kept and reduced once.
  */
-#include <string.h>
-
-#include "strategy/step/step.h"
-
-static void after_forward(struct step *s, int unit)
-{
-	bool keep = !strcmp(strategy_setting(s, "reshard"), "no");
-	(keep ? gather_keep : gather_after)(s, unit);
-}
+#include "strategy/step/hooks.h"
 
 const struct strategy strategy_fsdp = {
         .name = "fsdp",
@@ -25,12 +17,4 @@ const struct strategy strategy_fsdp = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .begin_micro = gather_begin,
-        .before_forward = gather_before,
-        .after_forward = after_forward,
-        .before_backward = gather_before,
-        .after_backward = gather_after,
-        .gradient_needed = reduce_needed,
-        .gradient_ready = reduce_ready,
-        .end_backward = reduce_finish,
 };

@@ -9,13 +9,11 @@
  * what crosses the groups is one all-reduce of its shard a step, 2Ψ/K·(R−1)/R for R replicas. With accumulation the
  * shards add up inside the group first, and cross once, on the last micro-batch.
  */
-#include "strategy/base/number.h"
-#include "strategy/step/step.h"
+#include "strategy/step/hooks.h"
 
-static enum status mesh(struct plan *p)
+static enum status mesh(struct plan *p, const struct choices *c)
 {
-	int64_t shard = 0;
-	(void)number_whole(strategy_value(p, &strategy_hybrid, "shard"), "shard", 0, INT64_MAX, &shard);
+	int64_t shard = c->shard;
 	if (shard < 1 || p->ranks % shard)
 		return status_fail(
 		        STATUS_INPUT,
@@ -31,21 +29,6 @@ static enum status mesh(struct plan *p)
 	return STATUS_OK;
 }
 
-/* Replicas begin with what the first of them has. */
-static void broadcast_shards(struct step *s)
-{
-	for (int g = 0; g < s->plan->group_count && s->replica_axes; g++) {
-		struct region shard = offload_lift(s, g);
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-		struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, g);
-		op->axes = step_axes(s, s->replica_axes);
-		op->operand[BROADCAST_X] = shard;
-		if (s->shards > 1)
-			op->payload = shard.count;
-		offload_lower(s, g);
-	}
-}
-
 const struct strategy strategy_hybrid = {
         .name = "hybrid",
         .what = "FSDP inside groups of ranks; an all-reduce of gradient shards across the groups",
@@ -56,13 +39,5 @@ const struct strategy strategy_hybrid = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .prologue = broadcast_shards,
-        .begin_micro = gather_begin,
-        .before_forward = gather_before,
-        .after_forward = gather_after,
-        .before_backward = gather_before,
-        .after_backward = gather_after,
-        .gradient_needed = reduce_needed,
-        .gradient_ready = reduce_ready,
-        .end_backward = reduce_finish,
+        .hooks = {.prologue = broadcast_parameters}, /* replicas begin with the shards of the first of them */
 };

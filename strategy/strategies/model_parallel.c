@@ -19,7 +19,5 @@ const struct strategy strategy_model = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
-        .prologue = stage_prologue,
-        .micros = micros,
-        .evaluate = stage_evaluate,
+        .hooks = {.prologue = broadcast_parameters, .micros = micros, .evaluate = stage_evaluate},
 };

@@ -1,13 +1,11 @@
 /* Pipeline parallelism: layers over ranks, and the micro-batches of a step (--accumulate) fill the pipeline. See
  * stage.h for the schedules.
  */
-#include <string.h>
-
 #include "strategy/step/stage.h"
 
 static void micros(struct step *s)
 {
-	stage_micros(s, !strcmp(strategy_setting(s, "schedule"), "gpipe") ? STAGE_GPIPE : STAGE_1F1B);
+	stage_micros(s, step_view(s).choices->schedule == PIPELINE_GPIPE ? STAGE_GPIPE : STAGE_1F1B);
 }
 
 const struct strategy strategy_pipeline = {
@@ -22,7 +20,5 @@ const struct strategy strategy_pipeline = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
-        .prologue = stage_prologue,
-        .micros = micros,
-        .evaluate = stage_evaluate,
+        .hooks = {.prologue = broadcast_parameters, .micros = micros, .evaluate = stage_evaluate},
 };

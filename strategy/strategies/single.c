@@ -1,5 +1,5 @@
 /* One rank keeps everything and sends nothing. */
-#include "strategy/step/step.h"
+#include "strategy/step/hooks.h"
 
 const struct strategy strategy_single = {
         .name = "single",
@@ -8,4 +8,5 @@ const struct strategy strategy_single = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_WHOLE,
+        .one_rank = true,
 };

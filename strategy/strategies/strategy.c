@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "strategy/step/step.h"
-
 static const struct strategy *const strategies[] = {
 #define X(name) &strategy_##name,
         STRATEGY_LIST(X)
@@ -92,24 +90,17 @@ enum status strategy_parse(const char *text, const struct strategy **out)
 	return keys_check(&keys, text[length] ? text + length + 1 : NULL);
 }
 
+struct choices strategy_choices(const struct strategy *g, const char *text)
+{
+	struct keys keys = keys_of(g);
+	const char *colon = strchr(text, ':');
+	return choices_parse(&keys, colon ? colon + 1 : NULL);
+}
+
 int64_t strategy_data_ranks(const struct settings *settings)
 {
 	char name[32];
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(settings->strategy, ":"), settings->strategy);
 	const struct strategy *g = strategy_find(name);
 	return g && g->same_samples ? 1 : settings->ranks;
-}
-
-const char *strategy_value(struct plan *p, const struct strategy *g, const char *key)
-{
-	struct keys keys = keys_of(g);
-	const char *pairs = strchr(p->settings.strategy, ':');
-	char *value = arena_alloc(&p->arena, 64);
-	keys_value(&keys, pairs ? pairs + 1 : NULL, key, value, 64);
-	return value;
-}
-
-const char *strategy_setting(const struct step *s, const char *key)
-{
-	return strategy_value(s->b->plan, s->strategy, key);
 }

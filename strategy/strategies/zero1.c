@@ -5,20 +5,7 @@
  * sum of slice r, updates the parameters of slice r, and an all-gather brings everyone the rest. Sent: Ψ(N−1)/N for the
  * reduce-scatter and as much for the all-gather, as DDP.
  */
-#include "strategy/step/step.h"
-
-static void gradient_ready(struct step *s, int tensor)
-{
-	int g = s->plan->tensor_group[tensor];
-	if (--s->group_left[g] > 0 || !s->last_micro || s->ranks == 1)
-		return;
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, g);
-	op->pass = PASS_BACKWARD;
-	op->operand[REDUCE_SCATTER_X] = step_place(s, s->gradients, PLACE_WHOLE, g);
-	op->operand[REDUCE_SCATTER_Y] = step_place(s, s->gradients, PLACE_SLICE, g);
-	s->reduced[g] = build_number(s->b, op);
-}
+#include "strategy/step/hooks.h"
 
 const struct strategy strategy_zero1 = {
         .name = "zero1",
@@ -27,5 +14,4 @@ const struct strategy strategy_zero1 = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_WHOLE,
         .optimizer = PLACE_SLICE,
-        .gradient_ready = gradient_ready,
 };

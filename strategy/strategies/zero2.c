@@ -3,7 +3,7 @@
  * A bucket's gradients are whole only from the first kernel that writes to it until its reduce-scatter is done; rank r
  * keeps slice r. Every micro-batch is reduced, and adds to the slice. The update is that of ZeRO-1. See reduce.c.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/hooks.h"
 
 const struct strategy strategy_zero2 = {
         .name = "zero2",
@@ -12,7 +12,4 @@ const struct strategy strategy_zero2 = {
         .parameters = PLACE_WHOLE,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SLICE,
-        .gradient_needed = reduce_needed,
-        .gradient_ready = reduce_ready,
-        .end_backward = reduce_finish,
 };

@@ -4,7 +4,7 @@
  * after each: 3Ψ(N−1)/N sent a step. Gradients leave unit by unit as in ZeRO-2. The settings of the prefetch are
  * DeepSpeed's (stage3_prefetch_bucket_size, stage3_max_live_parameters, stage3_max_reuse_distance), in elements.
  */
-#include "strategy/step/step.h"
+#include "strategy/step/hooks.h"
 
 const struct strategy strategy_zero3 = {
         .name = "zero3",
@@ -16,12 +16,4 @@ const struct strategy strategy_zero3 = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .begin_micro = gather_begin,
-        .before_forward = gather_before,
-        .after_forward = gather_after,
-        .before_backward = gather_before,
-        .after_backward = gather_after,
-        .gradient_needed = reduce_needed,
-        .gradient_ready = reduce_ready,
-        .end_backward = reduce_finish,
 };

@@ -74,8 +74,6 @@ struct report_rank {
 /* Its figures by number, from 0: where the figure stands, and its name ("communication.broadcast.sent_bytes"). NULL
  * past the last. */
 int64_t *report_rank_figure(struct report_rank *r, int i, char *name, size_t size);
-json_t *report_rank_to_json(struct report_rank *r); /* an object of these. New reference */
-enum status report_rank_from_json(struct report_rank *r, const json_t *o);
 
 /* Of activation checkpointing. */
 struct report_checkpointing {

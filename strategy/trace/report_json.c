@@ -1,197 +1,436 @@
-/* The report as the JSON object of `sim --json`. Names are a contract: programs read them. */
-#include "strategy/trace/report.h"
-
-#include <inttypes.h>
+/* The report as the JSON object of `sim --json`, and the report from it. Each figure has one line, which writes it or
+ * reads it. The names are a contract: programs read them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *seconds(int64_t ns)
+#include "strategy/trace/report.h"
+
+/* Reading keeps the first thing that is missing or of another type, and skips all that follows. */
+struct form {
+	bool reads;
+	json_t *o; /* the object at hand; NULL: it was not there */
+	enum status status;
+};
+
+/* ---- members of the object at hand ---- */
+
+static bool expect(struct form *f, bool holds, const char *key, const char *what)
 {
-	return json_real((double)ns / 1e9);
+	if (!holds && !f->status)
+		f->status = status_fail(STATUS_RUN, "a report whose '%s' is not %s", key, what);
+	return !f->status;
 }
 
-static json_t *countable(int64_t bytes)
+static const json_t *take(struct form *f, const char *key)
 {
-	return bytes < 0 ? json_null() : json_integer(bytes);
+	const json_t *v = json_object_get(f->o, key);
+	if (!v && !f->status)
+		f->status = status_fail(STATUS_RUN, "a report without '%s'", key);
+	return f->status ? NULL : v;
 }
 
-static json_t *real_or_null(double v)
+static void put(struct form *f, const char *key, json_t *v)
+{
+	json_object_set_new(f->o, key, v);
+}
+
+/* `none` stands for null. */
+static void whole_or_null(struct form *f, const char *key, int64_t *v, int64_t none)
+{
+	if (!f->reads)
+		put(f, key, *v == none ? json_null() : json_integer(*v));
+	else if (json_is_null(json_object_get(f->o, key)))
+		*v = none;
+	else if (expect(f, json_is_integer(take(f, key)), key, "a whole number"))
+		*v = json_integer_value(json_object_get(f->o, key));
+}
+
+static void whole(struct form *f, const char *key, int64_t *v)
+{
+	if (f->reads)
+		expect(f, !json_is_null(json_object_get(f->o, key)), key, "a whole number");
+	whole_or_null(f, key, v, INT64_MIN);
+}
+
+static void countable(struct form *f, const char *key, int64_t *v)
+{
+	whole_or_null(f, key, v, -1);
+}
+
+static json_t *real_to_json(double v)
 {
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *categories_to_json(const int64_t *bytes)
+static double real_from_json(struct form *f, const json_t *v, const char *key)
 {
-	json_t *o = json_object();
-	for (int c = 0; c < CATEGORY_COUNT; c++)
-		json_object_set_new(o, category_name((enum category)c), json_integer(bytes[c]));
-	return o;
+	return expect(f, json_is_number(v) || json_is_null(v), key, "a number") && !json_is_null(v)
+	               ? json_number_value(v)
+	               : (double)NAN;
 }
 
-static json_t *memory_to_json(const struct report_memory *m)
+static void real(struct form *f, const char *key, double *v)
 {
-	json_t *o = json_object();
-	json_object_set_new(o, "peak_bytes", json_integer(m->peak_bytes));
-	json_object_set_new(o, "peak_at", json_string(m->peak_at));
-	json_object_set_new(o, "arena_bytes", json_integer(m->arena_bytes));
-	json_object_set_new(o, "overhead_bytes", json_integer(m->overhead_bytes));
-	json_object_set_new(o, "overhead_assumed", json_boolean(m->overhead_assumed));
-	json_object_set_new(o, "at_peak", categories_to_json(m->at_peak));
-	json_object_set_new(o, "steady", categories_to_json(m->steady));
-	return o;
+	if (f->reads)
+		*v = real_from_json(f, take(f, key), key);
+	else
+		put(f, key, real_to_json(*v));
 }
 
-static json_t *communication_to_json(const struct report_role *r)
+/* Kept in nanoseconds. */
+static void seconds(struct form *f, const char *key, int64_t *ns)
 {
-	json_t *o = json_object(), *kinds = json_object();
-	for (int k = 0; k < TRAFFIC_COUNT; k++) {
-		const struct report_traffic *t = &r->by_kind[k];
-		json_t *kind = json_object();
-		json_object_set_new(kind, "calls", json_integer(t->calls));
-		json_object_set_new(kind, "payload_bytes", json_integer(t->payload_bytes));
-		json_object_set_new(kind, "sent_bytes", countable(t->sent_bytes));
-		json_object_set_new(kind, "received_bytes", countable(t->received_bytes));
-		json_object_set_new(kinds, traffic_name((enum traffic_kind)k), kind);
+	double s = (double)*ns / 1e9;
+	real(f, key, &s);
+	if (f->reads && expect(f, s >= 0 && s < 9e9, key, "a time in seconds"))
+		*ns = llround(s * 1e9);
+}
+
+static void yes_no(struct form *f, const char *key, bool *v)
+{
+	if (!f->reads)
+		put(f, key, json_boolean(*v));
+	else if (expect(f, json_is_boolean(take(f, key)), key, "true or false"))
+		*v = json_is_true(json_object_get(f->o, key));
+}
+
+static void text(struct form *f, const char *key, char *v, size_t size)
+{
+	if (!f->reads)
+		put(f, key, json_string(v));
+	else if (expect(f, json_string_length(take(f, key)) < size && json_is_string(json_object_get(f->o, key)), key,
+	                "text of that length"))
+		snprintf(v, size, "%s", json_string_value(json_object_get(f->o, key)));
+}
+#define TEXT(f, key, array) text(f, key, array, sizeof(array))
+
+/* One of `words`, which end with NULL, by its place. */
+static int word(struct form *f, const char *key, int place, const char *const *words)
+{
+	char value[16] = "";
+	snprintf(value, sizeof value, "%s", words[place]);
+	TEXT(f, key, value);
+	for (place = 0; words[place] && strcmp(words[place], value) != 0; place++)
+		;
+	return expect(f, words[place] != NULL, key, "one of its words") ? place : 0;
+}
+
+/* Is it left out? When written, where `out` says so. */
+static bool absent(const struct form *f, const char *key, bool out)
+{
+	return f->reads ? !json_object_get(f->o, key) : out;
+}
+
+/* Is it null? When written, where `none` says so. */
+static bool is_null(struct form *f, const char *key, bool none)
+{
+	if (!f->reads && none)
+		put(f, key, json_null());
+	return f->reads ? json_is_null(json_object_get(f->o, key)) : none;
+}
+
+/* The body acts on a member that is an object. `outer` is a name for the loop's own use. */
+#define INSIDE(f, key, outer) for (json_t *outer = enter(f, key); outer; outer = leave(f, outer))
+
+static json_t *enter(struct form *f, const char *key)
+{
+	json_t *outer = f->o;
+	if (!f->reads)
+		put(f, key, json_object());
+	else if (!expect(f, json_is_object(take(f, key)), key, "an object"))
+		return NULL;
+	f->o = json_object_get(outer, key);
+	return outer;
+}
+
+static json_t *leave(struct form *f, json_t *outer)
+{
+	f->o = outer;
+	return NULL;
+}
+
+/* The i-th of a list; when written, a new object at its end. */
+static json_t *element(const struct form *f, json_t *list, int64_t i)
+{
+	if (!f->reads)
+		json_array_append_new(list, json_object());
+	return json_array_get(list, (size_t)i);
+}
+
+/* A member that is a list, of at most so many. When written it is empty. */
+static json_t *list_of(struct form *f, const char *key, int64_t most)
+{
+	if (f->reads)
+		return expect(f, json_is_array(take(f, key)) && (int64_t)json_array_size(take(f, key)) <= most, key,
+		              "a list of that length")
+		               ? json_object_get(f->o, key)
+		               : NULL;
+	json_t *list = json_array();
+	put(f, key, list);
+	return list;
+}
+
+/* ---- what a report has ---- */
+
+static void categories(struct form *f, const char *key, int64_t *bytes)
+{
+	INSIDE (f, key, outer) {
+		for (int c = 0; c < CATEGORY_COUNT; c++)
+			whole(f, category_name((enum category)c), &bytes[c]);
 	}
-	json_object_set_new(o, "sent_bytes", countable(r->sent_bytes));
-	json_object_set_new(o, "received_bytes", countable(r->received_bytes));
-	json_object_set_new(o, "by_kind", kinds);
-	return o;
 }
 
-static json_t *transfers_to_json(const struct report_role *r)
+static void memory(struct form *f, const char *space, struct report_memory *m)
 {
-	json_t *o = json_object();
-	for (int k = 0; k < TRANSFER_COUNT; k++) {
-		json_t *kind = json_object();
-		json_object_set_new(kind, "calls", json_integer(r->transfer[k].calls));
-		json_object_set_new(kind, "bytes", json_integer(r->transfer[k].bytes));
-		json_object_set_new(o, transfer_name((enum transfer_kind)k), kind);
+	INSIDE (f, space, outer) {
+		whole(f, "peak_bytes", &m->peak_bytes);
+		TEXT(f, "peak_at", m->peak_at);
+		whole(f, "arena_bytes", &m->arena_bytes);
+		whole(f, "overhead_bytes", &m->overhead_bytes);
+		yes_no(f, "overhead_assumed", &m->overhead_assumed);
+		categories(f, "at_peak", m->at_peak);
+		categories(f, "steady", m->steady);
 	}
-	return o;
 }
 
 /* The disk is left out where the plan does not use it; `device` and `host` are always there. */
-static bool shows_space(const struct report_memory *m, int space)
+static void memories(struct form *f, struct report_memory *m)
 {
-	return space != SPACE_DISK || m->peak_bytes || m->arena_bytes;
+	INSIDE (f, "memory", outer) {
+		for (int space = 0; space < SPACE_COUNT; space++) {
+			const char *name = space_name((enum space)space);
+			if (space != SPACE_DISK || !absent(f, name, !m[space].peak_bytes && !m[space].arena_bytes))
+				memory(f, name, &m[space]);
+		}
+	}
 }
+
+static void overhead_parts(struct form *f, struct report_overhead *v)
+{
+	for (int i = 0; i < OVERHEAD_PARTS; i++)
+		whole(f, overhead_name((enum overhead_part)i), &v->part[i]);
+	whole(f, "in_use_bytes", &v->in_use_bytes);
+}
+
+static void overhead(struct form *f, struct report_overhead *v)
+{
+	if (is_null(f, "overhead", !v->measured))
+		return;
+	INSIDE (f, "overhead", outer) {
+		v->measured = true;
+		overhead_parts(f, v);
+	}
+}
+
+static void traffic(struct form *f, const char *kind, struct report_traffic *t)
+{
+	INSIDE (f, kind, outer) {
+		whole(f, "calls", &t->calls);
+		whole(f, "payload_bytes", &t->payload_bytes);
+		countable(f, "sent_bytes", &t->sent_bytes);
+		countable(f, "received_bytes", &t->received_bytes);
+	}
+}
+
+static void communication(struct form *f, struct report_role *r)
+{
+	INSIDE (f, "communication", outer) {
+		countable(f, "sent_bytes", &r->sent_bytes);
+		countable(f, "received_bytes", &r->received_bytes);
+		INSIDE (f, "by_kind", inner)
+			for (int k = 0; k < TRAFFIC_COUNT; k++)
+				traffic(f, traffic_name((enum traffic_kind)k), &r->by_kind[k]);
+	}
+}
+
+static void transfers(struct form *f, struct report_transfer *t)
+{
+	INSIDE (f, "transfers", outer) {
+		for (int k = 0; k < TRANSFER_COUNT; k++)
+			INSIDE (f, transfer_name((enum transfer_kind)k), inner) {
+				whole(f, "calls", &t[k].calls);
+				whole(f, "bytes", &t[k].bytes);
+			}
+	}
+}
+
+static void roles(struct form *f, struct report *r)
+{
+	json_t *list = list_of(f, "roles", PLAN_ROLES), *outer = f->o;
+	if (f->reads)
+		r->role_count = (int)json_array_size(list);
+	for (int i = 0; i < r->role_count; i++) {
+		struct report_role *role = &r->roles[i];
+		f->o = element(f, list, i);
+		expect(f, json_is_object(f->o), "roles", "a list of objects");
+		TEXT(f, "role", role->role);
+		whole(f, "ranks", &role->ranks);
+		memories(f, role->memory);
+		overhead(f, &role->overhead);
+		communication(f, role);
+		transfers(f, role->transfer);
+	}
+	leave(f, outer);
+}
+
+static void *make(struct form *f, size_t count, size_t size)
+{
+	void *array = calloc(count + 1, size);
+	if (!array)
+		f->status = status_fail(STATUS_MEMORY, "out of memory");
+	return array;
+}
+
+static void losses(struct form *f, struct report *r)
+{
+	json_t *list = list_of(f, "losses", INT64_MAX);
+	if (f->reads && (r->losses = make(f, json_array_size(list), sizeof *r->losses)))
+		r->loss_count = (int64_t)json_array_size(list);
+	for (int64_t i = 0; i < r->loss_count; i++)
+		if (f->reads)
+			r->losses[i] = real_from_json(f, json_array_get(list, (size_t)i), "losses");
+		else
+			json_array_append_new(list, real_to_json(r->losses[i]));
+}
+
+static void ranks(struct form *f, struct report *r)
+{
+	json_t *list = list_of(f, "by_rank", r->ranks), *outer = f->o;
+	if (f->reads && expect(f, (int64_t)json_array_size(list) == r->ranks, "by_rank", "a list of all ranks"))
+		r->by_rank = make(f, (size_t)r->ranks, sizeof *r->by_rank);
+	for (int64_t i = 0; i < r->ranks && r->by_rank && !f->status; i++) {
+		char name[64];
+		int64_t *figure;
+		f->o = element(f, list, i);
+		for (int k = 0; (figure = report_rank_figure(&r->by_rank[i], k, name, sizeof name)); k++)
+			countable(f, name, figure);
+	}
+	leave(f, outer);
+}
+
+static void run(struct form *f, struct report *r)
+{
+	losses(f, r);
+	ranks(f, r);
+	whole(f, "staging_touched_bytes", &r->staging_touched_bytes);
+	real(f, "validation_loss", &r->validation_loss);
+	real(f, "validation_accuracy", &r->validation_accuracy);
+	TEXT(f, "weights_checksum", r->weights_checksum);
+	if (!absent(f, "loss_scale", !(r->loss_scale > 0))) {
+		real(f, "loss_scale", &r->loss_scale);
+		whole(f, "skipped", &r->skipped_steps);
+	}
+	if (!absent(f, "gelu_passes", !r->gelu_passes))
+		whole(f, "gelu_passes", &r->gelu_passes);
+	whole_or_null(f, "resident_bytes", &r->resident_bytes, 0);
+	real(f, "units_per_s", &r->units_per_s);
+}
+
+static void checkpointing(struct form *f, struct report_checkpointing *c)
+{
+	INSIDE (f, "activation_checkpointing", outer) {
+		TEXT(f, "setting", c->setting);
+		whole(f, "checkpoints", &c->checkpoints);
+		whole(f, "tried", &c->tried);
+		whole_or_null(f, "arena_bytes_without", &c->arena_bytes_without, 0);
+		yes_no(f, "profile", &c->profile);
+	}
+}
+
+static void times(struct form *f, struct times *t, bool by_pass)
+{
+	INSIDE (f, "time", outer) {
+		seconds(f, "step_s", &t->step);
+		seconds(f, "compute_s", &t->compute);
+		seconds(f, "communication_s", &t->communication);
+		seconds(f, "exposed_s", &t->exposed);
+		seconds(f, "bubble_s", &t->bubble);
+		if (by_pass) {
+			seconds(f, "forward_s", &t->forward);
+			seconds(f, "recompute_s", &t->recompute);
+			seconds(f, "backward_s", &t->backward);
+		}
+	}
+}
+
+static void tightest(struct form *f, struct report_tightest *t)
+{
+	const char *spaces[SPACE_COUNT + 1] = {NULL};
+	if (is_null(f, "tightest", !t->capacity_bytes && !t->needed_bytes))
+		return;
+	for (int i = 0; i < SPACE_COUNT; i++)
+		spaces[i] = space_name((enum space)i);
+	INSIDE (f, "tightest", outer) {
+		t->space = (enum space)word(f, "space", (int)t->space, spaces);
+		whole(f, "needed_bytes", &t->needed_bytes);
+		whole(f, "capacity_bytes", &t->capacity_bytes);
+	}
+}
+
+static void report(struct form *f, struct report *r)
+{
+	static const char *const types[] = {"fp32", "bf16", "fp16", NULL}, *const rates[] = {"assumed", "measured",
+	                                                                                     NULL};
+	INSIDE (f, "model", outer) {
+		TEXT(f, "name", r->model);
+		whole(f, "parameters", &r->parameters);
+		whole(f, "units", &r->units);
+	}
+	TEXT(f, "strategy", r->strategy);
+	whole(f, "ranks", &r->ranks);
+	r->precision = (enum type)word(f, "precision", (int)r->precision, types);
+	if (!absent(f, "tf32", !r->tf32))
+		yes_no(f, "tf32", &r->tf32);
+	if (!absent(f, "stochastic_rounding", !r->stochastic_rounding))
+		yes_no(f, "stochastic_rounding", &r->stochastic_rounding);
+	whole(f, "batch", &r->batch);
+	whole(f, "micro_batch", &r->micro_batch);
+	whole(f, "accumulate", &r->accumulate);
+	whole(f, "sequence", &r->sequence);
+	TEXT(f, "offload", r->offload);
+	TEXT(f, "cluster", r->cluster);
+	r->rates_measured = word(f, "rates", r->rates_measured, rates);
+	yes_no(f, "measured", &r->measured);
+	checkpointing(f, &r->checkpointing);
+	roles(f, r);
+	times(f, &r->time, r->checkpointing.profile);
+	tightest(f, &r->tightest);
+	yes_no(f, "fits", &r->fits);
+	if (r->measured)
+		run(f, r);
+}
+
+/* ---- both ways ---- */
 
 json_t *report_overhead_to_json(const struct report_overhead *v)
 {
-	if (!v->measured)
-		return json_null();
-	json_t *o = json_object();
-	for (int i = 0; i < OVERHEAD_PARTS; i++)
-		json_object_set_new(o, overhead_name((enum overhead_part)i), json_integer(v->part[i]));
-	json_object_set_new(o, "in_use_bytes", json_integer(v->in_use_bytes));
-	return o;
-}
-
-static json_t *role_to_json(const struct report_role *r)
-{
-	json_t *o = json_object(), *memory = json_object();
-	for (int space = 0; space < SPACE_COUNT; space++)
-		if (shows_space(&r->memory[space], space))
-			json_object_set_new(memory, space_name((enum space)space), memory_to_json(&r->memory[space]));
-	json_object_set_new(o, "role", json_string(r->role));
-	json_object_set_new(o, "ranks", json_integer(r->ranks));
-	json_object_set_new(o, "memory", memory);
-	json_object_set_new(o, "overhead", report_overhead_to_json(&r->overhead));
-	json_object_set_new(o, "communication", communication_to_json(r));
-	json_object_set_new(o, "transfers", transfers_to_json(r));
-	return o;
-}
-
-static void add_measured(json_t *o, const struct report *r)
-{
-	json_t *losses = json_array();
-	for (int64_t i = 0; i < r->loss_count; i++)
-		json_array_append_new(losses, real_or_null(r->losses[i]));
-	json_object_set_new(o, "losses", losses);
-	json_t *ranks = json_array();
-	for (int64_t i = 0; i < r->ranks && r->by_rank; i++)
-		json_array_append_new(ranks, report_rank_to_json(&r->by_rank[i]));
-	json_object_set_new(o, "by_rank", ranks);
-	json_object_set_new(o, "staging_touched_bytes", json_integer(r->staging_touched_bytes));
-	json_object_set_new(o, "validation_loss", real_or_null(r->validation_loss));
-	json_object_set_new(o, "validation_accuracy", real_or_null(r->validation_accuracy));
-	json_object_set_new(o, "weights_checksum", json_string(r->weights_checksum));
-	if (r->loss_scale > 0) {
-		json_object_set_new(o, "loss_scale", json_real(r->loss_scale));
-		json_object_set_new(o, "skipped", json_integer(r->skipped_steps));
-	}
-	if (r->gelu_passes > 0)
-		json_object_set_new(o, "gelu_passes", json_integer(r->gelu_passes));
-	json_object_set_new(o, "resident_bytes", r->resident_bytes ? json_integer(r->resident_bytes) : json_null());
-	json_object_set_new(o, "units_per_s", real_or_null(r->units_per_s));
-}
-
-static json_t *checkpointing_to_json(const struct report_checkpointing *c)
-{
-	json_t *o = json_object();
-	json_object_set_new(o, "setting", json_string(c->setting));
-	json_object_set_new(o, "checkpoints", json_integer(c->checkpoints));
-	json_object_set_new(o, "tried", json_integer(c->tried));
-	json_object_set_new(o, "arena_bytes_without",
-	                    c->arena_bytes_without ? json_integer(c->arena_bytes_without) : json_null());
-	json_object_set_new(o, "profile", json_boolean(c->profile));
-	return o;
-}
-
-static json_t *tightest_to_json(const struct report_tightest *t)
-{
-	if (!t->capacity_bytes && !t->needed_bytes)
-		return json_null();
-	json_t *o = json_object();
-	json_object_set_new(o, "space", json_string(space_name(t->space)));
-	json_object_set_new(o, "needed_bytes", json_integer(t->needed_bytes));
-	json_object_set_new(o, "capacity_bytes", json_integer(t->capacity_bytes));
-	return o;
+	struct report_overhead copy = *v;
+	struct form f = {.o = v->measured ? json_object() : json_null()};
+	if (v->measured)
+		overhead_parts(&f, &copy);
+	return f.o;
 }
 
 json_t *report_to_json(const struct report *r)
 {
-	json_t *o = json_object(), *model = json_object(), *roles = json_array(), *time = json_object();
-	json_object_set_new(model, "name", json_string(r->model));
-	json_object_set_new(model, "parameters", json_integer(r->parameters));
-	json_object_set_new(model, "units", json_integer(r->units));
-	json_object_set_new(o, "model", model);
-	json_object_set_new(o, "strategy", json_string(r->strategy));
-	json_object_set_new(o, "ranks", json_integer(r->ranks));
-	json_object_set_new(o, "precision", json_string(type_name(r->precision)));
-	if (r->tf32)
-		json_object_set_new(o, "tf32", json_true());
-	if (r->stochastic_rounding)
-		json_object_set_new(o, "stochastic_rounding", json_true());
-	json_object_set_new(o, "batch", json_integer(r->batch));
-	json_object_set_new(o, "micro_batch", json_integer(r->micro_batch));
-	json_object_set_new(o, "accumulate", json_integer(r->accumulate));
-	json_object_set_new(o, "sequence", json_integer(r->sequence));
-	json_object_set_new(o, "offload", json_string(r->offload));
-	json_object_set_new(o, "cluster", json_string(r->cluster));
-	json_object_set_new(o, "rates", json_string(r->rates_measured ? "measured" : "assumed"));
-	json_object_set_new(o, "measured", json_boolean(r->measured));
-	json_object_set_new(o, "activation_checkpointing", checkpointing_to_json(&r->checkpointing));
-	for (int i = 0; i < r->role_count; i++)
-		json_array_append_new(roles, role_to_json(&r->roles[i]));
-	json_object_set_new(o, "roles", roles);
-	json_object_set_new(time, "step_s", seconds(r->time.step));
-	json_object_set_new(time, "compute_s", seconds(r->time.compute));
-	json_object_set_new(time, "communication_s", seconds(r->time.communication));
-	json_object_set_new(time, "exposed_s", seconds(r->time.exposed));
-	json_object_set_new(time, "bubble_s", seconds(r->time.bubble));
-	if (r->checkpointing.profile) {
-		json_object_set_new(time, "forward_s", seconds(r->time.forward));
-		json_object_set_new(time, "recompute_s", seconds(r->time.recompute));
-		json_object_set_new(time, "backward_s", seconds(r->time.backward));
-	}
-	json_object_set_new(o, "time", time);
-	json_object_set_new(o, "tightest", tightest_to_json(&r->tightest));
-	json_object_set_new(o, "fits", json_boolean(r->fits));
-	if (r->measured)
-		add_measured(o, r);
-	return o;
+	struct report copy = *r;
+	struct form f = {.o = json_object()};
+	report(&f, &copy);
+	return f.o;
+}
+
+enum status report_from_json(struct report *out, const json_t *o)
+{
+	struct form f = {.reads = true};
+	*out = (struct report){.validation_loss = (double)NAN, .validation_accuracy = (double)NAN};
+	if (!json_is_object(o))
+		return status_fail(STATUS_RUN, "a report that is not an object");
+	f.o = json_deep_copy(o);
+	report(&f, out);
+	json_decref(f.o);
+	if (f.status)
+		report_release(out);
+	return f.status;
 }

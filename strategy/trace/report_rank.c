@@ -1,6 +1,5 @@
 /* The figures of each rank, by name: written, read and compared by one list. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "strategy/trace/report.h"
 
@@ -40,27 +39,4 @@ int64_t *report_rank_figure(struct report_rank *r, int i, char *name, size_t siz
 		return transfer_figure(r, i - traffic, name, size);
 	i -= traffic + transfers;
 	return i < OF_SPACE * SPACE_COUNT ? memory_figure(r, i, name, size) : NULL;
-}
-
-json_t *report_rank_to_json(struct report_rank *r)
-{
-	char name[64];
-	const int64_t *figure;
-	json_t *o = json_object();
-	for (int i = 0; (figure = report_rank_figure(r, i, name, sizeof name)); i++)
-		json_object_set_new(o, name, *figure < 0 ? json_null() : json_integer(*figure));
-	return o;
-}
-
-enum status report_rank_from_json(struct report_rank *r, const json_t *o)
-{
-	char name[64];
-	int64_t *figure;
-	for (int i = 0; (figure = report_rank_figure(r, i, name, sizeof name)); i++) {
-		const json_t *v = json_object_get(o, name);
-		if (!json_is_integer(v) && !json_is_null(v))
-			return status_fail(STATUS_RUN, "a report of a rank without '%s'", name);
-		*figure = json_is_null(v) ? -1 : json_integer_value(v);
-	}
-	return STATUS_OK;
 }

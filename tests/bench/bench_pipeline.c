@@ -121,17 +121,20 @@ static int64_t took(const struct op_time *op)
 /* Every kernel has its time; what ranks do together has the shortest of its ends', whose rank came last. */
 static void take_costs(struct engine *e, const struct step_times *t, bool messages)
 {
-	for (size_t i = 0; i < e->event_count; i++)
-		e->events[i].cost = (struct cost){.ns = INT64_MAX};
-	for (int i = 0; i < t->stages; i++)
-		for (int k = 0; k < e->programs[i].count; k++) {
-			int64_t ns = took(&t->of[i][k]);
-			e->programs[i].cost[k] = (struct cost){.ns = ns};
-			if (e->programs[i].event[k] < 0)
+	for (int i = 0; i < e->rendezvous.instance_count; i++)
+		e->instances[i].cost = (struct cost){.ns = INT64_MAX};
+	for (int i = 0; i < t->stages; i++) {
+		const struct role *r = &e->plan->roles[i];
+		for (int op = r->step.begin; op < r->step.end; op++) {
+			int64_t ns = took(&t->of[i][op - r->step.begin]);
+			int number = rendezvous_number(&e->rendezvous, r, op);
+			e->costs[i][op - r->step.begin] = (struct cost){.ns = ns};
+			if (number < 0)
 				continue;
-			struct cost *event = &e->events[e->programs[i].event[k]].cost;
-			event->ns = !messages ? 0 : ns < event->ns ? ns : event->ns;
+			struct cost *together = &e->instances[number].cost;
+			together->ns = !messages ? 0 : ns < together->ns ? ns : together->ns;
 		}
+	}
 }
 
 /* On devices that share nothing, so that an operation takes what it is given. */
@@ -146,10 +149,11 @@ static double replay(const struct plan *p, const struct step_times *t, bool mess
 	must(engine_init(&e, p, &c, GRAIN_OPERATION, NULL));
 	take_costs(&e, t, messages);
 	must(engine_run(&e));
-	for (int i = 0; i < e.people.actor_count; i++) {
-		const struct actor *a = &e.actors[i];
-		for (int k = 0; k < a->program->count; k++)
-			simulated.of[a->who->role][k] = (struct op_time){a->begin[k], a->end[k]};
+	for (int i = 0; i < e.classes.count; i++) {
+		const struct process *x = &e.processes[i];
+		for (int op = x->role->step.begin; op < x->role->step.end; op++)
+			simulated.of[x->who->role][op - x->role->step.begin] =
+			        (struct op_time){*process_begin(x, op), *process_end(x, op)};
 	}
 	double got = bubble(p, &simulated, &end);
 	engine_release(&e);

@@ -72,7 +72,9 @@ export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 
 # The library that was built, where there is no GPU to run on.
 program=$SHARDLAB
-if [ -e "$(dirname "$SHARDLAB")/libshardlab-cuda.so" ] && [ ! -e /dev/nvidiactl ]; then
+if [ ! -e "$(dirname "$SHARDLAB")/libshardlab-cuda.so" ]; then
+	echo 'left out: the library for GPUs: it is not built (no nvcc, or under a sanitizer)'
+elif [ ! -e /dev/nvidiactl ]; then
 	refuse 'use --device cpu' train --device cuda
 	refuse 'use --device cpu' validate --device cuda --strategy single
 	refuse '--guard' train --device cuda --guard

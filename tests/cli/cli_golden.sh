@@ -41,5 +41,7 @@ if command -v script >/dev/null; then
 		echo 'on a terminal of 80 columns:' && cat "$TMPDIR/terminal"
 		errors=1
 	fi
+else
+	echo 'left out: what a terminal is shown: script is not installed'
 fi
 exit $errors

@@ -118,7 +118,7 @@ int main()
 	int length = program ? static_cast<int>(strrchr(program, '/') - program) : 5;
 	snprintf(path, sizeof path, "%.*s/libshardlab-cuda.so", length, program ? program : "build");
 	if (access(path, R_OK)) {
-		printf("%s: not built\n", path);
+		printf("%s: not built (no nvcc, or under a sanitizer)\n", path);
 		return NO_TEST;
 	}
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -286,6 +286,24 @@ START_TEST(test_kernel)
 }
 END_TEST
 
+/* A copy is one core's work, however many threads a rank's kernels have: two ranks' copies fill two cores. */
+START_TEST(test_copies_take_one_core)
+{
+	struct cluster c;
+	struct fixture f;
+	open_cpus(&c, "devices: 2,", "2", "1e12");
+	c.threads = 2;
+	fixture_init(&f, 2);
+	struct op *copy = add_op(&f, OP_COPY, QUEUE_HOST_TO_DEVICE, 1000);
+	copy->operand[1] = copy->operand[0];
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 8000); /* 4000 bytes read and written */
+	copy->queue = QUEUE_COMPUTE;                                    /* as a kernel it takes both */
+	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 16000);
+	fixture_release(&f);
+	cluster_release(&c);
+}
+END_TEST
+
 /* ---- slow devices, and cores that are shared ---- */
 
 START_TEST(test_slow)
@@ -371,6 +389,7 @@ int main(void)
 	tcase_add_test(tcase, test_uneven_nodes);
 	tcase_add_test(tcase, test_ring_between_nodes);
 	tcase_add_test(tcase, test_kernel);
+	tcase_add_test(tcase, test_copies_take_one_core);
 	tcase_add_test(tcase, test_rails_are_shared);
 	tcase_add_test(tcase, test_two_rings);
 	tcase_add_test(tcase, test_collective_launch);

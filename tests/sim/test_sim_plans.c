@@ -280,11 +280,17 @@ START_TEST(test_measured)
 	c.link.latency.measured = c.link.bandwidth.measured = c.collective_share.measured = true;
 	fixture_init(&f, 4);
 	add_kernel(&f, 1000);
+	struct op *add = add_op(&f, OP_ADD, QUEUE_COMPUTE, 1000);
+	add->operand[1] = add->operand[0];
+	struct rate *compute = &c.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate;
+	compute->measured = true;
 	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 4000);
 	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
 		ck_assert(run(&f, &c, (enum grain)g).rates_measured); /* the network has no part in it */
-		bool *rates[] = {&c.launch.measured,       &c.device_bandwidth.measured, &c.collective_launch.measured,
-		                 &c.link.latency.measured, &c.link.bandwidth.measured,   &c.collective_share.measured};
+		bool *rates[] = {
+		        &c.launch.measured,          &c.device_bandwidth.measured, &c.collective_launch.measured,
+		        &compute->measured,          &c.link.latency.measured,     &c.link.bandwidth.measured,
+		        &c.collective_share.measured};
 		for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
 			*rates[i] = false;
 			ck_assert(!run(&f, &c, (enum grain)g).rates_measured);

@@ -104,6 +104,10 @@ START_TEST(test_times)
 	ck_assert_int_eq(times.communication, 30);
 	ck_assert_int_eq(times.exposed, 18);
 	ck_assert_int_eq(times.bubble, 20);
+	/* a load is of no pass; then two kernels forward, of 5 and 9 */
+	ck_assert_int_eq(times.forward, 14);
+	ck_assert_int_eq(times.backward, 0);
+	ck_assert_int_eq(times.recompute, 0);
 	ck_assert_int_eq(trace_times(&t, 0, 0).step, 65);
 	ck_assert_int_eq(trace_times(&t, 0, 0).bubble, 15);
 	ck_assert_int_eq(trace_times(&t, 1, 0).compute, 65);
@@ -349,9 +353,15 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->roles[0].memory[SPACE_DEVICE].overhead_bytes = 77;
 	r->roles[0].memory[SPACE_DEVICE].overhead_assumed = true;
 	r->roles[1].memory[SPACE_DISK].peak_bytes = 5;
+	r->roles[0].by_kind[TRAFFIC_BROADCAST].received_bytes = 11;
+	r->roles[0].received_bytes = 13;
+	r->roles[0].transfer[TRANSFER_DEVICE_TO_HOST] = (struct report_transfer){17, 19};
 	r->measured = measured;
 	if (!measured)
 		return;
+	report_add_ranks(r, p);
+	r->by_rank[1].by_kind[TRAFFIC_REDUCE].sent_bytes = -1; /* inside a library */
+	r->staging_touched_bytes = 4567;
 	r->roles[0].overhead =
 	        (struct report_overhead){.measured = true, .part = {1, 2, 3, 4, 5, 6, 56}, .in_use_bytes = 99};
 	r->losses = calloc(3, sizeof *r->losses);
@@ -385,6 +395,12 @@ START_TEST(test_json)
 		const json_t *kinds = json_object_get(json_object_get(role, "communication"), "by_kind");
 		ck_assert_int_eq(whole_of(json_object_get(kinds, "broadcast"), "sent_bytes"),
 		                 r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes);
+		ck_assert_int_gt(r.roles[0].by_kind[TRAFFIC_BROADCAST].sent_bytes, 11);
+		ck_assert_int_eq(whole_of(json_object_get(kinds, "broadcast"), "received_bytes"), 11);
+		ck_assert_int_eq(whole_of(json_object_get(role, "communication"), "received_bytes"), 13);
+		const json_t *copies = json_object_get(json_object_get(role, "transfers"), "device_to_host");
+		ck_assert_int_eq(whole_of(copies, "calls"), 17);
+		ck_assert_int_eq(whole_of(copies, "bytes"), 19);
 		ck_assert(json_number_value(json_object_get(json_object_get(o, "time"), "step_s")) == 1.234567891);
 		ck_assert(json_is_true(json_object_get(o, "fits")));
 		ck_assert_int_eq(whole_of(json_object_get(o, "tightest"), "needed_bytes"), 88);
@@ -406,11 +422,14 @@ START_TEST(test_json)
 			ck_assert(again.losses[0] == r.losses[0]);
 			ck_assert(isnan(again.losses[1]));
 			ck_assert(isnan(again.validation_loss));
+			ck_assert(!memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank));
+			ck_assert_int_eq(again.staging_touched_bytes, 4567);
 			ck_assert_int_eq(again.roles[1].sent_bytes, -1);
 			ck_assert(again.roles[0].overhead.measured && !again.roles[1].overhead.measured);
 			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
 			ck_assert_int_eq(again.roles[0].overhead.in_use_bytes, 99);
 			ck_assert_int_eq(again.roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes, -1);
+			ck_assert_int_eq(memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank), 0);
 		}
 		json_decref(o);
 		json_decref(second);

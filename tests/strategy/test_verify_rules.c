@@ -101,6 +101,14 @@ static void other_queue(struct plan *p)
 {
 	in_step(p, 0, OP_LINEAR_FORWARD, 1)->queue = QUEUE_HOST_COMPUTE;
 }
+static void half_the_staging(struct plan *p)
+{
+	in_step(p, 0, OP_ALL_REDUCE, 0)->operand[1].count /= 2;
+}
+static void staging_of_smaller_elements(struct plan *p)
+{
+	p->roles[0].buffers[in_step(p, 0, OP_ALL_REDUCE, 0)->operand[1].buffer].type = TYPE_BF16;
+}
 static void slice_of_another_size(struct plan *p)
 {
 	in_step(p, 0, OP_REDUCE_SCATTER, 0)->operand[1].count -= 2;
@@ -262,7 +270,19 @@ static void samples_of_others(struct plan *p)
 	in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[0].offset += in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[0].count;
 }
 
-enum { MLP_SINGLE, MLP_DP, MLP_DDP, MLP_DDP_2, MLP_ZERO1, MLP_ZERO2_2, MLP_ZERO2_CLIP, MLP_ZERO3, GPT_SINGLE, GPT_DDP };
+enum {
+	MLP_SINGLE,
+	MLP_DP,
+	MLP_DDP,
+	MLP_DDP_2,
+	MLP_ZERO1,
+	MLP_ZERO2_2,
+	MLP_ZERO2_CLIP,
+	MLP_ZERO3,
+	GPT_SINGLE,
+	GPT_DDP,
+	GPT_ZERO3
+};
 static const struct request requests[] = {
         [MLP_SINGLE] = {.model = "mlp:sizes=4-4-4-4", .strategy = "single"},
         [MLP_DP] = {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 3},
@@ -274,6 +294,7 @@ static const struct request requests[] = {
         [MLP_ZERO3] = {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3", .ranks = 4},
         [GPT_SINGLE] = {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "single"},
         [GPT_DDP] = {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "ddp", .ranks = 2},
+        [GPT_ZERO3] = {.model = "gpt:layers=4,width=4,heads=2,context=3,vocabulary=5", .strategy = "zero3", .ranks = 2},
 };
 
 static const struct {
@@ -295,6 +316,8 @@ static const struct {
         {"rule 2 (matching)", MLP_DDP, other_payload, "all_reduce bucket"},
         {"rule 2 (matching)", MLP_DDP, short_operand, "forward layer.1.linear"},
         {"rule 2 (matching)", MLP_DDP, other_queue, "forward layer.1.linear"},
+        {"rule 2 (matching)", MLP_DDP, half_the_staging, "all_reduce bucket"},
+        {"rule 2 (matching)", MLP_DDP, staging_of_smaller_elements, "broadcast bucket"},
         {"rule 2 (matching)", MLP_ZERO3, slice_of_another_size, "reduce_scatter layer"},
         {"rule 2 (matching)", MLP_SINGLE, other_type, "load"},
         {"rule 3 (lifetime)", MLP_SINGLE, used_after_free, "classifier"},
@@ -446,6 +469,45 @@ START_TEST(layout_needs_the_waits_of_its_plan)
 }
 END_TEST
 
+static bool share(const struct op *a, const struct op *b)
+{
+	for (int i = 0; i < op_operand_count(a->kind); i++)
+		for (int k = 0; k < op_operand_count(b->kind); k++)
+			if (a->operand[i].buffer >= 0 && a->operand[i].buffer == b->operand[k].buffer)
+				return true;
+	return false;
+}
+
+/* All uses of a buffer must be over when its bytes are taken, not the first alone: what waits for the last kernel that
+ * reads a gathered unit is made to wait for an earlier one of the same unit. */
+START_TEST(every_use_must_be_over)
+{
+	struct made m;
+	struct plan p;
+	struct layout l;
+	int refused = 0;
+	ck_assert_int_eq(made_open(&m, &requests[GPT_ZERO3]), STATUS_OK);
+	layout_make(&l, &m.plan, &m.plan.roles[0], 0);
+	const struct role *r = &m.plan.roles[0];
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		if (r->ops[i].kind != OP_ALL_GATHER || r->ops[i].after_count != 1)
+			continue;
+		int last = r->ops[i].after[0], before = last - 1;
+		while (before > r->step.begin &&
+		       (op_class(r->ops[before].kind) != OP_CLASS_K || !share(&r->ops[before], &r->ops[last])))
+			before--;
+		plan_copy(&p, &m.plan);
+		plan_set_waits(&p, 0, i, &before, 1);
+		if (plan_verify(&p, NULL) == STATUS_OK && plan_verify(&p, &l) == STATUS_REFUSED)
+			refused += strstr(status_message(), "may still use") != NULL;
+		plan_release(&p);
+	}
+	ck_assert_int_gt(refused, 0);
+	layout_release(&l);
+	made_release(&m);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("verify rules");
@@ -454,6 +516,7 @@ int main(void)
 	tcase_add_loop_test(tcase, broken_plans_are_refused, 0, COUNT(broken));
 	tcase_add_loop_test(tcase, broken_layouts_are_refused, 0, COUNT(layouts));
 	tcase_add_test(tcase, layout_needs_the_waits_of_its_plan);
+	tcase_add_test(tcase, every_use_must_be_over);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
 }

@@ -13,7 +13,8 @@ cd "$(dirname "$0")/../.."
 build=$(dirname "${SHARDLAB#"$PWD"/}")
 : "${TMPDIR:=/tmp}"
 
-# From the ground up. Rooms on one line are one room; a number allows it larger rings.
+# From the ground up. Rooms on one line are one room, which a number allows larger rings; behind | is another that knows
+# nothing of it.
 order='
 strategy/base
 strategy/collective
@@ -24,10 +25,13 @@ strategy/plan/verify
 strategy/plan/text
 strategy/trace
 strategy/cluster
-strategy/step strategy/strategies 16
+strategy/step strategy/strategies 23
 kernels/cpu kernels/cpu/simd
 sim
-real/rank real/cpu real/cuda real/communicator 10
+real/communicator
+real/rank
+real/cpu | real/cuda
+real/device
 real/data
 real/train
 real/calibrate
@@ -54,6 +58,13 @@ wrong() {
 		sub(/\/[^\/]*$/, "", object)
 		return object
 	}
+	function apart(a, b) {
+		return walls[room_of(a)] != walls[room_of(b)]
+	}
+	function is_wrong(from, to,   up) {
+		up = floor[room_of(to)] - floor[room_of(from)]
+		return up > 0 || (up == 0 && apart(from, to)) || !((layer_of(from), layer_of(to)) in may)
+	}
 	function layer_of(object) {
 		sub(/\/.*/, "", object)
 		return object
@@ -63,11 +74,16 @@ wrong() {
 		for (i = 1; i <= lines; i++) {
 			rooms = split(line[i], room, " ")
 			limit[i] = most
-			for (j = 1; j <= rooms; j++)
-				if (room[j] + 0)
+			for (j = 1; j <= rooms; j++) {
+				if (room[j] + 0) {
 					limit[i] = room[j]
-				else
+				} else if (room[j] == "|") {
+					door++
+				} else {
 					floor[room[j]] = i
+					walls[room[j]] = i "/" door
+				}
+			}
 		}
 		lines = split(below, line, "\n")
 		for (i = 1; i <= lines; i++) {
@@ -93,7 +109,7 @@ wrong() {
 		}
 	}
 	# Tarjan: strongly connected components.
-	function visit(v,   i, w, size, ring, apart) {
+	function visit(v,   i, w, size, ring, several) {
 		seen[v] = least[v] = ++visited
 		stack[++top] = v
 		open[v] = 1
@@ -111,10 +127,10 @@ wrong() {
 			open[w] = 0
 			ring = ring " " name[w]
 			size++
-			apart = apart || floor[room_of(name[w])] != floor[room_of(name[v])]
+			several = several || apart(name[w], name[v])
 		} while (w != v)
-		if (size > limit[floor[room_of(name[v])]] || apart)
-			print "a ring of " size " objects" (apart ? " of several rooms" : "") ":" ring
+		if (size > limit[floor[room_of(name[v])]] || several)
+			print "a ring of " size " objects" (several ? " of several rooms" : "") ":" ring
 	}
 	END {
 		for (i = 1; i <= needs; i++) {
@@ -122,7 +138,7 @@ wrong() {
 			to = home[symbol[i]]
 			if (to == "" || to == from)
 				continue
-			if (floor[room_of(to)] > floor[room_of(from)] || !((layer_of(from), layer_of(to)) in may))
+			if (is_wrong(from, to))
 				print from " needs " symbol[i] " of " to
 			edge[number[from], ++degree[number[from]]] = number[to]
 		}
@@ -154,6 +170,8 @@ planted bad 'strategy/base/a>strategy/plan/b'
 planted bad 'strategy/plan/a>strategy/strategies/b'
 planted bad 'real/train/a>sim/b'
 planted bad 'viz/draw/a>kernels/cpu/b'
+planted bad 'real/cuda/a>real/cpu/b'
+planted good 'real/cuda/a>real/rank/b'
 planted bad 'strategy/nowhere/a>strategy/base/b'
 planted good 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/a' 'sim/e>sim/a' 'sim/d>strategy/base/f'
 planted bad 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/e' 'sim/e>sim/a'

@@ -15,5 +15,7 @@ extern int rank_number, ranks_count;
 void ranks_init(int *argc, char ***argv);
 void ranks_check(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int ranks_finish(const char *name); /* the exit status, the same on all ranks; ends MPI */
+/* Where something is missing that the test needs: prints "skipped: …"; the exit status, and the end of MPI. */
+int ranks_skip(const char *why);
 
 #endif

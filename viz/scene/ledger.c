@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "strategy/base/number.h"
 #include "viz/scene/scene_parts.h"
 
 enum { ROW = 19 };
@@ -47,7 +48,7 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 		draw_text(c, column[1], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->rank);
 		draw_text(c, column[2], y, 13, w, ink, ALIGN_RIGHT, 0, "%" PRId64, e->to);
 		draw_text(c, column[3], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", chunk);
-		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", count_word(bytes, e->bytes));
+		draw_text(c, column[4], y, 13, w, ink, ALIGN_RIGHT, 0, "%s", number_format_count(bytes, e->bytes));
 		row++;
 	}
 	if (!row)
@@ -93,17 +94,19 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 	int64_t sent = sent_so_far(st, &f);
 	draw_line(c, x, y, x + width, y, t->line, 1);
 	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", f.who);
-	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B", count_word(word, sent));
+	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B",
+	          number_format_count(word, sent));
 	draw_bar(c, x, y + 28, width, sent, f.bytes);
 	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
 	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", f.symbols);
 	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", f.numbers);
 	draw_text(c, x + width, y + 93, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, width, "= %s B",
-	          count_word(word, f.bytes));
+	          number_format_count(word, f.bytes));
 	draw_line(c, x, y + 104, x + width, y + 104, t->line, 1);
 	draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
-	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s", count_word(word, st->sent));
+	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
+	          number_format_count(word, st->sent));
 	draw_text(c, x + width, y + 142, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width, "of %s B",
-	          count_word(whole, ledger_step_total(s)));
+	          number_format_count(whole, ledger_step_total(s)));
 	draw_bar(c, x, y + 149, width, st->sent, ledger_step_total(s));
 }

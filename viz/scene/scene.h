@@ -109,8 +109,7 @@ int64_t ledger_step_total(const struct score *s);
 #define WORD 48
 const char *bytes_word(char *out, int64_t bytes);
 const char *time_word(char *out, int64_t ns);
-const char *count_word(char *out, int64_t n); /* "4,239,408" */
-const char *short_word(char *word);           /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
+const char *short_word(char *word); /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
 
 /* "all-reduce of bucket.0" */
 void collective_words(const struct score *s, const struct collective *c, char *out, int size);

@@ -18,19 +18,6 @@ const char *time_word(char *out, int64_t ns)
 	return out;
 }
 
-const char *count_word(char *out, int64_t n)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
-			out[at++] = ',';
-		out[at++] = digits[i];
-	}
-	out[at] = 0;
-	return out;
-}
-
 const char *short_word(char *word)
 {
 	char *point = strchr(word, '.'), *end;

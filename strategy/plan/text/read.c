@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
 /* ---- groups ---- */
@@ -279,5 +280,18 @@ enum status plan_read(struct plan *p, struct model *model, const char *text, siz
 		plan_release(p);
 		model_release(model);
 	}
+	return s;
+}
+
+enum status plan_read_file(struct plan *p, struct model *model, const char *path)
+{
+	enum { LARGEST = 256 << 20 };
+	char *text;
+	size_t size;
+	enum status s = file_read(path, "{plan}", LARGEST, &text, &size);
+	if (s)
+		return s;
+	s = plan_read(p, model, text, size, path);
+	free(text);
 	return s;
 }

@@ -1,0 +1,231 @@
+/* Activations, once for all strategies: a value is allocated when its kernel makes it, and freed when the last kernel
+ * that needs it (forward or backward) has read it. The gradient of a residual connection is the same buffer handed on,
+ * so it is never copied.
+ */
+#include "strategy/base/number.h"
+#include "strategy/model/slice.h"
+#include "strategy/step/step.h"
+
+enum type step_value_type(const struct step *s, int value)
+{
+	return plan_value_type(s->plan, value);
+}
+
+int64_t step_value_elements(const struct step *s, int value)
+{
+	int64_t elements = value_elements(&s->model->values[value], s->settings->micro_batch);
+	/* Evaluating also counts the classes that are as large as the target's. */
+	return s->evaluating && value == s->model->sums ? elements / 2 * 3 : elements;
+}
+
+/* Is the value's buffer (or its gradient's) one that is summed over a tensor group? */
+static bool is_summed(const struct model *m, int value)
+{
+	if (m->slices == 1)
+		return false;
+	for (int i = 0; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if ((kernel_sums(m, k) && value == kernel_sum(k)) || (kernel_sums_backward(m, k) && value == k->x))
+			return true;
+	}
+	return value == m->maxima || value == m->sums;
+}
+
+/* Of the value's buffer: a sum over ranks is padded to equal slices. */
+static int64_t padded_elements(const struct step *s, int value)
+{
+	int64_t n = step_value_elements(s, value);
+	return is_summed(s->model, value) ? round_up(n, s->model->slices) : n;
+}
+
+/* ---- values ---- */
+
+/* Padding is sent with the rest, so it must be defined. */
+static struct region alloc_like(struct step *s, int value, const char *name)
+{
+	int64_t n = step_value_elements(s, value), padded = padded_elements(s, value);
+	int buffer = build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), padded);
+	if (padded > n)
+		step_zero(s, region_of(buffer, n, padded - n));
+	return region_of(buffer, 0, n);
+}
+
+struct region step_value(const struct step *s, int value)
+{
+	return value < 0 ? region_none() : s->value[value].at;
+}
+
+void step_place_value(struct step *s, int value, struct region at)
+{
+	s->value[value].at = at;
+	s->value[value].owned = true;
+}
+
+void step_move_value(struct step *s, int value, struct region at)
+{
+	s->value[value].at = at;
+}
+
+int step_alloc_value(struct step *s, int value)
+{
+	const char *format = s->recomputing ? "recomputed.%s" : "%s";
+	step_place_value(s, value, alloc_like(s, value, step_name(s, format, s->model->values[value].name)));
+	return s->value[value].at.buffer;
+}
+
+/* ---- checkpoints in one buffer ---- */
+
+/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last:
+ * those that the kernels at hand make and read. Of a stage's, the one that goes to the next has a place of its own. */
+static bool in_block(const struct step *s, int value)
+{
+	return s->checkpointing.contiguous && !s->evaluating && s->block.place[value] >= 0;
+}
+
+static bool is_read_after(const struct model *m, int value, int kernel)
+{
+	for (int i = kernel; i < m->kernel_count; i++) {
+		const struct kernel *k = &m->kernels[i];
+		if (k->x == value || k->residual == value || k->second == value)
+			return true;
+	}
+	return false;
+}
+
+void step_place_checkpoints(struct step *s)
+{
+	const struct model *m = s->model;
+	struct arena *a = &s->b->plan->arena;
+	struct checkpoint_block *b = &s->block;
+	b->place = arena_alloc(a, (size_t)m->value_count * sizeof *b->place);
+	b->micro = arena_alloc(a, (size_t)s->settings->accumulate * sizeof *b->micro);
+	for (int v = 0; v < m->value_count; v++) {
+		int producer = m->values[v].producer;
+		b->place[v] = -1;
+		if (!s->checkpoints.checkpoint[v] || producer < s->kernel_begin || producer >= s->kernel_end ||
+		    is_read_after(m, v, s->kernel_end) || padded_elements(s, v) != step_value_elements(s, v))
+			continue;
+		b->place[v] = b->elements;
+		b->elements += step_value_elements(s, v);
+		b->count++;
+	}
+}
+
+static void place_in_block(struct step *s, int value)
+{
+	struct checkpoint_block *b = &s->block;
+	if (!b->micro[s->micro].left) {
+		b->micro[s->micro].buffer = build_alloc(s->b, step_name(s, "checkpoints"), CATEGORY_ACTIVATIONS,
+		                                        step_value_type(s, value), b->elements);
+		b->micro[s->micro].left = b->count;
+	}
+	step_move_value(s, value, region_of(b->micro[s->micro].buffer, b->place[value], step_value_elements(s, value)));
+}
+
+static void leave_block(struct step *s)
+{
+	if (!--s->block.micro[s->micro].left)
+		build_free(s->b, s->block.micro[s->micro].buffer);
+}
+
+/* ---- how long they live ---- */
+
+void step_free_value(struct step *s, int value)
+{
+	if (s->value[value].owned)
+		build_free(s->b, s->value[value].at.buffer);
+	else if (in_block(s, value))
+		leave_block(s);
+	s->value[value].at = region_none();
+	s->value[value].owned = false;
+}
+
+void step_value_used(struct step *s, int value)
+{
+	if (value >= 0 && --s->value[value].readers == 0)
+		step_free_value(s, value);
+}
+
+void step_alloc_made(struct step *s, int value)
+{
+	if (value < 0)
+		return;
+	if (s->recomputing)
+		s->value[value].readers = s->checkpoints.reads[value];
+	if (s->value[value].at.buffer >= 0)
+		return;
+	if (in_block(s, value) && !s->recomputing)
+		place_in_block(s, value);
+	else
+		step_alloc_value(s, value);
+}
+
+void step_drop_unread(struct step *s, int value)
+{
+	if (value >= 0 && !s->value[value].readers && s->value[value].at.buffer >= 0)
+		step_free_value(s, value);
+}
+
+static void count_reader(struct step *s, int value)
+{
+	if (value >= 0)
+		s->value[value].readers++;
+}
+
+/* The backward pass reads it, now or after it has been made again. */
+static void count_later(struct step *s, int value)
+{
+	if (value >= 0 && !s->checkpoints.again[value])
+		s->value[value].readers++;
+}
+
+/* How often each value is read from here on; of one that is made again, until its first copy is freed. */
+void step_count_readers(struct step *s)
+{
+	const struct model *m = s->model;
+	for (int v = 0; v < m->value_count; v++)
+		s->value[v].readers = 0;
+	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
+		const struct kernel *k = &m->kernels[i];
+		count_reader(s, k->x);
+		count_reader(s, k->residual);
+		count_reader(s, k->second);
+		if (s->evaluating)
+			continue;
+		count_later(s, kernel_backward_reads_x(k) ? k->x : -1);
+		count_later(s, kernel_backward_reads_y(k) ? k->y : -1);
+		count_later(s, k->second);
+		count_later(s, k->saved);
+		if (s->checkpoints.recomputed[i]) {
+			count_later(s, k->x);
+			count_later(s, k->residual);
+			count_later(s, k->second);
+		}
+	}
+	s->value[m->target].readers = 1;
+}
+
+/* ---- gradients ---- */
+
+struct region step_alloc_gradient(struct step *s, int value)
+{
+	s->value[value].gradient = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
+	s->value[value].gradient_owned = true;
+	return s->value[value].gradient;
+}
+
+void step_free_gradient(struct step *s, int value)
+{
+	if (s->value[value].gradient_owned)
+		build_free(s->b, s->value[value].gradient.buffer);
+	s->value[value].gradient = region_none();
+	s->value[value].gradient_owned = false;
+}
+
+void step_pass_gradient(struct step *s, int from, int to)
+{
+	s->value[to].gradient = s->value[from].gradient;
+	s->value[to].gradient_owned = s->value[from].gradient_owned;
+	s->value[from].gradient = region_none();
+	s->value[from].gradient_owned = false;
+}

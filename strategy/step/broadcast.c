@@ -1,0 +1,35 @@
+/* Ranks that keep the same parameters begin with those of the first of them. */
+#include "strategy/step/step.h"
+
+/* Along which axes ranks keep the same of a group: of a stage, along its own axis where another holds the group too. */
+static unsigned copies_axes(const struct step *s, int group)
+{
+	unsigned others = group_slice_axes(s->plan, group);
+	if (s->strategy->parameters == PLACE_SHARD)
+		others |= s->shard_axes;
+	if (!s->group[group].tied)
+		others |= plan_axis(s->plan, "stage");
+	return plan_all_axes(s->plan) & ~others;
+}
+
+static void broadcast_group(struct step *s, int group, unsigned axes)
+{
+	struct region kept = offload_visit_first(s, group);
+	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
+	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, group);
+	op->axes = step_axes(s, axes);
+	op->ends = s->group[group].tied;
+	op->operand[BROADCAST_X] = kept;
+	if (kept.count < s->plan->groups[group].padded) /* the padding is on some shards and not on others */
+		op->payload = kept.count;
+	offload_write_back(s, group);
+}
+
+void broadcast_parameters(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count; g++) {
+		unsigned axes = copies_axes(s, g);
+		if (s->group[g].base >= 0 && plan_along(s->plan, axes) > 1)
+			broadcast_group(s, g, axes);
+	}
+}

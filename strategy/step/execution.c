@@ -1,0 +1,76 @@
+#include "strategy/step/execution.h"
+
+/* ---- the order ---- */
+
+static void add_launch(struct execution *e, int kernel, enum pass pass)
+{
+	e->launches[e->count++] = (struct launch){.kernel = kernel, .pass = pass};
+}
+
+/* Makes the values again that the backward pass of kernel i reads: their segment, unless it has been. */
+static void add_recompute(struct execution *e, const struct model *m, const struct checkpoints *c, bool *done, int i)
+{
+	const struct kernel *k = &m->kernels[i];
+	int reads[4] = {kernel_backward_reads_x(k) ? k->x : -1, k->second, kernel_backward_reads_y(k) ? k->y : -1,
+	                k->saved};
+	for (int r = 0; r < 4; r++) {
+		if (reads[r] < 0 || !c->again[reads[r]])
+			continue;
+		int segment = c->segment[m->values[reads[r]].producer];
+		if (done[segment])
+			continue;
+		done[segment] = true;
+		int n = m->values[reads[r]].producer; /* a segment's kernels are neighbours */
+		while (n > 0 && c->segment[n - 1] == segment)
+			n--;
+		for (; n < m->kernel_count && c->segment[n] == segment; n++)
+			if (c->recomputed[n])
+				add_launch(e, n, PASS_RECOMPUTE);
+	}
+}
+
+/* ---- spans ---- */
+
+/* Launches [begin, end) of one pass. The span of a unit whose kernels are not neighbours reaches from the first to the
+ * last; a unit of which something is made again has a span for each run of its launches. */
+static void add_spans(struct execution *e, const struct model *m, const bool *by_run, int *open, int begin, int end)
+{
+	for (int u = 0; u < m->unit_count; u++)
+		open[u] = -1;
+	for (int i = begin; i < end; i++) {
+		struct launch *launch = &e->launches[i];
+		int unit = m->kernels[launch->kernel].unit;
+		bool new_run = i == begin || m->kernels[e->launches[i - 1].kernel].unit != unit;
+		if (open[unit] < 0 || (by_run && by_run[unit] && new_run)) {
+			open[unit] = e->span_count;
+			e->spans[e->span_count++] = (struct unit_span){.unit = unit, .pass = launch->pass, .first = i};
+		}
+		launch->span = open[unit];
+		struct unit_span *v = &e->spans[launch->span];
+		v->last = i;
+		v->pass = launch->pass == PASS_BACKWARD ? PASS_BACKWARD : v->pass;
+	}
+}
+
+void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
+                    int end)
+{
+	size_t most = (size_t)m->kernel_count * 3 + 1;
+	bool *done = arena_alloc(a, most * sizeof *done),
+	     *by_run = arena_alloc(a, ((size_t)m->unit_count + 1) * sizeof *by_run);
+	int *open = arena_alloc(a, ((size_t)m->unit_count + 1) * sizeof *open);
+	*e = (struct execution){.launches = arena_alloc(a, most * sizeof *e->launches),
+	                        .spans = arena_alloc(a, most * sizeof *e->spans)};
+	for (int i = begin; i < end; i++)
+		add_launch(e, i, PASS_FORWARD);
+	e->forward = e->count;
+	for (int i = end - 1; i >= begin; i--) {
+		add_recompute(e, m, c, done, i);
+		add_launch(e, i, PASS_BACKWARD);
+	}
+	for (int i = 0; i < m->kernel_count; i++)
+		by_run[m->kernels[i].unit] |= c->recomputed[i];
+	add_spans(e, m, NULL, open, 0, e->forward);
+	e->forward_spans = e->span_count;
+	add_spans(e, m, by_run, open, e->forward, e->count);
+}

@@ -1,0 +1,89 @@
+/* What the hooks of a strategy may use of the shared training step. The step itself is opaque to them; strategy/step/
+ * step.h is for the files of strategy/step alone.
+ *
+ * A strategy without hooks gets those that its placements ask for: gather_* for parameters that are shards, reduce_*
+ * for gradients. Most strategies add a prologue at most.
+ */
+#ifndef SHARDLAB_HOOKS_H
+#define SHARDLAB_HOOKS_H
+
+#include "strategy/plan/build.h"
+#include "strategy/strategies/strategy.h"
+
+/* ---- the moment at which a hook is called ---- */
+
+struct step_view {
+	struct build *b;
+	const struct plan *plan;
+	const struct model *model;
+	const struct settings *settings;
+	const struct choices *choices;
+	int64_t ranks;
+	bool root;       /* the root's program is being compiled */
+	bool evaluating; /* the evaluate section is being compiled: forward only */
+	int micro;       /* the micro-batch at hand; -1: none */
+	bool last_micro;
+};
+struct step_view step_view(const struct step *s);
+
+/* The name of a micro-batch's buffer: "block.0.qkv.y", with ".m1" for the second micro-batch. */
+const char *step_name(struct step *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- how tensors are packed in groups (pack.c) ---- */
+
+void pack_units(struct plan *p);   /* a group a unit, in order of first use */
+void pack_buckets(struct plan *p); /* in reverse order, as DDP's buckets */
+void pack_all(struct plan *p);     /* one group */
+void pack_slices(struct plan *p);  /* slices by unit, and what every rank has whole */
+
+/* ---- operations ---- */
+
+/* A collective on a group (-1: on none), all of it. It does not wait for anything yet. */
+struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
+                           int group);
+/* Prologue: ranks that keep the same parameters begin with those of the first of them. */
+void broadcast_parameters(struct step *s);
+
+/* ---- activations (activations.c, loss.c) ---- */
+
+int64_t step_value_elements(const struct step *s, int value); /* of one rank's micro-batch */
+enum type step_value_type(const struct step *s, int value);
+struct region step_value(const struct step *s, int value);
+int step_alloc_value(struct step *s, int value);
+/* The value stands in this part of the buffer, which is freed with it. */
+void step_place_value(struct step *s, int value, struct region at);
+/* Another part of the same buffer. */
+void step_move_value(struct step *s, int value, struct region at);
+struct region step_counter(const struct step *s); /* of steps */
+/* Computes the loss of the logits in place. wide: of the samples of all ranks, which this rank has. */
+struct op *step_classifier(struct step *s, bool wide);
+
+/* ---- parameters (gather.c) ---- */
+
+void gather_begin(struct step *s);                   /* a micro-batch begins */
+void gather_before(struct step *s, int unit);        /* makes sure it is there, fetches ahead */
+void gather_after_forward(struct step *s, int unit); /* frees it, unless it is used again soon or kept for backward */
+void gather_after(struct step *s, int unit);         /* frees it, unless it is used again soon */
+
+/* All of a group's parameters, where this rank keeps them. */
+struct region gather_home(const struct step *s, int group);
+/* A buffer for all of a group's parameters, from which kernels read until it is closed. Returns it. */
+int gather_open(struct step *s, int group, const char *name);
+void gather_close(struct step *s, int group);
+
+/* ---- gradients (reduce.c) ---- */
+
+void reduce_needed(struct step *s, int tensor);
+void reduce_ready(struct step *s, int tensor);
+void reduce_finish(struct step *s); /* all that are on their way have arrived */
+
+/* A buffer for all of a group's gradients, to which kernels write until it is closed; none where gradients are written
+ * where they stay, or where it is open. */
+void reduce_open(struct step *s, int group, const char *name);
+void reduce_close(struct step *s, int group);
+struct region reduce_written(const struct step *s, int group);    /* where kernels have written all of them */
+void reduce_done(struct step *s, int group, const struct op *op); /* this operation completes them */
+/* The complete gradients that `queue` has made leave for where they stay, unless they were written there. */
+void reduce_deliver(struct step *s, int group, enum queue queue);
+
+#endif

@@ -1,0 +1,183 @@
+/* Activations in host memory: what backward will read leaves when the last forward kernel has read it, and comes back
+ * before it is needed, one run of a unit's kernels ahead.
+ *
+ *     compute          │ forward 0 │ forward 1 │ forward 2 │ backward 2 │ backward 1 │ backward 0 │
+ *     device-to-host               │ of 0      │ of 1      │
+ *     host-to-device                                       │ of 1       │ of 0       │
+ *
+ * A *run* is a row of launches of one unit. A device keeps the activations of two runs while a third is made: before a
+ * run's are freed, the compute queue waits until they have left. The values that the first backward run reads stay
+ * where they are. Whatever the forward pass keeps is treated so: all that kernels saved; with activation checkpointing
+ * the checkpoints, since the rest has gone. A stage of a pipeline does so with every micro-batch that is under way,
+ * each of which keeps its last run here.
+ */
+#include "strategy/step/step.h"
+
+struct host_values {
+	int *run;                    /* by launch: which run it belongs to */
+	int run_count, forward_runs; /* the first so many are the forward pass */
+	int *last;                   /* by value: the last forward launch that makes or reads it */
+	int *wanted;                 /* by value: the first backward run that reads it; -1: none does */
+	/* By micro-batch that is under way (in_flight of them) and value: */
+	int in_flight;
+	int *host; /* its buffer on the host; -1: it is not there */
+	int *copy; /* the copy that is under way, or done; -1 */
+	struct {
+		int buffer, copy;
+	} * sent; /* of the run before: freed when they have left */
+	int sent_count;
+};
+
+/* Of the micro-batch at hand. Stages have several under way at once; else there is one. */
+static int at(const struct step *s, int value)
+{
+	return (s->host_values->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
+}
+
+/* Values that a launch reads, or in the forward pass makes; -1: none. */
+enum { TOUCHED = 6 };
+static void touched_by(const struct model *m, const struct launch *t, int values[TOUCHED])
+{
+	const struct kernel *k = &m->kernels[t->kernel];
+	bool backward = t->pass == PASS_BACKWARD, forward = t->pass == PASS_FORWARD;
+	values[0] = !backward || kernel_backward_reads_x(k) ? k->x : -1;
+	values[1] = backward ? -1 : k->residual;
+	values[2] = k->second;
+	values[3] = forward || (backward && kernel_backward_reads_y(k)) ? k->y : -1;
+	values[4] = k->saved; /* a synchronised norm reads it to be made again */
+	values[5] = forward && k->kind == KERNEL_CLASSIFIER ? m->target : -1;
+}
+
+static void note_uses(struct host_values *a, const struct execution *e, const struct model *m, int launch)
+{
+	int values[TOUCHED];
+	touched_by(m, &e->launches[launch], values);
+	for (int k = 0; k < TOUCHED; k++) {
+		if (values[k] < 0)
+			continue;
+		if (launch < e->forward)
+			a->last[values[k]] = launch;
+		else if (a->wanted[values[k]] < 0)
+			a->wanted[values[k]] = a->run[launch];
+	}
+}
+
+static void prepare(struct step *s)
+{
+	const struct model *m = s->model;
+	const struct execution *e = &s->execution;
+	if (!s->settings->offload.activations && !s->checkpointing.cpu)
+		return;
+	struct host_values *a = arena_alloc(&s->b->plan->arena, sizeof *a);
+	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
+	*a = (struct host_values){.run = step_numbers(s, e->count),
+	                          .last = step_numbers(s, m->value_count),
+	                          .wanted = step_numbers(s, m->value_count),
+	                          .in_flight = in_flight,
+	                          .host = step_numbers(s, in_flight * m->value_count),
+	                          .copy = step_numbers(s, in_flight * m->value_count)};
+	a->sent = arena_alloc(&s->b->plan->arena, ((size_t)m->value_count + 1) * sizeof *a->sent);
+	for (int i = 0; i < e->count; i++) {
+		int unit = m->kernels[e->launches[i].kernel].unit;
+		if (!i || i == e->forward || m->kernels[e->launches[i - 1].kernel].unit != unit)
+			a->run_count++;
+		a->run[i] = a->run_count - 1;
+		if (i < e->forward)
+			a->forward_runs = a->run_count;
+		note_uses(a, e, m, i);
+	}
+	s->host_values = a;
+}
+
+/* Values that were sent a run ago are on the host now, and freed here. */
+static void free_sent(struct step *s)
+{
+	struct host_values *a = s->host_values;
+	for (int i = 0; i < a->sent_count; i++)
+		build_wait(s->b, QUEUE_COMPUTE, a->sent[i].copy);
+	for (int i = 0; i < a->sent_count; i++)
+		build_free(s->b, a->sent[i].buffer);
+	a->sent_count = 0;
+}
+
+static int copy_value(struct step *s, int value, struct region from, struct region to)
+{
+	int copy = build_copy(s->b, from, to), producer = s->model->values[value].producer;
+	s->b->role->ops[copy].micro = s->micro;
+	s->b->role->ops[copy].unit = s->model->kernels[producer < 0 ? 0 : producer].unit; /* the input: of the first */
+	return copy;
+}
+
+static void send_value(struct step *s, int value)
+{
+	struct host_values *a = s->host_values;
+	a->host[at(s, value)] =
+	        build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
+	                       CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
+	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMPUTE);
+	a->copy[at(s, value)] = copy_value(s, value, s->value[value].at, region_whole(s->b, a->host[at(s, value)]));
+	a->sent[a->sent_count].buffer = s->value[value].at.buffer;
+	a->sent[a->sent_count++].copy = a->copy[at(s, value)];
+	s->value[value].at = region_none();
+	s->value[value].owned = false;
+}
+
+static void fetch_value(struct step *s, int value)
+{
+	struct host_values *a = s->host_values;
+	int buffer = build_alloc(s->b, step_name(s, "back.%s", s->model->values[value].name), CATEGORY_ACTIVATIONS,
+	                         step_value_type(s, value), step_value_elements(s, value));
+	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
+	build_wait(s->b, QUEUE_HOST_TO_DEVICE, a->copy[at(s, value)]);
+	a->copy[at(s, value)] =
+	        copy_value(s, value, region_whole(s->b, a->host[at(s, value)]), region_whole(s->b, buffer));
+	build_free(s->b, a->host[at(s, value)]);
+	a->host[at(s, value)] = -1;
+	step_place_value(s, value, region_whole(s->b, buffer));
+}
+
+static void fetch_run(struct step *s, int run)
+{
+	for (int v = 0; v < s->model->value_count; v++)
+		if (s->host_values->wanted[v] == run && s->host_values->host[at(s, v)] >= 0)
+			fetch_value(s, v);
+}
+
+/* Fetches the values that the run which begins here, and the next, will read. */
+static void before(struct step *s, int launch)
+{
+	struct host_values *a = s->host_values;
+	int run = a && !s->evaluating ? a->run[launch] : -1;
+	if (run < 0 || launch < s->execution.forward || a->run[launch - 1] == run)
+		return;
+	if (run == a->forward_runs)
+		free_sent(s);
+	fetch_run(s, run);
+	fetch_run(s, run + 1);
+	for (int v = 0; v < s->model->value_count; v++)
+		if (a->wanted[v] == run)
+			build_wait(s->b, QUEUE_COMPUTE, a->copy[at(s, v)]);
+}
+
+/* With cpu_checkpointing checkpoints leave, and nothing else does. */
+static bool leaves(const struct step *s, int value)
+{
+	return s->settings->offload.activations || s->checkpoints.checkpoint[value];
+}
+
+/* Sends the values that the run which ends here leaves to backward. */
+static void after(struct step *s, int launch)
+{
+	struct host_values *a = s->host_values;
+	bool run_ends =
+	        a && !s->evaluating && launch + 1 < s->execution.forward && a->run[launch + 1] != a->run[launch];
+	if (!run_ends)
+		return;
+	free_sent(s);
+	for (int v = 0; v < s->model->value_count; v++)
+		if (s->value[v].at.buffer >= 0 && s->value[v].owned && a->last[v] <= launch &&
+		    a->wanted[v] > a->forward_runs && leaves(s, v))
+			send_value(s, v);
+}
+
+const struct keeper keeper_host_values = {prepare, before, after};

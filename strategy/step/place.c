@@ -1,0 +1,142 @@
+/* Below everything else of the step: names, places of groups in buffers, operations and collectives on them. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "strategy/step/step.h"
+
+struct step_view step_view(const struct step *s)
+{
+	return (struct step_view){.b = s->b,
+	                          .plan = s->plan,
+	                          .model = s->model,
+	                          .settings = s->settings,
+	                          .choices = &s->choices,
+	                          .ranks = s->ranks,
+	                          .root = s->root,
+	                          .evaluating = s->evaluating,
+	                          .micro = s->micro,
+	                          .last_micro = s->last_micro};
+}
+
+const char *step_name(struct step *s, const char *format, ...)
+{
+	char text[160];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(text, sizeof text - 24, format, args);
+	va_end(args);
+	if (n > (int)sizeof text - 25)
+		n = (int)sizeof text - 25;
+	if (s->evaluating)
+		snprintf(text + n, sizeof text - (size_t)n, ".eval");
+	else if (s->settings->accumulate > 1 && s->micro >= 0)
+		snprintf(text + n, sizeof text - (size_t)n, ".m%d", s->micro);
+	return arena_copy(&s->b->plan->arena, text);
+}
+
+int *step_numbers(struct step *s, int n)
+{
+	int *p = arena_alloc(&s->b->plan->arena, (size_t)n * sizeof *p);
+	for (int i = 0; i < n; i++)
+		p[i] = -1;
+	return p;
+}
+
+bool step_mixed(const struct step *s)
+{
+	return s->settings->precision != TYPE_FP32;
+}
+
+bool step_adamw(const struct step *s)
+{
+	return s->settings->optimizer == OPTIMIZER_ADAMW;
+}
+
+bool step_holds_state(const struct step *s)
+{
+	return s->root || !s->strategy->root_alone;
+}
+
+/* ---- places ---- */
+
+enum placement step_owned(enum placement p)
+{
+	return p == PLACE_SLICE ? PLACE_SHARD : p;
+}
+
+struct region step_place(const struct step *s, int buffer, enum placement placement, int group)
+{
+	int64_t base = s->group[group].base, padded = s->plan->groups[group].padded;
+	if (placement == PLACE_SHARD)
+		return region_of(buffer, base / s->shards, padded / s->shards);
+	if (placement == PLACE_SLICE && s->shards > 1)
+		return region_slice(buffer, s->shard_axes, base, padded);
+	return region_of(buffer, base, padded);
+}
+
+struct region state_own(const struct step *s, enum state_kind kind, int group)
+{
+	const struct home *h = &s->state.home[kind];
+	if (h->buffer < 0)
+		return region_none();
+	return step_place(s, h->buffer, h->place == PLACE_WHOLE ? s->strategy->optimizer : h->place, group);
+}
+
+bool state_stays(const struct step *s, enum state_kind kind)
+{
+	const struct home *h = &s->state.home[kind];
+	return h->buffer >= 0 && h->space == SPACE_DEVICE && (h->place == PLACE_WHOLE || s->shards == 1);
+}
+
+unsigned step_shard_axes(const struct step *s, enum placement place)
+{
+	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
+}
+
+/* ---- operations ---- */
+
+unsigned step_axes(const struct step *s, unsigned axes)
+{
+	return axes == plan_all_axes(s->plan) ? 0 : axes;
+}
+
+void step_zero(struct step *s, struct region region)
+{
+	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region;
+}
+
+void step_zero_padding(struct step *s, int buffer, int64_t offset, int group)
+{
+	const struct group *g = &s->plan->groups[group];
+	if (g->padded > g->elements)
+		step_zero(s, region_of(buffer, offset + g->elements, g->padded - g->elements));
+}
+
+struct region step_weight(const struct step *s, int tensor)
+{
+	return tensor < 0 ? region_none() : s->tensor[tensor].weight;
+}
+
+struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMPUTE);
+	op->kernel = index;
+	op->unit = s->model->kernels[index].unit;
+	op->pass = pass;
+	op->micro = s->micro;
+	return op;
+}
+
+struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
+{
+	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
+	op->algorithm = a;
+	op->traffic = t;
+	op->group = group;
+	op->micro = s->micro;
+	if (group >= 0)
+		op->payload = s->plan->groups[group].elements;
+	if (s->state.staging >= 0)
+		build_operand(op, PART_STAGING, region_whole(s->b, s->state.staging), false);
+	return op;
+}

@@ -1,0 +1,219 @@
+/* State: what a rank keeps from step to step, and its first content. The strategy says what part of it a rank keeps,
+ * offload.c where. */
+#include "strategy/step/step.h"
+
+/* Room for the communicator's incoming data. */
+#define STAGING_ELEMENTS (SCHEDULE_STAGING_BYTES / (int64_t)sizeof(float))
+
+static const struct {
+	const char *name;
+	enum category category;
+} kinds[STATE_KINDS] = {
+        [STATE_PARAMETERS] = {"parameters", CATEGORY_PARAMETERS},
+        [STATE_GRADIENTS] = {"gradients", CATEGORY_GRADIENTS},
+        [STATE_MASTER] = {"master", CATEGORY_OPTIMIZER},
+        [STATE_FIRST_MOMENT] = {"first_moment", CATEGORY_OPTIMIZER},
+        [STATE_SECOND_MOMENT] = {"second_moment", CATEGORY_OPTIMIZER},
+};
+
+static bool is_kept(const struct step *s, enum state_kind kind)
+{
+	bool on_host = s->state.update_queue == QUEUE_HOST_COMPUTE;
+	switch (kind) {
+	case STATE_MASTER: /* in fp32 the host updates weights of its own, unless the parameters are there as well */
+		return step_mixed(s) || (on_host && s->state.home[STATE_PARAMETERS].space == SPACE_DEVICE);
+	case STATE_FIRST_MOMENT:
+	case STATE_SECOND_MOMENT:
+		return step_adamw(s);
+	default:
+		return true;
+	}
+}
+
+static void alloc_kind(struct step *s, enum state_kind kind)
+{
+	struct home *h = &s->state.home[kind];
+	bool used_by_kernels = kind == STATE_PARAMETERS || kind == STATE_GRADIENTS;
+	if (is_kept(s, kind))
+		h->buffer = build_state_in(s->b, h->space, kinds[kind].name, kinds[kind].category,
+		                           used_by_kernels ? s->settings->precision : TYPE_FP32,
+		                           h->place == PLACE_SHARD ? s->state.held / s->shards : s->state.held);
+}
+
+/* ---- what is there besides ---- */
+
+static enum space update_space(const struct step *s)
+{
+	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
+}
+
+static int alloc_scaler(struct step *s, enum space space, const char *name)
+{
+	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
+	build_op(s->b, OP_SCALER_BEGIN, space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE)
+	        ->operand[SCALER_BEGIN_SCALER] = region_whole(s->b, scaler);
+	return scaler;
+}
+
+/* fp16 needs besides a scale of the loss, and a flag that says when gradients overflowed. Where the host updates, it
+ * keeps both, and the device has the scale that the classifier takes. */
+static void alloc_loss_scale(struct step *s)
+{
+	struct state *st = &s->state;
+	enum space space = update_space(s);
+	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
+		return;
+	st->overflow = build_state_in(s->b, space, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	st->scaler = st->update_scaler = alloc_scaler(s, SPACE_DEVICE, "scaler");
+	if (space == SPACE_HOST)
+		st->update_scaler = alloc_scaler(s, SPACE_HOST, "scaler.host");
+}
+
+/* A host that updates has a count of its own. */
+static void alloc_counters(struct step *s)
+{
+	struct state *st = &s->state;
+	st->counter = st->update_counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
+	step_zero(s, region_whole(s->b, st->counter));
+	if (update_space(s) == SPACE_DEVICE || !step_holds_state(s))
+		return;
+	st->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
+	build_op(s->b, OP_ZERO, QUEUE_HOST_COMPUTE)->operand[ZERO_X] = region_whole(s->b, st->update_counter);
+}
+
+/* Stages whose groups are all their own send messages alone, which go straight to their place. */
+static bool has_collectives(const struct step *s)
+{
+	bool tied = s->stages == 1;
+	for (int g = 0; g < s->plan->group_count; g++)
+		tied |= s->group[g].tied;
+	return s->ranks > 1 && tied;
+}
+
+/* ---- first content ---- */
+
+static void initialize(struct step *s, enum state_kind kind)
+{
+	const struct home *h = &s->state.home[kind];
+	for (int g = 0; g < s->plan->group_count && h->buffer >= 0; g++) {
+		/* Parameters that another role owns come from it in the prologue. */
+		if (s->group[g].base < 0 || (!s->group[g].owner && kind == STATE_PARAMETERS))
+			continue;
+		offload_begin_with(s, OP_INITIALIZE, h, step_shard_axes(s, h->place), g);
+	}
+}
+
+/* All of it at once, where no staging is needed. */
+static void zero_kind(struct step *s, enum state_kind kind)
+{
+	const struct home *h = &s->state.home[kind];
+	if (h->buffer < 0)
+		return;
+	if (h->space != SPACE_DISK) {
+		enum queue q = h->space == SPACE_HOST ? QUEUE_HOST_COMPUTE : QUEUE_COMPUTE;
+		build_op(s->b, OP_ZERO, q)->operand[ZERO_X] = region_whole(s->b, h->buffer);
+		return;
+	}
+	for (int g = 0; g < s->plan->group_count; g++)
+		if (s->group[g].base >= 0)
+			offload_begin_with(s, OP_ZERO, h, 0, g);
+}
+
+/* Kernels use whole parameters and gradients where they stay. */
+static void point_tensors(struct step *s)
+{
+	const struct home *home = s->state.home;
+	for (int t = 0; t < s->model->tensor_count; t++) {
+		int64_t base = s->group[s->plan->tensor_group[t]].base;
+		int64_t offset = base + s->plan->tensor_offset[t], n = s->model->tensors[t].elements;
+		if (base < 0)
+			continue;
+		if (home[STATE_PARAMETERS].place == PLACE_WHOLE)
+			s->tensor[t].weight = region_of(home[STATE_PARAMETERS].buffer, offset, n);
+		if (state_stays(s, STATE_GRADIENTS))
+			s->tensor[t].gradient = region_of(home[STATE_GRADIENTS].buffer, offset, n);
+	}
+}
+
+/* Whole gradients are sent with their padding, which must be defined. */
+static void zero_padding(struct step *s)
+{
+	for (int g = 0; g < s->plan->group_count && state_stays(s, STATE_GRADIENTS); g++)
+		if (s->group[g].base >= 0)
+			step_zero_padding(s, s->state.home[STATE_GRADIENTS].buffer, s->group[g].base, g);
+}
+
+static void alloc_kinds(struct step *s)
+{
+	struct state *st = &s->state;
+	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	if (s->settings->clip > 0)
+		st->norm = build_state_in(s->b, update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+	alloc_loss_scale(s);
+	for (int i = 0; i < STATE_KINDS; i++)
+		alloc_kind(s, (enum state_kind)i);
+	initialize(s, STATE_PARAMETERS);
+	initialize(s, STATE_MASTER);
+	zero_kind(s, STATE_FIRST_MOMENT);
+	zero_kind(s, STATE_SECOND_MOMENT);
+	if (st->delayed)
+		zero_kind(s, STATE_GRADIENTS);
+	zero_padding(s);
+	point_tensors(s);
+}
+
+void step_state(struct step *s)
+{
+	struct state *st = &s->state;
+	st->staging = st->loss = st->norm = st->scaler = st->update_scaler = st->overflow = -1;
+	offload_choose(s);
+	alloc_counters(s);
+	if (has_collectives(s) && !s->settings->library_collectives)
+		st->staging = build_state(s->b, "staging", CATEGORY_BUFFERS, TYPE_FP32, STAGING_ELEMENTS);
+	buffers_state(s);
+	if (step_holds_state(s))
+		alloc_kinds(s);
+}
+
+struct region step_counter(const struct step *s)
+{
+	return region_whole(s->b, s->state.counter);
+}
+
+/* ---- weights ---- */
+
+/* The axes, other than those of shards, along which ranks of this role keep the same of a group. */
+static unsigned alike_axes(const struct step *s, int group)
+{
+	unsigned others = s->shard_axes | group_slice_axes(s->plan, group) | plan_axis(s->plan, "stage");
+	return s->strategy->root_alone ? 0 : plan_all_axes(s->plan) & ~others;
+}
+
+static void show_group(struct step *s, int group, int buffer, enum placement place)
+{
+	int staging = -1;
+	struct region shown = step_place(s, buffer, place, group);
+	bool on_device = s->b->role->buffers[buffer].space == SPACE_DEVICE;
+	shown = offload_read(s, shown, arena_print(&s->b->plan->arena, "shown.%s", s->plan->groups[group].name),
+	                     &staging);
+	struct op *op = build_op(s->b, OP_WEIGHTS, on_device ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
+	op->group = group;
+	op->operand[WEIGHTS_WEIGHTS] = shown;
+	op->operand[WEIGHTS_WEIGHTS].slice |= alike_axes(s, group);
+	op->axes = step_shard_axes(s, place);
+	if (staging >= 0)
+		build_free(s->b, staging);
+}
+
+/* The fp32 weights, each exactly once over all ranks: where several keep the same, a rank shows its slice; where the
+ * model is sliced, all that it has. */
+void step_show_weights(struct step *s)
+{
+	const struct strategy *g = s->strategy;
+	enum state_kind kind = step_mixed(s) ? STATE_MASTER : STATE_PARAMETERS;
+	enum placement kept = step_mixed(s) ? g->optimizer : g->parameters;
+	enum placement place = kept != PLACE_WHOLE ? PLACE_SHARD : g->root_alone ? PLACE_WHOLE : PLACE_SLICE;
+	for (int i = 0; i < s->plan->group_count && s->state.home[kind].buffer >= 0; i++)
+		if (s->group[i].owner)
+			show_group(s, i, s->state.home[kind].buffer, place);
+}

@@ -1,0 +1,275 @@
+/* The numbers that pictures and captions say, against numbers worked out here: a wrong digit is too few pixels for a
+ * comparison of pictures.
+ */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <check.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+#include "tests/support/viewed.h"
+#include "tests/viz/drawn_words.h"
+#include "viz/scene/chart.h"
+
+/* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
+static const struct request ddp = {.model = "mlp:sizes=12-16-8-4", .strategy = "ddp", .ranks = 4};
+
+static struct fonts fonts;
+static struct viewed v;
+static struct player player;
+
+static void open_player(const struct request *r, enum scene scene)
+{
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	viewed_open(&v, r);
+	player_init(&player, &fonts);
+	player_set_piece(&player, &v.piece);
+	player.scene = scene;
+	player.stride = STRIDE_ROUND;
+}
+
+static void close_player(void)
+{
+	player_release(&player);
+	viewed_release(&v);
+	fonts_release(&fonts);
+}
+
+/* Draws the picture after the given round (from 1) of the first collective that is not control. */
+static void go_to_round(int round)
+{
+	const struct score *s = &v.piece.score;
+	for (size_t k = 0; k < s->stop_count[STRIDE_ROUND]; k++) {
+		player_go(&player, score_stop(s, STRIDE_ROUND, k));
+		player_view(&player);
+		const struct state *st = &player.state;
+		if (st->collective < 0 || s->collectives[st->collective].control || st->round != round)
+			continue;
+		words_of(&player);
+		return;
+	}
+	ck_abort_msg("no round %d", round);
+}
+
+/* ---- the ring and its ledger ---- */
+
+START_TEST(a_ledger_has_the_closed_form)
+{
+	open_player(&ddp, SCENE_RING);
+	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
+	ck_words("each rank, so far\n1,140 B\n"
+	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
+	         "the step, all ranks\n4,560\nof 9,120 B\n");
+	ck_words("round\nfrom\nto\nchunk\nbytes\n1\n0\n1\n3\n380\n");
+	go_to_round(6);
+	ck_words("each rank, so far\n2,280 B\n");
+	ck_words("the step, all ranks\n9,120\nof 9,120 B\n");
+	close_player();
+}
+END_TEST
+
+START_TEST(a_gathering_ledger_has_its_own)
+{
+	struct request zero3 = ddp;
+	zero3.strategy = "zero3";
+	zero3.ranks = 2;
+	open_player(&zero3, SCENE_RING);
+	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
+	ck_words("each rank, so far\n416 B\n"
+	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
+	close_player();
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(bars_say_what_is_alive_and_what_there_is_room_for)
+{
+	struct memory_use use;
+	char word[WORD], lines[2 * WORD];
+	open_player(&ddp, SCENE_MEMORY);
+	plan_memory(&v.made.plan, &v.made.plan.roles[0], SPACE_DEVICE, &use);
+	int64_t alive = 0;
+	for (int c = 0; c < CATEGORY_COUNT; c++)
+		alive += use.steady[c];
+	ck_assert_int_ge(alive, 4 * 1520); /* parameters, gradients, two moments */
+	ck_assert_int_lt(alive, use.peak_bytes);
+	/* so tight that the capacity is a line */
+	v.piece.score.limits = (struct limits){.device_bytes = 3000000, .overhead_bytes = 500000};
+	player_go(&player, 0);
+	words_of(&player);
+	snprintf(lines, sizeof lines, "rank 0\n%s\n", bytes_word(word, alive));
+	ck_words(lines);
+	ck_words("capacity less libraries 2.500 MB\n");
+	v.piece.score.limits.device_bytes = 900500000;
+	words_of(&player);
+	ck_words("capacity 900.0 MB, far above\n");
+	close_player();
+}
+END_TEST
+
+/* ---- captions ---- */
+
+static const char *caption_at(enum stride stride, size_t position)
+{
+	static char caption[512];
+	struct state st = {0};
+	state_make(&st, &v.piece.score, stride, position);
+	caption_make(&st, caption, sizeof caption);
+	state_release(&st);
+	return caption;
+}
+
+START_TEST(the_end_says_the_shares_of_the_step)
+{
+	open_player(&ddp, SCENE_OVERVIEW);
+	struct score *s = &v.piece.score;
+	s->step_ns = 2000000;
+	s->times = (struct times){.step = 2000000, .compute = 1000000, .exposed = 400000, .bubble = 600000};
+	ck_assert_str_eq(caption_at(STRIDE_MESSAGE, s->moment_count),
+	                 "The step is done in 2.000 ms: 50 % computing, 20 % waiting for communication, 30 % for "
+	                 "anything else. All ranks together sent 9.120 kB.");
+	close_player();
+}
+END_TEST
+
+START_TEST(rounds_are_counted_from_one)
+{
+	static const char *const rounds[] = {
+	        "Round 1 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
+	        "adds "
+	        "its own: sums of 2 of 4 ranks.",
+	        "Round 3 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
+	        "adds "
+	        "its own: sums of 4 of 4 ranks.",
+	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
+	        "replaces its own by the complete sum: 16 of 16 chunks are complete."};
+	open_player(&ddp, SCENE_RING);
+	for (int i = 0; i < 3; i++) {
+		go_to_round(i == 0 ? 1 : 3 * i);
+		ck_assert_str_eq(caption_at(STRIDE_ROUND, player.position), rounds[i]);
+	}
+	close_player();
+}
+END_TEST
+
+/* Where ranks lag behind, a stop has messages of several rounds. */
+START_TEST(rounds_that_a_stop_has)
+{
+	int several = 0;
+	open_player(&(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "zero3", .ranks = 5}, SCENE_RING);
+	const struct score *s = &v.piece.score;
+	for (int stride = 0; stride < STRIDE_COUNT; stride++)
+		for (size_t p = 1; p <= s->moment_count; p++) {
+			struct state st = {0};
+			int from = 0, to = 0, first = 1 << 20, last = 0, c = -1;
+			state_make(&st, s, (enum stride)stride, p);
+			for (size_t i = st.latest; i < st.latest_end; i++) {
+				const struct event *e = &s->events[i];
+				if (e->kind != EVENT_MESSAGE || (c >= 0 && e->collective != c))
+					continue;
+				c = e->collective;
+				first = e->round + 1 < first ? e->round + 1 : first;
+				last = e->round + 1 > last ? e->round + 1 : last;
+			}
+			if (sscanf(caption_at((enum stride)stride, p), "Rounds %d to %d of", &from, &to) == 2) {
+				ck_assert_int_eq(from, first);
+				ck_assert_int_eq(to, last);
+				several++;
+			}
+			state_release(&st);
+		}
+	ck_assert_int_gt(several, 0);
+	close_player();
+}
+END_TEST
+
+/* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
+ * first layer's apart, whose input has none. */
+START_TEST(an_operation_says_what_it_needs)
+{
+	static const char *const needs[] = {"loads 1 sample",   "52", "forward layer.0",  "128",
+	                                    "forward layer.1",  "64", "forward layer.2",  "16",
+	                                    "backward layer.2", "32", "backward layer.1", "64"};
+	size_t said = 0;
+	open_player(&ddp, SCENE_OVERVIEW);
+	const struct score *s = &v.piece.score;
+	for (size_t k = 0; k < s->stop_count[STRIDE_ROUND]; k++) {
+		char words[64];
+		const char *caption = caption_at(STRIDE_ROUND, score_stop(s, STRIDE_ROUND, k));
+		if (!strstr(caption, "; it needs "))
+			continue;
+		ck_assert_uint_lt(said, sizeof needs / sizeof *needs);
+		ck_assert_msg(strstr(caption, needs[said++]) != NULL, "'%s'", caption);
+		snprintf(words, sizeof words, "; it needs %s B more for that.", needs[said++]);
+		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
+	}
+	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
+	close_player();
+}
+END_TEST
+
+/* ---- charts ---- */
+
+static void draw_chart(struct chart *c)
+{
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
+	cairo_t *cr = cairo_create(surface);
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	c->theme = THEME_PAPER;
+	c->fonts = &fonts;
+	words_begin();
+	chart_draw(c, cr, 1280, 720);
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+	fonts_release(&fonts);
+}
+
+START_TEST(a_bar_says_its_sum)
+{
+	static struct chart c = {.title = "title",
+	                         .capacity = 40000000,
+	                         .bars = {{.label = "zero1",
+	                                   .role = "each rank",
+	                                   .bytes = {1000000, 2000000, 4000000, 8000000, 0, 500000}},
+	                                  {.label = "single", .role = "rank", .bytes = {0, 0, 0, 21000000, 300000, 0}}},
+	                         .bar_count = 2};
+	draw_chart(&c);
+	ck_words("title\n");
+	ck_words("capacity 40.00 MB\n");
+	ck_words("15.50 MB\neach rank\nzero1\n");
+	ck_words("21.30 MB\nrank\nsingle\n");
+}
+END_TEST
+
+START_TEST(lines_have_ranks_and_a_capacity)
+{
+	static struct chart c = {
+	        .capacity = 900000000,
+	        .series = {{.label = "zero3", .ranks = {1, 2, 4}, .value = {8000000, 5000000, 3500000}, 3}},
+	        .series_count = 1};
+	draw_chart(&c);
+	ck_words("1\n2\n4\nranks\n");
+	ck_words("capacity 900.0 MB, above the chart\nzero3\n");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("words");
+	TCase *tests = tcase_create("words");
+	tcase_add_test(tests, a_ledger_has_the_closed_form);
+	tcase_add_test(tests, a_gathering_ledger_has_its_own);
+	tcase_add_test(tests, bars_say_what_is_alive_and_what_there_is_room_for);
+	tcase_add_test(tests, the_end_says_the_shares_of_the_step);
+	tcase_add_test(tests, rounds_are_counted_from_one);
+	tcase_add_test(tests, rounds_that_a_stop_has);
+	tcase_add_test(tests, an_operation_says_what_it_needs);
+	tcase_add_test(tests, a_bar_says_its_sum);
+	tcase_add_test(tests, lines_have_ranks_and_a_capacity);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
