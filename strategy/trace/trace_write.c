@@ -132,7 +132,7 @@ static void write_memory(struct writer *w, int64_t rank, const struct role *role
 	for (int i = role->step.begin; i < role->step.end; i++) {
 		const struct op *op = &role->ops[i];
 		if (op_class(op->kind) == OP_CLASS_M) {
-			const struct buffer *b = &role->buffers[op->operand[0].buffer];
+			const struct buffer *b = &role->buffers[op_buffer(op)];
 			if (b->space != space)
 				continue;
 			live[b->category] += op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
