@@ -157,9 +157,9 @@ struct arrays {
 	{
 		float *sums = static_cast<float *>(log_sum_exp.data());
 		ck_assert_int_eq(kernels->attention_forward(c, nullptr, &shape, qkv.data(), y.data(), sums), 0);
-		ck_assert_int_eq(
-		        api->kernels.attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums, dqkv.data()),
-		        0);
+		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(),
+		                                                 sums, dqkv.data()),
+		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 	}
 	void check(const reference *forward, int times)
@@ -176,7 +176,7 @@ struct arrays {
 	}
 };
 
-START_TEST(versions)
+START_LOOP_TEST(versions, 0, CASES)
 {
 	struct arrays a(shape_of(_i));
 	reference want = forward_in_double(a.shape, a.qkv.numbers());
@@ -197,7 +197,7 @@ START_TEST(versions)
 }
 END_TEST
 
-START_TEST(cpu)
+START_LOOP_TEST(cpu, 0, SUITE_CASES(CASES, CASES / 4))
 {
 	struct arrays a(shape_of(_i));
 	struct kernel_context *c = target_open(4, 1 << 20);
@@ -220,7 +220,7 @@ END_TEST
 
 /* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
  * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
-START_TEST(hopper)
+START_LOOP_TEST(hopper, 0, 12)
 {
 	static const struct attention_shape shapes[] = {
 	        {1, 1, 1, 128, ELEMENT_BF16},   {2, 130, 2, 128, ELEMENT_BF16}, {1, 256, 1, 64, ELEMENT_BF16},
@@ -236,8 +236,8 @@ START_TEST(hopper)
 	float *sums = static_cast<float *>(a.log_sum_exp.data());
 	if (c->major == 9) {
 		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(),
-		                                         sums, a.dqkv.data()),
+		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(),
+		                                                 a.y.data(), sums, a.dqkv.data()),
 		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 		a.check(&want, 1);
@@ -260,17 +260,19 @@ END_TEST
 
 /* Large scores, which need the maximum taken off; addresses that tensor cores do not take; a workspace that holds one
  * sample's rows at a time, and one that does not hold even that. */
-START_TEST(awkward)
+START_LOOP_TEST(awkward, 0, 3)
 {
 	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
-	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4), *none = target_open(4, 64);
+	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4),
+	                      *none = target_open(4, 64);
 	small = a;
 	a.run(target_kernels(), c);
 	small.run(target_kernels(), tight);
 	ck_assert(a.y.same(small.y) && a.dqkv.same(small.dqkv));
 	ck_assert_int_eq(target_kernels()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
-	                                                  static_cast<float *>(a.log_sum_exp.data()), a.dqkv.data()),
+	                                                      static_cast<float *>(a.log_sum_exp.data()),
+	                                                      a.dqkv.data()),
 	                 CUDA_ERROR_WORKSPACE);
 
 	a.clear();
@@ -288,7 +290,7 @@ START_TEST(awkward)
 	memcpy(moved.data() + step, b.qkv.data(), b.qkv.size());
 	want = forward_in_double(s, b.qkv.numbers());
 	ck_assert_int_eq(target_kernels()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
-	                                                 static_cast<float *>(b.log_sum_exp.data())),
+	                                                     static_cast<float *>(b.log_sum_exp.data())),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);
 	assert_close("y", b.y, want.y, want.y_size, want.y_size, s, 1);
@@ -300,18 +302,7 @@ END_TEST
 
 } // namespace
 
-int main()
+int main(void)
 {
-	Suite *suite = suite_create("cuda_attention");
-	TCase *c = tcase_create("attention");
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, versions, 0, CASES);
-	tcase_add_loop_test(c, cpu, 0, SUITE_CASES(CASES, CASES / 4));
-	tcase_add_loop_test(c, awkward, 0, 3);
-	suite_add_tcase(suite, c);
-	TCase *wgmma = tcase_create("hopper");
-	tcase_set_timeout(wgmma, 120);
-	tcase_add_loop_test(wgmma, hopper, 0, 12);
-	suite_add_tcase(suite, wgmma);
-	return target_run(suite);
+	return target_run("cuda_attention", 120);
 }

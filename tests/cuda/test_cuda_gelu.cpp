@@ -46,9 +46,9 @@ void run(const struct kernel_table *kernels, struct kernel_context *c, struct la
 {
 	const struct linear_shape *s = &l->shape;
 	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
-	                                           s->gelu ? l->pre.data() : nullptr,
-	                                           through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
-	                                           false, l->dbias.data(), false),
+	                                          s->gelu ? l->pre.data() : nullptr,
+	                                          through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
+	                                          false, l->dbias.data(), false),
 	                 0);
 }
 
@@ -81,7 +81,7 @@ void check(struct layer *l, int roundings)
 	ck_assert(l->dx.intact());
 }
 
-START_TEST(through_gelu)
+START_LOOP_TEST(through_gelu, 0, CASES)
 {
 	struct linear_shape s = SHAPES[_i / 3];
 	s.type = static_cast<enum element>(_i % 3);
@@ -128,13 +128,4 @@ END_TEST
 
 } // namespace
 
-int main()
-{
-	Suite *suite = suite_create("cuda_gelu");
-	TCase *c = tcase_create("gelu");
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, through_gelu, 0, CASES);
-	tcase_add_test(c, fits);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("cuda_gelu", 60)

@@ -93,17 +93,17 @@ int run_classifier(const struct kernel_table *kernels, struct kernel_context *c,
 	if (!h->sliced) {
 		if (kernels->classifier_evaluate)
 			error = kernels->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
-			                                 h->targets.data(), &h->evaluated, &h->correct);
+			                                     h->targets.data(), &h->evaluated, &h->correct);
 		return error ? error
-		             : kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, h->targets.data(),
-		                               0.5, nullptr, loss, true);
+		             : kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
+		                                   h->targets.data(), 0.5, nullptr, loss, true);
 	}
 	error |= kernels->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
 	error |= kernels->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
 	error |= kernels->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
 	error |= kernels->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
-	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums,
-	                                  0.5, nullptr, loss, true);
+	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima,
+	                                      sums, 0.5, nullptr, loss, true);
 	return error;
 }
 
@@ -118,11 +118,11 @@ void run(enum way way, struct head *h)
 	struct linear_shape s = shape_of(h);
 	c->products = way == SHIPPED_BLAS ? &every_epilogue : nullptr;
 	ck_assert_int_eq(kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
-	                                     h->logits.data(), nullptr),
+	                                         h->logits.data(), nullptr),
 	                 0);
 	ck_assert_int_eq(run_classifier(kernels, c, h), 0);
-	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
-	                                      h->dx.data(), h->dweight.data(), true, nullptr, false),
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(),
+	                                          nullptr, h->dx.data(), h->dweight.data(), true, nullptr, false),
 	                 0);
 	c->products = nullptr;
 	emulated_close(c);
@@ -145,7 +145,7 @@ void assert_close(const char *what, enum element type, const std::vector<double>
 		              "%s: element %zu is %.9g, without pads %.9g", what, i, a[i], b[i]);
 }
 
-START_TEST(pads)
+START_LOOP_TEST(pads, 0, 6 * WAYS)
 {
 	const enum element type = static_cast<enum element>(_i % 3);
 	const bool sliced = _i / 3 % 2;
@@ -193,13 +193,4 @@ END_TEST
 
 } // namespace
 
-int main()
-{
-	Suite *suite = suite_create("cuda_logits");
-	TCase *c = tcase_create("logits");
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, pads, 0, 6 * WAYS);
-	tcase_add_test(c, strides);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("cuda_logits", 120)

@@ -228,19 +228,4 @@ START_TEST(bubble_is_that_of_the_formula)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("stages");
-	TCase *tests = tcase_create("stages");
-	tcase_add_test(tests, stages_keep_what_is_in_flight);
-	tcase_add_test(tests, stages_send_activations_and_the_tied_gradient);
-	tcase_add_test(tests, stages_divide_the_model);
-	tcase_add_test(tests, stages_are_balanced);
-	tcase_add_test(tests, bubble_is_that_of_the_formula);
-	suite_add_tcase(suite, tests);
-	TCase *timed = tcase_create("many stages");
-	tcase_set_timeout(timed, 20);
-	tcase_add_test(timed, many_stages_of_many_layers);
-	suite_add_tcase(suite, timed);
-	return suite_run(suite);
-}
+SUITE("stages", 20)
