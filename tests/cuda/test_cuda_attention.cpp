@@ -157,8 +157,8 @@ struct arrays {
 	{
 		float *sums = static_cast<float *>(log_sum_exp.data());
 		ck_assert_int_eq(kernels->attention_forward(c, nullptr, &shape, qkv.data(), y.data(), sums), 0);
-		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(),
-		                                                 sums, dqkv.data()),
+		ck_assert_int_eq(kernels->attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums,
+		                                             dqkv.data()),
 		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 	}

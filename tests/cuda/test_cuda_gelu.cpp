@@ -8,6 +8,7 @@
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/product.h"
 #include "tests/emulate/emulate.h"
+#include "tests/plain/plain.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {

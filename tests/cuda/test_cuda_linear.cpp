@@ -146,8 +146,8 @@ void run(const struct kernel_table *kernels, struct kernel_context *c, struct la
 	ck_assert_int_eq(
 	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre),
 	        0);
-	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
-	                                          l->dweight.data(), more_weight, dbias, more_bias),
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre,
+	                                          nullptr, dx, l->dweight.data(), more_weight, dbias, more_bias),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);
 }
@@ -319,7 +319,7 @@ START_TEST(workspace)
 	check(&before, &after, BIAS);
 	after = before;
 	ck_assert_int_eq(target_kernels()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
-	                                                   after.weight.data(), after.pre.data(), nullptr,
+	                                                   after.weight.data(), after.pre.data(), nullptr, nullptr,
 	                                                   after.dweight.data(), false, after.dbias.data(), false),
 	                 CUDA_ERROR_WORKSPACE);
 	target_close(c);

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/context.h"
 #include "tests/emulate/emulate.h"
+#include "tests/plain/plain.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {
@@ -122,7 +123,8 @@ void run(enum way way, struct head *h)
 	                 0);
 	ck_assert_int_eq(run_classifier(kernels, c, h), 0);
 	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(),
-	                                          nullptr, h->dx.data(), h->dweight.data(), true, nullptr, false),
+	                                          nullptr, nullptr, h->dx.data(), h->dweight.data(), true, nullptr,
+	                                          false),
 	                 0);
 	c->products = nullptr;
 	emulated_close(c);
