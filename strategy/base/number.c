@@ -149,16 +149,3 @@ void number_format_time(char *out, int size, int64_t nanoseconds)
 	else
 		format_scaled(out, size, v / 1e3, "us");
 }
-
-const char *number_format_count(char *out, int64_t n)
-{
-	char digits[24];
-	int length = snprintf(digits, sizeof digits, "%" PRId64, n), at = 0;
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0 && digits[i - 1] != '-')
-			out[at++] = ',';
-		out[at++] = digits[i];
-	}
-	out[at] = 0;
-	return out;
-}
