@@ -32,7 +32,5 @@ void number_format_bytes(char *out, int size, int64_t bytes);
 const char *number_format_count(char *out, int64_t n);
 /* "1.23 s", "4.56 ms", "789 us". */
 void number_format_time(char *out, int size, int64_t nanoseconds);
-/* 4837376 → "4,837,376", into a buffer of 32 bytes; returns it. */
-const char *number_format_count(char *out, int64_t n);
 
 #endif

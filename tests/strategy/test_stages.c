@@ -84,7 +84,8 @@ static int64_t cost_of(const struct model *m, int begin, int end)
 {
 	int64_t cost = 0;
 	for (int i = begin; i < end; i++)
-		cost += kernel_forward_flops(&m->kernels[i], 1) + kernel_backward_flops(&m->kernels[i], 1);
+		cost += kernel_flops(m, &m->kernels[i], PASS_FORWARD, 1) +
+		        kernel_flops(m, &m->kernels[i], PASS_BACKWARD, 1);
 	return cost;
 }
 
