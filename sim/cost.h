@@ -1,7 +1,7 @@
-/* What operations cost on a cluster when nothing else runs: the figures before anything is shared.
+/* The cost of an operation on a cluster on which nothing else runs, before anything is shared.
  *
- * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009); where
- * the rate of the operation itself was measured, its traffic was in it: FLOPs / rate + launch.
+ * A kernel takes max(FLOPs / rate, bytes / bandwidth) + launch (the roofline: Williams et al., CACM 52(4), 2009). Where
+ * the rate of the operation itself was measured, its memory traffic was measured with it: FLOPs / rate + launch.
  *
  * A collective, by its algorithm, for n ranks and S bytes; hop(x) = latency + x / bandwidth of the slower of the links
  * that a round uses, inside a node or between nodes:
@@ -12,14 +12,14 @@
  *     chain broadcast, reduce           the first of P pieces passes all hops, the others follow at the slowest:
  *                                       sum over n-1 hops of hop(S/P) + (P-1) · hop(S/P)
  *     star broadcast, reduce            sum over the n-1 others of hop(S)
- *     star scatter, gather              … of hop(S/n)
+ *     star scatter, gather              sum over the n-1 others of hop(S/n)
  *     sum (control values)              a tree to rank 0 and back: sum over 2·⌈log2 n⌉ rounds
- *     send, receive                     hop(S), from when both ends have come
+ *     send, receive                     hop(S), from when both ends have arrived
  *
- * plus collective_launch. Over some of the axes alone n is the ranks of a group, and all groups are under way at once:
- * as many messages of a round leave a node as its ranks send to other nodes. Between nodes, messages are striped over
- * the rails, as NCCL's channels are: a node sends and receives rails × bandwidth, shared by its messages of that round.
- * A device's own link bounds each message.
+ * plus collective_launch. Over some of the axes only, n is the number of ranks in a group, and all groups are under way
+ * at once: as many messages of a round leave a node as its ranks send to other nodes. Between nodes, messages are
+ * striped over the rails as NCCL's channels are: a node sends and receives rails × bandwidth, which its messages of
+ * that round share. A device's own link bounds each message.
  */
 #ifndef SHARDLAB_SIM_COST_H
 #define SHARDLAB_SIM_COST_H
@@ -31,15 +31,15 @@
 struct cost {
 	int64_t ns;    /* alone, at full speed */
 	int64_t bytes; /* through the memory that ranks share */
-	bool measured; /* all rates that it rests on are */
+	bool measured; /* all rates that it rests on were measured */
 };
 
-/* Of an operation of class K or V, or of a copy between host and device. A type or link that the cluster has no rate
- * for: STATUS_INPUT. */
+/* The cost of an operation of class K or V, copies included. STATUS_INPUT: the cluster has no rate for its type, or no
+ * link for it. */
 enum status cost_kernel(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                         struct cost *out);
 
-/* Which rounds of an algorithm leave a node, found by walking all ranks once; kept for the collectives that follow. */
+/* Which rounds of an algorithm leave a node. It is found once, by walking over all ranks, and kept. */
 struct cost_profile {
 	enum schedule_algorithm algorithm;
 	int64_t root;
@@ -63,15 +63,15 @@ struct cost_cache {
 };
 void cost_cache_release(struct cost_cache *cache);
 
-/* Of a collective. bytes: of all messages together. The cache is for one plan on one cluster. */
+/* The cost of a collective. bytes: of all messages together. The cache is for one plan on one cluster. */
 enum status cost_collective(struct cost_cache *cache, const struct cluster *c, const struct plan *p,
                             const struct role *r, const struct op *op, struct cost *out);
 
-/* Of a message, whose two ends are ranks of `r` and their neighbours. */
+/* The cost of a message, whose two ends are ranks of `r` and their neighbours. */
 enum status cost_message(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                          struct cost *out);
 
-/* One message between two ranks: its latency, and the rest at the rate that nobody shares. */
+/* One message between two ranks: its latency, and the rates at which its bytes go when nothing is shared. */
 bool cost_crosses(const struct cluster *c, int64_t from, int64_t to); /* it leaves the node */
 int64_t cost_latency(const struct cluster *c, bool crosses);
 fixed cost_link_rate(const struct cluster *c);    /* of a device, each way: bytes a nanosecond */

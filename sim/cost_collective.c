@@ -37,7 +37,7 @@ static int64_t bytes_at(int64_t bytes, fixed rate)
 	return time_clamp((((wide)bytes << 32) + rate - 1) / rate);
 }
 
-/* `crossing`: messages that leave or reach the busiest node at the same time; 0: all stay inside. */
+/* crossing: messages that leave or reach the busiest node at the same time; 0: all stay inside. */
 static int64_t hop(const struct cluster *c, int64_t bytes, int64_t crossing)
 {
 	fixed rate = cost_link_rate(c);
@@ -69,7 +69,7 @@ static bool is_of_all(const struct shape *h)
 	return h->n == h->p->ranks;
 }
 
-/* Of all groups' rings, which hops leave a node. Found by looking at every rank once, and kept. */
+/* Finds which hops of all groups' rings leave a node, by looking at every rank once. */
 static const struct cost_circle *circle_of(struct cost_cache *cache, const struct shape *h)
 {
 	unsigned axes = op_axes(h->p, h->op);
@@ -109,8 +109,8 @@ static wide cost_ring(struct cost_cache *cache, const struct shape *h)
 	return (wide)schedule_rounds(&h->s) * (uint64_t)slower(inside, between);
 }
 
-/* One hop from each rank of the chain to the next; those that leave a node are as many as there are nodes in the ring,
- * less the one that closes it. */
+/* A chain has one hop from each rank to the next. As many of them leave a node as there are nodes, less one: the hop
+ * that would close the ring. */
 static wide cost_chain(const struct shape *h)
 {
 	int64_t pieces = h->s.pieces ? h->s.pieces : h->n, whole = h->s.elements;
@@ -134,7 +134,7 @@ static wide cost_star(const struct shape *h, bool whole)
 
 /* ---- algorithms of few rounds: which of them leave a node ---- */
 
-/* Counted from the root. */
+/* Only so many ranks can send in this round, counted from the root. */
 static int64_t ranks_sending(const struct shape *h, int64_t number)
 {
 	const struct algorithm *a = schedule_row(h->s.algorithm);
@@ -218,7 +218,7 @@ static wide cost_by_rounds(struct cost_cache *cache, const struct shape *h)
 	return ns;
 }
 
-/* Chains and stars of some axes alone: every hop as slow as the slowest of a ring. */
+/* Chains and stars over some of the axes: every hop is as slow as the slowest of a ring. */
 static wide cost_of_group(struct cost_cache *cache, const struct shape *h, bool chain, bool whole)
 {
 	int64_t pieces = !chain ? 1 : h->s.pieces ? h->s.pieces : h->n;

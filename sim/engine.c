@@ -5,7 +5,7 @@
 
 #include "strategy/base/arena.h"
 
-/* Messages, and operations of all ranks, that a simulation by messages may come to: some minutes. */
+/* The most messages and operations, of all ranks together, that a simulation by messages may have: some minutes. */
 #define MESSAGES_MOST (INT64_C(1) << 28)
 
 static int step_length(const struct role *r)
@@ -40,7 +40,7 @@ static enum status check_messages(const struct engine *e)
 	return STATUS_OK;
 }
 
-/* Of kernels and vector operations. */
+/* The costs of a role's kernels and vector operations; its communication belongs to instances. */
 static enum status make_costs(struct engine *e, int role)
 {
 	const struct role *r = &e->plan->roles[role];
@@ -134,7 +134,7 @@ void engine_release(struct engine *e)
 
 /* ---- running ---- */
 
-/* The heads of all queues that can begin now and have not. */
+/* Adds the heads of queues that can begin now and have not begun. */
 static void add_ready(struct engine *e, int process)
 {
 	const struct process *p = &e->processes[process];
@@ -158,7 +158,7 @@ void engine_finish(struct engine *e, int process, int op)
 	add_ready(e, process);
 }
 
-/* What a kernel takes of its device or its node while it runs at full speed. */
+/* A kernel begins, and takes its part of its device or its node. */
 static void begin_kernel(struct engine *e, int process, int op)
 {
 	const struct cluster *c = e->c;

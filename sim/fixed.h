@@ -1,5 +1,5 @@
-/* Numbers of the simulation: whole nanoseconds, and quantities in 2^-32. No floating point, so that every machine gets
- * the same bytes.
+/* The simulation's numbers: whole nanoseconds, and quantities in units of 2^-32. There is no floating point, so every
+ * machine computes the same bytes.
  */
 #ifndef SHARDLAB_SIM_FIXED_H
 #define SHARDLAB_SIM_FIXED_H
@@ -12,7 +12,7 @@ typedef uint64_t fixed; /* in 2^-32 */
 #define FIXED_ONE (UINT64_C(1) << 32)
 #define FIXED_MOST (UINT64_MAX >> 1)
 
-/* No clock passes this: 73 years, which leaves room to add. */
+/* No clock passes 73 years, which leaves room for additions. */
 #define TIME_MOST (INT64_MAX / 4)
 
 static inline fixed fixed_clamp(wide x)
@@ -40,7 +40,7 @@ static inline int64_t time_clamp(wide ns)
 	return ns > (wide)TIME_MOST ? TIME_MOST : (int64_t)ns;
 }
 
-/* Bytes or FLOPs at so many a second: nanoseconds, rounded up. */
+/* The time that so many bytes or FLOPs take at so many a second: nanoseconds, rounded up. */
 static inline int64_t time_of(int64_t amount, int64_t per_second)
 {
 	if (amount <= 0)
@@ -48,7 +48,7 @@ static inline int64_t time_of(int64_t amount, int64_t per_second)
 	return time_clamp(((wide)amount * 1000000000u + (wide)per_second - 1) / (wide)per_second);
 }
 
-/* Bytes a nanosecond. At least 2^-32, so that everything ends. */
+/* In bytes a nanosecond. It is at least 2^-32, so that everything ends. */
 static inline fixed fixed_rate(int64_t per_second)
 {
 	fixed r = fixed_ratio((uint64_t)per_second, 1000000000u);

@@ -129,7 +129,7 @@ void fluid_end(struct fluid *f, int id)
 
 /* ---- sharing ---- */
 
-/* All that hangs together with the resources that changed: only there can rates have changed. */
+/* Finds all that is connected with the resources that changed: only there can rates have changed. */
 static void gather_near(struct fluid *f)
 {
 	f->stamp++;
@@ -162,7 +162,7 @@ static void gather_near(struct fluid *f)
 	}
 }
 
-/* What an activity takes of a resource for each unit of level. At least 2^-32, so that it is never nothing. */
+/* An activity takes so much of a resource for each unit of level. It is at least 2^-32, so that it is never 0. */
 static fixed demand_of(const struct activity *a, int use)
 {
 	fixed d = fixed_times(a->weight, a->uses[use].amount);
@@ -196,8 +196,8 @@ static void freeze(struct fluid *f, int id, fixed rate)
 		heap_set(&f->heap, id, end_of(a, f->now));
 }
 
-/* Progressive filling. Each turn stops at the lowest level at which an activity reaches its limit or a resource is
- * full, and freezes those whom that concerns; so there are at most as many turns as activities. */
+/* Progressive filling. Each pass stops at the lowest level at which an activity reaches its limit or a resource is
+ * full, and freezes the activities concerned; so there are at most as many passes as activities. */
 static void share(struct fluid *f)
 {
 	gather_near(f);

@@ -1,15 +1,15 @@
-/* Who gets how much of what: activities that share resources, as fluids share pipes.
+/* Activities share resources as fluids share pipes.
  *
- * An activity has an amount of work to do, and a rate at which it gets on. It uses resources: at rate r it takes
- * r × amount of each. A resource has a capacity. Rates are shared out fairly: a *level* rises from 0 for everyone, an
- * activity's rate is level × its weight, and stops rising when it reaches its limit or when a resource that it uses is
- * full (max-min fairness by progressive filling: Bertsekas and Gallager, Data Networks, section 6.5.2).
+ * An activity has an amount of work to do, and a rate at which it does it. It uses resources: at rate r it takes
+ * r × amount of each. A resource has a capacity, which is shared out fairly: a *level* rises from 0 for all activities.
+ * The rate of an activity is level × its weight, and stops rising when it reaches its limit or when a resource that it
+ * uses is full (max-min fairness by progressive filling: Bertsekas and Gallager, Data Networks, section 6.5.2).
  *
  *     4 kernels on 2 cores          work: 1000 ns each, limit 1, use 1 core: each at 1/2, done after 2000 ns
  *     two messages over one link    work: bytes, no limit, use 1 of the link's bytes/ns: each gets half
  *     a kernel beside a collective  the collective holds 0.08 of the device without end, the kernel runs at 0.92
  *
- * Two calls drive it, as in SimGrid's resource models: when is your next event, and advance to it.
+ * One call drives it, as in SimGrid's resource models: it finds what ends next, and advances the clock to it.
  *
  *     while ((id = fluid_next(f, &now)) >= 0)
  *         … fluid_activity(f, id) is done at `now`; fluid_end(f, id); begin others with fluid_begin(f, now, …) …
@@ -33,7 +33,7 @@ struct use {
 #define FLUID_NO_LIMIT FIXED_MOST
 #define FLUID_WITHOUT_END (-1)
 
-/* What the caller hangs on an activity to know it by. */
+/* By this the caller knows an activity again. */
 struct activity_tag {
 	int kind, process, op;
 	int64_t number;
@@ -43,13 +43,13 @@ struct activity {
 	struct activity_tag tag;
 	wide left; /* work, in 2^-32 */
 	fixed rate, limit, weight;
-	fixed ceiling;   /* the level at which the limit is reached */
+	fixed ceiling;   /* the level at which it reaches its limit */
 	int64_t updated; /* when `left` was right */
 	bool alive, without_end;
 	struct use *uses;
 	int use_count, use_capacity;
 	int *places; /* by use: its place in the resource's list of users */
-	/* of the solver */
+	/* for share() */
 	bool frozen;
 	uint64_t stamp;
 };
@@ -63,7 +63,7 @@ struct resource {
 	struct user *users;
 	size_t user_count, user_capacity;
 	bool dirty;
-	/* of the solver */
+	/* for share() */
 	fixed free, demand;
 	uint64_t stamp;
 };
@@ -77,7 +77,7 @@ struct fluid {
 	size_t resource_count, resource_capacity;
 	int *dirty;
 	size_t dirty_count, dirty_capacity;
-	int *near_resources, *near_activities; /* of the solver: the part of the network at hand */
+	int *near_resources, *near_activities; /* for share(): the part of the network at hand */
 	size_t near_resource_count, near_resource_capacity, near_activity_count, near_activity_capacity;
 	uint64_t stamp;
 	struct heap heap;
@@ -88,16 +88,16 @@ void fluid_release(struct fluid *f);
 
 int fluid_add_resource(struct fluid *f, fixed capacity);
 
-/* work: whole units (ns at full speed, bytes), or FLUID_WITHOUT_END. limit: the highest rate. weight: of rate by level;
- * weight = 1/amount makes equals of all that use a resource, whatever a unit of their rate takes of it. Uses of no
- * amount are dropped. */
+/* Begins an activity and returns its number. work: whole units (ns at full speed, or bytes), or FLUID_WITHOUT_END.
+ * limit: its highest rate. weight: rate over level; with weight = 1/amount all users of a resource get equal parts of
+ * it, however much a unit of their rate takes. Uses whose amount is 0 are dropped. */
 int fluid_begin(struct fluid *f, struct activity_tag tag, int64_t work, fixed limit, fixed weight,
                 const struct use *uses, int use_count);
-/* Takes an activity out, whether it is done or not. */
+/* Removes an activity, whether it is done or not. */
 void fluid_end(struct fluid *f, int id);
 
-/* The activity that is done next, and when; the clock of `f` goes there. It stays until fluid_end(). -1: there is none.
- */
+/* Returns the activity that is done next, and advances the clock to that time. The activity stays until fluid_end().
+ * -1: there is none. */
 int fluid_next(struct fluid *f, int64_t *now);
 
 static inline const struct activity *fluid_activity(const struct fluid *f, int id)

@@ -10,7 +10,7 @@ static int64_t members_of(const struct engine *e, int group)
 	return instance_members(v, &v->instances[e->groups[group].instance]);
 }
 
-/* Returns how many ranks of the group are on one node of each kind. To be freed by the caller. */
+/* Returns how many ranks of the group are on one node of each kind. The caller frees it. */
 static uint64_t *members_by_node(struct engine *e, int group)
 {
 	uint64_t *members = calloc((size_t)e->classes.node_count + 1, sizeof *members);

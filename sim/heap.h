@@ -1,5 +1,5 @@
-/* The event queue: a binary heap of (time, insertion number, what). Of equal times, what was put in first comes out
- * first; that, and nothing of memory addresses, decides the order.
+/* The event queue: a binary heap of (time, insertion number, what). Among equal times the one that was inserted first
+ * comes out first, so the order never depends on memory addresses.
  *
  *     heap_set(&h, 7, 1000);              // event 7 happens at 1000 ns; if it is in already, it moves
  *     int what = heap_pop(&h, &now);      // 7, and now = 1000

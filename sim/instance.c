@@ -1,8 +1,8 @@
 /* The collectives and messages of the step: what each costs, and the groups that carry it out.
  *
  * At the grain of messages every group of an instance is simulated. At the grain of operations ranks that are alike are
- * one process, and so groups that are alike are one: those that lie inside a node are one a kind of node, all others
- * one together.
+ * one process, so groups that are alike are simulated as one: one for each kind of node if they lie inside nodes, else
+ * one for all.
  */
 #include <stdlib.h>
 

@@ -46,7 +46,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The special nodes, ascending, each once. To be freed by the caller. */
+/* Returns the special nodes, ascending, each once. The caller frees them. */
 static int64_t *special_nodes(const struct rank_classes *p, const struct plan *plan, const struct cluster *c,
                               int *count)
 {
@@ -108,7 +108,7 @@ static void add_special(struct rank_classes *p, const struct plan *plan, const s
 	}
 }
 
-/* The plain nodes of a role. */
+/* Adds the plain nodes of a role. */
 static void add_plain(struct rank_classes *p, const struct plan *plan, int role, const int64_t *special, int count)
 {
 	const struct role *r = &plan->roles[role];

@@ -78,7 +78,7 @@ static void consider(struct report_tightest *t, enum space space, wide needed, i
 		*t = (struct report_tightest){space, bytes, capacity};
 }
 
-/* Every rank on its device, and all ranks of every node in the node's memory and on its disk. */
+/* Every rank must fit on its device, and all ranks of a node together in its memory and on its disk. */
 static struct report_tightest find_tightest(const struct engine *e, const struct report *r)
 {
 	const struct cluster *c = e->c;

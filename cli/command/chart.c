@@ -115,23 +115,30 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 	                           : status_fail(STATUS_INPUT, "--chart: none of the strategies can be simulated");
 }
 
+enum status chart_make(struct chart *chart, const struct options *o, const struct members *members,
+                       const struct column *columns, int count)
+{
+	const char *what = option_text(o, OPTION_CHART);
+	enum status s = capacity_of(chart, o, option_whole(o, OPTION_RANKS));
+	if (!s && !strcmp(what, "memory"))
+		add_bars(chart, columns, count);
+	else if (!s)
+		s = add_series(chart, o, members, !strcmp(what, "time-by-ranks"));
+	return s;
+}
+
 enum status chart_export(const struct options *o, const struct members *members, const struct column *columns,
                          int count, const char *path)
 {
 	struct fonts fonts = {0};
 	struct exported *e = calloc(1, sizeof *e);
-	const char *what = option_text(o, OPTION_CHART);
 	if (!e)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	e->chart.theme = THEME_PAPER;
 	e->chart.fonts = &fonts;
 	enum status s = export_parse(path, &e->format) ? fonts_open(&fonts) : STATUS_INPUT;
 	if (!s)
-		s = capacity_of(&e->chart, o, option_whole(o, OPTION_RANKS));
-	if (!s && !strcmp(what, "memory"))
-		add_bars(&e->chart, columns, count);
-	else if (!s)
-		s = add_series(&e->chart, o, members, !strcmp(what, "time-by-ranks"));
+		s = chart_make(&e->chart, o, members, columns, count);
 	if (!s)
 		s = write_file(path, "export", write_chart, e);
 	fonts_release(&fonts);

@@ -4,8 +4,11 @@
 
 #include "cli/command/job.h"
 #include "cli/show/show.h"
+#include "viz/scene/chart.h"
 
-/* columns: what was simulated already, for the bars. */
+/* The figures of the chart: capacity, titles, and bars or lines. columns: what was simulated already, for the bars. */
+enum status chart_make(struct chart *chart, const struct options *o, const struct members *members,
+                       const struct column *columns, int count);
 enum status chart_export(const struct options *o, const struct members *members, const struct column *columns,
                          int count, const char *path);
 

@@ -9,6 +9,15 @@
 
 #include "strategy/base/arena.h"
 
+enum status check_accuracy(const char *strategy, const struct report *measured)
+{
+	double reached = 100 * measured->validation_accuracy;
+	if (!(reached >= CHECK_ACCURACY))
+		return status_fail(STATUS_CHECK, "%s: a test accuracy of %.2f %%; it should be %g %% or more", strategy,
+		                   reached, CHECK_ACCURACY);
+	return STATUS_OK;
+}
+
 double check_error(const struct check *c)
 {
 	if (c->predicted == c->measured)

@@ -18,6 +18,7 @@
 #include "strategy/base/arena.h"
 #include "strategy/base/status.h"
 #include "strategy/settings/settings.h"
+#include "viz/scene/list.h"
 
 /* constant, name, what it does, what help says of it besides */
 #define COMMAND_LIST(X)                                                                                                \
@@ -81,7 +82,7 @@ enum command {
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
-	X(SCENE, "scene", CHOICE, "overview|ring|memory|timeline|plan", 0, 0, "overview", IN(VIEW), "what to look at") \
+	X(SCENE, "scene", CHOICE, SCENE_CHOICES, 0, 0, "overview", IN(VIEW), "what to look at")                        \
 	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "where the cursor stands")                         \
 	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW),                                                   \
 	  "… so many messages or allocations behind that step")                                                        \

@@ -90,15 +90,15 @@ bool hopper_takes(const struct kernel_context *c, const struct attention_shape *
 	return version(shape, qkv, y, nullptr, nullptr) == TENSOR && attention_hopper_takes(c, shape->head_size);
 }
 
-int attention_forward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
-                      float *log_sum_exp)
+int attention_forward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv,
+                      void *y, float *log_sum_exp)
 {
 	int how = hopper_takes(c, shape, qkv, y) ? FORWARD_ON_HOPPER : version(shape, qkv, y, nullptr, nullptr);
 	return forward_by(how, s, shape, qkv, y, log_sum_exp);
 }
 
-int forward_on_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
-                      float *log_sum_exp)
+int forward_on_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv,
+                      void *y, float *log_sum_exp)
 {
 	return hopper_takes(c, shape, qkv, y) ? forward_by(HOPPER, s, shape, qkv, y, log_sum_exp) : CUDA_ERROR_SHAPE;
 }

@@ -221,7 +221,8 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- calling them ---- */
 
-int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
+int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
+                    float *part)
 {
 	int width = static_cast<int>(shape->width);
 	int64_t rows = shape->rows, most = smaller(columns_most_parts(c, 2, width), 65535), each;
@@ -243,8 +244,8 @@ int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batc
 	                      each, count, parts, part);
 }
 
-int merge_cuda(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part, float *running,
-               float *statistics)
+int merge_cuda(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part,
+               float *running, float *statistics)
 {
 	return launch(merge_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, parts,
 	              static_cast<int>(width), part, running, statistics);
@@ -312,8 +313,8 @@ int sums_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm
 	});
 }
 
-int backward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
-                  const float *statistics, const float *sums, const void *weight, void *dx)
+int backward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *du,
+                  const void *x, const float *statistics, const float *sums, const void *weight, void *dx)
 {
 	int64_t n = shape->rows * shape->width;
 	bool aligned = is_aligned(du, 16) && is_aligned(x, 16) && is_aligned(weight, 16) && is_aligned(dx, 16);

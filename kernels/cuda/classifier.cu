@@ -226,9 +226,9 @@ rows_task rows_of(int64_t first, int64_t count, int64_t stride, const int32_t *t
 	return {stride, static_cast<int>(count), first, targets};
 }
 
-int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
-                    void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
-                    bool accumulate)
+int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
+                    int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+                    float *loss, bool accumulate)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	rows_task t = rows_of(0, classes, stride, targets);
@@ -252,8 +252,9 @@ int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type
 	             : launch(loss_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, scale, loss, accumulate);
 }
 
-int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
-                             int64_t stride, const void *logits, const int32_t *targets, double *loss, int64_t *correct)
+int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
+                             int64_t classes, int64_t stride, const void *logits, const int32_t *targets, double *loss,
+                             int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);
@@ -272,8 +273,8 @@ int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum ele
 	             : launch(evaluate_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, loss, correct);
 }
 
-int maxima_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                const void *logits, float *maxima)
+int maxima_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                const struct class_slice *slice, const void *logits, float *maxima)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, nullptr);
 	return rows == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -294,15 +295,16 @@ int sums_of(kernel_stream s, enum element type, int64_t rows, const struct class
 	});
 }
 
-int sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-              const void *logits, const int32_t *targets, const float *maxima, float *sums)
+int sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+              const struct class_slice *slice, const void *logits, const int32_t *targets, const float *maxima,
+              float *sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 2);
 }
 
-int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                  void *logits, const int32_t *targets, const float *maxima, const float *sums, double scale,
-                  const float *scaler, float *loss, bool accumulate)
+int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                  const struct class_slice *slice, void *logits, const int32_t *targets, const float *maxima,
+                  const float *sums, double scale, const float *scaler, float *loss, bool accumulate)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, targets);
 	int error = rows == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -316,8 +318,9 @@ int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, i
 	                      accumulate);
 }
 
-int evaluate_sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                       const void *logits, const int32_t *targets, const float *maxima, float *sums)
+int evaluate_sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                       const struct class_slice *slice, const void *logits, const int32_t *targets, const float *maxima,
+                       float *sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 3);
 }

@@ -9,8 +9,8 @@ struct kernel_context {
 	int multiprocessors;
 	int shared_bytes; /* shared memory that one block can have, at most */
 	int major, minor; /* compute capability */
-	/* Scratch of the kernels that table.def marks so, which are all put on one stream: each may use all of it from its start,
-	 * and leaves nothing in it for the next. Aligned to 256 bytes. */
+	/* Scratch of the kernels that table.def marks so, which are all put on one stream: each may use all of it from
+	 * its start, and leaves nothing in it for the next. Aligned to 256 bytes. */
 	void *workspace;
 	size_t workspace_bytes;
 	struct cuda_opening opening;

@@ -61,7 +61,8 @@ struct cuda_api {
 	void (*close)(struct kernel_context *c); /* accepts NULL */
 	/* fp32 products on tensor cores: operands rounded to TF32's 10 bits, sums in fp32. Off unless set. */
 	void (*allow_tf32)(struct kernel_context *c, bool allow);
-	/* Calls of linear_backward with x_pre whose product cuBLASLt could not give the slope of GELU: it took a pass more.
+	/* Calls of linear_backward with x_pre whose product cuBLASLt could not give the slope of GELU: it took a pass
+	 * more.
 	 */
 	int64_t (*gelu_passes)(const struct kernel_context *c);
 	int (*memory)(struct kernel_context *c, int64_t *free_bytes, int64_t *total_bytes);
@@ -80,7 +81,8 @@ struct cuda_api {
 	void (*event_destroy)(struct kernel_context *c, cuda_event e);
 	int (*event_record)(struct kernel_context *c, cuda_event e, kernel_stream s);
 	int (*event_is_done)(struct kernel_context *c, cuda_event e, bool *done);
-	int (*event_elapsed)(struct kernel_context *c, cuda_event begin, cuda_event end, double *seconds); /* both are done */
+	int (*event_elapsed)(struct kernel_context *c, cuda_event begin, cuda_event end,
+	                     double *seconds); /* both are done */
 	/* On a thread of the driver, when what is before it on the stream is done. It may not call this table. */
 	int (*host_call)(struct kernel_context *c, kernel_stream s, void (*function)(void *context), void *context);
 	int (*capture_begin)(struct kernel_context *c,

@@ -221,8 +221,8 @@ template <typename T> int gather_rows(struct kernel_context *c, kernel_stream s,
 	});
 }
 
-int forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
-                 const int32_t *ids, const void *token_table, const void *position_table, void *y)
+int forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
+                 int64_t width, const int32_t *ids, const void *token_table, const void *position_table, void *y)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -260,8 +260,8 @@ int sliced_forward_cuda(struct kernel_context *c, kernel_stream s, enum element 
 	});
 }
 
-int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
-                const void *position_table, void *y)
+int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
+                int64_t width, const void *position_table, void *y)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -331,9 +331,9 @@ int sliced_backward_cuda(struct kernel_context *c, kernel_stream s, enum element
 	});
 }
 
-int backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens, int64_t width,
-                  int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy, void *dtoken_table,
-                  bool accumulate_token, void *dposition_table, bool accumulate_position)
+int backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
+                  int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy,
+                  void *dtoken_table, bool accumulate_token, void *dposition_table, bool accumulate_position)
 {
 	struct class_slice all = {0, vocabulary, vocabulary};
 	return sliced_backward_cuda(c, s, type, samples, tokens, width, &all, context, ids, dy, dtoken_table,

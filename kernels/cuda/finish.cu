@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(THREADS)
 	}
 }
 
-int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
-                const void *residual, void *sum, void *y)
+int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                const void *bias, const void *residual, void *sum, void *y)
 {
 	int64_t n = rows * width;
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {

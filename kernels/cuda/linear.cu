@@ -49,8 +49,8 @@ struct product input_product(const struct linear_shape *shape, const void *dy, c
 	return p;
 }
 
-int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x, const void *weight,
-            const void *bias, const void *residual, void *y, void *pre)
+int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x,
+            const void *weight, const void *bias, const void *residual, void *y, void *pre)
 {
 	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
 	if (!shape->gelu)
@@ -65,8 +65,8 @@ int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape
 }
 
 /* dx, or the gradient of what GELU made x of. */
-int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy, const void *weight,
-                   const void *x_pre, void *dx)
+int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy,
+                   const void *weight, const void *x_pre, void *dx)
 {
 	struct product p = input_product(shape, dy, weight, dx);
 	if (!x_pre)
@@ -84,8 +84,8 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 }
 
 int backward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy, const void *x,
-                  const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight,
-                  bool accumulate_weight, void *dbias, bool accumulate_bias)
+             const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight, bool accumulate_weight,
+             void *dbias, bool accumulate_bias)
 {
 	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
 	int error = CUDA_ERROR_NO_ALGORITHM;
@@ -117,6 +117,5 @@ void cuda_fill_linear(struct cuda_api *api)
 {
 	api->kernels.linear_forward = forward;
 	api->kernels.linear_backward = backward;
-	api->linear_backward_gelu = backward_gelu;
 	api->gelu_passes = gelu_passes;
 }

@@ -10,7 +10,7 @@ int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, 
 
 /* dy *= gelu'(pre) in place, if there is a pre; then dbias[width] = or += the sums of its columns, if there is one. In
  * fixed order: partial sums of groups of rows stand in the workspace. */
-int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
-                   void *dy, void *dbias, bool accumulate);
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                   const void *pre, void *dy, void *dbias, bool accumulate);
 
 #endif

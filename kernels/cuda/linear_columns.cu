@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(COLUMN_WARPS *WARP)
 }
 
 template <typename T, int V>
-int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t width, const void *pre, void *dy, void *dbias,
-            bool accumulate)
+int columns(struct kernel_context *c, kernel_stream s, int64_t rows, int64_t width, const void *pre, void *dy,
+            void *dbias, bool accumulate)
 {
 	const int64_t across = (width + WARP * V - 1) / (WARP * V), most = columns_most_parts(c, 1, width);
 	/* 8 blocks a multiprocessor keep memory busy */
@@ -113,8 +113,8 @@ int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, 
 	});
 }
 
-int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *pre,
-                   void *dy, void *dbias, bool accumulate)
+int linear_columns(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                   const void *pre, void *dy, void *dbias, bool accumulate)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;

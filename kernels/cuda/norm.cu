@@ -295,8 +295,8 @@ template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G
 	return packs <= MOST * THREADS ? with_sharers(std::integral_constant<int, THREADS>()) : any();
 }
 
-int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *x,
-                      const void *weight, const void *bias, void *y, float *statistics)
+int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                      const void *x, const void *weight, const void *bias, void *y, float *statistics)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
 	int64_t most = static_cast<int64_t>(c->multiprocessors) * 8;
@@ -322,9 +322,9 @@ int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element ty
 	});
 }
 
-int norm_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
-                       const void *x, const float *statistics, const void *weight, void *dx, bool accumulate_x,
-                       void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
+int norm_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                       const void *dy, const void *x, const float *statistics, const void *weight, void *dx,
+                       bool accumulate_x, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
 	int64_t processors = c->multiprocessors, most = columns_most_parts(c, 2, width);

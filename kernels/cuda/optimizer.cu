@@ -83,7 +83,8 @@ __device__ __forceinline__ void update(const update_task<T> &t, const factors &f
 		if (ADAMW) {
 			m[k] = m[k] * t.u.beta1 + g[k] * f.adamw.rest1;
 			v[k] = v[k] * t.u.beta2 + g[k] * g[k] * f.adamw.rest2;
-			p[k] = p[k] * f.adamw.decay - f.adamw.step_size * m[k] / (sqrtf(v[k]) * f.adamw.root_correction + t.u.epsilon);
+			p[k] = p[k] * f.adamw.decay -
+			       f.adamw.step_size * m[k] / (sqrtf(v[k]) * f.adamw.root_correction + t.u.epsilon);
 		} else {
 			p[k] -= f.now.rate * g[k];
 		}
@@ -132,14 +133,8 @@ int update_cuda(struct kernel_context *c, kernel_stream s, enum element type, co
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
 		const bool narrows = sizeof(T) < 4;
-		update_task<T> t = {*u,
-		                    n,
-		                    static_cast<T *>(parameters),
-		                    static_cast<const T *>(gradients),
-		                    first,
-		                    second,
-		                    narrows ? master : nullptr,
-		                    narrows && u->stochastic};
+		update_task<T> t = {*u,    n,      static_cast<T *>(parameters), static_cast<const T *>(gradients),
+		                    first, second, narrows ? master : nullptr,   narrows && u->stochastic};
 		constexpr int V = 4; /* 16 bytes of fp32 */
 		bool packs = is_aligned(parameters, V * sizeof(T)) && is_aligned(gradients, V * sizeof(T)) &&
 		             is_aligned(first, 16) && is_aligned(second, 16) && is_aligned(master, 16);
@@ -156,8 +151,8 @@ int adamw_cuda(struct kernel_context *c, kernel_stream s, enum element type, con
 	return update_cuda<true>(c, s, type, u, n, parameters, gradients, first_moment, second_moment, master);
 }
 
-int sgd_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n, void *parameters,
-             const void *gradients, float *master)
+int sgd_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
+             void *parameters, const void *gradients, float *master)
 {
 	return update_cuda<false>(c, s, type, u, n, parameters, gradients, nullptr, nullptr, master);
 }

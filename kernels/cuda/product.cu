@@ -121,7 +121,8 @@ cublasStatus_t prefer(const struct product_arguments *a, size_t workspace_bytes,
 	return status;
 }
 
-bool choose(struct kernel_context *c, const struct product_arguments *a, struct description *d, cublasLtMatmulAlgo_t *out)
+bool choose(struct kernel_context *c, const struct product_arguments *a, struct description *d,
+            cublasLtMatmulAlgo_t *out)
 {
 	cublasLtMatmulPreferenceOpaque_t preference;
 	cublasLtMatmulHeuristicResult_t found;

@@ -170,7 +170,8 @@ int add_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64
 	});
 }
 
-int convert_cuda(struct kernel_context *c, kernel_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
+int convert_cuda(struct kernel_context *c, kernel_stream s, int64_t n, enum element from, const void *x,
+                 enum element to, void *y)
 {
 	return n == 0 ? 0 : with_type(from, [&](auto from_tag) {
 		return with_type(to, [&](auto to_tag) {
@@ -208,8 +209,8 @@ int squares_cuda(struct kernel_context *c, kernel_stream s, enum element type, i
 	return error ? error : launch(squares_finish, 1, FINISH_THREADS, 0, s, blocks, parts, sum, accumulate);
 }
 
-int overflow_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, float *overflow,
-                  bool accumulate)
+int overflow_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x,
+                  float *overflow, bool accumulate)
 {
 	int error = launch(overflow_begin, 1, 1, 0, s, overflow, accumulate);
 	return error || n == 0 ? error : with_type(type, [&](auto tag) {

@@ -12,15 +12,14 @@ static int role_number(const struct plan *p, const struct role *r)
 
 /* ---- by role ---- */
 
-/* Ranks that have the same coordinate along the first axis. */
-static int64_t inner(const struct plan *p)
+int64_t ranks_behind_first_axis(const struct plan *p)
 {
 	return p->ranks / p->axes[0].size;
 }
 
 bool role_is_an_end(const struct plan *p, const struct role *r)
 {
-	return r->ranks == inner(p) && (!r->first_rank || r->first_rank + r->ranks == p->ranks);
+	return r->ranks == ranks_behind_first_axis(p) && (!r->first_rank || r->first_rank + r->ranks == p->ranks);
 }
 
 const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r)

@@ -64,6 +64,8 @@ static inline const struct instance *rendezvous_instance(const struct rendezvous
 bool role_takes_part(const struct plan *p, const struct op *op, const struct role *issues, const struct role *other);
 /* The role at the other end of a message of this one; NULL if there is none. */
 const struct role *role_across(const struct plan *p, const struct op *op, const struct role *r);
+/* Ranks that have the same coordinate along the first axis. */
+int64_t ranks_behind_first_axis(const struct plan *p);
 /* The role is a single coordinate of the first axis, and the first or the last. */
 bool role_is_an_end(const struct plan *p, const struct role *r);
 

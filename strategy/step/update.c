@@ -14,15 +14,15 @@
 #include "strategy/step/step.h"
 
 /* The groups that this role holds, in the order of the update. */
-struct order {
+struct update_order {
 	int *group, count;
 };
 
-static struct order update_order(struct step *s)
+static struct update_order choose_order(struct step *s)
 {
 	int groups = s->plan->group_count;
 	bool by_arrival = s->state.update_queue == QUEUE_HOST_COMPUTE;
-	struct order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
+	struct update_order o = {arena_alloc(&s->b->plan->arena, (size_t)groups * sizeof *o.group), 0};
 	for (int g = 0; g < groups; g++) {
 		if (s->group[g].base < 0)
 			continue;
@@ -70,7 +70,7 @@ static bool is_part(const struct step *s, int group)
 
 /* Adds the squares of the groups that this role owns, those of which this rank updates a part or those that it updates
  * whole, to `count` others. */
-static int add_squares(struct step *s, const struct order *o, bool parts, int count)
+static int add_squares(struct step *s, const struct update_order *o, bool parts, int count)
 {
 	for (int i = 0; i < o->count; i++)
 		if (s->group[o->group[i]].owner && is_part(s, o->group[i]) == parts)
@@ -80,7 +80,7 @@ static int add_squares(struct step *s, const struct order *o, bool parts, int co
 
 /* The global norm: each rank adds up the squares of its part of every group, and parts are summed over the ranks that
  * have others. Groups that all ranks have whole are added after that, and so count once. */
-static void compute_norm(struct step *s, const struct order *o)
+static void compute_norm(struct step *s, const struct update_order *o)
 {
 	int count = add_squares(s, o, true, 0);
 	if (count)
@@ -90,7 +90,7 @@ static void compute_norm(struct step *s, const struct order *o)
 
 /* All ranks that update skip it together. They hear of each other even where each has seen the whole gradients: then
  * nothing rests on a library's reduction giving every rank the same bits. */
-static void find_overflow(struct step *s, const struct order *o)
+static void find_overflow(struct step *s, const struct update_order *o)
 {
 	int count = 0;
 	for (int i = 0; i < o->count; i++)
@@ -100,7 +100,7 @@ static void find_overflow(struct step *s, const struct order *o)
 		sum_over_ranks(s, s->state.overflow, 0, s->state.update_queue, PASS_UPDATE);
 }
 
-static void inspect_gradients(struct step *s, const struct order *o)
+static void inspect_gradients(struct step *s, const struct update_order *o)
 {
 	if (s->state.overflow >= 0)
 		find_overflow(s, o);
@@ -174,7 +174,7 @@ static void update_scaler(struct step *s)
 }
 
 /* The state of a group is fetched while the group before it is updated. */
-static void update_groups(struct step *s, const struct order *o)
+static void update_groups(struct step *s, const struct update_order *o)
 {
 	struct update_part parts[2][UPDATE_PARTS];
 	for (int i = 0; i <= o->count; i++) {
@@ -192,7 +192,7 @@ void step_update_delayed(struct step *s)
 	struct update_part parts[UPDATE_PARTS];
 	if (!s->state.delayed || !step_holds_state(s))
 		return;
-	struct order o = update_order(s);
+	struct update_order o = choose_order(s);
 	inspect_gradients(s, &o);
 	for (int i = 0; i < o.count; i++) {
 		update_fetch(s, o.group[i], parts);
@@ -202,7 +202,7 @@ void step_update_delayed(struct step *s)
 }
 
 /* Its state is in host memory, where it stays. */
-static void return_delayed(struct step *s, const struct order *o)
+static void return_delayed(struct step *s, const struct update_order *o)
 {
 	struct update_part parts[UPDATE_PARTS];
 	for (int i = 0; i < o->count; i++) {
@@ -226,7 +226,7 @@ void step_update(struct step *s)
 	if (!step_holds_state(s))
 		return;
 	sum_loss(s);
-	struct order o = update_order(s);
+	struct update_order o = choose_order(s);
 	if (s->state.delayed) {
 		return_delayed(s, &o);
 		return;

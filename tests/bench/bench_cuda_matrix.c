@@ -31,7 +31,7 @@ static void *filled(enum element type, int64_t n)
 	check(api->allocate(gpu, (size_t)(n * size), (void **)&p), "memory");
 	for (int64_t done = 0; done < n; done += most)
 		check(kernels->copy(gpu, stream, p + done * size, elements,
-		                (size_t)((n - done < most ? n - done : most) * size)),
+		                    (size_t)((n - done < most ? n - done : most) * size)),
 		      "a copy");
 	check(api->stream_synchronize(gpu, stream), "a copy");
 	free(elements);
@@ -69,14 +69,15 @@ static int forward(const void *what)
 {
 	const struct layer *l = what;
 	return kernels->linear_forward(gpu, stream, &l->shape, l->x, l->weight, l->has_bias ? l->bias : NULL,
-	                           l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
+	                               l->has_residual ? l->residual : NULL, l->y, l->shape.gelu ? l->pre : NULL);
 }
 
 static int backward(const void *what)
 {
 	const struct layer *l = what;
-	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight, l->shape.gelu ? l->pre : NULL,
-	                            l->dx, l->dweight, false, l->has_bias ? l->dbias : NULL, false);
+	return kernels->linear_backward(gpu, stream, &l->shape, l->residual, l->x, l->weight,
+	                                l->shape.gelu ? l->pre : NULL, NULL, l->dx, l->dweight, false,
+	                                l->has_bias ? l->dbias : NULL, false);
 }
 
 static void line(const char *name, const char *pass, const char *type, double flops, double seconds, double limit)
@@ -96,7 +97,7 @@ static double products_of(const struct linear_shape *s)
 }
 
 /* tf32's peak is half of that of 16 bits; fp32's, without tensor cores, is not asked for. */
-static void squares(void (*allow_tf32)(struct kernel_context *c, bool allow))
+static void squares(void)
 {
 	static const struct {
 		const char *name;
@@ -107,14 +108,13 @@ static void squares(void (*allow_tf32)(struct kernel_context *c, bool allow))
 	             {"tf32", ELEMENT_FP32, true},
 	             {"fp32", ELEMENT_FP32, false}};
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-		for (int64_t n = 1024; n <= 8192 && (allow_tf32 || !types[t].tf32); n *= 2) {
+		for (int64_t n = 1024; n <= 8192; n *= 2) {
 			struct layer l = {.shape = {n, n, n, false, false, types[t].type}};
 			char name[32];
 			l.x = filled(types[t].type, n * n);
 			l.weight = filled(types[t].type, n * n);
 			l.y = filled(types[t].type, n * n);
-			if (allow_tf32)
-				allow_tf32(gpu, types[t].tf32);
+			api->allow_tf32(gpu, types[t].tf32);
 			snprintf(name, sizeof name, "product of %lld", (long long)n);
 			line(name, "", types[t].name, products_of(&l.shape), gpu_seconds(forward, &l, name),
 			     types[t].type != ELEMENT_FP32 ? peak
@@ -122,8 +122,7 @@ static void squares(void (*allow_tf32)(struct kernel_context *c, bool allow))
 			                                   : 0);
 			release(3, (void *[]){l.x, l.weight, l.y});
 		}
-	if (allow_tf32)
-		allow_tf32(gpu, false);
+	api->allow_tf32(gpu, false);
 }
 
 /* GPT-2 124M's: backward has twice the products. Without bias: what its gradient, as an epilogue, costs the product
@@ -257,7 +256,6 @@ static void attention(int64_t size, int64_t tokens)
 
 int main(int argc, char **argv)
 {
-	void (*allow_tf32)(struct kernel_context * c, bool allow) = NULL;
 	for (int i = 1; i < argc; i += 2) {
 		const char *value = i + 1 < argc ? argv[i + 1] : "";
 		if (!strcmp(argv[i], "--repeats") && atoi(value) > 0 && atoi(value) <= MOST_REPEATS) {
@@ -271,10 +269,7 @@ int main(int argc, char **argv)
 	}
 	if (!gpu_open("bench_cuda_matrix"))
 		return 0;
-	void *function = dlsym(library, "product_allow_tf32");
-	if (function)
-		memcpy(&allow_tf32, &function, sizeof allow_tf32);
-	squares(allow_tf32);
+	squares();
 	layers();
 	for (int64_t size = 64; size <= 128; size *= 2)
 		for (int64_t tokens = 1024; tokens <= 4096; tokens *= 4)

@@ -71,9 +71,9 @@ static inline int attention_accesses(const struct attention_shape *s, enum atten
 	void *qkv = zeros(3 * n), *y = zeros(n), *dy = zeros(n), *dqkv = zeros(3 * n);
 	float *sums = zeros(rows * s->heads * (int64_t)sizeof *sums);
 	emulated_accesses_begin();
-	int error = version == ATTENTION_FORWARD  ? kernels->attention_forward(c, NULL, s, qkv, y, sums)
+	int error = version == ATTENTION_FORWARD  ? api->kernels.attention_forward(c, NULL, s, qkv, y, sums)
 	            : version == ATTENTION_HOPPER ? api->attention_forward_hopper(c, NULL, s, qkv, y, sums)
-	                                          : kernels->attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv);
+	                                          : api->kernels.attention_backward(c, NULL, s, dy, qkv, y, sums, dqkv);
 	int count = emulated_accesses_end(kernels);
 	if (error)
 		abort();

@@ -110,8 +110,8 @@ static inline bool gpu_open(const char *name)
 		printf("%s: not run: %s\n", name,
 		       !api     ? "no libshardlab-cuda.so"
 		       : !plain ? "no " PLAIN_LIBRARY
-		       : error        ? api->error_text(error)
-		                      : "no GPU");
+		       : error  ? api->error_text(error)
+		                : "no GPU");
 		return false;
 	}
 	check(api->describe(0, &properties), "the GPU");

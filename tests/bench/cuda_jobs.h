@@ -53,43 +53,43 @@ static inline int run_copy(const struct on *o, const struct buffer *b)
 static inline int run_norm_forward(const struct on *o, const struct buffer *b)
 {
 	return o->kernels->norm_forward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
-	                            b[4].p);
+	                                b[4].p);
 }
 
 static inline int run_norm_backward(const struct on *o, const struct buffer *b)
 {
 	return o->kernels->norm_backward(o->gpu, o->stream, ELEMENT_BF16, rows(), WIDTH, b[0].p, b[1].p, b[2].p, b[3].p,
-	                             b[4].p, true, b[5].p, true, b[6].p, true);
+	                                 b[4].p, true, b[5].p, true, b[6].p, true);
 }
 
 static inline int run_classifier(const struct on *o, const struct buffer *b)
 {
 	return o->kernels->classifier(o->gpu, o->stream, ELEMENT_BF16, rows(), VOCABULARY, STRIDE, b[0].p, b[1].p,
-	                          1.0 / (double)rows(), NULL, b[2].p, false);
+	                              1.0 / (double)rows(), NULL, b[2].p, false);
 }
 
 static inline int run_embedding_forward(const struct on *o, const struct buffer *b)
 {
 	return o->kernels->embedding_forward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, b[0].p, b[1].p,
-	                                 b[2].p, b[3].p);
+	                                     b[2].p, b[3].p);
 }
 
 static inline int run_embedding_backward(const struct on *o, const struct buffer *b)
 {
-	return o->kernels->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY, tokens,
-	                                  b[0].p, b[1].p, b[2].p, false, b[3].p, false);
+	return o->kernels->embedding_backward(o->gpu, o->stream, ELEMENT_BF16, samples, tokens, WIDTH, VOCABULARY,
+	                                      tokens, b[0].p, b[1].p, b[2].p, false, b[3].p, false);
 }
 
 static inline int run_adamw(const struct on *o, const struct buffer *b)
 {
 	struct update u = {.learning_rate = 1e-4,
-	                        .beta1 = 0.9F,
-	                        .beta2 = 0.999F,
-	                        .epsilon = 1e-8F,
-	                        .weight_decay = 0.1F,
-	                        .step = b[5].p};
+	                   .beta1 = 0.9F,
+	                   .beta2 = 0.999F,
+	                   .epsilon = 1e-8F,
+	                   .weight_decay = 0.1F,
+	                   .step = b[5].p};
 	return o->kernels->adamw_update(o->gpu, o->stream, ELEMENT_BF16, &u, parameters, b[0].p, b[1].p, b[2].p, b[3].p,
-	                            b[4].p);
+	                                b[4].p);
 }
 
 static inline int run_add(const struct on *o, const struct buffer *b)
@@ -114,7 +114,8 @@ static inline int run_convert(const struct on *o, const struct buffer *b)
 
 static inline int run_finish(const struct on *o, const struct buffer *b)
 {
-	return o->kernels->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p, b[3].p);
+	return o->kernels->linear_finish(o->gpu, o->stream, ELEMENT_BF16, rows(), b[0].n, b[0].p, b[1].p, b[2].p,
+	                                 b[3].p);
 }
 
 #define BF16(count)                                                                                                    \

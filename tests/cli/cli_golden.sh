@@ -33,6 +33,14 @@ same cli_compare_grid.txt compare --model gpt2-1558m --ranks 16 --batch 32 --clu
 	--strategy ddp,zero2,zero3 --activation-checkpointing none/full --offload none/optimizer/optimizer,parameters
 same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --bucket 64
 
+# The fastest does not count where it does not fit.
+"$SHARDLAB" compare --model gpt2-1558m --ranks 16 --batch 256 --cluster v100-32gb --precision fp16 --strategy zero3 \
+	--activation-checkpointing none/full >"$TMPDIR/out"
+if ! grep -q '^zero3 *none .* no ' "$TMPDIR/out" || ! grep -q '^fastest that fits, .*: zero3 (.*checkpointing full,' "$TMPDIR/out"; then
+	echo 'the fastest that fits:' && cat "$TMPDIR/out"
+	errors=1
+fi
+
 # On a terminal of 80 columns the heading is broken between its items, and the table of all seven fits.
 if command -v script >/dev/null; then
 	command="stty cols 80; NO_COLOR=1 '$SHARDLAB' compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb"

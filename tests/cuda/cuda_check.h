@@ -25,9 +25,10 @@ struct array {
 
 enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };
 
-/* kernels NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it waits
- * for. */
-typedef bool case_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a);
+/* kernels NULL: the CPU's kernels. False: there is no such function in this table. What it reads of the results, it
+ * waits for. */
+typedef bool case_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                      struct array *a);
 
 /* Elements that the arrays begin beside a multiple of 16 bytes. */
 static int array_shift;
@@ -88,7 +89,8 @@ static inline void assert_same(const char *who, const struct array *a, const voi
 		              who, (long long)different, (long long)a->n, (int)a->type);
 }
 
-static inline bool run_on(const struct kernel_table *kernels, case_run *run, const void *context, struct array *a, int count)
+static inline bool run_on(const struct kernel_table *kernels, case_run *run, const void *context, struct array *a,
+                          int count)
 {
 	struct kernel_context *c = kernels ? target_open(3, WORKSPACE) : NULL;
 	for (int i = 0; i < count; i++)

@@ -157,9 +157,9 @@ struct arrays {
 	{
 		float *sums = static_cast<float *>(log_sum_exp.data());
 		ck_assert_int_eq(kernels->attention_forward(c, nullptr, &shape, qkv.data(), y.data(), sums), 0);
-		ck_assert_int_eq(
-		        api->kernels.attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums, dqkv.data()),
-		        0);
+		ck_assert_int_eq(kernels->attention_backward(c, nullptr, &shape, dy.data(), qkv.data(), y.data(), sums,
+		                                             dqkv.data()),
+		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 	}
 	void check(const reference *forward, int times)
@@ -236,8 +236,8 @@ START_TEST(hopper)
 	float *sums = static_cast<float *>(a.log_sum_exp.data());
 	if (c->major == 9) {
 		ck_assert_int_eq(api->attention_forward_hopper(c, nullptr, &shape, a.qkv.data(), a.y.data(), sums), 0);
-		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(), a.y.data(),
-		                                         sums, a.dqkv.data()),
+		ck_assert_int_eq(api->kernels.attention_backward(c, nullptr, &shape, a.dy.data(), a.qkv.data(),
+		                                                 a.y.data(), sums, a.dqkv.data()),
 		                 0);
 		ck_assert_int_eq(target_wait(c, 0), 0);
 		a.check(&want, 1);
@@ -264,13 +264,15 @@ START_TEST(awkward)
 {
 	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
-	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4), *none = target_open(4, 64);
+	struct kernel_context *c = target_open(4, 1 << 20), *tight = target_open(4, 20 * 2 * 4),
+	                      *none = target_open(4, 64);
 	small = a;
 	a.run(target_kernels(), c);
 	small.run(target_kernels(), tight);
 	ck_assert(a.y.same(small.y) && a.dqkv.same(small.dqkv));
 	ck_assert_int_eq(target_kernels()->attention_backward(none, nullptr, &s, a.dy.data(), a.qkv.data(), a.y.data(),
-	                                                  static_cast<float *>(a.log_sum_exp.data()), a.dqkv.data()),
+	                                                      static_cast<float *>(a.log_sum_exp.data()),
+	                                                      a.dqkv.data()),
 	                 CUDA_ERROR_WORKSPACE);
 
 	a.clear();
@@ -288,7 +290,7 @@ START_TEST(awkward)
 	memcpy(moved.data() + step, b.qkv.data(), b.qkv.size());
 	want = forward_in_double(s, b.qkv.numbers());
 	ck_assert_int_eq(target_kernels()->attention_forward(c, nullptr, &s, moved.data() + step, b.y.data(),
-	                                                 static_cast<float *>(b.log_sum_exp.data())),
+	                                                     static_cast<float *>(b.log_sum_exp.data())),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);
 	assert_close("y", b.y, want.y, want.y_size, want.y_size, s, 1);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cli/show/show_overhead.h"
+#include "real/cpu/device.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/library.h"
-#include "real/cpu/device.h"
 #include "real/device/device.h"
 #include "real/train/train.h"
 #include "tests/support/fake_cuda.h"

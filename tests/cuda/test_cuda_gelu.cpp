@@ -8,6 +8,7 @@
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/product.h"
 #include "tests/emulate/emulate.h"
+#include "tests/plain/plain.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {
@@ -46,9 +47,9 @@ void run(const struct kernel_table *kernels, struct kernel_context *c, struct la
 {
 	const struct linear_shape *s = &l->shape;
 	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(),
-	                                           s->gelu ? l->pre.data() : nullptr,
-	                                           through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
-	                                           false, l->dbias.data(), false),
+	                                          s->gelu ? l->pre.data() : nullptr,
+	                                          through ? l->x_pre.data() : nullptr, l->dx.data(), l->dweight.data(),
+	                                          false, l->dbias.data(), false),
 	                 0);
 }
 

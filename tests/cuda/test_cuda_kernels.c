@@ -21,19 +21,21 @@ struct norm_case {
 	bool accumulate;
 };
 
-static bool norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                             struct array *a)
 {
 	const struct norm_case *n = context;
 	if (!kernels)
 		norm_forward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
 	else
-		ck_assert_int_eq(kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
-		                                   a[3].now, a[4].now),
+		ck_assert_int_eq(kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now,
+		                                       a[2].now, a[3].now, a[4].now),
 		                 0);
 	return true;
 }
 
-static bool norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                              struct array *a)
 {
 	const struct norm_case *n = context;
 	bool add = n->accumulate;
@@ -41,8 +43,9 @@ static bool norm_backward_run(const struct kernel_table *kernels, struct kernel_
 		norm_backward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now, add,
 		              a[5].now, add, a[6].now, add);
 	else
-		ck_assert_int_eq(kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now,
-		                                    a[3].now, a[4].now, add, a[5].now, add, a[6].now, add),
+		ck_assert_int_eq(kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now,
+		                                        a[2].now, a[3].now, a[4].now, add, a[5].now, add, a[6].now,
+		                                        add),
 		                 0);
 	return true;
 }
@@ -99,21 +102,24 @@ static struct numbers *numbers_new(void)
 	return n;
 }
 
-static bool classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                           struct array *a)
 {
 	const struct classifier_case *k = context;
 	if (!kernels)
 		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
 		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
 	else
-		ck_assert_int_eq(kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now,
-		                                 k->targets, SCALE, numbers_new()->scaler, a[1].now, k->accumulate),
+		ck_assert_int_eq(kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride,
+		                                     a[0].now, k->targets, SCALE, numbers_new()->scaler, a[1].now,
+		                                     k->accumulate),
 		                 0);
 	return true;
 }
 
 /* loss and how many are right, on top of what was there */
-static bool evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                         struct array *a)
 {
 	const struct classifier_case *k = context;
 	struct numbers *n = numbers_new();
@@ -124,8 +130,8 @@ static bool evaluate_run(const struct kernel_table *kernels, struct kernel_conte
 	else
 		for (int i = 0; i < 2; i++)
 			ck_assert_int_eq(kernels->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
-			                                          k->slice.stride, a[0].now, k->targets, &n->loss,
-			                                          &n->correct),
+			                                              k->slice.stride, a[0].now, k->targets, &n->loss,
+			                                              &n->correct),
 			                 0);
 	if (kernels)
 		ck_assert_int_eq(target_wait(c, 0), 0);
@@ -134,7 +140,8 @@ static bool evaluate_run(const struct kernel_table *kernels, struct kernel_conte
 	return true;
 }
 
-static bool slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                      struct array *a)
 {
 	const struct classifier_case *k = context;
 	const struct class_slice *s = &k->slice;
@@ -149,11 +156,12 @@ static bool slice_run(const struct kernel_table *kernels, struct kernel_context 
 		                    SCALE * LOSS_SCALE, a[4].now, k->accumulate);
 	} else {
 		int error = kernels->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
-		error |= kernels->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
+		error |= kernels->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
+		                                  a[2].now);
 		error |= kernels->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
 		error |= kernels->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
 		error |= kernels->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
-		                                  a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
+		                                      a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
 		ck_assert_int_eq(target_wait(c, error), 0);
 	}
 	evaluated[0] = (float)n->loss;
@@ -214,7 +222,8 @@ struct embedding_case {
 	bool accumulate;
 };
 
-static bool embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                          struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
@@ -225,14 +234,15 @@ static bool embedding_run(const struct kernel_table *kernels, struct kernel_cont
 		return true;
 	}
 	int error = kernels->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
-	                                   a[1].now, a[2].now);
-	error |= kernels->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context,
-	                                 k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	                                       a[1].now, a[2].now);
+	error |= kernels->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary,
+	                                     k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
 	ck_assert_int_eq(error, 0);
 	return true;
 }
 
-static bool embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                                struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
@@ -244,11 +254,11 @@ static bool embedding_slice_run(const struct kernel_table *kernels, struct kerne
 		                          a[3].now, a[4].now, add, a[5].now, add);
 		return true;
 	}
-	int error = kernels->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice, k->ids,
-	                                          a[0].now, a[2].now);
+	int error = kernels->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
+	                                              k->ids, a[0].now, a[2].now);
 	error |= kernels->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
 	error |= kernels->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
-	                                        k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
+	                                            k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
 	ck_assert_int_eq(error, 0);
 	return true;
 }

@@ -144,9 +144,10 @@ void run(const struct kernel_table *kernels, struct kernel_context *c, struct la
 		return;
 	}
 	ck_assert_int_eq(
-	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre), 0);
-	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx,
-	                                      l->dweight.data(), more_weight, dbias, more_bias),
+	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre),
+	        0);
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre,
+	                                          nullptr, dx, l->dweight.data(), more_weight, dbias, more_bias),
 	                 0);
 	ck_assert_int_eq(target_wait(c, 0), 0);
 }
@@ -318,8 +319,8 @@ START_TEST(workspace)
 	check(&before, &after, BIAS);
 	after = before;
 	ck_assert_int_eq(target_kernels()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),
-	                                               after.weight.data(), after.pre.data(), nullptr,
-	                                               after.dweight.data(), false, after.dbias.data(), false),
+	                                                   after.weight.data(), after.pre.data(), nullptr, nullptr,
+	                                                   after.dweight.data(), false, after.dbias.data(), false),
 	                 CUDA_ERROR_WORKSPACE);
 	target_close(c);
 	target_close(none);

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/context.h"
 #include "tests/emulate/emulate.h"
+#include "tests/plain/plain.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {
@@ -93,17 +94,17 @@ int run_classifier(const struct kernel_table *kernels, struct kernel_context *c,
 	if (!h->sliced) {
 		if (kernels->classifier_evaluate)
 			error = kernels->classifier_evaluate(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
-			                                 h->targets.data(), &h->evaluated, &h->correct);
+			                                     h->targets.data(), &h->evaluated, &h->correct);
 		return error ? error
-		             : kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits, h->targets.data(),
-		                               0.5, nullptr, loss, true);
+		             : kernels->classifier(c, nullptr, h->type, ROWS, CLASSES, h->stride, logits,
+		                                   h->targets.data(), 0.5, nullptr, loss, true);
 	}
 	error |= kernels->classifier_maxima(c, nullptr, h->type, ROWS, &slice, logits, maxima);
 	error |= kernels->evaluate_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
 	error |= kernels->evaluate_count(c, nullptr, ROWS, maxima, sums, &h->evaluated, &h->correct);
 	error |= kernels->classifier_sums(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums);
-	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima, sums,
-	                                  0.5, nullptr, loss, true);
+	error |= kernels->classifier_gradient(c, nullptr, h->type, ROWS, &slice, logits, h->targets.data(), maxima,
+	                                      sums, 0.5, nullptr, loss, true);
 	return error;
 }
 
@@ -118,11 +119,12 @@ void run(enum way way, struct head *h)
 	struct linear_shape s = shape_of(h);
 	c->products = way == SHIPPED_BLAS ? &every_epilogue : nullptr;
 	ck_assert_int_eq(kernels->linear_forward(c, nullptr, &s, h->x.data(), h->weight.data(), nullptr, nullptr,
-	                                     h->logits.data(), nullptr),
+	                                         h->logits.data(), nullptr),
 	                 0);
 	ck_assert_int_eq(run_classifier(kernels, c, h), 0);
-	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(), nullptr,
-	                                      h->dx.data(), h->dweight.data(), true, nullptr, false),
+	ck_assert_int_eq(kernels->linear_backward(c, nullptr, &s, h->logits.data(), h->x.data(), h->weight.data(),
+	                                          nullptr, nullptr, h->dx.data(), h->dweight.data(), true, nullptr,
+	                                          false),
 	                 0);
 	c->products = nullptr;
 	emulated_close(c);

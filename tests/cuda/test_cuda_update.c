@@ -48,7 +48,8 @@ static void update_on_cpu(const struct update_case *k, struct array *a)
 	}
 }
 
-static bool update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                       struct array *a)
 {
 	const struct update_case *k = context;
 	if (!kernels)
@@ -57,7 +58,7 @@ static bool update_run(const struct kernel_table *kernels, struct kernel_context
 		ck_assert_int_eq(kernels->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now), 0);
 	else
 		ck_assert_int_eq(kernels->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now,
-		                                   a[3].now, a[4].now),
+		                                       a[3].now, a[4].now),
 		                 0);
 	return true;
 }
@@ -142,8 +143,8 @@ START_TEST(kept)
 }
 END_TEST
 
-static void sgd(const struct kernel_table *kernels, struct kernel_context *c, const struct update_case *k, int64_t n, void *parameters,
-                const void *gradients, float *master)
+static void sgd(const struct kernel_table *kernels, struct kernel_context *c, const struct update_case *k, int64_t n,
+                void *parameters, const void *gradients, float *master)
 {
 	int error = kernels->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
 	ck_assert_int_eq(target_wait(c, error), 0);
@@ -179,8 +180,8 @@ START_TEST(stochastic)
 		k->u.rounding = whole;
 		sgd(target_kernels(), c, k, CUT, got, gradients, master);
 		k->u.rounding = rest;
-		int error = target_kernels()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT, first,
-		                                       second, master + CUT);
+		int error = target_kernels()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT,
+		                                           first, second, master + CUT);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_mem_eq(got, want, N * sizeof *want);
 		k->u.rounding = whole;
@@ -190,8 +191,7 @@ START_TEST(stochastic)
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		memset(got, 0, N * sizeof *got);
-		error = target_plain()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second,
-		                                         master);
+		error = target_plain()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second, master);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_mem_eq(got, want, N * sizeof *want);
 		ck_assert_mem_eq(master, copy, N * sizeof *master);
@@ -226,7 +226,8 @@ struct vector_case {
 	bool accumulate, bias, residual, gelu;
 };
 
-static bool vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                        struct array *a)
 {
 	const struct vector_case *k = context;
 	float *sum = a[2].now, *overflow = a[3].now;
@@ -265,7 +266,8 @@ START_TEST(vectors)
 }
 END_TEST
 
-static bool finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                       struct array *a)
 {
 	const struct vector_case *k = context;
 	void *bias = k->bias ? a[0].now : NULL, *residual = k->residual ? a[1].now : NULL;
@@ -273,7 +275,8 @@ static bool finish_run(const struct kernel_table *kernels, struct kernel_context
 	if (!kernels)
 		linear_finish(k->type, k->n, k->width, bias, residual, a[2].now, y);
 	else
-		ck_assert_int_eq(kernels->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y), 0);
+		ck_assert_int_eq(kernels->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y),
+		                 0);
 	return true;
 }
 
@@ -305,7 +308,8 @@ struct batch_case {
 	bool accumulate;
 };
 
-static bool batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
+static bool batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                      struct array *a)
 {
 	const struct batch_case *k = context;
 	const struct batch_norm_shape *s = &k->shape;
@@ -325,7 +329,7 @@ static bool batch_run(const struct kernel_table *kernels, struct kernel_context 
 	error |= kernels->batch_norm_running(c, NULL, s->width, a[3].now, a[5].now);
 	error |= kernels->batch_norm_forward(c, NULL, s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
 	error |= kernels->batch_norm_sums(c, NULL, s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now,
-	                              a[11].now, add, (char *)a[11].now + s->width * element_bytes(s->type), add);
+	                                  a[11].now, add, (char *)a[11].now + s->width * element_bytes(s->type), add);
 	error |= kernels->batch_norm_backward(c, NULL, s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
 	ck_assert_int_eq(error, 0);
 	return true;

@@ -17,7 +17,7 @@ programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/b
 while read -r source; do
 	programs+=("tests/gpu/$(basename "${source%.*}")")
 done < <(grep -l target_run tests/cuda/test_cuda_*.c*)
-make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so
+make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so build/tests/gpu/libshardlab-plain.so
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -26,6 +26,7 @@ for program in "${programs[@]}"; do
 	mkdir -p "$stage/build/$(dirname "$program")"
 	strip -o "$stage/build/$program" "build/$program"
 done
+cp build/tests/gpu/libshardlab-plain.so "$stage/build/tests/gpu/"
 cp build/libshardlab-cuda.so "$stage/build/" # with its lines, by which compute-sanitizer names places
 
 # Open MPI. On one machine shared memory is all the transport it needs.

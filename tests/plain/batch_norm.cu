@@ -26,7 +26,8 @@ template <typename T> struct statistics_column {
 	}
 };
 
-int statistics_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *x, float *part)
+int statistics_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
+                     float *part)
 {
 	return RUN(shape->type, shape->width, statistics_column, shape->rows, shape->width, IN(x), part);
 }
@@ -65,8 +66,8 @@ struct merge_column {
 	}
 };
 
-int merge_plain(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part, float *running,
-                float *statistics)
+int merge_plain(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part,
+                float *running, float *statistics)
 {
 	return for_each(s, width, merge_column{parts, width, part, running, statistics});
 }
@@ -175,8 +176,8 @@ template <typename T> struct backward_element {
 	}
 };
 
-int backward_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *du, const void *x,
-                   const float *statistics, const float *sums, const void *weight, void *dx)
+int backward_plain(struct kernel_context *, kernel_stream s, const struct batch_norm_shape *shape, const void *du,
+                   const void *x, const float *statistics, const float *sums, const void *weight, void *dx)
 {
 	return RUN(shape->type, shape->rows * shape->width, backward_element, shape->width, IN(du), IN(x), statistics,
 	           sums, IN(weight), OUT(dx));

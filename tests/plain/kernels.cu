@@ -32,8 +32,8 @@ template <typename T> struct norm_row {
 	}
 };
 
-int norm_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *x,
-                       const void *weight, const void *bias, void *y, float *statistics)
+int norm_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                       const void *x, const void *weight, const void *bias, void *y, float *statistics)
 {
 	return RUN(type, rows, norm_row, width, IN(x), IN(weight), IN(bias), OUT(y), statistics);
 }
@@ -83,9 +83,9 @@ template <typename T> struct norm_weight {
 	}
 };
 
-int norm_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *dy,
-                        const void *x, const float *statistics, const void *weight, void *dx, bool accumulate_x,
-                        void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
+int norm_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                        const void *dy, const void *x, const float *statistics, const void *weight, void *dx,
+                        bool accumulate_x, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
 {
 	int error = RUN(type, rows, norm_input, width, IN(dy), IN(x), statistics, IN(weight), OUT(dx), accumulate_x);
 	return error ? error
@@ -107,17 +107,18 @@ template <typename T> struct embedding_element {
 	}
 };
 
-int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                            int64_t width, const int32_t *ids, const void *token_table, const void *position_table,
-                            void *y)
+int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples,
+                            int64_t tokens, int64_t width, const int32_t *ids, const void *token_table,
+                            const void *position_table, void *y)
 {
 	return RUN(type, samples * tokens * width, embedding_element, tokens, width, ids, IN(token_table),
 	           IN(position_table), OUT(y));
 }
 
-int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                             int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy,
-                             void *dtoken_table, bool accumulate_token, void *dposition_table, bool accumulate_position)
+int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples,
+                             int64_t tokens, int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids,
+                             const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
+                             bool accumulate_position)
 {
 	int error = RUN(type, vocabulary * width, token_element, samples * tokens, width, 0, vocabulary, ids, IN(dy),
 	                OUT(dtoken_table), accumulate_token);
@@ -167,9 +168,9 @@ struct add_losses {
 	}
 };
 
-int classifier_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
-                     void *logits, const int32_t *targets, double scale, const float *scaler, float *loss,
-                     bool accumulate)
+int classifier_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
+                     int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
+                     float *loss, bool accumulate)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	if (static_cast<size_t>(rows) * sizeof *losses > c->workspace_bytes)
@@ -214,8 +215,8 @@ struct add_evaluations {
 	}
 };
 
-int evaluate_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes, int64_t stride,
-                   const void *logits, const int32_t *targets, double *loss, int64_t *correct)
+int evaluate_plain(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
+                   int64_t stride, const void *logits, const int32_t *targets, double *loss, int64_t *correct)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);

@@ -19,8 +19,8 @@ template <typename T> struct finish_element {
 	}
 };
 
-int finish_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width, const void *bias,
-                 const void *residual, void *sum, void *y)
+int finish_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, int64_t width,
+                 const void *bias, const void *residual, void *sum, void *y)
 {
 	return RUN(type, rows * width, finish_element, width, IN(bias), IN(residual), OUT(sum), OUT(y));
 }
@@ -40,9 +40,9 @@ template <typename T> struct slice_element {
 	}
 };
 
-int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                            int64_t width, const struct class_slice *slice, const int32_t *ids, const void *token_table,
-                            void *y)
+int embedding_forward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples,
+                            int64_t tokens, int64_t width, const struct class_slice *slice, const int32_t *ids,
+                            const void *token_table, void *y)
 {
 	return RUN(type, samples * tokens * width, slice_element, width, *slice, ids, IN(token_table), OUT(y));
 }
@@ -63,10 +63,10 @@ int embedding_finish_plain(struct kernel_context *, kernel_stream s, enum elemen
 	return RUN(type, samples * tokens * width, position_sum, tokens, width, IN(position_table), OUT(y));
 }
 
-int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                             int64_t width, const struct class_slice *slice, int64_t context, const int32_t *ids,
-                             const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
-                             bool accumulate_position)
+int embedding_backward_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t samples,
+                             int64_t tokens, int64_t width, const struct class_slice *slice, int64_t context,
+                             const int32_t *ids, const void *dy, void *dtoken_table, bool accumulate_token,
+                             void *dposition_table, bool accumulate_position)
 {
 	int error = RUN(type, slice->stride * width, token_element, samples * tokens, width, slice->first, slice->count,
 	                ids, IN(dy), OUT(dtoken_table), accumulate_token);
@@ -90,8 +90,8 @@ template <typename T> struct maximum_row {
 	}
 };
 
-int maxima_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                 const void *logits, float *maxima)
+int maxima_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                 const struct class_slice *slice, const void *logits, float *maxima)
 {
 	return RUN(type, rows, maximum_row, *slice, IN(logits), maxima);
 }
@@ -120,14 +120,16 @@ template <typename T> struct sums_row {
 	}
 };
 
-int sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-               const void *logits, const int32_t *targets, const float *maxima, float *sums)
+int sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+               const struct class_slice *slice, const void *logits, const int32_t *targets, const float *maxima,
+               float *sums)
 {
 	return RUN(type, rows, sums_row, *slice, IN(logits), targets, maxima, sums, 2);
 }
 
-int evaluate_sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                        const void *logits, const int32_t *targets, const float *maxima, float *sums)
+int evaluate_sums_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                        const struct class_slice *slice, const void *logits, const int32_t *targets,
+                        const float *maxima, float *sums)
 {
 	return RUN(type, rows, sums_row, *slice, IN(logits), targets, maxima, sums, 3);
 }
@@ -167,9 +169,9 @@ struct add_losses_of_sums {
 	}
 };
 
-int gradient_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice,
-                   void *logits, const int32_t *targets, const float *maxima, const float *sums, double scale,
-                   const float *scaler, float *loss, bool accumulate)
+int gradient_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
+                   const struct class_slice *slice, void *logits, const int32_t *targets, const float *maxima,
+                   const float *sums, double scale, const float *scaler, float *loss, bool accumulate)
 {
 	int error = RUN(type, rows * slice->stride, gradient_element, *slice, OUT(logits), targets, maxima, sums, scale,
 	                scaler);

@@ -51,9 +51,9 @@ template <typename T> struct update_element {
 	__device__ void put_parameter(int64_t i, float x, int64_t step) const
 	{
 		if (stochastic && step > 0)
-			put_random(
-			        parameters[i], x,
-			        rounding_bits(rounding_key(u.rounding.seed, step), element_number(&u.rounding.numbers, i)));
+			put_random(parameters[i], x,
+			           rounding_bits(rounding_key(u.rounding.seed, step),
+			                         element_number(&u.rounding.numbers, i)));
 		else
 			put(parameters[i], x);
 	}
@@ -80,15 +80,15 @@ template <typename T> struct update_element {
 int adamw_plain(struct kernel_context *, kernel_stream s, enum element type, const struct update *u, int64_t n,
                 void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
 {
-	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, true, OUT(parameters),
-	           IN(gradients), first_moment, second_moment, sizeof(T) == 4 ? nullptr : master);
+	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, true, OUT(parameters), IN(gradients),
+	           first_moment, second_moment, sizeof(T) == 4 ? nullptr : master);
 }
 
-int sgd_plain(struct kernel_context *, kernel_stream s, enum element type, const struct update *u, int64_t n, void *parameters,
-              const void *gradients, float *master)
+int sgd_plain(struct kernel_context *, kernel_stream s, enum element type, const struct update *u, int64_t n,
+              void *parameters, const void *gradients, float *master)
 {
-	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, false, OUT(parameters),
-	           IN(gradients), nullptr, nullptr, sizeof(T) == 4 ? nullptr : master);
+	return RUN(type, n, update_element, *u, sizeof(T) < 4 && u->stochastic, false, OUT(parameters), IN(gradients),
+	           nullptr, nullptr, sizeof(T) == 4 ? nullptr : master);
 }
 
 /* ---- vectors ---- */
@@ -136,7 +136,8 @@ template <typename From, typename To> struct convert_element {
 	}
 };
 
-int convert_plain(struct kernel_context *, kernel_stream s, int64_t n, enum element from, const void *x, enum element to, void *y)
+int convert_plain(struct kernel_context *, kernel_stream s, int64_t n, enum element from, const void *x,
+                  enum element to, void *y)
 {
 	return with_type(from, [&](auto source) {
 		typedef typename decltype(source)::type From;
@@ -162,8 +163,8 @@ template <typename T> struct overflow_all {
 	}
 };
 
-int overflow_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t n, const void *x, float *overflow,
-                   bool accumulate)
+int overflow_plain(struct kernel_context *, kernel_stream s, enum element type, int64_t n, const void *x,
+                   float *overflow, bool accumulate)
 {
 	return RUN(type, 1, overflow_all, n, IN(x), overflow, accumulate);
 }

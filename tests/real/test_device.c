@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "real/rank/bind.h"
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"

@@ -71,7 +71,7 @@ static int call(int number)
 	case 8:
 		return api->capture_begin(gpu, other);
 	default:
-		return api->copy(gpu, stream, device, pageable, sizeof pageable);
+		return api->kernels.copy(gpu, stream, device, pageable, sizeof pageable);
 	}
 }
 enum { CALLS = 10 };
@@ -95,7 +95,7 @@ START_TEST(captures_are_closed)
 	ck_assert_int_eq(api->stream_wait(gpu, stream, event), ISOLATION);
 	must(api->event_record(gpu, later, stream));
 	must(api->stream_wait(gpu, other, later));
-	must(api->copy(gpu, other, pinned, device, 64));
+	must(api->kernels.copy(gpu, other, pinned, device, 64));
 	ck_assert_int_eq(api->capture_end(gpu, stream, &graph), UNJOINED);
 	must(api->stream_synchronize(gpu, other));
 }
@@ -108,7 +108,7 @@ START_TEST(events_of_a_capture_stay_in_it)
 	double seconds;
 	must(api->capture_begin(gpu, stream));
 	must(api->event_record(gpu, event, stream));
-	must(api->copy(gpu, stream, pinned, device, 64));
+	must(api->kernels.copy(gpu, stream, pinned, device, 64));
 	must(api->capture_end(gpu, stream, &graph));
 	must(api->graph_launch(gpu, graph, stream));
 	must(api->stream_synchronize(gpu, stream));
@@ -124,7 +124,7 @@ END_TEST
 
 static void call_back(void *error)
 {
-	*(int *)error = api->fill(gpu, stream, device, 0, 64);
+	*(int *)error = api->kernels.fill(gpu, stream, device, 0, 64);
 }
 
 START_TEST(host_calls_may_not_call)
@@ -138,9 +138,10 @@ END_TEST
 
 START_TEST(the_workspace_is_one_streams)
 {
-	must(api->vector_squares(gpu, stream, ELEMENT_FP32, 1, device, (float *)device + 1, false));
-	ck_assert_int_ne(api->vector_squares(gpu, other, ELEMENT_FP32, 1, device, (float *)device + 1, false), 0);
-	must(api->vector_add(gpu, other, ELEMENT_FP32, 1, device, device));
+	must(api->kernels.vector_squares(gpu, stream, ELEMENT_FP32, 1, device, (float *)device + 1, false));
+	ck_assert_int_ne(api->kernels.vector_squares(gpu, other, ELEMENT_FP32, 1, device, (float *)device + 1, false),
+	                 0);
+	must(api->kernels.vector_add(gpu, other, ELEMENT_FP32, 1, device, device));
 	must(api->stream_synchronize(gpu, stream));
 	must(api->stream_synchronize(gpu, other));
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "real/cpu/operations.h"
+#include "kernels/update.h"
 #include "real/data/safetensors.h"
 #include "real/rank/checksum.h"
 #include "tests/support/plans.h"
@@ -354,13 +354,9 @@ START_TEST(the_learning_rate_of_each_step)
 	             {0, 9, {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1}},
 	             {2, 11, {0.5, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1}}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct settings s = settings_default();
-		s.learning_rate = 0.02;
-		s.warmup = cases[i].warmup;
-		s.decay = cases[i].decay;
+		const struct update u = {.learning_rate = 0.02, .warmup = cases[i].warmup, .decay = cases[i].decay};
 		for (int step = 1; step <= 12; step++)
-			ck_assert_double_eq_tol(settings_learning_rate(&s, step), 0.02 * cases[i].rates[step - 1],
-			                        1e-15);
+			ck_assert_double_eq_tol(update_rate(&u, step), 0.02 * cases[i].rates[step - 1], 1e-15);
 	}
 }
 END_TEST

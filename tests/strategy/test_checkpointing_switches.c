@@ -100,13 +100,17 @@ static int64_t peak_of(const struct plan *p)
 /* No number of checkpoints has a smaller peak than the one that was found, and numbers differ. */
 START_TEST(auto_finds_the_least_peak)
 {
-	static const char *const strategies[] = {"single", "ddp", "zero3", "dp"};
+	static const char *const strategies[] = {"single", "ddp", "zero3", "dp", "pipeline"};
 	static const char *const models[] = {"gpt:layers=9,width=16,heads=4,context=64,vocabulary=50",
 	                                     "mlp:sizes=8-40-40-40-40-40-40-40-40-8"};
 	for (int model = 0; model < 2; model++) {
 		struct made found, other;
 		int64_t least = INT64_MAX, most = 0;
-		struct request q = {models[model], strategies[_i], .ranks = _i ? 2 : 1, .micro_batch = 16,
+		struct request q = {models[model],
+		                    strategies[_i],
+		                    .ranks = _i ? 2 : 1,
+		                    .micro_batch = 16,
+		                    .accumulate = _i == 4 ? 3 : 1,
 		                    .checkpointing = "full:number_checkpoints=auto"};
 		must_open_verified(&found, &q);
 		for (int number = 1; number <= 9; number++) {
@@ -193,7 +197,7 @@ int main(void)
 		strategies++;
 	tcase_add_test(tests, checkpoints_in_one_block);
 	tcase_add_test(tests, queues_meet_at_boundaries);
-	tcase_add_loop_test(tests, auto_finds_the_least_peak, 0, 4);
+	tcase_add_loop_test(tests, auto_finds_the_least_peak, 0, 5);
 	tcase_add_loop_test(tests, checkpoints_on_the_host, 0, strategies);
 	tcase_add_test(tests, checkpoints_in_parts);
 	suite_add_tcase(suite, tests);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/plan/order.h"
 #include "strategy/trace/report.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
@@ -246,6 +247,113 @@ START_TEST(activations_go_and_come_back)
 }
 END_TEST
 
+static bool begins_with(const struct role *r, const struct region *x, const char *prefix)
+{
+	return x->buffer >= 0 && !strncmp(r->buffers[x->buffer].name, prefix, strlen(prefix));
+}
+
+/* The backward pass of the first stage begins with recomputing its last segment: the checkpoint of that one stays on
+ * the device, the other comes back. */
+START_TEST(what_the_first_backward_run_reads_stays)
+{
+	struct made m;
+	struct request r = {.model = "gpt:layers=8,width=32,heads=2,context=16",
+	                    .strategy = "pipeline",
+	                    .ranks = 2,
+	                    .checkpointing = "every=2",
+	                    .offload = "activations"};
+	int stayed = 0, back = 0;
+	must_open_verified(&m, &r);
+	const struct role *role = &m.plan.roles[0];
+	for (int i = role->step.begin; i < role->step.end; i++) {
+		const struct op *op = &role->ops[i];
+		if (op->kind != OP_NORM_FORWARD || op->pass != PASS_RECOMPUTE ||
+		    begins_with(role, &op->operand[NORM_FORWARD_X], "recomputed."))
+			continue;
+		bool away = begins_with(role, &op->operand[NORM_FORWARD_X], "back.");
+		ck_assert_msg(away == (stayed + back > 0), "%s", role->buffers[op->operand[0].buffer].name);
+		stayed += !away;
+		back += away;
+	}
+	ck_assert_int_eq(stayed, 1);
+	ck_assert_int_eq(back, 1);
+	made_release(&m);
+}
+END_TEST
+
+static int find_backward(const struct role *r, int unit, bool last)
+{
+	int found = -1;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].pass == PASS_BACKWARD && r->ops[i].unit == unit &&
+		    op_class(r->ops[i].kind) == OP_CLASS_K && (found < 0 || last))
+			found = i;
+	ck_assert_int_ge(found, 0);
+	return found;
+}
+
+/* Activations of a block come back while the block after it goes backward, and not before that one begins. */
+START_TEST(activations_come_back_a_block_ahead)
+{
+	struct made m;
+	struct order o;
+	int seen = 0;
+	struct request r = {.model = GPT, .strategy = "single", .offload = "activations"};
+	must_open_verified(&m, &r);
+	const struct role *role = &m.plan.roles[0];
+	order_make(&o, role, &role->step);
+	int end_of_after = find_backward(role, 3, true), head = find_backward(role, 0, false);
+	for (int i = role->step.begin; i < role->step.end; i++) {
+		const struct op *op = &role->ops[i];
+		if (op->queue != QUEUE_HOST_TO_DEVICE || !begins_with(role, &op->operand[COPY_Y], "back.block.1.fc."))
+			continue;
+		seen++;
+		ck_assert(!order_before(&o, end_of_after, i) && !order_before(&o, i, end_of_after));
+		ck_assert(order_before(&o, head, i));
+	}
+	ck_assert_int_eq(seen, 2); /* its input and its output */
+	order_release(&o);
+	made_release(&m);
+}
+END_TEST
+
+/* With accumulation gradients arrive in staging and are added. There are two stagings: a copy waits until the one of
+ * the group before last has been added, and not for the group before. */
+START_TEST(gradients_arrive_in_two_stagings)
+{
+	enum { GROUPS = 32 };
+	struct made m;
+	struct order o;
+	int copies[GROUPS], adds[GROUPS], copy_count = 0, add_count = 0;
+	struct request r = {.model = GPT,
+	                    .strategy = "zero2",
+	                    .ranks = 2,
+	                    .accumulate = 2,
+	                    .bucket = 1 << 13,
+	                    .offload = "optimizer"};
+	must_open_verified(&m, &r);
+	const struct role *role = &m.plan.roles[0];
+	order_make(&o, role, &role->step);
+	for (int i = role->step.begin; i < role->step.end; i++) {
+		const struct op *op = &role->ops[i];
+		ck_assert_int_lt(copy_count, GROUPS);
+		if (op->queue == QUEUE_DEVICE_TO_HOST && begins_with(role, &op->operand[COPY_Y], "staging."))
+			copies[copy_count++] = i;
+		if (op->queue == QUEUE_HOST_COMPUTE && op->kind == OP_ADD)
+			adds[add_count++] = i;
+	}
+	ck_assert_int_eq(copy_count, m.plan.group_count);
+	ck_assert_int_eq(add_count, copy_count);
+	ck_assert_int_gt(copy_count, 4);
+	for (int i = 2; i < copy_count; i++) {
+		ck_assert(order_before(&o, adds[i - 2], copies[i]));
+		ck_assert(!order_before(&o, adds[i - 1], copies[i]));
+	}
+	order_release(&o);
+	made_release(&m);
+}
+END_TEST
+
 /* ---- the option ---- */
 
 START_TEST(settings_are_read_and_printed)
@@ -287,6 +395,9 @@ int main(void)
 	tcase_add_loop_test(tests, pipelines_send_activations_away, 0, 2);
 	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
 	tcase_add_test(tests, activations_go_and_come_back);
+	tcase_add_test(tests, what_the_first_backward_run_reads_stays);
+	tcase_add_test(tests, activations_come_back_a_block_ahead);
+	tcase_add_test(tests, gradients_arrive_in_two_stagings);
 	tcase_add_test(tests, settings_are_read_and_printed);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -99,6 +99,47 @@ START_TEST(delayed_is_one_step_late)
 }
 END_TEST
 
+/* ---- the order of the update ---- */
+
+/* Groups of the operations of one kind on a queue, one after another: of copies, those of gradients. */
+static int groups_of(const struct role *r, enum op_kind kind, enum queue queue, int groups[16])
+{
+	int n = 0;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].kind == kind && r->ops[i].queue == queue) {
+			ck_assert_int_lt(n, 16);
+			groups[n++] = r->ops[i].group;
+		}
+	return n;
+}
+
+/* The host takes groups as their gradients arrive, in all that it does with them: a unit of the model's end arrives
+ * first, the root unit last. */
+START_TEST(groups_are_updated_as_they_arrive)
+{
+	static const char *const strategies[] = {"zero3", "fsdp", "hybrid", "single"};
+	static const enum op_kind kinds[] = {OP_OVERFLOW, OP_SQUARES, OP_ADAMW};
+	int arrived[16], done[16];
+	struct made m;
+	struct request r = {.model = GPT,
+	                    .strategy = strategies[_i],
+	                    .ranks = _i < 3 ? 2 : 1,
+	                    .precision = TYPE_FP16,
+	                    .clip = 1,
+	                    .offload = "optimizer"};
+	must_open_verified(&m, &r);
+	int count = groups_of(&m.plan.roles[0], OP_COPY, QUEUE_DEVICE_TO_HOST, arrived);
+	ck_assert_int_eq(count, m.plan.group_count);
+	ck_assert_int_eq(arrived[count - 1], 0);
+	ck_assert_int_eq(arrived[0], count - 1);
+	for (int k = 0; k < 3; k++) {
+		ck_assert_int_eq(groups_of(&m.plan.roles[0], kinds[k], QUEUE_HOST_COMPUTE, done), count);
+		ck_assert_mem_eq(done, arrived, (size_t)count * sizeof *done);
+	}
+	made_release(&m);
+}
+END_TEST
+
 /* ---- what the verifier holds plans to ---- */
 
 static int find(const struct plan *p, enum op_kind kind, enum queue queue)
@@ -205,6 +246,7 @@ int main(void)
 	TCase *tests = tcase_create("offload update");
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, delayed_is_one_step_late, 0, 2);
+	tcase_add_loop_test(tests, groups_are_updated_as_they_arrive, 0, 4);
 	tcase_add_loop_test(tests, spoilt_plans_are_refused, 0, (int)(sizeof spoilt / sizeof spoilt[0]));
 	tcase_add_loop_test(tests, text_comes_back, 0, 5);
 	suite_add_tcase(suite, tests);

@@ -128,6 +128,71 @@ START_TEST(stages_are_balanced)
 }
 END_TEST
 
+/* The first stage computes longest however the other layers are divided: then they are divided evenly. */
+START_TEST(ties_are_divided_evenly)
+{
+	struct model m;
+	int end[3];
+	ck_assert(!model_open(&m, "mlp:sizes=1024-32-32-32-32-32", 0));
+	stage_split(&m, 3, end);
+	ck_assert_int_eq(end[0], 1);
+	ck_assert_int_eq(end[1], 3);
+	ck_assert_int_eq(end[2], m.kernel_count);
+	model_release(&m);
+}
+END_TEST
+
+/* A root unit is two segments, the embedding and the head: a GPT of one block can be three stages, and no more. */
+START_TEST(there_can_be_as_many_stages_as_segments)
+{
+	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
+	struct request r = {.model = "gpt:layers=1", .strategy = strategies[_i], .ranks = 3, .accumulate = 4};
+	struct made m;
+	must_open_verified(&m, &r);
+	ck_assert_int_eq(m.plan.role_count, 3);
+	for (int i = 0; i < 3; i++) {
+		int own = 0, unit = i == 1 ? 1 : 0;
+		const struct role *role = &m.plan.roles[i];
+		for (int k = role->step.begin; k < role->step.end; k++) {
+			if (role->ops[k].pass != PASS_FORWARD || op_class(role->ops[k].kind) != OP_CLASS_K)
+				continue;
+			ck_assert_int_eq(role->ops[k].unit, unit);
+			own++;
+		}
+		ck_assert_int_gt(own, 0);
+	}
+	made_release(&m);
+	r.ranks = 4;
+	ck_assert_int_eq(made_open(&m, &r), STATUS_INPUT);
+	ck_assert_msg(strstr(status_message(), "has 3 segments to divide") != NULL, "%s", status_message());
+}
+END_TEST
+
+/* The micro-batches of the first stage's backward passes, one after another. */
+START_TEST(backward_passes_have_their_order)
+{
+	static const struct {
+		const char *strategy;
+		int order[4];
+	} want[] = {{"pipeline", {0, 1, 2, 3}}, {"pipeline:schedule=gpipe", {3, 2, 1, 0}}, {"model", {0, 1, 2, 3}}};
+	struct made m;
+	int seen = 0, last = -1;
+	must_open_verified(&m,
+	                   &(struct request){.model = GPT, .strategy = want[_i].strategy, .ranks = 3, .accumulate = 4});
+	const struct role *role = &m.plan.roles[0];
+	for (int k = role->step.begin; k < role->step.end; k++) {
+		const struct op *op = &role->ops[k];
+		if (op->pass != PASS_BACKWARD || op_class(op->kind) != OP_CLASS_K || op->micro == last)
+			continue;
+		ck_assert_int_lt(seen, 4);
+		ck_assert_int_eq(op->micro, want[_i].order[seen++]);
+		last = op->micro;
+	}
+	ck_assert_int_eq(seen, 4);
+	made_release(&m);
+}
+END_TEST
+
 /* A thousand layers on as many stages as there can be: a second or so. Where every stage finds out about all layers
  * anew, a minute. */
 START_TEST(many_stages_of_many_layers)
@@ -237,6 +302,9 @@ int main(void)
 	tcase_add_test(tests, stages_send_activations_and_the_tied_gradient);
 	tcase_add_test(tests, stages_divide_the_model);
 	tcase_add_test(tests, stages_are_balanced);
+	tcase_add_test(tests, ties_are_divided_evenly);
+	tcase_add_loop_test(tests, there_can_be_as_many_stages_as_segments, 0, 3);
+	tcase_add_loop_test(tests, backward_passes_have_their_order, 0, 3);
 	tcase_add_test(tests, bubble_is_that_of_the_formula);
 	suite_add_tcase(suite, tests);
 	TCase *timed = tcase_create("many stages");

@@ -255,6 +255,25 @@ START_TEST(buckets_close_at_their_limit)
 }
 END_TEST
 
+/* The first bucket is 1 MiB, 262,144 elements, and not a million bytes, 250,000. */
+START_TEST(the_first_bucket_is_a_mebibyte)
+{
+	static const struct {
+		const char *model;
+		int count;
+		int64_t first;
+	} want[] = {{"mlp:sizes=784-500-500-10", 1, 648010},  /* 10 + 5,000 + 500 + 250,000 do not fill it */
+	            {"mlp:sizes=784-510-510-10", 2, 265720}}; /* 10 + 5,100 + 510 + 260,100 do */
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		struct made m;
+		must_open(&m, &(struct request){want[i].model, "ddp", .ranks = 2});
+		ck_assert_int_eq(m.plan.group_count, want[i].count);
+		ck_assert_int_eq(m.plan.groups[0].elements, want[i].first);
+		made_release(&m);
+	}
+}
+END_TEST
+
 /* ---- what is gathered, and when ---- */
 
 static int find_op(const struct role *r, enum op_kind kind, int unit, enum pass pass)
@@ -370,6 +389,7 @@ int main(void)
 	tcase_add_test(tests, peaks_fall_from_stage_to_stage);
 	tcase_add_test(tests, buckets_of_gpt2_are_pytorchs);
 	tcase_add_test(tests, buckets_close_at_their_limit);
+	tcase_add_test(tests, the_first_bucket_is_a_mebibyte);
 	tcase_add_test(tests, gathers_obey_their_settings);
 	tcase_add_test(tests, next_unit_is_fetched_meanwhile);
 	tcase_add_loop_test(tests, buckets_leave_during_backward, 0, 3);

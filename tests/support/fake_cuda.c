@@ -25,14 +25,6 @@ void *fake_grown(void *list, int64_t count, size_t size)
 	return list;
 }
 
-void *fake_keep(struct kernel_context *c, const void *bytes, size_t size)
-{
-	c->kept = fake_grown(c->kept, c->kept_count + 1, sizeof *c->kept);
-	void **copy = &c->kept[c->kept_count++];
-	*copy = fake_grown(NULL, 1, size);
-	return memcpy(*copy, bytes, size);
-}
-
 uint64_t fake_random(struct kernel_context *c)
 {
 	c->random = c->random * 6364136223846793005u + 1442695040888963407u;
@@ -115,10 +107,10 @@ static void device_close(struct kernel_context *c)
 {
 	if (!c)
 		return;
-	for (int64_t i = 0; i < c->kept_count; i++)
-		free(c->kept[i]);
 	for (int i = 0; i < PLACES; i++)
 		free(c->streams[i].work.items);
+	for (int64_t i = 0; i < c->kept_count; i++)
+		free(c->kept[i]);
 	free(c->kept);
 	free(c->tickets);
 	free(c);
@@ -255,8 +247,8 @@ const struct cuda_api *fake_cuda(const struct fake_cuda_settings *given)
 	        .release_host = release,
 	};
 	fake_fill_streams(&api);
-	fake_fill_kernels(&api);
+	fake_fill_kernels(&api.kernels);
 	if (fake_settings.no_attention)
-		api.attention_forward = NULL;
+		api.kernels.attention_forward = NULL;
 	return &api;
 }

@@ -6,23 +6,6 @@
 
 #include "tests/support/fake_cuda.h"
 
-union argument {
-	int64_t whole;
-	double real;
-	void *at;
-};
-
-enum { FAKE_ARGUMENTS = 20 };
-
-/* A kernel's arguments, in the order in which it was given them. */
-struct arguments {
-	union argument a[FAKE_ARGUMENTS];
-};
-
-#define WHOLE(x) ((union argument){.whole = (int64_t)(x)})
-#define REAL(x) ((union argument){.real = (x)})
-#define AT(x) ((union argument){.at = (void *)(uintptr_t)(x)})
-
 enum { ERROR_VALUE = 1, ERROR_MEMORY = 2, ERROR_NO_DEVICE = 100, ERROR_KERNEL = 700, ERROR_STANDSTILL = 702 };
 enum { ERROR_NOT_PERMITTED = 800, ERROR_CAPTURING = 900, ERROR_INVALIDATED = 901 };
 enum { ERROR_UNJOINED = 904, ERROR_ISOLATION = 905, ERROR_CAPTURED_EVENT = 907 };
@@ -32,12 +15,14 @@ enum kind { KERNEL, COPY, HOST_CALL, RECORD, WAIT, LAUNCH };
 
 struct work {
 	enum kind kind;
-	void (*kernel)(const struct arguments *g);
-	struct arguments arguments;
-	int64_t ticket; /* record, wait */
+	void (*run)(const void *arguments);
+	const void *arguments; /* kept */
+	int64_t bytes;         /* of a copy */
+	int64_t ticket;        /* record, wait */
 	cuda_event event;
 	cuda_graph graph;
 	void (*function)(void *context);
+	void *context;
 	kernel_stream stream; /* of a captured one */
 };
 
@@ -88,11 +73,11 @@ struct kernel_context {
 	struct cuda_opening opening;
 	int64_t graphs;
 	int64_t time; /* where it is not the clock's */
-	void (*seen[PLACES])(const struct arguments *g);
-	bool loaded;          /* a kernel has run */
-	pthread_t thread;     /* that opened it: another one would be at GPU 0, and host calls may not call at all */
-	cuda_graph capturing; /* under way; NULL: none */
-	kernel_stream working;  /* of the kernels that use the workspace */
+	void (*seen[PLACES])(const void *arguments);
+	bool loaded;           /* a kernel has run */
+	pthread_t thread;      /* that opened it: another one would be at GPU 0, and host calls may not call at all */
+	cuda_graph capturing;  /* under way; NULL: none */
+	kernel_stream working; /* of the kernels that use the workspace */
 };
 
 extern struct fake_cuda_settings fake_settings;
@@ -110,15 +95,14 @@ void fake_lock_memory(const struct kernel_context *c, int protection);
  * of that thread's is under way; that one is good for nothing afterwards. */
 int fake_refuses(struct kernel_context *c, bool captures);
 
-/* Puts a kernel on a stream. */
-int fake_push(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g);
-/* … one that uses the workspace: all of them are to be on one stream. */
-int fake_push_working(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g),
-                      const struct arguments *g);
-/* A copy that lives as long as the device. */
-void *fake_keep(struct kernel_context *c, const void *bytes, size_t size);
+/* Puts a kernel on a stream, with a copy of what `run` is to be called with, which lives as long as the device. */
+int fake_push(struct kernel_context *c, kernel_stream s, void (*run)(const void *arguments), const void *arguments,
+              size_t bytes);
+/* The same of one that uses the workspace: all of them are to be on one stream. */
+int fake_push_working(struct kernel_context *c, kernel_stream s, void (*run)(const void *arguments),
+                      const void *arguments, size_t bytes);
 
-void fake_fill_streams(struct cuda_api *api); /* fake_cuda_streams.c */
-void fake_fill_kernels(struct cuda_api *api); /* fake_cuda_kernels.c */
+void fake_fill_streams(struct cuda_api *api);   /* fake_cuda_streams.c */
+void fake_fill_kernels(struct kernel_table *t); /* fake_cuda_kernels.c */
 
 #endif

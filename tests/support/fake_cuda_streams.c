@@ -33,13 +33,13 @@ static void take_time(struct kernel_context *c, const struct work *w)
 	int i = 0;
 	switch (w->kind) {
 	case KERNEL:
-		while (i < PLACES - 1 && c->seen[i] && c->seen[i] != w->kernel)
+		while (i < PLACES - 1 && c->seen[i] && c->seen[i] != w->run)
 			i++;
-		c->seen[i] = w->kernel;
+		c->seen[i] = w->run;
 		c->time += fake_settings.kernel_ns * (1 + i % 4);
 		break;
 	case COPY:
-		c->time += fake_settings.kernel_ns + w->arguments.a[2].whole / 10;
+		c->time += fake_settings.kernel_ns + w->bytes / 10;
 		break;
 	case HOST_CALL:
 		c->time += 20 * fake_settings.kernel_ns;
@@ -71,7 +71,7 @@ static int run_graph(struct kernel_context *c, struct CUgraphExec_st *g);
 static void *call_host(void *of)
 {
 	const struct work *w = of;
-	w->function(w->arguments.a[0].at);
+	w->function(w->context);
 	return NULL;
 }
 
@@ -91,7 +91,7 @@ static int carry_out(struct kernel_context *c, const struct work *w)
 	case KERNEL:
 	case COPY:
 		fake_lock_memory(c, PROT_READ | PROT_WRITE);
-		w->kernel(&w->arguments);
+		w->run(w->arguments);
 		fake_lock_memory(c, PROT_NONE);
 		*(w->kind == KERNEL ? &fake_counts.kernels : &fake_counts.copies) += 1;
 		c->loaded |= w->kind == KERNEL;
@@ -178,26 +178,56 @@ static int push(kernel_stream s, const struct work *w)
 	return 0;
 }
 
-int fake_push(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g), const struct arguments *g)
+/* A copy that lives as long as the device. */
+static const void *keep(struct kernel_context *c, const void *bytes, size_t size)
+{
+	c->kept = fake_grown(c->kept, c->kept_count + 1, sizeof *c->kept);
+	void **copy = &c->kept[c->kept_count++];
+	*copy = fake_grown(NULL, 1, size);
+	return memcpy(*copy, bytes, size);
+}
+
+int fake_push(struct kernel_context *c, kernel_stream s, void (*run)(const void *arguments), const void *arguments,
+              size_t bytes)
 {
 	int error = fake_refuses(c, true);
 	if (error)
 		return error;
 	if (fake_settings.fail_after && ++c->pushed > fake_settings.fail_after)
 		return ERROR_KERNEL;
-	return push(s, &(struct work){.kind = KERNEL, .kernel = kernel, .arguments = *g});
+	return push(s, &(struct work){.kind = KERNEL, .run = run, .arguments = keep(c, arguments, bytes)});
 }
 
-int fake_push_working(struct kernel_context *c, kernel_stream s, void (*kernel)(const struct arguments *g),
-                      const struct arguments *g)
+int fake_push_working(struct kernel_context *c, kernel_stream s, void (*run)(const void *arguments),
+                      const void *arguments, size_t bytes)
 {
 	c->working = c->working ? c->working : s;
-	return c->working == s ? fake_push(c, s, kernel, g) : ERROR_VALUE;
+	return c->working == s ? fake_push(c, s, run, arguments, bytes) : ERROR_VALUE;
 }
 
-static void run_copy(const struct arguments *g)
+/* Of a copy; without `from`, of a fill. */
+struct moved {
+	void *to;
+	const void *from;
+	int byte;
+	size_t bytes;
+};
+
+static void run_moved(const void *arguments)
 {
-	memcpy(g->a[0].at, g->a[1].at, (size_t)g->a[2].whole);
+	const struct moved *m = arguments;
+	if (m->from)
+		memcpy(m->to, m->from, m->bytes);
+	else
+		memset(m->to, m->byte, m->bytes);
+}
+
+static int push_moved(struct kernel_context *c, kernel_stream s, const struct moved *m)
+{
+	return push(s, &(struct work){.kind = COPY,
+	                              .run = run_moved,
+	                              .arguments = keep(c, m, sizeof *m),
+	                              .bytes = (int64_t)m->bytes});
 }
 
 /* Device memory, or pinned. */
@@ -215,31 +245,19 @@ static bool is_known(const struct kernel_context *c, const void *at)
 static int copy(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes)
 {
 	int error = fake_refuses(c, !s->capturing || (is_known(c, to) && is_known(c, from)));
-	return error ? error
-	             : push(s, &(struct work){.kind = COPY,
-	                                      .kernel = run_copy,
-	                                      .arguments = {{AT(to), AT(from), WHOLE(bytes)}}});
-}
-
-static void run_fill(const struct arguments *g)
-{
-	memset(g->a[0].at, (int)g->a[1].whole, (size_t)g->a[2].whole);
+	return error ? error : push_moved(c, s, &(struct moved){.to = to, .from = from, .bytes = bytes});
 }
 
 static int fill(struct kernel_context *c, kernel_stream s, void *to, int byte, size_t bytes)
 {
 	int error = fake_refuses(c, true);
-	return error ? error
-	             : push(s, &(struct work){.kind = COPY,
-	                                      .kernel = run_fill,
-	                                      .arguments = {{AT(to), WHOLE(byte), WHOLE(bytes)}}});
+	return error ? error : push_moved(c, s, &(struct moved){.to = to, .byte = byte, .bytes = bytes});
 }
 
 static int host_call(struct kernel_context *c, kernel_stream s, void (*function)(void *context), void *context)
 {
 	int error = fake_refuses(c, true);
-	return error ? error
-	             : push(s, &(struct work){.kind = HOST_CALL, .function = function, .arguments = {{AT(context)}}});
+	return error ? error : push(s, &(struct work){.kind = HOST_CALL, .function = function, .context = context});
 }
 
 /* ---- streams and events ---- */
@@ -431,8 +449,8 @@ void fake_fill_streams(struct cuda_api *api)
 	api->event_record = event_record;
 	api->event_is_done = event_is_done;
 	api->event_elapsed = event_elapsed;
-	api->copy = copy;
-	api->fill = fill;
+	api->kernels.copy = copy;
+	api->kernels.fill = fill;
 	api->host_call = host_call;
 	api->capture_begin = capture_begin;
 	api->capture_end = capture_end;

@@ -144,9 +144,9 @@ static void run_messages(const struct operation_of_nccl *o)
 	wait_for(o->messages, requests);
 }
 
-static void run(const struct arguments *g)
+static void run(const void *arguments)
 {
-	const struct operation_of_nccl *o = g->a[0].at;
+	const struct operation_of_nccl *o = arguments;
 	calls++;
 	if (o->what == MESSAGES)
 		run_messages(o);
@@ -182,15 +182,14 @@ static ncclResult_t put(const struct operation_of_nccl *o, cudaStream_t stream)
 		o->comm->captured++;
 	else
 		connect_all(o);
-	const struct operation_of_nccl *kept = fake_keep(fake_device, o, sizeof *o);
-	return fake_push(fake_device, s, run, &(struct arguments){{AT(kept)}}) ? ncclUnhandledCudaError : ncclSuccess;
+	return fake_push(fake_device, s, run, o, sizeof *o) ? ncclUnhandledCudaError : ncclSuccess;
 }
 
 static void graph_goes(const struct CUgraphExec_st *g)
 {
 	for (int64_t i = 0; i < g->items.count; i++)
-		if (g->items.items[i].kernel == run)
-			((const struct operation_of_nccl *)g->items.items[i].arguments.a[0].at)->comm->captured--;
+		if (g->items.items[i].run == run)
+			((const struct operation_of_nccl *)g->items.items[i].arguments)->comm->captured--;
 }
 
 static ncclResult_t put_collective(enum what what, const void *from, void *to, size_t count, ncclDataType_t type,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/mix64.h"
+#include "real/rank/bind.h"
 #include "real/rank/memory.h"
 #include "strategy/collective/schedule.h"
 #include "strategy/model/slice.h"

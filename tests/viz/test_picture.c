@@ -204,7 +204,7 @@ START_TEST(messages_of_every_group)
 		player.to = one->end;
 		const struct view *view = player_view(&player);
 		canvas_begin(&c, cr, 1280, 720, 1, view->theme, &fonts);
-		scene_timeline(&c, view, b, false);
+		scene_row(SCENE_TIMELINE)->draw(&c, view, b, false);
 		canvas_end(&c);
 		cairo_surface_flush(surface);
 		timeline_lay(&l, view, view->lanes, b);

@@ -68,7 +68,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, double
 	draw_fitting(c, x, card.y + card.height - 10, 12, 9.5, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, text);
 }
 
-void scene_compare(struct canvas *c, const struct view *v, struct box b)
+void draw_compare(struct canvas *c, const struct view *v, struct box b)
 {
 	int n = v->contender_count, columns, rows;
 	int64_t peak = 0;

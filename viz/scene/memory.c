@@ -86,7 +86,7 @@ static bool uses(const struct score *s, enum space space)
 	return false;
 }
 
-void scene_memory(struct canvas *c, const struct view *v, struct box b, bool small)
+static void draw_memory(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct score *s = v->state->score;
 	int spaces = 0, at = 0, index = score_index_of(s, v->focus_rank);
@@ -108,7 +108,7 @@ void scene_memory(struct canvas *c, const struct view *v, struct box b, bool sma
 }
 
 /* Of the device's bars, which are the first. */
-int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
 {
 	const struct score *s = v->state->score;
 	int spaces = 0;
@@ -122,3 +122,18 @@ int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, boo
 		return -1;
 	return s->ranks[i].rank;
 }
+
+static void hit_memory(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                       struct hit *h)
+{
+	rank_hit(v->state, rank_at(c, v, b, small, x, y), h);
+}
+
+const struct scene_row scene_memory = {
+        .title = "Memory",
+        .what = "bytes by rank and category, now and over time",
+        .width = 720,
+        .height = 330,
+        .draw = draw_memory,
+        .hit = hit_memory,
+};

@@ -70,12 +70,11 @@ static int first_line(const struct view *v, int index, struct box b, int *rows)
 	return first < role->step.begin ? role->step.begin : first;
 }
 
-int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y)
+static int op_at(const struct view *v, struct box b, double x, double y)
 {
 	int index = score_index_of(v->state->score, v->focus_rank), rows;
 	struct box list = {b.x, b.y, b.width, b.height - DETAIL - 10};
 	int first = first_line(v, index, list, &rows), line = (int)floor((y - list.y - 32) / LINE);
-	(void)c;
 	if (x < b.x || x > b.x + b.width || line < 0 || line >= rows ||
 	    first + line >= score_role_of(v->state->score, index)->step.end)
 		return -1;
@@ -146,9 +145,31 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 		          "only those behind it on its own queue");
 }
 
-void scene_plan(struct canvas *c, const struct view *v, struct box b)
+static void draw_plan(struct canvas *c, const struct view *v, struct box b, bool small)
 {
+	(void)small;
 	int index = score_index_of(v->state->score, v->focus_rank);
 	draw_operations(c, v, index, (struct box){b.x, b.y, b.width, b.height - DETAIL - 10});
 	draw_waits(c, v, index, (struct box){b.x, b.y + b.height - DETAIL, b.width, DETAIL});
 }
+
+static void hit_plan(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                     struct hit *h)
+{
+	(void)c;
+	(void)small;
+	h->op = op_at(v, b, x, y);
+	if (h->op < 0)
+		return;
+	h->rank = v->focus_rank;
+	op_explain(v->state->score, h->rank, h->op, h->text, sizeof h->text);
+}
+
+const struct scene_row scene_plan = {
+        .title = "Plan",
+        .what = "the operations as text",
+        .width = 620,
+        .height = 260,
+        .draw = draw_plan,
+        .hit = hit_plan,
+};

@@ -317,7 +317,7 @@ static double ledger_width(struct box b, bool small)
 	return small ? 0 : fmin(390, b.width * 0.34);
 }
 
-int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
+static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
 {
 	const struct state *st = v->state;
 	double ledger = ledger_width(b, small);
@@ -328,15 +328,13 @@ int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool 
 	if (r.n > SCORE_MESSAGE_RANKS)
 		return -1;
 	ring_place(&r, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height}, small);
-	for (int64_t rank = 0; rank < r.n; rank++) {
-		struct box card = r.card[rank];
-		if (x >= card.x && x < card.x + card.width && y >= card.y && y < card.y + card.height)
+	for (int64_t rank = 0; rank < r.n; rank++)
+		if (box_has(r.card[rank], x, y))
 			return one->rank[rank];
-	}
 	return -1;
 }
 
-void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small)
+static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct state *st = v->state;
 	double ledger = ledger_width(b, small);
@@ -356,3 +354,19 @@ void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small
 	if (!small)
 		draw_ledger(c, v, (struct box){b.x + b.width - ledger, b.y, ledger, b.height});
 }
+
+static void hit_ring(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+                     struct hit *h)
+{
+	rank_hit(v->state, rank_at(c, v, b, small, x, y), h);
+}
+
+const struct scene_row scene_ring = {
+        .title = "Collective",
+        .what = "ranks, links, and what every chunk holds",
+        .width = 940,
+        .height = 330,
+        .draw = draw_ring,
+        .hit = hit_ring,
+        .messages = true,
+};

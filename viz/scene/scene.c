@@ -155,14 +155,6 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the whole ---- */
 
-struct overview overview_boxes(struct box b)
-{
-	double gap = 14, upper = floor(b.height * 0.6), left = floor(b.width * 0.58);
-	return (struct overview){.ring = {b.x, b.y, left, upper},
-	                         .memory = {b.x + left + gap, b.y, b.width - left - gap, upper},
-	                         .timeline = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
-}
-
 struct box frame_phases(const struct view *v, struct box all)
 {
 	struct box b = frame_scene(v, all);
@@ -173,16 +165,7 @@ struct box frame_phases(const struct view *v, struct box all)
 
 struct fit scene_fit(const struct view *v, struct box b)
 {
-	/* What a scene takes to be drawn whole, in units. */
-	static const struct {
-		double width, height;
-	} least[SCENE_COUNT] = {[SCENE_OVERVIEW] = {880, 390},
-	                        [SCENE_RING] = {940, 330},
-	                        [SCENE_MEMORY] = {720, 330},
-	                        [SCENE_PLAN] = {620, 260},
-	                        [SCENE_TIMELINE] = {420, 160}};
-	enum scene scene = !v->state ? SCENE_TIMELINE : v->scene;
-	double width = least[scene].width, height = least[scene].height;
+	double width = scene_of(v)->width, height = scene_of(v)->height;
 	if (v->state && v->contender_count) {
 		int columns, rows;
 		compare_grid(v->contender_count, &columns, &rows);
@@ -201,32 +184,6 @@ void fit_point(const struct fit *f, double *x, double *y)
 	*y = f->inner.y + (*y - f->outer.y) / f->scale;
 }
 
-static void draw_overview(struct canvas *c, const struct view *v, struct box b)
-{
-	struct overview o = overview_boxes(b);
-	scene_ring(c, v, o.ring, true);
-	scene_memory(c, v, o.memory, true);
-	scene_timeline(c, v, o.timeline, true);
-}
-
-static void draw_scene(struct canvas *c, const struct view *v, struct box b)
-{
-	if (!v->state)
-		scene_timeline(c, v, b, false);
-	else if (v->contender_count)
-		scene_compare(c, v, b);
-	else if (v->scene == SCENE_OVERVIEW)
-		draw_overview(c, v, b);
-	else if (v->scene == SCENE_RING)
-		scene_ring(c, v, b, false);
-	else if (v->scene == SCENE_MEMORY)
-		scene_memory(c, v, b, false);
-	else if (v->scene == SCENE_TIMELINE)
-		scene_timeline(c, v, b, false);
-	else
-		scene_plan(c, v, b);
-}
-
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 {
 	struct box b = frame_scene(v, all);
@@ -239,7 +196,10 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		cairo_scale(c->cr, fit.scale, fit.scale);
 		c->pixel /= fit.scale;
 	}
-	draw_scene(c, v, fit.inner);
+	if (v->state && v->contender_count)
+		draw_compare(c, v, fit.inner);
+	else
+		scene_of(v)->draw(c, v, fit.inner, false);
 	if (fit.scale < 1) {
 		c->pixel *= fit.scale;
 		cairo_restore(c->cr);

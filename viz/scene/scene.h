@@ -5,27 +5,11 @@
 #define SHARDLAB_VIZ_SCENE_H
 
 #include "viz/draw/draw.h"
+#include "viz/scene/list.h"
 #include "viz/timeline/lanes.h"
 #include "viz/timeline/state.h"
 
-/* name in options, constant, title, what its button says */
-#define SCENE_LIST(X)                                                                                                  \
-	X("overview", OVERVIEW, "Overview", "all on one cursor")                                                       \
-	X("ring", RING, "Collective", "ranks, links, and what every chunk holds")                                      \
-	X("memory", MEMORY, "Memory", "bytes by rank and category, now and over time")                                 \
-	X("timeline", TIMELINE, "Timeline", "queues of all ranks")                                                     \
-	X("plan", PLAN, "Plan", "the operations as text")
-
-enum scene {
-#define X(name, constant, title, what) SCENE_##constant,
-	SCENE_LIST(X)
-#undef X
-	        SCENE_COUNT
-};
-
-const char *scene_name(enum scene s);
-const char *scene_title(enum scene s);
-const char *scene_what(enum scene s);
+const char *scene_name(enum scene s); /* in options */
 bool scene_parse(const char *name, enum scene *out);
 
 /* One strategy among those that are compared. */
@@ -66,13 +50,6 @@ struct box scene_box(const struct canvas *c, const struct view *v);
 /* The window's version: between two edges that the caller draws. */
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
 
-/* The scenes. `small`: a part of the overview. */
-void scene_ring(struct canvas *c, const struct view *v, struct box b, bool small);
-void scene_memory(struct canvas *c, const struct view *v, struct box b, bool small);
-void scene_compare(struct canvas *c, const struct view *v, struct box b);
-void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool small);
-void scene_plan(struct canvas *c, const struct view *v, struct box b);
-
 /* ---- what lies under a point, for the mouse ---- */
 
 struct hit {
@@ -86,6 +63,23 @@ struct hit {
 
 /* Answers for the scene that scene_draw_in() draws in `all`. text: what it is, in words; "" where nothing is. */
 struct hit scene_hit(struct canvas *c, const struct view *v, struct box all, double x, double y);
+
+/* ---- the table of scenes ---- */
+
+/* `small`: a part of the overview. */
+struct scene_row {
+	const char *title;
+	const char *what;     /* its button says */
+	double width, height; /* with less room it is made smaller as a whole */
+	void (*draw)(struct canvas *c, const struct view *v, struct box b, bool small);
+	/* Says what lies at a point of it, if anything does. */
+	void (*hit)(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y,
+	            struct hit *h);
+	bool messages; /* it shows them on their way */
+	bool timeline; /* it has one */
+};
+
+const struct scene_row *scene_row(enum scene s);
 
 /* ---- words ---- */
 

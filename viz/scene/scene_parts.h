@@ -4,6 +4,10 @@
 
 #include "viz/scene/scene.h"
 
+#define X(constant, name, row) extern const struct scene_row row;
+SCENE_LIST(X)
+#undef X
+
 /* Who sent what to whom, and the running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
 
@@ -16,12 +20,17 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 /* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
 void op_explain(const struct score *s, int64_t rank, int op, char *out, size_t size);
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
+/* The mouse is on a rank; -1: on none. */
+void rank_hit(const struct state *st, int64_t rank, struct hit *h);
 
-/* For the mouse: what a scene has drawn at a point. */
-int64_t ring_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
-int64_t memory_rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y);
-int plan_op_at(struct canvas *c, const struct view *v, struct box b, double x, double y);
+static inline bool box_has(struct box b, double x, double y)
+{
+	return x >= b.x && x < b.x + b.width && y >= b.y && y < b.y + b.height;
+}
 
+/* The scene that a view shows, unless strategies are compared. */
+const struct scene_row *scene_of(const struct view *v);
+void draw_compare(struct canvas *c, const struct view *v, struct box b);
 /* How many columns and rows of cards `n` strategies make. */
 void compare_grid(int n, int *columns, int *rows);
 

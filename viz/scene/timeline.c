@@ -364,7 +364,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct timeline *l,
 	}
 }
 
-void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool small)
+static void draw_timeline(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct theme *t = c->theme;
 	struct timeline l[2];
@@ -390,3 +390,13 @@ void scene_timeline(struct canvas *c, const struct view *v, struct box b, bool s
 	          "operation",
 	          time_word(predicted, simulated), time_word(real, measured), off);
 }
+
+const struct scene_row scene_timeline = {
+        .title = "Timeline",
+        .what = "queues of all ranks",
+        .width = 420,
+        .height = 160,
+        .draw = draw_timeline,
+        .hit = timeline_hit,
+        .timeline = true,
+};

@@ -27,6 +27,8 @@ double timeline_y(const struct timeline *l, int64_t rank, enum queue queue);
 int timeline_lane(const struct timeline *l, double y, int *depth);
 /* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
 int timeline_last(const struct timeline *l);
+/* As struct scene_row has it. */
+void timeline_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h);
 /* The range that a view shows: [from, to) ns of its longest trace. */
 void timeline_range(const struct view *v, int64_t *from, int64_t *to);
 

@@ -53,7 +53,7 @@ static void explain_widget(const struct widget *one, char *out, size_t size)
 		snprintf(out, size, "%s (%s)", action_what((enum action)one->number),
 		         action_key((enum action)one->number));
 	else if (one->kind == WIDGET_SCENE)
-		snprintf(out, size, "%s", scene_what((enum scene)one->number));
+		snprintf(out, size, "%s", scene_row((enum scene)one->number)->what);
 	else if (one->number < 9)
 		snprintf(out, size, "the step by %s (%d)", one->label, one->number + 1);
 	else

@@ -32,7 +32,7 @@ void window_move(struct window *w, size_t position, bool tween)
 		w->note_until = 0;
 		p->note[0] = 0;
 	}
-	if (!tween || !w->motion || (p->scene != SCENE_RING && p->scene != SCENE_OVERVIEW))
+	if (!tween || !w->motion || !scene_row(p->scene)->messages)
 		return;
 	const struct score *s = &p->piece->score;
 	for (size_t i = p->state.latest; i < p->state.latest_end; i++)

@@ -8,7 +8,7 @@
 bool window_has_timeline(const struct window *w)
 {
 	const struct player *p = w->player;
-	return p->piece->foreign || (!p->compare && (p->scene == SCENE_TIMELINE || p->scene == SCENE_OVERVIEW));
+	return p->piece->foreign || (!p->compare && scene_row(p->scene)->timeline);
 }
 
 /* ---- the selection ---- */

@@ -115,8 +115,8 @@ void widgets_lay(struct window *w, struct canvas *c)
 	int first;
 	w->widget_count = 0;
 	for (int i = 0; i < SCENE_COUNT && !w->player->piece->foreign; i++) {
-		double length = text_length(c, 14, WEIGHT_BOLD, scene_title((enum scene)i)) + 22;
-		add(w, WIDGET_SCENE, i, (struct box){x, 7, length, 28}, scene_title((enum scene)i))->on =
+		double length = text_length(c, 14, WEIGHT_BOLD, scene_row((enum scene)i)->title) + 22;
+		add(w, WIDGET_SCENE, i, (struct box){x, 7, length, 28}, scene_row((enum scene)i)->title)->on =
 		        w->player->scene == (enum scene)i && !w->player->compare;
 		x += length + gap;
 	}

@@ -10,12 +10,6 @@
  */
 #include "strategy/plan/verify/verify.h"
 
-/* Ranks that have the same coordinate along the first axis. */
-static int64_t inner(const struct plan *p)
-{
-	return p->ranks / p->axes[0].size;
-}
-
 static bool is_first_axis(const struct plan *p, const struct op *op)
 {
 	return op_axes(p, op) == 1;
@@ -23,7 +17,7 @@ static bool is_first_axis(const struct plan *p, const struct op *op)
 
 static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends)
 {
-	return (axes & 1 && !ends ? r->ranks / inner(p) : 1) * plan_along(p, axes & ~1u);
+	return (axes & 1 && !ends ? r->ranks / ranks_behind_first_axis(p) : 1) * plan_along(p, axes & ~1u);
 }
 
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r)
@@ -38,7 +32,8 @@ int64_t copies_in(const struct plan *p, const struct op *op, const struct role *
 
 bool roles_follow_axes(const struct plan *p, const struct role *r)
 {
-	return p->axis_count == 1 || p->role_count == 1 || (r->first_rank % inner(p) == 0 && r->ranks % inner(p) == 0);
+	return p->axis_count == 1 || p->role_count == 1 ||
+	       (r->first_rank % ranks_behind_first_axis(p) == 0 && r->ranks % ranks_behind_first_axis(p) == 0);
 }
 
 enum status verify_group(const struct verify *v, const struct role *r, int number)
@@ -55,7 +50,7 @@ enum status verify_group(const struct verify *v, const struct role *r, int numbe
 	if (op->ends && (!is_first_axis(p, op) || !role_is_an_end(p, r)))
 		return refuse(v, 2, r, number, -1,
 		              "runs between the ends of the first axis, and this role is at neither");
-	if (message && (!is_first_axis(p, op) || r->ranks != inner(p) || !role_across(p, op, r)))
+	if (message && (!is_first_axis(p, op) || r->ranks != ranks_behind_first_axis(p) || !role_across(p, op, r)))
 		return refuse(v, 2, r, number, op_buffer(op),
 		              "has no partner: messages go along the first axis, between roles that are one coordinate "
 		              "of it each");

@@ -1,0 +1,120 @@
+/* What commands make of predictions: the threads that were asked for, the figures of charts. */
+#include <check.h>
+#include <string.h>
+
+#include "cli/command/chart.h"
+#include "cli/command/job.h"
+#include "tests/support/suite.h"
+
+static void parse(struct options *o, const char *const *arguments)
+{
+	int count = 0;
+	while (arguments[count])
+		count++;
+	ck_assert_msg(!options_parse(o, COMMAND_COMPARE, count, (char **)(uintptr_t)arguments), "%s", status_message());
+}
+
+static int64_t step_with(int64_t threads)
+{
+	struct options o;
+	struct members members;
+	struct job j;
+	struct report r = {0};
+	parse(&o, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", NULL});
+	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
+	ck_assert_msg(!job_open(&j, &members.member[0].settings), "%s", status_message());
+	ck_assert_msg(!job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r), "%s", status_message());
+	int64_t step = r.time.compute;
+	report_release(&r);
+	job_release(&j);
+	return step;
+}
+
+/* On two cores two ranks of two threads each have half of what they ask for. */
+START_TEST(threads_share_the_cores)
+{
+	int64_t one = step_with(1), two = step_with(2);
+	ck_assert_int_eq(step_with(0), one);
+	ck_assert_int_gt(two, one * 19 / 10);
+	ck_assert_int_lt(two, one * 21 / 10);
+}
+END_TEST
+
+/* ---- charts ---- */
+
+static struct members members;
+
+static void make_chart(struct chart *chart, const char *const *arguments)
+{
+	struct options o;
+	memset(chart, 0, sizeof *chart);
+	parse(&o, arguments);
+	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
+	ck_assert_msg(!chart_make(chart, &o, &members, NULL, 0), "%s", status_message());
+}
+
+/* The largest of the roles' peaks, of the same plan; first: the first role's. */
+static int64_t peak_on(int64_t ranks, int64_t *first)
+{
+	struct settings settings = members.member[0].settings;
+	struct job j;
+	int64_t most = 0;
+	settings.ranks = ranks;
+	settings.batch = 0;
+	ck_assert_int_eq(settings_resolve(&settings, 1), STATUS_OK);
+	ck_assert_msg(!job_open(&j, &settings), "%s", status_message());
+	for (int i = 0; i < j.plan.role_count; i++) {
+		struct memory_use use;
+		plan_memory(&j.plan, &j.plan.roles[i], SPACE_DEVICE, &use);
+		most = use.peak_bytes > most ? use.peak_bytes : most;
+		*first = i ? *first : use.peak_bytes;
+	}
+	job_release(&j);
+	return most;
+}
+
+START_TEST(a_line_is_of_the_fullest_role)
+{
+	static struct chart chart;
+	int others = 0;
+	make_chart(&chart, (const char *[]){"--model", "mlp:sizes=784-16-512-10", "--strategy", "pipeline", "--ranks",
+	                                    "2", "--cluster", "laptop", "--chart", "memory-by-ranks", NULL});
+	ck_assert_int_eq(chart.series_count, 1);
+	ck_assert_str_eq(chart.series[0].label, "pipeline");
+	ck_assert_int_eq(chart.series[0].count, 2);
+	for (int i = 0; i < 2; i++) {
+		int64_t first = 0;
+		ck_assert_int_eq(chart.series[0].ranks[i], 1 + i);
+		ck_assert_int_eq(chart.series[0].value[i], peak_on(1 + i, &first));
+		others += chart.series[0].value[i] != first;
+	}
+	ck_assert_int_gt(others, 0);
+	ck_assert_int_eq(chart.capacity, 0); /* of a node with CPUs, each rank has a part */
+}
+END_TEST
+
+START_TEST(a_capacity_is_without_the_libraries)
+{
+	static struct chart chart;
+	struct cluster c;
+	make_chart(&chart, (const char *[]){"--model", "mlp", "--strategy", "ddp", "--ranks", "2", "--cluster",
+	                                    "a100-80gb", "--chart", "time-by-ranks", NULL});
+	ck_assert_msg(!cluster_open(&c, "a100-80gb", 2), "%s", status_message());
+	ck_assert_int_gt(c.overhead.value, 0);
+	ck_assert_int_eq(chart.capacity, c.device_memory - c.overhead.value);
+	ck_assert(chart.time);
+	ck_assert_int_gt(chart.series[0].value[1], 0);
+	cluster_release(&c);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("predict");
+	TCase *tests = tcase_create("predict");
+	tcase_add_test(tests, threads_share_the_cores);
+	tcase_add_test(tests, a_line_is_of_the_fullest_role);
+	tcase_add_test(tests, a_capacity_is_without_the_libraries);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}

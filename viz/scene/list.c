@@ -1,0 +1,40 @@
+#include "viz/scene/list.h"
+
+#include <string.h>
+
+#include "viz/scene/scene_parts.h"
+
+static const struct {
+	const char *name;
+	const struct scene_row *row;
+} scenes[SCENE_COUNT] = {
+#define X(constant, name, row) {name, &(row)},
+        SCENE_LIST(X)
+#undef X
+};
+
+const char *scene_name(enum scene s)
+{
+	return scenes[s].name;
+}
+
+const struct scene_row *scene_row(enum scene s)
+{
+	return scenes[s].row;
+}
+
+bool scene_parse(const char *name, enum scene *out)
+{
+	for (int i = 0; i < SCENE_COUNT; i++)
+		if (!strcmp(name, scenes[i].name)) {
+			*out = (enum scene)i;
+			return true;
+		}
+	return false;
+}
+
+/* Of a trace of another program there are only lanes. */
+const struct scene_row *scene_of(const struct view *v)
+{
+	return scene_row(v->state ? v->scene : SCENE_TIMELINE);
+}

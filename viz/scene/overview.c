@@ -1,0 +1,44 @@
+/* All that is most worth seeing on one cursor: the collective, memory, and below them the timeline. */
+#include <math.h>
+
+#include "viz/scene/scene_parts.h"
+
+struct overview overview_boxes(struct box b)
+{
+	double gap = 14, upper = floor(b.height * 0.6), left = floor(b.width * 0.58);
+	return (struct overview){.ring = {b.x, b.y, left, upper},
+	                         .memory = {b.x + left + gap, b.y, b.width - left - gap, upper},
+	                         .timeline = {b.x, b.y + upper + gap, b.width, b.height - upper - gap}};
+}
+
+static void draw(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct overview o = overview_boxes(b);
+	(void)small;
+	scene_ring.draw(c, v, o.ring, true);
+	scene_memory.draw(c, v, o.memory, true);
+	scene_timeline.draw(c, v, o.timeline, true);
+}
+
+static void hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)
+{
+	struct overview o = overview_boxes(b);
+	(void)small;
+	if (box_has(o.ring, x, y))
+		scene_ring.hit(c, v, o.ring, true, x, y, h);
+	if (box_has(o.memory, x, y))
+		scene_memory.hit(c, v, o.memory, true, x, y, h);
+	if (box_has(o.timeline, x, y))
+		scene_timeline.hit(c, v, o.timeline, true, x, y, h);
+}
+
+const struct scene_row scene_overview = {
+        .title = "Overview",
+        .what = "all on one cursor",
+        .width = 880,
+        .height = 390,
+        .draw = draw,
+        .hit = hit,
+        .messages = true,
+        .timeline = true,
+};

@@ -1,0 +1,57 @@
+/* What lies under the mouse in the timeline. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "viz/scene/scene_parts.h"
+#include "viz/scene/timeline_place.h"
+
+static void hit_span(struct hit *h, const struct timeline *l, const struct lane *lane, const struct lane_span *s)
+{
+	char begin[WORD], time[WORD];
+	if (s->name) {
+		snprintf(h->text, sizeof h->text, "%.140s: %s, from %s", s->name, time_word(time, s->end - s->begin),
+		         time_word(begin, s->begin));
+		return;
+	}
+	h->op = s->op;
+	op_explain(l->lanes->score, lane->rank, s->op, h->text, sizeof h->text);
+}
+
+static void hit_gap(struct hit *h, const struct lane *lane)
+{
+	for (size_t i = 0; i < lane->gap_count; i++)
+		if (lane->gaps[i].begin <= h->time && lane->gaps[i].end > h->time) {
+			char time[WORD];
+			time_word(time, lane->gaps[i].end - lane->gaps[i].begin);
+			snprintf(h->text, sizeof h->text, "rank %" PRId64 " does not compute for %s: %s", lane->rank,
+			         time, lane->gaps[i].exposed ? "communication is exposed" : "a bubble");
+		}
+}
+
+static void hit_one(struct hit *h, const struct timeline *l, double x, double y)
+{
+	int depth;
+	if (!box_has(l->plot, x, y))
+		return;
+	h->time = timeline_time(l, x);
+	int number = timeline_lane(l, y, &depth);
+	if (number < 0)
+		return;
+	const struct lane *lane = &l->lanes->lanes[number];
+	h->rank = lane->rank;
+	int64_t span = lane_span_at(lane, h->time, depth);
+	if (span >= 0)
+		hit_span(h, l, lane, &lane->spans[span]);
+	else
+		hit_gap(h, lane);
+}
+
+void timeline_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)
+{
+	struct timeline l[2];
+	(void)c;
+	if (!v->lanes || !v->lanes->lane_count)
+		return;
+	for (int i = 0, n = timelines_lay(l, v, b, small); i < n; i++)
+		hit_one(h, &l[i], x, y);
+}
