@@ -7,6 +7,7 @@
 #include "cli/command/command.h"
 #include "cli/command/view_load.h"
 #include "cli/command/view_open.h"
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 
@@ -201,7 +202,7 @@ enum status command_view(const struct options *o)
 			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
 	}
 	if (!s && option_given(o, OPTION_EXPORT))
-		s = write_file(option_text(o, OPTION_EXPORT), "export", write_export, &exporting);
+		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);
 	playback_release(&v->playback);

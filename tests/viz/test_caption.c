@@ -100,7 +100,7 @@ static bool check_reason(const struct timeline *s, const struct event *e, const 
 	return false;
 }
 
-START_TEST(the_reason_ended_last)
+START_LOOP_TEST(the_reason_ended_last, 0, REQUESTS)
 {
 	struct viewed v;
 	viewed_open(&v, &requests[_i]);
@@ -138,7 +138,7 @@ static bool check_pause(const struct timeline *s, const struct event *e, const c
 	return true;
 }
 
-START_TEST(pauses_name_what_they_wait_for)
+START_LOOP_TEST(pauses_name_what_they_wait_for, 0, REQUESTS)
 {
 	struct viewed v;
 	viewed_open(&v, &requests[_i]);
@@ -150,7 +150,7 @@ END_TEST
 
 /* ---- the beginning ---- */
 
-START_TEST(the_beginning_names_every_role)
+START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 {
 	struct viewed v;
 	struct state st = {0};
@@ -253,15 +253,4 @@ START_TEST(words)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("caption");
-	TCase *tc = tcase_create("captions");
-	tcase_add_loop_test(tc, the_reason_ended_last, 0, REQUESTS);
-	tcase_add_loop_test(tc, pauses_name_what_they_wait_for, 0, REQUESTS);
-	tcase_add_loop_test(tc, the_beginning_names_every_role, 0, REQUESTS);
-	tcase_add_test(tc, many_stages_have_room);
-	tcase_add_test(tc, words);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("caption", 0)

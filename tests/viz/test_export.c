@@ -134,7 +134,7 @@ static const struct request strategies[] = {
 };
 
 /* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */
-START_TEST(of_every_strategy)
+START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3))
 {
 	struct viewed v;
 	viewed_open(&v, &strategies[_i]);
@@ -152,12 +152,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("export");
-	TCase *tests = tcase_create("export");
-	tcase_add_checked_fixture(tests, open_all, close_all);
-	tcase_add_test(tests, frames_of_the_gif);
-	tcase_add_test(tests, pictures_of_the_page);
-	tcase_add_loop_test(tests, of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3));
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(open_all, close_all);
+	return suite_run("export", 0);
 }

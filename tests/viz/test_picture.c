@@ -244,17 +244,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("picture");
-	TCase *tests = tcase_create("picture");
-	tcase_add_checked_fixture(tests, open_all, close_all);
-	tcase_add_test(tests, the_same_bytes_again);
-	tcase_add_test(tests, the_same_by_every_way);
-	tcase_add_test(tests, steps_differ);
-	tcase_add_test(tests, halves_of_characters);
-	tcase_add_test(tests, a_failure_is_said);
-	tcase_add_test(tests, each_card_has_its_own_capacity);
-	tcase_add_test(tests, messages_of_every_group);
-	tcase_add_test(tests, tiny_and_large);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(open_all, close_all);
+	return suite_run("picture", 0);
 }

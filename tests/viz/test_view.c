@@ -267,7 +267,7 @@ static void check_strategy(const char *strategy, const char *model, int64_t rank
 	        &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
 }
 
-START_TEST(every_strategy)
+START_LOOP_TEST(every_strategy, 0, 7)
 {
 	int64_t ranks = 2 + _i;
 	for (int i = 0; strategy_at(i); i++) {
@@ -300,7 +300,7 @@ static const struct request others[] = {
         {.strategy = "ddp", .model = "mlp:sizes=12-16-8-4,norm=sync-batch", .ranks = 3},
 };
 
-START_TEST(every_other)
+START_LOOP_TEST(every_other, 0, sizeof others / sizeof others[0])
 {
 	check_request(&others[_i]);
 }
@@ -410,17 +410,4 @@ START_TEST(many_ranks)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("view");
-	TCase *tc = tcase_create("timeline and states");
-	tcase_add_loop_test(tc, every_strategy, 0, 7);
-	tcase_add_loop_test(tc, every_other, 0, sizeof others / sizeof others[0]);
-	tcase_add_test(tc, every_schedule);
-	tcase_add_test(tc, one_rank_sends_nothing);
-	tcase_add_test(tc, rounds_of_a_ring);
-	tcase_add_test(tc, highlight_events);
-	tcase_add_test(tc, many_ranks);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("view", 0)

@@ -257,19 +257,4 @@ START_TEST(lines_have_ranks_and_a_capacity)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("words");
-	TCase *tests = tcase_create("words");
-	tcase_add_test(tests, a_ledger_has_the_closed_form);
-	tcase_add_test(tests, a_gathering_ledger_has_its_own);
-	tcase_add_test(tests, bars_say_what_is_alive_and_what_there_is_room_for);
-	tcase_add_test(tests, the_end_says_the_shares_of_the_step);
-	tcase_add_test(tests, rounds_are_counted_from_one);
-	tcase_add_test(tests, rounds_that_a_stop_has);
-	tcase_add_test(tests, an_operation_says_what_it_needs);
-	tcase_add_test(tests, a_bar_says_its_sum);
-	tcase_add_test(tests, lines_have_ranks_and_a_capacity);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("words", 0)

@@ -171,7 +171,7 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	case OP_ADAMW:
 	case OP_SGD:
 		say(t, "%s update%s %s of %s with %s", w.words, w.s,
-		    op->operand[1].slice ? "its own slice" : "the parameters",
+		    op_region(op, PART_GRADIENTS)->slice ? "its own slice" : "the parameters",
 		    op->group >= 0 ? s->plan->groups[op->group].name : "the model",
 		    op->kind == OP_ADAMW ? "AdamW" : "SGD");
 		break;
@@ -187,7 +187,7 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *m = &s->events[i];
 		if (m->kind == EVENT_MEMORY && m->rank == e->rank && role->ops[m->op].kind == OP_ALLOC)
-			allocated += buffer_bytes(&role->buffers[role->ops[m->op].operand[0].buffer]);
+			allocated += buffer_bytes(&role->buffers[op_buffer(&role->ops[m->op])]);
 	}
 	if (allocated)
 		say(t, "; it needs %s more for that", bytes_word(bytes, allocated));
@@ -200,7 +200,7 @@ static void say_memory(struct text *t, const struct state *st, const struct even
 	int index = timeline_index_of(s, e->rank);
 	const struct role *role = timeline_role_of(s, index);
 	const struct op *op = &role->ops[e->op];
-	const struct buffer *b = &role->buffers[op->operand[0].buffer];
+	const struct buffer *b = &role->buffers[op_buffer(op)];
 	struct who w = who_of(st, EVENT_MEMORY, e->op, role);
 	char bytes[WORD], live[WORD];
 	say(t, "%s %s%s %s, %s of %s on the %s: %s are alive there now.", w.words,

@@ -197,7 +197,7 @@ bool state_alive(const struct state *st, int index, int buffer)
 	bool alive = role->buffers[buffer].state;
 	for (int k = 0; k < st->ranks[index].issued; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
-		if (op_class(op->kind) == OP_CLASS_M && op->operand[0].buffer == buffer)
+		if (op_class(op->kind) == OP_CLASS_M && op_buffer(op) == buffer)
 			alive = op->kind == OP_ALLOC;
 	}
 	return alive;

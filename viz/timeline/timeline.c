@@ -138,8 +138,8 @@ static void count_memory(struct timeline_role *out, const struct role *role, enu
 	out->peak[space] = out->most[space][0] = total;
 	for (int k = 0; k < ops; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
-		const struct buffer *b = &role->buffers[op->operand[0].buffer < 0 ? 0 : op->operand[0].buffer];
-		if (op_class(op->kind) == OP_CLASS_M && b->space == space) {
+		const struct buffer *b = op_class(op->kind) == OP_CLASS_M ? &role->buffers[op_buffer(op)] : NULL;
+		if (b && b->space == space) {
 			int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
 			live[b->category] += bytes;
 			total += bytes;
