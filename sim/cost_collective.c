@@ -286,7 +286,7 @@ enum status cost_collective(struct cost_cache *cache, const struct cluster *c, c
 enum status cost_message(const struct cluster *c, const struct plan *p, const struct role *r, const struct op *op,
                          struct cost *out)
 {
-	int64_t bytes = op->operand[0].count * op_element_bytes(r, op), peer = op_peer(p, op, r->first_rank);
+	int64_t bytes = op_whole_elements(p, op) * op_element_bytes(r, op), peer = op_peer(p, op, r->first_rank);
 	bool crosses = cost_crosses(c, r->first_rank, peer);
 	const struct link *link = crosses ? &c->network : &c->link;
 	if (crosses && !c->network.bandwidth.value)

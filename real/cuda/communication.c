@@ -26,7 +26,7 @@ static bool is_alone(const struct cuda_executor *e, const struct op *op)
 /* A sum of scalars may stand in host memory. */
 static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 {
-	return op->operand[0].buffer >= 0 && e->base.role->buffers[op->operand[0].buffer].space == SPACE_HOST;
+	return e->base.role->buffers[op_buffer(op)].space == SPACE_HOST;
 }
 
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
@@ -112,7 +112,7 @@ static int copy_operands(struct cuda_executor *e, const struct host_job *job, bo
 	for (int i = 0; i < op_operand_count(op->kind) && !error; i++) {
 		char access = op_access(op, i);
 		int64_t n, bytes = region_bytes(e, &op->operand[i]);
-		bool spoiled = op->kind == OP_REDUCE_SCATTER && i == 0;
+		bool spoiled = op->kind == OP_REDUCE_SCATTER && i == REDUCE_SCATTER_X;
 		if (!bytes || is_staging(op, i) || access == (out ? 'w' : 'r') || (!out && spoiled))
 			continue;
 		void *there = rank_memory_region(&c->rank, &op->operand[i], &n), *here = job->operand[i];
@@ -137,15 +137,14 @@ static int issue_alone(struct cuda_executor *e, const struct op *op, kernel_stre
 {
 	struct cuda_device *c = e->device;
 	struct traffic none = {.handed_bytes = handed_bytes(&e->base, op), .counted = true};
+	bool gathers = op->kind == OP_ALL_GATHER || op->kind == OP_GATHER;
+	const struct region *whole = op_region(op, PART_WHOLE), *share = op_region(op, PART_SHARE);
+	const struct region *from = gathers ? share : whole, *to = gathers ? whole : share;
 	int64_t n;
-	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
-	           op->kind == OP_GATHER;
 	count(&e->base, op, &none);
-	void *x = rank_memory_region(&c->rank, &op->operand[0], &n);
-	void *y = two ? rank_memory_region(&c->rank, &op->operand[1], &n) : NULL;
-	if (!x || !y || x == y)
-		return 0;
-	return c->api->kernels.copy(c->context, s, y, x, (size_t)region_bytes(e, &op->operand[0]));
+	void *x = share ? rank_memory_region(&c->rank, from, &n) : NULL;
+	void *y = share ? rank_memory_region(&c->rank, to, &n) : NULL;
+	return x && y && x != y ? c->api->kernels.copy(c->context, s, y, x, (size_t)region_bytes(e, from)) : 0;
 }
 
 /* ---- NCCL ---- */
@@ -165,7 +164,7 @@ static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kern
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		operand[i] = rank_memory_region(b->memory, &op->operand[i], &n[i]);
 	if (op_is_message(op->kind)) {
-		struct point_to_point m = executor_message(b, op, operand[0]);
+		struct point_to_point m = executor_message(b, op, operand[SEND_X]);
 		traffic.counted = true; /* a message is what it is, also in a library */
 		*(m.sends ? &traffic.sent_bytes : &traffic.received_bytes) = m.bytes;
 		count(b, op, &traffic);
@@ -173,7 +172,7 @@ static enum status issue_nccl(struct cuda_executor *e, const struct op *op, kern
 	}
 	count(b, op, &traffic);
 	if (op->kind == OP_SUM)
-		return nccl_sum(nccl_members(e, op), operand[0], n[0], s);
+		return nccl_sum(nccl_members(e, op), operand[SUM_X], n[SUM_X], s);
 	struct collective c = executor_collective(b, op, operand);
 	return nccl_run(nccl_members(e, op), &c, s);
 }
@@ -228,7 +227,7 @@ static enum status open_staging(struct cuda_executor *e)
 		if (op_class(op->kind) != OP_CLASS_C)
 			continue;
 		if (is_on_host(e, op)) {
-			e->jobs[i].operand[0] = rank_memory_region(e->base.memory, &op->operand[0], &n);
+			e->jobs[i].operand[SUM_X] = rank_memory_region(e->base.memory, &op->operand[SUM_X], &n);
 		} else if (!e->is_nccl) {
 			place_operands(e, op, at);
 			for (int k = 0; k < 3; k++)

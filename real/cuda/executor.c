@@ -147,7 +147,8 @@ static enum status check_loss_scale(struct cuda_executor *e, const struct sectio
 		return STATUS_OK;
 	for (int i = s->begin; i < s->end; i++)
 		if (r->ops[i].kind == OP_SCALER_UPDATE)
-			(void)executor_read(&e->base, r->ops[i].operand[0].buffer, &scaler, sizeof scaler);
+			(void)executor_read(&e->base, r->ops[i].operand[SCALER_UPDATE_SCALER].buffer, &scaler,
+			                    sizeof scaler);
 	return rank_loss_scale_ended(&scaler);
 }
 
@@ -302,7 +303,7 @@ static bool can_capture(const struct cuda_executor *e)
 		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
 		             op_members(e->base.memory->plan, op) == 1;
 		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
-		              (!e->is_nccl || r->buffers[op->operand[0].buffer].space == SPACE_HOST);
+		              (!e->is_nccl || r->buffers[op_buffer(op)].space == SPACE_HOST);
 		if (op_is_of_host(op) || bind_is_of_process(op) || staged)
 			return false;
 	}

@@ -52,22 +52,22 @@ void executor_hurry(struct executor *e, bool yes)
 			e->groups[i].communicator->ops->hurry(e->groups[i].communicator, yes);
 }
 
+static void *memory_of(const struct op *op, void *const operand[], enum part part)
+{
+	int i = op_find(op->kind, part);
+	return i < 0 ? NULL : operand[i];
+}
+
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3])
 {
-	bool two = op->kind == OP_REDUCE_SCATTER || op->kind == OP_ALL_GATHER || op->kind == OP_SCATTER ||
-	           op->kind == OP_GATHER;
-	bool x_whole = op->kind == OP_REDUCE_SCATTER || op->kind == OP_SCATTER;
-	return (struct collective){
-	        .algorithm = op->algorithm,
-	        .root = op->root,
-	        .elements = op_schedule(e->memory->plan, op).elements,
-	        .type = e->role->buffers[op->operand[op->operand[0].buffer >= 0 ? 0 : 1].buffer].type,
-	        .whole = !two || x_whole ? operand[0] : operand[1],
-	        .part = !two      ? NULL
-	                : x_whole ? operand[1]
-	                          : operand[0],
-	        .maximum = op->kind == OP_ALL_REDUCE_MAXIMUM,
-	        .staging = two ? operand[2] : operand[1]};
+	return (struct collective){.algorithm = op->algorithm,
+	                           .root = op->root,
+	                           .elements = op_schedule(e->memory->plan, op).elements,
+	                           .type = e->role->buffers[op_buffer(op)].type,
+	                           .whole = memory_of(op, operand, PART_WHOLE),
+	                           .part = memory_of(op, operand, PART_SHARE),
+	                           .maximum = op->kind == OP_ALL_REDUCE_MAXIMUM,
+	                           .staging = memory_of(op, operand, PART_STAGING)};
 }
 
 /* Scalars travel as doubles and come back as what they were. */

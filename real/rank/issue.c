@@ -45,17 +45,18 @@ struct point_to_point executor_message(const struct executor *e, const struct op
 	return (struct point_to_point){.sends = op->kind == OP_SEND,
 	                               .peer = (int)op_peer(p, op, e->memory->rank),
 	                               .at = at,
-	                               .bytes = region_elements(p, &op->operand[0]) *
-	                                        type_bytes(e->role->buffers[op->operand[0].buffer].type)};
+	                               .bytes = region_elements(p, op_region(op, PART_WHOLE)) *
+	                                        type_bytes(e->role->buffers[op_buffer(op)].type)};
 }
 
 enum status executor_communicate(struct executor *e, const struct op *op, void *const operand[3],
                                  struct traffic *traffic)
 {
 	if (op->kind == OP_SUM)
-		return executor_sum(e, op, operand[0], region_elements(e->memory->plan, &op->operand[SUM_X]), traffic);
+		return executor_sum(e, op, operand[SUM_X], region_elements(e->memory->plan, &op->operand[SUM_X]),
+		                    traffic);
 	if (op_is_message(op->kind)) {
-		struct point_to_point m = executor_message(e, op, operand[0]);
+		struct point_to_point m = executor_message(e, op, operand[SEND_X]);
 		return e->communicator->ops->message(e->communicator, &m, traffic);
 	}
 	struct collective c = executor_collective(e, op, operand);

@@ -245,7 +245,7 @@ static enum status set_zone(struct rank_memory *memory, int buffer)
 
 enum status rank_memory_mark(struct rank_memory *memory, const struct op *op)
 {
-	int buffer = op->operand[0].buffer;
+	int buffer = op_buffer(op);
 	if (!memory->guard)
 		return STATUS_OK;
 	if (op->kind == OP_ALLOC) {
@@ -299,7 +299,7 @@ void rank_memory_used(const struct rank_memory *memory, enum space space, struct
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
-		int buffer = op->operand[0].buffer;
+		int buffer = op_buffer(op);
 		if (r->buffers[buffer].space != space)
 			continue;
 		int64_t bytes = op->kind == OP_ALLOC ? touched_bytes(memory, buffer) : -touched_bytes(memory, buffer);

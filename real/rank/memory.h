@@ -10,7 +10,7 @@
  *
  *     struct rank_memory memory;
  *     status = rank_memory_open(&memory, &plan, rank, &input, false);
- *     float *x = rank_memory_region(&memory, &op->operand[0], &n);
+ *     float *x = rank_memory_region(&memory, &op->operand[COPY_X], &n);
  *     rank_memory_touch(&memory, op, 0, n);
  *     rank_memory_used(&memory, SPACE_DEVICE, &use);
  *     rank_memory_release(&memory);

@@ -33,7 +33,7 @@ bool rounding_next(const struct rank_memory *memory, const struct op *op, int *n
 {
 	const struct plan *p = memory->plan;
 	const struct group *g = &p->groups[op->group];
-	int64_t first = place_in_group(memory, op), last = first + region_elements(p, &op->operand[0]);
+	int64_t first = place_in_group(memory, op), last = first + region_elements(p, op_region(op, PART_PARAMETERS));
 	while (*next < g->tensor_count) {
 		int tensor = g->tensors[(*next)++];
 		int64_t begin = p->tensor_offset[tensor], end = begin + p->model->tensors[tensor].elements;

@@ -38,7 +38,7 @@ static enum status walk_slice(const struct group_walk *w, int tensor, int64_t fi
 int64_t place_in_group(const struct rank_memory *memory, const struct op *op)
 {
 	const struct plan *p = memory->plan;
-	const struct region *g = &op->operand[0];
+	const struct region *g = op_region(op, PART_PARAMETERS);
 	unsigned shards = op_shard_axes(p, op);
 	int64_t shard = p->groups[op->group].padded / plan_along(p, shards);
 	return plan_place(p, shards, memory->rank) * shard +
@@ -92,7 +92,7 @@ static enum status walk_by_tiles(const struct group_walk *w, const struct way *w
 /* The operand stands in memory of its own, not in this process's. */
 static bool is_remote(const struct rank_memory *memory, const struct op *op)
 {
-	return memory->remote && memory->role->buffers[op->operand[0].buffer].space == SPACE_DEVICE;
+	return memory->remote && memory->role->buffers[op_buffer(op)].space == SPACE_DEVICE;
 }
 
 /* Visits a part of a tensor as fp32: where it stands, or by way of the stack or the device's tile. */

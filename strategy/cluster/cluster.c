@@ -80,14 +80,6 @@ struct rate curve_rate(const struct curve *curve, int64_t work)
 
 /* ---- keys of `compute` ---- */
 
-static const struct {
-	const char *name;
-	enum op_class class;
-} operations[] = {
-#define OP(constant, name, class) {name, OP_CLASS_##class},
-#include "strategy/plan/ops.def"
-};
-
 static const char *const families[] = {
 #define X(constant, name) name,
         KERNEL_LIST(X)
@@ -99,7 +91,7 @@ _Static_assert(sizeof families / sizeof *families == COMPUTE_VECTOR - COMPUTE_FA
 const char *compute_key_name(int key)
 {
 	if (key < OP_KIND_COUNT)
-		return operations[key].name;
+		return op_name((enum op_kind)key);
 	if (key < COMPUTE_VECTOR)
 		return families[key - COMPUTE_FAMILY];
 	return key == COMPUTE_VECTOR ? "vector" : "default";
@@ -107,7 +99,8 @@ const char *compute_key_name(int key)
 
 static bool computes(int key)
 {
-	return key >= OP_KIND_COUNT || operations[key].class == OP_CLASS_K || operations[key].class == OP_CLASS_V;
+	return key >= OP_KIND_COUNT || op_class((enum op_kind)key) == OP_CLASS_K ||
+	       op_class((enum op_kind)key) == OP_CLASS_V;
 }
 
 /* `classifier` is an operation and a model kernel: the family, which also says the rate of the operation. */
@@ -122,9 +115,9 @@ int compute_key_parse(const char *name)
 /* "linear.forward" belongs to "linear"; an evaluation is half a classifier. */
 static int family_of(enum op_kind kind)
 {
-	if (operations[kind].class == OP_CLASS_V)
+	if (op_class(kind) == OP_CLASS_V)
 		return COMPUTE_VECTOR;
-	const char *name = kind == OP_EVALUATE ? operations[OP_CLASSIFIER].name : operations[kind].name;
+	const char *name = op_name(kind == OP_EVALUATE ? OP_CLASSIFIER : kind);
 	size_t length = strcspn(name, ".");
 	for (int key = COMPUTE_FAMILY; key < COMPUTE_VECTOR; key++)
 		if (strlen(compute_key_name(key)) == length && !strncmp(name, compute_key_name(key), length))

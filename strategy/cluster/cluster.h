@@ -73,7 +73,7 @@ struct curve {
 /* What a line of `compute` speaks of. The operations come first, so that an op_kind is a key. */
 enum compute_key {
 	COMPUTE_FAMILY = OP_KIND_COUNT, /* + enum kernel_kind */
-	COMPUTE_VECTOR = COMPUTE_FAMILY + KERNEL_ABSTRACT + 1,
+	COMPUTE_VECTOR = COMPUTE_FAMILY + KERNEL_KINDS,
 	COMPUTE_DEFAULT,
 	COMPUTE_KEY_COUNT
 };

@@ -349,6 +349,14 @@ void model_list(void (*line)(void *context, const char *name, const char *what),
 	line(context, "params=7.5e9", "model states only: an abstract model of that many parameters");
 }
 
+int model_blocks(const struct model *m)
+{
+	int n = 0;
+	for (int u = 0; u < m->unit_count; u++)
+		n += m->units[u].block;
+	return n;
+}
+
 const char *kernel_kind_name(enum kernel_kind kind)
 {
 	static const char *const names[] = {
@@ -357,92 +365,4 @@ const char *kernel_kind_name(enum kernel_kind kind)
 #undef X
 	};
 	return names[kind];
-}
-
-bool kernel_backward_reads_x(const struct kernel *k)
-{
-	return k->kind != KERNEL_CLASSIFIER && k->kind != KERNEL_SOFTMAX && k->kind != KERNEL_DROPOUT;
-}
-
-bool kernel_backward_reads_y(const struct kernel *k)
-{
-	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SOFTMAX;
-}
-
-/* Of a model at the limits of its sizes the FLOPs of one sample do not fit in 64 bits. */
-__extension__ typedef __int128 wide;
-
-static wide forward_flops(const struct kernel *k, wide samples)
-{
-	wide rows = samples * k->tokens;
-	switch (k->kind) {
-	case KERNEL_EMBEDDING:
-		return rows * k->out;
-	case KERNEL_NORM:
-	case KERNEL_BATCH_NORM:
-		return 8 * rows * k->out;
-	case KERNEL_LINEAR:
-		return 2 * rows * k->in * k->out;
-	case KERNEL_ATTENTION: /* two products over the causal half */
-		return 2 * samples * k->heads * k->head_size * k->tokens * (k->tokens + 1);
-	case KERNEL_SCORES: /* one product, all of it */
-	case KERNEL_CONTEXT:
-		return 2 * samples * k->heads * k->head_size * k->tokens * k->tokens;
-	case KERNEL_SOFTMAX:
-		return 5 * rows * k->out;
-	case KERNEL_DROPOUT:
-		return 2 * rows * k->out;
-	case KERNEL_CLASSIFIER:
-		return 6 * rows * k->out;
-	case KERNEL_ABSTRACT:
-		return 2 * rows * k->out;
-	}
-	return 0;
-}
-
-static wide backward_flops(const struct kernel *k, wide samples)
-{
-	wide forward = forward_flops(k, samples);
-	switch (k->kind) {
-	case KERNEL_LINEAR:
-	case KERNEL_ABSTRACT:
-		return k->needs_dx ? 2 * forward : forward;
-	case KERNEL_ATTENTION: /* five products instead of two: the probabilities are recomputed */
-		return forward / 2 * 5;
-	case KERNEL_NORM:
-	case KERNEL_BATCH_NORM:
-	case KERNEL_EMBEDDING:
-	case KERNEL_SCORES:
-	case KERNEL_CONTEXT:
-		return 2 * forward;
-	case KERNEL_SOFTMAX:
-	case KERNEL_DROPOUT:
-		return forward;
-	case KERNEL_CLASSIFIER: /* its gradient is made in the forward pass */
-		return 0;
-	}
-	return 0;
-}
-
-int64_t kernel_forward_flops(const struct kernel *k, int64_t samples)
-{
-	return (int64_t)forward_flops(k, samples);
-}
-
-int64_t kernel_backward_flops(const struct kernel *k, int64_t samples)
-{
-	return (int64_t)backward_flops(k, samples);
-}
-
-double model_flops(const struct model *m)
-{
-	double flops = 0;
-	for (int i = 0; i < m->kernel_count; i++)
-		flops += (double)(forward_flops(&m->kernels[i], 1) + backward_flops(&m->kernels[i], 1));
-	return flops;
-}
-
-int64_t kernel_finish_flops(const struct kernel *k)
-{
-	return (k->bias >= 0) + (k->residual >= 0) + (k->gelu ? 8 : 0);
 }

@@ -86,6 +86,9 @@ enum kernel_kind {
 	KERNEL_LIST(X)
 #undef X
 };
+#define X(constant, name) +1
+enum { KERNEL_KINDS = KERNEL_LIST(X) };
+#undef X
 
 /* Indices of values and tensors; -1 where there is none. */
 struct kernel {
@@ -155,16 +158,8 @@ void model_release(struct model *m); /* accepts NULL and a zeroed struct */
 /* One line a model, for `shardlab help`. */
 void model_list(void (*line)(void *context, const char *name, const char *what), void *context);
 
-/* Floating-point operations of a kernel over `samples`; attention counts the causal half. They fit where
- * plan_check_sizes passes. */
-int64_t kernel_forward_flops(const struct kernel *k, int64_t samples);
-int64_t kernel_finish_flops(const struct kernel *k); /* linear, of an element: bias, residual and GELU alone */
-int64_t kernel_backward_flops(const struct kernel *k, int64_t samples);
-double model_flops(const struct model *m); /* of all kernels, forward and backward, over one sample */
+int model_blocks(const struct model *m); /* its units that are blocks */
 
-/* Does the backward pass of a kernel read its input? Its output? (What is `second` or `saved` always.) */
-bool kernel_backward_reads_x(const struct kernel *k);
-bool kernel_backward_reads_y(const struct kernel *k);
 /* Elements from a row of so many logits to the next. GPT-2's 50,257 would leave every second row of 16-bit elements at
  * an odd multiple of 2 bytes, where matrix products cannot load 16 bytes at a time: rows begin at multiples of 64
  * elements, which are whole 128-byte lines, wherever the pad is at most 1 in 100. It may hold anything. */

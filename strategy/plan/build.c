@@ -38,7 +38,7 @@ static int declare(struct build *b, enum space space, const char *name, enum cat
 	                                              .type = t,
 	                                              .elements = elements,
 	                                              .state = state};
-	append(b, OP_ALLOC, QUEUE_COMPUTE)->operand[0] = region_of(r->buffer_count, 0, elements);
+	append(b, OP_ALLOC, QUEUE_COMPUTE)->operand[ALLOC_BUFFER] = region_of(r->buffer_count, 0, elements);
 	return r->buffer_count++;
 }
 
@@ -62,12 +62,22 @@ int build_alloc_in(struct build *b, enum space space, const char *name, enum cat
 	return declare(b, space, name, c, t, elements, false);
 }
 
+void build_operand(struct op *op, enum part part, struct region region, bool adds)
+{
+	int operand = op_find(op->kind, part);
+	if (operand < 0)
+		return;
+	op->operand[operand] = region;
+	if (adds && op_declared_access(op->kind, operand) == 'a')
+		op->accumulate |= 1u << operand;
+}
+
 int build_copy(struct build *b, struct region from, struct region to)
 {
 	struct op copy = {.kind = OP_COPY, .operand = {from, to}};
 	struct op *op = build_op(b, OP_COPY, op_queue_for(b->role, &copy));
-	op->operand[0] = from;
-	op->operand[1] = to;
+	op->operand[COPY_X] = from;
+	op->operand[COPY_Y] = to;
 	return build_number(b, op);
 }
 
@@ -78,7 +88,7 @@ struct region region_whole(const struct build *b, int buffer)
 
 void build_free(struct build *b, int buffer)
 {
-	append(b, OP_FREE, QUEUE_COMPUTE)->operand[0] = region_whole(b, buffer);
+	append(b, OP_FREE, QUEUE_COMPUTE)->operand[FREE_BUFFER] = region_whole(b, buffer);
 }
 
 void build_free_state(struct build *b)

@@ -3,7 +3,7 @@
  *     int grads = build_alloc(b, "gathered.gradients.block.3", CATEGORY_GATHERED, TYPE_FP32, n);
  *     build_wait_all(b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);   // begins when compute has done all issued so far
  *     struct op *op = build_op(b, OP_ALL_REDUCE, QUEUE_COMMUNICATION);
- *     op->operand[0] = region_of(grads, 0, n);
+ *     op->operand[ALL_REDUCE_X] = region_of(grads, 0, n);
  *     int reduced = build_number(b, op);
  *     …
  *     build_wait(b, QUEUE_COMPUTE, reduced);              // the next compute operation waits for it
@@ -40,6 +40,8 @@ void build_free_state(struct build *b);
 /* A new operation at the end of the queue, operands absent, no kernel, unit or group. The pointer holds until the next
  * build_op. Its waits are what build_wait asked of its queue. */
 struct op *build_op(struct build *b, enum op_kind kind, enum queue queue);
+/* The operand that stands for this part, if this kind of operation has one; adds: to what is there, if it can. */
+void build_operand(struct op *op, enum part part, struct region region, bool adds);
 /* A copy, on the queue that reaches from one space to the other. Returns its number. */
 int build_copy(struct build *b, struct region from, struct region to);
 /* The operation's number, for build_wait. */

@@ -57,9 +57,9 @@ static void find_uses(struct uses *uses, const struct role *r, const struct sect
 	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &r->ops[i];
 		if (op->kind == OP_ALLOC)
-			uses[op->operand[0].buffer].allocated = i;
+			uses[op_buffer(op)].allocated = i;
 		else if (op->kind == OP_FREE)
-			uses[op->operand[0].buffer].freed = i;
+			uses[op_buffer(op)].freed = i;
 		if (op_class(op->kind) == OP_CLASS_M)
 			continue;
 		for (int k = 0; k < op_operand_count(op->kind); k++) {
@@ -194,7 +194,7 @@ static void place_in_order(struct placer *p, const struct section *s)
 		p->next[q] = next_first_use(p, s, (enum queue)q, s->begin);
 	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &p->role->ops[i];
-		int b = op->operand[0].buffer;
+		int b = op_buffer(op);
 		if (i == p->next[op->queue])
 			p->next[op->queue] = next_first_use(p, s, op->queue, i + 1);
 		if (op_class(op->kind) != OP_CLASS_M || p->role->buffers[b].state ||
@@ -267,7 +267,7 @@ static void try_by_size(struct placer *p, const struct section *s, int64_t *in_o
 	if (!list || !offset)
 		abort();
 	for (int i = s->begin; i < s->end; i++) {
-		int buffer = p->role->ops[i].operand[0].buffer;
+		int buffer = op_buffer(&p->role->ops[i]);
 		const struct buffer *b = &p->role->buffers[buffer < 0 ? 0 : buffer];
 		if (p->role->ops[i].kind == OP_ALLOC && !b->state && b->space == p->space)
 			list[n++] = (struct sized){round_up(buffer_bytes(b), LAYOUT_ALIGNMENT) + 2 * p->guard, buffer};

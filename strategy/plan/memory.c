@@ -20,7 +20,7 @@ void plan_memory(const struct plan *p, const struct role *r, enum space space, s
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
-		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		const struct buffer *b = &r->buffers[op_buffer(op)];
 		if (b->space != space)
 			continue;
 		int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);

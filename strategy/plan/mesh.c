@@ -128,5 +128,5 @@ unsigned op_shard_axes(const struct plan *p, const struct op *op)
 {
 	if (op->axes)
 		return op->axes;
-	return op->operand[0].count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
+	return op_region(op, PART_PARAMETERS)->count == p->groups[op->group].padded ? 0 : plan_all_axes(p);
 }

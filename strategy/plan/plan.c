@@ -59,102 +59,98 @@ const char *transfer_name(enum transfer_kind t)
 	return transfer_names[t];
 }
 
-const char *pass_name(enum pass p)
+/* ---- operands ---- */
+
+static bool is_there(const struct op *op, int operand)
 {
-	static const char *const names[] = {"", "forward", "recompute", "backward", "update"};
-	return names[p];
-}
-
-/* ---- the table of operations ---- */
-
-struct operand_info {
-	const char *name;
-	char access;
-	bool optional;
-};
-
-enum { READ = 'r', WRITE = 'w', CHANGE = 'x', ADD = 'a' };
-enum { ALWAYS, OPTIONAL };
-
-/* clang-format off */
-static const struct op_info {
-	const char *name;
-	enum op_class class;
-	int operand_count;
-	struct operand_info operand[OP_OPERANDS];
-} infos[] = {
-#define OP(constant, name, class) [OP_##constant] = {name, OP_CLASS_##class, constant##_OPERANDS, {
-#define OPERAND(operation, constant, name, access, presence) {name, access, (presence) == OPTIONAL},
-#define END(operation) }},
-#include "strategy/plan/ops.def"
-};
-/* clang-format on */
-
-const char *op_name(enum op_kind k)
-{
-	return infos[k].name;
-}
-
-enum op_class op_class(enum op_kind k)
-{
-	return infos[k].class;
-}
-
-bool op_kind_parse(const char *name, enum op_kind *out)
-{
-	for (int k = 0; k < OP_KIND_COUNT; k++)
-		if (!strcmp(name, infos[k].name)) {
-			*out = (enum op_kind)k;
-			return true;
-		}
-	return false;
-}
-
-int op_operand_count(enum op_kind k)
-{
-	return infos[k].operand_count;
-}
-
-const char *op_operand_name(enum op_kind k, int operand)
-{
-	return infos[k].operand[operand].name;
-}
-
-bool op_operand_optional(enum op_kind k, int operand)
-{
-	return infos[k].operand[operand].optional;
-}
-
-bool op_makes_loss(enum op_kind k)
-{
-	return k == OP_CLASSIFIER || k == OP_CLASSIFIER_GRADIENT;
-}
-bool op_has_scale(enum op_kind k)
-{
-	return op_makes_loss(k) || k == OP_DROPOUT_FORWARD || k == OP_DROPOUT_BACKWARD;
-}
-
-char op_declared_access(enum op_kind k, int operand)
-{
-	return infos[k].operand[operand].access;
+	return op->operand[operand].buffer >= 0;
 }
 
 char op_access(const struct op *op, int operand)
 {
-	char access = infos[op->kind].operand[operand].access;
-	if (!access || op->operand[operand].buffer < 0)
+	int other;
+	if (operand >= op_operand_count(op->kind) || !is_there(op, operand))
 		return 0;
+	char access = op_declared_access(op->kind, operand);
 	if (access == 'a')
 		return op->accumulate >> operand & 1 ? 'x' : 'w';
-	/* On the host, 16-bit parameters are made anew from the master weights. */
-	if (op->queue == QUEUE_HOST_COMPUTE && operand == 0 &&
-	    ((op->kind == OP_ADAMW && op->operand[4].buffer >= 0) ||
-	     (op->kind == OP_SGD && op->operand[2].buffer >= 0)))
-		return 'w';
-	/* A linear layer without GELU only reads its dy. */
-	if (op->kind == OP_LINEAR_BACKWARD && operand == 0 && op->operand[3].buffer < 0)
-		return 'r';
-	return access;
+	switch (op_access_rule(op->kind, operand, &other)) {
+	case ACCESS_CHANGE_WITH:
+		return is_there(op, other) ? 'x' : 'r';
+	case ACCESS_REMAKE_FROM:
+		return op->queue == QUEUE_HOST_COMPUTE && is_there(op, other) ? 'w' : 'x';
+	default:
+		return access;
+	}
+}
+
+const struct region *op_region(const struct op *op, enum part part)
+{
+	int operand = op_find(op->kind, part);
+	return operand < 0 ? NULL : &op->operand[operand];
+}
+
+int op_buffer(const struct op *op)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (is_there(op, i))
+			return op->operand[i].buffer;
+	return -1;
+}
+
+bool kernel_synchronises(const struct plan *p, const struct kernel *k)
+{
+	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
+}
+
+struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
+{
+	const struct model *m = p->model;
+	const struct kernel *k = op->kernel >= 0 ? &m->kernels[op->kernel] : NULL;
+	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
+	struct op_sizes s = {.contributors = 1};
+	if (k)
+		s = kernel_sizes(m, k, samples);
+	if (k && kernel_synchronises(p, k))
+		s.contributors = p->ranks;
+	s.mixed = p->settings.precision != TYPE_FP32;
+	s.fp16 = p->settings.precision == TYPE_FP16;
+	s.clips = p->settings.clip > 0;
+	s.inputs = value_elements(&m->values[m->input], samples);
+	s.targets = value_elements(&m->values[m->target], samples);
+	s.n = is_there(op, 0) ? region_elements(p, op->operand) : 0;
+	return s;
+}
+
+static enum type buffer_type(const struct role *r, const struct op *op, int operand)
+{
+	return r->buffers[op->operand[operand].buffer].type;
+}
+
+enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
+{
+	enum type own = buffer_type(r, op, operand);
+	switch (op_type_rule(op->kind, operand)) {
+	case OPERAND_ANY:
+		return own;
+	case OPERAND_ALIKE:
+		return buffer_type(r, op, 0);
+	case OPERAND_FLOAT:
+		return own == TYPE_FP32 ? own : p->settings.precision;
+	case OPERAND_INPUT:
+		return plan_value_type(p, p->model->input);
+	case OPERAND_PLAN:
+		return p->settings.precision;
+	case OPERAND_FP32:
+		return TYPE_FP32;
+	case OPERAND_I32:
+		return TYPE_I32;
+	case OPERAND_I64:
+		return TYPE_I64;
+	case OPERAND_U8:
+		return TYPE_U8;
+	}
+	return own;
 }
 
 void op_describe(const struct plan *p, const struct op *op, char *out, int size)
@@ -263,21 +259,13 @@ int64_t buffer_bytes(const struct buffer *b)
 
 /* ---- what an operation costs ---- */
 
-/* Elements of the whole buffer of a collective: reduce-scatter and scatter name it x, all-gather and gather y. A rank
- * that has only its part knows the whole from it. */
-static int64_t whole_elements(const struct plan *p, const struct op *op)
+int64_t op_whole_elements(const struct plan *p, const struct op *op)
 {
-	const struct region *x = &op->operand[0], *y = &op->operand[1];
-	switch (op->kind) {
-	case OP_ALL_GATHER:
-		return y->count;
-	case OP_GATHER:
-		return y->buffer >= 0 ? y->count : x->count * op_members(p, op);
-	case OP_SCATTER:
-		return x->buffer >= 0 ? x->count : y->count * op_members(p, op);
-	default:
-		return x->count;
-	}
+	const struct region *whole = op_region(op, PART_WHOLE);
+	if (whole->buffer >= 0)
+		return whole->count;
+	const struct region *share = op_region(op, PART_SHARE);
+	return share->slice ? share->count : share->count * op_members(p, op);
 }
 
 enum operation op_operation(enum op_kind k)
@@ -308,11 +296,11 @@ enum operation op_operation(enum op_kind k)
 struct schedule op_schedule(const struct plan *p, const struct op *op)
 {
 	if (op_is_message(op->kind)) /* one round, in which 0 sends all to 1 */
-		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op->operand[0].count, 0};
+		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op_region(op, PART_WHOLE)->count, 0};
 	return (struct schedule){.algorithm = op->algorithm,
 	                         .ranks = op_members(p, op),
 	                         .root = op->root,
-	                         .elements = whole_elements(p, op),
+	                         .elements = op_whole_elements(p, op),
 	                         .pieces = 0};
 }
 
@@ -320,8 +308,7 @@ int64_t op_element_bytes(const struct role *r, const struct op *op)
 {
 	if (op->kind == OP_SUM)
 		return (int64_t)sizeof(double);
-	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	return type_bytes(r->buffers[b].type);
+	return type_bytes(r->buffers[op_buffer(op)].type);
 }
 
 int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
@@ -379,7 +366,8 @@ enum queue op_queue_for(const struct role *r, const struct op *op)
 	if (op_class(op->kind) == OP_CLASS_C)
 		return spaces == device || (op->kind == OP_SUM && spaces == host) ? QUEUE_COMMUNICATION : QUEUE_COUNT;
 	if (op->kind == OP_COPY)
-		return copy_queue(r->buffers[op->operand[0].buffer].space, r->buffers[op->operand[1].buffer].space);
+		return copy_queue(r->buffers[op->operand[COPY_X].buffer].space,
+		                  r->buffers[op->operand[COPY_Y].buffer].space);
 	if (spaces == device)
 		return QUEUE_COMPUTE;
 	return spaces == host && op_class(op->kind) == OP_CLASS_V && op->kind != OP_LOAD ? QUEUE_HOST_COMPUTE
@@ -396,7 +384,8 @@ enum transfer_kind op_transfer(const struct role *r, const struct op *op)
 	case QUEUE_HOST_TO_DEVICE:
 		return TRANSFER_HOST_TO_DEVICE;
 	case QUEUE_DISK:
-		return r->buffers[op->operand[0].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ : TRANSFER_DISK_WRITE;
+		return r->buffers[op->operand[COPY_X].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ
+		                                                                  : TRANSFER_DISK_WRITE;
 	default:
 		return TRANSFER_COUNT;
 	}
@@ -404,56 +393,15 @@ enum transfer_kind op_transfer(const struct role *r, const struct op *op)
 
 int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)
 {
-	int64_t offset, count;
-	if (op_transfer(r, op) == TRANSFER_COUNT)
-		return 0;
-	region_resolve(p, &op->operand[0], 0, &offset, &count);
-	return count * type_bytes(r->buffers[op->operand[0].buffer].type);
+	const struct region *x = &op->operand[COPY_X];
+	return op_transfer(r, op) == TRANSFER_COUNT ? 0
+	                                            : region_elements(p, x) * type_bytes(r->buffers[x->buffer].type);
 }
 
 int64_t op_flops(const struct plan *p, const struct op *op)
 {
-	int64_t n = op->operand[0].buffer >= 0 ? region_elements(p, &op->operand[0]) : 0;
-	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
-	switch (op->kind) {
-	case OP_ADAMW:
-		return 14 * n;
-	case OP_SGD:
-	case OP_SQUARES:
-		return 2 * n;
-	case OP_ADD:
-	case OP_OVERFLOW:
-		return n;
-	default:
-		break;
-	}
-	if (op->kernel < 0 || op_class(op->kind) != OP_CLASS_K)
-		return 0;
-	const struct kernel *k = &p->model->kernels[op->kernel];
-	int64_t rows = samples * k->tokens;
-	switch (op->kind) {
-	case OP_LINEAR_FINISH:
-		return kernel_finish_flops(k) * op->operand[2].count;
-	case OP_EMBEDDING_FINISH:
-		return op->operand[1].count;
-	case OP_CLASSIFIER_MAXIMA:
-		return rows * k->out;
-	case OP_CLASSIFIER_SUMS:
-	case OP_EVALUATE_SUMS:
-		return 3 * rows * k->out;
-	case OP_CLASSIFIER_GRADIENT:
-		return 4 * rows * k->out;
-	case OP_EVALUATE_COUNT:
-		return 3 * rows;
-	default:
-		break;
-	}
-	int64_t flops =
-	        op->pass == PASS_BACKWARD ? kernel_backward_flops(k, samples) : kernel_forward_flops(k, samples);
-	/* A batch norm's passes go over their values twice, in two operations; between them is work on each feature. */
-	if (op->kind == OP_BATCH_NORM_MERGE || op->kind == OP_BATCH_NORM_RUNNING)
-		return 4 * op->operand[0].count;
-	return k->kind == KERNEL_BATCH_NORM ? flops / 2 : flops;
+	struct op_sizes s = op_sizes_of(p, op);
+	return op_class(op->kind) == OP_CLASS_K && op->kernel < 0 ? 0 : op_flops_of(op->kind, &s);
 }
 
 int64_t role_first_buffer(const struct plan *p, const struct role *r)
@@ -473,7 +421,7 @@ enum type op_compute_type(const struct plan *p, const struct role *r, const stru
 {
 	if (op_class(op->kind) == OP_CLASS_K)
 		return p->settings.precision;
-	int buffer = op->operand[0].buffer;
+	int buffer = op_buffer(op);
 	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
 	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
 }
@@ -487,13 +435,9 @@ int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op
 		char access = op_access(op, i);
 		if (!access)
 			continue;
-		int64_t offset, count;
-		region_resolve(p, &op->operand[i], 0, &offset, &count);
-		/* An embedding reads the rows that it uses, not the table. */
-		if (op->kind == OP_EMBEDDING_FORWARD && (i == 1 || i == 2))
-			count = op->operand[3].count;
-		if (op->kind == OP_EMBEDDING_FINISH && i == 0)
-			count = op->operand[1].count;
+		int other;
+		bool looks_up = op_access_rule(op->kind, i, &other) == ACCESS_LOOK_UP;
+		int64_t count = region_elements(p, &op->operand[looks_up ? other : i]);
 		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
 	}
 	return bytes;

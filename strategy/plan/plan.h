@@ -135,11 +135,7 @@ enum transfer_kind {
 	        TRANSFER_COUNT
 };
 
-/* recompute: forward kernels carried out once more, for values that the backward pass needs and that were not kept. */
-enum pass { PASS_NONE, PASS_FORWARD, PASS_RECOMPUTE, PASS_BACKWARD, PASS_UPDATE };
-
 #define PLAN_VERSION 1
-#define OP_OPERANDS 10
 #define PLAN_ROLES 128
 
 struct buffer {
@@ -197,8 +193,6 @@ struct section {
 	int begin, end; /* operations [begin, end) of the role */
 };
 
-enum section_kind { SECTION_PROLOGUE, SECTION_STEP, SECTION_EVALUATE, SECTION_EPILOGUE, SECTION_KINDS };
-
 struct role {
 	const char *name;
 	int64_t first_rank, ranks; /* [first_rank, first_rank + ranks) */
@@ -246,22 +240,22 @@ const char *space_name(enum space s);
 const char *queue_name(enum queue q);
 const char *traffic_name(enum traffic_kind t);
 const char *transfer_name(enum transfer_kind t);
-const char *pass_name(enum pass p);
 
 const char *section_name(enum section_kind k);
 const struct section *section_of(const struct role *r, enum section_kind k);
 
-const char *op_name(enum op_kind k);
-enum op_class op_class(enum op_kind k);
-bool op_makes_loss(enum op_kind k); /* … and its gradient */
-bool op_kind_parse(const char *name, enum op_kind *out);
-int op_operand_count(enum op_kind k);
-const char *op_operand_name(enum op_kind k, int operand);
 /* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
 char op_access(const struct op *op, int operand);
-bool op_operand_optional(enum op_kind k, int operand);
-bool op_has_scale(enum op_kind k);
-char op_declared_access(enum op_kind k, int operand); /* 'r', 'w', 'x' or 'a' */
+/* The operand that stands for this part; NULL: this kind of operation has none. */
+const struct region *op_region(const struct op *op, enum part part);
+/* The buffer of its first operand that is there; -1. */
+int op_buffer(const struct op *op);
+/* What the table's expressions (strategy/plan/ops.h) are made of. */
+struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
+/* The type that an operand must have; its own, where any will do. */
+enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand);
+/* A batch norm that asks the other ranks. */
+bool kernel_synchronises(const struct plan *p, const struct kernel *k);
 
 /* "forward block.3.qkv, micro-batch 0", for messages; into a buffer of the caller. */
 void op_describe(const struct plan *p, const struct op *op, char *out, int size);
@@ -342,6 +336,8 @@ int64_t region_elements(const struct plan *p, const struct region *r);
 
 /* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
 enum operation op_operation(enum op_kind k);
+/* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
+int64_t op_whole_elements(const struct plan *p, const struct op *op);
 struct schedule op_schedule(const struct plan *p, const struct op *op);
 /* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
  * and for one rank. */

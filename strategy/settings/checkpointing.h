@@ -66,17 +66,4 @@ enum status checkpointing_check(const struct checkpointing *c, const struct mode
 struct settings;
 enum status checkpointing_choose(const struct model *m, struct settings *settings);
 
-/* What it means for a model. */
-struct checkpoints {
-	int *segment;     /* by kernel; -1: kept as it is */
-	bool *recomputed; /* by kernel */
-	bool *again;      /* by value: its first copy goes with the forward pass, and a second one is made */
-	int *reads;       /* by value: how often the second is read */
-	int segments;     /* with full and every=K: as many checkpoints */
-	bool *checkpoint; /* by value: what a segment begins with, made by a kernel outside of it */
-};
-/* Of kernels [begin, end) alone: a stage keeps what it gets from the one before. */
-void checkpoints_make(struct checkpoints *c, struct arena *a, const struct model *m,
-                      const struct checkpointing *setting, int begin, int end);
-
 #endif

@@ -26,11 +26,6 @@
 #include "strategy/base/number.h"
 #include "strategy/step/step.h"
 
-static bool synchronises(const struct step *s, const struct kernel *k)
-{
-	return k->synchronised && plan_data_ranks(s->plan) > 1;
-}
-
 static int64_t part_elements(const struct kernel *k)
 {
 	return 2 * k->out + 1;
@@ -62,8 +57,8 @@ static struct region gather_parts(struct step *s, int index, struct region local
 	int buffer = build_alloc(s->b, step_name(s, "%s.gathered", k->name), CATEGORY_BUFFERS, TYPE_FP32, elements);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
-	op->operand[0] = local;
-	op->operand[1] = region_of(buffer, 0, elements);
+	op->operand[ALL_GATHER_X] = local;
+	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, elements);
 	norm_collective(s, op, index, PASS_FORWARD, elements);
 	return region_of(buffer, 0, elements);
 }
@@ -75,22 +70,22 @@ void batch_norm_statistics_of(struct step *s, int index)
 	if (s->evaluating) {
 		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
-		op->operand[0] = running_of(s, k);
-		op->operand[1] = s->value[k->saved].at;
+		op->operand[BATCH_NORM_RUNNING_RUNNING] = running_of(s, k);
+		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
 	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[0] = s->value[k->x].at;
-	op->operand[1] = local;
-	if (synchronises(s, k))
+	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_STATISTICS_LOCAL] = local;
+	if (kernel_synchronises(s->plan, k))
 		parts = gather_parts(s, index, local);
 	build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
-	op->operand[0] = parts;
-	op->operand[1] = running_of(s, k);
-	op->operand[2] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_MERGE_PARTS] = parts;
+	op->operand[BATCH_NORM_MERGE_RUNNING] = running_of(s, k);
+	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -98,31 +93,30 @@ void batch_norm_statistics_of(struct step *s, int index)
 
 /* ---- backward ---- */
 
-int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct region dbias, unsigned accumulate)
+struct region batch_norm_sums_of(struct step *s, int index)
 {
 	const struct kernel *k = &s->model->kernels[index];
-	int64_t n = 2 * k->out, padded = synchronises(s, k) ? round_up(n, s->ranks) : n;
+	int64_t n = 2 * k->out, padded = kernel_synchronises(s->plan, k) ? round_up(n, s->ranks) : n;
 	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
 	/* What is sent is whole slices, and must be defined. */
 	if (padded > n)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(buffer, n, padded - n);
+		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(buffer, n, padded - n);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
-	op->accumulate = accumulate;
-	op->operand[0] = s->value[k->y].gradient;
-	op->operand[1] = s->value[k->x].at;
-	op->operand[2] = s->value[k->saved].at;
-	op->operand[3] = s->tensor[k->weight].weight;
-	op->operand[4] = s->tensor[k->bias].weight;
-	op->operand[5] = region_of(buffer, 0, n);
-	op->operand[6] = dweight;
-	op->operand[7] = dbias;
-	if (synchronises(s, k)) {
+	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
+	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->tensor[k->weight].weight;
+	op->operand[BATCH_NORM_SUMS_BIAS] = s->tensor[k->bias].weight;
+	op->operand[BATCH_NORM_SUMS_SUMS] = region_of(buffer, 0, n);
+	step_tensor_gradient(s, op, PART_DWEIGHT, k->weight);
+	step_tensor_gradient(s, op, PART_DBIAS, k->bias);
+	if (kernel_synchronises(s->plan, k)) {
 		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
-		op->operand[0] = region_of(buffer, 0, padded);
+		op->operand[ALL_REDUCE_X] = region_of(buffer, 0, padded);
 		norm_collective(s, op, index, PASS_BACKWARD, n);
 	}
-	return buffer;
+	return region_of(buffer, 0, n);
 }
 
 /* ---- running statistics ---- */
@@ -145,7 +139,7 @@ static void broadcast(struct step *s, int buffer)
 {
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
-	op->operand[0] = region_of(buffer, 0, running_elements(s));
+	op->operand[BROADCAST_X] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
 	s->running.sent = build_number(s->b, op);
 }
@@ -174,7 +168,8 @@ void buffers_state(struct step *s)
 	s->running.begin = begin;
 	s->running.now = s->running.state = build_state(s->b, "running", CATEGORY_BUFFERS, TYPE_FP32,
 	                                                s->stages > 1 ? end - begin : running_elements(s));
-	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[0] = region_whole(s->b, s->running.now);
+	build_op(s->b, OP_INITIALIZE_BUFFERS, QUEUE_COMPUTE)->operand[INITIALIZE_BUFFERS_BUFFERS] =
+	        region_whole(s->b, s->running.now);
 }
 
 void buffers_prologue(struct step *s)
@@ -190,10 +185,10 @@ static void copy_running(struct step *s)
 	int copy = build_alloc(s->b, step_name(s, "running.copy"), CATEGORY_BUFFERS, TYPE_FP32, padded);
 	if (s->running.state >= 0) {
 		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
-		op->operand[0] = region_of(s->running.state, 0, n);
-		op->operand[1] = region_of(copy, 0, n);
+		op->operand[COPY_X] = region_of(s->running.state, 0, n);
+		op->operand[COPY_Y] = region_of(copy, 0, n);
 		if (padded > n)
-			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[0] = region_of(copy, n, padded - n);
+			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(copy, n, padded - n);
 	}
 	s->running.now = copy;
 }
@@ -223,6 +218,6 @@ void buffers_show(struct step *s)
 	int64_t begin, end;
 	own_buffers(s, &begin, &end);
 	if (s->running.state >= 0)
-		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[0] =
+		build_op(s->b, OP_SHOW_BUFFERS, QUEUE_COMPUTE)->operand[SHOW_BUFFERS_BUFFERS] =
 		        region_of(s->running.state, 0, end - begin);
 }

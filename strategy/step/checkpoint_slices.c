@@ -114,8 +114,8 @@ static void keep_slice(struct step *s, int value)
 	struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
 	op->micro = s->micro;
 	op->pass = PASS_FORWARD;
-	op->operand[0] = region_slice(whole.buffer, plan_all_axes(p), whole.offset, whole.count);
-	op->operand[1] = region_whole(s->b, part);
+	op->operand[COPY_X] = region_slice(whole.buffer, plan_all_axes(p), whole.offset, whole.count);
+	op->operand[COPY_Y] = region_whole(s->b, part);
 	build_free(s->b, whole.buffer);
 	s->checkpoint_slices->kept[value] = part;
 	s->value[value].at = region_none();
@@ -130,8 +130,8 @@ static void gather_whole(struct step *s, int value)
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, -1);
 	op->pass = PASS_RECOMPUTE;
 	op->payload = s->value[value].at.count;
-	op->operand[0] = region_whole(s->b, part);
-	op->operand[1] = s->value[value].at;
+	op->operand[ALL_GATHER_X] = region_whole(s->b, part);
+	op->operand[ALL_GATHER_Y] = s->value[value].at;
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 	build_free(s->b, part);
 	s->checkpoint_slices->kept[value] = -1;

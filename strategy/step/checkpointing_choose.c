@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "strategy/settings/checkpointing.h"
+#include "strategy/plan/checkpoints.h"
 #include "strategy/strategies/strategy.h"
 
 enum { EVERY_NUMBER = 128, MOST_BLOCKS = 1024 };

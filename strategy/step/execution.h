@@ -12,8 +12,8 @@
 #ifndef SHARDLAB_EXECUTION_H
 #define SHARDLAB_EXECUTION_H
 
+#include "strategy/plan/checkpoints.h"
 #include "strategy/plan/plan.h"
-#include "strategy/settings/checkpointing.h"
 
 /* A kernel in a pass. */
 struct launch {

@@ -2,71 +2,44 @@
  * loss and the accuracy are counted from. */
 #include "strategy/step/step.h"
 
-static void put_loss(struct step *s, struct op *op, int loss, int scaler)
+static struct op *loss_op(struct step *s, enum op_kind kind)
 {
-	op->operand[loss] = region_whole(s->b, s->state.loss);
-	op->accumulate = s->micro ? 1u << loss : 0;
-	op->operand[scaler] = s->state.scaler >= 0 ? region_whole(s->b, s->state.scaler) : region_none();
-	op->scale = 1.0 / ((double)s->settings->batch * (double)s->model->tokens);
+	const struct model *m = s->model;
+	struct op *op = step_kernel_op(s, kind, m->kernel_count - 1, PASS_FORWARD);
+	build_operand(op, PART_X, s->value[m->logits].at, false);
+	build_operand(op, PART_TARGET, s->value[m->target].at, false);
+	build_operand(op, PART_MAXIMA, step_value(s, m->maxima), false);
+	build_operand(op, PART_CLASS_SUMS, step_value(s, m->sums), false);
+	if (!op_makes_loss(kind))
+		return op;
+	build_operand(op, PART_LOSS, region_whole(s->b, s->state.loss), s->micro > 0);
+	if (s->state.scaler >= 0)
+		build_operand(op, PART_SCALER, region_whole(s->b, s->state.scaler), false);
+	op->scale = 1.0 / ((double)s->settings->batch * (double)m->tokens);
+	return op;
 }
 
 struct op *step_classifier(struct step *s, bool wide)
 {
-	const struct model *m = s->model;
-	int index = m->kernel_count - 1;
-	struct op *op = step_kernel_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER, index, PASS_FORWARD);
-	op->operand[CLASSIFIER_LOGITS] = s->value[m->logits].at;
-	op->operand[CLASSIFIER_TARGETS] = s->value[m->target].at;
+	struct op *op = loss_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER);
 	op->wide = wide;
-	if (!s->evaluating)
-		put_loss(s, op, CLASSIFIER_LOSS, CLASSIFIER_SCALER);
 	return op;
 }
 
-/* ---- logits that no rank has whole ---- */
-
-static struct region largest_logits(struct step *s, int index, struct region logits)
-{
-	step_alloc_value(s, s->model->maxima);
-	step_alloc_value(s, s->model->sums);
-	struct region maxima = s->value[s->model->maxima].at;
-	struct op *op = step_kernel_op(s, OP_CLASSIFIER_MAXIMA, index, PASS_FORWARD);
-	op->operand[CLASSIFIER_MAXIMA_LOGITS] = logits;
-	op->operand[CLASSIFIER_MAXIMA_MAXIMA] = maxima;
-	sliced_all_reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, maxima);
-	return maxima;
-}
-
+/* Of logits that no rank has whole. */
 static void sliced_classifier(struct step *s)
 {
 	const struct model *m = s->model;
-	int index = m->kernel_count - 1;
-	struct region logits = s->value[m->logits].at, targets = s->value[m->target].at;
-	struct region maxima = largest_logits(s, index, logits), sums = s->value[m->sums].at;
-
-	struct op *op = step_kernel_op(s, s->evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS, index, PASS_FORWARD);
-	op->operand[CLASSIFIER_SUMS_LOGITS] = logits;
-	op->operand[CLASSIFIER_SUMS_TARGETS] = targets;
-	op->operand[CLASSIFIER_SUMS_MAXIMA] = maxima;
-	op->operand[CLASSIFIER_SUMS_SUMS] = sums;
-	sliced_all_reduce(s, OP_ALL_REDUCE, PASS_FORWARD, sums);
-
-	op = step_kernel_op(s, s->evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT, index, PASS_FORWARD);
-	if (s->evaluating) {
-		op->operand[EVALUATE_COUNT_MAXIMA] = maxima;
-		op->operand[EVALUATE_COUNT_SUMS] = sums;
-	} else {
-		op->operand[CLASSIFIER_GRADIENT_LOGITS] = logits;
-		op->operand[CLASSIFIER_GRADIENT_TARGETS] = targets;
-		op->operand[CLASSIFIER_GRADIENT_MAXIMA] = maxima;
-		op->operand[CLASSIFIER_GRADIENT_SUMS] = sums;
-		put_loss(s, op, CLASSIFIER_GRADIENT_LOSS, CLASSIFIER_GRADIENT_SCALER);
-	}
+	step_alloc_value(s, m->maxima);
+	step_alloc_value(s, m->sums);
+	loss_op(s, OP_CLASSIFIER_MAXIMA);
+	sliced_all_reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, s->value[m->maxima].at);
+	loss_op(s, s->evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS);
+	sliced_all_reduce(s, OP_ALL_REDUCE, PASS_FORWARD, s->value[m->sums].at);
+	loss_op(s, s->evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT);
 	step_free_value(s, m->maxima);
 	step_free_value(s, m->sums);
 }
-
-/* ---- */
 
 /* What were logits are their gradient now. */
 static void turn_into_gradient(struct step *s, int logits)

@@ -109,7 +109,7 @@ void offload_begin_with(struct step *s, enum op_kind kind, const struct home *ho
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
 	struct op *op = build_op(s->b, kind, home->space == SPACE_DEVICE ? QUEUE_COMPUTE : QUEUE_HOST_COMPUTE);
-	op->operand[0] = at; /* of `initialize` and of `zero` */
+	op->operand[kind == OP_ZERO ? ZERO_X : INITIALIZE_WEIGHTS] = at;
 	op->group = group;
 	op->axes = axes;
 	if (staging < 0)

@@ -127,14 +127,6 @@ struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pas
 	return op;
 }
 
-/* A collective that works in place has staging as its second operand, one of two buffers as its third. */
-static int staging_operand(enum op_kind kind)
-{
-	bool in_place =
-	        kind == OP_ALL_REDUCE || kind == OP_ALL_REDUCE_MAXIMUM || kind == OP_BROADCAST || kind == OP_REDUCE;
-	return in_place ? ALL_REDUCE_STAGING : ALL_GATHER_STAGING;
-}
-
 struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
 {
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
@@ -145,6 +137,6 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	if (group >= 0)
 		op->payload = s->plan->groups[group].elements;
 	if (s->state.staging >= 0)
-		op->operand[staging_operand(kind)] = region_whole(s->b, s->state.staging);
+		build_operand(op, PART_STAGING, region_whole(s->b, s->state.staging), false);
 	return op;
 }

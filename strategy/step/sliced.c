@@ -19,7 +19,8 @@ void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct
 	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
 	op->payload = value.count;
-	op->operand[ALL_REDUCE_X] = region_of(value.buffer, value.offset, round_up(value.count, s->model->slices));
+	build_operand(op, PART_WHOLE, region_of(value.buffer, value.offset, round_up(value.count, s->model->slices)),
+	              false);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -41,8 +42,8 @@ static void exchange_rows(struct step *s, bool back, enum pass pass, struct regi
 	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
 	op->pass = pass;
 	op->payload = back ? from.count : to.count;
-	op->operand[0] = from;
-	op->operand[1] = to;
+	build_operand(op, PART_WHOLE, back ? from : to, false);
+	build_operand(op, PART_SHARE, back ? to : from, false);
 	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
 }
 
@@ -57,7 +58,8 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sum(k)].at, region_none(), region_none()};
+	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].at,
+	                            region_none(), region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
 	if (kernel_scatters(m, k))
@@ -69,7 +71,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, region_none(), s->value[k->y].gradient, dx};
+	struct sliced_operands o = {s->value[k->x].at, s->value[k->y].at, s->value[k->y].gradient, dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -96,14 +98,10 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	}
 	bool embedding = k->kind == KERNEL_EMBEDDING;
 	struct op *op = step_kernel_op(s, embedding ? OP_EMBEDDING_FINISH : OP_LINEAR_FINISH, index, pass);
-	op->operand[0] = step_weight(s, k->bias);
-	if (embedding) {
-		op->operand[1] = sum;
-		return;
-	}
-	op->operand[1] = k->residual >= 0 ? s->value[k->residual].at : region_none();
-	op->operand[2] = sum;
-	op->operand[3] = k->gelu ? s->value[k->y].at : region_none();
+	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
+	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);
+	build_operand(op, PART_SUM, sum, false);
+	build_operand(op, PART_Y, k->gelu ? s->value[k->y].at : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)

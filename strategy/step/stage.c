@@ -129,8 +129,8 @@ static void measure_stages(struct timetable *t, const struct model *m, const int
 	for (int i = 0, k = 0; i < t->stages; i++) {
 		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
 		for (; k < end[i]; k++) {
-			t->forward[i] += kernel_forward_flops(&m->kernels[k], 1);
-			t->backward[i] += kernel_backward_flops(&m->kernels[k], 1);
+			t->forward[i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
+			t->backward[i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
 		}
 	}
 }

@@ -32,7 +32,8 @@ static int list_segments(const struct model *m, int *end, int64_t *cost_before)
 	for (int i = 0; i < m->kernel_count; i++) {
 		if (!i || m->kernels[i].unit != m->kernels[i - 1].unit)
 			cost_before[n++] = cost;
-		cost += kernel_forward_flops(&m->kernels[i], 1) + kernel_backward_flops(&m->kernels[i], 1);
+		cost += kernel_flops(m, &m->kernels[i], PASS_FORWARD, 1) +
+		        kernel_flops(m, &m->kernels[i], PASS_BACKWARD, 1);
 		end[n - 1] = i + 1;
 	}
 	cost_before[n] = cost;

@@ -208,6 +208,8 @@ void step_drop_unread(struct step *s, int value);
 /* pass: forward, or recompute. Allocates what it makes, frees what nobody needs any more. */
 void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
+/* The operand that the gradient of a tensor goes to: `part`. */
+void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
 
 /* ---- loss.c ---- */
 
@@ -304,8 +306,8 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 /* The operations that make a norm's statistics, at the place of k->saved, before it normalizes. */
 void batch_norm_statistics_of(struct step *s, int index);
 /* The operations that make the sums which the gradient of its input needs; dy becomes the gradient of what GELU was
- * applied to. Returns the buffer of the sums, which the caller frees. accumulate: of dweight and dbias. */
-int batch_norm_sums_of(struct step *s, int index, struct region dweight, struct region dbias, unsigned accumulate);
+ * applied to. The caller frees the sums' buffer. */
+struct region batch_norm_sums_of(struct step *s, int index);
 
 void buffers_state(struct step *s);          /* with the rest of the state */
 void buffers_prologue(struct step *s);       /* made the same on all ranks */

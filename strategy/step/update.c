@@ -36,15 +36,14 @@ static struct update_order choose_order(struct step *s)
 
 /* ---- gradients are inspected: overflow, and their norm ---- */
 
-static struct op *inspect(struct step *s, enum op_kind kind, int group, int found)
+static void inspect(struct step *s, enum op_kind kind, int group, int found, bool adds)
 {
 	build_wait(s->b, s->state.update_queue, s->group[group].reduced);
 	struct op *op = build_op(s->b, kind, s->state.update_queue);
 	op->pass = PASS_UPDATE;
 	op->group = group;
-	op->operand[SQUARES_X] = state_own(s, STATE_GRADIENTS, group);
-	op->operand[SQUARES_NORM] = region_whole(s->b, found);
-	return op;
+	build_operand(op, PART_GRADIENTS, state_own(s, STATE_GRADIENTS, group), false);
+	build_operand(op, kind == OP_SQUARES ? PART_NORM : PART_OVERFLOW, region_whole(s->b, found), adds);
 }
 
 /* A number of each rank, made by `queue`, becomes their sum along the axes (0: all of them), on all of them. */
@@ -75,8 +74,7 @@ static int add_squares(struct step *s, const struct update_order *o, bool parts,
 {
 	for (int i = 0; i < o->count; i++)
 		if (s->group[o->group[i]].owner && is_part(s, o->group[i]) == parts)
-			inspect(s, OP_SQUARES, o->group[i], s->state.norm)->accumulate =
-			        count++ ? 1u << SQUARES_NORM : 0;
+			inspect(s, OP_SQUARES, o->group[i], s->state.norm, count++ > 0);
 	return count;
 }
 
@@ -97,8 +95,7 @@ static void find_overflow(struct step *s, const struct update_order *o)
 	int count = 0;
 	for (int i = 0; i < o->count; i++)
 		if (s->group[o->group[i]].owner)
-			inspect(s, OP_OVERFLOW, o->group[i], s->state.overflow)->accumulate =
-			        count++ ? 1u << OVERFLOW_OVERFLOW : 0;
+			inspect(s, OP_OVERFLOW, o->group[i], s->state.overflow, count++ > 0);
 	if (s->ranks > 1 && !s->strategy->root_alone)
 		sum_over_ranks(s, s->state.overflow, 0, s->state.update_queue, PASS_UPDATE);
 }
@@ -120,7 +117,7 @@ static struct region whole_or_none(const struct step *s, int buffer)
 
 static void round_stochastically(const struct step *s, struct op *op)
 {
-	const struct region *parameters = &op->operand[ADAMW_PARAMETERS];
+	const struct region *parameters = op_region(op, PART_PARAMETERS);
 	op->stochastic = s->settings->stochastic_rounding;
 	if (op->stochastic && !parameters->slice && parameters->count != s->plan->groups[op->group].padded)
 		op->axes = step_shard_axes(s, PLACE_SHARD);
@@ -128,27 +125,24 @@ static void round_stochastically(const struct step *s, struct op *op)
 
 static void update_group(struct step *s, int group, const struct update_part *parts)
 {
-	bool adam = step_adamw(s), mixed = step_mixed(s);
+	bool mixed = step_mixed(s);
 	struct region weights = parts[UPDATE_WEIGHTS].at;
 	struct region parameters = mixed ? update_parameters16(s, group) : weights;
 	build_wait(s->b, s->state.update_queue, s->group[group].reduced);
 	for (int i = 0; i < UPDATE_PARTS; i++)
 		build_wait(s->b, s->state.update_queue, parts[i].read);
-	struct op *op = build_op(s->b, adam ? OP_ADAMW : OP_SGD, s->state.update_queue);
-	struct region *o = op->operand;
+	struct op *op = build_op(s->b, step_adamw(s) ? OP_ADAMW : OP_SGD, s->state.update_queue);
 	op->pass = PASS_UPDATE;
 	op->group = group;
-	o[ADAMW_PARAMETERS] = parameters;
-	o[ADAMW_GRADIENTS] = state_own(s, STATE_GRADIENTS, group);
-	if (adam) {
-		o[ADAMW_FIRST] = parts[UPDATE_FIRST].at;
-		o[ADAMW_SECOND] = parts[UPDATE_SECOND].at;
-	}
-	o[adam ? ADAMW_MASTER : SGD_MASTER] = mixed ? weights : region_none();
-	o[adam ? ADAMW_STEP : SGD_STEP] = region_whole(s->b, s->state.update_counter);
-	o[adam ? ADAMW_NORM : SGD_NORM] = whole_or_none(s, s->state.norm);
-	o[adam ? ADAMW_SCALER : SGD_SCALER] = whole_or_none(s, s->state.update_scaler);
-	o[adam ? ADAMW_OVERFLOW : SGD_OVERFLOW] = whole_or_none(s, s->state.overflow);
+	build_operand(op, PART_PARAMETERS, parameters, false);
+	build_operand(op, PART_GRADIENTS, state_own(s, STATE_GRADIENTS, group), false);
+	build_operand(op, PART_FIRST_MOMENT, parts[UPDATE_FIRST].at, false);
+	build_operand(op, PART_SECOND_MOMENT, parts[UPDATE_SECOND].at, false);
+	build_operand(op, PART_MASTER, mixed ? weights : region_none(), false);
+	build_operand(op, PART_COUNTER, region_whole(s->b, s->state.update_counter), false);
+	build_operand(op, PART_NORM, whole_or_none(s, s->state.norm), false);
+	build_operand(op, PART_SCALER, whole_or_none(s, s->state.update_scaler), false);
+	build_operand(op, PART_OVERFLOW, whole_or_none(s, s->state.overflow), false);
 	round_stochastically(s, op);
 	s->group[group].updated = build_number(s->b, op);
 }

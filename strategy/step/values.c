@@ -4,14 +4,71 @@
 #include "strategy/model/slice.h"
 #include "strategy/step/step.h"
 
+/* Where the kernel writes a tensor's gradient, adding to what is there. */
+void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor)
+{
+	build_operand(op, part, s->tensor[tensor].gradient, s->tensor[tensor].written);
+	s->tensor[tensor].written = true;
+}
+
+/* Gradients of values that a backward kernel writes, or adds to what another reader has left. */
+struct value_gradients {
+	struct region second, sums;
+	bool x_adds, second_adds;
+};
+
+static struct region part_of(const struct step *s, const struct kernel *k, enum part part,
+                             const struct sliced_operands *at, const struct value_gradients *d)
+{
+	switch (part) {
+	case PART_X:
+		return at->x;
+	case PART_Y:
+		return at->y;
+	case PART_SAVED:
+		return s->value[k->saved].at;
+	case PART_RESIDUAL:
+		return s->value[k->residual].at;
+	case PART_SECOND:
+		return s->value[k->second].at;
+	case PART_WEIGHT:
+		return step_weight(s, k->weight);
+	case PART_BIAS:
+		return step_weight(s, k->bias);
+	case PART_DY:
+	case PART_INNER:
+		return at->dy;
+	case PART_DX:
+		return at->dx;
+	case PART_DSECOND:
+		return d->second;
+	case PART_SUMS:
+		return d->sums;
+	default:
+		return region_none();
+	}
+}
+
+/* The operands that the table of operations gives to such a kernel. */
+static void set_operands(struct step *s, struct op *op, const struct sliced_operands *at,
+                         const struct value_gradients *d)
+{
+	const struct kernel *k = &s->model->kernels[op->kernel];
+	struct op_sizes sizes = op_sizes_of(s->plan, op);
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		enum part part = op_part(op->kind, i);
+		bool adds = part == PART_DX ? d->x_adds : part == PART_DSECOND && d->second_adds;
+		if (operand_presence(op->kind, i, &sizes) == PRESENT_NOT)
+			continue;
+		if (part == PART_DWEIGHT || part == PART_DBIAS)
+			step_tensor_gradient(s, op, part, part == PART_DWEIGHT ? k->weight : k->bias);
+		else
+			build_operand(op, part, part_of(s, k, part, at, d), adds);
+	}
+}
+
 void step_forward_kernel(struct step *s, int index, enum pass pass)
 {
-	static const enum op_kind kinds[] = {
-	        [KERNEL_EMBEDDING] = OP_EMBEDDING_FORWARD,   [KERNEL_NORM] = OP_NORM_FORWARD,
-	        [KERNEL_LINEAR] = OP_LINEAR_FORWARD,         [KERNEL_ATTENTION] = OP_ATTENTION_FORWARD,
-	        [KERNEL_SCORES] = OP_SCORES_FORWARD,         [KERNEL_SOFTMAX] = OP_SOFTMAX_FORWARD,
-	        [KERNEL_CONTEXT] = OP_CONTEXT_FORWARD,       [KERNEL_DROPOUT] = OP_DROPOUT_FORWARD,
-	        [KERNEL_BATCH_NORM] = OP_BATCH_NORM_FORWARD, [KERNEL_ABSTRACT] = OP_ABSTRACT_FORWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	if (k->kind == KERNEL_CLASSIFIER) {
 		step_forward_loss(s);
@@ -27,64 +84,10 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	if (statistics && !s->recomputing)
 		batch_norm_statistics_of(s, index);
 	struct sliced_operands sliced = sliced_begin_forward(s, index, pass);
-	struct op *op = step_kernel_op(s, kinds[k->kind], index, pass);
-	struct region *o = op->operand;
-	bool sums = kernel_sums(s->model, k);
-	o[0] = sliced.x;
-	switch (k->kind) {
-	case KERNEL_EMBEDDING:
-		o[1] = step_weight(s, k->weight);
-		o[2] = sums ? region_none() : step_weight(s, k->bias);
-		o[3] = sliced.y;
-		break;
-	case KERNEL_NORM:
-		o[1] = step_weight(s, k->weight);
-		o[2] = step_weight(s, k->bias);
-		o[3] = s->value[k->y].at;
-		o[4] = step_value(s, k->saved);
-		break;
-	case KERNEL_LINEAR:
-		o[1] = step_weight(s, k->weight);
-		if (sums) {
-			o[4] = sliced.y;
-			break;
-		}
-		o[2] = step_weight(s, k->bias);
-		o[3] = step_value(s, k->residual);
-		o[4] = s->value[k->y].at;
-		o[5] = step_value(s, k->saved);
-		break;
-	case KERNEL_ATTENTION:
-		o[1] = s->value[k->y].at;
-		o[2] = s->value[k->saved].at;
-		break;
-	case KERNEL_SCORES:
-	case KERNEL_SOFTMAX:
-		o[1] = s->value[k->y].at;
-		break;
-	case KERNEL_CONTEXT:
-		o[1] = s->value[k->second].at;
-		o[2] = s->value[k->y].at;
-		break;
-	case KERNEL_DROPOUT:
-		o[1] = step_value(s, k->residual);
-		o[2] = s->value[k->y].at;
-		o[3] = s->value[k->saved].at;
+	struct op *op = step_kernel_op(s, op_of_kernel(k->kind, pass), index, pass);
+	set_operands(s, op, &sliced, &(struct value_gradients){.x_adds = false});
+	if (op_has_scale(op->kind))
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
-		break;
-	case KERNEL_BATCH_NORM:
-		o[1] = s->value[k->saved].at;
-		o[2] = step_weight(s, k->weight);
-		o[3] = step_weight(s, k->bias);
-		o[4] = s->value[k->y].at;
-		break;
-	case KERNEL_ABSTRACT:
-		o[1] = step_weight(s, k->weight);
-		o[2] = s->value[k->y].at;
-		break;
-	case KERNEL_CLASSIFIER:
-		break;
-	}
 	sliced_finish_forward(s, index, pass, &sliced);
 	step_value_used(s, k->x);
 	step_value_used(s, k->residual);
@@ -95,36 +98,15 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	s->recomputing = false;
 }
 
-/* Where the kernel writes a tensor's gradient, and whether it adds to what is there. */
-static struct region gradient_place(struct step *s, struct op *op, int operand, int tensor)
+/* Room for the gradient of a value, or what its other readers have left there. */
+static struct region gradient_of(struct step *s, int value, bool *adds)
 {
-	if (tensor < 0)
-		return region_none();
-	if (s->tensor[tensor].written)
-		op->accumulate |= 1u << operand;
-	s->tensor[tensor].written = true;
-	return s->tensor[tensor].gradient;
-}
-
-/* A batch norm's sums, which its backward operation reads. */
-static struct region norm_sums(struct step *s, int index)
-{
-	const struct kernel *k = &s->model->kernels[index];
-	if (k->kind != KERNEL_BATCH_NORM)
-		return region_none();
-	struct op op = {.accumulate = 0};
-	struct region dweight = gradient_place(s, &op, 6, k->weight), dbias = gradient_place(s, &op, 7, k->bias);
-	return region_of(batch_norm_sums_of(s, index, dweight, dbias, op.accumulate), 0, 2 * k->out);
+	*adds = s->value[value].gradient.buffer >= 0;
+	return *adds ? s->value[value].gradient : step_alloc_gradient(s, value);
 }
 
 void step_backward_kernel(struct step *s, int index)
 {
-	static const enum op_kind kinds[] = {
-	        [KERNEL_EMBEDDING] = OP_EMBEDDING_BACKWARD,   [KERNEL_NORM] = OP_NORM_BACKWARD,
-	        [KERNEL_LINEAR] = OP_LINEAR_BACKWARD,         [KERNEL_ATTENTION] = OP_ATTENTION_BACKWARD,
-	        [KERNEL_SCORES] = OP_SCORES_BACKWARD,         [KERNEL_SOFTMAX] = OP_SOFTMAX_BACKWARD,
-	        [KERNEL_CONTEXT] = OP_CONTEXT_BACKWARD,       [KERNEL_DROPOUT] = OP_DROPOUT_BACKWARD,
-	        [KERNEL_BATCH_NORM] = OP_BATCH_NORM_BACKWARD, [KERNEL_ABSTRACT] = OP_ABSTRACT_BACKWARD};
 	const struct kernel *k = &s->model->kernels[index];
 	int tensors[2] = {k->weight, k->bias};
 	if (k->kind == KERNEL_CLASSIFIER)
@@ -132,80 +114,19 @@ void step_backward_kernel(struct step *s, int index)
 	for (int i = 0; i < 2; i++)
 		if (tensors[i] >= 0)
 			s->hooks.gradient_needed(s, tensors[i]);
-	bool dx_adds = k->needs_dx && s->value[k->x].gradient.buffer >= 0;
-	struct region dx = !k->needs_dx ? region_none()
-	                   : dx_adds    ? s->value[k->x].gradient
-	                                : step_alloc_gradient(s, k->x);
-	bool second_adds = k->second >= 0 && s->value[k->second].gradient.buffer >= 0;
-	struct region d_second = k->second < 0 ? region_none()
-	                         : second_adds ? s->value[k->second].gradient
-	                                       : step_alloc_gradient(s, k->second);
-	struct region sums = norm_sums(s, index);
+	struct value_gradients d = {.second = region_none(), .sums = region_none()};
+	struct region dx = k->needs_dx ? gradient_of(s, k->x, &d.x_adds) : region_none();
+	if (k->second >= 0)
+		d.second = gradient_of(s, k->second, &d.second_adds);
+	if (k->kind == KERNEL_BATCH_NORM)
+		d.sums = batch_norm_sums_of(s, index);
 	struct sliced_operands sliced = sliced_begin_backward(s, index, dx);
-	struct op *op = step_kernel_op(s, kinds[k->kind], index, PASS_BACKWARD);
-	struct region *o = op->operand;
-	o[0] = sliced.dy;
-	o[1] = sliced.x;
-	switch (k->kind) {
-	case KERNEL_EMBEDDING:
-		o[2] = gradient_place(s, op, 2, k->weight);
-		o[3] = gradient_place(s, op, 3, k->bias);
-		break;
-	case KERNEL_NORM:
-		o[2] = step_value(s, k->saved);
-		o[3] = step_weight(s, k->weight);
-		o[4] = dx;
-		op->accumulate |= dx_adds ? 1u << 4 : 0;
-		o[5] = gradient_place(s, op, 5, k->weight);
-		o[6] = gradient_place(s, op, 6, k->bias);
-		break;
-	case KERNEL_LINEAR:
-		o[2] = step_weight(s, k->weight);
-		o[3] = step_value(s, k->saved);
-		o[4] = sliced.dx;
-		o[5] = gradient_place(s, op, 5, k->weight);
-		o[6] = gradient_place(s, op, 6, k->bias);
-		break;
-	case KERNEL_ATTENTION:
-		o[2] = s->value[k->y].at;
-		o[3] = s->value[k->saved].at;
-		o[4] = dx;
-		break;
-	case KERNEL_SCORES:
-		o[2] = dx;
-		op->accumulate |= dx_adds ? 1u << 2 : 0;
-		break;
-	case KERNEL_SOFTMAX:
-		o[1] = s->value[k->y].at;
-		o[2] = dx;
-		break;
-	case KERNEL_CONTEXT:
-		o[2] = s->value[k->second].at;
-		o[3] = dx;
-		op->accumulate |= second_adds ? 1u << 4 : 0;
-		o[4] = d_second;
-		break;
-	case KERNEL_DROPOUT:
-		o[1] = s->value[k->saved].at;
-		o[2] = dx;
+	struct op *op = step_kernel_op(s, op_of_kernel(k->kind, PASS_BACKWARD), index, PASS_BACKWARD);
+	set_operands(s, op, &sliced, &d);
+	if (op_has_scale(op->kind))
 		op->scale = 1 / (1 - k->dropout);
-		break;
-	case KERNEL_BATCH_NORM:
-		o[2] = s->value[k->saved].at;
-		o[3] = sums;
-		o[4] = step_weight(s, k->weight);
-		o[5] = dx;
-		break;
-	case KERNEL_ABSTRACT:
-		o[2] = step_weight(s, k->weight);
-		o[3] = dx;
-		o[4] = gradient_place(s, op, 4, k->weight);
-		break;
-	case KERNEL_CLASSIFIER:
-		break;
-	}
-	if (sums.buffer >= 0)
-		build_free(s->b, sums.buffer);
+	if (d.sums.buffer >= 0)
+		build_free(s->b, d.sums.buffer);
 	sliced_finish_backward(s, index, &sliced);
 	/* The gradient of the output: handed on along the residual connection, or done with. */
 	if (k->residual >= 0)

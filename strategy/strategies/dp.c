@@ -19,8 +19,8 @@ static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, s
 	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
-	op->operand[0] = from;
-	op->operand[1] = to;
+	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
+	build_operand(op, PART_SHARE, kind == OP_SCATTER ? to : from, false);
 	const struct region *part = kind == OP_SCATTER ? &to : &from;
 	op->payload = part->slice ? part->count : part->count * v.ranks;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
@@ -69,7 +69,7 @@ static void send_parameters(struct step *s)
 	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
 	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
-	op->operand[0] = all;
+	op->operand[BROADCAST_X] = all;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 }
 
@@ -142,7 +142,7 @@ static void reduce_to_root(struct step *s)
 	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
-	op->operand[0] = reduce_written(s, 0);
+	op->operand[REDUCE_X] = reduce_written(s, 0);
 	reduce_done(s, 0, op);
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
 	if (!v.root)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategy/settings/checkpointing.h"
+#include "strategy/plan/checkpoints.h"
 
 const char *overhead_name(enum overhead_part part)
 {

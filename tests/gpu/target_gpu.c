@@ -122,9 +122,9 @@ static void release_all(void)
 		}
 }
 
-int target_run(Suite *suite)
+int target_run(const char *name, double seconds)
 {
-	SRunner *runner = srunner_create(suite);
+	SRunner *runner = suite_runner(name, seconds);
 	enum gpu_found found = gpu_find(&gpu);
 	int failures = 0;
 	if (found == GPU_FOUND && !gpu.plain) {

@@ -264,20 +264,4 @@ START_TEST(files)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("trace file");
-	TCase *tc = tcase_create("trace file");
-	tcase_add_test(tc, what_is_written_is_read);
-	tcase_add_test(tc, damage_is_refused);
-	tcase_add_test(tc, not_a_trace);
-	tcase_add_test(tc, another_programs);
-	tcase_add_test(tc, exposed_and_bubbles);
-	tcase_add_test(tc, files);
-	suite_add_tcase(suite, tc);
-	TCase *timed = tcase_create("large files");
-	tcase_set_timeout(timed, 20);
-	tcase_add_test(timed, large_files_take_their_time);
-	suite_add_tcase(suite, timed);
-	return suite_run(suite);
-}
+SUITE("trace file", 20)

@@ -37,12 +37,11 @@ const char *short_word(char *word)
 
 /* ---- collectives ---- */
 
-void collective_words(const struct score *s, const struct collective *c, char *out, int size)
+void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
 {
 	const struct role *r = plan_role_of(s->plan, c->lead);
 	const struct op *op = &r->ops[c->op];
-	int b = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
-	const char *what = op->group >= 0 ? s->plan->groups[op->group].name : r->buffers[b].name;
+	const char *what = op->group >= 0 ? s->plan->groups[op->group].name : r->buffers[op_buffer(op)].name;
 	char group[80] = "", ranks[64];
 	if (c->kind == OP_SEND) {
 		snprintf(out, (size_t)size, "%s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);

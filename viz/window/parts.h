@@ -1,4 +1,4 @@
-/* What the files of the window share. */
+/* Shared by the files of the window. */
 #ifndef SHARDLAB_VIZ_WINDOW_PARTS_H
 #define SHARDLAB_VIZ_WINDOW_PARTS_H
 
@@ -18,9 +18,9 @@
 	X(NEXT_PHASE, "Shift →", ">>", "one phase on")                                                                 \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
 	X(NEXT_EVENT, ".", ".", "one message or allocation on")                                                        \
-	X(NOTABLE, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                    \
+	X(HIGHLIGHT, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                  \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
-	X(STRIDE, "D", "step", "what a step is: a message, a round, a phase")                                          \
+	X(STEP_SIZE, "D", "step", "what a step is: a message, a round, a phase")                                       \
 	X(SLOWER, "[", "-", "slower")                                                                                  \
 	X(FASTER, "]", "+", "faster")                                                                                  \
 	X(NORMAL, "Backspace", "1x", "at normal speed")                                                                \
@@ -82,7 +82,7 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 enum { WIDGETS = 80, TOP_BAR = 40, BOTTOM_BAR = 46 };
 
 struct window {
-	struct player *player;
+	struct playback *playback;
 	struct window_host host;
 	SDL_Window *window;
 	SDL_Renderer *renderer;
@@ -112,7 +112,7 @@ void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
 void help_draw(struct canvas *c);
-/* Where the scene lies between the bars. */
+/* The box of the scene, between the bars. */
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);

@@ -125,14 +125,6 @@ static enum status read_queue(struct reader *r, struct op *op)
 	return scan_fail(&r->scan, r->scan.next - 1, "unknown queue '%.60s'", text);
 }
 
-static bool is_backward(enum op_kind k)
-{
-	return k == OP_EMBEDDING_BACKWARD || k == OP_NORM_BACKWARD || k == OP_LINEAR_BACKWARD ||
-	       k == OP_ATTENTION_BACKWARD || k == OP_SCORES_BACKWARD || k == OP_SOFTMAX_BACKWARD ||
-	       k == OP_CONTEXT_BACKWARD || k == OP_DROPOUT_BACKWARD || k == OP_ABSTRACT_BACKWARD ||
-	       k == OP_BATCH_NORM_SUMS || k == OP_BATCH_NORM_BACKWARD;
-}
-
 static enum status read_kernel(struct reader *r, struct op *op)
 {
 	char *text;
@@ -143,8 +135,7 @@ static enum status read_kernel(struct reader *r, struct op *op)
 	if (op->kernel < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the model has no kernel '%.60s'", text);
 	op->unit = r->model->kernels[op->kernel].unit;
-	if (op_class(op->kind) == OP_CLASS_K)
-		op->pass = is_backward(op->kind) ? PASS_BACKWARD : PASS_FORWARD;
+	op->pass = op_pass(op->kind);
 	return STATUS_OK;
 }
 
@@ -363,7 +354,7 @@ static enum status read_memory(struct reader *r, struct op *op)
 	int b = names_find(&r->buffers, name);
 	if (b < 0)
 		return scan_fail(&r->scan, r->scan.next - 1, "the role has no buffer '%.60s'", name);
-	op->operand[0] = (struct region){b, 0, 0, r->role->buffers[b].elements};
+	*op->operand = (struct region){b, 0, 0, r->role->buffers[b].elements};
 	return STATUS_OK;
 }
 

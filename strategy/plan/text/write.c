@@ -101,7 +101,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	const struct op *op = &r->ops[number];
 	fprintf(out, "%d: %s", number, op_name(op->kind));
 	if (op_class(op->kind) == OP_CLASS_M) {
-		fprintf(out, " %s\n", r->buffers[op->operand[0].buffer].name);
+		fprintf(out, " %s\n", r->buffers[op_buffer(op)].name);
 		return;
 	}
 	if (op->kernel >= 0)

@@ -44,24 +44,25 @@ static enum status add_up(const struct at *all, struct group_part *out)
 {
 	struct addend addends[ROLES] = {{0}};
 	const struct plan *p = all->ip->v->p;
-	int n = role_count(all);
+	int n = role_count(all), whole = op_find(all->op->kind, PART_WHOLE);
 	char text[200];
 	*out = (struct group_part){.kind = MEANING_ZERO, .group = -1};
 	for (int i = 0; i < n; i++) {
 		struct group_part x;
-		enum status s = read_group(&all[i], 0, 5, &x);
+		enum status s = read_group(&all[i], whole, 5, &x);
 		if (s)
 			return s;
 		if ((x.kind != MEANING_GRADIENT && x.kind != MEANING_ZERO) || x.own & axes_of(all))
-			return refuse_at(&all[i], 5, 0,
+			return refuse_at(&all[i], 5, whole,
 			                 " must be the whole gradient of a group; only gradients are added up");
 		if (x.group >= 0 && x.version != all->ip->step)
-			return refuse_at(&all[i], 6, 0,
+			return refuse_at(&all[i], 6, whole,
 			                 " is of an earlier step; only this step's gradients are added up");
 		if (x.group >= 0 && out->group >= 0 && (x.group != out->group || x.own != out->own))
-			return refuse_at(&all[i], 5, 0, " is of another group than what the other role adds");
+			return refuse_at(&all[i], 5, whole, " is of another group than what the other role adds");
 		if (x.group >= 0 && out->group >= 0 && x.scaled != out->scaled)
-			return refuse_at(&all[i], 5, 0, " carries another loss scale than what the other role adds");
+			return refuse_at(&all[i], 5, whole,
+			                 " carries another loss scale than what the other role adds");
 		if (x.group >= 0)
 			*out = x;
 		addends[i] = (struct addend){x.sum, members_in(p, all[i].op, all[i].r), 0};
@@ -73,7 +74,7 @@ static enum status add_up(const struct at *all, struct group_part *out)
 	if (out->sum >= 0)
 		return STATUS_OK;
 	sum_describe(&all->ip->memory.sums, addends[0].sum, text, sizeof text);
-	return refuse_at(&all[0], 5, 0, " holds micro-batches %s; over all ranks %s", text,
+	return refuse_at(&all[0], 5, whole, " holds micro-batches %s; over all ranks %s", text,
 	                 out->sum == SUM_TWICE     ? "some would be counted more than once"
 	                 : out->sum == SUM_PARTIAL ? "a use of a tensor would still be missing"
 	                                           : "some ranks would add theirs and some not");
@@ -86,7 +87,7 @@ static enum status all_reduce(const struct at *all)
 	struct group_part sum;
 	enum status s = add_up(all, &sum);
 	for (int i = 0; i < role_count(all) && !s; i++)
-		s = write_group(&all[i], 0, &sum, true);
+		s = write_group(&all[i], ALL_REDUCE_X, &sum, true);
 	return s;
 }
 
@@ -96,10 +97,10 @@ static enum status reduce(const struct at *all)
 	struct group_part sum;
 	enum status s = add_up(all, &sum);
 	for (int i = 0; i < role_count(all) && !s; i++)
-		memory_spoil(&all->ip->memory, all[i].role, &all[i].op->operand[0]);
+		memory_spoil(&all->ip->memory, all[i].role, &all[i].op->operand[REDUCE_X]);
 	const struct at *root = at_root(all);
 	if (!s && root->r->ranks == 1)
-		s = write_group(root, 0, &sum, true);
+		s = write_group(root, REDUCE_X, &sum, true);
 	return s;
 }
 
@@ -110,12 +111,13 @@ static enum status reduce_scatter(const struct at *all)
 	struct group_part sum;
 	enum status s = add_up(all, &sum);
 	if (!s && sum.own)
-		return refuse_at(all, 5, 0, " is a shard already, and would be sharded again");
+		return refuse_at(all, 5, REDUCE_SCATTER_X, " is a shard already, and would be sharded again");
 	sum.own = axes_of(all);
 	for (int i = 0; i < role_count(all) && !s; i++) {
-		bool in_place = all[i].op->operand[0].buffer == all[i].op->operand[1].buffer;
-		memory_spoil(&all->ip->memory, all[i].role, &all[i].op->operand[0]);
-		s = write_group(&all[i], 1, &sum, in_place);
+		bool in_place =
+		        all[i].op->operand[REDUCE_SCATTER_X].buffer == all[i].op->operand[REDUCE_SCATTER_Y].buffer;
+		memory_spoil(&all->ip->memory, all[i].role, &all[i].op->operand[REDUCE_SCATTER_X]);
+		s = write_group(&all[i], REDUCE_SCATTER_Y, &sum, in_place);
 	}
 	return s;
 }
@@ -125,7 +127,7 @@ static enum status reduce_scatter(const struct at *all)
 /* Slices of a value that is the same on all ranks come together again. */
 static bool is_part_of_value(const struct at *a)
 {
-	const struct region *g = &a->op->operand[0];
+	const struct region *g = &a->op->operand[ALL_GATHER_X];
 	int number = g->slice ? -1 : memory_get(&a->ip->memory, a->role, g);
 	return number >= 0 && meaning_of(&a->ip->memory, number)->kind == MEANING_VALUE &&
 	       meaning_of(&a->ip->memory, number)->shard;
@@ -136,25 +138,25 @@ static enum status join_value(const struct at *all)
 	const struct plan *p = all->ip->v->p;
 	struct meaning first = {0};
 	for (int i = 0; i < role_count(all); i++) {
-		const struct region *g = &all[i].op->operand[0];
+		const struct region *g = &all[i].op->operand[ALL_GATHER_X];
 		if (!is_part_of_value(&all[i]))
-			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
+			return refuse_at(&all[i], 7, ALL_GATHER_X, " is not what the other role gives");
 		struct meaning x = *meaning_of(&all->ip->memory, memory_get(&all->ip->memory, all[i].role, g));
 		int64_t elements = value_elements(&p->model->values[x.index], p->settings.micro_batch);
 		if (x.shard != axes_of(all) || x.origin != g->offset || x.micro != all[i].op->micro ||
 		    g->count * plan_along(p, x.shard) != elements)
-			return refuse_at(&all[i], 7, 0,
+			return refuse_at(&all[i], 7, ALL_GATHER_X,
 			                 " must be this rank's slice of a value of micro-batch %d, along the same axes",
 			                 all[i].op->micro);
 		if (!i)
 			first = x;
 		else if (x.index != first.index || x.micro != first.micro)
-			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
+			return refuse_at(&all[i], 7, ALL_GATHER_X, " is not what the other role gives");
 	}
 	first.shard = 0;
 	for (int i = 0; i < role_count(all); i++) {
-		first.origin = all[i].op->operand[1].offset;
-		write_meaning(&all[i], 1, first);
+		first.origin = all[i].op->operand[ALL_GATHER_Y].offset;
+		write_meaning(&all[i], ALL_GATHER_Y, first);
 	}
 	return STATUS_OK;
 }
@@ -168,23 +170,24 @@ static enum status all_gather(const struct at *all)
 	struct group_part first = {0}, x = {0};
 	enum status s = STATUS_OK;
 	for (int i = 0; i < role_count(all); i++) {
-		if ((s = read_group(&all[i], 0, 6, &x)))
+		if ((s = read_group(&all[i], ALL_GATHER_X, 6, &x)))
 			return s;
 		if (x.kind == MEANING_ZERO || x.own != axes_of(all))
-			return refuse_at(&all[i], 6, 0, " must be this rank's slice of a group along the same axes");
+			return refuse_at(&all[i], 6, ALL_GATHER_X,
+			                 " must be this rank's slice of a group along the same axes");
 		if (!i)
 			first = x;
 		else if (x.kind != first.kind || x.group != first.group || x.version != first.version ||
 		         x.sum != first.sum || x.scaled != first.scaled)
-			return refuse_at(&all[i], 6, 0, " is not what the other role gives");
+			return refuse_at(&all[i], 6, ALL_GATHER_X, " is not what the other role gives");
 	}
 	if (x.kind == MEANING_GRADIENT &&
 	    !sum_is_complete(&all->ip->memory.sums, x.sum, (int)all->ip->v->p->settings.accumulate,
 	                     group_sum_axes(all->ip->v->p, x.group)))
-		return refuse_at(&all[0], 5, 0, ": gradients are gathered before they are complete");
+		return refuse_at(&all[0], 5, ALL_GATHER_X, ": gradients are gathered before they are complete");
 	first.own = 0;
 	for (int i = 0; i < role_count(all) && !s; i++)
-		s = write_group(&all[i], 1, &first, false);
+		s = write_group(&all[i], ALL_GATHER_Y, &first, false);
 	return s;
 }
 
@@ -192,16 +195,16 @@ static enum status broadcast(const struct at *all)
 {
 	const struct at *root = at_root(all);
 	struct group_part x;
-	enum status s = read_group(root, 0, 6, &x);
+	enum status s = read_group(root, BROADCAST_X, 6, &x);
 	if (s)
 		return s;
 	unsigned others = x.own | (x.group >= 0 ? group_slice_axes(all->ip->v->p, x.group) : 0);
 	if (others & axes_of(all) || x.kind == MEANING_GRADIENT)
 		return refuse_at(
-		        root, 6, 0,
+		        root, 6, BROADCAST_X,
 		        " must be the same on all ranks once it is sent: weights of a group, not this rank's slice");
 	for (int i = 0; i < role_count(all) && !s; i++)
-		s = write_group(&all[i], 0, &x, false);
+		s = write_group(&all[i], BROADCAST_X, &x, false);
 	return s;
 }
 
@@ -231,19 +234,21 @@ static const struct meaning *samples_of(const struct at *a, int operand)
 static enum status scatter(const struct at *all)
 {
 	const struct at *root = at_root(all);
-	const struct meaning *x = samples_of(root, 0);
-	enum status s = check_samples(root, 0, x, true);
+	const struct meaning *x = samples_of(root, SCATTER_X);
+	enum status s = check_samples(root, SCATTER_X, x, true);
 	if (s)
 		return s;
 	struct meaning what = *x;
 	if ((what.kind == MEANING_VALUE_GRADIENT) != (root->op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS))
-		return refuse_at(root, 2, 0, " is counted as %s, and is not that", traffic_name(root->op->traffic));
+		return refuse_at(root, 2, SCATTER_X, " is counted as %s, and is not that",
+		                 traffic_name(root->op->traffic));
 	what.wide = false;
 	for (int i = 0; i < role_count(all); i++) {
-		what.origin = all[i].op->operand[1].offset;
-		if (all[i].op->operand[1].slice)
-			return refuse_at(&all[i], 2, 1, " is a slice; samples are received in a region of their own");
-		write_meaning(&all[i], 1, what);
+		what.origin = all[i].op->operand[SCATTER_Y].offset;
+		if (all[i].op->operand[SCATTER_Y].slice)
+			return refuse_at(&all[i], 2, SCATTER_Y,
+			                 " is a slice; samples are received in a region of their own");
+		write_meaning(&all[i], SCATTER_Y, what);
 	}
 	return STATUS_OK;
 }
@@ -253,20 +258,20 @@ static enum status gather(const struct at *all)
 	const struct at *root = at_root(all);
 	struct meaning first = {0};
 	for (int i = 0; i < role_count(all); i++) {
-		const struct meaning *x = samples_of(&all[i], 0);
-		enum status s = check_samples(&all[i], 0, x, false);
+		const struct meaning *x = samples_of(&all[i], GATHER_X);
+		enum status s = check_samples(&all[i], GATHER_X, x, false);
 		if (s)
 			return s;
 		if (!i)
 			first = *x;
 		else if (x->kind != first.kind || x->index != first.index || x->micro != first.micro ||
 		         x->consumers != first.consumers || x->scaled != first.scaled)
-			return refuse_at(&all[i], 7, 0, " is not what the other role gives");
+			return refuse_at(&all[i], 7, GATHER_X, " is not what the other role gives");
 	}
 	first.wide = true;
-	first.origin = root->op->operand[1].offset;
-	write_meaning(root, 1, first);
-	return check_samples(root, 1, &first, true);
+	first.origin = root->op->operand[GATHER_Y].offset;
+	write_meaning(root, GATHER_Y, first);
+	return check_samples(root, GATHER_Y, &first, true);
 }
 
 /* ---- control values ---- */
@@ -279,14 +284,14 @@ static enum status sum(const struct at *all)
 	int n = role_count(all), scaled = 0;
 	enum meaning_kind kind = MEANING_ZERO;
 	for (int i = 0; i < n; i++) {
-		int number = memory_get(m, all[i].role, &all[i].op->operand[0]);
+		int number = memory_get(m, all[i].role, &all[i].op->operand[SUM_X]);
 		const struct meaning *x = meaning_of(m, number < 0 ? 0 : number);
 		bool zero = x->kind == MEANING_ZERO; /* a role that has nothing to add */
 		bool known =
 		        (x->kind == MEANING_LOSS || x->kind == MEANING_NORM || x->kind == MEANING_OVERFLOW || zero) &&
-		        all[i].op->operand[0].count == 1;
+		        all[i].op->operand[SUM_X].count == 1;
 		if (!known || (!zero && kind != MEANING_ZERO && (x->kind != kind || x->scaled != scaled)))
-			return refuse_at(&all[i], 5, 0,
+			return refuse_at(&all[i], 5, SUM_X,
 			                 " must be a loss, a norm or an overflow of this step, the same on all roles");
 		kind = zero ? kind : x->kind;
 		scaled = zero ? scaled : x->scaled;
@@ -313,18 +318,19 @@ static enum status sum(const struct at *all)
 static enum status message(const struct at *all)
 {
 	const struct at *from = all->op->kind == OP_SEND ? &all[0] : &all[1], *to = from == all ? &all[1] : &all[0];
-	const struct meaning *x = samples_of(from, 0);
-	enum status s = check_samples(from, 0, x, false);
+	const struct meaning *x = samples_of(from, SEND_X);
+	enum status s = check_samples(from, SEND_X, x, false);
 	if (s)
 		return s;
 	struct meaning what = *x;
 	if ((what.kind == MEANING_VALUE_GRADIENT) != (from->op->traffic == TRAFFIC_ACTIVATION_GRADIENTS))
-		return refuse_at(from, 2, 0, " is counted as %s, and is not that", traffic_name(from->op->traffic));
+		return refuse_at(from, 2, SEND_X, " is counted as %s, and is not that",
+		                 traffic_name(from->op->traffic));
 	if (what.micro != from->op->micro)
-		return refuse_at(from, 7, 0, " is of micro-batch %d, and the message of %d", what.micro,
+		return refuse_at(from, 7, SEND_X, " is of micro-batch %d, and the message of %d", what.micro,
 		                 from->op->micro);
-	what.origin = to->op->operand[0].offset;
-	write_meaning(to, 0, what);
+	what.origin = to->op->operand[RECEIVE_Y].offset;
+	write_meaning(to, RECEIVE_Y, what);
 	return STATUS_OK;
 }
 
@@ -358,7 +364,7 @@ static enum status move(const struct at *all)
 
 enum status mean_collective(const struct at *all)
 {
-	int staging = collective_staging(all->op->kind);
+	int staging = op_find(all->op->kind, PART_STAGING);
 	for (int i = 0; i < role_count(all) && staging >= 0; i++)
 		if (all[i].op->operand[staging].buffer >= 0)
 			write_meaning(&all[i], staging, (struct meaning){.kind = MEANING_SPOILED});

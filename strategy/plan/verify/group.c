@@ -51,7 +51,7 @@ enum status verify_group(const struct verify *v, const struct role *r, int numbe
 		return refuse(v, 2, r, number, -1,
 		              "runs between the ends of the first axis, and this role is at neither");
 	if (message && (!is_first_axis(p, op) || r->ranks != ranks_behind_first_axis(p) || !role_across(p, op, r)))
-		return refuse(v, 2, r, number, op->operand[0].buffer,
+		return refuse(v, 2, r, number, op_buffer(op),
 		              "has no partner: messages go along the first axis, between roles that are one coordinate "
 		              "of it each");
 	return STATUS_OK;

@@ -67,7 +67,7 @@ static int scaled_by(const struct at *a)
 	if (op_makes_loss(a->op->kind))
 		return a->op->operand[scaler].buffer >= 0 ? a->ip->step : 0;
 	for (int i = 0; i < op_operand_count(a->op->kind); i++)
-		if (kernel_part(a->op->kind, i) == PART_DY || kernel_part(a->op->kind, i) == PART_INNER) {
+		if (op_part(a->op->kind, i) == PART_DY || op_part(a->op->kind, i) == PART_INNER) {
 			int number = memory_get(&a->ip->memory, a->role, &a->op->operand[i]);
 			return number < 0 ? 0 : meaning_of(&a->ip->memory, number)->scaled;
 		}
@@ -323,13 +323,13 @@ enum status mean_kernel(const struct at *a)
 	enum status s;
 	int n = op_operand_count(a->op->kind);
 	for (int i = 0; i < n; i++)
-		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, kernel_part(a->op->kind, i))))
+		if (a->op->operand[i].buffer >= 0 && (s = read_part(a, i, op_part(a->op->kind, i))))
 			return s;
 	int scaled = scaled_by(a);
 	if (kernel_of(a)->kind == KERNEL_BATCH_NORM && (s = mean_norm(a, scaled)))
 		return s;
 	for (int i = 0; i < n; i++)
-		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, kernel_part(a->op->kind, i), scaled)))
+		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, op_part(a->op->kind, i), scaled)))
 			return s;
 	if (a->op->kind == OP_EVALUATE || a->op->kind == OP_EVALUATE_COUNT)
 		++*(a->op->wide ? &a->ip->evaluated_wide[a->role] : &a->ip->evaluated_own[a->role]);

@@ -156,7 +156,7 @@ static enum status check_section(struct map *m, enum section_kind k)
 			m->had[kept++] = m->had[i];
 	m->count = kept;
 	for (int i = s->begin; i < s->end && !status; i++) {
-		int b = m->role->ops[i].operand[0].buffer;
+		int b = op_buffer(&m->role->ops[i]);
 		if (op_class(m->role->ops[i].kind) != OP_CLASS_M || m->role->buffers[b].space != m->space)
 			continue;
 		if (m->role->ops[i].kind == OP_ALLOC) {

@@ -6,7 +6,7 @@
 
 static enum status allocate(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
 {
-	int b = r->ops[number].operand[0].buffer;
+	int b = op_buffer(&r->ops[number]);
 	if (alive[b])
 		return refuse(v, 3, r, number, b, "is allocated while it is alive; free it first");
 	if (r->buffers[b].state && k != SECTION_PROLOGUE)
@@ -17,7 +17,7 @@ static enum status allocate(const struct verify *v, const struct role *r, int nu
 
 static enum status release(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
 {
-	int b = r->ops[number].operand[0].buffer;
+	int b = op_buffer(&r->ops[number]);
 	if (!alive[b])
 		return refuse(v, 3, r, number, b, "is freed and not alive; a buffer is freed once, after its alloc");
 	if (r->buffers[b].state && k != SECTION_EPILOGUE)

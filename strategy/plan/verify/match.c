@@ -4,22 +4,21 @@
 #include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
-/* kind → which operand is whole, which is a part of it, which is staging; what it may be counted under */
+/* What it may be counted under; the second: a scatter's, a batch norm's, or the model's buffers. */
 static const struct {
-	int whole, part, staging;
-	enum traffic_kind traffic, or_traffic; /* a scatter's two; for a batch norm, or the model's buffers */
+	enum traffic_kind traffic, or_traffic;
 } forms[OP_KIND_COUNT] = {
-        [OP_ALL_REDUCE] = {0, -1, 1, TRAFFIC_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS},
-        [OP_ALL_REDUCE_MAXIMUM] = {0, -1, 1, TRAFFIC_ALL_REDUCE, TRAFFIC_ALL_REDUCE},
-        [OP_REDUCE_SCATTER] = {0, 1, 2, TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER},
-        [OP_ALL_GATHER] = {1, 0, 2, TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS},
-        [OP_BROADCAST] = {0, -1, 1, TRAFFIC_BROADCAST, TRAFFIC_BROADCAST_BUFFERS},
-        [OP_REDUCE] = {0, -1, 1, TRAFFIC_REDUCE, TRAFFIC_REDUCE},
-        [OP_SCATTER] = {0, 1, 2, TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS},
-        [OP_GATHER] = {1, 0, 2, TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS},
-        [OP_SUM] = {0, -1, -1, TRAFFIC_CONTROL, TRAFFIC_CONTROL},
-        [OP_SEND] = {0, -1, -1, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
-        [OP_RECEIVE] = {0, -1, -1, TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
+        [OP_ALL_REDUCE] = {TRAFFIC_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS},
+        [OP_ALL_REDUCE_MAXIMUM] = {TRAFFIC_ALL_REDUCE, TRAFFIC_ALL_REDUCE},
+        [OP_REDUCE_SCATTER] = {TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER},
+        [OP_ALL_GATHER] = {TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS},
+        [OP_BROADCAST] = {TRAFFIC_BROADCAST, TRAFFIC_BROADCAST_BUFFERS},
+        [OP_REDUCE] = {TRAFFIC_REDUCE, TRAFFIC_REDUCE},
+        [OP_SCATTER] = {TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS},
+        [OP_GATHER] = {TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS},
+        [OP_SUM] = {TRAFFIC_CONTROL, TRAFFIC_CONTROL},
+        [OP_SEND] = {TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
+        [OP_RECEIVE] = {TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
 };
 
 enum { MOST_CONTROL_VALUES = 4 };
@@ -29,34 +28,9 @@ static bool is_collective(enum op_kind k)
 	return op_class(k) == OP_CLASS_C;
 }
 
-int collective_whole(enum op_kind k)
-{
-	return is_collective(k) ? forms[k].whole : -1;
-}
-
-int collective_part(enum op_kind k)
-{
-	return is_collective(k) ? forms[k].part : -1;
-}
-
-int collective_staging(enum op_kind k)
-{
-	return is_collective(k) ? forms[k].staging : -1;
-}
-
-int64_t collective_elements(const struct plan *p, const struct op *op)
-{
-	const struct region *whole = &op->operand[forms[op->kind].whole];
-	if (whole->buffer >= 0)
-		return whole->count;
-	const struct region *part = &op->operand[forms[op->kind].part];
-	return part->slice ? part->count : part->count * op_members(p, op);
-}
-
 static enum type element_type(const struct role *r, const struct op *op)
 {
-	int whole = op->operand[forms[op->kind].whole].buffer;
-	return r->buffers[whole >= 0 ? whole : op->operand[forms[op->kind].part].buffer].type;
+	return r->buffers[op_buffer(op)].type;
 }
 
 /* ---- one collective ---- */
@@ -65,7 +39,7 @@ static enum status check_operands(const struct verify *v, const struct role *r, 
 {
 	const struct op *op = &r->ops[number];
 	int64_t members = op_members(v->p, op);
-	int w = forms[op->kind].whole, k = forms[op->kind].part;
+	int w = op_find(op->kind, PART_WHOLE), k = op_find(op->kind, PART_SHARE);
 	const struct region *whole = &op->operand[w];
 	bool only_root = r->ranks == 1 && r->first_rank == op->root;
 	bool has_root = op->root >= r->first_rank && op->root < r->first_rank + r->ranks;
@@ -107,7 +81,7 @@ static enum status check_operands(const struct verify *v, const struct role *r, 
 static enum status check_staging(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
-	int k = forms[op->kind].staging;
+	int k = op_find(op->kind, PART_STAGING);
 	if (k < 0)
 		return STATUS_OK;
 	const struct region *g = &op->operand[k];
@@ -128,7 +102,7 @@ static enum status check_norm(const struct verify *v, const struct role *r, int 
 	const struct model *m = v->p->model;
 	const struct kernel *k = op->kernel < 0 ? NULL : &m->kernels[op->kernel];
 	bool buffers = op->traffic == TRAFFIC_BROADCAST_BUFFERS, gather = op->traffic == TRAFFIC_GATHER_STATISTICS;
-	int buffer = op->operand[0].buffer;
+	int buffer = op_buffer(op);
 	if (!is_norm_collective(op))
 		return op->kernel < 0 ? STATUS_OK : refuse(v, 2, r, number, buffer, "belongs to no kernel");
 	if (op->group >= 0)
@@ -144,10 +118,10 @@ static enum status check_norm(const struct verify *v, const struct role *r, int 
 	if (buffers && op->root)
 		return refuse(v, 2, r, number, buffer, "root %d: the model's buffers are rank 0's", op->root);
 	int64_t payload = buffers ? m->buffer_elements : gather ? v->p->ranks * (2 * k->out + 1) : 2 * k->out;
-	if (op->payload != payload || collective_elements(v->p, op) != round_up(payload, v->p->ranks))
+	if (op->payload != payload || op_whole_elements(v->p, op) != round_up(payload, v->p->ranks))
 		return refuse(v, 2, r, number, buffer,
 		              "moves %lld elements, payload %lld; it must be %lld, payload %lld",
-		              (long long)collective_elements(v->p, op), (long long)op->payload,
+		              (long long)op_whole_elements(v->p, op), (long long)op->payload,
 		              (long long)round_up(payload, v->p->ranks), (long long)payload);
 	if (element_type(r, op) != TYPE_FP32)
 		return refuse(v, 2, r, number, buffer, "is %s; statistics are fp32", type_name(element_type(r, op)));
@@ -157,8 +131,8 @@ static enum status check_norm(const struct verify *v, const struct role *r, int 
 static enum status check_payload(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
-	int64_t elements = collective_elements(v->p, op), payload = elements;
-	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	int64_t elements = op_whole_elements(v->p, op), payload = elements;
+	int buffer = op_buffer(op);
 	if (op->traffic == TRAFFIC_GATHER_OUTPUTS || op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS)
 		payload = elements / v->p->model->logits_stride * v->p->model->classes; /* pads are none */
 	if (op->group >= 0) {
@@ -193,7 +167,7 @@ static bool algorithm_fits(const struct op *op)
 static enum status check_collective(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
-	int buffer = op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer;
+	int buffer = op_buffer(op);
 	enum status s;
 	if (v->p->ranks == 1 || op_members(v->p, op) == 1)
 		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
@@ -208,7 +182,7 @@ static enum status check_collective(const struct verify *v, const struct role *r
 		              traffic_name(forms[op->kind].traffic));
 	if ((s = check_operands(v, r, number)) || (s = check_staging(v, r, number)))
 		return s;
-	if (op->kind == OP_SUM && (op->operand[0].count > MOST_CONTROL_VALUES || element_type(r, op) != TYPE_FP32))
+	if (op->kind == OP_SUM && (op->operand[SUM_X].count > MOST_CONTROL_VALUES || element_type(r, op) != TYPE_FP32))
 		return refuse(v, 2, r, number, buffer, "sums up to %d fp32 numbers", MOST_CONTROL_VALUES);
 	if ((s = check_norm(v, r, number)) || is_norm_collective(op))
 		return s;
@@ -228,7 +202,7 @@ static const char *difference(const struct verify *v, const struct role *ra, con
 		return "the algorithm";
 	if (a->root != b->root)
 		return "the root";
-	if (collective_elements(v->p, a) != collective_elements(v->p, b))
+	if (op_whole_elements(v->p, a) != op_whole_elements(v->p, b))
 		return "the number of elements";
 	if (element_type(ra, a) != element_type(rb, b))
 		return "the type";
@@ -250,8 +224,7 @@ static enum status check_instance(const struct verify *v, const struct rendezvou
 		const struct op *op = participant_op(rv, a);
 		const char *what = difference(v, ra, op, rb, participant_op(rv, b));
 		if (what)
-			return refuse(v, 2, ra, a->op,
-			              op->operand[0].buffer >= 0 ? op->operand[0].buffer : op->operand[1].buffer,
+			return refuse(v, 2, ra, a->op, op_buffer(op),
 			              "meets operation %s of role %s (rank %lld …), and %s differs; make them the same",
 			              op_title(v, rb, b->op), rb->name, (long long)rb->first_rank, what);
 	}

@@ -95,7 +95,7 @@ static enum status mean_op(const struct at *a)
 	switch (op_class(a->op->kind)) {
 	case OP_CLASS_M:
 		if (a->op->kind == OP_ALLOC)
-			memory_clear(&a->ip->memory, a->role, a->op->operand[0].buffer);
+			memory_clear(&a->ip->memory, a->role, op_buffer(a->op));
 		return STATUS_OK;
 	case OP_CLASS_K:
 		return mean_kernel(a);
@@ -305,7 +305,7 @@ static enum status check_evaluated(const struct interpreter *ip)
 	while (last > r->evaluate.begin && op_class(r->ops[last].kind) == OP_CLASS_M)
 		last--;
 	bool any = last >= r->evaluate.begin;
-	return refuse(ip->v, 5, r, any ? last : -1, any ? r->ops[last].operand[0].buffer : -1,
+	return refuse(ip->v, 5, r, any ? last : -1, any ? op_buffer(&r->ops[last]) : -1,
 	              "when section evaluate ends, operation evaluate has not counted every rank's samples once");
 }
 
@@ -331,7 +331,7 @@ static enum status run_epilogue(struct interpreter *ip)
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
 	if (!s && ip->shown_buffers != p->model->buffer_elements)
 		s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-		           p->roles[0].ops[p->roles[0].epilogue.begin].operand[0].buffer,
+		           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
 		           "section epilogue must show the model's buffers once: operation show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
@@ -343,7 +343,7 @@ static enum status run_epilogue(struct interpreter *ip)
 		}
 		if (!((each_once && !whole) || (!own && whole == 1)))
 			s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-			           p->roles[0].ops[p->roles[0].epilogue.begin].operand[0].buffer,
+			           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
 			           "section epilogue must show every element of %s once, over all ranks: operation "
 			           "weights on "
 			           "each rank's slice, or on one rank",

@@ -15,11 +15,6 @@ static const struct kernel *kernel_of(const struct at *a)
 	return &a->ip->v->p->model->kernels[a->op->kernel];
 }
 
-bool kernel_synchronises(const struct plan *p, const struct kernel *k)
-{
-	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
-}
-
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
@@ -88,10 +83,11 @@ static enum status merge(const struct at *a)
 	const struct kernel *k = kernel_of(a);
 	bool wide = kernel_synchronises(p, k);
 	int version = micros_before(a) + a->op->micro;
-	enum status s = read_exactly(a, 0, 7, measured(a, 0, MEANING_STATISTICS, wide, 0));
-	if (s || (s = read_running(a, 1, false, version, wide || !a->op->micro)))
+	enum status s = read_exactly(a, BATCH_NORM_MERGE_PARTS, 7,
+	                             measured(a, BATCH_NORM_MERGE_PARTS, MEANING_STATISTICS, wide, 0));
+	if (s || (s = read_running(a, BATCH_NORM_MERGE_RUNNING, false, version, wide || !a->op->micro)))
 		return s;
-	write_meaning(a, 1, running(a, 1, false, version + 1, wide));
+	write_meaning(a, BATCH_NORM_MERGE_RUNNING, running(a, BATCH_NORM_MERGE_RUNNING, false, version + 1, wide));
 	return STATUS_OK;
 }
 
@@ -102,17 +98,19 @@ enum status mean_norm(const struct at *a, int scaled)
 	bool wide = kernel_synchronises(a->ip->v->p, kernel_of(a));
 	switch (a->op->kind) {
 	case OP_BATCH_NORM_STATISTICS:
-		write_meaning(a, 1, measured(a, 1, MEANING_STATISTICS, false, 0));
+		write_meaning(a, BATCH_NORM_STATISTICS_LOCAL,
+		              measured(a, BATCH_NORM_STATISTICS_LOCAL, MEANING_STATISTICS, false, 0));
 		return STATUS_OK;
 	case OP_BATCH_NORM_MERGE:
 		return merge(a);
 	case OP_BATCH_NORM_RUNNING:
-		return read_running(a, 0, false, micros_before(a), true);
+		return read_running(a, BATCH_NORM_RUNNING_RUNNING, false, micros_before(a), true);
 	case OP_BATCH_NORM_SUMS:
-		write_meaning(a, 5, measured(a, 5, MEANING_SUMS, false, scaled));
+		write_meaning(a, BATCH_NORM_SUMS_SUMS, measured(a, BATCH_NORM_SUMS_SUMS, MEANING_SUMS, false, scaled));
 		return STATUS_OK;
 	case OP_BATCH_NORM_BACKWARD:
-		return read_exactly(a, 3, 7, measured(a, 3, MEANING_SUMS, wide, scaled));
+		return read_exactly(a, BATCH_NORM_BACKWARD_SUMS, 7,
+		                    measured(a, BATCH_NORM_BACKWARD_SUMS, MEANING_SUMS, wide, scaled));
 	default:
 		return STATUS_OK;
 	}
@@ -121,10 +119,11 @@ enum status mean_norm(const struct at *a, int scaled)
 enum status mean_buffers(const struct at *a)
 {
 	const struct model *m = a->ip->v->p->model;
-	struct region all = a->op->operand[0];
+	struct region all = a->op->operand[INITIALIZE_BUFFERS_BUFFERS];
 	enum status s = STATUS_OK;
 	if (a->op->kind == OP_INITIALIZE_BUFFERS) {
-		struct meaning zero = {.kind = MEANING_ZERO}, fresh = running(a, 0, true, 0, false);
+		struct meaning zero = {.kind = MEANING_ZERO},
+		               fresh = running(a, INITIALIZE_BUFFERS_BUFFERS, true, 0, false);
 		struct memory *memory = &a->ip->memory;
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &zero)); /* the padding */
 		if (all.count > m->buffer_elements)
@@ -132,9 +131,9 @@ enum status mean_buffers(const struct at *a)
 		(void)memory_set(memory, a->role, &all, meaning_number(memory, &fresh));
 		return STATUS_OK;
 	}
-	s = read_running(a, 0, true, micros_before(a), false);
+	s = read_running(a, SHOW_BUFFERS_BUFFERS, true, micros_before(a), false);
 	if (!s && role_first_buffer(a->ip->v->p, a->r) != a->ip->shown_buffers)
-		s = refuse_at(a, 6, 0,
+		s = refuse_at(a, 6, SHOW_BUFFERS_BUFFERS,
 		              ": the model's buffers are shown once, in order; from [%lld] on they are not yet",
 		              (long long)a->ip->shown_buffers);
 	a->ip->shown_buffers += all.count;
@@ -187,22 +186,23 @@ static enum status broadcast(const struct at *all)
 	int root = 0; /* rank 0's role, which check_norm has seen to */
 	while (root + 1 < all->participants && all[root].r->first_rank)
 		root++;
-	struct region g = all[root].op->operand[0];
+	struct region g = all[root].op->operand[BROADCAST_X];
 	g.count = model->buffer_elements;
 	int number = memory_get(m, all[root].role, &g);
 	const struct meaning *there = meaning_of(m, number < 0 ? 0 : number);
 	char text[300];
 	if (there->kind != MEANING_RUNNING || there->origin != g.offset) {
 		memory_describe(m, all[root].role, &g, -1, text, sizeof text);
-		return refuse_at(&all[root], 6, 0, " must be all of the model's buffers, of one version; %s", text);
+		return refuse_at(&all[root], 6, BROADCAST_X, " must be all of the model's buffers, of one version; %s",
+		                 text);
 	}
 	int version = there->version;
-	enum status s = read_padding(&all[root], 0, 5, model->buffer_elements);
+	enum status s = read_padding(&all[root], BROADCAST_X, 5, model->buffer_elements);
 	if (s)
 		return s;
 	for (int i = 0; i < role_count(all); i++) {
-		struct meaning zero = {.kind = MEANING_ZERO}, now = running(&all[i], 0, true, version, true);
-		g = all[i].op->operand[0];
+		struct meaning zero = {.kind = MEANING_ZERO}, now = running(&all[i], BROADCAST_X, true, version, true);
+		g = all[i].op->operand[BROADCAST_X];
 		(void)memory_set(m, all[i].role, &g, meaning_number(m, &zero));
 		g.count = model->buffer_elements;
 		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
@@ -220,9 +220,9 @@ enum status mean_norm_collective(const struct at *all)
 {
 	switch (all->op->traffic) {
 	case TRAFFIC_GATHER_STATISTICS:
-		return unite(all, MEANING_STATISTICS, 0, 1);
+		return unite(all, MEANING_STATISTICS, ALL_GATHER_X, ALL_GATHER_Y);
 	case TRAFFIC_REDUCE_STATISTICS:
-		return unite(all, MEANING_SUMS, 0, 0);
+		return unite(all, MEANING_SUMS, ALL_REDUCE_X, ALL_REDUCE_X);
 	default:
 		return broadcast(all);
 	}

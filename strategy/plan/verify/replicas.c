@@ -35,11 +35,11 @@ static bool is_parameters(const struct role *r, const struct region *g)
 /* false: what it initialises are no parameters. */
 static bool find_home(struct replica *x)
 {
-	x->home = x->op->operand[0];
+	x->home = x->op->operand[INITIALIZE_WEIGHTS];
 	for (int i = x->number + 1; i < x->r->prologue.end && !is_parameters(x->r, &x->home); i++) {
 		const struct op *op = &x->r->ops[i];
-		if (op->kind == OP_COPY && region_covers(&op->operand[0], &x->op->operand[0]))
-			x->home = op->operand[1];
+		if (op->kind == OP_COPY && region_covers(&op->operand[COPY_X], &x->op->operand[INITIALIZE_WEIGHTS]))
+			x->home = op->operand[COPY_Y];
 	}
 	return is_parameters(x->r, &x->home);
 }
@@ -80,8 +80,8 @@ static bool broadcast(const struct replica *x, const struct region *home, int en
 	if (covered(x, home, x->number, end, OP_BROADCAST, 0, axes, with))
 		return true;
 	for (int i = end - 1; i > x->number; i--)
-		if (r->ops[i].kind == OP_COPY && region_covers(&r->ops[i].operand[1], home))
-			return broadcast(x, &r->ops[i].operand[0], i, axes, with);
+		if (r->ops[i].kind == OP_COPY && region_covers(&r->ops[i].operand[COPY_Y], home))
+			return broadcast(x, &r->ops[i].operand[COPY_X], i, axes, with);
 	return false;
 }
 
@@ -99,7 +99,7 @@ static const struct role *also_kept_by(const struct replica *x)
 		const struct role *r = &x->p->roles[i];
 		for (int n = r->prologue.begin; r != x->r && n < r->prologue.end; n++)
 			if (r->ops[n].kind == OP_INITIALIZE && r->ops[n].group == x->op->group &&
-			    r->buffers[r->ops[n].operand[0].buffer].category == CATEGORY_PARAMETERS)
+			    r->buffers[op_buffer(&r->ops[n])].category == CATEGORY_PARAMETERS)
 				return r;
 	}
 	return NULL;

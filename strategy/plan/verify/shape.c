@@ -1,196 +1,111 @@
 /* Rule 2, for operations alone: each is where it belongs, and its operands are as many elements of the type that the
- * other operands, the settings, or the model's kernel (shape_kernel.c) demand. */
+ * table of operations (strategy/plan/ops.def) demands of the other operands, the settings and the model's kernel. */
 #include <math.h>
 
 #include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
-/* ---- where an operation may stand ---- */
+/* ---- presence, sizes and types ---- */
 
-#define IN(section) (1u << SECTION_##section)
-
-static unsigned sections_for(enum op_kind k)
+/* State and gradients are packed in groups, of which ranks have slices; all else is used whole. */
+static bool may_be_slice(enum part part)
 {
-	switch (k) {
-	case OP_INITIALIZE:
-	case OP_SCALER_BEGIN:
-	case OP_INITIALIZE_BUFFERS:
-		return IN(PROLOGUE);
-	case OP_WEIGHTS:
-	case OP_SHOW_BUFFERS:
-		return IN(EPILOGUE);
-	case OP_EVALUATE:
-	case OP_BATCH_NORM_RUNNING:
-	case OP_EVALUATE_SUMS:
-	case OP_EVALUATE_COUNT:
-		return IN(EVALUATE);
-	case OP_LOAD:
-	case OP_CLASSIFIER_MAXIMA:
-	case OP_EMBEDDING_FINISH:
-	case OP_LINEAR_FINISH:
-	case OP_ALL_REDUCE_MAXIMUM:
-	case OP_EMBEDDING_FORWARD:
-	case OP_NORM_FORWARD:
-	case OP_LINEAR_FORWARD:
-	case OP_ATTENTION_FORWARD:
-	case OP_SCORES_FORWARD:
-	case OP_SOFTMAX_FORWARD:
-	case OP_CONTEXT_FORWARD:
-	case OP_DROPOUT_FORWARD:
-	case OP_BATCH_NORM_FORWARD:
-	case OP_ABSTRACT_FORWARD:
-		return IN(STEP) | IN(EVALUATE);
-	case OP_BATCH_NORM_STATISTICS:
-	case OP_BATCH_NORM_MERGE:
-	case OP_BATCH_NORM_SUMS:
-	case OP_BATCH_NORM_BACKWARD:
-	case OP_EMBEDDING_BACKWARD:
-	case OP_NORM_BACKWARD:
-	case OP_LINEAR_BACKWARD:
-	case OP_ATTENTION_BACKWARD:
-	case OP_SCORES_BACKWARD:
-	case OP_SOFTMAX_BACKWARD:
-	case OP_CONTEXT_BACKWARD:
-	case OP_DROPOUT_BACKWARD:
-	case OP_ABSTRACT_BACKWARD:
-	case OP_CLASSIFIER:
-	case OP_CLASSIFIER_SUMS:
-	case OP_CLASSIFIER_GRADIENT:
-	case OP_ADAMW:
-	case OP_SGD:
-	case OP_SQUARES:
-	case OP_OVERFLOW:
-	case OP_SCALER_UPDATE:
-	case OP_ADVANCE:
-	case OP_SUM:
-		return IN(STEP);
-	default:
-		return ~0u;
-	}
+	return part == PART_NONE || part == PART_GRADIENTS || part == PART_MASTER || part == PART_PARAMETERS ||
+	       part == PART_FIRST_MOMENT || part == PART_SECOND_MOMENT;
 }
 
-/* ---- sizes and types ---- */
-
-static int64_t resolved(const struct verify *v, const struct region *g)
+/* What the loss is multiplied by, and whether an update happens, belong to the rules of gradients and of versions. */
+static int rule_of(const struct op *op, enum part part)
 {
-	return region_elements(v->p, g);
+	bool update = op_class(op->kind) == OP_CLASS_V;
+	return update && part == PART_SCALER ? 5 : update && part == PART_OVERFLOW ? 6 : 2;
 }
 
-enum status expect_operand(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
-                           enum type type)
+static enum status check_operand(const struct verify *v, const struct role *r, int number, int operand,
+                                 const struct op_sizes *sizes)
 {
 	const struct op *op = &r->ops[number];
 	const struct region *g = &op->operand[operand];
 	const char *name = op_operand_name(op->kind, operand);
-	if (resolved(v, g) != count)
+	enum part part = op_part(op->kind, operand);
+	enum presence presence = operand_presence(op->kind, operand, sizes);
+	int64_t elements = region_elements(v->p, g), wanted = operand_elements(op->kind, operand, sizes);
+	if (presence != PRESENT_MAYBE && (presence == PRESENT_ALWAYS) != (g->buffer >= 0))
+		return refuse(v, rule_of(op, part), r, number, g->buffer, "operand %s %s: %s", name,
+		              presence == PRESENT_NOT ? "has no place" : "is missing",
+		              op->kernel >= 0 ? "see the model's kernel" : "see the plan's precision and clip");
+	if (g->buffer < 0)
+		return STATUS_OK;
+	if (g->slice && !may_be_slice(part))
+		return refuse(v, 2, r, number, g->buffer, "operand %s is a slice; it is used whole", name);
+	if (wanted >= 0 && elements != wanted)
 		return refuse(v, 2, r, number, g->buffer, "operand %s is %lld elements; it must be %lld", name,
-		              (long long)resolved(v, g), (long long)count);
-	if (r->buffers[g->buffer].type != type)
-		return refuse(v, 2, r, number, g->buffer, "operand %s is %s; it must be %s", name,
-		              type_name(r->buffers[g->buffer].type), type_name(type));
+		              (long long)elements, (long long)wanted);
+	enum type type = r->buffers[g->buffer].type, must = op_operand_type(v->p, r, op, operand);
+	if (type != must)
+		return refuse(v, 2, r, number, g->buffer, "operand %s is %s; it must be %s", name, type_name(type),
+		              type_name(must));
 	return STATUS_OK;
 }
+
+static enum status check_operands(const struct verify *v, const struct role *r, int number,
+                                  const struct op_sizes *sizes)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < op_operand_count(r->ops[number].kind) && !s; i++)
+		s = check_operand(v, r, number, i, sizes);
+	return s;
+}
+
+/* ---- vector operations ---- */
 
 static enum status check_load(const struct verify *v, const struct role *r, int number)
 {
-	const struct model *m = v->p->model;
 	const struct op *op = &r->ops[number];
-	int64_t samples = v->p->settings.micro_batch * (op->wide ? plan_data_ranks(v->p) : 1);
-	enum status s;
-	if (op->micro < 0 || op->operand[0].slice || op->operand[1].slice)
-		return refuse(v, 2, r, number, op->operand[0].buffer,
-		              "needs a micro-batch, and operands that are no slices");
-	if (op->operand[0].buffer < 0 && op->operand[1].buffer < 0)
+	if (op->micro < 0)
+		return refuse(v, 2, r, number, op_buffer(op), "needs a micro-batch");
+	if (op->operand[LOAD_INPUTS].buffer < 0 && op->operand[LOAD_TARGETS].buffer < 0)
 		return refuse(v, 2, r, number, -1, "loads neither inputs nor targets");
-	if ((op->operand[0].buffer >= 0 && (s = expect_operand(v, r, number, 0, m->values[m->input].elements * samples,
-	                                                       plan_value_type(v->p, m->input)))) ||
-	    (op->operand[1].buffer >= 0 &&
-	     (s = expect_operand(v, r, number, 1, m->values[m->target].elements * samples, TYPE_I32))))
-		return s;
-	return expect_operand(v, r, number, 2, 1, TYPE_I64);
-}
-
-/* Operands that the update reads or has not, by the settings, and under which rule they fall. */
-static enum status check_range(const struct verify *v, const struct role *r, int number, int norm)
-{
-	const struct op *op = &r->ops[number];
-	const struct settings *t = &v->p->settings;
-	bool fp16 = t->precision == TYPE_FP16;
-	const struct {
-		bool wanted;
-		int64_t elements;
-		int rule;
-	} operands[] = {{t->clip > 0, 1, 2}, {fp16, LOSS_SCALE_ELEMENTS, 5}, {fp16, 1, 6}};
-	for (int i = 0; i < 3; i++) {
-		const struct region *g = &op->operand[norm + i];
-		enum status s;
-		if ((g->buffer >= 0) != operands[i].wanted)
-			return refuse(v, operands[i].rule, r, number, g->buffer,
-			              "operand %s: with clip %g and precision %s it %s",
-			              op_operand_name(op->kind, norm + i), t->clip, type_name(t->precision),
-			              operands[i].wanted ? "must be read" : "has no place");
-		if (operands[i].wanted && (s = expect_operand(v, r, number, norm + i, operands[i].elements, TYPE_FP32)))
-			return s;
-	}
 	return STATUS_OK;
 }
 
+static enum status must_have_group(const struct verify *v, const struct role *r, int number)
+{
+	const struct op *op = &r->ops[number];
+	return op->group >= 0 ? STATUS_OK : refuse(v, 2, r, number, op_buffer(op), "names no group");
+}
+
+/* The parameters of its group, or this rank's shard of them. */
 static enum status check_group_operand(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[0];
-	enum type type = r->buffers[g->buffer].type;
-	if (op->group < 0)
-		return refuse(v, 2, r, number, g->buffer, "names no group");
+	const struct region *g = &op->operand[op_find(op->kind, PART_PARAMETERS)];
+	enum status s = must_have_group(v, r, number);
+	if (s)
+		return s;
 	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
 	if (padded % shards || g->count != padded / shards)
 		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
 		              (long long)g->count, (long long)padded, (long long)(padded / shards));
 	if (g->slice & op_shard_axes(v->p, op))
 		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
-	if (type != TYPE_FP32 && (type != v->p->settings.precision || op->kind == OP_WEIGHTS))
-		return refuse(v, 2, r, number, g->buffer, "is %s; %s", type_name(type),
-		              op->kind == OP_WEIGHTS ? "weights are shown in fp32" : "weights are floating-point");
 	return STATUS_OK;
 }
 
-/* adamw: parameters gradients first second master step norm scaler overflow; sgd: without first and second */
 static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
 	const struct settings *t = &v->p->settings;
-	bool adam = op->kind == OP_ADAMW;
-	int master = adam ? 4 : 2;
-	int64_t n = resolved(v, &op->operand[0]);
-	bool mixed = t->precision != TYPE_FP32;
-	enum status s;
-	if (adam != (t->optimizer == OPTIMIZER_ADAMW))
-		return refuse(v, 2, r, number, op->operand[0].buffer, "the plan's optimizer is %s",
+	if ((op->kind == OP_ADAMW) != (t->optimizer == OPTIMIZER_ADAMW))
+		return refuse(v, 2, r, number, op_buffer(op), "the plan's optimizer is %s",
 		              optimizer_name(t->optimizer));
-	if (op->group < 0)
-		return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
-	if ((op->operand[master].buffer >= 0) != mixed)
-		return refuse(v, 2, r, number, op->operand[master].buffer, "operand master: precision %s %s",
-		              type_name(t->precision), mixed ? "needs fp32 master weights" : "has none");
-	if ((s = expect_operand(v, r, number, 0, n, t->precision)) ||
-	    (s = expect_operand(v, r, number, 1, n, t->precision)))
-		return s;
-	for (int i = 2; i < master; i++)
-		if ((s = expect_operand(v, r, number, i, n, TYPE_FP32)))
-			return s;
-	if (mixed && (s = expect_operand(v, r, number, master, n, TYPE_FP32)))
-		return s;
-	if (op->stochastic != t->stochastic_rounding || (op->stochastic && !mixed))
-		return refuse(v, 2, r, number, op->operand[0].buffer,
+	if (op->stochastic != t->stochastic_rounding || (op->stochastic && t->precision == TYPE_FP32))
+		return refuse(v, 2, r, number, op_buffer(op),
 		              "%s stochastically; the plan has stochastic_rounding %s, and precision %s",
 		              op->stochastic ? "rounds" : "does not round", t->stochastic_rounding ? "yes" : "no",
 		              type_name(t->precision));
 	/* Elements are numbered by where they stand in their group. */
-	if (op->stochastic && (s = check_group_operand(v, r, number)))
-		return s;
-	if ((s = check_range(v, r, number, master + 2)))
-		return s;
-	return expect_operand(v, r, number, master + 1, 1, TYPE_I64);
+	return op->stochastic ? check_group_operand(v, r, number) : must_have_group(v, r, number);
 }
 
 /* Does one of the model's buffers end with this element? */
@@ -206,66 +121,40 @@ static bool ends_a_buffer(const struct model *m, int64_t end)
 static enum status check_buffers(const struct verify *v, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
+	const struct region *g = &op->operand[op_find(op->kind, PART_RUNNING)];
 	int64_t n = v->p->model->buffer_elements;
-	if (plan_axis(v->p, "stage") && r->ranks == 1) {
-		const struct region *g = &op->operand[0];
-		if (g->slice || !ends_a_buffer(v->p->model, role_first_buffer(v->p, r) + g->count))
-			return refuse(v, 2, r, number, g->buffer, "%lld elements are no buffers of the model",
-			              (long long)g->count);
-		return expect_operand(v, r, number, 0, g->count, TYPE_FP32);
-	}
-	if (op->operand[0].slice || !n)
-		return refuse(v, 2, r, number, op->operand[0].buffer,
-		              n ? "is a slice; the model's buffers are whole" : "the model has no buffers");
-	return expect_operand(v, r, number, 0, op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, v->p->ranks) : n,
-	                      TYPE_FP32);
-}
-
-static enum status check_pair(const struct verify *v, const struct role *r, int number)
-{
-	const struct op *op = &r->ops[number];
-	enum type type = r->buffers[op->operand[0].buffer].type;
-	if (op->kind == OP_ADD && (type == TYPE_I32 || type == TYPE_I64 || type == TYPE_U8))
-		return refuse(v, 2, r, number, op->operand[0].buffer, "adds %s; it adds floating-point numbers",
-		              type_name(type));
-	return expect_operand(v, r, number, 1, resolved(v, &op->operand[0]), type);
+	int64_t all = op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, v->p->ranks) : n;
+	bool of_stage = plan_axis(v->p, "stage") && r->ranks == 1;
+	if (of_stage ? ends_a_buffer(v->p->model, role_first_buffer(v->p, r) + g->count) : n && g->count == all)
+		return STATUS_OK;
+	return refuse(v, 2, r, number, g->buffer, "%lld elements are not the model's buffers, of %lld",
+	              (long long)g->count, (long long)all);
 }
 
 static enum status check_scaler(const struct verify *v, const struct role *r, int number)
 {
-	const struct op *op = &r->ops[number];
 	const struct settings *t = &v->p->settings;
 	const struct loss_scale_rule *rule = loss_scale_rule(t->loss_scaler);
+	int buffer = op_buffer(&r->ops[number]);
 	if (t->loss_scaler == LOSS_SCALER_NONE)
-		return refuse(v, 2, r, number, op->operand[0].buffer, "the plan has no loss scaler");
+		return refuse(v, 2, r, number, buffer, "the plan has no loss scaler");
 	/* In the plan's text they may be anything. */
 	if (!((float)t->loss_scale > 0) || !isfinite((float)t->loss_scale) || t->loss_scale < rule->minimum ||
 	    t->loss_scale_window < 1 || t->loss_scale_window > LOSS_SCALE_MOST_WINDOW)
-		return refuse(v, 2, r, number, op->operand[0].buffer,
-		              "loss_scale %g or loss_scale_window %lld is out of range", t->loss_scale,
-		              (long long)t->loss_scale_window);
-	if (op->operand[0].slice || (op->kind == OP_SCALER_UPDATE && op->operand[1].slice))
-		return refuse(v, 2, r, number, op->operand[0].buffer, "its operands are no slices");
-	enum status s = expect_operand(v, r, number, 0, LOSS_SCALE_ELEMENTS, TYPE_FP32);
-	if (s || op->kind == OP_SCALER_BEGIN)
-		return s;
-	return expect_operand(v, r, number, 1, 1, TYPE_FP32);
+		return refuse(v, 2, r, number, buffer, "loss_scale %g or loss_scale_window %lld is out of range",
+		              t->loss_scale, (long long)t->loss_scale_window);
+	return STATUS_OK;
 }
 
 static enum status check_vector(const struct verify *v, const struct role *r, int number)
 {
-	const struct op *op = &r->ops[number];
-	enum status s;
-	switch (op->kind) {
+	switch (r->ops[number].kind) {
 	case OP_INITIALIZE:
 	case OP_WEIGHTS:
 		return check_group_operand(v, r, number);
 	case OP_INITIALIZE_BUFFERS:
 	case OP_SHOW_BUFFERS:
 		return check_buffers(v, r, number);
-	case OP_COPY:
-	case OP_ADD:
-		return check_pair(v, r, number);
 	case OP_LOAD:
 		return check_load(v, r, number);
 	case OP_ADAMW:
@@ -276,16 +165,46 @@ static enum status check_vector(const struct verify *v, const struct role *r, in
 		return check_scaler(v, r, number);
 	case OP_SQUARES:
 	case OP_OVERFLOW:
-		if (op->group < 0)
-			return refuse(v, 2, r, number, op->operand[0].buffer, "names no group");
-		if ((s = expect_operand(v, r, number, 0, resolved(v, &op->operand[0]), v->p->settings.precision)))
-			return s;
-		return expect_operand(v, r, number, 1, 1, TYPE_FP32);
-	case OP_ADVANCE:
-		return expect_operand(v, r, number, 0, 1, TYPE_I64);
+		return must_have_group(v, r, number);
 	default:
 		return STATUS_OK;
 	}
+}
+
+/* ---- kernels of the model ---- */
+
+/* In training, what is kept makes up for what is dropped; evaluation drops nothing. */
+static enum status check_scale(const struct verify *v, const struct role *r, int number, enum section_kind section)
+{
+	const struct op *op = &r->ops[number];
+	double rows = (double)v->p->settings.batch * (double)v->p->model->tokens;
+	double kept = section == SECTION_EVALUATE ? 1 : 1 - v->p->model->kernels[op->kernel].dropout;
+	double times = op_makes_loss(op->kind) ? rows : kept;
+	if (!op_has_scale(op->kind) || fabs(op->scale * times - 1) < 1e-12)
+		return STATUS_OK;
+	if (!op_makes_loss(op->kind))
+		return refuse(v, 2, r, number, op_buffer(op), "scale is %.17g; it must be %.17g", op->scale, 1 / kept);
+	return refuse(v, 5, r, number, op->operand[op_find(op->kind, PART_LOSS)].buffer,
+	              "scale %.17g × %.0f rows of the global batch is not 1; use %.17g", op->scale, rows, 1 / rows);
+}
+
+/* It carries out a kernel, in the kernel's pass; a forward one may be carried out once more. */
+static enum status check_kernel(const struct verify *v, const struct role *r, int number, const struct op_sizes *sizes)
+{
+	const struct op *op = &r->ops[number];
+	if (op->kernel < 0)
+		return refuse(v, 2, r, number, -1, "names no kernel of the model");
+	const struct kernel *k = &v->p->model->kernels[op->kernel];
+	if (!op_carries_out(op->kind, k, sizes))
+		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
+		              kernel_kind_name(k->kind));
+	bool again = op->pass == PASS_RECOMPUTE && op_pass(op->kind) == PASS_FORWARD && k->kind != KERNEL_CLASSIFIER;
+	if ((op->pass != op_pass(op->kind) && !again) || op->unit != k->unit || op->micro < 0)
+		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
+	if (op->wide && k->kind != KERNEL_CLASSIFIER)
+		return refuse(v, 2, r, number, -1,
+		              "only load, classifier and evaluate work on the samples of all ranks");
+	return STATUS_OK;
 }
 
 /* ---- operands that stand on each other ---- */
@@ -303,7 +222,7 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 /* A collective in place: the part is this rank's own slice of the whole. */
 static bool in_place(const struct verify *v, const struct role *r, const struct op *op, int a, int b)
 {
-	int part = collective_part(op->kind), whole = collective_whole(op->kind);
+	int part = op_find(op->kind, PART_SHARE), whole = op_find(op->kind, PART_WHOLE);
 	if (part < 0 || whole < 0 || a + b != part + whole || (a != part && b != part))
 		return false;
 	const struct region *x = &op->operand[part], *y = &op->operand[whole];
@@ -332,22 +251,24 @@ static enum status check_alias(const struct verify *v, const struct role *r, int
 	return STATUS_OK;
 }
 
+/* ---- one operation ---- */
+
 static enum status check_op(const struct verify *v, const struct role *r, int number, enum section_kind section)
 {
 	const struct op *op = &r->ops[number];
-	enum status s = STATUS_OK;
-	if (!(sections_for(op->kind) >> section & 1))
-		return refuse(v, 2, r, number, op->operand[0].buffer, "%s has no place in section %s",
-		              op_name(op->kind), section_name(section));
+	struct op_sizes sizes = op_sizes_of(v->p, op);
+	bool kernel = op_class(op->kind) == OP_CLASS_K;
+	enum status s;
+	if (!(op_sections(op->kind) >> section & 1))
+		return refuse(v, 2, r, number, op_buffer(op), "%s has no place in section %s", op_name(op->kind),
+		              section_name(section));
 	if (section == SECTION_EVALUATE && op->micro > 0)
-		return refuse(v, 2, r, number, op->operand[0].buffer, "there is one micro-batch in evaluate, number 0");
-	if (op_class(op->kind) == OP_CLASS_K)
-		s = verify_kernel_shape(v, r, number);
-	else if (op_class(op->kind) == OP_CLASS_V)
-		s = check_vector(v, r, number);
-	if (!s && (op->kind == OP_DROPOUT_FORWARD || op->kind == OP_DROPOUT_BACKWARD))
-		s = verify_dropout_scale(v, r, number, section);
-	if (s || op_class(op->kind) == OP_CLASS_M)
+		return refuse(v, 2, r, number, op_buffer(op), "there is one micro-batch in evaluate, number 0");
+	if (op_class(op->kind) == OP_CLASS_M)
+		return STATUS_OK;
+	if ((kernel && (s = check_kernel(v, r, number, &sizes))) ||
+	    (op_class(op->kind) != OP_CLASS_C && (s = check_operands(v, r, number, &sizes))) ||
+	    (s = kernel ? check_scale(v, r, number, section) : check_vector(v, r, number)))
 		return s;
 	return check_alias(v, r, number);
 }

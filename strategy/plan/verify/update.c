@@ -22,22 +22,22 @@ static enum status read_counter(const struct at *a, int operand, int advanced)
 static enum status initialize(const struct at *a)
 {
 	const struct plan *p = a->ip->v->p;
-	unsigned own = op_shard_axes(p, a->op) | a->op->operand[0].slice;
+	unsigned own = op_shard_axes(p, a->op) | a->op->operand[INITIALIZE_WEIGHTS].slice;
 	if (plan_along(p, own) == 1)
 		own = 0;
-	return write_group(a, 0, &(struct group_part){.kind = MEANING_WEIGHTS, .group = a->op->group, .own = own},
-	                   false);
+	return write_group(a, INITIALIZE_WEIGHTS,
+	                   &(struct group_part){.kind = MEANING_WEIGHTS, .group = a->op->group, .own = own}, false);
 }
 
 static enum status load(const struct at *a)
 {
 	const struct model *m = a->ip->v->p->model;
-	enum status s = read_counter(a, 2, a->ip->reads);
-	for (int i = 0; i < 2 && !s; i++)
+	enum status s = read_counter(a, LOAD_STEP, a->ip->reads);
+	for (int i = 0; i < LOAD_STEP && !s; i++)
 		if (a->op->operand[i].buffer >= 0)
 			write_meaning(a, i,
 			              (struct meaning){.kind = MEANING_VALUE,
-			                               .index = i ? m->target : m->input,
+			                               .index = i == LOAD_TARGETS ? m->target : m->input,
 			                               .micro = a->op->micro,
 			                               .wide = a->op->wide,
 			                               .origin = a->op->operand[i].offset});
@@ -49,33 +49,33 @@ static enum status add(const struct at *a)
 {
 	struct group_part x, y;
 	enum status s;
-	if ((s = read_group(a, 0, 5, &x)) || (s = read_group(a, 1, 5, &y)))
+	if ((s = read_group(a, ADD_X, 5, &x)) || (s = read_group(a, ADD_Y, 5, &y)))
 		return s;
 	bool sums = (x.kind == MEANING_GRADIENT || x.kind == MEANING_ZERO) &&
 	            (y.kind == MEANING_GRADIENT || y.kind == MEANING_ZERO);
 	if (!sums || (x.group >= 0 && y.group >= 0 && (x.group != y.group || x.own != y.own)))
-		return refuse_at(a, 5, 0, " and y must be gradients of the same part of one group");
+		return refuse_at(a, 5, ADD_X, " and y must be gradients of the same part of one group");
 	if (x.group < 0 || y.group < 0)
-		return x.group < 0 ? STATUS_OK : write_group(a, 1, &x, false);
+		return x.group < 0 ? STATUS_OK : write_group(a, ADD_Y, &x, false);
 	if (x.scaled != y.scaled)
-		return refuse_at(a, 5, 0, " and y carry different loss scales");
+		return refuse_at(a, 5, ADD_X, " and y carry different loss scales");
 	if (x.version != y.version)
-		return refuse_at(a, 6, 0, " and y are gradients of different steps");
+		return refuse_at(a, 6, ADD_X, " and y are gradients of different steps");
 	y.sum = sum_merge(&a->ip->memory.sums, x.sum, y.sum);
 	if (y.sum < 0)
-		return refuse_at(a, 5, 0, " holds contributions that y has already, or has in part");
-	return write_group(a, 1, &y, true);
+		return refuse_at(a, 5, ADD_X, " holds contributions that y has already, or has in part");
+	return write_group(a, ADD_Y, &y, true);
 }
 
 /* This rank's slice of a value that is the same on all ranks of those axes. */
 static bool cut_value(const struct at *a)
 {
 	const struct plan *p = a->ip->v->p;
-	struct region whole = a->op->operand[0];
+	struct region whole = a->op->operand[COPY_X];
 	unsigned axes = whole.slice;
 	whole.slice = 0;
 	int number = memory_get(&a->ip->memory, a->role, &whole);
-	if (number < 0 || !axes || axes & plan_data_axes(p) || a->op->operand[1].slice)
+	if (number < 0 || !axes || axes & plan_data_axes(p) || a->op->operand[COPY_Y].slice)
 		return false;
 	struct meaning what = *meaning_of(&a->ip->memory, number);
 	const struct value *v = &p->model->values[what.kind == MEANING_VALUE ? what.index : 0];
@@ -83,56 +83,58 @@ static bool cut_value(const struct at *a)
 	    v->spread || what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
 		return false;
 	what.shard = axes;
-	what.origin = a->op->operand[1].offset;
-	write_meaning(a, 1, what);
+	what.origin = a->op->operand[COPY_Y].offset;
+	write_meaning(a, COPY_Y, what);
 	return true;
 }
 
 static enum status copy(const struct at *a)
 {
 	struct memory *m = &a->ip->memory;
-	int number = memory_get(m, a->role, &a->op->operand[0]);
-	if (number >= 0 && !a->op->operand[1].slice && !a->op->operand[0].slice) {
+	int number = memory_get(m, a->role, &a->op->operand[COPY_X]);
+	if (number >= 0 && !a->op->operand[COPY_Y].slice && !a->op->operand[COPY_X].slice) {
 		struct meaning what = *meaning_of(m, number);
 		if (meaning_has_places(what.kind))
-			what.origin += a->op->operand[1].offset - a->op->operand[0].offset;
-		write_meaning(a, 1, what);
+			what.origin += a->op->operand[COPY_Y].offset - a->op->operand[COPY_X].offset;
+		write_meaning(a, COPY_Y, what);
 		return STATUS_OK;
 	}
 	if (cut_value(a))
 		return STATUS_OK;
 	struct group_part x;
-	enum status s = read_group(a, 0, 7, &x);
-	return s ? s : write_group(a, 1, &x, false);
+	enum status s = read_group(a, COPY_X, 7, &x);
+	return s ? s : write_group(a, COPY_Y, &x, false);
 }
 
 /* What one operation finds in a group's gradients joins what others have found in other groups. */
-static enum status join_group(const struct at *a, struct meaning now, int group, unsigned axes, const char *what)
+static enum status join_group(const struct at *a, int operand, struct meaning now, int group, unsigned axes,
+                              const char *what)
 {
 	struct memory *m = &a->ip->memory;
-	if (a->op->accumulate >> 1 & 1) {
-		int number = memory_get(m, a->role, &a->op->operand[1]);
+	if (a->op->accumulate >> operand & 1) {
+		int number = memory_get(m, a->role, &a->op->operand[operand]);
 		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
 		bool same = there.kind == now.kind && there.scaled == now.scaled;
 		if (!same && there.kind != MEANING_ZERO)
-			return refuse_at(a, 5, 1, " is added to, and must hold %s of other groups", what);
+			return refuse_at(a, 5, operand, " is added to, and must hold %s of other groups", what);
 		now.sum = same ? there.sum : 0;
 	}
 	now.sum = sum_add(&m->sums, now.sum, group, 0, 1, axes);
 	if (now.sum < 0)
-		return refuse_at(a, 5, 1, ": %s of %s are in there already", what, a->ip->v->p->groups[group].name);
-	write_meaning(a, 1, now);
+		return refuse_at(a, 5, operand, ": %s of %s are in there already", what,
+		                 a->ip->v->p->groups[group].name);
+	write_meaning(a, operand, now);
 	return STATUS_OK;
 }
 
 static enum status squares(const struct at *a)
 {
 	struct group_part x;
-	enum status s = read_gradient_complete(a, 0, &x);
+	enum status s = read_gradient_complete(a, SQUARES_X, &x);
 	if (s)
 		return s;
 	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
-	return join_group(a, now, x.group,
+	return join_group(a, SQUARES_NORM, now, x.group,
 	                  plan_all_axes(a->ip->v->p) & ~(x.own | group_slice_axes(a->ip->v->p, x.group)),
 	                  "the squares");
 }
@@ -142,10 +144,10 @@ static enum status squares(const struct at *a)
 static enum status overflow(const struct at *a)
 {
 	struct group_part x;
-	enum status s = read_gradient_complete(a, 0, &x);
+	enum status s = read_gradient_complete(a, OVERFLOW_X, &x);
 	if (s)
 		return s;
-	return join_group(a, (struct meaning){.kind = MEANING_OVERFLOW}, x.group,
+	return join_group(a, OVERFLOW_OVERFLOW, (struct meaning){.kind = MEANING_OVERFLOW}, x.group,
 	                  !x.own && a->r->ranks == 1 ? plan_all_axes(a->ip->v->p) : 0, "the overflows");
 }
 
@@ -202,88 +204,110 @@ static enum status read_optimizer_state(const struct at *a, int operand, enum me
 	                 a->ip->v->p->groups[parameters->group].name, a->ip->reads, text);
 }
 
-/* norm, scaler, overflow: what the update multiplies gradients by, and whether it happens. A loss scale comes out again
- * here, and nowhere else. */
-static enum status read_range(const struct at *a, int norm, int scaled)
+/* The operand of an update that is this part; -1: it is absent. */
+static int operand_of(const struct at *a, enum part part)
 {
-	int scaler = norm + 1, flag = norm + 2;
+	int operand = op_find(a->op->kind, part);
+	return operand >= 0 && a->op->operand[operand].buffer >= 0 ? operand : -1;
+}
+
+/* What the update multiplies gradients by, and whether it happens. A loss scale comes out again here, and nowhere else.
+ */
+static enum status read_range(const struct at *a, int scaled)
+{
+	int norm = operand_of(a, PART_NORM), scaler = operand_of(a, PART_SCALER);
+	int flag = operand_of(a, PART_OVERFLOW), gradients = operand_of(a, PART_GRADIENTS);
 	enum status s;
-	if (a->op->operand[norm].buffer >= 0 && (s = read_norm(a, norm, scaled)))
+	if (norm >= 0 && (s = read_norm(a, norm, scaled)))
 		return s;
-	if (a->op->operand[scaler].buffer >= 0 && (s = read_scaler(a, scaler)))
+	if (scaler >= 0 && (s = read_scaler(a, scaler)))
 		return s;
-	if (scaled != (a->op->operand[scaler].buffer >= 0 ? a->ip->step : 0))
-		return refuse_at(a, 5, 1,
+	if (scaled != (scaler >= 0 ? a->ip->step : 0))
+		return refuse_at(a, 5, gradients,
 		                 " carries the loss scale of step %d (0: none), and the update takes out that of "
 		                 "operand scaler; scale in the classifier what the update unscales, by one scaler",
 		                 scaled);
-	return a->op->operand[flag].buffer >= 0 ? read_overflow(a, flag) : STATUS_OK;
+	return flag >= 0 ? read_overflow(a, flag) : STATUS_OK;
+}
+
+/* What an update keeps beside the parameters. */
+static const struct {
+	enum part part;
+	enum meaning_kind kind;
+} states[] = {{PART_FIRST_MOMENT, MEANING_FIRST_MOMENT},
+              {PART_SECOND_MOMENT, MEANING_SECOND_MOMENT},
+              {PART_MASTER, MEANING_WEIGHTS}};
+enum { STATES = sizeof states / sizeof *states };
+
+static enum status read_update(const struct at *a, struct group_part *parameters)
+{
+	int own = operand_of(a, PART_PARAMETERS), gradient = operand_of(a, PART_GRADIENTS);
+	/* on the host, parameters may be made anew from the master weights */
+	int source = op_access(a->op, own) == 'w' ? operand_of(a, PART_MASTER) : own;
+	struct group_part gradients;
+	enum status s;
+	if ((s = read_group(a, source, 6, parameters)))
+		return s;
+	if (parameters->kind != MEANING_WEIGHTS || parameters->version != a->ip->reads)
+		return refuse_at(a, 6, source,
+		                 " must be weights of version %d, and %s version %d; each part is updated once a step",
+		                 a->ip->reads, parameters->kind == MEANING_WEIGHTS ? "is" : "is not weights;",
+		                 parameters->version);
+	if ((s = read_gradient_complete(a, gradient, &gradients)))
+		return s;
+	if (gradients.own != parameters->own || gradients.group != parameters->group)
+		return refuse_at(a, 5, gradient, " is of another part of the group than the parameters");
+	for (int i = 0; i < STATES; i++) {
+		int operand = operand_of(a, states[i].part);
+		if (operand >= 0 && (s = read_optimizer_state(a, operand, states[i].kind, parameters)))
+			return s;
+	}
+	s = read_counter(a, operand_of(a, PART_COUNTER), a->ip->step - verify_lag(a->ip->v));
+	return s ? s : read_range(a, gradients.scaled);
 }
 
 static enum status optimize(const struct at *a)
 {
-	static const enum meaning_kind moments[] = {MEANING_FIRST_MOMENT, MEANING_SECOND_MOMENT};
-	bool adam = a->op->kind == OP_ADAMW;
-	int master = adam ? 4 : 2;
-	int source = op_access(a->op, 0) == 'w' ? master : 0; /* on the host, parameters may be made anew from master */
-	struct group_part parameters, gradients;
-	enum status s;
-	if ((s = read_group(a, source, 6, &parameters)))
+	struct group_part part;
+	enum status s = read_update(a, &part);
+	if (s)
 		return s;
-	if (parameters.kind != MEANING_WEIGHTS || parameters.version != a->ip->reads)
-		return refuse_at(a, 6, source,
-		                 " must be weights of version %d, and %s version %d; each part is updated once a step",
-		                 a->ip->reads, parameters.kind == MEANING_WEIGHTS ? "is" : "is not weights;",
-		                 parameters.version);
-	if ((s = read_gradient_complete(a, 1, &gradients)))
-		return s;
-	if (gradients.own != parameters.own || gradients.group != parameters.group)
-		return refuse_at(a, 5, 1, " is of another part of the group than the parameters");
-	for (int i = 2; i < master; i++)
-		if ((s = read_optimizer_state(a, i, moments[i - 2], &parameters)))
-			return s;
-	if (a->op->operand[master].buffer >= 0 && (s = read_optimizer_state(a, master, MEANING_WEIGHTS, &parameters)))
-		return s;
-	if ((s = read_counter(a, master + 1, a->ip->step - verify_lag(a->ip->v))) ||
-	    (s = read_range(a, master + 2, gradients.scaled)))
-		return s;
-	parameters.version = a->ip->step;
-	if ((s = write_group(a, 0, &parameters, false)))
-		return s;
-	if (a->op->operand[master].buffer >= 0 && (s = write_group(a, master, &parameters, false)))
-		return s;
-	for (int i = 2; i < master && !s; i++) {
-		parameters.kind = moments[i - 2];
-		s = write_group(a, i, &parameters, false);
+	part.version = a->ip->step;
+	s = write_group(a, operand_of(a, PART_PARAMETERS), &part, false);
+	for (int i = 0; i < STATES && !s; i++) {
+		int operand = operand_of(a, states[i].part);
+		part.kind = states[i].kind;
+		if (operand >= 0)
+			s = write_group(a, operand, &part, false);
 	}
 	return s;
 }
 
 static enum status advance(const struct at *a)
 {
-	enum status s = read_counter(a, 0, a->ip->reads);
+	enum status s = read_counter(a, ADVANCE_STEP, a->ip->reads);
 	if (!s)
-		write_meaning(a, 0, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
+		write_meaning(a, ADVANCE_STEP, (struct meaning){.kind = MEANING_COUNTER, .version = a->ip->step});
 	return s;
 }
 
 static enum status update_scaler(const struct at *a)
 {
-	enum status s = read_scaler(a, 0);
-	if (s || (s = read_overflow(a, 1)))
+	enum status s = read_scaler(a, SCALER_UPDATE_SCALER);
+	if (s || (s = read_overflow(a, SCALER_UPDATE_OVERFLOW)))
 		return s;
-	write_meaning(a, 0, loss_scale(a, 0, a->ip->step));
+	write_meaning(a, SCALER_UPDATE_SCALER, loss_scale(a, SCALER_UPDATE_SCALER, a->ip->step));
 	return STATUS_OK;
 }
 
 static enum status show(const struct at *a)
 {
 	struct group_part x;
-	enum status s = read_group(a, 0, 6, &x);
+	enum status s = read_group(a, WEIGHTS_WEIGHTS, 6, &x);
 	if (s)
 		return s;
 	if (x.kind != MEANING_WEIGHTS || x.version != a->ip->reads)
-		return refuse_at(a, 6, 0, " must be the weights as the last step left them");
+		return refuse_at(a, 6, WEIGHTS_WEIGHTS, " must be the weights as the last step left them");
 	/* Slices along the axis that divides the roles are whole when every role shows its own. */
 	const struct plan *p = a->ip->v->p;
 	if (x.own & 1 && p->role_count > 1)
@@ -300,7 +324,7 @@ enum status mean_vector(const struct at *a)
 	case OP_INITIALIZE:
 		return initialize(a);
 	case OP_ZERO:
-		return write_group(a, 0, &(struct group_part){.kind = MEANING_ZERO}, false);
+		return write_group(a, ZERO_X, &(struct group_part){.kind = MEANING_ZERO}, false);
 	case OP_COPY:
 		return copy(a);
 	case OP_ADD:
@@ -312,7 +336,7 @@ enum status mean_vector(const struct at *a)
 	case OP_OVERFLOW:
 		return overflow(a);
 	case OP_SCALER_BEGIN:
-		write_meaning(a, 0, loss_scale(a, 0, 0));
+		write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
 		return STATUS_OK;
 	case OP_SCALER_UPDATE:
 		return update_scaler(a);

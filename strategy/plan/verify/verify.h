@@ -4,8 +4,7 @@
  *     refuse.c            how a refusal reads
  *     structure.c         every index and region is in range, roles cover the ranks, groups hold the model
  *     graph.c             rule 1: the joint graph of all ranks comes to an end
- *     shape.c             rule 2: operands are what the operation and the model's kernel demand
- *       shape_kernel.c … those of the model's kernels
+ *     shape.c             rule 2: operands are what the table of operations demands
  *     group.c             rule 2: whom communication runs over makes sense
  *     match.c             rule 2: collectives fit their members, and the roles issue the same ones
  *     lifetime.c          rule 3
@@ -50,55 +49,10 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 /* "31 (backward layer.0.linear)", for texts of refusals. Good until the fourth call after it. */
 const char *op_title(const struct verify *v, const struct role *r, int op);
 
-/* Elements of the whole buffer that a collective works on. */
-int64_t collective_elements(const struct plan *p, const struct op *op);
-/* The operand that is a part (1/ranks) of the whole, and the one that is whole; -1 if the kind has none. */
-int collective_part(enum op_kind k);
-int collective_whole(enum op_kind k);
-int collective_staging(enum op_kind k);
-
-/* What a kernel's operand stands for: tells its size, its type and its meaning. */
-enum part {
-	PART_NONE,
-	PART_X,
-	PART_Y,
-	PART_SAVED,
-	PART_RESIDUAL,
-	PART_SECOND,
-	PART_DSECOND,
-	PART_WEIGHT,
-	PART_BIAS,
-	PART_DX,
-	PART_DY,
-	PART_DWEIGHT,
-	PART_DBIAS,
-	PART_TARGET,
-	PART_LOSS,
-	PART_SCALER,
-	/* of a batch norm */
-	PART_LOCAL,   /* a rank's own mean, variance and count */
-	PART_PARTS,   /* … or one a rank, if it is synchronised */
-	PART_RUNNING, /* its running mean and variance */
-	PART_SUMS,    /* of the gradient, and of the gradient times the difference from the mean */
-	PART_INNER,   /* the gradient of what GELU was applied to */
-	PART_SUM,     /* over the tensor group: of what a sliced kernel computes (kernel_sum of model/slice.h) */
-	PART_MAXIMA,  /* of a classifier over sliced logits */
-	PART_CLASS_SUMS,
-};
-enum part kernel_part(enum op_kind k, int operand); /* PART_NONE for operations of other classes */
-
-bool kernel_synchronises(const struct plan *p, const struct kernel *k); /* a batch norm that asks other ranks */
-bool is_norm_collective(const struct op *op);                           /* … or that sends the model's buffers */
+bool is_norm_collective(const struct op *op); /* of a batch norm, or of the model's buffers */
 
 /* Could the two regions of one buffer share an element on some rank of the role? */
 bool regions_overlap(const struct plan *p, const struct role *r, const struct region *a, const struct region *b);
-
-/* shape.c. The operand must be so many elements of this type (rule 2). */
-enum status expect_operand(const struct verify *v, const struct role *r, int number, int operand, int64_t count,
-                           enum type type);
-/* shape_kernel.c. Of operations that carry out a kernel of the model; and what they scale by in dropout. */
-enum status verify_kernel_shape(const struct verify *v, const struct role *r, int number);
-enum status verify_dropout_scale(const struct verify *v, const struct role *r, int number, enum section_kind section);
 
 /* group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
