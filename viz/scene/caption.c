@@ -250,7 +250,7 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	say(t, "%s stop%s computing for %s: ", w.words, w.s, time_word(time, wait));
 	op_describe(s->plan, &role->ops[e->op], words, sizeof words);
 	if (!cause) {
-		say(t, "%s begins only then, though nothing that it waits for is left to be done.", words);
+		say(t, "everything that %s waits for is done, but it begins only then.", words);
 		return;
 	}
 	say(t, "%s waits for ", words);

@@ -55,7 +55,7 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 	if (c->kind == OP_SEND)
 		say(t, ".");
 	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
-		say(t, "; %d of %d messages are through.", (int)st->arrived, messages_of(st->timeline, e->collective));
+		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
 	else if (!strncmp(ranks, "all", 3))

@@ -129,7 +129,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	if (!line)
 		draw_text(c, b.x + 14, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20, "%s",
 		          op_class(op->kind) == OP_CLASS_M ? "nothing: memory is counted in the order of issue"
-		                                           : "only for those before it on its own queue");
+		                                           : "only those before it on its own queue");
 	line = 0;
 	for (int k = now + 1; k < role->step.end && line < 4; k++)
 		for (int i = 0; i < role->ops[k].after_count; i++)
@@ -142,7 +142,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 			}
 	if (!line)
 		draw_text(c, middle, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20,
-		          "only those behind it on its own queue");
+		          "only those after it on its own queue");
 }
 
 static void draw_plan(struct canvas *c, const struct view *v, struct box b, bool small)

@@ -150,13 +150,13 @@ static void to_highlight(struct window *w)
 	if (n)
 		window_move(w, n->position, false);
 	else
-		window_note(w, "Nothing highlight comes after this.");
+		window_note(w, "No highlight comes after this.");
 }
 
 static void change_range(struct window *w, enum action a)
 {
 	if (!window_has_timeline(w))
-		window_note(w, "The timeline is not in sight: V, or a click on its name.");
+		window_note(w, "The timeline is not shown: press V, or click its name.");
 	else if (a == ACTION_ZOOM_IN || a == ACTION_ZOOM_OUT)
 		window_zoom(w, -1, a == ACTION_ZOOM_IN ? 0.5 : 2);
 	else

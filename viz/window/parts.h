@@ -12,13 +12,13 @@
 	X(FIRST, "Home", "|<", "to the beginning")                                                                     \
 	X(BACK, "← or Page up", "<", "one step back")                                                                  \
 	X(PLAY, "Space", "play", "play or pause")                                                                      \
-	X(NEXT, "→ or Page down", ">", "one step on; finishes what moves")                                             \
+	X(NEXT, "→ or Page down", ">", "one step forward; finishes a movement under way")                              \
 	X(LAST, "End", ">|", "to the end")                                                                             \
 	X(BACK_PHASE, "Shift ←", "<<", "one phase back: a unit's pass")                                                \
-	X(NEXT_PHASE, "Shift →", ">>", "one phase on")                                                                 \
+	X(NEXT_PHASE, "Shift →", ">>", "one phase forward")                                                            \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
-	X(NEXT_EVENT, ".", ".", "one message or allocation on")                                                        \
-	X(HIGHLIGHT, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                  \
+	X(NEXT_EVENT, ".", ".", "one message or allocation forward")                                                   \
+	X(HIGHLIGHT, "N", "event", "to the next highlight: peak, overflow, stall, overlap, end of a collective")       \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
 	X(STEP_SIZE, "D", "step", "what a step is: a message, a round, a phase")                                       \
 	X(SLOWER, "[", "-", "slower")                                                                                  \
@@ -35,7 +35,7 @@
 	X(FIT, "Z", "fit", "the whole timeline")                                                                       \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
-	X(SCENE, "V", "", "the next scene (its buttons are their names)")                                              \
+	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
@@ -52,7 +52,7 @@
 
 /* keys that are no action of their own, and what the mouse does */
 #define HELP_LIST(X)                                                                                                   \
-	X("1 – 9", "another strategy (the others by their buttons)")                                                   \
+	X("1 – 9", "another strategy (click a name for the others)")                                                   \
 	X("Tab, Enter", "to the next button, which says what it does; press it")                                       \
 	X("Esc", "leaves help, presenter, full screen, a selection")                                                   \
 	X("click", "selects; twice: to the operation's beginning")                                                     \

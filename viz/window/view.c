@@ -92,13 +92,13 @@ void window_to_selected(struct window *w)
 	const struct timeline *s = &p->shown->timeline;
 	int index = p->shown->foreign ? -1 : timeline_index_of(s, p->selected_rank);
 	if (index < 0 || p->selected_op < 0) {
-		window_note(w, "No operation is selected: ↓ and ↑ select one, or a click.");
+		window_note(w, "No operation is selected: press ↓ or ↑, or click one.");
 		return;
 	}
 	int k = p->selected_op - timeline_role_of(s, index)->step.begin;
 	size_t event = s->ranks[index].event[k], low = 0, high = s->instant_count;
 	if (event == SIZE_MAX) {
-		window_note(w, "Of this operation nothing is recorded.");
+		window_note(w, "Nothing was recorded of this operation.");
 		return;
 	}
 	while (low < high) { /* the instant that it is part of */

@@ -269,7 +269,7 @@ void help_draw(struct canvas *c)
 	draw_card(c, b, t->panel, t->ink, 2);
 	draw_text(c, b.x + 24, b.y + 32, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
 	draw_text(c, b.x + b.width - 24, b.y + 32, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
-	          "every letter has a button, or is for the presenter, who has none; any click closes this");
+	          "every letter has a button, except those for presenting; any click closes this");
 	for (int i = 0; i < count; i++) {
 		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT].key;
 		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT].what;
