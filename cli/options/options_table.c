@@ -5,7 +5,7 @@
 
 #include "strategy/strategies/strategy.h"
 
-/* Those that are no settings. */
+/* The options that are no settings. */
 static const struct option_row own_rows[] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
@@ -52,7 +52,7 @@ const struct command_row command_rows[COMMAND_COUNT] = {
 #undef X
 };
 
-/* Where a command's default is another than the table's. */
+/* Defaults of commands that differ from the table's. */
 static const struct {
 	enum command command;
 	enum option option;
@@ -65,7 +65,7 @@ static const struct {
         {COMMAND_VIEW, OPTION_RANKS, "4"},
 };
 
-/* And where it means something else. */
+/* Options that mean something else for a command. */
 static const struct {
 	enum command command;
 	enum option option;

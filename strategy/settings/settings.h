@@ -1,4 +1,4 @@
-/* What a user asks for, beside the model and the cluster: everything that a plan depends on.
+/* The settings: everything that a plan depends on, beside the model and the cluster.
  *
  *     struct settings s = settings_default();
  *     s.ranks = 4;
@@ -17,7 +17,7 @@
 
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
-/* What is kept outside the device's memory: --offload. Which goes with which strategy: strategy/step/offload.c. */
+/* State that is kept outside the device's memory. strategy/step/offload.c says which of it goes with which strategy. */
 struct offload {
 	bool optimizer;   /* optimizer state and lasting gradients; the update is the host's work */
 	bool parameters;  /* the shards of the parameters; gathered from host memory */
@@ -135,7 +135,7 @@ struct settings settings_default(void);
 /* Takes a value from text. where: for the message, "ranks", "my.plan:4:11: ranks". */
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
 void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
-/* Has it another value than the default? */
+/* True if the value is not the default. */
 bool setting_differs(enum setting i, const struct settings *s);
 
 /* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take
