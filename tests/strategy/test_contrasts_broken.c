@@ -114,10 +114,11 @@ static void make_replicas_by_luck(struct plan *p)
 		}
 }
 
-/* A copy to the buffer, or a reduce-scatter that leaves its slice there. */
+/* A copy or an addition to the buffer, or a reduce-scatter that leaves its slice there. */
 static bool fills(const struct op *op, int buffer)
 {
 	return (op->kind == OP_COPY && op->operand[COPY_Y].buffer == buffer) ||
+	       (op->kind == OP_ADD && op->operand[ADD_Y].buffer == buffer) ||
 	       (op->kind == OP_REDUCE_SCATTER && op->operand[REDUCE_SCATTER_Y].buffer == buffer);
 }
 
