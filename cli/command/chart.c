@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 #include "viz/export/export.h"
@@ -140,7 +141,7 @@ enum status chart_export(const struct options *o, const struct members *members,
 	if (!s)
 		s = chart_make(&e->chart, o, members, columns, count);
 	if (!s)
-		s = write_file(path, "export", write_chart, e);
+		s = file_write(path, "{export}", write_chart, e);
 	fonts_release(&fonts);
 	free(e);
 	return s;

@@ -9,6 +9,7 @@
 #include "cli/command/job.h"
 #include "cli/options/variants.h"
 #include "cli/show/show_grid.h"
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
 /* One combination of strategy and settings. */
@@ -214,7 +215,7 @@ static enum status write_export(struct comparison *c, const struct options *o, c
 {
 	struct members members;
 	if (ends_in(path, ".csv"))
-		return write_file(path, "export", write_csv, c);
+		return file_write(path, "{export}", write_csv, c);
 	if (c->variants.several)
 		return status_fail(
 		        STATUS_INPUT,

@@ -1,10 +1,6 @@
 #include "cli/command/job.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "strategy/cluster/cluster.h"
 #include "strategy/strategies/strategy.h"
@@ -218,56 +214,6 @@ enum status members_from_options(struct members *m, const struct options *o)
 }
 
 /* ---- output ---- */
-
-static enum status temporary_name(const char *path, const char *option, char *out, size_t size)
-{
-	int n = snprintf(out, size, "%s.%d.tmp", path, (int)getpid());
-	if (n < 0 || (size_t)n >= size)
-		return status_fail(STATUS_INPUT, "--%s: the path is too long", option);
-	struct stat there;
-	if (!stat(path, &there) && S_ISDIR(there.st_mode))
-		return status_fail(STATUS_INPUT, "--%s: cannot write '%s': it is a folder", option, path);
-	return STATUS_OK;
-}
-
-static enum status cannot_write(const char *path, const char *option, enum status s)
-{
-	return status_fail(s, "--%s: cannot write '%s': %s", option, path, strerror(errno));
-}
-
-enum status check_writable(const char *path, const char *option)
-{
-	char temporary[4096];
-	enum status s = temporary_name(path, option, temporary, sizeof temporary);
-	if (s)
-		return s;
-	FILE *f = fopen(temporary, "w");
-	if (!f)
-		return cannot_write(path, option, STATUS_INPUT);
-	fclose(f);
-	unlink(temporary);
-	return STATUS_OK;
-}
-
-enum status write_file(const char *path, const char *option, enum status (*write)(void *context, FILE *out),
-                       void *context)
-{
-	char temporary[4096];
-	enum status s = temporary_name(path, option, temporary, sizeof temporary);
-	if (s)
-		return s;
-	FILE *f = fopen(temporary, "w");
-	if (!f)
-		return cannot_write(path, option, STATUS_INPUT);
-	s = write(context, f);
-	bool failed = fflush(f) || ferror(f);
-	failed |= fclose(f) != 0;
-	if (!s && (failed || rename(temporary, path)))
-		s = cannot_write(path, option, STATUS_RUN);
-	if (s)
-		unlink(temporary);
-	return s;
-}
 
 void print_json(json_t *object, bool one_line)
 {

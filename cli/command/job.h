@@ -68,12 +68,6 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 
 /* ---- output ---- */
 
-/* Writes to PATH.PID.tmp beside it and renames: the file is there whole or not at all. `write` prints into it. */
-enum status write_file(const char *path, const char *option, enum status (*write)(void *context, FILE *out),
-                       void *context);
-/* Could it? For files that are written at the end of a long run. */
-enum status check_writable(const char *path, const char *option);
-
 /* Prints an object on stdout, on one line or indented, and takes the reference. */
 void print_json(json_t *object, bool one_line);
 

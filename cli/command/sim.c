@@ -7,11 +7,6 @@
 #include "cli/command/job.h"
 #include "cli/show/show.h"
 
-static enum status write_trace(void *context, FILE *out)
-{
-	return trace_write(context, out);
-}
-
 static enum status require_fit(const struct report *r)
 {
 	return r->fits ? STATUS_OK
@@ -49,7 +44,7 @@ enum status command_sim(const struct options *o)
 		s = check_tf32(&r);
 	/* The file first: when it cannot be written, nothing has been said yet. */
 	if (!s && traced)
-		s = write_file(option_text(o, OPTION_TRACE), "trace", write_trace, &trace);
+		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
 		if (option_given(o, OPTION_JSON))
 			print_json(report_to_json(&r), false);

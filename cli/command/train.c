@@ -14,6 +14,7 @@
 #include "cli/show/progress.h"
 #include "cli/show/show.h"
 #include "cli/show/show_overhead.h"
+#include "strategy/base/file.h"
 
 /* ---- what the user sees ---- */
 
@@ -140,7 +141,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 	*t = run_options(o, &j->settings);
 	s = train_check(t);
 	if (!s && t->trace_file)
-		s = check_writable(t->trace_file, "trace");
+		s = file_check_writable(t->trace_file, "{trace}");
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
 	if (s)

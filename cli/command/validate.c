@@ -19,6 +19,7 @@
 #include "cli/show/show.h"
 #include "cli/show/show_overhead.h"
 #include "cli/show/table.h"
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
 /* Without --steps: as many as take two seconds, since the median of a few short steps says little. */
@@ -392,7 +393,7 @@ static enum status check_trace(const struct validation *v)
 		                   v->members.count);
 	if (strlen(path) > 1000)
 		return status_fail(STATUS_INPUT, "--trace: the path is too long");
-	return check_writable(path, "trace");
+	return file_check_writable(path, "{trace}");
 }
 
 enum status command_validate(const struct options *o)

@@ -7,6 +7,7 @@
 #include "cli/command/command.h"
 #include "cli/command/view_load.h"
 #include "cli/command/view_open.h"
+#include "strategy/base/file.h"
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 
@@ -28,7 +29,7 @@ static enum status read_size(const char *text, struct picture *out)
 	return s;
 }
 
-static enum status read_range(const char *text, struct player *p)
+static enum status read_range(const char *text, struct playback *p)
 {
 	const char *colon = text ? strchr(text, ':') : NULL;
 	char from[32];
@@ -43,19 +44,19 @@ static enum status read_range(const char *text, struct player *p)
 		s = number_whole(colon + 1, "--range: to", 1, INT64_MAX, &p->to);
 	if (!s && p->to <= p->from)
 		s = status_fail(STATUS_INPUT, "--range: '%.40s' ends before it begins", text);
-	int64_t end = p->piece->lanes.end;
-	if (p->piece->has_other && p->piece->other_lanes.end > end)
-		end = p->piece->other_lanes.end;
+	int64_t end = p->shown->lanes.end;
+	if (p->shown->has_other && p->shown->other_lanes.end > end)
+		end = p->shown->other_lanes.end;
 	if (!s && p->from >= end)
 		s = status_fail(STATUS_INPUT, "--range: '%.40s' is behind the end, at %" PRId64 " ns", text, end);
 	return s;
 }
 
-static enum status place(struct player *p, const struct options *o)
+static enum status place(struct playback *p, const struct options *o)
 {
-	const struct score *s = &p->piece->score;
+	const struct timeline *s = &p->shown->timeline;
 	int64_t at = option_whole(o, OPTION_AT);
-	if (p->piece->foreign) {
+	if (p->shown->foreign) {
 		static const enum option of_plans[] = {OPTION_STEP, OPTION_FOCUS};
 		for (size_t i = 0; i < sizeof of_plans / sizeof of_plans[0]; i++)
 			if (option_given(o, of_plans[i]))
@@ -65,18 +66,18 @@ static enum status place(struct player *p, const struct options *o)
 		p->cursor = at;
 		return STATUS_OK;
 	}
-	if ((size_t)at >= s->stop_count[p->stride])
+	if ((size_t)at >= s->stop_count[p->step_size])
 		return status_fail(STATUS_INPUT, "--at %" PRId64 ": the last %s of this step is %zu", at,
-		                   stride_name(p->stride), s->stop_count[p->stride] - 1);
-	size_t position = score_stop(s, p->stride, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
-	if (position > s->moment_count)
+		                   step_size_name(p->step_size), s->stop_count[p->step_size] - 1);
+	size_t position = timeline_stop(s, p->step_size, (size_t)at) + (size_t)option_whole(o, OPTION_PAST);
+	if (position > s->instant_count)
 		return status_fail(STATUS_INPUT,
 		                   "--past %" PRId64 ": the step ends before that; leave it out, or give less",
 		                   option_whole(o, OPTION_PAST));
-	player_go(p, position);
+	playback_go(p, position);
 	if (!option_given(o, OPTION_FOCUS))
 		return STATUS_OK;
-	if (score_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
+	if (timeline_index_of(s, option_whole(o, OPTION_FOCUS)) < 0)
 		return status_fail(STATUS_INPUT, "--focus %" PRId64 ": the trace does not show it",
 		                   option_whole(o, OPTION_FOCUS));
 	p->focus_rank = option_whole(o, OPTION_FOCUS);
@@ -84,7 +85,7 @@ static enum status place(struct player *p, const struct options *o)
 }
 
 /* What is selected and scrolled to. */
-static enum status look(struct player *p, const struct options *o)
+static enum status look(struct playback *p, const struct options *o)
 {
 	const char *text = option_text(o, OPTION_SELECT), *colon = text ? strchr(text, ':') : NULL;
 	int64_t rank = 0, op = 0;
@@ -93,18 +94,18 @@ static enum status look(struct player *p, const struct options *o)
 		p->plan_scroll = (int)option_whole(o, OPTION_SCROLL);
 	else if (option_given(o, OPTION_SCROLL))
 		p->first_lane = option_whole(o, OPTION_SCROLL) > 0 ? (int)option_whole(o, OPTION_SCROLL) : 0;
-	if (!text || p->piece->foreign)
+	if (!text || p->shown->foreign)
 		return STATUS_OK;
 	if (!colon || colon - text >= (ptrdiff_t)sizeof number)
 		return status_fail(STATUS_INPUT, "--select: '%.40s' is not RANK:OP, such as 0:17", text);
 	snprintf(number, sizeof number, "%.*s", (int)(colon - text), text);
 	enum status s = number_whole(number, "--select: rank", 0, INT64_MAX, &rank);
-	int index = s ? -1 : score_index_of(&p->piece->score, rank);
+	int index = s ? -1 : timeline_index_of(&p->shown->timeline, rank);
 	if (!s && index < 0)
 		return status_fail(STATUS_INPUT, "--select: the trace does not show rank %" PRId64, rank);
 	if (s)
 		return s;
-	const struct section *step = &score_role_of(&p->piece->score, index)->step;
+	const struct section *step = &timeline_role_of(&p->shown->timeline, index)->step;
 	if ((s = number_whole(colon + 1, "--select: operation", step->begin, step->end - 1, &op)))
 		return s;
 	p->selected_rank = rank;
@@ -112,21 +113,21 @@ static enum status look(struct player *p, const struct options *o)
 	return STATUS_OK;
 }
 
-static enum status set_player(struct player *p, const struct options *o)
+static enum status set_playback(struct playback *p, const struct options *o)
 {
 	scene_parse(option_text(o, OPTION_SCENE), &p->scene);
 	theme_parse(option_text(o, OPTION_THEME), &p->theme);
-	stride_parse(option_text(o, OPTION_STEP), &p->stride);
+	step_size_parse(option_text(o, OPTION_STEP), &p->step_size);
 	p->text = o->value[OPTION_TEXT].real;
 	p->presenter = option_given(o, OPTION_PRESENTER);
 	p->beside = option_given(o, OPTION_PREDICT);
 	enum status s = place(p, o);
 	if (s || (s = read_range(option_text(o, OPTION_RANGE), p)))
 		return s;
-	if (p->piece->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
+	if (p->shown->foreign && option_given(o, OPTION_SCENE) && p->scene != SCENE_TIMELINE)
 		return status_fail(STATUS_INPUT, "--scene %s: a trace of another program has only a timeline",
 		                   scene_name(p->scene));
-	if (p->beside && !p->piece->has_other)
+	if (p->beside && !p->shown->has_other)
 		return status_fail(STATUS_INPUT,
 		                   "--predict is for a measured run: give one that train wrote with --trace");
 	if (p->beside && !option_given(o, OPTION_SCENE))
@@ -145,7 +146,7 @@ static enum status write_export(void *context, FILE *out)
 {
 	struct exporting *e = context;
 	const struct options *o = e->viewer->options;
-	return export_write(&e->viewer->player, e->format, &e->viewer->size,
+	return export_write(&e->viewer->playback, e->format, &e->viewer->size,
 	                    !strcmp(option_text(o, OPTION_PAGES), "all"), out);
 }
 
@@ -187,11 +188,11 @@ enum status command_view(const struct options *o)
 	enum status s = check_options(v, &exporting);
 	if (!s)
 		s = fonts_open(&fonts);
-	player_init(&v->player, &fonts);
+	playback_init(&v->playback, &fonts);
 	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
 		v->loaded_count = 1;
-		player_set_piece(&v->player, &v->loaded[0].piece);
-		s = set_player(&v->player, o);
+		playback_show(&v->playback, &v->loaded[0].shown);
+		s = set_playback(&v->playback, o);
 	}
 	if (!s && option_given(o, OPTION_COMPARE)) {
 		if (viewer_alone(v))
@@ -201,10 +202,10 @@ enum status command_view(const struct options *o)
 			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
 	}
 	if (!s && option_given(o, OPTION_EXPORT))
-		s = write_file(option_text(o, OPTION_EXPORT), "export", write_export, &exporting);
+		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);
-	player_release(&v->player);
+	playback_release(&v->playback);
 	for (int i = 0; i < v->loaded_count; i++)
 		load_release(&v->loaded[i]);
 	fonts_release(&fonts);

@@ -16,7 +16,7 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	out->overhead_bytes = c->overhead.value;
 }
 
-static void make_heading(struct piece *p, const struct plan *plan, const char *where)
+static void make_heading(struct trace_view *p, const struct plan *plan, const char *where)
 {
 	const struct settings *s = &plan->settings;
 	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "";
@@ -41,7 +41,7 @@ static enum status simulate(const struct plan *plan, const char *cluster, struct
 	enum status s = cluster_open(&c, cluster, plan->ranks);
 	if (s)
 		return s;
-	s = sim_run(plan, &c, plan->ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, trace, &r);
+	s = sim_run(plan, &c, plan->ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, trace, &r);
 	limits_of(limits, &c, plan->ranks);
 	limits->measured_rates = r.rates_measured;
 	report_release(&r);
@@ -59,14 +59,14 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	l->job.plan.model = &l->job.model;
 	enum status s = simulate(&l->job.plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
 	if (!s)
-		s = piece_open(&l->piece, &l->trace, &limits, NULL);
+		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
 	if (s) {
 		load_release(l);
 		return s;
 	}
 	snprintf(where, sizeof where, "simulated on %s%s", l->trace.cluster,
 	         limits.measured_rates ? "" : ", assumed rates");
-	make_heading(&l->piece, &l->job.plan, where);
+	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
 }
 
@@ -127,9 +127,9 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 	if (s || (s = trace_file_open(&l->file, path)))
 		return s;
 	if (l->file.foreign) {
-		piece_open_foreign(&l->piece, &l->file);
-		snprintf(l->piece.label, sizeof l->piece.label, "%.60s", name);
-		snprintf(l->piece.heading, sizeof l->piece.heading, "%.120s · %d lanes, %zu spans", name,
+		trace_view_open_foreign(&l->shown, &l->file);
+		snprintf(l->shown.label, sizeof l->shown.label, "%.60s", name);
+		snprintf(l->shown.heading, sizeof l->shown.heading, "%.120s · %d lanes, %zu spans", name,
 		         l->file.lane_count, l->file.span_count);
 		return STATUS_OK;
 	}
@@ -139,14 +139,14 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 		load_release(l);
 		return s;
 	}
-	s = piece_open(&l->piece, &l->file.trace, &limits, both ? &l->trace : NULL);
+	s = trace_view_open(&l->shown, &l->file.trace, &limits, both ? &l->trace : NULL);
 	if (s) {
 		load_release(l);
 		return s;
 	}
 	snprintf(where, sizeof where, "%s on %s, %.60s", l->file.trace.measured ? "measured" : "simulated",
 	         l->file.trace.cluster, name);
-	make_heading(&l->piece, plan, where);
+	make_heading(&l->shown, plan, where);
 	return STATUS_OK;
 }
 
@@ -164,7 +164,7 @@ void load_release(struct loaded *l)
 {
 	if (!l)
 		return;
-	piece_release(&l->piece);
+	trace_view_release(&l->shown);
 	trace_release(&l->trace);
 	trace_file_release(&l->file);
 	job_release(&l->job);

@@ -1,4 +1,4 @@
-/* Pieces for the window: plans are compiled, simulated or read from a trace here, since the pictures know neither the
+/* What the window shows: plans are compiled, simulated or read from a trace here, since the pictures know neither the
  * simulator nor the options.
  */
 #ifndef SHARDLAB_VIEW_LOAD_H
@@ -6,14 +6,14 @@
 
 #include "cli/command/job.h"
 #include "cli/options/options.h"
-#include "viz/export/player.h"
+#include "viz/export/playback.h"
 
 /* One strategy, with all that its picture refers to. Must not be moved. */
 struct loaded {
 	struct job job;
 	struct trace_file file;
 	struct trace trace; /* of the simulation */
-	struct piece piece;
+	struct trace_view shown;
 	bool read; /* from a trace file */
 };
 

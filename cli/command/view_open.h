@@ -7,7 +7,7 @@
 
 struct viewer {
 	const struct options *options;
-	struct player player;
+	struct playback playback;
 	struct picture size;
 	struct loaded loaded[2 * CONTENDERS]; /* the first is the one that was asked for */
 	int loaded_count;
@@ -15,7 +15,7 @@ struct viewer {
 
 /* Is it a file's, which has no other strategies? */
 bool viewer_alone(const struct viewer *v);
-/* Loads the strategies of a list and sets the player to compare them. */
+/* Loads the strategies of a list and sets the playback to compare them. */
 enum status viewer_compare(struct viewer *v, const char *list);
 
 enum status viewer_window(struct viewer *v);

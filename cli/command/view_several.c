@@ -27,13 +27,13 @@ enum status viewer_compare(struct viewer *v, const char *list)
 				continue;
 			if (s)
 				return s;
-			v->player.contender[v->player.contender_count++] = &l->piece;
+			v->playback.contender[v->playback.contender_count++] = &l->shown;
 			v->loaded_count++;
 		}
 		at += length;
 		if (!*at)
 			break;
 	}
-	v->player.compare = true;
+	v->playback.compare = true;
 	return STATUS_OK;
 }

@@ -44,8 +44,8 @@ static enum status open_strategy(void *context, int i)
 	struct viewer *v = context;
 	const char *name = choice_at(i)->name;
 	for (int k = 0; k < v->loaded_count; k++)
-		if (!strcmp(v->loaded[k].piece.label, name)) {
-			player_set_piece(&v->player, &v->loaded[k].piece);
+		if (!strcmp(v->loaded[k].shown.label, name)) {
+			playback_show(&v->playback, &v->loaded[k].shown);
 			return STATUS_OK;
 		}
 	if (v->loaded_count == (int)(sizeof v->loaded / sizeof v->loaded[0]))
@@ -53,7 +53,7 @@ static enum status open_strategy(void *context, int i)
 	enum status s = load_strategy(&v->loaded[v->loaded_count], v->options, &v->loaded[0].job, name);
 	if (s)
 		return s;
-	player_set_piece(&v->player, &v->loaded[v->loaded_count++].piece);
+	playback_show(&v->playback, &v->loaded[v->loaded_count++].shown);
 	return STATUS_OK;
 }
 
@@ -98,8 +98,8 @@ static void append_word(struct line *l, const char *word)
 /* width, height: 0 where the screen gives them. */
 static void append_arguments(struct line *l, const struct viewer *v, int width, int height)
 {
-	const struct player *p = &v->player;
-	const struct piece *piece = p->piece;
+	const struct playback *p = &v->playback;
+	const struct trace_view *shown = p->shown;
 	static const enum option anew[] = {OPTION_AT,      OPTION_STEP,    OPTION_FOCUS,     OPTION_RANGE,
 	                                   OPTION_COMPARE, OPTION_PREDICT, OPTION_PRESENTER, OPTION_EXPORT,
 	                                   OPTION_PAGES,   OPTION_DELAY,   OPTION_SCALE,     OPTION_SIZE,
@@ -107,9 +107,9 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 	struct arguments a = {0};
 	arguments_begin(&a, "view");
 	/* A strategy that was chosen in the window stands for the one that was asked for. */
-	if (piece != &v->loaded[0].piece) {
-		const struct settings *s = &piece->score.plan->settings;
-		arguments_set(&a, OPTION_STRATEGY, "%s", piece->label);
+	if (shown != &v->loaded[0].shown) {
+		const struct settings *s = &shown->timeline.plan->settings;
+		arguments_set(&a, OPTION_STRATEGY, "%s", shown->label);
 		/* One rank, or those that serve the same samples, with the whole batch. */
 		if (s->ranks == 1 || option_given(v->options, OPTION_MICRO_BATCH)) {
 			arguments_set(&a, OPTION_RANKS, "%" PRId64, s->ranks);
@@ -118,28 +118,30 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 			arguments_drop(&a, OPTION_MICRO_BATCH);
 		}
 	}
-	arguments_set(&a, OPTION_SCENE, "%s", scene_name(piece->foreign ? SCENE_TIMELINE : p->scene));
+	arguments_set(&a, OPTION_SCENE, "%s", scene_name(shown->foreign ? SCENE_TIMELINE : p->scene));
 	arguments_set(&a, OPTION_THEME, "%s", theme_of(p->theme)->name);
-	if (p->stride != STRIDE_ROUND)
-		arguments_set(&a, OPTION_STEP, "%s", stride_name(p->stride));
-	if (piece->foreign)
+	if (p->step_size != STEP_SIZE_ROUND)
+		arguments_set(&a, OPTION_STEP, "%s", step_size_name(p->step_size));
+	if (shown->foreign)
 		arguments_set(&a, OPTION_AT, "%" PRId64, p->cursor);
 	else
-		arguments_set(&a, OPTION_AT, "%zu", score_stop_of(&piece->score, p->stride, p->position));
-	size_t past = piece->foreign ? 0
-	                             : p->position - score_stop(&piece->score, p->stride,
-	                                                        score_stop_of(&piece->score, p->stride, p->position));
+		arguments_set(&a, OPTION_AT, "%zu", timeline_stop_of(&shown->timeline, p->step_size, p->position));
+	size_t past =
+	        shown->foreign
+	                ? 0
+	                : p->position - timeline_stop(&shown->timeline, p->step_size,
+	                                              timeline_stop_of(&shown->timeline, p->step_size, p->position));
 	if (past)
 		arguments_set(&a, OPTION_PAST, "%zu", past);
-	if (!piece->foreign && p->selected_op >= 0)
+	if (!shown->foreign && p->selected_op >= 0)
 		arguments_set(&a, OPTION_SELECT, "%" PRId64 ":%d", p->selected_rank, p->selected_op);
-	if (p->scene == SCENE_PLAN && !piece->foreign && p->plan_scroll)
+	if (p->scene == SCENE_PLAN && !shown->foreign && p->plan_scroll)
 		arguments_set(&a, OPTION_SCROLL, "%d", p->plan_scroll);
-	else if ((piece->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
+	else if ((shown->foreign || p->scene != SCENE_PLAN) && p->first_lane >= 0)
 		arguments_set(&a, OPTION_SCROLL, "%d", p->first_lane);
 	if (width && height)
 		arguments_set(&a, OPTION_SIZE, "%dx%d", width, height);
-	if (!piece->foreign && piece->score.rank_count && p->focus_rank != piece->score.ranks[0].rank)
+	if (!shown->foreign && shown->timeline.rank_count && p->focus_rank != shown->timeline.ranks[0].rank)
 		arguments_set(&a, OPTION_FOCUS, "%" PRId64, p->focus_rank);
 	if (p->from < p->to)
 		arguments_set(&a, OPTION_RANGE, "%" PRId64 ":%" PRId64, p->from, p->to);
@@ -186,7 +188,7 @@ enum status viewer_window(struct viewer *v)
 	                           .open = open_strategy,
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
 	                           .command = restore};
-	enum status s = window_open(&w, &v->player, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
+	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
 	if (s)
 		return s;
 	s = window_run(w);

@@ -1,5 +1,4 @@
 /* What was measured, brought together at rank 0: of each role the largest figure of its ranks. */
-#include <errno.h>
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -220,24 +219,14 @@ static int own_spans(const struct training *t, struct span *spans)
 	return n;
 }
 
-static enum status write_trace(const struct training *t, const struct span *spans, int64_t count)
+static enum status save_trace(const struct training *t, const struct span *spans, int64_t count)
 {
-	char temporary[4096];
 	struct trace trace;
-	const char *path = t->options->trace_file;
-	snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, (int)getpid());
-	FILE *f = fopen(temporary, "w");
-	if (!f)
-		return status_fail(STATUS_INPUT, "{trace}: cannot write '%s': %s", temporary, strerror(errno));
 	trace_open(&trace, &t->plan, cluster_of(t), true);
 	for (int64_t i = 0; i < count; i++)
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
-	enum status s = trace_write(&trace, f);
+	enum status s = trace_save(&trace, t->options->trace_file);
 	trace_release(&trace);
-	if ((fclose(f) || rename(temporary, path)) && !s)
-		s = status_fail(STATUS_RUN, "{trace}: cannot write '%s': %s", path, strerror(errno));
-	if (s)
-		unlink(temporary);
 	return s;
 }
 
@@ -266,7 +255,7 @@ enum status training_trace(struct training *t)
 		MPI_Gatherv(mine, bytes, MPI_BYTE, all, counts, places, MPI_BYTE, 0, MPI_COMM_WORLD);
 	}
 	if (!t->rank)
-		s = write_trace(t, all ? all : mine, total / (int64_t)sizeof *mine);
+		s = save_trace(t, all ? all : mine, total / (int64_t)sizeof *mine);
 	free(mine);
 	free(all);
 	free(counts);

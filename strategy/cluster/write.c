@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "strategy/base/file.h"
 #include "strategy/cluster/fields.h"
 
 /* Exactly what llround(v · scale) turns back into the same integer: the digits of value / scale. */
@@ -138,31 +139,17 @@ static enum status make_directories(const char *path)
 	return STATUS_OK;
 }
 
+static enum status print(void *c, FILE *out)
+{
+	cluster_print(c, out);
+	return STATUS_OK;
+}
+
 enum status cluster_write(const struct cluster *c, const char *path)
 {
-	char beside[4096];
-	int n = snprintf(beside, sizeof beside, "%s.XXXXXX", path);
-	enum status s;
-	if (n < 0 || (size_t)n >= sizeof beside)
-		return status_fail(STATUS_INPUT, "%.80s…: the path is too long", path);
-	if ((s = make_directories(path)))
-		return s;
-	int fd = mkstemp(beside);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		s = status_fail(STATUS_RUN, "%s: cannot write: %s", path, strerror(errno));
-		if (fd >= 0) {
-			close(fd);
-			unlink(beside);
-		}
-		return s;
-	}
-	cluster_print(c, out);
-	bool written = !ferror(out) && !fflush(out) && !fchmod(fd, 0644) && !fsync(fd);
-	written = !fclose(out) && written;
-	if (written && !rename(beside, path))
-		return STATUS_OK;
-	s = status_fail(STATUS_RUN, "%s: cannot write: %s", path, strerror(errno));
-	unlink(beside);
-	return s;
+	struct cluster copy = *c;
+	enum status s = make_directories(path);
+	if (!s)
+		s = file_write(path, "the calibration", print, &copy);
+	return s == STATUS_INPUT ? STATUS_RUN : s;
 }

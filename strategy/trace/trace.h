@@ -58,5 +58,6 @@ struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
 /* Chrome trace JSON with one process a rank and one thread a queue, memory as counters, and under "shardlab" the plan's
  * text, so that the window can open it. STATUS_RUN if the file cannot be written. */
 enum status trace_write(const struct trace *t, FILE *out);
+enum status trace_save(const struct trace *t, const char *path);
 
 #endif

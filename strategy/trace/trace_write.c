@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/file.h"
 #include "strategy/base/merge.h"
 
 struct writer {
@@ -228,4 +229,14 @@ enum status trace_write(const struct trace *t, FILE *out)
 	if (fflush(out) || ferror(out))
 		return status_fail(STATUS_RUN, "the trace cannot be written: %s", strerror(errno));
 	return STATUS_OK;
+}
+
+static enum status write_to(void *t, FILE *out)
+{
+	return trace_write(*(const struct trace *const *)t, out);
+}
+
+enum status trace_save(const struct trace *t, const char *path)
+{
+	return file_write(path, "{trace}", write_to, &t);
 }

@@ -36,7 +36,7 @@ struct subject {
 	struct model model;
 	struct plan plan;
 	struct trace trace;
-	struct piece piece;
+	struct trace_view shown;
 };
 
 static void subject_open(struct subject *b, const char *model, const char *strategy, int64_t ranks, int64_t accumulate)
@@ -54,18 +54,18 @@ static void subject_open(struct subject *b, const char *model, const char *strat
 	must(model_open(&b->model, s.model, 0));
 	must(plan_compile(&b->plan, &b->model, &s));
 	must(cluster_open(&c, "a100-80gb", ranks));
-	must(sim_run(&b->plan, &c, ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, &b->trace, &r));
+	must(sim_run(&b->plan, &c, ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, &b->trace, &r));
 	limits.device_bytes = c.device_memory;
-	must(piece_open(&b->piece, &b->trace, &limits, NULL));
-	snprintf(b->piece.heading, sizeof b->piece.heading, "%s on %d ranks · %s", strategy, (int)ranks, model);
-	snprintf(b->piece.label, sizeof b->piece.label, "%s", strategy);
+	must(trace_view_open(&b->shown, &b->trace, &limits, NULL));
+	snprintf(b->shown.heading, sizeof b->shown.heading, "%s on %d ranks · %s", strategy, (int)ranks, model);
+	snprintf(b->shown.label, sizeof b->shown.label, "%s", strategy);
 	report_release(&r);
 	cluster_release(&c);
 }
 
 static void subject_close(struct subject *b)
 {
-	piece_release(&b->piece);
+	trace_view_release(&b->shown);
 	trace_release(&b->trace);
 	plan_release(&b->plan);
 	model_release(&b->model);
@@ -85,7 +85,7 @@ static double median(double *values, int count)
 
 /* Of a step to another state and its picture: the median of several, and the lowest of such medians, since other
  * programs only ever make it longer. */
-static double draw_ms(struct player *p, cairo_t *cr, int repeats)
+static double draw_ms(struct playback *p, cairo_t *cr, int repeats)
 {
 	double took[REPEATS], lowest = 1e9;
 	size_t at = export_steps(p) / 2;
@@ -93,7 +93,7 @@ static double draw_ms(struct player *p, cairo_t *cr, int repeats)
 		for (int i = 0; i < repeats; i++) {
 			double begin = now_ms();
 			export_go(p, at + (size_t)(i % 2));
-			player_draw(p, cr, WIDTH, HEIGHT);
+			playback_draw(p, cr, WIDTH, HEIGHT);
 			took[i] = now_ms() - begin;
 		}
 		double middle = median(took, repeats);
@@ -108,7 +108,8 @@ struct slowest {
 };
 
 /* A scene in all themes: the slowest of them. */
-static double all_themes(struct player *p, cairo_t *cr, const char *subject, const char *scene, struct slowest *of_all)
+static double all_themes(struct playback *p, cairo_t *cr, const char *subject, const char *scene,
+                         struct slowest *of_all)
 {
 	double slowest = 0;
 	for (int theme = 0; theme < THEME_COUNT; theme++) {
@@ -124,7 +125,7 @@ static double all_themes(struct player *p, cairo_t *cr, const char *subject, con
 	return slowest;
 }
 
-static void bench_scenes(struct player *p, const struct fonts *fonts)
+static void bench_scenes(struct playback *p, const struct fonts *fonts)
 {
 	static const struct {
 		const char *model, *strategy;
@@ -141,24 +142,24 @@ static void bench_scenes(struct player *p, const struct fonts *fonts)
 		struct subject b;
 		static struct subject other[OTHERS];
 		subject_open(&b, cases[i].model, cases[i].strategy, cases[i].ranks, 1);
-		player_init(p, fonts);
-		player_set_piece(p, &b.piece);
+		playback_init(p, fonts);
+		playback_show(p, &b.shown);
 		printf("  %-9s %-5s %2d ranks ", cases[i].model, cases[i].strategy, (int)cases[i].ranks);
 		for (int scene = 0; scene < SCENE_COUNT; scene++) {
 			p->scene = (enum scene)scene;
 			printf("  %s %.1f", scene_name(p->scene),
 			       all_themes(p, cr, cases[i].model, scene_name(p->scene), &slowest));
 		}
-		bool compare = cases[i].ranks <= SCORE_MESSAGE_RANKS && !strstr(cases[i].model, "gpt2");
+		bool compare = cases[i].ranks <= TIMELINE_MESSAGE_RANKS && !strstr(cases[i].model, "gpt2");
 		for (int k = 0; compare && k < OTHERS; k++) {
 			subject_open(&other[k], cases[i].model, others[k], k ? cases[i].ranks : 1, 1);
-			p->contender[p->contender_count++] = &other[k].piece;
+			p->contender[p->contender_count++] = &other[k].shown;
 		}
 		p->compare = compare;
 		if (compare)
 			printf("  compare %.1f", all_themes(p, cr, cases[i].model, "compare", &slowest));
 		printf("\n");
-		player_release(p);
+		playback_release(p);
 		for (int k = 0; compare && k < OTHERS; k++)
 			subject_close(&other[k]);
 		subject_close(&b);
@@ -169,7 +170,7 @@ static void bench_scenes(struct player *p, const struct fonts *fonts)
 }
 
 /* On the display that there is (bench_view_display.sh brings one), or SDL's dummy, whose windows are seen by nobody. */
-static void bench_key(struct player *p, const struct fonts *fonts)
+static void bench_key(struct playback *p, const struct fonts *fonts)
 {
 	struct subject b;
 	struct window *w;
@@ -179,8 +180,8 @@ static void bench_key(struct player *p, const struct fonts *fonts)
 	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
 		setenv("SDL_VIDEODRIVER", "dummy", 0);
 	subject_open(&b, "mlp", "ddp", 4, 1);
-	player_init(p, fonts);
-	player_set_piece(p, &b.piece);
+	playback_init(p, fonts);
+	playback_show(p, &b.shown);
 	must(window_open(&w, p, &size, &host, false));
 	for (int i = 0; i < 5; i++)
 		window_turn(w);
@@ -195,43 +196,43 @@ static void bench_key(struct player *p, const struct fonts *fonts)
 	printf("a key to its picture on SDL's driver %s, ms: median %.1f, slowest %.1f (target 33)\n",
 	       SDL_GetCurrentVideoDriver(), middle, took[REPEATS - 1]);
 	window_close(w);
-	player_release(p);
+	playback_release(p);
 	subject_close(&b);
 }
 
 /* Opened, drawn whole, and a tenth of it moving on. */
-static void bench_lanes(struct player *p, const struct fonts *fonts, struct piece *piece)
+static void bench_lanes(struct playback *p, const struct fonts *fonts, struct trace_view *shown)
 {
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
 	cairo_t *cr = cairo_create(surface);
-	player_init(p, fonts);
-	player_set_piece(p, piece);
+	playback_init(p, fonts);
+	playback_show(p, shown);
 	p->scene = SCENE_TIMELINE;
 	double all = draw_ms(p, cr, REPEATS), took[REPEATS];
 	for (int i = 0; i < REPEATS; i++) {
-		p->from = piece->lanes.end / 50 * i;
-		p->to = p->from + piece->lanes.end / 10;
+		p->from = shown->lanes.end / 50 * i;
+		p->to = p->from + shown->lanes.end / 10;
 		double begin = now_ms();
-		player_draw(p, cr, WIDTH, HEIGHT);
+		playback_draw(p, cr, WIDTH, HEIGHT);
 		took[i] = now_ms() - begin;
 	}
 	printf("  drawn whole in %.1f ms, scrolled at %.0f pictures a second (target 30)\n", all,
 	       1e3 / median(took, REPEATS));
 	cairo_destroy(cr);
 	cairo_surface_destroy(surface);
-	player_release(p);
-	piece_release(piece);
+	playback_release(p);
+	trace_view_release(shown);
 }
 
 /* A file that `sim --trace` wrote, with its plan, in as many micro-batches as make the spans. */
-static void bench_file(struct player *p, const struct fonts *fonts)
+static void bench_file(struct playback *p, const struct fonts *fonts)
 {
 	char path[] = "/tmp/bench_view.XXXXXX";
 	int descriptor = mkstemp(path);
 	FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
 	struct subject b;
 	struct trace_file f;
-	struct piece piece = {0};
+	struct trace_view shown = {0};
 	size_t spans[2];
 	if (!out) {
 		perror(path);
@@ -250,10 +251,10 @@ static void bench_file(struct player *p, const struct fonts *fonts)
 	fclose(out);
 	double begin = now_ms();
 	must(trace_file_open(&f, path));
-	must(piece_open(&piece, &f.trace, NULL, NULL));
+	must(trace_view_open(&shown, &f.trace, NULL, NULL));
 	printf("a file with a plan and %zu spans of it opens in %.0f ms (target 1000)\n", spans[0], now_ms() - begin);
 	remove(path);
-	bench_lanes(p, fonts, &piece);
+	bench_lanes(p, fonts, &shown);
 	trace_file_release(&f);
 }
 
@@ -275,18 +276,18 @@ static char *foreign_trace(size_t *size)
 	return text;
 }
 
-static void bench_trace(struct player *p, const struct fonts *fonts)
+static void bench_trace(struct playback *p, const struct fonts *fonts)
 {
 	size_t size;
 	char *text = foreign_trace(&size);
 	struct trace_file f;
-	struct piece piece = {.foreign = true};
+	struct trace_view shown = {.foreign = true};
 	double begin = now_ms();
 	must(trace_file_read(&f, text, size, "trace"));
-	piece_open_foreign(&piece, &f);
+	trace_view_open_foreign(&shown, &f);
 	printf("a trace of %d spans (%.0f MB) opens in %.0f ms (target 1000)\n", SPANS, (double)size / 1e6,
 	       now_ms() - begin);
-	bench_lanes(p, fonts, &piece);
+	bench_lanes(p, fonts, &shown);
 	trace_file_release(&f);
 	free(text);
 }
@@ -295,7 +296,7 @@ static void bench_trace(struct player *p, const struct fonts *fonts)
 int main(int argc, char **argv)
 {
 	struct fonts fonts;
-	struct player *p = calloc(1, sizeof *p);
+	struct playback *p = calloc(1, sizeof *p);
 	bool key = argc > 1 && !strcmp(argv[1], "key");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	must(fonts_open(&fonts));

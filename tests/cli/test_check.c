@@ -105,7 +105,7 @@ static void try_role(struct report_role *r)
 	}
 }
 
-START_TEST(a_figure_off_by_one_fails_its_check)
+START_LOOP_TEST(a_figure_off_by_one_fails_its_check, 0, 2)
 {
 	struct checks c;
 	open_reports(_i);
@@ -232,16 +232,4 @@ START_TEST(json_has_the_checks)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("check");
-	TCase *tests = tcase_create("check");
-	tcase_add_loop_test(tests, a_figure_off_by_one_fails_its_check, 0, 2);
-	tcase_add_test(tests, what_cannot_be_counted_has_no_check);
-	tcase_add_test(tests, a_step_has_a_limit_on_both_sides);
-	tcase_add_test(tests, an_error_is_relative_to_what_was_measured);
-	tcase_add_test(tests, a_demo_must_learn);
-	tcase_add_test(tests, json_has_the_checks);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("check", 0)

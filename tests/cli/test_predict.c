@@ -108,13 +108,4 @@ START_TEST(a_capacity_is_without_the_libraries)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("predict");
-	TCase *tests = tcase_create("predict");
-	tcase_add_test(tests, threads_share_the_cores);
-	tcase_add_test(tests, a_line_is_of_the_fullest_role);
-	tcase_add_test(tests, a_capacity_is_without_the_libraries);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("predict", 0)

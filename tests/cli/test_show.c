@@ -330,18 +330,4 @@ START_TEST(a_grid_shows_the_fullest_role)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("show");
-	TCase *tests = tcase_create("show");
-	tcase_add_test(tests, a_report_says_its_figures);
-	tcase_add_test(tests, a_heading_has_the_data_ranks);
-	tcase_add_test(tests, a_fitting_device_says_so);
-	tcase_add_test(tests, a_run_says_its_figures);
-	tcase_add_test(tests, columns_share_a_unit);
-	tcase_add_test(tests, a_unit_is_chosen);
-	tcase_add_test(tests, csv_has_every_figure);
-	tcase_add_test(tests, a_grid_shows_the_fullest_role);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("show", 0)

@@ -25,7 +25,7 @@ static const struct {
         {"bias, residual, GELU", 1.26}, /* the bias once for each row */
         {"bias, residual, GELU of 4×", 1.26}};
 
-START_TEST(memory)
+START_LOOP_TEST(memory, 0, JOBS)
 {
 	struct job jobs[JOBS];
 	const struct emulated_accesses *kernels;
@@ -55,7 +55,7 @@ END_TEST
 static const int64_t HEADS[] = {32, 64, 96, 128};
 static const enum element TYPES[] = {ELEMENT_BF16, ELEMENT_FP32};
 
-START_TEST(attention)
+START_LOOP_TEST(attention, 0, 2 * ATTENTION_VERSIONS)
 {
 	for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++) {
 		struct attention_shape shape = {1, 160, 1, HEADS[i], TYPES[_i % 2]};
@@ -78,15 +78,6 @@ END_TEST
 
 int main(void)
 {
-	if (!emulated_tells()) {
-		puts("kernels of this build have another sanitizer");
-		return 77;
-	}
-	Suite *suite = suite_create("cuda_accesses");
-	TCase *c = tcase_create("accesses");
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, memory, 0, JOBS);
-	tcase_add_loop_test(c, attention, 0, 2 * ATTENTION_VERSIONS);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return emulated_tells() ? suite_run("cuda_accesses", 120)
+	                        : suite_skip("kernels of this build have another sanitizer");
 }

@@ -176,7 +176,7 @@ struct arrays {
 	}
 };
 
-START_TEST(versions)
+START_LOOP_TEST(versions, 0, CASES)
 {
 	struct arrays a(shape_of(_i));
 	reference want = forward_in_double(a.shape, a.qkv.numbers());
@@ -197,7 +197,7 @@ START_TEST(versions)
 }
 END_TEST
 
-START_TEST(cpu)
+START_LOOP_TEST(cpu, 0, SUITE_CASES(CASES, CASES / 4))
 {
 	struct arrays a(shape_of(_i));
 	struct kernel_context *c = target_open(4, 1 << 20);
@@ -220,7 +220,7 @@ END_TEST
 
 /* The ladder's step for compute capability 9.0: alone, and its log_sum_exp with the backward pass. Heads of whole rows
  * and of less, one tile of keys, two whole ones, and several of which the last is not whole. */
-START_TEST(hopper)
+START_LOOP_TEST(hopper, 0, 12)
 {
 	static const struct attention_shape shapes[] = {
 	        {1, 1, 1, 128, ELEMENT_BF16},   {2, 130, 2, 128, ELEMENT_BF16}, {1, 256, 1, 64, ELEMENT_BF16},
@@ -260,7 +260,7 @@ END_TEST
 
 /* Large scores, which need the maximum taken off; addresses that tensor cores do not take; a workspace that holds one
  * sample's rows at a time, and one that does not hold even that. */
-START_TEST(awkward)
+START_LOOP_TEST(awkward, 0, 3)
 {
 	struct attention_shape s = {3, 20, 2, 16, static_cast<enum element>(_i)};
 	struct arrays a(s), small(s);
@@ -302,18 +302,7 @@ END_TEST
 
 } // namespace
 
-int main()
+int main(void)
 {
-	Suite *suite = suite_create("cuda_attention");
-	TCase *c = tcase_create("attention");
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, versions, 0, CASES);
-	tcase_add_loop_test(c, cpu, 0, SUITE_CASES(CASES, CASES / 4));
-	tcase_add_loop_test(c, awkward, 0, 3);
-	suite_add_tcase(suite, c);
-	TCase *wgmma = tcase_create("hopper");
-	tcase_set_timeout(wgmma, 120);
-	tcase_add_loop_test(wgmma, hopper, 0, 12);
-	suite_add_tcase(suite, wgmma);
-	return target_run(suite);
+	return target_run("cuda_attention", 120);
 }

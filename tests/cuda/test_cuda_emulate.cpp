@@ -22,7 +22,7 @@ static __global__ void reversed(const int *x, int *y)
 	__syncthreads(); /* the next block has the same tile */
 }
 
-START_TEST(barriers)
+START_LOOP_TEST(barriers, 0, 2)
 {
 	std::vector<int> x(3 * 256), y(x.size());
 	for (size_t i = 0; i < x.size(); i++)
@@ -133,7 +133,7 @@ static __global__ void products_beside_memory()
 	wgmma_wait<0>();
 }
 
-START_TEST(stopped)
+START_SIGNAL_TEST(stopped, SIGABRT, 0, 6)
 {
 	ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr));
 	void (*const kernels[])() = {different_barriers,      half_a_warp,
@@ -200,7 +200,7 @@ template <typename T> static void product_check(bool transposed)
 		}
 }
 
-START_TEST(tensor_cores)
+START_LOOP_TEST(tensor_cores, 0, 2)
 {
 	product_check<__nv_bfloat16>(_i);
 	product_check<__half>(_i);
@@ -286,16 +286,4 @@ START_TEST(warpgroups)
 }
 END_TEST
 
-int main()
-{
-	Suite *suite = suite_create("cuda_emulate");
-	TCase *c = tcase_create("emulate");
-	tcase_add_loop_test(c, barriers, 0, 2);
-	tcase_add_test(c, missing_barrier);
-	tcase_add_test(c, warps);
-	tcase_add_loop_test_raise_signal(c, stopped, SIGABRT, 0, 6);
-	tcase_add_loop_test(c, tensor_cores, 0, 2);
-	tcase_add_test(c, warpgroups);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("cuda_emulate", 0)

@@ -119,7 +119,7 @@ static int64_t compare(const struct request *r)
 	return launches;
 }
 
-START_TEST(every_strategy_gives_the_bits_of_the_cpu)
+START_LOOP_TEST(every_strategy_gives_the_bits_of_the_cpu, 0, plans_strategies())
 {
 	const char *strategy = strategy_at(_i)->name;
 	ck_assert_int_eq(compare(&(struct request){.model = gpt, .strategy = strategy, .ranks = 1, .micro_batch = 2}),
@@ -142,7 +142,7 @@ static const struct request variants[] = {
         {.model = mlp, .precision = TYPE_FP16, .stochastic_rounding = true, .optimizer = OPTIMIZER_SGD},
 };
 
-START_TEST(every_option_of_the_gpu_alone)
+START_LOOP_TEST(every_option_of_the_gpu_alone, 0, (int)(sizeof variants / sizeof *variants))
 {
 	struct request r = variants[_i];
 	r.strategy = "single";
@@ -161,7 +161,7 @@ static const struct request with_host[] = {
 };
 
 /* The host's part of a step cannot be captured. */
-START_TEST(what_the_host_computes_is_not_replayed)
+START_LOOP_TEST(what_the_host_computes_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host))
 {
 	struct request r = with_host[_i];
 	r.strategy = "zero2";
@@ -359,7 +359,7 @@ static const struct {
         {{.memory_bytes = (64 << 20) + 300000}, "bytes, 300000 are there"},
 };
 
-START_TEST(what_is_missing_is_said_before_the_ranks_start)
+START_LOOP_TEST(what_is_missing_is_said_before_the_ranks_start, 0, (int)(sizeof missing / sizeof *missing))
 {
 	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4};
 	struct train_options o = options_of(&r, "cuda");
@@ -481,34 +481,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("cuda executor");
-	TCase *t = tcase_create("bits");
-	int strategies = 0;
-	while (strategy_at(strategies))
-		strategies++;
-	tcase_add_checked_fixture(t, make_images, remove_images);
-	tcase_set_timeout(t, 240);
-	tcase_add_loop_test(t, every_strategy_gives_the_bits_of_the_cpu, 0, strategies);
-	tcase_add_loop_test(t, every_option_of_the_gpu_alone, 0, (int)(sizeof variants / sizeof *variants));
-	tcase_add_loop_test(t, what_the_host_computes_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host));
-	tcase_add_test(t, offloaded_activations_are_replayed);
-	tcase_add_test(t, graphs_are_left_out_where_asked_for);
-	tcase_add_test(t, overhead_has_its_parts);
-	suite_add_tcase(suite, t);
-	t = tcase_create("waits");
-	tcase_set_timeout(t, 240);
-	tcase_add_test(t, a_missing_wait_is_noticed);
-	suite_add_tcase(suite, t);
-	t = tcase_create("errors");
-	tcase_add_checked_fixture(t, make_images, remove_images);
-	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, what_is_missing_is_said_before_the_ranks_start, 0,
-	                    (int)(sizeof missing / sizeof *missing));
-	tcase_add_test(t, a_gpu_that_is_too_small_is_told_what_would_fit);
-	tcase_add_test(t, errors_end_the_run_with_a_line);
-	tcase_add_test(t, two_ranks_on_one_gpu_under_nccl_are_refused);
-	tcase_add_test(t, tf32_is_for_products_of_fp32);
-	tcase_add_test(t, the_loss_scale_ends_the_run);
-	suite_add_tcase(suite, t);
-	return suite_run(suite);
+	suite_fixture(make_images, remove_images);
+	return suite_run("cuda executor", 240);
 }

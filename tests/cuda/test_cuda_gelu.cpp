@@ -82,7 +82,7 @@ void check(struct layer *l, int roundings)
 	ck_assert(l->dx.intact());
 }
 
-START_TEST(through_gelu)
+START_LOOP_TEST(through_gelu, 0, CASES)
 {
 	struct linear_shape s = SHAPES[_i / 3];
 	s.type = static_cast<enum element>(_i % 3);
@@ -129,13 +129,4 @@ END_TEST
 
 } // namespace
 
-int main()
-{
-	Suite *suite = suite_create("cuda_gelu");
-	TCase *c = tcase_create("gelu");
-	tcase_set_timeout(c, 60);
-	tcase_add_loop_test(c, through_gelu, 0, CASES);
-	tcase_add_test(c, fits);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("cuda_gelu", 60)

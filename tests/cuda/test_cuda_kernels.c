@@ -64,7 +64,7 @@ static void norm_check(enum element type, int64_t rows, int64_t width, bool accu
 	cuda_check(norm_backward_run, &n, backward, COUNT(backward), 4e-6);
 }
 
-START_TEST(norms)
+START_LOOP_TEST(norms, 0, 2)
 {
 	EACH_ELEMENT(type)
 	for (int i = 0; i < CASES(widths); i++)
@@ -197,7 +197,7 @@ static void classifier_check(enum element type, int64_t rows, int64_t classes, b
 	cuda_check(slice_run, &k, slice, COUNT(slice), 4e-6);
 }
 
-START_TEST(classifiers)
+START_LOOP_TEST(classifiers, 0, 2)
 {
 	static const int64_t classes[] = {1, 2, 10, 63, 513, 9001};
 	EACH_ELEMENT(type)
@@ -289,7 +289,7 @@ static void embedding_check(enum element type, int64_t samples, int64_t tokens, 
 	cuda_check(embedding_slice_run, &k, part, COUNT(part), slack);
 }
 
-START_TEST(embeddings)
+START_LOOP_TEST(embeddings, 0, 2)
 {
 	EACH_ELEMENT(type)
 	{
@@ -310,11 +310,5 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("cuda_kernels");
-	TCase *c = tcase_create("kernels");
-	tcase_add_loop_test(c, norms, 0, 2);
-	tcase_add_loop_test(c, classifiers, 0, 2);
-	tcase_add_loop_test(c, embeddings, 0, 2);
-	suite_add_tcase(suite, c);
-	return target_run(suite);
+	return target_run("cuda_kernels", 0);
 }

@@ -255,7 +255,7 @@ void check(struct layer *before, struct layer *after, int options)
 		}
 }
 
-START_TEST(layers)
+START_LOOP_TEST(layers, 0, CASES)
 {
 	struct linear_shape s = SHAPES[_i / 3];
 	struct kernel_context *c = target_open(4, 1 << 16);
@@ -292,7 +292,7 @@ START_TEST(layers)
 END_TEST
 
 /* Results would be right without cuBLASLt too, and slow: what it surely has must be its own. */
-START_TEST(ordinary_shapes_are_left_to_cublas)
+START_LOOP_TEST(ordinary_shapes_are_left_to_cublas, 0, 2)
 {
 	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
 		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};
@@ -329,17 +329,7 @@ END_TEST
 
 } // namespace
 
-int main()
+int main(void)
 {
-	Suite *suite = suite_create("cuda_linear");
-	TCase *c = tcase_create("linear");
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, alignment);
-	tcase_add_test(c, leading_dimensions);
-	tcase_add_test(c, epilogues);
-	tcase_add_loop_test(c, layers, 0, CASES);
-	tcase_add_loop_test(c, ordinary_shapes_are_left_to_cublas, 0, 2);
-	tcase_add_test(c, workspace);
-	suite_add_tcase(suite, c);
-	return target_run(suite);
+	return target_run("cuda_linear", 120);
 }

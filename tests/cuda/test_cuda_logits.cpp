@@ -147,7 +147,7 @@ void assert_close(const char *what, enum element type, const std::vector<double>
 		              "%s: element %zu is %.9g, without pads %.9g", what, i, a[i], b[i]);
 }
 
-START_TEST(pads)
+START_LOOP_TEST(pads, 0, 6 * WAYS)
 {
 	const enum element type = static_cast<enum element>(_i % 3);
 	const bool sliced = _i / 3 % 2;
@@ -195,13 +195,4 @@ END_TEST
 
 } // namespace
 
-int main()
-{
-	Suite *suite = suite_create("cuda_logits");
-	TCase *c = tcase_create("logits");
-	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, pads, 0, 6 * WAYS);
-	tcase_add_test(c, strides);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("cuda_logits", 120)

@@ -89,7 +89,7 @@ static const struct {
 };
 enum { COUNT = sizeof CASES / sizeof *CASES };
 
-START_TEST(requests)
+START_LOOP_TEST(requests, 0, COUNT)
 {
 	float *x = static_cast<float *>(aligned_alloc(4096, 4096));
 	const auto &want = CASES[_i];
@@ -110,13 +110,6 @@ END_TEST
 
 int main()
 {
-	if (!emulated_tells()) {
-		puts("kernels of this build have another sanitizer");
-		return 77;
-	}
-	Suite *suite = suite_create("cuda_requests");
-	TCase *c = tcase_create("requests");
-	tcase_add_loop_test(c, requests, 0, COUNT);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
+	return emulated_tells() ? suite_run("cuda_requests", 0)
+	                        : suite_skip("kernels of this build have another sanitizer");
 }

@@ -95,7 +95,7 @@ static void update_check(const struct update_case *k)
 }
 
 /* Plain, clipped, out of a loss scale with steps that were skipped, warming up, decaying, decayed. */
-START_TEST(updates)
+START_LOOP_TEST(updates, 0, 4)
 {
 	EACH_ELEMENT(type)
 	for (int i = 0; i < CASES(counts); i++)
@@ -125,7 +125,7 @@ START_TEST(updates)
 END_TEST
 
 /* After an overflow, and before the first update: nothing changes, but for parameters made from the master. */
-START_TEST(kept)
+START_LOOP_TEST(kept, 0, 2)
 {
 	EACH_ELEMENT(type)
 	for (int kind = 0; kind < 4; kind++) {
@@ -246,7 +246,7 @@ static bool vectors_run(const struct kernel_table *kernels, struct kernel_contex
 	return true;
 }
 
-START_TEST(vectors)
+START_LOOP_TEST(vectors, 0, 2)
 {
 	EACH_ELEMENT(type)
 	EACH_ELEMENT(to)
@@ -280,7 +280,7 @@ static bool finish_run(const struct kernel_table *kernels, struct kernel_context
 	return true;
 }
 
-START_TEST(finishes)
+START_LOOP_TEST(finishes, 0, 2)
 {
 	EACH_ELEMENT(type)
 	for (int64_t width = 1; width < 200; width = 3 * width + 1 + 2 * (width % 3))
@@ -362,7 +362,7 @@ static void batch_check(enum element type, int64_t rows, int64_t width, bool gel
 	cuda_check(batch_run, &k, a, COUNT(a), 5e-6);
 }
 
-START_TEST(batch_norms)
+START_LOOP_TEST(batch_norms, 0, 2)
 {
 	static const int64_t shapes[][2] = {{2, 1}, {5, 7}, {33, 64}, {131, 40}};
 	EACH_ELEMENT(type)
@@ -376,7 +376,7 @@ END_TEST
 
 /* ---- what steps carry ---- */
 
-START_TEST(loss_scales)
+START_LOOP_TEST(loss_scales, 0, 2)
 {
 	enum loss_scaler s = _i ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
 	const struct loss_scale_rule *rule = loss_scale_rule(s);
@@ -412,15 +412,5 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("cuda_update");
-	TCase *c = tcase_create("update");
-	tcase_add_loop_test(c, updates, 0, 4);
-	tcase_add_loop_test(c, kept, 0, 2);
-	tcase_add_test(c, stochastic);
-	tcase_add_loop_test(c, vectors, 0, 2);
-	tcase_add_loop_test(c, finishes, 0, 2);
-	tcase_add_loop_test(c, batch_norms, 0, 2);
-	tcase_add_loop_test(c, loss_scales, 0, 2);
-	suite_add_tcase(suite, c);
-	return target_run(suite);
+	return target_run("cuda_update", 0);
 }

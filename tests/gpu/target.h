@@ -43,7 +43,7 @@ void *target_memory(size_t bytes);
 void target_release(void *memory); /* accepts NULL */
 
 /* The last line of main: the exit status. 77 and a line with the reason where there is no GPU to run on. */
-int target_run(Suite *suite);
+int target_run(const char *name, double seconds);
 
 #ifdef __cplusplus
 }

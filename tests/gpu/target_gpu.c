@@ -7,6 +7,7 @@
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/target.h"
 #include "tests/plain/plain.h"
+#include "tests/support/suite.h"
 
 enum { MOST_OPEN = 16, SIZES = 48, HEAD_BYTES = 256 /* before a piece, so that it is aligned */ };
 
@@ -122,9 +123,9 @@ static void release_all(void)
 		}
 }
 
-int target_run(Suite *suite)
+int target_run(const char *name, double seconds)
 {
-	SRunner *runner = srunner_create(suite);
+	SRunner *runner = suite_runner(name, seconds);
 	enum gpu_found found = gpu_find(&gpu);
 	int failures = 0;
 	if (found == GPU_FOUND && !gpu.plain) {

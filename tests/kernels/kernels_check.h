@@ -16,8 +16,6 @@
 
 #define GUARD 64
 #define GUARD_VALUE 12345.678f
-#define COUNT(a) ((int64_t)(sizeof(a) / sizeof *(a)))
-
 /* ---- memory, random numbers, comparison ---- */
 
 /* Where it comes from. */
@@ -169,26 +167,7 @@ static inline bool level_select(int level)
 	return false;
 }
 
-struct kernel_test {
-	const char *name;
-	const TTest *test;
-	bool by_level; /* once for each instruction level */
-};
-
-static inline int run_kernel_tests(const char *suite_name, const struct kernel_test *tests, int64_t count)
-{
-	Suite *suite = suite_create(suite_name);
-	for (int64_t i = 0; i < count; i++) {
-		TCase *c = tcase_create(tests[i].name);
-		tcase_add_checked_fixture(c, buffers_init, buffers_release);
-		tcase_set_timeout(c, 120);
-		if (tests[i].by_level)
-			tcase_add_loop_test(c, tests[i].test, 0, 4);
-		else
-			tcase_add_test(c, tests[i].test);
-		suite_add_tcase(suite, c);
-	}
-	return suite_run(suite);
-}
+/* Once for each instruction level. */
+#define START_LEVEL_TEST(name) START_LOOP_TEST(name, 0, 4)
 
 #endif

@@ -70,7 +70,7 @@ static void linear_check(int64_t rows, int64_t in, int64_t out, bool in_out, boo
 		ck_assert_mem_eq(moved, dy, (size_t)(rows * out) * sizeof *dy);
 }
 
-START_TEST(linear)
+START_LEVEL_TEST(linear)
 {
 	if (!level_select(_i))
 		return;
@@ -97,7 +97,7 @@ START_TEST(linear_without_dx)
 END_TEST
 
 /* A 1 × 1 weight of 1 shows GELU itself: everywhere in its range, and where its exponential overflows. */
-START_TEST(gelu_range)
+START_LEVEL_TEST(gelu_range)
 {
 	if (!level_select(_i))
 		return;
@@ -185,7 +185,7 @@ static void norm_check(int64_t rows, int64_t width, float centre, bool accumulat
 	assert_gradient("norm dbias", norm_objective, &c, width, c.bias, dbias, accumulate_bias ? dbias0 : NULL);
 }
 
-START_TEST(norm)
+START_LEVEL_TEST(norm)
 {
 	static const int64_t rows[] = {1, 3, 17, 65, 130}, widths[] = {7, 8, 16, 17, 33, 65, 130};
 	if (!level_select(_i))
@@ -232,7 +232,7 @@ static void attention_check(int64_t samples, int64_t tokens, int64_t heads, int6
 	assert_gradient("attention dqkv", attention_objective, &c, 3 * n, c.qkv, dqkv, NULL);
 }
 
-START_TEST(attention)
+START_LEVEL_TEST(attention)
 {
 	static const int64_t tokens[] = {1, 3, 7, 17, 33, 64, 65, 130}, sizes[] = {1, 4, 8, 16, 32, 33, 64, 80};
 	if (!level_select(_i))
@@ -249,7 +249,7 @@ START_TEST(attention)
 END_TEST
 
 /* Scores of ±1e8: each row puts all its weight on one key. */
-START_TEST(attention_saturated)
+START_LEVEL_TEST(attention_saturated)
 {
 	if (!level_select(_i))
 		return;
@@ -274,7 +274,7 @@ END_TEST
 
 /* ---- embedding ---- */
 
-START_TEST(embedding)
+START_LEVEL_TEST(embedding)
 {
 	if (!level_select(_i))
 		return;
@@ -332,7 +332,7 @@ static double classifier_objective(const void *context)
 	return c->scale * reference_classifier(c->rows, c->classes, c->logits, c->targets);
 }
 
-START_TEST(classifier_loss)
+START_LEVEL_TEST(classifier_loss)
 {
 	if (!level_select(_i))
 		return;
@@ -375,7 +375,7 @@ START_TEST(classifier_loss)
 }
 END_TEST
 
-START_TEST(classifier_saturated)
+START_LEVEL_TEST(classifier_saturated)
 {
 	if (!level_select(_i))
 		return;
@@ -407,14 +407,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"linear", linear, true},
-	                                    {"linear_without_dx", linear_without_dx, false},
-	                                    {"gelu_range", gelu_range, true},
-	                                    {"norm", norm, true},
-	                                    {"attention", attention, true},
-	                                    {"attention_saturated", attention_saturated, true},
-	                                    {"embedding", embedding, true},
-	                                    {"classifier_loss", classifier_loss, true},
-	                                    {"classifier_saturated", classifier_saturated, true}};
-	return run_kernel_tests("kernels", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("kernels", 120);
 }

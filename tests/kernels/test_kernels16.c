@@ -111,7 +111,7 @@ static void linear_backward_check(const struct linear_case *c, const uint16_t *x
 static const int64_t linear_sizes[][3] = {{1, 1, 1},    {3, 7, 17},   {33, 17, 130}, {65, 130, 7}, {130, 64, 48},
                                           {9, 1024, 5}, {5, 1027, 3}, {1030, 3, 33}, {7, 5, 300},  {2, 33, 1100}};
 
-START_TEST(linear)
+START_LEVEL_TEST(linear)
 {
 	if (!level_select(_i))
 		return;
@@ -162,7 +162,7 @@ static void norm_check(enum element type, int64_t rows, int64_t width, bool accu
 	assert_rounded("norm dbias", type, width, dbias, widened(width, fdb), FP32_UNIT * (double)rows, size);
 }
 
-START_TEST(norm)
+START_LEVEL_TEST(norm)
 {
 	static const int64_t rows[] = {1, 3, 65, 130}, widths[] = {7, 16, 33, 130, 1030};
 	if (!level_select(_i))
@@ -243,7 +243,7 @@ static void attention_check(enum element type, int level, int64_t samples, int64
 	assert_rounded("attention dqkv", type, 3 * n, dqkv, gradient, slack, sizes);
 }
 
-START_TEST(attention)
+START_LEVEL_TEST(attention)
 {
 	static const int64_t tokens[] = {1, 3, 17, 33, 64, 65, 130}, sizes[] = {1, 4, 16, 32, 33, 80};
 	if (!level_select(_i))
@@ -264,7 +264,7 @@ END_TEST
 
 /* ---- embedding ---- */
 
-START_TEST(embedding)
+START_LEVEL_TEST(embedding)
 {
 	static const int64_t shapes[][5] = {/* samples, tokens, width, vocabulary, context */
 	                                    {1, 1, 1, 1, 1},
@@ -325,7 +325,7 @@ END_TEST
 
 /* ---- classifier ---- */
 
-START_TEST(classifier_loss)
+START_LEVEL_TEST(classifier_loss)
 {
 	static const int64_t rows[] = {1, 3, 65}, classes[] = {1, 2, 7, 16, 17, 33, 65, 256, 2049};
 	if (!level_select(_i))
@@ -361,10 +361,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"linear", linear, true},
-	                                    {"norm", norm, true},
-	                                    {"attention", attention, true},
-	                                    {"embedding", embedding, true},
-	                                    {"classifier_loss", classifier_loss, true}};
-	return run_kernel_tests("kernels in 16 bits", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("kernels in 16 bits", 120);
 }

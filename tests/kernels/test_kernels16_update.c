@@ -14,7 +14,7 @@ static bool is_nan16(enum element type, unsigned bits)
 }
 
 /* Every pattern there is, to fp32 and back. */
-START_TEST(every_pattern)
+START_LEVEL_TEST(every_pattern)
 {
 	enum { N = 65536 };
 	if (!level_select(_i))
@@ -42,7 +42,7 @@ START_TEST(every_pattern)
 END_TEST
 
 /* Between every two neighbours: what is nearer to one of them, and the middle, which goes to the even one. */
-START_TEST(rounding_is_to_nearest_even)
+START_LEVEL_TEST(rounding_is_to_nearest_even)
 {
 	enum { N = 6 * 65536 };
 	if (!level_select(_i))
@@ -76,7 +76,7 @@ START_TEST(rounding_is_to_nearest_even)
 }
 END_TEST
 
-START_TEST(lengths_and_types)
+START_LEVEL_TEST(lengths_and_types)
 {
 	if (!level_select(_i))
 		return;
@@ -104,7 +104,7 @@ END_TEST
 
 /* ---- vectors ---- */
 
-START_TEST(vectors)
+START_LEVEL_TEST(vectors)
 {
 	static const int64_t sizes[] = {0, 1, 3, 15, 17, 63, 65, 1000, 100003};
 	if (!level_select(_i))
@@ -147,7 +147,7 @@ END_TEST
 
 /* The master and the moments are those of fp32, bit for bit, for gradients that are the same numbers; parameters are
  * the master, rounded. A factor of a power of two, as of a loss scale, changes no bit either. */
-START_TEST(optimizers)
+START_LEVEL_TEST(optimizers)
 {
 	static const int64_t sizes[] = {1, 3, 17, 33, 130, 10007};
 	const struct adamw a = {1e-2f, 0.9f, 0.95f, 1e-8f, 0.1f};
@@ -190,7 +190,7 @@ START_TEST(optimizers)
 END_TEST
 
 /* One element that is not finite, anywhere, and none; fp32 too. */
-START_TEST(not_finite)
+START_LEVEL_TEST(not_finite)
 {
 	static const float largest[] = {
 	        [ELEMENT_FP32] = 0x1.fffffep127f, [ELEMENT_BF16] = 0x1.fep127f, [ELEMENT_FP16] = 65504};
@@ -307,7 +307,7 @@ static int64_t run_everything(enum element type, uint16_t *out)
 #undef TAKE
 }
 
-START_TEST(repeatable)
+START_LEVEL_TEST(repeatable)
 {
 	if (!level_select(_i))
 		return;
@@ -334,12 +334,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"every_pattern", every_pattern, true},
-	                                    {"rounding", rounding_is_to_nearest_even, true},
-	                                    {"lengths_and_types", lengths_and_types, true},
-	                                    {"vectors", vectors, true},
-	                                    {"not_finite", not_finite, true},
-	                                    {"optimizers", optimizers, true},
-	                                    {"repeatable", repeatable, true}};
-	return run_kernel_tests("16-bit elements", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("16-bit elements", 120);
 }

@@ -83,7 +83,7 @@ static void norm_check(int64_t rows, int64_t width, bool gelu, int64_t parts, bo
 	}
 }
 
-START_TEST(kernels)
+START_LEVEL_TEST(kernels)
 {
 	if (!level_select(_i))
 		return;
@@ -138,10 +138,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {
-	        {"batch norm", kernels, true},
-	        {"running statistics", running_replace_statistics, false},
-	        {"threads", threads_do_not_show, false},
-	};
-	return run_kernel_tests("batch norm kernels", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("batch norm kernels", 120);
 }

@@ -129,7 +129,7 @@ static void check_classifier(enum element type, int classes, int ranks, bool tie
 	buffers_release();
 }
 
-START_TEST(slices_of_a_classifier)
+START_LEVEL_TEST(slices_of_a_classifier)
 {
 	static const int classes[] = {5, 16, 33, 130, MOST_CLASSES};
 	if (!level_select(_i))
@@ -198,7 +198,7 @@ static void check_token_table(enum element type)
 	buffers_release();
 }
 
-START_TEST(slices_of_a_token_table)
+START_LEVEL_TEST(slices_of_a_token_table)
 {
 	if (!level_select(_i))
 		return;
@@ -253,7 +253,7 @@ static void check_linear(enum element type, bool gelu)
 	buffers_release();
 }
 
-START_TEST(halves_of_a_linear_layer)
+START_LEVEL_TEST(halves_of_a_linear_layer)
 {
 	if (!level_select(_i))
 		return;
@@ -266,7 +266,7 @@ START_TEST(halves_of_a_linear_layer)
 END_TEST
 
 /* Bias and residual may each be absent; what is there is added, and rounded once. */
-START_TEST(what_is_finished)
+START_LEVEL_TEST(what_is_finished)
 {
 	if (!level_select(_i))
 		return;
@@ -291,9 +291,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"slices_of_a_classifier", slices_of_a_classifier, true},
-	                                    {"slices_of_a_token_table", slices_of_a_token_table, true},
-	                                    {"halves_of_a_linear_layer", halves_of_a_linear_layer, true},
-	                                    {"what_is_finished", what_is_finished, true}};
-	return run_kernel_tests("sliced kernels", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("sliced kernels", 120);
 }

@@ -7,7 +7,7 @@
 
 /* ---- optimizers and vectors ---- */
 
-START_TEST(optimizers)
+START_LEVEL_TEST(optimizers)
 {
 	if (!level_select(_i))
 		return;
@@ -37,7 +37,7 @@ START_TEST(optimizers)
 }
 END_TEST
 
-START_TEST(vectors)
+START_LEVEL_TEST(vectors)
 {
 	if (!level_select(_i))
 		return;
@@ -130,7 +130,7 @@ static int64_t run_everything(float *out)
 	return next - out;
 }
 
-START_TEST(repeatable)
+START_LEVEL_TEST(repeatable)
 {
 	if (!level_select(_i))
 		return;
@@ -177,9 +177,6 @@ END_TEST
 
 int main(void)
 {
-	const struct kernel_test tests[] = {{"optimizers", optimizers, true},
-	                                    {"vectors", vectors, true},
-	                                    {"repeatable", repeatable, true},
-	                                    {"names", names, false}};
-	return run_kernel_tests("kernels of the update", tests, COUNT(tests));
+	suite_fixture(buffers_init, buffers_release);
+	return suite_run("kernels of the update", 120);
 }

@@ -2,7 +2,8 @@
  *
  *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_offload
  *
- * Offload changes where things are, and no bit of the result: the weights are those of the run without. What was
+ * Offload changes where things are, and no bit of the result: the weights are those of the run without, which takes the
+ * squares for the global norm in the same order. What was
  * measured in the device's memory, the host's and on disk, and what was copied between them, is what the plan says,
  * byte by byte; with guarded memory as well, whose zones are in every arena. */
 #include <math.h>
@@ -24,13 +25,15 @@ static const struct {
               {"gpt:layers=2,width=32,heads=2,context=16", true},
               {"gpt:layers=5,width=32,heads=2,context=16", true}};
 
-static bool train(int model, const struct request *q, bool guard, struct report *out)
+/* plan: a file; NULL: the plan of the request. */
+static bool train(int model, const struct request *q, const char *plan, bool guard, struct report *out)
 {
 	struct train_options o = train_options_default();
 	o.settings = request_settings(q);
 	o.steps = STEPS;
 	o.data = runs_data(models[model].is_text);
 	o.guard = guard;
+	o.plan_file = plan;
 	o.offload_folder = support_folder();
 	enum status s = train_run(&o, out);
 	ranks_check(s == STATUS_OK, "%s, %s, %s: %s", q->model, q->strategy, q->offload ? q->offload : "none",
@@ -48,9 +51,9 @@ static void try_offload(int model, const struct request *plain, const char *offl
 	snprintf(what, sizeof what, "%.3s, %s, %s, accumulate %d, clip %g, %s, offload %s", q.model, q.strategy,
 	         type_name(q.precision), (int)q.accumulate, q.clip,
 	         q.checkpointing ? q.checkpointing : "no checkpointing", offload);
-	if (!train(model, &q, false, &with))
+	if (!train(model, &q, NULL, false, &with))
 		return;
-	if (train(model, &q, true, &guarded)) {
+	if (train(model, &q, NULL, true, &guarded)) {
 		compare_with_plan(what, &q, &guarded, COUNTED_ALL);
 		ranks_check(rank_number || !strcmp(with.weights_checksum, guarded.weights_checksum),
 		            "%s: checksum %s, guarded %s", what, with.weights_checksum, guarded.weights_checksum);
@@ -85,8 +88,10 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	                    .optimizer = variant == 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW,
 	                    .checkpointing = variant == 2 ? "full" : NULL,
 	                    .bucket = 4096};
+	struct request offloaded = q;
 	struct report without;
-	if (!train(model, &q, false, &without))
+	offloaded.offload = "optimizer";
+	if (!train(model, &q, q.clip > 0 ? runs_write_plan_as(&q, &offloaded) : NULL, false, &without))
 		return;
 	ranks_check(rank_number || precision != TYPE_FP16 ||
 	                    (without.skipped_steps > 0 && without.skipped_steps < STEPS),
@@ -94,8 +99,11 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
 		if (precision != TYPE_FP16 || !strstr(whole[i], "delayed"))
 			try_offload(model, &q, whole[i], without.weights_checksum);
+	/* SGD in fp32 has no state that could go to disk beside the parameters. */
+	bool stateless = q.optimizer == OPTIMIZER_SGD && precision == TYPE_FP32;
 	for (size_t i = 0; shards && i < sizeof sharded / sizeof *sharded; i++)
-		try_offload(model, &q, sharded[i], without.weights_checksum);
+		if (!stateless || !strstr(sharded[i], "optimizer:to=disk"))
+			try_offload(model, &q, sharded[i], without.weights_checksum);
 	report_release(&without);
 }
 
@@ -109,7 +117,7 @@ static void try_activations(int model, const char *strategy, int64_t accumulate,
 	                    .accumulate = accumulate,
 	                    .checkpointing = checkpointing};
 	struct report without;
-	if (!train(model, &q, false, &without))
+	if (!train(model, &q, NULL, false, &without))
 		return;
 	try_offload(model, &q, "activations", without.weights_checksum);
 	report_release(&without);

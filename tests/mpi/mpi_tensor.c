@@ -126,7 +126,8 @@ static void try_offload(int model, const char *offload)
 	struct report without, with;
 	plain.clip = q.clip = 0.5;
 	q.offload = offload;
-	if (!train(model, &plain, FEW, false, NULL, &without) || !train(model, &q, FEW, true, NULL, &with))
+	if (!train(model, &plain, FEW, false, runs_write_plan_as(&plain, &q), &without) ||
+	    !train(model, &q, FEW, true, NULL, &with))
 		return;
 	compare_with_plan(offload, &q, &with, COUNTED_ALL);
 	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),

@@ -224,22 +224,4 @@ START_TEST(a_forced_core_is_told)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("calibrate");
-	TCase *parts = tcase_create("parts"), *whole = tcase_create("whole");
-	tcase_add_test(parts, a_link_that_follows_the_formula_is_found_again);
-	tcase_add_test(parts, a_launch_is_the_way_there_and_back);
-	tcase_add_test(parts, a_copy_has_the_bytes_of_a_plans_copy);
-	tcase_add_test(parts, a_link_gets_the_middle_of_what_large_messages_say);
-	tcase_add_test(parts, a_link_survives_samples_that_make_no_sense);
-	tcase_add_test(parts, a_rate_is_the_median_with_its_spread);
-	tcase_add_test(parts, curves_ascend_and_hold_no_more_than_fits);
-	tcase_add_test(parts, a_point_near_another_is_dropped_and_an_equal_one_averaged);
-	tcase_add_test(parts, a_forced_core_is_told);
-	tcase_add_test(whole, one_rank_alone_is_measured_whole);
-	tcase_set_timeout(whole, 300);
-	suite_add_tcase(suite, parts);
-	suite_add_tcase(suite, whole);
-	return suite_run(suite);
-}
+SUITE("calibrate", 300)

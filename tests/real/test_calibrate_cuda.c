@@ -220,7 +220,7 @@ static int64_t step_of(enum type precision, bool eager)
 }
 
 /* Within the limit that `validate` has for GPUs, on one whose time is its own. */
-START_TEST(what_was_measured_is_predicted)
+START_LOOP_TEST(what_was_measured_is_predicted, 0, 2)
 {
 	struct calibrate_options o = options();
 	struct cluster c;
@@ -265,7 +265,7 @@ static const struct {
         {{.devices = 1}, "nccl", 2, "use comm ring"},
 };
 
-START_TEST(what_is_missing_is_said_first)
+START_LOOP_TEST(what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof *refused))
 {
 	struct calibrate_options o = options();
 	o.communicator = refused[_i].communicator;
@@ -301,17 +301,6 @@ static void forget(void)
 
 int main(void)
 {
-	Suite *suite = suite_create("calibrate cuda");
-	TCase *parts = tcase_create("parts"), *whole = tcase_create("whole");
-	tcase_add_test(parts, the_excess_makes_spans_add_up_to_the_step);
-	tcase_add_test(parts, a_collective_is_its_launch_and_its_rounds);
-	tcase_add_loop_test(parts, what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof *refused));
-	tcase_add_test(whole, one_gpu_is_measured_whole);
-	tcase_add_loop_test(whole, what_was_measured_is_predicted, 0, 2);
-	tcase_add_test(whole, failures_end_it_with_a_line);
-	tcase_add_checked_fixture(whole, NULL, forget);
-	tcase_set_timeout(whole, 300);
-	suite_add_tcase(suite, parts);
-	suite_add_tcase(suite, whole);
-	return suite_run(suite);
+	suite_fixture(NULL, forget);
+	return suite_run("calibrate cuda", 300);
 }

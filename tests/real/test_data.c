@@ -396,20 +396,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("data");
-	TCase *tests = tcase_create("data");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, images_are_what_the_files_say);
-	tcase_add_test(tests, batches_do_not_depend_on_who_asks);
-	tcase_add_test(tests, packed_images_are_the_same);
-	tcase_add_test(tests, wrong_images);
-	tcase_add_test(tests, wrong_gzip);
-	tcase_add_test(tests, text_is_shifted_by_one);
-	tcase_add_test(tests, short_texts);
-	tcase_add_test(tests, gzip_members_and_limits);
-	tcase_add_test(tests, batches_agree_with_numpy);
-	tcase_add_test(tests, default_data_is_there);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(setup, teardown);
+	return suite_run("data", 60);
 }

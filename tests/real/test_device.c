@@ -159,7 +159,7 @@ static int find_op(const struct role *r, enum op_kind kind)
 }
 
 /* Operands of types that no kernel takes are refused before anything runs, whoever made the plan. */
-START_TEST(types_without_a_kernel_are_refused)
+START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 {
 	static const struct {
 		enum op_kind kind;
@@ -199,17 +199,4 @@ START_TEST(arena_that_does_not_fit_is_said)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("device");
-	TCase *tests = tcase_create("device");
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, writing_past_a_buffer_is_noticed);
-	tcase_add_test(tests, writing_before_a_buffer_is_noticed);
-	tcase_add_test(tests, memory_is_poisoned);
-	tcase_add_test(tests, what_is_measured_is_not_copied);
-	tcase_add_loop_test(tests, types_without_a_kernel_are_refused, 0, 8);
-	tcase_add_test(tests, arena_that_does_not_fit_is_said);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("device", 120)

@@ -76,7 +76,7 @@ static int call(int number)
 }
 enum { CALLS = 10 };
 
-START_TEST(a_capture_is_spoiled_by_calls)
+START_LOOP_TEST(a_capture_is_spoiled_by_calls, 0, CALLS)
 {
 	cuda_graph graph;
 	must(api->capture_begin(gpu, stream));
@@ -149,14 +149,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("fake cuda");
-	TCase *t = tcase_create("rules");
-	tcase_add_checked_fixture(t, begin, end);
-	tcase_add_loop_test(t, a_capture_is_spoiled_by_calls, 0, CALLS);
-	tcase_add_test(t, captures_are_closed);
-	tcase_add_test(t, events_of_a_capture_stay_in_it);
-	tcase_add_test(t, host_calls_may_not_call);
-	tcase_add_test(t, the_workspace_is_one_streams);
-	suite_add_tcase(suite, t);
-	return suite_run(suite);
+	suite_fixture(begin, end);
+	return suite_run("fake cuda", 0);
 }

@@ -153,7 +153,7 @@ static void close_file(void)
 	json_decref(file);
 }
 
-START_TEST(losses_and_scales)
+START_LOOP_TEST(losses_and_scales, 0, RUNS)
 {
 	const json_t *run = run_at(_i);
 	if (is_text(run) || images_are_there())
@@ -189,12 +189,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("golden precision");
-	TCase *tests = tcase_create("golden precision");
-	tcase_add_checked_fixture(tests, open_file, close_file);
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, losses_and_scales, 0, RUNS);
-	tcase_add_test(tests, bounds_mean_something);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(open_file, close_file);
+	return suite_run("golden precision", 120);
 }

@@ -212,7 +212,7 @@ static void assert_quiet(const struct request *r, int threads)
 
 static const char *const models[] = {"mlp", "gpt:layers=2"};
 
-START_TEST(training_allocates_nothing)
+START_LOOP_TEST(training_allocates_nothing, 0, 7)
 {
 	for (int model = 0; model < 2; model++)
 		for (int64_t ranks = 1; ranks <= 4; ranks += 3) {
@@ -258,7 +258,7 @@ START_TEST(threads_allocate_nothing)
 }
 END_TEST
 
-START_TEST(sixteen_bits_allocate_nothing)
+START_LOOP_TEST(sixteen_bits_allocate_nothing, 0, 2)
 {
 	for (int model = 0; model < 2; model++)
 		for (int64_t ranks = 1; ranks <= 4; ranks += 3)
@@ -305,15 +305,8 @@ END_TEST
 int main(void)
 {
 	intercept();
-	Suite *suite = suite_create("no allocation");
-	TCase *tests = tcase_create("no allocation");
-	tcase_set_timeout(tests, 120);
-	tcase_add_unchecked_fixture(tests, make_images, remove_images);
-	tcase_add_test(tests, allocations_are_seen);
-	tcase_add_loop_test(tests, training_allocates_nothing, 0, 7);
-	tcase_add_test(tests, threads_allocate_nothing);
-	tcase_add_loop_test(tests, sixteen_bits_allocate_nothing, 0, 2);
-	tcase_add_test(tests, offload_allocates_nothing);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	make_images();
+	int status = suite_run("no allocation", 120);
+	remove_images();
+	return status;
 }

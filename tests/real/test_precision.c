@@ -68,7 +68,7 @@ static double mean(const double *x, int64_t n)
 }
 
 /* The same batches in the same order: every step's loss is near fp32's, and the last ten's mean within 2%. */
-START_TEST(follows_fp32)
+START_LOOP_TEST(follows_fp32, 0, 2 * COUNT(models))
 {
 	int model = _i / 2;
 	struct request q = request_of(model, TYPE_FP32);
@@ -97,7 +97,7 @@ START_TEST(follows_fp32)
 END_TEST
 
 /* Nothing is updated at a learning rate of 0: the weights are those of fp32, since it is the master that is shown. */
-START_TEST(begins_with_the_same_weights)
+START_LOOP_TEST(begins_with_the_same_weights, 0, COUNT(models))
 {
 	char checksum[3][17];
 	for (int t = 0; t < 3; t++) {
@@ -171,10 +171,8 @@ static double step(struct run *r)
 }
 
 static const char *const kept[] = {"parameters", "master", "first_moment", "second_moment"};
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 /* A scale with which every step overflows. */
-START_TEST(skipped_steps_change_nothing)
+START_LOOP_TEST(skipped_steps_change_nothing, 0, COUNT(models))
 {
 	struct run r;
 	void *before[COUNT(kept)];
@@ -208,7 +206,7 @@ START_TEST(skipped_steps_change_nothing)
 END_TEST
 
 /* After two skipped steps the update is Adam's first, on the third batch. */
-START_TEST(adam_does_not_count_skipped_steps)
+START_LOOP_TEST(adam_does_not_count_skipped_steps, 0, COUNT(models))
 {
 	struct run a, b;
 	struct request q = request_of(_i, TYPE_FP16);
@@ -241,7 +239,7 @@ START_TEST(adam_does_not_count_skipped_steps)
 END_TEST
 
 /* The scale is taken out again, exactly: it is a power of two. What differs is what 16 bits lose. */
-START_TEST(scale_comes_out_again)
+START_LOOP_TEST(scale_comes_out_again, 0, COUNT(models))
 {
 	struct run a, b;
 	struct request q = request_of(_i, TYPE_FP16);
@@ -267,7 +265,7 @@ START_TEST(scale_comes_out_again)
 END_TEST
 
 /* SGD at a rate of 1: what the weights moved by is the clipped gradient. */
-START_TEST(gradients_are_clipped)
+START_LOOP_TEST(gradients_are_clipped, 0, 3 * COUNT(models))
 {
 	static const enum type types[] = {TYPE_FP32, TYPE_BF16, TYPE_FP16};
 	enum type type = types[_i % 3];
@@ -292,7 +290,7 @@ START_TEST(gradients_are_clipped)
 END_TEST
 
 /* 16-bit parameters are the rounded master, whole, after the beginning and after every step. */
-START_TEST(parameters_are_the_rounded_master)
+START_LOOP_TEST(parameters_are_the_rounded_master, 0, 2 * COUNT(models))
 {
 	enum type type = _i % 2 ? TYPE_FP16 : TYPE_BF16;
 	struct run r;
@@ -332,7 +330,7 @@ static void see(void *context, const struct train_step *s)
 }
 
 /* From a scale that is far too high: skipped until it fits, and what train says of it is what the rule says. */
-START_TEST(run_finds_its_scale)
+START_LOOP_TEST(run_finds_its_scale, 0, 2 * COUNT(models))
 {
 	enum loss_scaler rule = _i % 2 ? LOSS_SCALER_PYTORCH : LOSS_SCALER_DEEPSPEED;
 	struct request q = request_of(_i / 2, TYPE_FP16);
@@ -380,7 +378,7 @@ static void assert_fails(const struct request *q, int model, double learning_rat
 }
 
 /* Weights that leave the range of fp16 at once: no scale helps. */
-START_TEST(nothing_left_to_scale)
+START_LOOP_TEST(nothing_left_to_scale, 0, COUNT(models))
 {
 	struct request q = request_of(_i, TYPE_FP16);
 	q.loss_scale = 8;
@@ -388,7 +386,7 @@ START_TEST(nothing_left_to_scale)
 }
 END_TEST
 
-START_TEST(bf16_that_diverges_ends)
+START_LOOP_TEST(bf16_that_diverges_ends, 0, COUNT(models))
 {
 	struct request q = request_of(_i, TYPE_BF16);
 	assert_fails(&q, _i, 1e30, 60, "not finite in bf16");
@@ -399,20 +397,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("precision");
-	TCase *tests = tcase_create("precision");
-	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, follows_fp32, 0, 2 * COUNT(models));
-	tcase_add_loop_test(tests, begins_with_the_same_weights, 0, COUNT(models));
-	tcase_add_loop_test(tests, skipped_steps_change_nothing, 0, COUNT(models));
-	tcase_add_loop_test(tests, adam_does_not_count_skipped_steps, 0, COUNT(models));
-	tcase_add_loop_test(tests, scale_comes_out_again, 0, COUNT(models));
-	tcase_add_loop_test(tests, gradients_are_clipped, 0, 3 * COUNT(models));
-	tcase_add_loop_test(tests, parameters_are_the_rounded_master, 0, 2 * COUNT(models));
-	tcase_add_loop_test(tests, run_finds_its_scale, 0, 2 * COUNT(models));
-	tcase_add_loop_test(tests, nothing_left_to_scale, 0, COUNT(models));
-	tcase_add_loop_test(tests, bf16_that_diverges_ends, 0, COUNT(models));
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(setup, teardown);
+	return suite_run("precision", 120);
 }

@@ -120,7 +120,7 @@ static enum weights_init init_named(const char *name)
 }
 
 /* Every initial weight of every golden model, bit for bit, from three shards as three ranks would make them. */
-START_TEST(weights_agree_with_numpy)
+START_LOOP_TEST(weights_agree_with_numpy, 0, 4)
 {
 	static const char *const files[] = {"tests/golden/mlp.json", "tests/golden/mlp_tiny.json",
 	                                    "tests/golden/gpt.json", "tests/golden/gpt_tiny.json"};
@@ -186,17 +186,4 @@ START_TEST(checksum_tells_apart)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("random");
-	TCase *tests = tcase_create("random");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, block_known_answers);
-	tcase_add_test(tests, ranges_agree_with_the_whole);
-	tcase_add_test(tests, streams_differ);
-	tcase_add_test(tests, moments);
-	tcase_add_loop_test(tests, weights_agree_with_numpy, 0, 4);
-	tcase_add_test(tests, checksum_tells_apart);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("random", 60)

@@ -226,17 +226,4 @@ START_TEST(refused)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("rounding");
-	TCase *c = tcase_create("rounding");
-	tcase_set_timeout(c, 120);
-	tcase_add_test(c, mean);
-	tcase_add_test(c, exact);
-	tcase_add_test(c, counted);
-	tcase_add_test(c, slices);
-	tcase_add_test(c, strategies);
-	tcase_add_test(c, refused);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("rounding", 120)

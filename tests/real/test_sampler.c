@@ -52,7 +52,7 @@ END_TEST
 /* Where element i goes, over many epochs. Rows and columns of the counts sum to the same, so the chi-square of n × n
  * cells, times (n-1)/n, has (n-1)² degrees of freedom; its mean is that and its variance twice that. Six standard
  * deviations above is not chance. */
-START_TEST(places_are_even)
+START_LOOP_TEST(places_are_even, 0, 6)
 {
 	static const int sizes[] = {2, 3, 5, 10, 17, 33};
 	enum { EPOCHS = 20000, LARGEST = 33 };
@@ -105,16 +105,4 @@ START_TEST(starts_cover_the_text)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sampler");
-	TCase *tests = tcase_create("sampler");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, permutes);
-	tcase_add_test(tests, epochs_and_seeds_differ);
-	tcase_add_loop_test(tests, places_are_even, 0, 6);
-	tcase_add_test(tests, neighbours_are_even);
-	tcase_add_test(tests, starts_cover_the_text);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("sampler", 60)

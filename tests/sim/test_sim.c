@@ -45,7 +45,7 @@ static int64_t by_hand(enum schedule_algorithm a, int64_t n)
 	return -1;
 }
 
-START_TEST(test_closed_forms)
+START_LOOP_TEST(test_closed_forms, 0, SCHEDULE_COUNT)
 {
 	enum schedule_algorithm a = (enum schedule_algorithm)_i;
 	bool rooted = operation_has_root(schedule_row(a)->operation);
@@ -70,7 +70,7 @@ START_TEST(test_closed_forms)
 END_TEST
 
 /* Over several nodes, whole and by messages. */
-START_TEST(test_nodes_agree)
+START_LOOP_TEST(test_nodes_agree, 0, SCHEDULE_COUNT)
 {
 	static const struct {
 		const char *devices;
@@ -219,7 +219,7 @@ static int64_t overlap(const char *share, bool wait, enum grain grain, struct ti
 	return r.time.step;
 }
 
-START_TEST(test_overlap)
+START_LOOP_TEST(test_overlap, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 {
 	enum grain grain = (enum grain)_i;
 	struct times t;
@@ -306,7 +306,7 @@ END_TEST
 
 /* ---- slow devices, and cores that are shared ---- */
 
-START_TEST(test_slow)
+START_LOOP_TEST(test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 {
 	enum grain grain = (enum grain)_i;
 	struct cluster c;
@@ -344,7 +344,7 @@ static int64_t kernel_on_cpus(int64_t ranks, const char *devices, const char *co
 	return step;
 }
 
-START_TEST(test_cores)
+START_LOOP_TEST(test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 {
 	enum grain g = (enum grain)_i;
 	ck_assert_int_eq(kernel_on_cpus(1, "", "2", "1e12", g), 1000000);
@@ -379,26 +379,4 @@ START_TEST(test_collective_takes_cores)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim");
-	TCase *tcase = tcase_create("times");
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, test_closed_forms, 0, SCHEDULE_COUNT);
-	tcase_add_loop_test(tcase, test_nodes_agree, 0, SCHEDULE_COUNT);
-	tcase_add_test(tcase, test_uneven_nodes);
-	tcase_add_test(tcase, test_ring_between_nodes);
-	tcase_add_test(tcase, test_kernel);
-	tcase_add_test(tcase, test_copies_take_one_core);
-	tcase_add_test(tcase, test_rails_are_shared);
-	tcase_add_test(tcase, test_two_rings);
-	tcase_add_test(tcase, test_collective_launch);
-	tcase_add_test(tcase, test_sum);
-	tcase_add_loop_test(tcase, test_overlap, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
-	tcase_add_test(tcase, test_chain_of_waits);
-	tcase_add_loop_test(tcase, test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
-	tcase_add_loop_test(tcase, test_cores, GRAIN_OPERATION, GRAIN_MESSAGE + 1);
-	tcase_add_test(tcase, test_collective_takes_cores);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("sim", 120)

@@ -178,7 +178,7 @@ START_TEST(a_cluster_without_a_disk_says_so)
 END_TEST
 
 /* Both grains agree where nothing is contended. */
-START_TEST(grains_agree)
+START_LOOP_TEST(grains_agree, 0, 3)
 {
 	static const char *const offloads[] = {"optimizer", "optimizer,parameters,activations",
 	                                       "optimizer:to=disk,parameters:to=disk"};
@@ -196,16 +196,4 @@ START_TEST(grains_agree)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim offload");
-	TCase *tests = tcase_create("sim offload");
-	tcase_add_test(tests, copies_take_the_host_link);
-	tcase_add_test(tests, ranks_share_the_disk);
-	tcase_add_test(tests, the_host_updates_at_its_memory_bandwidth);
-	tcase_add_test(tests, host_and_disk_must_hold_it);
-	tcase_add_test(tests, a_cluster_without_a_disk_says_so);
-	tcase_add_loop_test(tests, grains_agree, 0, 3);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("sim offload", 0)

@@ -348,21 +348,4 @@ START_TEST(test_endless)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim plans");
-	TCase *tcase = tcase_create("plans");
-	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, test_rank_classes);
-	tcase_add_test(tcase, test_same_bytes);
-	tcase_add_test(tcase, test_grains_agree);
-	tcase_add_test(tcase, test_messages_are_the_plan);
-	tcase_add_test(tcase, test_order_is_kept);
-	tcase_add_test(tcase, test_many_ranks);
-	tcase_add_test(tcase, test_fits);
-	tcase_add_test(tcase, test_measured);
-	tcase_add_test(tcase, test_refusals);
-	tcase_add_test(tcase, test_endless);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("sim plans", 120)

@@ -176,18 +176,4 @@ START_TEST(test_fluid_hold)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim sharing");
-	TCase *tcase = tcase_create("sharing");
-	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, test_heap_order);
-	tcase_add_test(tcase, test_heap_random);
-	tcase_add_test(tcase, test_fluid_link);
-	tcase_add_test(tcase, test_fluid_max_min);
-	tcase_add_test(tcase, test_fluid_limit);
-	tcase_add_test(tcase, test_fluid_oversubscribed);
-	tcase_add_test(tcase, test_fluid_hold);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("sim sharing", 120)

@@ -7,7 +7,6 @@
 #include "sim/sim.h"
 #include "tests/support/plan_check.h"
 
-#define COUNT(list) ((int)(sizeof(list) / sizeof(list)[0]))
 #define GPT "gpt:layers=4,width=8,heads=2,context=4,vocabulary=9"
 #define MLP "mlp:sizes=6-8-8-8-4"
 

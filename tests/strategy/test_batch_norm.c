@@ -231,7 +231,7 @@ START_TEST(synchronised_is_one_rank)
 END_TEST
 
 /* Each stage keeps the statistics of its own norms, and all of them together the model's. */
-START_TEST(stages_have_their_own)
+START_LOOP_TEST(stages_have_their_own, 0, 6)
 {
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	for (int64_t ranks = 2; ranks <= 3; ranks++) {
@@ -281,19 +281,4 @@ START_TEST(local_is_not_one_rank)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("batch norm");
-	TCase *tests = tcase_create("batch norm");
-	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, synchronised_traffic);
-	tcase_add_test(tests, local_traffic);
-	tcase_add_test(tests, refusals);
-	tcase_add_test(tests, combinations);
-	tcase_add_test(tests, impossible);
-	tcase_add_test(tests, synchronised_is_one_rank);
-	tcase_add_loop_test(tests, stages_have_their_own, 0, 6);
-	tcase_add_test(tests, local_is_not_one_rank);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("batch norm", 120)

@@ -116,7 +116,7 @@ START_TEST(dropout_has_its_part)
 END_TEST
 
 /* Any one operation taken out is refused; and what drops must drop as much as the model says. */
-START_TEST(standard_attention_is_verified)
+START_LOOP_TEST(standard_attention_is_verified, 0, 3)
 {
 	static const char *const modes[] = {"none", "full", "selective"};
 	struct made m;
@@ -208,16 +208,4 @@ START_TEST(so_many_checkpoints_are_reported)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("checkpointing");
-	TCase *tests = tcase_create("checkpointing");
-	tcase_add_test(tests, a_block_keeps_what_the_formula_says);
-	tcase_add_test(tests, korthikantis_vectors);
-	tcase_add_test(tests, dropout_has_its_part);
-	tcase_add_loop_test(tests, standard_attention_is_verified, 0, 3);
-	tcase_add_test(tests, so_many_checkpoints_are_kept);
-	tcase_add_test(tests, so_many_checkpoints_are_reported);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("checkpointing", 0)

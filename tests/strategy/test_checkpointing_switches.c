@@ -98,7 +98,7 @@ static int64_t peak_of(const struct plan *p)
 }
 
 /* No number of checkpoints has a smaller peak than the one that was found, and numbers differ. */
-START_TEST(auto_finds_the_least_peak)
+START_LOOP_TEST(auto_finds_the_least_peak, 0, 5)
 {
 	static const char *const strategies[] = {"single", "ddp", "zero3", "dp", "pipeline"};
 	static const char *const models[] = {"gpt:layers=9,width=16,heads=4,context=64,vocabulary=50",
@@ -136,7 +136,7 @@ START_TEST(auto_finds_the_least_peak)
 END_TEST
 
 /* Every checkpoint goes to the host when its block is done, and comes back; nothing else does. */
-START_TEST(checkpoints_on_the_host)
+START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
 {
 	struct made m;
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
@@ -188,18 +188,4 @@ START_TEST(checkpoints_in_parts)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("checkpointing switches");
-	TCase *tests = tcase_create("checkpointing switches");
-	int strategies = 0;
-	while (strategy_at(strategies))
-		strategies++;
-	tcase_add_test(tests, checkpoints_in_one_block);
-	tcase_add_test(tests, queues_meet_at_boundaries);
-	tcase_add_loop_test(tests, auto_finds_the_least_peak, 0, 5);
-	tcase_add_loop_test(tests, checkpoints_on_the_host, 0, strategies);
-	tcase_add_test(tests, checkpoints_in_parts);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("checkpointing switches", 0)

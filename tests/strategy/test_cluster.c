@@ -168,7 +168,7 @@ static const struct {
         {"{3: 1.5, 1: 2}", "{[3]: 1.5}", "x.yaml:21:8: a key of slow must be a word"},
 };
 
-START_TEST(test_wrong)
+START_LOOP_TEST(test_wrong, 0, (int)(sizeof wrong / sizeof *wrong))
 {
 	char text[4096];
 	const char *at = strstr(lab, wrong[_i].find);
@@ -429,23 +429,4 @@ START_TEST(test_local_broken)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("cluster");
-	TCase *tcase = tcase_create("cluster");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, test_read);
-	tcase_add_test(tcase, test_compute_keys);
-	tcase_add_test(tcase, test_curve);
-	tcase_add_loop_test(tcase, test_wrong, 0, (int)(sizeof wrong / sizeof *wrong));
-	tcase_add_test(tcase, test_wrong_whole);
-	tcase_add_test(tcase, test_catalogue);
-	tcase_add_test(tcase, test_ranks);
-	tcase_add_test(tcase, test_write);
-	tcase_add_test(tcase, test_local);
-	tcase_add_test(tcase, test_local_cuda);
-	tcase_add_test(tcase, test_measured_whole);
-	tcase_add_test(tcase, test_local_broken);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("cluster", 60)

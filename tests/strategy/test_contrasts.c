@@ -60,7 +60,7 @@ static void train_as_single(const char *model, int contrast, int64_t accumulate,
 	made_release(&single);
 }
 
-START_TEST(contrasts_train_as_single)
+START_LOOP_TEST(contrasts_train_as_single, 0, COUNT(contrasts))
 {
 	for (int64_t accumulate = 1; accumulate <= 4; accumulate++) {
 		train_as_single(GPT, _i, accumulate, OPTIMIZER_SGD, 0);
@@ -103,13 +103,4 @@ START_TEST(both_grains_agree)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("contrasts");
-	TCase *tests = tcase_create("contrasts");
-	tcase_set_timeout(tests, 300);
-	tcase_add_loop_test(tests, contrasts_train_as_single, 0, COUNT(contrasts));
-	tcase_add_test(tests, both_grains_agree);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("contrasts", 300)

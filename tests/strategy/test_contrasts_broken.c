@@ -251,7 +251,7 @@ static const struct {
         {MLP, "pipeline", 3, 4, 0, leave_out_micro_batches, 5, "optimizer"},
 };
 
-START_TEST(what_is_broken_is_refused)
+START_LOOP_TEST(what_is_broken_is_refused, 0, COUNT(broken))
 {
 	struct made m;
 	struct plan p;
@@ -272,11 +272,4 @@ START_TEST(what_is_broken_is_refused)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("broken contrasts");
-	TCase *tests = tcase_create("broken contrasts");
-	tcase_add_loop_test(tests, what_is_broken_is_refused, 0, COUNT(broken));
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("broken contrasts", 0)

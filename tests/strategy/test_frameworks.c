@@ -172,13 +172,4 @@ START_TEST(known_amounts)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("frameworks");
-	TCase *tests = tcase_create("frameworks");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, our_side);
-	tcase_add_test(tests, known_amounts);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("frameworks", 60)

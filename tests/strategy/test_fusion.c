@@ -65,11 +65,4 @@ START_TEST(pairs)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("fusion");
-	TCase *c = tcase_create("fusion");
-	tcase_add_test(c, pairs);
-	suite_add_tcase(suite, c);
-	return suite_run(suite);
-}
+SUITE("fusion", 0)

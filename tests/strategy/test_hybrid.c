@@ -53,12 +53,4 @@ START_TEST(hybrid_plans_do_not_grow)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("hybrid");
-	TCase *tests = tcase_create("hybrid");
-	tcase_add_test(tests, hybrid_shards_inside_and_replicates_across);
-	tcase_add_test(tests, hybrid_plans_do_not_grow);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("hybrid", 0)

@@ -169,7 +169,7 @@ static const char *const variants[] = {"single", "dp", "dp:broadcast=chain:reduc
                                        "zero3:reuse=1000000", "fsdp", "fsdp:reshard=no", "fsdp:sync=last"};
 enum { NAMES = sizeof names / sizeof *names, VARIANTS = sizeof variants / sizeof *variants, FIRST_SHARDED = 5 };
 
-START_TEST(nothing_overlaps)
+START_LOOP_TEST(nothing_overlaps, 0, VARIANTS)
 {
 	static const int64_t ranks[] = {1, 3, 8};
 	for (int model = 0; model < NAMES; model++)
@@ -191,7 +191,7 @@ END_TEST
 
 /* In the plans of our strategies waits already order whatever comes to share bytes. Without its waits a communication
  * queue runs ahead, and the layout has to keep apart what it could then overwrite. */
-START_TEST(layout_follows_the_waits)
+START_LOOP_TEST(layout_follows_the_waits, FIRST_SHARDED, VARIANTS)
 {
 	for (int keep = 0; keep < 4; keep++) {
 		struct made m;
@@ -215,7 +215,7 @@ START_TEST(layout_follows_the_waits)
 END_TEST
 
 /* The layout of large plans goes another way than that of small ones (strategy/plan/layout.c). */
-START_TEST(large_plans_do_not_overlap)
+START_LOOP_TEST(large_plans_do_not_overlap, 0, 2)
 {
 	struct made m;
 	must_open(&m, &(struct request){"gpt2-124m", _i ? "zero3" : "zero2", .ranks = 4, .accumulate = 10});
@@ -307,16 +307,4 @@ START_TEST(peaks_in_words)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("layout");
-	TCase *tests = tcase_create("layout");
-	tcase_add_loop_test(tests, nothing_overlaps, 0, VARIANTS);
-	tcase_add_loop_test(tests, layout_follows_the_waits, FIRST_SHARDED, VARIANTS);
-	tcase_add_loop_test(tests, large_plans_do_not_overlap, 0, 2);
-	tcase_add_test(tests, arena_is_close_to_the_peak);
-	tcase_add_test(tests, peak_of_one_layer);
-	tcase_add_test(tests, peaks_in_words);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("layout", 0)

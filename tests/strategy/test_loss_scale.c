@@ -138,16 +138,4 @@ START_TEST(for_a_long_time)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("loss scale");
-	TCase *tests = tcase_create("loss scale");
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, as_the_frameworks);
-	tcase_add_test(tests, deepspeed_by_hand);
-	tcase_add_test(tests, pytorch_by_hand);
-	tcase_add_test(tests, defaults);
-	tcase_add_test(tests, for_a_long_time);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("loss scale", 60)

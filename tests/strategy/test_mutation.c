@@ -289,7 +289,7 @@ static double tolerance_for(const struct plan *p, const char *mutation)
 }
 
 /* Every order that the plan allows gives what issue order gives. */
-START_TEST(every_order_gives_the_same)
+START_LOOP_TEST(every_order_gives_the_same, 0, REQUESTS)
 {
 	struct made m;
 	struct virtual_run first, other;
@@ -381,7 +381,7 @@ static const struct {
         {3, lose_zero},           {4, lose_scale},       {12, lose_evaluate},       {13, lose_weights},
         {FP16_DP, lose_overflow}, {FP16_DDP, lose_flag}, {FP16_ZERO2, lose_scaler}, {FP16_ZERO3, lose_loss_scale}};
 
-START_TEST(virtual_ranks_notice)
+START_LOOP_TEST(virtual_ranks_notice, 0, (int)(sizeof losses / sizeof losses[0]))
 {
 	struct made m;
 	struct plan broken;
@@ -417,7 +417,7 @@ static bool is_harmless(const struct plan *mutant, const struct virtual_run *rig
 	return same;
 }
 
-START_TEST(mutants_are_refused_or_harmless)
+START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
 {
 	struct made m;
 	struct virtual_run right;
@@ -458,7 +458,7 @@ START_TEST(mutants_are_refused_or_harmless)
 END_TEST
 
 /* Any one operation taken out of a plan: refused. */
-START_TEST(every_operation_is_needed)
+START_LOOP_TEST(every_operation_is_needed, 0, REQUESTS)
 {
 	struct made m;
 	open_plan(&m, _i);
@@ -467,15 +467,4 @@ START_TEST(every_operation_is_needed)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("mutation");
-	TCase *tcase = tcase_create("mutation");
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, every_order_gives_the_same, 0, REQUESTS);
-	tcase_add_loop_test(tcase, virtual_ranks_notice, 0, (int)(sizeof losses / sizeof losses[0]));
-	tcase_add_loop_test(tcase, every_operation_is_needed, 0, REQUESTS);
-	tcase_add_loop_test(tcase, mutants_are_refused_or_harmless, 0, REQUESTS);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("mutation", 600)

@@ -49,7 +49,7 @@ static int64_t elements_of(const struct request *r)
 	return n;
 }
 
-START_TEST(device_keeps_two_bytes_a_parameter)
+START_LOOP_TEST(device_keeps_two_bytes_a_parameter, 0, STRATEGIES)
 {
 	bool alone = !strcmp(strategies[_i].strategy, "single");
 	for (int64_t ranks = alone ? 1 : 2; ranks <= (alone ? 1 : 8); ranks += ranks) {
@@ -93,7 +93,7 @@ START_TEST(device_keeps_two_bytes_a_parameter)
 END_TEST
 
 /* Whole gradients are on the device a bucket at a time. */
-START_TEST(gradients_leave_as_they_are_ready)
+START_LOOP_TEST(gradients_leave_as_they_are_ready, 0, STRATEGIES - 2)
 {
 	struct made m;
 	struct request r = {
@@ -112,7 +112,7 @@ START_TEST(gradients_leave_as_they_are_ready)
 END_TEST
 
 /* Shards of 1/K, and the gradient's of a step cross to the other groups before they leave. */
-START_TEST(hybrid_leaves_a_shard_of_its_group)
+START_LOOP_TEST(hybrid_leaves_a_shard_of_its_group, 0, 4)
 {
 	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
 	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
@@ -139,7 +139,7 @@ START_TEST(hybrid_leaves_a_shard_of_its_group)
 END_TEST
 
 /* A stage's host has what the stage has, of the tied table both; each stage's own goes each way once a step. */
-START_TEST(stages_leave_their_own)
+START_LOOP_TEST(stages_leave_their_own, 0, 3)
 {
 	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	struct made m;
@@ -171,7 +171,7 @@ START_TEST(stages_leave_their_own)
 END_TEST
 
 /* A pipeline's stage keeps the activations of one unit of each micro-batch under way, however many units it has. */
-START_TEST(pipelines_send_activations_away)
+START_LOOP_TEST(pipelines_send_activations_away, 0, 2)
 {
 	static const char *const models[] = {"gpt:layers=8,width=32,heads=2,context=16",
 	                                     "gpt:layers=16,width=32,heads=2,context=16"};
@@ -192,7 +192,7 @@ START_TEST(pipelines_send_activations_away)
 }
 END_TEST
 
-START_TEST(parameters_leave_nothing_on_the_device)
+START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 {
 	static const struct {
 		const char *offload;
@@ -383,22 +383,4 @@ START_TEST(settings_are_read_and_printed)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("offload");
-	TCase *tests = tcase_create("offload");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, device_keeps_two_bytes_a_parameter, 0, STRATEGIES);
-	tcase_add_loop_test(tests, gradients_leave_as_they_are_ready, 0, STRATEGIES - 2);
-	tcase_add_loop_test(tests, hybrid_leaves_a_shard_of_its_group, 0, 4);
-	tcase_add_loop_test(tests, stages_leave_their_own, 0, 3);
-	tcase_add_loop_test(tests, pipelines_send_activations_away, 0, 2);
-	tcase_add_loop_test(tests, parameters_leave_nothing_on_the_device, 0, 2);
-	tcase_add_test(tests, activations_go_and_come_back);
-	tcase_add_test(tests, what_the_first_backward_run_reads_stays);
-	tcase_add_test(tests, activations_come_back_a_block_ahead);
-	tcase_add_test(tests, gradients_arrive_in_two_stagings);
-	tcase_add_test(tests, settings_are_read_and_printed);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("offload", 120)

@@ -17,7 +17,7 @@
 #define GPT "gpt:layers=3,width=32,heads=2,context=16"
 
 /* A stray write beside a buffer on the host, and on disk, is found. */
-START_TEST(zones_are_in_every_arena)
+START_LOOP_TEST(zones_are_in_every_arena, 0, 2)
 {
 	static const char *const names[] = {"gradients", "first_moment"};
 	struct made m;
@@ -93,7 +93,7 @@ static int nameless_file(const char *folder)
 }
 
 /* A queue's thread says so, all queues end, and the threads that waited for it too: else this would not return. */
-START_TEST(disk_that_fails_ends_the_section)
+START_LOOP_TEST(disk_that_fails_ends_the_section, 0, 2)
 {
 	static const char *const lines[] = {"cannot read in", "cannot write in"};
 	struct made m;
@@ -121,14 +121,4 @@ START_TEST(disk_that_fails_ends_the_section)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("offload disk");
-	TCase *tests = tcase_create("offload disk");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, zones_are_in_every_arena, 0, 2);
-	tcase_add_test(tests, files_have_no_name);
-	tcase_add_loop_test(tests, disk_that_fails_ends_the_section, 0, 2);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("offload disk", 120)

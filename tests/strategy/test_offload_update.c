@@ -59,7 +59,7 @@ static void run_reference(const struct request *r, double losses[STEPS], struct 
 	made_release(&m);
 }
 
-START_TEST(delayed_is_one_step_late)
+START_LOOP_TEST(delayed_is_one_step_late, 0, 2)
 {
 	struct request r = {.model = GPT,
 	                    .strategy = "single",
@@ -115,7 +115,7 @@ static int groups_of(const struct role *r, enum op_kind kind, enum queue queue, 
 
 /* The host takes groups as their gradients arrive, in all that it does with them: a unit of the model's end arrives
  * first, the root unit last. */
-START_TEST(groups_are_updated_as_they_arrive)
+START_LOOP_TEST(groups_are_updated_as_they_arrive, 0, 4)
 {
 	static const char *const strategies[] = {"zero3", "fsdp", "hybrid", "single"};
 	static const enum op_kind kinds[] = {OP_OVERFLOW, OP_SQUARES, OP_ADAMW};
@@ -210,7 +210,7 @@ static const struct {
               {"optimizer", forget_wait, "rule 4 (race)"},
               {"optimizer:to=disk", forget_write, "rule 6 (version)"}};
 
-START_TEST(spoilt_plans_are_refused)
+START_LOOP_TEST(spoilt_plans_are_refused, 0, (int)(sizeof spoilt / sizeof spoilt[0]))
 {
 	struct made m;
 	struct plan broken;
@@ -227,7 +227,7 @@ START_TEST(spoilt_plans_are_refused)
 END_TEST
 
 /* A plan's text is the plan. */
-START_TEST(text_comes_back)
+START_LOOP_TEST(text_comes_back, 0, 5)
 {
 	static const char *const offloads[] = {"optimizer", "optimizer:delayed=yes",
 	                                       "optimizer:to=disk,parameters:to=disk",
@@ -241,15 +241,4 @@ START_TEST(text_comes_back)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("offload update");
-	TCase *tests = tcase_create("offload update");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, delayed_is_one_step_late, 0, 2);
-	tcase_add_loop_test(tests, groups_are_updated_as_they_arrive, 0, 4);
-	tcase_add_loop_test(tests, spoilt_plans_are_refused, 0, (int)(sizeof spoilt / sizeof spoilt[0]));
-	tcase_add_loop_test(tests, text_comes_back, 0, 5);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("offload update", 120)

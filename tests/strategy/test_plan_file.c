@@ -177,7 +177,7 @@ static const struct request one_rank[] = {
 
 enum { ONE_RANK = sizeof one_rank / sizeof one_rank[0] };
 
-START_TEST(without_any_operation)
+START_LOOP_TEST(without_any_operation, 0, ONE_RANK)
 {
 	struct made m;
 	struct result whole, again;
@@ -215,7 +215,7 @@ static enum status run_unverified(const struct plan *p, struct result *out)
 	return s;
 }
 
-START_TEST(nothing_but_the_plan)
+START_LOOP_TEST(nothing_but_the_plan, 0, ONE_RANK)
 {
 	struct made m;
 	struct result whole, r;
@@ -276,7 +276,7 @@ static void try_on_ranks(const struct plan *p, const char *text, int role, int n
 	free(reduced);
 }
 
-START_TEST(on_several_ranks)
+START_LOOP_TEST(on_several_ranks, 0, 7)
 {
 	for (int64_t ranks = 2; ranks <= 3; ranks++) {
 		struct made m;
@@ -341,14 +341,6 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("plan file");
-	TCase *tests = tcase_create("plan file");
-	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, without_any_operation, 0, ONE_RANK);
-	tcase_add_loop_test(tests, nothing_but_the_plan, 0, ONE_RANK);
-	tcase_add_loop_test(tests, on_several_ranks, 0, 7);
-	tcase_add_test(tests, no_plan_for_this_run);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(setup, teardown);
+	return suite_run("plan file", 120);
 }

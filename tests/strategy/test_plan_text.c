@@ -128,9 +128,7 @@ static const struct request requests[] = {
         {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047", .strategy = "dp", .ranks = 3},
         {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093", .strategy = "tensor", .ranks = 2},
 };
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-START_TEST(text_comes_back)
+START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {
 	struct made m, again;
 	ck_assert_int_eq(made_open(&m, &requests[_i]), STATUS_OK);
@@ -302,7 +300,7 @@ static const struct {
         {"set model mlp:", "set model ml\xc3\xbc:", "byte 0xc3 has no place in a plan"},
 };
 
-START_TEST(wrong_texts_are_refused)
+START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
 {
 	struct made m;
 	char *text = print_request(&small), *changed = replace(text, wrong[_i].what, wrong[_i].by);
@@ -364,7 +362,7 @@ START_TEST(cut_texts_do_no_harm)
 END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
-START_TEST(spoiled_texts_do_no_harm)
+START_LOOP_TEST(spoiled_texts_do_no_harm, 0, 2)
 {
 	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
 	char *text = print_request(&requests[_i]);
@@ -425,7 +423,7 @@ static const struct {
          "FLOPs on a rank"},
 };
 
-START_TEST(what_compiles_is_read)
+START_LOOP_TEST(what_compiles_is_read, 0, (int)(sizeof limits / sizeof *limits))
 {
 	struct made m;
 	struct request more = limits[_i].request;
@@ -478,7 +476,7 @@ static const struct {
         {"hybrid:shard=3", "/replica]", "/replace]", "'replace' is no axis of the plan"},
 };
 
-START_TEST(wrong_axes_are_refused)
+START_LOOP_TEST(wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]))
 {
 	struct request r = {.model = "mlp:sizes=4-4-4-3", .strategy = wrong_axes[_i].strategy, .ranks = 3};
 	struct made m;
@@ -492,22 +490,4 @@ START_TEST(wrong_axes_are_refused)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("plan text");
-	TCase *tcase = tcase_create("plan text");
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, text_comes_back, 0, COUNT(requests));
-	tcase_add_test(tcase, comments_labels_and_spaces_are_free);
-	tcase_add_test(tcase, waits_go_by_label);
-	tcase_add_loop_test(tcase, wrong_texts_are_refused, 0, COUNT(wrong));
-	tcase_add_test(tcase, one_role_is_no_plan);
-	tcase_add_test(tcase, huge_sizes_do_no_harm);
-	tcase_add_loop_test(tcase, what_compiles_is_read, 0, (int)(sizeof limits / sizeof *limits));
-	tcase_add_test(tcase, flops_are_counted);
-	tcase_add_test(tcase, cut_texts_do_no_harm);
-	tcase_add_loop_test(tcase, spoiled_texts_do_no_harm, 0, 2);
-	tcase_add_loop_test(tcase, wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]));
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("plan text", 600)

@@ -107,7 +107,7 @@ static void run(struct request *q, const char *mode, struct virtual_run *out)
 	made_release(&m);
 }
 
-START_TEST(no_bit_changes)
+START_LOOP_TEST(no_bit_changes, 0, plans_strategies())
 {
 	static const char *const modes[] = {
 	        "full",
@@ -172,18 +172,4 @@ START_TEST(recomputing_something_else_is_refused)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("recompute");
-	TCase *tests = tcase_create("recompute");
-	int strategies = 0;
-	while (strategy_at(strategies))
-		strategies++;
-	tcase_add_test(tests, nothing_is_made_again_in_vain);
-	tcase_add_test(tests, segments_are_made_again_just_before);
-	tcase_add_test(tests, gathers_serve_recomputing);
-	tcase_add_loop_test(tests, no_bit_changes, 0, strategies);
-	tcase_add_test(tests, recomputing_something_else_is_refused);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("recompute", 0)

@@ -177,7 +177,7 @@ static void check_rank(const struct rendezvous *v, const struct instance *x, int
 	ck_assert_int_lt(instance_group(v, x, rank), instance_groups(v, x));
 }
 
-START_TEST(ranks_find_their_group)
+START_LOOP_TEST(ranks_find_their_group, 0, COUNT(plans))
 {
 	struct made m;
 	must_open_verified(
@@ -226,15 +226,4 @@ START_TEST(instances_do_not_grow_with_ranks)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("rendezvous");
-	TCase *tcase = tcase_create("instances");
-	tcase_add_test(tcase, groups_follow_from_axes);
-	tcase_add_test(tcase, messages_meet_by_direction_and_order);
-	tcase_add_test(tcase, roles_that_do_not_come_are_missing);
-	tcase_add_loop_test(tcase, ranks_find_their_group, 0, COUNT(plans));
-	tcase_add_test(tcase, instances_do_not_grow_with_ranks);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("rendezvous", 0)

@@ -166,7 +166,7 @@ static void check_schedule(const struct schedule *s)
 	free(sent);
 }
 
-START_TEST(test_results)
+START_LOOP_TEST(test_results, 0, SCHEDULE_COUNT)
 {
 	enum schedule_algorithm a = (enum schedule_algorithm)_i;
 	bool chain = a == SCHEDULE_CHAIN_BROADCAST || a == SCHEDULE_CHAIN_REDUCE;
@@ -181,7 +181,7 @@ START_TEST(test_results)
 }
 END_TEST
 
-START_TEST(test_one_rank_has_no_rounds)
+START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)
 {
 	struct schedule s = {(enum schedule_algorithm)_i, 1, 0, 12, 0};
 	ck_assert_int_eq(schedule_rounds(&s), 0);
@@ -190,7 +190,7 @@ START_TEST(test_one_rank_has_no_rounds)
 }
 END_TEST
 
-START_TEST(test_nothing_is_never_sent)
+START_LOOP_TEST(test_nothing_is_never_sent, 0, SCHEDULE_COUNT)
 {
 	struct schedule s = {(enum schedule_algorithm)_i, 6, 0, 0, 0};
 	for (int64_t round = 0; round < schedule_rounds(&s); round++)
@@ -277,7 +277,7 @@ static int64_t evaluate(const char *formula, int64_t n, int64_t elements)
 }
 
 /* What a row says of the bytes, as numbers and as text, and of who sends them, is what its rounds do. */
-START_TEST(test_rows)
+START_LOOP_TEST(test_rows, 0, SCHEDULE_COUNT)
 {
 	const struct algorithm *row = schedule_row((enum schedule_algorithm)_i);
 	for (int64_t n = 2; n <= RANKS_MAX; n++) {
@@ -309,7 +309,7 @@ START_TEST(test_rows)
 END_TEST
 
 /* Buffers of a size where a product of two counts would not fit in 64 bits, on many ranks. */
-START_TEST(test_large)
+START_LOOP_TEST(test_large, 0, SCHEDULE_COUNT)
 {
 	struct schedule s = {(enum schedule_algorithm)_i, 16381, 5, 16381 * ((int64_t)1 << 44), 100003};
 	int64_t ranks[] = {0, 1, 4, 5, 6, 8191, 8192, 16380};
@@ -352,18 +352,4 @@ START_TEST(test_names)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("schedule");
-	TCase *tcase = tcase_create("schedule");
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, test_results, 0, SCHEDULE_COUNT);
-	tcase_add_loop_test(tcase, test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT);
-	tcase_add_loop_test(tcase, test_nothing_is_never_sent, 0, SCHEDULE_COUNT);
-	tcase_add_loop_test(tcase, test_rows, 0, SCHEDULE_COUNT);
-	tcase_add_loop_test(tcase, test_large, 0, SCHEDULE_COUNT);
-	tcase_add_test(tcase, test_closed_forms);
-	tcase_add_test(tcase, test_names);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("schedule", 120)

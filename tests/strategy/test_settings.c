@@ -50,7 +50,7 @@ static const struct {
         {1, 8194, 2, 0, 0, 0, 0, "above 4096"},
 };
 
-START_TEST(batch_follows)
+START_LOOP_TEST(batch_follows, 0, COUNT(batches))
 {
 	struct settings s = settings_default();
 	char what[128];
@@ -148,7 +148,7 @@ static const char *const strategies_put_wrong[][2] = {
         {"fsdp:reshard=yes:reshard=no", "twice"},
 };
 
-START_TEST(strategy_is_refused)
+START_LOOP_TEST(strategy_is_refused, 0, COUNT(strategies_put_wrong))
 {
 	const struct strategy *g;
 	assert_refused(strategy_parse(strategies_put_wrong[_i][0], &g), strategies_put_wrong[_i][0],
@@ -267,7 +267,7 @@ static const char *const models_put_wrong[][2] = {
         {"params=10:units=0", "below 1"},
 };
 
-START_TEST(model_is_refused)
+START_LOOP_TEST(model_is_refused, 0, COUNT(models_put_wrong))
 {
 	struct model m;
 	assert_refused(model_open(&m, models_put_wrong[_i][0], 0), models_put_wrong[_i][0], models_put_wrong[_i][1]);
@@ -352,7 +352,7 @@ static const struct {
         {SETTING_SEED, "9223372036854775807", "9223372036854775807"},
 };
 
-START_TEST(a_setting_is_read_and_printed)
+START_LOOP_TEST(a_setting_is_read_and_printed, 0, COUNT(others))
 {
 	struct settings s = settings_default();
 	char text[SETTING_TEXT];
@@ -442,27 +442,4 @@ START_TEST(messages_name_settings)
 }
 END_TEST
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-
-int main(void)
-{
-	Suite *suite = suite_create("settings");
-	TCase *tests = tcase_create("settings");
-	tcase_add_loop_test(tests, batch_follows, 0, COUNT(batches));
-	tcase_add_loop_test(tests, a_setting_is_read_and_printed, 0, COUNT(others));
-	tcase_add_test(tests, units_are_powers);
-	tcase_add_test(tests, sizes_and_times_are_printed);
-	tcase_add_test(tests, messages_name_settings);
-	tcase_add_test(tests, strategies_are_known);
-	tcase_add_test(tests, every_key_takes_its_values);
-	tcase_add_loop_test(tests, strategy_is_refused, 0, COUNT(strategies_put_wrong));
-	tcase_add_test(tests, defaults_come_first);
-	tcase_add_test(tests, ranks_are_refused);
-	tcase_add_test(tests, nothing_is_left_of_a_refused_plan);
-	tcase_add_loop_test(tests, model_is_refused, 0, COUNT(models_put_wrong));
-	tcase_add_test(tests, long_models_are_refused);
-	tcase_add_test(tests, sequence_is_at_most_the_context);
-	tcase_add_test(tests, words_are_refused);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("settings", 0)

@@ -143,7 +143,7 @@ START_TEST(ties_are_divided_evenly)
 END_TEST
 
 /* A root unit is two segments, the embedding and the head: a GPT of one block can be three stages, and no more. */
-START_TEST(there_can_be_as_many_stages_as_segments)
+START_LOOP_TEST(there_can_be_as_many_stages_as_segments, 0, 3)
 {
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	struct request r = {.model = "gpt:layers=1", .strategy = strategies[_i], .ranks = 3, .accumulate = 4};
@@ -169,7 +169,7 @@ START_TEST(there_can_be_as_many_stages_as_segments)
 END_TEST
 
 /* The micro-batches of the first stage's backward passes, one after another. */
-START_TEST(backward_passes_have_their_order)
+START_LOOP_TEST(backward_passes_have_their_order, 0, 3)
 {
 	static const struct {
 		const char *strategy;
@@ -294,22 +294,4 @@ START_TEST(bubble_is_that_of_the_formula)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("stages");
-	TCase *tests = tcase_create("stages");
-	tcase_add_test(tests, stages_keep_what_is_in_flight);
-	tcase_add_test(tests, stages_send_activations_and_the_tied_gradient);
-	tcase_add_test(tests, stages_divide_the_model);
-	tcase_add_test(tests, stages_are_balanced);
-	tcase_add_test(tests, ties_are_divided_evenly);
-	tcase_add_loop_test(tests, there_can_be_as_many_stages_as_segments, 0, 3);
-	tcase_add_loop_test(tests, backward_passes_have_their_order, 0, 3);
-	tcase_add_test(tests, bubble_is_that_of_the_formula);
-	suite_add_tcase(suite, tests);
-	TCase *timed = tcase_create("many stages");
-	tcase_set_timeout(timed, 20);
-	tcase_add_test(timed, many_stages_of_many_layers);
-	suite_add_tcase(suite, timed);
-	return suite_run(suite);
-}
+SUITE("stages", 20)

@@ -38,7 +38,7 @@ static const struct {
         {"params=10:units=3", 10, 3},
 };
 
-START_TEST(models_have_their_parameters)
+START_LOOP_TEST(models_have_their_parameters, 0, (int)(sizeof models / sizeof *models))
 {
 	struct model m;
 	int64_t tensors = 0, units = 0;
@@ -352,7 +352,7 @@ START_TEST(next_unit_is_fetched_meanwhile)
 }
 END_TEST
 
-START_TEST(buckets_leave_during_backward)
+START_LOOP_TEST(buckets_leave_during_backward, 0, 3)
 {
 	static const enum op_kind kinds[] = {OP_ALL_REDUCE, OP_REDUCE_SCATTER, OP_REDUCE_SCATTER};
 	static const char *const strategies[] = {"ddp", "zero1", "zero2"};
@@ -376,23 +376,4 @@ START_TEST(buckets_leave_during_backward)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("strategies");
-	TCase *tests = tcase_create("strategies");
-	tcase_add_loop_test(tests, models_have_their_parameters, 0, (int)(sizeof models / sizeof *models));
-	tcase_add_test(tests, tied_head_is_used_twice);
-	tcase_add_test(tests, zero_paper_table_1);
-	tcase_add_test(tests, model_states_on_64_ranks_are_exact);
-	tcase_add_test(tests, model_states_by_precision_and_optimizer);
-	tcase_add_test(tests, root_of_dp_has_it_all);
-	tcase_add_test(tests, peaks_fall_from_stage_to_stage);
-	tcase_add_test(tests, buckets_of_gpt2_are_pytorchs);
-	tcase_add_test(tests, buckets_close_at_their_limit);
-	tcase_add_test(tests, the_first_bucket_is_a_mebibyte);
-	tcase_add_test(tests, gathers_obey_their_settings);
-	tcase_add_test(tests, next_unit_is_fetched_meanwhile);
-	tcase_add_loop_test(tests, buckets_leave_during_backward, 0, 3);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("strategies", 0)

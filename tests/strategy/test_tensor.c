@@ -30,7 +30,7 @@ static const struct {
 } sliced[] = {{GPT, 2}, {GPT, 3}, {GPT, 4}, {GPT, 12}, {"mlp:sizes=7-12-5-24-3", 4}, {"mlp:sizes=7-12-5-3", 6}};
 
 /* Over all ranks, every element of a sliced tensor has one owner; of a whole one, every rank has all. */
-START_TEST(every_element_has_its_place)
+START_LOOP_TEST(every_element_has_its_place, 0, (int)(sizeof sliced / sizeof *sliced))
 {
 	struct made m;
 	int ranks = sliced[_i].ranks;
@@ -331,7 +331,7 @@ static const struct {
                {"mlp:sizes=8-8-4,norm=batch", 2, "whole on no rank", "tensor"},
                {"params=1000", 2, "no way to split", "tensor"}};
 
-START_TEST(what_does_not_divide_is_refused)
+START_LOOP_TEST(what_does_not_divide_is_refused, 0, (int)(sizeof refused / sizeof *refused))
 {
 	struct made m;
 	ck_assert_int_eq(made_open(&m, &(struct request){.model = refused[_i].model,
@@ -343,21 +343,4 @@ START_TEST(what_does_not_divide_is_refused)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("tensor");
-	TCase *tcase = tcase_create("tensor");
-	tcase_set_timeout(tcase, 120);
-	tcase_add_loop_test(tcase, every_element_has_its_place, 0, (int)(sizeof sliced / sizeof *sliced));
-	tcase_add_test(tcase, heads_stay_whole);
-	tcase_add_test(tcase, model_states_are_divided);
-	tcase_add_test(tcase, sums_are_counted);
-	tcase_add_test(tcase, rows_are_counted);
-	tcase_add_test(tcase, parts_are_told_from_sums);
-	tcase_add_test(tcase, own_rows_are_not_cut);
-	tcase_add_test(tcase, slices_are_not_broadcast);
-	tcase_add_test(tcase, weights_are_those_of_one_rank);
-	tcase_add_loop_test(tcase, what_does_not_divide_is_refused, 0, (int)(sizeof refused / sizeof *refused));
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("tensor", 120)

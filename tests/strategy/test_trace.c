@@ -164,7 +164,7 @@ static int64_t whole_of(const json_t *o, const char *key)
 	return json_integer_value(v);
 }
 
-START_TEST(test_chrome)
+START_LOOP_TEST(test_chrome, 0, 2)
 {
 	static const char *const strategies[] = {"dp", "zero3"};
 	struct fixture f;
@@ -494,20 +494,4 @@ START_TEST(test_json_spoiled)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("trace");
-	TCase *tcase = tcase_create("trace");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, test_merge_order);
-	tcase_add_test(tcase, test_times);
-	tcase_add_loop_test(tcase, test_chrome, 0, 2);
-	tcase_add_test(tcase, test_cut_off);
-	tcase_add_test(tcase, test_disk_full);
-	tcase_add_test(tcase, test_from_plan);
-	tcase_add_test(tcase, test_busiest);
-	tcase_add_test(tcase, test_json);
-	tcase_add_test(tcase, test_json_spoiled);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("trace", 60)

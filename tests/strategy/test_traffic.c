@@ -42,7 +42,7 @@ static const struct {
         {"fsdp:reshard=no:sync=last", 3, 0, 1, 3},
 };
 
-START_TEST(shares_of_psi)
+START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 {
 	for (int64_t ranks = 2; ranks <= 8; ranks *= 2)
 		for (int mixed = 0; mixed < 2; mixed++) {
@@ -246,19 +246,4 @@ START_TEST(ddp_broadcasts_once)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("traffic");
-	TCase *tests = tcase_create("traffic");
-	tcase_add_loop_test(tests, shares_of_psi, 0, (int)(sizeof shares / sizeof *shares));
-	tcase_add_test(tests, sent_bytes_written_out);
-	tcase_add_test(tests, load_of_the_root);
-	tcase_add_test(tests, routes_of_the_root);
-	tcase_add_test(tests, padding_is_sent_and_is_no_payload);
-	tcase_add_test(tests, halving_doubling);
-	tcase_add_test(tests, control_is_apart);
-	tcase_add_test(tests, one_rank_sends_nothing);
-	tcase_add_test(tests, ddp_broadcasts_once);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("traffic", 0)

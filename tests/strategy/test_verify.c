@@ -35,8 +35,6 @@ static const char *const strategies[] = {
 };
 static const int64_t ranks[] = {1, 2, 3, 4, 8};
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 static void assert_passes(const struct request *r)
 {
 	struct made m;
@@ -44,7 +42,7 @@ static void assert_passes(const struct request *r)
 	made_release(&m);
 }
 
-START_TEST(strategies_pass)
+START_LOOP_TEST(strategies_pass, 0, COUNT(strategies))
 {
 	for (int m = 0; m < COUNT(models); m++)
 		for (int n = 0; n < COUNT(ranks); n++)
@@ -68,7 +66,7 @@ START_TEST(strategies_pass)
 }
 END_TEST
 
-START_TEST(large_plans_pass)
+START_LOOP_TEST(large_plans_pass, 0, 4)
 {
 	static const struct request large[] = {
 	        {.model = "gpt3-175b", .strategy = "zero3", .ranks = 16384, .precision = TYPE_BF16},
@@ -80,13 +78,4 @@ START_TEST(large_plans_pass)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verify");
-	TCase *tcase = tcase_create("verify");
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, strategies_pass, 0, COUNT(strategies));
-	tcase_add_loop_test(tcase, large_plans_pass, 0, 4);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("verify", 600)

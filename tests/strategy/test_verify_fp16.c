@@ -10,8 +10,6 @@
 #include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 static const struct request requests[] = {
         {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2, .clip = 1},
         {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 3, .accumulate = 2},
@@ -41,7 +39,7 @@ static void open_plan(struct made *m, int i)
 	must_open_verified(m, &r);
 }
 
-START_TEST(right_plans_come_back_from_their_text)
+START_LOOP_TEST(right_plans_come_back_from_their_text, 0, COUNT(requests))
 {
 	struct made m;
 	open_plan(&m, _i);
@@ -52,7 +50,7 @@ START_TEST(right_plans_come_back_from_their_text)
 }
 END_TEST
 
-START_TEST(every_operation_is_needed)
+START_LOOP_TEST(every_operation_is_needed, 0, COUNT(requests))
 {
 	struct made m;
 	open_plan(&m, _i);
@@ -230,7 +228,7 @@ static const struct {
         {"rule 2 (matching)", DDP_2, scaler_in_bf16, "operand scaler has no place"},
 };
 
-START_TEST(broken_plans_are_refused)
+START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	struct made m;
 	struct plan p;
@@ -262,7 +260,7 @@ static const struct {
         {TYPE_BF16, "set seed 1\n", "set seed 1\nset loss_scale 2\n", "a plan in fp16, and no other"},
 };
 
-START_TEST(texts_put_wrong)
+START_LOOP_TEST(texts_put_wrong, 0, COUNT(texts))
 {
 	struct made m, again = {0};
 	struct request r = {
@@ -282,15 +280,4 @@ START_TEST(texts_put_wrong)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verify fp16");
-	TCase *tests = tcase_create("verify fp16");
-	tcase_set_timeout(tests, 120);
-	tcase_add_loop_test(tests, right_plans_come_back_from_their_text, 0, COUNT(requests));
-	tcase_add_loop_test(tests, every_operation_is_needed, 0, COUNT(requests));
-	tcase_add_loop_test(tests, broken_plans_are_refused, 0, COUNT(broken));
-	tcase_add_loop_test(tests, texts_put_wrong, 0, COUNT(texts));
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("verify fp16", 120)

@@ -8,8 +8,6 @@
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
 enum { WORKER = 1 }; /* role 0 is the root, or everyone */
 
 static int find(const struct plan *p, int role, enum op_kind kind, int nth)
@@ -374,7 +372,7 @@ static void assert_refusal(const char *rule, const char *operation, int which)
 	ck_assert_msg(strchr(line, '\n') == NULL && strlen(line) < 1000, "%d: one line: %s", which, line);
 }
 
-START_TEST(broken_plans_are_refused)
+START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	struct made m;
 	struct plan p;
@@ -435,7 +433,7 @@ static const struct {
         {MLP_ZERO3, outside},     {MLP_ZERO3, still_on_its_way},
 };
 
-START_TEST(broken_layouts_are_refused)
+START_LOOP_TEST(broken_layouts_are_refused, 0, COUNT(layouts))
 {
 	struct made m;
 	struct layout l;
@@ -515,15 +513,4 @@ START_TEST(every_use_must_be_over)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("verify rules");
-	TCase *tcase = tcase_create("verify rules");
-	tcase_set_timeout(tcase, 600);
-	tcase_add_loop_test(tcase, broken_plans_are_refused, 0, COUNT(broken));
-	tcase_add_loop_test(tcase, broken_layouts_are_refused, 0, COUNT(layouts));
-	tcase_add_test(tcase, layout_needs_the_waits_of_its_plan);
-	tcase_add_test(tcase, every_use_must_be_over);
-	suite_add_tcase(suite, tcase);
-	return suite_run(suite);
-}
+SUITE("verify rules", 600)

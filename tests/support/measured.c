@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "real/rank/memory.h"
 #include "tests/support/ranks.h"
 
 static void same(const char *what, const char *role, const char *quantity, int64_t measured, int64_t planned)
@@ -46,6 +47,36 @@ static void compare_memory(const char *what, const struct report_role *measured,
 	}
 }
 
+/* With guarded memory an arena has zones around its buffers. */
+static bool is_guarded_arena(int64_t bytes, const struct plan *p, int rank, const char *name)
+{
+	struct layout l;
+	layout_make(&l, p, plan_role_of(p, rank), RANK_MEMORY_GUARD);
+	int64_t guarded = l.arena_bytes[strstr(name, "host")   ? SPACE_HOST
+	                                : strstr(name, "disk") ? SPACE_DISK
+	                                                       : SPACE_DEVICE];
+	layout_release(&l);
+	return bytes == guarded;
+}
+
+/* What every rank did, and the memory that it took. */
+static void compare_ranks(const char *what, const struct report *measured, struct report *planned, const struct plan *p)
+{
+	char name[64], role[32];
+	report_add_ranks(planned, p);
+	for (int rank = 0; rank < planned->ranks; rank++) {
+		const int64_t *a, *b;
+		snprintf(role, sizeof role, "rank %d", rank);
+		for (int i = 0; (b = report_rank_figure(&planned->by_rank[rank], i, name, sizeof name)); i++) {
+			a = report_rank_figure(&measured->by_rank[rank], i, name, sizeof name);
+			if (*a < 0) /* a library's */
+				continue;
+			if (*a == *b || !strstr(name, "arena") || !is_guarded_arena(*a, p, rank, name))
+				same(what, role, name, *a, *b);
+		}
+	}
+}
+
 void compare_with_plan(const char *what, const struct request *q, const struct report *measured, enum counted counted)
 {
 	struct made m;
@@ -71,6 +102,7 @@ void compare_with_plan(const char *what, const struct request *q, const struct r
 		}
 		compare_traffic(what, &measured->roles[i], &planned.roles[i], counted);
 	}
+	compare_ranks(what, measured, &planned, &m.plan);
 	report_release(&planned);
 	made_release(&m);
 }

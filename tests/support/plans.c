@@ -117,3 +117,11 @@ int64_t plan_most_live(const struct role *r, const char *begins, const char *wit
 	}
 	return most;
 }
+
+int plans_strategies(void)
+{
+	int n = 0;
+	while (strategy_at(n))
+		n++;
+	return n;
+}

@@ -56,4 +56,7 @@ int64_t plan_model_states(const struct plan *p, int64_t rank);
  * does not begin with that. */
 int64_t plan_most_live(const struct role *r, const char *begins, const char *without);
 
+/* How many strategies `all` is. */
+int plans_strategies(void);
+
 #endif

@@ -39,17 +39,79 @@ const char *runs_data(bool is_text)
 	return is_text ? "tests/golden/text.txt" : images;
 }
 
+static void write_plan(const struct plan *p)
+{
+	FILE *f = fopen(plan_path, "w");
+	ranks_check(f != NULL, "%s cannot be written", plan_path);
+	if (!f)
+		return;
+	plan_write(p, NULL, f);
+	ranks_check(!fclose(f), "%s cannot be written", plan_path);
+}
+
 const char *runs_write_plan(const struct request *q)
 {
 	if (!rank_number) {
 		struct made m = {0};
-		FILE *f = fopen(plan_path, "w");
 		enum status s = made_open(&m, q);
-		ranks_check(f && !s, "%s: %s", plan_path, status_message());
-		if (f && !s)
-			plan_write(&m.plan, NULL, f);
-		ranks_check(!f || !fclose(f), "%s cannot be written", plan_path);
+		ranks_check(!s, "%s: %s", plan_path, status_message());
+		if (!s)
+			write_plan(&m.plan);
 		made_release(&m);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	return plan_path;
+}
+
+/* The next operation of a step that takes squares; -1: none. */
+static int next_squares(const struct role *r, int after)
+{
+	for (int i = after + 1 > r->step.begin ? after + 1 : r->step.begin; i < r->step.end; i++)
+		if (r->ops[i].kind == OP_SQUARES)
+			return i;
+	return -1;
+}
+
+static struct region squares_of(const struct role *r, int group)
+{
+	int i = next_squares(r, -1);
+	while (i >= 0 && r->ops[i].group != group)
+		i = next_squares(r, i);
+	return i < 0 ? (struct region){.buffer = -1} : r->ops[i].operand[SQUARES_X];
+}
+
+static void order_squares(struct role *r, const struct role *like)
+{
+	struct op ordered[64];
+	int count = 0, i, k;
+	for (i = next_squares(like, -1); i >= 0 && count < 64; i = next_squares(like, i)) {
+		ordered[count].group = like->ops[i].group;
+		ordered[count].operand[SQUARES_X] = squares_of(r, like->ops[i].group);
+		count++;
+	}
+	for (i = next_squares(r, -1), k = 0; i >= 0; i = next_squares(r, i), k++) {
+		ranks_check(k < count && ordered[k].operand[SQUARES_X].buffer >= 0, "squares of other groups");
+		if (k >= count)
+			return;
+		r->ops[i].group = ordered[k].group;
+		r->ops[i].operand[SQUARES_X] = ordered[k].operand[SQUARES_X];
+	}
+	ranks_check(k == count, "%d squares instead of %d", k, count);
+}
+
+const char *runs_write_plan_as(const struct request *q, const struct request *offloaded)
+{
+	if (!rank_number) {
+		struct made m = {0}, like = {0};
+		enum status s = made_open(&m, q);
+		ranks_check(!s && !made_open(&like, offloaded), "%s: %s", plan_path, status_message());
+		for (int i = 0; i < m.plan.role_count; i++)
+			order_squares(&m.plan.roles[i], &like.plan.roles[i]);
+		s = s ? s : plan_verify(&m.plan, NULL);
+		ranks_check(!s, "squares in another order: %s", status_message());
+		write_plan(&m.plan);
+		made_release(&m);
+		made_release(&like);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	return plan_path;

@@ -24,6 +24,10 @@ const char *runs_data(bool is_text);
 /* Rank 0 writes the plan's text where all can read it; the path. */
 const char *runs_write_plan(const struct request *q);
 
+/* The same, of a plan whose squares for the global norm stand in the order of a second request, with offload: the norm
+ * is a sum in fp32, and the host adds up groups as they arrive. */
+const char *runs_write_plan_as(const struct request *q, const struct request *offloaded);
+
 /* The losses of a request for one rank, trained by rank 0 without MPI; the other ranks get none. */
 void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses);
 

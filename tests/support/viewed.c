@@ -21,29 +21,29 @@ void viewed_open(struct viewed *v, const struct request *r)
 	*v = (struct viewed){0};
 	must(made_open(&v->made, r));
 	must(cluster_open(&c, "laptop", v->made.plan.ranks));
-	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= SCORE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
+	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
 	             &v->trace, &report));
 	for (int i = 0; i < report.role_count; i++)
 		if (report.roles[i].sent_bytes > v->sent_bytes)
 			v->sent_bytes = report.roles[i].sent_bytes;
 	v->limits =
 	        (struct limits){.device_bytes = c.node_memory / v->made.plan.ranks, .overhead_bytes = c.overhead.value};
-	must(piece_open(&v->piece, &v->trace, &v->limits, NULL));
-	snprintf(v->piece.label, sizeof v->piece.label, "%s", r->strategy);
-	snprintf(v->piece.heading, sizeof v->piece.heading, "%s on %" PRId64 " ranks", r->strategy, v->made.plan.ranks);
+	must(trace_view_open(&v->shown, &v->trace, &v->limits, NULL));
+	snprintf(v->shown.label, sizeof v->shown.label, "%s", r->strategy);
+	snprintf(v->shown.heading, sizeof v->shown.heading, "%s on %" PRId64 " ranks", r->strategy, v->made.plan.ranks);
 	report_release(&report);
 	cluster_release(&c);
 }
 
 void viewed_release(struct viewed *v)
 {
-	piece_release(&v->piece);
+	trace_view_release(&v->shown);
 	trace_release(&v->trace);
 	made_release(&v->made);
 	*v = (struct viewed){0};
 }
 
-char *viewed_export(struct player *p, enum export_format format, const struct picture *size, bool all, size_t *length)
+char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all, size_t *length)
 {
 	char *text = NULL;
 	FILE *out = open_memstream(&text, length);

@@ -1,15 +1,15 @@
-/* For tests of the window: a strategy simulated and opened as a piece, in one call. */
+/* For tests of the window: a strategy simulated and opened for playback, in one call. */
 #ifndef SHARDLAB_TESTS_VIEWED_H
 #define SHARDLAB_TESTS_VIEWED_H
 
 #include "tests/support/plans.h"
 #include "viz/export/export.h"
-#include "viz/export/player.h"
+#include "viz/export/playback.h"
 
 struct viewed {
 	struct made made;
 	struct trace trace;
-	struct piece piece;
+	struct trace_view shown;
 	struct limits limits;
 	int64_t sent_bytes; /* of the busiest rank, as the simulator reports it */
 };
@@ -19,6 +19,7 @@ void viewed_open(struct viewed *v, const struct request *r);
 void viewed_release(struct viewed *v);
 
 /* What export_write writes, as a file would hold it, with a zero behind; to be freed. */
-char *viewed_export(struct player *p, enum export_format format, const struct picture *size, bool all, size_t *length);
+char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all,
+                    size_t *length);
 
 #endif

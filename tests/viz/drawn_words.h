@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viz/export/player.h"
+#include "viz/export/playback.h"
 
 static char drawn_words[1 << 16];
 static size_t drawn_length;
@@ -44,13 +44,13 @@ static inline void ck_words(const char *lines)
 	ck_assert_msg(strstr(drawn_words, wanted) != NULL, "no\n%s\nin\n%s", lines, drawn_words);
 }
 
-/* What the player draws, in 1280 × 720. */
-static inline void words_of(struct player *p)
+/* What the playback draws, in 1280 × 720. */
+static inline void words_of(struct playback *p)
 {
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
 	cairo_t *cr = cairo_create(surface);
 	words_begin();
-	player_draw(p, cr, 1280, 720);
+	playback_draw(p, cr, 1280, 720);
 	cairo_destroy(cr);
 	cairo_surface_destroy(surface);
 }

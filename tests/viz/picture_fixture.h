@@ -1,4 +1,4 @@
-/* For tests of pictures: a player of two pieces, and pictures of it as a file would hold them. */
+/* For tests of pictures: playback of two traces, and pictures of it as a file would hold them. */
 #ifndef SHARDLAB_PICTURE_FIXTURE_H
 #define SHARDLAB_PICTURE_FIXTURE_H
 
@@ -10,7 +10,7 @@
 
 static struct fonts fonts;
 static struct viewed ddp, zero3;
-static struct player player;
+static struct playback playback;
 
 static inline void open_all(void)
 {
@@ -18,13 +18,13 @@ static inline void open_all(void)
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	viewed_open(&ddp, &(struct request){.model = model, .strategy = "ddp", .ranks = 4});
 	viewed_open(&zero3, &(struct request){.model = model, .strategy = "zero3", .ranks = 3});
-	player_init(&player, &fonts);
-	player_set_piece(&player, &ddp.piece);
+	playback_init(&playback, &fonts);
+	playback_show(&playback, &ddp.shown);
 }
 
 static inline void close_all(void)
 {
-	player_release(&player);
+	playback_release(&playback);
 	viewed_release(&ddp);
 	viewed_release(&zero3);
 	fonts_release(&fonts);
@@ -35,10 +35,10 @@ static const struct picture small = {.width = 480, .height = 270, .scale = 1, .d
 /* To be freed. */
 static inline char *exported(enum export_format format, const struct picture *size, bool all, size_t *length)
 {
-	return viewed_export(&player, format, size, all, length);
+	return viewed_export(&playback, format, size, all, length);
 }
 
-static inline cairo_surface_t *surface_of(struct player *p, const struct picture *size)
+static inline cairo_surface_t *surface_of(struct playback *p, const struct picture *size)
 {
 	cairo_surface_t *surface;
 	ck_assert_msg(!export_surface(p, size, &surface), "%s", status_message());
@@ -52,27 +52,27 @@ static inline void ck_same(const char *a, size_t na, const char *b, size_t nb, c
 
 static inline void go(size_t step)
 {
-	player_go(&player, score_stop(&player.piece->score, player.stride, step));
+	playback_go(&playback, timeline_stop(&playback.shown->timeline, playback.step_size, step));
 }
 
 /* Stepping there, forward and back, and jumping there give one picture. */
 static inline void check_ways(size_t step)
 {
-	const struct score *s = &player.piece->score;
+	const struct timeline *s = &playback.shown->timeline;
 	size_t na, nb, nc, p = 0;
 	go(step);
 	char *jumped = exported(EXPORT_PNG, &small, false, &na);
-	player_go(&player, 0);
+	playback_go(&playback, 0);
 	for (size_t k = 0; k < step; k++)
-		player_go(&player, p = score_next(s, player.stride, p));
+		playback_go(&playback, p = timeline_next(s, playback.step_size, p));
 	char *stepped = exported(EXPORT_PNG, &small, false, &nb);
-	ck_same(jumped, na, stepped, nb, scene_name(player.scene));
+	ck_same(jumped, na, stepped, nb, scene_name(playback.scene));
 	for (int k = 0; k < 5; k++)
-		player_go(&player, p = score_next(s, player.stride, p));
+		playback_go(&playback, p = timeline_next(s, playback.step_size, p));
 	for (int k = 0; k < 5; k++)
-		player_go(&player, p = score_previous(s, player.stride, p));
+		playback_go(&playback, p = timeline_previous(s, playback.step_size, p));
 	char *back = exported(EXPORT_PNG, &small, false, &nc);
-	ck_same(jumped, na, back, nc, scene_name(player.scene));
+	ck_same(jumped, na, back, nc, scene_name(playback.scene));
 	free(jumped);
 	free(stepped);
 	free(back);

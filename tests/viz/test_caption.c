@@ -30,9 +30,9 @@ static const struct request requests[] = {
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 
-static int64_t ended(const struct score *s, int index, int op)
+static int64_t ended(const struct timeline *s, int index, int op)
 {
-	return s->ranks[index].end[op - score_role_of(s, index)->step.begin];
+	return s->ranks[index].end[op - timeline_role_of(s, index)->step.begin];
 }
 
 /* The operation before it on its queue; -1: there is none in this step. */
@@ -45,13 +45,14 @@ static int before_it(const struct role *r, int number)
 }
 
 /* Walks the step event by event, and gives each caption to `look`. Returns how many `look` took. */
-static int walk(const struct score *s, bool (*look)(const struct score *s, const struct event *e, const char *caption))
+static int walk(const struct timeline *s,
+                bool (*look)(const struct timeline *s, const struct event *e, const char *caption))
 {
 	struct state st = {0};
 	int taken = 0;
-	for (size_t p = 1; p <= s->moment_count; p++) {
+	for (size_t p = 1; p <= s->instant_count; p++) {
 		char caption[512];
-		state_make(&st, s, STRIDE_MESSAGE, p);
+		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		caption_make(&st, caption, sizeof caption);
 		for (size_t i = st.latest; i < st.latest_end; i++)
 			if (s->events[i].kind == s->events[st.latest_end - 1].kind) {
@@ -66,14 +67,14 @@ static int walk(const struct score *s, bool (*look)(const struct score *s, const
 /* ---- the reason ---- */
 
 /* Of all that an operation had to wait for, its queue among them, what the caption names ended last. */
-static bool check_reason(const struct score *s, const struct event *e, const char *caption)
+static bool check_reason(const struct timeline *s, const struct event *e, const char *caption)
 {
 	static const char begin[] = ", now that ", end[] = " is done";
 	const char *at = strstr(caption, begin);
 	if (e->kind != EVENT_BEGIN)
 		return false;
-	int index = score_index_of(s, e->rank), before;
-	const struct role *r = score_role_of(s, index);
+	int index = timeline_index_of(s, e->rank), before;
+	const struct role *r = timeline_role_of(s, index);
 	const struct op *op = &r->ops[e->op];
 	int64_t latest = -1;
 	char words[160];
@@ -99,23 +100,23 @@ static bool check_reason(const struct score *s, const struct event *e, const cha
 	return false;
 }
 
-START_TEST(the_reason_ended_last)
+START_LOOP_TEST(the_reason_ended_last, 0, REQUESTS)
 {
 	struct viewed v;
 	viewed_open(&v, &requests[_i]);
-	ck_assert_int_gt(walk(&v.piece.score, check_reason), 3);
+	ck_assert_int_gt(walk(&v.shown.timeline, check_reason), 3);
 	viewed_release(&v);
 }
 END_TEST
 
 /* ---- pauses ---- */
 
-static bool check_pause(const struct score *s, const struct event *e, const char *caption)
+static bool check_pause(const struct timeline *s, const struct event *e, const char *caption)
 {
-	int index = score_index_of(s, e->rank), awaited = -1;
+	int index = timeline_index_of(s, e->rank), awaited = -1;
 	if (e->kind != EVENT_IDLE || !strstr(caption, " computing for "))
 		return false;
-	const struct role *r = score_role_of(s, index);
+	const struct role *r = timeline_role_of(s, index);
 	const struct op *op = &r->ops[e->op];
 	char words[160];
 	bool exposed = false;
@@ -137,11 +138,11 @@ static bool check_pause(const struct score *s, const struct event *e, const char
 	return true;
 }
 
-START_TEST(pauses_name_what_they_wait_for)
+START_LOOP_TEST(pauses_name_what_they_wait_for, 0, REQUESTS)
 {
 	struct viewed v;
 	viewed_open(&v, &requests[_i]);
-	int pauses = walk(&v.piece.score, check_pause);
+	int pauses = walk(&v.shown.timeline, check_pause);
 	ck_assert_msg(pauses > 0 || requests[_i].ranks == 1, "%s never pauses", requests[_i].strategy);
 	viewed_release(&v);
 }
@@ -149,19 +150,19 @@ END_TEST
 
 /* ---- the beginning ---- */
 
-START_TEST(the_beginning_names_every_role)
+START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 {
 	struct viewed v;
 	struct state st = {0};
 	char caption[512], word[WORD];
 	viewed_open(&v, &requests[_i]);
-	const struct score *s = &v.piece.score;
+	const struct timeline *s = &v.shown.timeline;
 	const struct plan *p = s->plan;
-	state_make(&st, s, STRIDE_ROUND, 0);
+	state_make(&st, s, STEP_SIZE_ROUND, 0);
 	caption_make(&st, caption, sizeof caption);
 	ck_assert_msg(caption[strlen(caption) - 1] == '.' && strlen(caption) < sizeof caption - 1, "'%s'", caption);
 	for (int i = 0; i < p->role_count; i++) {
-		int index = score_index_of(s, p->roles[i].first_rank);
+		int index = timeline_index_of(s, p->roles[i].first_rank);
 		if (p->role_count > 3 && i && i < p->role_count - 1)
 			continue;
 		ck_assert_msg(strstr(caption, bytes_word(word, st.ranks[index].live[SPACE_DEVICE])) != NULL, "'%s'",
@@ -188,8 +189,8 @@ START_TEST(many_stages_have_room)
 	viewed_open(&v, &(struct request){.model = "gpt:layers=16,width=8,heads=2,context=8,vocabulary=24",
 	                                  .strategy = "pipeline",
 	                                  .ranks = 16});
-	const struct score *s = &v.piece.score;
-	state_make(&st, s, STRIDE_ROUND, 0);
+	const struct timeline *s = &v.shown.timeline;
+	state_make(&st, s, STEP_SIZE_ROUND, 0);
 	caption_make(&st, caption, sizeof caption);
 	int fullest = 0;
 	for (int i = 1; i < s->rank_count; i++)
@@ -212,14 +213,14 @@ END_TEST
 
 static const char *wanted;
 
-static bool has_words(const struct score *s, const struct event *e, const char *caption)
+static bool has_words(const struct timeline *s, const struct event *e, const char *caption)
 {
 	(void)s;
 	(void)e;
 	return strstr(caption, wanted) != NULL;
 }
 
-static int times_said(const struct score *s, const char *words)
+static int times_said(const struct timeline *s, const char *words)
 {
 	wanted = words;
 	return walk(s, has_words);
@@ -243,24 +244,13 @@ START_TEST(words)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct viewed v;
 		viewed_open(&v, &cases[i].request);
-		ck_assert_msg(times_said(&v.piece.score, cases[i].said) > 0, "%s never says '%s'",
+		ck_assert_msg(times_said(&v.shown.timeline, cases[i].said) > 0, "%s never says '%s'",
 		              cases[i].request.strategy, cases[i].said);
-		ck_assert_msg(times_said(&v.piece.score, cases[i].never) == 0, "%s says '%s'",
+		ck_assert_msg(times_said(&v.shown.timeline, cases[i].never) == 0, "%s says '%s'",
 		              cases[i].request.strategy, cases[i].never);
 		viewed_release(&v);
 	}
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("caption");
-	TCase *tc = tcase_create("captions");
-	tcase_add_loop_test(tc, the_reason_ended_last, 0, REQUESTS);
-	tcase_add_loop_test(tc, pauses_name_what_they_wait_for, 0, REQUESTS);
-	tcase_add_loop_test(tc, the_beginning_names_every_role, 0, REQUESTS);
-	tcase_add_test(tc, many_stages_have_room);
-	tcase_add_test(tc, words);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("caption", 0)

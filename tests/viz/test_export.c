@@ -37,7 +37,7 @@ static void ck_alike(const struct gif *g, cairo_surface_t *surface, size_t step)
 
 static void check_gif(void)
 {
-	size_t length, steps = export_steps(&player), step = 0;
+	size_t length, steps = export_steps(&playback), step = 0;
 	char *text = exported(EXPORT_GIF, &small, false, &length);
 	struct gif g;
 	gif_open(&g, text, length);
@@ -45,7 +45,7 @@ static void check_gif(void)
 	ck_assert_int_eq(g.height, small.height);
 	for (int delay = 0; gif_next(&g, &delay); step++) {
 		go(step);
-		cairo_surface_t *surface = surface_of(&player, &small);
+		cairo_surface_t *surface = surface_of(&playback, &small);
 		ck_alike(&g, surface, step);
 		ck_assert_int_eq(delay, step + 1 == steps ? 150 : 50);
 		cairo_surface_destroy(surface);
@@ -57,7 +57,7 @@ static void check_gif(void)
 
 START_TEST(frames_of_the_gif)
 {
-	player.scene = SCENE_OVERVIEW;
+	playback.scene = SCENE_OVERVIEW;
 	check_gif();
 }
 END_TEST
@@ -83,7 +83,7 @@ static size_t from_base64(const char *text, size_t n, unsigned char *out)
 
 static void check_page(void)
 {
-	size_t length, steps = export_steps(&player);
+	size_t length, steps = export_steps(&playback);
 	char *page = exported(EXPORT_HTML, &small, false, &length), *at = strstr(page, "const steps=[");
 	ck_assert(at);
 	for (size_t k = 0; k < steps; k++) {
@@ -98,7 +98,7 @@ static void check_page(void)
 		go(k);
 		char *png = exported(EXPORT_PNG, &small, false, &n);
 		ck_same((char *)picture, size, png, n, "a picture of the page");
-		caption_make(&player.state, caption, sizeof caption);
+		caption_make(&playback.state, caption, sizeof caption);
 		snprintf(begin, sizeof begin, "%.20s", caption);
 		at += coded + 3;
 		ck_assert_msg(!strncmp(at, begin, strlen(begin)), "step %zu says '%.40s'", k, at);
@@ -134,30 +134,24 @@ static const struct request strategies[] = {
 };
 
 /* Of every strategy: the ways, and the pictures inside a GIF and a page. (ddp has tests of its own.) */
-START_TEST(of_every_strategy)
+START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3))
 {
 	struct viewed v;
 	viewed_open(&v, &strategies[_i]);
-	player_set_piece(&player, &v.piece);
-	player.scene = SCENE_OVERVIEW;
-	check_ways(score_stop_of(&v.piece.score, player.stride, v.piece.score.moment_count) / 2);
-	player.stride = STRIDE_PHASE;
+	playback_show(&playback, &v.shown);
+	playback.scene = SCENE_OVERVIEW;
+	check_ways(timeline_stop_of(&v.shown.timeline, playback.step_size, v.shown.timeline.instant_count) / 2);
+	playback.step_size = STEP_SIZE_PHASE;
 	check_gif();
 	check_page();
-	player.stride = STRIDE_ROUND;
-	player_set_piece(&player, &ddp.piece);
+	playback.step_size = STEP_SIZE_ROUND;
+	playback_show(&playback, &ddp.shown);
 	viewed_release(&v);
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("export");
-	TCase *tests = tcase_create("export");
-	tcase_add_checked_fixture(tests, open_all, close_all);
-	tcase_add_test(tests, frames_of_the_gif);
-	tcase_add_test(tests, pictures_of_the_page);
-	tcase_add_loop_test(tests, of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3));
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(open_all, close_all);
+	return suite_run("export", 0);
 }

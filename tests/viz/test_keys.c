@@ -131,14 +131,4 @@ START_TEST(table_of_the_documents)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("keys");
-	TCase *tc = tcase_create("keys");
-	tcase_add_test(tc, named_keys);
-	tcase_add_test(tc, letters);
-	tcase_add_test(tc, every_action_has_a_key);
-	tcase_add_test(tc, table_of_the_documents);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("keys", 0)

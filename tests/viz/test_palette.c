@@ -157,17 +157,4 @@ START_TEST(contrast_is_that_of_the_guidelines)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("palette");
-	TCase *tc = tcase_create("palette");
-	tcase_add_test(tc, known_differences);
-	tcase_add_test(tc, categories_stay_apart);
-	tcase_add_test(tc, ranks_stay_apart);
-	tcase_add_test(tc, apart_in_grey);
-	tcase_add_test(tc, text_is_legible);
-	tcase_add_test(tc, labels_on_operations);
-	tcase_add_test(tc, contrast_is_that_of_the_guidelines);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("palette", 0)

@@ -7,7 +7,7 @@
 
 #include "tests/support/suite.h"
 #include "tests/viz/picture_fixture.h"
-#include "viz/scene/timeline_place.h"
+#include "viz/scene/lane_area.h"
 
 START_TEST(the_same_bytes_again)
 {
@@ -17,12 +17,12 @@ START_TEST(the_same_bytes_again)
 		size_t na, nb;
 		go(9);
 		char *a = exported(formats[i], &small, true, &na);
-		/* In a player of its own, and after other pictures. */
-		player_release(&player);
-		player_init(&player, &fonts);
-		player_set_piece(&player, &zero3.piece);
+		/* In a playback of its own, and after other pictures. */
+		playback_release(&playback);
+		playback_init(&playback, &fonts);
+		playback_show(&playback, &zero3.shown);
 		free(exported(EXPORT_PNG, &small, false, &nb));
-		player_set_piece(&player, &ddp.piece);
+		playback_show(&playback, &ddp.shown);
 		go(9);
 		char *b = exported(formats[i], &small, true, &nb);
 		char what[32];
@@ -39,8 +39,8 @@ END_TEST
 START_TEST(the_same_by_every_way)
 {
 	for (int scene = 0; scene < SCENE_COUNT; scene++) {
-		player.scene = (enum scene)scene;
-		player.theme = (enum theme_name)(scene % THEME_COUNT);
+		playback.scene = (enum scene)scene;
+		playback.theme = (enum theme_name)(scene % THEME_COUNT);
 		check_ways(11);
 	}
 }
@@ -50,7 +50,7 @@ END_TEST
 START_TEST(steps_differ)
 {
 	size_t na, nb;
-	player.scene = SCENE_RING;
+	playback.scene = SCENE_RING;
 	go(9);
 	char *a = exported(EXPORT_PNG, &small, false, &na);
 	go(10);
@@ -105,17 +105,17 @@ START_TEST(a_failure_is_said)
 {
 	struct fonts broken = fonts;
 	broken.plain = cairo_toy_font_face_create("\xFF", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-	player.fonts = &broken;
+	playback.fonts = &broken;
 	for (int format = 0; format < EXPORT_COUNT; format++) {
 		char *text = NULL;
 		size_t length;
 		FILE *out = open_memstream(&text, &length);
-		ck_assert_msg(export_write(&player, (enum export_format)format, &small, false, out), "format %d",
+		ck_assert_msg(export_write(&playback, (enum export_format)format, &small, false, out), "format %d",
 		              format);
 		ck_assert(!fclose(out));
 		free(text);
 	}
-	player.fonts = &fonts;
+	playback.fonts = &fonts;
 }
 END_TEST
 
@@ -136,22 +136,23 @@ static bool same_half(cairo_surface_t *a, cairo_surface_t *b, int half)
 /* What the second may use is in its card alone. */
 START_TEST(each_card_has_its_own_capacity)
 {
-	const struct limits before = zero3.piece.score.limits;
-	player.scene = SCENE_MEMORY;
-	player.contender[0] = &ddp.piece;
-	player.contender[1] = &zero3.piece;
-	player.contender_count = 2;
-	player.compare = true;
-	cairo_surface_t *a = surface_of(&player, &small);
-	zero3.piece.score.limits = (struct limits){.device_bytes = zero3.piece.score.roles[0].peak[SPACE_DEVICE] / 2};
-	cairo_surface_t *b = surface_of(&player, &small);
-	zero3.piece.score.limits = before;
+	const struct limits before = zero3.shown.timeline.limits;
+	playback.scene = SCENE_MEMORY;
+	playback.contender[0] = &ddp.shown;
+	playback.contender[1] = &zero3.shown;
+	playback.contender_count = 2;
+	playback.compare = true;
+	cairo_surface_t *a = surface_of(&playback, &small);
+	zero3.shown.timeline.limits =
+	        (struct limits){.device_bytes = zero3.shown.timeline.roles[0].peak[SPACE_DEVICE] / 2};
+	cairo_surface_t *b = surface_of(&playback, &small);
+	zero3.shown.timeline.limits = before;
 	ck_assert(same_half(a, b, 0));
 	ck_assert(!same_half(a, b, 1));
 	cairo_surface_destroy(a);
 	cairo_surface_destroy(b);
-	player.compare = false;
-	player.contender_count = 0;
+	playback.compare = false;
+	playback.contender_count = 0;
 }
 END_TEST
 
@@ -165,14 +166,14 @@ static int darkness(cairo_surface_t *surface, double x, double y)
 }
 
 /* Marks inside the span of a collective, one where each message of a rank but its last arrives. */
-static int marks(cairo_surface_t *surface, const struct timeline *l, const struct score *s, int collective,
+static int marks(cairo_surface_t *surface, const struct lane_area *l, const struct timeline *s, int collective,
                  int64_t rank)
 {
-	double y = timeline_y(l, rank, QUEUE_COMMUNICATION) + l->row * 0.15; /* below the name, above "→ 1" */
+	double y = lane_area_y(l, rank, QUEUE_COMMUNICATION) + l->row * 0.15; /* below the name, above "→ 1" */
 	int found = 0;
 	for (size_t i = 0; i < s->event_count; i++) {
 		const struct event *e = &s->events[i];
-		double x = timeline_x(l, e->time);
+		double x = lane_area_x(l, e->time);
 		if (e->kind != EVENT_MESSAGE || e->collective != collective || e->rank != rank ||
 		    x > l->plot.x + l->plot.width - 12)
 			continue;
@@ -188,26 +189,26 @@ START_TEST(messages_of_every_group)
 {
 	struct viewed v;
 	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "hybrid:shard=2", .ranks = 4});
-	const struct score *s = &v.piece.score;
+	const struct timeline *s = &v.shown.timeline;
 	int groups = 0;
-	player_set_piece(&player, &v.piece);
+	playback_show(&playback, &v.shown);
 	for (int k = 0; k < s->collective_count; k++) {
 		const struct collective *one = &s->collectives[k];
 		if (one->kind != OP_ALL_REDUCE || one->control)
 			continue;
 		struct canvas c;
-		struct timeline l;
+		struct lane_area l;
 		struct box b = {0, 0, 1280, 720};
 		cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 1280, 720);
 		cairo_t *cr = cairo_create(surface);
-		player.from = one->begin;
-		player.to = one->end;
-		const struct view *view = player_view(&player);
+		playback.from = one->begin;
+		playback.to = one->end;
+		const struct view *view = playback_view(&playback);
 		canvas_begin(&c, cr, 1280, 720, 1, view->theme, &fonts);
 		scene_row(SCENE_TIMELINE)->draw(&c, view, b, false);
 		canvas_end(&c);
 		cairo_surface_flush(surface);
-		timeline_lay(&l, view, view->lanes, b);
+		lane_area_lay(&l, view, view->lanes, b);
 		for (int64_t member = 0; member < one->schedule.ranks; member++)
 			ck_assert_msg(marks(surface, &l, s, k, one->rank[member]) > 0,
 			              "no message of rank %d in collective %d", (int)one->rank[member], k);
@@ -216,7 +217,7 @@ START_TEST(messages_of_every_group)
 		cairo_surface_destroy(surface);
 	}
 	ck_assert_int_gt(groups, 0);
-	player_set_piece(&player, &ddp.piece);
+	playback_show(&playback, &ddp.shown);
 	viewed_release(&v);
 }
 END_TEST
@@ -231,29 +232,18 @@ START_TEST(tiny_and_large)
 		for (int scene = 0; scene < SCENE_COUNT; scene++) {
 			size_t n;
 			struct picture size = {.width = sizes[i][0], .height = sizes[i][1], .scale = 1};
-			player.scene = (enum scene)scene;
-			player.text = i % 2 ? 2 : 0.5;
+			playback.scene = (enum scene)scene;
+			playback.text = i % 2 ? 2 : 0.5;
 			go(10);
 			free(exported(EXPORT_PNG, &size, false, &n));
 			ck_assert_uint_gt(n, 100);
 		}
-	player.text = 1;
+	playback.text = 1;
 }
 END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("picture");
-	TCase *tests = tcase_create("picture");
-	tcase_add_checked_fixture(tests, open_all, close_all);
-	tcase_add_test(tests, the_same_bytes_again);
-	tcase_add_test(tests, the_same_by_every_way);
-	tcase_add_test(tests, steps_differ);
-	tcase_add_test(tests, halves_of_characters);
-	tcase_add_test(tests, a_failure_is_said);
-	tcase_add_test(tests, each_card_has_its_own_capacity);
-	tcase_add_test(tests, messages_of_every_group);
-	tcase_add_test(tests, tiny_and_large);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
+	suite_fixture(open_all, close_all);
+	return suite_run("picture", 0);
 }

@@ -1,4 +1,5 @@
-/* The score of a step and its states: the same whichever way one comes to them, and their numbers the simulator's. */
+/* The timeline of a step and its states: the same whichever way one comes to them, and their numbers the simulator's.
+ */
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 /* All that a picture takes from a state. */
 static uint64_t digest(const struct state *st)
 {
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	uint64_t h = 14695981039346656037U;
 	h = mix(h, &st->position, sizeof st->position);
 	h = mix(h, &st->time, sizeof st->time);
@@ -53,34 +54,34 @@ static uint64_t digest(const struct state *st)
 }
 
 /* What was seen on the way forward is seen again on the way back and by jumping there. */
-static void check_walk(const struct score *s, enum stride stride)
+static void check_walk(const struct timeline *s, enum step_size step_size)
 {
-	size_t n = s->stop_count[stride], p = 0, steps = 0;
+	size_t n = s->stop_count[step_size], p = 0, steps = 0;
 	uint64_t *seen = calloc(n, sizeof *seen);
 	struct state st = {0};
-	state_make(&st, s, stride, 0);
+	state_make(&st, s, step_size, 0);
 	seen[steps++] = digest(&st);
-	while (p < s->moment_count) {
-		size_t next = score_next(s, stride, p);
+	while (p < s->instant_count) {
+		size_t next = timeline_next(s, step_size, p);
 		ck_assert_uint_gt(next, p);
 		p = next;
-		state_make(&st, s, stride, p);
+		state_make(&st, s, step_size, p);
 		ck_assert_uint_lt(steps, n);
-		ck_assert_uint_eq(p, score_stop(s, stride, steps));
+		ck_assert_uint_eq(p, timeline_stop(s, step_size, steps));
 		seen[steps++] = digest(&st);
 	}
 	ck_assert_uint_eq(steps, n);
-	ck_assert_uint_eq(score_next(s, stride, p), p);
+	ck_assert_uint_eq(timeline_next(s, step_size, p), p);
 	while (p > 0) {
-		p = score_previous(s, stride, p);
-		state_make(&st, s, stride, p);
+		p = timeline_previous(s, step_size, p);
+		state_make(&st, s, step_size, p);
 		steps--;
 		ck_assert_uint_eq(digest(&st), seen[steps - 1]);
 	}
-	ck_assert_uint_eq(score_previous(s, stride, 0), 0);
+	ck_assert_uint_eq(timeline_previous(s, step_size, 0), 0);
 	for (size_t k = 0; k < n; k += 1 + n / 13) {
 		struct state jump = {0};
-		state_make(&jump, s, stride, score_stop(s, stride, n - 1 - k));
+		state_make(&jump, s, step_size, timeline_stop(s, step_size, n - 1 - k));
 		ck_assert_uint_eq(digest(&jump), seen[n - 1 - k]);
 		state_release(&jump);
 	}
@@ -92,10 +93,10 @@ static void check_walk(const struct score *s, enum stride stride)
 
 static void check_ledger(const struct viewed *v)
 {
-	const struct score *s = &v->piece.score;
+	const struct timeline *s = &v->shown.timeline;
 	struct state st = {0};
 	int64_t busiest = 0, total = 0, *collective = calloc((size_t)s->collective_count + 1, sizeof *collective);
-	state_make(&st, s, STRIDE_MESSAGE, s->moment_count);
+	state_make(&st, s, STEP_SIZE_MESSAGE, s->instant_count);
 	for (int i = 0; i < s->rank_count; i++) {
 		int64_t sent = st.ranks[i].sent, received = st.ranks[i].received;
 		ck_assert_int_eq(sent, plan_moved_all(s->plan, s->ranks[i].rank).sent);
@@ -127,7 +128,7 @@ static void check_ledger(const struct viewed *v)
 /* What a collective is for is the case when it is done. */
 static void check_result(const struct state *st)
 {
-	const struct collective *c = &st->score->collectives[st->collective];
+	const struct collective *c = &st->timeline->collectives[st->collective];
 	int64_t n = c->schedule.ranks, slice = c->schedule.elements / n;
 	uint64_t all = c->everyone;
 	ck_assert(st->done);
@@ -147,22 +148,22 @@ static void check_result(const struct state *st)
 }
 
 /* After the last message of each, and never before. (Where ranks lag behind, two may be under way at a time.) */
-static void check_collectives(const struct score *s)
+static void check_collectives(const struct timeline *s)
 {
 	struct state st = {0};
 	bool *seen = calloc((size_t)s->collective_count + 1, sizeof *seen);
-	for (size_t p = s->moment_count; p > 0; p--) {
-		const struct event *e = &s->events[s->moments[p - 1].begin];
+	for (size_t p = s->instant_count; p > 0; p--) {
+		const struct event *e = &s->events[s->instants[p - 1].begin];
 		if (e->kind != EVENT_MESSAGE || seen[e->collective] || s->collectives[e->collective].control)
 			continue;
 		seen[e->collective] = true;
-		state_make(&st, s, STRIDE_MESSAGE, p);
+		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		if (s->collectives[e->collective].family !=
 		    e->collective) /* another group's, beside the one that is shown */
 			continue;
 		ck_assert_int_eq(st.collective, e->collective);
 		check_result(&st);
-		state_make(&st, s, STRIDE_MESSAGE, p - 1);
+		state_make(&st, s, STEP_SIZE_MESSAGE, p - 1);
 		ck_assert(st.collective != e->collective || !st.done);
 	}
 	free(seen);
@@ -171,18 +172,18 @@ static void check_collectives(const struct score *s)
 
 /* ---- memory ---- */
 
-static void check_memory(const struct score *s)
+static void check_memory(const struct timeline *s)
 {
 	static struct memory_use use[PLAN_ROLES];
 	int64_t peak[PLAN_ROLES] = {0};
 	struct state st = {0};
 	for (int r = 0; r < s->plan->role_count; r++)
 		plan_memory(s->plan, &s->plan->roles[r], SPACE_DEVICE, &use[r]);
-	for (size_t p = 0; p <= s->moment_count; p++) {
-		state_make(&st, s, STRIDE_MESSAGE, p);
+	for (size_t p = 0; p <= s->instant_count; p++) {
+		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		for (int i = 0; i < s->rank_count; i++) {
-			const struct role *role = score_role_of(s, i);
-			const int64_t *live = score_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
+			const struct role *role = timeline_role_of(s, i);
+			const int64_t *live = timeline_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
 			int64_t total = 0, by_name = 0;
 			for (int c = 0; c < CATEGORY_COUNT; c++)
 				total += live[c];
@@ -192,7 +193,7 @@ static void check_memory(const struct score *s)
 			ck_assert_int_eq(total, st.ranks[i].live[SPACE_DEVICE]);
 			ck_assert_int_eq(total, by_name);
 			peak[s->ranks[i].role] = total > peak[s->ranks[i].role] ? total : peak[s->ranks[i].role];
-			if (!p || p == s->moment_count)
+			if (!p || p == s->instant_count)
 				for (int c = 0; c < CATEGORY_COUNT; c++)
 					ck_assert_int_eq(live[c], use[s->ranks[i].role].steady[c]);
 			ck_assert_int_ge(st.ranks[i].peak[SPACE_DEVICE], total);
@@ -208,13 +209,13 @@ static void check_memory(const struct score *s)
 /* ---- captions ---- */
 
 /* "Rank 2 adds chunk 1 from rank 1 (128 B): it now holds the sum of ranks 0–2." */
-static void check_captions(const struct score *s)
+static void check_captions(const struct timeline *s)
 {
 	struct state st = {0};
-	for (size_t p = 1; p <= s->moment_count; p++) {
-		const struct event *e = &s->events[s->moments[p - 1].begin];
+	for (size_t p = 1; p <= s->instant_count; p++) {
+		const struct event *e = &s->events[s->instants[p - 1].begin];
 		char caption[512], expected[160], bytes[WORD], ranks[96];
-		state_make(&st, s, STRIDE_MESSAGE, p);
+		state_make(&st, s, STEP_SIZE_MESSAGE, p);
 		caption_make(&st, caption, sizeof caption);
 		ck_assert_msg(strlen(caption) > 10 && caption[strlen(caption) - 1] == '.', "'%s'", caption);
 		ck_assert_uint_lt(strlen(caption), sizeof caption - 1);
@@ -247,12 +248,12 @@ static void check_request(const struct request *r)
 {
 	struct viewed v;
 	viewed_open(&v, r);
-	const struct score *s = &v.piece.score;
+	const struct timeline *s = &v.shown.timeline;
 	ck_assert_int_eq(s->rank_count, (int)r->ranks);
 	for (size_t i = 1; i < s->event_count; i++)
 		ck_assert_int_ge(s->events[i].time, s->events[i - 1].time);
-	for (int stride = 0; stride < STRIDE_COUNT; stride++)
-		check_walk(s, (enum stride)stride);
+	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
+		check_walk(s, (enum step_size)step_size);
 	check_ledger(&v);
 	check_collectives(s);
 	check_memory(s);
@@ -266,7 +267,7 @@ static void check_strategy(const char *strategy, const char *model, int64_t rank
 	        &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
 }
 
-START_TEST(every_strategy)
+START_LOOP_TEST(every_strategy, 0, 7)
 {
 	int64_t ranks = 2 + _i;
 	for (int i = 0; strategy_at(i); i++) {
@@ -299,7 +300,7 @@ static const struct request others[] = {
         {.strategy = "ddp", .model = "mlp:sizes=12-16-8-4,norm=sync-batch", .ranks = 3},
 };
 
-START_TEST(every_other)
+START_LOOP_TEST(every_other, 0, sizeof others / sizeof others[0])
 {
 	check_request(&others[_i]);
 }
@@ -319,9 +320,9 @@ START_TEST(one_rank_sends_nothing)
 {
 	struct viewed v;
 	viewed_open(&v, &(struct request){.model = models[0], .strategy = "single", .ranks = 1});
-	for (int stride = 0; stride < STRIDE_COUNT; stride++)
-		check_walk(&v.piece.score, (enum stride)stride);
-	ck_assert_int_eq(ledger_step_total(&v.piece.score), 0);
+	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
+		check_walk(&v.shown.timeline, (enum step_size)step_size);
+	ck_assert_int_eq(ledger_step_total(&v.shown.timeline), 0);
 	viewed_release(&v);
 }
 END_TEST
@@ -331,11 +332,11 @@ START_TEST(rounds_of_a_ring)
 {
 	struct viewed v;
 	viewed_open(&v, &(struct request){.model = models[0], .strategy = "ddp", .ranks = 4});
-	const struct score *s = &v.piece.score;
+	const struct timeline *s = &v.shown.timeline;
 	int rounds = 0;
-	for (size_t k = 1; k < s->stop_count[STRIDE_ROUND]; k++) {
+	for (size_t k = 1; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		struct state st = {0};
-		state_make(&st, s, STRIDE_ROUND, score_stop(s, STRIDE_ROUND, k));
+		state_make(&st, s, STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
 		const struct event *e = &s->events[st.latest];
 		if (e->kind == EVENT_MESSAGE && e->collective == 0) {
 			ck_assert_uint_eq(st.latest_end - st.latest, 4);
@@ -348,35 +349,35 @@ START_TEST(rounds_of_a_ring)
 }
 END_TEST
 
-/* The notable events are where they say. */
-START_TEST(notable_events)
+/* The highlights are where they say. */
+START_TEST(highlight_events)
 {
 	struct viewed v;
 	viewed_open(&v, &(struct request){.model = models[1], .strategy = "zero3", .ranks = 4});
-	const struct score *s = &v.piece.score;
+	const struct timeline *s = &v.shown.timeline;
 	struct state st = {0};
 	int peaks = 0, ends = 0;
-	ck_assert_int_gt(s->notable_count, 0);
-	for (int i = 0; i < s->notable_count; i++) {
-		const struct notable *n = &s->notables[i];
-		state_make(&st, s, STRIDE_MESSAGE, n->position);
-		if (n->kind == NOTABLE_PEAK) {
+	ck_assert_int_gt(s->highlight_count, 0);
+	for (int i = 0; i < s->highlight_count; i++) {
+		const struct highlight *n = &s->highlights[i];
+		state_make(&st, s, STEP_SIZE_MESSAGE, n->position);
+		if (n->kind == HIGHLIGHT_PEAK) {
 			ck_assert_int_eq(st.ranks[0].live[SPACE_DEVICE], s->roles[0].peak[SPACE_DEVICE]);
-			state_make(&st, s, STRIDE_MESSAGE, n->position - 1);
+			state_make(&st, s, STEP_SIZE_MESSAGE, n->position - 1);
 			ck_assert_int_lt(st.ranks[0].live[SPACE_DEVICE], s->roles[0].peak[SPACE_DEVICE]);
 			peaks++;
 		}
-		if (n->kind == NOTABLE_COLLECTIVE) {
+		if (n->kind == HIGHLIGHT_COLLECTIVE) {
 			ck_assert(st.done);
 			ends++;
 		}
-		if (n->kind == NOTABLE_OVERLAP) {
-			int index = score_index_of(s, n->rank);
+		if (n->kind == HIGHLIGHT_OVERLAP) {
+			int index = timeline_index_of(s, n->rank);
 			ck_assert_int_ge(st.ranks[index].running[QUEUE_COMPUTE], 0);
 			ck_assert_int_ge(st.ranks[index].running[QUEUE_COMMUNICATION], 0);
 		}
-		if (n->kind == NOTABLE_STALL)
-			ck_assert_int_lt(st.ranks[score_index_of(s, n->rank)].running[QUEUE_COMPUTE], 0);
+		if (n->kind == HIGHLIGHT_STALL)
+			ck_assert_int_lt(st.ranks[timeline_index_of(s, n->rank)].running[QUEUE_COMPUTE], 0);
 	}
 	ck_assert_int_eq(peaks, 1);
 	int counted = 0;
@@ -396,9 +397,9 @@ START_TEST(many_ranks)
 		struct viewed v;
 		struct state st = {0};
 		viewed_open(&v, &(struct request){.model = models[0], .strategy = "zero2", .ranks = ranks[i]});
-		const struct score *s = &v.piece.score;
-		state_make(&st, s, STRIDE_ROUND, s->moment_count);
-		if (ranks[i] <= SCORE_ROUND_RANKS)
+		const struct timeline *s = &v.shown.timeline;
+		state_make(&st, s, STEP_SIZE_ROUND, s->instant_count);
+		if (ranks[i] <= TIMELINE_ROUND_RANKS)
 			ck_assert_int_eq(st.sent, ledger_step_total(s));
 		for (int k = 0; k < s->rank_count; k++)
 			ck_assert_int_eq(st.ranks[k].sent, ledger_step_bytes(s, k));
@@ -409,17 +410,4 @@ START_TEST(many_ranks)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("view");
-	TCase *tc = tcase_create("score and states");
-	tcase_add_loop_test(tc, every_strategy, 0, 7);
-	tcase_add_loop_test(tc, every_other, 0, sizeof others / sizeof others[0]);
-	tcase_add_test(tc, every_schedule);
-	tcase_add_test(tc, one_rank_sends_nothing);
-	tcase_add_test(tc, rounds_of_a_ring);
-	tcase_add_test(tc, notable_events);
-	tcase_add_test(tc, many_ranks);
-	suite_add_tcase(suite, tc);
-	return suite_run(suite);
-}
+SUITE("view", 0)

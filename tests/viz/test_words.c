@@ -19,21 +19,21 @@ static const struct request ddp = {.model = "mlp:sizes=12-16-8-4", .strategy = "
 
 static struct fonts fonts;
 static struct viewed v;
-static struct player player;
+static struct playback playback;
 
 static void open_player(const struct request *r, enum scene scene)
 {
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
 	viewed_open(&v, r);
-	player_init(&player, &fonts);
-	player_set_piece(&player, &v.piece);
-	player.scene = scene;
-	player.stride = STRIDE_ROUND;
+	playback_init(&playback, &fonts);
+	playback_show(&playback, &v.shown);
+	playback.scene = scene;
+	playback.step_size = STEP_SIZE_ROUND;
 }
 
 static void close_player(void)
 {
-	player_release(&player);
+	playback_release(&playback);
 	viewed_release(&v);
 	fonts_release(&fonts);
 }
@@ -41,14 +41,14 @@ static void close_player(void)
 /* Draws the picture after the given round (from 1) of the first collective that is not control. */
 static void go_to_round(int round)
 {
-	const struct score *s = &v.piece.score;
-	for (size_t k = 0; k < s->stop_count[STRIDE_ROUND]; k++) {
-		player_go(&player, score_stop(s, STRIDE_ROUND, k));
-		player_view(&player);
-		const struct state *st = &player.state;
+	const struct timeline *s = &v.shown.timeline;
+	for (size_t k = 0; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
+		playback_go(&playback, timeline_stop(s, STEP_SIZE_ROUND, k));
+		playback_view(&playback);
+		const struct state *st = &playback.state;
 		if (st->collective < 0 || s->collectives[st->collective].control || st->round != round)
 			continue;
-		words_of(&player);
+		words_of(&playback);
 		return;
 	}
 	ck_abort_msg("no round %d", round);
@@ -95,17 +95,17 @@ START_TEST(bars_say_what_is_alive_and_what_there_is_room_for)
 	int64_t alive = 0;
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		alive += use.steady[c];
-	ck_assert_int_ge(alive, 4 * 1520); /* parameters, gradients, two moments */
+	ck_assert_int_ge(alive, 4 * 1520); /* parameters, gradients, two instants */
 	ck_assert_int_lt(alive, use.peak_bytes);
 	/* so tight that the capacity is a line */
-	v.piece.score.limits = (struct limits){.device_bytes = 3000000, .overhead_bytes = 500000};
-	player_go(&player, 0);
-	words_of(&player);
+	v.shown.timeline.limits = (struct limits){.device_bytes = 3000000, .overhead_bytes = 500000};
+	playback_go(&playback, 0);
+	words_of(&playback);
 	snprintf(lines, sizeof lines, "rank 0\n%s\n", bytes_word(word, alive));
 	ck_words(lines);
 	ck_words("capacity less libraries 2.500 MB\n");
-	v.piece.score.limits.device_bytes = 900500000;
-	words_of(&player);
+	v.shown.timeline.limits.device_bytes = 900500000;
+	words_of(&playback);
 	ck_words("capacity 900.0 MB, far above\n");
 	close_player();
 }
@@ -113,11 +113,11 @@ END_TEST
 
 /* ---- captions ---- */
 
-static const char *caption_at(enum stride stride, size_t position)
+static const char *caption_at(enum step_size step_size, size_t position)
 {
 	static char caption[512];
 	struct state st = {0};
-	state_make(&st, &v.piece.score, stride, position);
+	state_make(&st, &v.shown.timeline, step_size, position);
 	caption_make(&st, caption, sizeof caption);
 	state_release(&st);
 	return caption;
@@ -126,10 +126,10 @@ static const char *caption_at(enum stride stride, size_t position)
 START_TEST(the_end_says_the_shares_of_the_step)
 {
 	open_player(&ddp, SCENE_OVERVIEW);
-	struct score *s = &v.piece.score;
+	struct timeline *s = &v.shown.timeline;
 	s->step_ns = 2000000;
 	s->times = (struct times){.step = 2000000, .compute = 1000000, .exposed = 400000, .bubble = 600000};
-	ck_assert_str_eq(caption_at(STRIDE_MESSAGE, s->moment_count),
+	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count),
 	                 "The step is done in 2.000 ms: 50 % computing, 20 % waiting for communication, 30 % for "
 	                 "anything else. All ranks together sent 9.120 kB.");
 	close_player();
@@ -150,7 +150,7 @@ START_TEST(rounds_are_counted_from_one)
 	open_player(&ddp, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
-		ck_assert_str_eq(caption_at(STRIDE_ROUND, player.position), rounds[i]);
+		ck_assert_str_eq(caption_at(STEP_SIZE_ROUND, playback.position), rounds[i]);
 	}
 	close_player();
 }
@@ -161,12 +161,12 @@ START_TEST(rounds_that_a_stop_has)
 {
 	int several = 0;
 	open_player(&(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "zero3", .ranks = 5}, SCENE_RING);
-	const struct score *s = &v.piece.score;
-	for (int stride = 0; stride < STRIDE_COUNT; stride++)
-		for (size_t p = 1; p <= s->moment_count; p++) {
+	const struct timeline *s = &v.shown.timeline;
+	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
+		for (size_t p = 1; p <= s->instant_count; p++) {
 			struct state st = {0};
 			int from = 0, to = 0, first = 1 << 20, last = 0, c = -1;
-			state_make(&st, s, (enum stride)stride, p);
+			state_make(&st, s, (enum step_size)step_size, p);
 			for (size_t i = st.latest; i < st.latest_end; i++) {
 				const struct event *e = &s->events[i];
 				if (e->kind != EVENT_MESSAGE || (c >= 0 && e->collective != c))
@@ -175,7 +175,7 @@ START_TEST(rounds_that_a_stop_has)
 				first = e->round + 1 < first ? e->round + 1 : first;
 				last = e->round + 1 > last ? e->round + 1 : last;
 			}
-			if (sscanf(caption_at((enum stride)stride, p), "Rounds %d to %d of", &from, &to) == 2) {
+			if (sscanf(caption_at((enum step_size)step_size, p), "Rounds %d to %d of", &from, &to) == 2) {
 				ck_assert_int_eq(from, first);
 				ck_assert_int_eq(to, last);
 				several++;
@@ -196,10 +196,10 @@ START_TEST(an_operation_says_what_it_needs)
 	                                    "backward layer.2", "32", "backward layer.1", "64"};
 	size_t said = 0;
 	open_player(&ddp, SCENE_OVERVIEW);
-	const struct score *s = &v.piece.score;
-	for (size_t k = 0; k < s->stop_count[STRIDE_ROUND]; k++) {
+	const struct timeline *s = &v.shown.timeline;
+	for (size_t k = 0; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		char words[64];
-		const char *caption = caption_at(STRIDE_ROUND, score_stop(s, STRIDE_ROUND, k));
+		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
 		if (!strstr(caption, "; it needs "))
 			continue;
 		ck_assert_uint_lt(said, sizeof needs / sizeof *needs);
@@ -257,19 +257,4 @@ START_TEST(lines_have_ranks_and_a_capacity)
 }
 END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("words");
-	TCase *tests = tcase_create("words");
-	tcase_add_test(tests, a_ledger_has_the_closed_form);
-	tcase_add_test(tests, a_gathering_ledger_has_its_own);
-	tcase_add_test(tests, bars_say_what_is_alive_and_what_there_is_room_for);
-	tcase_add_test(tests, the_end_says_the_shares_of_the_step);
-	tcase_add_test(tests, rounds_are_counted_from_one);
-	tcase_add_test(tests, rounds_that_a_stop_has);
-	tcase_add_test(tests, an_operation_says_what_it_needs);
-	tcase_add_test(tests, a_bar_says_its_sum);
-	tcase_add_test(tests, lines_have_ranks_and_a_capacity);
-	suite_add_tcase(suite, tests);
-	return suite_run(suite);
-}
+SUITE("words", 0)

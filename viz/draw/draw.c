@@ -76,7 +76,7 @@ void draw_font(struct canvas *c, double size, enum weight w)
 	cairo_set_font_size(c->cr, size);
 }
 
-/* Of one character, of n bytes. A picture measures thousands of texts in a few fonts. */
+/* The width of one character of n bytes. A picture measures thousands of texts in a few fonts. */
 static double advance_of(struct canvas *c, double size, enum weight w, const char *character, int n)
 {
 	struct advance key = {.size = size, .pixel = c->pixel, .weight = (int)w};
@@ -96,7 +96,7 @@ static double advance_of(struct canvas *c, double size, enum weight w, const cha
 	return e.x_advance;
 }
 
-/* Of mended text. */
+/* The width of text that has been mended. */
 static double advance(struct canvas *c, double size, enum weight w, const char *text)
 {
 	double sum = 0;

@@ -52,9 +52,9 @@ bool theme_parse(const char *name, enum theme_name *out);
 
 char category_letter(enum category c);
 enum pattern category_pattern(enum category c);
-/* Of a rank's contribution. They repeat after eight. */
+/* The colour of a rank's contribution. Colours repeat after eight. */
 colour rank_colour(const struct theme *t, int64_t rank);
-/* Of a kind of operation in the timeline. */
+/* The colour of a kind of operation in the timeline. */
 colour op_colour(const struct theme *t, const struct op *op);
 
 /* Black or white, whichever reads better on a ground. */

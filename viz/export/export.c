@@ -23,14 +23,14 @@ static enum status failed(cairo_status_t s)
 	return status_fail(STATUS_RUN, "the picture cannot be drawn: %s", cairo_status_to_string(s));
 }
 
-size_t export_steps(const struct player *p)
+size_t export_steps(const struct playback *p)
 {
-	return p->piece->foreign ? 1 : p->piece->score.stop_count[p->stride];
+	return p->shown->foreign ? 1 : p->shown->timeline.stop_count[p->step_size];
 }
 
-void export_go(struct player *p, size_t step)
+void export_go(struct playback *p, size_t step)
 {
-	player_go(p, p->piece->foreign ? 0 : score_stop(&p->piece->score, p->stride, step));
+	playback_go(p, p->shown->foreign ? 0 : timeline_stop(&p->shown->timeline, p->step_size, step));
 }
 
 static enum status check(cairo_t *cr)
@@ -106,14 +106,14 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 	return finish(surface, cr);
 }
 
-/* ---- of a player ---- */
+/* ---- of a playback ---- */
 
-enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out)
+enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out)
 {
 	int width = (int)lround(size->width * size->scale), height = (int)lround(size->height * size->scale);
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	cairo_t *cr = cairo_create(surface);
-	player_draw(p, cr, width, height);
+	playback_draw(p, cr, width, height);
 	enum status s = check(cr);
 	cairo_surface_flush(surface);
 	if (s)
@@ -122,14 +122,14 @@ enum status export_surface(struct player *p, const struct picture *size, cairo_s
 	return s;
 }
 
-enum status export_pages(struct player *p, const struct picture *size, FILE *out)
+enum status export_pages(struct playback *p, const struct picture *size, FILE *out)
 {
 	double width, height;
 	cairo_surface_t *surface = begin_pdf(size, out, &width, &height);
 	cairo_t *cr = cairo_create(surface);
 	for (size_t k = 0; k < export_steps(p); k++) {
 		export_go(p, k);
-		player_draw(p, cr, width, height);
+		playback_draw(p, cr, width, height);
 		cairo_show_page(cr);
 	}
 	return finish(surface, cr);

@@ -1,12 +1,12 @@
-/* Pictures in files, all drawn by the scenes, the same bytes from run to run. The player stands where the picture is to
- * be taken; those of several steps walk it through all stops of its stride.
+/* Pictures in files, all drawn by the scenes, the same bytes from run to run. The playback stands where the picture is
+ * to be taken; those of several steps take it through all stops of its step size.
  */
 #ifndef SHARDLAB_VIZ_EXPORT_H
 #define SHARDLAB_VIZ_EXPORT_H
 
 #include <stdio.h>
 
-#include "viz/export/player.h"
+#include "viz/export/playback.h"
 
 struct picture {
 	int width, height; /* of the picture, in pixels of a screen */
@@ -33,7 +33,7 @@ enum export_format {
 bool export_parse(const char *path, enum export_format *out);
 
 /* STATUS_RUN: it could not be written. STATUS_INPUT: too large. */
-enum status export_write(struct player *p, enum export_format format, const struct picture *size, bool all_pages,
+enum status export_write(struct playback *p, enum export_format format, const struct picture *size, bool all_pages,
                          FILE *out);
 
 /* A drawing of another kind (a chart) as PNG, SVG or PDF. */
@@ -41,13 +41,13 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
                            enum export_format format, const struct picture *size, FILE *out);
 
 /* For the files of the formats. */
-enum status export_gif(struct player *p, const struct picture *size, FILE *out);
-enum status export_html(struct player *p, const struct picture *size, FILE *out);
-enum status export_pages(struct player *p, const struct picture *size, FILE *out);
-/* A picture of the player as it stands, to be destroyed by the caller; on failure there is none. */
-enum status export_surface(struct player *p, const struct picture *size, cairo_surface_t **out);
+enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
+enum status export_html(struct playback *p, const struct picture *size, FILE *out);
+enum status export_pages(struct playback *p, const struct picture *size, FILE *out);
+/* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
+enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */
-size_t export_steps(const struct player *p);
-void export_go(struct player *p, size_t step);
+size_t export_steps(const struct playback *p);
+void export_go(struct playback *p, size_t step);
 
 #endif

@@ -253,7 +253,7 @@ static void to_indices(const struct palette *p, cairo_surface_t *surface, unsign
 	}
 }
 
-enum status export_gif(struct player *p, const struct picture *size, FILE *out)
+enum status export_gif(struct playback *p, const struct picture *size, FILE *out)
 {
 	size_t steps = export_steps(p);
 	struct palette *palette = calloc(1, sizeof *palette);

@@ -1,5 +1,5 @@
-/* A step player in one HTML file: every step's picture inside it, as the PNG that --at gives, with its caption as text
- * for those who do not see it. Keys, buttons, a slider, swipes; nothing is fetched.
+/* Playback of a step in one HTML file: every step's picture inside it, as the PNG that --at gives, with its caption as
+ * text for those who do not see it. Keys, buttons, a slider, swipes; nothing is fetched.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -111,11 +111,11 @@ static void put_script(FILE *out, const char *text)
 			fputc(*text, out);
 }
 
-enum status export_html(struct player *p, const struct picture *size, FILE *out)
+enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
 	const struct theme *t = theme_of(p->theme);
-	char title[sizeof p->piece->heading];
-	memcpy(title, p->piece->heading, sizeof title);
+	char title[sizeof p->shown->heading];
+	memcpy(title, p->shown->heading, sizeof title);
 	text_mend(title);
 	fputs(page_head, out);
 	put_html(out, title);
@@ -135,7 +135,7 @@ enum status export_html(struct player *p, const struct picture *size, FILE *out)
 			return status_fail(STATUS_RUN, "the picture cannot be written: %s", cairo_status_to_string(s));
 		if (b.count)
 			put_group(&b);
-		if (!p->piece->foreign)
+		if (!p->shown->foreign)
 			caption_make(&p->state, caption, sizeof caption);
 		text_mend(caption);
 		fputs("\",\"", out);

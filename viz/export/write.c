@@ -21,12 +21,12 @@ bool export_parse(const char *path, enum export_format *out)
 	return false;
 }
 
-static void draw_player(void *context, cairo_t *cr, double width, double height)
+static void draw_playback(void *context, cairo_t *cr, double width, double height)
 {
-	player_draw(context, cr, width, height);
+	playback_draw(context, cr, width, height);
 }
 
-enum status export_write(struct player *p, enum export_format format, const struct picture *size, bool all_pages,
+enum status export_write(struct playback *p, enum export_format format, const struct picture *size, bool all_pages,
                          FILE *out)
 {
 	if (format == EXPORT_GIF)
@@ -35,5 +35,5 @@ enum status export_write(struct player *p, enum export_format format, const stru
 		return export_html(p, size, out);
 	if (format == EXPORT_PDF && all_pages)
 		return export_pages(p, size, out);
-	return export_drawing(draw_player, p, format, size, out);
+	return export_drawing(draw_playback, p, format, size, out);
 }

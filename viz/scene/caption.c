@@ -1,4 +1,4 @@
-/* The caption: one sentence about what the last stride did, made from the plan, so that it is never wrong. */
+/* The caption: one sentence about what the last step did, made from the plan, so that it is never wrong. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 	bool fits = true;
 	int64_t any = -1;
 	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->score->events[i];
-		if (e->kind != kind || e->op != op || plan_role_of(st->score->plan, e->rank) != role)
+		const struct event *e = &st->timeline->events[i];
+		if (e->kind != kind || e->op != op || plan_role_of(st->timeline->plan, e->rank) != role)
 			continue;
 		any = e->rank;
 		w.count++;
@@ -31,7 +31,7 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 		if (e->rank < 64)
 			set |= UINT64_C(1) << e->rank;
 	}
-	w.all = w.count == st->score->rank_count && w.count > 1;
+	w.all = w.count == st->timeline->rank_count && w.count > 1;
 	if (w.all) {
 		snprintf(w.words, sizeof w.words, "Every rank");
 	} else if (w.count == 1) {
@@ -71,11 +71,11 @@ static const char *verb(const struct op *op)
 	}
 }
 
-/* What it waits for, and what was before it on its queue: whichever was done last is the reason why it begins only now.
+/* An operation waits for others, and for the one before it on its queue: the last to finish is why it begins only now.
  */
-static const struct op *reason_of(const struct score *s, const struct role *role, int index, const struct op *op)
+static const struct op *reason_of(const struct timeline *s, const struct role *role, int index, const struct op *op)
 {
-	const struct score_rank *r = &s->ranks[index];
+	const struct timeline_rank *r = &s->ranks[index];
 	int64_t latest = -1;
 	const struct op *reason = NULL;
 	for (int i = 0; i < op->after_count; i++) {
@@ -96,7 +96,8 @@ static const struct op *reason_of(const struct score *s, const struct role *role
 	return reason;
 }
 
-static void say_reason(struct text *t, const struct score *s, const struct role *role, int index, const struct op *op)
+static void say_reason(struct text *t, const struct timeline *s, const struct role *role, int index,
+                       const struct op *op)
 {
 	const struct op *reason = reason_of(s, role, index, op);
 	char words[160];
@@ -119,8 +120,8 @@ static const char *object_of(const struct role *role, const struct op *op)
 static void say_collective_begins(struct text *t, const struct state *st, int index, const struct op *op,
                                   const struct who *w, int c)
 {
-	const struct score *s = st->score;
-	const struct role *role = score_role_of(s, index);
+	const struct timeline *s = st->timeline;
+	const struct role *role = timeline_role_of(s, index);
 	const struct collective *one = &s->collectives[c];
 	char what[96], bytes[WORD];
 	bytes_word(bytes, op_payload_bytes(role, op));
@@ -140,12 +141,12 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 
 static void say_operation(struct text *t, const struct state *st, const struct event *e)
 {
-	const struct score *s = st->score;
-	int index = score_index_of(s, e->rank);
-	const struct role *role = score_role_of(s, index);
+	const struct timeline *s = st->timeline;
+	int index = timeline_index_of(s, e->rank);
+	const struct role *role = timeline_role_of(s, index);
 	const struct op *op = &role->ops[e->op];
 	struct who w = who_of(st, EVENT_BEGIN, e->op, role);
-	int c = score_collective_of(s, index, e->op);
+	int c = timeline_collective_of(s, index, e->op);
 	char words[160], bytes[WORD], time[WORD];
 	int64_t samples;
 	if (c >= 0) {
@@ -195,9 +196,9 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 
 static void say_memory(struct text *t, const struct state *st, const struct event *e)
 {
-	const struct score *s = st->score;
-	int index = score_index_of(s, e->rank);
-	const struct role *role = score_role_of(s, index);
+	const struct timeline *s = st->timeline;
+	int index = timeline_index_of(s, e->rank);
+	const struct role *role = timeline_role_of(s, index);
 	const struct op *op = &role->ops[e->op];
 	const struct buffer *b = &role->buffers[op_buffer(op)];
 	struct who w = who_of(st, EVENT_MEMORY, e->op, role);
@@ -207,8 +208,8 @@ static void say_memory(struct text *t, const struct state *st, const struct even
 	    category_name(b->category), space_name(b->space), bytes_word(live, st->ranks[index].live[b->space]));
 }
 
-/* Of those that an operation waits for, the one that is done last; NULL: none is still to be done. */
-static const struct op *awaited(const struct score *s, const struct role *role, int index, const struct op *op,
+/* The last to finish of the operations that an operation waits for; NULL: all are done. */
+static const struct op *awaited(const struct timeline *s, const struct role *role, int index, const struct op *op,
                                 int64_t now)
 {
 	const struct op *last = NULL;
@@ -222,8 +223,8 @@ static const struct op *awaited(const struct score *s, const struct role *role, 
 	return last;
 }
 
-/* What the communication queue of a rank does at a time; NULL: nothing. */
-static const struct op *communicating(const struct score *s, const struct role *role, int index, int64_t now)
+/* The operation on the communication queue of a rank at a time; NULL: none. */
+static const struct op *communicating(const struct timeline *s, const struct role *role, int index, int64_t now)
 {
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
@@ -238,9 +239,9 @@ static const struct op *communicating(const struct score *s, const struct role *
  * communication. */
 static void say_idle(struct text *t, const struct state *st, const struct event *e)
 {
-	const struct score *s = st->score;
-	int index = score_index_of(s, e->rank);
-	const struct role *role = score_role_of(s, index);
+	const struct timeline *s = st->timeline;
+	int index = timeline_index_of(s, e->rank);
+	const struct role *role = timeline_role_of(s, index);
 	struct who w = who_of(st, EVENT_IDLE, e->op, role);
 	char time[WORD], words[160];
 	int64_t wait = s->ranks[index].begin[e->op - role->step.begin] - e->time;
@@ -249,7 +250,7 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	say(t, "%s stop%s computing for %s: ", w.words, w.s, time_word(time, wait));
 	op_describe(s->plan, &role->ops[e->op], words, sizeof words);
 	if (!cause) {
-		say(t, "%s begins only then, though nothing that it waits for is left to be done.", words);
+		say(t, "everything that %s waits for is done, but it begins only then.", words);
 		return;
 	}
 	say(t, "%s waits for ", words);
@@ -273,7 +274,7 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 
 static void say_end(struct text *t, const struct state *st)
 {
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	char step[WORD], sent[WORD];
 	double whole = s->step_ns ? (double)s->step_ns : 1;
 	say(t,
@@ -294,15 +295,16 @@ void caption_make(const struct state *st, char *out, int size)
 		say_beginning(&t, st);
 		return;
 	}
-	if (st->stride == STRIDE_PHASE) { /* the last thing that it did stands for the phase */
-		struct state one = *st;   /* borrows what it points to */
-		one.stride = STRIDE_ROUND;
-		one.latest = st->score->moments[score_previous(st->score, STRIDE_ROUND, st->position)].begin;
+	if (st->step_size == STEP_SIZE_PHASE) { /* the last thing that it did stands for the phase */
+		struct state one = *st;         /* borrows what it points to */
+		one.step_size = STEP_SIZE_ROUND;
+		one.latest =
+		        st->timeline->instants[timeline_previous(st->timeline, STEP_SIZE_ROUND, st->position)].begin;
 		caption_make(&one, out, size);
 		return;
 	}
 	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->score->events[i];
+		const struct event *e = &st->timeline->events[i];
 		first = first ? first : e;
 		if (e->kind == EVENT_BEGIN && !begin)
 			begin = e;
@@ -330,13 +332,13 @@ void caption_make(const struct state *st, char *out, int size)
 		say_memory(&t, st, first);
 }
 
-void caption_notable(const struct state *st, char *out, int size)
+void caption_highlight(const struct state *st, char *out, int size)
 {
 	struct text t = {out, size, 0};
 	out[0] = 0;
-	for (int i = 0; i < st->score->notable_count; i++) {
-		const struct notable *n = &st->score->notables[i];
+	for (int i = 0; i < st->timeline->highlight_count; i++) {
+		const struct highlight *n = &st->timeline->highlights[i];
 		if (n->position == st->position)
-			say(&t, "%s%s", t.at ? " · " : "", notable_name(n->kind));
+			say(&t, "%s%s", t.at ? " · " : "", highlight_name(n->kind));
 	}
 }

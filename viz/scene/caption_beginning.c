@@ -39,40 +39,40 @@ static void say_holder(struct text *t, const struct role *r, bool alone, bool be
 
 static void say_role(struct text *t, const struct state *st, int number, bool begins, bool categories)
 {
-	const struct plan *p = st->score->plan;
+	const struct plan *p = st->timeline->plan;
 	const struct role *r = &p->roles[number];
-	int index = score_index_of(st->score, r->first_rank);
+	int index = timeline_index_of(st->timeline, r->first_rank);
 	char bytes[WORD];
 	say_holder(t, r, p->role_count == 1, begins);
 	say(t, "%s", bytes_word(bytes, st->ranks[index].live[SPACE_DEVICE]));
 	if (categories)
-		say_categories(t, score_live(st->score, index, SPACE_DEVICE, 0));
+		say_categories(t, timeline_live(st->timeline, index, SPACE_DEVICE, 0));
 	for (int space = SPACE_DEVICE + 1; space < SPACE_COUNT; space++)
 		if (st->ranks[index].live[space]) {
 			say(t, "%s and %s%s", categories ? ";" : "", bytes_word(bytes, st->ranks[index].live[space]),
 			    elsewhere[space]);
 			if (categories)
-				say_categories(t, score_live(st->score, index, (enum space)space, 0));
+				say_categories(t, timeline_live(st->timeline, index, (enum space)space, 0));
 		}
 	say(t, ".");
 }
 
 void say_beginning(struct text *t, const struct state *st)
 {
-	const struct plan *p = st->score->plan;
+	const struct plan *p = st->timeline->plan;
 	int shown[PLAN_ROLES], count = 0, fullest = 0;
 	for (int i = 0; i < p->role_count; i++) {
-		int index = score_index_of(st->score, p->roles[i].first_rank);
+		int index = timeline_index_of(st->timeline, p->roles[i].first_rank);
 		if (index < 0)
 			continue;
-		int most = count ? score_index_of(st->score, p->roles[shown[fullest]].first_rank) : index;
+		int most = count ? timeline_index_of(st->timeline, p->roles[shown[fullest]].first_rank) : index;
 		shown[count] = i;
 		if (st->ranks[index].live[SPACE_DEVICE] > st->ranks[most].live[SPACE_DEVICE])
 			fullest = count;
 		count++;
 	}
 	bool all = count <= LISTED;
-	/* Where there is no room for the categories, the totals alone are said. */
+	/* If there is no room for the categories, the totals alone are given. */
 	for (int categories = 1; categories >= 0; categories--) {
 		const char *between = "";
 		t->at = 0;

@@ -22,7 +22,7 @@ static void say_chunk(struct text *t, const struct collective *c, const struct e
 		say(t, "chunks %d–%d", first, last);
 }
 
-static int messages_of(const struct score *s, int collective)
+static int messages_of(const struct timeline *s, int collective)
 {
 	int n = 0;
 	for (size_t i = 0; i < s->event_count; i++)
@@ -32,7 +32,7 @@ static int messages_of(const struct score *s, int collective)
 
 void say_message(struct text *t, const struct state *st, const struct event *e)
 {
-	const struct collective *c = &st->score->collectives[e->collective];
+	const struct collective *c = &st->timeline->collectives[e->collective];
 	char bytes[WORD], ranks[128];
 	bytes_word(bytes, e->bytes);
 	if (c->control) {
@@ -55,7 +55,7 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 	if (c->kind == OP_SEND)
 		say(t, ".");
 	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
-		say(t, "; %d of %d messages are through.", (int)st->arrived, messages_of(st->score, e->collective));
+		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
 	else if (!strncmp(ranks, "all", 3))
@@ -72,7 +72,7 @@ static int bits(uint64_t v)
 	return n;
 }
 
-/* What the messages of the last stride are together. */
+/* The messages of the last step, summed up. */
 struct sent {
 	size_t count;
 	int first_round, last_round, most; /* most: contributions that a receiver holds now */
@@ -82,7 +82,7 @@ struct sent {
 
 static struct sent sum_up(const struct state *st, const struct event *first)
 {
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	const struct collective *c = &s->collectives[first->collective];
 	struct sent out = {.first_round = first->round, .last_round = first->round};
 	size_t in_round = 0;
@@ -117,10 +117,10 @@ static int complete_chunks(const struct state *st, const struct collective *c)
 /* Several messages that arrive together. */
 void say_round(struct text *t, const struct state *st, const struct event *first)
 {
-	const struct collective *c = &st->score->collectives[first->collective];
+	const struct collective *c = &st->timeline->collectives[first->collective];
 	struct sent sent = sum_up(st, first);
 	char bytes[WORD], what[96];
-	collective_words(st->score, c, what, sizeof what);
+	collective_words(st->timeline, c, what, sizeof what);
 	bytes_word(bytes, sent.largest);
 	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING;
 	if (sent.first_round == sent.last_round)

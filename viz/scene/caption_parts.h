@@ -1,4 +1,4 @@
-/* What the files that make captions share. */
+/* Shared by the files that make captions. */
 #ifndef SHARDLAB_VIZ_CAPTION_PARTS_H
 #define SHARDLAB_VIZ_CAPTION_PARTS_H
 
@@ -19,14 +19,14 @@ struct who {
 	int64_t count;
 };
 
-/* Those that did it in the last stride, among the ranks of a role. */
+/* The ranks of a role that did it in the last step. */
 struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role);
 
-/* One message of the last stride, and several of one collective. */
+/* One message of the last step, and several of one collective. */
 void say_message(struct text *t, const struct state *st, const struct event *e);
 void say_round(struct text *t, const struct state *st, const struct event *first);
 
-/* What ranks hold before the step. */
+/* Says what ranks hold before the step. */
 void say_beginning(struct text *t, const struct state *st);
 
 #endif

@@ -81,7 +81,7 @@ static void draw_bar(struct canvas *c, const struct chart_bar *bar, struct box b
 	}
 }
 
-/* What a bar comes to, over the line of the capacity. */
+/* The total of a bar, over the line of the capacity. */
 static void draw_sum(struct canvas *c, const struct chart *chart, const struct chart_bar *bar, struct box b, double top,
                      double room)
 {

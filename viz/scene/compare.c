@@ -12,11 +12,11 @@ void compare_grid(int n, int *columns, int *rows)
 }
 
 /* Indices of the roles that a card shows: all, or where they would be too narrow the first, the fullest, the last. */
-static int choose_roles(const struct score *s, double width, int *chosen)
+static int choose_roles(const struct timeline *s, double width, int *chosen)
 {
 	int n = 0, fullest = 0;
 	for (int r = 0; r < s->plan->role_count; r++)
-		if (score_index_of(s, s->plan->roles[r].first_rank) >= 0)
+		if (timeline_index_of(s, s->plan->roles[r].first_rank) >= 0)
 			chosen[n++] = r;
 	if (n <= 3 || width / n >= 44)
 		return n;
@@ -32,7 +32,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, double
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->contender[i].state;
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	double capacity = (double)memory_capacity(s);
 	struct memory_scale scale = {.bytes = bytes, .capacity = capacity, .line = capacity > 0 && capacity < bytes};
 	struct box plot = {card.x + 66, card.y + 32, card.width - 74, fmax(1, card.height - 32 - 76)};
@@ -45,10 +45,10 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, double
 	memory_axis(c, plot, &scale);
 	for (int k = 0; k < roles; k++) {
 		const struct role *role = &s->plan->roles[chosen[k]];
-		int index = score_index_of(s, role->first_rank);
+		int index = timeline_index_of(s, role->first_rank);
 		double part = plot.width / roles, bar = fmin(90, part * 0.66), middle = plot.x + part * (k + 0.5);
 		memory_bar(c, &scale, (struct box){middle - bar / 2, plot.y, bar, plot.height},
-		           score_live(s, index, SPACE_DEVICE, st->ranks[index].issued),
+		           timeline_live(s, index, SPACE_DEVICE, st->ranks[index].issued),
 		           s->roles[chosen[k]].peak[SPACE_DEVICE], true);
 		snprintf(text, sizeof text, "%s%s", role->ranks > 1 ? "each " : "", role->name);
 		draw_fitting(c, middle, plot.y + plot.height + 15, 12, 9, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, part - 3,
@@ -58,7 +58,7 @@ static void draw_contender(struct canvas *c, const struct view *v, int i, double
 	}
 	for (int index = 0; index < s->rank_count; index++)
 		sent = ledger_step_bytes(s, index) > sent ? ledger_step_bytes(s, index) : sent;
-	if (scale.line || !i || memory_capacity(s) != memory_capacity(v->contender[i - 1].state->score))
+	if (scale.line || !i || memory_capacity(s) != memory_capacity(v->contender[i - 1].state->timeline))
 		memory_capacity_line(c, plot, &scale, worst,
 		                     text_length(c, 15, WEIGHT_BOLD, v->contender[i].label) - 44);
 	snprintf(text, sizeof text, "peak %s, a step %s%s", bytes_word(most, worst), time_word(step, s->step_ns),
@@ -75,12 +75,12 @@ void draw_compare(struct canvas *c, const struct view *v, struct box b)
 	double bytes = 0;
 	compare_grid(n, &columns, &rows);
 	for (int i = 0; i < n; i++) {
-		int64_t one = memory_highest(v->contender[i].state->score, SPACE_DEVICE);
+		int64_t one = memory_highest(v->contender[i].state->timeline, SPACE_DEVICE);
 		peak = one > peak ? one : peak;
 	}
 	/* One scale, but a rank alone may have more to itself. */
 	for (int i = 0; i < n; i++)
-		bytes = fmax(bytes, memory_scale_for(peak, memory_capacity(v->contender[i].state->score)).bytes);
+		bytes = fmax(bytes, memory_scale_for(peak, memory_capacity(v->contender[i].state->timeline)).bytes);
 	double legend = 26, width = (b.width - 16 * (columns - 1)) / columns,
 	       height = (b.height - legend - 12 * (rows - 1)) / rows;
 	for (int i = 0; i < n; i++) {

@@ -4,12 +4,12 @@
 
 #include "viz/scene/scene_parts.h"
 
-void op_explain(const struct score *s, int64_t rank, int op, char *out, size_t size)
+void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size)
 {
 	char words[160], begin[WORD], time[WORD], more[96] = "";
 	const struct role *role = plan_role_of(s->plan, rank);
 	const struct op *one = &role->ops[op];
-	int index = score_index_of(s, rank), k = op - role->step.begin;
+	int index = timeline_index_of(s, rank), k = op - role->step.begin;
 	op_describe(s->plan, one, words, sizeof words);
 	if (op_class(one->kind) == OP_CLASS_C) {
 		char bytes[WORD];
@@ -27,7 +27,7 @@ void op_explain(const struct score *s, int64_t rank, int op, char *out, size_t s
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size)
 {
 	char live[WORD], peak[WORD], sent[WORD];
-	int index = score_index_of(st->score, rank);
+	int index = timeline_index_of(st->timeline, rank);
 	out[0] = 0;
 	if (index < 0)
 		return;

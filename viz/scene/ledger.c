@@ -62,19 +62,19 @@ void ledger_formula(const struct collective *c, struct formula *out)
 	put_in(formula, c->schedule.ranks, bytes, out->numbers, sizeof out->numbers);
 }
 
-int64_t ledger_step_bytes(const struct score *s, int index)
+int64_t ledger_step_bytes(const struct timeline *s, int index)
 {
-	const struct role *r = score_role_of(s, index);
+	const struct role *r = timeline_role_of(s, index);
 	int64_t sum = 0;
 	for (int k = r->step.begin; k < r->step.end; k++) {
-		int c = score_collective_of(s, index, k);
+		int c = timeline_collective_of(s, index, k);
 		if (c >= 0 && !s->collectives[c].control)
 			sum += op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[index].rank);
 	}
 	return sum;
 }
 
-int64_t ledger_step_total(const struct score *s)
+int64_t ledger_step_total(const struct timeline *s)
 {
 	int64_t sum = 0;
 	for (int c = 0; c < s->collective_count; c++)
@@ -101,7 +101,7 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	int rows = (int)((b.height - ROW) / ROW), row = 0;
 	size_t number = 0;
 	double column[] = {b.x + 44, b.x + 106, b.x + 150, b.x + 208, b.x + b.width};
@@ -145,13 +145,13 @@ static void draw_bar(struct canvas *c, double x, double y, double width, int64_t
 	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
 }
 
-/* Of whom the closed form speaks: what they have sent so far. */
+/* The bytes sent so far by those whose bytes the closed form counts. */
 static int64_t sent_so_far(const struct state *st, const struct formula *f)
 {
 	int64_t most = 0;
 	if (f->who[0] == 'a' || f->who[0] == 'c')
 		return st->sent_collective;
-	for (int i = 0; i < st->score->rank_count; i++)
+	for (int i = 0; i < st->timeline->rank_count; i++)
 		most = st->ranks[i].sent_collective > most ? st->ranks[i].sent_collective : most;
 	return most;
 }
@@ -160,7 +160,7 @@ void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	const struct collective *one = &s->collectives[st->collective];
 	struct formula f;
 	char what[96], word[WORD], whole[WORD];

@@ -33,7 +33,7 @@ bool scene_parse(const char *name, enum scene *out)
 	return false;
 }
 
-/* Of a trace of another program there are only lanes. */
+/* A trace of another program has only lanes. */
 const struct scene_row *scene_of(const struct view *v)
 {
 	return scene_row(v->state ? v->scene : SCENE_TIMELINE);

@@ -10,7 +10,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	int64_t peak = memory_highest(s, space);
 	struct memory_scale scale = memory_scale_for(peak, space == SPACE_DEVICE ? memory_capacity(s) : 0);
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
@@ -22,7 +22,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	memory_axis(c, plot, &scale);
 	for (int i = 0; i < n; i++) {
 		double x = plot.x + step * (i + 0.5);
-		const int64_t *live = score_live(s, i, space, st->ranks[i].issued);
+		const int64_t *live = timeline_live(s, i, space, st->ranks[i].issued);
 		memory_bar(c, &scale, (struct box){x - width / 2, plot.y, width, plot.height}, live,
 		           st->ranks[i].peak[space], n <= 16);
 		bool focus = s->ranks[i].rank == v->focus_rank;
@@ -37,7 +37,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	if (step <= 58)
 		draw_text(c, plot.x + plot.width / 2, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->soft,
 		          ALIGN_CENTRE, plot.width, "rank %" PRId64 " holds %s", v->focus_rank,
-		          bytes_word(word, st->ranks[score_index_of(s, v->focus_rank)].live[space]));
+		          bytes_word(word, st->ranks[timeline_index_of(s, v->focus_rank)].live[space]));
 	memory_capacity_line(c, plot, &scale, peak, text_length(c, 14, WEIGHT_BOLD, title) - 50);
 }
 
@@ -78,7 +78,7 @@ double legend_categories(struct canvas *c, double x, double y, double width)
 	return line + 20 - y;
 }
 
-static bool uses(const struct score *s, enum space space)
+static bool uses(const struct timeline *s, enum space space)
 {
 	for (int r = 0; r < s->plan->role_count; r++)
 		if (s->roles[r].live[space])
@@ -88,8 +88,8 @@ static bool uses(const struct score *s, enum space space)
 
 static void draw_memory(struct canvas *c, const struct view *v, struct box b, bool small)
 {
-	const struct score *s = v->state->score;
-	int spaces = 0, at = 0, index = score_index_of(s, v->focus_rank);
+	const struct timeline *s = v->state->timeline;
+	int spaces = 0, at = 0, index = timeline_index_of(s, v->focus_rank);
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);
 	double left = small ? b.width : floor(b.width * 0.47), legend = fmax(46, legend_height(c, left)),
@@ -107,10 +107,10 @@ static void draw_memory(struct canvas *c, const struct view *v, struct box b, bo
 	draw_alive(c, v, (struct box){right.x, b.y + right.height + 14, right.width, b.height - right.height - 14});
 }
 
-/* Of the device's bars, which are the first. */
+/* The rank whose bar of the device's memory, which comes first, is at a point; -1: none. */
 static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
 {
-	const struct score *s = v->state->score;
+	const struct timeline *s = v->state->timeline;
 	int spaces = 0;
 	for (int k = 0; k < SPACE_COUNT; k++)
 		spaces += uses(s, (enum space)k);

@@ -21,8 +21,8 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	int index = score_index_of(st->score, v->focus_rank), count = 0, rows = (int)((b.height - 26) / 20);
-	const struct role *role = score_role_of(st->score, index);
+	int index = timeline_index_of(st->timeline, v->focus_rank), count = 0, rows = (int)((b.height - 26) / 20);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	struct alive *alive = calloc((size_t)role->buffer_count + 1, sizeof *alive);
 	char word[WORD];
 	if (!alive)

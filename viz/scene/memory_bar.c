@@ -16,13 +16,13 @@ struct memory_scale memory_scale_for(int64_t peak, int64_t capacity)
 	return s;
 }
 
-int64_t memory_capacity(const struct score *s)
+int64_t memory_capacity(const struct timeline *s)
 {
 	int64_t left = s->limits.device_bytes - s->limits.overhead_bytes;
 	return s->limits.device_bytes && left > 0 ? left : 0;
 }
 
-int64_t memory_highest(const struct score *s, enum space space)
+int64_t memory_highest(const struct timeline *s, enum space space)
 {
 	int64_t peak = 0;
 	for (int r = 0; r < s->plan->role_count; r++)
@@ -101,7 +101,7 @@ static bool capacity_in_title(struct canvas *c, struct box plot, const char *tex
 	return true;
 }
 
-/* What lies under it is hidden, so only where nothing else is left. */
+/* It hides what lies under it, so it is the last resort. */
 static void capacity_on_line(struct canvas *c, struct box plot, double y, const char *text, colour ink)
 {
 	double length = fmin(text_length(c, 12, WEIGHT_BOLD, text), plot.width - 8);

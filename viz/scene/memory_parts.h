@@ -1,4 +1,4 @@
-/* What the pictures of memory share: a scale of bytes, and a stacked bar on it. */
+/* Shared by the pictures of memory: a scale of bytes, and a stacked bar on it. */
 #ifndef SHARDLAB_VIZ_MEMORY_PARTS_H
 #define SHARDLAB_VIZ_MEMORY_PARTS_H
 
@@ -11,13 +11,13 @@ struct memory_scale {
 };
 
 struct memory_scale memory_scale_for(int64_t peak, int64_t capacity);
-/* What a rank may use; 0: unknown. */
-int64_t memory_capacity(const struct score *s);
+/* The bytes that a rank may use; 0: unknown. */
+int64_t memory_capacity(const struct timeline *s);
 /* The highest peak of all roles. */
-int64_t memory_highest(const struct score *s, enum space space);
+int64_t memory_highest(const struct timeline *s, enum space space);
 
 void memory_axis(struct canvas *c, struct box b, const struct memory_scale *s);
-/* What is alive by category, hatched above the capacity, with a ghost where it has been highest. */
+/* Live bytes by category, hatched above the capacity, with a ghost where it has been highest. */
 void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, const int64_t *live, int64_t peak,
                 bool letters);
 /* The line of the capacity with its name on a plate. Where it lies far above, that is said behind the plot's title,

@@ -8,15 +8,15 @@
 #include "viz/scene/scene_parts.h"
 
 /* How many operations a rank has issued at each position. */
-static int *issued_at(const struct score *s, int index)
+static int *issued_at(const struct timeline *s, int index)
 {
-	int *issued = calloc(s->moment_count + 1, sizeof *issued);
-	const struct section *step = &score_role_of(s, index)->step;
+	int *issued = calloc(s->instant_count + 1, sizeof *issued);
+	const struct section *step = &timeline_role_of(s, index)->step;
 	if (!issued)
 		abort();
-	for (size_t m = 0; m < s->moment_count; m++) {
+	for (size_t m = 0; m < s->instant_count; m++) {
 		issued[m + 1] = issued[m];
-		for (size_t i = s->moments[m].begin; i < s->moments[m].end; i++) {
+		for (size_t i = s->instants[m].begin; i < s->instants[m].end; i++) {
 			const struct event *e = &s->events[i];
 			if (e->rank == s->ranks[index].rank && event_issues(e) &&
 			    e->op - step->begin + 1 > issued[m + 1])
@@ -27,13 +27,13 @@ static int *issued_at(const struct score *s, int index)
 }
 
 /* The most that the first categories up to k come to, over the positions of one column. */
-static double highest_until(const struct score *s, int index, const int *issued, size_t from, size_t count, int k,
+static double highest_until(const struct timeline *s, int index, const int *issued, size_t from, size_t count, int k,
                             double column, size_t *next)
 {
 	double most = 0;
 	*next = from + (size_t)fmax(1, column);
 	for (size_t p = from; p < *next && p <= count; p++) {
-		const int64_t *live = score_live(s, index, SPACE_DEVICE, issued[p]);
+		const int64_t *live = timeline_live(s, index, SPACE_DEVICE, issued[p]);
 		double sum = 0;
 		if (p > from && issued[p] == issued[p - 1])
 			continue;
@@ -44,11 +44,11 @@ static double highest_until(const struct score *s, int index, const int *issued,
 	return most;
 }
 
-static bool ever(const struct score *s, int index, enum category k)
+static bool ever(const struct timeline *s, int index, enum category k)
 {
-	const struct section *step = &score_role_of(s, index)->step;
+	const struct section *step = &timeline_role_of(s, index)->step;
 	for (int n = 0; n <= step->end - step->begin; n++) {
-		const int64_t *live = score_live(s, index, SPACE_DEVICE, n);
+		const int64_t *live = timeline_live(s, index, SPACE_DEVICE, n);
 		if (live && live[k])
 			return true;
 	}
@@ -56,7 +56,7 @@ static bool ever(const struct score *s, int index, enum category k)
 }
 
 struct curve {
-	const struct score *score;
+	const struct timeline *timeline;
 	int index;         /* of the rank */
 	const int *issued; /* at each position */
 	struct box plot;
@@ -68,12 +68,12 @@ struct curve {
 static void make_path(struct canvas *c, const struct curve *v, int k)
 {
 	const struct box *b = &v->plot;
-	size_t count = v->score->moment_count;
+	size_t count = v->timeline->instant_count;
 	double last = -1;
 	cairo_new_path(c->cr);
 	cairo_move_to(c->cr, b->x, b->y + b->height);
 	for (size_t p = 0, next; p <= count; p = next) {
-		double sum = highest_until(v->score, v->index, v->issued, p, count, k, v->column, &next);
+		double sum = highest_until(v->timeline, v->index, v->issued, p, count, k, v->column, &next);
 		double y = b->y + b->height - v->y_unit * sum;
 		if (fabs(y - last) > 1e-9) {
 			if (last >= 0)
@@ -92,7 +92,7 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 {
 	const struct theme *t = c->theme;
 	for (int k = CATEGORY_COUNT - 1; k >= 0; k--) {
-		if (!ever(v->score, v->index, (enum category)k))
+		if (!ever(v->timeline, v->index, (enum category)k))
 			continue;
 		make_path(c, v, k);
 		draw_patterned_path(c, v->plot, t->category[k], category_pattern((enum category)k),
@@ -103,7 +103,7 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 	}
 }
 
-/* What lies above the capacity, as in the bars. */
+/* Bytes above the capacity are hatched, as in the bars. */
 static void draw_overflow(struct canvas *c, const struct curve *v, double capacity)
 {
 	double y = v->plot.y + v->plot.height - v->y_unit * capacity;
@@ -120,7 +120,7 @@ static void draw_overflow(struct canvas *c, const struct curve *v, double capaci
 	cairo_restore(c->cr);
 }
 
-/* What is to come is pale, with its outline alone. */
+/* Bytes yet to come are pale, with only their outline. */
 static void draw_future(struct canvas *c, const struct curve *v, double x)
 {
 	const struct theme *t = c->theme;
@@ -143,14 +143,14 @@ static void draw_future(struct canvas *c, const struct curve *v, double x)
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct theme *t = c->theme;
-	const struct score *s = v->state->score;
+	const struct timeline *s = v->state->timeline;
 	int64_t peak = s->roles[s->ranks[index].role].peak[SPACE_DEVICE];
 	struct memory_scale scale = memory_scale_for(peak, memory_capacity(s));
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
 	int *issued = issued_at(s, index);
 	char title[64];
-	double x_unit = plot.width / (double)(s->moment_count ? s->moment_count : 1);
-	struct curve curve = {.score = s,
+	double x_unit = plot.width / (double)(s->instant_count ? s->instant_count : 1);
+	struct curve curve = {.timeline = s,
 	                      .index = index,
 	                      .issued = issued,
 	                      .plot = plot,

@@ -27,7 +27,7 @@ static char *line_of(const struct plan *p, const struct role *r, int op)
 /* The operation that the cursor is at: the last that the rank has issued. */
 static int current_op(const struct state *st, int index)
 {
-	const struct role *role = score_role_of(st->score, index);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	int issued = st->ranks[index].issued;
 	return role->step.begin + (issued ? issued - 1 : 0);
 }
@@ -36,10 +36,10 @@ static void draw_operation(struct canvas *c, const struct state *st, int index, 
                            double x, double y, double width)
 {
 	const struct theme *t = c->theme;
-	const struct role *role = score_role_of(st->score, index);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	bool memory = op_class(role->ops[op].kind) == OP_CLASS_M;
 	enum op_state state = state_of_op(st, index, op);
-	char *text = line_of(st->score->plan, role, op);
+	char *text = line_of(st->timeline->plan, role, op);
 	struct box row = {x, y - 14, width, LINE};
 	bool lit = state == OP_RUNS || (current && st->position);
 	if (lit)
@@ -62,7 +62,7 @@ static void draw_operation(struct canvas *c, const struct state *st, int index, 
 /* The operation on the first line, so that the current one stands in the upper half. */
 static int first_line(const struct view *v, int index, struct box b, int *rows)
 {
-	const struct role *role = score_role_of(v->state->score, index);
+	const struct role *role = timeline_role_of(v->state->timeline, index);
 	*rows = (int)((b.height - 34) / LINE);
 	int first = current_op(v->state, index) - *rows * 2 / 5 + v->plan_scroll;
 	if (first > role->step.end - *rows)
@@ -72,11 +72,11 @@ static int first_line(const struct view *v, int index, struct box b, int *rows)
 
 static int op_at(const struct view *v, struct box b, double x, double y)
 {
-	int index = score_index_of(v->state->score, v->focus_rank), rows;
+	int index = timeline_index_of(v->state->timeline, v->focus_rank), rows;
 	struct box list = {b.x, b.y, b.width, b.height - DETAIL - 10};
 	int first = first_line(v, index, list, &rows), line = (int)floor((y - list.y - 32) / LINE);
 	if (x < b.x || x > b.x + b.width || line < 0 || line >= rows ||
-	    first + line >= score_role_of(v->state->score, index)->step.end)
+	    first + line >= timeline_role_of(v->state->timeline, index)->step.end)
 		return -1;
 	return first + line;
 }
@@ -84,7 +84,7 @@ static int op_at(const struct view *v, struct box b, double x, double y)
 static void draw_operations(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct state *st = v->state;
-	const struct role *role = score_role_of(st->score, index);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	int rows, first = first_line(v, index, b, &rows), now = current_op(st, index);
 	draw_card(c, b, c->theme->panel, c->theme->line, 1);
 	draw_text(c, b.x + 14, b.y + 20, 14, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, b.width - 28,
@@ -101,12 +101,12 @@ static const char *state_words(enum op_state s)
 	return s == OP_DONE ? "done" : s == OP_RUNS ? "running" : "to come";
 }
 
-/* What the current operation waits for, and what waits for it. */
+/* The operations that the current one waits for, and those that wait for it. */
 static void draw_waits(struct canvas *c, const struct view *v, int index, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	const struct role *role = score_role_of(st->score, index);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	int now = v->selected_rank == v->focus_rank && v->selected_op >= role->step.begin &&
 	                          v->selected_op < role->step.end
 	                  ? v->selected_op
@@ -115,13 +115,13 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	char words[160];
 	double middle = b.x + b.width / 2 + 8;
 	draw_card(c, b, t->panel, t->line, 1);
-	op_describe(st->score->plan, op, words, sizeof words);
+	op_describe(st->timeline->plan, op, words, sizeof words);
 	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%d: %s waits for", now,
 	          words);
 	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "For it wait");
 	int line = 0;
 	for (int i = 0; i < op->after_count && line < 4; i++, line++) {
-		op_describe(st->score->plan, &role->ops[op->after[i]], words, sizeof words);
+		op_describe(st->timeline->plan, &role->ops[op->after[i]], words, sizeof words);
 		draw_text(c, b.x + 14, b.y + 44 + 20 * line, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width / 2 - 20,
 		          "%d: %s, %s (%s)", op->after[i], words, queue_name(role->ops[op->after[i]].queue),
 		          state_words(state_of_op(st, index, op->after[i])));
@@ -129,12 +129,12 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	if (!line)
 		draw_text(c, b.x + 14, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20, "%s",
 		          op_class(op->kind) == OP_CLASS_M ? "nothing: memory is counted in the order of issue"
-		                                           : "only for those before it on its own queue");
+		                                           : "only those before it on its own queue");
 	line = 0;
 	for (int k = now + 1; k < role->step.end && line < 4; k++)
 		for (int i = 0; i < role->ops[k].after_count; i++)
 			if (role->ops[k].after[i] == now) {
-				op_describe(st->score->plan, &role->ops[k], words, sizeof words);
+				op_describe(st->timeline->plan, &role->ops[k], words, sizeof words);
 				draw_text(c, middle, b.y + 44 + 20 * line++, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT,
 				          b.width / 2 - 20, "%d: %s, %s (%s)", k, words, queue_name(role->ops[k].queue),
 				          state_words(state_of_op(st, index, k)));
@@ -142,13 +142,13 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 			}
 	if (!line)
 		draw_text(c, middle, b.y + 44, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width / 2 - 20,
-		          "only those behind it on its own queue");
+		          "only those after it on its own queue");
 }
 
 static void draw_plan(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	(void)small;
-	int index = score_index_of(v->state->score, v->focus_rank);
+	int index = timeline_index_of(v->state->timeline, v->focus_rank);
 	draw_operations(c, v, index, (struct box){b.x, b.y, b.width, b.height - DETAIL - 10});
 	draw_waits(c, v, index, (struct box){b.x, b.y + b.height - DETAIL, b.width, DETAIL});
 }
@@ -162,7 +162,7 @@ static void hit_plan(struct canvas *c, const struct view *v, struct box b, bool 
 	if (h->op < 0)
 		return;
 	h->rank = v->focus_rank;
-	op_explain(v->state->score, h->rank, h->op, h->text, sizeof h->text);
+	op_explain(v->state->timeline, h->rank, h->op, h->text, sizeof h->text);
 }
 
 const struct scene_row scene_plan = {

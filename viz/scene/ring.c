@@ -5,7 +5,7 @@
  *              │ ▮▯▯▯ ▮▯▯▯ …  │          chunk holds that rank's contribution (above four ranks the
  *              └──────────────┘          slots lie on each other). Complete chunks have a thick outline.
  *       ┌ rank 3 ──┐    ┌ rank 1 ──┐
- *            …               …           Above SCORE_MESSAGE_RANKS: a row for a rank, a column for a
+ *            …               …           Above TIMELINE_MESSAGE_RANKS: a row for a rank, a column for a
  *              ┌ rank 2 ──────┐          chunk, bluer the more it holds.
  */
 #include <inttypes.h>
@@ -93,7 +93,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 	if (r->v->tween < 1)
 		return false;
 	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->score->events[i];
+		const struct event *e = &st->timeline->events[i];
 		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to_member == rank &&
 		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
 			return true;
@@ -152,8 +152,8 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 /* All links that the schedule ever uses, faint. */
 static void draw_links(const struct ring *r)
 {
-	const struct score *s = r->state->score;
-	bool seen[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{false}};
+	const struct timeline *s = r->state->timeline;
+	bool seen[TIMELINE_MESSAGE_RANKS][TIMELINE_MESSAGE_RANKS] = {{false}};
 	for (size_t i = r->collective->first_event; i < r->collective->end_event; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_MESSAGE || &s->collectives[e->collective] != r->collective ||
@@ -171,8 +171,8 @@ static void draw_links(const struct ring *r)
 static bool comes_back(const struct state *st, const struct event *message)
 {
 	for (size_t i = st->latest; i < st->latest_end; i++)
-		if (st->score->events[i].kind == EVENT_MESSAGE && st->score->events[i].rank == message->to &&
-		    st->score->events[i].to == message->rank)
+		if (st->timeline->events[i].kind == EVENT_MESSAGE && st->timeline->events[i].rank == message->to &&
+		    st->timeline->events[i].to == message->rank)
 			return true;
 	return false;
 }
@@ -220,14 +220,15 @@ static void draw_messages(const struct ring *r)
 {
 	const struct state *st = r->v->state;
 	for (size_t i = st->latest; i < st->latest_end; i++)
-		if (st->score->events[i].kind == EVENT_MESSAGE && st->score->events[i].collective == st->collective)
-			draw_message(r, &st->score->events[i]);
+		if (st->timeline->events[i].kind == EVENT_MESSAGE &&
+		    st->timeline->events[i].collective == st->collective)
+			draw_message(r, &st->timeline->events[i]);
 }
 
 /* ---- what it is about ---- */
 
 /* How many groups do the same by the same operation. */
-static int groups_like(const struct score *s, const struct collective *c)
+static int groups_like(const struct timeline *s, const struct collective *c)
 {
 	int n = 0;
 	for (int i = 0; i < s->collective_count; i++)
@@ -244,9 +245,9 @@ void ring_title(const struct ring *r, struct box b, double room)
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
-	collective_words(st->score, c, what, sizeof what);
-	if (groups_like(st->score, c) > 1)
-		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->score, c));
+	collective_words(st->timeline, c, what, sizeof what);
+	if (groups_like(st->timeline, c) > 1)
+		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->timeline, c));
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
 	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
 	         groups);
@@ -308,8 +309,8 @@ static void draw_summary(struct canvas *c, const struct view *v, const struct co
 	draw_text(c, b.x, b.y + 128, 15, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width, "%s: %s = %s = %s", f.who,
 	          f.symbols, f.numbers, bytes_word(sent, f.bytes));
 	draw_text(c, b.x, b.y + 156, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
-	          "Up to %d ranks are shown round by round, up to %d message by message.", SCORE_ROUND_RANKS,
-	          SCORE_MESSAGE_RANKS);
+	          "Up to %d ranks are shown round by round, up to %d message by message.", TIMELINE_ROUND_RANKS,
+	          TIMELINE_MESSAGE_RANKS);
 }
 
 static double ledger_width(struct box b, bool small)
@@ -323,9 +324,9 @@ static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, boo
 	double ledger = ledger_width(b, small);
 	if (st->collective < 0 || !st->held)
 		return -1;
-	const struct collective *one = &st->score->collectives[st->collective];
+	const struct collective *one = &st->timeline->collectives[st->collective];
 	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = one->schedule.ranks};
-	if (r.n > SCORE_MESSAGE_RANKS)
+	if (r.n > TIMELINE_MESSAGE_RANKS)
 		return -1;
 	ring_place(&r, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height}, small);
 	for (int64_t rank = 0; rank < r.n; rank++)
@@ -344,10 +345,10 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 		          b.width, "This strategy sends nothing: there is one rank, or nothing to exchange.");
 		return;
 	}
-	const struct collective *one = &st->score->collectives[st->collective];
+	const struct collective *one = &st->timeline->collectives[st->collective];
 	if (!st->held)
 		draw_summary(c, v, one, left);
-	else if (one->schedule.ranks <= SCORE_MESSAGE_RANKS)
+	else if (one->schedule.ranks <= TIMELINE_MESSAGE_RANKS)
 		draw_circle(c, v, one, left, small);
 	else
 		ring_matrix(c, v, one, left);

@@ -41,7 +41,7 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 		draw_row(c, one, st->held + rank * chunks,
 		         (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h});
 	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->score->events[i];
+		const struct event *e = &st->timeline->events[i];
 		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
 			continue;
 		for (int k = 0; k < chunks; k++)

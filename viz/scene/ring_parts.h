@@ -1,4 +1,4 @@
-/* What the files of the picture of a collective share. */
+/* Shared by the files that draw a collective. */
 #ifndef SHARDLAB_VIZ_RING_PARTS_H
 #define SHARDLAB_VIZ_RING_PARTS_H
 
@@ -19,17 +19,17 @@ struct ring {
 	int64_t n;
 	struct box area; /* of the cards and links */
 	enum ring_shape shape;
-	bool title_inside;                    /* in the middle of the circle, not above it */
-	struct box card[SCORE_MESSAGE_RANKS]; /* of each place in the group */
+	bool title_inside;                       /* in the middle of the circle, not above it */
+	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
 
-/* Places the cards in b; n is at most SCORE_MESSAGE_RANKS. small: a part of the overview. */
+/* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);
 /* The ends of the link between two cards, moved aside by so much: it runs through no other card. */
 void ring_link(const struct ring *r, int64_t from, int64_t to, double aside, double *x0, double *y0, double *x1,
                double *y1);
 
-/* What it is about: inside the circle, or above on two lines of TITLE_HEIGHT. room: its width. */
+/* The title: inside the circle, or above it on two lines of TITLE_HEIGHT. room: its width. */
 enum { TITLE_HEIGHT = 46 };
 void ring_title(const struct ring *r, struct box b, double room);
 

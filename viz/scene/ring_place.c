@@ -1,4 +1,4 @@
-/* Where the cards of a collective's ranks stand, and the links between them. */
+/* Places the cards of a collective's ranks, and the links between them. */
 #include <math.h>
 
 #include "viz/scene/ring_parts.h"
@@ -76,7 +76,7 @@ static int level_of(int64_t v)
 
 struct levels {
 	int count[8]; /* cards on each level */
-	int seen[8];  /* … that have been placed */
+	int seen[8];  /* cards placed so far */
 	int number;
 };
 
@@ -171,7 +171,7 @@ static void middle_of(struct box b, double *x, double *y)
 	*y = b.y + b.height / 2;
 }
 
-/* Where a line from the middle of a box leaves it, and `gap` beyond. */
+/* The point where a line from the middle of a box leaves it, and `gap` beyond. */
 static void leave_box(struct box b, double tx, double ty, double gap, double *x, double *y)
 {
 	double cx, cy;

@@ -22,7 +22,7 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 	return frame_scene(v, (struct box){0, 0, c->width, c->height});
 }
 
-/* Where its second line begins: behind the last "·" that leaves the first one short enough. */
+/* The place where the second line of the heading begins: after the last "·" that leaves the first short enough. */
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {
 	size_t cut = strlen(heading);
@@ -38,15 +38,16 @@ static size_t break_heading(struct canvas *c, const char *heading, double room)
 static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 {
 	const struct theme *t = c->theme;
-	char notable[160] = "";
+	char highlight[160] = "";
 	double right = all.x + all.width - MARGIN;
 	if (v->state)
-		caption_notable(v->state, notable, sizeof notable);
-	if (*notable) {
-		double length = text_length(c, 13, WEIGHT_BOLD, notable) + 24;
+		caption_highlight(v->state, highlight, sizeof highlight);
+	if (*highlight) {
+		double length = text_length(c, 13, WEIGHT_BOLD, highlight) + 24;
 		struct box plate = {right - length, all.y + 11, length, 24};
 		draw_card(c, plate, t->accent, t->accent, 1);
-		draw_text(c, plate.x + 12, plate.y + 17, 13, WEIGHT_BOLD, t->accent_ink, ALIGN_LEFT, 0, "%s", notable);
+		draw_text(c, plate.x + 12, plate.y + 17, 13, WEIGHT_BOLD, t->accent_ink, ALIGN_LEFT, 0, "%s",
+		          highlight);
 		right = plate.x - 12;
 	}
 	double room = right - all.x - MARGIN, length = text_length(c, 16, WEIGHT_BOLD, v->heading);
@@ -64,29 +65,29 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* What the first rank computes next from a position on. */
-static const struct op *next_op(const struct score *s, size_t from, size_t to)
+/* The next operation that the first rank computes from a position on. */
+static const struct op *next_op(const struct timeline *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE && e->rank == s->ranks[0].rank &&
-		    score_role_of(s, 0)->ops[e->op].pass != PASS_NONE)
-			return &score_role_of(s, 0)->ops[e->op];
+		    timeline_role_of(s, 0)->ops[e->op].pass != PASS_NONE)
+			return &timeline_role_of(s, 0)->ops[e->op];
 	}
 	return NULL;
 }
 
-/* The step as a bar of its phases, by position, with ticks at notable events and the cursor. */
+/* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
 static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
-	const struct score *s = v->state->score;
-	double count = s->moment_count ? (double)s->moment_count : 1, height = 12;
+	const struct timeline *s = v->state->timeline;
+	double count = s->instant_count ? (double)s->instant_count : 1, height = 12;
 	enum pass last = PASS_NONE;
 	double label_end = 0;
-	for (size_t k = 0; k + 1 < s->stop_count[STRIDE_PHASE]; k++) {
-		size_t from = s->stops[STRIDE_PHASE][k], to = s->stops[STRIDE_PHASE][k + 1];
-		const struct op *op = next_op(s, s->moments[from].begin, s->moments[to - 1].end);
+	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
+		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
+		const struct op *op = next_op(s, s->instants[from].begin, s->instants[to - 1].end);
 		struct box part = {b.x + b.width * (double)from / count, b.y + 12,
 		                   b.width * (double)(to - from) / count, height};
 		colour fill = op ? op_colour(t, op) : t->empty;
@@ -101,9 +102,9 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		}
 	}
 	draw_frame(c, (struct box){b.x, b.y + 12, b.width, height}, t->line, 1);
-	for (int i = 0; i < s->notable_count; i++) {
-		double x = b.x + b.width * (double)s->notables[i].position / count;
-		bool bad = s->notables[i].kind == NOTABLE_OVERFLOW;
+	for (int i = 0; i < s->highlight_count; i++) {
+		double x = b.x + b.width * (double)s->highlights[i].position / count;
+		bool bad = s->highlights[i].kind == HIGHLIGHT_OVERFLOW;
 		draw_line(c, x, b.y + 25, x, b.y + 28, bad ? t->warning : t->soft, 1.5);
 	}
 	double x = b.x + b.width * (double)v->state->position / count;
@@ -123,11 +124,11 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	if (v->state) {
 		caption_make(v->state, caption, sizeof caption);
 		const struct state *st = v->state;
-		const struct score *s = st->score;
-		size_t k = score_stop_of(s, st->stride, st->position);
+		const struct timeline *s = st->timeline;
+		size_t k = timeline_stop_of(s, st->step_size, st->position);
 		draw_text(c, card.x + card.width - 12, card.y + 27, 16, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, side,
-		          "%s %zu of %zu", st->stride == STRIDE_ROUND ? "step" : stride_name(st->stride), k,
-		          s->stop_count[st->stride] - 1);
+		          "%s %zu of %zu", st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size), k,
+		          s->stop_count[st->step_size] - 1);
 		draw_text(c, card.x + card.width - 12, card.y + 50, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, side,
 		          "%s at %s", s->trace->measured ? "measured" : "simulated", time_word(time, st->time));
 	} else {

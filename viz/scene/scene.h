@@ -45,7 +45,7 @@ struct view {
 
 /* The whole picture: heading, scene, caption. Clears it first. */
 void scene_draw(struct canvas *c, const struct view *v);
-/* Where the scene itself lies in such a picture. */
+/* The box of the scene itself in such a picture. */
 struct box scene_box(const struct canvas *c, const struct view *v);
 /* The window's version: between two edges that the caller draws. */
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all);
@@ -85,8 +85,8 @@ const struct scene_row *scene_row(enum scene s);
 
 /* One sentence: what happens now, and why. Made from the plan and the trace. */
 void caption_make(const struct state *st, char *out, int size);
-/* Of a notable event that the cursor has come to; "" if there is none. */
-void caption_notable(const struct state *st, char *out, int size);
+/* Names the highlight at the cursor; "" if there is none. */
+void caption_highlight(const struct state *st, char *out, int size);
 
 /* The closed form of a collective for one rank, with this case's numbers: "2 (n − 1)/n · S = 2 · 3/4 · 4.239 MB". Also
  * gives what it comes to; `who` says of whom it speaks. */
@@ -95,9 +95,9 @@ struct formula {
 	int64_t bytes;
 };
 void ledger_formula(const struct collective *c, struct formula *out);
-/* What every rank sends in the whole step, by the plan, without control. */
-int64_t ledger_step_bytes(const struct score *s, int index);
-int64_t ledger_step_total(const struct score *s);
+/* Bytes that a rank, or all, send in the whole step, by the plan, without control. */
+int64_t ledger_step_bytes(const struct timeline *s, int index);
+int64_t ledger_step_total(const struct timeline *s);
 
 /* "1.06 MB" in a buffer of the caller, which it returns. */
 #define WORD 48
@@ -106,7 +106,7 @@ const char *time_word(char *out, int64_t ns);
 const char *short_word(char *word); /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
 
 /* "all-reduce of bucket.0" */
-void collective_words(const struct score *s, const struct collective *c, char *out, int size);
+void collective_words(const struct timeline *s, const struct collective *c, char *out, int size);
 
 /* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */
 double legend_height(struct canvas *c, double width);

@@ -8,7 +8,7 @@
 SCENE_LIST(X)
 #undef X
 
-/* Who sent what to whom, and the running totals beside their closed forms. */
+/* The ledger: messages, and running totals beside their closed forms. */
 void draw_ledger(struct canvas *c, const struct view *v, struct box b);
 
 /* Buffers alive on a rank, largest first. */
@@ -18,7 +18,7 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
 
 /* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
-void op_explain(const struct score *s, int64_t rank, int op, char *out, size_t size);
+void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size);
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
 /* The mouse is on a rank; -1: on none. */
 void rank_hit(const struct state *st, int64_t rank, struct hit *h);
@@ -46,7 +46,7 @@ void fit_point(const struct fit *f, double *x, double *y);
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);
 struct box frame_phases(const struct view *v, struct box all);
-/* Of the overview. */
+/* The parts of the overview. */
 struct overview {
 	struct box ring, memory, timeline;
 };

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/scene/timeline_place.h"
 
-static void draw_axis(struct canvas *c, const struct timeline *l)
+static void draw_axis(struct canvas *c, const struct lane_area *l)
 {
 	const struct theme *t = c->theme;
 	double range = (double)(l->to - l->from), tick = tick_of(range, fmax(2, l->plot.width / 110));
 	for (int64_t i = (int64_t)ceil((double)l->from / tick); (double)i * tick <= (double)l->to; i++) {
-		double at = (double)i * tick, x = timeline_x(l, (int64_t)at);
+		double at = (double)i * tick, x = lane_area_x(l, (int64_t)at);
 		char word[WORD];
 		time_word(word, (int64_t)at);
 		draw_line(c, x, l->plot.y - 4, x, l->plot.y + l->plot.height, t->line, 0.5);
@@ -24,18 +24,18 @@ static void draw_axis(struct canvas *c, const struct timeline *l)
 }
 
 /* A gap's box, from left to right; nothing of those that are narrower than a pixel. */
-static bool gap_box(const struct canvas *c, const struct timeline *l, const struct lane_gap *g, double y, double height,
-                    struct box *out)
+static bool gap_box(const struct canvas *c, const struct lane_area *l, const struct lane_gap *g, double y,
+                    double height, struct box *out)
 {
-	double x0 = fmax(timeline_x(l, g->begin), l->plot.x);
-	double x1 = fmin(timeline_x(l, g->end), l->plot.x + l->plot.width);
+	double x0 = fmax(lane_area_x(l, g->begin), l->plot.x);
+	double x1 = fmin(lane_area_x(l, g->end), l->plot.x + l->plot.width);
 	double inset = fmin(1, height * 0.1);
 	*out = (struct box){x0, y + inset, x1 - x0, height - 2 * inset};
 	return x1 - x0 >= c->pixel;
 }
 
-/* Those of one kind are one path: there can be many. */
-static void draw_gaps(struct canvas *c, const struct timeline *l, const struct lane *lane, double y, double height)
+/* Bars of one kind are drawn as one path: there can be many. */
+static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, double height)
 {
 	const struct theme *t = c->theme;
 	size_t first = lane_find_gap(lane, l->from);
@@ -70,32 +70,34 @@ static colour foreign_colour(const char *name)
 	return some[h % 8];
 }
 
-static void label_of(const struct timeline *l, const struct lane *lane, const struct lane_span *s, char *out,
+static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,
                      size_t size)
 {
-	if (s->name || !l->lanes->score)
+	if (s->name || !l->lanes->timeline)
 		snprintf(out, size, "%s", s->name ? s->name : "");
 	else
-		op_describe(l->lanes->score->plan, &plan_role_of(l->lanes->score->plan, lane->rank)->ops[s->op], out,
-		            (int)size);
+		op_describe(l->lanes->timeline->plan, &plan_role_of(l->lanes->timeline->plan, lane->rank)->ops[s->op],
+		            out, (int)size);
 }
 
 /* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
-static void draw_messages(struct canvas *c, const struct timeline *l, const struct lane *lane,
+static void draw_messages(struct canvas *c, const struct lane_area *l, const struct lane *lane,
                           const struct lane_span *s, struct box b, colour fill)
 {
-	const struct score *score = l->lanes->score;
-	int number = score_collective_of(score, score_index_of(score, lane->rank), s->op);
+	const struct timeline *timeline = l->lanes->timeline;
+	int number = timeline_collective_of(timeline, timeline_index_of(timeline, lane->rank), s->op);
 	double last = b.x;
-	if (number < 0 || !score->collectives[number].shown || b.width < 40)
+	if (number < 0 || !timeline->collectives[number].shown || b.width < 40)
 		return;
-	size_t from =
-	        score->moments[score_position_at(score, s->begin) ? score_position_at(score, s->begin) - 1 : 0].begin;
-	for (size_t i = from; i < score->event_count && score->events[i].time <= s->end; i++) {
-		const struct event *e = &score->events[i];
+	size_t from = timeline->instants[timeline_position_at(timeline, s->begin)
+	                                         ? timeline_position_at(timeline, s->begin) - 1
+	                                         : 0]
+	                      .begin;
+	for (size_t i = from; i < timeline->event_count && timeline->events[i].time <= s->end; i++) {
+		const struct event *e = &timeline->events[i];
 		if (e->kind != EVENT_MESSAGE || e->collective != number || e->rank != lane->rank)
 			continue;
-		double x = timeline_x(l, e->time);
+		double x = lane_area_x(l, e->time);
 		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
 			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, ink_on(fill), 0.8);
 			if (x - last > 22)
@@ -119,21 +121,21 @@ struct row {
 	size_t count, capacity;
 };
 
-static void find_bars(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
+static void find_bars(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
                       struct box place, int depth, struct row *row)
 {
 	const struct theme *t = c->theme;
-	const struct score *score = l->lanes->score;
+	const struct timeline *timeline = l->lanes->timeline;
 	const struct state *st = l->current ? v->state : NULL;
 	double drawn = -1e9;
-	int index = score && lane->rank >= 0 ? score_index_of(score, lane->rank) : -1;
+	int index = timeline && lane->rank >= 0 ? timeline_index_of(timeline, lane->rank) : -1;
 	row->count = 0;
 	for (size_t i = lane_find(lane, depth, l->from); i < lane->row[depth + 1] && lane->spans[i].begin <= l->to;
 	     i++) {
 		const struct lane_span *s = &lane->spans[i];
-		double x0 = timeline_x(l, s->begin), x1 = timeline_x(l, s->end);
+		double x0 = lane_area_x(l, s->begin), x1 = lane_area_x(l, s->end);
 		if (x1 <= drawn + c->pixel * 0.5) { /* nothing new to see before the next pixel */
-			size_t next = lane_find(lane, depth, timeline_time(l, drawn + c->pixel * 0.5));
+			size_t next = lane_find(lane, depth, lane_area_time(l, drawn + c->pixel * 0.5));
 			i = next > i + 1 ? next - 1 : i;
 			continue;
 		}
@@ -143,8 +145,8 @@ static void find_bars(struct canvas *c, const struct view *v, const struct timel
 			continue;
 		drawn = x1;
 		struct bar bar = {.b = {x0, place.y, x1 - x0, place.height}, .span = s};
-		if (s->op >= 0 && score)
-			bar.op = &score_role_of(score, index)->ops[s->op];
+		if (s->op >= 0 && timeline)
+			bar.op = &timeline_role_of(timeline, index)->ops[s->op];
 		enum op_state state = st && bar.op ? state_of_op(st, index, s->op) : OP_DONE;
 		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s->name ? s->name : "");
 		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
@@ -183,7 +185,7 @@ static void draw_bars(struct canvas *c, const struct row *row)
 	}
 }
 
-/* Of a kernel's name the part that says most, as long as there is room for: without the pass, which the colour says,
+/* The part of a kernel's name that says most, as long as there is room for: without the pass, which the colour says,
  * without the micro-batch, without units from the left. */
 static const char *shorter_label(struct canvas *c, double size, double room, char *text)
 {
@@ -198,7 +200,7 @@ static const char *shorter_label(struct canvas *c, double size, double room, cha
 	return label;
 }
 
-static void draw_label(struct canvas *c, const struct timeline *l, const struct lane *lane, const struct bar *bar,
+static void draw_label(struct canvas *c, const struct lane_area *l, const struct lane *lane, const struct bar *bar,
                        double size, bool messages)
 {
 	const struct box *b = &bar->b;
@@ -214,7 +216,7 @@ static void draw_label(struct canvas *c, const struct timeline *l, const struct 
 /* Room for a name and for messages under it. */
 enum { TWO_LINES = 31 };
 
-static void draw_spans(struct canvas *c, const struct view *v, const struct timeline *l, const struct lane *lane,
+static void draw_spans(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
                        double y, double height, int depth, struct row *row)
 {
 	double inset = fmin(1.5, height * 0.12);
@@ -233,8 +235,8 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct time
 	}
 }
 
-/* What the other trace says of the same operations: frames where they were there. */
-static void draw_difference(struct canvas *c, const struct timeline *l, const struct lane *lane,
+/* Frames where the other trace has the same operations. */
+static void draw_difference(struct canvas *c, const struct lane_area *l, const struct lane *lane,
                             const struct lanes *other, double y, double height)
 {
 	const struct theme *t = c->theme;
@@ -245,8 +247,8 @@ static void draw_difference(struct canvas *c, const struct timeline *l, const st
 		cairo_save(c->cr);
 		cairo_set_dash(c->cr, (const double[]){3, 2}, 2, 0);
 		for (size_t i = lane_find(o, 0, l->from); i < o->span_count && o->spans[i].begin <= l->to; i++) {
-			double x0 = fmax(timeline_x(l, o->spans[i].begin), l->plot.x);
-			double x1 = fmin(timeline_x(l, o->spans[i].end), l->plot.x + l->plot.width);
+			double x0 = fmax(lane_area_x(l, o->spans[i].begin), l->plot.x);
+			double x1 = fmin(lane_area_x(l, o->spans[i].end), l->plot.x + l->plot.width);
 			if (x1 - x0 > 4)
 				draw_frame(c, (struct box){x0, y + 0.5, x1 - x0, height - 1}, t->warning, 1.3);
 		}
@@ -255,25 +257,25 @@ static void draw_difference(struct canvas *c, const struct timeline *l, const st
 }
 
 /* From the end of every operation that the selected one waits for to its beginning. */
-static void draw_waits(struct canvas *c, const struct view *v, const struct timeline *l)
+static void draw_waits(struct canvas *c, const struct view *v, const struct lane_area *l)
 {
 	const struct theme *t = c->theme;
-	const struct score *s = l->lanes->score;
-	int index = s ? score_index_of(s, v->selected_rank) : -1;
+	const struct timeline *s = l->lanes->timeline;
+	int index = s ? timeline_index_of(s, v->selected_rank) : -1;
 	if (index < 0 || v->selected_op < 0)
 		return;
-	const struct role *role = score_role_of(s, index);
+	const struct role *role = timeline_role_of(s, index);
 	if (v->selected_op < role->step.begin || v->selected_op >= role->step.end)
 		return;
 	const struct op *op = &role->ops[v->selected_op];
 	const int64_t *begin = s->ranks[index].begin - role->step.begin, *end = s->ranks[index].end - role->step.begin;
-	double y1 = timeline_y(l, v->selected_rank, op->queue), x1 = timeline_x(l, begin[v->selected_op]);
+	double y1 = lane_area_y(l, v->selected_rank, op->queue), x1 = lane_area_x(l, begin[v->selected_op]);
 	if (y1 < 0)
 		return;
-	draw_frame(c, (struct box){x1, y1 - l->row / 2, timeline_x(l, end[v->selected_op]) - x1, l->row}, t->ink, 2.6);
+	draw_frame(c, (struct box){x1, y1 - l->row / 2, lane_area_x(l, end[v->selected_op]) - x1, l->row}, t->ink, 2.6);
 	for (int i = 0; i < op->after_count; i++) {
-		double y0 = timeline_y(l, v->selected_rank, role->ops[op->after[i]].queue),
-		       x0 = timeline_x(l, end[op->after[i]]);
+		double y0 = lane_area_y(l, v->selected_rank, role->ops[op->after[i]].queue),
+		       x0 = lane_area_x(l, end[op->after[i]]);
 		if (y0 < 0)
 			continue;
 		double bend = fmax(24, fabs(x1 - x0) * 0.4);
@@ -286,7 +288,7 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct time
 	}
 }
 
-static void draw_lanes(struct canvas *c, const struct view *v, const struct timeline *l)
+static void draw_lanes(struct canvas *c, const struct view *v, const struct lane_area *l)
 {
 	const struct theme *t = c->theme;
 	double y = l->plot.y, named = -100;
@@ -295,7 +297,7 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->plot.y + l->plot.height - l->box.y);
 	cairo_clip(c->cr);
-	for (int i = l->first, end = timeline_last(l) + 1; i < end; i++) {
+	for (int i = l->first, end = lane_area_last(l) + 1; i < end; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
 		bool head = strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
@@ -322,20 +324,20 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct time
 
 static int64_t number_of(const struct lanes *all, int lane)
 {
-	return all->score ? all->lanes[lane].rank : lane + 1;
+	return all->timeline ? all->lanes[lane].rank : lane + 1;
 }
 
 /* Which lanes are drawn, where it is not all of them. */
-static void draw_extent(struct canvas *c, const struct timeline *l)
+static void draw_extent(struct canvas *c, const struct lane_area *l)
 {
 	const struct lanes *all = l->lanes;
-	int last = timeline_last(l);
+	int last = lane_area_last(l);
 	char text[160];
 	if (!l->scrolls)
 		return;
-	const char *what = all->score ? "ranks" : "lanes";
+	const char *what = all->timeline ? "ranks" : "lanes";
 	snprintf(text, sizeof text, "%s %" PRId64 "–%" PRId64 " of %d are drawn", what, number_of(all, l->first),
-	         number_of(all, last), all->score ? all->score->rank_count : all->lane_count);
+	         number_of(all, last), all->timeline ? all->timeline->rank_count : all->lane_count);
 	size_t at = strlen(text);
 	if (l->first > 0)
 		at += (size_t)snprintf(text + at, sizeof text - at, " · %s %" PRId64 "–%" PRId64 " above", what,
@@ -347,7 +349,7 @@ static void draw_extent(struct canvas *c, const struct timeline *l)
 	          l->plot.width, "%s", text);
 }
 
-static void draw_one(struct canvas *c, const struct view *v, struct timeline *l, const char *title)
+static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l, const char *title)
 {
 	const struct theme *t = c->theme;
 	draw_card(c, l->box, t->panel, t->line, 1);
@@ -359,7 +361,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct timeline *l,
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
 	if (now >= l->from && now <= l->to) {
-		double x = timeline_x(l, now);
+		double x = lane_area_x(l, now);
 		draw_line(c, x, l->plot.y - 6, x, l->plot.y + l->plot.height, t->ink, 2);
 	}
 }
@@ -367,17 +369,17 @@ static void draw_one(struct canvas *c, const struct view *v, struct timeline *l,
 static void draw_timeline(struct canvas *c, const struct view *v, struct box b, bool small)
 {
 	const struct theme *t = c->theme;
-	struct timeline l[2];
+	struct lane_area l[2];
 	if (!v->lanes || !v->lanes->lane_count) {
 		draw_text(c, b.x + 20, b.y + 40, 15, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, b.width,
 		          "Nothing was recorded.");
 		return;
 	}
-	if (timelines_lay(l, v, b, small) == 1) {
+	if (lane_areas_lay(l, v, b, small) == 1) {
 		draw_one(c, v, &l[0],
-		         v->state && v->state->score->trace->measured ? "measured"
-		         : v->state                                   ? "simulated"
-		                                                      : "trace");
+		         v->state && v->state->timeline->trace->measured ? "measured"
+		         : v->state                                      ? "simulated"
+		                                                         : "trace");
 		return;
 	}
 	char predicted[WORD], real[WORD];
@@ -397,6 +399,6 @@ const struct scene_row scene_timeline = {
         .width = 420,
         .height = 160,
         .draw = draw_timeline,
-        .hit = timeline_hit,
+        .hit = lane_area_hit,
         .timeline = true,
 };

@@ -37,7 +37,7 @@ const char *short_word(char *word)
 
 /* ---- collectives ---- */
 
-void collective_words(const struct score *s, const struct collective *c, char *out, int size)
+void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
 {
 	const struct role *r = plan_role_of(s->plan, c->lead);
 	const struct op *op = &r->ops[c->op];

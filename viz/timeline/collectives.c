@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "strategy/plan/rendezvous.h"
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
 static int by_offset(const void *a, const void *b)
 {
@@ -41,11 +41,11 @@ static void cut_chunks(struct collective *c)
 /* ---- one collective ---- */
 
 /* `rank` is the member of the collective at this place, by operation `op` of its role. */
-static void add_member(struct score *s, int number, int64_t member, int64_t rank, int op)
+static void add_member(struct timeline *s, int number, int64_t member, int64_t rank, int op)
 {
 	struct collective *c = &s->collectives[number];
 	const struct role *r = plan_role_of(s->plan, rank);
-	int index = score_index_of(s, rank);
+	int index = timeline_index_of(s, rank);
 	c->sent_bytes += op_sent_bytes(s->plan, r, &r->ops[op], rank);
 	if (rank < 64)
 		c->everyone |= UINT64_C(1) << rank;
@@ -59,10 +59,11 @@ static void add_member(struct score *s, int number, int64_t member, int64_t rank
 }
 
 /* The collective of the group that the shown rank `index` is in. family: by instance, its first collective and 1. */
-static void describe_collective(struct score *s, const struct rendezvous *v, int *family, int number, int index, int op)
+static void describe_collective(struct timeline *s, const struct rendezvous *v, int *family, int number, int index,
+                                int op)
 {
 	const struct plan *p = s->plan;
-	const struct role *r = score_role_of(s, index);
+	const struct role *r = timeline_role_of(s, index);
 	const struct instance *x = rendezvous_instance(v, r, op);
 	struct collective *c = &s->collectives[number];
 	int64_t rank = s->ranks[index].rank, n = instance_members(v, x);
@@ -77,8 +78,8 @@ static void describe_collective(struct score *s, const struct rendezvous *v, int
 	                         .schedule = op_schedule(p, &r->ops[op]),
 	                         .element_bytes = op_element_bytes(r, &r->ops[op]),
 	                         .begin = INT64_MAX,
-	                         .shown = p->ranks <= SCORE_ROUND_RANKS && s->rank_count == p->ranks};
-	if (n <= SCORE_ROUND_RANKS) {
+	                         .shown = p->ranks <= TIMELINE_ROUND_RANKS && s->rank_count == p->ranks};
+	if (n <= TIMELINE_ROUND_RANKS) {
 		c->rank = calloc((size_t)n, sizeof *c->rank);
 		c->ops = calloc((size_t)n, sizeof *c->ops);
 		if (!c->rank || !c->ops)
@@ -92,11 +93,11 @@ static void describe_collective(struct score *s, const struct rendezvous *v, int
 }
 
 /* When it began and ended on any rank. A collective without a span is not shown. */
-static void time_collectives(struct score *s)
+static void time_collectives(struct timeline *s)
 {
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct score_rank *r = &s->ranks[i];
-		const struct section *step = &score_role_of(s, i)->step;
+		const struct timeline_rank *r = &s->ranks[i];
+		const struct section *step = &timeline_role_of(s, i)->step;
 		for (int k = 0; k < step->end - step->begin; k++) {
 			if (r->collective[k] < 0)
 				continue;
@@ -114,15 +115,15 @@ static void time_collectives(struct score *s)
 }
 
 /* Is it an operation by which a shown rank begins a collective that is not described yet? */
-static bool is_new(const struct score *s, int index, int op)
+static bool is_new(const struct timeline *s, int index, int op)
 {
-	const struct role *r = score_role_of(s, index);
+	const struct role *r = timeline_role_of(s, index);
 	const struct op *o = &r->ops[op];
 	return op_class(o->kind) == OP_CLASS_C && o->kind != OP_RECEIVE &&
 	       s->ranks[index].collective[op - r->step.begin] < 0;
 }
 
-void score_collect_collectives(struct score *s)
+void timeline_collect_collectives(struct timeline *s)
 {
 	size_t capacity = 0;
 	struct rendezvous v;
@@ -131,7 +132,7 @@ void score_collect_collectives(struct score *s)
 	if (!family)
 		abort();
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &score_role_of(s, i)->step;
+		const struct section *step = &timeline_role_of(s, i)->step;
 		size_t ops = (size_t)(step->end - step->begin);
 		s->ranks[i].collective = calloc(ops + 1, sizeof *s->ranks[i].collective);
 		if (!s->ranks[i].collective)
@@ -140,7 +141,7 @@ void score_collect_collectives(struct score *s)
 			s->ranks[i].collective[k] = -1;
 	}
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &score_role_of(s, i)->step;
+		const struct section *step = &timeline_role_of(s, i)->step;
 		for (int op = step->begin; op < step->end; op++) {
 			if (!is_new(s, i, op))
 				continue;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "strategy/base/merge.h"
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
-static struct event *add_event(struct score *s)
+static struct event *add_event(struct timeline *s)
 {
 	s->events = array_reserve(s->events, s->event_count, &s->event_capacity, sizeof *s->events);
 	struct event *e = &s->events[s->event_count++];
@@ -35,7 +35,7 @@ static int by_pair(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static struct recorded *recorded_messages(const struct score *s)
+static struct recorded *recorded_messages(const struct timeline *s)
 {
 	size_t n = s->trace->message_count;
 	struct recorded *v = calloc(n + 1, sizeof *v);
@@ -73,11 +73,11 @@ static size_t find_pair(const struct recorded *v, size_t count, const struct rec
 }
 
 /* Replaces the times of the collective's events by those of the trace, if the trace has all its messages. */
-static void use_recorded(struct score *s, int c, size_t first, const struct recorded *v)
+static void use_recorded(struct timeline *s, int c, size_t first, const struct recorded *v)
 {
 	size_t n = s->event_count - first;
 	int64_t *times = calloc(n + 1, sizeof *times);
-	size_t met[SCORE_MESSAGE_RANKS][SCORE_MESSAGE_RANKS] = {{0}}; /* the rounds in which a pair has met */
+	size_t met[TIMELINE_MESSAGE_RANKS][TIMELINE_MESSAGE_RANKS] = {{0}}; /* the rounds in which a pair has met */
 	bool all = n > 0;
 	if (!times)
 		abort();
@@ -95,7 +95,7 @@ static void use_recorded(struct score *s, int c, size_t first, const struct reco
 	free(times);
 }
 
-static void add_messages(struct score *s, int number, const struct recorded *recorded)
+static void add_messages(struct timeline *s, int number, const struct recorded *recorded)
 {
 	struct collective *c = &s->collectives[number];
 	size_t first = s->event_count;
@@ -112,7 +112,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
 			e->kind = EVENT_MESSAGE;
 			e->rank = c->rank[member];
-			e->index = score_index_of(s, e->rank);
+			e->index = timeline_index_of(s, e->rank);
 			e->member = (int)member;
 			e->to_member = (int)r.send_to;
 			e->op = c->ops[member];
@@ -125,7 +125,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 			e->add = there.add;
 			e->queue = QUEUE_COMMUNICATION;
 		}
-	if (s->trace->message_count && s->plan->ranks <= SCORE_MESSAGE_RANKS)
+	if (s->trace->message_count && s->plan->ranks <= TIMELINE_MESSAGE_RANKS)
 		use_recorded(s, number, first, recorded);
 }
 
@@ -135,7 +135,7 @@ static void add_messages(struct score *s, int number, const struct recorded *rec
 enum { STALLS = 200 };
 
 /* Does the queue stand still between the end of operation k and the next on it? Returns that next one, or -1. */
-static int idle_after(const struct score_rank *r, const struct role *role, int k, int64_t shortest)
+static int idle_after(const struct timeline_rank *r, const struct role *role, int k, int64_t shortest)
 {
 	enum queue queue = role->ops[role->step.begin + k].queue;
 	int ops = role->step.end - role->step.begin;
@@ -147,10 +147,11 @@ static int idle_after(const struct score_rank *r, const struct role *role, int k
 	return -1;
 }
 
-/* Of the compute queue with what is allocated and freed in its order, or of another: each is in order of time. */
-static void add_queue_events(struct score *s, int index, enum queue queue)
+/* Adds the events of one queue, with the allocations and frees in its order if it computes: they are in order of time.
+ */
+static void add_queue_events(struct timeline *s, int index, enum queue queue)
 {
-	const struct score_rank *r = &s->ranks[index];
+	const struct timeline_rank *r = &s->ranks[index];
 	const struct role *role = &s->plan->roles[r->role];
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];
@@ -178,10 +179,10 @@ static void add_queue_events(struct score *s, int index, enum queue queue)
 }
 
 /* At one time, messages arrive first, then queues run dry, then ranks go on, in the order of issue. */
-static bool before(const void *score, size_t a, size_t b)
+static bool before(const void *timeline, size_t a, size_t b)
 {
-	const struct event *x = &((const struct score *)score)->events[a],
-	                   *y = &((const struct score *)score)->events[b];
+	const struct event *x = &((const struct timeline *)timeline)->events[a],
+	                   *y = &((const struct timeline *)timeline)->events[b];
 	enum event_kind class_x = x->kind == EVENT_BEGIN ? EVENT_MEMORY : x->kind;
 	enum event_kind class_y = y->kind == EVENT_BEGIN ? EVENT_MEMORY : y->kind;
 	if (x->time != y->time)
@@ -195,7 +196,7 @@ static bool before(const void *score, size_t a, size_t b)
 	return x->op != y->op ? x->op < y->op : x->rank < y->rank;
 }
 
-static void sort_events(struct score *s)
+static void sort_events(struct timeline *s)
 {
 	size_t *order = merge_order(s->event_count, before, s);
 	struct event *sorted = malloc((s->event_count + 1) * sizeof *sorted);
@@ -208,11 +209,11 @@ static void sort_events(struct score *s)
 	s->events = sorted;
 }
 
-/* Where the events of operations and collectives stand. */
-static void index_events(struct score *s)
+/* Notes which events belong to which operations and collectives. */
+static void index_events(struct timeline *s)
 {
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &score_role_of(s, i)->step;
+		const struct section *step = &timeline_role_of(s, i)->step;
 		s->ranks[i].event = malloc(((size_t)(step->end - step->begin) + 1) * sizeof *s->ranks[i].event);
 		if (!s->ranks[i].event)
 			abort();
@@ -222,7 +223,7 @@ static void index_events(struct score *s)
 	for (size_t i = 0; i < s->event_count; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind == EVENT_MEMORY || e->kind == EVENT_BEGIN)
-			s->ranks[e->index].event[e->op - score_role_of(s, e->index)->step.begin] = i;
+			s->ranks[e->index].event[e->op - timeline_role_of(s, e->index)->step.begin] = i;
 		if (e->kind != EVENT_MESSAGE)
 			continue;
 		struct collective *c = &s->collectives[e->collective];
@@ -231,7 +232,7 @@ static void index_events(struct score *s)
 	}
 }
 
-void score_collect_events(struct score *s)
+void timeline_collect_events(struct timeline *s)
 {
 	struct recorded *recorded = recorded_messages(s);
 	for (int i = 0; i < s->rank_count; i++)
@@ -244,7 +245,7 @@ void score_collect_events(struct score *s)
 		*add_event(s) = (struct event){.time = s->step_ns,
 		                               .kind = EVENT_END,
 		                               .rank = s->ranks[0].rank,
-		                               .op = score_role_of(s, 0)->step.end,
+		                               .op = timeline_role_of(s, 0)->step.end,
 		                               .collective = -1,
 		                               .to = -1};
 	sort_events(s);

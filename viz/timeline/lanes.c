@@ -79,9 +79,9 @@ static void find_gaps(struct lane *compute, const struct lane *communication, in
 		add_gap(compute, communication, at, step);
 }
 
-static void add_queue(struct lanes *l, const struct score *s, int index, enum queue queue)
+static void add_queue(struct lanes *l, const struct timeline *s, int index, enum queue queue)
 {
-	const struct score_rank *r = &s->ranks[index];
+	const struct timeline_rank *r = &s->ranks[index];
 	const struct role *role = &s->plan->roles[r->role];
 	struct lane *lane = NULL;
 	for (int k = 0; k < role->step.end - role->step.begin; k++) {
@@ -101,9 +101,9 @@ static void add_queue(struct lanes *l, const struct score *s, int index, enum qu
 		make_rows(lane);
 }
 
-void lanes_of_score(struct lanes *l, const struct score *s)
+void lanes_of_timeline(struct lanes *l, const struct timeline *s)
 {
-	*l = (struct lanes){.score = s, .end = s->step_ns};
+	*l = (struct lanes){.timeline = s, .end = s->step_ns};
 	for (int i = 0; i < s->rank_count; i++) {
 		int first = l->lane_count, compute = -1, communication = -1;
 		for (int q = 0; q < QUEUE_COUNT; q++)

@@ -5,7 +5,7 @@
 #define SHARDLAB_VIZ_LANES_H
 
 #include "strategy/trace/trace_file.h"
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
 struct lane_span {
 	int64_t begin, end; /* ns */
@@ -35,11 +35,11 @@ struct lanes {
 	struct lane *lanes;
 	int lane_count;
 	size_t lane_capacity;
-	int64_t end;               /* of the last span, ns */
-	const struct score *score; /* NULL: another program's */
+	int64_t end;                     /* of the last span, ns */
+	const struct timeline *timeline; /* NULL: another program's */
 };
 
-void lanes_of_score(struct lanes *l, const struct score *s);
+void lanes_of_timeline(struct lanes *l, const struct timeline *s);
 void lanes_of_file(struct lanes *l, const struct trace_file *f); /* another program's trace; names stay the file's */
 void lanes_release(struct lanes *l);
 

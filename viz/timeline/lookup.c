@@ -1,12 +1,12 @@
-/* Looking things up in a score. */
-#include "viz/timeline/score.h"
+/* Looking things up in a timeline. */
+#include "viz/timeline/timeline.h"
 
-const struct role *score_role_of(const struct score *s, int index)
+const struct role *timeline_role_of(const struct timeline *s, int index)
 {
 	return &s->plan->roles[s->ranks[index].role];
 }
 
-int score_index_of(const struct score *s, int64_t rank)
+int timeline_index_of(const struct timeline *s, int64_t rank)
 {
 	int low = 0, high = s->rank_count - 1;
 	while (low <= high) {
@@ -21,9 +21,9 @@ int score_index_of(const struct score *s, int64_t rank)
 	return -1;
 }
 
-int score_collective_of(const struct score *s, int index, int op)
+int timeline_collective_of(const struct timeline *s, int index, int op)
 {
-	const struct section *step = &score_role_of(s, index)->step;
+	const struct section *step = &timeline_role_of(s, index)->step;
 	return op < step->begin || op >= step->end ? -1 : s->ranks[index].collective[op - step->begin];
 }
 
@@ -38,7 +38,7 @@ int collective_chunks(const struct collective *c, const struct event *message, i
 	return first;
 }
 
-const int64_t *score_live(const struct score *s, int index, enum space space, int issued)
+const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued)
 {
 	const int64_t *live = s->roles[s->ranks[index].role].live[space];
 	return live ? live + (ptrdiff_t)issued * CATEGORY_COUNT : NULL;

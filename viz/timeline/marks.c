@@ -2,13 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
 /* Events between two marks: a state follows at most so many, which takes less time than drawing a line of text. */
 enum { MARK_EVERY = 4096 };
 
 /* The first collective that moves data of the model; -1: none does. */
-static int first_counted(const struct score *s)
+static int first_counted(const struct timeline *s)
 {
 	for (int c = 0; c < s->collective_count; c++)
 		if (!s->collectives[c].control)
@@ -16,7 +16,7 @@ static int first_counted(const struct score *s)
 	return -1;
 }
 
-static void mark_init(struct mark *m, const struct score *s)
+static void mark_init(struct mark *m, const struct timeline *s)
 {
 	int counted = first_counted(s);
 	*m = (struct mark){.alone = counted < 0, .collective = counted};
@@ -27,7 +27,7 @@ static void mark_init(struct mark *m, const struct score *s)
 		abort();
 }
 
-static void follow_message(struct mark *m, const struct score *s, const struct event *e)
+static void follow_message(struct mark *m, const struct timeline *s, const struct event *e)
 {
 	const struct collective *c = &s->collectives[e->collective];
 	if (m->alone || !c->control) {
@@ -38,17 +38,17 @@ static void follow_message(struct mark *m, const struct score *s, const struct e
 		return;
 	m->sent += e->bytes;
 	m->ranks[e->index].sent += e->bytes;
-	m->ranks[score_index_of(s, e->to)].received += e->bytes;
+	m->ranks[timeline_index_of(s, e->to)].received += e->bytes;
 }
 
-static void follow_issue(struct mark *m, const struct score *s, const struct event *e)
+static void follow_issue(struct mark *m, const struct timeline *s, const struct event *e)
 {
-	int issued = e->op - score_role_of(s, e->index)->step.begin + 1;
+	int issued = e->op - timeline_role_of(s, e->index)->step.begin + 1;
 	if (event_issues(e) && issued > m->ranks[e->index].issued)
 		m->ranks[e->index].issued = issued;
 	if (e->kind != EVENT_BEGIN || e->queue != QUEUE_COMMUNICATION)
 		return;
-	int c = score_collective_of(s, e->index, e->op);
+	int c = timeline_collective_of(s, e->index, e->op);
 	if (c >= 0 && (m->alone || !s->collectives[c].control) &&
 	    (!m->begun || s->collectives[c].begin > s->collectives[m->collective].begin)) {
 		m->collective = s->collectives[c].family;
@@ -56,7 +56,7 @@ static void follow_issue(struct mark *m, const struct score *s, const struct eve
 	}
 }
 
-static void mark_follow(struct mark *m, const struct score *s, size_t event)
+static void mark_follow(struct mark *m, const struct timeline *s, size_t event)
 {
 	for (; m->event < event; m->event++) {
 		const struct event *e = &s->events[m->event];
@@ -82,7 +82,7 @@ void mark_release(struct mark *m)
 	*m = (struct mark){0};
 }
 
-void score_make_marks(struct score *s)
+void timeline_make_marks(struct timeline *s)
 {
 	size_t every = MARK_EVERY + 16 * (size_t)s->rank_count; /* they take less room than the events */
 	s->marks = calloc(s->event_count / every + 1, sizeof *s->marks);
@@ -96,7 +96,7 @@ void score_make_marks(struct score *s)
 	}
 }
 
-void score_mark(const struct score *s, size_t event, struct mark *out)
+void timeline_mark(const struct timeline *s, size_t event, struct mark *out)
 {
 	mark_copy(out, &s->marks[event / s->mark_every], s->rank_count);
 	mark_follow(out, s, event);

@@ -42,7 +42,7 @@ static void carry_over(struct state *st, const struct collective *c, const struc
 
 static void follow_collective(struct state *st)
 {
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	const struct collective *c = &s->collectives[st->collective];
 	int *left;
 	if (!c->shown)
@@ -78,8 +78,8 @@ static void follow_collective(struct state *st)
 
 static void follow_rank(struct state *st, int index)
 {
-	const struct score_rank *r = &st->score->ranks[index];
-	const struct role *role = &st->score->plan->roles[r->role];
+	const struct timeline_rank *r = &st->timeline->ranks[index];
+	const struct role *role = &st->timeline->plan->roles[r->role];
 	struct state_rank *out = &st->ranks[index];
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		out->running[q] = out->next[q] = -1;
@@ -94,10 +94,10 @@ static void follow_rank(struct state *st, int index)
 			out->next[queue] = role->step.begin + k;
 	}
 	for (int space = 0; space < SPACE_COUNT; space++) {
-		const int64_t *live = score_live(st->score, index, (enum space)space, out->issued);
+		const int64_t *live = timeline_live(st->timeline, index, (enum space)space, out->issued);
 		for (int c = 0; live && c < CATEGORY_COUNT; c++)
 			out->live[space] += live[c];
-		out->peak[space] = live ? st->score->roles[r->role].most[space][out->issued] : 0;
+		out->peak[space] = live ? st->timeline->roles[r->role].most[space][out->issued] : 0;
 	}
 }
 
@@ -105,8 +105,8 @@ static void follow_rank(struct state *st, int index)
 static void follow_events(struct state *st)
 {
 	struct mark m;
-	score_mark(st->score, st->latest_end, &m);
-	for (int i = 0; i < st->score->rank_count; i++) {
+	timeline_mark(st->timeline, st->latest_end, &m);
+	for (int i = 0; i < st->timeline->rank_count; i++) {
 		st->ranks[i].issued = m.ranks[i].issued;
 		st->ranks[i].sent = m.ranks[i].sent;
 		st->ranks[i].received = m.ranks[i].received;
@@ -117,12 +117,12 @@ static void follow_events(struct state *st)
 	mark_release(&m);
 }
 
-/* What collectives moved whose messages are no events. */
+/* Bytes moved by collectives whose messages are no events. */
 static void count_hidden(struct state *st)
 {
-	const struct score *s = st->score;
+	const struct timeline *s = st->timeline;
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct role *r = score_role_of(s, i);
+		const struct role *r = timeline_role_of(s, i);
 		for (int k = r->step.begin; k < r->step.end; k++) {
 			int c = s->ranks[i].collective[k - r->step.begin];
 			if (c < 0 || s->collectives[c].shown || state_of_op(st, i, k) != OP_DONE)
@@ -144,19 +144,22 @@ static void count_hidden(struct state *st)
 	}
 }
 
-void state_make(struct state *st, const struct score *s, enum stride stride, size_t position)
+void state_make(struct state *st, const struct timeline *s, enum step_size step_size, size_t position)
 {
 	state_release(st);
-	if (position > s->moment_count)
-		position = s->moment_count;
-	*st = (struct state){
-	        .score = s, .position = position, .time = score_time(s, position), .stride = stride, .collective = -1};
+	if (position > s->instant_count)
+		position = s->instant_count;
+	*st = (struct state){.timeline = s,
+	                     .position = position,
+	                     .time = timeline_time(s, position),
+	                     .step_size = step_size,
+	                     .collective = -1};
 	st->ranks = calloc((size_t)s->rank_count + 1, sizeof *st->ranks);
 	if (!st->ranks)
 		abort();
 	if (position) {
-		st->latest = s->moments[score_previous(s, stride, position)].begin;
-		st->latest_end = s->moments[position - 1].end;
+		st->latest = s->instants[timeline_previous(s, step_size, position)].begin;
+		st->latest_end = s->instants[position - 1].end;
 	}
 	follow_events(st);
 	for (int i = 0; i < s->rank_count; i++)
@@ -177,10 +180,10 @@ void state_release(struct state *st)
 
 enum op_state state_of_op(const struct state *st, int index, int op)
 {
-	const struct score_rank *r = &st->score->ranks[index];
-	const struct section *step = &score_role_of(st->score, index)->step;
+	const struct timeline_rank *r = &st->timeline->ranks[index];
+	const struct section *step = &timeline_role_of(st->timeline, index)->step;
 	int k = op - step->begin;
-	bool over = st->position == st->score->moment_count;
+	bool over = st->position == st->timeline->instant_count;
 	if (r->event[k] == SIZE_MAX) /* not recorded */
 		return st->ranks[index].issued > k ? OP_DONE : OP_WAITS;
 	if (r->event[k] >= st->latest_end)
@@ -190,7 +193,7 @@ enum op_state state_of_op(const struct state *st, int index, int op)
 
 bool state_alive(const struct state *st, int index, int buffer)
 {
-	const struct role *role = score_role_of(st->score, index);
+	const struct role *role = timeline_role_of(st->timeline, index);
 	bool alive = role->buffers[buffer].state;
 	for (int k = 0; k < st->ranks[index].issued; k++) {
 		const struct op *op = &role->ops[role->step.begin + k];

@@ -1,15 +1,15 @@
-/* What is the case at a position of the cursor. A function of the score and the position alone: however one came
- * there, forward, backward or by a jump, it is the same. (The stride says which events count as the latest.)
+/* The state of all ranks at a position of the cursor. It depends on the timeline and the position alone: going forward,
+ * backward or by a jump leads to the same state. (The step size says which events count as the latest.)
  *
  *     struct state st = {0};
- *     state_make(&st, &score, STRIDE_ROUND, position);
+ *     state_make(&st, &timeline, STEP_SIZE_ROUND, position);
  *     … st.held[member * chunks + chunk] is the set of ranks whose contributions a member holds of chunk …
  *     state_release(&st);
  */
 #ifndef SHARDLAB_VIZ_STATE_H
 #define SHARDLAB_VIZ_STATE_H
 
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
 enum op_state { OP_WAITS, OP_RUNS, OP_DONE };
 
@@ -20,16 +20,16 @@ struct state_rank {
 	int64_t live[SPACE_COUNT]; /* bytes */
 	int64_t peak[SPACE_COUNT]; /* the most so far */
 	int64_t sent, received;    /* bytes in this step, without control */
-	int64_t sent_collective;   /* … in the collective that is shown */
+	int64_t sent_collective;   /* bytes in the collective that is shown */
 };
 
 struct state {
-	const struct score *score;
+	const struct timeline *timeline;
 	size_t position;
 	int64_t time;
-	struct state_rank *ranks; /* as score.ranks */
-	/* What the last stride did: events [latest, latest_end) of the score; empty at the beginning. */
-	enum stride stride;
+	struct state_rank *ranks; /* as timeline.ranks */
+	/* The last step did events [latest, latest_end) of the timeline; empty at the beginning. */
+	enum step_size step_size;
 	size_t latest, latest_end;
 	/* The collective of which something happened last; before any, the first. Control (the loss) counts only if
 	 * there is no other. -1: the step has none. */
@@ -42,16 +42,16 @@ struct state {
 	int64_t sent_collective;
 };
 
-void state_make(struct state *st, const struct score *s, enum stride stride, size_t position);
+void state_make(struct state *st, const struct timeline *s, enum step_size step_size, size_t position);
 void state_release(struct state *st); /* accepts NULL and a zeroed struct */
 
-/* Of operation `op` of the role of the shown rank `index`. */
+/* The state of operation `op` of the role of the shown rank `index`. */
 enum op_state state_of_op(const struct state *st, int index, int op);
 
 /* Is a buffer of the rank's role alive? */
 bool state_alive(const struct state *st, int index, int buffer);
 
-/* Who holds what before the first message: the bits of a place in the group and a chunk. */
+/* Contributions held before the first message: the bits of a place in the group and a chunk. */
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk);
 /* A chunk that ends with all ranks' contributions, or that is only passed on. */
 bool collective_adds(const struct collective *c);

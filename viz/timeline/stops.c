@@ -1,37 +1,37 @@
-/* Moments, the positions at which the cursor stops, and the notable events among them. */
+/* Instants, the positions at which the cursor stops, and the highlights among them. */
 #include <stdlib.h>
 
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
-/* ---- moments ---- */
+/* ---- instants ---- */
 
-static bool same_moment(const struct score *s, const struct event *a, const struct event *b)
+static bool same_instant(const struct timeline *s, const struct event *a, const struct event *b)
 {
 	if (a->time != b->time || a->kind != b->kind)
 		return false;
 	if (a->kind == EVENT_MESSAGE)
-		return s->plan->ranks > SCORE_MESSAGE_RANKS &&
+		return s->plan->ranks > TIMELINE_MESSAGE_RANKS &&
 		       s->collectives[a->collective].family == s->collectives[b->collective].family &&
 		       a->round == b->round;
 	return a->op == b->op && s->ranks[a->index].role == s->ranks[b->index].role;
 }
 
-static void make_moments(struct score *s)
+static void make_instants(struct timeline *s)
 {
-	s->moments = calloc(s->event_count + 1, sizeof *s->moments);
-	if (!s->moments)
+	s->instants = calloc(s->event_count + 1, sizeof *s->instants);
+	if (!s->instants)
 		abort();
 	for (size_t i = 0; i < s->event_count; i++) {
-		if (i && same_moment(s, &s->events[i - 1], &s->events[i]))
-			s->moments[s->moment_count - 1].end = i + 1;
+		if (i && same_instant(s, &s->events[i - 1], &s->events[i]))
+			s->instants[s->instant_count - 1].end = i + 1;
 		else
-			s->moments[s->moment_count++] = (struct moment){i, i + 1, s->events[i].time};
+			s->instants[s->instant_count++] = (struct instant){i, i + 1, s->events[i].time};
 	}
 }
 
 /* ---- stops ---- */
 
-/* Moments of one key are one step: messages of a collective (and of those of other groups beside it) that arrive
+/* Instants of one key are one step: messages of a collective (and of those of other groups beside it) that arrive
  * together, which is a round where no rank lags behind; or one operation on all ranks with what is allocated for it. */
 struct key {
 	enum event_kind kind;
@@ -39,7 +39,7 @@ struct key {
 	int64_t time;
 };
 
-static struct key key_of(const struct score *s, const struct moment *m)
+static struct key key_of(const struct timeline *s, const struct instant *m)
 {
 	const struct event *e = &s->events[m->begin];
 	struct key k = {e->kind, s->ranks[e->index].role, e->op,
@@ -63,14 +63,14 @@ struct phase {
 	int unit, micro;
 };
 
-/* Of a run of moments, by what the first rank computes in it; false: it computes nothing of a phase. */
-static bool phase_of(const struct score *s, size_t begin, size_t end, struct phase *out)
+/* The phase of a run of instants, by what the first rank computes in it; false: it computes nothing of a phase. */
+static bool phase_of(const struct timeline *s, size_t begin, size_t end, struct phase *out)
 {
-	for (size_t i = s->moments[begin].begin; i < s->moments[end - 1].end; i++) {
+	for (size_t i = s->instants[begin].begin; i < s->instants[end - 1].end; i++) {
 		const struct event *e = &s->events[i];
 		if (e->kind != EVENT_BEGIN || e->rank != s->ranks[0].rank || e->queue != QUEUE_COMPUTE)
 			continue;
-		const struct op *op = &score_role_of(s, 0)->ops[e->op];
+		const struct op *op = &timeline_role_of(s, 0)->ops[e->op];
 		if (op->pass == PASS_NONE)
 			continue;
 		*out = (struct phase){op->pass, op->pass == PASS_UPDATE ? -1 : op->unit,
@@ -80,58 +80,58 @@ static bool phase_of(const struct score *s, size_t begin, size_t end, struct pha
 	return false;
 }
 
-static void add_stop(struct score *s, enum stride stride, size_t position)
+static void add_stop(struct timeline *s, enum step_size step_size, size_t position)
 {
-	size_t n = s->stop_count[stride];
-	if (!n || s->stops[stride][n - 1] != position)
-		s->stops[stride][s->stop_count[stride]++] = position;
+	size_t n = s->stop_count[step_size];
+	if (!n || s->stops[step_size][n - 1] != position)
+		s->stops[step_size][s->stop_count[step_size]++] = position;
 }
 
-void score_make_stops(struct score *s)
+void timeline_make_stops(struct timeline *s)
 {
 	struct phase now = {PASS_NONE, -1, -1}, next;
-	make_moments(s);
-	for (int i = 0; i < STRIDE_COUNT; i++) {
-		s->stops[i] = calloc(s->moment_count + 1, sizeof **s->stops);
+	make_instants(s);
+	for (int i = 0; i < STEP_SIZE_COUNT; i++) {
+		s->stops[i] = calloc(s->instant_count + 1, sizeof **s->stops);
 		if (!s->stops[i])
 			abort();
-		add_stop(s, (enum stride)i, 0);
+		add_stop(s, (enum step_size)i, 0);
 	}
-	for (size_t p = 1; p <= s->moment_count; p++)
-		add_stop(s, STRIDE_MESSAGE, p);
+	for (size_t p = 1; p <= s->instant_count; p++)
+		add_stop(s, STEP_SIZE_MESSAGE, p);
 	/* Backwards, since an allocation belongs to what follows it. */
-	struct key *keys = calloc(s->moment_count + 1, sizeof *keys);
+	struct key *keys = calloc(s->instant_count + 1, sizeof *keys);
 	if (!keys)
 		abort();
-	for (size_t m = s->moment_count; m-- > 0;) {
-		keys[m] = key_of(s, &s->moments[m]);
-		if (keys[m].kind == EVENT_MEMORY && m + 1 < s->moment_count)
+	for (size_t m = s->instant_count; m-- > 0;) {
+		keys[m] = key_of(s, &s->instants[m]);
+		if (keys[m].kind == EVENT_MEMORY && m + 1 < s->instant_count)
 			keys[m] = keys[m + 1];
 	}
-	for (size_t begin = 0, end; begin < s->moment_count; begin = end) {
-		for (end = begin + 1; end < s->moment_count && same_key(&keys[begin], &keys[end]); end++)
+	for (size_t begin = 0, end; begin < s->instant_count; begin = end) {
+		for (end = begin + 1; end < s->instant_count && same_key(&keys[begin], &keys[end]); end++)
 			;
 		if (phase_of(s, begin, end, &next)) {
 			if (now.pass != PASS_NONE &&
 			    (now.pass != next.pass || now.unit != next.unit || now.micro != next.micro))
-				add_stop(s, STRIDE_PHASE, begin);
+				add_stop(s, STEP_SIZE_PHASE, begin);
 			now = next;
 		}
-		add_stop(s, STRIDE_ROUND, end);
+		add_stop(s, STEP_SIZE_ROUND, end);
 	}
-	add_stop(s, STRIDE_PHASE, s->moment_count);
+	add_stop(s, STEP_SIZE_PHASE, s->instant_count);
 	free(keys);
 }
 
 /* ---- walking ---- */
 
 /* The last stop at or before a position. */
-size_t score_stop_of(const struct score *s, enum stride stride, size_t position)
+size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position)
 {
-	size_t low = 0, high = s->stop_count[stride];
+	size_t low = 0, high = s->stop_count[step_size];
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		if (s->stops[stride][middle] <= position)
+		if (s->stops[step_size][middle] <= position)
 			low = middle;
 		else
 			high = middle;
@@ -139,39 +139,39 @@ size_t score_stop_of(const struct score *s, enum stride stride, size_t position)
 	return low;
 }
 
-size_t score_stop(const struct score *s, enum stride stride, size_t k)
+size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k)
 {
-	size_t last = s->stop_count[stride] - 1;
-	return s->stops[stride][k < last ? k : last];
+	size_t last = s->stop_count[step_size] - 1;
+	return s->stops[step_size][k < last ? k : last];
 }
 
-size_t score_next(const struct score *s, enum stride stride, size_t position)
+size_t timeline_next(const struct timeline *s, enum step_size step_size, size_t position)
 {
-	return score_stop(s, stride, score_stop_of(s, stride, position) + 1);
+	return timeline_stop(s, step_size, timeline_stop_of(s, step_size, position) + 1);
 }
 
-size_t score_previous(const struct score *s, enum stride stride, size_t position)
+size_t timeline_previous(const struct timeline *s, enum step_size step_size, size_t position)
 {
-	size_t k = score_stop_of(s, stride, position);
-	if (s->stops[stride][k] == position && k)
+	size_t k = timeline_stop_of(s, step_size, position);
+	if (s->stops[step_size][k] == position && k)
 		k--;
-	return s->stops[stride][k];
+	return s->stops[step_size][k];
 }
 
-const struct notable *score_notable(const struct score *s, size_t position)
+const struct highlight *timeline_highlight(const struct timeline *s, size_t position)
 {
-	for (int i = 0; i < s->notable_count; i++)
-		if (s->notables[i].position > position)
-			return &s->notables[i];
+	for (int i = 0; i < s->highlight_count; i++)
+		if (s->highlights[i].position > position)
+			return &s->highlights[i];
 	return NULL;
 }
 
-size_t score_position_at(const struct score *s, int64_t time)
+size_t timeline_position_at(const struct timeline *s, int64_t time)
 {
-	size_t low = 0, high = s->moment_count;
+	size_t low = 0, high = s->instant_count;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (s->moments[middle].time <= time)
+		if (s->instants[middle].time <= time)
 			low = middle + 1;
 		else
 			high = middle;
@@ -179,21 +179,21 @@ size_t score_position_at(const struct score *s, int64_t time)
 	return low;
 }
 
-int64_t score_time(const struct score *s, size_t position)
+int64_t timeline_time(const struct timeline *s, size_t position)
 {
-	return position ? s->moments[position - 1].time : 0;
+	return position ? s->instants[position - 1].time : 0;
 }
 
-/* ---- notable events ---- */
+/* ---- highlights ---- */
 
-static void add_notable(struct score *s, size_t *capacity, enum notable_kind kind, size_t position, int64_t rank)
+static void add_highlight(struct timeline *s, size_t *capacity, enum highlight_kind kind, size_t position, int64_t rank)
 {
-	s->notables = array_reserve(s->notables, (size_t)s->notable_count, capacity, sizeof *s->notables);
-	s->notables[s->notable_count++] = (struct notable){kind, position, rank};
+	s->highlights = array_reserve(s->highlights, (size_t)s->highlight_count, capacity, sizeof *s->highlights);
+	s->highlights[s->highlight_count++] = (struct highlight){kind, position, rank};
 }
 
 /* The operation whose issue brings a role above `bytes` first, counted from the step's beginning; -1: none does. */
-static int first_above(const struct score_role *r, int64_t bytes)
+static int first_above(const struct timeline_role *r, int64_t bytes)
 {
 	for (int k = 0; r->live[SPACE_DEVICE] && k <= r->role->step.end - r->role->step.begin; k++) {
 		int64_t total = 0;
@@ -206,34 +206,34 @@ static int first_above(const struct score_role *r, int64_t bytes)
 }
 
 /* The first position at which a rank of the role has issued so many operations. */
-static void notable_memory(struct score *s, size_t *capacity, int role, int issued, enum notable_kind kind)
+static void highlight_memory(struct timeline *s, size_t *capacity, int role, int issued, enum highlight_kind kind)
 {
 	int op = s->plan->roles[role].step.begin + issued - 1;
-	for (size_t m = 0; issued > 0 && m < s->moment_count; m++) {
-		const struct event *e = &s->events[s->moments[m].begin];
+	for (size_t m = 0; issued > 0 && m < s->instant_count; m++) {
+		const struct event *e = &s->events[s->instants[m].begin];
 		if (event_issues(e) && e->op >= op && s->ranks[e->index].role == role) {
-			add_notable(s, capacity, kind, m + 1, e->rank);
+			add_highlight(s, capacity, kind, m + 1, e->rank);
 			return;
 		}
 	}
 }
 
-static void notable_stalls(struct score *s, size_t *capacity)
+static void highlight_stalls(struct timeline *s, size_t *capacity)
 {
-	for (size_t m = 0; m < s->moment_count; m++)
-		if (s->events[s->moments[m].begin].kind == EVENT_IDLE)
-			add_notable(s, capacity, NOTABLE_STALL, m + 1, s->events[s->moments[m].begin].rank);
+	for (size_t m = 0; m < s->instant_count; m++)
+		if (s->events[s->instants[m].begin].kind == EVENT_IDLE)
+			add_highlight(s, capacity, HIGHLIGHT_STALL, m + 1, s->events[s->instants[m].begin].rank);
 }
 
-/* Where computing begins on a rank whose communication queue works. */
-static void notable_overlap(struct score *s, size_t *capacity)
+/* The first time that a rank computes while its communication queue works. */
+static void highlight_overlap(struct timeline *s, size_t *capacity)
 {
 	int64_t *busy = calloc((size_t)s->rank_count + 1, sizeof *busy); /* until when, by what has begun */
 	size_t begun = 0;
 	if (!busy)
 		abort();
-	for (size_t m = 0; m < s->moment_count; m++) {
-		const struct event *e = &s->events[s->moments[m].begin];
+	for (size_t m = 0; m < s->instant_count; m++) {
+		const struct event *e = &s->events[s->instants[m].begin];
 		if (e->kind != EVENT_BEGIN || e->queue != QUEUE_COMPUTE)
 			continue;
 		for (; begun < s->event_count && s->events[begun].time <= e->time; begun++) {
@@ -241,55 +241,55 @@ static void notable_overlap(struct score *s, size_t *capacity)
 			if (other->kind != EVENT_BEGIN || other->queue != QUEUE_COMMUNICATION)
 				continue;
 			int64_t end =
-			        s->ranks[other->index].end[other->op - score_role_of(s, other->index)->step.begin];
+			        s->ranks[other->index].end[other->op - timeline_role_of(s, other->index)->step.begin];
 			if (end > busy[other->index])
 				busy[other->index] = end;
 		}
 		if (busy[e->index] > e->time) {
-			add_notable(s, capacity, NOTABLE_OVERLAP, m + 1, e->rank);
+			add_highlight(s, capacity, HIGHLIGHT_OVERLAP, m + 1, e->rank);
 			break;
 		}
 	}
 	free(busy);
 }
 
-static void notable_collectives(struct score *s, size_t *capacity)
+static void highlight_collectives(struct timeline *s, size_t *capacity)
 {
 	size_t *last = calloc((size_t)s->collective_count + 1, sizeof *last);
 	if (!last)
 		abort();
-	for (size_t m = 0; m < s->moment_count; m++) {
-		const struct event *e = &s->events[s->moments[m].begin];
+	for (size_t m = 0; m < s->instant_count; m++) {
+		const struct event *e = &s->events[s->instants[m].begin];
 		if (e->kind == EVENT_MESSAGE)
 			last[e->collective] = m + 1;
 	}
 	for (int c = 0; c < s->collective_count; c++)
 		if (last[c] && !s->collectives[c].control)
-			add_notable(s, capacity, NOTABLE_COLLECTIVE, last[c], 0);
+			add_highlight(s, capacity, HIGHLIGHT_COLLECTIVE, last[c], 0);
 	free(last);
 }
 
 static int by_position(const void *a, const void *b)
 {
-	const struct notable *x = a, *y = b;
+	const struct highlight *x = a, *y = b;
 	if (x->position != y->position)
 		return x->position < y->position ? -1 : 1;
 	return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-void score_find_notables(struct score *s)
+void timeline_find_highlights(struct timeline *s)
 {
 	size_t capacity = 0;
 	for (int r = 0; r < s->plan->role_count; r++) {
-		notable_memory(s, &capacity, r, s->roles[r].peak_at[SPACE_DEVICE], NOTABLE_PEAK);
+		highlight_memory(s, &capacity, r, s->roles[r].peak_at[SPACE_DEVICE], HIGHLIGHT_PEAK);
 		if (s->limits.device_bytes)
-			notable_memory(s, &capacity, r,
-			               first_above(&s->roles[r], s->limits.device_bytes - s->limits.overhead_bytes),
-			               NOTABLE_OVERFLOW);
+			highlight_memory(s, &capacity, r,
+			                 first_above(&s->roles[r], s->limits.device_bytes - s->limits.overhead_bytes),
+			                 HIGHLIGHT_OVERFLOW);
 	}
-	notable_stalls(s, &capacity);
-	notable_overlap(s, &capacity);
-	notable_collectives(s, &capacity);
-	if (s->notable_count)
-		qsort(s->notables, (size_t)s->notable_count, sizeof *s->notables, by_position);
+	highlight_stalls(s, &capacity);
+	highlight_overlap(s, &capacity);
+	highlight_collectives(s, &capacity);
+	if (s->highlight_count)
+		qsort(s->highlights, (size_t)s->highlight_count, sizeof *s->highlights, by_position);
 }

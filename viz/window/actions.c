@@ -7,11 +7,11 @@
 static const double text_sizes[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 1.8, 2};
 enum { TEXT_SIZES = sizeof text_sizes / sizeof text_sizes[0] };
 
-/* By a stride of its own, without changing what a step is. */
-static void move_by(struct window *w, enum stride stride, bool forward)
+/* Moves by a step of its own size, without changing what a step is. */
+static void move_by(struct window *w, enum step_size step_size, bool forward)
 {
-	struct player *p = w->player;
-	if (p->piece->foreign)
+	struct playback *p = w->playback;
+	if (p->shown->foreign)
 		return;
 	bool moving = p->tween < 1;
 	w->playing = false;
@@ -19,19 +19,21 @@ static void move_by(struct window *w, enum stride stride, bool forward)
 		window_finish_tween(w);
 		return;
 	}
-	const struct score *s = &p->piece->score;
-	window_move(w, forward ? score_next(s, stride, p->position) : score_previous(s, stride, p->position), forward);
+	const struct timeline *s = &p->shown->timeline;
+	window_move(w,
+	            forward ? timeline_next(s, step_size, p->position) : timeline_previous(s, step_size, p->position),
+	            forward);
 }
 
 static void change_text(struct window *w, int by)
 {
 	int at = 0;
 	for (int i = 0; i < TEXT_SIZES; i++)
-		if (fabs(text_sizes[i] - w->player->text) < fabs(text_sizes[at] - w->player->text))
+		if (fabs(text_sizes[i] - w->playback->text) < fabs(text_sizes[at] - w->playback->text))
 			at = i;
 	at += by;
 	at = at < 0 ? 0 : at >= TEXT_SIZES ? TEXT_SIZES - 1 : at;
-	w->player->text = by ? text_sizes[at] : 1;
+	w->playback->text = by ? text_sizes[at] : 1;
 	w->dirty = true;
 }
 
@@ -48,7 +50,7 @@ static enum status write_picture(struct window *w, const char *path)
 	struct picture size = {.width = w->width, .height = w->height, .scale = 1};
 	if (!f)
 		return status_fail(STATUS_RUN, "cannot write %s here", path);
-	enum status s = export_write(w->player, EXPORT_PNG, &size, false, f);
+	enum status s = export_write(w->playback, EXPORT_PNG, &size, false, f);
 	if (fclose(f) && !s)
 		s = status_fail(STATUS_RUN, "cannot write %s", path);
 	return s;
@@ -56,11 +58,11 @@ static enum status write_picture(struct window *w, const char *path)
 
 static void save(struct window *w)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	char path[256], note[sizeof p->note];
 	window_finish_tween(w);
-	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->piece->label, scene_name(p->scene),
-	         p->piece->foreign ? 0 : score_stop_of(&p->piece->score, p->stride, p->position));
+	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->shown->label, scene_name(p->scene),
+	         p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, p->position));
 	for (char *c = path; *c; c++)
 		if (*c == '/' || *c == ':' || *c == ' ')
 			*c = '_';
@@ -86,10 +88,10 @@ static void copy(struct window *w)
 
 static void compare(struct window *w)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	if (p->compare) {
 		p->compare = false;
-	} else if (p->piece->foreign) {
+	} else if (p->shown->foreign) {
 		window_note(w, "A trace of another program has no strategies to compare.");
 	} else if (p->contender_count) {
 		p->compare = true;
@@ -101,8 +103,8 @@ static void compare(struct window *w)
 
 static void predict(struct window *w)
 {
-	struct player *p = w->player;
-	if (!p->piece->has_other) {
+	struct playback *p = w->playback;
+	if (!p->shown->has_other) {
 		window_note(w, "Only a measured run has a prediction beside it: open one with {trace} FILE.");
 		return;
 	}
@@ -114,10 +116,10 @@ static void predict(struct window *w)
 
 void window_open_strategy(struct window *w, int number)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	if (number >= w->host.strategies || !w->host.open)
 		return;
-	const struct score *old = p->piece->foreign ? NULL : &p->piece->score;
+	const struct timeline *old = p->shown->foreign ? NULL : &p->shown->timeline;
 	size_t position = p->position;
 	int64_t focus = p->focus_rank;
 	if (w->host.open(w->host.context, number)) {
@@ -128,32 +130,33 @@ void window_open_strategy(struct window *w, int number)
 	w->playing = false;
 	p->tween = 1;
 	/* At the same place of the step, as far as the other has it. */
-	if (old && !p->piece->foreign) {
-		size_t there = player_corresponding(old, position, &p->piece->score);
+	if (old && !p->shown->foreign) {
+		size_t there = playback_corresponding(old, position, &p->shown->timeline);
 		window_move(w,
-		            score_stop(&p->piece->score, p->stride, score_stop_of(&p->piece->score, p->stride, there)),
+		            timeline_stop(&p->shown->timeline, p->step_size,
+		                          timeline_stop_of(&p->shown->timeline, p->step_size, there)),
 		            false);
-		if (score_index_of(&p->piece->score, focus) >= 0)
+		if (timeline_index_of(&p->shown->timeline, focus) >= 0)
 			p->focus_rank = focus;
 	}
 	w->dirty = true;
 }
 
-static void to_notable(struct window *w)
+static void to_highlight(struct window *w)
 {
-	struct player *p = w->player;
-	const struct notable *n = p->piece->foreign ? NULL : score_notable(&p->piece->score, p->position);
+	struct playback *p = w->playback;
+	const struct highlight *n = p->shown->foreign ? NULL : timeline_highlight(&p->shown->timeline, p->position);
 	w->playing = false;
 	if (n)
 		window_move(w, n->position, false);
 	else
-		window_note(w, "Nothing notable comes after this.");
+		window_note(w, "No highlight comes after this.");
 }
 
 static void change_range(struct window *w, enum action a)
 {
 	if (!window_has_timeline(w))
-		window_note(w, "The timeline is not in sight: V, or a click on its name.");
+		window_note(w, "The timeline is not shown: press V, or click its name.");
 	else if (a == ACTION_ZOOM_IN || a == ACTION_ZOOM_OUT)
 		window_zoom(w, -1, a == ACTION_ZOOM_IN ? 0.5 : 2);
 	else
@@ -162,15 +165,15 @@ static void change_range(struct window *w, enum action a)
 
 static void present(struct window *w)
 {
-	w->player->presenter = !w->player->presenter;
+	w->playback->presenter = !w->playback->presenter;
 	w->blank = false;
-	set_full(w, w->player->presenter);
+	set_full(w, w->playback->presenter);
 }
 
 void window_do(struct window *w, enum action a)
 {
-	struct player *p = w->player;
-	const struct score *s = p->piece->foreign ? NULL : &p->piece->score;
+	struct playback *p = w->playback;
+	const struct timeline *s = p->shown->foreign ? NULL : &p->shown->timeline;
 	w->dirty = true;
 	w->note_until = 0;
 	p->note[0] = 0;
@@ -178,36 +181,37 @@ void window_do(struct window *w, enum action a)
 	case ACTION_FIRST:
 	case ACTION_LAST:
 		w->playing = false;
-		window_move(w, a == ACTION_FIRST || !s ? 0 : s->moment_count, false);
+		window_move(w, a == ACTION_FIRST || !s ? 0 : s->instant_count, false);
 		break;
 	case ACTION_NEXT:
 	case ACTION_BACK:
-		move_by(w, p->stride, a == ACTION_NEXT);
+		move_by(w, p->step_size, a == ACTION_NEXT);
 		break;
 	case ACTION_NEXT_PHASE:
 	case ACTION_BACK_PHASE:
-		move_by(w, STRIDE_PHASE, a == ACTION_NEXT_PHASE);
+		move_by(w, STEP_SIZE_PHASE, a == ACTION_NEXT_PHASE);
 		break;
 	case ACTION_NEXT_EVENT:
 	case ACTION_BACK_EVENT:
-		move_by(w, STRIDE_MESSAGE, a == ACTION_NEXT_EVENT);
+		move_by(w, STEP_SIZE_MESSAGE, a == ACTION_NEXT_EVENT);
 		break;
 	case ACTION_PLAY:
-		if (s && !w->playing && p->position == s->moment_count)
+		if (s && !w->playing && p->position == s->instant_count)
 			window_move(w, 0, false);
 		w->playing = s && !w->playing;
 		w->stepped = SDL_GetTicks64() - 100000; /* the first step at once */
 		break;
-	case ACTION_NOTABLE:
-		to_notable(w);
+	case ACTION_HIGHLIGHT:
+		to_highlight(w);
 		break;
 	case ACTION_GO:
 		w->asking = s != NULL;
 		w->asked[0] = 0;
 		break;
-	case ACTION_STRIDE:
-		p->stride = (enum stride)((p->stride + 1) % STRIDE_COUNT);
-		window_move(w, s ? score_stop(s, p->stride, score_stop_of(s, p->stride, p->position)) : 0, false);
+	case ACTION_STEP_SIZE:
+		p->step_size = (enum step_size)((p->step_size + 1) % STEP_SIZE_COUNT);
+		window_move(w, s ? timeline_stop(s, p->step_size, timeline_stop_of(s, p->step_size, p->position)) : 0,
+		            false);
 		break;
 	case ACTION_SLOWER:
 	case ACTION_FASTER:
@@ -298,7 +302,7 @@ void window_activate(struct window *w, const struct widget *one)
 	} else if (one->kind == WIDGET_STRATEGY) {
 		window_open_strategy(w, one->number);
 	} else {
-		w->player->scene = (enum scene)one->number;
-		w->player->compare = false;
+		w->playback->scene = (enum scene)one->number;
+		w->playback->compare = false;
 	}
 }

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/scene/timeline_place.h"
 #include "viz/window/parts.h"
 
 static void answer(struct window *w, SDL_Keycode key)
 {
 	size_t n = strlen(w->asked);
-	const struct score *s = &w->player->piece->score;
+	const struct timeline *s = &w->playback->shown->timeline;
 	w->dirty = true;
 	if (key == SDLK_ESCAPE) {
 		w->asking = false;
@@ -21,11 +21,11 @@ static void answer(struct window *w, SDL_Keycode key)
 		w->asking = false;
 		w->playing = false;
 		if (n)
-			window_move(w, score_stop(s, w->player->stride, strtoul(w->asked, NULL, 10)), false);
+			window_move(w, timeline_stop(s, w->playback->step_size, strtoul(w->asked, NULL, 10)), false);
 	}
 }
 
-/* What lay under the mouse may lie elsewhere now. */
+/* The mouse may be over something else now. */
 void window_forget_tip(struct window *w)
 {
 	w->dirty |= *w->tip != 0;
@@ -38,15 +38,15 @@ static void escape(struct window *w)
 	window_forget_tip(w);
 	if (w->help)
 		w->help = false;
-	else if (w->player->presenter)
+	else if (w->playback->presenter)
 		window_do(w, ACTION_PRESENT);
 	else if (w->full)
 		window_do(w, ACTION_FULL);
 	else
-		w->focus = w->player->selected_op = -1;
+		w->focus = w->playback->selected_op = -1;
 }
 
-/* What a button does: under the mouse, or when Tab has come to it. */
+/* Says what a button does when the mouse or Tab is on it. */
 static void explain_widget(const struct widget *one, char *out, size_t size)
 {
 	if (one->kind == WIDGET_ACTION)
@@ -62,7 +62,7 @@ static void explain_widget(const struct widget *one, char *out, size_t size)
 
 static void move_focus(struct window *w, int by)
 {
-	if (!w->widget_count || w->player->presenter)
+	if (!w->widget_count || w->playback->presenter)
 		return;
 	for (int tries = 0; tries < w->widget_count; tries++) {
 		w->focus = w->focus < 0 ? (by > 0 ? 0 : w->widget_count - 1)
@@ -131,26 +131,27 @@ void window_text(struct window *w, const char *text)
 
 static struct hit look(struct window *w, struct canvas *c)
 {
-	return scene_hit(c, player_view(w->player), window_scene_box(w, c), w->mouse_x, w->mouse_y);
+	return scene_hit(c, playback_view(w->playback), window_scene_box(w, c), w->mouse_x, w->mouse_y);
 }
 
 static void scrub(struct window *w, struct canvas *c)
 {
-	const struct view *v = player_view(w->player);
+	const struct view *v = playback_view(w->playback);
 	struct box b = frame_phases(v, window_scene_box(w, c));
-	const struct score *s = &w->player->piece->score;
+	const struct timeline *s = &w->playback->shown->timeline;
 	double part = fmin(1, fmax(0, (w->mouse_x - b.x) / b.width));
-	size_t position = (size_t)(part * (double)s->moment_count + 0.5);
+	size_t position = (size_t)(part * (double)s->instant_count + 0.5);
 	w->playing = false;
-	window_move(w, score_stop(s, w->player->stride, score_stop_of(s, w->player->stride, position)), false);
+	window_move(w, timeline_stop(s, w->playback->step_size, timeline_stop_of(s, w->playback->step_size, position)),
+	            false);
 }
 
 /* A second click goes where the operation begins. */
 static void select_at(struct window *w, const struct hit *h, bool twice)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	window_select(w, h->rank, h->op);
-	if (p->piece->foreign && h->time >= 0)
+	if (p->shown->foreign && h->time >= 0)
 		p->cursor = h->time;
 	if (twice && h->op >= 0)
 		window_to_selected(w);
@@ -158,7 +159,7 @@ static void select_at(struct window *w, const struct hit *h, bool twice)
 
 static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
 {
-	int number = w->player->presenter ? -1 : widget_at(w, w->mouse_x, w->mouse_y);
+	int number = w->playback->presenter ? -1 : widget_at(w, w->mouse_x, w->mouse_y);
 	if (w->help) {
 		w->help = false;
 		w->dirty = true;
@@ -204,11 +205,11 @@ static void let_go(struct window *w, struct canvas *c, bool twice)
 	int64_t from = w->drag_time, to = h.time;
 	if (to < 0) { /* let go beside it: to its edge */
 		int64_t first, last;
-		timeline_range(player_view(w->player), &first, &last);
+		lane_area_range(playback_view(w->playback), &first, &last);
 		to = w->mouse_x > w->drag_from ? last : first;
 	}
-	w->player->from = from < to ? from : to;
-	w->player->to = from < to ? to : from;
+	w->playback->from = from < to ? from : to;
+	w->playback->to = from < to ? to : from;
 }
 
 void window_mouse_button(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
@@ -232,7 +233,7 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 		w->dirty = true;
 		return;
 	}
-	int number = w->player->presenter ? -1 : widget_at(w, x, y);
+	int number = w->playback->presenter ? -1 : widget_at(w, x, y);
 	if (number >= 0) {
 		explain_widget(&w->widgets[number], tip, sizeof tip);
 	} else {
@@ -250,24 +251,24 @@ void window_mouse_motion(struct window *w, struct canvas *c, double x, double y)
 
 void window_wheel(struct window *w, struct canvas *c, double turns)
 {
-	struct player *p = w->player;
-	const struct view *v = player_view(p);
+	struct playback *p = w->playback;
+	const struct view *v = playback_view(p);
 	struct box b = frame_scene(v, window_scene_box(w, c));
 	SDL_Keymod mod = SDL_GetModState();
-	bool overview = p->scene == SCENE_OVERVIEW && !p->piece->foreign;
+	bool overview = p->scene == SCENE_OVERVIEW && !p->shown->foreign;
 	w->dirty = true;
 	if (!window_has_timeline(w)) {
 		window_scroll(w, -(int)lround(3 * turns));
 		return;
 	}
 	struct fit fit = scene_fit(v, b);
-	struct timeline l[2];
+	struct lane_area l[2];
 	double x = w->mouse_x, y = w->mouse_y;
-	int n = timelines_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);
+	int n = lane_areas_lay(l, v, overview ? overview_boxes(fit.inner).timeline : fit.inner, overview);
 	fit_point(&fit, &x, &y);
-	const struct timeline *under = &l[n > 1 && y > l[0].box.y + l[0].box.height];
+	const struct lane_area *under = &l[n > 1 && y > l[0].box.y + l[0].box.height];
 	if (mod & KMOD_CTRL) {
-		window_zoom(w, timeline_time(under, x), pow(0.8, turns));
+		window_zoom(w, lane_area_time(under, x), pow(0.8, turns));
 	} else if ((mod & KMOD_SHIFT) || !under->scrolls) {
 		window_pan(w, -0.1 * turns);
 	} else {

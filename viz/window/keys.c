@@ -23,7 +23,7 @@ struct stroke {
 	bool control, shift;
 };
 
-/* Of "Shift ← or N": the first, and where the next begins; NULL behind the last. */
+/* Takes the first key of "Shift ← or N", and returns the place where the next begins; NULL after the last. */
 static const char *read_stroke(const char *names, struct stroke *out)
 {
 	const char *end = strstr(names, " or ");

@@ -7,7 +7,7 @@ void window_note(struct window *w, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	status_format(w->player->note, sizeof w->player->note, format, args);
+	status_format(w->playback->note, sizeof w->playback->note, format, args);
 	va_end(args);
 	w->note_until = SDL_GetTicks64() + 4000;
 	w->dirty = true;
@@ -15,17 +15,17 @@ void window_note(struct window *w, const char *format, ...)
 
 void window_finish_tween(struct window *w)
 {
-	w->player->tween = 1;
+	w->playback->tween = 1;
 	w->dirty = true;
 }
 
 /* Messages travel on the way forward; every other way lands on the settled state at once. */
 void window_move(struct window *w, size_t position, bool tween)
 {
-	struct player *p = w->player;
-	if (p->piece->foreign)
+	struct playback *p = w->playback;
+	if (p->shown->foreign)
 		return;
-	player_go(p, position);
+	playback_go(p, position);
 	p->tween = 1;
 	w->dirty = true;
 	if (w->note_until) {
@@ -34,10 +34,10 @@ void window_move(struct window *w, size_t position, bool tween)
 	}
 	if (!tween || !w->motion || !scene_row(p->scene)->messages)
 		return;
-	const struct score *s = &p->piece->score;
+	const struct timeline *s = &p->shown->timeline;
 	for (size_t i = p->state.latest; i < p->state.latest_end; i++)
 		if (s->events[i].kind == EVENT_MESSAGE) {
-			player_make_before(p);
+			playback_make_before(p);
 			p->tween = 0;
 			w->tweened = SDL_GetTicks64();
 			return;

@@ -1,4 +1,4 @@
-/* What the files of the window share. */
+/* Shared by the files of the window. */
 #ifndef SHARDLAB_VIZ_WINDOW_PARTS_H
 #define SHARDLAB_VIZ_WINDOW_PARTS_H
 
@@ -12,15 +12,15 @@
 	X(FIRST, "Home", "|<", "to the beginning")                                                                     \
 	X(BACK, "← or Page up", "<", "one step back")                                                                  \
 	X(PLAY, "Space", "play", "play or pause")                                                                      \
-	X(NEXT, "→ or Page down", ">", "one step on; finishes what moves")                                             \
+	X(NEXT, "→ or Page down", ">", "one step forward; finishes a movement under way")                              \
 	X(LAST, "End", ">|", "to the end")                                                                             \
 	X(BACK_PHASE, "Shift ←", "<<", "one phase back: a unit's pass")                                                \
-	X(NEXT_PHASE, "Shift →", ">>", "one phase on")                                                                 \
+	X(NEXT_PHASE, "Shift →", ">>", "one phase forward")                                                            \
 	X(BACK_EVENT, ",", ",", "one message or allocation back")                                                      \
-	X(NEXT_EVENT, ".", ".", "one message or allocation on")                                                        \
-	X(NOTABLE, "N", "event", "to the next peak, overflow, stall, overlap, end of a collective")                    \
+	X(NEXT_EVENT, ".", ".", "one message or allocation forward")                                                   \
+	X(HIGHLIGHT, "N", "event", "to the next highlight: peak, overflow, stall, overlap, end of a collective")       \
 	X(GO, "G", "go to", "type a step and Enter")                                                                   \
-	X(STRIDE, "D", "step", "what a step is: a message, a round, a phase")                                          \
+	X(STEP_SIZE, "D", "step", "what a step is: a message, a round, a phase")                                       \
 	X(SLOWER, "[", "-", "slower")                                                                                  \
 	X(FASTER, "]", "+", "faster")                                                                                  \
 	X(NORMAL, "Backspace", "1x", "at normal speed")                                                                \
@@ -35,7 +35,7 @@
 	X(FIT, "Z", "fit", "the whole timeline")                                                                       \
 	X(PAN_LEFT, "Ctrl ←", "", "an earlier range of the timeline")                                                  \
 	X(PAN_RIGHT, "Ctrl →", "", "a later range of the timeline")                                                    \
-	X(SCENE, "V", "", "the next scene (its buttons are their names)")                                              \
+	X(SCENE, "V", "", "the next scene (click a name for another)")                                                 \
 	X(COMPARE, "C", "compare", "memory of the strategies side by side")                                            \
 	X(PREDICT, "P", "predict", "a measured run beside its simulation")                                             \
 	X(THEME, "T", "theme", "light, dark, projector, paper")                                                        \
@@ -52,7 +52,7 @@
 
 /* keys that are no action of their own, and what the mouse does */
 #define HELP_LIST(X)                                                                                                   \
-	X("1 – 9", "another strategy (the others by their buttons)")                                                   \
+	X("1 – 9", "another strategy (click a name for the others)")                                                   \
 	X("Tab, Enter", "to the next button, which says what it does; press it")                                       \
 	X("Esc", "leaves help, presenter, full screen, a selection")                                                   \
 	X("click", "selects; twice: to the operation's beginning")                                                     \
@@ -82,7 +82,7 @@ enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 enum { WIDGETS = 80, TOP_BAR = 40, BOTTOM_BAR = 46 };
 
 struct window {
-	struct player *player;
+	struct playback *playback;
 	struct window_host host;
 	SDL_Window *window;
 	SDL_Renderer *renderer;
@@ -112,7 +112,7 @@ void widgets_lay(struct window *w, struct canvas *c);
 void widgets_draw(struct window *w, struct canvas *c);
 int widget_at(const struct window *w, double x, double y); /* -1: none */
 void help_draw(struct canvas *c);
-/* Where the scene lies between the bars. */
+/* The box of the scene, between the bars. */
 struct box window_scene_box(const struct window *w, const struct canvas *c);
 const char *action_key(enum action a);
 const char *action_what(enum action a);

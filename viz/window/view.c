@@ -1,23 +1,23 @@
-/* What one looks at: the selected operation, the rank, the range of the timeline, the lines of the plan. */
+/* The things that one looks at: the selected operation, the rank, the range of the timeline, the lines of the plan. */
 #include <math.h>
 
+#include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/scene/timeline_place.h"
 #include "viz/window/parts.h"
 
 bool window_has_timeline(const struct window *w)
 {
-	const struct player *p = w->player;
-	return p->piece->foreign || (!p->compare && scene_row(p->scene)->timeline);
+	const struct playback *p = w->playback;
+	return p->shown->foreign || (!p->compare && scene_row(p->scene)->timeline);
 }
 
 /* ---- the selection ---- */
 
 void window_select(struct window *w, int64_t rank, int op)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	if (rank >= 0)
-		p->focus_rank = p->piece->foreign ? 0 : rank;
+		p->focus_rank = p->shown->foreign ? 0 : rank;
 	p->selected_rank = op >= 0 ? rank : -1;
 	p->selected_op = op;
 	w->focus = -1; /* Enter is about the selection now */
@@ -27,11 +27,11 @@ void window_select(struct window *w, int64_t rank, int op)
 /* The range moves so that a span is in sight. */
 static void show_span(struct window *w, int64_t begin, int64_t end)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	int64_t width = p->to - p->from;
 	if (width <= 0 || (end > p->from && begin < p->to))
 		return;
-	int64_t last = p->piece->lanes.end, from = begin - width / 3;
+	int64_t last = p->shown->lanes.end, from = begin - width / 3;
 	from = from + width > last ? last - width : from;
 	p->from = from < 0 ? 0 : from;
 	p->to = p->from + width;
@@ -40,13 +40,13 @@ static void show_span(struct window *w, int64_t begin, int64_t end)
 /* Along the order of issue. Memory operations are lines of the plan, but nothing in a timeline. */
 void window_select_by(struct window *w, int by)
 {
-	struct player *p = w->player;
-	const struct score *s = &p->piece->score;
-	int index = p->piece->foreign ? -1 : score_index_of(s, p->focus_rank);
+	struct playback *p = w->playback;
+	const struct timeline *s = &p->shown->timeline;
+	int index = p->shown->foreign ? -1 : timeline_index_of(s, p->focus_rank);
 	if (index < 0)
 		return;
-	const struct role *role = score_role_of(s, index);
-	const struct score_rank *r = &s->ranks[index];
+	const struct role *role = timeline_role_of(s, index);
+	const struct timeline_rank *r = &s->ranks[index];
 	int now = role->step.begin + (p->state.ranks[index].issued ? p->state.ranks[index].issued - 1 : 0);
 	bool selected = p->selected_op >= role->step.begin && p->selected_op < role->step.end &&
 	                p->selected_rank == p->focus_rank;
@@ -72,12 +72,12 @@ void window_select_by(struct window *w, int by)
 
 void window_next_rank(struct window *w)
 {
-	struct player *p = w->player;
-	const struct score *s = &p->piece->score;
+	struct playback *p = w->playback;
+	const struct timeline *s = &p->shown->timeline;
 	char text[256];
-	if (p->piece->foreign || !s->rank_count)
+	if (p->shown->foreign || !s->rank_count)
 		return;
-	int index = score_index_of(s, p->focus_rank);
+	int index = timeline_index_of(s, p->focus_rank);
 	p->focus_rank = s->ranks[(index + 1) % s->rank_count].rank;
 	p->selected_rank = p->selected_op = -1;
 	p->first_lane = -1;
@@ -88,22 +88,22 @@ void window_next_rank(struct window *w)
 
 void window_to_selected(struct window *w)
 {
-	struct player *p = w->player;
-	const struct score *s = &p->piece->score;
-	int index = p->piece->foreign ? -1 : score_index_of(s, p->selected_rank);
+	struct playback *p = w->playback;
+	const struct timeline *s = &p->shown->timeline;
+	int index = p->shown->foreign ? -1 : timeline_index_of(s, p->selected_rank);
 	if (index < 0 || p->selected_op < 0) {
-		window_note(w, "No operation is selected: ↓ and ↑ select one, or a click.");
+		window_note(w, "No operation is selected: press ↓ or ↑, or click one.");
 		return;
 	}
-	int k = p->selected_op - score_role_of(s, index)->step.begin;
-	size_t event = s->ranks[index].event[k], low = 0, high = s->moment_count;
+	int k = p->selected_op - timeline_role_of(s, index)->step.begin;
+	size_t event = s->ranks[index].event[k], low = 0, high = s->instant_count;
 	if (event == SIZE_MAX) {
-		window_note(w, "Of this operation nothing is recorded.");
+		window_note(w, "Nothing was recorded of this operation.");
 		return;
 	}
-	while (low < high) { /* the moment that it is part of */
+	while (low < high) { /* the instant that it is part of */
 		size_t middle = low + (high - low) / 2;
-		if (s->moments[middle].end <= event)
+		if (s->instants[middle].end <= event)
 			low = middle + 1;
 		else
 			high = middle;
@@ -116,20 +116,20 @@ void window_to_selected(struct window *w)
 
 void window_zoom(struct window *w, int64_t at, double factor)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	int64_t from, to, first, last;
-	timeline_range(player_view(p), &from, &to);
+	lane_area_range(playback_view(p), &from, &to);
 	if (at < 0) {
-		int index = p->piece->foreign ? -1 : score_index_of(&p->piece->score, p->selected_rank);
-		at = p->piece->foreign ? p->cursor : p->state.time;
+		int index = p->shown->foreign ? -1 : timeline_index_of(&p->shown->timeline, p->selected_rank);
+		at = p->shown->foreign ? p->cursor : p->state.time;
 		if (index >= 0 && p->selected_op >= 0)
-			at = p->piece->score.ranks[index]
-			             .begin[p->selected_op - score_role_of(&p->piece->score, index)->step.begin];
+			at = p->shown->timeline.ranks[index]
+			             .begin[p->selected_op - timeline_role_of(&p->shown->timeline, index)->step.begin];
 		if (at < from || at > to)
 			at = from + (to - from) / 2;
 	}
 	p->from = p->to = 0;
-	timeline_range(player_view(p), &first, &last);
+	lane_area_range(playback_view(p), &first, &last);
 	double width = fmin((double)(last - first), fmax(20, (double)(to - from) * factor));
 	double part = (double)(at - from) / (double)(to - from);
 	p->from = at - (int64_t)(width * part);
@@ -146,12 +146,12 @@ void window_zoom(struct window *w, int64_t at, double factor)
 
 void window_pan(struct window *w, double part)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	int64_t first, last, from = p->from, to = p->to;
 	if (from >= to)
 		return;
 	p->from = p->to = 0;
-	timeline_range(player_view(p), &first, &last);
+	lane_area_range(playback_view(p), &first, &last);
 	int64_t by = (int64_t)((double)(to - from) * part), width = to - from;
 	from = from + by < first ? first : from + by;
 	from = from + width > last ? last - width : from;
@@ -163,20 +163,20 @@ void window_pan(struct window *w, double part)
 /* Lines of the plan, or lanes of the timeline. */
 void window_scroll(struct window *w, int lines)
 {
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	w->dirty = true;
-	if (!p->piece->foreign && p->scene == SCENE_PLAN && !p->compare) {
-		int index = score_index_of(&p->piece->score, p->focus_rank), ops = 0;
+	if (!p->shown->foreign && p->scene == SCENE_PLAN && !p->compare) {
+		int index = timeline_index_of(&p->shown->timeline, p->focus_rank), ops = 0;
 		if (index >= 0)
-			ops = score_role_of(&p->piece->score, index)->step.end;
+			ops = timeline_role_of(&p->shown->timeline, index)->step.end;
 		p->plan_scroll = (int)fmin(ops, fmax(-ops, p->plan_scroll + lines));
 		return;
 	}
 	if (!window_has_timeline(w))
 		return;
 	int at = p->first_lane;
-	for (int i = 0; at < 0 && i < p->piece->lanes.lane_count; i++)
-		if (p->piece->lanes.lanes[i].rank == p->focus_rank || p->piece->foreign)
+	for (int i = 0; at < 0 && i < p->shown->lanes.lane_count; i++)
+		if (p->shown->lanes.lanes[i].rank == p->focus_rank || p->shown->foreign)
 			at = i;
-	p->first_lane = (int)fmin(p->piece->lanes.lane_count - 1, fmax(0, at + lines));
+	p->first_lane = (int)fmin(p->shown->lanes.lane_count - 1, fmax(0, at + lines));
 }

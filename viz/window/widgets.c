@@ -25,7 +25,7 @@ const char *action_what(enum action a)
 
 struct box window_scene_box(const struct window *w, const struct canvas *c)
 {
-	if (w->player->presenter)
+	if (w->playback->presenter)
 		return (struct box){0, 0, c->width, c->height};
 	return (struct box){0, TOP_BAR, c->width, fmax(1, c->height - TOP_BAR - BOTTOM_BAR)};
 }
@@ -41,26 +41,26 @@ static struct widget *add(struct window *w, enum widget_kind kind, int number, s
 
 static const char *label_of(const struct window *w, enum action a)
 {
-	if (a == ACTION_STRIDE)
-		return w->player->stride == STRIDE_ROUND   ? "step: round"
-		       : w->player->stride == STRIDE_PHASE ? "step: phase"
-		                                           : "step: message";
+	if (a == ACTION_STEP_SIZE)
+		return w->playback->step_size == STEP_SIZE_ROUND   ? "step: round"
+		       : w->playback->step_size == STEP_SIZE_PHASE ? "step: phase"
+		                                                   : "step: message";
 	return actions[a].button;
 }
 
 static bool is_on(const struct window *w, enum action a)
 {
-	const struct player *p = w->player;
+	const struct playback *p = w->playback;
 	return (a == ACTION_COMPARE && p->compare) || (a == ACTION_PREDICT && p->beside) ||
 	       (a == ACTION_HELP && w->help) || (a == ACTION_FULL && w->full);
 }
 
 static bool is_enabled(const struct window *w, enum action a)
 {
-	const struct player *p = w->player;
+	const struct playback *p = w->playback;
 	switch (a) {
 	case ACTION_PREDICT:
-		return p->piece->has_other;
+		return p->shown->has_other;
 	case ACTION_FIT:
 		return p->from < p->to;
 	case ACTION_ZOOM_IN:
@@ -77,7 +77,7 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_HELP:
 		return true;
 	default:
-		return !p->piece->foreign;
+		return !p->shown->foreign;
 	}
 }
 
@@ -109,15 +109,15 @@ static void lay_strategies(struct window *w, struct canvas *c, double left)
 /* In one row; where it is too narrow for all, everything is made smaller alike. */
 void widgets_lay(struct window *w, struct canvas *c)
 {
-	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_NOTABLE, ACTION_SLOWER, ACTION_RANK,
-	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,  ACTION_FULL};
+	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_HIGHLIGHT, ACTION_SLOWER, ACTION_RANK,
+	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,    ACTION_FULL};
 	double x = 20, y = c->height - BOTTOM_BAR + 6, gap = 4;
 	int first;
 	w->widget_count = 0;
-	for (int i = 0; i < SCENE_COUNT && !w->player->piece->foreign; i++) {
+	for (int i = 0; i < SCENE_COUNT && !w->playback->shown->foreign; i++) {
 		double length = text_length(c, 14, WEIGHT_BOLD, scene_row((enum scene)i)->title) + 22;
 		add(w, WIDGET_SCENE, i, (struct box){x, 7, length, 28}, scene_row((enum scene)i)->title)->on =
-		        w->player->scene == (enum scene)i && !w->player->compare;
+		        w->playback->scene == (enum scene)i && !w->playback->compare;
 		x += length + gap;
 	}
 	lay_strategies(w, c, x + 10);
@@ -269,7 +269,7 @@ void help_draw(struct canvas *c)
 	draw_card(c, b, t->panel, t->ink, 2);
 	draw_text(c, b.x + 24, b.y + 32, 20, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "Keys");
 	draw_text(c, b.x + b.width - 24, b.y + 32, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width - 120,
-	          "every letter has a button, or is for the presenter, who has none; any click closes this");
+	          "every letter has a button, except those for presenting; any click closes this");
 	for (int i = 0; i < count; i++) {
 		const char *key = i < ACTION_COUNT ? actions[i].key : more[i - ACTION_COUNT].key;
 		const char *what = i < ACTION_COUNT ? actions[i].what : more[i - ACTION_COUNT].what;

@@ -21,7 +21,7 @@ static enum status check_display(bool begun)
 		return STATUS_OK;
 	if (driver && (asked || (strcmp(driver, "offscreen") != 0 && strcmp(driver, "dummy") != 0)))
 		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without one: "
+	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without a display: "
 	                                 "{view} {export} FILE.png (or .svg, .pdf, .gif, .html)");
 }
 
@@ -49,7 +49,7 @@ static enum status open_video(struct window *w, const struct picture *size)
 	return STATUS_OK;
 }
 
-enum status window_open(struct window **out, struct player *p, const struct picture *size,
+enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion)
 {
 	struct window *w = calloc(1, sizeof *w);
@@ -57,9 +57,9 @@ enum status window_open(struct window **out, struct player *p, const struct pict
 	if (!w)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	*w = (struct window){
-	        .player = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
+	        .playback = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
 	for (int i = 0; i < host->strategies; i++)
-		if (!strcmp(host->strategy(host->context, i), p->piece->label))
+		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;
 	enum status s = open_video(w, size);
 	if (s) {
@@ -114,8 +114,8 @@ static bool fit_texture(struct window *w)
 
 static void begin(struct window *w, struct canvas *c, cairo_t *cr)
 {
-	canvas_begin(c, cr, w->width, w->height, w->player->text * (w->player->presenter ? 1.12 : 1),
-	             theme_of(w->player->theme), w->player->fonts);
+	canvas_begin(c, cr, w->width, w->height, w->playback->text * (w->playback->presenter ? 1.12 : 1),
+	             theme_of(w->playback->theme), w->playback->fonts);
 }
 
 static void draw_tip(struct window *w, struct canvas *c)
@@ -142,7 +142,7 @@ static void draw_question(struct window *w, struct canvas *c)
 
 static void draw_all(struct window *w, struct canvas *c)
 {
-	const struct view *v = player_view(w->player);
+	const struct view *v = playback_view(w->playback);
 	struct box scene = window_scene_box(w, c);
 	widgets_lay(w, c);
 	if (w->blank) {
@@ -150,7 +150,7 @@ static void draw_all(struct window *w, struct canvas *c)
 		return;
 	}
 	scene_draw_in(c, v, scene);
-	if (!w->player->presenter)
+	if (!w->playback->presenter)
 		widgets_draw(w, c);
 	if (w->drag == DRAG_RANGE)
 		draw_frame(c,
@@ -167,20 +167,21 @@ static void draw_all(struct window *w, struct canvas *c)
 
 const char *window_title(struct window *w)
 {
-	const struct player *p = w->player;
-	if (p->piece->foreign) {
-		snprintf(w->title, sizeof w->title, "shardlab · %s", p->piece->label);
+	const struct playback *p = w->playback;
+	if (p->shown->foreign) {
+		snprintf(w->title, sizeof w->title, "shardlab · %s", p->shown->label);
 		return w->title;
 	}
-	const struct score *s = &p->piece->score;
+	const struct timeline *s = &p->shown->timeline;
 	char speed[24] = "";
 	if (w->speed < 0.999 || w->speed > 1.001)
 		snprintf(speed, sizeof speed, " · speed %g", w->speed);
-	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->piece->label,
+	snprintf(w->title, sizeof w->title, "shardlab · %s · %s · %s %zu of %zu%s%s%s%s%s", p->shown->label,
 	         p->compare ? "compare" : scene_name(p->scene),
-	         p->stride == STRIDE_ROUND ? "step" : stride_name(p->stride), score_stop_of(s, p->stride, p->position),
-	         s->stop_count[p->stride] - 1, speed, w->playing ? " · playing" : "", w->help ? " · help" : "",
-	         p->presenter ? " · presenter" : "", w->blank ? " · blank" : "");
+	         p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size),
+	         timeline_stop_of(s, p->step_size, p->position), s->stop_count[p->step_size] - 1, speed,
+	         w->playing ? " · playing" : "", w->help ? " · help" : "", p->presenter ? " · presenter" : "",
+	         w->blank ? " · blank" : "");
 	return w->title;
 }
 
@@ -212,7 +213,7 @@ static void redraw(struct window *w)
 static int advance(struct window *w)
 {
 	Uint64 now = SDL_GetTicks64();
-	struct player *p = w->player;
+	struct playback *p = w->playback;
 	int wait = -1;
 	if (w->note_until && now >= w->note_until) {
 		w->note_until = 0;
@@ -230,7 +231,7 @@ static int advance(struct window *w)
 	if (w->playing) {
 		Uint64 every = (Uint64)fmax(40, STEP_MS / w->speed);
 		if (now - w->stepped >= every) {
-			size_t next = score_next(&p->piece->score, p->stride, p->position);
+			size_t next = timeline_next(&p->shown->timeline, p->step_size, p->position);
 			w->stepped = now;
 			if (next == p->position)
 				w->playing = false;

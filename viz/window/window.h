@@ -1,8 +1,8 @@
-/* The window: a player under keys and mouse. Pictures are drawn when something has changed, and only then; while
- * nothing moves the program sleeps.
+/* The window: playback controlled by keys and mouse. Pictures are drawn when something has changed, and only then;
+ * while nothing moves the program sleeps.
  *
  *     struct window *w;
- *     status = window_open(&w, &player, &picture, &host, true);
+ *     status = window_open(&w, &playback, &picture, &host, true);
  *     status = window_run(w);
  *     window_close(w);
  *
@@ -16,21 +16,21 @@
 
 union SDL_Event;
 
-/* What the window asks of the program that it is part of. Failures are shown; they do not end it. */
+/* Functions that the program gives the window. It shows a failure, and goes on. */
 struct window_host {
 	void *context;
 	int strategies;
 	const char *(*strategy)(void *context, int i); /* its name */
-	enum status (*open)(void *context, int i);     /* gives the player another piece */
-	enum status (*compare)(void *context);         /* gives the player contenders */
-	/* A line that restores what the player shows; in a window of that size, in screen units (0: not said). */
+	enum status (*open)(void *context, int i);     /* gives the playback another trace to show */
+	enum status (*compare)(void *context);         /* gives the playback contenders */
+	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
 };
 
 struct window;
 
 /* size: in screen units. motion: messages travel. STATUS_INPUT: there is no display. */
-enum status window_open(struct window **out, struct player *p, const struct picture *size,
+enum status window_open(struct window **out, struct playback *p, const struct picture *size,
                         const struct window_host *host, bool motion);
 /* Until the user leaves. */
 enum status window_run(struct window *w);
@@ -40,7 +40,7 @@ void window_close(struct window *w); /* accepts NULL */
  * user has left. */
 void window_handle(struct window *w, const union SDL_Event *e);
 bool window_turn(struct window *w);
-/* What it shows, in words: also its title. */
+/* Describes what the window shows; it is the title, too. */
 const char *window_title(struct window *w);
 
 #endif

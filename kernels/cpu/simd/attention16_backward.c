@@ -13,9 +13,7 @@
 
 #if ELEMENT_16BIT
 
-#include <math.h>
-
-#include "kernels/cpu/simd/math.h"
+#include "kernels/cpu/simd/attention.h"
 #include "kernels/cpu/simd/pack.h"
 
 #define QUERIES 64
@@ -41,14 +39,6 @@ struct workspace { /* 0.5 MiB of stack, touched as far as there are tokens */
 };
 
 _Static_assert(sizeof(struct workspace) <= KERNELS_STACK_BYTES * 3 / 4, "the rest is for those who call");
-
-struct head {
-	const element *q, *k, *v, *y, *dy;
-	const float *log_sum_exp;
-	element *dq, *dk, *dv;
-	int64_t qkv_row, y_row, tokens, size;
-	float scale;
-};
 
 struct tile {
 	int64_t q0, queries, k0, keys;
@@ -104,36 +94,13 @@ static void tile_scores(const struct head *h, const struct tile *t, struct works
 	}
 }
 
-/* n vectors of S and dP become P and dS. */
-ALWAYS_INLINE void probabilities(float *p, float *ds, const int n, float scale, float log_sum_exp, float delta)
-{
-	vector e[TOGETHER];
-	EACH(n) e[j] = vector_load(p + j * LANES) * scale - log_sum_exp;
-	vectors_exp(e, n);
-	EACH(n) vector_store(p + j * LANES, e[j]);
-	EACH(n) vector_store(ds + j * LANES, e[j] * (vector_load(ds + j * LANES) - delta) * scale);
-}
-
 _Static_assert(KEYS % (2 * LANES) == 0, "vectors go in pairs where all keys are visible");
 
-/* What is not visible in a row's last vector becomes 0. */
 static void tile_softmax(const struct head *h, const struct tile *t, struct workspace *w)
 {
-	for (int64_t r = 0; r < t->queries; r++) {
-		float *p = w->p + r * KEYS, *ds = w->ds + r * KEYS;
-		float log_sum_exp = h->log_sum_exp[t->q0 + r], delta = t->delta[r];
-		int64_t n = keys_seen(t, r), i = 0;
-		for (; i + 2 * LANES <= n; i += 2 * LANES)
-			probabilities(p + i, ds + i, 2, h->scale, log_sum_exp, delta);
-		for (; i < n; i += LANES) {
-			probabilities(p + i, ds + i, 1, h->scale, log_sum_exp, delta);
-			if (n - i < LANES) {
-				mask tail = vector_below(n - i);
-				vector_store(p + i, vector_select(tail, vector_load(p + i), (vector){0}));
-				vector_store(ds + i, vector_select(tail, vector_load(ds + i), (vector){0}));
-			}
-		}
-	}
+	for (int64_t r = 0; r < t->queries; r++)
+		row_gradients(w->p + r * KEYS, w->ds + r * KEYS, keys_seen(t, r), h->scale, h->log_sum_exp[t->q0 + r],
+		              t->delta[r]);
 }
 
 #if TILE_PAIRS
@@ -222,19 +189,10 @@ static void finish_rows(const struct head *h, const struct tile *t, int64_t rows
 	}
 }
 
-/* δ = rowsum(dY ∘ Y) */
 static void make_delta(const struct head *h, int64_t q0, int64_t queries, float *delta)
 {
-	for (int64_t q = q0; q < q0 + queries; q++) {
-		const element *y = h->y + q * h->y_row, *dy = h->dy + q * h->y_row;
-		vector sum = {0};
-		int64_t i = 0;
-		for (; i + LANES <= h->size; i += LANES)
-			sum += element_load(dy + i) * element_load(y + i);
-		if (i < h->size)
-			sum += element_load_part(dy + i, h->size - i) * element_load_part(y + i, h->size - i);
-		*delta++ = vector_reduce_sum(sum);
-	}
+	for (int64_t q = 0; q < queries; q++)
+		delta[q] = row_delta(h, q0 + q);
 }
 
 /* dK and dV; and dQ if all of it is kept, with δ of all queries made before. */
@@ -298,30 +256,9 @@ static void head_backward(const struct head *h, struct workspace *w)
 
 void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct attention_task *t = task;
-	const struct attention_shape *s = &t->shape;
 	struct workspace w;
-	int64_t width = s->heads * s->head_size;
-
 	for (int64_t i = begin; i < end; i++) {
-		int64_t column = i % s->heads * s->head_size;
-		const element *q = (const element *)t->qkv + i / s->heads * s->tokens * 3 * width + column;
-		element *dq = (element *)t->dqkv + i / s->heads * s->tokens * 3 * width + column;
-		int64_t y = i / s->heads * s->tokens * width + column;
-		struct head h = {.q = q,
-		                 .k = q + width,
-		                 .v = q + 2 * width,
-		                 .dq = dq,
-		                 .dk = dq + width,
-		                 .dv = dq + 2 * width,
-		                 .y = (const element *)t->output + y,
-		                 .dy = (const element *)t->dy + y,
-		                 .log_sum_exp = t->log_sum_exp + i * s->tokens,
-		                 .qkv_row = 3 * width,
-		                 .y_row = width,
-		                 .tokens = s->tokens,
-		                 .size = s->head_size,
-		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		struct head h = head_of(task, i);
 		head_backward(&h, &w);
 	}
 }

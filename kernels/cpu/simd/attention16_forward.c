@@ -8,9 +8,7 @@
 
 #if ELEMENT_16BIT
 
-#include <math.h>
-
-#include "kernels/cpu/simd/math.h"
+#include "kernels/cpu/simd/attention.h"
 #include "kernels/cpu/simd/pack.h"
 
 #define QUERIES 64
@@ -30,14 +28,6 @@ struct workspace { /* 168 KiB of stack, with pairs 120; with heads of 32 half of
 #endif
 	_Alignas(64) float y[QUERIES * DEPTH];
 	float maximum[QUERIES], sum[QUERIES];
-};
-
-struct head {
-	const element *q, *k, *v;
-	element *y;
-	float *log_sum_exp;
-	int64_t qkv_row, y_row, tokens, size;
-	float scale;
 };
 
 struct tile {
@@ -70,28 +60,17 @@ static void tile_scores(const struct head *h, const struct tile *t, struct works
 	}
 }
 
-ALWAYS_INLINE void store_probabilities(struct workspace *w, int64_t place, vector p)
-{
-#if TILE_PAIRS
-	element_store(w->pairs + place, p);
-#else
-	vector_store(w->scores + place, p);
-#endif
-}
-
 /* One row of S becomes P; the running maximum, sum and y follow. What the row does not see in its last vector is 0. */
 static void row_softmax(const struct head *h, const struct tile *t, int64_t r, struct workspace *w)
 {
-	const float *s = w->scores + r * KEYS;
-	int64_t n = keys_seen(t, r), whole = n - n % LANES, i;
-	mask tail = vector_below(n - whole);
-	vector x[TOGETHER], top = vector_all(s[0]), sum = {0};
-
-	for (i = 0; i < whole; i += LANES)
-		top = vector_maximum(top, vector_load(s + i));
-	if (i < n)
-		top = vector_maximum(top, vector_select(tail, vector_load(s + i), top));
-	float maximum = vector_reduce_maximum(top) * h->scale;
+	float *s = w->scores + r * KEYS;
+	int64_t n = keys_seen(t, r);
+	float maximum = row_maximum(s, n) * h->scale;
+#if TILE_PAIRS
+	element *p = w->pairs + r * KEYS;
+#else
+	float *p = s;
+#endif
 	if (t->k0 > 0) {
 		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
 		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
@@ -103,21 +82,7 @@ static void row_softmax(const struct head *h, const struct tile *t, int64_t r, s
 		w->sum[r] = 0;
 	}
 	w->maximum[r] = maximum;
-
-	for (i = 0; i + TOGETHER * LANES <= n; i += TOGETHER * LANES) {
-		EACH(TOGETHER) x[j] = vector_load(s + i + j * LANES) * h->scale - maximum;
-		vectors_exp(x, TOGETHER);
-		EACH(TOGETHER) store_probabilities(w, r * KEYS + i + j * LANES, x[j]);
-		sum += (x[0] + x[1]) + (x[2] + x[3]);
-	}
-	for (; i < n; i += LANES) {
-		vector p = vector_exp(vector_load(s + i) * h->scale - maximum);
-		if (i == whole)
-			p = vector_select(tail, p, (vector){0});
-		store_probabilities(w, r * KEYS + i, p);
-		sum += p;
-	}
-	w->sum[r] += vector_reduce_sum(sum);
+	w->sum[r] += row_exponentials(s, p, n, h->scale, maximum);
 }
 
 static void tile_output(const struct head *h, const struct tile *t, struct workspace *w)
@@ -141,7 +106,7 @@ static void finish_rows(const struct head *h, const struct tile *t, const struct
 {
 	int64_t n = smaller(DEPTH, h->size - t->column);
 	for (int64_t r = 0; r < t->queries; r++) {
-		element *y = h->y + (t->q0 + r) * h->y_row + t->column;
+		element *y = h->y_out + (t->q0 + r) * h->y_row + t->column;
 		const float *sums = w->y + r * DEPTH;
 		float inverse = 1.0f / w->sum[r];
 		int64_t i = 0;
@@ -149,7 +114,7 @@ static void finish_rows(const struct head *h, const struct tile *t, const struct
 			element_store(y + i, vector_load(sums + i) * inverse);
 		if (i < n)
 			element_store_part(y + i, vector_load(sums + i) * inverse, n - i);
-		h->log_sum_exp[t->q0 + r] = w->maximum[r] + logf(w->sum[r]);
+		h->log_sum_exp_out[t->q0 + r] = w->maximum[r] + logf(w->sum[r]);
 	}
 }
 
@@ -174,24 +139,9 @@ _Static_assert(QUERIES == KEYS, "the loop over keys ends with the tile on the di
 
 void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct attention_task *t = task;
-	const struct attention_shape *s = &t->shape;
 	struct workspace w;
-	int64_t width = s->heads * s->head_size;
-
 	for (int64_t i = begin; i < end; i++) {
-		int64_t sample = i / s->heads, column = i % s->heads * s->head_size;
-		const element *q = (const element *)t->qkv + sample * s->tokens * 3 * width + column;
-		struct head h = {.q = q,
-		                 .k = q + width,
-		                 .v = q + 2 * width,
-		                 .qkv_row = 3 * width,
-		                 .y = (element *)t->y + sample * s->tokens * width + column,
-		                 .y_row = width,
-		                 .log_sum_exp = t->log_sum_exp_out + i * s->tokens,
-		                 .tokens = s->tokens,
-		                 .size = s->head_size,
-		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		struct head h = head_of(task, i);
 		for (int64_t group = 0; group < h.size; group += DEPTH)
 			for (int64_t q0 = 0; q0 < h.tokens; q0 += QUERIES)
 				queries_forward(&h, q0, group, &w);

@@ -18,10 +18,7 @@
 
 #if !ELEMENT_16BIT /* for those see attention16_backward.c */
 
-#include <math.h>
-
-#include "kernels/cpu/simd/math.h"
-#include "kernels/cpu/simd/tile.h"
+#include "kernels/cpu/simd/attention.h"
 
 #define QUERIES 64
 #define KEYS 32
@@ -35,13 +32,6 @@ struct workspace { /* 58 KiB of stack; with heads of 32, the 38 KiB in use fit t
 	_Alignas(64) float values[DEPTH * KEYS];   /* V, transposed */
 	_Alignas(64) float panel[QUERIES * DEPTH]; /* dY, Q or K as right operand */
 	float delta[STRIPE];
-};
-
-struct head {
-	const float *q, *k, *v, *y, *dy, *log_sum_exp;
-	float *dq, *dk, *dv;
-	int64_t qkv_row, y_row, tokens, size;
-	float scale;
 };
 
 struct tile {
@@ -72,47 +62,13 @@ static void tile_scores(const struct tile *t, int64_t depth, const float *left, 
 	}
 }
 
-static float row_product(int64_t n, const float *a, const float *b)
-{
-	vector sum = {0};
-	int64_t i = 0;
-	for (; i + LANES <= n; i += LANES)
-		sum += vector_load(a + i) * vector_load(b + i);
-	if (i < n)
-		sum += vector_load_part(a + i, n - i) * vector_load_part(b + i, n - i);
-	return vector_reduce_sum(sum);
-}
-
-/* n vectors of S and dP become P and dS. */
-ALWAYS_INLINE void probabilities(float *p, float *ds, const int n, float scale, float log_sum_exp, float delta)
-{
-	vector e[TOGETHER];
-	EACH(n) e[j] = vector_load(p + j * LANES) * scale - log_sum_exp;
-	vectors_exp(e, n);
-	EACH(n) vector_store(p + j * LANES, e[j]);
-	EACH(n) vector_store(ds + j * LANES, e[j] * (vector_load(ds + j * LANES) - delta) * scale);
-}
-
 _Static_assert(KEYS % (2 * LANES) == 0, "vectors go in pairs where all keys are visible");
 
-/* What is not visible in a row's last vector becomes 0. */
 static void tile_softmax(const struct head *h, const struct tile *t, struct workspace *w)
 {
-	for (int64_t r = 0; r < t->queries; r++) {
-		float *p = w->p + r * KEYS, *ds = w->ds + r * KEYS;
-		float log_sum_exp = h->log_sum_exp[t->q0 + r], delta = t->delta[r];
-		int64_t n = keys_seen(t, r), i = 0;
-		for (; i + 2 * LANES <= n; i += 2 * LANES)
-			probabilities(p + i, ds + i, 2, h->scale, log_sum_exp, delta);
-		for (; i < n; i += LANES) {
-			probabilities(p + i, ds + i, 1, h->scale, log_sum_exp, delta);
-			if (n - i < LANES) {
-				mask tail = vector_below(n - i);
-				vector_store(p + i, vector_select(tail, vector_load(p + i), (vector){0}));
-				vector_store(ds + i, vector_select(tail, vector_load(ds + i), (vector){0}));
-			}
-		}
-	}
+	for (int64_t r = 0; r < t->queries; r++)
+		row_gradients(w->p + r * KEYS, w->ds + r * KEYS, keys_seen(t, r), h->scale, h->log_sum_exp[t->q0 + r],
+		              t->delta[r]);
 }
 
 /* out[keys, head size] (+)= weightsᵀ · right, with weights P or dS and right dY or Q. */
@@ -169,8 +125,7 @@ static void head_backward(const struct head *h, struct workspace *w)
 	for (int64_t stripe = 0; stripe < h->tokens; stripe += STRIPE) {
 		int64_t end = smaller(h->tokens, stripe + STRIPE);
 		for (int64_t query = stripe; query < end; query++)
-			w->delta[query - stripe] =
-			        row_product(h->size, h->dy + query * h->y_row, h->y + query * h->y_row);
+			w->delta[query - stripe] = row_delta(h, query);
 		for (int64_t k0 = 0; k0 < end; k0 += KEYS) {
 			int64_t first = k0 < stripe ? stripe : k0;
 			for (int64_t q0 = first; q0 < end; q0 += QUERIES) {
@@ -188,29 +143,9 @@ _Static_assert(STRIPE % KEYS == 0 && STRIPE % QUERIES == 0, "stripes are made of
 
 void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct attention_task *t = task;
-	const struct attention_shape *s = &t->shape;
 	struct workspace w;
-	int64_t width = s->heads * s->head_size;
-
 	for (int64_t i = begin; i < end; i++) {
-		int64_t column = i % s->heads * s->head_size;
-		int64_t qkv = i / s->heads * s->tokens * 3 * width + column;
-		int64_t y = i / s->heads * s->tokens * width + column;
-		struct head h = {.q = (const float *)t->qkv + qkv,
-		                 .k = (const float *)t->qkv + qkv + width,
-		                 .v = (const float *)t->qkv + qkv + 2 * width,
-		                 .dq = (float *)t->dqkv + qkv,
-		                 .dk = (float *)t->dqkv + qkv + width,
-		                 .dv = (float *)t->dqkv + qkv + 2 * width,
-		                 .y = (const float *)t->output + y,
-		                 .dy = (const float *)t->dy + y,
-		                 .log_sum_exp = t->log_sum_exp + i * s->tokens,
-		                 .qkv_row = 3 * width,
-		                 .y_row = width,
-		                 .tokens = s->tokens,
-		                 .size = s->head_size,
-		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		struct head h = head_of(task, i);
 		head_backward(&h, &w);
 	}
 }

@@ -16,10 +16,8 @@
 #if !ELEMENT_16BIT /* for those see attention16_forward.c */
 
 #include <assert.h>
-#include <math.h>
 
-#include "kernels/cpu/simd/math.h"
-#include "kernels/cpu/simd/tile.h"
+#include "kernels/cpu/simd/attention.h"
 
 #define QUERIES 64
 #define KEYS 64
@@ -30,13 +28,6 @@ struct workspace {                                 /* 48 KiB of stack */
 	_Alignas(64) float keys[DEPTH * KEYS];     /* transposed */
 	_Alignas(64) float values[KEYS * DEPTH];
 	float maximum[QUERIES], sum[QUERIES];
-};
-
-struct head {
-	const float *q, *k, *v;
-	float *y, *log_sum_exp;
-	int64_t qkv_row, y_row, tokens, size;
-	float scale;
 };
 
 /* How many keys from k0 on the query sees; may exceed the tile. */
@@ -65,41 +56,20 @@ static void tile_scores(const struct head *h, struct workspace *w, int64_t q0, i
 static void row_softmax(const struct head *h, struct workspace *w, int64_t q0, int64_t r, int64_t k0, int64_t keys)
 {
 	float *s = w->scores + r * KEYS;
-	int64_t n = smaller(keys, visible_keys(q0 + r, k0)), whole = n - n % LANES, i;
-	mask tail = vector_below(n - whole);
-
-	vector x[TOGETHER], top = vector_all(s[0]), sum = {0};
-	for (i = 0; i < whole; i += LANES)
-		top = vector_maximum(top, vector_load(s + i));
-	if (i < n)
-		top = vector_maximum(top, vector_select(tail, vector_load(s + i), top));
-	float maximum = vector_reduce_maximum(top) * h->scale;
+	int64_t n = smaller(keys, visible_keys(q0 + r, k0));
+	float maximum = row_maximum(s, n) * h->scale;
 	if (k0 > 0) {
 		maximum = w->maximum[r] > maximum ? w->maximum[r] : maximum;
 		float correction = vector_exp(vector_all(w->maximum[r] - maximum))[0];
 		w->sum[r] *= correction;
-		float *y = h->y + (q0 + r) * h->y_row;
+		float *y = h->y_out + (q0 + r) * h->y_row;
 		for (int64_t j = 0; j < h->size; j++)
 			y[j] *= correction;
 	} else {
 		w->sum[r] = 0;
 	}
 	w->maximum[r] = maximum;
-
-	for (i = 0; i + TOGETHER * LANES <= n; i += TOGETHER * LANES) {
-		EACH(TOGETHER) x[j] = vector_load(s + i + j * LANES) * h->scale - maximum;
-		vectors_exp(x, TOGETHER);
-		EACH(TOGETHER) vector_store(s + i + j * LANES, x[j]);
-		sum += (x[0] + x[1]) + (x[2] + x[3]);
-	}
-	for (; i < n; i += LANES) {
-		vector p = vector_exp(vector_load(s + i) * h->scale - maximum);
-		if (i == whole)
-			p = vector_select(tail, p, (vector){0});
-		vector_store(s + i, p);
-		sum += p;
-	}
-	w->sum[r] += vector_reduce_sum(sum);
+	w->sum[r] += row_exponentials(s, s, n, h->scale, maximum);
 }
 
 static void tile_output(const struct head *h, struct workspace *w, int64_t q0, int64_t queries, int64_t k0,
@@ -112,7 +82,7 @@ static void tile_output(const struct head *h, struct workspace *w, int64_t q0, i
 			int64_t rows = smaller(TILE_ROWS, queries - r);
 			int64_t depth = smaller(keys, visible_keys(q0 + r + rows - 1, k0));
 			tile_multiply(rows, columns, depth, w->scores + r * KEYS, KEYS, 1, w->values, length,
-			              h->y + (q0 + r) * h->y_row + d, h->y_row, k0 > 0);
+			              h->y_out + (q0 + r) * h->y_row + d, h->y_row, k0 > 0);
 		}
 	}
 }
@@ -129,10 +99,10 @@ static void head_forward(const struct head *h, struct workspace *w)
 			tile_output(h, w, q0, queries, k0, keys);
 		}
 		for (int64_t r = 0; r < queries; r++) {
-			float *y = h->y + (q0 + r) * h->y_row, inverse = 1.0f / w->sum[r];
+			float *y = h->y_out + (q0 + r) * h->y_row, inverse = 1.0f / w->sum[r];
 			for (int64_t j = 0; j < h->size; j++)
 				y[j] *= inverse;
-			h->log_sum_exp[q0 + r] = w->maximum[r] + logf(w->sum[r]);
+			h->log_sum_exp_out[q0 + r] = w->maximum[r] + logf(w->sum[r]);
 		}
 	}
 }
@@ -142,24 +112,9 @@ _Static_assert(QUERIES == KEYS, "the loop over keys ends with the tile on the di
 
 void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct attention_task *t = task;
-	const struct attention_shape *s = &t->shape;
 	struct workspace w;
-	int64_t width = s->heads * s->head_size;
-
 	for (int64_t i = begin; i < end; i++) {
-		int64_t sample = i / s->heads, column = i % s->heads * s->head_size;
-		const float *q = (const float *)t->qkv + sample * s->tokens * 3 * width + column;
-		struct head h = {.q = q,
-		                 .k = q + width,
-		                 .v = q + 2 * width,
-		                 .qkv_row = 3 * width,
-		                 .y = (float *)t->y + sample * s->tokens * width + column,
-		                 .y_row = width,
-		                 .log_sum_exp = t->log_sum_exp_out + i * s->tokens,
-		                 .tokens = s->tokens,
-		                 .size = s->head_size,
-		                 .scale = 1.0f / sqrtf((float)s->head_size)};
+		struct head h = head_of(task, i);
 		head_forward(&h, &w);
 	}
 }

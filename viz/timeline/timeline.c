@@ -1,4 +1,4 @@
-#include "viz/timeline/score.h"
+#include "viz/timeline/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,36 +6,36 @@
 /* Enough for a step of hundreds of ranks; beyond, no person reads it message by message. */
 enum { EVENT_LIMIT = 8 << 20 };
 
-static const char *const stride_names[] = {
+static const char *const step_size_names[] = {
 #define X(name, constant, what) name,
-        STRIDE_LIST(X)
+        STEP_SIZE_LIST(X)
 #undef X
 };
 
-static const char *const notable_names[] = {
+static const char *const highlight_names[] = {
 #define X(constant, what) what,
-        NOTABLE_LIST(X)
+        HIGHLIGHT_LIST(X)
 #undef X
 };
 
-const char *stride_name(enum stride s)
+const char *step_size_name(enum step_size s)
 {
-	return stride_names[s];
+	return step_size_names[s];
 }
 
-bool stride_parse(const char *name, enum stride *out)
+bool step_size_parse(const char *name, enum step_size *out)
 {
-	for (int i = 0; i < STRIDE_COUNT; i++)
-		if (!strcmp(name, stride_names[i])) {
-			*out = (enum stride)i;
+	for (int i = 0; i < STEP_SIZE_COUNT; i++)
+		if (!strcmp(name, step_size_names[i])) {
+			*out = (enum step_size)i;
 			return true;
 		}
 	return false;
 }
 
-const char *notable_name(enum notable_kind k)
+const char *highlight_name(enum highlight_kind k)
 {
-	return notable_names[k];
+	return highlight_names[k];
 }
 
 static void *zeroed(size_t count, size_t size)
@@ -59,7 +59,7 @@ static int role_index(const struct plan *p, int64_t rank)
 	return (int)(plan_role_of(p, rank) - p->roles);
 }
 
-static void collect_ranks(struct score *s)
+static void collect_ranks(struct timeline *s)
 {
 	const struct trace *t = s->trace;
 	int64_t *seen = NULL;
@@ -75,16 +75,16 @@ static void collect_ranks(struct score *s)
 	for (size_t i = 0; i < count; i++) {
 		if (i && seen[i] == seen[i - 1])
 			continue;
-		struct score_rank *r = &s->ranks[s->rank_count++];
-		*r = (struct score_rank){.rank = seen[i], .role = role_index(s->plan, seen[i])};
+		struct timeline_rank *r = &s->ranks[s->rank_count++];
+		*r = (struct timeline_rank){.rank = seen[i], .role = role_index(s->plan, seen[i])};
 	}
 	free(seen);
 }
 
-static void collect_spans(struct score *s)
+static void collect_spans(struct timeline *s)
 {
 	for (int i = 0; i < s->rank_count; i++) {
-		struct score_rank *r = &s->ranks[i];
+		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		size_t ops = (size_t)(step->end - step->begin);
 		r->begin = zeroed(3 * ops, sizeof *r->begin);
@@ -97,19 +97,19 @@ static void collect_spans(struct score *s)
 	for (size_t i = 0; i < s->trace->span_count; i++) {
 		const struct span *span = &s->trace->spans[i];
 		if (index < 0 || s->ranks[index].rank != span->rank)
-			index = score_index_of(s, span->rank);
+			index = timeline_index_of(s, span->rank);
 		const struct section *step = &s->plan->roles[s->ranks[index].role].step;
 		s->ranks[index].begin[span->op - step->begin] = span->begin;
 		s->ranks[index].end[span->op - step->begin] = span->end;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
-	/* What is issued before an operation of the compute queue, has been when that begins. */
+	/* Everything issued before an operation of the compute queue has been issued when that begins. */
 	for (int i = 0; i < s->rank_count; i++) {
-		struct score_rank *r = &s->ranks[i];
+		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		int64_t latest = s->step_ns;
 		for (int k = step->end - step->begin - 1; k >= 0; k--) {
-			if (score_role_of(s, i)->ops[step->begin + k].queue == QUEUE_COMPUTE && r->begin[k] >= 0 &&
+			if (timeline_role_of(s, i)->ops[step->begin + k].queue == QUEUE_COMPUTE && r->begin[k] >= 0 &&
 			    r->begin[k] < latest)
 				latest = r->begin[k];
 			r->issued[k] = latest;
@@ -117,7 +117,7 @@ static void collect_spans(struct score *s)
 	}
 }
 
-static void count_memory(struct score_role *out, const struct role *role, enum space space)
+static void count_memory(struct timeline_role *out, const struct role *role, enum space space)
 {
 	int ops = role->step.end - role->step.begin;
 	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
@@ -156,11 +156,11 @@ static void count_memory(struct score_role *out, const struct role *role, enum s
 /* ---- the whole ---- */
 
 /* The first of those that end last. */
-static int64_t latest_rank(const struct score *s)
+static int64_t latest_rank(const struct timeline *s)
 {
 	int64_t rank = s->ranks[0].rank, latest = -1;
 	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &score_role_of(s, i)->step;
+		const struct section *step = &timeline_role_of(s, i)->step;
 		for (int k = 0; k < step->end - step->begin; k++)
 			if (s->ranks[i].end[k] > latest) {
 				latest = s->ranks[i].end[k];
@@ -170,9 +170,9 @@ static int64_t latest_rank(const struct score *s)
 	return rank;
 }
 
-enum status score_open(struct score *s, const struct trace *trace, const struct limits *limits)
+enum status timeline_open(struct timeline *s, const struct trace *trace, const struct limits *limits)
 {
-	*s = (struct score){.plan = trace->plan, .trace = trace};
+	*s = (struct timeline){.plan = trace->plan, .trace = trace};
 	if (limits)
 		s->limits = *limits;
 	collect_ranks(s);
@@ -182,23 +182,23 @@ enum status score_open(struct score *s, const struct trace *trace, const struct 
 		for (int space = 0; space < SPACE_COUNT; space++)
 			count_memory(&s->roles[r], &s->plan->roles[r], (enum space)space);
 	}
-	score_collect_collectives(s);
-	score_collect_events(s);
+	timeline_collect_collectives(s);
+	timeline_collect_events(s);
 	if (s->event_count > EVENT_LIMIT) {
-		score_release(s);
+		timeline_release(s);
 		return status_fail(STATUS_INPUT,
 		                   "the step has more than %d events; show fewer ranks or a smaller model",
 		                   EVENT_LIMIT);
 	}
-	score_make_stops(s);
-	score_find_notables(s);
-	score_make_marks(s);
+	timeline_make_stops(s);
+	timeline_find_highlights(s);
+	timeline_make_marks(s);
 	if (s->rank_count)
 		s->times = trace_times(trace, latest_rank(s), s->step_ns);
 	return STATUS_OK;
 }
 
-void score_release(struct score *s)
+void timeline_release(struct timeline *s)
 {
 	if (!s)
 		return;
@@ -217,17 +217,17 @@ void score_release(struct score *s)
 		free(s->collectives[c].rank);
 		free(s->collectives[c].ops);
 	}
-	for (int i = 0; i < STRIDE_COUNT; i++)
+	for (int i = 0; i < STEP_SIZE_COUNT; i++)
 		free(s->stops[i]);
 	for (size_t m = 0; m < s->mark_count; m++)
 		mark_release(&s->marks[m]);
 	free(s->marks);
 	free(s->ranks);
 	free(s->events);
-	free(s->moments);
+	free(s->instants);
 	free(s->collectives);
-	free(s->notables);
-	*s = (struct score){0};
+	free(s->highlights);
+	*s = (struct timeline){0};
 }
 
 /* ---- reading ---- */

@@ -1,11 +1,11 @@
-/* What lies under the mouse in the timeline. */
+/* The timeline under the mouse. */
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "viz/scene/lane_area.h"
 #include "viz/scene/scene_parts.h"
-#include "viz/scene/timeline_place.h"
 
-static void hit_span(struct hit *h, const struct timeline *l, const struct lane *lane, const struct lane_span *s)
+static void hit_span(struct hit *h, const struct lane_area *l, const struct lane *lane, const struct lane_span *s)
 {
 	char begin[WORD], time[WORD];
 	if (s->name) {
@@ -14,7 +14,7 @@ static void hit_span(struct hit *h, const struct timeline *l, const struct lane 
 		return;
 	}
 	h->op = s->op;
-	op_explain(l->lanes->score, lane->rank, s->op, h->text, sizeof h->text);
+	op_explain(l->lanes->timeline, lane->rank, s->op, h->text, sizeof h->text);
 }
 
 static void hit_gap(struct hit *h, const struct lane *lane)
@@ -28,13 +28,13 @@ static void hit_gap(struct hit *h, const struct lane *lane)
 		}
 }
 
-static void hit_one(struct hit *h, const struct timeline *l, double x, double y)
+static void hit_one(struct hit *h, const struct lane_area *l, double x, double y)
 {
 	int depth;
 	if (!box_has(l->plot, x, y))
 		return;
-	h->time = timeline_time(l, x);
-	int number = timeline_lane(l, y, &depth);
+	h->time = lane_area_time(l, x);
+	int number = lane_area_lane(l, y, &depth);
 	if (number < 0)
 		return;
 	const struct lane *lane = &l->lanes->lanes[number];
@@ -46,12 +46,12 @@ static void hit_one(struct hit *h, const struct timeline *l, double x, double y)
 		hit_gap(h, lane);
 }
 
-void timeline_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)
+void lane_area_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h)
 {
-	struct timeline l[2];
+	struct lane_area l[2];
 	(void)c;
 	if (!v->lanes || !v->lanes->lane_count)
 		return;
-	for (int i = 0, n = timelines_lay(l, v, b, small); i < n; i++)
+	for (int i = 0, n = lane_areas_lay(l, v, b, small); i < n; i++)
 		hit_one(h, &l[i], x, y);
 }

@@ -1,23 +1,24 @@
-/* The score of a step: everything that happens in it, in order, from a plan and a trace of it. The window and the
- * exports turn its pages; nothing in it moves by itself.
+/* The timeline of a step: everything that happens in it, in order, from a plan and a trace of it. The window and the
+ * exports step through it; nothing in it moves by itself.
  *
  * An *event* is the least that can happen: a rank allocates or frees a buffer, begins an operation, its queue runs dry,
- * or a message of a collective arrives. What all ranks do at one time is one *moment*. A position p of the cursor
- * stands for "the first p moments have happened": 0 is the beginning, moment_count the end. Positions are walked in
- * strides of three sizes (enum stride): a message, a round or operation, a phase; or to the next notable event.
+ * or a message of a collective arrives. What all ranks do at one time is one *instant*. A position p of the cursor
+ * stands for "the first p instants have happened": 0 is the beginning, instant_count the end. The cursor
+ * moves in steps of one of three sizes (enum step_size): a message, a round or operation, a phase; or to the next
+ * highlight.
  *
- *     struct score s;
- *     score_open(&s, &trace, &limits);            // trace.plan is the plan; both outlive the score
- *     size_t p = score_next(&s, STRIDE_ROUND, 0);
+ *     struct timeline s;
+ *     timeline_open(&s, &trace, &limits);            // trace.plan is the plan; both outlive the timeline
+ *     size_t p = timeline_next(&s, STEP_SIZE_ROUND, 0);
  *     … struct state of position p: viz/timeline/state.h …
- *     score_release(&s);
+ *     timeline_release(&s);
  *
  * Memory follows the order of issue, as the plan accounts for it: an allocation has happened when an operation of the
  * compute queue behind it has begun (as in the trace's counters). Messages are those of the schedules; a trace that
  * recorded messages says when they arrived, otherwise the rounds of a collective share its time equally.
  */
-#ifndef SHARDLAB_VIZ_SCORE_H
-#define SHARDLAB_VIZ_SCORE_H
+#ifndef SHARDLAB_VIZ_TIMELINE_H
+#define SHARDLAB_VIZ_TIMELINE_H
 
 #include "strategy/plan/plan.h"
 #include "strategy/trace/trace.h"
@@ -48,49 +49,49 @@ struct event {
 	enum queue queue;
 };
 
-struct moment {
+struct instant {
 	size_t begin, end; /* events */
 	int64_t time;
 };
 
 /* name in options, constant, what help says */
-#define STRIDE_LIST(X)                                                                                                 \
+#define STEP_SIZE_LIST(X)                                                                                              \
 	X("message", MESSAGE, "every message, allocation and beginning of an operation")                               \
 	X("round", ROUND, "a round of a collective, or an operation")                                                  \
 	X("phase", PHASE, "a unit's forward or backward pass, the update")
 
-enum stride {
-#define X(name, constant, what) STRIDE_##constant,
-	STRIDE_LIST(X)
+enum step_size {
+#define X(name, constant, what) STEP_SIZE_##constant,
+	STEP_SIZE_LIST(X)
 #undef X
-	        STRIDE_COUNT
+	        STEP_SIZE_COUNT
 };
 
-const char *stride_name(enum stride s);
-bool stride_parse(const char *name, enum stride *out);
+const char *step_size_name(enum step_size s);
+bool step_size_parse(const char *name, enum step_size *out);
 
-/* What "run to the next interesting event" stops at. */
-#define NOTABLE_LIST(X)                                                                                                \
+/* Highlights: "run to the next event" stops at them. */
+#define HIGHLIGHT_LIST(X)                                                                                              \
 	X(PEAK, "memory reaches its peak")                                                                             \
 	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
 	X(STALL, "computing waits")                                                                                    \
 	X(OVERLAP, "the first overlap of computing and communicating")                                                 \
 	X(COLLECTIVE, "a collective is done")
 
-enum notable_kind {
-#define X(constant, what) NOTABLE_##constant,
-	NOTABLE_LIST(X)
+enum highlight_kind {
+#define X(constant, what) HIGHLIGHT_##constant,
+	HIGHLIGHT_LIST(X)
 #undef X
-	        NOTABLE_COUNT
+	        HIGHLIGHT_COUNT
 };
 
-struct notable {
-	enum notable_kind kind;
+struct highlight {
+	enum highlight_kind kind;
 	size_t position;
 	int64_t rank;
 };
 
-const char *notable_name(enum notable_kind k);
+const char *highlight_name(enum highlight_kind k);
 
 /* One collective of one group, or one message from rank to rank, which is a group of two. */
 struct collective {
@@ -115,7 +116,7 @@ struct collective {
 };
 
 /* Live bytes after the operations of a role's step, in issue order. */
-struct score_role {
+struct timeline_role {
 	const struct role *role;
 	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * CATEGORY_COUNT + category]; NULL: nothing there */
 	int64_t *most[SPACE_COUNT]; /* [op - step.begin + 1]: the largest total up to there */
@@ -123,7 +124,7 @@ struct score_role {
 	int peak_at[SPACE_COUNT]; /* operations issued when it is reached; 0: before the first */
 };
 
-struct score_rank {
+struct timeline_rank {
 	int64_t rank;
 	int role;
 	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
@@ -136,7 +137,7 @@ struct score_rank {
 struct mark {
 	size_t event;   /* how many */
 	bool alone;     /* the step has no collectives but control */
-	bool begun;     /* … one of them */
+	bool begun;     /* a collective that counts has begun */
 	int collective; /* of which something happened last; before any, the first that counts; -1: there is none */
 	int64_t sent;   /* bytes by all ranks, without control */
 	struct progress {
@@ -145,7 +146,7 @@ struct mark {
 	} * ranks;
 };
 
-/* What the cluster allows, to be drawn beside what the plan needs. 0: unknown. */
+/* Limits of the cluster, drawn beside the needs of the plan. 0: unknown. */
 struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
@@ -153,27 +154,27 @@ struct limits {
 };
 
 /* Above so many ranks a collective is summed up instead of shown message by message. */
-#define SCORE_MESSAGE_RANKS 16
+#define TIMELINE_MESSAGE_RANKS 16
 /* Above so many, its rounds are no events either. */
-#define SCORE_ROUND_RANKS 64
+#define TIMELINE_ROUND_RANKS 64
 
-struct score {
+struct timeline {
 	const struct plan *plan;
 	const struct trace *trace;
 	struct limits limits;
-	struct score_role roles[PLAN_ROLES];
-	struct score_rank *ranks; /* those that the trace shows, ascending */
+	struct timeline_role roles[PLAN_ROLES];
+	struct timeline_rank *ranks; /* those that the trace shows, ascending */
 	int rank_count;
 	struct event *events;
 	size_t event_count, event_capacity;
-	struct moment *moments;
-	size_t moment_count;
-	size_t *stops[STRIDE_COUNT]; /* positions, ascending, from 0 to moment_count */
-	size_t stop_count[STRIDE_COUNT];
+	struct instant *instants;
+	size_t instant_count;
+	size_t *stops[STEP_SIZE_COUNT]; /* positions, ascending, from 0 to instant_count */
+	size_t stop_count[STEP_SIZE_COUNT];
 	struct collective *collectives;
 	int collective_count;
-	struct notable *notables; /* by position */
-	int notable_count;
+	struct highlight *highlights; /* by position */
+	int highlight_count;
 	struct mark *marks; /* one after every mark_every events, and after none */
 	size_t mark_count, mark_every;
 	int64_t step_ns;
@@ -182,28 +183,28 @@ struct score {
 
 /* Every span and message of the trace must be one of its plan's (a trace that was read is checked).
  * STATUS_INPUT: more events than a picture can use. */
-enum status score_open(struct score *s, const struct trace *trace, const struct limits *limits);
-void score_release(struct score *s); /* accepts NULL and a zeroed struct */
+enum status timeline_open(struct timeline *s, const struct trace *trace, const struct limits *limits);
+void timeline_release(struct timeline *s); /* accepts NULL and a zeroed struct */
 
 /* ---- walking ---- */
 
-size_t score_next(const struct score *s, enum stride stride, size_t position); /* stays at the end */
-size_t score_previous(const struct score *s, enum stride stride, size_t position);
-/* The k-th stop of a stride, and the last stop that is not behind a position. */
-size_t score_stop(const struct score *s, enum stride stride, size_t k); /* k past the last: the last */
-size_t score_stop_of(const struct score *s, enum stride stride, size_t position);
-/* The next notable event after a position; NULL if there is none. */
-const struct notable *score_notable(const struct score *s, size_t position);
-size_t score_position_at(const struct score *s, int64_t time); /* what has happened up to then */
-int64_t score_time(const struct score *s, size_t position);
+size_t timeline_next(const struct timeline *s, enum step_size step_size, size_t position); /* stays at the end */
+size_t timeline_previous(const struct timeline *s, enum step_size step_size, size_t position);
+/* The k-th stop of a step size, and the last stop at or before a position. */
+size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
+size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The next highlight after a position; NULL if there is none. */
+const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
+size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
+int64_t timeline_time(const struct timeline *s, size_t position);
 
 /* ---- looking up (lookup.c) ---- */
 
-const struct role *score_role_of(const struct score *s, int index);
-/* Where a rank stands among those shown; -1. */
-int score_index_of(const struct score *s, int64_t rank);
+const struct role *timeline_role_of(const struct timeline *s, int index);
+/* The place of a rank among those shown; -1. */
+int timeline_index_of(const struct timeline *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
-int score_collective_of(const struct score *s, int index, int op);
+int timeline_collective_of(const struct timeline *s, int index, int op);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */
@@ -212,17 +213,17 @@ static inline bool event_issues(const struct event *e)
 	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
 }
 /* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
-const int64_t *score_live(const struct score *s, int index, enum space space, int issued);
+const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued);
 
 /* How far all are after the first `event` events. */
-void score_mark(const struct score *s, size_t event, struct mark *out);
+void timeline_mark(const struct timeline *s, size_t event, struct mark *out);
 void mark_release(struct mark *m);
 
-/* For the files that make a score. */
-void score_collect_collectives(struct score *s);
-void score_collect_events(struct score *s);
-void score_make_stops(struct score *s);
-void score_find_notables(struct score *s);
-void score_make_marks(struct score *s);
+/* For the files that make a timeline. */
+void timeline_collect_collectives(struct timeline *s);
+void timeline_collect_events(struct timeline *s);
+void timeline_make_stops(struct timeline *s);
+void timeline_find_highlights(struct timeline *s);
+void timeline_make_marks(struct timeline *s);
 
 #endif

@@ -1,0 +1,135 @@
+/* What attention has for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
+ * stand and how they are multiplied differs: attention_*.c for fp32, attention16_*.c for 16 bits. */
+#ifndef SHARDLAB_SIMD_ATTENTION_H
+#define SHARDLAB_SIMD_ATTENTION_H
+
+#include <math.h>
+
+#include "kernels/cpu/simd/math.h"
+#include "kernels/cpu/simd/tile.h"
+
+/* One head of one sample; its rows are qkv_row or y_row elements apart. */
+struct head {
+	const element *q, *k, *v, *y, *dy;
+	element *y_out, *dq, *dk, *dv;
+	const float *log_sum_exp;
+	float *log_sum_exp_out;
+	int64_t qkv_row, y_row, tokens, size;
+	float scale;
+};
+
+/* Head `i` of all samples' heads. Forward has no gradients, backward no y_out. */
+ALWAYS_INLINE struct head head_of(const struct attention_task *t, int64_t i)
+{
+	const struct attention_shape *s = &t->shape;
+	int64_t width = s->heads * s->head_size, column = i % s->heads * s->head_size;
+	int64_t qkv = i / s->heads * s->tokens * 3 * width + column, y = i / s->heads * s->tokens * width + column;
+	struct head h = {.q = (const element *)t->qkv + qkv,
+	                 .k = (const element *)t->qkv + qkv + width,
+	                 .v = (const element *)t->qkv + qkv + 2 * width,
+	                 .qkv_row = 3 * width,
+	                 .y_row = width,
+	                 .tokens = s->tokens,
+	                 .size = s->head_size,
+	                 .scale = 1.0f / sqrtf((float)s->head_size)};
+	if (!t->dqkv) {
+		h.y_out = (element *)t->y + y;
+		h.log_sum_exp_out = t->log_sum_exp_out + i * s->tokens;
+		return h;
+	}
+	h.dq = (element *)t->dqkv + qkv;
+	h.dk = h.dq + width;
+	h.dv = h.dq + 2 * width;
+	h.y = (const element *)t->output + y;
+	h.dy = (const element *)t->dy + y;
+	h.log_sum_exp = t->log_sum_exp + i * s->tokens;
+	return h;
+}
+
+/* ---- forward ---- */
+
+/* The largest of n scores. */
+ALWAYS_INLINE float row_maximum(const float *s, int64_t n)
+{
+	int64_t whole = n - n % LANES, i;
+	vector top = vector_all(s[0]);
+	for (i = 0; i < whole; i += LANES)
+		top = vector_maximum(top, vector_load(s + i));
+	if (i < n)
+		top = vector_maximum(top, vector_select(vector_below(n - whole), vector_load(s + i), top));
+	return vector_reduce_maximum(top);
+}
+
+/* What P is kept as until it is multiplied: pairs of 16 bits where there are products of them. */
+#if TILE_PAIRS
+typedef element probability;
+#define probability_store element_store
+#else
+typedef float probability;
+#define probability_store vector_store
+#endif
+
+/* p = exp(s · scale − maximum) of n scores, and their sum; p may be s. In its last vector, what is not of the n is 0.
+ */
+ALWAYS_INLINE float row_exponentials(const float *s, probability *p, int64_t n, float scale, float maximum)
+{
+	int64_t whole = n - n % LANES, i;
+	vector x[TOGETHER], sum = {0};
+	for (i = 0; i + TOGETHER * LANES <= n; i += TOGETHER * LANES) {
+		EACH(TOGETHER) x[j] = vector_load(s + i + j * LANES) * scale - maximum;
+		vectors_exp(x, TOGETHER);
+		EACH(TOGETHER) probability_store(p + i + j * LANES, x[j]);
+		sum += (x[0] + x[1]) + (x[2] + x[3]);
+	}
+	for (; i < n; i += LANES) {
+		vector e = vector_exp(vector_load(s + i) * scale - maximum);
+		if (i == whole)
+			e = vector_select(vector_below(n - whole), e, (vector){0});
+		probability_store(p + i, e);
+		sum += e;
+	}
+	return vector_reduce_sum(sum);
+}
+
+/* ---- backward ---- */
+
+/* δ = Σ dy ∘ y of a row */
+ALWAYS_INLINE float row_delta(const struct head *h, int64_t query)
+{
+	const element *y = h->y + query * h->y_row, *dy = h->dy + query * h->y_row;
+	vector sum = {0};
+	int64_t i = 0;
+	for (; i + LANES <= h->size; i += LANES)
+		sum += element_load(dy + i) * element_load(y + i);
+	if (i < h->size)
+		sum += element_load_part(dy + i, h->size - i) * element_load_part(y + i, h->size - i);
+	return vector_reduce_sum(sum);
+}
+
+/* n vectors of S and dP become P and dS. */
+ALWAYS_INLINE void probabilities(float *p, float *ds, const int n, float scale, float log_sum_exp, float delta)
+{
+	vector e[TOGETHER];
+	EACH(n) e[j] = vector_load(p + j * LANES) * scale - log_sum_exp;
+	vectors_exp(e, n);
+	EACH(n) vector_store(p + j * LANES, e[j]);
+	EACH(n) vector_store(ds + j * LANES, e[j] * (vector_load(ds + j * LANES) - delta) * scale);
+}
+
+/* n scores and dP of a row become P and dS; what is not of the n in the last vector becomes 0. */
+ALWAYS_INLINE void row_gradients(float *p, float *ds, int64_t n, float scale, float log_sum_exp, float delta)
+{
+	int64_t i = 0;
+	for (; i + 2 * LANES <= n; i += 2 * LANES)
+		probabilities(p + i, ds + i, 2, scale, log_sum_exp, delta);
+	for (; i < n; i += LANES) {
+		probabilities(p + i, ds + i, 1, scale, log_sum_exp, delta);
+		if (n - i < LANES) {
+			mask tail = vector_below(n - i);
+			vector_store(p + i, vector_select(tail, vector_load(p + i), (vector){0}));
+			vector_store(ds + i, vector_select(tail, vector_load(ds + i), (vector){0}));
+		}
+	}
+}
+
+#endif

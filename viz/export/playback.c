@@ -1,0 +1,141 @@
+#include "viz/export/playback.h"
+
+#include <stdio.h>
+
+enum status trace_view_open(struct trace_view *p, const struct trace *trace, const struct limits *limits,
+                            const struct trace *other)
+{
+	enum status s = timeline_open(&p->timeline, trace, limits);
+	if (s)
+		return s;
+	if (other && (s = timeline_open(&p->other, other, limits))) {
+		timeline_release(&p->timeline);
+		return s;
+	}
+	p->has_other = other != NULL;
+	lanes_of_timeline(&p->lanes, &p->timeline);
+	if (other)
+		lanes_of_timeline(&p->other_lanes, &p->other);
+	return STATUS_OK;
+}
+
+void trace_view_open_foreign(struct trace_view *p, const struct trace_file *f)
+{
+	p->foreign = true;
+	lanes_of_file(&p->lanes, f);
+}
+
+void trace_view_release(struct trace_view *p)
+{
+	if (!p)
+		return;
+	lanes_release(&p->lanes);
+	lanes_release(&p->other_lanes);
+	timeline_release(&p->timeline);
+	timeline_release(&p->other);
+	*p = (struct trace_view){0};
+}
+
+void playback_init(struct playback *p, const struct fonts *fonts)
+{
+	*p = (struct playback){.fonts = fonts,
+	                       .step_size = STEP_SIZE_ROUND,
+	                       .text = 1,
+	                       .first_lane = -1,
+	                       .selected_rank = -1,
+	                       .selected_op = -1,
+	                       .tween = 1};
+}
+
+void playback_release(struct playback *p)
+{
+	state_release(&p->state);
+	state_release(&p->before);
+	for (int i = 0; i < CONTENDERS; i++)
+		state_release(&p->contenders[i]);
+	*p = (struct playback){0};
+}
+
+void playback_show(struct playback *p, const struct trace_view *shown)
+{
+	p->shown = shown;
+	p->from = p->to = p->cursor = 0;
+	p->plan_scroll = 0;
+	p->first_lane = -1;
+	p->selected_rank = p->selected_op = -1;
+	p->focus_rank = shown->foreign || !shown->timeline.rank_count ? 0 : shown->timeline.ranks[0].rank;
+	playback_go(p, 0);
+}
+
+size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other)
+{
+	size_t phases = ours->stop_count[STEP_SIZE_PHASE], theirs = other->stop_count[STEP_SIZE_PHASE];
+	if (ours == other)
+		return position;
+	if (phases != theirs) /* another number of micro-batches: by the share of the step */
+		return ours->instant_count ? position * other->instant_count / ours->instant_count : 0;
+	size_t k = timeline_stop_of(ours, STEP_SIZE_PHASE, position);
+	if (k + 1 >= phases)
+		return other->instant_count;
+	const size_t *a = ours->stops[STEP_SIZE_PHASE] + k, *b = other->stops[STEP_SIZE_PHASE] + k;
+	return b[0] + (position - a[0]) * (b[1] - b[0]) / (a[1] - a[0]);
+}
+
+void playback_go(struct playback *p, size_t position)
+{
+	p->position = position;
+	p->plan_scroll = 0;
+	if (!p->shown->foreign)
+		state_make(&p->state, &p->shown->timeline, p->step_size, position);
+}
+
+void playback_make_before(struct playback *p)
+{
+	const struct timeline *s = &p->shown->timeline;
+	if (!p->shown->foreign)
+		state_make(&p->before, s, p->step_size, timeline_previous(s, p->step_size, p->position));
+}
+
+const struct view *playback_view(struct playback *p)
+{
+	const struct trace_view *shown = p->shown;
+	struct view *v = &p->view;
+	*v = (struct view){.scene = p->scene,
+	                   .theme = theme_of(p->theme),
+	                   .heading = shown->heading,
+	                   .state = shown->foreign ? NULL : &p->state,
+	                   .before = p->tween < 1 && p->before.timeline == &shown->timeline ? &p->before : NULL,
+	                   .tween = p->tween,
+	                   .lanes = &shown->lanes,
+	                   .other = p->beside && shown->has_other ? &shown->other_lanes : NULL,
+	                   .cursor = p->cursor,
+	                   .from = p->from,
+	                   .to = p->to,
+	                   .first_lane = p->first_lane,
+	                   .selected_rank = p->selected_rank,
+	                   .selected_op = p->selected_op,
+	                   .focus_rank = p->focus_rank,
+	                   .plan_scroll = p->plan_scroll,
+	                   .presenter = p->presenter,
+	                   .note = p->note};
+	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
+		const struct trace_view *other = p->contender[i];
+		struct contender *c = &v->contender[v->contender_count];
+		size_t there = playback_corresponding(&shown->timeline, p->position, &other->timeline);
+		if (p->contenders[i].timeline != &other->timeline || p->contenders[i].position != there)
+			state_make(&p->contenders[i], &other->timeline, p->step_size, there);
+		snprintf(c->label, sizeof c->label, "%s", other->label);
+		c->state = &p->contenders[i];
+		v->contender_count++;
+	}
+	return v;
+}
+
+void playback_draw(struct playback *p, cairo_t *cr, double width, double height)
+{
+	struct canvas c;
+	const struct view *v = playback_view(p);
+	canvas_begin(&c, cr, width, height, p->text * (p->presenter ? 1.12 : 1), v->theme, p->fonts);
+	scene_draw(&c, v);
+	canvas_end(&c);
+}

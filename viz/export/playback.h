@@ -1,0 +1,74 @@
+/* Playback of a trace: which trace is shown, at which position, and how. The window changes these settings, the exports
+ * set them once; the picture follows from them alone.
+ *
+ *     struct playback p;
+ *     playback_init(&p, &fonts);
+ *     playback_show(&p, &view);
+ *     playback_go(&p, timeline_stop(&view.timeline, p.step_size, 7));
+ *     playback_draw(&p, cr, width, height);
+ *     playback_release(&p);
+ */
+#ifndef SHARDLAB_VIZ_PLAYBACK_H
+#define SHARDLAB_VIZ_PLAYBACK_H
+
+#include "viz/scene/scene.h"
+
+/* One plan and a trace of it, or a trace of another program, which has only lanes. */
+struct trace_view {
+	char label[64];    /* "zero2" */
+	char heading[256]; /* "zero2 on 4 ranks · …" */
+	bool foreign;
+	struct timeline timeline;
+	struct lanes lanes;
+	bool has_other; /* another trace of the same plan: its simulation, where the first was measured */
+	struct timeline other;
+	struct lanes other_lanes;
+};
+
+/* trace: of a plan, which the cursor walks. other: NULL, or a simulation of the same plan beside what was measured. */
+enum status trace_view_open(struct trace_view *p, const struct trace *trace, const struct limits *limits,
+                            const struct trace *other);
+void trace_view_open_foreign(struct trace_view *p, const struct trace_file *f);
+void trace_view_release(struct trace_view *p); /* accepts NULL and a zeroed struct */
+
+struct playback {
+	const struct fonts *fonts;
+	const struct trace_view *shown;
+	const struct trace_view *contender[CONTENDERS]; /* side by side with it */
+	int contender_count;
+	bool compare; /* show them */
+	bool beside;  /* show what was measured below what was simulated, in the timeline */
+	enum scene scene;
+	enum theme_name theme;
+	enum step_size step_size;
+	size_t position;
+	double text; /* factor on the size of text */
+	bool presenter;
+	int64_t focus_rank;
+	int64_t from, to; /* ns: range of the timeline; equal: all */
+	int first_lane, plan_scroll;
+	int64_t selected_rank;
+	int selected_op;
+	int64_t cursor; /* ns: in another program's trace */
+	double tween;   /* 1: settled */
+	char note[256]; /* shown in place of the caption; "" */
+	/* what follows from all that */
+	struct state state, before, contenders[CONTENDERS];
+	struct view view;
+};
+
+void playback_init(struct playback *p, const struct fonts *fonts);
+void playback_release(struct playback *p);
+/* Goes to its beginning. It must outlive its use. */
+void playback_show(struct playback *p, const struct trace_view *shown);
+void playback_go(struct playback *p, size_t position);
+/* For a tween: also makes the state that the last step began with. */
+void playback_make_before(struct playback *p);
+/* The position in another trace of the same model that corresponds to ours: as far in the same phase. */
+size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other);
+
+/* Brings the view up to date and draws it; `in`, in units, is where: NULL for all. */
+const struct view *playback_view(struct playback *p);
+void playback_draw(struct playback *p, cairo_t *cr, double width, double height);
+
+#endif

@@ -1,0 +1,35 @@
+/* The layout of the timeline's lanes on the picture, for drawing and for the mouse. */
+#ifndef SHARDLAB_VIZ_LANE_AREA_H
+#define SHARDLAB_VIZ_LANE_AREA_H
+
+#include "viz/scene/scene.h"
+
+struct lane_area {
+	const struct lanes *lanes, *other; /* other: whose spans are marked beside */
+	struct box box, plot;
+	double names, row; /* width of the names; height of a row */
+	int64_t from, to;  /* ns in sight */
+	int first;         /* lane at the top */
+	bool scrolls;      /* there is no room for all lanes */
+	bool current;      /* it is the one that the cursor walks */
+};
+
+void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b);
+/* All that a view shows in a box: one, or the simulated above the measured. Returns how many. small: a part of the
+ * overview, which has one. */
+int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small);
+enum { LANE_AREAS_GAP = 34 };
+double lane_area_x(const struct lane_area *l, int64_t time);
+int64_t lane_area_time(const struct lane_area *l, double x);
+/* The middle of a rank's lane; -1: not in sight. */
+double lane_area_y(const struct lane_area *l, int64_t rank, enum queue queue);
+/* The lane under a point and the depth in it; -1: none. */
+int lane_area_lane(const struct lane_area *l, double y, int *depth);
+/* The last lane that is drawn, of a plan's with all of its rank; -1: there are none. */
+int lane_area_last(const struct lane_area *l);
+/* As struct scene_row has it. */
+void lane_area_hit(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y, struct hit *h);
+/* The range that a view shows: [from, to) ns of its longest trace. */
+void lane_area_range(const struct view *v, int64_t *from, int64_t *to);
+
+#endif
