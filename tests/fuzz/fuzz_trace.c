@@ -1,4 +1,4 @@
-/* Fuzz target: a trace file. What is read can be shown: its score opens, or its lanes are in order. */
+/* Fuzz target: a trace file. What is read can be shown: its timeline opens, or its lanes are in order. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,20 +19,20 @@ static void check_lanes(const struct lanes *l)
 					abort();
 }
 
-static void check_score(const struct trace *t)
+static void check_timeline(const struct trace *t)
 {
-	struct score s;
+	struct timeline s;
 	struct lanes l;
 	struct state st = {0};
-	if (score_open(&s, t, NULL))
+	if (timeline_open(&s, t, NULL))
 		return;
 	for (int i = 0; i < 3; i++)
-		state_make(&st, &s, (enum stride)i, s.moment_count * (size_t)i / 2);
-	lanes_of_score(&l, &s);
+		state_make(&st, &s, (enum step_size)i, s.instant_count * (size_t)i / 2);
+	lanes_of_timeline(&l, &s);
 	check_lanes(&l);
 	lanes_release(&l);
 	state_release(&st);
-	score_release(&s);
+	timeline_release(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_lanes(&l);
 		lanes_release(&l);
 	} else {
-		check_score(&f.trace);
+		check_timeline(&f.trace);
 	}
 	trace_file_release(&f);
 	return 0;

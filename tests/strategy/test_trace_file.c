@@ -34,16 +34,16 @@ START_TEST(what_is_written_is_read)
 		ck_assert_str_eq(f.trace.cluster, "laptop");
 		ck_assert_uint_eq(f.trace.span_count, v.trace.span_count);
 		ck_assert_uint_eq(f.trace.message_count, v.trace.message_count);
-		/* the same times to the nanosecond, and so the same score */
-		struct score s;
-		ck_assert(!score_open(&s, &f.trace, &v.limits));
-		ck_assert_uint_eq(s.event_count, v.piece.score.event_count);
+		/* the same times to the nanosecond, and so the same timeline */
+		struct timeline s;
+		ck_assert(!timeline_open(&s, &f.trace, &v.limits));
+		ck_assert_uint_eq(s.event_count, v.shown.timeline.event_count);
 		for (size_t k = 0; k < s.event_count; k++) {
-			const struct event *a = &s.events[k], *b = &v.piece.score.events[k];
+			const struct event *a = &s.events[k], *b = &v.shown.timeline.events[k];
 			ck_assert(a->time == b->time && a->kind == b->kind && a->op == b->op && a->rank == b->rank &&
 			          a->to == b->to && a->bytes == b->bytes);
 		}
-		score_release(&s);
+		timeline_release(&s);
 		/* written again it is the same text */
 		size_t again_size;
 		char *again = written(&f.trace, &again_size);
@@ -228,7 +228,7 @@ START_TEST(exposed_and_bubbles)
 {
 	struct viewed v;
 	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "zero3", .ranks = 4});
-	const struct lanes *l = &v.piece.lanes;
+	const struct lanes *l = &v.shown.lanes;
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
 		int64_t exposed = 0, bubble = 0;
@@ -236,7 +236,7 @@ START_TEST(exposed_and_bubbles)
 			continue;
 		for (size_t k = 0; k < lane->gap_count; k++)
 			*(lane->gaps[k].exposed ? &exposed : &bubble) += lane->gaps[k].end - lane->gaps[k].begin;
-		struct times t = trace_times(&v.trace, lane->rank, v.piece.score.step_ns);
+		struct times t = trace_times(&v.trace, lane->rank, v.shown.timeline.step_ns);
 		ck_assert_int_eq(exposed, t.exposed);
 		ck_assert_int_eq(bubble, t.bubble);
 		ck_assert_int_gt(exposed, 0);
