@@ -141,7 +141,7 @@ START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		if (r->ops[i].kind != OP_COPY)
 			continue;
-		int64_t elements = region_elements(&m.plan, &r->ops[i].operand[0]);
+		int64_t elements = region_elements(&m.plan, &r->ops[i].operand[COPY_X]);
 		ck_assert_int_eq(op_bytes(&m.plan, r, &r->ops[i]), calibrate_copy_bytes(elements));
 		copies++;
 	}

@@ -84,12 +84,13 @@ START_TEST(memory_is_poisoned)
 	ck_assert_int_eq(trainer_open(&t, &m.plan, text_file, true), STATUS_OK);
 	const struct role *r = t.device.role;
 	int number = r->step.begin;
-	while (r->ops[number].kind != OP_ALLOC || r->buffers[r->ops[number].operand[0].buffer].type != TYPE_FP32)
+	while (r->ops[number].kind != OP_ALLOC ||
+	       r->buffers[r->ops[number].operand[ALLOC_BUFFER].buffer].type != TYPE_FP32)
 		number++;
-	int buffer = r->ops[number].operand[0].buffer, last = (int)r->buffers[buffer].elements - 1;
+	int buffer = op_buffer(&r->ops[number]), last = (int)r->buffers[buffer].elements - 1;
 	float *x = rank_memory_buffer(&t.device, buffer);
 	int freed = number;
-	while (r->ops[freed].kind != OP_FREE || r->ops[freed].operand[0].buffer != buffer)
+	while (r->ops[freed].kind != OP_FREE || r->ops[freed].operand[FREE_BUFFER].buffer != buffer)
 		freed++;
 	for (int i = 0; i < 2; i++) {
 		x[0] = x[last] = 1;
@@ -105,7 +106,7 @@ static bool alive_at(const struct role *r, int buffer, int at)
 {
 	bool alive = r->buffers[buffer].state;
 	for (int i = r->step.begin; i <= at; i++)
-		if (r->ops[i].operand[0].buffer == buffer)
+		if (op_buffer(&r->ops[i]) == buffer)
 			alive = r->ops[i].kind == OP_ALLOC ? true : r->ops[i].kind == OP_FREE ? false : alive;
 	return alive;
 }
@@ -164,9 +165,10 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 		enum op_kind kind;
 		int operand;
 		enum type type;
-	} spoilt[] = {{OP_LOAD, 0, TYPE_BF16},   {OP_LOAD, 0, TYPE_I32},      {OP_COPY, 1, TYPE_BF16},
-	              {OP_SQUARES, 1, TYPE_I32}, {OP_SUM, 0, TYPE_BF16},      {OP_LINEAR_FORWARD, 1, TYPE_FP16},
-	              {OP_ADAMW, 2, TYPE_BF16},  {OP_CLASSIFIER, 2, TYPE_I64}};
+	} spoilt[] = {{OP_LOAD, LOAD_INPUTS, TYPE_BF16},  {OP_LOAD, LOAD_INPUTS, TYPE_I32},
+	              {OP_COPY, COPY_Y, TYPE_BF16},       {OP_SQUARES, SQUARES_NORM, TYPE_I32},
+	              {OP_SUM, SUM_X, TYPE_BF16},         {OP_LINEAR_FORWARD, LINEAR_FORWARD_WEIGHT, TYPE_FP16},
+	              {OP_ADAMW, ADAMW_FIRST, TYPE_BF16}, {OP_CLASSIFIER, CLASSIFIER_LOSS, TYPE_I64}};
 	struct made m;
 	struct rank_memory d;
 	const struct request r = {

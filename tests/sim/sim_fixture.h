@@ -85,7 +85,7 @@ static inline struct op *add_op(struct fixture *f, enum op_kind kind, enum queue
 	        .kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1, .payload = elements};
 	for (int i = 0; i < OP_OPERANDS; i++)
 		op->operand[i].buffer = -1;
-	op->operand[0] = (struct region){0, false, 0, elements};
+	*op->operand = (struct region){0, false, 0, elements};
 	return op;
 }
 

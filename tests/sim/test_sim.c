@@ -249,7 +249,7 @@ START_TEST(test_chain_of_waits)
 	add_kernel(&f, 1000);
 	wait_for(&f, add_collective(&f, SCHEDULE_RING_ALL_GATHER, 20000), 0); /* 1000 + 4000 ns */
 	wait_for(&f, add_kernel(&f, 200), 1);
-	add_op(&f, OP_COPY, QUEUE_HOST_TO_DEVICE, 0)->operand[1] = (struct region){0, false, 0, 0};
+	add_op(&f, OP_COPY, QUEUE_HOST_TO_DEVICE, 0)->operand[COPY_Y] = (struct region){0, false, 0, 0};
 	struct report r = run(&f, &c, GRAIN_OPERATION);
 	ck_assert_int_eq(r.time.step, 10000); /* the copy: 10 us of latency, and the compute queue has nothing to do */
 	ck_assert_int_eq(r.time.compute, 1200);
@@ -270,7 +270,7 @@ START_TEST(test_kernel)
 	c.launch = rate_assumed(77);
 	fixture_init(&f, 1);
 	struct op *add = add_op(&f, OP_ADD, QUEUE_COMPUTE, 10000); /* 10,000 FLOPs, 120,000 bytes */
-	add->operand[1] = add->operand[0];
+	add->operand[ADD_Y] = add->operand[ADD_X];
 	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 120 + 77);
 	c.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate = rate_assumed(20000000000);
 	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 500 + 77);
@@ -295,7 +295,7 @@ START_TEST(test_copies_take_one_core)
 	c.threads = 2;
 	fixture_init(&f, 2);
 	struct op *copy = add_op(&f, OP_COPY, QUEUE_HOST_TO_DEVICE, 1000);
-	copy->operand[1] = copy->operand[0];
+	copy->operand[COPY_Y] = copy->operand[COPY_X];
 	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 8000); /* 4000 bytes read and written */
 	copy->queue = QUEUE_COMPUTE;                                    /* as a kernel it takes both */
 	ck_assert_int_eq(run(&f, &c, GRAIN_OPERATION).time.step, 16000);

@@ -281,7 +281,7 @@ START_TEST(test_measured)
 	fixture_init(&f, 4);
 	add_kernel(&f, 1000);
 	struct op *add = add_op(&f, OP_ADD, QUEUE_COMPUTE, 1000);
-	add->operand[1] = add->operand[0];
+	add->operand[ADD_Y] = add->operand[ADD_X];
 	struct rate *compute = &c.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate;
 	compute->measured = true;
 	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 4000);

@@ -17,7 +17,7 @@ static inline int64_t alive_after(const struct role *r, int at)
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
-		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		const struct buffer *b = &r->buffers[op_buffer(op)];
 		if (b->category == CATEGORY_ACTIVATIONS)
 			bytes += op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
 	}

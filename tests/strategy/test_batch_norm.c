@@ -101,7 +101,7 @@ START_TEST(refusals)
 	          &m.plan); /* the model declares all ranks' statistics: the rank's own are too few for the operation */
 	struct op *merge = &p.roles[0].ops[plan_find_op(&p, OP_BATCH_NORM_MERGE, 0)];
 	const struct op *own = &p.roles[0].ops[plan_find_op(&p, OP_BATCH_NORM_STATISTICS, 0)];
-	merge->operand[0] = own->operand[1];
+	merge->operand[BATCH_NORM_MERGE_PARTS] = own->operand[BATCH_NORM_STATISTICS_LOCAL];
 	assert_refused(&p, "rule 2");
 	plan_release(&p);
 
@@ -121,8 +121,9 @@ START_TEST(refusals)
 	                  .group = -1,
 	                  .after = p.roles[0].ops[dx].after,
 	                  .after_count = p.roles[0].ops[dx].after_count};
-	half.operand[0] = half.operand[1] = p.roles[0].ops[dx].operand[3];
-	half.operand[0].count = half.operand[1].count = half.operand[1].offset = half.operand[0].count / 2;
+	half.operand[COPY_X] = half.operand[COPY_Y] = p.roles[0].ops[dx].operand[BATCH_NORM_BACKWARD_SUMS];
+	half.operand[COPY_X].count = half.operand[COPY_Y].count = half.operand[COPY_Y].offset =
+	        half.operand[COPY_X].count / 2;
 	plan_insert_op(&p, 0, dx, &half);
 	assert_refused(&p, "rule 7");
 	ck_assert(strstr(status_message(), "must hold sums for the gradient"));
@@ -134,7 +135,8 @@ START_TEST(refusals)
 	second = plan_find_op(&p, OP_BATCH_NORM_FORWARD, second + 1);
 	ck_assert_int_eq(p.roles[0].ops[second].micro, 1);
 	ck_assert_int_eq(p.roles[0].ops[second].kernel, p.roles[0].ops[first].kernel);
-	p.roles[0].ops[second].operand[1] = p.roles[0].ops[first].operand[1];
+	p.roles[0].ops[second].operand[BATCH_NORM_FORWARD_STATISTICS] =
+	        p.roles[0].ops[first].operand[BATCH_NORM_FORWARD_STATISTICS];
 	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
 	plan_release(&p);
 	made_release(&m);

@@ -25,9 +25,9 @@ START_TEST(checkpoints_in_one_block)
 	ck_assert_int_eq(r->buffers[buffer].elements, LAYERS * n);
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
-		if (op->operand[0].buffer == buffer && op->kind == OP_ALLOC)
+		if (op_buffer(op) == buffer && op->kind == OP_ALLOC)
 			alloc = i;
-		if (op->operand[0].buffer == buffer && op->kind == OP_FREE)
+		if (op_buffer(op) == buffer && op->kind == OP_FREE)
 			freed = i;
 		for (int k = 0; k < op_operand_count(op->kind) && op_class(op->kind) != OP_CLASS_M; k++) {
 			if (op->operand[k].buffer != buffer)
@@ -152,7 +152,7 @@ START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
 			continue;
 		sent += op->queue == QUEUE_DEVICE_TO_HOST;
 		fetched += op->queue == QUEUE_HOST_TO_DEVICE;
-		ck_assert_int_eq(op->operand[0].count, n);
+		ck_assert_int_eq(op->operand[COPY_X].count, n);
 	}
 	ck_assert_int_eq(sent, 2 * LAYERS);
 	ck_assert_int_eq(fetched, 2 * LAYERS);

@@ -41,7 +41,7 @@ static void send_to_oneself(struct plan *p)
 
 static void send_another_size(struct plan *p)
 {
-	find(p, 0, OP_SEND, 0)->operand[0].count /= 2;
+	find(p, 0, OP_SEND, 0)->operand[SEND_X].count /= 2;
 	find(p, 0, OP_SEND, 0)->payload /= 2;
 }
 
@@ -58,7 +58,7 @@ static void count_as_gradient(struct plan *p)
 
 static void send_the_wrong_value(struct plan *p)
 {
-	find(p, 0, OP_SEND, 0)->operand[0] = find(p, 0, OP_LINEAR_FORWARD, 0)->operand[0];
+	find(p, 0, OP_SEND, 0)->operand[SEND_X] = find(p, 0, OP_LINEAR_FORWARD, 0)->operand[LINEAR_FORWARD_X];
 }
 
 static void send_before_it_is_made(struct plan *p)
@@ -114,17 +114,25 @@ static void make_replicas_by_luck(struct plan *p)
 		}
 }
 
+/* A copy or an addition to the buffer, or a reduce-scatter that leaves its slice there. */
+static bool fills(const struct op *op, int buffer)
+{
+	return (op->kind == OP_COPY && op->operand[COPY_Y].buffer == buffer) ||
+	       (op->kind == OP_ADD && op->operand[ADD_Y].buffer == buffer) ||
+	       (op->kind == OP_REDUCE_SCATTER && op->operand[REDUCE_SCATTER_Y].buffer == buffer);
+}
+
 /* The copy that takes to the host what the operation made takes instead what it would have worked on. */
 static void skip_before_copy(struct plan *p, int skipped)
 {
 	struct role *r = &p->roles[0];
-	int buffer = r->ops[skipped].operand[0].buffer, before = skipped, copy = skipped;
+	int buffer = op_buffer(&r->ops[skipped]), before = skipped, copy = skipped;
 	do
 		before--;
-	while (r->ops[before].operand[1].buffer != buffer);
+	while (!fills(&r->ops[before], buffer));
 	do
 		copy++;
-	while (r->ops[copy].kind != OP_COPY || r->ops[copy].operand[0].buffer != buffer);
+	while (r->ops[copy].kind != OP_COPY || r->ops[copy].operand[COPY_X].buffer != buffer);
 	plan_drop_op(p, 0, skipped);
 	plan_set_waits(p, 0, copy - 1, &before, 1);
 }
@@ -183,14 +191,14 @@ static void show_another_slice(struct plan *p)
 	struct role *r = &p->roles[0];
 	for (int i = r->epilogue.begin; i < r->epilogue.end; i++)
 		if (r->ops[i].kind == OP_WEIGHTS)
-			r->ops[i].operand[0].slice = 0;
+			r->ops[i].operand[WEIGHTS_WEIGHTS].slice = 0;
 }
 
 static void add_the_loss_of_all(struct plan *p)
 {
 	struct op *op = find(p, 0, OP_ZERO, 0);
-	while (p->roles[0].buffers[op->operand[0].buffer].type != TYPE_FP32 ||
-	       strcmp(p->roles[0].buffers[op->operand[0].buffer].name, "loss"))
+	while (p->roles[0].buffers[op_buffer(op)].type != TYPE_FP32 ||
+	       strcmp(p->roles[0].buffers[op_buffer(op)].name, "loss"))
 		op++;
 	plan_drop_op(p, 0, number(p, 0, op));
 }
@@ -203,8 +211,8 @@ static void count_the_tied_squares_twice(struct plan *p)
 	int reduced = number(p, role, find(p, role, OP_ALL_REDUCE, 0));
 	plan_set_waits(p, role, number(p, role, op), &reduced, 1);
 	op->group = update->group;
-	op->operand[0] = update->operand[1];
-	op->accumulate = 1u << 1;
+	op->operand[SQUARES_X] = update->operand[ADAMW_GRADIENTS];
+	op->accumulate = 1u << SQUARES_NORM;
 }
 
 static const struct {

@@ -8,7 +8,7 @@
 #include "tests/support/plans.h"
 #include "tests/support/suite.h"
 
-enum { LAYERS = 3, DY = 0, PRE = 3, DX = 4 };
+enum { LAYERS = 3 };
 #define GPT "gpt:layers=3,width=8,heads=2,context=4,vocabulary=16"
 
 /* Pairs in a step of role 0; each is of the same buffer, and of a layer that has GELU. */
@@ -27,8 +27,8 @@ static int pairs_of(const struct request *q)
 		const struct op *a = &r->ops[i], *b = &r->ops[f[i].next];
 		ck_assert(i >= r->step.begin && f[i].next > i && f[i].next < r->step.end && f[f[i].next].done);
 		ck_assert(a->kind == OP_LINEAR_BACKWARD && b->kind == OP_LINEAR_BACKWARD);
-		ck_assert_int_eq(a->operand[DX].buffer, b->operand[DY].buffer);
-		ck_assert(m.plan.model->kernels[b->kernel].gelu && b->operand[PRE].buffer >= 0);
+		ck_assert_int_eq(a->operand[LINEAR_BACKWARD_DX].buffer, b->operand[LINEAR_BACKWARD_DY].buffer);
+		ck_assert(m.plan.model->kernels[b->kernel].gelu && b->operand[LINEAR_BACKWARD_PRE].buffer >= 0);
 		count++;
 	}
 	ck_assert_int_eq(count, done);

@@ -68,7 +68,7 @@ static int find_lives(struct life *lives, const struct role *r, const struct sec
 	memset(at, -1, (size_t)r->buffer_count * sizeof *at);
 	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &r->ops[i];
-		int b = op->operand[0].buffer;
+		int b = op_buffer(op);
 		if (op->kind == OP_ALLOC && !r->buffers[b].state) {
 			memset(&lives[n], -1, sizeof *lives);
 			lives[n].buffer = b;
@@ -253,7 +253,7 @@ END_TEST
 static const char *peak_buffer(const struct role *r, const struct memory_use *use)
 {
 	ck_assert_int_eq(r->ops[use->peak_op].kind, OP_ALLOC);
-	return r->buffers[r->ops[use->peak_op].operand[0].buffer].name;
+	return r->buffers[op_buffer(&r->ops[use->peak_op])].name;
 }
 
 /* What is alive at each point of the step, added up by hand for a layer of 4 → 4 on one rank and two samples: state is

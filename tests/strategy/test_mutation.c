@@ -358,14 +358,14 @@ static void lose_flag(struct plan *p)
 {
 	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
 		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[6].buffer = -1;
+			p->roles[0].ops[i].operand[SGD_OVERFLOW].buffer = -1;
 }
 
 static void lose_scaler(struct plan *p)
 {
 	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
 		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[5].buffer = -1;
+			p->roles[0].ops[i].operand[SGD_SCALER].buffer = -1;
 }
 
 static void lose_loss_scale(struct plan *p)

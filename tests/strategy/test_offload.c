@@ -271,7 +271,7 @@ START_TEST(what_the_first_backward_run_reads_stays)
 		    begins_with(role, &op->operand[NORM_FORWARD_X], "recomputed."))
 			continue;
 		bool away = begins_with(role, &op->operand[NORM_FORWARD_X], "back.");
-		ck_assert_msg(away == (stayed + back > 0), "%s", role->buffers[op->operand[0].buffer].name);
+		ck_assert_msg(away == (stayed + back > 0), "%s", role->buffers[op_buffer(op)].name);
 		stayed += !away;
 		back += away;
 	}

@@ -165,7 +165,8 @@ static void declare_prompt(struct plan *p)
 static void kernel_on_host(struct plan *p)
 {
 	struct role *r = &p->roles[0];
-	r->buffers[r->ops[find(p, OP_LINEAR_FORWARD, QUEUE_COMPUTE)].operand[0].buffer].space = SPACE_HOST;
+	r->buffers[r->ops[find(p, OP_LINEAR_FORWARD, QUEUE_COMPUTE)].operand[LINEAR_FORWARD_X].buffer].space =
+	        SPACE_HOST;
 }
 
 static void update_on_device(struct plan *p)

@@ -136,7 +136,7 @@ static void describe(const struct plan *p, int role, int number, char out[400])
 	const struct op *op = &p->roles[role].ops[number];
 	op_describe(p, op, what, sizeof what);
 	snprintf(out, 400, "%.100s without %d: %s %.100s", p->settings.strategy, number, what,
-	         op_class(op->kind) == OP_CLASS_M ? p->roles[role].buffers[op->operand[0].buffer].name : "");
+	         op_class(op->kind) == OP_CLASS_M ? p->roles[role].buffers[op_buffer(op)].name : "");
 }
 
 /* What was refused says where: a place in the file, or a rule. */
@@ -230,7 +230,7 @@ START_LOOP_TEST(nothing_but_the_plan, 0, ONE_RANK)
 		/* Memory has its place by the layout, not by alloc and free; and a step that was never set is no place
 		 * in the data, nor are tokens that were never loaded one in a table. */
 		if (op_class(op->kind) == OP_CLASS_M || (op->kind == OP_LOAD && m.model.is_text) ||
-		    (op->kind == OP_ZERO && !strcmp(m.plan.roles[0].buffers[op->operand[0].buffer].name, "step")))
+		    (op->kind == OP_ZERO && !strcmp(m.plan.roles[0].buffers[op->operand[ZERO_X].buffer].name, "step")))
 			continue;
 		describe(&m.plan, 0, i, what);
 		reduced = text_without(text, 0, i, true);

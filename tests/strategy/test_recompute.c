@@ -158,9 +158,9 @@ START_TEST(recomputing_something_else_is_refused)
 	struct op *op = &r->ops[find_recompute(r, OP_LINEAR_FORWARD)], old = *op;
 	for (int i = r->step.begin; i < r->step.end; i++)
 		if (r->ops[i].pass == PASS_FORWARD && r->ops[i].kind == op->kind && r->ops[i].kernel != op->kernel &&
-		    r->ops[i].operand[1].count == op->operand[1].count)
-			op->operand[1] = r->ops[i].operand[1];
-	ck_assert(op->operand[1].offset != old.operand[1].offset);
+		    r->ops[i].operand[LINEAR_FORWARD_WEIGHT].count == op->operand[LINEAR_FORWARD_WEIGHT].count)
+			op->operand[LINEAR_FORWARD_WEIGHT] = r->ops[i].operand[LINEAR_FORWARD_WEIGHT];
+	ck_assert(op->operand[LINEAR_FORWARD_WEIGHT].offset != old.operand[LINEAR_FORWARD_WEIGHT].offset);
 	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
 	ck_assert_ptr_nonnull(strstr(status_message(), "rule 6 (version)"));
 	*op = old;

@@ -118,7 +118,7 @@ static int count_sums(const struct role *r, enum pass pass, int64_t payload, con
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
 		n += op->kind == OP_ALL_REDUCE && op->pass == pass && op->payload == payload &&
-		     !strncmp(r->buffers[op->operand[0].buffer].name, buffer, strlen(buffer));
+		     !strncmp(r->buffers[op_buffer(op)].name, buffer, strlen(buffer));
 	}
 	return n;
 }
@@ -231,10 +231,12 @@ START_TEST(own_rows_are_not_cut)
 		struct role *r = &p.roles[0];
 		const struct op *norm = step_op(&p, OP_NORM_FORWARD);
 		int after = (int)(norm - r->ops) + 1;
-		cut.operand[0] = norm->operand[3];
-		cut.operand[0].slice = plan_axis(&p, "tensor");
-		int part = step_op(&p, OP_ADAMW)->operand[1].buffer; /* the gradients, which nobody reads yet */
-		cut.operand[1] = (struct region){part, 0, 0, cut.operand[0].count / 2};
+		cut.operand[COPY_X] = norm->operand[NORM_FORWARD_Y];
+		cut.operand[COPY_X].slice = plan_axis(&p, "tensor");
+		int part = step_op(&p, OP_ADAMW)
+		                   ->operand[ADAMW_GRADIENTS]
+		                   .buffer; /* the gradients, which nobody reads yet */
+		cut.operand[COPY_Y] = (struct region){part, 0, 0, cut.operand[COPY_X].count / 2};
 		plan_insert_op(&p, 0, after, &cut);
 		ck_assert_int_eq(plan_verify(&p, NULL), sequence ? STATUS_REFUSED : STATUS_OK);
 		ck_assert(!sequence || strstr(status_message(), "rule 7"));
@@ -259,8 +261,8 @@ START_TEST(slices_are_not_broadcast)
 		made++;
 	struct op wrong = r->ops[at];
 	wrong.group = r->ops[made].group;
-	wrong.operand[0] = r->ops[made].operand[0];
-	wrong.payload = wrong.operand[0].count;
+	wrong.operand[BROADCAST_X] = r->ops[made].operand[INITIALIZE_WEIGHTS];
+	wrong.payload = wrong.operand[BROADCAST_X].count;
 	plan_insert_op(&p, 0, at, &wrong);
 	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
 	ck_assert_msg(strstr(status_message(), "rule 6 (version)") && strstr(status_message(), "not this rank's slice"),

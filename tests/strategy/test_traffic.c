@@ -239,7 +239,7 @@ START_TEST(ddp_broadcasts_once)
 	int64_t elements = 0;
 	for (int i = r->prologue.begin; i < r->prologue.end; i++)
 		if (r->ops[i].kind == OP_BROADCAST)
-			elements += r->ops[i].operand[0].count;
+			elements += r->ops[i].operand[BROADCAST_X].count;
 	ck_assert_int_eq(elements, 4837376);
 	ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).calls, 0);
 	made_release(&m);

@@ -115,19 +115,19 @@ static void begun_late(struct plan *p)
 {
 	struct op *op = at(p, OP_SCALER_UPDATE, 0);
 	op->kind = OP_SCALER_BEGIN;
-	op->operand[1].buffer = -1;
+	op->operand[SCALER_UPDATE_OVERFLOW].buffer = -1;
 }
 static void own_overflow_alone(struct plan *p)
 {
 	int sum = find(p, OP_SUM, 0);
-	while (strcmp(p->roles[0].buffers[p->roles[0].ops[sum].operand[0].buffer].name, "overflow") != 0)
+	while (strcmp(p->roles[0].buffers[p->roles[0].ops[sum].operand[SUM_X].buffer].name, "overflow") != 0)
 		sum++;
 	plan_drop_op(p, 0, sum);
 }
 static void own_overflow_twice(struct plan *p)
 {
 	int sum = find(p, OP_SUM, 0);
-	while (strcmp(p->roles[0].buffers[p->roles[0].ops[sum].operand[0].buffer].name, "overflow") != 0)
+	while (strcmp(p->roles[0].buffers[p->roles[0].ops[sum].operand[SUM_X].buffer].name, "overflow") != 0)
 		sum++;
 	plan_double_op(p, 0, sum);
 }
@@ -141,7 +141,7 @@ static void one_group_forgotten(struct plan *p)
 }
 static void one_group_twice(struct plan *p)
 {
-	at(p, OP_OVERFLOW, 1)->operand[0] = at(p, OP_OVERFLOW, 0)->operand[0];
+	at(p, OP_OVERFLOW, 1)->operand[OVERFLOW_X] = at(p, OP_OVERFLOW, 0)->operand[OVERFLOW_X];
 	at(p, OP_OVERFLOW, 1)->group = at(p, OP_OVERFLOW, 0)->group;
 }
 /* What is still to come can overflow the sum. */
@@ -152,20 +152,20 @@ static void seen_too_early(struct plan *p)
 static void norm_for_overflow(struct plan *p)
 {
 	struct op *op = at(p, OP_ADAMW, 0);
-	op->operand[8] = op->operand[6];
+	op->operand[ADAMW_OVERFLOW] = op->operand[ADAMW_NORM];
 }
 static void overflow_for_norm(struct plan *p)
 {
 	struct op *op = at(p, OP_ADAMW, 0);
-	op->operand[6] = op->operand[8];
+	op->operand[ADAMW_NORM] = op->operand[ADAMW_OVERFLOW];
 }
 static void part_of_the_scaler(struct plan *p)
 {
-	at(p, OP_ADAMW, 0)->operand[7].count = 1;
+	at(p, OP_ADAMW, 0)->operand[ADAMW_SCALER].count = 1;
 }
 static void sixteen_bit_scaler(struct plan *p)
 {
-	p->roles[0].buffers[at(p, OP_SCALER_UPDATE, 0)->operand[0].buffer].type = TYPE_FP16;
+	p->roles[0].buffers[at(p, OP_SCALER_UPDATE, 0)->operand[SCALER_UPDATE_SCALER].buffer].type = TYPE_FP16;
 }
 static void no_scale(struct plan *p)
 {

@@ -85,7 +85,7 @@ static void other_algorithm(struct plan *p)
 }
 static void other_size(struct plan *p)
 {
-	in_step(p, WORKER, OP_SCATTER, 0)->operand[1].count--;
+	in_step(p, WORKER, OP_SCATTER, 0)->operand[SCATTER_Y].count--;
 }
 static void other_payload(struct plan *p)
 {
@@ -93,7 +93,7 @@ static void other_payload(struct plan *p)
 }
 static void short_operand(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[0].count--;
+	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[LINEAR_FORWARD_X].count--;
 }
 static void other_queue(struct plan *p)
 {
@@ -101,19 +101,19 @@ static void other_queue(struct plan *p)
 }
 static void half_the_staging(struct plan *p)
 {
-	in_step(p, 0, OP_ALL_REDUCE, 0)->operand[1].count /= 2;
+	in_step(p, 0, OP_ALL_REDUCE, 0)->operand[ALL_REDUCE_STAGING].count /= 2;
 }
 static void staging_of_smaller_elements(struct plan *p)
 {
-	p->roles[0].buffers[in_step(p, 0, OP_ALL_REDUCE, 0)->operand[1].buffer].type = TYPE_BF16;
+	p->roles[0].buffers[in_step(p, 0, OP_ALL_REDUCE, 0)->operand[ALL_REDUCE_STAGING].buffer].type = TYPE_BF16;
 }
 static void slice_of_another_size(struct plan *p)
 {
-	in_step(p, 0, OP_REDUCE_SCATTER, 0)->operand[1].count -= 2;
+	in_step(p, 0, OP_REDUCE_SCATTER, 0)->operand[REDUCE_SCATTER_Y].count -= 2;
 }
 static void other_type(struct plan *p)
 {
-	p->roles[0].buffers[in_step(p, 0, OP_LOAD, 0)->operand[1].buffer].type = TYPE_FP32;
+	p->roles[0].buffers[in_step(p, 0, OP_LOAD, 0)->operand[LOAD_TARGETS].buffer].type = TYPE_FP32;
 }
 
 /* Rule 3 */
@@ -136,14 +136,14 @@ static void never_freed(struct plan *p)
 }
 static void state_in_the_step(struct plan *p)
 {
-	p->roles[0].buffers[in_step(p, 0, OP_ALLOC, 1)->operand[0].buffer].state = true;
+	p->roles[0].buffers[in_step(p, 0, OP_ALLOC, 1)->operand[ALLOC_BUFFER].buffer].state = true;
 }
 static void state_freed_early(struct plan *p)
 {
 	struct op *op = in_step(p, 0, OP_FREE, 1);
-	op->operand[0] = p->roles[0].ops[find(p, 0, OP_INITIALIZE, 0)].operand[0];
-	op->operand[0].count = p->roles[0].buffers[op->operand[0].buffer].elements;
-	op->operand[0].offset = 0;
+	op->operand[FREE_BUFFER] = p->roles[0].ops[find(p, 0, OP_INITIALIZE, 0)].operand[INITIALIZE_WEIGHTS];
+	op->operand[FREE_BUFFER].count = p->roles[0].buffers[op->operand[FREE_BUFFER].buffer].elements;
+	op->operand[FREE_BUFFER].offset = 0;
 }
 
 /* Rule 4 */
@@ -166,8 +166,8 @@ static void reads_too_early(struct plan *p)
 static void in_its_own_way(struct plan *p)
 {
 	struct op *op = in_step(p, 0, OP_LINEAR_BACKWARD, 0);
-	op->operand[6] = op->operand[5];
-	op->operand[6].count = p->model->tensors[p->model->kernels[op->kernel].bias].elements;
+	op->operand[LINEAR_BACKWARD_DBIAS] = op->operand[LINEAR_BACKWARD_DWEIGHT];
+	op->operand[LINEAR_BACKWARD_DBIAS].count = p->model->tensors[p->model->kernels[op->kernel].bias].elements;
 }
 
 /* Rule 5 */
@@ -185,7 +185,7 @@ static void first_micro_batch_lost(struct plan *p)
 }
 static void last_step_added(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_BACKWARD, 0)->accumulate = 1u << 5;
+	in_step(p, 0, OP_LINEAR_BACKWARD, 0)->accumulate = 1u << LINEAR_BACKWARD_DWEIGHT;
 }
 static void tied_use_lost(struct plan *p)
 {
@@ -231,11 +231,12 @@ static void never_initialized(struct plan *p)
 }
 static void other_tensor(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[1] = in_step(p, 0, OP_LINEAR_FORWARD, 2)->operand[1];
+	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[LINEAR_FORWARD_WEIGHT] =
+	        in_step(p, 0, OP_LINEAR_FORWARD, 2)->operand[LINEAR_FORWARD_WEIGHT];
 }
 static void moments_of_another_group(struct plan *p)
 {
-	in_step(p, 0, OP_ADAMW, 1)->operand[2] = in_step(p, 0, OP_ADAMW, 2)->operand[2];
+	in_step(p, 0, OP_ADAMW, 1)->operand[ADAMW_FIRST] = in_step(p, 0, OP_ADAMW, 2)->operand[ADAMW_FIRST];
 }
 static void advanced_late(struct plan *p)
 {
@@ -249,7 +250,8 @@ static void shown_twice(struct plan *p)
 /* Rule 7 */
 static void other_value_saved(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_BACKWARD, 1)->operand[1] = in_step(p, 0, OP_LOAD, 0)->operand[0];
+	in_step(p, 0, OP_LINEAR_BACKWARD, 1)->operand[LINEAR_BACKWARD_X] =
+	        in_step(p, 0, OP_LOAD, 0)->operand[LOAD_INPUTS];
 }
 static void never_computed(struct plan *p)
 {
@@ -257,15 +259,18 @@ static void never_computed(struct plan *p)
 }
 static void statistics_of_another_norm(struct plan *p)
 {
-	in_step(p, 0, OP_NORM_BACKWARD, 1)->operand[2] = in_step(p, 0, OP_NORM_FORWARD, 1)->operand[4];
+	in_step(p, 0, OP_NORM_BACKWARD, 1)->operand[NORM_BACKWARD_STATISTICS] =
+	        in_step(p, 0, OP_NORM_FORWARD, 1)->operand[NORM_FORWARD_STATISTICS];
 }
 static void overwritten_before_backward(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[5] = in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[5];
+	in_step(p, 0, OP_LINEAR_FORWARD, 1)->operand[LINEAR_FORWARD_PRE] =
+	        in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[LINEAR_FORWARD_PRE];
 }
 static void samples_of_others(struct plan *p)
 {
-	in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[0].offset += in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[0].count;
+	in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[LINEAR_FORWARD_X].offset +=
+	        in_step(p, 0, OP_LINEAR_FORWARD, 0)->operand[LINEAR_FORWARD_X].count;
 }
 
 enum {
@@ -388,21 +393,23 @@ static void same_bytes(const struct plan *p, struct layout *l)
 {
 	const struct role *r = &p->roles[0];
 	const struct op *op = &r->ops[find(p, 0, OP_LINEAR_FORWARD, 0)];
-	l->offset[op->operand[4].buffer] = l->offset[op->operand[0].buffer];
+	l->offset[op->operand[LINEAR_FORWARD_Y].buffer] = l->offset[op->operand[LINEAR_FORWARD_X].buffer];
 }
 static void bytes_of_state(const struct plan *p, struct layout *l)
 {
 	const struct role *r = &p->roles[0];
 	const struct op *op = &r->ops[find(p, 0, OP_LINEAR_FORWARD, 0)];
-	l->offset[op->operand[0].buffer] = l->offset[r->ops[find(p, 0, OP_INITIALIZE, 0)].operand[0].buffer];
+	l->offset[op->operand[LINEAR_FORWARD_X].buffer] =
+	        l->offset[r->ops[find(p, 0, OP_INITIALIZE, 0)].operand[INITIALIZE_WEIGHTS].buffer];
 }
 static void unaligned(const struct plan *p, struct layout *l)
 {
-	l->offset[p->roles[0].ops[find(p, 0, OP_LINEAR_FORWARD, 0)].operand[0].buffer] += 4;
+	l->offset[p->roles[0].ops[find(p, 0, OP_LINEAR_FORWARD, 0)].operand[LINEAR_FORWARD_X].buffer] += 4;
 }
 static void outside(const struct plan *p, struct layout *l)
 {
-	l->offset[p->roles[0].ops[find(p, 0, OP_LINEAR_FORWARD, 0)].operand[0].buffer] = l->arena_bytes[SPACE_DEVICE];
+	l->offset[p->roles[0].ops[find(p, 0, OP_LINEAR_FORWARD, 0)].operand[LINEAR_FORWARD_X].buffer] =
+	        l->arena_bytes[SPACE_DEVICE];
 }
 /* Freed, but the communication queue may still be sending it. */
 static void still_on_its_way(const struct plan *p, struct layout *l)
@@ -410,12 +417,12 @@ static void still_on_its_way(const struct plan *p, struct layout *l)
 	const struct role *r = &p->roles[0];
 	const struct op *first = &r->ops[find(p, 0, OP_REDUCE_SCATTER, 0)];
 	/* What is allocated while it is on its way takes its bytes. */
-	int freed = first->operand[0].buffer, at = 0;
-	while (r->ops[at].kind != OP_FREE || r->ops[at].operand[0].buffer != freed)
+	int freed = first->operand[REDUCE_SCATTER_X].buffer, at = 0;
+	while (r->ops[at].kind != OP_FREE || r->ops[at].operand[FREE_BUFFER].buffer != freed)
 		at++;
 	for (int i = (int)(first - r->ops); i < at; i++)
 		if (r->ops[i].kind == OP_ALLOC)
-			l->offset[r->ops[i].operand[0].buffer] = l->offset[freed];
+			l->offset[op_buffer(&r->ops[i])] = l->offset[freed];
 }
 
 static const struct {

@@ -107,7 +107,7 @@ int64_t plan_most_live(const struct role *r, const char *begins, const char *wit
 		const struct op *op = &r->ops[i];
 		if (op_class(op->kind) != OP_CLASS_M)
 			continue;
-		const struct buffer *b = &r->buffers[op->operand[0].buffer];
+		const struct buffer *b = &r->buffers[op_buffer(op)];
 		if (strncmp(b->name, begins, strlen(begins)) ||
 		    (without && !strncmp(b->name, without, strlen(without))))
 			continue;
@@ -124,4 +124,12 @@ int plans_strategies(void)
 	while (strategy_at(n))
 		n++;
 	return n;
+}
+
+bool read_precision(const char *text, enum type *out)
+{
+	struct settings s = settings_default();
+	enum status status = setting_read(SETTING_PRECISION, "precision", text, &s);
+	*out = s.precision;
+	return !status;
 }

@@ -141,8 +141,7 @@ static char *operand(const struct member *m, int i)
 
 static enum type type_of(const struct member *m)
 {
-	int b = m->op->operand[0].buffer >= 0 ? m->op->operand[0].buffer : m->op->operand[1].buffer;
-	return m->rank->role->buffers[b].type;
+	return m->rank->role->buffers[op_buffer(m->op)].type;
 }
 
 static void move(char *to, const char *from, int64_t bytes)
@@ -190,7 +189,7 @@ static void run_schedule(const struct schedule *s, struct member *members)
 
 static void sum(int ranks, const struct member *members)
 {
-	for (int64_t k = 0; k < members->op->operand[0].count; k++) {
+	for (int64_t k = 0; k < members->op->operand[SUM_X].count; k++) {
 		double total = 0;
 		for (int i = 0; i < ranks; i++)
 			total += ((const float *)(const void *)members[i].whole)[k];
@@ -203,9 +202,9 @@ static void scatter_or_gather(const struct schedule *s, const struct member *mem
 {
 	bool scatter = members->op->kind == OP_SCATTER;
 	int64_t bytes = s->elements / s->ranks * type_bytes(members->type);
-	char *whole = operand(&members[s->root], scatter ? 0 : 1);
+	char *whole = operand(&members[s->root], scatter ? SCATTER_X : GATHER_Y);
 	for (int i = 0; i < s->ranks; i++) {
-		char *part = operand(&members[i], scatter ? 1 : 0), *slice = whole + i * bytes;
+		char *part = operand(&members[i], scatter ? SCATTER_Y : GATHER_X), *slice = whole + i * bytes;
 		move(scatter ? part : slice, scatter ? slice : part, bytes);
 	}
 }
@@ -214,9 +213,9 @@ static void run_message(const struct member *members)
 {
 	const struct member *from = &members[0], *to = &members[1];
 	if (from->op->kind != OP_SEND || to->op->kind != OP_RECEIVE ||
-	    from->op->operand[0].count != to->op->operand[0].count)
+	    from->op->operand[SEND_X].count != to->op->operand[RECEIVE_Y].count)
 		fail("a message without a partner");
-	move(operand(to, 0), operand(from, 0), from->op->operand[0].count * type_bytes(from->type));
+	move(operand(to, RECEIVE_Y), operand(from, SEND_X), from->op->operand[SEND_X].count * type_bytes(from->type));
 }
 
 static void run_collective(const struct plan *p, int n, struct member *members)
