@@ -10,7 +10,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 readme=$root/README.md
 [ "$(wc -l <"$readme")" -le 150 ] || fail "README.md has more than 150 lines"
 for page in "$readme" "$root"/docs/*.md; do
-	grep -o '](\([^)#]*\)' "$page" | sed 's/^](//' | grep -v '^[a-z]*:' | sort -u | while read -r target; do
+	sed 's/](/\n](/g' "$page" | sed -n 's/^](\([^)#]*\).*/\1/p' | sed '/^[a-z]*:/d' | sort -u | while read -r target; do
 		[ -e "$(dirname "$page")/$target" ] || fail "${page#"$root"/}: there is no $target"
 	done
 done

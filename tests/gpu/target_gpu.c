@@ -7,6 +7,7 @@
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/target.h"
 #include "tests/plain/plain.h"
+#include "tests/support/suite.h"
 
 enum { MOST_OPEN = 16, SIZES = 48, HEAD_BYTES = 256 /* before a piece, so that it is aligned */ };
 
