@@ -107,13 +107,12 @@ void cuda_slots_fill(struct cuda_device *c, const struct section *s, int64_t ste
 int cuda_load(struct cuda_device *c, const struct op *op, kernel_stream s)
 {
 	struct rank_memory *m = &c->rank;
-	int64_t samples = samples_of(m, op);
 	struct cuda_slots *slots = c->slots;
 	while (&m->role->ops[slots->op] != op)
 		slots++;
 	fill_slot(c, slots, c->step);
-	void *inputs = use(m, op, LOAD_INPUTS, samples * m->plan->model->input_elements);
-	void *targets = use(m, op, LOAD_TARGETS, samples * m->plan->model->tokens);
+	void *inputs = use(m, op, LOAD_INPUTS);
+	void *targets = use(m, op, LOAD_TARGETS);
 	rank_memory_touch(m, op, LOAD_STEP, 1);
 	int error = 0, i = (int)(c->step & 1);
 	if (inputs)

@@ -148,10 +148,9 @@ int bind_copy(const struct binding *b, const struct op *op)
 int bind_load(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
-	int64_t samples = samples_of(m, op);
-	void *inputs = use(m, op, LOAD_INPUTS, samples * m->plan->model->input_elements);
-	int32_t *targets = use(m, op, LOAD_TARGETS, samples * m->plan->model->tokens);
-	const int64_t *step = use(m, op, LOAD_STEP, 1);
+	void *inputs = use(m, op, LOAD_INPUTS);
+	int32_t *targets = use(m, op, LOAD_TARGETS);
+	const int64_t *step = use(m, op, LOAD_STEP);
 	rank_load_samples(m, op, *step, inputs, targets);
 	return 0;
 }

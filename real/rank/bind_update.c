@@ -19,12 +19,12 @@ int bind_squares(const struct binding *b, const struct op *op)
 	int64_t n;
 	const void *x = use_all(b->memory, op, SQUARES_X, &n);
 	return b->kernels->vector_squares(b->context, b->stream, element_of(b->memory, op, SQUARES_X), n, x,
-	                                  use(b->memory, op, SQUARES_NORM, 1), adds(op, SQUARES_NORM));
+	                                  use(b->memory, op, SQUARES_NORM), adds(op, SQUARES_NORM));
 }
 
 int bind_advance(const struct binding *b, const struct op *op)
 {
-	return b->kernels->advance(b->context, b->stream, use(b->memory, op, ADVANCE_STEP, 1));
+	return b->kernels->advance(b->context, b->stream, use(b->memory, op, ADVANCE_STEP));
 }
 
 /* ---- the loss scale ---- */
@@ -78,15 +78,9 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler)
 
 /* ---- the optimizer ---- */
 
-/* Both optimizers have these four in a row. */
-_Static_assert(ADAMW_NORM == ADAMW_STEP + 1 && ADAMW_SCALER == ADAMW_STEP + 2 && ADAMW_OVERFLOW == ADAMW_STEP + 3 &&
-                       SGD_NORM == SGD_STEP + 1 && SGD_SCALER == SGD_STEP + 2 && SGD_OVERFLOW == SGD_STEP + 3,
-               "what updates read of the step follows its number");
-
-static struct update update_of(struct rank_memory *m, const struct op *op, int step)
+static struct update update_of(struct rank_memory *m, const struct op *op)
 {
 	const struct settings *s = &m->plan->settings;
-	int64_t n;
 	return (struct update){.learning_rate = s->learning_rate,
 	                       .warmup = s->warmup,
 	                       .decay = s->decay,
@@ -95,11 +89,11 @@ static struct update update_of(struct rank_memory *m, const struct op *op, int s
 	                       .epsilon = 1e-8F,
 	                       .weight_decay = (float)s->weight_decay,
 	                       .clip = s->clip,
-	                       .step = use_all(m, op, step, &n),
-	                       .squares = use(m, op, step + 1, 1),
-	                       .scaler = use_all(m, op, step + 2, &n),
-	                       .overflow = use_all(m, op, step + 3, &n),
-	                       .keep_parameters = op_access(op, 0) == 'w'};
+	                       .step = use(m, op, op_find(op->kind, PART_COUNTER)),
+	                       .squares = use(m, op, op_find(op->kind, PART_NORM)),
+	                       .scaler = use(m, op, op_find(op->kind, PART_SCALER)),
+	                       .overflow = use(m, op, op_find(op->kind, PART_OVERFLOW)),
+	                       .keep_parameters = op_access(op, op_find(op->kind, PART_PARAMETERS)) == 'w'};
 }
 
 /* What an update goes through, of which some may be absent. */
@@ -158,8 +152,8 @@ int bind_adamw(const struct binding *b, const struct op *op)
 	v.gradients = use_all(m, op, ADAMW_GRADIENTS, &n);
 	v.first = use_all(m, op, ADAMW_FIRST, &n);
 	v.second = use_all(m, op, ADAMW_SECOND, &n);
-	v.master = use(m, op, ADAMW_MASTER, n);
-	return update_all(b, op, update_of(m, op, ADAMW_STEP), &v, n);
+	v.master = use(m, op, ADAMW_MASTER);
+	return update_all(b, op, update_of(m, op), &v, n);
 }
 
 int bind_sgd(const struct binding *b, const struct op *op)
@@ -169,6 +163,6 @@ int bind_sgd(const struct binding *b, const struct op *op)
 	struct vectors v = {.type = element_of(m, op, SGD_PARAMETERS),
 	                    .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
 	v.gradients = use_all(m, op, SGD_GRADIENTS, &n);
-	v.master = use(m, op, SGD_MASTER, n);
-	return update_all(b, op, update_of(m, op, SGD_STEP), &v, n);
+	v.master = use(m, op, SGD_MASTER);
+	return update_all(b, op, update_of(m, op), &v, n);
 }

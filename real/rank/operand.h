@@ -15,11 +15,12 @@ enum element element_of(const struct rank_memory *memory, const struct op *op, i
  * group, which is this rank's shard of it. Of initialize, weights, and updates that round stochastically. */
 int64_t place_in_group(const struct rank_memory *memory, const struct op *op);
 
-/* An operand's memory, of which `count` elements are used. */
-static inline void *use(struct rank_memory *memory, const struct op *op, int operand, int64_t count)
+/* An operand's memory, of which as many elements are used as the table of operations says. */
+static inline void *use(struct rank_memory *memory, const struct op *op, int operand)
 {
+	struct op_sizes sizes = op_sizes_of(memory->plan, op);
 	int64_t n;
-	rank_memory_touch(memory, op, operand, count);
+	rank_memory_touch(memory, op, operand, operand_elements(op->kind, operand, &sizes));
 	return rank_memory_region(memory, &op->operand[operand], &n);
 }
 
@@ -71,8 +72,7 @@ static inline struct class_slice class_slice_of(const struct rank_memory *memory
 /* Rows of what the kernel makes on this rank: with sequence parallelism its own part of them. */
 static inline int64_t made_rows(const struct rank_memory *memory, const struct op *op)
 {
-	return rows_of(memory, op) /
-	       (memory->plan->model->values[kernel_of(memory, op)->y].spread ? memory->plan->model->slices : 1);
+	return op_sizes_of(memory->plan, op).own_rows;
 }
 
 static inline struct linear_shape linear_shape_of(const struct rank_memory *memory, const struct op *op)
@@ -83,7 +83,7 @@ static inline struct linear_shape linear_shape_of(const struct rank_memory *memo
 	                             .out = k->out,
 	                             .weight_in_out = k->weight_in_out,
 	                             .gelu = k->gelu,
-	                             .type = element_of(memory, op, 0),
+	                             .type = element_of(memory, op, op_find(op->kind, PART_X)),
 	                             .stride = kernel_stride(memory->plan->model, k)};
 }
 
@@ -91,13 +91,14 @@ static inline struct attention_shape attention_shape_of(const struct rank_memory
 {
 	const struct kernel *k = kernel_of(memory, op);
 	return (struct attention_shape){samples_of(memory, op), k->tokens, k->heads, k->head_size,
-	                                element_of(memory, op, 0)};
+	                                element_of(memory, op, op_find(op->kind, PART_X))};
 }
 
 static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memory *memory, const struct op *op)
 {
 	const struct kernel *k = kernel_of(memory, op);
-	return (struct batch_norm_shape){rows_of(memory, op), k->out, k->gelu, element_of(memory, op, 0)};
+	return (struct batch_norm_shape){rows_of(memory, op), k->out, k->gelu,
+	                                 element_of(memory, op, op_find(op->kind, PART_X))};
 }
 
 /* ---- rows that begin and end within a sample ---- */
@@ -122,8 +123,8 @@ static inline struct embedding_rows embedding_rows_of(struct rank_memory *memory
 	        .row_bytes = k->out * type_bytes(memory->role->buffers[op->operand[EMBEDDING_FINISH_Y].buffer].type),
 	        .next = rows < rows_of(memory, op) ? rows * plan_slice_of(memory->plan, memory->rank) : 0,
 	        .left = rows};
-	e.table = use(memory, op, EMBEDDING_FINISH_POSITION_TABLE, memory->plan->model->tensors[k->bias].elements);
-	e.y = use(memory, op, EMBEDDING_FINISH_Y, rows * k->out);
+	e.table = use(memory, op, EMBEDDING_FINISH_POSITION_TABLE);
+	e.y = use(memory, op, EMBEDDING_FINISH_Y);
 	return e;
 }
 
