@@ -4,22 +4,14 @@
 #include <string.h>
 
 #include "sim/engine.h"
-
-static const char *const grain_names[] = {"operation", "message"};
-
-const char *grain_name(enum grain g)
-{
-	return grain_names[g];
-}
+#include "strategy/base/keys.h"
 
 enum status grain_parse(const char *text, enum grain *out)
 {
-	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
-		if (!strcmp(text, grain_names[g])) {
-			*out = (enum grain)g;
-			return STATUS_OK;
-		}
-	return status_fail(STATUS_INPUT, "{grain}: '%.40s' is neither operation nor message", text);
+	int place;
+	enum status s = word_parse("operation|message", status_words("{grain}"), text, &place);
+	*out = s ? GRAIN_OPERATION : (enum grain)place;
+	return s;
 }
 
 /* ---- results ---- */

@@ -49,8 +49,7 @@
 
 enum grain { GRAIN_OPERATION, GRAIN_MESSAGE };
 
-const char *grain_name(enum grain g);
-enum status grain_parse(const char *text, enum grain *out); /* of --grain */
+enum status grain_parse(const char *text, enum grain *out); /* "operation", "message" */
 
 /* Up to so many ranks, a trace at the grain of operations shows all of them; above, one of each class. */
 #define SIM_TRACE_RANKS 64

@@ -164,7 +164,7 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 	return s ? s : settle(out);
 }
 
-/* Those by whose ranks the global batch goes: data parallel ones, if there are any. */
+/* The global batch follows from the ranks of this member: a data parallel one, if there is any. */
 static const char *speaks_for(const struct members *m)
 {
 	struct settings s = {.ranks = 2};
@@ -183,7 +183,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 	m->count = 0;
 	if ((s = options_settings(o, &settings)))
 		return s;
-	/* What compare and validate take by default is not for one rank. */
+	/* The default number of ranks of compare and validate is not for `single`. */
 	const char *list = option_text(o, OPTION_STRATEGY);
 	if (!strcmp(list, "single") && !option_given(o, OPTION_RANKS))
 		settings.ranks = 1;

@@ -34,7 +34,7 @@ enum status job_open(struct job *j, const struct settings *settings);
 enum status job_read(struct job *j, const char *path);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
 
-/* What a file says already cannot be said again by options. file: the option that names it. */
+/* Refuses options that say again what a file says. file: the option that names it. */
 enum status check_file_alone(const struct options *o, enum option file);
 
 /* For commands that take one strategy: --plan if they have it, else the settings. */

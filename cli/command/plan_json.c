@@ -94,7 +94,7 @@ static json_t *setting_to_json(enum setting i, const struct settings *s)
 	return json_string(text);
 }
 
-/* Those that the plan's text leaves out at their defaults are left out here too. */
+/* A setting that the plan's text leaves out at its default is left out here too. */
 static void set_settings(json_t *o, const struct plan *p)
 {
 	static const enum setting shown[] = {SETTING_MODEL,

@@ -10,7 +10,7 @@
 #include "cli/options/options.h"
 #include "real/train/train.h"
 
-/* What the options of `train` and `validate` say of a run. */
+/* A run as the options of `train` or `validate` describe it. */
 struct train_options run_options(const struct options *o, const struct settings *settings);
 
 struct run {

@@ -7,7 +7,7 @@
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
-/* What has a name in the table and is refused in this version. value NULL: anything but the default. */
+/* Options of the table that this version refuses. value NULL: refused with anything but the default. */
 static const struct {
 	enum option option;
 	const char *value;
@@ -36,7 +36,7 @@ enum status command_find(const char *name, enum command *out)
 	                   near_words(&near, meant, sizeof meant), list);
 }
 
-/* What other programs call it. */
+/* Other programs' names of our options. */
 static const struct {
 	const char *name;
 	enum option option;
@@ -236,7 +236,7 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	return STATUS_OK;
 }
 
-/* What stands in `options` counts, not its text: commands have defaults of their own. */
+/* The numbers in `options` count, not their texts: commands have defaults of their own. */
 static enum status take_setting(const struct options *o, enum setting i, struct settings *out)
 {
 	const struct option_value *v = &o->value[i];

@@ -55,7 +55,7 @@ enum command {
 	        COMMAND_COUNT
 };
 
-/* Which commands have an option. */
+/* The commands that have an option, by bits. */
 #define IN(constant) (1U << COMMAND_##constant)
 #define IN_REPORTS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
 #define IN_MODELS (IN_REPORTS | IN(VIEW))
@@ -193,10 +193,10 @@ void arguments_pass(struct arguments *a, enum command c, const struct options *o
 void arguments_release(struct arguments *a);
 
 const char *option_name(enum option i); /* "micro-batch" */
-/* How users write a name that stands in braces in a message (strategy/base/status.h): `micro_batch` is --micro-batch,
+/* Writes a name in braces as users do (strategy/base/status.h): `micro_batch` is --micro-batch,
  * `calibrate` is shardlab calibrate. */
 void option_spell(const char *name, char *out, size_t size);
-/* Does this command have it? */
+/* True if this command has it. */
 bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between (cli/options/variants.h)? */
 bool option_varies(enum option i, enum command c);

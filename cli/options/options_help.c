@@ -3,7 +3,7 @@
 #include "cli/options/options_table.h"
 #include "cli/show/text.h"
 
-/* Where `out` is no terminal: as wide as the narrowest in common use. */
+/* For an `out` that is no terminal: as wide as the narrowest in common use. */
 enum { COLUMNS = 80 };
 
 /* Commands to begin with. A test carries out those that are quick. */
@@ -31,7 +31,7 @@ static const struct {
 static const enum option groups[] = {OPTION_BATCH,  OPTION_PRECISION, OPTION_OPTIMIZER, OPTION_BUCKET,   OPTION_SEED,
                                      OPTION_EXPORT, OPTION_SCENE,     OPTION_STEPS,     OPTION_EVALUATE, OPTION_TRACE};
 
-/* Those that are no settings come behind these. */
+/* Some options that are no settings are listed behind one that is. */
 static const struct {
 	enum option option, after;
 } placed[] = {

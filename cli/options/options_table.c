@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Those that are no settings. */
+#include "strategy/strategies/strategy.h"
+
+/* The options that are no settings. */
 static const struct option_row own_rows[] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
@@ -50,7 +52,7 @@ const struct command_row command_rows[COMMAND_COUNT] = {
 #undef X
 };
 
-/* Where a command's default is another than the table's. */
+/* Defaults of commands that differ from the table's. */
 static const struct {
 	enum command command;
 	enum option option;
@@ -63,7 +65,7 @@ static const struct {
         {COMMAND_VIEW, OPTION_RANKS, "4"},
 };
 
-/* And where it means something else. */
+/* Options that mean something else for a command. */
 static const struct {
 	enum command command;
 	enum option option;
@@ -77,12 +79,25 @@ static const struct {
         {COMMAND_VIEW, OPTION_TRACE, "open this recorded run, or another program's Chrome trace"},
 };
 
+static const char *strategies_help(void)
+{
+	static char text[160];
+	const struct strategy *g;
+	size_t n = 0;
+	for (int i = 0; (g = strategy_at(i)); i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", g->name);
+	for (int i = 0; (g = strategy_contrast_at(i)); i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, " %s", g->name);
+	snprintf(text + n, sizeof text - n, "; %s", option_row(OPTION_STRATEGY)->help);
+	return text;
+}
+
 const char *option_help(enum option i, enum command c)
 {
 	for (size_t h = 0; h < sizeof helps / sizeof helps[0]; h++)
 		if (helps[h].command == c && helps[h].option == i)
 			return helps[h].help;
-	return option_row(i)->help;
+	return i == OPTION_STRATEGY ? strategies_help() : option_row(i)->help;
 }
 
 const char *option_default(enum option i, enum command c)

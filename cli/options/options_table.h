@@ -19,7 +19,7 @@ struct command_row {
 const struct option_row *option_row(int i);
 extern const struct command_row command_rows[COMMAND_COUNT];
 
-/* What help says of an option of a command. */
+/* The help text of an option of a command. */
 const char *option_help(enum option i, enum command c);
 /* The default of an option for a command; "": none. */
 const char *option_default(enum option i, enum command c);

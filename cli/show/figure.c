@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* Where a figure is: an int64_t of the role, or of the report. */
+/* The place of a figure: an int64_t of the role, or of the report. */
 struct place {
 	bool of_report;
 	size_t offset;
@@ -18,7 +18,7 @@ struct place {
 	{                                                                                                              \
 		true, offsetof(struct report, field), 1                                                                \
 	}
-/* Of categories between steps, from the first on. */
+/* The sum of the first categories between steps. */
 #define STEADY(count)                                                                                                  \
 	{                                                                                                              \
 		false, offsetof(struct report_role, memory[SPACE_DEVICE].steady), count                                \

@@ -1,5 +1,7 @@
 #include "real/rank/fusion.h"
 
+#include "strategy/plan/walk.h"
+
 static bool same(const struct region *a, const struct region *b)
 {
 	return a->buffer == b->buffer && a->slice == b->slice && a->offset == b->offset && a->count == b->count;
@@ -21,15 +23,6 @@ static bool writes(const struct op *op, int buffer)
 			return true;
 	}
 	return false;
-}
-
-/* The next operation of the compute queue. */
-static int next_on_queue(const struct role *r, int number)
-{
-	for (int i = number + 1; i < r->step.end; i++)
-		if (r->ops[i].queue == QUEUE_COMPUTE && op_class(r->ops[i].kind) != OP_CLASS_M)
-			return i;
-	return -1;
 }
 
 /* Whoever made `pre` last did so on the compute queue, so that it is there before all that follows on it. */
@@ -62,8 +55,8 @@ void fusion_find(const struct role *r, struct fusion *out)
 		const struct op *op = &r->ops[i];
 		if (op->kind != OP_LINEAR_BACKWARD || op->operand[LINEAR_BACKWARD_DX].buffer < 0)
 			continue;
-		int next = next_on_queue(r, i);
-		if (next < 0 || !fuses(r, i, next))
+		int next = section_next(r, r->step.end, QUEUE_COMPUTE, i + 1);
+		if (next == r->step.end || !fuses(r, i, next))
 			continue;
 		out[i].next = next;
 		out[next].done = true;

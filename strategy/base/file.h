@@ -14,7 +14,7 @@ enum status file_read(const char *path, const char *setting, size_t most, char *
 /* `write` prints into PATH.PID.tmp, which is renamed at the end. A file that cannot be opened is STATUS_INPUT. */
 enum status file_write(const char *path, const char *setting, enum status (*write)(void *context, FILE *out),
                        void *context);
-/* Could it? For files that are written at the end of a long run. */
+/* Checks that file_write could, for files that are written at the end of a long run. */
 enum status file_check_writable(const char *path, const char *setting);
 
 #endif

@@ -43,7 +43,7 @@ char stream_peek(struct json_stream *j);
 bool stream_enter(struct json_stream *j, char open);
 /* The next key of the object that was entered; false (and the object is left) behind the last. */
 bool stream_key(struct json_stream *j, struct stream_text *key);
-/* Is there another element in the array that was entered? False leaves it. */
+/* True if the array that was entered has another element; false leaves the array. */
 bool stream_element(struct json_stream *j);
 bool stream_string(struct json_stream *j, struct stream_text *out);
 bool stream_number(struct json_stream *j, struct stream_text *out);
@@ -62,7 +62,7 @@ static inline bool stream_is(const struct stream_text *t, const char *word)
 	return strlen(word) == t->size && !memcmp(t->text, word, t->size);
 }
 bool stream_same(const struct stream_text *a, const struct stream_text *b);
-/* Is the text a whole number of 64 bits? */
+/* True if the text is a whole number of 64 bits. */
 bool stream_text_whole(const struct stream_text *t, int64_t *out);
 /* With its escapes resolved, as UTF-8; control characters become spaces if `plain`. */
 char *stream_copy(struct arena *a, const struct stream_text *t, bool plain, size_t *size);

@@ -151,12 +151,3 @@ enum status keys_check(const struct keys *k, const char *pairs)
 	struct key_value values[KEYS_MOST];
 	return keys_read(k, pairs, values);
 }
-
-void keys_value(const struct keys *k, const char *pairs, const char *key, char *out, size_t size)
-{
-	struct key_value values[KEYS_MOST];
-	int i = find_key(k, key, strlen(key));
-	if (i >= 0)
-		(void)keys_read(k, pairs, values);
-	snprintf(out, size, "%.*s", i < 0 ? 0 : (int)values[i].length, i < 0 ? "" : values[i].text);
-}

@@ -45,8 +45,6 @@ struct key_value {
 enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values);
 /* Checks the same. */
 enum status keys_check(const struct keys *k, const char *pairs);
-/* The value of one key, as given or its fallback; "" if the table has no such key. The pairs have been checked. */
-void keys_value(const struct keys *k, const char *pairs, const char *key, char *out, size_t size);
 
 bool key_is(const struct key_value *v, const char *word);
 int64_t key_whole(const struct key_value *v, int64_t otherwise); /* of a value that has been checked and is a number */
@@ -56,7 +54,7 @@ double key_real(const struct key_value *v);
 int word_find(const char *words, const char *text);
 /* Copies a word by its place; -1: "". */
 void word_at(const char *words, int place, char *out, size_t size);
-/* As word_find; none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32|bf16 (did you mean …?)". */
+/* As word_find, but none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32|bf16". */
 enum status word_parse(const char *words, const char *where, const char *text, int *place);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Where the sorted stretch that begins at `at` ends. */
+/* The end of the sorted stretch that begins at `at`. */
 static size_t run_end(const size_t *order, size_t at, size_t n, bool (*before)(const void *, size_t, size_t),
                       const void *things)
 {

@@ -22,9 +22,9 @@ static bool starts_as_number(const char *text)
 static enum status in_range(const char *text, const char *what, double v, double low, double high)
 {
 	if (v < low)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is below %.17g", what, text, low);
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is below %g", what, text, low);
 	if (v > high)
-		return status_fail(STATUS_INPUT, "%s: '%.60s' is above %.17g", what, text, high);
+		return status_fail(STATUS_INPUT, "%s: '%.60s' is above %g", what, text, high);
 	return STATUS_OK;
 }
 

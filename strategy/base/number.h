@@ -8,7 +8,7 @@
 #include "strategy/base/status.h"
 
 /* A whole number in [low, high]: digits, or scientific notation whose value is whole (7.5e9). `what` names it in the
- * message: "--ranks: '0' is below 1". */
+ * message: "ranks: '0' is below 1". */
 enum status number_whole(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);
 /* Bytes: as above, with B, kB, MB, GB, TB (10³) or KiB, MiB, GiB, TiB (2¹⁰). */
 enum status number_bytes(const char *text, const char *what, int64_t low, int64_t high, int64_t *out);

@@ -13,7 +13,7 @@ static uint64_t hash(const struct stream_text *a, const struct stream_text *b)
 	return h;
 }
 
-/* Where the pair stands, or would stand. */
+/* The place of the pair, or the free one where it would go. */
 static struct text_entry *place(const struct text_table *t, const struct stream_text *a, const struct stream_text *b)
 {
 	size_t at = hash(a, b) & (t->capacity - 1);

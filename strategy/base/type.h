@@ -4,12 +4,9 @@
 
 #include <stdint.h>
 
-#include "strategy/base/status.h"
-
 enum type { TYPE_FP32, TYPE_BF16, TYPE_FP16, TYPE_I32, TYPE_I64, TYPE_U8 };
 
 int64_t type_bytes(enum type t);
-const char *type_name(enum type t);                       /* "fp32" */
-enum status type_parse(const char *text, enum type *out); /* of --precision: fp32, bf16, fp16 */
+const char *type_name(enum type t); /* "fp32" */
 
 #endif

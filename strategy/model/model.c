@@ -140,7 +140,7 @@ static bool gpt_too_large(const struct gpt_sizes *g)
 	return parameters > (double)MOST_PARAMETERS || g->layers > 100000;
 }
 
-/* As specified: NAME[:key=value,…]. */
+/* A model as a user specifies it: NAME[:key=value,…]. */
 struct request {
 	const char *specification, *pairs; /* pairs: NULL for none */
 	int64_t sequence;                  /* 0: not given */
@@ -300,7 +300,7 @@ static enum status open_named(struct model *m, const struct request *q)
 	return unknown_model(name);
 }
 
-/* What can be derived from the kernels, once all are there. */
+/* Derives the rest from the kernels, once all are there. */
 static void finish(struct model *m)
 {
 	if (!m->logits_stride)

@@ -23,14 +23,14 @@
 
 enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 
-/* Which side of a tensor is cut when each rank of a tensor group has a slice of it (model/slice.h). */
+/* The side of a tensor that is cut when each rank of a tensor group has a slice of it (model/slice.h). */
 enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
 
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
-	/* Of a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
+	/* In a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
 	 * by one (3 for q|k|v). rows, columns and elements are then the slice's. */
 	enum cut cut;
 	int64_t whole;
@@ -54,8 +54,8 @@ struct value {
 	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
 	int producer;   /* kernel; -1: comes from the data */
-	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same … */
-	bool spread;    /* … or, with sequence parallelism, each has its own rows (tokens) */
+	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
+	bool spread;    /* each has its own rows (tokens): sequence parallelism */
 	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
 };
 
@@ -144,7 +144,7 @@ struct model {
 	int64_t logits_stride;     /* elements from a row of logits to the next: classes, or a few more */
 	bool is_text, is_abstract;
 	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
-	/* Of a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
+	/* In a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
 	 * and tensors are then the rank's; names, parameters, context and classes those of the whole model. */
 	int64_t slices;
 	int maxima, sums; /* values of a classifier over sliced logits; -1 */
@@ -164,7 +164,7 @@ int model_blocks(const struct model *m); /* its units that are blocks */
  * an odd multiple of 2 bytes, where matrix products cannot load 16 bytes at a time: rows begin at multiples of 64
  * elements, which are whole 128-byte lines, wherever the pad is at most 1 in 100. It may hold anything. */
 int64_t logits_stride(int64_t classes);
-/* … of what this kernel makes: `out` but for logits. */
+/* Elements from one row of this kernel's output to the next: `out` but for logits. */
 int64_t kernel_stride(const struct model *m, const struct kernel *k);
 /* Elements of a value for a micro-batch of so many samples. */
 int64_t value_elements(const struct value *v, int64_t samples);
@@ -179,7 +179,7 @@ int model_add_value(struct model *m, const char *name, int64_t elements, enum va
 int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 
-/* Of the MLP's hidden layers: batch normalization over each rank's own samples, or over those of all ranks. */
+/* The MLP's hidden layers may have batch normalization, over each rank's own samples, or over those of all ranks. */
 enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
 
 struct mlp_sizes {

@@ -2,7 +2,7 @@
  * pass makes the others again.
  *
  *     full          a checkpoint at every block boundary: of a block, only its input is kept
- *     every=K       … at every K-th; the K blocks between two are made again together
+ *     every=K       a checkpoint at every K-th boundary; the K blocks between two are made again together
  *     full:number_checkpoints=N
  *                   N checkpoints, evenly
  *     selective     everything is kept but attention's inner part (Korthikanti et al. 2023, arXiv 2205.05198,
@@ -48,7 +48,7 @@ struct checkpointing {
 	enum checkpointing_mode mode;
 	int64_t every;    /* blocks between two checkpoints */
 	int64_t number;   /* of checkpoints; 0: not given */
-	bool automatic;   /* … is to be found: see checkpointing_choose */
+	bool automatic;   /* the number is to be found: see checkpointing_choose */
 	bool cpu;         /* checkpoints go to host memory */
 	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */
 	bool contiguous;  /* all checkpoints are parts of one buffer */
@@ -58,7 +58,7 @@ struct checkpointing {
 
 /* "none", "full:number_checkpoints=4", …; STATUS_INPUT with a line that names what is wrong. */
 enum status checkpointing_parse(const char *text, struct checkpointing *out);
-/* Does it make sense for this model? */
+/* STATUS_INPUT if it makes no sense for this model. */
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
 
 /* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the

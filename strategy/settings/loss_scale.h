@@ -37,7 +37,7 @@ struct loss_scale_rule {
 	float hysteresis; /* overflows until the scale is halved */
 };
 
-/* What is carried from step to step, as it stands in the plan's state buffer 'scaler': whole numbers but for the scale,
+/* The state that one step leaves to the next, in the plan's state buffer 'scaler': whole numbers but for the scale,
  * and small enough to be exact. */
 struct loss_scale {
 	float scale;

@@ -1,4 +1,4 @@
-/* What is offloaded, as text: optimizer:to=disk:delayed=no,parameters:to=host,activations. */
+/* The offload setting as text: optimizer:to=disk:delayed=no,parameters:to=host,activations. */
 #include <stdio.h>
 #include <string.h>
 

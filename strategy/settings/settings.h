@@ -1,4 +1,4 @@
-/* What a user asks for, beside the model and the cluster: everything that a plan depends on.
+/* The settings: everything that a plan depends on, beside the model and the cluster.
  *
  *     struct settings s = settings_default();
  *     s.ranks = 4;
@@ -17,7 +17,7 @@
 
 enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 
-/* What is kept outside the device's memory: --offload. Which goes with which strategy: strategy/step/offload.c. */
+/* State that is kept outside the device's memory. strategy/step/offload.c says which of it goes with which strategy. */
 struct offload {
 	bool optimizer;   /* optimizer state and lasting gradients; the update is the host's work */
 	bool parameters;  /* the shards of the parameters; gathered from host memory */
@@ -61,8 +61,7 @@ struct settings {
 #define SETTING_LIST(X)                                                                                                \
 	X(MODEL, model, model, TEXT, "NAME[:key=value,…]", 0, 0, "mlp", 1,                                             \
 	  "mlp, gpt, gpt2-124m …, or params=7.5e9; see: help models")                                                  \
-	X(STRATEGY, strategy, strategy, TEXT, "NAME[:key=value:…]", 0, 0, "ddp", 2,                                    \
-	  "single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor; see: help strategies")                   \
+	X(STRATEGY, strategy, strategy, TEXT, "NAME[:key=value:…]", 0, 0, "ddp", 2, "see: help strategies")            \
 	X(RANKS, ranks, ranks, WHOLE, "N", 1, 1 << 24, "1", 4, "how many; each has a device of its own")               \
 	X(BATCH, batch, batch, WHOLE, "N", 1, SETTING_LARGE, "", 0, "global, in samples; 4 × ranks unless given")      \
 	X(MICRO_BATCH, micro_batch, micro_batch, WHOLE, "N", 1, SETTING_LARGE, "", 5,                                  \
@@ -133,10 +132,10 @@ enum { SETTING_TEXT = 512 }; /* characters that printing needs at most */
 
 struct settings settings_default(void);
 
-/* Takes a value from text. where: for the message, "--ranks", "my.plan:4:11: ranks". */
+/* Takes a value from text. where: for the message, "ranks", "my.plan:4:11: ranks". */
 enum status setting_read(enum setting i, const char *where, const char *text, struct settings *s);
 void setting_print(enum setting i, const struct settings *s, char *out, size_t size);
-/* Has it another value than the default? */
+/* True if the value is not the default. */
 bool setting_differs(enum setting i, const struct settings *s);
 
 /* Fills batch, micro_batch and accumulate: what is missing follows from the rest and from the number of ranks that take

@@ -1,7 +1,9 @@
 #include "strategy/strategies/strategy.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "strategy/base/near.h"
 
 static const struct strategy *const strategies[] = {
 #define X(name) &strategy_##name,
@@ -47,34 +49,21 @@ static struct keys keys_of(const struct strategy *g)
 	return keys;
 }
 
-/* "ZeRO-2" is a spelling of zero2. */
-static bool is_spelling(const char *typed, const char *name)
-{
-	for (; *typed; typed++) {
-		if (!isalnum((unsigned char)*typed))
-			continue;
-		if (tolower((unsigned char)*typed) != *name++)
-			return false;
-	}
-	return !*name;
-}
-
 static enum status unknown_strategy(const char *name)
 {
-	const char *near = NULL;
+	struct near near = {.typed = name};
+	char meant[NEAR_WORDS];
 	for (int i = 0; i < STRATEGIES; i++)
-		if (is_spelling(name, strategies[i]->name))
-			near = strategies[i]->name;
+		near_consider(&near, strategies[i]->name);
 	for (int i = 0; i < CONTRASTS; i++)
-		if (is_spelling(name, contrasts[i]->name))
-			near = contrasts[i]->name;
+		near_consider(&near, contrasts[i]->name);
 	return status_fail(STATUS_INPUT,
-	                   "{strategy}: unknown strategy '%s'%s%s%s; known: "
+	                   "{strategy}: unknown strategy '%s'%s; known: "
 #define X(name) #name ", "
 	                   STRATEGY_LIST(X) CONTRAST_LIST(X)
 #undef X
 	                           "all (the first seven)",
-	                   name, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+	                   name, near_words(&near, meant, sizeof meant));
 }
 
 enum status strategy_parse(const char *text, const struct strategy **out)

@@ -22,7 +22,7 @@ struct report_transfer {
 	int64_t calls, bytes;
 };
 
-/* What a GPU's memory holds beside the arena, by the stage of a run that took it. constant, name, what it is */
+/* Parts of a GPU's memory beside the arena, by the stage of a run that took it. constant, name, what it is */
 #define OVERHEAD_LIST(X)                                                                                               \
 	X(CONTEXT, "context", "CUDA's context, and what other programs have")                                          \
 	X(WORKSPACE, "workspace", "what kernels and matrix products work in")                                          \
@@ -65,7 +65,7 @@ struct report_role {
 	struct report_transfer transfer[TRANSFER_COUNT];
 };
 
-/* What one rank did in a step, and the memory that it took. */
+/* The work of one rank in a step, and the memory that it took. */
 struct report_rank {
 	struct report_traffic by_kind[TRAFFIC_COUNT];
 	struct report_transfer transfer[TRANSFER_COUNT];
@@ -75,7 +75,7 @@ struct report_rank {
  * past the last. */
 int64_t *report_rank_figure(struct report_rank *r, int i, char *name, size_t size);
 
-/* Of activation checkpointing. */
+/* The figures of activation checkpointing. */
 struct report_checkpointing {
 	char setting[256];           /* "full:number_checkpoints=3": with auto, what was found; or "none" */
 	int64_t checkpoints;         /* block boundaries at which activations are kept; 0: selective */
@@ -84,7 +84,7 @@ struct report_checkpointing {
 	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
 };
 
-/* Of the memories that a step needs, the one that is fullest for its size. */
+/* The fullest for its size of all memories that a step needs. */
 struct report_tightest {
 	enum space space;       /* the device's; the node's, for all its ranks (on CPUs devices are in it); its disk */
 	int64_t needed_bytes;   /* as laid out, with libraries */

@@ -117,13 +117,13 @@ static int word(struct form *f, const char *key, int place, const char *const *w
 	return expect(f, words[place] != NULL, key, "one of its words") ? place : 0;
 }
 
-/* Is it left out? When written, where `out` says so. */
+/* True if the member is left out; when written, `out` says so. */
 static bool absent(const struct form *f, const char *key, bool out)
 {
 	return f->reads ? !json_object_get(f->o, key) : out;
 }
 
-/* Is it null? When written, where `none` says so. */
+/* True if the member is null; when written, `none` says so. */
 static bool is_null(struct form *f, const char *key, bool none)
 {
 	if (!f->reads && none)

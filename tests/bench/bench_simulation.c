@@ -124,8 +124,9 @@ static int bench(const struct simulation *s, int repeats)
 	printf("(d) %-9s %-5s %6lld ranks, by %-9s %7.1f ms, %5.1f MB   (compile %.1f, verify %.1f, simulate %.1f ms)  "
 	       " "
 	       "target ≤ %.0f ms%s   %s\n",
-	       s->model, s->strategy, (long long)s->ranks, grain_name(s->grain), ms, most_mb, 1e3 * f->compile_s,
-	       1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit, reached ? "reached" : "MISSED");
+	       s->model, s->strategy, (long long)s->ranks, s->grain == GRAIN_MESSAGE ? "message" : "operation", ms,
+	       most_mb, 1e3 * f->compile_s, 1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit,
+	       reached ? "reached" : "MISSED");
 	return 0;
 }
 

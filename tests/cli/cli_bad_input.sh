@@ -79,8 +79,8 @@ refuse "'maybe'" sim --strategy fsdp:reshard=maybe
 refuse 'takes one strategy' sim --strategy all
 refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
-refuse '8 ranks are 8 stages, and gpt has 7 units' sim --model gpt --strategy pipeline --ranks 8
-refuse '4 ranks are 4 stages, and mlp has 3 units' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
+refuse '9 ranks are 9 stages, and gpt has 8 segments' sim --model gpt --strategy pipeline --ranks 9
+refuse '4 ranks are 4 stages, and mlp has 3 segments' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
 refuse "schedule: '2f2b' is not one of: 1f1b|gpipe" sim --strategy pipeline:schedule=2f2b --ranks 2
 refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
 refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3

@@ -1,4 +1,4 @@
-/* Fuzz target: a trace file. What is read can be shown: its score opens, or its lanes are in order. */
+/* Fuzz target: a trace file. What is read can be shown: its timeline opens, or its lanes are in order. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -61,7 +61,7 @@ static struct request request_of(const json_t *run, const char *strategy)
 	                    .micro_batch = (int64_t)number(run, "batch"),
 	                    .learning_rate = number(run, "lr"),
 	                    .clip = number(run, "clip")};
-	ck_assert_msg(type_parse(text(run, "precision"), &r.precision) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(read_precision(text(run, "precision"), &r.precision), "%s", status_message());
 	if (r.precision == TYPE_FP16) {
 		r.loss_scaler = LOSS_SCALER_PYTORCH;
 		r.loss_scale = number(run, "initial_scale");
@@ -173,7 +173,7 @@ START_TEST(bounds_mean_something)
 		ck_assert_str_eq(text(plain, "precision"), "fp32");
 		ck_assert_str_eq(text(plain, "model"), text(run, "model"));
 		ck_assert_double_eq(number(plain, "clip"), number(run, "clip"));
-		ck_assert_int_eq(type_parse(text(run, "precision"), &precision), STATUS_OK);
+		ck_assert(read_precision(text(run, "precision"), &precision));
 		for (int step = 0; step < (int)json_array_size(get(run, "losses")); step++)
 			worst = fmax(worst, fabs(at(run, "losses", step) / at(plain, "losses", step) - 1));
 		if (precision == TYPE_FP16) { /* steps that were skipped leave it behind */

@@ -88,7 +88,7 @@ static void open_plan(struct made *m, const struct row *r)
 	                    .strategy = r->strategy,
 	                    .ranks = r->ranks,
 	                    .micro_batch = 2};
-	ck_assert_msg(type_parse(r->precision, &q.precision) == STATUS_OK, "%s", status_message());
+	ck_assert_msg(read_precision(r->precision, &q.precision), "%s", status_message());
 	ck_assert_msg(made_open(m, &q) == STATUS_OK, "%s", status_message());
 }
 

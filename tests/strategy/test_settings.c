@@ -126,6 +126,7 @@ static const char *const strategies_put_wrong[][2] = {
         {"ZeRO-2", "unknown strategy 'ZeRO-2' (did you mean zero2?)"},
         {"1f1b", "unknown strategy '1f1b'; known"},
         {"zero", "unknown strategy"},
+        {"zer2", "unknown strategy 'zer2' (did you mean zero2?)"},
         {"zero33", "unknown strategy"},
         {":algorithm=ring", "unknown strategy"},
         {"ddp:reshard=no", "unknown key 'reshard'"},
@@ -307,16 +308,16 @@ END_TEST
 
 START_TEST(words_are_refused)
 {
-	enum type t;
 	struct settings s = settings_default();
-	assert_refused(type_parse("fp64", &t), "fp64", "fp64");
-	assert_refused(type_parse("i32", &t), "i32", "i32");
+	assert_refused(setting_read(SETTING_PRECISION, "it", "fp64", &s), "fp64",
+	               "it: 'fp64' is not one of: fp32|bf16|fp16");
+	assert_refused(setting_read(SETTING_PRECISION, "it", "i32", &s), "i32", "'i32'");
 	assert_refused(setting_read(SETTING_OPTIMIZER, "it", "adam", &s), "adam",
 	               "it: 'adam' is not one of: adamw|sgd");
 	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none", "is not one of: deepspeed|pytorch");
 	assert_refused(setting_read(SETTING_STOCHASTIC_ROUNDING, "it", "no", &s), "no", "is not one of: yes");
-	ck_assert_int_eq(type_parse("bf16", &t), STATUS_OK);
-	ck_assert_int_eq(t, TYPE_BF16);
+	ck_assert_int_eq(setting_read(SETTING_PRECISION, "it", "bf16", &s), STATUS_OK);
+	ck_assert_int_eq(s.precision, TYPE_BF16);
 	ck_assert_int_eq(setting_read(SETTING_OPTIMIZER, "it", "sgd", &s), STATUS_OK);
 	ck_assert_int_eq(s.optimizer, OPTIMIZER_SGD);
 }

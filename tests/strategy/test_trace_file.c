@@ -34,7 +34,7 @@ START_TEST(what_is_written_is_read)
 		ck_assert_str_eq(f.trace.cluster, "laptop");
 		ck_assert_uint_eq(f.trace.span_count, v.trace.span_count);
 		ck_assert_uint_eq(f.trace.message_count, v.trace.message_count);
-		/* the same times to the nanosecond, and so the same events */
+		/* the same times to the nanosecond, and so the same timeline */
 		struct timeline s;
 		ck_assert(!timeline_open(&s, &f.trace, &v.limits));
 		ck_assert_uint_eq(s.event_count, v.shown.timeline.event_count);

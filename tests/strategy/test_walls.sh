@@ -13,8 +13,7 @@ cd "$(dirname "$0")/../.."
 build=$(dirname "${SHARDLAB#"$PWD"/}")
 : "${TMPDIR:=/tmp}"
 
-# From the ground up. Rooms on one line are one room, which a number allows larger rings; behind | is another that knows
-# nothing of it.
+# From the ground up. Rooms on one line are one room; behind | is another that knows nothing of it.
 order='
 strategy/base
 strategy/collective
@@ -25,7 +24,8 @@ strategy/plan/verify
 strategy/plan/text
 strategy/trace
 strategy/cluster
-strategy/step strategy/strategies 23
+strategy/step
+strategy/strategies
 kernels/cpu kernels/cpu/simd
 sim
 real/communicator
@@ -73,11 +73,8 @@ wrong() {
 		lines = split(order, line, "\n")
 		for (i = 1; i <= lines; i++) {
 			rooms = split(line[i], room, " ")
-			limit[i] = most
 			for (j = 1; j <= rooms; j++) {
-				if (room[j] + 0) {
-					limit[i] = room[j]
-				} else if (room[j] == "|") {
+				if (room[j] == "|") {
 					door++
 				} else {
 					floor[room[j]] = i
@@ -129,7 +126,7 @@ wrong() {
 			size++
 			several = several || apart(name[w], name[v])
 		} while (w != v)
-		if (size > limit[floor[room_of(name[v])]] || several)
+		if (size > most || several)
 			print "a ring of " size " objects" (several ? " of several rooms" : "") ":" ring
 	}
 	END {
@@ -168,6 +165,7 @@ planted() {
 planted good 'strategy/plan/a>strategy/base/b' 'sim/c>strategy/plan/a' 'cli/command/d>sim/c'
 planted bad 'strategy/base/a>strategy/plan/b'
 planted bad 'strategy/plan/a>strategy/strategies/b'
+planted bad 'strategy/step/a>strategy/strategies/b'
 planted bad 'real/train/a>sim/b'
 planted bad 'viz/draw/a>kernels/cpu/b'
 planted bad 'real/cuda/a>real/cpu/b'

@@ -125,3 +125,11 @@ int plans_strategies(void)
 		n++;
 	return n;
 }
+
+bool read_precision(const char *text, enum type *out)
+{
+	struct settings s = settings_default();
+	enum status status = setting_read(SETTING_PRECISION, "precision", text, &s);
+	*out = s.precision;
+	return !status;
+}

@@ -40,6 +40,7 @@ const char *support_folder(void);
 
 /* The settings of a request, resolved. Aborts when they do not resolve. */
 struct settings request_settings(const struct request *r);
+bool read_precision(const char *text, enum type *out); /* "bf16" */
 
 /* What one rank moves in a step under one kind. */
 struct moved {

@@ -118,7 +118,7 @@ static void draw_waits(struct canvas *c, const struct view *v, int index, struct
 	op_describe(st->timeline->plan, op, words, sizeof words);
 	draw_text(c, b.x + 14, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "%d: %s waits for", now,
 	          words);
-	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "For it wait");
+	draw_text(c, middle, b.y + 21, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width / 2 - 20, "Waiting for it");
 	int line = 0;
 	for (int i = 0; i < op->after_count && line < 4; i++, line++) {
 		op_describe(st->timeline->plan, &role->ops[op->after[i]], words, sizeof words);

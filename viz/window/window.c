@@ -21,7 +21,7 @@ static enum status check_display(bool begun)
 		return STATUS_OK;
 	if (driver && (asked || (strcmp(driver, "offscreen") != 0 && strcmp(driver, "dummy") != 0)))
 		return STATUS_OK;
-	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without a display: "
+	return status_fail(STATUS_INPUT, "there is no display to open a window on; for pictures without one: "
 	                                 "{view} {export} FILE.png (or .svg, .pdf, .gif, .html)");
 }
 

@@ -1,4 +1,4 @@
-/* What the files that read a plan's text share: read.c (groups, roles, buffers, sections),
+/* Shared by the files that read a plan's text: read.c (groups, roles, buffers, sections),
  * read_settings.c and read_op.c (operations). */
 #ifndef SHARDLAB_TEXT_READ_H
 #define SHARDLAB_TEXT_READ_H

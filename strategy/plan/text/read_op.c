@@ -189,7 +189,7 @@ static enum status read_peer(struct reader *r, struct op *op)
 	return STATUS_OK;
 }
 
-/* Of a copy: whose values it moves. */
+/* The unit whose values a copy moves. */
 static enum status read_unit(struct reader *r, struct op *op)
 {
 	char *text;

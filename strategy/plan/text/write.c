@@ -113,7 +113,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	}
 	if (op->ends)
 		fputs(" ends", out);
-	/* Of a kernel's operation, its kind says it, but for what is done once more. */
+	/* The kind of a kernel's operation says its pass, unless it is recomputed. */
 	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
 		fprintf(out, " in %s", pass_name(op->pass));
 	if (op->group >= 0)
