@@ -360,7 +360,7 @@ int model_blocks(const struct model *m)
 const char *kernel_kind_name(enum kernel_kind kind)
 {
 	static const char *const names[] = {
-#define X(constant, name) name,
+#define X(constant, name, divides) name,
 	        KERNEL_LIST(X)
 #undef X
 	};
