@@ -392,17 +392,22 @@ END_TEST
 /* More ranks than are drawn: rounds as wholes up to 64, sums beyond. */
 START_TEST(many_ranks)
 {
-	static const int64_t ranks[] = {17, 64, 100};
-	for (int i = 0; i < 3; i++) {
+	static const int64_t ranks[] = {17, 64, 100, 100};
+	for (int i = 0; i < 4; i++) {
 		struct viewed v;
 		struct state st = {0};
-		viewed_open(&v, &(struct request){.model = models[0], .strategy = "zero2", .ranks = ranks[i]});
+		const char *strategy = i < 3 ? "zero2" : "dp"; /* whose root sends more than it receives */
+		viewed_open(&v, &(struct request){.model = models[0], .strategy = strategy, .ranks = ranks[i]});
 		const struct timeline *s = &v.shown.timeline;
 		state_make(&st, s, STEP_SIZE_ROUND, s->instant_count);
 		if (ranks[i] <= TIMELINE_ROUND_RANKS)
 			ck_assert_int_eq(st.sent, ledger_step_total(s));
-		for (int k = 0; k < s->rank_count; k++)
+		for (int k = 0; k < s->rank_count; k++) {
+			struct moved moved = plan_moved_all(s->plan, s->ranks[k].rank);
 			ck_assert_int_eq(st.ranks[k].sent, ledger_step_bytes(s, k));
+			ck_assert_int_eq(st.ranks[k].sent, moved.sent);
+			ck_assert_int_eq(st.ranks[k].received, moved.received);
+		}
 		ck_assert(st.done);
 		state_release(&st);
 		viewed_release(&v);
