@@ -31,7 +31,7 @@ static enum status stand_in_run(struct communicator *c, const struct collective 
 	struct schedule schedule = {what->algorithm, c->ranks, what->root, what->elements, 0};
 	for (int r = 0; r < c->ranks && what->part && what->algorithm == SCHEDULE_RING_ALL_GATHER; r++)
 		memmove((char *)what->whole + r * part, what->part, (size_t)part);
-	if (what->algorithm == SCHEDULE_RING_REDUCE_SCATTER)
+	if (what->part && what->algorithm == SCHEDULE_RING_REDUCE_SCATTER)
 		memmove(what->part, what->whole, (size_t)part);
 	*traffic = (struct traffic){.handed_bytes = what->elements * bytes + s->handed,
 	                            .staging_bytes = s->staging,

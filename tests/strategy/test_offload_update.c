@@ -119,7 +119,7 @@ START_LOOP_TEST(groups_are_updated_as_they_arrive, 0, 4)
 {
 	static const char *const strategies[] = {"zero3", "fsdp", "hybrid", "single"};
 	static const enum op_kind kinds[] = {OP_OVERFLOW, OP_SQUARES, OP_ADAMW};
-	int arrived[16], done[16];
+	int arrived[16] = {0}, done[16] = {0};
 	struct made m;
 	struct request r = {.model = GPT,
 	                    .strategy = strategies[_i],

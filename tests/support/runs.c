@@ -105,8 +105,8 @@ const char *runs_write_plan_as(const struct request *q, const struct request *of
 	if (!rank_number) {
 		struct made m = {0}, like = {0};
 		enum status s = made_open(&m, q);
-		ranks_check(!s && !made_open(&like, offloaded), "%s: %s", plan_path, status_message());
-		for (int i = 0; i < m.plan.role_count; i++)
+		s = s ? s : made_open(&like, offloaded);
+		for (int i = 0; !s && i < m.plan.role_count; i++)
 			order_squares(&m.plan.roles[i], &like.plan.roles[i]);
 		s = s ? s : plan_verify(&m.plan, NULL);
 		ranks_check(!s, "squares in another order: %s", status_message());

@@ -284,7 +284,7 @@ static bool try_collective_of(struct world *w, int rank)
 	bool ready = gather_members(w, x, rank, n, members);
 	for (int i = 0; ready && i < n; i++)
 		poison_around(members[i].rank, members[i].op, true);
-	if (ready && op_is_message(members->op->kind))
+	if (ready && op_is_message(own->role->ops[own->walk.head[QUEUE_COMMUNICATION]].kind))
 		run_message(members);
 	else if (ready)
 		run_collective(w->p, n, members);
