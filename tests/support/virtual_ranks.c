@@ -280,6 +280,8 @@ static bool try_collective_of(struct world *w, int rank)
 	if (x->missing)
 		fail("a collective that a role does not issue");
 	int n = (int)instance_members(&w->rendezvous, x);
+	if (n < 2)
+		fail("communication with nobody");
 	struct member *members = make((size_t)n, sizeof *members);
 	bool ready = gather_members(w, x, rank, n, members);
 	for (int i = 0; ready && i < n; i++)
