@@ -346,110 +346,11 @@ int64_t cuda_executor_replayed(const struct executor *e)
 	return ((const struct cuda_executor *)e)->replayed;
 }
 
-/* ---- life ---- */
-
-static void cuda_close(struct executor *base)
-{
-	struct cuda_executor *e = own(base);
-	const struct cuda_api *api = e->device->api;
-	struct kernel_context *context = e->device->context;
-	/* Before NCCL's communicators: they wait for the graphs that captured them, also to be aborted. */
-	for (int g = 0; g < GRAPHS; g++)
-		if (e->graph[g])
-			api->graph_destroy(context, e->graph[g]);
-	cuda_communication_close(e);
-	for (int i = 0; e->events && i < base->role->op_count; i++) {
-		const cuda_event own_events[] = {e->events[i].done, e->events[i].begin, e->events[i].end};
-		for (int k = 0; k < 3; k++)
-			if (own_events[k])
-				api->event_destroy(context, own_events[k]);
-	}
-	const cuda_event marks[] = {e->forked, e->begun, e->ended};
-	for (int k = 0; k < 3; k++)
-		if (marks[k])
-			api->event_destroy(context, marks[k]);
-	for (int q = 0; q < QUEUE_COUNT; q++) {
-		if (e->joined[q])
-			api->event_destroy(context, e->joined[q]);
-		if (e->stream[q] && q != QUEUE_COMPUTE) /* that one is the device's */
-			api->stream_destroy(context, e->stream[q]);
-	}
-	free(e->events);
-	free(e->jobs);
-	executor_base_release(base);
-}
-
-static const struct executor_ops cuda_ops = {.run = cuda_run,
-                                             .read = cuda_read,
-                                             .close = cuda_close,
-                                             .await = await,
-                                             .communicate = cuda_communication_issue,
-                                             .call_host = call_host,
-                                             .launch = launch,
-                                             .done = done};
-
-static int open_streams(struct cuda_executor *e)
-{
-	struct cuda_device *c = e->device;
-	const struct section all = {0, e->base.role->op_count};
-	int error = c->api->event_create(c->context, false, &e->forked);
-	e->stream[QUEUE_COMPUTE] = c->stream;
-	for (int q = 0; q < QUEUE_COUNT && !error; q++) {
-		if (q == QUEUE_COMPUTE || !executor_uses(&e->base, &all, q))
-			continue;
-		error = c->api->stream_create(c->context, q == QUEUE_COMMUNICATION, &e->stream[q]);
-		if (!error)
-			error = c->api->event_create(c->context, false, &e->joined[q]);
-	}
-	if (!error)
-		error = c->api->event_create(c->context, true, &e->begun);
-	return error ? error : c->api->event_create(c->context, true, &e->ended);
-}
-
-static int open_events(struct cuda_executor *e)
-{
-	struct cuda_device *c = e->device;
-	const struct role *r = e->base.role;
-	int error = 0;
-	for (int i = 0; i < r->op_count && !error; i++) {
-		e->jobs[i] = (struct host_job){.executor = e, .op = i};
-		if (!executor_has_work(&e->base, &r->ops[i]))
-			continue;
-		error = c->api->event_create(c->context, true, &e->events[i].begin);
-		if (!error)
-			error = c->api->event_create(c->context, true, &e->events[i].end);
-		for (int k = 0; k < r->ops[i].after_count && !error; k++) {
-			int on = r->ops[i].after[k];
-			if (r->ops[on].queue != r->ops[i].queue && executor_has_work(&e->base, &r->ops[on]) &&
-			    !e->events[on].done)
-				error = c->api->event_create(c->context, false, &e->events[on].done);
-		}
-	}
-	return error;
-}
-
-enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
-                               const struct device_choice *choice)
-{
-	struct cuda_executor *e = calloc(1, sizeof *e);
-	*out = e ? &e->base : NULL;
-	if (!e)
-		return status_fail(STATUS_MEMORY, "out of memory");
-	e->device = device;
-	e->is_nccl = choice->collectives && !strcmp(choice->collectives, "nccl");
-	enum status s = executor_base_open(&e->base, &cuda_ops, &device->rank, communicator);
-	if (s)
-		return s;
-	size_t ops = (size_t)e->base.role->op_count + 1;
-	e->events = calloc(ops, sizeof *e->events);
-	e->jobs = calloc(ops, sizeof *e->jobs);
-	if (!e->events || !e->jobs)
-		return status_fail(STATUS_MEMORY, "out of memory");
-	int error = open_streams(e);
-	if (!error)
-		error = open_events(e);
-	if (error)
-		return cuda_device_error(device, error, "making streams and events");
-	e->captures = !choice->eager && can_capture(e);
-	return cuda_communication_open(e);
-}
+const struct executor_ops cuda_executor_ops = {.run = cuda_run,
+                                               .read = cuda_read,
+                                               .close = cuda_executor_close,
+                                               .await = await,
+                                               .communicate = cuda_communication_issue,
+                                               .call_host = call_host,
+                                               .launch = launch,
+                                               .done = done};

@@ -42,7 +42,15 @@ struct cuda_executor {
 	struct times eager_times;
 };
 
-/* ---- cuda_communication.c ---- */
+/* ---- executor.c ---- */
+
+extern const struct executor_ops cuda_executor_ops;
+
+/* ---- executor_open.c ---- */
+
+void cuda_executor_close(struct executor *base);
+
+/* ---- communication.c ---- */
 
 /* Staging, or NCCL's communicators. */
 enum status cuda_communication_open(struct cuda_executor *e);

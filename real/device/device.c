@@ -5,24 +5,22 @@
 #include "real/cpu/device.h"
 #include "real/cuda/device.h"
 
-static const struct device_table *const tables[] = {&cpu_device_table, &cuda_device_table};
+static const struct device_table *const tables[] = {&cpu_device_table, &cuda_device_table, NULL};
 
 enum status device_find(const char *name, const struct device_table **out)
 {
-	enum { TABLES = sizeof tables / sizeof *tables };
-	for (int i = 0; i < TABLES; i++)
-		if (!strcmp(tables[i]->name, name ? name : "cpu")) {
-			*out = tables[i];
-			return STATUS_OK;
-		}
-	return status_fail(STATUS_INPUT, "{device}: unknown device '%s'; known: cpu, cuda", name);
+	const struct device_table *const *t = tables;
+	while (*t && strcmp((*t)->name, name ? name : "cpu") != 0)
+		t++;
+	*out = *t;
+	return *t ? STATUS_OK : status_fail(STATUS_INPUT, "{device}: unknown device '%s'; known: cpu, cuda", name);
 }
 
 enum status device_check(const struct device_choice *c, const struct plan *p)
 {
 	const struct device_table *table;
 	enum status s = device_find(c->name, &table);
-	return s ? s : table->check(c, p);
+	return table ? table->check(c, p) : s;
 }
 
 enum status device_open(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
@@ -30,7 +28,7 @@ enum status device_open(struct device *d, const struct plan *p, int64_t rank, co
 {
 	*d = (struct device){.own = NULL};
 	enum status s = device_find(c->name, &d->table);
-	return s ? s : d->table->open(d, p, rank, input, c);
+	return d->table ? d->table->open(d, p, rank, input, c) : s;
 }
 
 enum status device_start(struct device *d, const struct device_choice *c, struct communicator *communicator)

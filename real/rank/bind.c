@@ -1,23 +1,68 @@
 #include "real/rank/bind.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "real/rank/load.h"
 #include "real/rank/operand.h"
 #include "real/rank/weights.h"
 
-/* Each operation's function, and which entries of a table of kernels it needs, by their place in it. */
-static const struct {
-	int (*function)(const struct binding *b, const struct op *op);
-	size_t entry, other;
-} bound[OP_KIND_COUNT] = {
-#define X(constant, function, entry, other)                                                                            \
-	[OP_##constant] = {function, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)},
-        BIND_LIST(X)
-#undef X
+/* ---- copies and samples ---- */
+
+static enum type type_of(const struct rank_memory *memory, const struct op *op, int operand)
+{
+	return memory->role->buffers[op->operand[operand].buffer].type;
+}
+
+static int bind_zero(const struct binding *b, const struct op *op)
+{
+	int64_t n;
+	void *x = use_all(b->memory, op, ZERO_X, &n);
+	return b->kernels->fill(b->context, b->stream, x, 0, (size_t)(n * type_bytes(type_of(b->memory, op, ZERO_X))));
+}
+
+/* Between floating-point types it converts; others are only moved, also from one space to another. */
+static int bind_copy(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	enum transfer_kind kind = op_transfer(m->role, op);
+	int64_t n;
+	void *x = use_all(m, op, COPY_X, &n), *y = use_all(m, op, COPY_Y, &n);
+	enum type from = type_of(m, op, COPY_X), to = type_of(m, op, COPY_Y);
+	if (kind != TRANSFER_COUNT)
+		rank_memory_count(m, kind, n * type_bytes(from));
+	else if (from != to)
+		return b->kernels->vector_convert(b->context, b->stream, n, (enum element)from, x, (enum element)to, y);
+	return b->kernels->copy(b->context, b->stream, y, x, (size_t)(n * type_bytes(from)));
+}
+
+/* Where the kernels read this process's memory. A device that does not has its own way of loading. */
+static int bind_load(const struct binding *b, const struct op *op)
+{
+	struct rank_memory *m = b->memory;
+	void *inputs = use(m, op, LOAD_INPUTS);
+	int32_t *targets = use(m, op, LOAD_TARGETS);
+	const int64_t *step = use(m, op, LOAD_STEP);
+	rank_load_samples(m, op, *step, inputs, targets);
+	return 0;
+}
+
+static const struct binding_row bind_memory[OP_KIND_COUNT] = {
+        BIND(ZERO, bind_zero, fill, fill),
+        BIND(COPY, bind_copy, copy, vector_convert),
+        BIND(LOAD, bind_load, copy, copy),
 };
+
+static const struct binding_row *row_of(enum op_kind k)
+{
+	const struct binding_row *tables[] = {bind_model, bind_update, bind_memory};
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		if (tables[i][k].function)
+			return &tables[i][k];
+	return NULL;
+}
+
+/* ---- any operation ---- */
 
 static enum status (*const of_process[OP_KIND_COUNT])(struct rank_memory *memory, const struct op *op) = {
         [OP_INITIALIZE] = rank_initialize,
@@ -28,7 +73,9 @@ static enum status (*const of_process[OP_KIND_COUNT])(struct rank_memory *memory
 
 int bind_issue(const struct binding *b, const struct op *op)
 {
-	return bound[op->kind].function(b, op);
+	const struct binding_row *row = row_of(op->kind);
+	assert(row);
+	return row->function(b, op);
 }
 
 bool bind_is_of_process(const struct op *op)
@@ -45,8 +92,8 @@ static bool is_there(const struct kernel_table *kernels, size_t entry)
 
 static bool is_bound(const struct kernel_table *kernels, const struct op *op)
 {
-	return bound[op->kind].function && is_there(kernels, bound[op->kind].entry) &&
-	       is_there(kernels, bound[op->kind].other);
+	const struct binding_row *row = row_of(op->kind);
+	return row && is_there(kernels, row->entry) && is_there(kernels, row->other);
 }
 
 enum status bind_check(const struct rank_memory *memory, const struct kernel_table *kernels, const char *device)
@@ -113,44 +160,4 @@ enum status rank_execute(struct rank_memory *memory, int number)
 	assert(!error);
 	(void)error;
 	return gave_up ? end_loss_scale(memory, op, scale) : STATUS_OK;
-}
-
-/* ---- copies and samples ---- */
-
-static enum type type_of(const struct rank_memory *memory, const struct op *op, int operand)
-{
-	return memory->role->buffers[op->operand[operand].buffer].type;
-}
-
-int bind_zero(const struct binding *b, const struct op *op)
-{
-	int64_t n;
-	void *x = use_all(b->memory, op, ZERO_X, &n);
-	return b->kernels->fill(b->context, b->stream, x, 0, (size_t)(n * type_bytes(type_of(b->memory, op, ZERO_X))));
-}
-
-/* Between floating-point types it converts; others are only moved, also from one space to another. */
-int bind_copy(const struct binding *b, const struct op *op)
-{
-	struct rank_memory *m = b->memory;
-	enum transfer_kind kind = op_transfer(m->role, op);
-	int64_t n;
-	void *x = use_all(m, op, COPY_X, &n), *y = use_all(m, op, COPY_Y, &n);
-	enum type from = type_of(m, op, COPY_X), to = type_of(m, op, COPY_Y);
-	if (kind != TRANSFER_COUNT)
-		rank_memory_count(m, kind, n * type_bytes(from));
-	else if (from != to)
-		return b->kernels->vector_convert(b->context, b->stream, n, (enum element)from, x, (enum element)to, y);
-	return b->kernels->copy(b->context, b->stream, y, x, (size_t)(n * type_bytes(from)));
-}
-
-/* Where the kernels read this process's memory. A device that does not has its own way of loading. */
-int bind_load(const struct binding *b, const struct op *op)
-{
-	struct rank_memory *m = b->memory;
-	void *inputs = use(m, op, LOAD_INPUTS);
-	int32_t *targets = use(m, op, LOAD_TARGETS);
-	const int64_t *step = use(m, op, LOAD_STEP);
-	rank_load_samples(m, op, *step, inputs, targets);
-	return 0;
 }

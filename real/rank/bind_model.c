@@ -2,7 +2,7 @@
 #include "real/rank/bind.h"
 #include "real/rank/operand.h"
 
-int bind_embedding_forward(const struct binding *b, const struct op *op)
+static int bind_embedding_forward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	const struct kernel *k = kernel_of(m, op);
@@ -20,7 +20,7 @@ int bind_embedding_forward(const struct binding *b, const struct op *op)
 	        use(m, op, EMBEDDING_FORWARD_POSITION_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
 }
 
-int bind_embedding_finish(const struct binding *b, const struct op *op)
+static int bind_embedding_finish(const struct binding *b, const struct op *op)
 {
 	struct embedding_rows e = embedding_rows_of(b->memory, op);
 	int error = 0;
@@ -31,7 +31,7 @@ int bind_embedding_finish(const struct binding *b, const struct op *op)
 	return error;
 }
 
-int bind_embedding_backward(const struct binding *b, const struct op *op)
+static int bind_embedding_backward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	const struct kernel *k = kernel_of(m, op);
@@ -53,7 +53,7 @@ int bind_embedding_backward(const struct binding *b, const struct op *op)
 	        use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE), adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
 }
 
-int bind_norm_forward(const struct binding *b, const struct op *op)
+static int bind_norm_forward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
@@ -63,7 +63,7 @@ int bind_norm_forward(const struct binding *b, const struct op *op)
 	                                use(m, op, NORM_FORWARD_STATISTICS));
 }
 
-int bind_norm_backward(const struct binding *b, const struct op *op)
+static int bind_norm_backward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
@@ -74,7 +74,7 @@ int bind_norm_backward(const struct binding *b, const struct op *op)
 	        adds(op, NORM_BACKWARD_DWEIGHT), use(m, op, NORM_BACKWARD_DBIAS), adds(op, NORM_BACKWARD_DBIAS));
 }
 
-int bind_linear_forward(const struct binding *b, const struct op *op)
+static int bind_linear_forward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct linear_shape s = linear_shape_of(m, op);
@@ -86,7 +86,7 @@ int bind_linear_forward(const struct binding *b, const struct op *op)
 	                                  use(m, op, LINEAR_FORWARD_PRE));
 }
 
-int bind_linear_finish(const struct binding *b, const struct op *op)
+static int bind_linear_finish(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = made_rows(m, op), width = kernel_of(m, op)->out;
@@ -96,7 +96,7 @@ int bind_linear_finish(const struct binding *b, const struct op *op)
 	                                 use(m, op, LINEAR_FINISH_SUM), use(m, op, LINEAR_FINISH_Y));
 }
 
-int bind_linear_backward(const struct binding *b, const struct op *op)
+static int bind_linear_backward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct linear_shape s = linear_shape_of(m, op);
@@ -115,7 +115,7 @@ int bind_linear_backward(const struct binding *b, const struct op *op)
 	                                   adds(op, LINEAR_BACKWARD_DBIAS));
 }
 
-int bind_attention_forward(const struct binding *b, const struct op *op)
+static int bind_attention_forward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct attention_shape s = attention_shape_of(m, op);
@@ -124,7 +124,7 @@ int bind_attention_forward(const struct binding *b, const struct op *op)
 	                                     use(m, op, ATTENTION_FORWARD_LOG_SUM_EXP));
 }
 
-int bind_attention_backward(const struct binding *b, const struct op *op)
+static int bind_attention_backward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct attention_shape s = attention_shape_of(m, op);
@@ -134,7 +134,7 @@ int bind_attention_backward(const struct binding *b, const struct op *op)
 	                                      use(m, op, ATTENTION_BACKWARD_DQKV));
 }
 
-int bind_classifier(const struct binding *b, const struct op *op)
+static int bind_classifier(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), stride = m->plan->model->logits_stride, n;
@@ -145,7 +145,7 @@ int bind_classifier(const struct binding *b, const struct op *op)
 	                              adds(op, CLASSIFIER_LOSS));
 }
 
-int bind_evaluate(const struct binding *b, const struct op *op)
+static int bind_evaluate(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t stride = m->plan->model->logits_stride;
@@ -159,7 +159,7 @@ int bind_evaluate(const struct binding *b, const struct op *op)
 	                                       b->loss, b->correct);
 }
 
-int bind_classifier_maxima(const struct binding *b, const struct op *op)
+static int bind_classifier_maxima(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
@@ -169,7 +169,7 @@ int bind_classifier_maxima(const struct binding *b, const struct op *op)
 	                                     use(m, op, CLASSIFIER_MAXIMA_MAXIMA));
 }
 
-int bind_classifier_sums(const struct binding *b, const struct op *op)
+static int bind_classifier_sums(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
@@ -180,7 +180,7 @@ int bind_classifier_sums(const struct binding *b, const struct op *op)
 	                                   use(m, op, CLASSIFIER_SUMS_SUMS));
 }
 
-int bind_evaluate_sums(const struct binding *b, const struct op *op)
+static int bind_evaluate_sums(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
@@ -190,7 +190,7 @@ int bind_evaluate_sums(const struct binding *b, const struct op *op)
 	                                 use(m, op, EVALUATE_SUMS_MAXIMA), use(m, op, EVALUATE_SUMS_SUMS));
 }
 
-int bind_classifier_gradient(const struct binding *b, const struct op *op)
+static int bind_classifier_gradient(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), n;
@@ -203,7 +203,7 @@ int bind_classifier_gradient(const struct binding *b, const struct op *op)
 	        use(m, op, CLASSIFIER_GRADIENT_LOSS), adds(op, CLASSIFIER_GRADIENT_LOSS));
 }
 
-int bind_evaluate_count(const struct binding *b, const struct op *op)
+static int bind_evaluate_count(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	const float *maxima = use(m, op, EVALUATE_COUNT_MAXIMA);
@@ -214,7 +214,7 @@ int bind_evaluate_count(const struct binding *b, const struct op *op)
 	                        : 0;
 }
 
-int bind_batch_norm_statistics(const struct binding *b, const struct op *op)
+static int bind_batch_norm_statistics(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
@@ -222,7 +222,7 @@ int bind_batch_norm_statistics(const struct binding *b, const struct op *op)
 	                                         use(m, op, BATCH_NORM_STATISTICS_LOCAL));
 }
 
-int bind_batch_norm_merge(const struct binding *b, const struct op *op)
+static int bind_batch_norm_merge(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t n, width = kernel_of(m, op)->out;
@@ -232,7 +232,7 @@ int bind_batch_norm_merge(const struct binding *b, const struct op *op)
 	                                    use(m, op, BATCH_NORM_MERGE_STATISTICS));
 }
 
-int bind_batch_norm_running(const struct binding *b, const struct op *op)
+static int bind_batch_norm_running(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t width = kernel_of(m, op)->out;
@@ -240,7 +240,7 @@ int bind_batch_norm_running(const struct binding *b, const struct op *op)
 	                                      use(m, op, BATCH_NORM_RUNNING_STATISTICS));
 }
 
-int bind_batch_norm_forward(const struct binding *b, const struct op *op)
+static int bind_batch_norm_forward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
@@ -250,7 +250,7 @@ int bind_batch_norm_forward(const struct binding *b, const struct op *op)
 	                                      use(m, op, BATCH_NORM_FORWARD_BIAS), use(m, op, BATCH_NORM_FORWARD_Y));
 }
 
-int bind_batch_norm_sums(const struct binding *b, const struct op *op)
+static int bind_batch_norm_sums(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
@@ -261,7 +261,7 @@ int bind_batch_norm_sums(const struct binding *b, const struct op *op)
 	        adds(op, BATCH_NORM_SUMS_DWEIGHT), use(m, op, BATCH_NORM_SUMS_DBIAS), adds(op, BATCH_NORM_SUMS_DBIAS));
 }
 
-int bind_batch_norm_backward(const struct binding *b, const struct op *op)
+static int bind_batch_norm_backward(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
@@ -270,3 +270,29 @@ int bind_batch_norm_backward(const struct binding *b, const struct op *op)
 	        use(m, op, BATCH_NORM_BACKWARD_STATISTICS), use(m, op, BATCH_NORM_BACKWARD_SUMS),
 	        use(m, op, BATCH_NORM_BACKWARD_WEIGHT), use(m, op, BATCH_NORM_BACKWARD_DX));
 }
+
+const struct binding_row bind_model[OP_KIND_COUNT] = {
+        BIND(EMBEDDING_FORWARD, bind_embedding_forward, embedding_forward, embedding_sliced_forward),
+        BIND(EMBEDDING_FINISH, bind_embedding_finish, embedding_finish, embedding_finish),
+        BIND(EMBEDDING_BACKWARD, bind_embedding_backward, embedding_backward, embedding_sliced_backward),
+        BIND(NORM_FORWARD, bind_norm_forward, norm_forward, norm_forward),
+        BIND(NORM_BACKWARD, bind_norm_backward, norm_backward, norm_backward),
+        BIND(LINEAR_FORWARD, bind_linear_forward, linear_forward, linear_forward),
+        BIND(LINEAR_FINISH, bind_linear_finish, linear_finish, linear_finish),
+        BIND(LINEAR_BACKWARD, bind_linear_backward, linear_backward, linear_backward),
+        BIND(ATTENTION_FORWARD, bind_attention_forward, attention_forward, attention_forward),
+        BIND(ATTENTION_BACKWARD, bind_attention_backward, attention_backward, attention_backward),
+        BIND(BATCH_NORM_STATISTICS, bind_batch_norm_statistics, batch_norm_statistics, batch_norm_statistics),
+        BIND(BATCH_NORM_MERGE, bind_batch_norm_merge, batch_norm_merge, batch_norm_merge),
+        BIND(BATCH_NORM_RUNNING, bind_batch_norm_running, batch_norm_running, batch_norm_running),
+        BIND(BATCH_NORM_FORWARD, bind_batch_norm_forward, batch_norm_forward, batch_norm_forward),
+        BIND(BATCH_NORM_SUMS, bind_batch_norm_sums, batch_norm_sums, batch_norm_sums),
+        BIND(BATCH_NORM_BACKWARD, bind_batch_norm_backward, batch_norm_backward, batch_norm_backward),
+        BIND(CLASSIFIER, bind_classifier, classifier, classifier),
+        BIND(EVALUATE, bind_evaluate, classifier_evaluate, classifier_evaluate),
+        BIND(CLASSIFIER_MAXIMA, bind_classifier_maxima, classifier_maxima, classifier_maxima),
+        BIND(CLASSIFIER_SUMS, bind_classifier_sums, classifier_sums, classifier_sums),
+        BIND(CLASSIFIER_GRADIENT, bind_classifier_gradient, classifier_gradient, classifier_gradient),
+        BIND(EVALUATE_SUMS, bind_evaluate_sums, evaluate_sums, evaluate_sums),
+        BIND(EVALUATE_COUNT, bind_evaluate_count, evaluate_count, evaluate_count),
+};

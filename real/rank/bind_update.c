@@ -7,14 +7,14 @@
 
 /* ---- vectors ---- */
 
-int bind_add(const struct binding *b, const struct op *op)
+static int bind_add(const struct binding *b, const struct op *op)
 {
 	int64_t n;
 	void *x = use_all(b->memory, op, ADD_X, &n), *y = use_all(b->memory, op, ADD_Y, &n);
 	return b->kernels->vector_add(b->context, b->stream, element_of(b->memory, op, ADD_X), n, x, y);
 }
 
-int bind_squares(const struct binding *b, const struct op *op)
+static int bind_squares(const struct binding *b, const struct op *op)
 {
 	int64_t n;
 	const void *x = use_all(b->memory, op, SQUARES_X, &n);
@@ -22,7 +22,7 @@ int bind_squares(const struct binding *b, const struct op *op)
 	                                  use(b->memory, op, SQUARES_NORM), adds(op, SQUARES_NORM));
 }
 
-int bind_advance(const struct binding *b, const struct op *op)
+static int bind_advance(const struct binding *b, const struct op *op)
 {
 	return b->kernels->advance(b->context, b->stream, use(b->memory, op, ADVANCE_STEP));
 }
@@ -36,7 +36,7 @@ _Static_assert(SCALER_SCALE * sizeof(float) == offsetof(struct loss_scale, scale
                        SCALER_ELEMENTS * sizeof(float) == sizeof(struct loss_scale),
                "the loss scale's state is laid out as the kernels read it");
 
-int bind_overflow(const struct binding *b, const struct op *op)
+static int bind_overflow(const struct binding *b, const struct op *op)
 {
 	int64_t n, one;
 	const void *x = use_all(b->memory, op, OVERFLOW_X, &n);
@@ -45,7 +45,7 @@ int bind_overflow(const struct binding *b, const struct op *op)
 	                                   adds(op, OVERFLOW_OVERFLOW));
 }
 
-int bind_scaler_begin(const struct binding *b, const struct op *op)
+static int bind_scaler_begin(const struct binding *b, const struct op *op)
 {
 	const struct settings *settings = &b->memory->plan->settings;
 	int64_t n;
@@ -54,7 +54,7 @@ int bind_scaler_begin(const struct binding *b, const struct op *op)
 	return b->kernels->copy(b->context, b->stream, scaler, b->scaler_begin, sizeof *b->scaler_begin);
 }
 
-int bind_scaler_update(const struct binding *b, const struct op *op)
+static int bind_scaler_update(const struct binding *b, const struct op *op)
 {
 	const struct settings *settings = &b->memory->plan->settings;
 	const struct loss_scale_rule *rule = loss_scale_rule(settings->loss_scaler);
@@ -142,7 +142,7 @@ static int update_all(const struct binding *b, const struct op *op, struct updat
 	return error ? error : update_part(b, &u, v, done, n - done);
 }
 
-int bind_adamw(const struct binding *b, const struct op *op)
+static int bind_adamw(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t n;
@@ -156,7 +156,7 @@ int bind_adamw(const struct binding *b, const struct op *op)
 	return update_all(b, op, update_of(m, op), &v, n);
 }
 
-int bind_sgd(const struct binding *b, const struct op *op)
+static int bind_sgd(const struct binding *b, const struct op *op)
 {
 	struct rank_memory *m = b->memory;
 	int64_t n;
@@ -166,3 +166,14 @@ int bind_sgd(const struct binding *b, const struct op *op)
 	v.master = use(m, op, SGD_MASTER);
 	return update_all(b, op, update_of(m, op), &v, n);
 }
+
+const struct binding_row bind_update[OP_KIND_COUNT] = {
+        BIND(ADD, bind_add, vector_add, vector_add),
+        BIND(ADAMW, bind_adamw, adamw_update, adamw_update),
+        BIND(SGD, bind_sgd, sgd_update, sgd_update),
+        BIND(SQUARES, bind_squares, vector_squares, vector_squares),
+        BIND(OVERFLOW, bind_overflow, vector_overflow, vector_overflow),
+        BIND(SCALER_BEGIN, bind_scaler_begin, copy, copy),
+        BIND(SCALER_UPDATE, bind_scaler_update, scaler_update, scaler_update),
+        BIND(ADVANCE, bind_advance, advance, advance),
+};

@@ -41,7 +41,7 @@ static int distance(const char *a, const char *b)
 
 void near_consider(struct near *n, const char *name)
 {
-	char typed[LONGEST + 1], known[LONGEST + 1];
+	char typed[LONGEST + 1] = "", known[LONGEST + 1] = "";
 	simplify(typed, n->typed);
 	simplify(known, name);
 	int d = distance(typed, known), length = (int)strlen(typed);

@@ -80,20 +80,12 @@ struct rate curve_rate(const struct curve *curve, int64_t work)
 
 /* ---- keys of `compute` ---- */
 
-static const char *const families[] = {
-#define X(constant, name) name,
-        KERNEL_LIST(X)
-#undef X
-};
-
-_Static_assert(sizeof families / sizeof *families == COMPUTE_VECTOR - COMPUTE_FAMILY, "one key for each model kernel");
-
 const char *compute_key_name(int key)
 {
 	if (key < OP_KIND_COUNT)
 		return op_name((enum op_kind)key);
 	if (key < COMPUTE_VECTOR)
-		return families[key - COMPUTE_FAMILY];
+		return kernel_kind_name((enum kernel_kind)(key - COMPUTE_FAMILY));
 	return key == COMPUTE_VECTOR ? "vector" : "default";
 }
 

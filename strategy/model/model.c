@@ -213,7 +213,7 @@ static enum status open_mlp(struct model *m, const struct request *q)
 	                                  {"norm", "none|batch|sync-batch", "none", ""}};
 	const struct keys keys = {"{model}", "mlp", list, 2, ",", 0, 0};
 	struct key_value value[2];
-	struct mlp_sizes z;
+	struct mlp_sizes z = {0};
 	enum status s = keys_read(&keys, q->pairs, value);
 	if (s || (s = read_layers(&value[0], &z)))
 		return s;
@@ -360,7 +360,7 @@ int model_blocks(const struct model *m)
 const char *kernel_kind_name(enum kernel_kind kind)
 {
 	static const char *const names[] = {
-#define X(constant, name) name,
+#define X(constant, name, divides) name,
 	        KERNEL_LIST(X)
 #undef X
 	};

@@ -67,26 +67,26 @@ struct model_buffer {
 	double initial; /* of every element */
 };
 
-/* constant, name */
+/* constant, name, what ranks that share the model divide among them (slice.c) */
 #define KERNEL_LIST(X)                                                                                                 \
-	X(EMBEDDING, "embedding")                                                                                      \
-	X(NORM, "norm")                                                                                                \
-	X(LINEAR, "linear")                                                                                            \
-	X(ATTENTION, "attention")                                                                                      \
-	X(SCORES, "scores")                                                                                            \
-	X(SOFTMAX, "softmax")                                                                                          \
-	X(CONTEXT, "context")                                                                                          \
-	X(DROPOUT, "dropout")                                                                                          \
-	X(CLASSIFIER, "classifier")                                                                                    \
-	X(BATCH_NORM, "batch_norm")                                                                                    \
-	X(ABSTRACT, "abstract")
+	X(EMBEDDING, "embedding", TABLE)                                                                               \
+	X(NORM, "norm", ROWS)                                                                                          \
+	X(LINEAR, "linear", PAIR)                                                                                      \
+	X(ATTENTION, "attention", HEADS)                                                                               \
+	X(SCORES, "scores", HEADS)                                                                                     \
+	X(SOFTMAX, "softmax", HEADS)                                                                                   \
+	X(CONTEXT, "context", HEADS)                                                                                   \
+	X(DROPOUT, "dropout", EITHER)                                                                                  \
+	X(CLASSIFIER, "classifier", CLASSES)                                                                           \
+	X(BATCH_NORM, "batch_norm", SAMPLES)                                                                           \
+	X(ABSTRACT, "abstract", NOTHING)
 
 enum kernel_kind {
-#define X(constant, name) KERNEL_##constant,
+#define X(constant, name, divides) KERNEL_##constant,
 	KERNEL_LIST(X)
 #undef X
 };
-#define X(constant, name) +1
+#define X(constant, name, divides) +1
 enum { KERNEL_KINDS = KERNEL_LIST(X) };
 #undef X
 

@@ -165,45 +165,66 @@ static void slice_classifier(const struct slicer *c, struct kernel *k)
 	                                             .producer = m->kernel_count - 1};
 }
 
+/* What ranks divide of a kernel. */
+enum divides {
+	DIVIDES_NOTHING,
+	DIVIDES_TABLE,   /* the rows of a table; what it looks up is a sum over the ranks */
+	DIVIDES_PAIR,    /* outputs, and the inputs of the linear layer that follows */
+	DIVIDES_HEADS,   /* or what the heads make */
+	DIVIDES_ROWS,    /* with sequence parallelism; else all ranks do the same */
+	DIVIDES_EITHER,  /* heads where its input is divided so, else rows */
+	DIVIDES_CLASSES, /* of logits */
+	DIVIDES_SAMPLES, /* which all ranks have */
+};
+
+static const enum divides divides[] = {
+#define X(constant, name, what) DIVIDES_##what,
+        KERNEL_LIST(X)
+#undef X
+};
+
+/* Whoever has rows of its own has them of what it makes too. */
+static enum status slice_rows(const struct slicer *c, struct kernel *k)
+{
+	if (c->m->values[k->x].spread)
+		spread_rows(c, k);
+	return STATUS_OK;
+}
+
 static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 {
-	switch (k->kind) {
-	case KERNEL_EMBEDDING:
+	bool sliced = c->m->values[k->x].sliced;
+	switch (divides[k->kind]) {
+	case DIVIDES_TABLE:
 		cut_tensor(c, k->weight, CUT_ROWS, 1);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
-	case KERNEL_LINEAR:
+	case DIVIDES_PAIR:
 		return slice_linear(c, k);
-	case KERNEL_ATTENTION:
-	case KERNEL_SCORES:
-	case KERNEL_SOFTMAX:
-	case KERNEL_CONTEXT:
+	case DIVIDES_HEADS:
 		slice_inner(c, k);
 		return STATUS_OK;
-	case KERNEL_DROPOUT:
-		if (c->m->values[k->x].sliced)
-			slice_inner(c, k);
-		else if (c->m->values[k->x].spread)
-			spread_rows(c, k);
+	case DIVIDES_EITHER:
+		if (!sliced)
+			return slice_rows(c, k);
+		slice_inner(c, k);
 		return STATUS_OK;
-	case KERNEL_CLASSIFIER:
+	case DIVIDES_CLASSES:
 		slice_classifier(c, k);
 		return STATUS_OK;
-	case KERNEL_NORM:
-		if (c->m->values[k->x].spread)
-			spread_rows(c, k);
-		if (!c->m->values[k->x].sliced)
-			return STATUS_OK;
+	case DIVIDES_ROWS:
+		if (!sliced)
+			return slice_rows(c, k);
 		break;
-	case KERNEL_BATCH_NORM:
+	case DIVIDES_SAMPLES:
 		return status_fail(
 		        STATUS_INPUT,
 		        "{strategy} tensor: %s normalizes over samples, and here all ranks have the same ones, and of "
 		        "every other layer a slice of the features: its running statistics would be whole on no rank; "
 		        "leave norm= out, or choose another strategy",
 		        k->name);
-	default:
+	case DIVIDES_NOTHING:
 		break;
 	}
 	return status_fail(

@@ -14,11 +14,11 @@ const struct setting_row setting_rows[SETTING_COUNT] = {
 	 values,                                                                                                       \
 	 fallback,                                                                                                     \
 	 help,                                                                                                         \
-	 TAKES_##type,                                                                                                 \
 	 (double)(low),                                                                                                \
 	 (double)(high),                                                                                               \
 	 offsetof(struct settings, field),                                                                             \
 	 sizeof((struct settings *)0)->field,                                                                          \
+	 TAKES_##type,                                                                                                 \
 	 line},
         SETTING_LIST(X)
 #undef X

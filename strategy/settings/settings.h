@@ -121,10 +121,10 @@ enum setting_type {
 
 struct setting_row {
 	const char *name, *values, *fallback, *help;
-	enum setting_type type;
 	double low, high;
 	size_t offset, size; /* in struct settings */
-	int line;            /* in a plan's text */
+	enum setting_type type;
+	int line; /* in a plan's text */
 };
 extern const struct setting_row setting_rows[SETTING_COUNT];
 

@@ -42,10 +42,10 @@ static void load(struct step *s)
 {
 	struct step_view v = step_view(s);
 	const struct model *m = v.model;
-	struct region inputs = region_none(), targets = region_none();
+	struct region inputs = region_none();
 	if (v.root) {
 		inputs = alloc_global_value(s, m->input);
-		targets = alloc_global_value(s, m->target);
+		struct region targets = alloc_global_value(s, m->target);
 		struct op *op = build_op(v.b, OP_LOAD, QUEUE_COMPUTE);
 		op->micro = v.micro;
 		op->wide = v.ranks > 1;

@@ -77,7 +77,8 @@ static struct region squares_of(const struct role *r, int group)
 	int i = next_squares(r, -1);
 	while (i >= 0 && r->ops[i].group != group)
 		i = next_squares(r, i);
-	return i < 0 ? (struct region){.buffer = -1} : r->ops[i].operand[SQUARES_X];
+	static const struct region none = {.buffer = -1};
+	return i < 0 ? none : r->ops[i].operand[SQUARES_X];
 }
 
 static void order_squares(struct role *r, const struct role *like)
