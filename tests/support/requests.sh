@@ -1,14 +1,15 @@
 #!/bin/bash
-# A grid of requests, models × strategies × ranks × precision × checkpointing × offload × accumulation, and what comes of
-# each. A change of the structure must leave all of it as it was.
+# A grid of requests (models × strategies × ranks × precision × checkpointing × offload × accumulation) and the results of
+# each. A change of the structure must leave all of them as they were.
 #
-#     tests/grid.sh requests              the requests, a line each
-#     tests/grid.sh plans [DIR]           a line a request: checksums of the plan's text and of sim --json
-#     tests/grid.sh runs [DIR]            a line a request that two cores can train: what validate --json measured without
+#     tests/support/requests.sh requests              the requests, a line each
+#     tests/support/requests.sh plans [DIR]           a line a request: checksums of the plan's text and of sim --json
+#     tests/support/requests.sh runs [DIR]            a line a request that two cores can train: what validate --json measured without
 #                                         its times, and the checksum of the weights after three steps
 #
-# With DIR the whole texts are kept there, so that two trees can be compared by diff -r. A request that makes no sense
-# together is part of the grid: its line says `status 2`, whatever the message. $SHARDLAB is the program.
+# With DIR the whole texts are kept there, so that diff -r compares two trees. A request whose settings contradict each
+# other is part of the grid: its line says `status 2`, whatever the message. EVERY=N takes every N-th request. $SHARDLAB is
+# the program.
 set -euo pipefail
 
 shardlab=${SHARDLAB:?the program under test}
@@ -16,7 +17,7 @@ keep=${2-}
 
 # The full product is taken in steps of a prime, so that every pair of settings meets.
 requests() {
-	local models strategies ranks precisions checkpointings offloads accumulates i n=0 k
+	local models strategies ranks precisions checkpointings offloads accumulates i k
 	models=(mlp:sizes=784-48-32-10 mlp:sizes=784-33-10,norm=sync-batch gpt:layers=2,width=48,heads=4,context=32
 		gpt:layers=3,width=64,heads=2,context=16,dropout=0.1 gpt gpt2-124m params=7.5e6:units=4)
 	strategies=(single dp ddp zero1 zero2 zero3 fsdp hybrid model pipeline tensor dp:broadcast=tree:reduce=chain
@@ -37,8 +38,7 @@ requests() {
 		echo "--model $model --strategy $strategy --ranks $count --precision ${precisions[(i / 7) % 3]}" \
 			"--activation-checkpointing ${checkpointings[(i / 11) % 5]} --offload ${offloads[(i / 13) % 8]}" \
 			"--accumulate ${accumulates[(i / 17) % 4]} --micro-batch 2"
-		n=$((n + 1))
-	done | sort -u
+	done | sort -u | awk -v every="${EVERY:-1}" 'NR % every == 0'
 }
 
 # sum TEXT-FILE: its checksum and length
@@ -91,7 +91,7 @@ requests) requests ;;
 plans) requests | plans ;;
 runs) requests | runs ;;
 *)
-	echo "usage: tests/grid.sh requests|plans|runs [DIR]" >&2
+	echo "usage: tests/support/requests.sh requests|plans|runs [DIR]" >&2
 	exit 2
 	;;
 esac

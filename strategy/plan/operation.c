@@ -1,0 +1,285 @@
+#include "strategy/plan/operation.h"
+
+#include "strategy/plan/layout.h"
+#include "strategy/plan/mesh.h"
+#include "strategy/plan/plan.h"
+
+/* ---- operands ---- */
+
+static bool is_there(const struct op *op, int operand)
+{
+	return op->operand[operand].buffer >= 0;
+}
+
+char op_access(const struct op *op, int operand)
+{
+	int other;
+	if (operand >= op_operand_count(op->kind) || !is_there(op, operand))
+		return 0;
+	char access = op_declared_access(op->kind, operand);
+	if (access == 'a')
+		return op->accumulate >> operand & 1 ? 'x' : 'w';
+	switch (op_access_rule(op->kind, operand, &other)) {
+	case ACCESS_CHANGE_WITH:
+		return is_there(op, other) ? 'x' : 'r';
+	case ACCESS_REMAKE_FROM:
+		return op->queue == QUEUE_HOST_COMPUTE && is_there(op, other) ? 'w' : 'x';
+	default:
+		return access;
+	}
+}
+
+const struct region *op_region(const struct op *op, enum part part)
+{
+	int operand = op_find(op->kind, part);
+	return operand < 0 ? NULL : &op->operand[operand];
+}
+
+int op_buffer(const struct op *op)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (is_there(op, i))
+			return op->operand[i].buffer;
+	return -1;
+}
+
+bool kernel_synchronises(const struct plan *p, const struct kernel *k)
+{
+	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
+}
+
+struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
+{
+	const struct model *m = p->model;
+	const struct kernel *k = op->kernel >= 0 ? &m->kernels[op->kernel] : NULL;
+	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
+	struct op_sizes s = {.contributors = 1};
+	if (k)
+		s = kernel_sizes(m, k, samples);
+	if (k && kernel_synchronises(p, k))
+		s.contributors = p->ranks;
+	s.mixed = p->settings.precision != TYPE_FP32;
+	s.fp16 = p->settings.precision == TYPE_FP16;
+	s.clips = p->settings.clip > 0;
+	s.inputs = value_elements(&m->values[m->input], samples);
+	s.targets = value_elements(&m->values[m->target], samples);
+	s.n = is_there(op, 0) ? region_elements(p, op->operand) : 0;
+	return s;
+}
+
+static enum type buffer_type(const struct role *r, const struct op *op, int operand)
+{
+	return r->buffers[op->operand[operand].buffer].type;
+}
+
+enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
+{
+	enum type own = buffer_type(r, op, operand);
+	switch (op_type_rule(op->kind, operand)) {
+	case OPERAND_ANY:
+		return own;
+	case OPERAND_ALIKE:
+		return buffer_type(r, op, 0);
+	case OPERAND_FLOAT:
+		return own == TYPE_FP32 ? own : p->settings.precision;
+	case OPERAND_INPUT:
+		return plan_value_type(p, p->model->input);
+	case OPERAND_PLAN:
+		return p->settings.precision;
+	case OPERAND_FP32:
+		return TYPE_FP32;
+	case OPERAND_I32:
+		return TYPE_I32;
+	case OPERAND_I64:
+		return TYPE_I64;
+	case OPERAND_U8:
+		return TYPE_U8;
+	}
+	return own;
+}
+
+/* ---- what an operation costs ---- */
+
+int64_t op_whole_elements(const struct plan *p, const struct op *op)
+{
+	const struct region *whole = op_region(op, PART_WHOLE);
+	if (whole->buffer >= 0)
+		return whole->count;
+	const struct region *share = op_region(op, PART_SHARE);
+	return share->slice ? share->count : share->count * op_members(p, op);
+}
+
+enum operation op_operation(enum op_kind k)
+{
+	switch (k) {
+	case OP_ALL_REDUCE:
+	case OP_ALL_REDUCE_MAXIMUM:
+		return OPERATION_ALL_REDUCE;
+	case OP_REDUCE_SCATTER:
+		return OPERATION_REDUCE_SCATTER;
+	case OP_ALL_GATHER:
+		return OPERATION_ALL_GATHER;
+	case OP_BROADCAST:
+		return OPERATION_BROADCAST;
+	case OP_REDUCE:
+		return OPERATION_REDUCE;
+	case OP_SCATTER:
+		return OPERATION_SCATTER;
+	case OP_GATHER:
+		return OPERATION_GATHER;
+	case OP_SUM:
+		return OPERATION_SUM;
+	default:
+		return OPERATION_COUNT;
+	}
+}
+
+struct schedule op_schedule(const struct plan *p, const struct op *op)
+{
+	if (op_is_message(op->kind)) /* one round, in which 0 sends all to 1 */
+		return (struct schedule){SCHEDULE_TREE_BROADCAST, 2, 0, op_region(op, PART_WHOLE)->count, 0};
+	return (struct schedule){.algorithm = op->algorithm,
+	                         .ranks = op_members(p, op),
+	                         .root = op->root,
+	                         .elements = op_whole_elements(p, op),
+	                         .pieces = 0};
+}
+
+int64_t op_element_bytes(const struct role *r, const struct op *op)
+{
+	if (op->kind == OP_SUM)
+		return (int64_t)sizeof(double);
+	return type_bytes(r->buffers[op_buffer(op)].type);
+}
+
+int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
+		return 0;
+	int64_t member = op_member(p, op, rank);
+	struct schedule s = op_schedule(p, op);
+	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
+}
+
+int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
+		return 0;
+	int64_t member = op_member(p, op, rank);
+	struct schedule s = op_schedule(p, op);
+	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);
+}
+
+int64_t op_payload_bytes(const struct role *r, const struct op *op)
+{
+	if (op_class(op->kind) != OP_CLASS_C)
+		return 0;
+	return op->payload * op_element_bytes(r, op);
+}
+
+/* ---- spaces ---- */
+
+/* Bit by space: where the operands stand. */
+static unsigned spaces_of(const struct role *r, const struct op *op)
+{
+	unsigned spaces = 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer >= 0)
+			spaces |= 1u << r->buffers[op->operand[i].buffer].space;
+	return spaces;
+}
+
+static enum queue copy_queue(enum space from, enum space to)
+{
+	static const enum queue queues[SPACE_COUNT][SPACE_COUNT] = {
+	        [SPACE_DEVICE] = {QUEUE_COMPUTE, QUEUE_DEVICE_TO_HOST, QUEUE_COUNT},
+	        [SPACE_HOST] = {QUEUE_HOST_TO_DEVICE, QUEUE_HOST_COMPUTE, QUEUE_DISK},
+	        [SPACE_DISK] = {QUEUE_COUNT, QUEUE_DISK, QUEUE_COUNT}};
+	return queues[from][to];
+}
+
+enum queue op_queue_for(const struct role *r, const struct op *op)
+{
+	const unsigned device = 1u << SPACE_DEVICE, host = 1u << SPACE_HOST;
+	unsigned spaces = spaces_of(r, op);
+	if (op_class(op->kind) == OP_CLASS_M)
+		return QUEUE_COMPUTE;
+	if (op_class(op->kind) == OP_CLASS_C)
+		return spaces == device || (op->kind == OP_SUM && spaces == host) ? QUEUE_COMMUNICATION : QUEUE_COUNT;
+	if (op->kind == OP_COPY)
+		return copy_queue(r->buffers[op->operand[COPY_X].buffer].space,
+		                  r->buffers[op->operand[COPY_Y].buffer].space);
+	if (spaces == device)
+		return QUEUE_COMPUTE;
+	return spaces == host && op_class(op->kind) == OP_CLASS_V && op->kind != OP_LOAD ? QUEUE_HOST_COMPUTE
+	                                                                                 : QUEUE_COUNT;
+}
+
+enum transfer_kind op_transfer(const struct role *r, const struct op *op)
+{
+	if (op->kind != OP_COPY)
+		return TRANSFER_COUNT;
+	switch (op->queue) {
+	case QUEUE_DEVICE_TO_HOST:
+		return TRANSFER_DEVICE_TO_HOST;
+	case QUEUE_HOST_TO_DEVICE:
+		return TRANSFER_HOST_TO_DEVICE;
+	case QUEUE_DISK:
+		return r->buffers[op->operand[COPY_X].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ
+		                                                                  : TRANSFER_DISK_WRITE;
+	default:
+		return TRANSFER_COUNT;
+	}
+}
+
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	const struct region *x = &op->operand[COPY_X];
+	return op_transfer(r, op) == TRANSFER_COUNT ? 0
+	                                            : region_elements(p, x) * type_bytes(r->buffers[x->buffer].type);
+}
+
+int64_t op_flops(const struct plan *p, const struct op *op)
+{
+	struct op_sizes s = op_sizes_of(p, op);
+	return op_class(op->kind) == OP_CLASS_K && op->kernel < 0 ? 0 : op_flops_of(op->kind, &s);
+}
+
+int64_t role_first_buffer(const struct plan *p, const struct role *r)
+{
+	int64_t first = -1;
+	for (int i = r->step.begin; i < r->step.end && plan_axis(p, "stage"); i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind != OP_BATCH_NORM_MERGE)
+			continue;
+		int64_t offset = p->model->buffers[p->model->kernels[op->kernel].running].offset;
+		first = first < 0 || offset < first ? offset : first;
+	}
+	return first < 0 ? 0 : first;
+}
+
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op)
+{
+	if (op_class(op->kind) == OP_CLASS_K)
+		return p->settings.precision;
+	int buffer = op_buffer(op);
+	enum type type = buffer >= 0 ? r->buffers[buffer].type : TYPE_FP32;
+	return type == TYPE_BF16 || type == TYPE_FP16 ? type : TYPE_FP32;
+}
+
+int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op)
+{
+	int64_t bytes = 0;
+	if (op_class(op->kind) == OP_CLASS_M)
+		return 0;
+	for (int i = 0; i < op_operand_count(op->kind); i++) {
+		char access = op_access(op, i);
+		if (!access)
+			continue;
+		int other;
+		bool looks_up = op_access_rule(op->kind, i, &other) == ACCESS_LOOK_UP;
+		int64_t count = region_elements(p, &op->operand[looks_up ? other : i]);
+		bytes += (access == 'x' ? 2 : 1) * count * type_bytes(r->buffers[op->operand[i].buffer].type);
+	}
+	return bytes;
+}

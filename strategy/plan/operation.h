@@ -1,0 +1,50 @@
+/* One operation of a plan: its operands as the table of operations (strategy/plan/ops.def) sees them, what it moves,
+ * and what it computes. */
+#ifndef SHARDLAB_PLAN_OPERATION_H
+#define SHARDLAB_PLAN_OPERATION_H
+
+#include "strategy/plan/types.h"
+
+/* ---- operands ---- */
+
+/* 'r', 'w' or 'x' for the operand as the operation uses it ('a' resolved by its accumulate bit), 0 if absent. */
+char op_access(const struct op *op, int operand);
+/* The operand that stands for this part; NULL: this kind of operation has none. */
+const struct region *op_region(const struct op *op, enum part part);
+/* The buffer of its first operand that is there; -1. */
+int op_buffer(const struct op *op);
+/* What the table's expressions (strategy/plan/ops.h) are made of. */
+struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
+/* The type that an operand must have; its own, where any will do. */
+enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand);
+/* A batch norm that asks the other ranks. */
+bool kernel_synchronises(const struct plan *p, const struct kernel *k);
+
+/* ---- what it moves and computes ---- */
+
+/* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
+enum operation op_operation(enum op_kind k);
+/* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
+int64_t op_whole_elements(const struct plan *p, const struct op *op);
+struct schedule op_schedule(const struct plan *p, const struct op *op);
+/* What communication moves on `rank`: elements that leave it and reach it (padded). 0 for operations of other classes
+ * and for one rank. */
+int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
+int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank);
+int64_t op_payload_bytes(const struct role *r, const struct op *op);
+int64_t op_element_bytes(const struct role *r, const struct op *op); /* a `sum` sends doubles */
+
+/* The queue that carries an operation out, from where its operands stand; QUEUE_COUNT: none can. */
+enum queue op_queue_for(const struct role *r, const struct op *op);
+/* A copy between spaces: what it is counted under, and its bytes. Other operations: TRANSFER_COUNT, 0. */
+enum transfer_kind op_transfer(const struct role *r, const struct op *op);
+int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op);
+
+/* What an operation computes: FLOPs, and bytes read and written by its operands. */
+int64_t op_flops(const struct plan *p, const struct op *op);
+int64_t op_bytes(const struct plan *p, const struct role *r, const struct op *op);
+/* The type whose rates an operation takes: a kernel of the model, that of the plan; other work, that of its first
+ * operand; fp32 where that holds no floating-point numbers. */
+enum type op_compute_type(const struct plan *p, const struct role *r, const struct op *op);
+
+#endif
