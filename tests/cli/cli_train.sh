@@ -37,8 +37,8 @@ OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe
 	fail 'under mpirun: failed'
 [ "$(checksum json)" = "$(checksum joined)" ] || fail 'under mpirun it computes something else'
 
-# Saved weights are where another run begins.
-run save train --model $model --steps 2 --batch 16 --json --save "$TMPDIR/weights.safetensors"
+# Saved weights are where another run begins, whose checksum is that of all ranks' shares.
+run save train --model $model --strategy zero3 --ranks 2 --steps 2 --batch 16 --json --save "$TMPDIR/weights.safetensors"
 run init train --model $model --steps 1 --batch 16 --json --learning-rate 0 --weight-decay 0 \
 	--init "$TMPDIR/weights.safetensors"
 [ "$(checksum save)" = "$(checksum init)" ] || fail 'weights that were saved and read are others'
