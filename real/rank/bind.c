@@ -55,8 +55,9 @@ static const struct binding_row bind_memory[OP_KIND_COUNT] = {
 
 static const struct binding_row *row_of(enum op_kind k)
 {
-	const struct binding_row *tables[] = {bind_model, bind_update, bind_memory};
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+	enum { TABLES = 3 };
+	const struct binding_row *tables[TABLES] = {bind_model, bind_update, bind_memory};
+	for (int i = 0; i < TABLES; i++)
 		if (tables[i][k].function)
 			return &tables[i][k];
 	return NULL;
