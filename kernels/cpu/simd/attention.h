@@ -19,7 +19,7 @@ struct head {
 };
 
 /* Head `i` of all samples' heads. Forward has no gradients, backward no y_out. */
-ALWAYS_INLINE struct head head_of(const struct attention_task *t, int64_t i)
+ALWAYS_INLINE struct head head_of(const struct attention_task *t, int64_t i, bool backward)
 {
 	const struct attention_shape *s = &t->shape;
 	int64_t width = s->heads * s->head_size, column = i % s->heads * s->head_size;
@@ -32,7 +32,7 @@ ALWAYS_INLINE struct head head_of(const struct attention_task *t, int64_t i)
 	                 .tokens = s->tokens,
 	                 .size = s->head_size,
 	                 .scale = 1.0f / sqrtf((float)s->head_size)};
-	if (!t->dqkv) {
+	if (!backward) {
 		h.y_out = (element *)t->y + y;
 		h.log_sum_exp_out = t->log_sum_exp_out + i * s->tokens;
 		return h;
