@@ -83,8 +83,11 @@ for device in null zero full random urandom tty; do
 	[ -e "$root/dev/$device" ] || : >"$root/dev/$device"
 	mount_at "dev/$device" --bind "/dev/$device" || impossible "mount: $(cat "$root/mount.log")"
 done
-mkdir -p "$root/dev/shm"
+mkdir -p "$root/dev/shm" "$root/dev/pts"
 mount_at dev/shm -t tmpfs tmpfs || impossible "mount: $(cat "$root/mount.log")"
+# Terminals, for tests of what people see.
+mount_at dev/pts -t devpts -o newinstance,ptmxmode=0666 devpts || impossible "mount: $(cat "$root/mount.log")"
+ln -sf pts/ptmx "$root/dev/ptmx"
 
 mkdir -p "$root/shardlab"
 find "$root/shardlab" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
