@@ -2,8 +2,7 @@
  * moves memory: sectors of 32 bytes, 32 banks of 4. */
 #include <check.h>
 #include <cstdio>
-
-#include <string.h>
+#include <cstring>
 
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/mma.cuh"
