@@ -66,11 +66,13 @@ static enum status write_beside(const char *path, const char *setting, enum stat
 	enum status s = temporary_name(path, setting, temporary, sizeof temporary);
 	if (s)
 		return s;
-	FILE *f = fopen(temporary, "w");
+	/* Exclusively: a link that stands there is not followed. A process of that number may have left one behind. */
+	unlink(temporary);
+	FILE *f = fopen(temporary, "wx");
 	if (!f)
 		return cannot_write(path, setting, STATUS_INPUT);
 	s = write(context, f);
-	bool failed = fflush(f) || ferror(f);
+	bool failed = fflush(f) || ferror(f) || (keep && !s && fsync(fileno(f)));
 	failed |= fclose(f) != 0;
 	if (!s && (failed || (keep && rename(temporary, path))))
 		s = cannot_write(path, setting, STATUS_RUN);

@@ -292,6 +292,14 @@ START_TEST(test_write)
 	                 INT64_C(6000000000000));
 	cluster_release(&again);
 
+	/* a link that stands where the file is prepared is not followed */
+	char planted[300], victim[300];
+	snprintf(planted, sizeof planted, "%s.%d.tmp", path, (int)getpid());
+	snprintf(victim, sizeof victim, "%s/victim", directory);
+	ck_assert_int_eq(symlink(victim, planted), 0);
+	ck_assert_msg(!cluster_write(&c, path), "%s", status_message());
+	ck_assert_int_ne(access(victim, F_OK), 0);
+
 	/* nothing is left beside it */
 	snprintf(list, sizeof list, "test $(ls -A %s/a/b | wc -l) = 1", directory);
 	ck_assert_int_eq(system(list), 0);
