@@ -21,5 +21,9 @@ int main(void)
 	}
 	plan_write(&p, NULL, stdout);
 	fprintf(stderr, "%.15g\n", (double)r.time.step / 1e9);
+	report_release(&r);
+	cluster_release(&c);
+	plan_release(&p);
+	model_release(&m);
 	return 0;
 }
