@@ -88,6 +88,8 @@ enum command {
 	  "… so many messages or allocations behind that step")                                                        \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
+	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \

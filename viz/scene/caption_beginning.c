@@ -17,9 +17,9 @@ static void say_categories(struct text *t, const int64_t *live)
 {
 	char bytes[WORD];
 	const char *between = ": ";
-	for (int c = 0; live && c < CATEGORY_COUNT; c++)
+	for (int c = 0; live && c < HELD_COUNT; c++)
 		if (live[c]) {
-			say(t, "%s%s %s", between, category_name((enum category)c), bytes_word(bytes, live[c]));
+			say(t, "%s%s %s", between, held_name((enum held)c), bytes_word(bytes, live[c]));
 			between = ", ";
 		}
 }

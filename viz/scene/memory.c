@@ -43,7 +43,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 
 static double legend_unit(struct canvas *c)
 {
-	double unit = 0;
+	double unit = text_length(c, 12, WEIGHT_PLAIN, GATHERED_IS_PARAMETERS) + 38;
 	for (int k = 0; k < CATEGORY_COUNT; k++)
 		unit = fmax(unit, text_length(c, 12, WEIGHT_PLAIN, category_name((enum category)k)) + 38);
 	return unit;
@@ -57,7 +57,7 @@ double legend_height(struct canvas *c, double width)
 	return 20.0 * lines + 6;
 }
 
-double legend_categories(struct canvas *c, double x, double y, double width)
+double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered)
 {
 	const struct theme *t = c->theme;
 	double at = x, line = y, unit = legend_unit(c);
@@ -72,7 +72,7 @@ double legend_categories(struct canvas *c, double x, double y, double width)
 		draw_text(c, at + 8, line + 12.5, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
 		          category_letter((enum category)k));
 		draw_text(c, at + 22, line + 12.5, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "%s",
-		          category_name((enum category)k));
+		          k == CATEGORY_GATHERED ? gathered : category_name((enum category)k));
 		at += unit;
 	}
 	return line + 20 - y;
@@ -99,7 +99,7 @@ static void draw_memory(struct canvas *c, const struct view *v, struct box b, bo
 			double width = (left - 12 * (spaces - 1)) / spaces;
 			draw_bars(c, v, (enum space)k, (struct box){b.x + (width + 12) * at++, b.y, width, bars});
 		}
-	legend_categories(c, b.x, b.y + b.height - legend + 4, left);
+	legend_categories(c, b.x, b.y + b.height - legend + 4, left, GATHERED_IS_PARAMETERS);
 	if (small)
 		return;
 	struct box right = {b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};

@@ -65,18 +65,6 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* The next operation that the first rank computes from a position on. */
-static const struct op *next_op(const struct timeline *s, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		const struct event *e = &s->events[i];
-		if (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE && e->rank == s->ranks[0].rank &&
-		    timeline_role_of(s, 0)->ops[e->op].pass != PASS_NONE)
-			return &timeline_role_of(s, 0)->ops[e->op];
-	}
-	return NULL;
-}
-
 /* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
 static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 {
@@ -87,18 +75,18 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	double label_end = 0;
 	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
 		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
-		const struct op *op = next_op(s, s->instants[from].begin, s->instants[to - 1].end);
+		enum pass pass = s->phases[k].pass;
 		struct box part = {b.x + b.width * (double)from / count, b.y + 12,
 		                   b.width * (double)(to - from) / count, height};
-		colour fill = op ? op_colour(t, op) : t->empty;
+		colour fill = pass == PASS_NONE ? t->empty : pass_colour(pass);
 		draw_fill(c, part, colour_mix(fill, t->ground, v->state->position > from ? 0.25 : 0.72));
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
-		if (op && op->pass != last && part.x > label_end) {
+		if (pass != PASS_NONE && pass != last && part.x > label_end) {
 			bool edge = part.x + 56 > b.x + b.width;
 			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
-			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(op->pass));
+			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
 			label_end = part.x + 56;
-			last = op->pass;
+			last = pass;
 		}
 	}
 	draw_frame(c, (struct box){b.x, b.y + 12, b.width, height}, t->line, 1);
@@ -116,7 +104,7 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
-	char caption[512], time[WORD];
+	char caption[CAPTION_SIZE], time[WORD];
 	struct box card = {b.x, b.y, b.width, b.height - 8};
 	double size = v->presenter ? 22 : 18, side = 178;
 	draw_card(c, card, t->panel, t->line, 1);
@@ -142,7 +130,7 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	double width = card.width - side - 50;
 	if (v->state && v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
-	char whole[520];
+	char whole[CAPTION_SIZE];
 	snprintf(whole, sizeof whole, "%s", caption);
 	/* One line in large, two lines smaller, as it fits. */
 	if (text_length(c, size, WEIGHT_PLAIN, whole) <= width)

@@ -35,6 +35,35 @@ const char *short_word(char *word)
 	return word;
 }
 
+/* ---- ranks and phases ---- */
+
+static int shown_of(const struct timeline *s, int role)
+{
+	int n = 0;
+	for (int i = 0; i < s->rank_count; i++)
+		n += s->ranks[i].role == role;
+	return n;
+}
+
+const char *ranks_word(char *out, const struct timeline *s, int first, int end)
+{
+	const struct role *role = timeline_role_of(s, first);
+	int64_t from = s->ranks[first].rank, to = s->ranks[end - 1].rank;
+	if (end == first + 1 && shown_of(s, s->ranks[first].role) == 1) /* it stands for all of its role */
+		to = role->first_rank + role->ranks - 1;
+	if (from == to)
+		snprintf(out, 64, "rank %" PRId64, from);
+	else
+		snprintf(out, 64, "ranks %" PRId64 "–%" PRId64, from, to);
+	return out;
+}
+
+const char *phase_word(const struct timeline *s, size_t position)
+{
+	enum pass pass = timeline_phase(s, position)->pass;
+	return pass == PASS_NONE ? "the step" : pass_name(pass);
+}
+
 /* ---- collectives ---- */
 
 void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
