@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "viz/export/export.h"
 
 /* ---- memory ---- */
@@ -58,13 +59,13 @@ static void write_memory(const struct state *st, FILE *out)
 static void write_ledger(const struct state *st, FILE *out)
 {
 	struct ledger l;
-	char sent[LEDGER_RANGE], bytes[WORD], step[WORD];
+	char sent[LEDGER_RANGE], bytes[WORD], step[WORD], whole[WORD];
 	if (st->collective < 0)
 		return;
 	ledger_make(st, &l);
-	fprintf(out, "ledger   %s: %s, so far %s; closed form %s = %s = %" PRId64 " B; the step, all ranks: %s of %s\n",
-	        l.what, l.who, ledger_range(&l, sent), l.formula.symbols, l.formula.numbers, l.formula.bytes,
-	        bytes_word(bytes, l.sent), bytes_word(step, l.total));
+	fprintf(out, "ledger   %s: %s, so far %s; closed form %s = %s = %s B; the step, all ranks: %s of %s\n", l.what,
+	        l.who, ledger_range(&l, sent), l.formula.symbols, l.formula.numbers,
+	        number_format_count(whole, l.formula.bytes), bytes_word(bytes, l.sent), bytes_word(step, l.total));
 }
 
 /* ---- a stop ---- */
@@ -79,8 +80,7 @@ static void write_stop(const struct playback *p, FILE *out)
 	fprintf(out, "\n%s %zu of %zu, %s at %s, %s\n",
 	        st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
 	        timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1,
-	        s->trace->measured ? "measured" : "simulated", time_word(time, st->time),
-	        phase_word(s, st->position));
+	        s->trace->measured ? "measured" : "simulated", time_word(time, st->time), phase_word(s, st->position));
 	fprintf(out, "caption  %s\n", caption);
 	if (*highlight)
 		fprintf(out, "notable  %s\n", highlight);

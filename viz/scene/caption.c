@@ -90,13 +90,29 @@ const struct op *caption_cause(const struct timeline *s, int index, const struct
 	return reason;
 }
 
+/* That it is the turn of the next on the queue is no reason worth a word. */
 static void say_reason(struct text *t, const struct timeline *s, const struct role *role, int index,
                        const struct op *op)
 {
 	const struct op *reason = caption_cause(s, index, op);
 	char words[OP_WORDS];
-	if (reason)
-		say(t, ", now that %s is done", op_words(words, s, role, reason));
+	if (reason && (reason->queue != op->queue || op_class(op->kind) == OP_CLASS_C))
+		say(t, ", now that %s is done", op_words_beside(words, s, role, reason, op));
+}
+
+/* Which message of how many like it: of which micro-batch. */
+static void say_message_begins(struct text *t, const struct timeline *s, const struct role *role, const struct op *op,
+                               const struct who *w, const struct collective *one)
+{
+	bool sends = op->kind == OP_SEND;
+	char words[OP_WORDS], bytes[WORD];
+	say(t, "%s begin%s to %s ", w->words, w->s, sends ? "send" : "receive");
+	say(t, "%s", buffer_words(words, s, role, op_buffer(op)));
+	if (w->count == 1)
+		say(t, " %s rank %" PRId64, sends ? "to" : "from", one->rank[sends]);
+	if (op->micro >= 0 && s->plan->settings.accumulate > 1)
+		say(t, ", micro-batch %d", op->micro);
+	say(t, " (%s)", bytes_word(bytes, op_payload_bytes(role, op)));
 }
 
 static void say_collective_begins(struct text *t, const struct state *st, int index, const struct op *op,
@@ -104,17 +120,12 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 {
 	const struct timeline *s = st->timeline;
 	const struct role *role = timeline_role_of(s, index);
-	const struct collective *one = &s->collectives[c];
 	char words[OP_WORDS], bytes[WORD];
-	bytes_word(bytes, op_payload_bytes(role, op));
-	say(t, "%s %s", w->words, op_does(words, s, role, op, !*w->s));
-	if (!op_is_message(op->kind))
-		say(t, ": %s by %s", bytes, schedule_row(op->algorithm)->name);
-	else if (w->count == 1)
-		say(t, " %s rank %" PRId64 ", %s", op->kind == OP_SEND ? "to" : "from", one->rank[op->kind == OP_SEND],
-		    bytes);
+	if (op_is_message(op->kind))
+		say_message_begins(t, s, role, op, w, &s->collectives[c]);
 	else
-		say(t, ", %s", bytes);
+		say(t, "%s %s (%s by %s)", w->words, op_does(words, s, role, op, !*w->s),
+		    bytes_word(bytes, op_payload_bytes(role, op)), schedule_row(op->algorithm)->name);
 	say_reason(t, s, role, index, op);
 	say(t, ".");
 	say_idea(t, s, role, op);
@@ -135,11 +146,16 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	}
 	int64_t k = e->op - role->step.begin;
 	time_word(time, s->ranks[index].end[k] - s->ranks[index].begin[k]);
-	say(t, "%s %s (%s)", w.words, op_does(words, s, role, op, !*w.s), time);
-	say_reason(t, s, role, index, op);
-	say_needs(t, st, e);
-	say(t, ".");
-	if (!say_freed(t, st, e))
+	say(t, "%s %s (%s", w.words, op_does(words, s, role, op, !*w.s), time);
+	bool peak = say_needs(t, st, e);
+	say(t, ")");
+	char freed[CAPTION_SIZE] = "";
+	struct text after = {freed, sizeof freed, 0};
+	bool point = !peak && say_freed(&after, st, e);
+	if (!point)
+		say_reason(t, s, role, index, op);
+	say(t, ".%s", freed);
+	if (!*freed && !peak)
 		say_idea(t, s, role, op);
 }
 
@@ -189,17 +205,17 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 		return;
 	}
 	say(t, "%s waits for ", words);
-	op_words(words, s, role, cause);
+	op_words_beside(words, s, role, cause, &role->ops[e->op]);
 	say(t, "%s", words);
 	if (cause != running && (before = awaited(s, role, index, cause, e->time))) {
-		op_words(words, s, role, before);
+		op_words_beside(words, s, role, before, &role->ops[e->op]);
 		say(t, ", which waits for %s", words);
 		cause = before;
 	}
 	if (running && cause == running) {
 		say(t, ", which is exposed now.");
 	} else if (running) {
-		op_words(words, s, role, running);
+		op_words_beside(words, s, role, running, &role->ops[e->op]);
 		say(t, ", while %s is exposed.", words);
 	} else {
 		bool others = op_class(cause->kind) == OP_CLASS_C && !awaited(s, role, index, cause, e->time);
@@ -258,7 +274,7 @@ void caption_make(const struct state *st, char *out, int size)
 		say_operation(&t, st, begin);
 	else if (first && first->kind == EVENT_IDLE)
 		say_idle(&t, st, first);
-	else if (first && first->kind == EVENT_END)
+	else if (last && last->kind == EVENT_END)
 		say_end(&t, st);
 	else if (first)
 		say_memory(&t, st, last);

@@ -11,9 +11,9 @@
 
 /* By what its bytes are counted under: a kind of traffic without a row does not compile. */
 /* clang-format off */
-#define IDEA_ALL_REDUCE "Summed over the ranks, they are the gradients of the whole batch, and all make the same update."
+#define IDEA_ALL_REDUCE "Summed over the ranks, the gradients are those of the whole batch."
 #define IDEA_REDUCE_SCATTER "Every rank gets the sum of the slice that it keeps, and of no other."
-#define IDEA_ALL_GATHER "No rank keeps them whole: they are gathered for as long as they are needed."
+#define IDEA_ALL_GATHER "No rank keeps these parameters whole: they are gathered while they are needed."
 #define IDEA_BROADCAST "The root alone keeps the parameters; the others get a copy for this step."
 #define IDEA_REDUCE "The root alone makes the update, with the sum of all gradients."
 #define IDEA_SCATTER_INPUTS "The root alone reads the data, and gives every rank its part."
@@ -152,6 +152,10 @@ static const char *idea_of_work(const struct timeline *s, const struct role *r, 
 		return "Their sum gives the norm by which gradients are clipped.";
 	case OP_OVERFLOW:
 		return "fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.";
+	case OP_LOAD:
+		return plan_data_ranks(s->plan) > 1 && !op->wide
+		               ? "Every rank works on other samples: that is data parallelism."
+		               : NULL;
 	case OP_ADD:
 		return "Gradients of all micro-batches are summed before the update.";
 	default:

@@ -20,7 +20,7 @@ static bool is_peak(const struct timeline *s, const struct event *e)
 	return e->kind == EVENT_MEMORY && r->peak_at[SPACE_DEVICE] == e->op - r->role->step.begin + 1;
 }
 
-void say_needs(struct text *t, const struct state *st, const struct event *begin)
+bool say_needs(struct text *t, const struct state *st, const struct event *begin)
 {
 	const struct timeline *s = st->timeline;
 	const struct role *role = timeline_role_of(s, begin->index);
@@ -36,10 +36,11 @@ void say_needs(struct text *t, const struct state *st, const struct event *begin
 			allocated += buffer_bytes(buffer_of(role, m));
 	}
 	if (allocated)
-		say(t, "; it needs %s more for that", bytes_word(bytes, allocated));
+		say(t, ", %s more memory", bytes_word(bytes, allocated));
 	if (peak)
-		say(t, ", which brings memory to its peak, %s",
+		say(t, ": the peak of memory, %s",
 		    bytes_word(bytes, s->roles[s->ranks[begin->index].role].peak[SPACE_DEVICE]));
+	return peak;
 }
 
 /* ---- what is freed ---- */
@@ -49,11 +50,11 @@ static const char *why_freed(const struct plan *p, enum held held)
 {
 	const struct strategy *g = strategy_find(p->strategy);
 	if (held == HELD_WHOLE_PARAMETERS && g && g->parameters == PLACE_SHARD)
-		return "each rank keeps its own shard alone, the point of ZeRO-3";
+		return "each rank keeps its shard alone, the point of ZeRO-3";
 	if (held == HELD_WHOLE_PARAMETERS)
 		return "the root keeps them";
 	if (held == HELD_WHOLE_GRADIENTS && g && g->gradients == PLACE_SHARD)
-		return "each rank keeps the sum of its own slice alone, the point of ZeRO-2";
+		return "each rank keeps its slice alone, the point of ZeRO-2";
 	return held == HELD_WHOLE_GRADIENTS ? "the root has their sum" : NULL;
 }
 
@@ -65,22 +66,36 @@ static void say_why_freed(struct text *t, const struct timeline *s, const struct
 	    why ? ": " : "", why ? why : "");
 }
 
+/* Says why the first is freed of which there is something to say; adds up activations. */
+static bool say_freed_one(struct text *t, const struct timeline *s, const struct event *m, int64_t *activations)
+{
+	const struct role *role = timeline_role_of(s, m->index);
+	int buffer = op_buffer(&role->ops[m->op]);
+	enum held held = s->roles[s->ranks[m->index].role].held[buffer];
+	if (held == HELD_ACTIVATIONS)
+		*activations += buffer_bytes(&role->buffers[buffer]);
+	if (!why_freed(s->plan, held))
+		return false;
+	say(t, " It has freed ");
+	say_why_freed(t, s, role, buffer);
+	say(t, ".");
+	return true;
+}
+
 bool say_freed(struct text *t, const struct state *st, const struct event *begin)
 {
 	const struct timeline *s = st->timeline;
 	const struct role *role = timeline_role_of(s, begin->index);
+	int64_t activations = 0;
+	char bytes[WORD];
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *m = &s->events[i];
-		if (m->kind != EVENT_MEMORY || m->rank != begin->rank || role->ops[m->op].kind != OP_FREE)
-			continue;
-		int buffer = op_buffer(&role->ops[m->op]);
-		if (!why_freed(s->plan, s->roles[s->ranks[m->index].role].held[buffer]))
-			continue;
-		say(t, " It has freed ");
-		say_why_freed(t, s, role, buffer);
-		say(t, ".");
-		return true;
+		if (m->kind == EVENT_MEMORY && m->rank == begin->rank && role->ops[m->op].kind == OP_FREE &&
+		    say_freed_one(t, s, m, &activations))
+			return true;
 	}
+	if (activations && role->ops[begin->op].pass == PASS_BACKWARD)
+		say(t, " %s of activations are free again.", bytes_word(bytes, activations));
 	return false;
 }
 
@@ -113,10 +128,13 @@ void say_memory(struct text *t, const struct state *st, const struct event *e)
 	}
 	say(t, "%s %s", w.words, op_does(words, s, role, op, !*w.s));
 	say(t, " (%s)", bytes);
-	const char *why = op->kind == OP_FREE ? why_freed(s->plan, s->roles[s->ranks[e->index].role].held[op_buffer(op)])
-	                                      : NULL;
+	const char *why =
+	        op->kind == OP_FREE ? why_freed(s->plan, s->roles[s->ranks[e->index].role].held[op_buffer(op)]) : NULL;
 	if (why)
 		say(t, ": %s", why);
-	say(t, ". The %s holds %s now.", b->space == SPACE_DISK ? "disk" : b->space == SPACE_HOST ? "host" : "device",
+	say(t, ". The %s holds %s now.",
+	    b->space == SPACE_DISK   ? "disk"
+	    : b->space == SPACE_HOST ? "host"
+	                             : "device",
 	    live);
 }

@@ -16,11 +16,12 @@ struct sum {
 	int64_t time, sent, most;
 };
 
-/* The most that a rank has issued memory for so far is no figure of a phase: it is looked up allocation by allocation. */
+/* The most that a rank has issued memory for so far is no figure of a phase: it is looked up allocation by allocation.
+ */
 static int64_t most_after(const struct timeline *s, const struct event *e)
 {
-	const int64_t *live = timeline_live(s, e->index, SPACE_DEVICE,
-	                                    e->op - timeline_role_of(s, e->index)->step.begin + 1);
+	const int64_t *live =
+	        timeline_live(s, e->index, SPACE_DEVICE, e->op - timeline_role_of(s, e->index)->step.begin + 1);
 	int64_t total = 0;
 	for (int h = 0; live && h < HELD_COUNT; h++)
 		total += live[h];

@@ -122,15 +122,19 @@ void ledger_make(const struct state *st, struct ledger *out)
 {
 	const struct timeline *s = st->timeline;
 	const struct collective *one = &s->collectives[st->collective];
+	const char *groups = st->group_count > 1 ? " of a group" : "";
 	*out = (struct ledger){.sent = st->sent, .total = ledger_step_total(s)};
-	collective_words(s, one, out->what, sizeof out->what);
+	family_words(st, out->what, sizeof out->what);
 	ledger_formula(one, &out->formula);
 	if (out->formula.of_one) {
 		name_members(st, range_over_members(st, out), out);
 		return;
 	}
 	out->least = out->most = st->sent_collective;
-	snprintf(out->who, sizeof out->who, "%s", out->formula.who);
+	if (one->kind == OP_SEND)
+		snprintf(out->who, sizeof out->who, "rank %" PRId64 "%s", one->lead, groups);
+	else
+		snprintf(out->who, sizeof out->who, "%s%s", out->formula.who, groups);
 }
 
 const char *ledger_range(const struct ledger *l, char *out)
@@ -158,14 +162,16 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
 
-/* The messages of the collective up to the cursor, as many of the last as there is room for. */
+/* The messages of the collective, in all groups, up to the cursor, as many of the last as there is room for. */
 static void draw_rows(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
 	int rows = (int)((b.height - ROW) / ROW), row = 0;
-	size_t number = 0;
+	size_t number = 0, arrived = 0;
+	for (int i = 0; i < st->group_count; i++)
+		arrived += st->groups[i].arrived;
 	double column[] = {b.x + 44, b.x + 106, b.x + 150, b.x + 208, b.x + b.width};
 	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes"};
 	for (int i = 0; i < 5; i++)
@@ -173,9 +179,9 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
 	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
 		const struct event *e = &s->events[i];
-		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].family != st->collective)
 			continue;
-		if (number++ + (size_t)rows < st->arrived)
+		if (number++ + (size_t)rows < arrived)
 			continue;
 		double y = b.y + ROW * (row + 2) - 3;
 		bool fresh = i >= st->latest;

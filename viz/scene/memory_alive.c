@@ -43,8 +43,8 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		const struct buffer *one = &role->buffers[alive[i].buffer];
 		int column = i / rows;
 		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
-		enum category of = held_category(
-		        st->timeline->roles[st->timeline->ranks[index].role].held[alive[i].buffer]);
+		enum category of =
+		        held_category(st->timeline->roles[st->timeline->ranks[index].role].held[alive[i].buffer]);
 		colour fill = t->category[of];
 		draw_category(c, (struct box){x, y + 1, 15, 15}, of);
 		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);

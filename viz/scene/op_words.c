@@ -47,24 +47,24 @@ struct row {
 #define WORDS_CONTEXT_BACKWARD GRADIENT_ROW
 #define WORDS_DROPOUT_FORWARD {"drop~ activations at random in {k}, {pass}", PASS_NAMES}
 #define WORDS_DROPOUT_BACKWARD GRADIENT_ROW
-#define WORDS_CLASSIFIER {"compute~ the loss and its gradient", "the loss and its gradient"}
+#define WORDS_CLASSIFIER {"compute~ the loss and its gradient", "computing the loss"}
 #define WORDS_EVALUATE {"count~ the right answers", "counting the right answers"}
-#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for {k}", "the statistics of {k}"}
+#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for {k}", "taking the statistics of {k}"}
 #define WORDS_BATCH_NORM_MERGE {"keep~ the statistics of {k}", "keeping the statistics of {k}"}
 #define WORDS_BATCH_NORM_RUNNING {"read~ the statistics of {k}", "reading the statistics of {k}"}
 #define WORDS_BATCH_NORM_FORWARD {"normalize~ the activations by {k}, {pass}", PASS_NAMES}
-#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for {k}", "the sums of {k}"}
+#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for {k}", "summing up for {k}"}
 #define WORDS_BATCH_NORM_BACKWARD GRADIENT_ROW
 #define WORDS_CLASSIFIER_MAXIMA {"find~ the largest of its own logits in each row", "finding the largest logits"}
-#define WORDS_CLASSIFIER_SUMS {"sum~ up the exponentials of its own logits", "the sums of exponentials"}
-#define WORDS_CLASSIFIER_GRADIENT {"compute~ the loss and its gradient", "the loss and its gradient"}
-#define WORDS_EVALUATE_SUMS {"sum~ up the exponentials of its own logits", "the sums of exponentials"}
+#define WORDS_CLASSIFIER_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
+#define WORDS_CLASSIFIER_GRADIENT {"compute~ the loss and its gradient", "computing the loss"}
+#define WORDS_EVALUATE_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
 #define WORDS_EVALUATE_COUNT {"count~ the right answers", "counting the right answers"}
 #define WORDS_ABSTRACT_FORWARD {"run~ {k}, {pass}", PASS_NAMES}
 #define WORDS_ABSTRACT_BACKWARD GRADIENT_ROW
 #define WORDS_ADAMW {"update~ {part} with AdamW", "the update of {g}"}
 #define WORDS_SGD {"update~ {part} with SGD", "the update of {g}"}
-#define WORDS_SQUARES {"sum~ up the squares of the gradients of {g}", "the squares of the gradients of {g}"}
+#define WORDS_SQUARES {"sum~ up the squares of the gradients of {g}", "squaring the gradients of {g}"}
 #define WORDS_OVERFLOW {"look~ for infinities in the gradients of {g}", "the search for infinities in {g}"}
 #define WORDS_SCALER_BEGIN {"set~ the first loss scale", "setting the first loss scale"}
 #define WORDS_SCALER_UPDATE {"adjust~ the loss scale", "adjusting the loss scale"}
@@ -100,7 +100,7 @@ struct part_words {
 /* What an operand is says what its buffer is; those above say more. */
 static const struct part_words of_part[] = {
         {PART_LOSS, "the loss"},
-        {PART_NORM, "the sum of squares"},
+        {PART_NORM, "the squares of the gradients"},
         {PART_SCALER, "the loss scale"},
         {PART_OVERFLOW, "the flag for infinities"},
         {PART_COUNTER, "the number of the step"},
@@ -109,17 +109,17 @@ static const struct part_words of_part[] = {
         {PART_SECOND_MOMENT, "the second moments"},
         {PART_TARGET, "the targets"},
         {PART_MAXIMA, "the largest logits"},
-        {PART_CLASS_SUMS, "the sums of exponentials"},
+        {PART_CLASS_SUMS, "summing up the exponentials"},
         {PART_LOCAL, "the rank's own statistics of {k}"},
         {PART_PARTS, "the statistics of all ranks for {k}"},
         {PART_RUNNING, "the running statistics of {k}"},
         {PART_SUMS, "the sums of {k}"},
         {PART_Y, "the output of {k}"},
         {PART_SAVED, "what {k} keeps for its backward pass"},
-        {PART_DX, "the gradients for the input of {k}"},
-        {PART_DSECOND, "the gradients for the input of {k}"},
-        {PART_DY, "the gradients for the output of {k}"},
-        {PART_X, "the samples"},
+        {PART_DX, "the input gradients of {k}"},
+        {PART_DSECOND, "the input gradients of {k}"},
+        {PART_DY, "the output gradients of {k}"},
+        {PART_X, "the input of {k}"},
 };
 
 static bool uses(const struct op *op, int operand, int buffer)
@@ -174,6 +174,31 @@ static void packed_words(const struct plan *p, const struct role *r, int buffer,
 	snprintf(out, size, "the %s%s%s", what, group ? " of " : "", group ? group : "");
 }
 
+/* The other end of a copy; -1: it is never copied. */
+static int copied_with(const struct role *r, int buffer)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind == OP_COPY && op->operand[COPY_Y].buffer == buffer && op->operand[COPY_X].buffer != buffer)
+			return op->operand[COPY_X].buffer;
+	}
+	return -1;
+}
+
+/* By what it is to the operations that use it; false: that says nothing. */
+static bool part_words(const struct timeline *s, const struct role *r, int buffer, char *out)
+{
+	for (size_t i = 0; i < sizeof of_part / sizeof of_part[0]; i++) {
+		const struct op *op = used_as(r, buffer, of_part[i].part);
+		if (!op)
+			continue;
+		bool samples = of_part[i].part == PART_X && op->kind == OP_LOAD;
+		fill(out, OP_WORDS, samples ? "the samples" : of_part[i].words, kernel_name(s->plan, op));
+		return true;
+	}
+	return false;
+}
+
 const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer)
 {
 	const struct plan *p = s->plan;
@@ -184,15 +209,12 @@ const char *buffer_words(char *out, const struct timeline *s, const struct role 
 		packed_words(p, r, buffer, held_name(held), out, OP_WORDS);
 		return out;
 	}
-	for (size_t i = 0; i < sizeof of_part / sizeof of_part[0]; i++) {
-		const struct op *op = used_as(r, buffer, of_part[i].part);
-		if (!op)
-			continue;
-		fill(out, OP_WORDS, of_part[i].words, kernel_name(p, op));
-		return out;
-	}
+	int source = copied_with(r, buffer);
 	if (used_as(r, buffer, PART_STAGING))
 		snprintf(out, OP_WORDS, "room for what is on its way");
+	else if (!part_words(s, r, buffer, out) && (source < 0 || !part_words(s, r, source, out)) &&
+	         group_in(p, r, buffer))
+		snprintf(out, OP_WORDS, "its part of %s", group_in(p, r, buffer));
 	return out;
 }
 
@@ -279,8 +301,9 @@ static size_t add_ending(char *out, size_t at, size_t size, bool several)
 	return at + (size_t)snprintf(out + at, size - at, "s");
 }
 
+/* micro: the micro-batch that is known already. */
 static void put_together(char *out, const char *words, const struct timeline *s, const struct role *r,
-                         const struct op *op, bool several)
+                         const struct op *op, bool several, int micro)
 {
 	size_t at = 0;
 	char value[OP_WORDS];
@@ -297,19 +320,26 @@ static void put_together(char *out, const char *words, const struct timeline *s,
 	}
 	at = at < OP_WORDS ? at : OP_WORDS - 1;
 	out[at] = 0;
-	if (op->micro >= 0 && s->plan->settings.accumulate > 1)
+	if (op->micro >= 0 && op->micro != micro && s->plan->settings.accumulate > 1 && at + 1 < OP_WORDS)
 		snprintf(out + at, OP_WORDS - at, ", micro-batch %d", op->micro);
 }
 
 const char *op_words(char *out, const struct timeline *s, const struct role *r, const struct op *op)
 {
-	put_together(out, rows[op->kind].names, s, r, op, false);
+	put_together(out, rows[op->kind].names, s, r, op, false, -1);
+	return out;
+}
+
+const char *op_words_beside(char *out, const struct timeline *s, const struct role *r, const struct op *op,
+                            const struct op *other)
+{
+	put_together(out, rows[op->kind].names, s, r, op, false, other->micro);
 	return out;
 }
 
 const char *op_does(char *out, const struct timeline *s, const struct role *r, const struct op *op, bool several)
 {
-	put_together(out, rows[op->kind].does, s, r, op, several);
+	put_together(out, rows[op->kind].does, s, r, op, several, -1);
 	return out;
 }
 

@@ -13,6 +13,9 @@ enum { OP_WORDS = 160 };
 
 /* Names it. Writes to a buffer of the caller, which it returns; the operation is one of the role's step. */
 const char *op_words(char *out, const struct timeline *s, const struct role *r, const struct op *op);
+/* The same in a sentence about another: their micro-batch is said once. */
+const char *op_words_beside(char *out, const struct timeline *s, const struct role *r, const struct op *op,
+                            const struct op *other);
 /* Says what a rank does; or several ranks. */
 const char *op_does(char *out, const struct timeline *s, const struct role *r, const struct op *op, bool several);
 /* "the whole parameters of block.3", "the output of block.3.qkv" */

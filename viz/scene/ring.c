@@ -247,7 +247,7 @@ void ring_title(const struct ring *r, struct box b, double room)
 	const struct collective *c = r->collective;
 	const struct state *st = r->v->state;
 	const struct state_group *g = r->group;
-	char what[96], bytes[WORD], amount[128], progress[160], groups[40] = "";
+	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "";
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
 	int round = g->round ? g->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
@@ -316,7 +316,13 @@ static void draw_groups(struct canvas *c, const struct view *v, struct box b, bo
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {.c = c, .v = v, .state = v->state, .group = v->state->groups, .collective = one, .n = one->schedule.ranks, .area = b};
+	struct ring r = {.c = c,
+	                 .v = v,
+	                 .state = v->state,
+	                 .group = v->state->groups,
+	                 .collective = one,
+	                 .n = one->schedule.ranks,
+	                 .area = b};
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(one, &f);

@@ -39,8 +39,8 @@ struct box ring_strip_card(const struct ring_cells *cells, int i)
 {
 	int columns = cells->other_count < STRIP_COLUMNS ? cells->other_count : STRIP_COLUMNS;
 	double width = fmin(260, (cells->strip.width + 6) / columns - 6);
-	return (struct box){cells->strip.x + (width + 6) * (i % columns),
-	                    cells->strip.y + (STRIP + 4) * (i / columns), width, STRIP};
+	return (struct box){cells->strip.x + (width + 6) * (i % columns), cells->strip.y + (STRIP + 4) * (i / columns),
+	                    width, STRIP};
 }
 
 /* What a rank is about: what it computes, or else what it communicates. */
@@ -68,8 +68,9 @@ void ring_strip(struct canvas *c, const struct state *st, const struct ring_cell
 		draw_card(c, b, t->panel, t->line, 1);
 		draw_fill(c, mark, rank_colour(t, s->ranks[index].rank));
 		draw_frame(c, mark, t->outline, 0.8);
-		draw_text(c, b.x + 24, b.y + 19, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 30, "rank %" PRId64,
-		          s->ranks[index].rank);
+		draw_text(c, b.x + 24, b.y + 19, 12, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width - 30,
+		          s->plan->role_count > 1 ? "rank %" PRId64 " (%s)" : "rank %" PRId64, s->ranks[index].rank,
+		          role->name);
 		draw_paragraph(c, b.x + 8, b.y + 35, b.width - 14, 11, 2, t->soft,
 		               op ? op_words(words, s, role, op) : "waits");
 	}

@@ -14,7 +14,7 @@ enum ring_shape {
 struct ring {
 	struct canvas *c;
 	const struct view *v;
-	const struct state *state; /* whose chunks are drawn */
+	const struct state *state;       /* whose chunks are drawn */
 	const struct state_group *group; /* of that state */
 	const struct collective *collective;
 	int64_t n;

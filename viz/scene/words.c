@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "strategy/base/number.h"
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene.h"
 
 const char *bytes_word(char *out, int64_t bytes)
@@ -66,20 +67,33 @@ const char *phase_word(const struct timeline *s, size_t position)
 
 /* ---- collectives ---- */
 
+void family_words(const struct state *st, char *out, int size)
+{
+	const struct timeline *s = st->timeline;
+	char *ranks;
+	collective_words(s, &s->collectives[st->collective], out, size);
+	if (st->group_count < 2 || !(ranks = strstr(out, ", ranks ")))
+		return;
+	snprintf(ranks, (size_t)(out + size - ranks), ", in %d groups", st->group_count);
+}
+
 void collective_words(const struct timeline *s, const struct collective *c, char *out, int size)
 {
 	const struct role *r = plan_role_of(s->plan, c->lead);
 	const struct op *op = &r->ops[c->op];
-	const char *what = op->group >= 0 ? s->plan->groups[op->group].name : r->buffers[op_buffer(op)].name;
-	char group[80] = "", ranks[64];
+	char group[80] = "", ranks[64], what[OP_WORDS];
+	if (op->group >= 0)
+		snprintf(what, sizeof what, "%s", s->plan->groups[op->group].name);
+	else
+		buffer_words(what, s, r, op_buffer(op));
 	if (c->kind == OP_SEND) {
-		snprintf(out, (size_t)size, "%s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);
+		snprintf(out, (size_t)size, "%.100s from rank %" PRId64 " to %" PRId64, what, c->lead, c->rank[1]);
 		return;
 	}
 	if (c->rank && c->schedule.ranks < s->plan->ranks && s->plan->ranks <= 64) {
 		text_of_ranks(ranks, sizeof ranks, c->everyone, 65);
 		snprintf(group, sizeof group, ", ranks %s", ranks);
 	}
-	snprintf(out, (size_t)size, "%s%s of %s%s%s", operation_name(op_operation(c->kind)),
+	snprintf(out, (size_t)size, "%s%s of %.100s%s%s", operation_name(op_operation(c->kind)),
 	         c->kind == OP_ALL_REDUCE_MAXIMUM ? " (maximum)" : "", what, c->control ? " (control)" : "", group);
 }

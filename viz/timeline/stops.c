@@ -291,7 +291,9 @@ static void highlight_collectives(struct timeline *s, size_t *capacity)
 	}
 	for (int c = 0; c < s->collective_count; c++)
 		if (last[c] && !s->collectives[c].control)
-			add_highlight(s, capacity, HIGHLIGHT_COLLECTIVE, last[c], 0);
+			add_highlight(s, capacity,
+			              op_is_message(s->collectives[c].kind) ? HIGHLIGHT_MESSAGE : HIGHLIGHT_COLLECTIVE,
+			              last[c], 0);
 	free(last);
 }
 

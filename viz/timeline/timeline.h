@@ -83,7 +83,8 @@ bool step_size_parse(const char *name, enum step_size *out);
 	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
 	X(STALL, "computing waits")                                                                                    \
 	X(OVERLAP, "the first overlap of computing and communicating")                                                 \
-	X(COLLECTIVE, "a collective is done")
+	X(COLLECTIVE, "a collective is done")                                                                          \
+	X(MESSAGE, "a message has arrived")
 
 enum highlight_kind {
 #define X(constant, what) HIGHLIGHT_##constant,
@@ -122,9 +123,9 @@ struct collective {
 	bool recorded; /* when they arrived is from the trace */
 };
 
-/* What memory holds, as pictures tell it apart: the categories of the accounting, of which `gathered` is parameters that
- * are whole for a while, or gradients that wait to be reduced. In the order in which bars stack them: constant, name,
- * category whose colour, pattern and letter it has. */
+/* What memory holds, as pictures tell it apart: the categories of the accounting, of which `gathered` is parameters
+ * that are whole for a while, or gradients that wait to be reduced. In the order in which bars stack them: constant,
+ * name, category whose colour, pattern and letter it has. */
 #define HELD_LIST(X)                                                                                                   \
 	X(PARAMETERS, "parameters", PARAMETERS)                                                                        \
 	X(GRADIENTS, "gradients", GRADIENTS)                                                                           \
@@ -245,7 +246,8 @@ static inline bool event_issues(const struct event *e)
 {
 	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
 }
-/* Bytes of a shown rank by what they hold (enum held), after `issued` operations of its step. NULL: it has nothing there. */
+/* Bytes of a shown rank by what they hold (enum held), after `issued` operations of its step. NULL: it has nothing
+ * there. */
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued);
 
 /* How far all are after the first `event` events. */
