@@ -42,7 +42,8 @@
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
 	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
-	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
+	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
+	  "FILE writes pictures without a window, --describe text.")                                                   \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
 	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \

@@ -58,11 +58,18 @@ static const struct {
 	enum option option;
 	const char *value;
 } defaults[] = {
-        {COMMAND_COMPARE, OPTION_STRATEGY, "all"},  {COMMAND_COMPARE, OPTION_RANKS, "4"},
-        {COMMAND_VALIDATE, OPTION_STRATEGY, "all"}, {COMMAND_VALIDATE, OPTION_RANKS, "4"},
-        {COMMAND_VALIDATE, OPTION_STEPS, "5"},      {COMMAND_DEMO, OPTION_RANKS, "4"},
-        {COMMAND_DEMO, OPTION_STEPS, "320"},        {COMMAND_CALIBRATE, OPTION_RANKS, "2"},
+        {COMMAND_COMPARE, OPTION_STRATEGY, "all"},
+        {COMMAND_COMPARE, OPTION_RANKS, "4"},
+        {COMMAND_VALIDATE, OPTION_STRATEGY, "all"},
+        {COMMAND_VALIDATE, OPTION_RANKS, "4"},
+        {COMMAND_VALIDATE, OPTION_STEPS, "5"},
+        {COMMAND_DEMO, OPTION_RANKS, "4"},
+        {COMMAND_DEMO, OPTION_STEPS, "320"},
+        {COMMAND_CALIBRATE, OPTION_RANKS, "2"},
         {COMMAND_VIEW, OPTION_RANKS, "4"},
+        /* Memory climbs, buckets overlap with the backward pass, the last is exposed, and 4 ranks divide it in every
+           way. */
+        {COMMAND_VIEW, OPTION_MODEL, "gpt:layers=6,width=512,heads=8,vocabulary=32768"},
 };
 
 /* Options that mean something else for a command. */

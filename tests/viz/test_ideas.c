@@ -423,8 +423,8 @@ START_TEST(ideas_are_said)
 	         false},
 	        {16, STEP_SIZE_ROUND, "2,000 good steps double it.", false},
 	        {13, STEP_SIZE_ROUND, "checkpointing trades time for memory", false},
-	        {2, STEP_SIZE_PHASE, "The backward pass of block.1 has taken ", false},
-	        {2, STEP_SIZE_PHASE, "all ranks together sent ", false},
+	        {2, STEP_SIZE_PHASE, "The backward pass of block.1 takes ", false},
+	        {2, STEP_SIZE_PHASE, "all ranks together send ", false},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		int n = times_said(&catalogue[cases[i].request], cases[i].step_size, cases[i].words);

@@ -166,11 +166,11 @@ key period
 expect 'step 12 of 22' # between two steps: the last that was reached
 key comma
 key d
-expect 'phase 4 of 5'
+expect 'phase 3 of 5' # the reduction of gradients is of the backward pass
 key d d
-expect 'step 7 of 22'
+expect 'step 5 of 22'
 key shift+Right
-expect 'step 22 of 22'
+expect 'step 16 of 22'
 key Home n
 expect 'step 4 of 22'
 

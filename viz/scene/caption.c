@@ -246,8 +246,11 @@ void caption_make(const struct state *st, char *out, int size)
 		say_beginning(&t, st);
 		return;
 	}
-	if (st->step_size == STEP_SIZE_PHASE && st->position < st->timeline->instant_count) {
-		say_phase(&t, st);
+	if (st->step_size == STEP_SIZE_PHASE) {
+		if (st->position < st->timeline->instant_count)
+			say_phase(&t, st);
+		else
+			say_end(&t, st);
 		return;
 	}
 	for (size_t i = st->latest; i < st->latest_end; i++) {

@@ -34,7 +34,9 @@ static struct sum sum_up(const struct state *st)
 	size_t from = timeline_previous(s, st->step_size, st->position);
 	struct state before = {0};
 	state_make(&before, s, st->step_size, from);
-	struct sum out = {.time = st->time - timeline_time(s, from), .sent = st->sent - before.sent};
+	/* It ends when the next begins, though that is no event of it. */
+	int64_t end = st->position < s->instant_count ? s->instants[st->position].time : s->step_ns;
+	struct sum out = {.time = end - s->instants[from].time, .sent = st->sent - before.sent};
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &s->events[i];
 		int64_t here = event_issues(e) ? most_after(s, e) : 0;
@@ -62,10 +64,10 @@ void say_phase(struct text *t, const struct state *st)
 	struct sum sum = sum_up(st);
 	char time[WORD], sent[WORD], most[WORD];
 	say_name(t, s, p);
-	say(t, " has taken %s", time_word(time, sum.time));
+	say(t, " takes %s", time_word(time, sum.time));
 	if (sum.sent)
-		say(t, ", in which all ranks together sent %s", bytes_word(sent, sum.sent));
+		say(t, ", in which all ranks together send %s", bytes_word(sent, sum.sent));
 	if (sum.most)
-		say(t, "; a rank held at most %s", bytes_word(most, sum.most));
+		say(t, "; a rank holds at most %s", bytes_word(most, sum.most));
 	say(t, ". %s", ideas[p->pass] ? ideas[p->pass] : "");
 }

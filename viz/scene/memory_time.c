@@ -149,7 +149,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	struct memory_scale scale = memory_scale_for(peak, memory_capacity(s));
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
 	int *issued = issued_at(s, index);
-	char title[64];
+	char title[96], ranks[64];
 	double x_unit = plot.width / (double)(s->instant_count ? s->instant_count : 1);
 	struct curve curve = {.timeline = s,
 	                      .index = index,
@@ -159,7 +159,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	                      .y_unit = plot.height / scale.bytes,
 	                      .column = x_unit < c->pixel ? c->pixel / x_unit : 1};
 	double x = plot.x + x_unit * (double)v->state->position;
-	snprintf(title, sizeof title, "Memory over the step, rank %" PRId64, s->ranks[index].rank);
+	snprintf(title, sizeof title, "Memory over the step, %s", ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &scale);
 	draw_categories(c, &curve);

@@ -272,8 +272,8 @@ void ring_title(const struct ring *r, struct box b, double room)
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
-	draw_text(r->c, x, y + 39, 13, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN, st->begun ? t->ink : t->soft,
-	          ALIGN_CENTRE, room, "%s", progress);
+	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
+	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
 	if (r->n > 4 && collective_adds(c)) {
 		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
 		          "a column is a chunk, a row of it a rank:");

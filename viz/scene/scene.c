@@ -101,6 +101,23 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the caption ---- */
 
+/* One line in large, two lines smaller, as it fits; above a hint always two. */
+static void write_caption(struct canvas *c, struct box card, double width, double size, const char *caption, bool hint)
+{
+	colour ink = c->theme->ink;
+	double length = text_length(c, size - 2, WEIGHT_PLAIN, caption);
+	if (hint)
+		draw_paragraph(c, card.x + 18, card.y + 20, width, length <= 1.85 * width ? size - 2 : 14, 2, ink,
+		               caption);
+	else if (text_length(c, size, WEIGHT_PLAIN, caption) <= width)
+		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_LEFT,
+		          0, "%s", caption);
+	else if (length <= 1.85 * width)
+		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, ink, caption);
+	else
+		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, ink, caption);
+}
+
 static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
@@ -130,16 +147,11 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	double width = card.width - side - 50;
 	if (v->state && v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
-	char whole[CAPTION_SIZE];
-	snprintf(whole, sizeof whole, "%s", caption);
-	/* One line in large, two lines smaller, as it fits. */
-	if (text_length(c, size, WEIGHT_PLAIN, whole) <= width)
-		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, t->ink,
-		          ALIGN_LEFT, 0, "%s", whole);
-	else if (text_length(c, size - 2, WEIGHT_PLAIN, whole) <= 1.85 * width)
-		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, t->ink, whole);
-	else
-		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, t->ink, whole);
+	bool hint = v->hint && v->state && !v->state->position;
+	write_caption(c, card, width, size, caption, hint);
+	if (hint)
+		draw_text(c, card.x + 18, card.y + card.height - 9, 13, WEIGHT_BOLD, t->soft, ALIGN_LEFT,
+		          card.width - 36, "%s", v->hint);
 }
 
 /* ---- the whole ---- */

@@ -41,6 +41,7 @@ struct view {
 	int plan_scroll;    /* lines from where the cursor puts it */
 	bool presenter;     /* larger, and less of it */
 	const char *note;   /* beside the caption: the answer to a key */
+	const char *hint;   /* below the caption of the beginning: which keys to press; NULL: none */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */
