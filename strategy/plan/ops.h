@@ -16,12 +16,14 @@ enum op_kind {
 	OP_KIND_COUNT
 };
 
-/* LINEAR_FORWARD_X, …: which operand of its operation. LINEAR_FORWARD_OPERANDS: how many there are. */
+/* LINEAR_FORWARD_X, …: which operand of its operation. Every operation has one at least. */
 /* clang-format off */
-#define OP(...) enum {
+enum {
+	NO_OPERAND = -1,
+#define OP(...) }; enum {
 #define OPERAND(operation, constant, ...) operation##_##constant,
-#define END(operation) operation##_OPERANDS };
 #include "strategy/plan/ops.def"
+};
 /* clang-format on */
 #define OP_OPERANDS 10 /* at most */
 

@@ -214,7 +214,7 @@ static const struct {
         {"rule 5 (gradient)", ZERO3_2, own_overflow_twice, "more than once"},
         {"rule 6 (version)", ZERO2_2, one_group_unseen, "whether gradients overflowed"},
         {"rule 6 (version)", GPT_FSDP, one_group_forgotten, "whether gradients overflowed"},
-        {"rule 5 (gradient)", ZERO1, one_group_twice, "are in there already"},
+        {"rule 5 (gradient)", ZERO1, one_group_twice, "is in there already"},
         {"rule 5 (gradient)", SINGLE_2, seen_too_early, "must be the gradient of"},
         {"rule 6 (version)", DDP_2, norm_for_overflow, "a norm with groups"},
         {"rule 5 (gradient)", DDP_2, overflow_for_norm, "whether gradients overflowed"},

@@ -20,7 +20,7 @@ static uint64_t hash_meaning(const struct meaning *a)
 	return h ^ h >> 32;
 }
 
-static bool equal_meanings(const struct meaning *a, const struct meaning *b)
+bool meanings_equal(const struct meaning *a, const struct meaning *b)
 {
 	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
 	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
@@ -46,7 +46,7 @@ int meaning_number(struct memory *m, const struct meaning *what)
 {
 	size_t at = hash_meaning(what) & (m->table_size - 1);
 	for (; m->table[at] >= 0; at = (at + 1) & (m->table_size - 1))
-		if (equal_meanings(what, &m->meanings[m->table[at]]))
+		if (meanings_equal(what, &m->meanings[m->table[at]]))
 			return m->table[at];
 	m->meanings = array_reserve(m->meanings, m->count, &m->capacity, sizeof *m->meanings);
 	m->meanings[m->count] = *what;

@@ -91,6 +91,7 @@ struct memory {
 void memory_init(struct memory *m, const struct verify *v);
 void memory_release(struct memory *m);
 
+bool meanings_equal(const struct meaning *a, const struct meaning *b);
 int meaning_number(struct memory *m, const struct meaning *what);
 static inline const struct meaning *meaning_of(const struct memory *m, int number)
 {
