@@ -123,7 +123,13 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 	struct at at[ROLES], all[ROLES];
 	enum status s;
 	for (int i = 0; i < p->role_count; i++) {
-		at[i] = (struct at){.ip = ip, .p = p, .memory = &ip->memory, .role = i, .r = &p->roles[i]};
+		at[i] = (struct at){.v = ip->v,
+		                    .p = p,
+		                    .section = k,
+		                    .ip = ip,
+		                    .memory = &ip->memory,
+		                    .role = i,
+		                    .r = &p->roles[i]};
 		at[i].number = section_of(at[i].r, k)->begin;
 		if ((s = go_on(&at[i], k)))
 			return s;

@@ -1,5 +1,4 @@
-/* Carrying a plan out on what its buffers stand for: what the files meaning.c, kernel.c, update.c
- * and collective.c share. */
+/* Carrying a plan out on what its buffers stand for: what the files that do it share. */
 #ifndef SHARDLAB_VERIFY_MEANING_H
 #define SHARDLAB_VERIFY_MEANING_H
 
@@ -22,27 +21,12 @@ struct interpreter {
 	int64_t shown_buffers; /* elements, from the first on */
 };
 
-/* The operation at hand: messages name it. */
-struct at {
-	struct interpreter *ip;
-	const struct plan *p;
-	struct memory *memory;
-	int role, number;
-	const struct role *r;
-	const struct op *op;
-	int participants; /* of a collective: roles that take part */
-};
-
 static inline const struct kernel *kernel_of(const struct at *a)
 {
 	return &a->p->model->kernels[a->op->kernel];
 }
 
-/* ---- refusing ---- */
-
-enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
-/* … and says what the operand holds. */
+/* As refuse_at, and says what the operand holds. */
 enum status refuse_found(const struct at *a, int rule, int operand, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 

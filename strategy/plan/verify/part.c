@@ -4,17 +4,6 @@
 
 #include "strategy/plan/verify/meaning.h"
 
-enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
-{
-	char text[700];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	return refuse(a->ip->v, rule, a->r, a->number, a->op->operand[operand].buffer, "operand %s%s",
-	              op_operand_name(a->op->kind, operand), text);
-}
-
 enum status refuse_found(const struct at *a, int rule, int operand, const char *format, ...)
 {
 	char text[600], found[300];

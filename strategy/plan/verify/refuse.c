@@ -54,6 +54,27 @@ enum status refuse(const struct verify *v, int rule, const struct role *r, int o
 	return status_fail(STATUS_REFUSED, "%s", l.text);
 }
 
+enum status refuse_op(const struct at *a, int rule, const char *format, ...)
+{
+	char text[700];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return refuse(a->v, rule, a->r, a->number, op_buffer(a->op), "%s", text);
+}
+
+enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
+{
+	char text[700];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return refuse(a->v, rule, a->r, a->number, a->op->operand[operand].buffer, "operand %s%s",
+	              op_operand_name(a->op->kind, operand), text);
+}
+
 const char *op_title(const struct verify *v, const struct role *r, int op)
 {
 	static _Thread_local char titles[4][200];
