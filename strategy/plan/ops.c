@@ -76,16 +76,6 @@ const char *op_name(enum op_kind k)
 	return infos[k].name;
 }
 
-bool op_kind_parse(const char *name, enum op_kind *out)
-{
-	for (int k = 0; k < OP_KIND_COUNT; k++)
-		if (!strcmp(name, infos[k].name)) {
-			*out = (enum op_kind)k;
-			return true;
-		}
-	return false;
-}
-
 enum op_class op_class(enum op_kind k)
 {
 	return infos[k].class;

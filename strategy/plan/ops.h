@@ -96,7 +96,6 @@ enum operand_type {
 
 const char *pass_name(enum pass p);
 const char *op_name(enum op_kind k);
-bool op_kind_parse(const char *name, enum op_kind *out);
 enum op_class op_class(enum op_kind k);
 unsigned op_sections(enum op_kind k); /* where it may stand: bit i for section kind i */
 enum pass op_pass(enum op_kind k);    /* of operations that carry out a kernel: forward or backward; else PASS_NONE */
