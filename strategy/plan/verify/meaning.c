@@ -176,10 +176,8 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
 			bool running = m->kind == MEANING_RUNNING;
-			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
-			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
-			               m->kind == MEANING_SCALER;
-			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
+			bool versioned = counter || meaning_is_versioned(m->kind);
+			if (!versioned || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);
 			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,

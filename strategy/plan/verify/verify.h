@@ -46,6 +46,13 @@ struct verify {
 enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
         __attribute__((format(printf, 6, 7)));
 
+/* A text that is put together in a caller's memory; what has no room is left out. */
+struct text {
+	char *out;
+	size_t size, length;
+};
+void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The operation at hand: messages name it. */
 struct at {
 	const struct verify *v;
