@@ -34,32 +34,25 @@ static int at(const struct step *s, int value)
 	return (s->host_values->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
 }
 
-/* Values that a launch reads, or in the forward pass makes; -1: none. */
-enum { TOUCHED = 6 };
-static void touched_by(const struct model *m, const struct launch *t, int values[TOUCHED])
+static void note_use(struct host_values *a, const struct execution *e, int launch, int value)
 {
-	const struct kernel *k = &m->kernels[t->kernel];
-	bool backward = t->pass == PASS_BACKWARD, forward = t->pass == PASS_FORWARD;
-	values[0] = !backward || kernel_backward_reads_x(k) ? k->x : -1;
-	values[1] = backward ? -1 : k->residual;
-	values[2] = k->second;
-	values[3] = forward || (backward && kernel_backward_reads_y(k)) ? k->y : -1;
-	values[4] = k->saved; /* a synchronised norm reads it to be made again */
-	values[5] = forward && k->kind == KERNEL_CLASSIFIER ? m->target : -1;
+	if (value >= 0 && launch < e->forward)
+		a->last[value] = launch;
+	else if (value >= 0 && a->wanted[value] < 0)
+		a->wanted[value] = a->run[launch];
 }
 
+/* Notes the values that a launch reads, and in the forward pass those that it makes. */
 static void note_uses(struct host_values *a, const struct execution *e, const struct model *m, int launch)
 {
-	int values[TOUCHED];
-	touched_by(m, &e->launches[launch], values);
-	for (int k = 0; k < TOUCHED; k++) {
-		if (values[k] < 0)
-			continue;
-		if (launch < e->forward)
-			a->last[values[k]] = launch;
-		else if (a->wanted[values[k]] < 0)
-			a->wanted[values[k]] = a->run[launch];
-	}
+	const struct launch *l = &e->launches[launch];
+	const struct kernel *k = &m->kernels[l->kernel];
+	struct kernel_reads reads = kernel_reads(k, l->pass);
+	for (int r = 0; r < 4; r++)
+		note_use(a, e, launch, reads.value[r]);
+	note_use(a, e, launch, k->saved); /* a synchronised norm reads it to be made again */
+	if (l->pass == PASS_FORWARD)
+		note_use(a, e, launch, k->kind == KERNEL_CLASSIFIER ? m->target : k->y);
 }
 
 static void prepare(struct step *s)
