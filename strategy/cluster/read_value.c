@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
 void reader_place(struct reader *r, const yaml_node_t *node, const char *what)
@@ -54,11 +55,12 @@ enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char
 static enum status unknown_key(struct reader *r, const yaml_node_t *key, const char *what,
                                const struct reader_keys *keys)
 {
-	char known[300] = "";
-	for (int i = 0, n = 0; i < keys->count && n < (int)sizeof known; i++)
-		n += snprintf(known + n, sizeof known - (size_t)n, "%s%s", i ? ", " : "", keys->name[i]);
-	return FAIL(r, key, "unknown key '%s'%s%s; known keys: %s", reader_scalar(key), *what ? " in " : "", what,
-	            keys->known ? keys->known : known);
+	struct near near = {.typed = reader_scalar(key)};
+	for (int i = 0; i < keys->count; i++)
+		if (keys->name[i])
+			near_consider(&near, keys->name[i]);
+	return FAIL(r, key, "unknown key '%s'%s%s%s; known keys: %s", near.typed, *what ? " in " : "", what,
+	            near_words(&near), keys->known ? keys->known : near.known);
 }
 
 enum status reader_values(struct reader *r, const yaml_node_t *node, const char *what, const struct reader_keys *keys,

@@ -43,11 +43,9 @@ static int list_segments(const struct model *m, int *end, int64_t *cost_before)
 void stage_split(const struct model *m, int stages, int *end)
 {
 	size_t most = (size_t)m->kernel_count + 1;
-	int *segment_end = calloc(most, sizeof *segment_end);
-	int64_t *before = calloc(most, sizeof *before);
-	struct best *best = calloc(most * (size_t)stages, sizeof *best); /* [stage · most + segments up to here] */
-	if (!segment_end || !before || !best)
-		abort();
+	int *segment_end = array_make(most, sizeof *segment_end);
+	int64_t *before = array_make(most, sizeof *before);
+	struct best *best = array_make(most * (size_t)stages, sizeof *best); /* [stage · most + segments up to here] */
 	int n = list_segments(m, segment_end, before);
 	for (int i = 0; i < stages; i++)
 		for (int k = i + 1; k <= n - (stages - 1 - i); k++) {

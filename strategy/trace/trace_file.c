@@ -154,9 +154,7 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 	f->foreign = true;
 	if (!e->span_count)
 		return status_fail(STATUS_INPUT, "%s: no event in it has a duration: nothing to show", name);
-	f->spans = calloc(e->span_count, sizeof *f->spans);
-	if (!f->spans)
-		abort();
+	f->spans = array_make(e->span_count, sizeof *f->spans);
 	for (size_t i = 0; i < e->span_count; i++)
 		first = e->spans[i].begin < first ? e->spans[i].begin : first;
 	for (size_t i = 0; i < e->span_count; i++) {

@@ -156,9 +156,7 @@ static void write_rank(struct writer *w, int64_t rank, const size_t *order, size
 {
 	const struct role *role = plan_role_of(w->t->plan, rank);
 	int ops = role->step.end - role->step.begin;
-	int64_t *begins = malloc(((size_t)ops + 1) * sizeof *begins);
-	if (!begins)
-		abort();
+	int64_t *begins = array_make((size_t)ops, sizeof *begins);
 	for (int i = 0; i < ops; i++)
 		begins[i] = -1;
 	write_names(w, rank, role);
