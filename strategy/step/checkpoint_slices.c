@@ -35,13 +35,10 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 		        "{activation_checkpointing}: partition_activations=yes has effect where ranks hold the "
 		        "same activations: with {strategy} tensor, and not with %s; leave it out",
 		        g->name);
-	if (c->contiguous || c->cpu || settings->offload.activations)
+	if (c->contiguous)
 		return status_fail(STATUS_INPUT,
-		                   "{activation_checkpointing}: with partition_activations=yes checkpoints stay on the "
-		                   "device, each in a place of its own; leave out %s",
-		                   c->contiguous ? "contiguous_memory_optimization"
-		                   : c->cpu      ? "cpu_checkpointing"
-		                                 : status_words("{offload} activations"));
+		                   "{activation_checkpointing}: with partition_activations=yes each checkpoint has a "
+		                   "place of its own; leave out contiguous_memory_optimization");
 	for (int v = 0; v < slice->value_count; v++)
 		if (slice->values[v].spread)
 			return status_fail(STATUS_INPUT,

@@ -8,7 +8,7 @@
 #define SHARDLAB_HOOKS_H
 
 #include "strategy/plan/build.h"
-#include "strategy/strategies/strategy.h"
+#include "strategy/step/definition.h"
 
 /* ---- the moment at which a hook is called ---- */
 

@@ -55,11 +55,30 @@ static void note_uses(struct host_values *a, const struct execution *e, const st
 		note_use(a, e, launch, k->kind == KERNEL_CLASSIFIER ? m->target : k->y);
 }
 
+/* Do any leave the device? With --offload activations all do; with cpu_checkpointing checkpoints do. */
+static bool any_leave(const struct settings *t, const struct checkpointing *c)
+{
+	return t->offload.activations || c->cpu;
+}
+
+enum status host_values_check(const struct settings *t, const struct checkpointing *c)
+{
+	const char *stay = c->contiguous  ? "contiguous_memory_optimization=yes"
+	                   : c->partition ? "partition_activations=yes"
+	                                  : NULL;
+	if (!any_leave(t, c) || !stay)
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "{activation_checkpointing}: %s keeps checkpoints on the device; leave it out, or leave out %s", stay,
+	        c->cpu ? "cpu_checkpointing" : status_words("{offload} activations"));
+}
+
 static void prepare(struct step *s)
 {
 	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
-	if (!s->settings->offload.activations && !s->checkpointing.cpu)
+	if (!any_leave(s->settings, &s->checkpointing))
 		return;
 	struct host_values *a = arena_alloc(&s->b->plan->arena, sizeof *a);
 	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
@@ -152,7 +171,6 @@ static void before(struct step *s, int launch)
 			build_wait(s->b, QUEUE_COMPUTE, a->copy[at(s, v)]);
 }
 
-/* With cpu_checkpointing checkpoints leave, and nothing else does. */
 static bool leaves(const struct step *s, int value)
 {
 	return s->settings->offload.activations || s->checkpoints.checkpoint[value];

@@ -20,13 +20,9 @@
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c)
 {
 	const struct offload *o = &t->offload;
-	if ((o->activations || c->cpu) && c->contiguous)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{activation_checkpointing}: contiguous_memory_optimization=yes keeps checkpoints in one "
-		        "block on the device; leave it out, or let them stay there");
-	if (!o->optimizer && !o->parameters && !o->activations)
-		return STATUS_OK;
+	enum status s = host_values_check(t, c);
+	if (s || (!o->optimizer && !o->parameters))
+		return s;
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,

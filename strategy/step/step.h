@@ -313,6 +313,7 @@ struct keeper {
 extern const struct keeper keeper_host_values;       /* they stay in host memory until backward needs them */
 extern const struct keeper keeper_checkpoint_slices; /* each rank of a tensor group keeps a slice of a checkpoint */
 
+enum status host_values_check(const struct settings *t, const struct checkpointing *c);
 /* slice: the model as each rank has it. */
 enum status checkpoint_slices_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
                                     const struct settings *settings);

@@ -1,4 +1,4 @@
-#include "strategy/strategies/choices.h"
+#include "strategy/step/choices.h"
 
 #include <stddef.h>
 #include <stdio.h>
