@@ -59,26 +59,30 @@ static void take_line(void *context, const char *line)
 	d->length += n + 1;
 }
 
+static struct calibrate_options calibrate_options_from(const struct options *o)
+{
+	struct calibrate_options k = calibrate_options_default();
+	k.quick = option_given(o, OPTION_QUICK);
+	k.threads = (int)option_whole(o, OPTION_THREADS);
+	k.device = option_text(o, OPTION_DEVICE);
+	k.communicator = option_text(o, OPTION_COMM);
+	k.no_graph = option_given(o, OPTION_NO_GRAPH);
+	return k;
+}
+
 /* The ranks are this program again: rank 0 prints the description of the cluster. */
-static enum status measure(struct cluster *c, struct calibrate_figures *figures, int64_t ranks,
-                           const struct calibrate_options *o)
+static enum status measure(struct cluster *c, struct calibrate_figures *figures, const struct options *o)
 {
 	struct arguments a;
 	struct description d = {.figures = figures};
-	enum status s = calibrate_check(o, ranks);
+	struct calibrate_options k = calibrate_options_from(o);
+	enum status s = calibrate_check(&k, option_whole(o, OPTION_RANKS));
 	if (s)
 		return s;
 	arguments_begin(&a, "calibrate");
-	arguments_set(&a, OPTION_RANKS, "%" PRId64, ranks);
-	arguments_set(&a, OPTION_THREADS, "%d", o->threads);
-	arguments_set(&a, OPTION_DEVICE, "%s", o->device);
-	arguments_set(&a, OPTION_COMM, "%s", o->communicator);
-	if (o->no_graph)
-		arguments_flag(&a, OPTION_NO_GRAPH);
-	if (o->quick)
-		arguments_flag(&a, OPTION_QUICK);
+	arguments_pass(&a, COMMAND_CALIBRATE, o);
 	progress_begin(&d.progress, 1000);
-	struct launch launch = {.ranks = ranks,
+	struct launch launch = {.ranks = option_whole(o, OPTION_RANKS),
 	                        .arguments = a.list,
 	                        .under_mpi = true,
 	                        .ends_at_once = true,
@@ -107,17 +111,6 @@ static void tell_figures(const struct calibrate_figures *f)
 		       f->list[i].rate.low, f->list[i].rate.high, f->list[i].name);
 }
 
-static struct calibrate_options calibrate_options_from(const struct options *o)
-{
-	struct calibrate_options k = calibrate_options_default();
-	k.quick = option_given(o, OPTION_QUICK);
-	k.threads = (int)option_whole(o, OPTION_THREADS);
-	k.device = option_text(o, OPTION_DEVICE);
-	k.communicator = option_text(o, OPTION_COMM);
-	k.no_graph = option_given(o, OPTION_NO_GRAPH);
-	return k;
-}
-
 static enum status measure_as_rank(const struct options *o, int rank)
 {
 	struct cluster c = {0};
@@ -134,26 +127,23 @@ static enum status measure_as_rank(const struct options *o, int rank)
 	return s;
 }
 
-enum status calibrate_if_needed(enum device_kind kind)
-{
-	return calibrate_if_older(kind, INT64_MAX);
-}
-
 /* Quickly; processors two at once. */
 enum status calibrate_if_older(enum device_kind kind, int64_t seconds)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
-	struct calibrate_options o = calibrate_options_default();
+	struct options o;
 	struct stat file;
 	char path[4096];
+	char *quick[] = {"--quick", kind == DEVICE_GPU ? "--device=cuda" : "--device=cpu",
+	                 kind == DEVICE_GPU ? "--ranks=1" : "--ranks=2"};
 	enum status s = cluster_local_path(kind, path, sizeof path);
 	if (s || (!stat(path, &file) && time(NULL) - file.st_mtime < seconds))
 		return s;
 	fprintf(stderr, "measuring this machine's rates, for %s\n", path);
-	o.quick = true;
-	o.device = kind == DEVICE_GPU ? "cuda" : "cpu";
-	s = measure(&c, &figures, kind == DEVICE_GPU ? 1 : 2, &o);
+	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
+	if (!s)
+		s = measure(&c, &figures, &o);
 	if (!s)
 		s = cluster_write(&c, path);
 	calibrate_figures_release(&figures);
@@ -192,19 +182,14 @@ static void rate_row(void *context, const char *name, const struct rate *r, enum
 {
 	struct table *t = context;
 	char median[32], low[32], high[32];
-	table_add_row(t, STYLE_PLAIN);
 	format_rate(median, sizeof median, r->value, in);
-	table_cell(t, 0, "%s", name);
-	table_cell(t, 1, "%s", median);
-	if (!r->measured) {
-		table_cell(t, 4, "assumed");
-		return;
-	}
 	format_rate(low, sizeof low, r->low, in);
 	format_rate(high, sizeof high, r->high, in);
-	table_cell(t, 2, "%s", low);
-	table_cell(t, 3, "%s", high);
-	if (r->value)
+	if (r->measured)
+		table_row(t, STYLE_PLAIN, "%s\t%s\t%s\t%s", name, median, low, high);
+	else
+		table_row(t, STYLE_PLAIN, "%s\t%s\t\t\tassumed", name, median);
+	if (r->measured && r->value)
 		table_cell(t, 4, "%.0f %%", 100.0 * (double)(r->high - r->low) / (double)r->value);
 }
 
@@ -271,15 +256,11 @@ static void say_all(const struct cluster *c, const struct calibrate_figures *fig
 static void show_cluster(const struct cluster *c, const struct calibrate_figures *figures, bool all, FILE *out)
 {
 	struct table t;
-	static const char *const heads[] = {"rate", "median", "lowest", "highest", "spread"};
-	table_init(&t, out, 5);
-	table_add_row(&t, STYLE_HEAD);
-	for (int i = 0; i < 5; i++)
-		table_cell(&t, i, "%s", heads[i]);
+	table_init(&t, out, 5, 1);
+	table_row(&t, STYLE_HEAD, "rate\tmedian\tlowest\thighest\tspread");
 	fprintf(out, "%s\n\n", c->about);
 	say_all(c, figures, all, &(struct listener){rate_row, &t});
-	table_print(&t, 0);
-	table_release(&t);
+	table_end(&t, 0);
 	if (calibrate_forced_core() && c->kind == DEVICE_CPU)
 		fprintf(out, "\nOPENBLAS_CORETYPE=%s is set: these are the rates of that core, not of this machine\n",
 		        calibrate_forced_core());
@@ -300,8 +281,7 @@ enum status command_calibrate(const struct options *o)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
-	struct calibrate_options k = calibrate_options_from(o);
-	enum device_kind kind = strcmp(k.device, "cuda") ? DEVICE_CPU : DEVICE_GPU;
+	enum device_kind kind = strcmp(option_text(o, OPTION_DEVICE), "cuda") ? DEVICE_CPU : DEVICE_GPU;
 	char local[4096];
 	const char *path = option_text(o, OPTION_OUTPUT);
 	int rank, ranks;
@@ -314,7 +294,7 @@ enum status command_calibrate(const struct options *o)
 		s = cluster_local_path(kind, local, sizeof local);
 	}
 	if (!s)
-		s = measure(&c, &figures, option_whole(o, OPTION_RANKS), &k);
+		s = measure(&c, &figures, o);
 	if (!s)
 		s = cluster_write(&c, path);
 	if (!s && option_given(o, OPTION_JSON)) {

@@ -8,7 +8,7 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/options/variants.h"
-#include "cli/show/show_grid.h"
+#include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
@@ -28,18 +28,6 @@ struct comparison {
 	int column_count;
 };
 
-static enum status simulate(const struct options *o, enum grain grain, const struct settings *settings,
-                            struct report *out)
-{
-	struct job j;
-	enum status s = job_open(&j, settings);
-	if (s)
-		return s;
-	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, NULL, out);
-	job_release(&j);
-	return s;
-}
-
 static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
 	struct members members;
@@ -51,7 +39,7 @@ static enum status simulate_members(struct comparison *c, const struct options *
 		struct entry *e = &c->entries[c->count++];
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
-		s = simulate(o, grain, &m->settings, &e->report);
+		s = job_simulate(&m->settings, option_text(o, OPTION_CLUSTER), grain, &e->report);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {

@@ -122,6 +122,24 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 	return s ? s : lay_out_without(j, out);
 }
 
+enum status job_predict_run(struct job *j, const struct options *o, struct report *out)
+{
+	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
+	j->tf32 = option_given(o, OPTION_TF32);
+	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
+}
+
+enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	s = job_predict(&j, cluster, grain, 0, NULL, out);
+	job_release(&j);
+	return s;
+}
+
 /* ---- lists of strategies ---- */
 
 static enum status add_member(struct members *m, const char *text, size_t length)

@@ -1,8 +1,8 @@
-#include "cli/show/show_grid.h"
-
+/* Many combinations as one table. */
 #include <math.h>
 #include <string.h>
 
+#include "cli/show/show.h"
 #include "cli/show/table.h"
 #include "cli/show/text.h"
 
@@ -21,16 +21,6 @@ static struct differ what_differs(const struct column *columns, int count)
 		d.offload |= strcmp(a->offload, b->offload) != 0;
 	}
 	return d;
-}
-
-/* The role whose ranks take most. */
-static const struct report_role *fullest(const struct report *r)
-{
-	const struct report_role *most = &r->roles[0];
-	for (int i = 1; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > most->memory[SPACE_DEVICE].peak_bytes)
-			most = &r->roles[i];
-	return most;
 }
 
 static int64_t busiest(const struct report *r)
@@ -65,7 +55,7 @@ static struct scales find_scales(const struct column *columns, int count)
 	int64_t memory = 0, host = 0, sent = 0, time = 0;
 	for (int i = 0; i < count; i++) {
 		const struct report *r = columns[i].report;
-		const struct report_role *f = fullest(r);
+		const struct report_role *f = show_fullest(r);
 		if (f->memory[SPACE_DEVICE].peak_bytes > memory)
 			memory = f->memory[SPACE_DEVICE].peak_bytes;
 		if (f->memory[SPACE_HOST].peak_bytes > host)
@@ -103,7 +93,7 @@ static void grid_head(struct table *t, const struct differ *d, const struct scal
 	        {true, "bubble", ""},
 	};
 	for (int line = 0; line < 2; line++) {
-		table_add_row(t, STYLE_HEAD);
+		table_row(t, STYLE_HEAD, "\t");
 		for (int h = 0, c = 0; h < (int)(sizeof heads / sizeof heads[0]); h++)
 			if (heads[h].shown)
 				table_cell(t, c++, "%s", line ? heads[h].lower : heads[h].upper);
@@ -113,12 +103,11 @@ static void grid_head(struct table *t, const struct differ *d, const struct scal
 static void grid_row(struct table *t, const struct column *column, const struct differ *d, const struct scales *s)
 {
 	const struct report *r = column->report;
-	const struct report_memory *m = &fullest(r)->memory[SPACE_DEVICE];
+	const struct report_memory *m = &show_fullest(r)->memory[SPACE_DEVICE];
 	enum category part = largest_part(m);
 	double step = r->time.step > 0 ? (double)r->time.step : 1;
-	int c = 0;
-	table_add_row(t, STYLE_PLAIN);
-	table_cell(t, c++, "%s", column->heading);
+	int c = 1;
+	table_row(t, STYLE_PLAIN, "%s", column->heading);
 	if (d->precision)
 		table_cell(t, c++, "%s", type_name(r->precision));
 	if (d->checkpointing)
@@ -129,7 +118,7 @@ static void grid_row(struct table *t, const struct column *column, const struct 
 	           m->peak_bytes > 0 ? 100.0 * (double)m->at_peak[part] / (double)m->peak_bytes : 0.0);
 	table_scaled(t, c++, m->peak_bytes, s->memory);
 	if (s->any_host)
-		table_scaled(t, c++, fullest(r)->memory[SPACE_HOST].peak_bytes, s->host);
+		table_scaled(t, c++, show_fullest(r)->memory[SPACE_HOST].peak_bytes, s->host);
 	table_cell_style(t, c, r->fits ? STYLE_GOOD : STYLE_BAD);
 	table_cell(t, c++, r->fits ? "yes" : "no");
 	table_cell(t, c++, "%.0f %%",
@@ -155,8 +144,7 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 	             out);
 	fputc('\n', out);
 	int text = 2 + d.precision + d.checkpointing + d.offload;
-	table_init(&t, out, text + 7 + s.any_host);
-	t.text_columns = text;
+	table_init(&t, out, text + 7 + s.any_host, text);
 	grid_head(&t, &d, &s, assumed != NULL);
 	for (int i = 0; i < count; i++) {
 		/* a gap where the settings change */
@@ -167,8 +155,7 @@ void show_grid(const struct report *heading, const struct column *columns, int c
 			table_gap(&t);
 		grid_row(&t, &columns[i], &d, &s);
 	}
-	table_print(&t, 0);
-	table_release(&t);
+	table_end(&t, 0);
 	fputc('\n', out);
 	text_wrapped(
 	        out,

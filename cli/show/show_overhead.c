@@ -1,5 +1,5 @@
-#include "cli/show/show_overhead.h"
-
+/* The memory of GPUs beside the arena. */
+#include "cli/show/show.h"
 #include "cli/show/table.h"
 
 static const struct report_role *fullest(const struct report *r)
@@ -10,12 +10,6 @@ static const struct report_role *fullest(const struct report *r)
 		    (!most || r->roles[i].overhead.in_use_bytes > most->overhead.in_use_bytes))
 			most = &r->roles[i];
 	return most;
-}
-
-static void add_row(struct table *t, const char *name, enum style style)
-{
-	table_add_row(t, style);
-	table_cell(t, 0, "  %s", name);
 }
 
 void show_overhead(const struct column *columns, int count, FILE *out)
@@ -31,23 +25,21 @@ void show_overhead(const struct column *columns, int count, FILE *out)
 	if (!n)
 		return;
 	struct table t;
-	table_init(&t, out, 1 + n);
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "GPU memory beside the arena");
+	table_init(&t, out, 1 + n, 1);
+	table_row(&t, STYLE_HEAD, "GPU memory beside the arena");
 	for (int c = 0; c < n; c++)
 		table_cell(&t, 1 + c, "%s", heading[c]);
 	for (int i = 0; i < OVERHEAD_PARTS; i++) {
-		add_row(&t, overhead_what((enum overhead_part)i), STYLE_PLAIN);
+		table_row(&t, STYLE_PLAIN, "  %s", overhead_what((enum overhead_part)i));
 		for (int c = 0; c < n; c++)
 			table_bytes(&t, 1 + c, role[c]->overhead.part[i]);
 	}
-	add_row(&t, "total", STYLE_HEAD);
+	table_row(&t, STYLE_HEAD, "  total");
 	for (int c = 0; c < n; c++)
 		table_bytes(&t, 1 + c, role[c]->memory[SPACE_DEVICE].overhead_bytes);
-	add_row(&t, "in use at the most, with the arena", STYLE_PLAIN);
+	table_row(&t, STYLE_PLAIN, "  in use at the most, with the arena");
 	for (int c = 0; c < n; c++)
 		table_bytes(&t, 1 + c, role[c]->overhead.in_use_bytes);
 	fputc('\n', out);
-	table_print(&t, 0);
-	table_release(&t);
+	table_end(&t, 0);
 }
