@@ -131,11 +131,10 @@ static enum status show(const struct trials *d)
 	puts("\nsingle is one rank with the whole batch; of dp, the root is shown. Memory and bytes are of the busiest "
 	     "rank.");
 	puts(d->pass ? "Every byte was predicted exactly. Each strategy computes the same thing: look at the loss."
-	           : "Some byte counts are not as predicted.");
+	             : "Some byte counts are not as predicted.");
 	suggest();
 	return d->pass ? STATUS_OK
-	               : status_fail(STATUS_CHECK,
-	                             "predicted and measured byte counts differ; see: shardlab validate");
+	               : status_fail(STATUS_CHECK, "predicted and measured byte counts differ; see: shardlab validate");
 }
 
 /* ---- the command ---- */

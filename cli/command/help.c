@@ -158,8 +158,8 @@ static void list_strategies(const struct strategy *at(int i))
 static void list_keys(struct table *t, const char *strategy, const struct key *keys, int count)
 {
 	for (int k = 0; k < count && keys[k].name; k++)
-		table_row(t, STYLE_PLAIN, "%s%s%s=%s\t%s", strategy, *strategy ? ":" : "", keys[k].name,
-		          keys[k].values, status_words(keys[k].help));
+		table_row(t, STYLE_PLAIN, "%s%s%s=%s\t%s", strategy, *strategy ? ":" : "", keys[k].name, keys[k].values,
+		          status_words(keys[k].help));
 }
 
 static void help_strategies(void)

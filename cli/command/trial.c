@@ -169,9 +169,9 @@ static bool time_is_judged(const struct trials *t, const struct settings *s)
 {
 	if (t->for_demo)
 		return false;
-	return trials_on_gpu(t) ? s->ranks == 1
-	                        : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <=
-	                                  trial_cores();
+	return trials_on_gpu(t)
+	               ? s->ranks == 1
+	               : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
 }
 
 static enum status run_trial(struct trials *t, const struct member *m, struct trial *r)

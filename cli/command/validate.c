@@ -94,7 +94,8 @@ static void show_details(const struct trials *v, bool all)
 				continue;
 			if (!t.row_count) {
 				table_gap(&t);
-				table_row(&t, STYLE_HEAD, "strategy\trole\tquantity\tpredicted\tmeasured\terror\tlimit");
+				table_row(&t, STYLE_HEAD,
+				          "strategy\trole\tquantity\tpredicted\tmeasured\terror\tlimit");
 			}
 			table_row(&t, c->pass ? STYLE_PLAIN : STYLE_BAD, "%s\t%s\t%s\t\t\t%.4g %%\t\t%s",
 			          v->members.member[i].strategy, c->role, c->quantity, 100 * check_error(c),
@@ -171,7 +172,8 @@ enum status command_validate(const struct options *o)
 	enum status s = trials_open(&v, o, "validate");
 	if (!s)
 		s = check_trace(v);
-	if (!s && !strcmp(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
+	if (!s &&
+	    !strcmp(job_cluster(o), CLUSTER_LOCAL_CUDA)) /* nothing else runs there: what was measured once lasts */
 		s = calibrate_if_older(DEVICE_GPU, CALIBRATE_ONCE);
 	else if (!s && !option_given(o, OPTION_CLUSTER))
 		s = calibrate_if_older(DEVICE_CPU, RATES_LAST_S);

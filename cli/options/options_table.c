@@ -21,6 +21,13 @@ static unsigned commands_with(enum setting i)
 	                                : IN_MODELS;
 }
 
+static void put_dashes(char out[OPTION_NAME], const char *name)
+{
+	snprintf(out, OPTION_NAME, "%s", name);
+	for (char *p = out; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+}
+
 static void fill_row(struct option_row *out, enum setting i)
 {
 	const struct setting_row *s = &setting_rows[i];
@@ -31,9 +38,7 @@ static void fill_row(struct option_row *out, enum setting i)
 	                           .commands = commands_with(i),
 	                           .low = s->low,
 	                           .high = s->high};
-	snprintf(out->name, sizeof out->name, "%s", s->name);
-	for (char *p = out->name; *p; p++)
-		*p = *p == '_' ? '-' : *p;
+	put_dashes(out->name, s->name);
 }
 
 const struct option_row *option_row(int i)
@@ -118,20 +123,25 @@ const char *option_name(enum option i)
 	return option_row(i)->name;
 }
 
+int option_find(const char *name)
+{
+	int i = OPTION_COUNT - 1;
+	while (i >= 0 && strcmp(option_row(i)->name, name) != 0)
+		i--;
+	return i;
+}
+
 void option_spell(const char *name, char *out, size_t size)
 {
-	char dashed[48];
-	enum command c;
-	snprintf(dashed, sizeof dashed, "%s", name);
-	for (char *p = dashed; *p; p++)
-		*p = *p == '_' ? '-' : *p;
-	for (int i = 0; i < OPTION_COUNT; i++)
-		if (!strcmp(option_row(i)->name, dashed)) {
-			snprintf(out, size, "--%s", dashed);
-			return;
-		}
-	for (c = 0; c < COMMAND_COUNT && strcmp(command_rows[c].name, name); c++)
-		;
+	char dashed[OPTION_NAME];
+	enum command c = 0;
+	put_dashes(dashed, name);
+	if (option_find(dashed) >= 0) {
+		snprintf(out, size, "--%s", dashed);
+		return;
+	}
+	while (c < COMMAND_COUNT && strcmp(command_rows[c].name, name) != 0)
+		c++;
 	snprintf(out, size, "%s%s", c < COMMAND_COUNT ? "shardlab " : "", name);
 }
 

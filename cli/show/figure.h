@@ -9,17 +9,17 @@
 #include "cli/show/table.h"
 #include "strategy/trace/report.h"
 
-/* constant, title in tables, in what */
+/* constant, title in tables */
 #define GROUP_LIST(X)                                                                                                  \
-	X(PEAK, "memory at the peak", BYTES)                                                                           \
-	X(STEADY, "memory between steps", BYTES)                                                                       \
-	X(AWAY, "beside the device", BYTES)                                                                            \
-	X(TRAFFIC, "a rank, each step", BYTES)                                                                         \
-	X(TIME, "time of a step", TIME)                                                                                \
-	X(TIGHTEST, "the fullest memory, with libraries", BYTES)
+	X(PEAK, "memory at the peak")                                                                                  \
+	X(STEADY, "memory between steps")                                                                              \
+	X(AWAY, "beside the device")                                                                                   \
+	X(TRAFFIC, "a rank, each step")                                                                                \
+	X(TIME, "time of a step")                                                                                      \
+	X(TIGHTEST, "the fullest memory, with libraries")
 
 enum figure_group {
-#define X(constant, title, in) GROUP_##constant,
+#define X(constant, title) GROUP_##constant,
 	GROUP_LIST(X)
 #undef X
 	        GROUP_COUNT
@@ -29,8 +29,10 @@ struct figure {
 	enum figure_group group;
 	const char *name; /* in tables */
 	const char *key;  /* in CSV files, with the unit: bytes or nanoseconds */
-	bool whole_run;   /* a figure of all ranks together: the same for each role */
 	bool total;       /* the sum of those before it */
+	bool whole_run;   /* a figure of all ranks together: the same for each role */
+	size_t offset;    /* in the report or in the role: see figure.c */
+	int count;        /* it is the sum of so many in a row */
 };
 
 const struct figure *figure_at(int i); /* NULL past the last */
