@@ -20,17 +20,17 @@ enum { BATCH = 512, WARMUP = 30, BUCKET = 1 << 20 };
 /* ---- the table ---- */
 
 /* Two lines: the figure as predicted and as measured. Of several roles the first: the root, which bears most. */
-static void pair_rows(struct table *t, const struct trials *d, int figure, struct scale scale)
+static void pair_rows(struct table *t, const struct trials *d, const struct figure *f, struct scale scale)
 {
 	for (int line = 0; line < 2; line++) {
 		if (line)
 			table_row(t, STYLE_PLAIN, "\tmeasured");
 		else
-			table_row(t, STYLE_FAINT, "  %s\tpredicted", figure_at(figure)->name);
-		table_cell_style(t, 0, figure_at(figure)->total ? STYLE_HEAD : STYLE_PLAIN);
+			table_row(t, STYLE_FAINT, "  %s\tpredicted", f->name);
+		table_cell_style(t, 0, f->total ? STYLE_HEAD : STYLE_PLAIN);
 		for (int i = 0; i < d->members.count; i++) {
 			const struct report *r = line ? &d->trial[i].measured : &d->trial[i].predicted;
-			table_scaled(t, 2 + i, figure_value(figure, r, 0), scale);
+			table_scaled(t, 2 + i, figure_value(f, r, 0), scale);
 		}
 	}
 }
@@ -50,10 +50,10 @@ static void group_rows(struct table *t, const struct trials *d, enum figure_grou
 	}
 	struct scale scale = group_scale(g, all, 2 * d->members.count);
 	table_gap(t);
-	table_row(t, STYLE_HEAD, "%s, %s", group_title(g), scale.name);
-	for (int i = 0; figure_at(i); i++)
-		if (figure_at(i)->group == g && shown(figure_at(i)))
-			pair_rows(t, d, i, scale);
+	table_row(t, STYLE_HEAD, "%s, %s", group_titles[g], scale.name);
+	for (const struct figure *f = figures; f->name; f++)
+		if (f->group == g && shown(f))
+			pair_rows(t, d, f, scale);
 }
 
 static void run_row(struct table *t, const struct trials *d, const char *name, double (*value)(const struct report *),

@@ -11,7 +11,7 @@
 static_assert(CATEGORY_PARAMETERS == 0 && CATEGORY_GRADIENTS == 1 && CATEGORY_OPTIMIZER == 2,
               "model states come first");
 
-static const struct figure figures[] = {
+const struct figure figures[] = {
 #define X(constant, name)                                                                                              \
 	{GROUP_PEAK, name, "peak_" name "_bytes", false, ROLE(memory[SPACE_DEVICE].at_peak[CATEGORY_##constant])},
         CATEGORY_LIST(X)
@@ -33,24 +33,17 @@ static const struct figure figures[] = {
         {GROUP_TIME, "step", "step_ns", true, REPORT(time.step)},
         {GROUP_TIGHTEST, "needed", "needed_bytes", false, REPORT(tightest.needed_bytes)},
         {GROUP_TIGHTEST, "there", "capacity_bytes", false, REPORT(tightest.capacity_bytes)},
+        {.name = NULL},
 };
 
-enum { FIGURES = sizeof figures / sizeof figures[0] };
-
-static const char *const titles[] = {
+const char *const group_titles[GROUP_COUNT] = {
 #define X(constant, title) title,
         GROUP_LIST(X)
 #undef X
 };
 
-const struct figure *figure_at(int i)
+int64_t figure_value(const struct figure *f, const struct report *r, int role)
 {
-	return i >= 0 && i < FIGURES ? &figures[i] : NULL;
-}
-
-int64_t figure_value(int i, const struct report *r, int role)
-{
-	const struct figure *f = &figures[i];
 	const char *base = f->whole_run ? (const char *)r : (const char *)&r->roles[role];
 	const int64_t *at = (const int64_t *)(const void *)(base + f->offset);
 	int64_t sum = 0;
@@ -59,11 +52,6 @@ int64_t figure_value(int i, const struct report *r, int role)
 	for (int k = 0; k < f->count; k++)
 		sum += at[k];
 	return sum;
-}
-
-const char *group_title(enum figure_group g)
-{
-	return titles[g];
 }
 
 /* Memory at the peak and between steps are compared with each other as well. */
@@ -75,10 +63,10 @@ static bool same_scale(enum figure_group a, enum figure_group b)
 struct scale group_scale(enum figure_group g, const struct report *const *reports, int count)
 {
 	int64_t largest = 0;
-	for (int i = 0; i < FIGURES; i++)
-		for (int n = 0; same_scale(figures[i].group, g) && n < count; n++)
+	for (const struct figure *f = figures; f->name; f++)
+		for (int n = 0; same_scale(f->group, g) && n < count; n++)
 			for (int role = 0; role < reports[n]->role_count; role++)
-				if (figure_value(i, reports[n], role) > largest)
-					largest = figure_value(i, reports[n], role);
+				if (figure_value(f, reports[n], role) > largest)
+					largest = figure_value(f, reports[n], role);
 	return g == GROUP_TIME ? scale_of_time(largest) : scale_of_bytes(largest);
 }

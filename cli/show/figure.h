@@ -1,7 +1,7 @@
 /* The figures of a report that people compare: one table of them, from which side-by-side tables and CSV files come.
  *
- *     for (int i = 0; i < FIGURE_COUNT; i++)
- *             if (figure_at(i)->group == GROUP_PEAK) … figure_value(i, &report, role) …
+ *     for (const struct figure *f = figures; f->name; f++)
+ *             if (f->group == GROUP_PEAK) … figure_value(f, &report, role) …
  */
 #ifndef SHARDLAB_FIGURE_H
 #define SHARDLAB_FIGURE_H
@@ -35,11 +35,11 @@ struct figure {
 	int count;        /* it is the sum of so many in a row */
 };
 
-const struct figure *figure_at(int i); /* NULL past the last */
-/* Bytes or nanoseconds; -1: cannot be counted. */
-int64_t figure_value(int i, const struct report *r, int role);
+extern const struct figure figures[]; /* ends with a name of NULL */
+extern const char *const group_titles[GROUP_COUNT];
 
-const char *group_title(enum figure_group g);
+/* Bytes or nanoseconds; -1: cannot be counted. */
+int64_t figure_value(const struct figure *f, const struct report *r, int role);
 /* One unit for all the figures of a group, in all the reports. */
 struct scale group_scale(enum figure_group g, const struct report *const *reports, int count);
 

@@ -46,9 +46,9 @@ static void show_headings(struct table *t, const struct spread *s)
 /* Is anything kept beside the device? */
 static bool any_away(const struct spread *s)
 {
-	for (int i = 0; figure_at(i); i++)
-		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
-			if (figure_value(i, s->report[c], s->role[c]))
+	for (const struct figure *f = figures; f->name; f++)
+		for (int c = 0; f->group == GROUP_AWAY && c < s->count; c++)
+			if (figure_value(f, s->report[c], s->role[c]))
 				return true;
 	return false;
 }
@@ -77,17 +77,16 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	if ((g == GROUP_AWAY && !any_away(s)) || (g == GROUP_TIGHTEST && !any_capacity(s)))
 		return;
 	table_gap(t);
-	table_row(t, STYLE_HEAD, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
+	table_row(t, STYLE_HEAD, "%s, %s%s", group_titles[g], scale.name, marked ? " *" : "");
 	if (g == GROUP_TIGHTEST)
 		show_which(t, s);
-	for (int i = 0; figure_at(i); i++) {
-		const struct figure *f = figure_at(i);
+	for (const struct figure *f = figures; f->name; f++) {
 		if (f->group != g)
 			continue;
 		table_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN, "  %s", f->name);
 		for (int c = 0; c < s->count; c++)
 			if (!f->whole_run || !s->role[c])
-				table_scaled(t, 1 + c, figure_value(i, s->report[c], s->role[c]), scale);
+				table_scaled(t, 1 + c, figure_value(f, s->report[c], s->role[c]), scale);
 	}
 }
 
@@ -134,8 +133,8 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
 	      "sequence,cluster,rates,fits",
 	      out);
-	for (int i = 0; figure_at(i); i++)
-		fprintf(out, ",%s", figure_at(i)->key);
+	for (const struct figure *f = figures; f->name; f++)
+		fprintf(out, ",%s", f->key);
 	fputc('\n', out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
@@ -151,8 +150,8 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			        r->accumulate, r->sequence);
 			csv_text(out, r->cluster);
 			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
-			for (int i = 0; figure_at(i); i++) {
-				int64_t v = figure_value(i, r, role);
+			for (const struct figure *f = figures; f->name; f++) {
+				int64_t v = figure_value(f, r, role);
 				if (v < 0)
 					fputc(',', out);
 				else
