@@ -116,6 +116,8 @@ static void print_table(const struct table *t, int indent)
 		if (last >= 0)
 			fprintf(t->out, "%*s", indent, "");
 		for (int c = 0; c <= last; c++) {
+			if (t->hidden[c])
+				continue;
 			if (c)
 				fputs("  ", t->out);
 			print_cell(t, r, c, width[c], c == last);
