@@ -199,38 +199,22 @@ static const struct {
               {"checkpointing", help_checkpointing},
               {"config", help_config}};
 
-enum status help_topic(const char *topic, bool more)
+enum status command_help(const struct options *o)
 {
-	enum command c;
-	if (more)
-		return status_fail(
-		        STATUS_INPUT,
-		        "help takes one word: a command, models, strategies, clusters, checkpointing or config");
-	if (!topic || !strcmp(topic, "--help")) {
-		commands_help(stdout);
-		return STATUS_OK;
-	}
-	for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-		if (!strcmp(topic, topics[i].name)) {
+	enum command c = COMMAND_HELP;
+	for (size_t i = 0; o->topic && i < sizeof topics / sizeof topics[0]; i++)
+		if (!strcmp(o->topic, topics[i].name)) {
 			topics[i].print();
 			return STATUS_OK;
 		}
-	enum status s = command_find(topic, &c);
-	if (s)
+	if (o->topic && command_find(o->topic, &c))
 		return status_fail(STATUS_INPUT,
 		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
 		                   "models, strategies, clusters, checkpointing, config",
-		                   topic);
+		                   o->topic);
 	if (c == COMMAND_HELP)
 		commands_help(stdout);
 	else
 		options_help(c, stdout);
-	return STATUS_OK;
-}
-
-enum status command_help(const struct options *o)
-{
-	(void)o;
-	commands_help(stdout);
 	return STATUS_OK;
 }

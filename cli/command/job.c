@@ -140,6 +140,12 @@ enum status job_simulate(const struct settings *settings, const char *cluster, e
 	return s;
 }
 
+enum status job_require_fit(const struct report *r)
+{
+	return r->fits ? STATUS_OK
+	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
+}
+
 /* ---- lists of strategies ---- */
 
 static enum status add_member(struct members *m, const char *text, size_t length)
@@ -174,9 +180,6 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 {
 	const struct strategy *known;
 	*out = *base;
-	if (strlen(strategy) >= sizeof out->strategy)
-		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
-		                   (int)sizeof out->strategy - 1);
 	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
 	enum status s = strategy_parse(strategy, &known);
 	return s ? s : settle(out);

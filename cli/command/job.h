@@ -50,6 +50,7 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 enum status job_predict_run(struct job *j, const struct options *o, struct report *out);
 /* A job that is only simulated: opened, predicted and released. */
 enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out);
+enum status job_require_fit(const struct report *r); /* STATUS_CHECK */
 
 /* ---- lists of strategies ---- */
 

@@ -188,6 +188,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 			o->help = true;
 			return STATUS_OK;
 		}
+	if (c == COMMAND_HELP) {
+		o->topic = argc ? argv[0] : NULL;
+		return argc < 2 ? STATUS_OK
+		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
+		                                            "clusters, checkpointing or config");
+	}
 	for (int at = 0; at < argc;)
 		if ((s = parse_one(o, argc, argv, &at)))
 			return s;
