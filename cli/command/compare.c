@@ -172,35 +172,31 @@ static void show_skipped(const struct comparison *c)
 	}
 }
 
-/* Settings by which one combination is told from another. */
-static void show_combination(const struct comparison *c, const struct entry *e)
-{
-	printf("%s", e->strategy);
-	if (c->several)
-		printf(" (%s, checkpointing %s, offload %s)", option_text(e->variant, OPTION_PRECISION),
-		       option_text(e->variant, OPTION_CHECKPOINTING), option_text(e->variant, OPTION_OFFLOAD));
-}
-
 /* Of those that fit; all that are equally fast. */
 static void show_fastest(const struct comparison *c)
 {
 	int64_t best = INT64_MAX;
 	char time[32];
-	int count = 0;
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step < best)
-			best = c->entries[i].report.time.step;
+	const char *before = "";
+	for (int i = 0; i < c->column_count; i++)
+		if (c->columns[i].report->fits && c->columns[i].report->time.step < best)
+			best = c->columns[i].report->time.step;
 	if (best == INT64_MAX) {
 		puts("none of them fits");
 		return;
 	}
 	number_format_time(time, sizeof time, best);
 	printf("fastest that fits, %s a step: ", time);
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step == best) {
-			fputs(count++ ? ", " : "", stdout);
-			show_combination(c, &c->entries[i]);
-		}
+	for (int i = 0; i < c->column_count; i++) {
+		const struct report *r = c->columns[i].report;
+		if (!r->fits || r->time.step != best)
+			continue;
+		printf("%s%s", before, r->strategy);
+		before = ", ";
+		if (c->several) /* by which one combination is told from another */
+			printf(" (%s, checkpointing %s, offload %s)", type_name(r->precision), r->checkpointing.setting,
+			       r->offload);
+	}
 	putchar('\n');
 }
 

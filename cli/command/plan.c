@@ -22,35 +22,27 @@ static json_t *region_to_json(const struct role *r, const struct op *op, int ope
 static json_t *op_to_json(const struct plan *p, const struct role *r, int number)
 {
 	const struct op *op = &r->ops[number];
-	json_t *o = json_object(), *operands = json_array(), *after = json_array();
-	json_object_set_new(o, "number", json_integer(number));
-	json_object_set_new(o, "operation", json_string(op_name(op->kind)));
-	json_object_set_new(o, "queue", json_string(queue_name(op->queue)));
-	if (op->pass != PASS_NONE)
-		json_object_set_new(o, "pass", json_string(pass_name(op->pass)));
-	if (op->unit >= 0)
-		json_object_set_new(o, "unit", json_string(p->model->units[op->unit].name));
-	if (op->kernel >= 0)
-		json_object_set_new(o, "kernel", json_string(p->model->kernels[op->kernel].name));
-	if (op->micro >= 0)
-		json_object_set_new(o, "micro_batch", json_integer(op->micro));
-	if (op->stochastic)
-		json_object_set_new(o, "stochastic", json_true());
-	if (op->group >= 0)
-		json_object_set_new(o, "group", json_string(p->groups[op->group].name));
-	if (op_class(op->kind) == OP_CLASS_C) {
-		json_object_set_new(o, "kind", json_string(traffic_name(op->traffic)));
-		json_object_set_new(o, "payload_bytes", json_integer(op_payload_bytes(r, op)));
-		json_object_set_new(o, "sent_bytes", json_integer(op_sent_bytes(p, r, op, r->first_rank)));
-	}
+	const struct model *m = p->model;
+	bool sends = op_class(op->kind) == OP_CLASS_C;
+	json_t *operands = json_array(), *after = json_array();
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		if (op->operand[i].buffer >= 0)
 			json_array_append_new(operands, region_to_json(r, op, i));
 	for (int i = 0; i < op->after_count; i++)
 		json_array_append_new(after, json_integer(op->after[i]));
-	json_object_set_new(o, "operands", operands);
-	json_object_set_new(o, "after", after);
-	return o;
+	/* What is NULL is left out. */
+	return json_pack("{s:i, s:s, s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:s*, s:o*, s:o*, s:o, s:o}", "number",
+	                 number, "operation", op_name(op->kind), "queue", queue_name(op->queue), "pass",
+	                 op->pass != PASS_NONE ? pass_name(op->pass) : NULL, "unit",
+	                 op->unit >= 0 ? m->units[op->unit].name : NULL, "kernel",
+	                 op->kernel >= 0 ? m->kernels[op->kernel].name : NULL, "micro_batch",
+	                 op->micro >= 0 ? json_integer(op->micro) : NULL, "stochastic",
+	                 op->stochastic ? json_true() : NULL, "group",
+	                 op->group >= 0 ? p->groups[op->group].name : NULL, "kind",
+	                 sends ? traffic_name(op->traffic) : NULL, "payload_bytes",
+	                 sends ? json_integer(op_payload_bytes(r, op)) : NULL, "sent_bytes",
+	                 sends ? json_integer(op_sent_bytes(p, r, op, r->first_rank)) : NULL, "operands", operands,
+	                 "after", after);
 }
 
 static json_t *section_to_json(const struct plan *p, const struct role *r, const struct section *s)

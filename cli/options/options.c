@@ -183,17 +183,17 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	enum status s = STATUS_OK;
 	memset(o, 0, sizeof *o);
 	o->command = c;
+	if (c == COMMAND_HELP) {
+		o->topic = argc && strcmp(argv[0], "--help") != 0 ? argv[0] : NULL;
+		return argc < 2 ? STATUS_OK
+		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
+		                                            "clusters, checkpointing or config");
+	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			o->help = true;
 			return STATUS_OK;
 		}
-	if (c == COMMAND_HELP) {
-		o->topic = argc ? argv[0] : NULL;
-		return argc < 2 ? STATUS_OK
-		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
-		                                            "clusters, checkpointing or config");
-	}
 	for (int at = 0; at < argc;)
 		if ((s = parse_one(o, argc, argv, &at)))
 			return s;

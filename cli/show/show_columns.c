@@ -43,22 +43,13 @@ static void show_headings(struct table *t, const struct spread *s)
 			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
 }
 
-/* Is anything kept beside the device? */
-static bool any_away(const struct spread *s)
+static bool is_empty(const struct spread *s, enum figure_group g)
 {
 	for (const struct figure *f = figures; f->name; f++)
-		for (int c = 0; f->group == GROUP_AWAY && c < s->count; c++)
-			if (figure_value(f, s->report[c], s->role[c]))
-				return true;
-	return false;
-}
-
-static bool any_capacity(const struct spread *s)
-{
-	for (int c = 0; c < s->count; c++)
-		if (s->report[c]->tightest.capacity_bytes)
-			return true;
-	return false;
+		for (int c = 0; f->group == g && c < s->count; c++)
+			if (figure_value(f, s->report[c], s->role[c]) > 0)
+				return false;
+	return true;
 }
 
 static void show_which(struct table *t, const struct spread *s)
@@ -74,7 +65,7 @@ static void show_which(struct table *t, const struct spread *s)
 static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
 {
 	struct scale scale = group_scale(g, s->report, s->count);
-	if ((g == GROUP_AWAY && !any_away(s)) || (g == GROUP_TIGHTEST && !any_capacity(s)))
+	if ((g == GROUP_AWAY || g == GROUP_TIGHTEST) && is_empty(s, g))
 		return;
 	table_gap(t);
 	table_row(t, STYLE_HEAD, "%s, %s%s", group_titles[g], scale.name, marked ? " *" : "");
