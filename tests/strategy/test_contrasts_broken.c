@@ -253,22 +253,17 @@ static const struct {
 
 START_LOOP_TEST(what_is_broken_is_refused, 0, COUNT(broken))
 {
-	struct made m;
 	struct plan p;
 	char rule[16];
-	must_open_verified(&m, &(struct request){.model = broken[_i].model,
-	                                         .strategy = broken[_i].strategy,
-	                                         .ranks = broken[_i].ranks,
-	                                         .accumulate = broken[_i].accumulate,
-	                                         .offload = broken[_i].offload,
-	                                         .clip = broken[_i].clip});
-	plan_copy(&p, &m.plan);
+	const struct plan *p =
+	        right_plan("%s %s ranks=%d accumulate=%d offload=%s clip=%g", broken[_i].model, broken[_i].strategy,
+	                   (int)broken[_i].ranks, (int)broken[_i].accumulate, broken[_i].offload, broken[_i].clip);
+	plan_copy(&p, p);
 	broken[_i].break_it(&p);
 	ck_assert_int_eq(plan_verify(&p, NULL), STATUS_REFUSED);
 	snprintf(rule, sizeof rule, "rule %d ", broken[_i].rule);
 	ck_assert_msg(!strncmp(status_message(), rule, strlen(rule)), "wanted %s: %s", rule, status_message());
 	plan_release(&p);
-	made_release(&m);
 }
 END_TEST
 

@@ -142,16 +142,10 @@ END_TEST
 START_LOOP_TEST(stages_leave_their_own, 0, 3)
 {
 	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
-	struct made m;
 	struct report report;
 	int64_t all = 0;
-	must_open(&m, &(struct request){.model = GPT,
-	                                .strategy = names[_i],
-	                                .ranks = 3,
-	                                .precision = TYPE_BF16,
-	                                .accumulate = 4,
-	                                .offload = "optimizer"});
-	report_from_plan(&report, &m.plan);
+	const struct plan *p = made_plan(GPT " %s ranks=3 precision=bf16 accumulate=4 offload=optimizer", names[_i]);
+	report_from_plan(&report, p);
 	ck_assert_int_eq(report.role_count, 3);
 	for (int i = 0; i < report.role_count; i++) {
 		const struct report_role *role = &report.roles[i];
@@ -162,11 +156,10 @@ START_LOOP_TEST(stages_leave_their_own, 0, 3)
 		ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
 		all += own;
 	}
-	int64_t tied = m.plan.groups[m.plan.group_count - 1].padded;
-	ck_assert_str_eq(m.plan.groups[m.plan.group_count - 1].name, "tied");
-	ck_assert_int_eq(all, m.plan.group_elements + tied);
+	int64_t tied = p->groups[p->group_count - 1].padded;
+	ck_assert_str_eq(p->groups[p->group_count - 1].name, "tied");
+	ck_assert_int_eq(all, p->group_elements + tied);
 	report_release(&report);
-	made_release(&m);
 }
 END_TEST
 

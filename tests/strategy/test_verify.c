@@ -68,11 +68,11 @@ END_TEST
 
 START_LOOP_TEST(large_plans_pass, 0, 4)
 {
-	static const struct request large[] = {
-	        {.model = "gpt3-175b", .strategy = "zero3", .ranks = 16384, .precision = TYPE_BF16},
-	        {.model = "gpt3-175b", .strategy = "dp", .ranks = 1000, .precision = TYPE_FP16},
-	        {.model = "gpt2-124m", .strategy = "zero2", .ranks = 64, .accumulate = 8},
-	        {.model = "gpt", .strategy = "ddp", .ranks = 3, .accumulate = 300},
+	static const char *const large[] = {
+	        "gpt3-175b zero3 ranks=16384 precision=bf16",
+	        "gpt3-175b dp ranks=1000 precision=fp16",
+	        "gpt2-124m zero2 ranks=64 accumulate=8",
+	        "gpt ddp ranks=3 accumulate=300",
 	};
 	assert_passes(&large[_i]);
 }

@@ -10,24 +10,18 @@
 #include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
 
-static const struct request requests[] = {
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2, .clip = 1},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 3, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .clip = 1, .optimizer = OPTIMIZER_SGD},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 3, .accumulate = 2, .bucket = 32, .clip = 1},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 3, .bucket = 32, .clip = 1},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 2, .accumulate = 2, .bucket = 32, .clip = 1},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3", .ranks = 4, .accumulate = 2},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "fsdp", .ranks = 2, .clip = 1},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "fsdp:sync=last:reshard=no",
-         .ranks = 3,
-         .accumulate = 2,
-         .optimizer = OPTIMIZER_SGD},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "ddp",
-         .ranks = 2,
-         .checkpointing = "full"},
+static const char *const requests[] = {
+        "mlp:sizes=4-4-4-4 single accumulate=2 clip=1",
+        "mlp:sizes=4-4-4-4 dp ranks=3 accumulate=2",
+        "mlp:sizes=4-4-4-4 dp ranks=2 clip=1 optimizer=sgd",
+        "mlp:sizes=4-4-4-4 ddp ranks=3 accumulate=2 bucket=32 clip=1",
+        "mlp:sizes=4-4-4-4 zero1 ranks=3 bucket=32 clip=1",
+        "mlp:sizes=4-4-4-4 zero2 ranks=2 accumulate=2 bucket=32 clip=1",
+        "mlp:sizes=4-4-4-4 zero3 ranks=4 accumulate=2",
+        "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5 fsdp ranks=2 clip=1",
+        "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5 fsdp:sync=last:reshard=no ranks=3 accumulate=2 "
+        "optimizer=sgd",
+        "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5 ddp ranks=2 activation_checkpointing=full",
 };
 enum { SINGLE_2, DP_2, DP_SGD, DDP_2, ZERO1, ZERO2_2, ZERO3_2, GPT_FSDP, GPT_LAST, GPT_FULL };
 

@@ -286,18 +286,18 @@ enum {
 	GPT_DDP,
 	GPT_ZERO3
 };
-static const struct request requests[] = {
-        [MLP_SINGLE] = {.model = "mlp:sizes=4-4-4-4", .strategy = "single"},
-        [MLP_DP] = {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 3},
-        [MLP_DDP] = {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 3, .bucket = 64},
-        [MLP_DDP_2] = {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 2, .accumulate = 2, .bucket = 64},
-        [MLP_ZERO1] = {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 4, .bucket = 64},
-        [MLP_ZERO2_2] = {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 4, .accumulate = 2, .bucket = 64},
-        [MLP_ZERO2_CLIP] = {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 4, .clip = 1, .bucket = 64},
-        [MLP_ZERO3] = {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3", .ranks = 4},
-        [GPT_SINGLE] = {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "single"},
-        [GPT_DDP] = {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "ddp", .ranks = 2},
-        [GPT_ZERO3] = {.model = "gpt:layers=4,width=4,heads=2,context=3,vocabulary=5", .strategy = "zero3", .ranks = 2},
+static const char *const requests[] = {
+        [MLP_SINGLE] = "mlp:sizes=4-4-4-4 single",
+        [MLP_DP] = "mlp:sizes=4-4-4-4 dp ranks=3",
+        [MLP_DDP] = "mlp:sizes=4-4-4-4 ddp ranks=3 bucket=64",
+        [MLP_DDP_2] = "mlp:sizes=4-4-4-4 ddp ranks=2 accumulate=2 bucket=64",
+        [MLP_ZERO1] = "mlp:sizes=4-4-4-4 zero1 ranks=4 bucket=64",
+        [MLP_ZERO2_2] = "mlp:sizes=4-4-4-4 zero2 ranks=4 accumulate=2 bucket=64",
+        [MLP_ZERO2_CLIP] = "mlp:sizes=4-4-4-4 zero2 ranks=4 clip=1 bucket=64",
+        [MLP_ZERO3] = "mlp:sizes=4-4-4-4 zero3 ranks=4",
+        [GPT_SINGLE] = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5 single",
+        [GPT_DDP] = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5 ddp ranks=2",
+        [GPT_ZERO3] = "gpt:layers=4,width=4,heads=2,context=3,vocabulary=5 zero3 ranks=2",
 };
 
 static const struct {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/plan_edit.h"
+#include "tests/support/virtual_ranks.h"
 
 static void must(enum status s, const struct request *r)
 {
@@ -143,4 +144,21 @@ void must_be_refused(const struct broken *b)
 	ck_assert_msg(strstr(line, b->says) && !strchr(line, '\n'), "%s, %s: '%s' is not in: %s", b->words, what,
 	              b->says, line);
 	plan_release(&p);
+}
+
+void must_train_alike(const struct plan *a, const struct plan *b, int steps, double tolerance)
+{
+	struct virtual_run x, y;
+	ck_assert_int_eq(a->settings.batch, b->settings.batch);
+	virtual_ranks_run(a, steps, 0, &x);
+	virtual_ranks_run(b, steps, 0, &y);
+	if (x.evaluate_total != y.evaluate_total) {
+		x.evaluate_total = y.evaluate_total;
+		x.evaluate_loss = y.evaluate_loss;
+		x.evaluate_correct = y.evaluate_correct;
+	}
+	ck_assert_msg(virtual_runs_equal(&x, &y, tolerance), "%s on %d ranks, accumulate %d: not as %s",
+	              a->settings.strategy, (int)a->ranks, (int)a->settings.accumulate, b->settings.strategy);
+	virtual_run_release(&x);
+	virtual_run_release(&y);
 }

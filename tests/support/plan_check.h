@@ -32,6 +32,10 @@ int plan_find_op(const struct plan *p, enum op_kind kind, int from);
 /* The verifier refuses the plan without any one of its operations. */
 void must_need_every_op(const struct plan *p);
 
+/* On virtual ranks both have the same losses and weights, within the tolerance; and the same evaluation, where both
+ * evaluate as many samples. */
+void must_train_alike(const struct plan *a, const struct plan *b, int steps, double tolerance);
+
 /* A right plan with one mistake, and the line that refuses it: it begins with the rule. */
 struct broken {
 	const char *rule, *words;

@@ -78,15 +78,18 @@ enum status made_open_words(struct made *m, const char *words)
 	struct settings s = settings_default();
 	char text[1024], *rest = text;
 	enum status status = STATUS_OK;
-	s.micro_batch = 1;
 	snprintf(text, sizeof text, "%s", words);
 	for (int i = 0; *rest && !status; i++) {
 		char *word = rest;
 		rest += strcspn(rest, " ");
-		rest += *rest ? (*rest = 0, 1) : 0;
-		status = read_word(word, i, &s);
+		if (*rest)
+			*rest++ = 0;
+		if (*word)
+			status = read_word(word, i, &s);
 	}
 	*m = (struct made){0};
+	if (!s.batch && !s.micro_batch)
+		s.micro_batch = 1;
 	if (!status)
 		status = settings_resolve(&s, strategy_data_ranks(&s));
 	return status ? status : open_settings(m, &s);

@@ -13,20 +13,20 @@
 #define GPT "gpt:layers=4,width=8,heads=2,context=8,vocabulary=24"
 #define MLP "mlp:sizes=12-16-8-4"
 
-static const struct request requests[] = {
-        {.strategy = "single", .model = MLP, .ranks = 1},
-        {.strategy = "dp", .model = MLP, .ranks = 3},
-        {.strategy = "ddp", .model = MLP, .ranks = 4, .bucket = 512},
-        {.strategy = "zero1", .model = MLP, .ranks = 2, .clip = 1},
-        {.strategy = "zero2", .model = GPT, .ranks = 3, .accumulate = 2},
-        {.strategy = "zero3", .model = GPT, .ranks = 2},
-        {.strategy = "fsdp", .model = GPT, .ranks = 4},
-        {.strategy = "hybrid:shard=2", .model = GPT, .ranks = 4},
-        {.strategy = "model", .model = GPT, .ranks = 4},
-        {.strategy = "pipeline", .model = GPT, .ranks = 3, .accumulate = 3},
-        {.strategy = "tensor", .model = GPT, .ranks = 2},
-        {.strategy = "zero2", .model = GPT, .ranks = 2, .offload = "optimizer"},
-        {.strategy = "zero3", .model = GPT, .ranks = 2, .offload = "optimizer:to=disk,parameters"},
+static const char *const requests[] = {
+        MLP " single ranks=1",
+        MLP " dp ranks=3",
+        MLP " ddp ranks=4 bucket=512",
+        MLP " zero1 ranks=2 clip=1",
+        GPT " zero2 ranks=3 accumulate=2",
+        GPT " zero3 ranks=2",
+        GPT " fsdp ranks=4",
+        GPT " hybrid:shard=2 ranks=4",
+        GPT " model ranks=4",
+        GPT " pipeline ranks=3 accumulate=3",
+        GPT " tensor ranks=2",
+        GPT " zero2 ranks=2 offload=optimizer",
+        GPT " zero3 ranks=2 offload=optimizer:to=disk,parameters",
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 

@@ -282,22 +282,16 @@ END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
-static const struct request others[] = {
-        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=12-16-8-4", .ranks = 4},
-        {.strategy = "model", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .accumulate = 2},
-        {.strategy = "pipeline",
-         .model = "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 3,
-         .accumulate = 3},
-        {.strategy = "tensor", .model = "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24", .ranks = 2},
-        {.strategy = "zero2", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .offload = "optimizer"},
-        {.strategy = "zero3", .model = "mlp:sizes=12-16-8-4", .ranks = 2, .offload = "optimizer:to=disk,parameters"},
-        {.strategy = "fsdp",
-         .model = "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.strategy = "zero1", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .precision = TYPE_FP16, .clip = 1},
-        {.strategy = "ddp", .model = "mlp:sizes=12-16-8-4,norm=sync-batch", .ranks = 3},
+static const char *const others[] = {
+        "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4",
+        "mlp:sizes=12-16-8-4 model ranks=3 accumulate=2",
+        "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24 pipeline ranks=3 accumulate=3",
+        "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24 tensor ranks=2",
+        "mlp:sizes=12-16-8-4 zero2 ranks=3 offload=optimizer",
+        "mlp:sizes=12-16-8-4 zero3 ranks=2 offload=optimizer:to=disk,parameters",
+        "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24 fsdp ranks=2 activation_checkpointing=full",
+        "mlp:sizes=12-16-8-4 zero1 ranks=3 precision=fp16 clip=1",
+        "mlp:sizes=12-16-8-4,norm=sync-batch ddp ranks=3",
 };
 
 START_LOOP_TEST(every_other, 0, sizeof others / sizeof others[0])
