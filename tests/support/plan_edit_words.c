@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/support/plan_edit.h"
+#include "tests/support/suite.h"
 
 /* ---- places ---- */
 
@@ -37,13 +38,19 @@ static char *cut(char *word, char sign)
 	return at + 1;
 }
 
-static int queue_named(const char *name)
+#define LOOK_UP(name_of, type, count)                                                                                  \
+	for (int i = 0; i < (count); i++)                                                                              \
+		if (!strcmp(name_of((enum type)i), name))                                                              \
+	return i
+
+/* The number of a queue, a type, a space or a kind of traffic. */
+static int named(const char *name)
 {
-	for (int q = 0; name && q < QUEUE_COUNT; q++)
-		if (!strcmp(queue_name((enum queue)q), name))
-			return q;
-	ck_assert_msg(!name, "no queue %s", name);
-	return -1;
+	LOOK_UP(queue_name, queue, QUEUE_COUNT);
+	LOOK_UP(type_name, type, TYPE_U8 + 1);
+	LOOK_UP(space_name, space, SPACE_COUNT);
+	LOOK_UP(traffic_name, traffic_kind, TRAFFIC_COUNT);
+	ck_abort_msg("nothing is called %s", name);
 }
 
 static enum section_kind section_named(const char *name)
@@ -62,7 +69,8 @@ static struct place place_of(const struct plan *p, const char *word)
 	struct place at = {0};
 	snprintf(text, sizeof text, "%s", word);
 	const char *further = cut(text, '+');
-	s.queue = queue_named(cut(text, '@'));
+	const char *queue = cut(text, '@');
+	s.queue = queue ? named(queue) : -1;
 	const char *number = cut(text, '#'), *behind = cut(text, '/');
 	enum section_kind section = behind ? section_named(text) : SECTION_STEP;
 	kind = behind ? text + (behind - text) : text;
@@ -80,21 +88,21 @@ static struct place place_of(const struct plan *p, const char *word)
 	return at;
 }
 
-static struct op *op_at(struct plan *p, const char *word)
+struct op *plan_op(struct plan *p, const char *word)
 {
 	struct place at = place_of(p, word);
 	return &p->roles[at.role].ops[at.op];
 }
 
 /* "adamw#1.first" */
-static struct region *operand_at(struct plan *p, const char *word)
+struct region *plan_operand(struct plan *p, const char *word)
 {
 	char text[100];
 	snprintf(text, sizeof text, "%s", word);
 	char *name = strrchr(text, '.');
 	ck_assert_msg(name != NULL, "%s names no operand", word);
 	*name++ = 0;
-	struct op *op = op_at(p, text);
+	struct op *op = plan_op(p, text);
 	for (int i = 0; i < op_operand_count(op->kind); i++)
 		if (!strcmp(op_operand_name(op->kind, i), name))
 			return &op->operand[i];
@@ -103,45 +111,71 @@ static struct region *operand_at(struct plan *p, const char *word)
 
 /* ---- fields ---- */
 
-#define FIELD(type, name)                                                                                              \
+#define FIELD(of, name, type)                                                                                          \
 	{                                                                                                              \
-#name, offsetof(struct type, name), sizeof((struct type){0}.name)                                      \
+#name, offsetof(struct of, name), type                                                                 \
 	}
 static const struct field {
 	const char *name;
-	size_t offset, size;
-} of_op[] = {FIELD(op, root),       FIELD(op, payload), FIELD(op, micro), FIELD(op, shift),
-             FIELD(op, accumulate), FIELD(op, axes),    FIELD(op, queue), {0}},
-  of_region[] = {FIELD(region, count), FIELD(region, offset), FIELD(region, slice), FIELD(region, buffer), {0}};
+	size_t offset;
+	char type; /* int (or an enum), long (64 bits), double, bool */
+} of_op[] = {FIELD(op, root, 'i'),       FIELD(op, payload, 'l'), FIELD(op, micro, 'i'), FIELD(op, shift, 'i'),
+             FIELD(op, accumulate, 'i'), FIELD(op, axes, 'i'),    FIELD(op, queue, 'i'), FIELD(op, scale, 'd'),
+             FIELD(op, traffic, 'i'),    FIELD(op, ends, 'b')},
+  of_region[] = {FIELD(region, count, 'l'), FIELD(region, offset, 'l'), FIELD(region, slice, 'i')},
+  of_buffer[] = {FIELD(buffer, type, 'i'), FIELD(buffer, space, 'i'), FIELD(buffer, state, 'b')};
 
-static int64_t changed(int64_t old, const char *value)
+static double changed(double old, const char *value)
 {
-	int64_t by = atoll(value + 1);
+	double by = atof(value + 1);
 	switch (*value) {
 	case '+':
 		return old + by;
 	case '-':
 		return old - by;
+	case '*':
+		return old * by;
 	case '/':
 		return old / by;
 	default:
-		return *value >= '0' && *value <= '9' ? atoll(value) : queue_named(value);
+		return *value >= '0' && *value <= '9' ? atof(value) : named(value);
 	}
 }
 
-static void set_field(void *of, const struct field *fields, const char *name, const char *value)
+static bool set_field(void *of, const struct field *fields, int count, const char *name, const char *value)
 {
 	const struct field *f = fields;
-	while (f->name && strcmp(f->name, name) != 0)
+	while (f < fields + count && strcmp(f->name, name) != 0)
 		f++;
-	ck_assert_msg(f->name != NULL, "no field %s", name);
-	char *at = (char *)of + f->offset;
-	if (f->size == sizeof(int64_t)) {
-		*(int64_t *)(void *)at = changed(*(int64_t *)(void *)at, value);
-	} else {
-		ck_assert_uint_eq(f->size, sizeof(int));
-		*(int *)(void *)at = (int)changed(*(int *)(void *)at, value);
+	if (f == fields + count)
+		return false;
+	void *at = (char *)of + f->offset;
+	if (f->type == 'd')
+		*(double *)at = changed(*(double *)at, value);
+	else if (f->type == 'l')
+		*(int64_t *)at = (int64_t)changed((double)*(int64_t *)at, value);
+	else if (f->type == 'b')
+		*(bool *)at = changed(*(bool *)at, value) > 0;
+	else
+		*(int *)at = (int)changed(*(int *)at, value);
+	return true;
+}
+
+/* Of an operation; or of one of its operands, or the buffer of that: "all_reduce#1.staging". */
+static void set(struct plan *p, const char *word, const char *field, const char *value)
+{
+	enum op_kind kind;
+	const char *section = strchr(word, '/'), *role = strchr(word, ':');
+	const char *name = role ? role + 1 : section ? section + 1 : word, *number = strpbrk(word, "#@");
+	if (number ? !strchr(number, '.') : op_kind_parse(name, &kind)) {
+		ck_assert_msg(set_field(plan_op(p, word), of_op, COUNT(of_op), field, value), "no field %s", field);
+		return;
 	}
+	struct region *r = plan_operand(p, word);
+	struct buffer *b = &p->roles[role ? atoi(role - 1) : 0].buffers[r->buffer];
+	ck_assert_msg(set_field(r, of_region, COUNT(of_region), field, value) ||
+	                      set_field(b, of_buffer, COUNT(of_buffer), field, value),
+	              "no field %s", field);
 }
 
 /* ---- edits ---- */
@@ -149,17 +183,12 @@ static void set_field(void *of, const struct field *fields, const char *name, co
 static void edit(struct plan *p, const char *verb, const char *a, const char *b, const char *c)
 {
 	if (!strcmp(verb, "put")) {
-		struct region none = {.buffer = -1}, *to = operand_at(p, a);
-		*to = strcmp(b, "none") ? *operand_at(p, b) : none;
+		struct region none = {.buffer = -1}, *to = plan_operand(p, a);
+		*to = strcmp(b, "none") ? *plan_operand(p, b) : none;
 		return;
 	}
 	if (!strcmp(verb, "set")) {
-		enum op_kind kind;
-		char text[100];
-		snprintf(text, sizeof text, "%s", a);
-		text[strcspn(text, "#@+")] = 0;
-		bool whole = op_kind_parse(strrchr(text, ':') ? strrchr(text, ':') + 1 : text, &kind);
-		set_field(whole ? (void *)op_at(p, a) : (void *)operand_at(p, a), whole ? of_op : of_region, b, c);
+		set(p, a, b, c);
 		return;
 	}
 	struct place at = place_of(p, a);
