@@ -94,6 +94,16 @@ char *plan_to_text(const struct plan *p, const char *role)
 	return text;
 }
 
+char *text_replaced(const char *text, const char *what, const char *by)
+{
+	const char *at = strstr(text, what);
+	ck_assert_msg(at != NULL, "'%s' is not in the text", what);
+	char *out = malloc(strlen(text) + strlen(by) + 1);
+	ck_assert_ptr_nonnull(out);
+	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
+	return out;
+}
+
 char *must_come_back(const struct plan *p)
 {
 	struct made again;

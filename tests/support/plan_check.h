@@ -23,6 +23,9 @@ void must_open_verified(struct made *m, const struct request *r);
 /* To be freed. role: as plan_write's. */
 char *plan_to_text(const struct plan *p, const char *role);
 
+/* A text with `by` in place of the first `what`, which must be there. To be freed. */
+char *text_replaced(const char *text, const char *what, const char *by);
+
 /* The plan's text reads back as a plan that the verifier lets through, and that has the same text. To be freed. */
 char *must_come_back(const struct plan *p);
 

@@ -29,7 +29,8 @@ void plan_set_waits(struct plan *p, int role, int op, const int *after, int coun
  * to)
  *
  * An operation is [SECTION/][ROLE:]KIND[#N][@QUEUE][+K]: of that kind (and on that queue) the one numbered N from 0, or
- * from -1 at the end, in the step of role 0, and K operations further. `end` is the last one of the step. */
+ * from -1 at the end, in the step of role 0, and K operations further. `begin` and `end` are the first and the last one
+ * of the step. */
 void plan_edit_words(struct plan *p, const char *edits);
 struct op *plan_op(struct plan *p, const char *word);
 struct region *plan_operand(struct plan *p, const char *word);

@@ -79,8 +79,8 @@ static struct place place_of(const struct plan *p, const char *word)
 	kind = of_role ? of_role : kind;
 	s.number = number ? atoi(number) : 0;
 	const struct role *r = &p->roles[at.role];
-	if (!strcmp(kind, "end"))
-		return (struct place){at.role, r->step.end - 1};
+	if (!strcmp(kind, "begin") || !strcmp(kind, "end"))
+		return (struct place){at.role, *kind == 'b' ? r->step.begin : r->step.end - 1};
 	ck_assert_msg(op_kind_parse(kind, &s.kind), "no operation is called %s", kind);
 	at.op = find_op(r, section_of(r, section), &s);
 	ck_assert_msg(at.op >= 0, "the plan has no %s", word);
@@ -119,11 +119,13 @@ static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {FIELD(op, root, 'i'),       FIELD(op, payload, 'l'), FIELD(op, micro, 'i'), FIELD(op, shift, 'i'),
-             FIELD(op, accumulate, 'i'), FIELD(op, axes, 'i'),    FIELD(op, queue, 'i'), FIELD(op, scale, 'd'),
-             FIELD(op, traffic, 'i'),    FIELD(op, ends, 'b')},
+} of_op[] = {FIELD(op, root, 'i'),  FIELD(op, group, 'i'),      FIELD(op, payload, 'l'), FIELD(op, micro, 'i'),
+             FIELD(op, shift, 'i'), FIELD(op, accumulate, 'i'), FIELD(op, axes, 'i'),    FIELD(op, queue, 'i'),
+             FIELD(op, scale, 'd'), FIELD(op, traffic, 'i'),    FIELD(op, ends, 'b')},
   of_region[] = {FIELD(region, count, 'l'), FIELD(region, offset, 'l'), FIELD(region, slice, 'i')},
-  of_buffer[] = {FIELD(buffer, type, 'i'), FIELD(buffer, space, 'i'), FIELD(buffer, state, 'b')};
+  of_buffer[] = {FIELD(buffer, type, 'i'), FIELD(buffer, space, 'i'), FIELD(buffer, state, 'b')},
+  of_settings[] = {FIELD(settings, loss_scaler, 'i'), FIELD(settings, loss_scale, 'd'),
+                   FIELD(settings, loss_scale_window, 'l'), FIELD(settings, offload.delayed, 'b')};
 
 static double changed(double old, const char *value)
 {
@@ -161,10 +163,16 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
 	return true;
 }
 
-/* Of an operation; or of one of its operands, or the buffer of that: "all_reduce#1.staging". */
+/* Of the plan's settings, "settings"; of an operation; or of one of its operands, or the buffer of that:
+ * "all_reduce#1.staging". */
 static void set(struct plan *p, const char *word, const char *field, const char *value)
 {
 	enum op_kind kind;
+	if (!strcmp(word, "settings")) {
+		ck_assert_msg(set_field(&p->settings, of_settings, COUNT(of_settings), field, value), "no field %s",
+		              field);
+		return;
+	}
 	const char *section = strchr(word, '/'), *role = strchr(word, ':');
 	const char *name = role ? role + 1 : section ? section + 1 : word, *number = strpbrk(word, "#@");
 	if (number ? !strchr(number, '.') : op_kind_parse(name, &kind)) {
