@@ -25,12 +25,12 @@ void plan_set_waits(struct plan *p, int role, int op, const int *after, int coun
  *     move free to classifier                       wait all_reduce for advance        unwait adamw
  *     put linear.forward#1.weight linear.forward#2.weight      (the operand stands for the other), or none
  *     set all_reduce payload +1                     set all_reduce.staging count /2
- *     set load.targets type fp32                    (a field of the operation, the operand or its buffer; by + - * / or
- * to)
+ *     set load.targets type fp32                    set settings loss_scale 0
  *
- * An operation is [SECTION/][ROLE:]KIND[#N][@QUEUE][+K]: of that kind (and on that queue) the one numbered N from 0, or
- * from -1 at the end, in the step of role 0, and K operations further. `begin` and `end` are the first and the last one
- * of the step. */
+ * A field is the operation's, the operand's or its buffer's, and is set, or changed by + - * /.
+ * An operation is [SECTION/][ROLE:]KIND[#N] and behind it @QUEUE, +K or -K: of that kind (and on that queue) the one
+ * numbered N from 0, or from -1 at the end, in the step of role 0; or K operations from it. `begin` and `end` are the
+ * first and the last one of the step. */
 void plan_edit_words(struct plan *p, const char *edits);
 struct op *plan_op(struct plan *p, const char *word);
 struct region *plan_operand(struct plan *p, const char *word);

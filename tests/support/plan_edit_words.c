@@ -53,6 +53,13 @@ static int named(const char *name)
 	ck_abort_msg("nothing is called %s", name);
 }
 
+/* "receive-1"; but the number of "receive#-1" is its own. */
+static char *cut_last(char *word, char sign)
+{
+	char *at = strrchr(word, sign);
+	return !at || at[-1] == '#' ? NULL : cut(at, sign);
+}
+
 static enum section_kind section_named(const char *name)
 {
 	int k = 0;
@@ -68,8 +75,7 @@ static struct place place_of(const struct plan *p, const char *word)
 	struct sought s = {.number = 0};
 	struct place at = {0};
 	snprintf(text, sizeof text, "%s", word);
-	const char *further = cut(text, '+');
-	const char *queue = cut(text, '@');
+	const char *queue = cut(text, '@'), *back = queue ? NULL : cut_last(text, '-'), *further = cut(text, '+');
 	s.queue = queue ? named(queue) : -1;
 	const char *number = cut(text, '#'), *behind = cut(text, '/');
 	enum section_kind section = behind ? section_named(text) : SECTION_STEP;
@@ -84,7 +90,7 @@ static struct place place_of(const struct plan *p, const char *word)
 	ck_assert_msg(op_kind_parse(kind, &s.kind), "no operation is called %s", kind);
 	at.op = find_op(r, section_of(r, section), &s);
 	ck_assert_msg(at.op >= 0, "the plan has no %s", word);
-	at.op += further ? atoi(further) : 0;
+	at.op += further ? atoi(further) : back ? -atoi(back) : 0;
 	return at;
 }
 
