@@ -112,20 +112,16 @@ static const char *const requests[] = {
         /* In 16 bits. In fp16 the first steps overflow, and the last does not. */
         MLP " zero1 ranks=3 bucket=32 precision=bf16 optimizer=sgd",
         GPT(1) " fsdp ranks=2 accumulate=2 precision=bf16 optimizer=sgd",
-        MLP " single accumulate=2 clip=0.5 precision=fp16 optimizer=sgd loss_scaler=pytorch loss_scale=262144",
+        MLP " single accumulate=2 clip=0.5 " FP16(262144),
         MLP " dp ranks=2 clip=0.5 " FP16(262144),
         MLP " ddp ranks=3 bucket=32 " FP16(262144),
-        MLP " zero2 ranks=2 accumulate=2 bucket=32 clip=0.5 precision=fp16 optimizer=sgd loss_scaler=pytorch "
-            "loss_scale=524288",
-        GPT(1) " zero3 ranks=2 precision=fp16 optimizer=sgd loss_scaler=pytorch loss_scale=262144",
+        MLP " zero2 ranks=2 accumulate=2 bucket=32 clip=0.5 " FP16(524288),
+        GPT(1) " zero3 ranks=2 " FP16(262144),
 };
-enum { REQUESTS = sizeof requests / sizeof requests[0], FP16_DP = REQUESTS - 4, FP16_DDP, FP16_ZERO2, FP16_ZERO3 };
-
-static void open_plan(struct made *m, int i)
+/* With a learning rate at which a wrong gradient shows within three steps. */
+static const struct plan *plan_number(int i)
 {
-	struct request r = requests[i];
-	r.learning_rate = 0.05; /* so that a wrong gradient shows within three steps */
-	must_open_verified(m, &r);
+	return right_plan("%s learning_rate=0.05", requests[i]);
 }
 
 static double tolerance_for(const struct plan *p, const char *mutation)
@@ -136,118 +132,62 @@ static double tolerance_for(const struct plan *p, const char *mutation)
 }
 
 /* Every order that the plan allows gives what issue order gives. */
-START_LOOP_TEST(every_order_gives_the_same, 0, REQUESTS)
+START_LOOP_TEST(every_order_gives_the_same, 0, COUNT(requests))
 {
-	struct made m;
+	const struct plan *p = plan_number(_i);
 	struct virtual_run first, other;
-	open_plan(&m, _i);
-	virtual_ranks_run(&m.plan, STEPS, 0, &first);
+	virtual_ranks_run(p, STEPS, 0, &first);
 	ck_assert(isfinite(first.losses[STEPS - 1]) && first.losses[0] != first.losses[STEPS - 1]);
 	/* Every rank evaluates, but for stages, of which the last does. */
-	int64_t evaluate = plan_axis(&m.plan, "stage") ? 1 : m.plan.ranks;
-	ck_assert_int_eq(first.evaluate_total, 2 * m.plan.settings.micro_batch * evaluate * m.model.tokens);
+	int64_t evaluate = plan_axis(p, "stage") ? 1 : p->ranks;
+	ck_assert_int_eq(first.evaluate_total, 2 * p->settings.micro_batch * evaluate * p->model->tokens);
 	for (int64_t i = 0; i < first.parameters; i++)
 		ck_assert_int_eq(first.shown[i], 1);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		virtual_ranks_run(&m.plan, STEPS, seed, &other);
-		ck_assert_msg(virtual_runs_equal(&first, &other, 0), "%s: order %d gives other results",
-		              requests[_i].strategy, (int)seed);
+		virtual_ranks_run(p, STEPS, seed, &other);
+		ck_assert_msg(virtual_runs_equal(&first, &other, 0), "%s: order %d gives other results", requests[_i],
+		              (int)seed);
 		virtual_run_release(&other);
 	}
 	virtual_run_release(&first);
-	made_release(&m);
 }
 END_TEST
 
 /* The comparison can fail: plans that the verifier refuses, and what they do when they are run all the same. */
 
-static void lose_waits(struct plan *p)
-{
-	plan_set_waits(p, 0, plan_find_op(p, OP_ADAMW, 0), NULL, 0);
-}
+static const char *const losses[][2] = {
+        {MLP " ddp ranks=2 accumulate=2 bucket=64", "unwait adamw"},
+        {MLP " zero1 ranks=2 accumulate=2 bucket=64", "drop all_gather"},
+        {MLP " zero2 ranks=2 accumulate=2 bucket=64", "drop reduce_scatter"},
+        {MLP " zero3 ranks=2 accumulate=2", "drop reduce_scatter"},
+        {MLP " ddp ranks=2 accumulate=2 bucket=64", "drop prologue/zero#1"},
+        {MLP " ddp ranks=3 bucket=64 clip=0.5", "set classifier scale *2"},
+        {MLP " fsdp:sync=last ranks=2 accumulate=2", "drop evaluate/evaluate"},
+        {MLP " fsdp:reshard=no ranks=3 optimizer=sgd", "drop epilogue/weights"},
+        {MLP " dp ranks=2 clip=0.5 " FP16(262144), "drop overflow"},
+        {MLP " ddp ranks=3 bucket=32 " FP16(262144), "put sgd.overflow none"},
+        {MLP " zero2 ranks=2 accumulate=2 bucket=32 clip=0.5 " FP16(524288), "put sgd.scaler none"},
+        {GPT(1) " zero3 ranks=2 " FP16(262144), "drop scaler.update"},
+};
 
-static void lose_gather(struct plan *p)
+START_LOOP_TEST(virtual_ranks_notice, 0, COUNT(losses))
 {
-	plan_drop_op(p, 0, plan_find_op(p, OP_ALL_GATHER, 0));
-}
-
-static void lose_reduce(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_REDUCE_SCATTER, 0));
-}
-
-static void lose_zero(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_ZERO, plan_find_op(p, OP_INITIALIZE, 0)));
-}
-
-static void lose_scale(struct plan *p)
-{
-	p->roles[0].ops[plan_find_op(p, OP_CLASSIFIER, 0)].scale *= 2;
-}
-
-static void lose_evaluate(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_EVALUATE, 0));
-}
-
-static void lose_weights(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_WEIGHTS, 0));
-}
-
-static void lose_overflow(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_OVERFLOW, 0));
-}
-
-static void lose_flag(struct plan *p)
-{
-	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
-		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[SGD_OVERFLOW].buffer = -1;
-}
-
-static void lose_scaler(struct plan *p)
-{
-	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
-		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[SGD_SCALER].buffer = -1;
-}
-
-static void lose_loss_scale(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_SCALER_UPDATE, 0));
-}
-
-static const struct {
-	int request;
-	void (*lose)(struct plan *p);
-} losses[] = {
-        {3, lose_waits},          {6, lose_gather},      {8, lose_reduce},          {10, lose_reduce},
-        {3, lose_zero},           {4, lose_scale},       {12, lose_evaluate},       {13, lose_weights},
-        {FP16_DP, lose_overflow}, {FP16_DDP, lose_flag}, {FP16_ZERO2, lose_scaler}, {FP16_ZERO3, lose_loss_scale}};
-
-START_LOOP_TEST(virtual_ranks_notice, 0, (int)(sizeof losses / sizeof losses[0]))
-{
-	struct made m;
+	const struct plan *p = right_plan("%s learning_rate=0.05", losses[_i][0]);
 	struct plan broken;
 	struct virtual_run right, wrong;
 	bool same = true;
-	open_plan(&m, losses[_i].request);
-	plan_copy(&broken, &m.plan);
-	losses[_i].lose(&broken);
+	plan_copy(&broken, p);
+	plan_edit_words(&broken, losses[_i][1]);
 	ck_assert_int_eq(plan_verify(&broken, NULL), STATUS_REFUSED);
-	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	virtual_ranks_run(p, STEPS, 0, &right);
 	for (uint64_t seed = 0; seed < ORDERS && same; seed++) {
 		virtual_ranks_run(&broken, STEPS, seed, &wrong);
 		same = virtual_runs_equal(&right, &wrong, 1e-3);
 		virtual_run_release(&wrong);
 	}
-	ck_assert_msg(!same, "broken plan %d gives the right result", _i);
+	ck_assert_msg(!same, "%s, %s: gives the right result", losses[_i][0], losses[_i][1]);
 	virtual_run_release(&right);
 	plan_release(&broken);
-	made_release(&m);
 }
 END_TEST
 
@@ -264,18 +204,17 @@ static bool is_harmless(const struct plan *mutant, const struct virtual_run *rig
 	return same;
 }
 
-START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
+START_LOOP_TEST(mutants_are_refused_or_harmless, 0, COUNT(requests))
 {
-	struct made m;
+	const struct plan *p = plan_number(_i);
 	struct virtual_run right;
 	int refused[MOST_KINDS] = {0}, harmless[MOST_KINDS] = {0}, made = 0, by_rule[10] = {0};
-	open_plan(&m, _i);
-	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	virtual_ranks_run(p, STEPS, 0, &right);
 	for (uint64_t seed = (uint64_t)_i << 32; made < MUTANTS_OF_A_PLAN; seed++) {
 		struct plan mutant;
 		char what[300];
 		int kind;
-		if (mutant_make(&mutant, &m.plan, seed, &kind, what, sizeof what)) {
+		if (mutant_make(&mutant, p, seed, &kind, what, sizeof what)) {
 			made++;
 			if (plan_verify(&mutant, NULL)) {
 				int rule = status_message()[5] - '0';
@@ -284,15 +223,15 @@ START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
 				by_rule[rule]++;
 				refused[kind]++;
 			} else {
-				ck_assert_msg(is_harmless(&mutant, &right, tolerance_for(&m.plan, mutation_name(kind))),
-				              "%s, seed %llu: %s: was let through and changes the result",
-				              requests[_i].strategy, (unsigned long long)seed, what);
+				ck_assert_msg(is_harmless(&mutant, &right, tolerance_for(p, mutation_name(kind))),
+				              "%s, seed %llu: %s: was let through and changes the result", requests[_i],
+				              (unsigned long long)seed, what);
 				harmless[kind]++;
 			}
 		}
 		plan_release(&mutant);
 	}
-	printf("%s, %s:", requests[_i].model, requests[_i].strategy);
+	printf("%s:", requests[_i]);
 	for (int k = 0; mutation_name(k); k++)
 		printf(" %s %d+%d", mutation_name(k), refused[k], harmless[k]);
 	printf("; by rule");
@@ -300,17 +239,13 @@ START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
 		printf(" %d", by_rule[r]);
 	printf("\n");
 	virtual_run_release(&right);
-	made_release(&m);
 }
 END_TEST
 
 /* Any one operation taken out of a plan: refused. */
-START_LOOP_TEST(every_operation_is_needed, 0, REQUESTS)
+START_LOOP_TEST(every_operation_is_needed, 0, COUNT(requests))
 {
-	struct made m;
-	open_plan(&m, _i);
-	must_need_every_op(&m.plan);
-	made_release(&m);
+	must_need_every_op(plan_number(_i));
 }
 END_TEST
 
