@@ -137,7 +137,7 @@ static const char *const strategies[] = {
 START_LOOP_TEST(of_every_strategy, 0, SUITE_CASES(sizeof strategies / sizeof strategies[0], 3))
 {
 	struct viewed v;
-	viewed_open(&v, &strategies[_i]);
+	viewed_open(&v, "%s", strategies[_i]);
 	playback_show(&playback, &v.shown);
 	playback.scene = SCENE_OVERVIEW;
 	check_ways(timeline_stop_of(&v.shown.timeline, playback.step_size, v.shown.timeline.instant_count) / 2);
