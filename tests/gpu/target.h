@@ -23,7 +23,6 @@ extern "C" {
 
 const struct cuda_api *target_api(void);         /* with the kernels that are shipped */
 const struct kernel_table *target_kernels(void); /* these alone */
-const struct kernel_table *target_plain(void);   /* the same in their plain form */
 
 /* The workspace holds rubbish. A GPU has the number of multiprocessors that it has, and is opened once for each size of
  * a workspace: two of one size are the same. Does not return in failure. */
