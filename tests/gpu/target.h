@@ -1,4 +1,4 @@
-/* Who runs the kernels that tests/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
+/* Who runs the kernels that tests/cuda/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
  * `make check`), or a GPU (target_gpu.c, in `make check-gpu`). A test is compiled once and linked with either.
  *
  *     struct kernel_context *c = target_open(3, 1 << 20);
