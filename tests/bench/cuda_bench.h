@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda.h"
-#include "tests/bench/median.h"
+#include "tests/bench/bench.h"
 
 enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_IN_A_ROW = 50 };
 
@@ -38,10 +38,8 @@ static inline void check(int error, const char *what)
 static inline void *host(size_t bytes)
 {
 	void *p = malloc(bytes);
-	if (!p) {
-		fprintf(stderr, "fatal: %s: out of memory\n", bench_name);
-		exit(2);
-	}
+	if (!p)
+		bench_fail("out of memory");
 	return p;
 }
 
