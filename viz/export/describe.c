@@ -54,6 +54,24 @@ static void write_memory(const struct state *st, FILE *out)
 	}
 }
 
+/* Strategies side by side: of each what its fullest rank holds at the same place of the step. */
+static void write_contenders(struct playback *p, FILE *out)
+{
+	const struct view *v = playback_view(p);
+	char live[WORD], peak[WORD];
+	for (int i = 0; i < v->contender_count; i++) {
+		const struct state *st = v->contender[i].state;
+		int fullest = 0;
+		for (int k = 1; k < st->timeline->rank_count; k++)
+			if (st->ranks[k].live[SPACE_DEVICE] > st->ranks[fullest].live[SPACE_DEVICE])
+				fullest = k;
+		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
+		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
+		        bytes_word(peak,
+		                   st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
+	}
+}
+
 /* ---- the collective ---- */
 
 static void write_ledger(const struct state *st, FILE *out)
@@ -70,7 +88,7 @@ static void write_ledger(const struct state *st, FILE *out)
 
 /* ---- a stop ---- */
 
-static void write_stop(const struct playback *p, FILE *out)
+static void write_stop(struct playback *p, FILE *out)
 {
 	const struct state *st = &p->state;
 	const struct timeline *s = st->timeline;
@@ -86,6 +104,7 @@ static void write_stop(const struct playback *p, FILE *out)
 		fprintf(out, "notable  %s\n", highlight);
 	write_ledger(st, out);
 	write_memory(st, out);
+	write_contenders(p, out);
 }
 
 /* ---- another program's trace ---- */
