@@ -188,6 +188,37 @@ static const struct op *communicating(const struct timeline *s, const struct rol
 
 /* Exposed is a pause in which the communication queue works, as in the step's times. Other ranks can only hold up
  * communication. */
+/* When the last member comes to a collective, and which it is; -1: its members are not shown. */
+static int64_t last_comes(const struct timeline *s, int index, const struct op *op, int64_t *rank)
+{
+	int number = timeline_collective_of(s, index, (int)(op - timeline_role_of(s, index)->ops));
+	const struct collective *c = number < 0 ? NULL : &s->collectives[number];
+	int64_t last = -1;
+	for (int64_t m = 0; c && c->rank && m < c->schedule.ranks; m++) {
+		int there = timeline_index_of(s, c->rank[m]);
+		if (there < 0)
+			continue;
+		int64_t begin = s->ranks[there].begin[c->ops[m] - timeline_role_of(s, there)->step.begin];
+		if (begin > last) {
+			last = begin;
+			*rank = c->rank[m];
+		}
+	}
+	return last;
+}
+
+/* What is under way on the communication queue is exposed once all have come to it; until then nothing moves. */
+static void say_exposed(struct text *t, const struct timeline *s, int index, const struct op *running, int64_t now)
+{
+	int64_t rank = -1, comes = last_comes(s, index, running, &rank);
+	char time[WORD];
+	if (comes > now)
+		say(t, " waits %s more for rank %" PRId64 " to come: a bubble until then.",
+		    time_word(time, comes - now), rank);
+	else
+		say(t, " is exposed.");
+}
+
 static void say_idle(struct text *t, const struct state *st, const struct event *e)
 {
 	const struct timeline *s = st->timeline;
@@ -198,7 +229,8 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	int64_t wait = s->ranks[index].begin[e->op - role->step.begin] - e->time;
 	const struct op *running = communicating(s, role, index, e->time);
 	const struct op *cause = awaited(s, role, index, &role->ops[e->op], e->time), *before = NULL;
-	say(t, "%s stop%s computing for %s: ", w.words, w.s, time_word(time, wait));
+	say(t, "%s stop%s computing for %s (%.1f %% of the step): ", w.words, w.s, time_word(time, wait),
+	    s->step_ns ? 100 * (double)wait / (double)s->step_ns : 0.0);
 	op_words(words, s, role, &role->ops[e->op]);
 	if (!cause) {
 		say(t, "everything that %s waits for is done, but it begins only then.", words);
@@ -213,10 +245,12 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 		cause = before;
 	}
 	if (running && cause == running) {
-		say(t, ", which is exposed now.");
+		say(t, ", which");
+		say_exposed(t, s, index, running, e->time);
 	} else if (running) {
 		op_words_beside(words, s, role, running, &role->ops[e->op]);
-		say(t, ", while %s is exposed.", words);
+		say(t, ", while %s", words);
+		say_exposed(t, s, index, running, e->time);
 	} else {
 		bool others = op_class(cause->kind) == OP_CLASS_C && !awaited(s, role, index, cause, e->time);
 		say(t, "%s: a bubble.", others ? ", which waits for other ranks" : "");

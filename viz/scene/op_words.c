@@ -228,7 +228,8 @@ static int object_of(const struct op *op)
 {
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < op_operand_count(op->kind); i++)
-			if (op->operand[i].buffer >= 0 && (pass || op_access(op, i) != 'r'))
+			if (op->operand[i].buffer >= 0 && op_part(op->kind, i) != PART_STAGING &&
+			    (pass || op_access(op, i) != 'r'))
 				return op->operand[i].buffer;
 	return -1;
 }

@@ -101,21 +101,29 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the caption ---- */
 
+/* The largest size in which a text stands on two lines; 0: three are needed. */
+static double size_for_two(struct canvas *c, double size, double width, const char *text)
+{
+	for (; size >= 15; size--)
+		if (text_length(c, size, WEIGHT_PLAIN, text) <= 1.85 * width)
+			return size;
+	return 0;
+}
+
 /* One line in large, two lines smaller, as it fits; above a hint always two. */
 static void write_caption(struct canvas *c, struct box card, double width, double size, const char *caption, bool hint)
 {
 	colour ink = c->theme->ink;
-	double length = text_length(c, size - 2, WEIGHT_PLAIN, caption);
+	double x = card.x + 18, middle = card.y + card.height / 2, two = size_for_two(c, size - 2, width, caption);
 	if (hint)
-		draw_paragraph(c, card.x + 18, card.y + 20, width, length <= 1.85 * width ? size - 2 : 14, 2, ink,
-		               caption);
-	else if (text_length(c, size, WEIGHT_PLAIN, caption) <= width)
-		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_LEFT,
-		          0, "%s", caption);
-	else if (length <= 1.85 * width)
-		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, ink, caption);
+		draw_paragraph(c, x, card.y + 20, width, fmin(16, two > 0 ? two : 14), 2, ink, caption);
+	else if (text_length(c, size - 2, WEIGHT_PLAIN, caption) <= width)
+		draw_fitting(c, x, middle + size * 0.36, size, size - 2, WEIGHT_PLAIN, ink, ALIGN_LEFT, width + 1,
+		             caption);
+	else if (two > 0)
+		draw_paragraph(c, x, middle - 5, width, two, 2, ink, caption);
 	else
-		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, ink, caption);
+		draw_paragraph(c, x, card.y + 19, width, 14, 3, ink, caption);
 }
 
 static void draw_caption(struct canvas *c, const struct view *v, struct box b)
