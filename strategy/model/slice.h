@@ -1,12 +1,11 @@
 /* A rank's slice of a model, for tensor parallelism (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
  *
  * All ranks of a tensor group work on the same samples, each with its slice of the weights. Linear layers come in
- * pairs: the first is divided by columns (its outputs), the second by rows (its inputs), so that what stands between them
- * never has to be whole:
+ * pairs: the first is divided by columns (its outputs), the second by rows (its inputs), so that what stands between
+ * them never has to be whole:
  *
  *     x whole ─► qkv │ columns: own heads ─► attention │ own heads ─► proj │ rows ─► partial sums ─ all-reduce ─► whole
- *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─►
- * whole
+ *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─► whole
  *
  * backward, the gradient of x is what comes out as partial sums. The token table is divided by rows, its tokens: the
  * embedding looks up those it has and is summed over the ranks, the tied head gives each rank the logits of its own
