@@ -218,7 +218,7 @@ static const struct {
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "a pass is forward, recompute, backward or update"},
+        {"in backward group bucket.0", "in reverse group bucket.0", "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",
