@@ -50,25 +50,24 @@ static struct region alloc_like(struct step *s, int value, const char *name)
 
 struct region step_value(const struct step *s, int value)
 {
-	return value < 0 ? region_none() : s->value[value].at;
+	return value < 0 ? region_none() : s->value[value].data.at;
 }
 
 void step_place_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
-	s->value[value].owned = true;
+	s->value[value].data = (struct held){at, true};
 }
 
 void step_move_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
+	s->value[value].data.at = at;
 }
 
 int step_alloc_value(struct step *s, int value)
 {
 	const char *format = s->recomputing ? "recomputed.%s" : "%s";
 	step_place_value(s, value, alloc_like(s, value, step_name(s, format, s->model->values[value].name)));
-	return s->value[value].at.buffer;
+	return s->value[value].data.at.buffer;
 }
 
 /* ---- checkpoints in one buffer ---- */
@@ -129,14 +128,18 @@ static void leave_block(struct step *s)
 
 /* ---- how long they live ---- */
 
+static void drop(struct step *s, struct held *h)
+{
+	if (h->owned)
+		build_free(s->b, h->at.buffer);
+	*h = not_held();
+}
+
 void step_free_value(struct step *s, int value)
 {
-	if (s->value[value].owned)
-		build_free(s->b, s->value[value].at.buffer);
-	else if (in_block(s, value))
+	if (!s->value[value].data.owned && in_block(s, value))
 		leave_block(s);
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	drop(s, &s->value[value].data);
 }
 
 void step_value_used(struct step *s, int value)
@@ -158,7 +161,7 @@ void step_alloc_made(struct step *s, int value)
 		return;
 	if (s->recomputing)
 		s->value[value].readers = s->checkpoints.reads[value];
-	if (s->value[value].at.buffer >= 0)
+	if (s->value[value].data.at.buffer >= 0)
 		return;
 	if (in_block(s, value) && !s->recomputing)
 		place_in_block(s, value);
@@ -168,7 +171,7 @@ void step_alloc_made(struct step *s, int value)
 
 void step_drop_unread(struct step *s, int value)
 {
-	if (value >= 0 && !s->value[value].readers && s->value[value].at.buffer >= 0)
+	if (value >= 0 && !s->value[value].readers && s->value[value].data.at.buffer >= 0)
 		step_free_value(s, value);
 }
 
@@ -202,23 +205,18 @@ void step_count_readers(struct step *s)
 
 struct region step_alloc_gradient(struct step *s, int value)
 {
-	s->value[value].gradient = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
-	s->value[value].gradient_owned = true;
-	return s->value[value].gradient;
+	const char *name = step_name(s, "d.%s", s->model->values[value].name);
+	s->value[value].gradient = (struct held){alloc_like(s, value, name), true};
+	return s->value[value].gradient.at;
 }
 
 void step_free_gradient(struct step *s, int value)
 {
-	if (s->value[value].gradient_owned)
-		build_free(s->b, s->value[value].gradient.buffer);
-	s->value[value].gradient = region_none();
-	s->value[value].gradient_owned = false;
+	drop(s, &s->value[value].gradient);
 }
 
 void step_pass_gradient(struct step *s, int from, int to)
 {
 	s->value[to].gradient = s->value[from].gradient;
-	s->value[to].gradient_owned = s->value[from].gradient_owned;
-	s->value[from].gradient = region_none();
-	s->value[from].gradient_owned = false;
+	s->value[from].gradient = not_held();
 }

@@ -70,13 +70,13 @@ void batch_norm_statistics_of(struct step *s, int index)
 		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
 		op->operand[BATCH_NORM_RUNNING_RUNNING] = running_of(s, k);
-		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].at;
+		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].data.at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
 	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].data.at;
 	op->operand[BATCH_NORM_STATISTICS_LOCAL] = local;
 	if (kernel_synchronises(s->plan, k))
 		parts = gather_parts(s, index, local);
@@ -84,7 +84,7 @@ void batch_norm_statistics_of(struct step *s, int index)
 	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
 	op->operand[BATCH_NORM_MERGE_PARTS] = parts;
 	op->operand[BATCH_NORM_MERGE_RUNNING] = running_of(s, k);
-	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].data.at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -99,9 +99,9 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
 	step_zero_padding(s, buffer, n, padded);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
-	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
-	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
-	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient.at;
+	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].data.at;
+	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].data.at;
 	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->tensor[k->weight].weight;
 	op->operand[BATCH_NORM_SUMS_BIAS] = s->tensor[k->bias].weight;
 	op->operand[BATCH_NORM_SUMS_SUMS] = region_of(buffer, 0, n);

@@ -63,14 +63,13 @@ static bool any_leave(const struct settings *t, const struct checkpointing *c)
 
 enum status host_values_check(const struct settings *t, const struct checkpointing *c)
 {
-	const char *stay = c->contiguous  ? "contiguous_memory_optimization=yes"
-	                   : c->partition ? "partition_activations=yes"
-	                                  : NULL;
-	if (!any_leave(t, c) || !stay)
+	if (!any_leave(t, c) || (!c->contiguous && !c->partition))
 		return STATUS_OK;
 	return status_fail(
 	        STATUS_INPUT,
-	        "{activation_checkpointing}: %s keeps checkpoints on the device; leave it out, or leave out %s", stay,
+	        "{activation_checkpointing}: %s=yes keeps checkpoints %son the device; leave it out, or leave out %s",
+	        c->contiguous ? "contiguous_memory_optimization" : "partition_activations",
+	        c->contiguous ? "in one block " : "",
 	        c->cpu ? "cpu_checkpointing" : status_words("{offload} activations"));
 }
 
@@ -127,11 +126,11 @@ static void send_value(struct step *s, int value)
 	        build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
 	                       CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMPUTE);
-	a->copy[at(s, value)] = copy_value(s, value, s->value[value].at, region_whole(s->b, a->host[at(s, value)]));
-	a->sent[a->sent_count].buffer = s->value[value].at.buffer;
+	a->copy[at(s, value)] =
+	        copy_value(s, value, s->value[value].data.at, region_whole(s->b, a->host[at(s, value)]));
+	a->sent[a->sent_count].buffer = s->value[value].data.at.buffer;
 	a->sent[a->sent_count++].copy = a->copy[at(s, value)];
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	s->value[value].data = not_held();
 }
 
 static void fetch_value(struct step *s, int value)
@@ -186,7 +185,7 @@ static void after(struct step *s, int launch)
 		return;
 	free_sent(s);
 	for (int v = 0; v < s->model->value_count; v++)
-		if (s->value[v].at.buffer >= 0 && s->value[v].owned && a->last[v] <= launch &&
+		if (s->value[v].data.at.buffer >= 0 && s->value[v].data.owned && a->last[v] <= launch &&
 		    a->wanted[v] > a->forward_runs && leaves(s, v))
 			send_value(s, v);
 }

@@ -43,8 +43,9 @@ struct posting {
 struct timetable {
 	enum stage_order order;
 	int stages, micros;
-	int64_t *forward, *backward;         /* by stage: how long they compute */
-	int64_t *forward_end, *backward_end; /* [stage · micros + micro]; -1: not yet */
+	/* Of forward [0] and backward [1]. */
+	int64_t *duration[2]; /* by stage: how long it computes */
+	int64_t *end[2];      /* [stage · micros + micro]; -1: not yet */
 	struct posting *postings;
 	int count;
 };
@@ -73,8 +74,7 @@ static struct task task_at(const struct timetable *t, int stage, int n)
 
 static int64_t *end_of(const struct timetable *t, int stage, struct task task)
 {
-	return &(task.backward ? t->backward_end
-	                       : t->forward_end)[(size_t)stage * (size_t)t->micros + (size_t)task.micro];
+	return &t->end[task.backward][(size_t)stage * (size_t)t->micros + (size_t)task.micro];
 }
 
 /* When what the task needs from another stage is there; -1: not known yet. */
@@ -105,8 +105,7 @@ static void run_timetable(struct timetable *t)
 				int64_t there = arrives(t, i, task);
 				if (there < 0)
 					break;
-				now[i] = (there > now[i] ? there : now[i]) +
-				         (task.backward ? t->backward[i] : t->forward[i]);
+				now[i] = (there > now[i] ? there : now[i]) + t->duration[task.backward][i];
 				*end_of(t, i, task) = now[i];
 				post(t, i, task, now[i]);
 				moved = true;
@@ -127,10 +126,10 @@ static int earlier(const void *a, const void *b)
 static void measure_stages(struct timetable *t, const struct model *m, const int *end)
 {
 	for (int i = 0, k = 0; i < t->stages; i++) {
-		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
+		t->duration[0][i] = t->duration[1][i] = 1; /* so that what follows from something comes after it */
 		for (; k < end[i]; k++) {
-			t->forward[i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
-			t->backward[i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
+			t->duration[0][i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
+			t->duration[1][i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
 		}
 	}
 }
@@ -139,13 +138,12 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 {
 	size_t stages = (size_t)s->stages, cells = stages * (size_t)s->settings->accumulate;
 	*t = (struct timetable){.order = order, .stages = s->stages, .micros = (int)s->settings->accumulate};
-	t->forward = arena_alloc(a, stages * sizeof *t->forward);
-	t->backward = arena_alloc(a, stages * sizeof *t->backward);
-	t->forward_end = arena_alloc(a, cells * sizeof *t->forward_end);
-	t->backward_end = arena_alloc(a, cells * sizeof *t->backward_end);
+	for (int i = 0; i < 2; i++) {
+		t->duration[i] = arena_alloc(a, stages * sizeof *t->duration[i]);
+		t->end[i] = arena_alloc(a, cells * sizeof *t->end[i]);
+		memset(t->end[i], -1, cells * sizeof *t->end[i]);
+	}
 	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
-	memset(t->forward_end, -1, cells * sizeof *t->forward_end);
-	memset(t->backward_end, -1, cells * sizeof *t->backward_end);
 	measure_stages(t, s->model, s->plan->stage_end);
 	run_timetable(t);
 	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
@@ -171,7 +169,7 @@ static struct slot *new_slot(const struct step *s)
 	struct slot *slot = arena_alloc(a, sizeof *slot);
 	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
 	for (int i = 0; i < s->model->value_count; i++)
-		slot->value[i].at = slot->value[i].gradient = region_none();
+		slot->value[i].data = slot->value[i].gradient = not_held();
 	return slot;
 }
 
@@ -235,14 +233,15 @@ static int receive(struct step *s, bool backward)
 	else
 		step_alloc_value(s, value);
 	return build_number(s->b, message(s, OP_RECEIVE, backward ? 1 : -1, backward,
-	                                  backward ? s->value[value].gradient : s->value[value].at));
+	                                  backward ? s->value[value].gradient.at : s->value[value].data.at));
 }
 
 static void send(struct step *s, bool backward)
 {
 	int value = boundary(s->model, backward ? s->kernel_begin : s->kernel_end);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	message(s, OP_SEND, backward ? -1 : 1, backward, backward ? s->value[value].gradient : s->value[value].at);
+	message(s, OP_SEND, backward ? -1 : 1, backward,
+	        backward ? s->value[value].gradient.at : s->value[value].data.at);
 	if (backward)
 		step_free_gradient(s, value);
 	else

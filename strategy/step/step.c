@@ -83,8 +83,8 @@ static void load_own(struct step *s)
 		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
-	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].at : region_none();
-	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].at : region_none();
+	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].data.at : region_none();
+	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].data.at : region_none();
 	op->operand[LOAD_STEP] = step_counter(s);
 }
 

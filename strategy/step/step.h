@@ -30,10 +30,16 @@
 
 /* A value of the micro-batch at hand, and its gradient. */
 struct value_state {
-	struct region at, gradient;
-	bool owned, gradient_owned; /* the buffer is the step's own and is freed by it */
-	int readers;                /* kernels that still have to read it */
+	struct held {
+		struct region at;
+		bool owned; /* the buffer is the step's own and is freed by it */
+	} data, gradient;
+	int readers; /* kernels that still have to read it */
 };
+static inline struct held not_held(void)
+{
+	return (struct held){.at = {.buffer = -1}};
+}
 
 /* A parameter: where kernels find it and put its gradient. Hooks set them when they move. */
 struct tensor_state {

@@ -26,11 +26,11 @@ static struct region part_of(const struct step *s, const struct kernel *k, enum 
 	case PART_Y:
 		return at->y;
 	case PART_SAVED:
-		return s->value[k->saved].at;
+		return s->value[k->saved].data.at;
 	case PART_RESIDUAL:
-		return s->value[k->residual].at;
+		return s->value[k->residual].data.at;
 	case PART_SECOND:
-		return s->value[k->second].at;
+		return s->value[k->second].data.at;
 	case PART_WEIGHT:
 		return step_weight(s, k->weight);
 	case PART_BIAS:
@@ -99,8 +99,8 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 /* Room for the gradient of a value, or what its other readers have left there. */
 static struct region gradient_of(struct step *s, int value, bool *adds)
 {
-	*adds = s->value[value].gradient.buffer >= 0;
-	return *adds ? s->value[value].gradient : step_alloc_gradient(s, value);
+	*adds = s->value[value].gradient.at.buffer >= 0;
+	return *adds ? s->value[value].gradient.at : step_alloc_gradient(s, value);
 }
 
 void step_backward_kernel(struct step *s, int index)

@@ -10,7 +10,7 @@ static void alloc_rows(struct step *s)
 	const struct model *m = s->model;
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
-		s->value[i].at = s->value[i].gradient = region_none();
+		s->value[i].data = s->value[i].gradient = not_held();
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
 		s->tensor[i].weight = s->tensor[i].gradient = region_none();
