@@ -5,7 +5,7 @@
 
 #include "strategy/base/number.h"
 
-/* Only fp16 lacks range: bf16 has that of fp32. */
+/* Only fp16 needs a loss scale: bf16 has the range of fp32. */
 static enum status resolve_loss_scale(struct settings *s)
 {
 	bool given = s->loss_scaler != LOSS_SCALER_NONE || s->loss_scale > 0 || s->loss_scale_window > 0;

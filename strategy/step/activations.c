@@ -14,11 +14,11 @@ enum type step_value_type(const struct step *s, int value)
 int64_t step_value_elements(const struct step *s, int value)
 {
 	int64_t elements = value_elements(&s->model->values[value], s->settings->micro_batch);
-	/* Evaluating also counts the classes that are as large as the target's. */
+	/* Evaluation also counts the logits that are as large as the target's. */
 	return s->evaluating && value == s->model->sums ? elements / 2 * 3 : elements;
 }
 
-/* Is the value's buffer (or its gradient's) one that is summed over a tensor group? */
+/* True if the value or its gradient is summed over a tensor group. */
 static bool is_summed(const struct model *m, int value)
 {
 	if (m->slices == 1)
@@ -31,7 +31,7 @@ static bool is_summed(const struct model *m, int value)
 	return value == m->maxima || value == m->sums;
 }
 
-/* Of the value's buffer: a sum over ranks is padded to equal slices. */
+/* The elements of the value's buffer: a sum over ranks is padded to equal slices. */
 static int64_t padded_elements(const struct step *s, int value)
 {
 	int64_t n = step_value_elements(s, value);
@@ -72,8 +72,8 @@ int step_alloc_value(struct step *s, int value)
 
 /* ---- checkpoints in one buffer ---- */
 
-/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last:
- * those that the kernels at hand make and read. Of a stage's, the one that goes to the next has a place of its own. */
+/* With contiguous_memory_optimization, the checkpoints that this role's kernels make and read share one buffer, which
+ * lives from the first to the last of them. A checkpoint that goes to the next stage has a buffer of its own. */
 static bool in_block(const struct step *s, int value)
 {
 	return s->checkpointing.contiguous && !s->evaluating && s->block.place[value] >= 0;
@@ -184,7 +184,7 @@ static void count_readers(struct step *s, const struct kernel *k, enum pass pass
 			s->value[reads.value[r]].readers++;
 }
 
-/* How often each value is read from here on; of one that is made again, until its first copy is freed. */
+/* Counts how often each value is read from here on. For a value that is recomputed, only its first copy counts. */
 void step_count_readers(struct step *s)
 {
 	const struct model *m = s->model;

@@ -37,7 +37,7 @@ static struct region running_of(const struct step *s, const struct kernel *k)
 	return region_of(s->running.now, s->model->buffers[k->running].offset - s->running.begin, 2 * k->out);
 }
 
-/* A collective of one norm: compute goes on when it is done. */
+/* A collective of one norm; the compute queue waits for it. */
 static void norm_collective(struct step *s, struct op *op, int index, enum pass pass, int64_t payload)
 {
 	op->kernel = index;
@@ -49,7 +49,7 @@ static void norm_collective(struct step *s, struct op *op, int index, enum pass 
 
 /* ---- forward ---- */
 
-/* What all ranks measured, one part after another. */
+/* The statistics of all ranks, one part after another. */
 static struct region gather_parts(struct step *s, int index, struct region local)
 {
 	const struct kernel *k = &s->model->kernels[index];
@@ -125,7 +125,7 @@ static bool any_local(const struct model *m)
 	return false;
 }
 
-/* All norms' in one message; collectives work on whole slices. */
+/* One message holds the statistics of all norms. Collectives work on whole slices. */
 static int64_t running_elements(const struct step *s)
 {
 	return round_up(s->model->buffer_elements, s->ranks);
@@ -139,7 +139,7 @@ static void broadcast(struct step *s, int buffer)
 	s->running.sent = build_number(s->b, op);
 }
 
-/* Of the model's buffers, [begin, end) are of norms that this role has. */
+/* The norms of this role have elements [begin, end) of the model's buffers. */
 static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
 {
 	*begin = *end = 0;
@@ -173,7 +173,7 @@ void buffers_prologue(struct step *s)
 		broadcast(s, s->running.now);
 }
 
-/* A copy of the running statistics for one pass; where there are none, room for the root's. */
+/* A copy of the running statistics for one pass. A role without any gets room for the root's. */
 static void copy_running(struct step *s)
 {
 	int64_t n = s->model->buffer_elements, padded = running_elements(s);

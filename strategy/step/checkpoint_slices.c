@@ -18,7 +18,7 @@ struct checkpoint_slices {
 	} * list;
 };
 
-/* Does it stand whole on every rank of a tensor group? */
+/* True if every rank of a tensor group holds the whole checkpoint. */
 static bool is_shared(const struct step *s, int value)
 {
 	return s->checkpoints.checkpoint[value] && !s->model->values[value].sliced;
@@ -60,7 +60,7 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 	return s;
 }
 
-/* By value: the last launch of [begin, end) that reads it, or the first; -1. */
+/* By value: the last launch of [begin, end) that reads it, or the first; -1 if none does. */
 static int *find_reader(struct step *s, int begin, int end, bool last)
 {
 	const struct model *m = s->model;

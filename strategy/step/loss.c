@@ -26,7 +26,7 @@ struct op *step_classifier(struct step *s, bool wide)
 	return op;
 }
 
-/* Of logits that no rank has whole. */
+/* The loss of logits that no rank has whole. */
 static void sliced_classifier(struct step *s)
 {
 	const struct model *m = s->model;
@@ -41,7 +41,7 @@ static void sliced_classifier(struct step *s)
 	step_free_value(s, m->sums);
 }
 
-/* What were logits are their gradient now. */
+/* The buffer of the logits holds their gradient from here on. */
 static void turn_into_gradient(struct step *s, int logits)
 {
 	struct value_state *v = &s->value[logits];
