@@ -81,7 +81,7 @@ void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t 
 
 void *array_make(size_t count, size_t element_bytes)
 {
-	void *p = calloc(count ? count : 1, element_bytes);
+	void *p = calloc(count + 1, element_bytes);
 	if (!p)
 		out_of_memory();
 	return p;

@@ -36,8 +36,18 @@ void word_at(const char *words, int place, char *out, size_t size)
 
 enum status word_parse(const char *words, const char *where, const char *text, int *place)
 {
+	char list[256];
+	size_t n = 0;
 	*place = word_find(words, text);
-	return *place >= 0 ? STATUS_OK : status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, words);
+	if (*place >= 0)
+		return STATUS_OK;
+	for (; *words && n + 3 < sizeof list; words++) {
+		list[n++] = *words == '|' ? ',' : *words;
+		if (*words == '|')
+			list[n++] = ' ';
+	}
+	list[n] = 0;
+	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, list);
 }
 
 /* ---- values ---- */
