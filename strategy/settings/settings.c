@@ -13,11 +13,11 @@ static enum status resolve_loss_scale(struct settings *s)
 		if (!given)
 			return STATUS_OK;
 		return status_fail(STATUS_INPUT,
-		                   "--%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
+		                   "%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
 		                   "{precision} fp16",
-		                   s->loss_scaler != LOSS_SCALER_NONE ? "loss-scaler"
-		                   : s->loss_scale > 0                ? "loss-scale"
-		                                                      : "loss-scale-window",
+		                   status_words(s->loss_scaler != LOSS_SCALER_NONE ? "{loss_scaler}"
+		                                : s->loss_scale > 0                ? "{loss_scale}"
+		                                                                   : "{loss_scale_window}"),
 		                   type_name(s->precision));
 	}
 	if (s->loss_scaler == LOSS_SCALER_NONE)
