@@ -166,8 +166,8 @@ static enum status add_member(struct members *m, const char *text, size_t length
 	return strategy_parse(one->strategy, &strategy);
 }
 
-/* In a list everyone takes the same global batch in as many micro-batches: `single` on one rank, and those that serve
- * the same samples on all ranks in larger ones. */
+/* All strategies of a list take the same global batch in as many micro-batches: `single` on one rank, and strategies
+ * that serve the same samples on all ranks in larger micro-batches. */
 static enum status settle(struct settings *s)
 {
 	if (!strcmp(s->strategy, "single"))
@@ -238,7 +238,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 
 void print_json(json_t *object, bool one_line)
 {
-	/* Fifteen digits: what a double holds for certain, and 0.1 stays 0.1. */
+	/* A double holds fifteen digits for certain, and 0.1 stays 0.1. */
 	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
 	putchar('\n');
 	fflush(stdout);

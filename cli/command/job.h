@@ -34,10 +34,10 @@ enum status job_open(struct job *j, const struct settings *settings);
 enum status job_read(struct job *j, const char *path);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
 
-/* Refuses options that say again what a file says. file: the option that names it. */
+/* Refuses options that repeat what a file says. file: the option that names the file. */
 enum status check_file_alone(const struct options *o, enum option file);
 
-/* For commands that take one strategy: --plan if they have it, else the settings. */
+/* For commands that take one strategy: reads --plan if it was given, else compiles the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
 
 /* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */

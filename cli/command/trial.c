@@ -12,10 +12,10 @@
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
 
-/* Without --steps: as many as take two seconds, since the median of a few short steps says little. */
+/* Without --steps, a run takes two seconds: the median of a few short steps says little. */
 enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
 
-/* A run whose time is off is repeated so often. */
+/* How often a run whose time is off is repeated. */
 enum { RUNS_AGAIN = 2 };
 
 enum { PROGRESS = 1000 }; /* of one strategy */
@@ -28,7 +28,7 @@ int64_t trial_cores(void)
 
 /* ---- opening ---- */
 
-/* What is wrong for all of them (the data, the precision) is found before anything is measured. */
+/* Finds what is wrong for all strategies (the data, the precision) before anything is measured. */
 static enum status check_first(const struct trials *t)
 {
 	for (int i = 0; i < t->members.count; i++) {
@@ -164,7 +164,7 @@ static int64_t threads_at_work(const struct settings *s, int64_t threads)
 	return o->optimizer ? 2 * threads + 1 : o->activations ? threads + 1 : threads;
 }
 
-/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
+/* No cluster describes a link between ranks that share a GPU through the host's memory. */
 static bool time_is_judged(const struct trials *t, const struct settings *s)
 {
 	if (t->for_demo)

@@ -1,5 +1,5 @@
-/* Pictures in files, all drawn by the scenes, the same bytes from run to run. The playback stands where the picture is
- * to be taken; those of several steps take it through all stops of its step size.
+/* Pictures in files, drawn by the scenes. Their bytes are the same from run to run. The playback stands where the
+ * picture is to be taken; those of several steps take it through all stops of its step size.
  */
 #ifndef SHARDLAB_VIZ_EXPORT_H
 #define SHARDLAB_VIZ_EXPORT_H
