@@ -11,7 +11,6 @@
 
 enum status command_find(const char *name, enum command *out)
 {
-	char list[256] = "", meant[NEAR_WORDS];
 	struct near near = {.typed = name};
 	for (int c = 0; c < COMMAND_COUNT; c++) {
 		if (!strcmp(command_rows[c].name, name)) {
@@ -19,11 +18,8 @@ enum status command_find(const char *name, enum command *out)
 			return STATUS_OK;
 		}
 		near_consider(&near, command_rows[c].name);
-		size_t n = strlen(list);
-		snprintf(list + n, sizeof list - n, "%s%s", c ? ", " : "", command_rows[c].name);
 	}
-	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name,
-	                   near_words(&near, meant, sizeof meant), list);
+	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
 /* What other programs call our options. */
