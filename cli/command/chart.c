@@ -73,13 +73,13 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 	int64_t micro_batch = -1;
 	chart->time = time;
 	for (int i = 0; i < members->count && chart->series_count < CHART_SERIES; i++) {
-		const struct member *m = &members->member[i];
+		const struct settings *m = &members->member[i];
 		struct chart_series *s = &chart->series[chart->series_count];
 		if (!strcmp(m->strategy, "single") && members->count > 1) /* one rank has no line */
 			continue;
 		snprintf(s->label, sizeof s->label, "%.60s", m->strategy);
 		for (int64_t ranks = 1; ranks <= option_whole(o, OPTION_RANKS) && s->count < CHART_POINTS; ranks *= 2) {
-			struct settings settings = m->settings;
+			struct settings settings = *m;
 			struct report r = {0};
 			settings.ranks = ranks;
 			settings.batch = 0;

@@ -91,11 +91,11 @@ static enum status simulate_members(struct comparison *c, const struct options *
 	if (s)
 		return s;
 	for (int i = 0; i < members.count; i++) {
-		struct member *m = &members.member[i];
+		struct settings *m = &members.member[i];
 		struct entry *e = &c->entries[c->count++];
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
-		s = job_simulate(&m->settings, option_text(o, OPTION_CLUSTER), grain, &e->report);
+		s = job_simulate(m, option_text(o, OPTION_CLUSTER), grain, &e->report);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {

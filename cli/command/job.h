@@ -56,13 +56,9 @@ enum status job_require_fit(const struct report *r); /* STATUS_CHECK */
 
 enum { MEMBERS = 32 };
 
-struct member {
-	char strategy[256];       /* as written */
-	struct settings settings; /* resolved: `single` stands for one rank with the same global batch */
-};
-
+/* The settings of each strategy of a list, resolved: `single` stands for one rank with the same global batch. */
 struct members {
-	struct member member[MEMBERS];
+	struct settings member[MEMBERS];
 	int count;
 };
 

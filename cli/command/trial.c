@@ -33,10 +33,10 @@ static enum status check_first(const struct trials *t)
 {
 	for (int i = 0; i < t->members.count; i++) {
 		struct job j;
-		if (job_open(&j, &t->members.member[i].settings))
+		if (job_open(&j, &t->members.member[i]))
 			continue;
 		job_release(&j);
-		struct train_options run = run_options(t->options, &t->members.member[i].settings);
+		struct train_options run = run_options(t->options, &t->members.member[i]);
 		enum status s = train_check(&run);
 		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
 		return !s && ranks > 1 ? launch_check(ranks) : s;
@@ -132,13 +132,13 @@ static bool time_holds(const struct trials *t, const struct trial *r)
 	return check_error(&step) <= time_limit(t);
 }
 
-static enum status run_again(struct trials *t, const struct member *m, struct trial *r)
+static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
 {
 	struct report other;
 	const char *trace = option_text(t->options, OPTION_TRACE);
 	char again[1024];
 	snprintf(again, sizeof again, "%s.again", trace ? trace : "");
-	enum status s = run_member(t, &m->settings, trace ? again : NULL, &other);
+	enum status s = run_member(t, m, trace ? again : NULL, &other);
 	if (s)
 		return s;
 	if (check_run_is_faster(&other, &r->measured)) {
@@ -174,11 +174,11 @@ static bool time_is_judged(const struct trials *t, const struct settings *s)
 	               : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
 }
 
-static enum status run_trial(struct trials *t, const struct member *m, struct trial *r)
+static enum status run_trial(struct trials *t, const struct settings *m, struct trial *r)
 {
 	struct job j;
-	bool judged = time_is_judged(t, &m->settings);
-	enum status s = job_open(&j, &m->settings);
+	bool judged = time_is_judged(t, m);
+	enum status s = job_open(&j, m);
 	if (s)
 		return s;
 	s = job_predict_run(&j, t->options, &r->predicted);
@@ -187,7 +187,7 @@ static enum status run_trial(struct trials *t, const struct member *m, struct tr
 	job_release(&j);
 	t->steps = choose_steps(t, &r->predicted);
 	if (!s)
-		s = run_member(t, &m->settings, option_text(t->options, OPTION_TRACE), &r->measured);
+		s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
 	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(t, r); again++)
 		s = run_again(t, m, r);
 	if (s)
@@ -205,7 +205,7 @@ enum status trials_run(struct trials *t)
 	t->pass = true;
 	progress_begin(&t->progress, t->members.count * PROGRESS);
 	for (t->current = 0; t->current < t->members.count; t->current++) {
-		const struct member *m = &t->members.member[t->current];
+		const struct settings *m = &t->members.member[t->current];
 		struct trial *r = &t->trial[t->current];
 		show_progress(t, 0);
 		enum status s = run_trial(t, m, r);
