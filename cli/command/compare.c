@@ -169,7 +169,7 @@ static void show_skipped(const struct comparison *c)
 	}
 }
 
-/* Of those that fit; all that are equally fast. */
+/* Names every combination that fits and is as fast as the fastest. */
 static void show_fastest(const struct comparison *c)
 {
 	int64_t best = INT64_MAX;

@@ -139,7 +139,7 @@ static enum status show(const struct trials *d)
 
 /* ---- the command ---- */
 
-/* As `validate` with these options. The texts belong to `a`. */
+/* The demo is a `validate` with these options. Their texts belong to `a`. */
 static enum status make_options(struct options *out, struct arguments *a, const struct options *o)
 {
 	int64_t ranks = option_whole(o, OPTION_RANKS), steps = option_whole(o, OPTION_STEPS);

@@ -28,7 +28,7 @@ static int step_width(const struct viewer *v)
 	return v->steps >= 10000 ? 8 : 5;
 }
 
-/* When it happens. */
+/* A step that was skipped, or that raised the loss scale. */
 static void view_loss_scale(struct viewer *v, const struct train_step *step)
 {
 	progress_clear(&v->progress);
@@ -89,7 +89,7 @@ static enum status run_here(const struct train_options *t, struct viewer *v, int
 	return rank && s == STATUS_INTERRUPTED ? STATUS_OK : s;
 }
 
-/* As a child of mpirun, which this process starts. */
+/* Under mpirun, which this process starts. */
 static enum status run_ranks(const struct options *o, const struct job *j, struct viewer *v, struct report *measured)
 {
 	struct arguments a;

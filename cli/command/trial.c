@@ -154,8 +154,8 @@ static enum status run_again(struct trials *t, const struct settings *m, struct 
 	return s;
 }
 
-/* Of a rank. With offload the host's update and the copies have threads of their own; and what a disk takes is not
- * calibrated, so no number of cores is enough to judge it. */
+/* The threads of a rank. With offload the host's update and the copies have threads of their own. A disk's rates are
+ * not calibrated, so no number of cores is enough to judge it. */
 static int64_t threads_at_work(const struct settings *s, int64_t threads)
 {
 	const struct offload *o = &s->offload;

@@ -15,7 +15,7 @@ enum { RATES_LAST_S = 60 };
 
 /* ---- JSON ---- */
 
-/* By role; null where nothing was measured: on a CPU. */
+/* One for each role; null on a CPU, where nothing was measured. */
 static json_t *overheads_to_json(const struct report *r)
 {
 	json_t *o = json_object();

@@ -22,7 +22,7 @@ enum status command_find(const char *name, enum command *out)
 	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
-/* What other programs call our options. */
+/* The names of our options in other programs. */
 static const struct {
 	const char *name;
 	enum option option;

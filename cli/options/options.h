@@ -202,7 +202,7 @@ bool option_of(enum option i, enum command c);
 /* May it have several alternatives there, with slashes between? */
 bool option_varies(enum option i, enum command c);
 
-/* By name. Unknown: STATUS_INPUT with the commands there are. */
+/* Finds a command by name. Unknown: STATUS_INPUT with the commands there are. */
 enum status command_find(const char *name, enum command *out);
 const char *command_name(enum command c);
 
