@@ -20,18 +20,17 @@ enum status job_open(struct job *j, const struct settings *settings)
 	return s;
 }
 
-enum status job_read(struct job *j, const char *path)
+/* Settings and model come from the plan's text. */
+static enum status job_read(struct job *j, const char *path)
 {
 	*j = (struct job){.from_file = true};
 	enum status s = plan_read_file(&j->plan, &j->model, path);
 	if (!s)
 		s = plan_verify(&j->plan, NULL);
-	if (s) {
-		job_release(j);
-		return s;
-	}
 	j->settings = j->plan.settings;
-	return STATUS_OK;
+	if (s)
+		job_release(j);
+	return s;
 }
 
 void job_release(struct job *j)

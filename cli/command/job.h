@@ -30,8 +30,6 @@ struct job {
 
 /* Opens the model, compiles the plan and verifies it. On failure `j` is released. */
 enum status job_open(struct job *j, const struct settings *settings);
-/* Reads the plan's text instead: settings and model come from it. */
-enum status job_read(struct job *j, const char *path);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
 
 /* Refuses options that repeat what a file says. file: the option that names the file. */

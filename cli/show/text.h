@@ -16,7 +16,7 @@ int text_columns(FILE *out, int otherwise);
  * the cursor is, the others are indented so far. Colour codes take no room. Ends the line. */
 void text_wrapped(FILE *out, const char *text, int indent, int columns);
 
-/* The same for items with " · " between them, which are not broken. */
-void text_items(FILE *out, const char *text, int columns);
+/* The same for items with a separator between them, such as " · ": lines end only there, and begin without it. */
+void text_items(FILE *out, const char *text, const char *separator, int indent, int columns);
 
 #endif
