@@ -29,6 +29,11 @@ static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 	return e->base.role->buffers[op_buffer(op)].space == SPACE_HOST;
 }
 
+bool cuda_communication_is_staged(const struct cuda_executor *e, const struct op *op)
+{
+	return !is_alone(e, op) && (!e->is_nccl || is_on_host(e, op));
+}
+
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {

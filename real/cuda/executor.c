@@ -300,10 +300,7 @@ static bool can_capture(const struct cuda_executor *e)
 		const struct op *op = &r->ops[i];
 		if (!executor_has_work(&e->base, op))
 			continue;
-		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.memory->plan, op) == 1;
-		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
-		              (!e->is_nccl || r->buffers[op_buffer(op)].space == SPACE_HOST);
+		bool staged = op_class(op->kind) == OP_CLASS_C && cuda_communication_is_staged(e, op);
 		if (op_is_of_host(op) || bind_is_of_process(op) || staged)
 			return false;
 	}

@@ -1,7 +1,7 @@
 /* An executor carries out one rank's program: every queue in its own order, and queues side by side, ordered by the
  * plan's waits and nothing else. One loop goes through the operations (issue.c);
  * how an operation waits, where it runs and how others learn that it is done is the device's. The CPU's
- * (real/cpu/executor.h) has a thread for each queue that the program uses; the compute queue's is the caller's. The
+ * (real/cpu/device.h) has a thread for each queue that the program uses; the compute queue's is the caller's. The
  * GPU's (real/cuda/executor.h) has streams and events in their place.
  *
  *     compute thread         op ─ op ─ op ──────── wait ─ op ─ …
