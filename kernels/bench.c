@@ -1,4 +1,4 @@
-/* How fast each kernel is against what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
+/* The rate of each kernel beside what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
  * (n = 1024), or GB/s against copying memory; of 16-bit kernels GFLOP/s too, against the same SGEMM, which they may
  * exceed. A whole training step is tests/bench/bench_step.c.
  *

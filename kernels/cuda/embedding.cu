@@ -18,7 +18,7 @@ enum {
 
 /* ---- forward ---- */
 
-/* What y's row is made of; token or position may be missing. `stays`: y is added to. */
+/* A row of y is a token's row, a position's, or both. `stays`: it is added to. */
 struct gather_task {
 	int64_t rows, tokens, first, count, width;
 	const int32_t *ids;

@@ -19,7 +19,7 @@ struct library {
 	MPI_Op add_bf16, add_fp16;
 };
 
-/* What one call works on. */
+/* The elements of one call. */
 struct elements {
 	MPI_Datatype type;
 	MPI_Op combine; /* MPI_OP_NULL: elements that are only moved */

@@ -3,7 +3,7 @@
 
 #ifndef HAS_NCCL
 
-/* Who asked whether NCCL is there knows that it is not, and calls none of the others. */
+/* nccl_check fails first, so nothing calls the others. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum status nccl_check(void)

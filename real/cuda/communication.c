@@ -85,7 +85,7 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* What NCCL or a copy is handed is what the operation names; a control value counts as the double that it is
+/* NCCL or a copy is handed what the operation names; a control value counts as the double that it is
  * elsewhere. */
 static int64_t handed_bytes(const struct executor *b, const struct op *op)
 {
@@ -108,7 +108,8 @@ static void communicate(void *context)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* What an operand holds before, out; what it holds after, in. Of reduce-scatter's input nobody reads what is left. */
+/* Copies operands out before the collective, and back in after it. Nobody reads what reduce-scatter leaves of its
+ * input. */
 static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, kernel_stream s)
 {
 	struct cuda_device *c = e->device;

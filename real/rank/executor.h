@@ -35,7 +35,7 @@ enum status executor_run(struct executor *e, const struct section *s);
 /* The first bytes of a state buffer, between sections. */
 enum status executor_read(struct executor *e, int buffer, void *out, int64_t bytes);
 
-/* Of the last section that was run. Nanoseconds since it began; -1 for operations that take no time. */
+/* Times in the last section that was run, in nanoseconds since it began; -1 for operations that take no time. */
 void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end);
 int64_t executor_started(const struct executor *e); /* CLOCK_MONOTONIC */
 struct times executor_times(const struct executor *e);
