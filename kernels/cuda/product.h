@@ -178,7 +178,7 @@ int product_check(const struct product *p, bool tf32);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
-/* Any shape; all but SUMS. */
+/* Of any shape, with a bias and a residual; without GELU and sums, whatever the epilogue. */
 int product_plain(kernel_stream s, const struct product *p);
 
 #ifdef __cplusplus
