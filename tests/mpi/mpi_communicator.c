@@ -1,6 +1,6 @@
 /* Both communicators, every collective, awkward sizes; run at 1, 2, 3, 4 and 8 ranks:
  *
- *     mpirun --oversubscribe --bind-to none -n 3 build/mpi_communicator
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_communicator
  *
  * Values are small integers, whose sums the type holds exactly, and depend on rank, element and test, so that a slice
  * in the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at

@@ -4,16 +4,14 @@
  * cores: all
  */
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "real/calibrate/internal.h"
 #include "sim/sim.h"
-#include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 /* ---- the fit ---- */
@@ -134,9 +132,7 @@ START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 {
 	struct made m;
 	int copies = 0;
-	ck_assert_msg(
-	        !made_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"}),
-	        "%s", status_message());
+	must_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"});
 	const struct role *r = &m.plan.roles[0];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		if (r->ops[i].kind != OP_COPY)
@@ -165,21 +161,14 @@ static void watch(void *context, double done, const char *what)
 
 static void check_prediction(const struct cluster *c, const char *model)
 {
-	struct settings settings = settings_default();
-	struct model m;
-	struct plan p;
+	struct made m;
 	struct report r = {0};
-	snprintf(settings.model, sizeof settings.model, "%s", model);
-	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
-	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
-	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
+	must_open(&m, &(struct request){.model = model, .strategy = "single", .micro_batch = 4});
+	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
 	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
 	ck_assert_int_gt(r.time.step, 0);
 	report_release(&r);
-	plan_release(&p);
-	model_release(&m);
+	made_release(&m);
 }
 
 START_TEST(one_rank_alone_is_measured_whole)
@@ -202,12 +191,7 @@ START_TEST(one_rank_alone_is_measured_whole)
 	check_prediction(&c, "mlp");
 	check_prediction(&c, "gpt");
 
-	char *text = cluster_text(&c);
-	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = cluster_text(&again);
-	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
-	free(text);
-	free(second);
+	must_read_back(&c, &again);
 	cluster_release(&c);
 	cluster_release(&again);
 }

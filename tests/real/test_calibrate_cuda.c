@@ -11,6 +11,7 @@
 #include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -132,19 +133,13 @@ static void check_figures(const struct calibrate_figures *f)
 
 static void predict(const struct cluster *c, enum type precision, struct report *out)
 {
-	struct settings settings = settings_default();
-	struct model m;
-	struct plan p;
-	snprintf(settings.model, sizeof settings.model, "gpt:layers=2,width=64,heads=4");
-	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	settings.micro_batch = 2;
-	settings.precision = precision;
-	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
-	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
-	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
-	plan_release(&p);
-	model_release(&m);
+	struct made m;
+	must_open(&m, &(struct request){.model = "gpt:layers=2,width=64,heads=4",
+	                                .strategy = "single",
+	                                .micro_batch = 2,
+	                                .precision = precision});
+	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
+	made_release(&m);
 }
 
 /* The simulator rests on nothing that is assumed, and follows what was measured. */
@@ -188,13 +183,8 @@ START_TEST(one_gpu_is_measured_whole)
 	check_fields(&c);
 	check_figures(&figures);
 
-	char *text = cluster_text(&c);
-	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = cluster_text(&again);
-	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
+	must_read_back(&c, &again);
 	check_predictions(&again);
-	free(text);
-	free(second);
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 	cluster_release(&again);

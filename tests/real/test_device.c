@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "real/rank/bind.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -18,7 +18,7 @@ static void open_plan(struct made *m, int64_t accumulate)
 	        .model = "gpt:layers=1,width=16,heads=2,context=8", .strategy = "single", .micro_batch = 3, .clip = 1};
 	struct request r = tiny;
 	r.accumulate = accumulate;
-	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
+	must_open(m, &r);
 }
 
 /* One step after the prologue, under guard. */
@@ -173,7 +173,7 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 	struct rank_memory d;
 	const struct request r = {
 	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
-	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s", status_message());
+	must_open(&m, &r);
 	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
 	rank_memory_release(&d);
 	struct role *role = &m.plan.roles[0];
@@ -191,7 +191,7 @@ START_TEST(arena_that_does_not_fit_is_said)
 {
 	struct made m;
 	struct rank_memory d;
-	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048}), STATUS_OK);
+	must_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048});
 	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);

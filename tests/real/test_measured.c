@@ -11,7 +11,7 @@
 #include "real/rank/clock.h"
 #include "real/train/internal.h"
 #include "tests/support/images.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -307,7 +307,7 @@ START_TEST(waiting_for_a_message_is_bubble)
 	struct made m;
 	struct trainer t;
 	double loss;
-	ck_assert_msg(made_open(&m, &pipeline) == STATUS_OK, "%s", status_message());
+	must_open(&m, &pipeline);
 	ck_assert(images_make(images, sizeof images, 4, 4, 20, 10));
 	ck_assert_int_eq(trainer_open_among(&t, &m.plan, images, false, &late), STATUS_OK);
 	ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);

@@ -18,7 +18,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/support/images.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -179,7 +179,7 @@ static void assert_quiet(const struct request *r, int threads)
 	struct made m;
 	struct trainer t;
 	double loss;
-	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s", status_message());
+	must_open(&m, r);
 	int64_t bytes;
 	kernels_set_threads(threads);
 	ck_assert(kernels_prepare(&bytes));

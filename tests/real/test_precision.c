@@ -10,7 +10,7 @@
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
 #include "tests/support/loss_scale.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -126,7 +126,7 @@ struct run {
 
 static void run_open(struct run *r, int model, const struct request *q)
 {
-	ck_assert_msg(made_open(&r->m, q) == STATUS_OK, "%s", status_message());
+	must_open(&r->m, q);
 	ck_assert_msg(trainer_open(&r->t, &r->m.plan, data_of(model), true) == STATUS_OK, "%s", status_message());
 }
 
