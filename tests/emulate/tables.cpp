@@ -3,7 +3,7 @@
 #include "kernels/cuda/table.h"
 #include "tests/emulate/emulate.h"
 
-/* What is not linked in stays NULL. */
+/* Kernels that are not linked in stay NULL. */
 #define FILLS(X)                                                                                                       \
 	X(cuda_fill_linear)                                                                                            \
 	X(cuda_fill_finish)                                                                                            \

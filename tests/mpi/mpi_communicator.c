@@ -293,7 +293,7 @@ static void check_rounding(struct communicator *c, enum type type, int64_t eleme
 	ranks_check(ranks_count == 1 || exact < elements, "the sums do not round: nothing was tested");
 }
 
-/* What a rank adds to value i of a sum: numbers of fp32, as control values are, whose sum a double holds exactly,
+/* A rank adds this to value i of a sum: numbers of fp32, as control values are, whose sum a double holds exactly,
  * whatever the order; or ones whose sum is rounded. */
 static double control_value(int i, int rank, bool exact)
 {

@@ -21,7 +21,7 @@ static struct link_sample exchange(int64_t rounds, int64_t bytes, int64_t latenc
 	return (struct link_sample){rounds, bytes, rounds * (latency + (int64_t)((double)bytes / bytes_a_ns))};
 }
 
-START_TEST(a_link_that_follows_the_formula_is_found_again)
+START_TEST(a_link_that_follows_the_formula_is_recovered)
 {
 	struct link_sample samples[24];
 	struct link link;
@@ -37,7 +37,7 @@ START_TEST(a_link_that_follows_the_formula_is_found_again)
 }
 END_TEST
 
-START_TEST(a_link_gets_the_middle_of_what_large_messages_say)
+START_TEST(a_links_bandwidth_is_the_median_of_large_messages)
 {
 	const struct link_sample samples[] = {exchange(1, 1024, 1000, 1000.0), exchange(2, 1 << 24, 1000, 2.0),
 	                                      exchange(1, 1 << 24, 1000, 4.0), exchange(1, 1 << 24, 1000, 8.0),
@@ -51,7 +51,7 @@ START_TEST(a_link_gets_the_middle_of_what_large_messages_say)
 END_TEST
 
 /* A message that took no longer than the smallest one: no division by nothing. */
-START_TEST(a_link_survives_samples_that_make_no_sense)
+START_TEST(a_link_survives_impossible_samples)
 {
 	const struct link_sample samples[] = {{1, 64, 5000}, {1, 1 << 20, 4000}};
 	struct link link;
@@ -80,7 +80,7 @@ START_TEST(a_rate_is_the_median_with_its_spread)
 }
 END_TEST
 
-START_TEST(curves_ascend_and_hold_no_more_than_fits)
+START_TEST(curves_ascend_and_have_bounded_length)
 {
 	struct curve_points points = {0};
 	struct cluster c = {0};
@@ -171,7 +171,7 @@ static void check_prediction(const struct cluster *c, const char *model)
 	made_release(&m);
 }
 
-START_TEST(one_rank_alone_is_measured_whole)
+START_TEST(one_rank_is_calibrated_completely)
 {
 	struct calibrate_options o = calibrate_options_default();
 	struct cluster c, again;
@@ -197,7 +197,7 @@ START_TEST(one_rank_alone_is_measured_whole)
 }
 END_TEST
 
-START_TEST(a_forced_core_is_told)
+START_TEST(a_forced_core_is_reported)
 {
 	setenv("OPENBLAS_CORETYPE", "Haswell", 1);
 	ck_assert_str_eq(calibrate_forced_core(), "Haswell");

@@ -165,7 +165,7 @@ static void check_predictions(struct cluster *c)
 	report_release(&slower);
 }
 
-START_TEST(one_gpu_is_measured_whole)
+START_TEST(one_gpu_is_calibrated_completely)
 {
 	struct calibrate_options o = options();
 	struct cluster c, again;
@@ -210,7 +210,7 @@ static int64_t step_of(enum type precision, bool eager)
 }
 
 /* Within the limit that `validate` has for GPUs, on one whose time is its own: replayed, and issued. */
-START_LOOP_TEST(what_was_measured_is_predicted, SUITE_CASES(0, 1), 2)
+START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
 {
 	struct calibrate_options o = options();
 	struct cluster c;
@@ -255,7 +255,7 @@ static const struct {
         {{.devices = 1}, "nccl", 2, "use comm ring"},
 };
 
-START_LOOP_TEST(what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof *refused))
+START_LOOP_TEST(missing_parts_are_reported_first, 0, (int)(sizeof refused / sizeof *refused))
 {
 	struct calibrate_options o = options();
 	o.communicator = refused[_i].communicator;
@@ -266,7 +266,7 @@ START_LOOP_TEST(what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof 
 }
 END_TEST
 
-START_TEST(failures_end_it_with_a_line)
+START_TEST(failures_end_with_one_line)
 {
 	struct calibrate_options o = options();
 	struct cluster c;

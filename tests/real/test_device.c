@@ -1,4 +1,4 @@
-/* What the CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
+/* The CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
  * written, and a kernel that uses less than the plan says. */
 #include <check.h>
 #include <math.h>
@@ -112,7 +112,7 @@ static bool alive_at(const struct role *r, int buffer, int at)
 }
 
 /* A buffer that is declared larger than what its kernel uses: the plan says more, and what is measured stays. */
-START_TEST(what_is_measured_is_not_copied)
+START_TEST(measured_memory_is_not_copied_from_the_plan)
 {
 	struct made m;
 	struct trainer t;
@@ -187,7 +187,7 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 END_TEST
 
 /* A host that has no memory left is an answer, not a crash. */
-START_TEST(arena_that_does_not_fit_is_said)
+START_TEST(an_arena_that_does_not_fit_is_refused)
 {
 	struct made m;
 	struct rank_memory d;

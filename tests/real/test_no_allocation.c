@@ -274,7 +274,7 @@ START_LOOP_TEST(sixteen_bits_allocate_nothing, 0, 2)
 }
 END_TEST
 
-/* The test of the test. Check allocates as well, so it is asked at the end. */
+/* The counter itself. Check allocates as well, so nothing is asserted before the end. */
 START_TEST(allocations_are_seen)
 {
 	void *volatile p;

@@ -239,7 +239,7 @@ START_LOOP_TEST(adam_does_not_count_skipped_steps, 0, COUNT(models))
 END_TEST
 
 /* The scale is taken out again, exactly: it is a power of two. What differs is what 16 bits lose. */
-START_LOOP_TEST(scale_comes_out_again, 0, COUNT(models))
+START_LOOP_TEST(the_loss_scale_cancels, 0, COUNT(models))
 {
 	struct run a, b;
 	struct request q = request_of(_i, TYPE_FP16);

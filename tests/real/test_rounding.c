@@ -119,7 +119,8 @@ static int64_t base_of(const struct model *m, int tensor)
 	return base;
 }
 
-/* Of a whole tensor and of each slice of one: the place in the whole model, as strategy/model/slice.h has it. */
+/* An element of a whole tensor or of a slice is numbered by its place in the whole model, as strategy/model/slice.h
+ * defines it. */
 START_TEST(slices)
 {
 	static const struct {
