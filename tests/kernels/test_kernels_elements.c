@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "kernels/sliced.h"
+#include "kernels/kernels.h"
 #include "tests/kernels/elements_check.h"
 
 /* ---- conversions ---- */

@@ -1,6 +1,6 @@
 /* Kernels of sliced layers, in every type and at every instruction level: all slices together are the kernel that has
  * everything, up to the roundings that the type makes on the way. That one is taken in fp32, on the same numbers. */
-#include "kernels/sliced.h"
+#include "kernels/kernels.h"
 #include "tests/kernels/elements_check.h"
 
 /* ---- the classifier ---- */

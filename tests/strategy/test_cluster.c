@@ -67,24 +67,28 @@ START_TEST(test_read)
 }
 END_TEST
 
-/* The most specific key counts: the operation, its family, default. */
+/* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
+ * of fp32. */
 START_TEST(test_compute_keys)
 {
+	static const struct {
+		enum op_kind kind;
+		enum type type;
+		bool tf32;
+		int64_t rate; /* in 10^12 */
+	} rates[] = {{OP_LINEAR_FORWARD, TYPE_FP32, false, 3}, {OP_LINEAR_BACKWARD, TYPE_FP32, false, 4},
+	             {OP_ADAMW, TYPE_FP32, false, 2},          {OP_NORM_FORWARD, TYPE_FP32, false, 1},
+	             {OP_NORM_FORWARD, TYPE_BF16, false, 0},   {OP_LINEAR_FORWARD, TYPE_FP16, false, 0},
+	             {OP_LINEAR_FORWARD, TYPE_FP32, true, 6},  {OP_LINEAR_BACKWARD, TYPE_FP32, true, 6},
+	             {OP_NORM_FORWARD, TYPE_FP32, true, 1},    {OP_LINEAR_FORWARD, TYPE_BF16, true, 1}};
 	struct cluster c;
 	read_lab(&c);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(3000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(4000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_ADAMW, TYPE_FP32, 1).value, INT64_C(2000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_BF16, 1).value, 0);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1).value, 0);
-	/* where it is asked for, tf32 counts before any rate of fp32 */
 	ck_assert(cluster_has_tf32(&c));
-	c.tf32 = true;
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1).value, INT64_C(1000000000000));
+	for (int i = 0; i < COUNT(rates); i++) {
+		c.tf32 = rates[i].tf32;
+		ck_assert_int_eq(cluster_compute_rate(&c, rates[i].kind, rates[i].type, 1).value,
+		                 rates[i].rate * INT64_C(1000000000000));
+	}
 	cluster_release(&c);
 	ck_assert_int_eq(compute_key_parse("classifier"), COMPUTE_FAMILY + KERNEL_CLASSIFIER);
 	ck_assert_int_eq(compute_key_parse("adamw"), OP_ADAMW);
@@ -146,19 +150,21 @@ static const struct {
         {"24GiB", "9e40", "x.yaml:6:11: device.memory: '9e40' is too large"},
         {"min: 1GiB", "min: 1.7GB", "x.yaml:7:13: device.overhead: needs min <= measured <= max"},
         {"{measured: 1.5GiB, ", "{", "x.yaml:7:13: device.overhead: 'measured' is missing"},
-        {"min: 1GiB", "least: 1GiB", "x.yaml:7:32: device.overhead: unknown key 'least'"},
+        {"min: 1GiB", "least: 1GiB",
+         "x.yaml:7:32: unknown key 'least' in device.overhead; known keys: measured, min, max"},
         {"launch: 4e-6", "launch: 4", "x.yaml:9:11: device.launch: '4' is above 1"},
         {"launch: 4e-6", "launch: nan", "x.yaml:9:11: device.launch: 'nan' is not a number"},
         {"launch: 4e-6", "launch: -1e-6", "x.yaml:9:11: device.launch: '-1e-6' is below 0"},
-        {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:3: 'collective_cores' is for kind: cpu"},
+        {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:21: 'collective_cores' is for kind: cpu"},
         {"vector:", "vectors:", "x.yaml:14:3: unknown key 'vectors' in compute"},
-        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: compute.vector: unknown type 'fp8'"},
-        {"{work: 1024,", "{size: 1024,", "x.yaml:15:32: compute.linear.bf16: unknown key 'size'"},
+        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: unknown key 'fp8' in compute.vector; known keys: fp32"},
+        {"{work: 1024,", "{size: 1024,",
+         "x.yaml:15:32: unknown key 'size' in compute.linear.bf16; known keys: work, rate"},
         {"{work: 1024, rate: 1e12}", "{work: 1024}", "x.yaml:15:31: compute.linear.bf16: a point is"},
         {"{work: 1048576", "{work: 1023", "x.yaml:16:5: compute.linear.bf16: points must be in ascending order"},
         {"linear.backward: {fp32: 4e12}", "linear.backward: {fp32: []}",
          "x.yaml:17:27: compute.linear.backward.fp32: an empty list"},
-        {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:18: compute.vector.fp32 is there twice"},
+        {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:3: 'vector' is there twice"},
         {"bandwidth: 2.5e10", "bandwidth: 1e30", "x.yaml:18:34: link.bandwidth: '1e30' is above"},
         {"host_link:", "hostlink:", "x.yaml:20:1: unknown key 'hostlink'; known keys: name, about, kind"},
         {"{3: 1.5, 1: 2}", "{3: 1.5, 3: 2}", "x.yaml:21:7: slow: rank 3 is there twice"},
