@@ -104,7 +104,7 @@ static void drop_broadcast(struct plan *p)
 static const struct broken broken[] = {
         /* the model declares all ranks' statistics: the rank's own are too few for the operation */
         {"rule 2", DDP("sync-batch"), "put batch_norm.merge.parts batch_norm.statistics.local", "", NULL},
-        {"rule 7", DDP("sync-batch"), NULL, "this rank's samples alone", drop_sum},
+        {"rule 7", DDP("sync-batch"), NULL, "this rank's samples", drop_sum},
         {"rule 7", DDP("sync-batch"), NULL, "must hold sums for the gradient", copy_half_of_the_sums},
         /* statistics of the other micro-batch */
         {"rule ", DDP("sync-batch"), "put batch_norm.forward#2.statistics batch_norm.forward.statistics", "", NULL},

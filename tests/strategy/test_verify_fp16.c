@@ -68,9 +68,9 @@ static const struct broken broken[] = {
         {"rule 5 (gradient)", DDP_2, "put adamw#1.scaler none", "operand scaler", NULL},
         {"rule 6 (version)", DDP_2, "put adamw#1.overflow none", "operand overflow", NULL},
         /* updates unscale by the next step's scale: all, or half of them */
-        {"rule 5 (gradient)", DDP_2, "move scaler.update to adamw", "updated 1 times", NULL},
-        {"rule 5 (gradient)", ZERO1, "move scaler.update to adamw#1", "updated 1 times", NULL},
-        {"rule 5 (gradient)", ZERO2_2, "double scaler.update", "updated 1 times", NULL},
+        {"rule 5 (gradient)", DDP_2, "move scaler.update to adamw", "after update 1", NULL},
+        {"rule 5 (gradient)", ZERO1, "move scaler.update to adamw#1", "after update 1", NULL},
+        {"rule 5 (gradient)", ZERO2_2, "double scaler.update", "after update 1", NULL},
         {"rule 6 (version)", SINGLE_2, "move scaler.update to begin", "whether the update is skipped", NULL},
         {"rule 2 (matching)", SINGLE_2, NULL, "no place in section step", begun_late},
         {"rule 6 (version)", DDP_2, "drop sum#-1", "of this rank alone", NULL},
@@ -78,7 +78,7 @@ static const struct broken broken[] = {
         {"rule 5 (gradient)", ZERO3_2, "double sum#-1", "more than once", NULL},
         {"rule 6 (version)", ZERO2_2, "drop overflow#1", "whether gradients overflowed", NULL},
         {"rule 6 (version)", GPT_FSDP, "set overflow#1 accumulate 0", "whether gradients overflowed", NULL},
-        {"rule 5 (gradient)", ZERO1, "put overflow#1.x overflow.x, set overflow#1 group 0", "are in there already",
+        {"rule 5 (gradient)", ZERO1, "put overflow#1.x overflow.x, set overflow#1 group 0", "is in there already",
          NULL},
         /* what is still to come can overflow the sum */
         {"rule 5 (gradient)", SINGLE_2, "move overflow to classifier#1", "must be the gradient of", NULL},
