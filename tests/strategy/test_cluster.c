@@ -255,13 +255,20 @@ START_TEST(test_catalogue)
 }
 END_TEST
 
+/* A file with this text; to be unlinked. */
+static const char *temporary(const char *text)
+{
+	static char path[] = "/tmp/shardlab-cluster-XXXXXX";
+	int fd = mkstemp(path);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
 START_TEST(test_ranks)
 {
-	char path[] = "/tmp/shardlab-cluster-XXXXXX.yaml";
+	const char *path = temporary(lab);
 	struct cluster c;
-	int fd = mkstemps(path, 5);
-	ck_assert_int_eq(write(fd, lab, strlen(lab)), (ssize_t)strlen(lab));
-	close(fd);
 	ck_assert_msg(!cluster_open(&c, path, 8), "%s", status_message());
 	cluster_release(&c);
 	ck_assert_int_eq(cluster_open(&c, path, 9), STATUS_INPUT);
@@ -431,11 +438,8 @@ END_TEST
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
 {
-	char path[] = "/tmp/shardlab-cluster-XXXXXX";
+	const char *path = temporary("name: local\n");
 	struct cluster c;
-	int fd = mkstemp(path);
-	ck_assert_int_eq(write(fd, "name: local\n", 12), 12);
-	close(fd);
 	setenv("SHARDLAB_CONFIG", path, 1);
 	ck_assert_int_eq(cluster_open(&c, "local", 1), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));
