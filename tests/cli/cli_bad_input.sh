@@ -91,7 +91,7 @@ refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
 refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
-refuse 'ends in .csv' compare --export "$place/picture.bmp"
+refuse 'must end in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
 refuse 'is not one of: deepspeed, pytorch' sim --precision fp16 --loss-scaler apex
