@@ -212,7 +212,7 @@ START_LEVEL_TEST(halves_of_a_linear_layer)
 END_TEST
 
 /* Bias and residual may each be absent; what is there is added, and rounded once. */
-START_LEVEL_TEST(what_is_finished)
+START_LEVEL_TEST(bias_and_residual_may_be_absent)
 {
 	EACH_ELEMENT(type)
 	for (int given = 0; given < 4; given++) {
