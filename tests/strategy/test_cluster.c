@@ -328,27 +328,29 @@ START_TEST(test_write)
 }
 END_TEST
 
+static void assert_local(enum device_kind kind, const char *want)
+{
+	char path[256];
+	ck_assert(!cluster_local_path(kind, path, sizeof path));
+	ck_assert_str_eq(path, want);
+}
+
 START_TEST(test_local)
 {
 	char path[256], small[4];
 	struct cluster c;
 	setenv("SHARDLAB_CONFIG", "/x/y.yaml", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y-cuda.yaml");
+	assert_local(DEVICE_CPU, "/x/y.yaml");
+	assert_local(DEVICE_GPU, "/x/y-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, small, sizeof small), STATUS_INPUT);
 	unsetenv("SHARDLAB_CONFIG");
 	setenv("XDG_CONFIG_HOME", "/c", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local-cuda.yaml");
+	assert_local(DEVICE_CPU, "/c/shardlab/local.yaml");
+	assert_local(DEVICE_GPU, "/c/shardlab/local-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_GPU, path, strlen("/c/shardlab/local-cuda.yaml")), STATUS_INPUT);
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("HOME", "/h", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/h/.config/shardlab/local.yaml");
+	assert_local(DEVICE_CPU, "/h/.config/shardlab/local.yaml");
 	unsetenv("HOME");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, path, sizeof path), STATUS_INPUT);
 
