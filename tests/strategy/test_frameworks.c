@@ -81,7 +81,7 @@ static int64_t held_of(const struct plan *p, const char *quantity)
 	ck_abort_msg("unknown quantity %s", quantity);
 }
 
-START_TEST(our_side)
+START_TEST(our_figures_match_the_table)
 {
 	read_table();
 	ck_assert_int_gt(row_count, 100);
@@ -111,7 +111,7 @@ static int64_t theirs(const char *framework, int64_t ranks, const char *quantity
 	return find(framework, ranks, quantity)->theirs;
 }
 
-START_TEST(known_amounts)
+START_TEST(frameworks_send_what_is_known)
 {
 	read_table();
 	ck_assert_int_eq(ROOT + 2 * BLOCK, PARAMETERS);

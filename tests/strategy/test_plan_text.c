@@ -313,7 +313,7 @@ START_TEST(cut_texts_do_no_harm)
 END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
-START_LOOP_TEST(spoiled_texts_do_no_harm, 0, 2)
+START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 {
 	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
 	char *text = print_request(requests[_i]);

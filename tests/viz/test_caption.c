@@ -175,7 +175,7 @@ START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 END_TEST
 
 /* Of a pipeline's many stages the first, the fullest and the last. */
-START_TEST(many_stages_have_room)
+START_TEST(captions_of_many_stages_fit)
 {
 	struct state st = {0};
 	char caption[512];

@@ -295,7 +295,7 @@ static const char *const others[] = {
         "mlp:sizes=12-16-8-4,norm=sync-batch ddp ranks=3",
 };
 
-START_LOOP_TEST(every_other, 0, COUNT(others))
+START_LOOP_TEST(every_variant, 0, COUNT(others))
 {
 	check_request(others[_i]);
 }
