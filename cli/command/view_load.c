@@ -49,6 +49,13 @@ static enum status simulate(const struct plan *plan, const char *cluster, struct
 	return s;
 }
 
+/* The example that opens when nothing is asked for is the same everywhere. */
+static const char *cluster_of(const struct options *o)
+{
+	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
+	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
+}
+
 enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 {
 	struct limits limits = {0};
@@ -57,7 +64,7 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	*job = (struct job){0};
 	/* The plan points into the job, which has moved here. */
 	l->job.plan.model = &l->job.model;
-	enum status s = simulate(&l->job.plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
+	enum status s = simulate(&l->job.plan, cluster_of(o), &l->trace, &limits);
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
 	if (s) {

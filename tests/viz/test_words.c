@@ -142,9 +142,9 @@ START_TEST(rounds_are_counted_from_one)
 	        "its own: sums of 2 of 4 ranks.",
 	        "Round 3 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
 	        "adds "
-	        "its own: sums of 4 of 4 ranks.",
+	        "its own: sums of 4 of 4 ranks. Now each rank owns one finished chunk; the next 3 rounds only copy.",
 	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
-	        "replaces its own by the complete sum: 16 of 16 chunks are complete."};
+	        "replaces its own by the complete sum. Now every rank has all of it, for 2.280 kB that each has sent."};
 	open_player(DDP, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
@@ -189,20 +189,20 @@ END_TEST
  * first layer's apart, whose input has none. */
 START_TEST(captions_show_needed_memory)
 {
-	static const char *const needs[] = {"loads 1 sample",   "52", "forward layer.0",  "128",
-	                                    "forward layer.1",  "64", "forward layer.2",  "16",
-	                                    "backward layer.2", "32", "backward layer.1", "64"};
+	static const char *const needs[] = {"takes 1 sample",           "52", "layer.0.linear, forward",  "128",
+	                                    "layer.1.linear, forward",  "64", "layer.2.linear, forward",  "16",
+	                                    "the gradients of layer.2", "32", "the gradients of layer.1", "64"};
 	size_t said = 0;
 	open_player(DDP, SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
 	for (size_t k = 0; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		char words[64];
 		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
-		if (!strstr(caption, "; it needs "))
+		if (!strstr(caption, " more memory"))
 			continue;
 		ck_assert_uint_lt(said, sizeof needs / sizeof *needs);
 		ck_assert_msg(strstr(caption, needs[said++]) != NULL, "'%s'", caption);
-		snprintf(words, sizeof words, "; it needs %s B more for that.", needs[said++]);
+		snprintf(words, sizeof words, ", %s B more memory", needs[said++]);
 		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
 	}
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);

@@ -2,15 +2,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size)
 {
-	char words[160], begin[WORD], time[WORD], more[96] = "";
+	char words[OP_WORDS], begin[WORD], time[WORD], more[96] = "";
 	const struct role *role = plan_role_of(s->plan, rank);
 	const struct op *one = &role->ops[op];
 	int index = timeline_index_of(s, rank), k = op - role->step.begin;
-	op_describe(s->plan, one, words, sizeof words);
+	op_words(words, s, role, one);
 	if (op_class(one->kind) == OP_CLASS_C) {
 		char bytes[WORD];
 		snprintf(more, sizeof more, ", sends %s", bytes_word(bytes, op_sent_bytes(s->plan, role, one, rank)));

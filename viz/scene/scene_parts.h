@@ -17,7 +17,11 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 /* Bytes of a rank over the positions of the step, with the cursor. */
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
 
-/* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
+/* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:
+ * there is none in this step. */
+const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
+
+/* In words: "12: the update of bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size);
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
 /* The mouse is on a rank; -1: on none. */

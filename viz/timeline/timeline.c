@@ -117,42 +117,6 @@ static void collect_spans(struct timeline *s)
 	}
 }
 
-static void count_memory(struct timeline_role *out, const struct role *role, enum space space)
-{
-	int ops = role->step.end - role->step.begin;
-	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
-	bool any = false;
-	for (int i = 0; i < role->buffer_count; i++) {
-		const struct buffer *b = &role->buffers[i];
-		any |= b->space == space;
-		if (b->state && b->space == space) {
-			live[b->category] += buffer_bytes(b);
-			total += buffer_bytes(b);
-		}
-	}
-	if (!any)
-		return;
-	out->live[space] = zeroed(((size_t)ops + 1) * CATEGORY_COUNT, sizeof *out->live[space]);
-	out->most[space] = zeroed((size_t)ops + 1, sizeof *out->most[space]);
-	memcpy(out->live[space], live, sizeof live);
-	out->peak[space] = out->most[space][0] = total;
-	for (int k = 0; k < ops; k++) {
-		const struct op *op = &role->ops[role->step.begin + k];
-		const struct buffer *b = op_class(op->kind) == OP_CLASS_M ? &role->buffers[op_buffer(op)] : NULL;
-		if (b && b->space == space) {
-			int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
-			live[b->category] += bytes;
-			total += bytes;
-		}
-		if (total > out->peak[space]) {
-			out->peak[space] = total;
-			out->peak_at[space] = k + 1;
-		}
-		out->most[space][k + 1] = out->peak[space];
-		memcpy(out->live[space] + (k + 1) * CATEGORY_COUNT, live, sizeof live);
-	}
-}
-
 /* ---- the whole ---- */
 
 /* The first of those that end last. */
@@ -177,11 +141,8 @@ enum status timeline_open(struct timeline *s, const struct trace *trace, const s
 		s->limits = *limits;
 	collect_ranks(s);
 	collect_spans(s);
-	for (int r = 0; r < s->plan->role_count; r++) {
-		s->roles[r].role = &s->plan->roles[r];
-		for (int space = 0; space < SPACE_COUNT; space++)
-			count_memory(&s->roles[r], &s->plan->roles[r], (enum space)space);
-	}
+	for (int r = 0; r < s->plan->role_count; r++)
+		timeline_count_memory(&s->roles[r], &s->plan->roles[r]);
 	timeline_collect_collectives(s);
 	timeline_collect_events(s);
 	if (s->event_count > EVENT_LIMIT) {
@@ -207,11 +168,13 @@ void timeline_release(struct timeline *s)
 		free(s->ranks[i].collective);
 		free(s->ranks[i].event);
 	}
-	for (int r = 0; r < PLAN_ROLES; r++)
+	for (int r = 0; r < PLAN_ROLES; r++) {
+		free(s->roles[r].held);
 		for (int space = 0; space < SPACE_COUNT; space++) {
 			free(s->roles[r].live[space]);
 			free(s->roles[r].most[space]);
 		}
+	}
 	for (int c = 0; c < s->collective_count; c++) {
 		free(s->collectives[c].cuts);
 		free(s->collectives[c].rank);
@@ -221,6 +184,7 @@ void timeline_release(struct timeline *s)
 		free(s->stops[i]);
 	for (size_t m = 0; m < s->mark_count; m++)
 		mark_release(&s->marks[m]);
+	free(s->phases);
 	free(s->marks);
 	free(s->ranks);
 	free(s->events);

@@ -49,6 +49,13 @@ struct event {
 	enum queue queue;
 };
 
+/* A unit's pass over a micro-batch, or the update. A phase ends when the gradients that it makes are reduced: what a
+ * collective does says where it belongs, and not what else goes on meanwhile. */
+struct phase {
+	enum pass pass;
+	int unit, micro; /* -1: of the update */
+};
+
 struct instant {
 	size_t begin, end; /* events */
 	int64_t time;
@@ -76,7 +83,8 @@ bool step_size_parse(const char *name, enum step_size *out);
 	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
 	X(STALL, "computing waits")                                                                                    \
 	X(OVERLAP, "the first overlap of computing and communicating")                                                 \
-	X(COLLECTIVE, "a collective is done")
+	X(COLLECTIVE, "a collective is done")                                                                          \
+	X(MESSAGE, "a message has arrived")
 
 enum highlight_kind {
 #define X(constant, what) HIGHLIGHT_##constant,
@@ -115,10 +123,33 @@ struct collective {
 	bool recorded; /* when they arrived is from the trace */
 };
 
+/* What memory holds, as pictures tell it apart: the categories of the accounting, of which `gathered` is parameters
+ * that are whole for a while, or gradients that wait to be reduced. In the order in which bars stack them: constant,
+ * name, category whose colour, pattern and letter it has. */
+#define HELD_LIST(X)                                                                                                   \
+	X(PARAMETERS, "parameters", PARAMETERS)                                                                        \
+	X(GRADIENTS, "gradients", GRADIENTS)                                                                           \
+	X(WHOLE_GRADIENTS, "whole gradients", GRADIENTS)                                                               \
+	X(OPTIMIZER, "optimizer", OPTIMIZER)                                                                           \
+	X(ACTIVATIONS, "activations", ACTIVATIONS)                                                                     \
+	X(WHOLE_PARAMETERS, "whole parameters", GATHERED)                                                              \
+	X(BUFFERS, "buffers", BUFFERS)
+
+enum held {
+#define X(constant, name, category) HELD_##constant,
+	HELD_LIST(X)
+#undef X
+	        HELD_COUNT
+};
+
+const char *held_name(enum held h);
+enum category held_category(enum held h); /* for its colour, pattern and letter */
+
 /* Live bytes after the operations of a role's step, in issue order. */
 struct timeline_role {
 	const struct role *role;
-	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * CATEGORY_COUNT + category]; NULL: nothing there */
+	enum held *held;            /* by buffer */
+	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * HELD_COUNT + held]; NULL: nothing there */
 	int64_t *most[SPACE_COUNT]; /* [op - step.begin + 1]: the largest total up to there */
 	int64_t peak[SPACE_COUNT];
 	int peak_at[SPACE_COUNT]; /* operations issued when it is reached; 0: before the first */
@@ -171,6 +202,7 @@ struct timeline {
 	size_t instant_count;
 	size_t *stops[STEP_SIZE_COUNT]; /* positions, ascending, from 0 to instant_count */
 	size_t stop_count[STEP_SIZE_COUNT];
+	struct phase *phases; /* the k-th lies between the k-th stop of its step size and the next */
 	struct collective *collectives;
 	int collective_count;
 	struct highlight *highlights; /* by position */
@@ -193,6 +225,8 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 /* The k-th stop of a step size, and the last stop at or before a position. */
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
 size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The phase in which the last event before a position lies; at the beginning, the first. */
+const struct phase *timeline_phase(const struct timeline *s, size_t position);
 /* The next highlight after a position; NULL if there is none. */
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
@@ -212,7 +246,8 @@ static inline bool event_issues(const struct event *e)
 {
 	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
 }
-/* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
+/* Bytes of a shown rank by what they hold (enum held), after `issued` operations of its step. NULL: it has nothing
+ * there. */
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued);
 
 /* How far all are after the first `event` events. */
@@ -220,6 +255,7 @@ void timeline_mark(const struct timeline *s, size_t event, struct mark *out);
 void mark_release(struct mark *m);
 
 /* For the files that make a timeline. */
+void timeline_count_memory(struct timeline_role *out, const struct role *role); /* memory.c */
 void timeline_collect_collectives(struct timeline *s);
 void timeline_collect_events(struct timeline *s);
 void timeline_make_stops(struct timeline *s);
