@@ -106,7 +106,7 @@ static const struct broken broken[] = {
          NULL},
 };
 
-START_LOOP_TEST(what_is_broken_is_refused, 0, COUNT(broken))
+START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
 }

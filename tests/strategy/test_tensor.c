@@ -286,7 +286,7 @@ static const char *const refused[][2] = {
         {"mlp:sizes=8-8-4,norm=batch tensor ranks=2", "whole on no rank"},
         {"params=1000 tensor ranks=2", "no way to split"}};
 
-START_LOOP_TEST(what_does_not_divide_is_refused, 0, COUNT(refused))
+START_LOOP_TEST(indivisible_sizes_are_refused, 0, COUNT(refused))
 {
 	must_not_open(refused[_i][1], "%s micro_batch=2", refused[_i][0]);
 }

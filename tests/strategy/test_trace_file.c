@@ -130,7 +130,7 @@ START_TEST(not_a_trace)
 END_TEST
 
 /* As PyTorch's profiler writes: names for processes and threads, threads that are texts, nested and B/E events. */
-START_TEST(another_programs)
+START_TEST(traces_of_other_programs_open)
 {
 	static const char text[] =
 	        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"traceEvents\": [\n"
@@ -176,7 +176,7 @@ END_TEST
 /* A hundred thousand events take no longer each than a few: those with arguments that are not ours, those of threads
  * that are open at once, and the names of as many threads. Where time grows with the square, they take minutes.
  */
-START_TEST(large_files_take_their_time)
+START_TEST(large_files_read_in_linear_time)
 {
 	enum { EVENTS = 100000 };
 	char *text = NULL;

@@ -57,7 +57,7 @@ static void go_to_round(int round)
 
 /* ---- the ring and its ledger ---- */
 
-START_TEST(a_ledger_has_the_closed_form)
+START_TEST(ledger_shows_the_closed_form)
 {
 	open_player(DDP, SCENE_RING);
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
@@ -72,7 +72,7 @@ START_TEST(a_ledger_has_the_closed_form)
 }
 END_TEST
 
-START_TEST(a_gathering_ledger_has_its_own)
+START_TEST(ledger_of_a_gather)
 {
 	open_player(MLP " zero3 ranks=2", SCENE_RING);
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
@@ -84,7 +84,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(bars_say_what_is_alive_and_what_there_is_room_for)
+START_TEST(bars_show_memory_and_capacity)
 {
 	struct memory_use use;
 	char word[WORD], lines[2 * WORD];
@@ -121,7 +121,7 @@ static const char *caption_at(enum step_size step_size, size_t position)
 	return caption;
 }
 
-START_TEST(the_end_says_the_shares_of_the_step)
+START_TEST(last_caption_shows_the_shares)
 {
 	open_player(DDP, SCENE_OVERVIEW);
 	struct timeline *s = &v.shown.timeline;
@@ -155,7 +155,7 @@ START_TEST(rounds_are_counted_from_one)
 END_TEST
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
-START_TEST(rounds_that_a_stop_has)
+START_TEST(rounds_of_one_stop)
 {
 	int several = 0;
 	open_player(MLP " zero3 ranks=5", SCENE_RING);
@@ -187,7 +187,7 @@ END_TEST
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
  * first layer's apart, whose input has none. */
-START_TEST(an_operation_says_what_it_needs)
+START_TEST(captions_show_needed_memory)
 {
 	static const char *const needs[] = {"loads 1 sample",   "52", "forward layer.0",  "128",
 	                                    "forward layer.1",  "64", "forward layer.2",  "16",
@@ -226,7 +226,7 @@ static void draw_chart(struct chart *c)
 	fonts_release(&fonts);
 }
 
-START_TEST(a_bar_says_its_sum)
+START_TEST(bars_show_their_sum)
 {
 	static struct chart c = {.title = "title",
 	                         .capacity = 40000000,
