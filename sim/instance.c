@@ -73,6 +73,13 @@ int group_of(const struct engine *e, int process, int op)
 	return e->instances[number].first_group + (int)place_of_group(e, &e->rendezvous.instances[number], p->who);
 }
 
+int64_t engine_came(const struct engine *e, int process, int op)
+{
+	const struct process *p = &e->processes[process];
+	bool alone = e->plan->ranks == 1 || rendezvous_number(&e->rendezvous, p->role, op) < 0;
+	return alone ? *process_begin(p, op) : e->groups[group_of(e, process, op)].came;
+}
+
 static void count_wanted(struct engine *e)
 {
 	for (int i = 0; i < e->classes.count; i++) {

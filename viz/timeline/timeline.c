@@ -155,21 +155,6 @@ static void count_memory(struct timeline_role *out, const struct role *role, enu
 
 /* ---- the whole ---- */
 
-/* The first of those that end last. */
-static int64_t latest_rank(const struct timeline *s)
-{
-	int64_t rank = s->ranks[0].rank, latest = -1;
-	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &timeline_role_of(s, i)->step;
-		for (int k = 0; k < step->end - step->begin; k++)
-			if (s->ranks[i].end[k] > latest) {
-				latest = s->ranks[i].end[k];
-				rank = s->ranks[i].rank;
-			}
-	}
-	return rank;
-}
-
 enum status timeline_open(struct timeline *s, const struct trace *trace, const struct limits *limits)
 {
 	*s = (struct timeline){.plan = trace->plan, .trace = trace};
@@ -194,7 +179,7 @@ enum status timeline_open(struct timeline *s, const struct trace *trace, const s
 	timeline_find_highlights(s);
 	timeline_make_marks(s);
 	if (s->rank_count)
-		s->times = trace_times(trace, latest_rank(s), s->step_ns);
+		s->times = trace_slowest(trace);
 	return STATUS_OK;
 }
 
