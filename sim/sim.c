@@ -14,6 +14,11 @@ enum status grain_parse(const char *text, enum grain *out)
 	return s;
 }
 
+const char *grain_name(enum grain g)
+{
+	return g == GRAIN_MESSAGE ? "message" : "operation";
+}
+
 /* ---- results ---- */
 
 static void add_spans(const struct engine *e, int process, int64_t rank, struct trace *t)
@@ -97,6 +102,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 	if (!s) {
 		report_from_plan(out, plan);
 		snprintf(out->cluster, sizeof out->cluster, "%s", c->name);
+		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		for (int i = 0; i < out->role_count; i++) {
 			out->roles[i].memory[SPACE_DEVICE].overhead_bytes = c->overhead.value;
 			out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !c->overhead.measured;

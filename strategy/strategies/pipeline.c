@@ -20,5 +20,6 @@ const struct strategy strategy_pipeline = {
         .optimizer = PLACE_WHOLE,
         .same_samples = true,
         .stages = true,
+        .fills = true,
         .hooks = {.prologue = broadcast_parameters, .micros = micros, .evaluate = stage_evaluate},
 };

@@ -98,6 +98,7 @@ struct strategy {
 	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */
 	bool stages;       /* every rank is a stage with a program of its own (stage.h) */
+	bool fills;        /* the micro-batches of a step are in the stages at the same time; else one after another */
 	struct hooks hooks;
 };
 
