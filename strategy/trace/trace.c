@@ -153,16 +153,24 @@ bool times_are_slower(const struct times *a, const struct times *b)
 	return a->step > b->step || (a->step == b->step && a->compute > b->compute);
 }
 
+struct times trace_next_times(const struct trace *t, size_t *at, int64_t step)
+{
+	const struct span *first = &t->spans[*at];
+	size_t count = 1;
+	while (*at + count < t->span_count && first[count].rank == first->rank)
+		count++;
+	*at += count;
+	int64_t end = end_of(first, count);
+	return times_of(t->plan, first, count, first->rank, end > step ? end : step);
+}
+
 struct times trace_slowest(const struct trace *t)
 {
 	struct times slowest = {0};
-	for (size_t i = 0, next; i < t->span_count; i = next) {
-		const struct span *first = &t->spans[i];
-		for (next = i; next < t->span_count && t->spans[next].rank == first->rank; next++)
-			;
-		int64_t end = end_of(first, next - i);
-		struct times times = times_of(t->plan, first, next - i, first->rank, end);
-		if (!i || times_are_slower(&times, &slowest))
+	for (size_t at = 0; at < t->span_count;) {
+		bool is_first = !at;
+		struct times times = trace_next_times(t, &at, 0);
+		if (is_first || times_are_slower(&times, &slowest))
 			slowest = times;
 	}
 	return slowest;

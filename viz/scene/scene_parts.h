@@ -18,6 +18,8 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
 
 /* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
+/* "waits for rank 0", after `verb`; "another rank" where it is not shown. */
+const char *wait_words(char *out, size_t size, const char *verb, int64_t rank);
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size);
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
 /* The mouse is on a rank; -1: on none. */

@@ -34,6 +34,23 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 	return x1 - x0 >= c->pixel;
 }
 
+/* "bubble: waits for rank 0", or what of it there is room for. */
+static void draw_gap_word(struct canvas *c, const struct lane_gap *g, struct box b, colour ink)
+{
+	char whole[64] = "exposed", whom[48];
+	const char *word = g->exposed ? "exposed" : "bubble";
+	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
+	if (g->waits)
+		snprintf(whole, sizeof whole, "bubble: %s", wait_words(whom, sizeof whom, "waits for", g->awaits));
+	if (g->waits && text_length(c, 11, WEIGHT_BOLD, whole) <= room)
+		word = whole;
+	double length = text_length(c, 11, WEIGHT_BOLD, word);
+	if (length > room)
+		return;
+	draw_fill(c, (struct box){x - length / 2 - 4, middle - 7, length + 8, 14}, c->theme->panel);
+	draw_text(c, x, middle + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
+}
+
 /* Bars of one kind are drawn as one path: there can be many. */
 static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, double height)
 {
@@ -49,15 +66,9 @@ static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct 
 		draw_patterned_path(c, all, colour_mix(t->panel, exposed ? t->warning : t->line, 0.25),
 		                    exposed ? PATTERN_RISING : PATTERN_LEVEL, ink);
 		cairo_new_path(c->cr);
-		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++) {
-			const char *word = exposed ? "exposed" : "bubble";
-			if (lane->gaps[i].exposed != exposed || !gap_box(c, l, &lane->gaps[i], y, height, &b) ||
-			    b.width <= 62)
-				continue;
-			double length = text_length(c, 11, WEIGHT_BOLD, word), x = b.x + b.width / 2;
-			draw_fill(c, (struct box){x - length / 2 - 4, y + height / 2 - 7, length + 8, 14}, t->panel);
-			draw_text(c, x, y + height / 2 + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
-		}
+		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
+			if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], y, height, &b))
+				draw_gap_word(c, &lane->gaps[i], b, ink);
 	}
 }
 
@@ -116,10 +127,17 @@ struct row {
 		const struct lane_span *span;
 		const struct op *op; /* NULL: another program's */
 		colour fill;
+		bool waits; /* the part of its span in which it waits for another rank */
 		bool live, framed, filled;
 	} * bars;
 	size_t count, capacity;
 };
+
+static void add_bar(struct row *row, struct bar bar)
+{
+	row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
+	row->bars[row->count++] = bar;
+}
 
 static void find_bars(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
                       struct box place, int depth, struct row *row)
@@ -144,6 +162,11 @@ static void find_bars(struct canvas *c, const struct view *v, const struct lane_
 		if (x1 <= x0)
 			continue;
 		drawn = x1;
+		double came = fmin(lane_area_x(l, s->came), x1 - fmin(c->pixel, x1 - x0));
+		if (came - x0 >= c->pixel) {
+			add_bar(row, (struct bar){.b = {x0, place.y, came - x0, place.height}, .span = s, .waits = true});
+			x0 = came;
+		}
 		struct bar bar = {.b = {x0, place.y, x1 - x0, place.height}, .span = s};
 		if (s->op >= 0 && timeline)
 			bar.op = &timeline_role_of(timeline, index)->ops[s->op];
@@ -152,9 +175,24 @@ static void find_bars(struct canvas *c, const struct view *v, const struct lane_
 		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
 		bar.live = state == OP_RUNS;
 		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);
-		row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
-		row->bars[row->count++] = bar;
+		add_bar(row, bar);
 	}
+}
+
+/* As bubbles are. */
+static void draw_waiting(struct canvas *c, const struct lane_area *l, struct row *row, double y, double height)
+{
+	const struct theme *t = c->theme;
+	cairo_new_path(c->cr);
+	for (size_t i = 0; i < row->count; i++) {
+		struct bar *bar = &row->bars[i];
+		if (bar->waits)
+			cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
+		bar->filled |= bar->waits;
+	}
+	draw_patterned_path(c, (struct box){l->plot.x, y, l->plot.width, height}, colour_mix(t->panel, t->line, 0.25),
+	                    PATTERN_FALLING, t->soft);
+	cairo_new_path(c->cr);
 }
 
 static void draw_bars(struct canvas *c, const struct row *row)
@@ -213,6 +251,19 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
 }
 
+/* "waits for rank 0" */
+static void draw_wait_word(struct canvas *c, const struct bar *bar)
+{
+	char word[48];
+	const struct box *b = &bar->b;
+	wait_words(word, sizeof word, "waits for", bar->span->awaits);
+	double length = text_length(c, 11, WEIGHT_PLAIN, word), middle = b->y + b->height / 2;
+	if (b->height < 14 || length > b->width - 12)
+		return;
+	draw_fill(c, (struct box){b->x + b->width / 2 - length / 2 - 4, middle - 7, length + 8, 14}, c->theme->panel);
+	draw_text(c, b->x + b->width / 2, middle + 4, 11, WEIGHT_PLAIN, c->theme->soft, ALIGN_CENTRE, 0, "%s", word);
+}
+
 /* Room for a name and for messages under it. */
 enum { TWO_LINES = 31 };
 
@@ -223,10 +274,15 @@ static void draw_spans(struct canvas *c, const struct view *v, const struct lane
 	find_bars(c, v, l, lane, (struct box){0, y + inset, 0, height - 2 * inset}, depth, row);
 	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
 		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
+	draw_waiting(c, l, row, y, height);
 	draw_bars(c, row);
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 	for (size_t i = 0; i < row->count; i++) {
 		const struct bar *bar = &row->bars[i];
+		if (bar->waits) {
+			draw_wait_word(c, bar);
+			continue;
+		}
 		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= TWO_LINES;
 		if (bar->b.width > 30 && height >= 14)
 			draw_label(c, l, lane, bar, fmin(12, height * 0.62), messages);
