@@ -202,8 +202,8 @@ static struct member *members_of(const struct rendezvous *v, struct trace *t, si
 	for (struct span *s = t->spans; s < t->spans + t->span_count; s++) {
 		int number = rendezvous_number(v, plan_role_of(t->plan, s->rank), s->op);
 		if (number >= 0)
-			list[(*count)++] = (struct member){
-			        first[number] + instance_group(v, &v->instances[number], s->rank), s};
+			list[(*count)++] =
+			        (struct member){first[number] + instance_group(v, &v->instances[number], s->rank), s};
 	}
 	free(first);
 	return list;

@@ -69,7 +69,8 @@ void trace_meet(struct trace *t);
 struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
 /* Do they end later than others; or at the same time, and compute more, so that the others wait for them? */
 bool times_are_slower(const struct times *a, const struct times *b);
-/* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them. */
+/* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them.
+ */
 struct times trace_next_times(const struct trace *t, size_t *at, int64_t step);
 /* Those of the slowest rank, of equals of the first. */
 struct times trace_slowest(const struct trace *t);

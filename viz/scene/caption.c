@@ -1,12 +1,12 @@
 /* The caption: one sentence about what the last step did, made from the plan, so that it is never wrong. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "viz/scene/caption_parts.h"
+#include "viz/scene/scene_parts.h"
 
 void say(struct text *t, const char *format, ...)
 {
@@ -274,38 +274,13 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	}
 }
 
-static double share_of(int64_t ns, const struct timeline *s)
-{
-	return 100 * (double)ns / (double)(s->step_ns ? s->step_ns : 1);
-}
-
-struct range {
-	double least, most; /* per cent of the step */
-};
-
-static struct range range_over_ranks(const struct timeline *s, size_t offset)
-{
-	struct range range = {100, 0};
-	for (int i = 0; i < s->rank_count; i++) {
-		double share = share_of(*(const int64_t *)(const void *)((const char *)&s->shown[i] + offset), s);
-		range.least = fmin(range.least, share);
-		range.most = fmax(range.most, share);
-	}
-	return range;
-}
-
-static bool differs(struct range r)
-{
-	return r.most - r.least >= 0.05; /* as much as the text shows */
-}
-
 static void say_end(struct text *t, const struct state *st)
 {
 	const struct timeline *s = st->timeline;
 	char step[WORD], sent[WORD];
 	struct range computes = range_over_ranks(s, offsetof(struct times, compute)),
 	             waits = range_over_ranks(s, offsetof(struct times, exposed));
-	bool alike = !differs(computes) && !differs(waits);
+	bool alike = !range_is_wide(computes) && !range_is_wide(waits);
 	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
 	if (s->plan->ranks == 1)
 		say(t, "The rank");
@@ -314,7 +289,7 @@ static void say_end(struct text *t, const struct state *st)
 	else
 		say(t, "Rank %" PRId64 ", the slowest,", s->times.rank);
 	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
-	    share_of(s->times.compute, s), share_of(s->times.exposed, s), share_of(s->times.bubble, s));
+	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
 	if (!alike)
 		say(t, " Over the ranks, computing is %.1f to %.1f %% and waiting for communication %.1f to %.1f %%.",
 		    computes.least, computes.most, waits.least, waits.most);

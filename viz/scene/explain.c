@@ -4,15 +4,6 @@
 
 #include "viz/scene/scene_parts.h"
 
-const char *wait_words(char *out, size_t size, const char *verb, int64_t rank)
-{
-	if (rank < 0)
-		snprintf(out, size, "%s another rank", verb);
-	else
-		snprintf(out, size, "%s rank %" PRId64, verb, rank);
-	return out;
-}
-
 /* "1.622 s, waits 1.618 s for rank 0, then moves data for 3.9 ms" */
 static void say_time(const struct timeline *s, int index, int op, char *out, size_t size)
 {

@@ -25,7 +25,8 @@ struct lane {
 	size_t span_count, capacity;
 	int depth;   /* of the deepest span, and 1 */
 	size_t *row; /* spans of depth d: [row[d], row[d + 1]) */
-	/* Idle stretches of a compute lane: exposed is where communication moves data meanwhile, else it is a bubble. */
+	/* Idle stretches of a compute lane: exposed is where communication moves data meanwhile, else it is a bubble.
+	 */
 	struct lane_gap {
 		int64_t begin, end;
 		bool exposed, waits; /* waits: communication of this rank waits for another meanwhile */
