@@ -210,7 +210,7 @@ demo: $(BUILD)/shardlab ## set up, build, and show the main job
 # With ONLY, what is not run is not built.
 chosen = $(if $(ONLY),$(foreach test,$(1),$(if $(findstring $(ONLY),$(notdir $(test))),$(test))),$(1))
 check: $(BUILD)/shardlab $(cuda_library) $(call chosen,$(test_programs) $(fuzz_programs)) \
-		$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need)) ## set up, build, and run every test
+		$(if $(SAN),,$(if $(filter %/gpu_scripts.sh,$(call chosen,$(test_scripts))),$(gpu_scripts_need))) ## set up, build, and run every test
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' CC='$(CC)' SAN='$(SAN)' ONLY='$(ONLY)' \
 		tools/run-tests.sh $(call chosen,$(test_programs) $(fuzz_programs) $(test_scripts))
 

@@ -208,8 +208,8 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 		s = rank_memory_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
 	if (!s)
 		s = bind_check(&c->rank, &c->api->kernels, "cuda");
-	if (!s)
-		s = find_fusions(c);
+	if (s || (s = find_fusions(c)))
+		return s;
 	c->binding = (struct binding){.memory = &c->rank,
 	                              .kernels = &c->api->kernels,
 	                              .context = c->context,
@@ -218,7 +218,7 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	                              .correct = &c->sums->correct,
 	                              .scaler_begin = c->scaler_begin,
 	                              .gave_up = c->gave_up};
-	return s ? s : cuda_slots_open(c);
+	return cuda_slots_open(c);
 }
 
 static int issue(struct cuda_device *c, const struct op *op, kernel_stream s)

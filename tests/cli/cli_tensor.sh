@@ -5,6 +5,7 @@
 # cores: all
 set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
+[ -z "${SAN-}" ] || { echo 'under a sanitizer the same code runs in mpi_tensor' && exit 77; }
 
 command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
 

@@ -2,6 +2,7 @@
 # The scripts of tests/gpu, where there is no GPU: that they skip, that they find faults, on the program with a stand-in for
 # a GPU; and that the table of results gets what was found out, and nothing else.
 set -uo pipefail
+[ -z "${SAN-}" ] || { echo 'under a sanitizer the programs that these scripts start run in the other tests of tests/cuda' && exit 77; }
 . "$(dirname "$0")/../support/commands.sh"
 build=$(dirname "$SHARDLAB")
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JOBS=1
