@@ -107,6 +107,9 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 	struct cluster c;
 	enum status s = STATUS_OK;
 	*simulated = false;
+	if (!t->measured && option_given(o, OPTION_GRAIN))
+		return status_fail(STATUS_INPUT, "--grain: '%.100s' was simulated already; leave one of them out",
+		                   option_text(o, OPTION_TRACE));
 	if (t->measured) {
 		s = simulate(t->plan, o, name, &l->trace, limits);
 		*simulated = !s;
@@ -146,8 +149,12 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "%s on %s, %.60s", l->file.trace.measured ? "measured" : "simulated",
-	         l->file.trace.cluster, name);
+	const struct trace *t = &l->file.trace;
+	snprintf(where, sizeof where, "%s on %s%s, %.60s", t->measured ? "measured" : "simulated", t->cluster,
+	         t->measured             ? ""
+	         : t->message_count != 0 ? ", grain message"
+	                                 : ", grain operation",
+	         name);
 	make_heading(&l->shown, plan, where);
 	return STATUS_OK;
 }
