@@ -51,9 +51,9 @@ struct trace {
  * the compute queue idles meanwhile; bubble: it idles for any other reason, as while it waits for a member that has not
  * come. compute + exposed + bubble = step. */
 struct times {
-	int64_t rank;
 	int64_t step, compute, communication, exposed, bubble;
 	int64_t forward, recompute, backward; /* of compute: the model's kernels, by pass */
+	int64_t rank;
 };
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured);

@@ -323,7 +323,9 @@ START_LOOP_TEST(test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	struct times other = trace_times(&t, 0, 0);
 	ck_assert_int_eq(other.step, 18000);
 	ck_assert_int_eq(other.compute, 1000);
-	ck_assert_int_eq(other.exposed, 17000);
+	ck_assert_int_eq(other.exposed, 15000); /* and waits 2000 for it */
+	ck_assert_int_eq(other.bubble, 2000);
+	ck_assert_int_eq(r.time.rank, 2);
 	trace_release(&t);
 	fixture_release(&f);
 	cluster_release(&c);

@@ -342,7 +342,7 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
 	report_from_plan(r, p);
 	snprintf(r->cluster, sizeof r->cluster, "here");
-	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001};
+	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001, 3};
 	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
 	r->checkpointing.checkpoints = 7;
 	r->checkpointing.tried = 3;
@@ -357,8 +357,11 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->roles[0].received_bytes = 13;
 	r->roles[0].transfer[TRANSFER_DEVICE_TO_HOST] = (struct report_transfer){17, 19};
 	r->measured = measured;
-	if (!measured)
+	if (!measured) {
+		snprintf(r->grain, sizeof r->grain, "message");
+		r->bubble = (struct bubble){4, 8};
 		return;
+	}
 	report_add_ranks(r, p);
 	r->by_rank[1].by_kind[TRAFFIC_REDUCE].sent_bytes = -1; /* inside a library */
 	r->staging_touched_bytes = 4567;
