@@ -76,8 +76,11 @@ int group_of(const struct engine *e, int process, int op)
 int64_t engine_came(const struct engine *e, int process, int op)
 {
 	const struct process *p = &e->processes[process];
-	bool alone = e->plan->ranks == 1 || rendezvous_number(&e->rendezvous, p->role, op) < 0;
-	return alone ? *process_begin(p, op) : e->groups[group_of(e, process, op)].came;
+	if (e->plan->ranks == 1 || rendezvous_number(&e->rendezvous, p->role, op) < 0)
+		return *process_begin(p, op);
+	/* Message by message a rank may be done before the last has come. */
+	int64_t came = e->groups[group_of(e, process, op)].came;
+	return came < *process_end(p, op) ? came : *process_end(p, op);
 }
 
 static void count_wanted(struct engine *e)
