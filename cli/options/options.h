@@ -76,7 +76,7 @@ enum command {
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "this role's program only")                                     \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
 	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE) | IN(VIEW),            \
-	  "collectives by formula, or message by message over shared links")                                           \
+	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
