@@ -67,15 +67,6 @@ static void add_bars(struct chart *chart, const struct column *columns, int coun
 		}
 }
 
-static int64_t worst_peak(const struct report *r)
-{
-	int64_t peak = 0;
-	for (int i = 0; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > peak)
-			peak = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
-	return peak;
-}
-
 /* The same micro-batch on 1, 2, 4 … ranks, up to those that were asked for. What makes no sense there is left out. */
 static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
 {
@@ -90,18 +81,17 @@ static enum status add_series(struct chart *chart, const struct options *o, cons
 		for (int64_t ranks = 1; ranks <= option_whole(o, OPTION_RANKS) && s->count < CHART_POINTS; ranks *= 2) {
 			struct settings settings = m->settings;
 			struct report r = {0};
-			struct job j;
 			settings.ranks = ranks;
 			settings.batch = 0;
-			if (settings_resolve(&settings, strategy_data_ranks(&settings)) || job_open(&j, &settings))
+			enum status status = settings_resolve(&settings, strategy_data_ranks(&settings));
+			if (!status)
+				status = job_simulate(&settings, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, &r);
+			if (status == STATUS_INPUT)
 				continue;
-			enum status status =
-			        job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r);
-			job_release(&j);
 			if (status)
 				return status;
 			s->ranks[s->count] = ranks;
-			s->value[s->count++] = time ? r.time.step : worst_peak(&r);
+			s->value[s->count++] = time ? r.time.step : show_fullest(&r)->memory[SPACE_DEVICE].peak_bytes;
 			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
 			describe(chart, &r, micro_batch,
 			         time ? "Time of a step, by the number of ranks"

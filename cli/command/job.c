@@ -122,6 +122,30 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 	return s ? s : lay_out_without(j, out);
 }
 
+enum status job_predict_run(struct job *j, const struct options *o, struct report *out)
+{
+	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
+	j->tf32 = option_given(o, OPTION_TF32);
+	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
+}
+
+enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	s = job_predict(&j, cluster, grain, 0, NULL, out);
+	job_release(&j);
+	return s;
+}
+
+enum status job_require_fit(const struct report *r)
+{
+	return r->fits ? STATUS_OK
+	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
+}
+
 /* ---- lists of strategies ---- */
 
 static enum status add_member(struct members *m, const char *text, size_t length)
@@ -156,9 +180,6 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 {
 	const struct strategy *known;
 	*out = *base;
-	if (strlen(strategy) >= sizeof out->strategy)
-		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
-		                   (int)sizeof out->strategy - 1);
 	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
 	enum status s = strategy_parse(strategy, &known);
 	return s ? s : settle(out);

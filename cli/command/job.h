@@ -46,6 +46,11 @@ const char *job_cluster(const struct options *o);
 /* Simulates one step on a cluster. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
                         struct trace *trace, struct report *out);
+/* The step that ranks of this machine will take, with the threads and products that the options name. */
+enum status job_predict_run(struct job *j, const struct options *o, struct report *out);
+/* A job that is only simulated: opened, predicted and released. */
+enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out);
+enum status job_require_fit(const struct report *r); /* STATUS_CHECK */
 
 /* ---- lists of strategies ---- */
 

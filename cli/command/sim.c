@@ -7,12 +7,6 @@
 #include "cli/command/job.h"
 #include "cli/show/show.h"
 
-static enum status require_fit(const struct report *r)
-{
-	return r->fits ? STATUS_OK
-	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
-}
-
 /* It was asked for, so that a time without it would mislead. */
 static enum status check_tf32(const struct report *r)
 {
@@ -51,7 +45,7 @@ enum status command_sim(const struct options *o)
 		else
 			show_report(&r, stdout);
 		if (option_given(o, OPTION_REQUIRE_FIT))
-			s = require_fit(&r);
+			s = job_require_fit(&r);
 	}
 	trace_release(&trace);
 	report_release(&r);

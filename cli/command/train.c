@@ -13,7 +13,6 @@
 #include "cli/command/run.h"
 #include "cli/show/progress.h"
 #include "cli/show/show.h"
-#include "cli/show/show_overhead.h"
 #include "strategy/base/file.h"
 
 /* ---- what the user sees ---- */
@@ -95,8 +94,7 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 {
 	struct arguments a;
 	arguments_begin(&a, "train");
-	if (!option_given(o, OPTION_JSON))
-		arguments_flag(&a, OPTION_JSON);
+	arguments_flag(&a, OPTION_JSON);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	struct run run = {.ranks = j->plan.ranks,
 	                  .arguments = a.list,
@@ -144,11 +142,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 		s = file_check_writable(t->trace_file, "{trace}");
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
-	if (s)
-		return s;
-	int64_t threads = option_given(o, OPTION_THREADS) ? t->threads : 0;
-	j->tf32 = t->tf32;
-	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, predicted);
+	return s ? s : job_predict_run(j, o, predicted);
 }
 
 enum status command_train(const struct options *given)

@@ -148,7 +148,8 @@ struct option_value {
 
 struct options {
 	enum command command;
-	bool help; /* --help was among them: the rest has not been read */
+	bool help;         /* --help was among them: the rest has not been read */
+	const char *topic; /* of help, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 };
 
@@ -198,12 +199,12 @@ const char *option_name(enum option i); /* "micro-batch" */
 void option_spell(const char *name, char *out, size_t size);
 /* True if this command has it. */
 bool option_of(enum option i, enum command c);
-/* May it have several alternatives there, with slashes between (cli/options/variants.h)? */
+/* May it have several alternatives there, with slashes between? */
 bool option_varies(enum option i, enum command c);
 
-const char *command_name(enum command c);
 /* By name. Unknown: STATUS_INPUT with the commands there are. */
 enum status command_find(const char *name, enum command *out);
+const char *command_name(enum command c);
 
 void options_help(enum command c, FILE *out); /* all about one command */
 void commands_help(FILE *out);                /* which commands there are */

@@ -2,6 +2,8 @@
 #ifndef SHARDLAB_SHOW_H
 #define SHARDLAB_SHOW_H
 
+#include <stdio.h>
+
 #include "strategy/trace/report.h"
 
 /* Which settings a heading names. */
@@ -33,6 +35,23 @@ void show_csv(const struct column *columns, int count, FILE *out);
 /* What a measured run has besides: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
 
+/* The tables of one report. Memory: by category, a pair of columns for each role; of the other spaces nothing where
+ * nothing is offloaded. */
+void show_space(const struct report *r, int space, FILE *out);
+void show_spaces(const struct report *r, FILE *out);  /* the host's and the disk's */
+void show_traffic(const struct report *r, FILE *out); /* and copies between spaces */
+
+/* Many combinations as one table, a line each: what fits, how much memory the fullest rank takes and what most of it
+ * is, what it sends, and how long a step is and waits. Settings that are the same for all are left to the heading,
+ * which is made of `heading`. */
+void show_grid(const struct report *heading, const struct column *columns, int count, FILE *out);
+
+/* What a GPU's memory holds beside the arena, as runs measured it: a column for each, of the role with the most of it;
+ * nothing if none was on GPUs. Begins with an empty line. */
+void show_overhead(const struct column *columns, int count, FILE *out);
+
+/* The role whose ranks take most of the device's memory. */
+const struct report_role *show_fullest(const struct report *r);
 /* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last are shown. */
 bool show_has_role(const struct report *r, int role);
 

@@ -3,14 +3,30 @@
 
 #include <string.h>
 
+#include "kernels/cpu/bodies.h"
+
 /* Each function run_NAME is called with the row's parameters. */
 #define FUNCTION(name)                                                                                                 \
 	static int run_##name(struct kernel_context *c, kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
 #define UNUSED (void)c, (void)s
 
-/* ---- kernels of kernels.h and sliced.h as they are ---- */
-
 #define ARGUMENT(type, name) , name
+
+/* ---- kernels that are one body ---- */
+
+#define TASK(...) TASK_OF(__VA_ARGS__)
+#define TASK_OF(name, ...) const struct name##_task t = {__VA_ARGS__}
+#define BODY_KERNEL(name, place, type, count, grain)                                                                   \
+	KERNEL_FUNCTION(name)                                                                                          \
+	{                                                                                                              \
+		TASK(name PARAMETERS_##name(ARGUMENT, ARGUMENT));                                                      \
+		parallel_for(kernel_bodies(type)->name, &t, count, grain);                                             \
+	}
+#define OWN_KERNEL(name, place)
+#include "kernels/table.def"
+
+/* ---- kernels of kernels.h as they are ---- */
+
 #define CALL(...) CALL_FUNCTION(__VA_ARGS__)
 #define CALL_FUNCTION(function, ...) function(__VA_ARGS__)
 #define KERNEL(name, place)                                                                                            \

@@ -7,8 +7,8 @@
 
 void vector_add(enum element type, int64_t n, const void *x, void *y)
 {
-	struct elementwise_task t = {x, y};
-	parallel_for(kernel_bodies(type)->vector_add, &t, n, GRAIN);
+	struct elements_add_task t = {y, x, y};
+	parallel_for(kernel_bodies(type)->elements_add, &t, n, GRAIN);
 }
 
 void elements_add(enum element type, int64_t n, const void *x, const void *y, void *sum)

@@ -14,9 +14,8 @@ struct kernel_context {
 	void *workspace;
 	size_t workspace_bytes;
 	struct cuda_opening opening;
-	void *blas; /* cublasLtHandle_t */
-	/* What runtime.cu and linear.cu want to keep besides: algorithms that were chosen, for example. */
-	void *runtime, *products;
+	void *blas;                          /* cublasLtHandle_t */
+	void *products;                      /* product.cu: the algorithms that were chosen */
 	int64_t gelu_passes, plain_products; /* that cuBLASLt had nothing for */
 };
 

@@ -49,21 +49,6 @@ struct product input_product(const struct linear_shape *shape, const void *dy, c
 	return p;
 }
 
-int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x,
-            const void *weight, const void *bias, const void *residual, void *y, void *pre)
-{
-	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
-	if (!shape->gelu)
-		return run(c, s, &p);
-	int error = product_run(c, s, &p);
-	if (error != CUDA_ERROR_NO_ALGORITHM)
-		return error;
-	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
-	p.c = pre;
-	error = run(c, s, &p);
-	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
-}
-
 /* dx, or the gradient of what GELU made x of. */
 int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy,
                    const void *weight, const void *x_pre, void *dx)
@@ -83,9 +68,23 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
 }
 
-int backward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy, const void *x,
-             const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight, bool accumulate_weight,
-             void *dbias, bool accumulate_bias)
+} // namespace
+
+CUDA_KERNEL(linear_forward)
+{
+	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
+	if (!shape->gelu)
+		return run(c, s, &p);
+	int error = product_run(c, s, &p);
+	if (error != CUDA_ERROR_NO_ALGORITHM)
+		return error;
+	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	p.c = pre;
+	error = run(c, s, &p);
+	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
+}
+
+CUDA_KERNEL(linear_backward)
 {
 	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
 	int error = CUDA_ERROR_NO_ALGORITHM;
@@ -106,16 +105,7 @@ int backward(struct kernel_context *c, kernel_stream s, const struct linear_shap
 	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
 }
 
-int64_t gelu_passes(const struct kernel_context *c)
+int64_t cuda_gelu_passes(const struct kernel_context *c)
 {
 	return c->gelu_passes;
-}
-
-} // namespace
-
-void cuda_fill_linear(struct cuda_api *api)
-{
-	api->kernels.linear_forward = forward;
-	api->kernels.linear_backward = backward;
-	api->gelu_passes = gelu_passes;
 }

@@ -145,22 +145,14 @@ int update_cuda(struct kernel_context *c, kernel_stream s, enum element type, co
 	});
 }
 
-int adamw_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
-               void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
-{
-	return update_cuda<true>(c, s, type, u, n, parameters, gradients, first_moment, second_moment, master);
-}
-
-int sgd_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
-             void *parameters, const void *gradients, float *master)
-{
-	return update_cuda<false>(c, s, type, u, n, parameters, gradients, nullptr, nullptr, master);
-}
-
 } // namespace
 
-void cuda_fill_optimizer(struct cuda_api *api)
+CUDA_KERNEL(adamw_update)
 {
-	api->kernels.adamw_update = adamw_cuda;
-	api->kernels.sgd_update = sgd_cuda;
+	return update_cuda<true>(c, s, type, update, n, parameters, gradients, first_moment, second_moment, master);
+}
+
+CUDA_KERNEL(sgd_update)
+{
+	return update_cuda<false>(c, s, type, update, n, parameters, gradients, nullptr, nullptr, master);
 }

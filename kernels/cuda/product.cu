@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cublasLt.h>
+#include <type_traits>
 
 #include "kernels/cuda/product.h"
 
@@ -14,13 +15,12 @@ namespace
 
 enum { PLACES = 96, BLAS_ERROR = 10000 /* cuBLASLt's errors follow CUDA's */ };
 
-/* All that an algorithm depends on. Compared as bytes: made from zeros. */
+/* All that an algorithm depends on. Compared as bytes. */
 struct key {
 	struct product_arguments arguments;
-	enum element type;
-	enum product_epilogue epilogue;
-	bool adds, tf32;
+	uint32_t type, epilogue, adds, tf32;
 };
+static_assert(std::has_unique_object_representations<struct key>::value, "there are no bytes between its members");
 
 struct place {
 	struct key key;
@@ -141,30 +141,8 @@ bool choose(struct kernel_context *c, const struct product_arguments *a, struct 
 struct place *find(struct kernel_context *c, const struct product *p)
 {
 	struct products *all = (struct products *)c->products;
-	struct key key;
-	memset(&key, 0, sizeof key);
-	struct product_arguments arguments = product_arguments_of(p);
-	key.arguments.a_transposed = arguments.a_transposed;
-	key.arguments.b_transposed = arguments.b_transposed;
-	key.arguments.a_rows = arguments.a_rows;
-	key.arguments.a_columns = arguments.a_columns;
-	key.arguments.b_rows = arguments.b_rows;
-	key.arguments.b_columns = arguments.b_columns;
-	key.arguments.c_rows = arguments.c_rows;
-	key.arguments.c_columns = arguments.c_columns;
-	key.arguments.a_leading = arguments.a_leading;
-	key.arguments.b_leading = arguments.b_leading;
-	key.arguments.c_leading = arguments.c_leading;
-	key.arguments.a_alignment = arguments.a_alignment;
-	key.arguments.b_alignment = arguments.b_alignment;
-	key.arguments.c_alignment = arguments.c_alignment;
-	key.arguments.d_alignment = arguments.d_alignment;
-	key.arguments.bias_alignment = arguments.bias_alignment;
-	key.arguments.pre_alignment = arguments.pre_alignment;
-	key.type = p->type;
-	key.epilogue = p->epilogue;
-	key.adds = p->residual != nullptr;
-	key.tf32 = all->tf32;
+	const struct key key = {product_arguments_of(p), static_cast<uint32_t>(p->type),
+	                        static_cast<uint32_t>(p->epilogue), p->residual != nullptr, all->tf32};
 
 	for (int i = 0; i < PLACES && i < all->used; i++)
 		if (!memcmp(&all->place[i].key, &key, sizeof key))
@@ -173,8 +151,8 @@ struct place *find(struct kernel_context *c, const struct product *p)
 	struct place *place = &all->place[all->used++ % PLACES];
 	struct description d;
 	memcpy(&place->key, &key, sizeof key);
-	place->supported = product_epilogue_fits(p) && !describe(p, &arguments, all->tf32, &d) &&
-	                   choose(c, &arguments, &d, &place->algorithm);
+	place->supported = product_epilogue_fits(p) && !describe(p, &key.arguments, all->tf32, &d) &&
+	                   choose(c, &key.arguments, &d, &place->algorithm);
 	return place;
 }
 

@@ -278,52 +278,42 @@ static void graph_destroy(struct kernel_context *, cuda_graph g)
 	cudaGraphExecDestroy(g);
 }
 
-void cuda_fill_runtime(struct cuda_api *api)
-{
-	api->error_text = error_text;
-	api->count = device_count;
-	api->describe = describe;
-	api->open = device_open;
-	api->close = device_close;
-	api->allow_tf32 = product_allow_tf32;
-	api->memory = memory;
-	api->opening = opening;
-	api->allocate = allocate;
-	api->release = release;
-	api->allocate_host = allocate_host;
-	api->release_host = release_host;
-	api->stream_create = stream_create;
-	api->stream_destroy = stream_destroy;
-	api->stream_synchronize = stream_synchronize;
-	api->stream_wait = stream_wait;
-	api->event_create = event_create;
-	api->event_destroy = event_destroy;
-	api->event_record = event_record;
-	api->event_is_done = event_is_done;
-	api->event_elapsed = event_elapsed;
-	api->kernels.copy = copy;
-	api->kernels.fill = fill;
-	api->host_call = host_call;
-	api->capture_begin = capture_begin;
-	api->capture_end = capture_end;
-	api->graph_launch = graph_launch;
-	api->graph_destroy = graph_destroy;
-}
-
 extern "C" const struct cuda_api *shardlab_cuda_api(void);
 const struct cuda_api *shardlab_cuda_api(void)
 {
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
-	cuda_fill_runtime(&api);
-	cuda_fill_linear(&api);
-	cuda_fill_finish(&api);
-	cuda_fill_attention(&api);
-	cuda_fill_norm(&api);
-	cuda_fill_batch_norm(&api);
-	cuda_fill_embedding(&api);
-	cuda_fill_classifier(&api);
-	cuda_fill_optimizer(&api);
-	cuda_fill_vector(&api);
+	api.error_text = error_text;
+	api.count = device_count;
+	api.describe = describe;
+	api.open = device_open;
+	api.close = device_close;
+	api.allow_tf32 = product_allow_tf32;
+	api.memory = memory;
+	api.opening = opening;
+	api.allocate = allocate;
+	api.release = release;
+	api.allocate_host = allocate_host;
+	api.release_host = release_host;
+	api.stream_create = stream_create;
+	api.stream_destroy = stream_destroy;
+	api.stream_synchronize = stream_synchronize;
+	api.stream_wait = stream_wait;
+	api.event_create = event_create;
+	api.event_destroy = event_destroy;
+	api.event_record = event_record;
+	api.event_is_done = event_is_done;
+	api.event_elapsed = event_elapsed;
+	api.kernels.copy = copy;
+	api.kernels.fill = fill;
+	api.host_call = host_call;
+	api.capture_begin = capture_begin;
+	api.capture_end = capture_end;
+	api.graph_launch = graph_launch;
+	api.graph_destroy = graph_destroy;
+	api.gelu_passes = cuda_gelu_passes;
+	api.attention_forward_hopper = cuda_attention_forward_hopper;
+#define KERNEL(name, place) api.kernels.name = cuda_##name;
+#include "kernels/table.def"
 	return &api;
 }

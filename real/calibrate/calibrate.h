@@ -63,7 +63,12 @@ struct calibrate_options {
 struct calibrate_options calibrate_options_default(void);
 
 /* What is measured and is no field of a cluster: for people. */
-enum calibrate_unit { CALIBRATE_FLOPS, CALIBRATE_BYTES, CALIBRATE_NS }; /* FLOP/s, bytes/s, nanoseconds */
+enum calibrate_unit {
+	CALIBRATE_FLOPS, /* a second */
+	CALIBRATE_BYTES, /* a second */
+	CALIBRATE_NS,
+	CALIBRATE_SHARE, /* millionths */
+};
 struct calibrate_figure {
 	char name[64]; /* "product of bf16, 4096", "host to device, pinned" */
 	enum calibrate_unit unit;

@@ -90,6 +90,8 @@ int64_t calibrate_copy_bytes(int64_t elements);
 int calibrate_compute_tasks(const struct calibration *k);
 enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
 enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
+/* How fast this process copies so many elements of fp32, which are in no cache. */
+enum status calibrate_copy(int64_t elements, struct rate *out);
 
 /* ---- link.c ---- */
 

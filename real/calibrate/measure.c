@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "real/calibrate/internal.h"
-#include "real/rank/clock.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/clock.h"
 
 void calibrate_progress(struct calibration *k, const char *what)
 {

@@ -163,7 +163,7 @@ static enum status end_sums(struct cuda_device *c)
 {
 	if (!c->rank.evaluating)
 		return STATUS_OK;
-	enum status s = cuda_device_get(c, c->shown, c->sums, sizeof *c->sums);
+	enum status s = cuda_device_copy(c, c->shown, c->sums, sizeof *c->sums);
 	if (s)
 		return s;
 	c->rank.evaluate_loss += c->shown->loss;
@@ -317,7 +317,7 @@ static enum status cuda_read(struct executor *base, int buffer, void *out, int64
 {
 	const void *at = rank_memory_buffer(base->memory, buffer);
 	if (base->role->buffers[buffer].space == SPACE_DEVICE)
-		return cuda_device_get(own(base)->device, out, at, bytes);
+		return cuda_device_copy(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);
 	return STATUS_OK;
 }

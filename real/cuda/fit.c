@@ -33,40 +33,44 @@ struct advice {
 	int64_t available;
 };
 
-static void try_one(struct advice *a, const struct settings *s, const char *option)
+static void add(struct advice *a, const char *option)
 {
 	size_t n = strlen(a->text);
+	snprintf(a->text + n, sizeof a->text - n, "%s%s", n ? ", or " : "", status_words(option));
+}
+
+static void try_one(struct advice *a, const struct settings *s, const char *option)
+{
 	if (fits(*s, a->available))
-		snprintf(a->text + n, sizeof a->text - n, "%s%s", n ? ", or " : "", status_words(option));
+		add(a, option);
+}
+
+/* Does it fit? Then the option is said with its number. */
+static bool try_number(struct advice *a, const struct settings *s, const char *option, int64_t number)
+{
+	char text[64];
+	if (!fits(*s, a->available))
+		return false;
+	snprintf(text, sizeof text, "%s %" PRId64, option, number);
+	add(a, text);
+	return true;
 }
 
 /* The largest micro-batch below the plan's that fits, with more micro-batches in its place. */
-static void try_micro_batches(struct advice *a, const struct settings *given)
+static void try_micro_batches(struct advice *a, struct settings s)
 {
-	char option[64];
-	for (int64_t micro = given->micro_batch / 2; micro >= 1; micro /= 2) {
-		struct settings s = *given;
-		s.micro_batch = micro;
-		if (given->micro_batch % micro || !fits(s, a->available))
-			continue;
-		snprintf(option, sizeof option, "{micro_batch} %" PRId64, micro);
-		try_one(a, &s, option);
-		return;
-	}
+	const int64_t given = s.micro_batch;
+	for (s.micro_batch /= 2; s.micro_batch >= 1; s.micro_batch /= 2)
+		if (given % s.micro_batch == 0 && try_number(a, &s, "{micro_batch}", s.micro_batch))
+			return;
 }
 
-static void try_ranks(struct advice *a, const struct settings *given)
+static void try_ranks(struct advice *a, struct settings s)
 {
-	char option[64];
-	for (int64_t ranks = 2 * given->ranks; ranks <= 64 * given->ranks && given->ranks > 1; ranks *= 2) {
-		struct settings s = *given;
-		s.ranks = ranks;
-		if (!fits(s, a->available))
-			continue;
-		snprintf(option, sizeof option, "{ranks} %" PRId64, ranks);
-		try_one(a, &s, option);
-		return;
-	}
+	const int64_t given = s.ranks;
+	for (s.ranks *= 2; s.ranks <= 64 * given && given > 1; s.ranks *= 2)
+		if (try_number(a, &s, "{ranks}", s.ranks))
+			return;
 }
 
 enum status cuda_fit_failed(const struct plan *p, const char *gpu, int64_t need, int64_t available)
@@ -74,7 +78,7 @@ enum status cuda_fit_failed(const struct plan *p, const char *gpu, int64_t need,
 	const struct settings *given = &p->settings;
 	struct advice a = {.available = available};
 	struct settings s = *given;
-	try_micro_batches(&a, given);
+	try_micro_batches(&a, s);
 	snprintf(s.checkpointing, sizeof s.checkpointing, "full");
 	try_one(&a, &s, "{activation_checkpointing} full");
 	s = *given;
@@ -85,7 +89,7 @@ enum status cuda_fit_failed(const struct plan *p, const char *gpu, int64_t need,
 	snprintf(s.strategy, sizeof s.strategy, "fsdp");
 	if (given->ranks > 1 && strcmp(p->strategy, "fsdp") != 0 && strcmp(p->strategy, "zero3") != 0)
 		try_one(&a, &s, "{strategy} fsdp");
-	try_ranks(&a, given);
+	try_ranks(&a, *given);
 	if (!*a.text)
 		snprintf(a.text, sizeof a.text, "%s",
 		         status_words(

@@ -39,8 +39,9 @@ void cuda_overhead_end(struct cuda_device *c, enum overhead_part part)
 }
 
 /* Ranks that share a GPU open it at the same time: what a difference is due to, none of them can tell. */
-int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out)
+int64_t cuda_overhead(const struct device *d, struct report_overhead *out)
 {
+	struct cuda_device *c = d->own;
 	int64_t now = used(c), bytes = at_least_0(now - c->rank.layout.arena_bytes[SPACE_DEVICE]), left = bytes;
 	*out = (struct report_overhead){.measured = now >= 0, .in_use_bytes = c->overhead.in_use_bytes};
 	for (int i = 0; i < OVERHEAD_OTHER && c->sharing == 1; i++) {

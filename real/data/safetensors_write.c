@@ -20,18 +20,8 @@ static enum status out_of_memory(const char *path)
 
 static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
 {
-	const char *from = bytes;
-	while (count > 0) {
-		ssize_t put = pwrite(w->descriptor, from, (size_t)count, (off_t)at);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
-		at += put;
-		from += put;
-		count -= put;
-	}
-	return STATUS_OK;
+	int error = file_move(w->descriptor, true, at, (void *)(uintptr_t)bytes, count);
+	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(error)) : STATUS_OK;
 }
 
 /* A name that nobody else has: two runs that save to one path must not write into one another's file. */

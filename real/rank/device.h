@@ -6,6 +6,7 @@
 #include "real/communicator/communicator.h"
 #include "real/rank/executor.h"
 #include "real/rank/memory.h"
+#include "strategy/cluster/cluster.h"
 #include "strategy/trace/report.h"
 
 struct device_choice {
@@ -27,7 +28,8 @@ struct device {
 
 struct device_table {
 	const char *name;
-	/* What can be said before any rank starts. */
+	enum device_kind kind; /* of the clusters that it measures */
+	/* What can be said before any rank starts; plan NULL: of the machine alone. */
 	enum status (*check)(const struct device_choice *c, const struct plan *p);
 	/* Takes all memory; sets `own` and `rank`, also in failure if there is anything to release. */
 	enum status (*open)(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 
 enum status executor_base_open(struct executor *e, const struct executor_ops *ops, struct rank_memory *memory,
                                struct communicator *communicator)

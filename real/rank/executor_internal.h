@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-#include "real/rank/clock.h"
 #include "real/rank/executor.h"
+#include "strategy/base/clock.h"
 
 struct executor_ops {
 	enum status (*run)(struct executor *e, const struct section *s);

@@ -3,7 +3,7 @@
 #ifndef SHARDLAB_RANK_OPERAND_H
 #define SHARDLAB_RANK_OPERAND_H
 
-#include "kernels/sliced.h"
+#include "kernels/kernels.h"
 #include "real/rank/memory.h"
 #include "strategy/model/slice.h"
 

@@ -1,13 +1,13 @@
-/* When did the last member of a collective come? Until then the others waited, and nothing was communicated. No rank can
- * tell from its own spans, so after every step all tell each other when they came, on one clock, and each takes what
- * trace_meet() makes of that. It is a few bytes for each operation, between steps, where nothing is measured.
+/* When did the last member of a collective come? Until then the others waited, and nothing was communicated. No rank
+ * can tell from its own spans, so after every step all tell each other when they came, on one clock, and each takes
+ * what trace_meet() makes of that. It is a few bytes for each operation, between steps, where nothing is measured.
  */
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "real/rank/clock.h"
 #include "real/rank/executor.h"
 #include "real/train/internal.h"
+#include "strategy/base/clock.h"
 
 /* ---- one clock ---- */
 

@@ -134,7 +134,8 @@ static void merge_ranks(struct report *out, const struct rank_figures *all)
 
 static const char *cluster_of(const struct training *t)
 {
-	return strcmp(t->options->device, "cuda") ? CLUSTER_LOCAL : CLUSTER_LOCAL_CUDA;
+	const struct device_table *table = t->device.table;
+	return table && table->kind == DEVICE_GPU ? CLUSTER_LOCAL_CUDA : CLUSTER_LOCAL;
 }
 
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/rank/clock.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/internal.h"
+#include "strategy/base/clock.h"
 
 /* ---- data ---- */
 

@@ -55,7 +55,8 @@ bool stream_skip(struct json_stream *j);
 /* Nothing but white space is left. */
 bool stream_finished(struct json_stream *j);
 
-enum status stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* False, so that a reader can `return stream_fail(…)`. */
+bool stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static inline bool stream_is(const struct stream_text *t, const char *word)
 {

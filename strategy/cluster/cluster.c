@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "strategy/base/file.h"
+#include "strategy/base/near.h"
 
 __extension__ typedef __int128 wide;
 
@@ -262,14 +263,6 @@ static enum status open_local_cuda(struct cluster *c, int64_t ranks)
 	return s ? s : share_devices(c, ranks);
 }
 
-static void append_name(void *context, const char *name, const char *what)
-{
-	char *list = context;
-	size_t n = strlen(list);
-	(void)what;
-	snprintf(list + n, 400 - n, "%s%s", n ? ", " : "", name);
-}
-
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks)
 {
 	const char *text = cluster_catalogue(name_or_path);
@@ -284,10 +277,11 @@ enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ra
 	else if (text)
 		s = cluster_read(c, text, strlen(text), name_or_path);
 	else {
-		char list[400] = "";
-		cluster_list(append_name, list);
-		s = status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s'; known: %s, or a file (./NAME.yaml)",
-		                name_or_path, list);
+		struct near near = {.typed = name_or_path};
+		cluster_list(near_line, &near);
+		s = status_fail(STATUS_INPUT,
+		                "{cluster}: unknown cluster '%.60s'%s; known: %s, or a file (./NAME.yaml)",
+		                name_or_path, near_words(&near), near.known);
 	}
 	if (!s && (s = fits_ranks(c, ranks)))
 		cluster_release(c);

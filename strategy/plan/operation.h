@@ -24,6 +24,8 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k);
 
 /* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
 enum operation op_operation(enum op_kind k);
+/* What its bytes may be counted under, of communication. */
+bool op_may_count_as(enum op_kind k, enum traffic_kind t);
 /* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
 int64_t op_whole_elements(const struct plan *p, const struct op *op);
 struct schedule op_schedule(const struct plan *p, const struct op *op);

@@ -1,63 +1,22 @@
 #include "strategy/plan/plan.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "strategy/model/slice.h"
 
-static const char *const category_names[] = {
+/* The name of a thing, from the list that declares its constants. */
 #define X(constant, name) name,
-        CATEGORY_LIST(X)
-#undef X
-};
-static const char *const space_names[] = {
-#define X(constant, name) name,
-        SPACE_LIST(X)
-#undef X
-};
-static const char *const queue_names[] = {
-#define X(constant, name) name,
-        QUEUE_LIST(X)
-#undef X
-};
-static const char *const traffic_names[] = {
-#define X(constant, name) name,
-        TRAFFIC_LIST(X)
-#undef X
-};
-static const char *const transfer_names[] = {
-#define X(constant, name) name,
-        TRANSFER_LIST(X)
-#undef X
-};
-static_assert(sizeof category_names / sizeof category_names[0] == CATEGORY_COUNT, "one name a category");
-static_assert(sizeof traffic_names / sizeof traffic_names[0] == TRAFFIC_COUNT, "one name a kind");
-static_assert(sizeof transfer_names / sizeof transfer_names[0] == TRANSFER_COUNT, "one name a kind");
-
-const char *category_name(enum category c)
-{
-	return category_names[c];
-}
-
-const char *space_name(enum space s)
-{
-	return space_names[s];
-}
-
-const char *queue_name(enum queue q)
-{
-	return queue_names[q];
-}
-
-const char *traffic_name(enum traffic_kind t)
-{
-	return traffic_names[t];
-}
-
-const char *transfer_name(enum transfer_kind t)
-{
-	return transfer_names[t];
-}
+#define NAME_FUNCTION(thing, kind, LIST)                                                                               \
+	const char *thing##_name(enum kind k)                                                                          \
+	{                                                                                                              \
+		static const char *const names[] = {LIST(X)};                                                          \
+		return names[k];                                                                                       \
+	}
+NAME_FUNCTION(category, category, CATEGORY_LIST)
+NAME_FUNCTION(space, space, SPACE_LIST)
+NAME_FUNCTION(queue, queue, QUEUE_LIST)
+NAME_FUNCTION(traffic, traffic_kind, TRAFFIC_LIST)
+NAME_FUNCTION(transfer, transfer_kind, TRANSFER_LIST)
 
 void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 {
@@ -137,17 +96,9 @@ unsigned group_slice_axes(const struct plan *p, int group)
 
 enum type plan_value_type(const struct plan *p, int value)
 {
-	switch (p->model->values[value].type) {
-	case VALUE_INDEX:
-		return TYPE_I32;
-	case VALUE_FP32:
-		return TYPE_FP32;
-	case VALUE_MASK:
-		return TYPE_U8;
-	case VALUE_ACTIVATION:
-		break;
-	}
-	return p->settings.precision;
+	static const enum type types[] = {[VALUE_INDEX] = TYPE_I32, [VALUE_FP32] = TYPE_FP32, [VALUE_MASK] = TYPE_U8};
+	enum value_type type = p->model->values[value].type;
+	return type == VALUE_ACTIVATION ? p->settings.precision : types[type];
 }
 
 void plan_release(struct plan *p)

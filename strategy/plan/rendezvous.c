@@ -136,9 +136,7 @@ static int next_instance(struct matcher *m, struct line *l)
 static int match_role(struct matcher *m, const struct role *r)
 {
 	const struct section *s = section_of(r, m->v->section);
-	int *number = malloc(((size_t)(s->end - s->begin) + 1) * sizeof *number), found = 0;
-	if (!number)
-		abort();
+	int *number = array_make((size_t)(s->end - s->begin), sizeof *number), found = 0;
 	m->v->number[role_number(m->v->plan, r)] = number;
 	m->line_count = 0;
 	for (int i = s->begin; i < s->end; i++) {
@@ -156,9 +154,7 @@ static int match_role(struct matcher *m, const struct role *r)
 /* Every instance gets its run of the participants, and the roles put themselves in, in order. */
 static void list_participants(struct rendezvous *v, int count)
 {
-	struct participant *next = v->participants = malloc(((size_t)count + 1) * sizeof *next);
-	if (!next)
-		abort();
+	struct participant *next = v->participants = array_make((size_t)count, sizeof *next);
 	for (int i = 0; i < v->instance_count; i++) {
 		v->instances[i].participants = next;
 		next += v->instances[i].participant_count;

@@ -48,7 +48,7 @@ struct checkpointing {
 	enum checkpointing_mode mode;
 	int64_t every;    /* blocks between two checkpoints */
 	int64_t number;   /* of checkpoints; 0: not given */
-	bool automatic;   /* the number is to be found: see checkpointing_choose */
+	bool automatic;   /* the number is to be found: see checkpointing_choose in strategy/strategies/strategy.h */
 	bool cpu;         /* checkpoints go to host memory */
 	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */
 	bool contiguous;  /* all checkpoints are parts of one buffer */
@@ -60,10 +60,5 @@ struct checkpointing {
 enum status checkpointing_parse(const char *text, struct checkpointing *out);
 /* STATUS_INPUT if it makes no sense for this model. */
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
-
-/* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the
- * least peak (of equal ones, the smaller arena), and how many were tried. Else changes nothing. */
-struct settings;
-enum status checkpointing_choose(const struct model *m, struct settings *settings);
 
 #endif

@@ -40,13 +40,11 @@ static int64_t padded_elements(const struct step *s, int value)
 
 /* ---- values ---- */
 
-/* Padding is sent with the rest, so it must be defined. */
 static struct region alloc_like(struct step *s, int value, const char *name)
 {
 	int64_t n = step_value_elements(s, value), padded = padded_elements(s, value);
 	int buffer = build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), padded);
-	if (padded > n)
-		step_zero(s, region_of(buffer, n, padded - n));
+	step_zero_padding(s, buffer, n, padded);
 	return region_of(buffer, 0, n);
 }
 
@@ -85,9 +83,10 @@ static bool in_block(const struct step *s, int value)
 static bool is_read_after(const struct model *m, int value, int kernel)
 {
 	for (int i = kernel; i < m->kernel_count; i++) {
-		const struct kernel *k = &m->kernels[i];
-		if (k->x == value || k->residual == value || k->second == value)
-			return true;
+		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
+		for (int r = 0; r < 4; r++)
+			if (reads.value[r] == value)
+				return true;
 	}
 	return false;
 }
@@ -146,6 +145,13 @@ void step_value_used(struct step *s, int value)
 		step_free_value(s, value);
 }
 
+void step_values_used(struct step *s, const struct kernel *k, enum pass pass)
+{
+	struct kernel_reads reads = kernel_reads(k, pass);
+	for (int r = 0; r < 4; r++)
+		step_value_used(s, reads.value[r]);
+}
+
 void step_alloc_made(struct step *s, int value)
 {
 	if (value < 0)
@@ -166,17 +172,13 @@ void step_drop_unread(struct step *s, int value)
 		step_free_value(s, value);
 }
 
-static void count_reader(struct step *s, int value)
+/* Counts what a kernel reads in a pass. After the forward pass, values that are made again have other copies. */
+static void count_readers(struct step *s, const struct kernel *k, enum pass pass)
 {
-	if (value >= 0)
-		s->value[value].readers++;
-}
-
-/* The backward pass reads it, now or after it has been made again. */
-static void count_later(struct step *s, int value)
-{
-	if (value >= 0 && !s->checkpoints.again[value])
-		s->value[value].readers++;
+	struct kernel_reads reads = kernel_reads(k, pass);
+	for (int r = 0; r < 4; r++)
+		if (reads.value[r] >= 0 && (pass == PASS_FORWARD || !s->checkpoints.again[reads.value[r]]))
+			s->value[reads.value[r]].readers++;
 }
 
 /* How often each value is read from here on; of one that is made again, until its first copy is freed. */
@@ -187,20 +189,11 @@ void step_count_readers(struct step *s)
 		s->value[v].readers = 0;
 	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
 		const struct kernel *k = &m->kernels[i];
-		count_reader(s, k->x);
-		count_reader(s, k->residual);
-		count_reader(s, k->second);
-		if (s->evaluating)
-			continue;
-		count_later(s, kernel_backward_reads_x(k) ? k->x : -1);
-		count_later(s, kernel_backward_reads_y(k) ? k->y : -1);
-		count_later(s, k->second);
-		count_later(s, k->saved);
-		if (s->checkpoints.recomputed[i]) {
-			count_later(s, k->x);
-			count_later(s, k->residual);
-			count_later(s, k->second);
-		}
+		count_readers(s, k, PASS_FORWARD);
+		if (!s->evaluating)
+			count_readers(s, k, PASS_BACKWARD);
+		if (!s->evaluating && s->checkpoints.recomputed[i])
+			count_readers(s, k, PASS_RECOMPUTE);
 	}
 	s->value[m->target].readers = 1;
 }

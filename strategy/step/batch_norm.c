@@ -55,7 +55,6 @@ static struct region gather_parts(struct step *s, int index, struct region local
 	const struct kernel *k = &s->model->kernels[index];
 	int64_t elements = s->ranks * part_elements(k);
 	int buffer = build_alloc(s->b, step_name(s, "%s.gathered", k->name), CATEGORY_BUFFERS, TYPE_FP32, elements);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
 	op->operand[ALL_GATHER_X] = local;
 	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, elements);
@@ -98,9 +97,7 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	const struct kernel *k = &s->model->kernels[index];
 	int64_t n = 2 * k->out, padded = kernel_synchronises(s->plan, k) ? round_up(n, s->ranks) : n;
 	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
-	/* What is sent is whole slices, and must be defined. */
-	if (padded > n)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(buffer, n, padded - n);
+	step_zero_padding(s, buffer, n, padded);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
 	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
 	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
@@ -111,7 +108,6 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	step_tensor_gradient(s, op, PART_DWEIGHT, k->weight);
 	step_tensor_gradient(s, op, PART_DBIAS, k->bias);
 	if (kernel_synchronises(s->plan, k)) {
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
 		op->operand[ALL_REDUCE_X] = region_of(buffer, 0, padded);
 		norm_collective(s, op, index, PASS_BACKWARD, n);
@@ -137,7 +133,6 @@ static int64_t running_elements(const struct step *s)
 
 static void broadcast(struct step *s, int buffer)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
 	op->operand[BROADCAST_X] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
@@ -187,8 +182,7 @@ static void copy_running(struct step *s)
 		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
 		op->operand[COPY_X] = region_of(s->running.state, 0, n);
 		op->operand[COPY_Y] = region_of(copy, 0, n);
-		if (padded > n)
-			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(copy, n, padded - n);
+		step_zero_padding(s, copy, n, padded);
 	}
 	s->running.now = copy;
 }

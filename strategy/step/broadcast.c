@@ -15,7 +15,6 @@ static unsigned copies_axes(const struct step *s, int group)
 static void broadcast_group(struct step *s, int group, unsigned axes)
 {
 	struct region kept = offload_visit_first(s, group);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, group);
 	op->axes = step_axes(s, axes);
 	op->ends = s->group[group].tied;

@@ -8,7 +8,7 @@
 #define SHARDLAB_HOOKS_H
 
 #include "strategy/plan/build.h"
-#include "strategy/strategies/strategy.h"
+#include "strategy/step/definition.h"
 
 /* ---- the moment at which a hook is called ---- */
 
@@ -38,7 +38,7 @@ void pack_slices(struct plan *p);  /* slices by unit, and what every rank has wh
 
 /* ---- operations ---- */
 
-/* A collective on a group (-1: on none), all of it. It does not wait for anything yet. */
+/* A collective on a group (-1: on none), all of it. It begins when everything computed so far is done. */
 struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
                            int group);
 /* Prologue: ranks that keep the same parameters begin with those of the first of them. */

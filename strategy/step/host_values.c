@@ -34,39 +34,51 @@ static int at(const struct step *s, int value)
 	return (s->host_values->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
 }
 
-/* Values that a launch reads, or in the forward pass makes; -1: none. */
-enum { TOUCHED = 6 };
-static void touched_by(const struct model *m, const struct launch *t, int values[TOUCHED])
+static void note_use(struct host_values *a, const struct execution *e, int launch, int value)
 {
-	const struct kernel *k = &m->kernels[t->kernel];
-	bool backward = t->pass == PASS_BACKWARD, forward = t->pass == PASS_FORWARD;
-	values[0] = !backward || kernel_backward_reads_x(k) ? k->x : -1;
-	values[1] = backward ? -1 : k->residual;
-	values[2] = k->second;
-	values[3] = forward || (backward && kernel_backward_reads_y(k)) ? k->y : -1;
-	values[4] = k->saved; /* a synchronised norm reads it to be made again */
-	values[5] = forward && k->kind == KERNEL_CLASSIFIER ? m->target : -1;
+	if (value >= 0 && launch < e->forward)
+		a->last[value] = launch;
+	else if (value >= 0 && a->wanted[value] < 0)
+		a->wanted[value] = a->run[launch];
 }
 
+/* Notes the values that a launch reads, and in the forward pass those that it makes. */
 static void note_uses(struct host_values *a, const struct execution *e, const struct model *m, int launch)
 {
-	int values[TOUCHED];
-	touched_by(m, &e->launches[launch], values);
-	for (int k = 0; k < TOUCHED; k++) {
-		if (values[k] < 0)
-			continue;
-		if (launch < e->forward)
-			a->last[values[k]] = launch;
-		else if (a->wanted[values[k]] < 0)
-			a->wanted[values[k]] = a->run[launch];
-	}
+	const struct launch *l = &e->launches[launch];
+	const struct kernel *k = &m->kernels[l->kernel];
+	struct kernel_reads reads = kernel_reads(k, l->pass);
+	for (int r = 0; r < 4; r++)
+		note_use(a, e, launch, reads.value[r]);
+	note_use(a, e, launch, k->saved); /* a synchronised norm reads it to be made again */
+	if (l->pass == PASS_FORWARD)
+		note_use(a, e, launch, k->kind == KERNEL_CLASSIFIER ? m->target : k->y);
+}
+
+/* Do any leave the device? With --offload activations all do; with cpu_checkpointing checkpoints do. */
+static bool any_leave(const struct settings *t, const struct checkpointing *c)
+{
+	return t->offload.activations || c->cpu;
+}
+
+enum status host_values_check(const struct settings *t, const struct checkpointing *c)
+{
+	const char *stay = c->contiguous  ? "contiguous_memory_optimization=yes"
+	                   : c->partition ? "partition_activations=yes"
+	                                  : NULL;
+	if (!any_leave(t, c) || !stay)
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "{activation_checkpointing}: %s keeps checkpoints on the device; leave it out, or leave out %s", stay,
+	        c->cpu ? "cpu_checkpointing" : status_words("{offload} activations"));
 }
 
 static void prepare(struct step *s)
 {
 	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
-	if (!s->settings->offload.activations && !s->checkpointing.cpu)
+	if (!any_leave(s->settings, &s->checkpointing))
 		return;
 	struct host_values *a = arena_alloc(&s->b->plan->arena, sizeof *a);
 	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
@@ -159,7 +171,6 @@ static void before(struct step *s, int launch)
 			build_wait(s->b, QUEUE_COMPUTE, a->copy[at(s, v)]);
 }
 
-/* With cpu_checkpointing checkpoints leave, and nothing else does. */
 static bool leaves(const struct step *s, int value)
 {
 	return s->settings->offload.activations || s->checkpoints.checkpoint[value];

@@ -200,9 +200,9 @@ static int boundary(const struct model *m, int end)
 {
 	int found = -1;
 	for (int i = end; i < m->kernel_count; i++) {
-		const int reads[] = {m->kernels[i].x, m->kernels[i].residual, m->kernels[i].second};
-		for (size_t k = 0; k < sizeof reads / sizeof reads[0]; k++) {
-			int v = reads[k];
+		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
+		for (int r = 0; r < 4; r++) {
+			int v = reads.value[r];
 			if (v < 0 || m->values[v].producer < 0 || m->values[v].producer >= end || v == found)
 				continue;
 			if (found >= 0)

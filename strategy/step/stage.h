@@ -42,6 +42,12 @@ void stage_pack(struct plan *p);                                 /* a group a st
 void stage_micros(struct step *s, enum stage_order order);       /* all micro-batches of a step */
 void stage_evaluate(struct step *s);
 
+/* What strategies by stages have in common: each stage keeps its own layers. */
+#define STAGES(order)                                                                                                  \
+	.mesh = stage_mesh, .pack = stage_pack, .parameters = PLACE_WHOLE, .gradients = PLACE_WHOLE,                   \
+	.optimizer = PLACE_WHOLE, .same_samples = true, .stages = true,                                                \
+	.hooks = {.prologue = broadcast_parameters, .micros = (order), .evaluate = stage_evaluate}
+
 /* How the stage of kernels [begin, end) uses a group's tensors. */
 struct stage_use {
 	bool holds;

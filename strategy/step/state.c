@@ -42,11 +42,6 @@ static void alloc_kind(struct step *s, enum state_kind kind)
 
 /* ---- what is there besides ---- */
 
-static enum space update_space(const struct step *s)
-{
-	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
-}
-
 static int alloc_scaler(struct step *s, enum space space, const char *name)
 {
 	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
@@ -60,7 +55,7 @@ static int alloc_scaler(struct step *s, enum space space, const char *name)
 static void alloc_loss_scale(struct step *s)
 {
 	struct state *st = &s->state;
-	enum space space = update_space(s);
+	enum space space = step_update_space(s);
 	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
 		return;
 	st->overflow = build_state_in(s->b, space, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
@@ -75,7 +70,7 @@ static void alloc_counters(struct step *s)
 	struct state *st = &s->state;
 	st->counter = st->update_counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	step_zero(s, region_whole(s->b, st->counter));
-	if (update_space(s) == SPACE_DEVICE || !step_holds_state(s))
+	if (step_update_space(s) == SPACE_DEVICE || !step_holds_state(s))
 		return;
 	st->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
 	build_op(s->b, OP_ZERO, QUEUE_HOST_COMPUTE)->operand[ZERO_X] = region_whole(s->b, st->update_counter);
@@ -135,12 +130,16 @@ static void point_tensors(struct step *s)
 	}
 }
 
-/* Whole gradients are sent with their padding, which must be defined. */
+/* Whole gradients are sent with their padding. */
 static void zero_padding(struct step *s)
 {
-	for (int g = 0; g < s->plan->group_count && state_stays(s, STATE_GRADIENTS); g++)
-		if (s->group[g].base >= 0)
-			step_zero_padding(s, s->state.home[STATE_GRADIENTS].buffer, s->group[g].base, g);
+	for (int g = 0; g < s->plan->group_count && state_stays(s, STATE_GRADIENTS); g++) {
+		const struct group *group = &s->plan->groups[g];
+		int64_t base = s->group[g].base;
+		if (base >= 0)
+			step_zero_padding(s, s->state.home[STATE_GRADIENTS].buffer, base + group->elements,
+			                  base + group->padded);
+	}
 }
 
 static void alloc_kinds(struct step *s)
@@ -148,7 +147,7 @@ static void alloc_kinds(struct step *s)
 	struct state *st = &s->state;
 	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
-		st->norm = build_state_in(s->b, update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);

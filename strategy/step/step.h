@@ -187,8 +187,18 @@ unsigned step_axes(const struct step *s, unsigned axes);
 struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
 struct region step_weight(const struct step *s, int tensor); /* -1: none */
 void step_zero(struct step *s, struct region region);
-/* Of a buffer that holds a group from `offset` on: what is sent must be defined. */
-void step_zero_padding(struct step *s, int buffer, int64_t offset, int group);
+/* Zeros elements [begin, end) of a buffer, if there are any: padding is sent with the rest, so it must be defined. */
+void step_zero_padding(struct step *s, int buffer, int64_t begin, int64_t end);
+/* step_collective for data that another queue has made. */
+struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum schedule_algorithm a,
+                                 enum traffic_kind t, int group);
+/* A copy of a group's parameters, gradients or state. Returns its number. */
+int step_copy(struct step *s, int group, enum pass pass, struct region from, struct region to);
+/* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
+ */
+int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
+/* The memory that the optimizer works in: the device's, or the host's. */
+enum space step_update_space(const struct step *s);
 
 /* ---- activations.c ---- */
 
@@ -196,6 +206,7 @@ void step_place_checkpoints(struct step *s); /* once for a role */
 void step_count_readers(struct step *s);     /* a micro-batch begins */
 void step_free_value(struct step *s, int value);
 void step_value_used(struct step *s, int value); /* who needed it has read it: freed after the last */
+void step_values_used(struct step *s, const struct kernel *k, enum pass pass); /* all that the kernel reads */
 struct region step_alloc_gradient(struct step *s, int value);
 void step_free_gradient(struct step *s, int value);
 void step_pass_gradient(struct step *s, int from, int to); /* the gradient of one is that of the other */
@@ -228,6 +239,8 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o);
 /* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value);
+/* Gathers the parts that the ranks have into the whole; or, `back`, scatters the sum of everyone's whole by parts. */
+void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to);
 
 /* ---- state.c ---- */
 
@@ -260,6 +273,9 @@ void update_return(struct step *s, int group, const struct update_part *parts);
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
 /* Where each kind of state stays, and who updates it. */
 void offload_choose(struct step *s);
+/* Staging in host memory for a part of state. */
+int offload_staging(struct step *s, const char *name, const struct region *home);
+void offload_remember(int uses[2], int op); /* of struct staging_uses: `op` is the last that reads it */
 /* The first content of a group's part of state, by `initialize` or `zero`, wherever it stands. axes: of `initialize`,
  * those along which the part is a shard of its group (struct op). */
 void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
@@ -297,6 +313,7 @@ struct keeper {
 extern const struct keeper keeper_host_values;       /* they stay in host memory until backward needs them */
 extern const struct keeper keeper_checkpoint_slices; /* each rank of a tensor group keeps a slice of a checkpoint */
 
+enum status host_values_check(const struct settings *t, const struct checkpointing *c);
 /* slice: the model as each rank has it. */
 enum status checkpoint_slices_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
                                     const struct settings *settings);
@@ -315,12 +332,17 @@ void buffers_before_forward(struct step *s); /* the same again where they have d
 void buffers_after_forward(struct step *s);
 void buffers_show(struct step *s); /* epilogue */
 
-/* ---- pack.c: the making of groups ---- */
+/* ---- pack.c ---- */
 
-void pack_begin(struct plan *p, int most_groups);
-struct group *pack_add_group(struct plan *p, const char *name);
-void pack_add_tensor(struct plan *p, struct group *g, int tensor);
-void pack_close_group(struct plan *p, struct group *g, int64_t slices); /* pads it to a multiple of them */
+/* Which group each tensor goes to; groups without tensors are left out. */
+struct packing {
+	int groups;
+	int *group;        /* by tensor */
+	const char **name; /* by group; first of all the units' */
+	int64_t *slices;   /* by group: it is padded to a multiple of them; the ranks unless another number is given */
+};
+struct packing packing_begin(struct plan *p, int groups);
+void packing_end(struct plan *p, const struct packing *k);
 
 /* ---- step.c ---- */
 

@@ -89,9 +89,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	if (op_has_scale(op->kind))
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
 	sliced_finish_forward(s, index, pass, &sliced);
-	step_value_used(s, k->x);
-	step_value_used(s, k->residual);
-	step_value_used(s, k->second);
+	step_values_used(s, k, pass);
 	if (!statistics || !s->recomputing)
 		step_drop_unread(s, k->saved);
 	step_drop_unread(s, k->y);
@@ -133,12 +131,7 @@ void step_backward_kernel(struct step *s, int index)
 		step_pass_gradient(s, k->y, k->residual);
 	else
 		step_free_gradient(s, k->y);
-	if (kernel_backward_reads_x(k))
-		step_value_used(s, k->x);
-	if (kernel_backward_reads_y(k))
-		step_value_used(s, k->y);
-	step_value_used(s, k->saved);
-	step_value_used(s, k->second);
+	step_values_used(s, k, PASS_BACKWARD);
 	for (int i = 0; i < 2; i++)
 		if (tensors[i] >= 0 && --s->tensor[tensors[i]].uses_left == 0)
 			s->hooks.gradient_ready(s, tensors[i]);

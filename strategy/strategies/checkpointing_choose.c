@@ -49,12 +49,10 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	struct checkpointing c;
 	struct settings trial = *settings;
 	struct need best = {INT64_MAX, INT64_MAX};
-	int64_t blocks = 0;
+	int64_t blocks = model_blocks(m);
 	enum status s = checkpointing_parse(settings->checkpointing, &c);
 	if (s || !c.automatic)
 		return s;
-	for (int u = 0; u < m->unit_count; u++)
-		blocks += m->units[u].block;
 	if (blocks > MOST_BLOCKS)
 		return status_fail(
 		        STATUS_INPUT,

@@ -2,6 +2,7 @@
 #include "strategy/base/number.h"
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
+#include "strategy/strategies/strategy.h"
 
 static void alloc_rows(struct step *s)
 {

@@ -16,7 +16,6 @@
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
 	struct step_view v = step_view(s);
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
 	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
@@ -67,7 +66,6 @@ static void send_parameters(struct step *s)
 	if (v.ranks == 1)
 		return;
 	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
 	op->operand[BROADCAST_X] = all;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
@@ -139,7 +137,6 @@ static void reduce_to_root(struct step *s)
 {
 	struct step_view v = step_view(s);
 	free_replica(s);
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
 	op->operand[REDUCE_X] = reduce_written(s, 0);

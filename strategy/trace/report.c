@@ -5,25 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/list.h"
 #include "strategy/plan/checkpoints.h"
 
 const char *overhead_name(enum overhead_part part)
 {
-	static const char *const names[] = {
-#define X(constant, name, what) name,
-	        OVERHEAD_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {OVERHEAD_LIST(SECOND)};
 	return names[part];
 }
 
 const char *overhead_what(enum overhead_part part)
 {
-	static const char *const texts[] = {
-#define X(constant, name, what) what,
-	        OVERHEAD_LIST(X)
-#undef X
-	};
+	static const char *const texts[] = {OVERHEAD_LIST(THIRD)};
 	return texts[part];
 }
 
@@ -66,10 +59,8 @@ static bool is_symmetric(const struct op *op)
 /* Sends and receives most, of the bytes that count; the lowest of equals. */
 static int64_t busiest_rank(const struct plan *p, const struct role *r)
 {
-	int *uneven = malloc(((size_t)(r->step.end - r->step.begin) + 1) * sizeof *uneven), count = 0;
+	int *uneven = array_make((size_t)(r->step.end - r->step.begin), sizeof *uneven), count = 0;
 	int64_t busiest = r->first_rank, most = -1;
-	if (!uneven)
-		abort();
 	for (int i = r->step.begin; i < r->step.end; i++)
 		if (is_collective(&r->ops[i]) && r->ops[i].traffic != TRAFFIC_CONTROL && !is_symmetric(&r->ops[i]))
 			uneven[count++] = i;
@@ -199,9 +190,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 
 void report_add_ranks(struct report *r, const struct plan *p)
 {
-	r->by_rank = calloc((size_t)p->ranks, sizeof *r->by_rank);
-	if (!r->by_rank)
-		abort();
+	r->by_rank = array_make((size_t)p->ranks, sizeof *r->by_rank);
 	for (int64_t i = 0; i < p->ranks; i++) {
 		const struct role *role = plan_role_of(p, i);
 		const struct report_role *same = &r->roles[role - p->roles];

@@ -92,18 +92,12 @@ static bool read_event(struct json_stream *j, struct event *e)
 
 static bool add_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
 {
-	if (s->begin < 0) {
-		stream_fail(j, "an event begins at a negative time");
-		return false;
-	}
-	if (s->end < s->begin) {
-		stream_fail(j, "an event ends before it begins");
-		return false;
-	}
-	if (e->span_count == SPAN_LIMIT) {
-		stream_fail(j, "more than %d events", SPAN_LIMIT);
-		return false;
-	}
+	if (s->begin < 0)
+		return stream_fail(j, "an event begins at a negative time");
+	if (s->end < s->begin)
+		return stream_fail(j, "an event ends before it begins");
+	if (e->span_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d events", SPAN_LIMIT);
 	e->spans = array_reserve(e->spans, e->span_count, &e->span_capacity, sizeof *e->spans);
 	e->spans[e->span_count++] = *s;
 	return true;
@@ -112,10 +106,8 @@ static bool add_span(struct raw_events *e, struct json_stream *j, const struct r
 /* B events of one thread are a stack: each names the one below. */
 static bool open_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
 {
-	if (e->open_count == SPAN_LIMIT) {
-		stream_fail(j, "more than %d events are open", SPAN_LIMIT);
-		return false;
-	}
+	if (e->open_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d events are open", SPAN_LIMIT);
 	struct text_entry *top = text_table_add(&e->threads, s->pid, s->tid);
 	e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
 	e->open[e->open_count] = (struct open_span){*s, top->number};
@@ -140,10 +132,8 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 	struct raw_span s = v->span;
 	char phase = v->phase.size == 1 ? v->phase.text[0] : 0;
 	if (phase == 'X' && v->timed) {
-		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end)) {
-			stream_fail(j, "an event ends too late for 64 bits");
-			return false;
-		}
+		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end))
+			return stream_fail(j, "an event ends too late for 64 bits");
 		return add_span(e, j, &s);
 	}
 	if (phase == 'B' && v->timed)

@@ -96,11 +96,7 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 	size_t n = f->trace.span_count;
 	if (!n)
 		return status_fail(STATUS_INPUT, "%s: the trace has no operation in it", name);
-	size_t sorted = 1; /* as this program writes it */
-	while (sorted < n && by_rank_and_op(&spans[sorted - 1], &spans[sorted]) <= 0)
-		sorted++;
-	if (sorted < n)
-		qsort(spans, n, sizeof *spans, by_rank_and_op);
+	qsort(spans, n, sizeof *spans, by_rank_and_op);
 	for (size_t i = 1; i < n; i++)
 		if (spans[i].rank == spans[i - 1].rank && spans[i].op == spans[i - 1].op)
 			return status_fail(STATUS_INPUT, "%s: rank %" PRId64 " carries out operation %d twice", name,
@@ -169,9 +165,7 @@ static enum status take_foreign(struct trace_file *f, const struct raw_events *e
 	f->foreign = true;
 	if (!e->span_count)
 		return status_fail(STATUS_INPUT, "%s: no event in it has a duration: nothing to show", name);
-	f->spans = calloc(e->span_count, sizeof *f->spans);
-	if (!f->spans)
-		abort();
+	f->spans = array_make(e->span_count, sizeof *f->spans);
 	for (size_t i = 0; i < e->span_count; i++)
 		first = e->spans[i].begin < first ? e->spans[i].begin : first;
 	for (size_t i = 0; i < e->span_count; i++) {

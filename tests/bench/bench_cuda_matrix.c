@@ -38,18 +38,6 @@ static void *filled(enum element type, int64_t n)
 	return p;
 }
 
-/* Elements of device memory, as numbers. */
-static float *fetched(enum element type, const void *p, int64_t n)
-{
-	void *elements = host((size_t)(n * element_bytes(type)));
-	float *floats = host((size_t)n * sizeof *floats);
-	check(kernels->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
-	check(api->stream_synchronize(gpu, stream), "a copy");
-	vector_convert(n, type, elements, ELEMENT_FP32, floats);
-	free(elements);
-	return floats;
-}
-
 static void release(int n, void **p)
 {
 	for (int i = 0; i < n; i++)

@@ -81,7 +81,7 @@ refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
 refuse '9 ranks are 9 stages, and gpt has 8 segments' sim --model gpt --strategy pipeline --ranks 9
 refuse '4 ranks are 4 stages, and mlp has 3 segments' train --model mlp:sizes=784-8-8-10 --strategy model --ranks 4
-refuse "schedule: '2f2b' is not one of: 1f1b|gpipe" sim --strategy pipeline:schedule=2f2b --ranks 2
+refuse "schedule: '2f2b' is not one of: 1f1b, gpipe" sim --strategy pipeline:schedule=2f2b --ranks 2
 refuse 'shard=3 does not divide 4 ranks' sim --strategy hybrid:shard=3 --ranks 4
 refuse 'shard=2 does not divide 3 ranks' train --strategy hybrid --ranks 3
 refuse 'shard=0 does not divide' sim --strategy hybrid:shard=0 --ranks 4
@@ -106,7 +106,7 @@ refuse 'are not read; which options their keys are: shardlab help config' sim --
 refuse 'ends in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
-refuse 'is not one of: deepspeed|pytorch' sim --precision fp16 --loss-scaler apex
+refuse 'is not one of: deepspeed, pytorch' sim --precision fp16 --loss-scaler apex
 refuse 'below the minimum' train --precision fp16 --loss-scale 0.5
 refuse '0' train --precision fp16 --loss-scale 0
 refuse '99999999' sim --precision fp16 --loss-scale-window 99999999
@@ -123,10 +123,11 @@ refuse "'gradients' is not one of: none, optimizer, parameters, activations" sim
 refuse "'' is not one of" sim --offload optimizer,
 refuse 'optimizer is given twice' sim --offload optimizer,optimizer
 refuse "unknown key 'to'; it has none" sim --offload activations:to=tape
-refuse "to: 'tape' is not one of: host|disk" sim --offload optimizer:to=tape
+refuse "to: 'tape' is not one of: host, disk" sim --offload optimizer:to=tape
 refuse 'to is given twice' sim --offload optimizer:to=disk:to=host
 refuse "unknown key 'delayed'; known: to" sim --offload parameters:delayed=yes
-refuse "delayed: 'maybe' is not one of: no|yes" sim --offload optimizer:delayed=maybe
+refuse "delayed: 'maybe' is not one of: no, yes" sim --offload optimizer:delayed=maybe
+refuse 'none stands alone' sim --offload optimizer,none
 refuse 'there is no shard to gather from' sim --strategy ddp --ranks 2 --offload optimizer,parameters
 refuse 'there is no shard to gather from' train --strategy zero2 --ranks 2 --offload optimizer,parameters
 refuse 'say --offload optimizer,parameters' sim --strategy zero3 --ranks 2 --offload parameters

@@ -6,7 +6,6 @@
 
 #include "cli/show/figure.h"
 #include "cli/show/show.h"
-#include "cli/show/show_grid.h"
 #include "tests/support/suite.h"
 
 /* ---- reports ---- */

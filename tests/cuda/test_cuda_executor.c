@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/show/show_overhead.h"
+#include "cli/show/show.h"
 #include "real/cpu/device.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/library.h"

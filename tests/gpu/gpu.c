@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "real/cuda/library.h"
-#include "tests/plain/plain.h"
 
 /* Of NVIDIA's kernel driver, and of Windows' for Linux. */
 static bool has_card(void)
@@ -39,9 +38,5 @@ enum gpu_found gpu_find(struct gpu *out)
 		s = cuda_library_devices(out->api, &out->devices);
 	if (!s)
 		s = cuda_library_describe(out->api, 0, &out->properties);
-	if (s)
-		return failed(out);
-	const char *library = getenv("SHARDLAB_CUDA_LIBRARY");
-	out->plain = library ? plain_kernels_of(library) : NULL;
-	return GPU_FOUND;
+	return s ? failed(out) : GPU_FOUND;
 }

@@ -1,4 +1,4 @@
-/* Who runs the kernels that tests/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
+/* Who runs the kernels that tests/cuda/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
  * `make check`), or a GPU (target_gpu.c, in `make check-gpu`). A test is compiled once and linked with either.
  *
  *     struct kernel_context *c = target_open(3, 1 << 20);
@@ -23,7 +23,6 @@ extern "C" {
 
 const struct cuda_api *target_api(void);         /* with the kernels that are shipped */
 const struct kernel_table *target_kernels(void); /* these alone */
-const struct kernel_table *target_plain(void);   /* the same in their plain form */
 
 /* The workspace holds rubbish. A GPU has the number of multiprocessors that it has, and is opened once for each size of
  * a workspace: two of one size are the same. Does not return in failure. */

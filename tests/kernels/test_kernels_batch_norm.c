@@ -85,8 +85,6 @@ static void norm_check(int64_t rows, int64_t width, bool gelu, int64_t parts, bo
 
 START_LEVEL_TEST(kernels)
 {
-	if (!level_select(_i))
-		return;
 	for (int64_t i = 0; i < COUNT(sizes); i++)
 		for (int options = 0; options < 4; options++)
 			for (int64_t parts = 1; parts <= 3 && parts * 2 <= sizes[i].rows + 1; parts++) {

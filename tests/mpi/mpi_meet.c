@@ -7,9 +7,9 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-#include "real/rank/clock.h"
 #include "real/rank/executor_internal.h"
 #include "real/train/internal.h"
+#include "strategy/base/clock.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
 

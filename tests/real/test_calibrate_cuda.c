@@ -219,8 +219,8 @@ static int64_t step_of(enum type precision, bool eager)
 	return step;
 }
 
-/* Within the limit that `validate` has for GPUs, on one whose time is its own. */
-START_LOOP_TEST(what_was_measured_is_predicted, 0, 2)
+/* Within the limit that `validate` has for GPUs, on one whose time is its own: replayed, and issued. */
+START_LOOP_TEST(what_was_measured_is_predicted, SUITE_CASES(0, 1), 2)
 {
 	struct calibrate_options o = options();
 	struct cluster c;

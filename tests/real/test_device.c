@@ -174,12 +174,12 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 	const struct request r = {
 	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
 	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s", status_message());
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_OK);
 	rank_memory_release(&d);
 	struct role *role = &m.plan.roles[0];
 	const struct op *op = &role->ops[find_op(role, spoilt[_i].kind)];
 	role->buffers[op->operand[spoilt[_i].operand].buffer].type = spoilt[_i].type;
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_INPUT);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_INPUT);
 	ck_assert_msg(strstr(status_message(), "there is no kernel for") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);
@@ -192,7 +192,7 @@ START_TEST(arena_that_does_not_fit_is_said)
 	struct made m;
 	struct rank_memory d;
 	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048}), STATUS_OK);
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);

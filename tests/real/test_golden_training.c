@@ -297,7 +297,7 @@ static void finish(struct golden *g)
 static const char *const names[] = {"gpt_tiny", "gpt", "mlp_tiny", "mlp", "mlp_norm_tiny"};
 enum { NAMES = sizeof names / sizeof *names, NORM = NAMES - 1 };
 
-START_LOOP_TEST(losses_and_gradients, 0, 2)
+START_LOOP_TEST(losses_and_gradients, 0, SUITE_CASES(2, 1))
 {
 	struct golden g;
 	golden_open(&g, names[_i]);
@@ -334,7 +334,7 @@ START_LOOP_TEST(strategies_on_one_rank, 0, 1)
 }
 END_TEST
 
-START_LOOP_TEST(clipping, 0, 2)
+START_LOOP_TEST(clipping, 0, SUITE_CASES(2, 1))
 {
 	struct golden g;
 	golden_open(&g, names[_i]);

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 #include "real/train/internal.h"
 #include "tests/support/images.h"
 #include "tests/support/plans.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 enum { COLUMNS = 8, MOST_ROWS = 1000, MOST_LINE = 1200 };
@@ -82,16 +82,6 @@ static const struct row *find(const char *framework, int64_t ranks, const char *
 
 /* ---- our side ---- */
 
-static void open_plan(struct made *m, const struct row *r)
-{
-	struct request q = {.model = "gpt:layers=2,width=32,heads=2,context=16,vocabulary=256",
-	                    .strategy = r->strategy,
-	                    .ranks = r->ranks,
-	                    .micro_batch = 2};
-	ck_assert_msg(read_precision(r->precision, &q.precision), "%s", status_message());
-	ck_assert_msg(made_open(m, &q) == STATUS_OK, "%s", status_message());
-}
-
 static int64_t moved_of(const struct plan *p, const char *quantity)
 {
 	const char *kind = strchr(quantity, '.') + 1;
@@ -117,15 +107,15 @@ static int64_t held_of(const struct plan *p, const char *quantity)
 
 START_TEST(our_side)
 {
-	struct made m;
 	read_table();
 	ck_assert_int_gt(row_count, 100);
 	for (int i = 0; i < row_count; i++) {
 		const struct row *r = &rows[i];
-		open_plan(&m, r);
-		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(&m.plan, r->quantity)
-		                                                 : moved_of(&m.plan, r->quantity);
-		made_release(&m);
+		const struct plan *p = made_plan("gpt:layers=2,width=32,heads=2,context=16,vocabulary=256 %s ranks=%d "
+		                                 "micro_batch=2 precision=%s",
+		                                 r->strategy, (int)r->ranks, r->precision);
+		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(p, r->quantity) : moved_of(p, r->quantity);
+		plans_forget();
 		ck_assert_msg(ours == r->ours, "%s beside %s on %lld ranks, %s: our plan has %lld, the table %lld",
 		              r->strategy, r->framework, (long long)r->ranks, r->quantity, (long long)ours,
 		              (long long)r->ours);

@@ -164,15 +164,14 @@ static void try_without(const struct plan *p, const char *text, int number, bool
 	free(less);
 }
 
-static const struct request one_rank[] = {
-        {"mlp:sizes=48-8-10", "single", .micro_batch = 2, .accumulate = 2, .clip = 0.1},
-        {"mlp:sizes=48-8-10", "zero2", .micro_batch = 3, .optimizer = OPTIMIZER_SGD},
-        {"gpt:layers=1,width=16,heads=2,context=8", "ddp", .micro_batch = 2, .accumulate = 2},
-        {"gpt:layers=1,width=16,heads=2,context=8", "fsdp", .micro_batch = 2, .clip = 0.1},
-        {"gpt:layers=1,width=16,heads=2,context=8", "ddp", .precision = TYPE_BF16, .micro_batch = 2, .clip = 0.1},
+static const char *const one_rank[] = {
+        "mlp:sizes=48-8-10 single micro_batch=2 accumulate=2 clip=0.1",
+        "mlp:sizes=48-8-10 zero2 micro_batch=3 optimizer=sgd",
+        "gpt:layers=1,width=16,heads=2,context=8 ddp micro_batch=2 accumulate=2",
+        "gpt:layers=1,width=16,heads=2,context=8 fsdp micro_batch=2 clip=0.1",
+        "gpt:layers=1,width=16,heads=2,context=8 ddp precision=bf16 micro_batch=2 clip=0.1",
         /* the first step overflows, the second does not */
-        {"mlp:sizes=48-8-10", "dp", .precision = TYPE_FP16, .loss_scaler = LOSS_SCALER_PYTORCH, .loss_scale = 150000,
-         .micro_batch = 2, .optimizer = OPTIMIZER_SGD},
+        "mlp:sizes=48-8-10 dp precision=fp16 loss_scaler=pytorch loss_scale=150000 micro_batch=2 optimizer=sgd",
 };
 
 enum { ONE_RANK = sizeof one_rank / sizeof one_rank[0] };

@@ -7,33 +7,10 @@
 #include <string.h>
 
 #include "strategy/base/merge.h"
-#include "strategy/strategies/strategy.h"
 #include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
-
-struct fixture {
-	struct model model;
-	struct plan plan;
-};
-
-static void fixture_open(struct fixture *f, const char *model, const char *strategy, int64_t ranks)
-{
-	struct settings s = settings_default();
-	ck_assert_msg(!model_open(&f->model, model, 0), "%s", status_message());
-	snprintf(s.model, sizeof s.model, "%s", model);
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	s.ranks = ranks;
-	ck_assert_msg(!settings_resolve(&s, strategy_data_ranks(&s)), "%s", status_message());
-	ck_assert_msg(!plan_compile(&f->plan, &f->model, &s), "%s", status_message());
-}
-
-static void fixture_release(struct fixture *f)
-{
-	plan_release(&f->plan);
-	model_release(&f->model);
-}
 
 /* The n-th operation of a queue in the step. */
 static int op_on(const struct plan *p, enum queue q, int n)
@@ -88,16 +65,15 @@ END_TEST
  *  bubble                 ████        ████  30-40, 60-70                                                */
 START_TEST(test_times)
 {
-	struct fixture f;
 	struct trace t = {0};
-	fixture_open(&f, "mlp:sizes=8-8-8-8", "ddp", 2);
-	trace_open(&t, &f.plan, "here", false);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 2), 43, 52); /* out of order */
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 20);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 1), 40, 45);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMMUNICATION, 0), 10, 30);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMMUNICATION, 0), 50, 60);
-	trace_add_span(&t, 1, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 65); /* of another rank: only its end counts */
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 ddp ranks=2 micro_batch=4");
+	trace_open(&t, p, "here", false);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMPUTE, 2), 43, 52); /* out of order */
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMPUTE, 0), 0, 20);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMPUTE, 1), 40, 45);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMMUNICATION, 0), 10, 30);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMMUNICATION, 0), 50, 60);
+	trace_add_span(&t, 1, op_on(p, QUEUE_COMPUTE, 0), 0, 65); /* of another rank: only its end counts */
 	struct times times = trace_times(&t, 0, 70);
 	ck_assert_int_eq(times.step, 70);
 	ck_assert_int_eq(times.compute, 32);
@@ -115,7 +91,6 @@ START_TEST(test_times)
 	trace_release(&t);
 	trace_release(&t);
 	trace_release(NULL);
-	fixture_release(&f);
 }
 END_TEST
 
@@ -289,10 +264,9 @@ static int64_t whole_of(const json_t *o, const char *key)
 START_LOOP_TEST(test_chrome, 0, 2)
 {
 	static const char *const strategies[] = {"dp", "zero3"};
-	struct fixture f;
 	struct trace t = {0};
-	fixture_open(&f, "gpt:layers=2,width=32,heads=2,context=16", strategies[_i], 3);
-	fill(&t, &f.plan);
+	const struct plan *p = made_plan("gpt:layers=2,width=32,heads=2,context=16 %s ranks=3", strategies[_i]);
+	fill(&t, p);
 	json_t *o = trace_json(&t), *events = json_object_get(o, "traceEvents"), *event;
 	size_t i, spans = 0, messages = 0;
 	int64_t peak[3] = {0}, last[3] = {-1, -1, -1}, end[3][CATEGORY_COUNT] = {{0}};
@@ -321,7 +295,7 @@ START_LOOP_TEST(test_chrome, 0, 2)
 			ck_assert_int_eq(llround(json_number_value(json_object_get(event, "dur")) * 1000), 1000000);
 			ck_assert_int_eq(whole_of(args, "bytes"), 4096);
 		} else if (!strcmp(phase, "X")) {
-			const struct op *op = &plan_role_of(&f.plan, rank)->ops[whole_of(args, "op")];
+			const struct op *op = &plan_role_of(p, rank)->ops[whole_of(args, "op")];
 			spans++;
 			ck_assert_str_eq(text_of(event, "cat"), op_name(op->kind));
 			ck_assert_int_eq(whole_of(event, "tid"), op->queue);
@@ -332,7 +306,7 @@ START_LOOP_TEST(test_chrome, 0, 2)
 	/* counters come to the plan's own peak, and end where the step began */
 	for (int64_t rank = 0; rank < 3; rank++) {
 		struct memory_use use;
-		plan_memory(&f.plan, plan_role_of(&f.plan, rank), SPACE_DEVICE, &use);
+		plan_memory(p, plan_role_of(p, rank), SPACE_DEVICE, &use);
 		ck_assert_int_eq(peak[rank], use.peak_bytes);
 		for (int c = 0; c < CATEGORY_COUNT; c++)
 			ck_assert_int_eq(end[rank][c], use.steady[c]);
@@ -343,25 +317,23 @@ START_LOOP_TEST(test_chrome, 0, 2)
 	ck_assert_int_eq(whole_of(own, "ranks"), 3);
 
 	/* the plan's text, to the letter */
-	char *text = plan_to_text(&f.plan, NULL);
+	char *text = plan_to_text(p, NULL);
 	ck_assert_str_eq(text_of(own, "plan"), text);
 	free(text);
 	json_decref(o);
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
 /* A trace that was cut off still ends with what lives between steps. */
 START_TEST(test_cut_off)
 {
-	struct fixture f;
 	struct trace t = {0};
 	struct memory_use use;
-	fixture_open(&f, "mlp:sizes=8-8-8", "single", 1);
-	trace_open(&t, &f.plan, "here", true);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 0), 0, 100);
-	trace_add_span(&t, 0, op_on(&f.plan, QUEUE_COMPUTE, 2), 200, 300);
+	const struct plan *p = made_plan("mlp:sizes=8-8-8 single ranks=1 micro_batch=4");
+	trace_open(&t, p, "here", true);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMPUTE, 0), 0, 100);
+	trace_add_span(&t, 0, op_on(p, QUEUE_COMPUTE, 2), 200, 300);
 	json_t *o = trace_json(&t), *event, *last = NULL;
 	size_t i;
 	json_array_foreach(json_object_get(o, "traceEvents"), i, event)
@@ -369,29 +341,26 @@ START_TEST(test_cut_off)
 		if (!strcmp(text_of(event, "ph"), "C"))
 			last = event;
 	}
-	plan_memory(&f.plan, &f.plan.roles[0], SPACE_DEVICE, &use);
+	plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		ck_assert_int_eq(whole_of(json_object_get(last, "args"), category_name((enum category)c)),
 		                 use.steady[c]);
 	ck_assert_int_eq(llround(json_number_value(json_object_get(last, "ts")) * 1000), 300);
 	json_decref(o);
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
 START_TEST(test_disk_full)
 {
-	struct fixture f;
 	struct trace t = {0};
 	FILE *full = fopen("/dev/full", "w");
 	ck_assert_ptr_nonnull(full);
-	fixture_open(&f, "mlp:sizes=8-8", "single", 1);
-	fill(&t, &f.plan);
+	const struct plan *p = made_plan("mlp:sizes=8-8 single ranks=1 micro_batch=4");
+	fill(&t, p);
 	ck_assert_int_eq(trace_write(&t, full), STATUS_RUN);
 	fclose(full);
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
@@ -399,11 +368,10 @@ END_TEST
 
 START_TEST(test_from_plan)
 {
-	struct fixture f;
 	struct report r;
 	struct memory_use use;
-	fixture_open(&f, "mlp:sizes=20-30-10", "ddp", 4);
-	report_from_plan(&r, &f.plan);
+	const struct plan *p = made_plan("mlp:sizes=20-30-10 ddp ranks=4 micro_batch=4");
+	report_from_plan(&r, p);
 	int64_t parameters = 20 * 30 + 30 + 30 * 10 + 10;
 	ck_assert_str_eq(r.model, "mlp");
 	ck_assert_str_eq(r.strategy, "ddp");
@@ -414,12 +382,12 @@ START_TEST(test_from_plan)
 	ck_assert_int_eq(r.roles[0].ranks, 4);
 	const struct report_traffic *t = r.roles[0].by_kind;
 	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].payload_bytes, parameters * 4);
-	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].calls, f.plan.group_count);
-	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].sent_bytes, f.plan.group_elements * 4 / 4 * 3 * 2);
+	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].calls, p->group_count);
+	ck_assert_int_eq(t[TRAFFIC_ALL_REDUCE].sent_bytes, p->group_elements * 4 / 4 * 3 * 2);
 	ck_assert_int_eq(r.roles[0].sent_bytes, t[TRAFFIC_ALL_REDUCE].sent_bytes);
 	ck_assert_int_eq(r.roles[0].received_bytes, t[TRAFFIC_ALL_REDUCE].sent_bytes);
 	ck_assert_int_eq(t[TRAFFIC_ALL_GATHER].calls, 0);
-	plan_memory(&f.plan, &f.plan.roles[0], SPACE_DEVICE, &use);
+	plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
 	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].peak_bytes, use.peak_bytes);
 	ck_assert_int_eq(r.roles[0].memory[SPACE_DEVICE].arena_bytes, use.arena_bytes);
 	ck_assert_uint_gt(strlen(r.roles[0].memory[SPACE_DEVICE].peak_at), 0);
@@ -427,7 +395,6 @@ START_TEST(test_from_plan)
 	ck_assert_int_eq(r.roles[0].memory[SPACE_HOST].peak_bytes, 0);
 	report_release(&r);
 	report_release(NULL);
-	fixture_release(&f);
 }
 END_TEST
 
@@ -436,26 +403,24 @@ START_TEST(test_busiest)
 {
 	static const char *const strategies[] = {"dp", "dp:broadcast=tree"};
 	for (int k = 0; k < 2; k++) {
-		struct fixture f;
 		struct report r;
-		fixture_open(&f, "mlp:sizes=20-30-10", strategies[k], 8);
-		report_from_plan(&r, &f.plan);
+		const struct plan *p = made_plan("mlp:sizes=20-30-10 %s ranks=8", strategies[k]);
+		report_from_plan(&r, p);
 		for (int i = 0; i < r.role_count; i++) {
-			const struct role *role = &f.plan.roles[i];
+			const struct role *role = &p->roles[i];
 			int64_t most = 0;
 			for (int64_t rank = role->first_rank; rank < role->first_rank + role->ranks; rank++) {
 				int64_t sum = 0;
 				for (int op = role->step.begin; op < role->step.end; op++)
 					if (role->ops[op].traffic != TRAFFIC_CONTROL)
-						sum += op_sent_bytes(&f.plan, role, &role->ops[op], rank) +
-						       op_received_bytes(&f.plan, role, &role->ops[op], rank);
+						sum += op_sent_bytes(p, role, &role->ops[op], rank) +
+						       op_received_bytes(p, role, &role->ops[op], rank);
 				most = sum > most ? sum : most;
 			}
 			ck_assert_int_gt(most, 0);
 			ck_assert_int_eq(r.roles[i].sent_bytes + r.roles[i].received_bytes, most);
 		}
 		report_release(&r);
-		fixture_release(&f);
 	}
 }
 END_TEST
@@ -505,10 +470,9 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 START_TEST(test_json)
 {
 	for (int measured = 0; measured < 2; measured++) {
-		struct fixture f;
 		struct report r, again;
-		fixture_open(&f, "mlp:sizes=20-30-10", "dp", 4);
-		fill_report(&r, &f.plan, measured);
+		const struct plan *p = made_plan("mlp:sizes=20-30-10 dp ranks=4 micro_batch=4");
+		fill_report(&r, p, measured);
 		json_t *o = report_to_json(&r);
 		/* names of the contract */
 		const json_t *role = json_array_get(json_object_get(o, "roles"), 0);
@@ -560,7 +524,6 @@ START_TEST(test_json)
 		json_decref(second);
 		report_release(&r);
 		report_release(&again);
-		fixture_release(&f);
 	}
 }
 END_TEST
@@ -589,11 +552,10 @@ static bool spoil(json_t *o, int *n, bool take)
 
 START_TEST(test_json_spoiled)
 {
-	struct fixture f;
 	struct report r, again;
 	int refused = 0;
-	fixture_open(&f, "mlp:sizes=20-30-10", "dp", 4);
-	fill_report(&r, &f.plan, true);
+	const struct plan *p = made_plan("mlp:sizes=20-30-10 dp ranks=4 micro_batch=4");
+	fill_report(&r, p, true);
 	for (int take = 0; take < 2; take++)
 		for (int i = 0;; i++) {
 			json_t *o = report_to_json(&r);
@@ -615,7 +577,6 @@ START_TEST(test_json_spoiled)
 	ck_assert_int_gt(refused, 100);
 	report_release(&r);
 	ck_assert_int_eq(report_from_json(&again, NULL), STATUS_RUN);
-	fixture_release(&f);
 }
 END_TEST
 

@@ -26,8 +26,7 @@ START_TEST(what_is_written_is_read)
 		struct viewed v;
 		struct trace_file f;
 		size_t size;
-		viewed_open(&v,
-		            &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = strategies[i], .ranks = 3});
+		viewed_open(&v, "mlp:sizes=12-16-8-4 %s ranks=3", strategies[i]);
 		char *text = written(&v.trace, &size);
 		ck_assert_msg(!trace_file_read(&f, text, size, "x.json"), "%s", status_message());
 		ck_assert(!f.foreign && !f.trace.measured);
@@ -126,7 +125,7 @@ START_TEST(damage_is_refused)
 	};
 	struct viewed v;
 	size_t size;
-	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "ddp", .ranks = 4});
+	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=4");
 	char *text = written(&v.trace, &size);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		size_t n;
@@ -254,7 +253,7 @@ END_TEST
 START_TEST(exposed_and_bubbles)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "zero3", .ranks = 4});
+	viewed_open(&v, "mlp:sizes=12-16-8-4 zero3 ranks=4");
 	const struct lanes *l = &v.shown.lanes;
 	for (int i = 0; i < l->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];

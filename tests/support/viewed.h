@@ -14,8 +14,9 @@ struct viewed {
 	int64_t sent_bytes; /* of the busiest rank, as the simulator reports it */
 };
 
-/* Simulated on the cluster `laptop`, message by message. Aborts the test when something fails. */
-void viewed_open(struct viewed *v, const struct request *r);
+/* The words are those of made_open_words. Simulated on the cluster `laptop`, message by message. Aborts the test when
+ * something fails. */
+void viewed_open(struct viewed *v, const char *words, ...) __attribute__((format(printf, 2, 3)));
 void viewed_release(struct viewed *v);
 
 /* What export_write writes, as a file would hold it, with a zero behind; to be freed. */

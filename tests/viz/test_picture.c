@@ -188,7 +188,7 @@ static int marks(cairo_surface_t *surface, const struct lane_area *l, const stru
 START_TEST(messages_of_every_group)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "hybrid:shard=2", .ranks = 4});
+	viewed_open(&v, "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
 	const struct timeline *s = &v.shown.timeline;
 	int groups = 0;
 	playback_show(&playback, &v.shown);

@@ -244,12 +244,12 @@ static void check_captions(const struct timeline *s)
 	state_release(&st);
 }
 
-static void check_request(const struct request *r)
+static void check_request(const char *words)
 {
 	struct viewed v;
-	viewed_open(&v, r);
+	viewed_open(&v, "%s", words);
 	const struct timeline *s = &v.shown.timeline;
-	ck_assert_int_eq(s->rank_count, (int)r->ranks);
+	ck_assert_int_eq(s->rank_count, (int)s->plan->ranks);
 	for (size_t i = 1; i < s->event_count; i++)
 		ck_assert_int_ge(s->events[i].time, s->events[i - 1].time);
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
@@ -261,15 +261,16 @@ static void check_request(const struct request *r)
 	viewed_release(&v);
 }
 
-static void check_strategy(const char *strategy, const char *model, int64_t ranks, int64_t accumulate)
+static void check_strategy(const char *strategy, const char *model, int ranks, int accumulate)
 {
-	check_request(
-	        &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
+	char words[200];
+	snprintf(words, sizeof words, "%s %s ranks=%d accumulate=%d", model, strategy, ranks, accumulate);
+	check_request(words);
 }
 
 START_LOOP_TEST(every_strategy, 0, 7)
 {
-	int64_t ranks = 2 + _i;
+	int ranks = 2 + _i;
 	for (int i = 0; strategy_at(i); i++) {
 		if (!strcmp(strategy_at(i)->name, "single"))
 			continue;
@@ -282,27 +283,21 @@ END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
-static const struct request others[] = {
-        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=12-16-8-4", .ranks = 4},
-        {.strategy = "model", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .accumulate = 2},
-        {.strategy = "pipeline",
-         .model = "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 3,
-         .accumulate = 3},
-        {.strategy = "tensor", .model = "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24", .ranks = 2},
-        {.strategy = "zero2", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .offload = "optimizer"},
-        {.strategy = "zero3", .model = "mlp:sizes=12-16-8-4", .ranks = 2, .offload = "optimizer:to=disk,parameters"},
-        {.strategy = "fsdp",
-         .model = "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.strategy = "zero1", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .precision = TYPE_FP16, .clip = 1},
-        {.strategy = "ddp", .model = "mlp:sizes=12-16-8-4,norm=sync-batch", .ranks = 3},
+static const char *const others[] = {
+        "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4",
+        "mlp:sizes=12-16-8-4 model ranks=3 accumulate=2",
+        "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24 pipeline ranks=3 accumulate=3",
+        "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24 tensor ranks=2",
+        "mlp:sizes=12-16-8-4 zero2 ranks=3 offload=optimizer",
+        "mlp:sizes=12-16-8-4 zero3 ranks=2 offload=optimizer:to=disk,parameters",
+        "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24 fsdp ranks=2 activation_checkpointing=full",
+        "mlp:sizes=12-16-8-4 zero1 ranks=3 precision=fp16 clip=1",
+        "mlp:sizes=12-16-8-4,norm=sync-batch ddp ranks=3",
 };
 
-START_LOOP_TEST(every_other, 0, sizeof others / sizeof others[0])
+START_LOOP_TEST(every_other, 0, COUNT(others))
 {
-	check_request(&others[_i]);
+	check_request(others[_i]);
 }
 END_TEST
 
@@ -311,7 +306,7 @@ START_TEST(every_schedule)
 	static const char *const settings[] = {"ddp:algorithm=halving-doubling", "dp:broadcast=tree:reduce=tree",
 	                                       "dp:broadcast=chain:reduce=chain"};
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-		for (int64_t ranks = 2; ranks <= 8; ranks += 3)
+		for (int ranks = 2; ranks <= 8; ranks += 3)
 			check_strategy(settings[i], models[0], ranks, 1);
 }
 END_TEST
@@ -319,7 +314,7 @@ END_TEST
 START_TEST(one_rank_sends_nothing)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[0], .strategy = "single", .ranks = 1});
+	viewed_open(&v, "%s single ranks=1", models[0]);
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
 		check_walk(&v.shown.timeline, (enum step_size)step_size);
 	ck_assert_int_eq(ledger_step_total(&v.shown.timeline), 0);
@@ -331,7 +326,7 @@ END_TEST
 START_TEST(rounds_of_a_ring)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[0], .strategy = "ddp", .ranks = 4});
+	viewed_open(&v, "%s ddp ranks=4", models[0]);
 	const struct timeline *s = &v.shown.timeline;
 	int rounds = 0;
 	for (size_t k = 1; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
@@ -353,7 +348,7 @@ END_TEST
 START_TEST(highlight_events)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[1], .strategy = "zero3", .ranks = 4});
+	viewed_open(&v, "%s zero3 ranks=4", models[1]);
 	const struct timeline *s = &v.shown.timeline;
 	struct state st = {0};
 	int peaks = 0, ends = 0;
@@ -397,7 +392,7 @@ START_TEST(many_ranks)
 		struct viewed v;
 		struct state st = {0};
 		const char *strategy = i < 3 ? "zero2" : "dp"; /* whose root sends more than it receives */
-		viewed_open(&v, &(struct request){.model = models[0], .strategy = strategy, .ranks = ranks[i]});
+		viewed_open(&v, "%s %s ranks=%d", models[0], strategy, (int)ranks[i]);
 		const struct timeline *s = &v.shown.timeline;
 		state_make(&st, s, STEP_SIZE_ROUND, s->instant_count);
 		if (ranks[i] <= TIMELINE_ROUND_RANKS)

@@ -15,16 +15,17 @@
 #include "viz/scene/chart.h"
 
 /* (12 + 1) · 16 + (16 + 1) · 8 + (8 + 1) · 4 = 380 parameters, of 1520 B */
-static const struct request ddp = {.model = "mlp:sizes=12-16-8-4", .strategy = "ddp", .ranks = 4};
+#define MLP "mlp:sizes=12-16-8-4"
+#define DDP MLP " ddp ranks=4"
 
 static struct fonts fonts;
 static struct viewed v;
 static struct playback playback;
 
-static void open_player(const struct request *r, enum scene scene)
+static void open_player(const char *words, enum scene scene)
 {
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&v, r);
+	viewed_open(&v, "%s", words);
 	playback_init(&playback, &fonts);
 	playback_show(&playback, &v.shown);
 	playback.scene = scene;
@@ -58,7 +59,7 @@ static void go_to_round(int round)
 
 START_TEST(a_ledger_has_the_closed_form)
 {
-	open_player(&ddp, SCENE_RING);
+	open_player(DDP, SCENE_RING);
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
 	ck_words("each rank, so far\n1,140 B\n"
 	         "closed form\n2 (n − 1)/n · S\n= 2 · 3/4 · 1.520 kB\n= 2,280 B\n"
@@ -73,10 +74,7 @@ END_TEST
 
 START_TEST(a_gathering_ledger_has_its_own)
 {
-	struct request zero3 = ddp;
-	zero3.strategy = "zero3";
-	zero3.ranks = 2;
-	open_player(&zero3, SCENE_RING);
+	open_player(MLP " zero3 ranks=2", SCENE_RING);
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
 	ck_words("each rank, so far\n416 B\n"
 	         "closed form\n(n − 1)/n · S\n= 1/2 · 832 B\n= 416 B\n");
@@ -90,9 +88,7 @@ START_TEST(bars_say_what_is_alive_and_what_there_is_room_for)
 {
 	struct memory_use use;
 	char word[WORD], lines[2 * WORD];
-	struct request samples = ddp;
-	samples.micro_batch = 512; /* the peak is in other digits */
-	open_player(&samples, SCENE_MEMORY);
+	open_player(DDP " micro_batch=512", SCENE_MEMORY); /* the peak is in other digits */
 	plan_memory(&v.made.plan, &v.made.plan.roles[0], SPACE_DEVICE, &use);
 	int64_t alive = 0;
 	for (int c = 0; c < CATEGORY_COUNT; c++)
@@ -127,7 +123,7 @@ static const char *caption_at(enum step_size step_size, size_t position)
 
 START_TEST(the_end_says_the_shares_of_the_step)
 {
-	open_player(&ddp, SCENE_OVERVIEW);
+	open_player(DDP, SCENE_OVERVIEW);
 	struct timeline *s = &v.shown.timeline;
 	s->step_ns = 2000000;
 	s->times = (struct times){
@@ -162,7 +158,7 @@ START_TEST(rounds_are_counted_from_one)
 	        "its own: sums of 4 of 4 ranks.",
 	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
 	        "replaces its own by the complete sum: 16 of 16 chunks are complete."};
-	open_player(&ddp, SCENE_RING);
+	open_player(DDP, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
 		ck_assert_str_eq(caption_at(STEP_SIZE_ROUND, playback.position), rounds[i]);
@@ -175,7 +171,7 @@ END_TEST
 START_TEST(rounds_that_a_stop_has)
 {
 	int several = 0;
-	open_player(&(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "zero3", .ranks = 5}, SCENE_RING);
+	open_player(MLP " zero3 ranks=5", SCENE_RING);
 	const struct timeline *s = &v.shown.timeline;
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
 		for (size_t p = 1; p <= s->instant_count; p++) {
@@ -210,7 +206,7 @@ START_TEST(an_operation_says_what_it_needs)
 	                                    "forward layer.1",  "64", "forward layer.2",  "16",
 	                                    "backward layer.2", "32", "backward layer.1", "64"};
 	size_t said = 0;
-	open_player(&ddp, SCENE_OVERVIEW);
+	open_player(DDP, SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
 	for (size_t k = 0; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		char words[64];

@@ -12,18 +12,12 @@
 
 typedef uint32_t colour; /* 0xRRGGBB */
 
-/* name, constant, what help says */
-#define THEME_LIST(X)                                                                                                  \
-	X("light", LIGHT, "a screen in daylight")                                                                      \
-	X("dark", DARK, "a screen in the dark")                                                                        \
-	X("projector", PROJECTOR, "strong lines and pure contrast, for a pale projector")                              \
-	X("paper", PAPER, "white ground, for print")
-
 enum theme_name {
-#define X(name, constant, what) THEME_##constant,
-	THEME_LIST(X)
-#undef X
-	        THEME_COUNT
+	THEME_LIGHT,     /* a screen in daylight */
+	THEME_DARK,      /* a screen in the dark */
+	THEME_PROJECTOR, /* strong lines and pure contrast, for a pale projector */
+	THEME_PAPER,     /* white ground, for print */
+	THEME_COUNT
 };
 
 enum pattern {

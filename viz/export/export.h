@@ -43,7 +43,6 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* For the files of the formats. */
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
-enum status export_pages(struct playback *p, const struct picture *size, FILE *out);
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

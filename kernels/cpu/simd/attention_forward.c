@@ -114,7 +114,7 @@ void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 {
 	struct workspace w;
 	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_of(task, i, false);
+		struct head h = head_forward_of(task, i);
 		head_forward(&h, &w);
 	}
 }

@@ -74,9 +74,7 @@ enum status verify_lifetimes(const struct verify *v)
 	enum status s = STATUS_OK;
 	for (int i = 0; i < v->p->role_count && !s; i++) {
 		const struct role *r = &v->p->roles[i];
-		bool *alive = calloc((size_t)r->buffer_count + 1, sizeof *alive);
-		if (!alive)
-			abort();
+		bool *alive = array_make((size_t)r->buffer_count, sizeof *alive);
 		for (int k = 0; k < SECTION_KINDS && !s; k++)
 			s = check_section(v, r, alive, (enum section_kind)k);
 		free(alive);

@@ -12,31 +12,24 @@
 
 /* ---- what the model says about consumers and uses ---- */
 
-static int *numbers(int n)
+static int next_number(int *counts, int i)
 {
-	int *p = calloc((size_t)n + 1, sizeof *p);
-	if (!p)
-		abort();
-	return p;
+	return i < 0 ? 0 : counts[i]++;
 }
 
 static enum status count_uses(struct interpreter *ip)
 {
 	const struct model *m = ip->v->p->model;
-	int *readers = numbers(m->value_count), *uses = numbers(m->tensor_count);
+	int *readers = array_make((size_t)m->value_count, sizeof *readers);
+	int *uses = array_make((size_t)m->tensor_count, sizeof *uses);
 	bool fits = true;
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		if (k->x >= 0)
-			ip->x_consumer[i] = readers[k->x]++;
-		if (k->residual >= 0)
-			ip->residual_consumer[i] = readers[k->residual]++;
-		if (k->second >= 0)
-			ip->second_consumer[i] = readers[k->second]++;
-		if (k->weight >= 0)
-			ip->weight_use[i] = uses[k->weight]++;
-		if (k->bias >= 0)
-			ip->bias_use[i] = uses[k->bias]++;
+		ip->uses[i] = (struct kernel_uses){.x = next_number(readers, k->x),
+		                                   .residual = next_number(readers, k->residual),
+		                                   .second = next_number(readers, k->second),
+		                                   .weight = next_number(uses, k->weight),
+		                                   .bias = next_number(uses, k->bias)};
 	}
 	for (int t = 0; t < m->tensor_count; t++)
 		fits &= uses[t] <= MOST_USES && uses[t] == m->tensors[t].uses;
@@ -57,19 +50,11 @@ static void interpreter_init(struct interpreter *ip, const struct verify *v)
 	const struct model *m = v->p->model;
 	*ip = (struct interpreter){.v = v};
 	memory_init(&ip->memory, v);
-	ip->x_consumer = numbers(m->kernel_count);
-	ip->residual_consumer = numbers(m->kernel_count);
-	ip->second_consumer = numbers(m->kernel_count);
-	ip->weight_use = numbers(m->kernel_count);
-	ip->bias_use = numbers(m->kernel_count);
-	ip->consumers = calloc((size_t)m->value_count + 1, sizeof *ip->consumers);
-	if (!ip->consumers)
-		abort();
+	ip->uses = array_make((size_t)m->kernel_count, sizeof *ip->uses);
+	ip->consumers = array_make((size_t)m->value_count, sizeof *ip->consumers);
 	for (int i = 0; i < v->p->role_count; i++) {
-		ip->shown_own[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_own[i]);
-		ip->shown_whole[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_whole[i]);
-		if (!ip->shown_own[i] || !ip->shown_whole[i])
-			abort();
+		ip->shown_own[i] = array_make((size_t)v->p->group_count, sizeof *ip->shown_own[i]);
+		ip->shown_whole[i] = array_make((size_t)v->p->group_count, sizeof *ip->shown_whole[i]);
 	}
 }
 
@@ -80,11 +65,7 @@ static void interpreter_release(struct interpreter *ip)
 		free(ip->shown_whole[i]);
 	}
 	free(ip->consumers);
-	free(ip->x_consumer);
-	free(ip->residual_consumer);
-	free(ip->second_consumer);
-	free(ip->weight_use);
-	free(ip->bias_use);
+	free(ip->uses);
 	memory_release(&ip->memory);
 }
 
@@ -95,7 +76,7 @@ static enum status mean_op(const struct at *a)
 	switch (op_class(a->op->kind)) {
 	case OP_CLASS_M:
 		if (a->op->kind == OP_ALLOC)
-			memory_clear(&a->ip->memory, a->role, op_buffer(a->op));
+			memory_clear(a->memory, a->role, op_buffer(a->op));
 		return STATUS_OK;
 	case OP_CLASS_K:
 		return mean_kernel(a);
@@ -142,7 +123,14 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 	struct at at[ROLES], all[ROLES];
 	enum status s;
 	for (int i = 0; i < p->role_count; i++) {
-		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL, 0};
+		at[i] = (struct at){.v = ip->v,
+		                    .p = p,
+		                    .section = k,
+		                    .ip = ip,
+		                    .memory = &ip->memory,
+		                    .role = i,
+		                    .r = &p->roles[i]};
+		at[i].number = section_of(at[i].r, k)->begin;
 		if ((s = go_on(&at[i], k)))
 			return s;
 	}
@@ -188,10 +176,8 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
 			bool running = m->kind == MEANING_RUNNING;
-			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
-			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
-			               m->kind == MEANING_SCALER;
-			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
+			bool versioned = counter || meaning_is_versioned(m->kind);
+			if (!versioned || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);
 			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,

@@ -16,8 +16,8 @@ enum { PIPELINE_1F1B, PIPELINE_GPIPE };
 
 struct choices {
 	/* The algorithm of an operation; by default the first that it has. */
-	enum schedule_algorithm all_reduce, reduce_scatter; /* of gradients */
-	enum schedule_algorithm broadcast, reduce;          /* of parameters and gradients, at dp's root */
+	enum schedule_algorithm all_reduce;        /* of gradients */
+	enum schedule_algorithm broadcast, reduce; /* of parameters and gradients, at dp's root */
 	/* Numbers. */
 	int64_t prefetch; /* elements gathered ahead; CHOICE_WORD, the default: one unit */
 	int64_t live;     /* gathered elements that stop the prefetch; CHOICE_WORD, the default: no limit */

@@ -1,4 +1,4 @@
-#include "strategy/strategies/choices.h"
+#include "strategy/step/choices.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -15,7 +15,6 @@ static const struct {
 	enum operation operation; /* of an algorithm */
 } rows[] = {
         {"algorithm", offsetof(struct choices, all_reduce), ALGORITHM, OPERATION_ALL_REDUCE},
-        {"reduce_scatter", offsetof(struct choices, reduce_scatter), ALGORITHM, OPERATION_REDUCE_SCATTER},
         {"broadcast", offsetof(struct choices, broadcast), ALGORITHM, OPERATION_BROADCAST},
         {"reduce", offsetof(struct choices, reduce), ALGORITHM, OPERATION_REDUCE},
         {"prefetch", offsetof(struct choices, prefetch), NUMBER, 0},
@@ -51,7 +50,6 @@ struct choices choices_parse(const struct keys *keys, const char *pairs)
 {
 	struct key_value values[KEYS_MOST];
 	struct choices c = {.all_reduce = schedule_first(OPERATION_ALL_REDUCE),
-	                    .reduce_scatter = schedule_first(OPERATION_REDUCE_SCATTER),
 	                    .broadcast = schedule_first(OPERATION_BROADCAST),
 	                    .reduce = schedule_first(OPERATION_REDUCE),
 	                    .prefetch = CHOICE_WORD,
