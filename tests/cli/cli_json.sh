@@ -1,12 +1,9 @@
 #!/bin/bash
 # The names and types in what `sim --json`, `compare --json` and `plan --json` print. Programs rely on them.
 set -euo pipefail
-
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
+. "$(dirname "$0")/../support/commands.sh"
 
 command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 "$SHARDLAB" sim --model gpt --strategy zero2 --ranks 4 --precision bf16 --cluster a100-80gb --json >"$TMPDIR/sim.json"
 "$SHARDLAB" sim --model gpt --strategy dp --ranks 4 --cluster laptop --json >"$TMPDIR/dp.json"
 "$SHARDLAB" compare --model mlp:sizes=4-8-2 --ranks 20 --strategy all --cluster laptop --json >"$TMPDIR/compare.json"

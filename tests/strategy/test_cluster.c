@@ -67,24 +67,28 @@ START_TEST(test_read)
 }
 END_TEST
 
-/* The most specific key counts: the operation, its family, default. */
+/* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
+ * of fp32. */
 START_TEST(test_compute_keys)
 {
+	static const struct {
+		enum op_kind kind;
+		enum type type;
+		bool tf32;
+		int64_t rate; /* in 10^12 */
+	} rates[] = {{OP_LINEAR_FORWARD, TYPE_FP32, false, 3}, {OP_LINEAR_BACKWARD, TYPE_FP32, false, 4},
+	             {OP_ADAMW, TYPE_FP32, false, 2},          {OP_NORM_FORWARD, TYPE_FP32, false, 1},
+	             {OP_NORM_FORWARD, TYPE_BF16, false, 0},   {OP_LINEAR_FORWARD, TYPE_FP16, false, 0},
+	             {OP_LINEAR_FORWARD, TYPE_FP32, true, 6},  {OP_LINEAR_BACKWARD, TYPE_FP32, true, 6},
+	             {OP_NORM_FORWARD, TYPE_FP32, true, 1},    {OP_LINEAR_FORWARD, TYPE_BF16, true, 1}};
 	struct cluster c;
 	read_lab(&c);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(3000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(4000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_ADAMW, TYPE_FP32, 1).value, INT64_C(2000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_BF16, 1).value, 0);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1).value, 0);
-	/* where it is asked for, tf32 counts before any rate of fp32 */
 	ck_assert(cluster_has_tf32(&c));
-	c.tf32 = true;
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1).value, INT64_C(1000000000000));
+	for (int i = 0; i < COUNT(rates); i++) {
+		c.tf32 = rates[i].tf32;
+		ck_assert_int_eq(cluster_compute_rate(&c, rates[i].kind, rates[i].type, 1).value,
+		                 rates[i].rate * INT64_C(1000000000000));
+	}
 	cluster_release(&c);
 	ck_assert_int_eq(compute_key_parse("classifier"), COMPUTE_FAMILY + KERNEL_CLASSIFIER);
 	ck_assert_int_eq(compute_key_parse("adamw"), OP_ADAMW);

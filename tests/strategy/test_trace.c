@@ -467,6 +467,31 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	snprintf(r->weights_checksum, sizeof r->weights_checksum, "0123456789abcdef");
 }
 
+static void assert_same_report(const struct report *a, const struct report *b)
+{
+	ck_assert_mem_eq(&a->time, &b->time, sizeof a->time);
+	ck_assert_str_eq(a->checkpointing.setting, b->checkpointing.setting);
+	ck_assert_int_eq(a->tightest.space, b->tightest.space);
+	ck_assert_int_eq(a->tightest.needed_bytes, b->tightest.needed_bytes);
+	ck_assert_int_eq(a->tightest.capacity_bytes, b->tightest.capacity_bytes);
+	for (int i = 0; i < b->role_count; i++) {
+		const struct report_role *x = &a->roles[i], *y = &b->roles[i];
+		ck_assert_int_eq(x->sent_bytes, y->sent_bytes);
+		ck_assert_mem_eq(x->by_kind, y->by_kind, sizeof x->by_kind);
+		ck_assert_mem_eq(x->memory[SPACE_DISK].steady, y->memory[SPACE_DISK].steady, sizeof y->memory->steady);
+		ck_assert_int_eq(x->memory[SPACE_DISK].peak_bytes, y->memory[SPACE_DISK].peak_bytes);
+		ck_assert(x->overhead.measured == y->overhead.measured);
+		ck_assert_mem_eq(x->overhead.part, y->overhead.part, sizeof x->overhead.part);
+		ck_assert_int_eq(x->overhead.in_use_bytes, y->overhead.in_use_bytes);
+	}
+	ck_assert_int_eq(a->staging_touched_bytes, b->staging_touched_bytes);
+	ck_assert_int_eq(a->loss_count, b->loss_count);
+	if (b->loss_count) {
+		ck_assert(a->losses[0] == b->losses[0] && isnan(a->losses[1]) && isnan(a->validation_loss));
+		ck_assert_mem_eq(a->by_rank, b->by_rank, (size_t)b->ranks * sizeof *b->by_rank);
+	}
+}
+
 START_TEST(test_json)
 {
 	for (int measured = 0; measured < 2; measured++) {
@@ -498,28 +523,7 @@ START_TEST(test_json)
 		ck_assert_msg(!report_from_json(&again, o), "%s", status_message());
 		json_t *second = report_to_json(&again);
 		ck_assert(json_equal(o, second));
-		ck_assert_int_eq(again.time.step, 1234567891);
-		ck_assert_int_eq(again.time.bubble, 34567883);
-		ck_assert_int_eq(again.time.backward, 600000001);
-		ck_assert_str_eq(again.checkpointing.setting, "every=2:profile=yes");
-		ck_assert_int_eq(again.roles[1].memory[SPACE_DISK].peak_bytes, 5);
-		ck_assert_int_eq(again.tightest.space, SPACE_DISK);
-		ck_assert_int_eq(again.tightest.needed_bytes, 88);
-		ck_assert_int_eq(again.tightest.capacity_bytes, 99);
-		if (measured) {
-			ck_assert_int_eq(again.loss_count, 3);
-			ck_assert(again.losses[0] == r.losses[0]);
-			ck_assert(isnan(again.losses[1]));
-			ck_assert(isnan(again.validation_loss));
-			ck_assert(!memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank));
-			ck_assert_int_eq(again.staging_touched_bytes, 4567);
-			ck_assert_int_eq(again.roles[1].sent_bytes, -1);
-			ck_assert(again.roles[0].overhead.measured && !again.roles[1].overhead.measured);
-			ck_assert_int_eq(again.roles[0].overhead.part[OVERHEAD_OTHER], 56);
-			ck_assert_int_eq(again.roles[0].overhead.in_use_bytes, 99);
-			ck_assert_int_eq(again.roles[1].by_kind[TRAFFIC_REDUCE].sent_bytes, -1);
-			ck_assert_int_eq(memcmp(again.by_rank, r.by_rank, 4 * sizeof *r.by_rank), 0);
-		}
+		assert_same_report(&again, &r);
 		json_decref(o);
 		json_decref(second);
 		report_release(&r);

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "strategy/trace/trace_file.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "viz/timeline/lanes.h"
@@ -91,16 +92,6 @@ static void refused(const char *text, size_t size, const char *why)
 	ck_assert_msg(strstr(status_message(), "x.json") != NULL, "'%s' names no file", status_message());
 }
 
-/* Puts `by` in place of the first `what`. */
-static char *replaced(const char *text, const char *what, const char *by, size_t *size)
-{
-	const char *at = strstr(text, what);
-	ck_assert_msg(at != NULL, "no %s in the trace", what);
-	char *out = malloc(strlen(text) + strlen(by) + 1);
-	*size = (size_t)sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
-	return out;
-}
-
 START_TEST(damage_is_refused)
 {
 	static const struct {
@@ -128,9 +119,8 @@ START_TEST(damage_is_refused)
 	viewed_open(&v, "mlp:sizes=12-16-8-4 ddp ranks=4");
 	char *text = written(&v.trace, &size);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		size_t n;
-		char *bad = replaced(text, cases[i].what, cases[i].by, &n);
-		refused(bad, n, cases[i].why);
+		char *bad = text_replaced(text, cases[i].what, cases[i].by);
+		refused(bad, strlen(bad), cases[i].why);
 		free(bad);
 	}
 	for (size_t cut = 0; cut < size - 1; cut += 1 + size / 211) /* truncated anywhere */

@@ -13,6 +13,15 @@ struct place {
 	int role, op;
 };
 
+/* OP_KIND_COUNT: there is none of that name. */
+static enum op_kind kind_named(const char *name)
+{
+	enum op_kind kind = 0;
+	while (kind < OP_KIND_COUNT && strcmp(op_name(kind), name) != 0)
+		kind++;
+	return kind;
+}
+
 struct sought {
 	enum op_kind kind;
 	int queue; /* -1: any */
@@ -87,7 +96,8 @@ static struct place place_of(const struct plan *p, const char *word)
 	const struct role *r = &p->roles[at.role];
 	if (!strcmp(kind, "begin") || !strcmp(kind, "end"))
 		return (struct place){at.role, *kind == 'b' ? r->step.begin : r->step.end - 1};
-	ck_assert_msg(op_kind_parse(kind, &s.kind), "no operation is called %s", kind);
+	s.kind = kind_named(kind);
+	ck_assert_msg(s.kind < OP_KIND_COUNT, "no operation is called %s", kind);
 	at.op = find_op(r, section_of(r, section), &s);
 	ck_assert_msg(at.op >= 0, "the plan has no %s", word);
 	at.op += further ? atoi(further) : back ? -atoi(back) : 0;
@@ -173,7 +183,6 @@ static bool set_field(void *of, const struct field *fields, int count, const cha
  * "all_reduce#1.staging". */
 static void set(struct plan *p, const char *word, const char *field, const char *value)
 {
-	enum op_kind kind;
 	if (!strcmp(word, "settings")) {
 		ck_assert_msg(set_field(&p->settings, of_settings, COUNT(of_settings), field, value), "no field %s",
 		              field);
@@ -181,7 +190,7 @@ static void set(struct plan *p, const char *word, const char *field, const char 
 	}
 	const char *section = strchr(word, '/'), *role = strchr(word, ':');
 	const char *name = role ? role + 1 : section ? section + 1 : word, *number = strpbrk(word, "#@");
-	if (number ? !strchr(number, '.') : op_kind_parse(name, &kind)) {
+	if (number ? !strchr(number, '.') : kind_named(name) < OP_KIND_COUNT) {
 		ck_assert_msg(set_field(plan_op(p, word), of_op, COUNT(of_op), field, value), "no field %s", field);
 		return;
 	}
