@@ -185,13 +185,10 @@ START_TEST(test_who_came_last_follows_from_the_trace)
 	int64_t waited = 0;
 	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
 		for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
-			struct run r;
 			struct trace t = {0};
-			struct report report;
-			run_open(&r, "gpt:layers=4,width=64,heads=4", strategies[i], 4, "laptop", TYPE_FP32);
-			cluster_release(&r.cluster);
-			open_gpus(&r.cluster, "2", "0.1", "1e-6", "2: 3");
-			ck_assert(!sim_run(&r.plan, &r.cluster, (enum grain)g, &t, &report));
+			const struct plan *p = plan_on("laptop", "gpt:layers=4,width=64,heads=4", strategies[i], 4);
+			open_gpus("2", "0.1", "1e-6", "2: 3");
+			simulate(p, (enum grain)g, &t);
 			int64_t *came = calloc(t.span_count, sizeof *came);
 			for (size_t k = 0; k < t.span_count; k++) {
 				came[k] = t.spans[k].came;
@@ -205,8 +202,6 @@ START_TEST(test_who_came_last_follows_from_the_trace)
 				              t.spans[k].op);
 			free(came);
 			trace_release(&t);
-			report_release(&report);
-			run_release(&r);
 		}
 	ck_assert_int_gt(waited, 0);
 }

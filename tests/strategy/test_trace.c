@@ -101,12 +101,11 @@ END_TEST
  *          c       ░░░░░░░░░░█████           waits for rank 0 in 10-30: a bubble; 30-40 is exposed          */
 START_TEST(test_waiting_is_no_communication)
 {
-	struct fixture f;
 	struct trace t = {0};
-	fixture_open(&f, "mlp:sizes=8-8-8-8", "ddp", 2);
-	int first = op_on(&f.plan, QUEUE_COMPUTE, 0), second = op_on(&f.plan, QUEUE_COMPUTE, 1),
-	    sum = op_on(&f.plan, QUEUE_COMMUNICATION, 0);
-	trace_open(&t, &f.plan, "here", true);
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 ddp ranks=2");
+	int first = op_on(p, QUEUE_COMPUTE, 0), second = op_on(p, QUEUE_COMPUTE, 1),
+	    sum = op_on(p, QUEUE_COMMUNICATION, 0);
+	trace_open(&t, p, "here", true);
 	trace_add_span(&t, 0, first, 0, 30);
 	trace_add_span(&t, 0, sum, 30, 40);
 	trace_add_span(&t, 1, first, 0, 10);
@@ -129,7 +128,6 @@ START_TEST(test_waiting_is_no_communication)
 	ck_assert_int_eq(one.compute + one.exposed + one.bubble, one.step);
 	ck_assert_int_eq(trace_slowest(&t).rank, 1); /* it ends last */
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
@@ -137,15 +135,14 @@ END_TEST
  * than a span lasts must not make its communication negative. */
 START_TEST(test_groups_wait_for_their_own)
 {
-	struct fixture f;
 	struct trace t = {0};
-	fixture_open(&f, "mlp:sizes=8-8-8-8", "hybrid:shard=2", 4);
-	const struct role *r = &f.plan.roles[0];
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 hybrid:shard=2 ranks=4");
+	const struct role *r = &p->roles[0];
 	int gather = -1;
 	for (int i = r->step.end - 1; i >= r->step.begin; i--)
 		gather = r->ops[i].kind == OP_ALL_GATHER ? i : gather;
-	ck_assert_int_eq(op_members(&f.plan, &r->ops[gather]), 2);
-	trace_open(&t, &f.plan, "here", true);
+	ck_assert_int_eq(op_members(p, &r->ops[gather]), 2);
+	trace_open(&t, p, "here", true);
 	trace_add_span(&t, 0, gather, 5, 50);
 	trace_add_span(&t, 1, gather, 20, 50);
 	trace_add_span(&t, 2, gather, 40, 60);
@@ -157,20 +154,18 @@ START_TEST(test_groups_wait_for_their_own)
 	ck_assert_int_eq(t.spans[3].came, 30);
 	ck_assert_int_eq(trace_times(&t, 3, 0).communication, 0);
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
 /* Of those that end last the one that computes most, and of equals the first. */
 START_TEST(test_slowest)
 {
-	struct fixture f;
 	struct trace t = {0};
-	fixture_open(&f, "mlp:sizes=8-8-8-8", "ddp", 4);
-	int first = op_on(&f.plan, QUEUE_COMPUTE, 0), sum = op_on(&f.plan, QUEUE_COMMUNICATION, 0);
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 ddp ranks=4");
+	int first = op_on(p, QUEUE_COMPUTE, 0), sum = op_on(p, QUEUE_COMMUNICATION, 0);
 	static const int64_t computes[] = {10, 30, 30, 35}, ends[] = {40, 40, 40, 36};
 	ck_assert_int_eq(trace_slowest(&t).step, 0);
-	trace_open(&t, &f.plan, "here", false);
+	trace_open(&t, p, "here", false);
 	for (int rank = 0; rank < 4; rank++) {
 		trace_add_span(&t, rank, first, 0, computes[rank]);
 		trace_add_span(&t, rank, sum, 35, ends[rank]);
@@ -180,39 +175,28 @@ START_TEST(test_slowest)
 	ck_assert_int_eq(times.step, 40);
 	ck_assert_int_eq(times.bubble, 5);
 	trace_release(&t);
-	fixture_release(&f);
 }
 END_TEST
 
 /* ---- the pipeline's bubble ---- */
 
-static void ck_bubble(const char *strategy, int64_t ranks, int64_t accumulate, const char *says)
+static void ck_bubble(const char *plan, const char *says)
 {
-	struct settings s = settings_default();
-	struct fixture f;
 	char text[BUBBLE_TEXT];
-	ck_assert(!model_open(&f.model, "gpt:layers=8,width=16,heads=2,context=8", 0));
-	snprintf(s.model, sizeof s.model, "gpt:layers=8,width=16,heads=2,context=8");
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	s.ranks = ranks;
-	s.accumulate = accumulate;
-	ck_assert_msg(!settings_resolve(&s, strategy_data_ranks(&s)), "%s", status_message());
-	ck_assert_msg(!plan_compile(&f.plan, &f.model, &s), "%s", status_message());
-	struct bubble b = bubble_of(&f.plan);
+	struct bubble b = bubble_of(made_plan("gpt:layers=8,width=16,heads=2,context=8 %s", plan));
 	if (says)
 		ck_assert_str_eq(bubble_text(text, &b), says);
 	else
 		ck_assert_int_eq(b.stages, 0);
-	fixture_release(&f);
 }
 
 START_TEST(test_bubble_in_closed_form)
 {
-	ck_bubble("pipeline", 4, 8, "bubble (p−1)/(m+p−1) = 3/11 = 27.3 %");
-	ck_bubble("pipeline:schedule=gpipe", 2, 1, "bubble (p−1)/(m+p−1) = 1/2 = 50.0 %");
-	ck_bubble("model", 4, 8, "bubble (p−1)/(m+p−1) = 3/4 = 75.0 %"); /* one at a time */
-	ck_bubble("pipeline", 1, 8, NULL);
-	ck_bubble("ddp", 4, 8, NULL);
+	ck_bubble("pipeline ranks=4 accumulate=8", "bubble (p−1)/(m+p−1) = 3/11 = 27.3 %");
+	ck_bubble("pipeline:schedule=gpipe ranks=2 accumulate=1", "bubble (p−1)/(m+p−1) = 1/2 = 50.0 %");
+	ck_bubble("model ranks=4 accumulate=8", "bubble (p−1)/(m+p−1) = 3/4 = 75.0 %"); /* one at a time */
+	ck_bubble("pipeline ranks=1 accumulate=8", NULL);
+	ck_bubble("ddp ranks=4 accumulate=8", NULL);
 }
 END_TEST
 

@@ -62,7 +62,7 @@ START_TEST(a_file_without_waits_has_them_all_the_same)
 	struct viewed v;
 	struct trace_file f, old;
 	size_t size;
-	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "dp", .ranks = 3});
+	viewed_open(&v, "mlp:sizes=12-16-8-4 dp ranks=3");
 	char *text = written(&v.trace, &size);
 	ck_assert(!trace_file_read(&f, text, size, "x.json"));
 	for (char *at = text; (at = strstr(at, "waited_ns"));)
