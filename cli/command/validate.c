@@ -10,12 +10,12 @@
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
-/* Rates drift with what else a machine does: those it had ten minutes ago may be a third off. */
+/* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
 enum { RATES_LAST_S = 60 };
 
 /* ---- JSON ---- */
 
-/* By role; null where nothing was measured: on a CPU. */
+/* One for each role; null on a CPU, where nothing was measured. */
 static json_t *overheads_to_json(const struct report *r)
 {
 	json_t *o = json_object();
@@ -168,7 +168,7 @@ static void show(const struct trials *v)
 	puts(v->pass ? "all checks hold" : "some checks fail");
 }
 
-/* A trace is of one run, the one that is reported. */
+/* A trace holds one run. */
 static enum status check_trace(const struct trials *v)
 {
 	const char *path = option_text(v->options, OPTION_TRACE);

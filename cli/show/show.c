@@ -52,7 +52,7 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	if (memory) {
 		write_heading(r, settings, terminal_colour(out), memory);
 		fclose(memory);
-		text_items(out, text, text_columns(out, INT_MAX));
+		text_items(out, text, " · ", 0, text_columns(out, INT_MAX));
 	}
 	free(text);
 }

@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 	__syncthreads();
 	int64_t thread = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, whole = t.n / V * V;
 	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
-	/* What is kept is rounded as the update before rounded it; what it was initialised with, to the nearest. */
+	/* Kept parameters are rounded as the update before rounded them; initial ones, to the nearest. */
 	uint64_t key = rounding_key(t.u.rounding.seed, f.now.kept ? f.now.step - 1 : f.now.step);
 	if (f.now.kept) {
 		t.stochastic = t.stochastic && f.now.step > 1;

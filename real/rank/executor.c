@@ -100,7 +100,7 @@ int64_t executor_came(const struct executor *e, int op)
 	return e->span[op].came < 0 ? e->span[op].begin : e->span[op].came;
 }
 
-/* What a replay can have taken of another step's times. */
+/* The times of the last eager step, as far as a replayed one can have taken them. */
 static struct times replayed_times(struct times t, int64_t step)
 {
 	t.step = step;

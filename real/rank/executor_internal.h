@@ -1,4 +1,4 @@
-/* What executors share: who takes part in a collective, what was counted, the spans and times of the last section, and
+/* Shared by executors: who takes part in a collective, what was counted, the spans and times of the last section, and
  * the first error, and the loop over operations. Devices' executors include this, and nobody else.
  */
 #ifndef SHARDLAB_EXECUTOR_INTERNAL_H
@@ -99,7 +99,7 @@ struct communicator *executor_members(struct executor *e, const struct op *op);
 enum status executor_open_groups(struct executor *e);
 void executor_hurry(struct executor *e, bool yes);
 
-/* What a collective moves, with its operands' memory. */
+/* A collective with its operands' memory. */
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);
 /* Over control values in this process's memory. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic);

@@ -34,7 +34,7 @@ static void load_samples(struct rank_memory *memory, const struct op *op, take_s
 	}
 }
 
-/* Of n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place.
+/* With n data ranks, sample m·n·micro + place·micro + i of the step's batch is the i-th of micro-batch m at that place.
  */
 static void load_training(struct rank_memory *memory, const struct op *op, int64_t step, void *inputs, int32_t *targets)
 {

@@ -1,4 +1,4 @@
-/* What the files of the training loop share. */
+/* Shared by the files of the training loop. */
 #ifndef SHARDLAB_TRAIN_INTERNAL_H
 #define SHARDLAB_TRAIN_INTERNAL_H
 
@@ -20,7 +20,7 @@ struct training {
 	const struct train_options *options;
 	int rank, ranks;
 	bool mpi;         /* MPI runs; false for one rank that stands alone */
-	bool started_mpi; /* … and will be ended with the run; not where the caller had started it */
+	bool started_mpi; /* the run started it, and will end it */
 	struct model model;
 	struct plan plan;
 	struct dataset data;
@@ -39,12 +39,12 @@ struct training {
 	uint64_t checksum;
 };
 
-/* train_setup.c: everything that needs no other rank. */
+/* setup.c: everything that needs no other rank. */
 struct device_choice training_device(const struct training *t);
 enum status training_prepare(struct training *t, const struct train_options *o);
 void training_release(struct training *t);
 
-/* train_weights.c */
+/* weights.c */
 enum status training_open_init(struct training *t);
 enum status training_read_weights(void *context, int tensor, int64_t first, int64_t count, float *out);
 enum status training_show_weights(void *context, int tensor, int64_t first, int64_t count, const float *values);

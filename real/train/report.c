@@ -1,4 +1,4 @@
-/* What was measured, brought together at rank 0: of each role the largest figure of its ranks. */
+/* Measurements, brought together at rank 0: the largest figure of each role's ranks. */
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>

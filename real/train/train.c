@@ -181,7 +181,7 @@ static enum status run_all(struct training *t, struct report *out, bool *stopped
 		s = executor_run(t->device.executor, &t->device.rank->role->prologue);
 	if (!s)
 		s = run_steps(t, stopped);
-	/* What the last step sent, before other sections overwrite it. */
+	/* The traffic of the last step must be read before other sections overwrite it. */
 	if (!s)
 		s = training_trace(t);
 	if (!s)

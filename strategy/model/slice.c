@@ -23,7 +23,7 @@ static void *copy_of(const struct slicer *c, const void *from, int count, size_t
 	return p;
 }
 
-/* A tensor is cut once, whoever reads it: the tied table by the embedding and by the head. */
+/* A tensor is cut once, even if two kernels read it, as the embedding and the head read the tied table. */
 static void cut_tensor(const struct slicer *c, int tensor, enum cut cut, int pieces)
 {
 	if (tensor < 0 || c->m->tensors[tensor].cut != CUT_NONE)
@@ -46,7 +46,7 @@ static void slice_value(const struct slicer *c, int value)
 	v->elements /= c->ranks;
 }
 
-/* By rows, with sequence parallelism. */
+/* Divides a value by rows, for sequence parallelism. */
 static void spread_value(const struct slicer *c, int value)
 {
 	struct value *v = &c->m->values[value];
@@ -54,7 +54,7 @@ static void spread_value(const struct slicer *c, int value)
 	v->elements /= c->ranks;
 }
 
-/* Each rank does it for its own rows. */
+/* Makes each rank compute the kernel for its own rows. */
 static void spread_rows(const struct slicer *c, struct kernel *k)
 {
 	k->tokens /= c->ranks;
@@ -67,7 +67,7 @@ static void spread_rows(const struct slicer *c, struct kernel *k)
 		c->m->tensors[k->bias].spread = true;
 }
 
-/* Who reads a value first. */
+/* The first kernel that reads a value. */
 static const struct kernel *reader_of(const struct model *m, int value)
 {
 	for (int i = 0; i < m->kernel_count; i++)
@@ -89,13 +89,13 @@ static enum status must_divide(const struct slicer *c, const struct kernel *k, c
 
 /* ---- kernels ---- */
 
-/* It reads q, k and v, of whole heads. */
+/* True if the kernel reads q, k and v, which are cut by whole heads. */
 static bool is_attention(const struct kernel *k)
 {
 	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES;
 }
 
-/* Each rank has its own outputs. */
+/* Gives each rank its own outputs. */
 static enum status slice_outputs(const struct slicer *c, struct kernel *k, const struct kernel *reader)
 {
 	int pieces = is_attention(reader) ? 3 : 1;
@@ -122,7 +122,7 @@ static enum status slice_outputs(const struct slicer *c, struct kernel *k, const
 static enum status slice_linear(const struct slicer *c, struct kernel *k)
 {
 	const struct kernel *reader = reader_of(c->m, k->y);
-	if (c->m->values[k->x].sliced) { /* each rank its own inputs */
+	if (c->m->values[k->x].sliced) { /* each rank has its own inputs */
 		k->in /= c->ranks;
 		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
 		if (c->sequence)
@@ -134,7 +134,7 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
 }
 
-/* Each rank does it for its own heads. */
+/* Makes each rank compute the kernel for its own heads. */
 static void slice_inner(const struct slicer *c, struct kernel *k)
 {
 	k->in /= c->ranks;
@@ -151,8 +151,8 @@ static void slice_classifier(const struct slicer *c, struct kernel *k)
 	if (!m->values[k->x].sliced)
 		return;
 	k->out = round_up(k->out, c->ranks) / c->ranks;
-	/* Of every row: the largest logit; and the sum of the exponentials, the target's logit, and, when evaluating,
-	 * how many stand before it that are as large. */
+	/* Two values with numbers for every row. maxima: the largest logit. sums: the sum of the exponentials, the
+	 * target's logit, and, when evaluating, how many logits before it are as large. */
 	m->maxima = m->value_count;
 	m->sums = m->value_count + 1;
 	m->values[m->value_count++] = (struct value){.name = "classifier.maxima",
@@ -165,7 +165,7 @@ static void slice_classifier(const struct slicer *c, struct kernel *k)
 	                                             .producer = m->kernel_count - 1};
 }
 
-/* What ranks divide of a kernel. */
+/* The side of a kernel that ranks divide. */
 enum divides {
 	DIVIDES_NOTHING,
 	DIVIDES_TABLE,   /* the rows of a table; what it looks up is a sum over the ranks */
@@ -174,7 +174,7 @@ enum divides {
 	DIVIDES_ROWS,    /* with sequence parallelism; else all ranks do the same */
 	DIVIDES_EITHER,  /* heads where its input is divided so, else rows */
 	DIVIDES_CLASSES, /* of logits */
-	DIVIDES_SAMPLES, /* which all ranks have */
+	DIVIDES_SAMPLES, /* which all ranks have alike, so that it is refused */
 };
 
 static const enum divides divides[] = {
@@ -183,7 +183,7 @@ static const enum divides divides[] = {
 #undef X
 };
 
-/* Whoever has rows of its own has them of what it makes too. */
+/* A kernel that reads a rank's own rows makes its own rows too. */
 static enum status slice_rows(const struct slicer *c, struct kernel *k)
 {
 	if (c->m->values[k->x].spread)
@@ -313,12 +313,13 @@ int64_t tensor_whole_elements(const struct tensor *t)
 	}
 }
 
-/* Where index `i` of the cut side stands in the whole's; *left: how many from there on are neighbours in both. */
+/* The place of index `i` of the cut side in the whole side. *left: how many indices from there on are neighbours in
+ * both. */
 static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t rank, int64_t i, int64_t *left)
 {
 	int64_t piece = t->pieces > 0 ? slice_side / t->pieces : 0;
 	if (piece < 1)
-		abort(); /* of a tensor that is not cut */
+		abort(); /* the tensor is not cut */
 	int64_t within = i % piece;
 	int64_t place = i / piece * (t->whole / t->pieces) + rank * piece + within;
 	*left = piece - within;

@@ -38,21 +38,21 @@
 
 #include "strategy/model/model.h"
 
-/* Makes `out` a slice of `whole`, the same for every rank up to which of the slices it is. Its arrays are in the arena;
- * `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that says which. */
+/* Makes `out` a slice of `whole`. It serves every rank, since all slices have the same sizes. Its arrays are in the
+ * arena; `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that names it. */
 enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, bool sequence,
                         struct arena *arena);
 
-/* Linear and embedding: what they compute is a part of a sum over the tensor group. What belongs to the sum alone
- * (bias, residual, GELU; the position table) follows once it is complete. */
+/* True if the kernel (a linear layer or an embedding) computes a part of a sum over the tensor group. Bias, residual,
+ * GELU and the position table follow once the sum is complete. */
 bool kernel_sums(const struct model *m, const struct kernel *k);
-/* The value that holds the sum: what is given to GELU, or what the kernel makes. */
+/* The value that holds the sum: the input of GELU, or the kernel's output. */
 int kernel_sum(const struct kernel *k);
-/* … and so is what their backward pass computes of the gradient of x. */
+/* True if its backward pass computes a part of such a sum, the gradient of x. */
 bool kernel_sums_backward(const struct model *m, const struct kernel *k);
 
-/* With sequence parallelism: the kernel reads all ranks' rows of its x; its sum (and the gradient of that) goes to the
- * ranks by rows, and comes from them. */
+/* Sequence parallelism. kernel_gathers: the kernel reads all ranks' rows of x. kernel_scatters: its sum goes to the
+ * ranks by rows, and the gradient of the sum comes from them by rows. */
 bool kernel_gathers(const struct model *m, const struct kernel *k);
 bool kernel_scatters(const struct model *m, const struct kernel *k);
 

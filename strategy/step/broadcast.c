@@ -1,7 +1,8 @@
 /* Ranks that keep the same parameters begin with those of the first of them. */
 #include "strategy/step/step.h"
 
-/* Along which axes ranks keep the same of a group: of a stage, along its own axis where another holds the group too. */
+/* The axes along which ranks keep the same parameters of a group. The stages' axis is one only if two stages hold the
+ * group. */
 static unsigned copies_axes(const struct step *s, int group)
 {
 	unsigned others = group_slice_axes(s->plan, group);

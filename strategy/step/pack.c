@@ -84,7 +84,8 @@ void pack_units(struct plan *p)
 	packing_end(p, &k);
 }
 
-/* The units' slices, then what is whole: norms whose gradients are sums over the ranks, and the rest. */
+/* A group for each unit's slices; then one for norms whose gradients are summed over the ranks, and one for the rest.
+ */
 void pack_slices(struct plan *p)
 {
 	int units = p->model->unit_count;

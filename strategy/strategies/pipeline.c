@@ -14,5 +14,4 @@ const struct strategy strategy_pipeline = {
         .keys = {{"schedule", "1f1b|gpipe", "1f1b",
                   "one backward after each forward; or all forwards, then all backwards"}},
         STAGES(micros),
-        .fills = true,
 };

@@ -2,19 +2,23 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "strategy/strategies/strategy.h"
+/* Does the first stage go on with another micro-batch before the first comes back? */
+static bool fills(const struct role *r)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op_class(op->kind) == OP_CLASS_K && (op->micro > 0 || op->pass == PASS_BACKWARD))
+			return op->pass != PASS_BACKWARD;
+	}
+	return false;
+}
 
 struct bubble bubble_of(const struct plan *p)
 {
-	char name[32];
-	size_t length = strcspn(p->strategy, ":");
-	snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : 0), p->strategy);
-	const struct strategy *g = strategy_find(name);
-	if (!g || !g->stages || p->ranks == 1)
+	if (!plan_axis(p, "stage") || p->ranks == 1)
 		return (struct bubble){0};
-	return (struct bubble){p->ranks, g->fills ? p->settings.accumulate : 1};
+	return (struct bubble){p->ranks, fills(&p->roles[0]) ? p->settings.accumulate : 1};
 }
 
 double bubble_share(const struct bubble *b)

@@ -48,7 +48,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorts, and joins what touches: afterwards the intervals are apart and ascending. Returns how many are left. */
+/* Sorts intervals and joins those that touch, so that they are apart and ascending. Returns how many are left. */
 static size_t unite(struct interval *v, size_t count)
 {
 	size_t kept = 0;
@@ -73,7 +73,7 @@ static int64_t length(const struct interval *v, size_t count)
 	return sum;
 }
 
-/* How long both are busy. */
+/* The time in which both are busy. */
 static int64_t common(const struct interval *a, size_t na, const struct interval *b, size_t nb)
 {
 	int64_t sum = 0;

@@ -9,7 +9,7 @@ struct event {
 	int64_t duration, bytes;
 	struct stream_text phase, label;
 	bool timed, lasts;
-	bool odd, odd_bytes; /* an argument with a name of ours is no whole number of 64 bits */
+	bool odd, odd_bytes; /* an argument with one of our names is not a whole number of 64 bits */
 };
 
 static bool read_scalar(struct json_stream *j, struct stream_text *out)
@@ -27,8 +27,8 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 		*odd |= !stream_text_whole(&number, out);
 }
 
-/* The arguments of another program's events may hold anything; ours are whole numbers. What is not is left without a
- * message: saying where it stands would take a walk over the file, for every such event. */
+/* The arguments of another program's events may hold anything; ours are whole numbers. Other values are skipped without
+ * a message: to say where one stands would take a walk over the file for every such event. */
 static void read_args(struct json_stream *j, struct event *e)
 {
 	struct stream_text key;

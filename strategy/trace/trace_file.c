@@ -8,7 +8,7 @@
 
 #include "strategy/trace/trace_events.h"
 
-/* What stands under "shardlab". */
+/* The members of "shardlab". */
 struct head {
 	bool found;
 	int64_t version, ranks;

@@ -54,7 +54,7 @@ static void next_event(struct writer *w)
 	w->first = false;
 }
 
-/* An event that lasts, as far as its times. */
+/* Begins an event with a duration, up to and with its times. */
 static void begin_lasting(struct writer *w, int64_t rank, int thread, int64_t begin, int64_t end)
 {
 	next_event(w);

@@ -15,14 +15,14 @@ refuse "unknown command 'lesson'" lesson
 refuse "no help on 'nope'" help nope
 refuse 'did you mean --ranks' sim --rank 4
 refuse 'unknown option --zork' sim --zork 1
-refuse "the demo's batch of 512 does not divide by it" demo --ranks 3
+refuse "the demo's batch of 512 is not divisible by it" demo --ranks 3
 for command in train validate calibrate; do
 	refuse "more than 64 for each of this machine's" $command --ranks 100000
 done
-refuse 'unknown option --gradient_accumulation_steps; here it is --accumulate N' sim --gradient_accumulation_steps 4
-refuse 'unknown option --nproc; here it is --ranks N' calibrate --nproc 4
+refuse 'unknown option --gradient_accumulation_steps; shardlab calls it --accumulate N' sim --gradient_accumulation_steps 4
+refuse 'unknown option --nproc; shardlab calls it --ranks N' calibrate --nproc 4
 refuse 'unknown option --bf16; see: shardlab help demo' demo --bf16
-refuse 'those that have it: train, validate, demo' sim --steps 3
+refuse 'these commands have it: train, validate, demo' sim --steps 3
 refuse '--ranks needs a value' sim --ranks
 refuse '--ranks needs a value' sim --ranks --json
 refuse 'given twice' sim --ranks 2 --ranks=2
@@ -126,7 +126,7 @@ refuse 'sgd has no optimizer state' sim --strategy zero3 --ranks 2 --optimizer s
 	--offload optimizer:to=disk,parameters
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
-refuse 'one block on the device' sim --model gpt --offload activations \
+refuse 'keeps checkpoints on the device' sim --model gpt --offload activations \
 	--activation-checkpointing full:contiguous_memory_optimization=yes
 
 # The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that

@@ -149,14 +149,4 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 }
 END_TEST
 
-/* A plan's text is the plan. */
-START_LOOP_TEST(text_comes_back, 0, 5)
-{
-	static const char *const offloads[] = {"optimizer", "optimizer:delayed=yes",
-	                                       "optimizer:to=disk,parameters:to=disk",
-	                                       "optimizer,parameters,activations", "activations"};
-	free(must_come_back(right_plan(GPT " zero3 ranks=2 accumulate=2 clip=1 offload=%s", offloads[_i])));
-}
-END_TEST
-
 SUITE("offload update", 120)

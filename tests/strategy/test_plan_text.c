@@ -64,6 +64,7 @@ static void assert_same_plan(const struct plan *a, const struct plan *b)
 	}
 }
 
+#define OFFLOADED "gpt:layers=3,width=32,heads=2,context=16 zero3 ranks=2 accumulate=2 clip=1 offload="
 static const char *const requests[] = {
         "mlp:sizes=4-5-3 single accumulate=3",
         "mlp:sizes=4-5-3 dp ranks=3 accumulate=2",
@@ -86,6 +87,11 @@ static const char *const requests[] = {
         "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 precision=bf16 stochastic_rounding=yes",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047 dp ranks=3",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093 tensor ranks=2",
+        OFFLOADED "optimizer",
+        OFFLOADED "optimizer:delayed=yes",
+        OFFLOADED "optimizer:to=disk,parameters:to=disk",
+        OFFLOADED "optimizer,parameters,activations",
+        OFFLOADED "activations",
 };
 START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {
@@ -172,9 +178,9 @@ static const struct {
         {"set accumulate 1", "set accumulate 4097", "accumulate is 4097, above 4096"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
-        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32|bf16|fp16"},
-        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw|sgd"},
-        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule|library"},
+        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32, bf16, fp16"},
+        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw, sgd"},
+        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule, library"},
         {"set clip 0", "set clip nan", "clip: 'nan' is not a number"},
         {"set clip 0", "set clip 1e999", "clip: '1e999' is not a number"},
         {"set clip 0", "set clop 0", "unknown setting 'clop'"},
@@ -218,7 +224,7 @@ static const struct {
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "a pass is forward, recompute, backward or update"},
+        {"in backward group bucket.0", "in reverse group bucket.0", "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",

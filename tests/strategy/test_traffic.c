@@ -68,27 +68,6 @@ START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 }
 END_TEST
 
-/* The sums of the issue, written out. */
-START_TEST(sent_bytes_written_out)
-{
-	static const struct {
-		const char *strategy;
-		int64_t two, four, eight;
-	} want[] = {{"ddp", 19349504, 29024256, 33861632},
-	            {"zero1", 19349504, 29024256, 33861632},
-	            {"zero2", 19349504, 29024256, 33861632},
-	            {"zero3", 29024256, 43536384, 50792448},
-	            {"fsdp", 29024256, 43536384, 50792448}};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-		for (int64_t ranks = 2; ranks <= 8; ranks *= 2) {
-			const struct plan *p = made_plan("gpt %s ranks=%d", want[i].strategy, (int)ranks);
-			ck_assert_int_eq(plan_moved_all(p, 0).sent, ranks == 2   ? want[i].two
-			                                            : ranks == 4 ? want[i].four
-			                                                         : want[i].eight);
-		}
-}
-END_TEST
-
 START_TEST(load_of_the_root)
 {
 	static const int64_t others[] = {1, 3, 7};

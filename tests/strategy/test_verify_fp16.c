@@ -110,7 +110,7 @@ static const struct {
         {TYPE_FP16, "set loss_scale 65536\n", "", "set loss_scale"},
         {TYPE_FP16, "set loss_scale 65536\n", "set loss_scale 0\n", "loss_scale: '0' is below 1e-06"},
         {TYPE_FP16, "set loss_scale 65536\n", "set loss_scale -1\n", "loss_scale: '-1' is below 1e-06"},
-        {TYPE_FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed|pytorch"},
+        {TYPE_FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed, pytorch"},
         {TYPE_FP16, "set loss_scale_window 1000\n", "set loss_scale_window 99999999\n", "'99999999' is above 16777216"},
         {TYPE_BF16, "set seed 1\n", "set seed 1\nset loss_scale 2\n", "a plan in fp16, and no other"},
 };

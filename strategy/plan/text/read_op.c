@@ -131,12 +131,10 @@ static enum status read_op_axes(struct reader *r, char *text, struct op *op)
 
 static enum status read_pass(struct reader *r, struct op *op)
 {
-	for (int p = PASS_FORWARD; p <= PASS_UPDATE; p++)
-		if (scan_is(&r->scan, pass_name((enum pass)p))) {
-			op->pass = (enum pass)p;
-			return STATUS_OK;
-		}
-	return scan_fail(&r->scan, r->scan.next, "a pass is forward, recompute, backward or update");
+	int pass;
+	enum status s = scan_name(&r->scan, "pass", pass_name, PASS_COUNT, &pass);
+	op->pass = s ? PASS_NONE : (enum pass)pass;
+	return s;
 }
 
 /* A kernel's pass is that of its kind; a forward one may be carried out once more. */

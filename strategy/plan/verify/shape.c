@@ -127,27 +127,20 @@ static enum status check_scaler(const struct at *a)
 
 static enum status check_vector(const struct at *a)
 {
-	switch (a->op->kind) {
-	case OP_INITIALIZE:
-	case OP_WEIGHTS:
-		return check_group_operand(a);
-	case OP_INITIALIZE_BUFFERS:
-	case OP_SHOW_BUFFERS:
-		return check_buffers(a);
-	case OP_LOAD:
-		return check_load(a);
-	case OP_ADAMW:
-	case OP_SGD:
-		return check_optimizer(a);
-	case OP_SCALER_BEGIN:
-	case OP_SCALER_UPDATE:
-		return check_scaler(a);
-	case OP_SQUARES:
-	case OP_OVERFLOW:
-		return must_have_group(a);
-	default:
-		return STATUS_OK;
-	}
+	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_INITIALIZE] = check_group_operand,
+	        [OP_WEIGHTS] = check_group_operand,
+	        [OP_INITIALIZE_BUFFERS] = check_buffers,
+	        [OP_SHOW_BUFFERS] = check_buffers,
+	        [OP_LOAD] = check_load,
+	        [OP_ADAMW] = check_optimizer,
+	        [OP_SGD] = check_optimizer,
+	        [OP_SCALER_BEGIN] = check_scaler,
+	        [OP_SCALER_UPDATE] = check_scaler,
+	        [OP_SQUARES] = must_have_group,
+	        [OP_OVERFLOW] = must_have_group,
+	};
+	return checks[a->op->kind] ? checks[a->op->kind](a) : STATUS_OK;
 }
 
 /* ---- kernels of the model ---- */
