@@ -73,6 +73,16 @@ int group_of(const struct engine *e, int process, int op)
 	return e->instances[number].first_group + (int)place_of_group(e, &e->rendezvous.instances[number], p->who);
 }
 
+int64_t engine_came(const struct engine *e, int process, int op)
+{
+	const struct process *p = &e->processes[process];
+	if (e->plan->ranks == 1 || rendezvous_number(&e->rendezvous, p->role, op) < 0)
+		return *process_begin(p, op);
+	/* Message by message a rank may be done before the last has come. */
+	int64_t came = e->groups[group_of(e, process, op)].came;
+	return came < *process_end(p, op) ? came : *process_end(p, op);
+}
+
 static void count_wanted(struct engine *e)
 {
 	for (int i = 0; i < e->classes.count; i++) {

@@ -78,8 +78,8 @@ enum command {
 	  "read the plan's text from a file instead of compiling one")                                                 \
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                               \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
-	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE),                       \
-	  "collectives by formula, or message by message over shared links")                                           \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE) | IN(VIEW),            \
+	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \

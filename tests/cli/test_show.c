@@ -142,7 +142,7 @@ START_TEST(a_report_says_its_figures)
 	             "host_to_device 21 2.100 MB\n"
 	             "disk_read 22 2.200 MB\n"
 	             "disk_write 23 2.300 MB\n");
-	assert_lines("time of a step *\n"
+	assert_lines("time of a step, of rank 0 *\n"
 	             "computing 2.000 ms 50.0 %\n"
 	             "waiting for communication 800.0 us 20.0 %\n"
 	             "waiting for anything else 1.200 ms 30.0 %\n"

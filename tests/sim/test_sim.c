@@ -278,7 +278,15 @@ START_LOOP_TEST(test_slow, GRAIN_OPERATION, GRAIN_MESSAGE + 1)
 	struct times other = trace_times(&t, 0, 0);
 	ck_assert_int_eq(other.step, 18000);
 	ck_assert_int_eq(other.compute, 1000);
-	ck_assert_int_eq(other.exposed, 17000);
+	ck_assert_int_eq(other.exposed, 15000); /* and waits 2000 for it */
+	ck_assert_int_eq(other.bubble, 2000);
+	ck_assert_int_eq(r.time.rank, 2);
+	/* The others come at 1000, and the collective begins to move at 3000. */
+	for (size_t i = 0; i < t.span_count; i++)
+		if (t.spans[i].op == 1) {
+			ck_assert_int_eq(t.spans[i].begin, t.spans[i].rank == 2 ? 3000 : 1000);
+			ck_assert_int_eq(t.spans[i].came, 3000);
+		}
 	trace_release(&t);
 }
 END_TEST
