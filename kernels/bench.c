@@ -1,4 +1,4 @@
-/* How fast each kernel is against what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
+/* The rate of each kernel beside what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
  * (n = 1024), or GB/s against copying memory; of 16-bit kernels GFLOP/s too, against the same SGEMM, which they may
  * exceed. A whole training step is tests/bench/bench_step.c.
  *
@@ -265,8 +265,8 @@ static int table(int repeats)
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
 	struct operands *o = operands_new();
 	float loss;
-	double sink;
-	int64_t correct;
+	double sink = 0;
+	int64_t correct = 0;
 	int samples = repeats * PER_REPEAT;
 	double *times = calloc((size_t)samples, sizeof *times), *limits = calloc((size_t)samples, sizeof *limits);
 	if (!times || !limits)

@@ -117,11 +117,6 @@ void classifier(enum element type, int64_t rows, int64_t classes, int64_t stride
 void classifier_gradient(enum element type, int64_t rows, const struct class_slice *slice, void *logits,
                          const int32_t *targets, const float *maxima, const float *sums, double scale,
                          double gradient_scale, float *loss, bool accumulate);
-/* loss and correct are written. */
-void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64_t stride, const void *logits,
-                         const int32_t *targets, double *loss, int64_t *correct);
-void evaluate_count(int64_t rows, const float *maxima, const float *sums, double *loss, int64_t *correct);
-
 /* step counts from 1. Gradients are multiplied by gradient_factor when they are read: 1, or what undoes a loss scale or
  * clips them. */
 struct adamw {

@@ -44,7 +44,7 @@ static void take_figure(struct calibrate_figures *f, const char *line)
 		add_figure(f, line + at, r, (enum calibrate_unit)unit);
 }
 
-/* Comments carry the progress, "# 0.25 all_reduce", and what is no field of a cluster. */
+/* Comments carry the progress, "# 0.25 all_reduce", and figures that are not fields of a cluster. */
 static void take_line(void *context, const char *line)
 {
 	struct description *d = context;
@@ -71,7 +71,7 @@ static struct calibrate_options calibrate_options_from(const struct options *o)
 	return k;
 }
 
-/* The ranks are this program again: rank 0 prints the description of the cluster. */
+/* Runs this program again as ranks, of which rank 0 prints the description of the cluster. */
 static enum status measure(struct cluster *c, struct calibrate_figures *figures, const struct options *o)
 {
 	struct arguments a;
@@ -268,7 +268,7 @@ static json_t *to_json(const struct cluster *c, const struct calibrate_figures *
 	json_t *list = json_array(), *o = json_pack("{s:s, s:s}", "cluster", c->name, "about", c->about);
 	for (size_t i = 0; i < rates->count; i++)
 		json_array_append_new(list, rate_to_json(&rates->list[i]));
-	json_object_set_new(o, "file", json_string(path)); /* left out if it is not UTF-8 */
+	json_object_set_new(o, "file", json_string(path)); /* absent if it is not UTF-8 */
 	json_object_set_new(o, "overhead_bytes", json_integer(c->overhead.value));
 	json_object_set_new(o, "rates", list);
 	return o;

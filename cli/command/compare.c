@@ -22,11 +22,9 @@ struct entry {
 enum { VARIANTS = 64 };
 
 struct comparison {
-	struct arena arena; /* of the alternatives' texts */
-	struct options
-	        *variants; /* every combination of alternatives, with one of each; the last option varies fastest */
+	struct arena arena;       /* of the alternatives' texts */
+	struct options *variants; /* one for each combination of alternatives; the last option varies fastest */
 	int variant_count;
-	bool several;
 	struct entry *entries; /* room for MEMBERS of each variant */
 	int count;
 	struct column *columns; /* of what was not skipped */
@@ -67,7 +65,6 @@ static enum status make_variants(struct comparison *c, const struct options *o)
 			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
 			                   option_name((enum option)i), option_text(o, (enum option)i), VARIANTS);
 	}
-	c->several = c->variant_count > 1;
 	if (!(c->variants = calloc((size_t)c->variant_count, sizeof *c->variants)))
 		return status_fail(STATUS_MEMORY, "out of memory");
 	for (int k = 0; k < c->variant_count; k++) {
@@ -94,11 +91,11 @@ static enum status simulate_members(struct comparison *c, const struct options *
 	if (s)
 		return s;
 	for (int i = 0; i < members.count; i++) {
-		struct member *m = &members.member[i];
+		struct settings *m = &members.member[i];
 		struct entry *e = &c->entries[c->count++];
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
-		s = job_simulate(&m->settings, option_text(o, OPTION_CLUSTER), grain, &e->report);
+		s = job_simulate(m, option_text(o, OPTION_CLUSTER), grain, &e->report);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {
@@ -111,7 +108,7 @@ static enum status simulate_members(struct comparison *c, const struct options *
 	return STATUS_OK;
 }
 
-/* What makes no sense with the other options is left out, with the reason; if nothing is left, that is the error. */
+/* Strategies that make no sense with the other options are skipped, with the reason. If all are, that is the error. */
 static enum status simulate_all(struct comparison *c, enum grain grain)
 {
 	for (int i = 0; i < c->variant_count; i++) {
@@ -125,7 +122,7 @@ static enum status simulate_all(struct comparison *c, enum grain grain)
 static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
 {
 	const struct options *v = e->variant;
-	if (!c->several)
+	if (c->variant_count == 1)
 		return json_pack("{s:s, s:s}", "strategy", e->strategy, "skipped", e->skipped);
 	return json_pack("{s:s, s:s, s:{s:s}, s:s, s:s}", "strategy", e->strategy, "precision",
 	                 option_text(v, OPTION_PRECISION), "activation_checkpointing", "setting",
@@ -166,13 +163,13 @@ static void show_skipped(const struct comparison *c)
 				printf("%s%s", count ? ", " : "", c->entries[k].strategy);
 			count++;
 		}
-		if (c->several)
+		if (c->variant_count > 1)
 			printf(" (%d combination%s)", count, count == 1 ? "" : "s");
 		printf(": %s\n", c->entries[i].skipped);
 	}
 }
 
-/* Of those that fit; all that are equally fast. */
+/* Names every combination that fits and is as fast as the fastest. */
 static void show_fastest(const struct comparison *c)
 {
 	int64_t best = INT64_MAX;
@@ -193,7 +190,7 @@ static void show_fastest(const struct comparison *c)
 			continue;
 		printf("%s%s", before, r->strategy);
 		before = ", ";
-		if (c->several) /* by which one combination is told from another */
+		if (c->variant_count > 1) /* by which one combination is told from another */
 			printf(" (%s, checkpointing %s, offload %s)", type_name(r->precision), r->checkpointing.setting,
 			       r->offload);
 	}
@@ -207,11 +204,11 @@ static bool has_single(const struct comparison *c)
 
 static void show(const struct comparison *c)
 {
-	/* The last: `single`, which comes first, has one rank. */
+	/* The last, since `single`, which comes first, has one rank. */
 	const struct report *last = c->columns[c->column_count - 1].report;
 	assert(last);
 	struct report heading = *last;
-	if (c->several) {
+	if (c->variant_count > 1) {
 		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
 		show_grid(&heading, c->columns, c->column_count, stdout);
 	} else {
@@ -247,8 +244,7 @@ static enum status check_export(const struct options *o)
 	const char *path = option_text(o, OPTION_EXPORT);
 	bool csv = path && ends_in(path, ".csv");
 	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
-		return status_fail(STATUS_INPUT, "--export %.60s: give a name that ends in .csv, .svg, .pdf or .png",
-		                   path);
+		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .csv, .svg, .pdf or .png", path);
 	if (option_given(o, OPTION_CHART) && (!path || csv))
 		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
 	return STATUS_OK;
@@ -259,7 +255,7 @@ static enum status write_export(struct comparison *c, const struct options *o, c
 	struct members members;
 	if (ends_in(path, ".csv"))
 		return file_write(path, "{export}", write_csv, c);
-	if (c->several)
+	if (c->variant_count > 1)
 		return status_fail(
 		        STATUS_INPUT,
 		        "--export %.60s: a picture shows one combination of settings; leave the alternatives "

@@ -13,13 +13,13 @@
 #include "cli/show/figure.h"
 #include "cli/show/show.h"
 
-/* Nearly three times through the training images; buckets so small that there are several of them to overlap. */
+/* Nearly three epochs; buckets small enough that there are several to overlap. */
 enum { BATCH = 512, WARMUP = 30, BUCKET = 1 << 20 };
 #define LEARNING_RATE 4e-3
 
 /* ---- the table ---- */
 
-/* Two lines: the figure as predicted and as measured. Of several roles the first: the root, which bears most. */
+/* Two lines: the figure as predicted and as measured. Of several roles it is the first, the root, which bears most. */
 static void pair_rows(struct table *t, const struct trials *d, const struct figure *f, struct scale scale)
 {
 	for (int line = 0; line < 2; line++) {
@@ -101,7 +101,7 @@ static enum status check_accuracies(const struct trials *d)
 	return STATUS_OK;
 }
 
-/* As this program was called, so that the lines can be pasted. */
+/* Names the program as it was called, so that the lines can be pasted. */
 static void suggest(void)
 {
 	static const struct {
@@ -139,14 +139,14 @@ static enum status show(const struct trials *d)
 
 /* ---- the command ---- */
 
-/* As `validate` with these options. The texts belong to `a`. */
+/* The demo is a `validate` with these options. Their texts belong to `a`. */
 static enum status make_options(struct options *out, struct arguments *a, const struct options *o)
 {
 	int64_t ranks = option_whole(o, OPTION_RANKS), steps = option_whole(o, OPTION_STEPS);
 	if (BATCH % ranks)
 		return status_fail(STATUS_INPUT,
 		                   "--ranks %" PRId64
-		                   ": the demo's batch of %d does not divide by it; use 1, 2, 4, 8 or 16",
+		                   ": the demo's batch of %d is not divisible by it; use 1, 2, 4, 8 or 16",
 		                   ranks, BATCH);
 	arguments_begin(a, "validate");
 	arguments_set(a, OPTION_STRATEGY, "all");

@@ -20,18 +20,17 @@ enum status job_open(struct job *j, const struct settings *settings)
 	return s;
 }
 
-enum status job_read(struct job *j, const char *path)
+/* Settings and model come from the plan's text. */
+static enum status job_read(struct job *j, const char *path)
 {
 	*j = (struct job){.from_file = true};
 	enum status s = plan_read_file(&j->plan, &j->model, path);
 	if (!s)
 		s = plan_verify(&j->plan, NULL);
-	if (s) {
-		job_release(j);
-		return s;
-	}
 	j->settings = j->plan.settings;
-	return STATUS_OK;
+	if (s)
+		job_release(j);
+	return s;
 }
 
 void job_release(struct job *j)
@@ -151,7 +150,7 @@ enum status job_require_fit(const struct report *r)
 static enum status add_member(struct members *m, const char *text, size_t length)
 {
 	const struct strategy *strategy;
-	struct member *one = &m->member[m->count];
+	struct settings *one = &m->member[m->count];
 	if (m->count == MEMBERS)
 		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", MEMBERS);
 	if (length >= sizeof one->strategy)
@@ -160,14 +159,14 @@ static enum status add_member(struct members *m, const char *text, size_t length
 	if (!length)
 		return status_fail(STATUS_INPUT,
 		                   "--strategy: an empty name in the list; it looks like ddp,zero2,zero3");
-	*one = (struct member){0};
+	*one = (struct settings){.ranks = 2};
 	memcpy(one->strategy, text, length);
 	m->count++;
 	return strategy_parse(one->strategy, &strategy);
 }
 
-/* In a list everyone takes the same global batch in as many micro-batches: `single` on one rank, and those that serve
- * the same samples on all ranks in larger ones. */
+/* All strategies of a list take the same global batch in as many micro-batches: `single` on one rank, and strategies
+ * that serve the same samples on all ranks in larger micro-batches. */
 static enum status settle(struct settings *s)
 {
 	if (!strcmp(s->strategy, "single"))
@@ -188,12 +187,9 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 /* The global batch follows from the ranks of this member: a data parallel one, if there is any. */
 static const char *speaks_for(const struct members *m)
 {
-	struct settings s = {.ranks = 2};
-	for (int i = 0; i < m->count; i++) {
-		snprintf(s.strategy, sizeof s.strategy, "%s", m->member[i].strategy);
-		if (strcmp(s.strategy, "single") && strategy_data_ranks(&s) > 1)
+	for (int i = 0; i < m->count; i++)
+		if (strcmp(m->member[i].strategy, "single") && strategy_data_ranks(&m->member[i]) > 1)
 			return m->member[i].strategy;
-	}
 	return m->member[m->count - 1].strategy;
 }
 
@@ -225,10 +221,11 @@ enum status members_from_options(struct members *m, const struct options *o)
 	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	for (int i = 0; i < m->count; i++) {
-		struct member *one = &m->member[i];
-		one->settings = settings;
+		char strategy[sizeof settings.strategy];
+		snprintf(strategy, sizeof strategy, "%s", m->member[i].strategy);
+		m->member[i] = settings;
 		/* Alone `single` is an error with more than one rank. */
-		if (m->count > 1 && (s = settings_beside(&one->settings, &settings, one->strategy)))
+		if (m->count > 1 && (s = settings_beside(&m->member[i], &settings, strategy)))
 			return s;
 	}
 	return STATUS_OK;
@@ -238,7 +235,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 
 void print_json(json_t *object, bool one_line)
 {
-	/* Fifteen digits: what a double holds for certain, and 0.1 stays 0.1. */
+	/* A double holds fifteen digits for certain, and 0.1 stays 0.1. */
 	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
 	putchar('\n');
 	fflush(stdout);

@@ -30,7 +30,7 @@ static json_t *op_to_json(const struct plan *p, const struct role *r, int number
 			json_array_append_new(operands, region_to_json(r, op, i));
 	for (int i = 0; i < op->after_count; i++)
 		json_array_append_new(after, json_integer(op->after[i]));
-	/* What is NULL is left out. */
+	/* A key whose value is NULL is left out. */
 	return json_pack("{s:i, s:s, s:s, s:s*, s:s*, s:s*, s:o*, s:o*, s:s*, s:s*, s:o*, s:o*, s:o, s:o}", "number",
 	                 number, "operation", op_name(op->kind), "queue", queue_name(op->queue), "pass",
 	                 op->pass != PASS_NONE ? pass_name(op->pass) : NULL, "unit",

@@ -7,7 +7,7 @@
 #include "cli/command/job.h"
 #include "cli/show/show.h"
 
-/* It was asked for, so that a time without it would mislead. */
+/* The user asked for tf32: a time without it would mislead. */
 static enum status check_tf32(const struct report *r)
 {
 	if (r->precision != TYPE_FP32)
@@ -36,7 +36,7 @@ enum status command_sim(const struct options *o)
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
 	if (!s && j.tf32)
 		s = check_tf32(&r);
-	/* The file first: when it cannot be written, nothing has been said yet. */
+	/* The file comes first: if it cannot be written, nothing has been printed yet. */
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {

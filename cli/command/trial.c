@@ -12,10 +12,10 @@
 #include "cli/command/launch.h"
 #include "cli/command/run.h"
 
-/* Without --steps: as many as take two seconds, since the median of a few short steps says little. */
+/* Without --steps, a run takes two seconds: the median of a few short steps says little. */
 enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
 
-/* A run whose time is off is repeated so often. */
+/* How often a run whose time is off is repeated. */
 enum { RUNS_AGAIN = 2 };
 
 enum { PROGRESS = 1000 }; /* of one strategy */
@@ -28,15 +28,15 @@ int64_t trial_cores(void)
 
 /* ---- opening ---- */
 
-/* What is wrong for all of them (the data, the precision) is found before anything is measured. */
+/* Finds what is wrong for all strategies (the data, the precision) before anything is measured. */
 static enum status check_first(const struct trials *t)
 {
 	for (int i = 0; i < t->members.count; i++) {
 		struct job j;
-		if (job_open(&j, &t->members.member[i].settings))
+		if (job_open(&j, &t->members.member[i]))
 			continue;
 		job_release(&j);
-		struct train_options run = run_options(t->options, &t->members.member[i].settings);
+		struct train_options run = run_options(t->options, &t->members.member[i]);
 		enum status s = train_check(&run);
 		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
 		return !s && ranks > 1 ? launch_check(ranks) : s;
@@ -132,13 +132,13 @@ static bool time_holds(const struct trials *t, const struct trial *r)
 	return check_error(&step) <= time_limit(t);
 }
 
-static enum status run_again(struct trials *t, const struct member *m, struct trial *r)
+static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
 {
 	struct report other;
 	const char *trace = option_text(t->options, OPTION_TRACE);
 	char again[1024];
 	snprintf(again, sizeof again, "%s.again", trace ? trace : "");
-	enum status s = run_member(t, &m->settings, trace ? again : NULL, &other);
+	enum status s = run_member(t, m, trace ? again : NULL, &other);
 	if (s)
 		return s;
 	if (check_run_is_faster(&other, &r->measured)) {
@@ -154,8 +154,8 @@ static enum status run_again(struct trials *t, const struct member *m, struct tr
 	return s;
 }
 
-/* Of a rank. With offload the host's update and the copies have threads of their own; and what a disk takes is not
- * calibrated, so no number of cores is enough to judge it. */
+/* The threads of a rank. With offload the host's update and the copies have threads of their own. A disk's rates are
+ * not calibrated, so no number of cores is enough to judge it. */
 static int64_t threads_at_work(const struct settings *s, int64_t threads)
 {
 	const struct offload *o = &s->offload;
@@ -164,7 +164,7 @@ static int64_t threads_at_work(const struct settings *s, int64_t threads)
 	return o->optimizer ? 2 * threads + 1 : o->activations ? threads + 1 : threads;
 }
 
-/* Ranks that share a GPU by way of the host's memory are no link that a cluster describes. */
+/* No cluster describes a link between ranks that share a GPU through the host's memory. */
 static bool time_is_judged(const struct trials *t, const struct settings *s)
 {
 	if (t->for_demo)
@@ -174,11 +174,11 @@ static bool time_is_judged(const struct trials *t, const struct settings *s)
 	               : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
 }
 
-static enum status run_trial(struct trials *t, const struct member *m, struct trial *r)
+static enum status run_trial(struct trials *t, const struct settings *m, struct trial *r)
 {
 	struct job j;
-	bool judged = time_is_judged(t, &m->settings);
-	enum status s = job_open(&j, &m->settings);
+	bool judged = time_is_judged(t, m);
+	enum status s = job_open(&j, m);
 	if (s)
 		return s;
 	s = job_predict_run(&j, t->options, &r->predicted);
@@ -187,7 +187,7 @@ static enum status run_trial(struct trials *t, const struct member *m, struct tr
 	job_release(&j);
 	t->steps = choose_steps(t, &r->predicted);
 	if (!s)
-		s = run_member(t, &m->settings, option_text(t->options, OPTION_TRACE), &r->measured);
+		s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
 	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(t, r); again++)
 		s = run_again(t, m, r);
 	if (s)
@@ -205,7 +205,7 @@ enum status trials_run(struct trials *t)
 	t->pass = true;
 	progress_begin(&t->progress, t->members.count * PROGRESS);
 	for (t->current = 0; t->current < t->members.count; t->current++) {
-		const struct member *m = &t->members.member[t->current];
+		const struct settings *m = &t->members.member[t->current];
 		struct trial *r = &t->trial[t->current];
 		show_progress(t, 0);
 		enum status s = run_trial(t, m, r);

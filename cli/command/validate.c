@@ -10,12 +10,12 @@
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
-/* Rates drift with what else a machine does: those it had ten minutes ago may be a third off. */
+/* Rates drift with the machine's load: those of ten minutes ago may be off by a third. */
 enum { RATES_LAST_S = 60 };
 
 /* ---- JSON ---- */
 
-/* By role; null where nothing was measured: on a CPU. */
+/* One for each role; null on a CPU, where nothing was measured. */
 static json_t *overheads_to_json(const struct report *r)
 {
 	json_t *o = json_object();
@@ -118,6 +118,21 @@ static void show_memory_beside(const struct trials *v)
 	show_overhead(columns, count, stdout);
 }
 
+/* Of pipelines, below the closed form of each. */
+static void show_bubbles_beside(const struct trials *v)
+{
+	for (int i = 0; i < v->members.count; i++) {
+		const struct trial *r = &v->trial[i];
+		char whose[2][300];
+		snprintf(whose[0], sizeof whose[0], "%s, predicted: ", v->members.member[i].strategy);
+		snprintf(whose[1], sizeof whose[1], "%s, measured: ", v->members.member[i].strategy);
+		if (*r->skipped)
+			continue;
+		show_bubble(&r->predicted, whose[0], stdout);
+		show_bubble(&r->measured, whose[1], stdout);
+	}
+}
+
 static void show(const struct trials *v)
 {
 	struct table t;
@@ -137,6 +152,7 @@ static void show(const struct trials *v)
 	show_heading(&heading, SHOW_ALL, stdout);
 	fputc('\n', stdout);
 	table_end(&t, 0);
+	show_bubbles_beside(v);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
 	show_memory_beside(v);
 	fputc('\n', stdout);
@@ -152,7 +168,7 @@ static void show(const struct trials *v)
 	puts(v->pass ? "all checks hold" : "some checks fail");
 }
 
-/* A trace is of one run, the one that is reported. */
+/* A trace holds one run. */
 static enum status check_trace(const struct trials *v)
 {
 	const char *path = option_text(v->options, OPTION_TRACE);

@@ -22,7 +22,7 @@ enum status command_find(const char *name, enum command *out)
 	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
-/* Other programs' names of our options. */
+/* The names of our options in other programs. */
 static const struct {
 	const char *name;
 	enum option option;
@@ -54,7 +54,7 @@ static const struct {
         {"config-file", OPTION_CONFIG},
 };
 
-/* "gradient_accumulation_steps" too. */
+/* An underscore counts as a dash. */
 static bool is_foreign(const char *typed, const char *name)
 {
 	for (; *typed && *name; typed++, name++)
@@ -68,7 +68,7 @@ static enum status unknown_option(enum command c, const char *name)
 	struct near near = {.typed = name};
 	for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
 		if (is_foreign(name, foreign[i].name) && option_of(foreign[i].option, c))
-			return status_fail(STATUS_INPUT, "unknown option --%.40s; here it is --%s %s", name,
+			return status_fail(STATUS_INPUT, "unknown option --%.40s; shardlab calls it --%s %s", name,
 			                   option_row(foreign[i].option)->name,
 			                   option_row(foreign[i].option)->argument);
 	for (int i = 0; i < OPTION_COUNT; i++)
@@ -88,7 +88,7 @@ static enum status misplaced_option(enum command c, enum option i)
 			size_t n = strlen(list);
 			snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", command_rows[k].name);
 		}
-	return status_fail(STATUS_INPUT, "%s has no option --%s; those that have it: %s", command_rows[c].name,
+	return status_fail(STATUS_INPUT, "%s has no option --%s; these commands have it: %s", command_rows[c].name,
 	                   option_row(i)->name, list);
 }
 
@@ -115,7 +115,7 @@ static enum status read_value(const struct option_row *row, bool varies, const c
 	int place;
 	snprintf(what, sizeof what, "--%s", row->name);
 	out->text = text;
-	/* LARGE and INT64_MAX as limits: the latter is not a double */
+	/* INT64_MAX is not a double. */
 	int64_t high = row->high >= 9.2e18 ? INT64_MAX : (int64_t)row->high;
 	switch (row->type) {
 	case TAKES_WHOLE:
@@ -239,7 +239,7 @@ enum status options_settings(const struct options *o, struct settings *out)
 		if (s)
 			return s;
 	}
-	/* The strategy may be a list here: whoever splits it checks the length of each. */
+	/* The strategy may be a list here; whoever splits it checks its parts. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;

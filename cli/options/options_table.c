@@ -5,7 +5,7 @@
 
 #include "strategy/strategies/strategy.h"
 
-/* The options that are no settings. */
+/* The options that are not settings. */
 static const struct option_row own_rows[] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},

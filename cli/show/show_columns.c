@@ -6,7 +6,7 @@
 #include "cli/show/show.h"
 #include "cli/show/table.h"
 
-/* All in one row: each role of each report is a column. */
+/* The columns of a table: each role of each report is one. */
 struct spread {
 	const struct report *report[TABLE_COLUMNS];
 	int role[TABLE_COLUMNS];
@@ -81,6 +81,15 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+void show_bubbles(const struct column *columns, int count, FILE *out)
+{
+	char whose[300];
+	for (int i = 0; i < count; i++) {
+		snprintf(whose, sizeof whose, "%.290s: ", columns[i].heading);
+		show_bubble(columns[i].report, whose, out);
+	}
+}
+
 void show_columns(const struct column *columns, int count, FILE *out)
 {
 	struct table t;
@@ -100,13 +109,14 @@ void show_columns(const struct column *columns, int count, FILE *out)
 			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
 		}
 	table_end(&t, 0);
+	show_bubbles(columns, count, out);
 	if (assumed) {
 		fputc('\n', out);
 		show_rates(assumed, out);
 	}
 }
 
-/* RFC 4180: a field with a comma or a quote stands in quotes. */
+/* RFC 4180: a field with a comma or a quote is quoted. */
 static void csv_text(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\n")) {
@@ -151,4 +161,36 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			fputc('\n', out);
 		}
 	}
+}
+
+void show_checkpointing(const struct column *columns, int count, FILE *out)
+{
+	const struct report_checkpointing *c = &columns[0].report->checkpointing;
+	struct table t;
+	if (!strcmp(c->setting, "none"))
+		return;
+	fputc('\n', out);
+	table_init(&t, out, 1 + count, 1);
+	table_row(&t, STYLE_HEAD, "activation checkpointing");
+	for (int i = 0; i < count && count > 1; i++)
+		table_cell(&t, 1 + i, "%s", columns[i].heading);
+	if (c->checkpoints)
+		table_row(&t, STYLE_PLAIN, "  checkpoints\t%" PRId64, c->checkpoints);
+	if (c->tried)
+		table_row(&t, STYLE_PLAIN, "  plans compared for the least peak\t%" PRId64, c->tried);
+	if (c->arena_bytes_without) {
+		table_row(&t, STYLE_PLAIN, "  as laid out, checkpoints in one block");
+		table_bytes(&t, 1, columns[0].report->roles[0].memory[SPACE_DEVICE].arena_bytes);
+		table_row(&t, STYLE_PLAIN, "  as laid out, checkpoints apart");
+		table_bytes(&t, 1, c->arena_bytes_without);
+	}
+	for (int pass = 0; pass < 3 && c->profile; pass++) {
+		static const char *const names[] = {"forward", "recompute", "backward"};
+		table_row(&t, STYLE_PLAIN, "  %s", names[pass]);
+		for (int i = 0; i < count; i++) {
+			const struct times *n = &columns[i].report->time;
+			table_time(&t, 1 + i, pass == 0 ? n->forward : pass == 1 ? n->recompute : n->backward);
+		}
+	}
+	table_end(&t, 0);
 }

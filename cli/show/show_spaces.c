@@ -1,4 +1,4 @@
-/* What a report says of the memory of each space, of communication, and of copies between spaces. */
+/* The tables of a report: memory of each space, communication, copies between spaces, and GPU memory. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -63,7 +63,7 @@ struct scale scale_of_bytes(int64_t largest);
 struct scale scale_of_time(int64_t largest_nanoseconds);
 void table_scaled(struct table *t, int column, int64_t value, struct scale u);
 
-/* Is `out` a terminal that wants colour? */
+/* True if `out` is a terminal that wants colour. */
 bool terminal_colour(FILE *out);
 /* Begins a style ("" where there is no colour) and ends it. */
 const char *style_begin(enum style s, bool colour);

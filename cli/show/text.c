@@ -31,8 +31,7 @@ int text_width(const char *utf8)
 	return shown(utf8, strlen(utf8));
 }
 
-/* `separator`: where lines may end; the next line begins without it. */
-static void wrap(FILE *out, const char *text, const char *separator, int indent, int columns)
+void text_items(FILE *out, const char *text, const char *separator, int indent, int columns)
 {
 	size_t gap = strlen(separator);
 	int column = indent;
@@ -56,10 +55,5 @@ static void wrap(FILE *out, const char *text, const char *separator, int indent,
 
 void text_wrapped(FILE *out, const char *text, int indent, int columns)
 {
-	wrap(out, text, " ", indent, columns);
-}
-
-void text_items(FILE *out, const char *text, int columns)
-{
-	wrap(out, text, " · ", 0, columns);
+	text_items(out, text, " ", indent, columns);
 }

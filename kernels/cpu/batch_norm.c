@@ -8,7 +8,7 @@ static const double EPSILON = 1e-5, MOMENTUM = 0.1;
 
 /* Two sets of n and m values with means a and b and sums of squared differences p and q: together the mean is
  * a + (b − a)·m/(n + m) and the sum p + q + (b − a)²·n·m/(n + m). */
-void batch_norm_merge(int64_t parts, int64_t width, const float *part, float *running, float *statistics)
+KERNEL_FUNCTION(batch_norm_merge)
 {
 	double rows = 0;
 	for (int64_t c = 0; c < width; c++) {
@@ -30,7 +30,7 @@ void batch_norm_merge(int64_t parts, int64_t width, const float *part, float *ru
 	statistics[2 * width] = (float)rows;
 }
 
-void batch_norm_running(int64_t width, const float *running, float *statistics)
+KERNEL_FUNCTION(batch_norm_running)
 {
 	for (int64_t c = 0; c < width; c++) {
 		statistics[c] = running[c];

@@ -14,50 +14,51 @@
 
 #include "kernels/kernels.h"
 
-#define KERNEL_BODIES(X)                                                                                               \
-	X(gelu_forward)             /* elements */                                                                     \
-	X(gelu_backward)            /* columns */                                                                      \
-	X(column_sum)               /* columns */                                                                      \
-	X(norm_forward)             /* rows */                                                                         \
-	X(norm_backward_input)      /* rows */                                                                         \
-	X(norm_backward_weight)     /* columns */                                                                      \
-	X(batch_norm_statistics)    /* columns */                                                                      \
-	X(batch_norm_forward)       /* rows */                                                                         \
-	X(batch_norm_sums)          /* columns */                                                                      \
-	X(batch_norm_backward)      /* rows */                                                                         \
-	X(attention_forward)        /* samples × heads */                                                             \
-	X(attention_backward)       /* samples × heads */                                                             \
-	X(embedding_forward)        /* samples × tokens */                                                            \
-	X(embedding_token_rows)     /* columns of the token table */                                                   \
-	X(embedding_position_rows)  /* rows of the position table */                                                   \
-	X(classifier)               /* parts of the rows */                                                            \
-	X(classifier_evaluate)      /* parts of the rows */                                                            \
-	X(sum_finish)               /* rows */                                                                         \
-	X(embedding_sliced_forward) /* samples × tokens */                                                            \
-	X(classifier_maxima)        /* rows */                                                                         \
-	X(classifier_sums)          /* rows */                                                                         \
-	X(evaluate_sums)            /* rows */                                                                         \
-	X(classifier_gradient)      /* rows */                                                                         \
-	X(adamw)                    /* elements */                                                                     \
-	X(sgd)                      /* elements */                                                                     \
-	X(vector_scale)             /* elements */                                                                     \
-	X(sum_of_squares)           /* parts of the elements */                                                        \
-	X(is_finite)                /* parts of the elements */                                                        \
-	X(elements_add)             /* elements */                                                                     \
-	X(narrow)                   /* elements */                                                                     \
-	X(widen)                    /* elements */
+/* X(name, …) with what is given besides. */
+#define KERNEL_BODIES(X, ...)                                                                                          \
+	X(gelu_forward, __VA_ARGS__)             /* elements */                                                        \
+	X(gelu_backward, __VA_ARGS__)            /* columns */                                                         \
+	X(column_sum, __VA_ARGS__)               /* columns */                                                         \
+	X(norm_forward, __VA_ARGS__)             /* rows */                                                            \
+	X(norm_backward_input, __VA_ARGS__)      /* rows */                                                            \
+	X(norm_backward_weight, __VA_ARGS__)     /* columns */                                                         \
+	X(batch_norm_statistics, __VA_ARGS__)    /* columns */                                                         \
+	X(batch_norm_forward, __VA_ARGS__)       /* rows */                                                            \
+	X(batch_norm_sums, __VA_ARGS__)          /* columns */                                                         \
+	X(batch_norm_backward, __VA_ARGS__)      /* rows */                                                            \
+	X(attention_forward, __VA_ARGS__)        /* samples × heads */                                                \
+	X(attention_backward, __VA_ARGS__)       /* samples × heads */                                                \
+	X(embedding_forward, __VA_ARGS__)        /* samples × tokens */                                               \
+	X(embedding_token_rows, __VA_ARGS__)     /* columns of the token table */                                      \
+	X(embedding_position_rows, __VA_ARGS__)  /* rows of the position table */                                      \
+	X(classifier, __VA_ARGS__)               /* parts of the rows */                                               \
+	X(classifier_evaluate, __VA_ARGS__)      /* parts of the rows */                                               \
+	X(sum_finish, __VA_ARGS__)               /* rows */                                                            \
+	X(embedding_sliced_forward, __VA_ARGS__) /* samples × tokens */                                               \
+	X(classifier_maxima, __VA_ARGS__)        /* rows */                                                            \
+	X(classifier_sums, __VA_ARGS__)          /* rows */                                                            \
+	X(evaluate_sums, __VA_ARGS__)            /* rows */                                                            \
+	X(classifier_gradient, __VA_ARGS__)      /* rows */                                                            \
+	X(adamw, __VA_ARGS__)                    /* elements */                                                        \
+	X(sgd, __VA_ARGS__)                      /* elements */                                                        \
+	X(vector_scale, __VA_ARGS__)             /* elements */                                                        \
+	X(sum_of_squares, __VA_ARGS__)           /* parts of the elements */                                           \
+	X(is_finite, __VA_ARGS__)                /* parts of the elements */                                           \
+	X(elements_add, __VA_ARGS__)             /* elements */                                                        \
+	X(narrow, __VA_ARGS__)                   /* elements */                                                        \
+	X(widen, __VA_ARGS__)                    /* elements */
 
 typedef void kernel_body(const void *task, int64_t begin, int64_t end);
 
 /* Those of fp32 alone, beside OpenBLAS's products; and the products of 16-bit types, which do the same work within. */
-#define KERNEL_BODIES_32(X) X(linear_prefill) /* rows of y */
-#define KERNEL_BODIES_16(X) X(product)        /* rows of the result */
+#define KERNEL_BODIES_32(X, ...) X(linear_prefill, __VA_ARGS__) /* rows of y */
+#define KERNEL_BODIES_16(X, ...) X(product, __VA_ARGS__)        /* rows of the result */
 
 struct kernel_bodies {
-#define X(name) kernel_body *name;
-	KERNEL_BODIES(X)
-	KERNEL_BODIES_32(X)
-	KERNEL_BODIES_16(X)
+#define X(name, ...) kernel_body *name;
+	KERNEL_BODIES(X, )
+	KERNEL_BODIES_32(X, )
+	KERNEL_BODIES_16(X, )
 #undef X
 };
 
@@ -67,14 +68,14 @@ struct kernel_bodies {
 #define KERNEL_LEVELS 1
 #endif
 
-#define X(name)                                                                                                        \
+#define X(name, ...)                                                                                                   \
 	kernel_body name##_fp32_level0, name##_bf16_level0, name##_fp16_level0;                                        \
 	kernel_body name##_fp32_level1, name##_bf16_level1, name##_fp16_level1;                                        \
 	kernel_body name##_fp32_level2, name##_bf16_level2, name##_fp16_level2;                                        \
 	kernel_body name##_bf16_level3;
-KERNEL_BODIES(X)
-KERNEL_BODIES_32(X)
-KERNEL_BODIES_16(X)
+KERNEL_BODIES(X, )
+KERNEL_BODIES_32(X, )
+KERNEL_BODIES_16(X, )
 #undef X
 
 /* The bodies of the level in use. */

@@ -60,9 +60,7 @@ static void weight_columns(const void *task, int64_t begin, int64_t end)
 		blocks16(b, false, begin, end);
 }
 
-void norm_backward(enum element type, int64_t rows, int64_t width, const void *dy, const void *x,
-                   const float *statistics, const void *weight, void *dx, bool accumulate_x, void *dweight,
-                   bool accumulate_weight, void *dbias, bool accumulate_bias)
+KERNEL_FUNCTION(norm_backward)
 {
 	bool fp32 = type == ELEMENT_FP32;
 	struct backward b = {.bodies = kernel_bodies(type),

@@ -5,8 +5,7 @@
 
 #include "kernels/cpu/bodies.h"
 
-void linear_finish(enum element type, int64_t rows, int64_t width, const void *bias, const void *residual, void *sum,
-                   void *y)
+KERNEL_FUNCTION(linear_finish)
 {
 	struct sum_finish_task t = {width, rows, bias, residual, sum};
 	if (bias || residual)
@@ -17,17 +16,13 @@ void linear_finish(enum element type, int64_t rows, int64_t width, const void *b
 	}
 }
 
-void embedding_finish(enum element type, int64_t samples, int64_t tokens, int64_t width, const void *position_table,
-                      void *y)
+KERNEL_FUNCTION(embedding_finish)
 {
 	struct sum_finish_task t = {width, tokens, NULL, position_table, y};
 	parallel_for(kernel_bodies(type)->sum_finish, &t, samples * tokens, 1);
 }
 
-void embedding_sliced_backward(enum element type, int64_t samples, int64_t tokens, int64_t width,
-                               const struct class_slice *slice, int64_t context, const int32_t *ids, const void *dy,
-                               void *dtoken_table, bool accumulate_token, void *dposition_table,
-                               bool accumulate_position)
+KERNEL_FUNCTION(embedding_sliced_backward)
 {
 	struct embedding_task token = {.slice = slice,
 	                               .samples = samples,
@@ -46,9 +41,7 @@ void embedding_sliced_backward(enum element type, int64_t samples, int64_t token
 }
 
 /* The whole table is a slice of it. */
-void embedding_backward(enum element type, int64_t samples, int64_t tokens, int64_t width, int64_t vocabulary,
-                        int64_t context, const int32_t *ids, const void *dy, void *dtoken_table, bool accumulate_token,
-                        void *dposition_table, bool accumulate_position)
+KERNEL_FUNCTION(embedding_backward)
 {
 	const struct class_slice all = {0, vocabulary, vocabulary};
 	embedding_sliced_backward(type, samples, tokens, width, &all, context, ids, dy, dtoken_table, accumulate_token,
@@ -73,13 +66,13 @@ void classifier_gradient(enum element type, int64_t rows, const struct class_sli
 	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);
 }
 
-void evaluate_count(int64_t rows, const float *maxima, const float *sums, double *loss, int64_t *correct)
+KERNEL_FUNCTION(evaluate_count)
 {
-	*loss = 0;
-	*correct = 0;
+	double sum = 0;
 	for (int64_t row = 0; row < rows; row++) {
 		const float *s = sums + 3 * row;
-		*loss += row_loss(maxima[row], s);
+		sum += row_loss(maxima[row], s);
 		*correct += s[1] == maxima[row] && s[2] == 0;
 	}
+	*loss += sum;
 }

@@ -10,7 +10,7 @@ namespace
 
 enum { MOST_HEADS = 65535 /* blocks along a grid's y */, PLAIN = 0, SIMPLE = 1, TENSOR = 2, HOPPER = 3 };
 
-/* What forward does where HOPPER could: to be HOPPER once that was measured to be faster. */
+/* The version of forward where HOPPER could: to be HOPPER once that was measured to be faster. */
 enum { FORWARD_ON_HOPPER = TENSOR };
 
 int version(const struct attention_shape *s, const void *a, const void *b, const void *c, const void *d)

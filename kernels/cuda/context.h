@@ -1,4 +1,4 @@
-/* What struct kernel_context holds, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
+/* struct kernel_context, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
 #ifndef SHARDLAB_CUDA_CONTEXT_H
 #define SHARDLAB_CUDA_CONTEXT_H
 

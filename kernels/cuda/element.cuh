@@ -34,7 +34,7 @@ static __device__ __forceinline__ void narrow(float x, __half &out)
 	out = __float2half_rn(x);
 }
 
-/* What x would be when stored and loaded again. */
+/* x as it would be when stored and loaded again. */
 template <typename T> __device__ __forceinline__ float rounded(float x)
 {
 	T stored;

@@ -18,27 +18,27 @@ enum {
 
 /* ---- forward ---- */
 
-/* What y's row is made of; token or position may be missing. `stays`: y is added to. */
-template <typename T> struct gather_task {
-	int64_t rows, tokens, first, count;
-	int width;
+/* A row of y is a token's row, a position's, or both. `stays`: it is added to. */
+struct gather_task {
+	int64_t rows, tokens, first, count, width;
 	const int32_t *ids;
-	const T *token, *position;
-	T *y;
+	const void *token, *position;
+	void *y;
 	bool stays;
 };
 
 /* A warp a row. */
-template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task<T> t)
+template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task t)
 {
-	int lane = static_cast<int>(threadIdx.x) % WARP;
+	const T *tokens = static_cast<const T *>(t.token), *positions = static_cast<const T *>(t.position);
+	int lane = static_cast<int>(threadIdx.x) % WARP, width = static_cast<int>(t.width);
 	int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
 	for (; row < t.rows; row += static_cast<int64_t>(gridDim.x) * WARPS) {
-		int64_t id = t.token ? t.ids[row] - t.first : -1;
-		const T *token = id >= 0 && id < t.count ? t.token + id * t.width : nullptr;
-		const T *position = t.position ? t.position + row % t.tokens * t.width : nullptr;
-		T *y = t.y + row * t.width;
-		for (int column = lane * V; column < t.width; column += WARP * V) {
+		int64_t id = tokens ? t.ids[row] - t.first : -1;
+		const T *token = id >= 0 && id < t.count ? tokens + id * width : nullptr;
+		const T *position = positions ? positions + row % t.tokens * width : nullptr;
+		T *y = static_cast<T *>(t.y) + row * width;
+		for (int column = lane * V; column < width; column += WARP * V) {
 			float sum[V] = {}, x[V] = {};
 			if (t.stays)
 				load(y + column, sum);
@@ -198,12 +198,13 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 
 /* ---- calling them ---- */
 
-template <typename T> int gather_rows(struct kernel_context *c, kernel_stream s, const gather_task<T> &t)
+int gather_rows(struct kernel_context *c, kernel_stream s, enum element type, const gather_task &t)
 {
-	return t.rows * t.width == 0 ? 0 : with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
-		constexpr int V = decltype(lanes)::value;
-		unsigned blocks = blocks_for(t.rows, WARPS, passing_blocks(c));
-		return launch(gather<T, V>, blocks, THREADS, 0, s, t);
+	return t.rows * t.width == 0 ? 0 : with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
+			return launch(gather<T, lanes>, blocks_for(t.rows, WARPS, passing_blocks(c)), THREADS, 0, s, t);
+		});
 	});
 }
 
@@ -248,49 +249,21 @@ int token_rows(struct kernel_context *c, kernel_stream s, int64_t n, int64_t wid
 
 CUDA_KERNEL(embedding_forward)
 {
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,
-		                    tokens,
-		                    0,
-		                    INT32_MAX,
-		                    static_cast<int>(width),
-		                    ids,
-		                    static_cast<const T *>(token_table),
-		                    static_cast<const T *>(position_table),
-		                    static_cast<T *>(y),
-		                    false};
-		return gather_rows(c, s, t);
-	});
+	return gather_rows(c, s, type,
+	                   {samples * tokens, tokens, 0, INT32_MAX, width, ids, token_table, position_table, y, false});
 }
 
 CUDA_KERNEL(embedding_sliced_forward)
 {
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,
-		                    tokens,
-		                    slice->first,
-		                    slice->count,
-		                    static_cast<int>(width),
-		                    ids,
-		                    static_cast<const T *>(token_table),
-		                    nullptr,
-		                    static_cast<T *>(y),
-		                    false};
-		return gather_rows(c, s, t);
-	});
+	return gather_rows(
+	        c, s, type,
+	        {samples * tokens, tokens, slice->first, slice->count, width, ids, token_table, nullptr, y, false});
 }
 
 CUDA_KERNEL(embedding_finish)
 {
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,        tokens,  0,       0,
-		                    static_cast<int>(width), nullptr, nullptr, static_cast<const T *>(position_table),
-		                    static_cast<T *>(y),     true};
-		return gather_rows(c, s, t);
-	});
+	return gather_rows(c, s, type,
+	                   {samples * tokens, tokens, 0, 0, width, nullptr, nullptr, position_table, y, true});
 }
 
 CUDA_KERNEL(embedding_sliced_backward)

@@ -1,4 +1,4 @@
-/* What follows the sum over the ranks of a sliced layer: bias and residual, and GELU of what was stored. */
+/* The rest of a sliced layer, after the sum over its ranks: bias and residual, and GELU of what was stored. */
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/table.h"
 

@@ -21,39 +21,12 @@ int run(struct kernel_context *c, kernel_stream s, const struct product *p)
 	return product_plain(s, p);
 }
 
-struct product forward_product(const struct linear_shape *shape, const void *x, const void *weight, const void *bias,
-                               const void *residual, void *y, void *pre)
-{
-	struct product p = product_forward(shape, x, weight);
-	p.bias = bias;
-	p.residual = residual;
-	p.c = y;
-	p.pre = pre;
-	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
-	return p;
-}
-
-struct product weight_product(const struct linear_shape *shape, const void *dy, const void *x, void *dweight,
-                              bool accumulate)
-{
-	struct product p = product_weight(shape, dy, x);
-	p.c = dweight;
-	p.residual = accumulate ? dweight : nullptr;
-	return p;
-}
-
-struct product input_product(const struct linear_shape *shape, const void *dy, const void *weight, void *dx)
-{
-	struct product p = product_input(shape, dy, weight);
-	p.c = dx;
-	return p;
-}
-
 /* dx, or the gradient of what GELU made x of. */
 int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy,
                    const void *weight, const void *x_pre, void *dx)
 {
-	struct product p = input_product(shape, dy, weight, dx);
+	struct product p = product_input(shape, dy, weight);
+	p.c = dx;
 	if (!x_pre)
 		return run(c, s, &p);
 	p.pre = const_cast<void *>(x_pre);
@@ -72,7 +45,12 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 
 CUDA_KERNEL(linear_forward)
 {
-	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
+	struct product p = product_forward(shape, x, weight);
+	p.bias = bias;
+	p.residual = residual;
+	p.c = y;
+	p.pre = pre;
+	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
 	if (!shape->gelu)
 		return run(c, s, &p);
 	int error = product_run(c, s, &p);
@@ -86,7 +64,9 @@ CUDA_KERNEL(linear_forward)
 
 CUDA_KERNEL(linear_backward)
 {
-	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
+	struct product p = product_weight(shape, dy, x);
+	p.c = dweight;
+	p.residual = accumulate_weight ? dweight : nullptr;
 	int error = CUDA_ERROR_NO_ALGORITHM;
 	if (dbias && !shape->gelu && !accumulate_bias) {
 		p.epilogue = product_bias_sums(shape);

@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(THREADS) backward_any(norm_task t, const T *dy
 	}
 }
 
-/* What a row adds to the sums of a column, for columns.cuh. */
+/* Adds a row to the sums of a column, for columns.cuh. */
 template <typename T> struct weight_columns {
 	int width;
 	const T *dy, *x;
@@ -264,7 +264,7 @@ template <typename T> struct weight_columns {
 
 /* ---- choosing ---- */
 
-/* Of a thread; more would not leave registers for enough warps, and backward for anything else. */
+/* Packs of a thread; more would not leave registers for enough warps, and backward for anything else. */
 enum { MOST_PACKS = 8, MOST_PACKS_BACKWARD = 6 };
 
 /* f(P, SHARERS) for rows in packs, P being no more than MOST; any() where no block's registers take one. */

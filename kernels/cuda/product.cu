@@ -44,25 +44,11 @@ cudaDataType_t data_type(enum element type)
 	return type == ELEMENT_FP32 ? CUDA_R_32F : type == ELEMENT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-cublasLtEpilogue_t epilogue(enum product_epilogue e)
-{
-	switch (e) {
-	case PRODUCT_BIAS:
-		return CUBLASLT_EPILOGUE_BIAS;
-	case PRODUCT_GELU:
-		return CUBLASLT_EPILOGUE_GELU_AUX;
-	case PRODUCT_GELU_BIAS:
-		return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-	case PRODUCT_GELU_SLOPE:
-		return CUBLASLT_EPILOGUE_DGELU;
-	case PRODUCT_SUMS_A: /* our A is its B */
-		return CUBLASLT_EPILOGUE_BGRADB;
-	case PRODUCT_SUMS_B:
-		return CUBLASLT_EPILOGUE_BGRADA;
-	default:
-		return CUBLASLT_EPILOGUE_DEFAULT;
-	}
-}
+/* By product_epilogue. Our A is its B. */
+const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT,  CUBLASLT_EPILOGUE_BIAS,
+                                        CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+                                        CUBLASLT_EPILOGUE_DGELU,    CUBLASLT_EPILOGUE_BGRADB,
+                                        CUBLASLT_EPILOGUE_BGRADA};
 
 template <typename T>
 void set(cublasStatus_t *status, cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t a, T value)
@@ -87,7 +73,7 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 
 	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSA, a->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
 	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSB, a->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-	set<uint32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p->epilogue));
+	set<uint32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogues[p->epilogue]);
 	if (p->epilogue == PRODUCT_BIAS || p->epilogue == PRODUCT_GELU_BIAS)
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
 	if (p->epilogue == PRODUCT_SUMS_A || p->epilogue == PRODUCT_SUMS_B)
@@ -102,8 +88,7 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 		status = cublasLtMatrixLayoutInit(&d->b, type, a->b_rows, a->b_columns, a->b_leading);
 	if (!status)
 		status = cublasLtMatrixLayoutInit(&d->c, type, a->c_rows, a->c_columns, a->c_leading);
-	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->d, type, a->c_rows, a->c_columns, a->c_leading);
+	d->d = d->c;
 	return status;
 }
 
@@ -197,7 +182,7 @@ int product_check(const struct product *p, bool tf32)
 	return status ? status : prefer(&arguments, 1 << 20, &preference);
 }
 
-/* What cuBLASLt says before anything is on the stream. */
+/* cuBLASLt says so before anything is on the stream. */
 static bool is_refusal(cublasStatus_t status)
 {
 	return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||

@@ -8,7 +8,7 @@
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/table.h"
 
-/* What nvcc made code for, in ascending order, and PTX of the last, which newer cards compile for themselves. */
+/* nvcc made code for these, in ascending order, and PTX of the last, which newer cards compile for themselves. */
 #ifndef SHARDLAB_CUDA_ARCHITECTURES
 #define SHARDLAB_CUDA_ARCHITECTURES "80:90"
 #endif
@@ -94,7 +94,7 @@ static void opening(const struct kernel_context *c, struct cuda_opening *out)
 	*out = c->opening;
 }
 
-/* What CUDA does about 0 bytes is nowhere said. */
+/* CUDA's documents do not say what happens with 0 bytes. */
 static size_t at_least_1(size_t bytes)
 {
 	return bytes ? bytes : 1;
@@ -111,15 +111,16 @@ static int take_products(struct kernel_context *c)
 
 static int take_device(struct kernel_context *c)
 {
+	const struct {
+		int *to;
+		cudaDeviceAttr attribute;
+	} asked[] = {{&c->multiprocessors, cudaDevAttrMultiProcessorCount},
+	             {&c->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+	             {&c->major, cudaDevAttrComputeCapabilityMajor},
+	             {&c->minor, cudaDevAttrComputeCapabilityMinor}};
 	cudaError_t error = cudaSetDevice(c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->major, cudaDevAttrComputeCapabilityMajor, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->minor, cudaDevAttrComputeCapabilityMinor, c->device);
+	for (size_t i = 0; i < sizeof asked / sizeof *asked && !error; i++)
+		error = cudaDeviceGetAttribute(asked[i].to, asked[i].attribute, c->device);
 	/* Asking makes the context, if setting the device has not. */
 	if (!error)
 		error = static_cast<cudaError_t>(memory(c, &c->opening.after_context, &c->opening.total_bytes));

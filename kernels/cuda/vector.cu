@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(FINISH_THREADS)
 		*sum = static_cast<float>((accumulate ? static_cast<double>(*sum) : 0) + all);
 }
 
-/* Who finds one writes 1, as others may at the same time. */
+/* A thread that finds one writes 1, as others may at the same time. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t n, const T *x, float *overflow)
 {
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t 
 		(void)atomicExch(overflow, 1.0F);
 }
 
-/* What was above 0 becomes 1, as on the CPU. */
+/* A number above 0 becomes 1, as on the CPU. */
 __global__ void overflow_begin(float *overflow, bool accumulate)
 {
 	*overflow = accumulate && *overflow > 0 ? 1 : 0;

@@ -28,7 +28,7 @@ void calibrate_figures_release(struct calibrate_figures *f)
 	*f = (struct calibrate_figures){0};
 }
 
-/* Of models that have no kernels, and of operations that no plan here has, nothing was measured: the largest rate of
+/* Nothing was measured for models without kernels, or for operations that no plan here has: the largest rate of
  * what is most like them, assumed. The families of what was measured are not asked for. */
 static void assume_the_rest(struct cluster *c)
 {

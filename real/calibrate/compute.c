@@ -91,7 +91,7 @@ static void collect(void *context, const struct rehearsal *r)
 	}
 }
 
-/* What moves much shows how fast memory is: as fast as the fastest of the operations. */
+/* Memory is as fast as the fastest of the operations that move much. */
 static void raise_bandwidth(struct rate *bandwidth, int64_t bytes, int64_t *ns, int n)
 {
 	struct rate seen = calibrate_rate(bytes, ns, n);
@@ -248,7 +248,7 @@ int64_t calibrate_copy_bytes(int64_t elements)
 	return 2 * elements * (int64_t)sizeof(float);
 }
 
-/* Of up to n elements. */
+/* Vectors of up to n elements. */
 static enum status vectors_open(struct vectors *v, int64_t n)
 {
 	size_t bytes = (size_t)n * sizeof(float);
@@ -294,7 +294,7 @@ enum status calibrate_compute(struct calibration *k)
 {
 	calibrate_progress(k, "vectors");
 	enum status s = measure_vectors(&k->points);
-	/* What is copied in a step is parameters and gradients: megabytes. */
+	/* A step copies parameters and gradients: megabytes. */
 	if (!s)
 		s = calibrate_copy(INT64_C(8) << 20, &k->cluster->device_bandwidth);
 	for (int i = 0; i < CASES && !s; i++) {

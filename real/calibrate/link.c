@@ -114,7 +114,7 @@ static enum status run_repeats(struct collectives *c, enum schedule_algorithm al
 	return STATUS_OK;
 }
 
-/* What a collective takes of a core while others compute: it sleeps between its polls then. */
+/* The share of a core that a collective takes while others compute: it sleeps between its polls then. */
 static enum status measure_cores(struct collectives *c, int64_t elements, int repeats, struct cluster *out)
 {
 	struct rate alone, busy, spun, processor;

@@ -1,4 +1,4 @@
-/* How the parts of the calibration measure: steps, times, what is shown meanwhile. */
+/* The steps, times and progress of all parts of the calibration. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

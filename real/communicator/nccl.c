@@ -3,7 +3,7 @@
 
 #ifndef HAS_NCCL
 
-/* Who asked whether NCCL is there knows that it is not, and calls none of the others. */
+/* nccl_check fails first, so nothing calls the others. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum status nccl_check(void)
@@ -161,30 +161,14 @@ enum status nccl_watch(struct nccl *n)
 
 /* ---- what is put on the stream ---- */
 
-static ncclDataType_t type_of(enum type t)
-{
-	switch (t) {
-	case TYPE_FP32:
-		return ncclFloat32;
-	case TYPE_BF16:
-		return ncclBfloat16;
-	case TYPE_FP16:
-		return ncclFloat16;
-	case TYPE_I32:
-		return ncclInt32;
-	case TYPE_I64:
-		return ncclInt64;
-	case TYPE_U8:
-		break;
-	}
-	return ncclUint8;
-}
+static const ncclDataType_t types[] = {[TYPE_FP32] = ncclFloat32, [TYPE_BF16] = ncclBfloat16, [TYPE_FP16] = ncclFloat16,
+                                       [TYPE_I32] = ncclInt32,    [TYPE_I64] = ncclInt64,     [TYPE_U8] = ncclUint8};
 
 /* Between the root's whole and everyone's slices: a group of messages, the root's own slice copied as one to itself. */
 static ncclResult_t run_star(struct nccl *n, const struct collective *w, bool gathers, cudaStream_t stream)
 {
 	size_t count = (size_t)(w->elements / n->ranks), bytes = count * (size_t)type_bytes(w->type);
-	ncclDataType_t type = type_of(w->type);
+	ncclDataType_t type = types[w->type];
 	char *whole = w->whole;
 	ncclResult_t r = library.GroupStart();
 	for (int i = 0; i < n->ranks && n->rank == (int)w->root && r == ncclSuccess; i++) {
@@ -207,7 +191,7 @@ enum status nccl_run(struct nccl *n, const struct collective *w, kernel_stream s
 	cudaStream_t stream = (cudaStream_t)s;
 	enum operation o = schedule_row(w->algorithm)->operation;
 	size_t all = (size_t)w->elements, part = (size_t)(w->elements / n->ranks);
-	ncclDataType_t type = type_of(w->type);
+	ncclDataType_t type = types[w->type];
 	int root = (int)w->root;
 	ncclResult_t r = ncclSuccess;
 	switch (o) {

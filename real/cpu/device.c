@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/cpu/executor.h"
-
 static enum status check(const struct device_choice *c, const struct plan *p)
 {
 	(void)p;

@@ -24,13 +24,13 @@
 /* cuBLASLt's, and what kernels work in (kernels/table.def). */
 #define CUDA_WORKSPACE_BYTES ((size_t)64 << 20)
 
-/* What kernels add up beside the plan's buffers, in device memory. */
+/* Sums that kernels make beside the plan's buffers, in device memory. */
 struct cuda_sums {
 	double loss; /* of `evaluate` */
 	int64_t correct;
 };
 
-/* Of one load operation: pinned memory, for even and odd steps. */
+/* The pinned memory of one load operation, for even and odd steps. */
 struct cuda_slots {
 	int op;
 	void *inputs[2];
@@ -84,7 +84,7 @@ enum status cuda_device_copy(struct cuda_device *c, void *to, const void *from, 
 /* ---- memory beside the arena (overhead.c) ---- */
 
 void cuda_overhead_opened(struct cuda_device *c); /* the context, the workspace, cuBLASLt's handle */
-/* What is taken between the two is this part's. */
+/* Memory that is taken between the two is this part's. */
 void cuda_overhead_begin(struct cuda_device *c);
 void cuda_overhead_end(struct cuda_device *c, enum overhead_part part);
 /* Device memory that is neither the arena nor free, less what other ranks' arenas take: the sum of the parts, and 0 if

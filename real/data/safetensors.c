@@ -25,7 +25,7 @@ static const struct dtype {
 
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
-/* What comes out of a file goes into messages: a line must stay a line, and a terminal must not be written to. */
+/* Text from a file goes into messages: a line must stay a line, and a terminal must not be written to. */
 static bool is_control(char c)
 {
 	return (unsigned char)c < ' ' || c == 0x7f;

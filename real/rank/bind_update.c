@@ -95,7 +95,7 @@ static struct update update_of(struct rank_memory *m, const struct op *op)
 	                       .keep_parameters = op_access(op, op_find(op->kind, PART_PARAMETERS)) == 'w'};
 }
 
-/* What an update goes through, of which some may be absent. */
+/* The vectors that an update goes through. Some may be absent. */
 struct vectors {
 	enum element type;
 	bool adamw;

@@ -41,7 +41,7 @@ static enum status map_arena(struct rank_memory *memory, enum space space)
 	return STATUS_OK;
 }
 
-/* What is kept beside the arenas. */
+/* Takes the tables that are kept beside the arenas. */
 static enum status take_tables(struct rank_memory *memory)
 {
 	const struct plan *p = memory->plan;

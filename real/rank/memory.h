@@ -38,7 +38,7 @@ struct input_source {
 	int64_t validation_samples;
 };
 
-/* Who takes part in initialize and weights, element by element of the model. The model's buffers are numbered after its
+/* The other side of initialize and weights, element by element of the model. The model's buffers are numbered after its
  * tensors: buffer b is number tensor_count + b. */
 struct weight_source {
 	void *context;

@@ -32,7 +32,7 @@ static void skip_space(struct json_stream *j)
 		j->at++;
 }
 
-/* Stands at something that is not white space. */
+/* Skips white space. False at the end of the input, which is an error. */
 static bool has_more(struct json_stream *j)
 {
 	if (j->failed)

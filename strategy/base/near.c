@@ -47,7 +47,7 @@ void near_consider(struct near *n, const char *name)
 	int d = distance(typed, known), length = (int)strlen(typed);
 	size_t listed = strlen(n->known);
 	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
-	/* Short words must be nearer. */
+	/* Short words must be nearer than long ones. */
 	bool near = d <= 1 + length / 4 || (length >= 3 && !strncmp(typed, known, (size_t)length));
 	if (near && (!n->name || d < n->distance)) {
 		n->name = name;

@@ -105,7 +105,7 @@ int compute_key_parse(const char *name)
 	return -1;
 }
 
-/* "linear.forward" belongs to "linear"; an evaluation is half a classifier. */
+/* The family of "linear.forward" is "linear"; an evaluation has the rate of a classifier. */
 static int family_of(enum op_kind kind)
 {
 	if (op_class(kind) == OP_CLASS_V)
@@ -125,7 +125,7 @@ static bool is_product(enum op_kind kind)
 	       kind == OP_CONTEXT_BACKWARD;
 }
 
-/* What is said of the kind itself, of its family, or of everything; of products in TF32 first, if they are. */
+/* The curve of the kind itself, of its family, or the default; for products in TF32, the curves of TF32 come first. */
 static const struct curve *curve_of(const struct cluster *c, enum op_kind kind, enum type type)
 {
 	const int keys[] = {(int)kind, family_of(kind),
@@ -232,7 +232,7 @@ static enum status open_local(struct cluster *c, enum device_kind kind)
 	return access(path, F_OK) && errno == ENOENT ? cluster_local_assumed(c, kind) : read_file(c, path);
 }
 
-/* Ranks take turns on a GPU. */
+/* Ranks that share a GPU take turns on it. */
 static enum status share_devices(struct cluster *c, int64_t ranks)
 {
 	int64_t gpus = c->devices, most = (ranks + gpus - 1) / gpus;

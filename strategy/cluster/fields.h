@@ -34,7 +34,7 @@ struct field {
 enum { SECTION_FIELDS = 16 };
 int cluster_section_fields(const char *section, const struct field *fields[SECTION_FIELDS]);
 
-/* What one of the file's units is, in the units of struct rate: 1e9 for seconds, 1e6 for shares, else 1. */
+/* One of the file's units in the units of struct rate: 1e9 for seconds, 1e6 for shares, else 1. */
 double field_scale(enum field_kind kind);
 
 #endif

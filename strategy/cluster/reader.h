@@ -25,7 +25,7 @@ enum status reader_fail(struct reader *r, const char *format, ...) __attribute__
 yaml_node_t *reader_node(struct reader *r, int index);
 /* Text of a scalar; NULL for anything else, for what is too long, and for text with a zero byte in it. */
 const char *reader_scalar(const yaml_node_t *node);
-/* That the node is a mapping whose keys are words. */
+/* STATUS_INPUT unless the node is a mapping whose keys are words. */
 enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char *what);
 
 /* The keys that a mapping may have. */

@@ -12,7 +12,7 @@
 #include "strategy/base/file.h"
 #include "strategy/cluster/fields.h"
 
-/* Exactly what llround(v · scale) turns back into the same integer: the digits of value / scale. */
+/* Prints the digits of value / scale, which llround(v · scale) turns back into the same integer. */
 static void print_scaled(FILE *out, int64_t value, double scale)
 {
 	if (scale == 1) {

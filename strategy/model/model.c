@@ -286,7 +286,7 @@ static enum status open_named(struct model *m, const struct request *q)
 	return unknown_model(name);
 }
 
-/* Derives the rest from the kernels, once all are there. */
+/* Derives the rest from the kernels, once they are all there. */
 static void finish(struct model *m)
 {
 	if (!m->logits_stride)

@@ -84,7 +84,7 @@ static int add_linear(struct builder *b, const char *name, const char *tensor, i
 	return k->y;
 }
 
-/* What a dropout makes of x, and adds to `residual` if there is one; x itself if nothing is dropped. */
+/* Dropout of x, added to `residual` if there is one. Returns its output, or x if nothing is dropped. */
 static int add_dropout(struct builder *b, const char *name, int x, int64_t width, int residual)
 {
 	struct model *m = b->m;
@@ -100,7 +100,7 @@ static int add_dropout(struct builder *b, const char *name, int x, int64_t width
 	return k->y;
 }
 
-/* A linear layer, a dropout, and the residual stream, which whichever comes last adds. */
+/* A linear layer and a dropout. The last of the two adds its output to the residual stream. */
 static int add_projection(struct builder *b, const char *name, const char *tensor, int x, int64_t in, int residual)
 {
 	bool drops = b->dropout > 0;

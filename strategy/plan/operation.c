@@ -43,6 +43,14 @@ int op_buffer(const struct op *op)
 	return -1;
 }
 
+bool op_uses(const struct op *op, int buffer)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer == buffer)
+			return true;
+	return false;
+}
+
 bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 {
 	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
@@ -52,7 +60,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 {
 	const struct model *m = p->model;
 	const struct kernel *k = op->kernel >= 0 ? &m->kernels[op->kernel] : NULL;
-	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
+	int64_t samples = p->settings.micro_batch * (op->all_ranks ? plan_data_ranks(p) : 1);
 	struct op_sizes s = {.contributors = 1};
 	if (k)
 		s = kernel_sizes(m, k, samples);
@@ -74,8 +82,11 @@ static enum type buffer_type(const struct role *r, const struct op *op, int oper
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
 {
+	static const enum type fixed[] = {
+	        [OPERAND_FP32] = TYPE_FP32, [OPERAND_I32] = TYPE_I32, [OPERAND_I64] = TYPE_I64, [OPERAND_U8] = TYPE_U8};
 	enum type own = buffer_type(r, op, operand);
-	switch (op_type_rule(op->kind, operand)) {
+	enum operand_type rule = op_type_rule(op->kind, operand);
+	switch (rule) {
 	case OPERAND_ANY:
 		return own;
 	case OPERAND_ALIKE:
@@ -86,16 +97,9 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 		return plan_value_type(p, p->model->input);
 	case OPERAND_PLAN:
 		return p->settings.precision;
-	case OPERAND_FP32:
-		return TYPE_FP32;
-	case OPERAND_I32:
-		return TYPE_I32;
-	case OPERAND_I64:
-		return TYPE_I64;
-	case OPERAND_U8:
-		return TYPE_U8;
+	default:
+		return fixed[rule];
 	}
-	return own;
 }
 
 /* ---- what an operation costs ---- */

@@ -13,6 +13,7 @@ char op_access(const struct op *op, int operand);
 const struct region *op_region(const struct op *op, enum part part);
 /* The buffer of its first operand that is there; -1. */
 int op_buffer(const struct op *op);
+bool op_uses(const struct op *op, int buffer);
 /* What the table's expressions (strategy/plan/ops.h) are made of. */
 struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
 /* The type that an operand must have; its own, where any will do. */

@@ -23,19 +23,22 @@ void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 	char micro[32] = "";
 	if (op->micro >= 0 && p->settings.accumulate > 1)
 		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
-	const char *step_of_norm = strncmp(op_name(op->kind), "batch_norm.", 11) ? NULL : op_name(op->kind) + 11;
-	if (step_of_norm || (op->kernel >= 0 && op_class(op->kind) == OP_CLASS_C))
-		snprintf(out, (size_t)size, "%s %s%s", step_of_norm ? step_of_norm : op_name(op->kind),
-		         op->kernel >= 0 ? p->model->kernels[op->kernel].name : "?", micro);
-	else if (op->kernel >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
-	else if (op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0)) /* "copy device-to-host block.3" */
-		snprintf(out, (size_t)size, "%s %s %s%s", op_name(op->kind), queue_name(op->queue),
-		         op->group >= 0 ? p->groups[op->group].name : p->model->units[op->unit].name, micro);
+	const char *verb = op_name(op->kind), *of = "";
+	bool norm = !strncmp(verb, "batch_norm.", 11),
+	     copies = op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0);
+	if (norm)
+		verb += 11;
+	else if (op->kernel >= 0 && op_class(op->kind) != OP_CLASS_C)
+		verb = pass_name(op->pass);
+	if (op->kernel >= 0)
+		of = p->model->kernels[op->kernel].name;
 	else if (op->group >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
-	else
-		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
+		of = p->groups[op->group].name;
+	else if (copies)
+		of = p->model->units[op->unit].name;
+	/* "copy device-to-host block.3" */
+	snprintf(out, (size_t)size, "%s%s%s%s%s%s", verb, copies ? " " : "", copies ? queue_name(op->queue) : "",
+	         *of ? " " : "", of, micro);
 }
 
 const char *section_name(enum section_kind k)
@@ -58,19 +61,15 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
-static const struct axis *axis_of(const struct plan *p, const char *name)
-{
-	return &p->axes[__builtin_ctz(plan_axis(p, name))];
-}
-
 enum status plan_take_model(struct plan *p, const struct model *model)
 {
-	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
+	unsigned tensor = plan_axis(p, "tensor");
+	int64_t slices = plan_along(p, tensor);
 	p->model = model;
 	if (slices == 1)
 		return STATUS_OK;
 	p->model = &p->slice;
-	return model_slice(&p->slice, model, slices, axis_of(p, "tensor")->sequence, &p->arena);
+	return model_slice(&p->slice, model, slices, p->axes[__builtin_ctz(tensor)].sequence, &p->arena);
 }
 
 int64_t plan_slice_of(const struct plan *p, int64_t rank)
@@ -80,12 +79,12 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank)
 
 bool group_is_sliced(const struct plan *p, int group)
 {
-	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+	return p->model->tensors[p->groups[group].tensors[0]].partition != PARTITION_NONE;
 }
 
 unsigned group_sum_axes(const struct plan *p, int group)
 {
-	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].spread;
+	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].sequence_parallel;
 	return plan_data_axes(p) | (rows ? plan_axis(p, "tensor") : 0);
 }
 

@@ -40,7 +40,7 @@
 
 enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
 
-/* DeepSpeed's names (its activation_checkpointing section), besides the mode. */
+/* The keys behind the mode. Their names are those of DeepSpeed's activation_checkpointing section. */
 enum { CHECKPOINTING_KEYS = 6 };
 extern const struct key checkpointing_keys[CHECKPOINTING_KEYS];
 
@@ -58,7 +58,7 @@ struct checkpointing {
 
 /* "none", "full:number_checkpoints=4", …; STATUS_INPUT with a line that names what is wrong. */
 enum status checkpointing_parse(const char *text, struct checkpointing *out);
-/* STATUS_INPUT if it makes no sense for this model. */
+/* STATUS_INPUT if the model has nothing to recompute in this way. */
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
 
 #endif

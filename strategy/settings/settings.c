@@ -5,7 +5,7 @@
 
 #include "strategy/base/number.h"
 
-/* Only fp16 lacks range: bf16 has that of fp32. */
+/* Only fp16 needs a loss scale: bf16 has the range of fp32. */
 static enum status resolve_loss_scale(struct settings *s)
 {
 	bool given = s->loss_scaler != LOSS_SCALER_NONE || s->loss_scale > 0 || s->loss_scale_window > 0;
@@ -13,11 +13,11 @@ static enum status resolve_loss_scale(struct settings *s)
 		if (!given)
 			return STATUS_OK;
 		return status_fail(STATUS_INPUT,
-		                   "--%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
+		                   "%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
 		                   "{precision} fp16",
-		                   s->loss_scaler != LOSS_SCALER_NONE ? "loss-scaler"
-		                   : s->loss_scale > 0                ? "loss-scale"
-		                                                      : "loss-scale-window",
+		                   status_words(s->loss_scaler != LOSS_SCALER_NONE ? "{loss_scaler}"
+		                                : s->loss_scale > 0                ? "{loss_scale}"
+		                                                                   : "{loss_scale_window}"),
 		                   type_name(s->precision));
 	}
 	if (s->loss_scaler == LOSS_SCALER_NONE)

@@ -14,11 +14,11 @@ enum type step_value_type(const struct step *s, int value)
 int64_t step_value_elements(const struct step *s, int value)
 {
 	int64_t elements = value_elements(&s->model->values[value], s->settings->micro_batch);
-	/* Evaluating also counts the classes that are as large as the target's. */
+	/* Evaluation also counts the logits that are as large as the target's. */
 	return s->evaluating && value == s->model->sums ? elements / 2 * 3 : elements;
 }
 
-/* Is the value's buffer (or its gradient's) one that is summed over a tensor group? */
+/* True if the value or its gradient is summed over a tensor group. */
 static bool is_summed(const struct model *m, int value)
 {
 	if (m->slices == 1)
@@ -31,7 +31,7 @@ static bool is_summed(const struct model *m, int value)
 	return value == m->maxima || value == m->sums;
 }
 
-/* Of the value's buffer: a sum over ranks is padded to equal slices. */
+/* The elements of the value's buffer: a sum over ranks is padded to equal slices. */
 static int64_t padded_elements(const struct step *s, int value)
 {
 	int64_t n = step_value_elements(s, value);
@@ -50,31 +50,30 @@ static struct region alloc_like(struct step *s, int value, const char *name)
 
 struct region step_value(const struct step *s, int value)
 {
-	return value < 0 ? region_none() : s->value[value].at;
+	return value < 0 ? region_none() : s->value[value].data.at;
 }
 
 void step_place_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
-	s->value[value].owned = true;
+	s->value[value].data = (struct held){at, true};
 }
 
 void step_move_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
+	s->value[value].data.at = at;
 }
 
 int step_alloc_value(struct step *s, int value)
 {
 	const char *format = s->recomputing ? "recomputed.%s" : "%s";
 	step_place_value(s, value, alloc_like(s, value, step_name(s, format, s->model->values[value].name)));
-	return s->value[value].at.buffer;
+	return s->value[value].data.at.buffer;
 }
 
 /* ---- checkpoints in one buffer ---- */
 
-/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last:
- * those that the kernels at hand make and read. Of a stage's, the one that goes to the next has a place of its own. */
+/* With contiguous_memory_optimization, the checkpoints that this role's kernels make and read share one buffer, which
+ * lives from the first to the last of them. A checkpoint that goes to the next stage has a buffer of its own. */
 static bool in_block(const struct step *s, int value)
 {
 	return s->checkpointing.contiguous && !s->evaluating && s->block.place[value] >= 0;
@@ -129,14 +128,18 @@ static void leave_block(struct step *s)
 
 /* ---- how long they live ---- */
 
+static void drop(struct step *s, struct held *h)
+{
+	if (h->owned)
+		build_free(s->b, h->at.buffer);
+	*h = not_held();
+}
+
 void step_free_value(struct step *s, int value)
 {
-	if (s->value[value].owned)
-		build_free(s->b, s->value[value].at.buffer);
-	else if (in_block(s, value))
+	if (!s->value[value].data.owned && in_block(s, value))
 		leave_block(s);
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	drop(s, &s->value[value].data);
 }
 
 void step_value_used(struct step *s, int value)
@@ -158,7 +161,7 @@ void step_alloc_made(struct step *s, int value)
 		return;
 	if (s->recomputing)
 		s->value[value].readers = s->checkpoints.reads[value];
-	if (s->value[value].at.buffer >= 0)
+	if (s->value[value].data.at.buffer >= 0)
 		return;
 	if (in_block(s, value) && !s->recomputing)
 		place_in_block(s, value);
@@ -168,7 +171,7 @@ void step_alloc_made(struct step *s, int value)
 
 void step_drop_unread(struct step *s, int value)
 {
-	if (value >= 0 && !s->value[value].readers && s->value[value].at.buffer >= 0)
+	if (value >= 0 && !s->value[value].readers && s->value[value].data.at.buffer >= 0)
 		step_free_value(s, value);
 }
 
@@ -181,7 +184,7 @@ static void count_readers(struct step *s, const struct kernel *k, enum pass pass
 			s->value[reads.value[r]].readers++;
 }
 
-/* How often each value is read from here on; of one that is made again, until its first copy is freed. */
+/* Counts how often each value is read from here on. For a value that is recomputed, only its first copy counts. */
 void step_count_readers(struct step *s)
 {
 	const struct model *m = s->model;
@@ -202,23 +205,18 @@ void step_count_readers(struct step *s)
 
 struct region step_alloc_gradient(struct step *s, int value)
 {
-	s->value[value].gradient = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
-	s->value[value].gradient_owned = true;
-	return s->value[value].gradient;
+	const char *name = step_name(s, "d.%s", s->model->values[value].name);
+	s->value[value].gradient = (struct held){alloc_like(s, value, name), true};
+	return s->value[value].gradient.at;
 }
 
 void step_free_gradient(struct step *s, int value)
 {
-	if (s->value[value].gradient_owned)
-		build_free(s->b, s->value[value].gradient.buffer);
-	s->value[value].gradient = region_none();
-	s->value[value].gradient_owned = false;
+	drop(s, &s->value[value].gradient);
 }
 
 void step_pass_gradient(struct step *s, int from, int to)
 {
 	s->value[to].gradient = s->value[from].gradient;
-	s->value[to].gradient_owned = s->value[from].gradient_owned;
-	s->value[from].gradient = region_none();
-	s->value[from].gradient_owned = false;
+	s->value[from].gradient = not_held();
 }

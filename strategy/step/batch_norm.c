@@ -37,7 +37,7 @@ static struct region running_of(const struct step *s, const struct kernel *k)
 	return region_of(s->running.now, s->model->buffers[k->running].offset - s->running.begin, 2 * k->out);
 }
 
-/* A collective of one norm: compute goes on when it is done. */
+/* A collective of one norm; the compute queue waits for it. */
 static void norm_collective(struct step *s, struct op *op, int index, enum pass pass, int64_t payload)
 {
 	op->kernel = index;
@@ -49,7 +49,7 @@ static void norm_collective(struct step *s, struct op *op, int index, enum pass 
 
 /* ---- forward ---- */
 
-/* What all ranks measured, one part after another. */
+/* The statistics of all ranks, one part after another. */
 static struct region gather_parts(struct step *s, int index, struct region local)
 {
 	const struct kernel *k = &s->model->kernels[index];
@@ -70,13 +70,13 @@ void batch_norm_statistics_of(struct step *s, int index)
 		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
 		op->operand[BATCH_NORM_RUNNING_RUNNING] = running_of(s, k);
-		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].at;
+		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].data.at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
 	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].data.at;
 	op->operand[BATCH_NORM_STATISTICS_LOCAL] = local;
 	if (kernel_synchronises(s->plan, k))
 		parts = gather_parts(s, index, local);
@@ -84,7 +84,7 @@ void batch_norm_statistics_of(struct step *s, int index)
 	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
 	op->operand[BATCH_NORM_MERGE_PARTS] = parts;
 	op->operand[BATCH_NORM_MERGE_RUNNING] = running_of(s, k);
-	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].data.at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -99,9 +99,9 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
 	step_zero_padding(s, buffer, n, padded);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
-	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
-	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
-	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient.at;
+	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].data.at;
+	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].data.at;
 	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->tensor[k->weight].weight;
 	op->operand[BATCH_NORM_SUMS_BIAS] = s->tensor[k->bias].weight;
 	op->operand[BATCH_NORM_SUMS_SUMS] = region_of(buffer, 0, n);
@@ -125,7 +125,7 @@ static bool any_local(const struct model *m)
 	return false;
 }
 
-/* All norms' in one message; collectives work on whole slices. */
+/* One message holds the statistics of all norms. Collectives work on whole slices. */
 static int64_t running_elements(const struct step *s)
 {
 	return round_up(s->model->buffer_elements, s->ranks);
@@ -139,7 +139,7 @@ static void broadcast(struct step *s, int buffer)
 	s->running.sent = build_number(s->b, op);
 }
 
-/* Of the model's buffers, [begin, end) are of norms that this role has. */
+/* The norms of this role have elements [begin, end) of the model's buffers. */
 static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
 {
 	*begin = *end = 0;
@@ -173,7 +173,7 @@ void buffers_prologue(struct step *s)
 		broadcast(s, s->running.now);
 }
 
-/* A copy of the running statistics for one pass; where there are none, room for the root's. */
+/* A copy of the running statistics for one pass. A role without any gets room for the root's. */
 static void copy_running(struct step *s)
 {
 	int64_t n = s->model->buffer_elements, padded = running_elements(s);

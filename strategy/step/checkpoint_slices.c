@@ -18,7 +18,7 @@ struct checkpoint_slices {
 	} * list;
 };
 
-/* Does it stand whole on every rank of a tensor group? */
+/* True if every rank of a tensor group holds the whole checkpoint. */
 static bool is_shared(const struct step *s, int value)
 {
 	return s->checkpoints.checkpoint[value] && !s->model->values[value].sliced;
@@ -40,7 +40,7 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 		                   "{activation_checkpointing}: with partition_activations=yes each checkpoint has a "
 		                   "place of its own; leave out contiguous_memory_optimization");
 	for (int v = 0; v < slice->value_count; v++)
-		if (slice->values[v].spread)
+		if (slice->values[v].sequence_parallel)
 			return status_fail(STATUS_INPUT,
 			                   "{activation_checkpointing}: partition_activations=yes: with sequence=yes "
 			                   "checkpoints are a rank's own rows already; leave it out");
@@ -60,7 +60,7 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 	return s;
 }
 
-/* By value: the last launch of [begin, end) that reads it, or the first; -1. */
+/* By value: the last launch of [begin, end) that reads it, or the first; -1 if none does. */
 static int *find_reader(struct step *s, int begin, int end, bool last)
 {
 	const struct model *m = s->model;
@@ -92,7 +92,7 @@ static void prepare(struct step *s)
 
 static void keep_slice(struct step *s, struct kept_slice *kept)
 {
-	struct value_state *value = &s->value[kept->value];
+	struct held *value = &s->value[kept->value].data;
 	struct region whole = value->at;
 	kept->part = build_alloc(s->b, step_name(s, "part.%s", s->model->values[kept->value].name),
 	                         CATEGORY_ACTIVATIONS, step_value_type(s, kept->value), whole.count / s->ranks);
@@ -102,8 +102,7 @@ static void keep_slice(struct step *s, struct kept_slice *kept)
 	op->operand[COPY_X] = region_slice(whole.buffer, plan_all_axes(s->plan), whole.offset, whole.count);
 	op->operand[COPY_Y] = region_whole(s->b, kept->part);
 	build_free(s->b, whole.buffer);
-	value->at = region_none();
-	value->owned = false;
+	*value = not_held();
 }
 
 static void gather_whole(struct step *s, const struct kept_slice *kept)
@@ -111,7 +110,7 @@ static void gather_whole(struct step *s, const struct kept_slice *kept)
 	s->recomputing = true; /* a second copy, with a name of its own */
 	step_alloc_value(s, kept->value);
 	s->recomputing = false;
-	sliced_exchange(s, false, PASS_RECOMPUTE, region_whole(s->b, kept->part), s->value[kept->value].at);
+	sliced_exchange(s, false, PASS_RECOMPUTE, region_whole(s->b, kept->part), s->value[kept->value].data.at);
 	build_free(s->b, kept->part);
 }
 

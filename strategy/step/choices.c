@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a key's value is read. */
+/* How the value of a key is read. */
 enum kind { NUMBER, WORD, ALGORITHM };
 
 static const struct {

@@ -23,7 +23,7 @@ struct choices {
 	int64_t live;     /* gathered elements that stop the prefetch; CHOICE_WORD, the default: no limit */
 	int64_t reuse;    /* a unit that is used again within so many elements stays gathered; 0 */
 	int64_t shard;    /* ranks that share one copy of the model */
-	/* Which of the key's words it is; the first, 0, is the default. */
+	/* The place of the word among the key's words; 0, the first, is the default. */
 	int64_t keep;     /* `reshard=no`, 1: a unit stays gathered from its forward to its backward pass */
 	int64_t sync;     /* which micro-batches reduce gradients */
 	int64_t schedule; /* of a pipeline */

@@ -17,7 +17,7 @@
 
 struct step;
 
-/* Where the part of a group that this rank is responsible for stands. */
+/* Where a rank keeps the part of a group that it is responsible for. */
 enum placement {
 	PLACE_WHOLE, /* the buffer holds all groups whole, and all of them are ours: [base, base + padded) */
 	PLACE_SLICE, /* the buffer holds all groups whole; ours is slice r of each */
@@ -37,7 +37,7 @@ struct hooks {
 	void (*loss)(struct step *s);          /* NULL: each rank computes its own */
 	void (*before_backward)(struct step *s, int unit);
 	void (*gradient_needed)(struct step *s, int tensor); /* backward is about to write it */
-	void (*gradient_ready)(struct step *s, int tensor);  /* its last use has been written */
+	void (*gradient_ready)(struct step *s, int tensor);  /* all kernels that add to it have done so */
 	void (*after_backward)(struct step *s, int unit);
 	void (*end_backward)(struct step *s);
 };
@@ -48,14 +48,13 @@ struct strategy {
 	const char *name;
 	const char *what;               /* one line for help */
 	struct key keys[STRATEGY_KEYS]; /* `fsdp:reshard=no`; their values are in choices.h */
-	/* The axes of the mesh, and whether the settings make sense on them. NULL: one axis, as data parallelism has.
-	 */
+	/* Makes the axes of the mesh, and checks the settings against them. NULL: one axis, as data parallelism has. */
 	enum status (*mesh)(struct plan *p, const struct choices *c);
 	/* How tensors are packed in groups: buckets, units, or all in one. */
 	void (*pack)(struct plan *p);
 	/* Where parameters, gradients and optimizer state stand. */
 	enum placement parameters, gradients, optimizer;
-	bool one_rank;     /* it makes no sense on several */
+	bool one_rank;     /* it runs on one rank only */
 	bool root_alone;   /* rank 0 has a program of its own, and only it keeps state */
 	bool slices;       /* ranks along axis "tensor" have slices of the model (model/slice.h) */
 	bool same_samples; /* all ranks serve the same samples: there is one data rank, however many ranks */

@@ -15,7 +15,7 @@ static void add_launch(struct execution *e, int kernel, enum pass pass)
 	e->launches[e->count++] = (struct launch){.kernel = kernel, .pass = pass};
 }
 
-/* Makes the values again that the backward pass of kernel i reads: their segment, unless it has been. */
+/* Recomputes the values that the backward pass of kernel i reads: whole segments, each once. */
 static void add_recompute(struct execution *e, const struct model *m, const struct checkpoints *c, bool *done, int i)
 {
 	struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_BACKWARD);
@@ -36,8 +36,8 @@ static void add_recompute(struct execution *e, const struct model *m, const stru
 
 /* ---- spans ---- */
 
-/* Launches [begin, end) of one pass. The span of a unit whose kernels are not neighbours reaches from the first to the
- * last; a unit of which something is made again has a span for each run of its launches. */
+/* Makes the spans of launches [begin, end), which are of one pass. The span of a unit whose kernels are not neighbours
+ * reaches from the first to the last. A unit that is partly recomputed has a span for each run of its launches. */
 static void add_spans(struct execution *e, const struct model *m, const bool *by_run, int *open, int begin, int end)
 {
 	for (int u = 0; u < m->unit_count; u++)

@@ -41,7 +41,7 @@ struct execution {
 	int span_count, forward_spans; /* in the order in which they begin */
 };
 
-/* Of kernels [begin, end) alone. */
+/* Covers kernels [begin, end) alone. */
 void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
                     int end);
 

@@ -92,7 +92,7 @@ static void issue(struct step *s, int span)
 	                              : all_gather(s, unit, pass, offload_visit(s, unit, name), buffer);
 }
 
-/* Of all units, or of those that have been gathered ahead of span `next`. */
+/* The elements of all units that are gathered now. */
 static int64_t gathered_elements(const struct step *s)
 {
 	int64_t n = 0;
@@ -109,7 +109,7 @@ static int64_t ahead_elements(const struct step *s, int next)
 	return n;
 }
 
-/* Gathers ahead, in order; a unit that is still there from its last span ends it. */
+/* Gathers ahead, in order. It stops at a unit that is still there from its last span. */
 static void prefetch(struct step *s, int next)
 {
 	const struct group *groups = s->plan->groups;
@@ -153,7 +153,7 @@ static int64_t reuse_distance(const struct step *s, int unit)
 	return -1;
 }
 
-/* Unless it is used again before `reuse` other elements are. */
+/* Frees the unit, unless it is used again before `reuse` other elements are. */
 static void release(struct step *s, int unit, int64_t reuse)
 {
 	int64_t distance = reuse_distance(s, unit);

@@ -14,21 +14,22 @@
 #include "strategy/step/step.h"
 
 struct host_values {
-	int *run;                    /* by launch: which run it belongs to */
-	int run_count, forward_runs; /* the first so many are the forward pass */
+	int *run;                    /* by launch: its run */
+	int run_count, forward_runs; /* the runs of the forward pass come first */
 	int *last;                   /* by value: the last forward launch that makes or reads it */
 	int *wanted;                 /* by value: the first backward run that reads it; -1: none does */
-	/* By micro-batch that is under way (in_flight of them) and value: */
+	/* By micro-batch under way (in_flight of them) and by value: */
 	int in_flight;
 	int *host; /* its buffer on the host; -1: it is not there */
 	int *copy; /* the copy that is under way, or done; -1 */
 	struct {
 		int buffer, copy;
-	} * sent; /* of the run before: freed when they have left */
+	} * sent; /* values of the run before, which are freed when they have left */
 	int sent_count;
 };
 
-/* Of the micro-batch at hand. Stages have several under way at once; else there is one. */
+/* The place of a value of the micro-batch at hand. Stages have several micro-batches under way, other strategies one.
+ */
 static int at(const struct step *s, int value)
 {
 	return (s->host_values->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
@@ -50,12 +51,13 @@ static void note_uses(struct host_values *a, const struct execution *e, const st
 	struct kernel_reads reads = kernel_reads(k, l->pass);
 	for (int r = 0; r < 4; r++)
 		note_use(a, e, launch, reads.value[r]);
-	note_use(a, e, launch, k->saved); /* a synchronised norm reads it to be made again */
+	note_use(a, e, launch, k->saved); /* a synchronised norm reads its statistics when it is recomputed */
 	if (l->pass == PASS_FORWARD)
 		note_use(a, e, launch, k->kind == KERNEL_CLASSIFIER ? m->target : k->y);
 }
 
-/* Do any leave the device? With --offload activations all do; with cpu_checkpointing checkpoints do. */
+/* True if any activations leave the device: all of them with --offload activations, checkpoints with cpu_checkpointing.
+ */
 static bool any_leave(const struct settings *t, const struct checkpointing *c)
 {
 	return t->offload.activations || c->cpu;
@@ -63,14 +65,13 @@ static bool any_leave(const struct settings *t, const struct checkpointing *c)
 
 enum status host_values_check(const struct settings *t, const struct checkpointing *c)
 {
-	const char *stay = c->contiguous  ? "contiguous_memory_optimization=yes"
-	                   : c->partition ? "partition_activations=yes"
-	                                  : NULL;
-	if (!any_leave(t, c) || !stay)
+	if (!any_leave(t, c) || (!c->contiguous && !c->partition))
 		return STATUS_OK;
 	return status_fail(
 	        STATUS_INPUT,
-	        "{activation_checkpointing}: %s keeps checkpoints on the device; leave it out, or leave out %s", stay,
+	        "{activation_checkpointing}: %s=yes keeps checkpoints %son the device; leave it out, or leave out %s",
+	        c->contiguous ? "contiguous_memory_optimization" : "partition_activations",
+	        c->contiguous ? "in one block " : "",
 	        c->cpu ? "cpu_checkpointing" : status_words("{offload} activations"));
 }
 
@@ -101,7 +102,7 @@ static void prepare(struct step *s)
 	s->host_values = a;
 }
 
-/* Values that were sent a run ago are on the host now, and freed here. */
+/* Frees the values that were sent a run ago, once they are on the host. */
 static void free_sent(struct step *s)
 {
 	struct host_values *a = s->host_values;
@@ -116,7 +117,8 @@ static int copy_value(struct step *s, int value, struct region from, struct regi
 {
 	int copy = build_copy(s->b, from, to), producer = s->model->values[value].producer;
 	s->b->role->ops[copy].micro = s->micro;
-	s->b->role->ops[copy].unit = s->model->kernels[producer < 0 ? 0 : producer].unit; /* the input: of the first */
+	s->b->role->ops[copy].unit =
+	        s->model->kernels[producer < 0 ? 0 : producer].unit; /* the input belongs to the first */
 	return copy;
 }
 
@@ -127,11 +129,11 @@ static void send_value(struct step *s, int value)
 	        build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
 	                       CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMPUTE);
-	a->copy[at(s, value)] = copy_value(s, value, s->value[value].at, region_whole(s->b, a->host[at(s, value)]));
-	a->sent[a->sent_count].buffer = s->value[value].at.buffer;
+	a->copy[at(s, value)] =
+	        copy_value(s, value, s->value[value].data.at, region_whole(s->b, a->host[at(s, value)]));
+	a->sent[a->sent_count].buffer = s->value[value].data.at.buffer;
 	a->sent[a->sent_count++].copy = a->copy[at(s, value)];
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	s->value[value].data = not_held();
 }
 
 static void fetch_value(struct step *s, int value)
@@ -155,7 +157,7 @@ static void fetch_run(struct step *s, int run)
 			fetch_value(s, v);
 }
 
-/* Fetches the values that the run which begins here, and the next, will read. */
+/* Fetches the values that two runs will read: the one that begins here, and the next. */
 static void before(struct step *s, int launch)
 {
 	struct host_values *a = s->host_values;
@@ -176,7 +178,7 @@ static bool leaves(const struct step *s, int value)
 	return s->settings->offload.activations || s->checkpoints.checkpoint[value];
 }
 
-/* Sends the values that the run which ends here leaves to backward. */
+/* Sends the values that the run which ends here leaves to the backward pass. */
 static void after(struct step *s, int launch)
 {
 	struct host_values *a = s->host_values;
@@ -186,7 +188,7 @@ static void after(struct step *s, int launch)
 		return;
 	free_sent(s);
 	for (int v = 0; v < s->model->value_count; v++)
-		if (s->value[v].at.buffer >= 0 && s->value[v].owned && a->last[v] <= launch &&
+		if (s->value[v].data.at.buffer >= 0 && s->value[v].data.owned && a->last[v] <= launch &&
 		    a->wanted[v] > a->forward_runs && leaves(s, v))
 			send_value(s, v);
 }

@@ -138,7 +138,7 @@ int offload_gradients(struct step *s, int group, struct region from, enum queue 
 		build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->staging_uses.added[0]);
 	}
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, queue);
-	/* A delayed update reads there what the last step left. */
+	/* A delayed update still reads the gradients of the last step there. */
 	build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->group[group].updated);
 	int copy = s->group[group].reduced = step_copy(s, group, PASS_BACKWARD, from, to);
 	if (adds) {

@@ -84,7 +84,8 @@ void pack_units(struct plan *p)
 	packing_end(p, &k);
 }
 
-/* The units' slices, then what is whole: norms whose gradients are sums over the ranks, and the rest. */
+/* A group for each unit's slices; then one for norms whose gradients are summed over the ranks, and one for the rest.
+ */
 void pack_slices(struct plan *p)
 {
 	int units = p->model->unit_count;
@@ -93,7 +94,7 @@ void pack_slices(struct plan *p)
 	k.name[units + 1] = "whole";
 	for (int t = 0; t < p->model->tensor_count; t++) {
 		const struct tensor *tensor = &p->model->tensors[t];
-		k.group[t] = tensor->cut != CUT_NONE ? tensor->unit : units + !tensor->spread;
+		k.group[t] = tensor->partition != PARTITION_NONE ? tensor->unit : units + !tensor->sequence_parallel;
 	}
 	packing_end(p, &k);
 }

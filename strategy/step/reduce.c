@@ -35,7 +35,7 @@ static bool stay_on_host(const struct step *s)
 	return s->state.home[STATE_GRADIENTS].space != SPACE_DEVICE;
 }
 
-/* Each micro-batch's shard goes to the host; but where replicas of the shards add up theirs once a step, it stays on
+/* Gradient shards go to the host with every micro-batch. But if replicas add up their shards once a step, these wait on
  * the device until then. */
 static bool wait_on_device(const struct step *s)
 {
@@ -58,7 +58,7 @@ static int alloc_shard(struct step *s, int group, const char *what)
 	                   s->settings->precision, g->padded / s->shards);
 }
 
-/* The shard in which this rank's sum is added up on the device. */
+/* The shard on the device in which this rank adds up its gradients. */
 static struct region device_shard(const struct step *s, int group)
 {
 	int waiting = s->group[group].shard;
@@ -122,7 +122,7 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 	return op;
 }
 
-/* Once a step, where they stay; unless every rank has seen the same samples, and rows of them. */
+/* Reduces gradients where they stay, once a step; nothing is to do if all ranks have seen the same samples and rows. */
 static void reduce_in_place(struct step *s, int group)
 {
 	unsigned axes = group_sum_axes(s->plan, group);
@@ -136,8 +136,8 @@ static void reduce_in_place(struct step *s, int group)
 	reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
 }
 
-/* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,
- * which was written there by the communication queue itself or by the compute queue. */
+/* Sums the shard over its replicas, if there are any. It happens once a step, when the last micro-batch is in the
+ * shard. */
 static void reduce_replicas(struct step *s, int group, enum queue written_by)
 {
 	if (!s->replica_axes || !s->last_micro || (stay_on_host(s) && !wait_on_device(s)))
@@ -149,7 +149,7 @@ static void reduce_replicas(struct step *s, int group, enum queue written_by)
 
 /* ---- on the way ---- */
 
-/* Its buffers are in use until its operation is done. */
+/* Lists a reduction as under way: its buffers are in use until its operation is done. */
 static void depart(struct step *s, struct reduction r)
 {
 	assert(s->reductions.count < REDUCTIONS_IN_FLIGHT);
@@ -174,7 +174,7 @@ static void add_staging(struct step *s, int group, int staging)
 	send_waiting(s, group);
 }
 
-/* The oldest one has arrived: its buffers are freed. */
+/* Waits for the oldest reduction, and frees its buffers. */
 static void arrive(struct step *s)
 {
 	struct reductions *all = &s->reductions;
@@ -210,7 +210,8 @@ static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
 	struct region whole = region_whole(s->b, r->buffer), part = whole;
 	enum queue queue = QUEUE_COMMUNICATION;
-	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) == 1) { /* nobody has other samples, or rows */
+	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) ==
+	    1) { /* all ranks have the same samples and rows */
 		queue = QUEUE_COMPUTE;
 	} else if (s->shards == 1 || s->state.home[STATE_GRADIENTS].place == PLACE_WHOLE) {
 		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
@@ -259,7 +260,8 @@ void reduce_needed(struct step *s, int tensor)
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (--s->group[group].tensors_left > 0 || s->group[group].tied) /* stages reduce those when both are done */
+	if (--s->group[group].tensors_left > 0 ||
+	    s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
 	if (state_stays(s, STATE_GRADIENTS))
 		reduce_in_place(s, group);
@@ -277,14 +279,14 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	s->group[group].gradients = -1;
 }
 
-/* When all messages are issued, since it is one more collective that two ranks must come to in the same order. */
+/* It follows the last message, because both ranks must issue this collective in the same order as their messages. */
 void reduce_tied(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
 		if (s->group[g].base < 0 || !s->group[g].tied)
 			continue;
 		struct op *op = all_reduce(s, g, 0, QUEUE_COMPUTE, reduce_written(s, g));
-		op->ends = true;
+		op->ends_only = true;
 		reduce_done(s, g, op);
 		reduce_deliver(s, g, QUEUE_COMMUNICATION);
 	}

@@ -55,7 +55,7 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].at,
+	struct sliced_operands o = {s->value[k->x].data.at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].data.at,
 	                            region_none(), region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
@@ -68,7 +68,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, s->value[k->y].at, s->value[k->y].gradient, dx};
+	struct sliced_operands o = {s->value[k->x].data.at, s->value[k->y].data.at, s->value[k->y].gradient.at, dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -86,7 +86,7 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		build_free(s->b, o->x.buffer);
 	if (!kernel_sums(m, k))
 		return;
-	struct region sum = s->value[kernel_sum(k)].at;
+	struct region sum = s->value[kernel_sum(k)].data.at;
 	if (kernel_scatters(m, k)) {
 		sliced_exchange(s, true, pass, o->y, sum);
 		build_free(s->b, o->y.buffer);
@@ -98,7 +98,7 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
 	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);
 	build_operand(op, PART_SUM, sum, false);
-	build_operand(op, PART_Y, k->gelu ? s->value[k->y].at : region_none(), false);
+	build_operand(op, PART_Y, k->gelu ? s->value[k->y].data.at : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
@@ -112,9 +112,9 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 	if (!k->needs_dx || !kernel_sums_backward(m, k))
 		return;
 	if (kernel_gathers(m, k)) {
-		sliced_exchange(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient);
+		sliced_exchange(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient.at);
 		build_free(s->b, o->dx.buffer);
 	} else {
-		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient);
+		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient.at);
 	}
 }

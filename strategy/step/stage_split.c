@@ -7,9 +7,9 @@
 #include "strategy/step/step.h"
 
 struct best {
-	int64_t longest; /* of the stages up to here: the most that one computes … */
-	double squares;  /* … and how uneven they are */
-	int begin;       /* of the last of them */
+	int64_t longest; /* the work of the longest stage up to here */
+	double squares;  /* the sum of the squares of their work, which is least when they are even */
+	int begin;       /* the first segment of the last of them */
 };
 
 static bool better(const struct best *a, const struct best *b)
@@ -111,7 +111,7 @@ void stage_pack(struct plan *p)
 		k.name[i] = arena_print(&p->arena, "stage.%d", i);
 		k.slices[i] = 1;
 	}
-	k.name[stages] = "tied"; /* what two stages use */
+	k.name[stages] = "tied"; /* tensors that two stages use */
 	k.slices[stages] = 2;
 	for (int t = 0; t < p->model->tensor_count; t++)
 		k.group[t] = users[t].first == users[t].last ? users[t].first : stages;

@@ -26,7 +26,7 @@ static struct update_part read_from_disk(struct step *s, int group, struct regio
 	                               s->plan->groups[group].name);
 	int staging = offload_staging(s, name, &home);
 	struct update_part part = {home, region_whole(s->b, staging), staging, -1};
-	/* Staging of the group before last has been sent on, and may be taken. */
+	/* The staging of the group before last has been written back, and its place may be taken. */
 	build_wait(s->b, QUEUE_DISK, s->staging_uses.written_back[1]);
 	part.read = build_copy(s->b, home, part.at);
 	return part;
@@ -61,7 +61,7 @@ static int copy_updated(struct step *s, int group, enum queue queue, struct regi
 	return step_copy(s, group, PASS_UPDATE, from, to);
 }
 
-/* The new parameters reach whoever reads them. The last copy, or -1. */
+/* Sends the new parameters to whoever reads them. Returns the last copy, or -1. */
 static int return_parameters(struct step *s, int group, struct region weights)
 {
 	const struct home *home = &s->state.home[STATE_PARAMETERS];
@@ -71,8 +71,7 @@ static int return_parameters(struct step *s, int group, struct region weights)
 	if (home->space == SPACE_DISK && staging >= 0)
 		copy = copy_updated(s, group, QUEUE_DISK, new, kept);
 	if (home->space == SPACE_DEVICE && step_update_space(s) == SPACE_HOST) {
-		/* Whoever reads the old ones has done so: their gradients came after, and the update after those;
-		 * unless it is delayed. */
+		/* Without a delay, all kernels have read the old parameters: the update follows their gradients. */
 		if (s->state.delayed)
 			build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 		copy = copy_updated(s, group, QUEUE_HOST_TO_DEVICE, new, kept);

@@ -14,7 +14,7 @@
 
 enum { EVERY_NUMBER = 128, MOST_BLOCKS = 1024 };
 
-/* The setting with `number` in place of auto. */
+/* Replaces auto by `number` in the setting. */
 static void with_number(const char *text, int64_t number, char *out, size_t size)
 {
 	static const char word[] = "number_checkpoints=auto";
@@ -62,7 +62,8 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	settings->checkpointing_tried = 0;
 	for (int64_t number = blocks; number > 0; number--) {
 		struct need need;
-		int64_t size = (blocks + number - 1) / number; /* of the largest segment; fewer may have it */
+		int64_t size =
+		        (blocks + number - 1) / number; /* of the largest segment; a smaller number may have the same */
 		if (blocks > EVERY_NUMBER && number > 1 && (blocks + number - 2) / (number - 1) == size)
 			continue;
 		with_number(settings->checkpointing, number, trial.checkpointing, sizeof trial.checkpointing);

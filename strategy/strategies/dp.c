@@ -12,7 +12,7 @@
  */
 #include "strategy/step/hooks.h"
 
-/* A collective that moves samples: `whole` at the root, each rank's part. */
+/* A collective that moves samples between the root, which has all, and the ranks, which have a part each. */
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
 	struct step_view v = step_view(s);
@@ -26,7 +26,7 @@ static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, s
 	return op;
 }
 
-/* Room for everyone's values. The root's own samples are its slice of it, and the first. */
+/* Allocates the values of all ranks. The root's own samples are the first slice. */
 static struct region alloc_global_value(struct step *s, int value)
 {
 	struct step_view v = step_view(s);
@@ -47,7 +47,7 @@ static void load(struct step *s)
 		struct region targets = alloc_global_value(s, m->target);
 		struct op *op = build_op(v.b, OP_LOAD, QUEUE_COMPUTE);
 		op->micro = v.micro;
-		op->wide = v.ranks > 1;
+		op->all_ranks = v.ranks > 1;
 		op->operand[LOAD_INPUTS] = inputs;
 		op->operand[LOAD_TARGETS] = targets;
 		op->operand[LOAD_STEP] = step_counter(s);
@@ -78,7 +78,7 @@ static void free_replica(struct step *s)
 		gather_close(s, 0);
 }
 
-/* In the evaluate section nothing follows the last unit's forward. */
+/* In the evaluate section, the last unit's forward pass is the end. */
 static void after_forward(struct step *s, int unit)
 {
 	struct step_view v = step_view(s);
@@ -93,7 +93,7 @@ static void alloc_outputs(struct step *s)
 		alloc_global_value(s, v.model->logits);
 }
 
-/* Rows of logits travel with their pads, which are no payload. */
+/* Rows of logits are sent with their padding, which is not payload. */
 static void without_pads(const struct model *m, struct op *op)
 {
 	op->payload = op->payload / m->logits_stride * m->classes;
@@ -108,7 +108,7 @@ static void gather_outputs(struct step *s)
 		step_classifier(s, false);
 		return;
 	}
-	/* The root's own outputs were made at the head of everyone's. */
+	/* The root has written its own outputs at the head of the buffer for all. */
 	struct region all = v.root ? region_whole(v.b, own.buffer) : region_none();
 	without_pads(m, move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all));
 	if (v.root) {
@@ -126,7 +126,7 @@ static void gradient_needed(struct step *s, int tensor)
 	reduce_open(s, 0, step_view(s).root ? "collected.gradients" : "replica.gradients");
 }
 
-/* Gradients are collected together, when the backward pass is over. */
+/* Gradients are collected all at once, after the backward pass. */
 static void gradient_ready(struct step *s, int tensor)
 {
 	(void)s;

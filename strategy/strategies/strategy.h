@@ -28,7 +28,7 @@
 #include "strategy/plan/plan.h"
 #include "strategy/step/definition.h"
 
-/* In the order of `--strategy all`. */
+/* These are in the order of `--strategy all`. */
 #define STRATEGY_LIST(X)                                                                                               \
 	X(single)                                                                                                      \
 	X(dp)                                                                                                          \
@@ -38,7 +38,7 @@
 	X(zero3)                                                                                                       \
 	X(fsdp)
 
-/* What they are compared with. Not in `all`. */
+/* Strategies to compare them with, which `all` leaves out. */
 #define CONTRAST_LIST(X)                                                                                               \
 	X(hybrid)                                                                                                      \
 	X(model)                                                                                                       \
@@ -46,8 +46,8 @@
 	X(tensor)
 
 const struct strategy *strategy_find(const char *name); /* NULL if there is none */
-const struct strategy *strategy_at(int i);              /* of `all`; NULL past the last */
-const struct strategy *strategy_contrast_at(int i);     /* of the others */
+const struct strategy *strategy_at(int i);              /* one of `all`; NULL past the last */
+const struct strategy *strategy_contrast_at(int i);     /* one of the contrasts; NULL past the last */
 
 /* Checks `text` (NAME[:key=value:…]) and gives the strategy. */
 enum status strategy_parse(const char *text, const struct strategy **out);
@@ -58,8 +58,8 @@ struct choices strategy_choices(const struct strategy *g, const char *text);
  * one where all ranks serve the same samples. Settings with an unknown strategy have as many as ranks. */
 int64_t strategy_data_ranks(const struct settings *settings);
 
-/* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the
- * least peak (of equal ones, the smaller arena), and how many were tried. Else changes nothing. */
+/* Resolves number_checkpoints=auto: compiles a plan for every spacing, and puts into `settings` the number whose plan
+ * has the lowest peak (then the smallest arena), and how many plans were tried. Without auto it changes nothing. */
 enum status checkpointing_choose(const struct model *m, struct settings *settings);
 
 /* model + settings → plan. `settings` are resolved (settings_resolve). The plan is not yet verified. `model` must

@@ -9,7 +9,7 @@ struct event {
 	int64_t duration, bytes;
 	struct stream_text phase, label;
 	bool timed, lasts;
-	bool odd, odd_bytes; /* an argument with a name of ours is no whole number of 64 bits */
+	bool odd, odd_bytes; /* an argument with one of our names is not a whole number of 64 bits */
 };
 
 static bool read_scalar(struct json_stream *j, struct stream_text *out)
@@ -27,12 +27,12 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 		*odd |= !stream_text_whole(&number, out);
 }
 
-/* The arguments of another program's events may hold anything; ours are whole numbers. What is not is left without a
- * message: saying where it stands would take a walk over the file, for every such event. */
+/* The arguments of another program's events may hold anything; ours are whole numbers. Other values are skipped without
+ * a message: to say where one stands would take a walk over the file for every such event. */
 static void read_args(struct json_stream *j, struct event *e)
 {
 	struct stream_text key;
-	e->span.op = e->span.to = e->bytes = -1;
+	e->span.op = e->span.to = e->span.waited = e->bytes = -1;
 	e->label = (struct stream_text){0};
 	e->odd = e->odd_bytes = false;
 	if (stream_peek(j) != '{') {
@@ -45,6 +45,8 @@ static void read_args(struct json_stream *j, struct event *e)
 			read_whole(j, &e->span.op, &e->odd);
 		else if (stream_is(&key, "to"))
 			read_whole(j, &e->span.to, &e->odd);
+		else if (stream_is(&key, "waited_ns"))
+			read_whole(j, &e->span.waited, &e->odd);
 		else if (stream_is(&key, "bytes"))
 			read_whole(j, &e->bytes, &e->odd_bytes);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
@@ -57,7 +59,7 @@ static void read_args(struct json_stream *j, struct event *e)
 static bool read_event(struct json_stream *j, struct event *e)
 {
 	struct stream_text key, category = {0};
-	*e = (struct event){.span = {.op = -1, .to = -1}, .bytes = -1};
+	*e = (struct event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {

@@ -1,5 +1,5 @@
-/* What benchmarks share: a clock, the middle of many times, how many rounds were asked for, and the end of a run that
- * cannot go on.
+/* Shared by the benchmarks: a clock, the middle of many times, how many rounds were asked for, and the end of a run
+ * that cannot go on.
  *
  *     int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
  *     must(executor_run(…));
@@ -60,7 +60,7 @@ static inline int bench_rounds(int argc, char **argv, int standard, int most)
 	return rounds;
 }
 
-/* What stands behind a figure that has a target. */
+/* The word after a figure that has a target. */
 static inline const char *verdict(bool reached)
 {
 	return reached ? "reached" : "MISSED";

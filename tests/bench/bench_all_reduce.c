@@ -1,7 +1,8 @@
 /* All-reduce: our ring against the library, interleaved in one run, medians.
  * ranks: 2 4
  *
- *     mpirun -n 2 build/bench_all_reduce [MiB [repeats [huge|small]]]        default: 64 MiB, 15 repeats, huge pages
+ *     mpirun -n 2 build/tests/bench/bench_all_reduce [MiB [repeats [huge|small]]]        default: 64 MiB, 15 repeats,
+ * huge pages
  *
  * Each repeat measures every way once, so that what else the machine does meanwhile falls on all of them alike. The
  * time of a repeat is that of the slowest rank. GB/s is the bus rate as in nccl-tests: 2(n-1)/n·S over the time.

@@ -1,4 +1,4 @@
-/* What recomputing costs: the step time of `gpt` with activation checkpointing ÷ without, one rank, one thread.
+/* The cost of recomputing: the step time of `gpt` with activation checkpointing ÷ without, one rank, one thread.
  *
  *     bench_checkpointing [rounds]            default: 9
  *

@@ -1,4 +1,4 @@
-/* What a second rank brings: samples a second of two DDP ranks ÷ those of one rank alone, the same samples a rank; and
+/* The gain of a second rank: samples a second of two DDP ranks ÷ those of one rank alone, the same samples a rank; and
  * how much of its collectives a step waits for.
  * ranks: 2
  *
@@ -72,7 +72,7 @@ static void compare(int64_t samples, int rounds, struct communicator *communicat
 	rehearsal_release(&joint);
 }
 
-/* What overlap is for: the compute queue waits for less than the collectives take. Buckets so small that all but the
+/* Overlap pays: the compute queue waits for less than the collectives take. Buckets so small that all but the
  * last can be sent while others are computed. */
 static void show_overlap(int rounds, struct communicator *communicator)
 {

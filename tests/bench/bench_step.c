@@ -45,7 +45,7 @@ static double step(struct rehearsal *r)
 	return (double)executor_times(r->executor).step * 1e-9;
 }
 
-/* Where the time goes: of the last step, by kind of operation. */
+/* The time of the last step by kind of operation. */
 static void print_kinds(const struct rehearsal *r)
 {
 	int64_t ns[OP_KIND_COUNT] = {0}, all = 0;

@@ -61,7 +61,7 @@ static void subject_close(struct subject *b)
 	model_release(&b->model);
 }
 
-/* Of a step to another state and its picture: the median of several, and the lowest of such medians, since other
+/* The time to step to another state and draw it: the median of several, and the lowest of such medians, since other
  * programs only ever make it longer. */
 static double draw_ms(struct playback *p, cairo_t *cr, int repeats)
 {

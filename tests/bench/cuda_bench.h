@@ -1,4 +1,4 @@
-/* What the benchmarks on a GPU share: opening the library and the first GPU, errors, and the time of a kernel.
+/* Shared by the benchmarks on a GPU: opening the library and the first GPU, errors, and the time of a kernel.
  *
  *     if (!gpu_open("bench_cuda_matrix"))
  *             return 0;                              it has said why it does not run
@@ -62,7 +62,7 @@ static inline float *fetched(enum element type, const void *p, int64_t n)
 	return floats;
 }
 
-/* Of one run, where `count` follow one another. */
+/* The time of one run among `count` in a row. */
 static inline double gpu_seconds_of(int (*run)(const void *), const void *what, const char *name, int count,
                                     cuda_event begin, cuda_event end)
 {

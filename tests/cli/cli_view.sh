@@ -151,7 +151,7 @@ done
 refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"
 FONTCONFIG_FILE=$tmp/fonts.conf refuse 'fonts-dejavu-core' view --export "$tmp/x.png"
-refuse 'ends in' view --export "$tmp/x.bmp"
+refuse 'must end in' view --export "$tmp/x.bmp"
 refuse 'the last round of this step' view --cluster laptop --at 100000 --export "$tmp/x.png"
 refuse 'WIDTHxHEIGHT' view --size 100 --export "$tmp/x.png"
 refuse 'below 64' view --size 10x10 --export "$tmp/x.png"

@@ -1,4 +1,4 @@
-/* What the tests of the GPU's kernels stand on. Each case is run by the CPU's kernels and by the GPU's, compiled for
+/* Helpers for tests of the GPU's kernels. Each case is run by the CPU's kernels and by the GPU's, compiled for
  * the host or on a GPU (tests/gpu/target.h); then by the GPU's again, on the host with blocks and threads in the
  * opposite order and other rubbish in the workspace, which must give the same bits. */
 #ifndef SHARDLAB_TESTS_CUDA_CHECK_H
@@ -19,7 +19,7 @@ struct array {
 	void *now;
 };
 
-/* Of lists whose last case is the largest. */
+/* The number of cases in a list, whose last is the largest. */
 #define CASES(list) (COUNT(list) - SUITE_CASES(0, 1))
 
 enum { MOST_ARRAYS = 12, SHIFT_MOST = 16, WORKSPACE = 4 << 20 };

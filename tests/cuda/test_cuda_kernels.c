@@ -67,7 +67,7 @@ struct classifier_case {
 
 static const double SCALE = 0.125, LOSS_SCALE = 64;
 
-/* What kernels read and add up besides arrays. */
+/* Scalars that kernels read or add to. */
 struct numbers {
 	float scaler[4];
 	double loss;

@@ -43,7 +43,7 @@ START_TEST(the_table_is_whole)
 }
 END_TEST
 
-START_TEST(errors_have_words)
+START_TEST(errors_have_text)
 {
 	ck_assert_ptr_nonnull(strstr(api->error_text(2), "memory"));
 	ck_assert_ptr_nonnull(strstr(api->error_text(35), "driver"));
@@ -81,7 +81,7 @@ bool has_driver()
 	return !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-START_LOOP_TEST(without_a_driver_calls_say_so, 0, !has_driver())
+START_LOOP_TEST(calls_fail_without_a_driver, 0, !has_driver())
 {
 	struct cuda_properties properties;
 	struct kernel_context *gpu = reinterpret_cast<struct kernel_context *>(&properties);

@@ -274,7 +274,7 @@ START_LOOP_TEST(layers, 0, CASES)
 END_TEST
 
 /* Results would be right without cuBLASLt too, and slow: what it surely has must be its own. */
-START_LOOP_TEST(ordinary_shapes_are_left_to_cublas, 0, 2)
+START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 {
 	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
 		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};

@@ -43,7 +43,7 @@ struct head {
 		dweight.fill(1);
 		loss.fill(1);
 	}
-	/* What no class has: zeros instead of NaN. */
+	/* Zeros instead of NaN in the padding. */
 	void clear_pads()
 	{
 		const size_t element = static_cast<size_t>(element_bytes(type));

@@ -15,7 +15,7 @@ struct update_case {
 	bool sgd;
 };
 
-/* What kernels/update.h says, once more, for the CPU's kernels. */
+/* The rules of kernels/update.h written a second time, around the CPU's kernels. */
 static int update_on_cpu(const struct update_case *k, struct array *a)
 {
 	const struct update *u = &k->u;

@@ -2,7 +2,7 @@
 #include "kernels/cuda/device.cuh"
 #include "tests/emulate/emulate.h"
 
-/* What is not linked in stays NULL. */
+/* Kernels that are not linked in stay NULL. */
 extern "C" {
 #define KERNEL(name, place)                                                                                            \
 	__attribute__((weak)) int cuda_##name(struct kernel_context *c,                                                \

@@ -7,7 +7,7 @@
 
 #include "real/cuda/library.h"
 
-/* Of NVIDIA's kernel driver, and of Windows' for Linux. */
+/* The devices of NVIDIA's kernel driver, and of Windows' driver for Linux. */
 static bool has_card(void)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -16,7 +16,7 @@ static bool has_card(void)
 	return !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-/* Where no GPU is, what the program says to do about it does not matter. */
+/* Without a GPU the advice in the message is left out. */
 static enum gpu_found failed(struct gpu *g)
 {
 	static const char option[] = "device cuda: ";

@@ -34,7 +34,7 @@ int target_wait(struct kernel_context *c, int error)
 void target_order(bool descending)
 {
 	emulated_order(descending);
-	/* What races does so in either order: once is enough. */
+	/* A race shows in either order: once is enough. */
 	emulated_races(!descending && emulated_tells());
 }
 

@@ -10,7 +10,7 @@
 
 enum { MOST_OPEN = 16, SIZES = 48, HEAD_BYTES = 256 /* before a piece, so that it is aligned */ };
 
-/* Of a piece, of 2^size bytes. */
+/* The header of a piece of 2^size bytes. */
 struct head {
 	struct head *next; /* released */
 	int size;

@@ -1,4 +1,4 @@
-/* What tests of kernels in several types stand on: random numbers that the type holds, in guarded buffers, and
+/* Helpers for tests of kernels in several types: random numbers that the type holds, in guarded buffers, and
  * comparison with double arithmetic, or with the fp32 kernel, on the same numbers.
  *
  * How far a result may be off follows from how it is made: one rounding to the type, half a unit in the last place

@@ -1,4 +1,4 @@
-/* What the tests of kernels stand on: guarded buffers of random numbers, comparison with doubles, gradients by
+/* Helpers for tests of kernels: guarded buffers of random numbers, comparison with doubles, gradients by
  * differences. */
 #ifndef SHARDLAB_TESTS_KERNELS_CHECK_H
 #define SHARDLAB_TESTS_KERNELS_CHECK_H
@@ -18,7 +18,7 @@
 #define GUARD_VALUE 12345.678f
 /* ---- memory, random numbers, comparison ---- */
 
-/* Where it comes from. */
+/* The allocator of guarded buffers. */
 #ifndef CHECK_MEMORY
 #define CHECK_MEMORY malloc
 #define CHECK_RELEASE free

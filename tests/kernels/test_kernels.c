@@ -167,7 +167,7 @@ START_LEVEL_TEST(classifier_loss)
 	static const int64_t rows[] = {1, 3, 65, 130}, classes[] = {1, 2, 7, 16, 17, 33, 65, 256, 2049};
 	for (int64_t r = 0; r < COUNT(rows); r++)
 		for (int64_t k = 0; k < COUNT(classes); k++) {
-			int64_t n = rows[r] * classes[k], want_correct = 0, correct;
+			int64_t n = rows[r] * classes[k], want_correct = 0, correct = 0;
 			float *logits = filled(n), loss = 7.0f;
 			int32_t *targets = keep(calloc((size_t)rows[r], sizeof *targets), 0);
 			for (int64_t i = 0; i < rows[r]; i++)
@@ -186,7 +186,7 @@ START_LEVEL_TEST(classifier_loss)
 				want_correct += best == targets[i];
 			}
 			struct classifier_case c = {rows[r], classes[k], widened(n, logits), 0.25, targets};
-			double want = classifier_objective(&c), evaluated;
+			double want = classifier_objective(&c), evaluated = 0;
 			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], classes[k], logits, targets, &evaluated,
 			                    &correct);
 			ck_assert_msg(fabs(evaluated * 0.25 - want) <= 1e-6 * (1 + fabs(want)), "loss %.9g, not %.9g",
@@ -213,12 +213,12 @@ START_LEVEL_TEST(classifier_saturated)
 	logits[34 + 35] = -1e4f; /* row 1: wrong by 2e4; 17 logits share the top */
 	for (int i = 70; i < 105; i++)
 		logits[i] = 3.0f; /* row 2: all equal, loss log 35; argmax is the first */
-	double evaluated, want = 2e4 + 0;
+	double evaluated = 0, want = 2e4 + 0;
 	int tops = 0;
 	for (int i = 35; i < 70; i++)
 		tops += logits[i] > 0.0f;
 	want += log(tops) + log(35.0);
-	int64_t correct;
+	int64_t correct = 0;
 	classifier_evaluate(ELEMENT_FP32, 3, 35, 35, logits, targets, &evaluated, &correct);
 	ck_assert(fabs(evaluated - want) < 1e-2 && correct == 1);
 	classifier(ELEMENT_FP32, 3, 35, 35, logits, targets, 1.0, 1.0, &loss, false);

@@ -94,7 +94,7 @@ START_LEVEL_TEST(kernels)
 }
 END_TEST
 
-START_TEST(running_replace_statistics)
+START_TEST(running_statistics_replace_a_batchs)
 {
 	enum { WIDTH = 37 };
 	float *running = filled(2 * WIDTH), *statistics = blank(2 * WIDTH + 1);
@@ -110,7 +110,7 @@ START_TEST(running_replace_statistics)
 END_TEST
 
 /* The same bits with one thread and with three. */
-START_TEST(threads_do_not_show)
+START_TEST(threads_change_no_bit)
 {
 	enum { ROWS = 70, WIDTH = 200, N = ROWS * WIDTH };
 	struct batch_norm_shape s = {ROWS, WIDTH, true, ELEMENT_FP32};

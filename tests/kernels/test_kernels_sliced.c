@@ -42,8 +42,8 @@ static void check_classifier(enum element type, int classes, int ranks, bool tie
 	float maxima[ROWS], own[ROWS], sums[2 * ROWS] = {0};
 	float part[3 * ROWS], counts[3 * ROWS] = {0}, loss = 0.5F, want = 0.5F;
 	int32_t targets[ROWS];
-	double evaluated, want_evaluated;
-	int64_t correct, want_correct;
+	double evaluated = 0, want_evaluated = 0;
+	int64_t correct = 0, want_correct = 0;
 	void *logits = some(type, ROWS * classes, 8);
 	for (int64_t i = 0; i < ROWS * classes && ties; i++) /* several classes have the largest logit */
 		set(type, logits, i, (float)((int)(uniform() * 2.0F)));
@@ -212,7 +212,7 @@ START_LEVEL_TEST(halves_of_a_linear_layer)
 END_TEST
 
 /* Bias and residual may each be absent; what is there is added, and rounded once. */
-START_LEVEL_TEST(what_is_finished)
+START_LEVEL_TEST(bias_and_residual_may_be_absent)
 {
 	EACH_ELEMENT(type)
 	for (int given = 0; given < 4; given++) {

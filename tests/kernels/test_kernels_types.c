@@ -271,10 +271,10 @@ START_LEVEL_TEST(classifier_loss)
 	EACH_TYPE(type)
 	for (int64_t r = 0; r < COUNT(rows); r++)
 		for (int64_t k = 0; k < COUNT(classes); k++) {
-			int64_t n = rows[r] * classes[k], correct, want_correct;
+			int64_t n = rows[r] * classes[k], correct = 0, want_correct = 0;
 			uint16_t *logits = some(type, n, 6);
 			float *f = floats_of(type, n, logits), loss = 7, want_loss = 7;
-			double evaluated, want_evaluated, *size = doubles(n);
+			double evaluated = 0, want_evaluated = 0, *size = doubles(n);
 			int32_t *targets = keep(calloc((size_t)rows[r], sizeof *targets), 0);
 			for (int64_t i = 0; i < rows[r]; i++)
 				targets[i] = (int32_t)(i * 7 % classes[k]);

@@ -1,6 +1,6 @@
 /* Both communicators, every collective, awkward sizes; run at 1, 2, 3, 4 and 8 ranks:
  *
- *     mpirun --oversubscribe --bind-to none -n 3 build/mpi_communicator
+ *     mpirun --oversubscribe --bind-to none -n 3 build/tests/mpi/mpi_communicator
  *
  * Values are small integers, whose sums the type holds exactly, and depend on rank, element and test, so that a slice
  * in the wrong place or left from the test before shows. Each rank counts what is wrong, and the counts are added at
@@ -293,7 +293,7 @@ static void check_rounding(struct communicator *c, enum type type, int64_t eleme
 	ranks_check(ranks_count == 1 || exact < elements, "the sums do not round: nothing was tested");
 }
 
-/* What a rank adds to value i of a sum: numbers of fp32, as control values are, whose sum a double holds exactly,
+/* A rank adds this to value i of a sum: numbers of fp32, as control values are, whose sum a double holds exactly,
  * whatever the order; or ones whose sum is rounded. */
 static double control_value(int i, int rank, bool exact)
 {

@@ -24,7 +24,7 @@ static double worst[2];
 
 static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=1,width=32,heads=2,context=8"};
 
-/* What losses may differ by, relative: bf16 keeps 8 digits, fp16 11; sums of gradients are rounded once a rank. */
+/* Losses may differ by this, relatively: bf16 keeps 8 digits, fp16 11; sums of gradients are rounded once a rank. */
 static double limit_of(enum type t)
 {
 	return t == TYPE_BF16 ? 1e-2 : 2e-3;
@@ -167,7 +167,7 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	}
 }
 
-/* Of the weights in the beginning: at a learning rate of 0, in fp32. */
+/* The checksum of the initial weights: a learning rate of 0 keeps them, in fp32. */
 static void initial_checksum(int model, char out[17])
 {
 	struct report r;

@@ -18,7 +18,7 @@
 
 #include "kernels/kernels.h"
 #include "tests/support/images.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -179,7 +179,7 @@ static void assert_quiet(const struct request *r, int threads)
 	struct made m;
 	struct trainer t;
 	double loss;
-	ck_assert_msg(made_open(&m, r) == STATUS_OK, "%s", status_message());
+	must_open(&m, r);
 	int64_t bytes;
 	kernels_set_threads(threads);
 	ck_assert(kernels_prepare(&bytes));
@@ -274,7 +274,7 @@ START_LOOP_TEST(sixteen_bits_allocate_nothing, 0, 2)
 }
 END_TEST
 
-/* The test of the test. Check allocates as well, so it is asked at the end. */
+/* The counter itself. Check allocates as well, so nothing is asserted before the end. */
 START_TEST(allocations_are_seen)
 {
 	void *volatile p;

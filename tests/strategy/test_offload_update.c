@@ -56,7 +56,7 @@ static void run_reference(const struct plan *p, double losses[STEPS], struct ref
 	trainer_release(&t);
 }
 
-START_LOOP_TEST(delayed_is_one_step_late, 0, 2)
+START_LOOP_TEST(delayed_update_is_one_step_late, 0, 2)
 {
 	static const char *const settings[] = {"accumulate=1 optimizer=adamw", "accumulate=2 optimizer=sgd"};
 	double expected[STEPS], loss, prompt;
@@ -146,16 +146,6 @@ static const struct broken broken[] = {
 START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
-}
-END_TEST
-
-/* A plan's text is the plan. */
-START_LOOP_TEST(text_comes_back, 0, 5)
-{
-	static const char *const offloads[] = {"optimizer", "optimizer:delayed=yes",
-	                                       "optimizer:to=disk,parameters:to=disk",
-	                                       "optimizer,parameters,activations", "activations"};
-	free(must_come_back(right_plan(GPT " zero3 ranks=2 accumulate=2 clip=1 offload=%s", offloads[_i])));
 }
 END_TEST
 

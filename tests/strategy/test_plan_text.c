@@ -25,10 +25,10 @@ static void assert_same_op(const struct op *a, const struct op *b, int number)
 {
 	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
 	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
-	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
-	                      a->traffic == b->traffic && a->root == b->root && a->axes == b->axes &&
-	                      a->ends == b->ends && a->shift == b->shift && a->payload == b->payload &&
-	                      a->after_count == b->after_count,
+	                      a->accumulate == b->accumulate && a->all_ranks == b->all_ranks &&
+	                      a->algorithm == b->algorithm && a->traffic == b->traffic && a->root == b->root &&
+	                      a->axes == b->axes && a->ends_only == b->ends_only && a->neighbour == b->neighbour &&
+	                      a->payload == b->payload && a->after_count == b->after_count,
 	              "operation %d, %s, came back as another", number, op_name(a->kind));
 	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
 	for (int i = 0; i < op_operand_count(a->kind); i++) {
@@ -64,6 +64,7 @@ static void assert_same_plan(const struct plan *a, const struct plan *b)
 	}
 }
 
+#define OFFLOADED "gpt:layers=3,width=32,heads=2,context=16 zero3 ranks=2 accumulate=2 clip=1 offload="
 static const char *const requests[] = {
         "mlp:sizes=4-5-3 single accumulate=3",
         "mlp:sizes=4-5-3 dp ranks=3 accumulate=2",
@@ -86,6 +87,11 @@ static const char *const requests[] = {
         "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 precision=bf16 stochastic_rounding=yes",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047 dp ranks=3",
         "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093 tensor ranks=2",
+        OFFLOADED "optimizer",
+        OFFLOADED "optimizer:delayed=yes",
+        OFFLOADED "optimizer:to=disk,parameters:to=disk",
+        OFFLOADED "optimizer,parameters,activations",
+        OFFLOADED "activations",
 };
 START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {
@@ -172,9 +178,9 @@ static const struct {
         {"set accumulate 1", "set accumulate 4097", "accumulate is 4097, above 4096"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
-        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32|bf16|fp16"},
-        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw|sgd"},
-        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule|library"},
+        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32, bf16, fp16"},
+        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw, sgd"},
+        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule, library"},
         {"set clip 0", "set clip nan", "clip: 'nan' is not a number"},
         {"set clip 0", "set clip 1e999", "clip: '1e999' is not a number"},
         {"set clip 0", "set clop 0", "unknown setting 'clop'"},
@@ -218,7 +224,8 @@ static const struct {
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "a pass is forward, recompute, backward or update"},
+        {"in backward group bucket.0", "in reverse group bucket.0",
+         "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",
@@ -307,7 +314,7 @@ START_TEST(cut_texts_do_no_harm)
 END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
-START_LOOP_TEST(spoiled_texts_do_no_harm, 0, 2)
+START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 {
 	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
 	char *text = print_request(requests[_i]);
@@ -388,12 +395,13 @@ START_TEST(flops_are_counted)
 }
 END_TEST
 
-/* Axes, and who meets along them. */
+/* Axes, and who meets along them; the loss scale, which is fp16's. */
 #define STAGES "mlp:sizes=4-4-4-3 pipeline ranks=3"
 #define SHARDS "mlp:sizes=4-4-4-3 hybrid:shard=3 ranks=6"
+#define FP16 "mlp:sizes=4-3-2 ddp ranks=2 precision=fp16"
 static const struct {
 	const char *words, *what, *by, *wanted;
-} wrong_axes[] = {
+} wrong_others[] = {
         {STAGES, "axis stage 3", "axis stage 4", "the product of the axes above is not 3 ranks"},
         {STAGES, "axis stage 3", "axis stage", "how many ranks it has"},
         {STAGES, "axis stage 3", "axis r 3", "'r' is no name for an axis"},
@@ -405,11 +413,19 @@ static const struct {
         {SHARDS, "over shard", "over shard,shard", "'shard' is named twice"},
         {SHARDS, "over shard", "over", "'group' is no axis"},
         {SHARDS, "/replica]", "/replace]", "'replace' is no axis of the plan"},
+        {FP16, "set loss_scaler deepspeed\n", "", "set loss_scaler"},
+        {FP16, "set loss_scale 65536\n", "", "set loss_scale"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale 0\n", "loss_scale: '0' is below 1e-06"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale -1\n", "loss_scale: '-1' is below 1e-06"},
+        {FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed, pytorch"},
+        {FP16, "set loss_scale_window 1000\n", "set loss_scale_window 99999999\n", "'99999999' is above 16777216"},
+        {"mlp:sizes=4-3-2 ddp ranks=2 precision=bf16", "set seed 1\n", "set seed 1\nset loss_scale 2\n",
+         "a plan in fp16, and no other"},
 };
 
-START_LOOP_TEST(wrong_axes_are_refused, 0, COUNT(wrong_axes))
+START_LOOP_TEST(other_wrong_texts_are_refused, 0, COUNT(wrong_others))
 {
-	assert_refused(wrong_axes[_i].words, wrong_axes[_i].what, wrong_axes[_i].by, wrong_axes[_i].wanted);
+	assert_refused(wrong_others[_i].words, wrong_others[_i].what, wrong_others[_i].by, wrong_others[_i].wanted);
 }
 END_TEST
 

@@ -297,11 +297,11 @@ START_TEST(words_are_refused)
 {
 	struct settings s = settings_default();
 	assert_refused(setting_read(SETTING_PRECISION, "it", "fp64", &s), "fp64",
-	               "it: 'fp64' is not one of: fp32|bf16|fp16");
+	               "it: 'fp64' is not one of: fp32, bf16, fp16");
 	assert_refused(setting_read(SETTING_PRECISION, "it", "i32", &s), "i32", "'i32'");
 	assert_refused(setting_read(SETTING_OPTIMIZER, "it", "adam", &s), "adam",
-	               "it: 'adam' is not one of: adamw|sgd");
-	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none", "is not one of: deepspeed|pytorch");
+	               "it: 'adam' is not one of: adamw, sgd");
+	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none", "is not one of: deepspeed, pytorch");
 	assert_refused(setting_read(SETTING_STOCHASTIC_ROUNDING, "it", "no", &s), "no", "is not one of: yes");
 	ck_assert_int_eq(setting_read(SETTING_PRECISION, "it", "bf16", &s), STATUS_OK);
 	ck_assert_int_eq(s.precision, TYPE_BF16);

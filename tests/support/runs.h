@@ -1,4 +1,4 @@
-/* What tests of training on all ranks of a job share: the images they train on, the run on one rank that theirs are
+/* Helpers for tests of training on all ranks of a job: the images they train on, the run on one rank that theirs are
  * compared with, and the comparison. What differs is counted as failed checks (tests/support/ranks.h); rank 0 has the
  * reports.
  *
@@ -28,7 +28,7 @@ const char *runs_write_plan(const struct request *q);
  * is a sum in fp32, and the host adds up groups as they arrive. */
 const char *runs_write_plan_as(const struct request *q, const struct request *offloaded);
 
-/* How all ranks train it. */
+/* How all ranks train a request. */
 struct runs_how {
 	int64_t steps;
 	const char *communicator; /* NULL: ring; mpi: by the library's collectives */

@@ -1,6 +1,6 @@
 #include "tests/support/trainer.h"
 
-#include "real/cpu/executor.h"
+#include "real/cpu/device.h"
 #include "tests/support/plans.h"
 #include <math.h>
 #include <string.h>

@@ -105,11 +105,9 @@ static bool check_reason(const struct timeline *s, const struct event *e, const 
 
 START_LOOP_TEST(the_reason_ended_last, 0, REQUESTS)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", requests[_i]);
-	int said = walk(&v.shown.timeline, check_reason);
-	ck_assert_msg(said > 3 || v.made.plan.ranks == 1, "%s gives %d reasons", requests[_i], said);
-	viewed_release(&v);
+	const struct viewed *v = viewed_plan(requests[_i]);
+	int said = walk(&v->shown.timeline, check_reason);
+	ck_assert_msg(said > 3 || v->made.plan.ranks == 1, "%s gives %d reasons", requests[_i], said);
 }
 END_TEST
 
@@ -157,11 +155,9 @@ static bool check_pause(const struct timeline *s, const struct event *e, const c
 
 START_LOOP_TEST(pauses_name_what_they_wait_for, 0, REQUESTS)
 {
-	struct viewed v;
-	viewed_open(&v, "%s", requests[_i]);
-	int pauses = walk(&v.shown.timeline, check_pause);
-	ck_assert_msg(pauses > 0 || v.made.plan.ranks == 1, "%s never pauses", requests[_i]);
-	viewed_release(&v);
+	const struct viewed *v = viewed_plan(requests[_i]);
+	int pauses = walk(&v->shown.timeline, check_pause);
+	ck_assert_msg(pauses > 0 || v->made.plan.ranks == 1, "%s never pauses", requests[_i]);
 }
 END_TEST
 
@@ -169,11 +165,10 @@ END_TEST
 
 START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 {
-	struct viewed v;
 	struct state st = {0};
 	char caption[512], word[WORD];
-	viewed_open(&v, "%s", requests[_i]);
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(requests[_i]);
+	const struct timeline *s = &v->shown.timeline;
 	const struct plan *p = s->plan;
 	state_make(&st, s, STEP_SIZE_ROUND, 0);
 	caption_make(&st, caption, sizeof caption);
@@ -193,18 +188,16 @@ START_LOOP_TEST(the_beginning_names_every_role, 0, REQUESTS)
 	}
 	ck_assert_msg((strstr(caption, "root") != NULL) == !strcmp(p->strategy, "dp"), "'%s'", caption);
 	state_release(&st);
-	viewed_release(&v);
 }
 END_TEST
 
 /* Of a pipeline's many stages the first, the fullest and the last. */
-START_TEST(many_stages_have_room)
+START_TEST(captions_of_many_stages_fit)
 {
-	struct viewed v;
 	struct state st = {0};
 	char caption[512];
-	viewed_open(&v, "gpt:layers=16,width=8,heads=2,context=8,vocabulary=24 pipeline ranks=16");
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan("gpt:layers=16,width=8,heads=2,context=8,vocabulary=24 pipeline ranks=16");
+	const struct timeline *s = &v->shown.timeline;
 	state_make(&st, s, STEP_SIZE_ROUND, 0);
 	caption_make(&st, caption, sizeof caption);
 	int fullest = 0;
@@ -220,7 +213,6 @@ START_TEST(many_stages_have_room)
 	}
 	ck_assert(strlen(caption) < sizeof caption - 1 && caption[strlen(caption) - 1] == '.');
 	state_release(&st);
-	viewed_release(&v);
 }
 END_TEST
 
@@ -256,13 +248,11 @@ START_TEST(words)
 	        {GPT " pipeline ranks=2", " to rank 1 (", "from rank 0 to 1"},
 	};
 	for (int i = 0; i < COUNT(cases); i++) {
-		struct viewed v;
-		viewed_open(&v, "%s", cases[i].words);
-		ck_assert_msg(times_said(&v.shown.timeline, cases[i].said) > 0, "%s never says '%s'", cases[i].words,
+		const struct viewed *v = viewed_plan(cases[i].words);
+		ck_assert_msg(times_said(&v->shown.timeline, cases[i].said) > 0, "%s never says '%s'", cases[i].words,
 		              cases[i].said);
-		ck_assert_msg(times_said(&v.shown.timeline, cases[i].never) == 0, "%s says '%s'", cases[i].words,
+		ck_assert_msg(times_said(&v->shown.timeline, cases[i].never) == 0, "%s says '%s'", cases[i].words,
 		              cases[i].never);
-		viewed_release(&v);
 	}
 }
 END_TEST

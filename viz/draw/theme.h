@@ -1,5 +1,5 @@
-/* Colours. Categories have the colours of Okabe and Ito (2008), which stay apart for eyes that lack a cone, and besides
- * a pattern and a letter each, so that they stay apart in grey. Every text colour has a contrast of at least 4.5:1 on
+/* Colours. Categories have the colours of Okabe and Ito (2008), which colour-blind people can tell apart, and each has
+ * a pattern and a letter, so that they can be told apart in grey. Every text colour has a contrast of at least 4.5:1 on
  * what it is written on (WCAG 2.1, 1.4.3); a test computes both.
  */
 #ifndef SHARDLAB_VIZ_THEME_H

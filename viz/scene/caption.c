@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -261,11 +262,21 @@ static void say_end(struct text *t, const struct state *st)
 {
 	const struct timeline *s = st->timeline;
 	char step[WORD], sent[WORD];
-	double whole = s->step_ns ? (double)s->step_ns : 1;
-	say(t,
-	    "The step is done in %s: %.0f %% computing, %.0f %% waiting for communication, %.0f %% for anything else.",
-	    time_word(step, s->step_ns), 100 * (double)s->times.compute / whole, 100 * (double)s->times.exposed / whole,
-	    100 * (double)s->times.bubble / whole);
+	struct range computes = range_over_ranks(s, offsetof(struct times, compute)),
+	             waits = range_over_ranks(s, offsetof(struct times, exposed));
+	bool alike = !range_is_wide(computes) && !range_is_wide(waits);
+	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
+	if (s->plan->ranks == 1)
+		say(t, "The rank");
+	else if (alike)
+		say(t, "Every rank");
+	else
+		say(t, "Rank %" PRId64 ", the slowest,", s->times.rank);
+	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
+	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
+	if (!alike)
+		say(t, " Over the ranks, computing is %.1f to %.1f %% and waiting for communication %.1f to %.1f %%.",
+		    computes.least, computes.most, waits.least, waits.most);
 	if (ledger_step_total(s))
 		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
 }

@@ -153,7 +153,7 @@ static const char *idea_of_work(const struct timeline *s, const struct role *r, 
 	case OP_OVERFLOW:
 		return "fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.";
 	case OP_LOAD:
-		return plan_data_ranks(s->plan) > 1 && !op->wide
+		return plan_data_ranks(s->plan) > 1 && !op->all_ranks
 		               ? "Every rank works on other samples: that is data parallelism."
 		               : NULL;
 	case OP_ADD:

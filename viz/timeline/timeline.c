@@ -87,9 +87,10 @@ static void collect_spans(struct timeline *s)
 		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		size_t ops = (size_t)(step->end - step->begin);
-		r->begin = zeroed(3 * ops, sizeof *r->begin);
+		r->begin = zeroed(4 * ops, sizeof *r->begin);
 		r->end = r->begin + ops;
 		r->issued = r->end + ops;
+		r->came = r->issued + ops;
 		for (size_t k = 0; k < 2 * ops; k++)
 			r->begin[k] = -1;
 	}
@@ -101,6 +102,7 @@ static void collect_spans(struct timeline *s)
 		const struct section *step = &s->plan->roles[s->ranks[index].role].step;
 		s->ranks[index].begin[span->op - step->begin] = span->begin;
 		s->ranks[index].end[span->op - step->begin] = span->end;
+		s->ranks[index].came[span->op - step->begin] = span->came;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
 	/* Everything issued before an operation of the compute queue has been issued when that begins. */
@@ -119,19 +121,15 @@ static void collect_spans(struct timeline *s)
 
 /* ---- the whole ---- */
 
-/* The first of those that end last. */
-static int64_t latest_rank(const struct timeline *s)
+static void collect_times(struct timeline *s)
 {
-	int64_t rank = s->ranks[0].rank, latest = -1;
-	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &timeline_role_of(s, i)->step;
-		for (int k = 0; k < step->end - step->begin; k++)
-			if (s->ranks[i].end[k] > latest) {
-				latest = s->ranks[i].end[k];
-				rank = s->ranks[i].rank;
-			}
+	s->shown = zeroed((size_t)s->rank_count, sizeof *s->shown);
+	for (size_t at = 0; at < s->trace->span_count;) {
+		int index = timeline_index_of(s, s->trace->spans[at].rank);
+		s->shown[index] = trace_next_times(s->trace, &at, s->step_ns);
 	}
-	return rank;
+	s->times = trace_slowest(s->trace);
+	s->bubble = bubble_of(s->plan);
 }
 
 enum status timeline_open(struct timeline *s, const struct trace *trace, const struct limits *limits)
@@ -154,8 +152,7 @@ enum status timeline_open(struct timeline *s, const struct trace *trace, const s
 	timeline_make_stops(s);
 	timeline_find_highlights(s);
 	timeline_make_marks(s);
-	if (s->rank_count)
-		s->times = trace_times(trace, latest_rank(s), s->step_ns);
+	collect_times(s);
 	return STATUS_OK;
 }
 
@@ -186,6 +183,7 @@ void timeline_release(struct timeline *s)
 		mark_release(&s->marks[m]);
 	free(s->phases);
 	free(s->marks);
+	free(s->shown);
 	free(s->ranks);
 	free(s->events);
 	free(s->instants);

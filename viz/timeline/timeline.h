@@ -21,6 +21,7 @@
 #define SHARDLAB_VIZ_TIMELINE_H
 
 #include "strategy/plan/plan.h"
+#include "strategy/trace/bubble.h"
 #include "strategy/trace/trace.h"
 
 /* In the order in which they happen at one time. */
@@ -112,6 +113,9 @@ struct collective {
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
+	int64_t came;                  /* when its last member had come: from then on it moves data */
+	int64_t last_came;             /* the same of those shown, … */
+	int last;                      /* … of which this one, among those shown, came then */
 	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
 	int64_t sent_bytes;            /* by all ranks together */
 	size_t first_event, end_event; /* between which its messages lie, with others */
@@ -159,6 +163,7 @@ struct timeline_rank {
 	int64_t rank;
 	int role;
 	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
+	int64_t *came;        /* [op - step.begin]: as in struct span */
 	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
 	int *collective;      /* [op - step.begin]: which it is; -1: none */
 	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
@@ -210,7 +215,9 @@ struct timeline {
 	struct mark *marks; /* one after every mark_every events, and after none */
 	size_t mark_count, mark_every;
 	int64_t step_ns;
-	struct times times; /* of the first rank that ends last */
+	struct times times;  /* of the slowest rank */
+	struct times *shown; /* of each of ranks, over the whole step */
+	struct bubble bubble;
 };
 
 /* Every span and message of the trace must be one of its plan's (a trace that was read is checked).
@@ -239,6 +246,12 @@ const struct role *timeline_role_of(const struct timeline *s, int index);
 int timeline_index_of(const struct timeline *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int timeline_collective_of(const struct timeline *s, int index, int op);
+/* The time in which communication of a shown rank waits for another: from its coming to the other's. */
+struct wait {
+	int64_t begin, end;
+	int64_t rank; /* that comes last; -1: none that is shown */
+};
+struct wait timeline_wait(const struct timeline *s, int index, int op);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */

@@ -1,4 +1,4 @@
-/* What attention has for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
+/* Attention for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
  * stand and how they are multiplied differs: attention_*.c for fp32, attention16_*.c for 16 bits. */
 #ifndef SHARDLAB_SIMD_ATTENTION_H
 #define SHARDLAB_SIMD_ATTENTION_H
@@ -70,7 +70,7 @@ ALWAYS_INLINE float row_maximum(const float *s, int64_t n)
 	return vector_reduce_maximum(top);
 }
 
-/* What P is kept as until it is multiplied: pairs of 16 bits where there are products of them. */
+/* The form of P until it is multiplied: pairs of 16 bits where there are products of them. */
 #if TILE_PAIRS
 typedef element probability;
 #define probability_store element_store

@@ -35,7 +35,7 @@ struct tile {
 	int64_t column, vectors; /* of y: the first column of the group, and how many vectors */
 };
 
-/* How many keys of the tile its row sees. */
+/* The keys of the tile that its row sees. */
 ALWAYS_INLINE int64_t keys_seen(const struct tile *t, int64_t row)
 {
 	return smaller(t->keys, t->q0 + row - t->k0 + 1);

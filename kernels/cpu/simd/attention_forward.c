@@ -30,7 +30,7 @@ struct workspace {                                 /* 48 KiB of stack */
 	float maximum[QUERIES], sum[QUERIES];
 };
 
-/* How many keys from k0 on the query sees; may exceed the tile. */
+/* The keys from k0 on that the query sees; they may exceed the tile. */
 ALWAYS_INLINE int64_t visible_keys(int64_t query, int64_t k0)
 {
 	return query - k0 + 1;

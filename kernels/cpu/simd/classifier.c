@@ -80,7 +80,7 @@ static void target_gradient(element *x, float chosen, float maximum, double sum,
 	element_store_part(x, vector_all(p - (float)scale), 1);
 }
 
-/* Of a row whose gradient is wanted. */
+/* The sum of a row whose gradient is wanted. */
 static double row_sum(int64_t classes, element *x, float maximum)
 {
 	assert(x); /* a NULL would mean that nothing is kept */
@@ -146,7 +146,7 @@ void SIMD_BODY(classifier_maxima)(const void *task, int64_t begin, int64_t end)
 		        t->slice->count ? row_maximum(t->slice->count, logits + row * t->slice->stride) : -INFINITY;
 }
 
-/* Of a row: the sum of exponentials, and the target's logit if the slice has it; where it is among the slice's. */
+/* A row's sum of exponentials, and the target's logit if the slice has it. Returns the target's place in the slice. */
 static int64_t row_sums(const struct class_slice *slice, const element *x, int32_t target, float maximum, float *sums)
 {
 	int64_t place = target - slice->first;

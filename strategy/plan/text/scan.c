@@ -173,7 +173,8 @@ enum status scan_name(struct scan *s, const char *what, const char *(*name)(unsi
 		if (!strcmp(name((unsigned)*out), text))
 			return STATUS_OK;
 	for (int i = 0, n = 0; i < count && count <= LISTED; i++)
-		n += snprintf(known + n, LENGTH, "%s%.20s", i ? ", " : "; known: ", name((unsigned)i));
+		if (*name((unsigned)i))
+			n += snprintf(known + n, LENGTH, "%s%.20s", n ? ", " : "; known: ", name((unsigned)i));
 	return fail_unknown(s, what, known);
 }
 

@@ -65,15 +65,22 @@ static enum status add_up(const struct at *all, struct meaning *out)
 	                                           : "some ranks would add theirs and some not");
 }
 
+/* Makes an operand stand for a group, or for this rank's slice of it, on every role. */
+static enum status write_groups(const struct at *all, int operand, const struct meaning *part, bool keep_padding)
+{
+	enum status s = STATUS_OK;
+	for (int i = 0; i < all->participants && !s; i++)
+		s = write_group(&all[i], operand, part, keep_padding);
+	return s;
+}
+
 static enum status all_reduce(const struct at *all)
 {
 	if (sums_a_value(all))
 		return sum_value(all);
 	struct meaning sum;
 	enum status s = add_up(all, &sum);
-	for (int i = 0; i < all->participants && !s; i++)
-		s = write_group(&all[i], ALL_REDUCE_X, &sum, true);
-	return s;
+	return s ? s : write_groups(all, ALL_REDUCE_X, &sum, true);
 }
 
 /* Only a root with a role of its own can be told from the others. */
@@ -161,9 +168,7 @@ static enum status all_gather(const struct at *all)
 	                                                   group_sum_axes(all->p, x.index)))
 		return refuse_at(&all[0], 5, ALL_GATHER_X, ": gradients are gathered before they are complete");
 	x.shard = 0;
-	for (int i = 0; i < all->participants && !s; i++)
-		s = write_group(&all[i], ALL_GATHER_Y, &x, false);
-	return s;
+	return write_groups(all, ALL_GATHER_Y, &x, false);
 }
 
 static enum status broadcast(const struct at *all)
@@ -178,23 +183,22 @@ static enum status broadcast(const struct at *all)
 		return refuse_at(
 		        root, 6, BROADCAST_X,
 		        " must be the same on all ranks once it is sent: weights of a group, not this rank's slice");
-	for (int i = 0; i < all->participants && !s; i++)
-		s = write_group(&all[i], BROADCAST_X, &x, false);
-	return s;
+	return write_groups(all, BROADCAST_X, &x, false);
 }
 
 /* ---- samples ---- */
 
-/* One value, or its gradient, of this rank's samples; or of all ranks', if `wide`. */
-static enum status read_samples(const struct at *a, int operand, bool wide, struct meaning *out)
+/* One value, or its gradient, of this rank's samples; or of all ranks', if `all_ranks`. */
+static enum status read_samples(const struct at *a, int operand, bool all_ranks, struct meaning *out)
 {
 	const struct region *g = &a->op->operand[operand];
-	int64_t samples = a->p->settings.micro_batch * (wide ? plan_data_ranks(a->p) : 1);
+	int64_t samples = a->p->settings.micro_batch * (all_ranks ? plan_data_ranks(a->p) : 1);
 	*out = *meaning_at(a, operand);
-	if (is_value(out) && out->wide == wide && out->origin == g->offset &&
+	if (is_value(out) && out->all_ranks == all_ranks && out->origin == g->offset &&
 	    g->count == value_elements(&a->p->model->values[out->index], samples))
 		return STATUS_OK;
-	return refuse_found(a, 7, operand, " must be one value of %s samples", wide ? "all ranks'" : "this rank's");
+	return refuse_found(a, 7, operand, " must be one value of %s samples",
+	                    all_ranks ? "all ranks'" : "this rank's");
 }
 
 /* Values are counted as one kind of traffic, their gradients as the other. */
@@ -216,7 +220,7 @@ static enum status scatter(const struct at *all)
 		if (all[i].op->operand[SCATTER_Y].slice)
 			return refuse_at(&all[i], 2, SCATTER_Y,
 			                 " is a slice; samples are received in a region of their own");
-	what.wide = false;
+	what.all_ranks = false;
 	write_all(all, what);
 	return STATUS_OK;
 }
@@ -233,7 +237,7 @@ static enum status gather(const struct at *all)
 	enum status s = read_all(all, 7, GATHER_X, read_own_samples, &what);
 	if (s)
 		return s;
-	what.wide = true;
+	what.all_ranks = true;
 	what.origin = root->op->operand[GATHER_Y].offset;
 	write_meaning(root, GATHER_Y, what);
 	return read_samples(root, GATHER_Y, true, &what);
@@ -293,39 +297,24 @@ static enum status message(const struct at *all)
 	return STATUS_OK;
 }
 
-static enum status move(const struct at *all)
-{
-	if (op_is_message(all->op->kind))
-		return message(all);
-	if (is_norm_collective(all->op))
-		return mean_norm_collective(all);
-	switch (all->op->kind) {
-	case OP_ALL_REDUCE:
-		return all_reduce(all);
-	case OP_ALL_REDUCE_MAXIMUM:
-		return sum_value(all);
-	case OP_REDUCE_SCATTER:
-		return reduce_scatter(all);
-	case OP_ALL_GATHER:
-		return all_gather(all);
-	case OP_BROADCAST:
-		return broadcast(all);
-	case OP_REDUCE:
-		return reduce(all);
-	case OP_SCATTER:
-		return scatter(all);
-	case OP_GATHER:
-		return gather(all);
-	default:
-		return sum(all);
-	}
-}
-
 enum status mean_collective(const struct at *all)
 {
+	static enum status (*const means[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_ALL_REDUCE] = all_reduce,
+	        [OP_ALL_REDUCE_MAXIMUM] = sum_value,
+	        [OP_REDUCE_SCATTER] = reduce_scatter,
+	        [OP_ALL_GATHER] = all_gather,
+	        [OP_BROADCAST] = broadcast,
+	        [OP_REDUCE] = reduce,
+	        [OP_SCATTER] = scatter,
+	        [OP_GATHER] = gather,
+	        [OP_SUM] = sum,
+	        [OP_SEND] = message,
+	        [OP_RECEIVE] = message,
+	};
 	int staging = op_find(all->op->kind, PART_STAGING);
 	for (int i = 0; i < all->participants && staging >= 0; i++)
 		if (all[i].op->operand[staging].buffer >= 0)
 			write_meaning(&all[i], staging, (struct meaning){.kind = MEANING_SPOILED});
-	return move(all);
+	return is_norm_collective(all->op) ? mean_norm_collective(all) : means[all->op->kind](all);
 }

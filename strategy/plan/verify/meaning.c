@@ -158,9 +158,8 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 static int last_use(const struct role *r, const struct section *s, int buffer)
 {
 	for (int i = s->end - 1; i >= s->begin; i--)
-		for (int k = 0; op_class(r->ops[i].kind) != OP_CLASS_M && k < op_operand_count(r->ops[i].kind); k++)
-			if (r->ops[i].operand[k].buffer == buffer)
-				return i;
+		if (op_class(r->ops[i].kind) != OP_CLASS_M && op_uses(&r->ops[i], buffer))
+			return i;
 	return -1;
 }
 
@@ -253,15 +252,13 @@ static enum status check_same(struct interpreter *ip, const struct snapshot *sna
 	              what);
 }
 
+/* The second step must leave what the first did, one version later. */
 static enum status run_steps(struct interpreter *ip)
 {
-	enum status s = run_step(ip, 1);
-	if (s)
-		return s;
 	struct snapshot snapshot;
+	enum status s = run_step(ip, 1);
 	snapshot_take(&snapshot, &ip->memory);
-	s = run_step(ip, 2);
-	if (!s)
+	if (!s && !(s = run_step(ip, 2)))
 		s = check_same(ip, &snapshot, 1, SECTION_STEP,
 		               "the second step leaves something else in it than the first, so a third may go wrong");
 	snapshot_release(&snapshot, &ip->memory);
@@ -273,18 +270,18 @@ static enum status run_steps(struct interpreter *ip)
 static enum status check_evaluated(const struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
-	int64_t own = 0, wide = 0;
+	int64_t own = 0, all_ranks = 0;
 	int bad = 0;
 	bool each = true;
 	for (int i = 0; i < p->role_count; i++) {
 		own += ip->evaluated_own[i] * p->roles[i].ranks;
-		wide += ip->evaluated_wide[i] * p->roles[i].ranks;
+		all_ranks += ip->evaluated_all[i] * p->roles[i].ranks;
 		if (ip->evaluated_own[i] != 1)
 			bad = i;
 		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
 	}
 	/* Ranks of a tensor group count the same samples. */
-	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
+	if ((own == plan_data_ranks(p) * p->model->slices && !all_ranks && each) || (all_ranks == 1 && !own))
 		return STATUS_OK;
 	const struct role *r = &p->roles[bad];
 	int last = r->evaluate.end - 1;
@@ -300,12 +297,11 @@ static enum status run_evaluate(struct interpreter *ip)
 	struct snapshot snapshot;
 	snapshot_take(&snapshot, &ip->memory);
 	enum status s = carry_out(ip, SECTION_EVALUATE);
-	if (!s)
-		s = check_evaluated(ip);
-	memory_age(&ip->memory);
-	if (!s)
+	if (!s && !(s = check_evaluated(ip))) {
+		memory_age(&ip->memory);
 		s = check_same(ip, &snapshot, 0, SECTION_EVALUATE,
 		               "section evaluate changes it; it must leave state alone");
+	}
 	snapshot_release(&snapshot, &ip->memory);
 	return s;
 }
@@ -314,10 +310,11 @@ static enum status run_evaluate(struct interpreter *ip)
 static enum status run_epilogue(struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
+	const struct role *first = &p->roles[0];
+	int op = first->epilogue.begin, buffer = op_buffer(&first->ops[op]);
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
 	if (!s && ip->shown_buffers != p->model->buffer_elements)
-		s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-		           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
+		s = refuse(ip->v, 6, first, op, buffer,
 		           "section epilogue must show the model's buffers once: operation show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
@@ -328,11 +325,9 @@ static enum status run_epilogue(struct interpreter *ip)
 			each_once &= ip->shown_own[i][g] == 1;
 		}
 		if (!((each_once && !whole) || (!own && whole == 1)))
-			s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-			           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
+			s = refuse(ip->v, 6, first, op, buffer,
 			           "section epilogue must show every element of %s once, over all ranks: operation "
-			           "weights on "
-			           "each rank's slice, or on one rank",
+			           "weights on each rank's slice, or on one rank",
 			           p->groups[g].name);
 	}
 	return s;
@@ -343,15 +338,11 @@ enum status verify_meaning(const struct verify *v)
 	struct interpreter ip;
 	interpreter_init(&ip, v);
 	enum status s = count_uses(&ip);
-	if (!s)
-		s = carry_out(&ip, SECTION_PROLOGUE);
-	memory_age(&ip.memory);
-	if (!s)
-		s = run_steps(&ip);
-	if (!s)
-		s = run_evaluate(&ip);
-	if (!s)
-		s = run_epilogue(&ip);
+	if (!s && !(s = carry_out(&ip, SECTION_PROLOGUE))) {
+		memory_age(&ip.memory);
+		if (!(s = run_steps(&ip)) && !(s = run_evaluate(&ip)))
+			s = run_epilogue(&ip);
+	}
 	interpreter_release(&ip);
 	return s;
 }

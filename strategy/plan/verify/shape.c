@@ -127,27 +127,20 @@ static enum status check_scaler(const struct at *a)
 
 static enum status check_vector(const struct at *a)
 {
-	switch (a->op->kind) {
-	case OP_INITIALIZE:
-	case OP_WEIGHTS:
-		return check_group_operand(a);
-	case OP_INITIALIZE_BUFFERS:
-	case OP_SHOW_BUFFERS:
-		return check_buffers(a);
-	case OP_LOAD:
-		return check_load(a);
-	case OP_ADAMW:
-	case OP_SGD:
-		return check_optimizer(a);
-	case OP_SCALER_BEGIN:
-	case OP_SCALER_UPDATE:
-		return check_scaler(a);
-	case OP_SQUARES:
-	case OP_OVERFLOW:
-		return must_have_group(a);
-	default:
-		return STATUS_OK;
-	}
+	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_INITIALIZE] = check_group_operand,
+	        [OP_WEIGHTS] = check_group_operand,
+	        [OP_INITIALIZE_BUFFERS] = check_buffers,
+	        [OP_SHOW_BUFFERS] = check_buffers,
+	        [OP_LOAD] = check_load,
+	        [OP_ADAMW] = check_optimizer,
+	        [OP_SGD] = check_optimizer,
+	        [OP_SCALER_BEGIN] = check_scaler,
+	        [OP_SCALER_UPDATE] = check_scaler,
+	        [OP_SQUARES] = must_have_group,
+	        [OP_OVERFLOW] = must_have_group,
+	};
+	return checks[a->op->kind] ? checks[a->op->kind](a) : STATUS_OK;
 }
 
 /* ---- kernels of the model ---- */
@@ -180,7 +173,7 @@ static enum status check_kernel(const struct at *a, const struct op_sizes *sizes
 	        a->op->pass == PASS_RECOMPUTE && op_pass(a->op->kind) == PASS_FORWARD && k->kind != KERNEL_CLASSIFIER;
 	if ((a->op->pass != op_pass(a->op->kind) && !again) || a->op->unit != k->unit || a->op->micro < 0)
 		return refuse_op(a, 2, "its pass, unit or micro-batch is not that of the kernel");
-	if (a->op->wide && k->kind != KERNEL_CLASSIFIER)
+	if (a->op->all_ranks && k->kind != KERNEL_CLASSIFIER)
 		return refuse_op(a, 2, "only load, classifier and evaluate work on the samples of all ranks");
 	return STATUS_OK;
 }

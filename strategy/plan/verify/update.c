@@ -32,7 +32,7 @@ static enum status load(const struct at *a)
 			              (struct meaning){.kind = MEANING_VALUE,
 			                               .index = i == LOAD_TARGETS ? m->target : m->input,
 			                               .micro = a->op->micro,
-			                               .wide = a->op->wide,
+			                               .all_ranks = a->op->all_ranks,
 			                               .origin = a->op->operand[i].offset});
 	return s;
 }
@@ -71,7 +71,7 @@ static bool slice_value(const struct at *a)
 	if (what.kind != MEANING_VALUE || !axes || axes & plan_data_axes(p) || a->op->operand[COPY_Y].slice)
 		return false;
 	const struct value *v = &p->model->values[what.index];
-	if (what.form != FORM_WHOLE || what.shard || what.wide || v->sliced || v->spread ||
+	if (what.form != FORM_WHOLE || what.shard || what.all_ranks || v->sliced || v->sequence_parallel ||
 	    what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
 		return false;
 	what.shard = axes;
@@ -267,39 +267,35 @@ static enum status show(const struct at *a)
 	return STATUS_OK;
 }
 
+static enum status zero(const struct at *a)
+{
+	return write_group(a, ZERO_X, &(struct meaning){.kind = MEANING_ZERO}, false);
+}
+
+static enum status begin_scaler(const struct at *a)
+{
+	write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
+	return STATUS_OK;
+}
+
 enum status mean_vector(const struct at *a)
 {
-	switch (a->op->kind) {
-	case OP_INITIALIZE:
-		return initialize(a);
-	case OP_ZERO:
-		return write_group(a, ZERO_X, &(struct meaning){.kind = MEANING_ZERO}, false);
-	case OP_COPY:
-		return copy(a);
-	case OP_ADD:
-		return add(a);
-	case OP_LOAD:
-		return load(a);
-	case OP_SQUARES:
-		return squares(a);
-	case OP_OVERFLOW:
-		return overflow(a);
-	case OP_SCALER_BEGIN:
-		write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
-		return STATUS_OK;
-	case OP_SCALER_UPDATE:
-		return update_scaler(a);
-	case OP_ADAMW:
-	case OP_SGD:
-		return optimize(a);
-	case OP_ADVANCE:
-		return advance(a);
-	case OP_WEIGHTS:
-		return show(a);
-	case OP_INITIALIZE_BUFFERS:
-	case OP_SHOW_BUFFERS:
-		return mean_buffers(a);
-	default:
-		return STATUS_OK;
-	}
+	static enum status (*const means[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_INITIALIZE] = initialize,
+	        [OP_ZERO] = zero,
+	        [OP_COPY] = copy,
+	        [OP_ADD] = add,
+	        [OP_LOAD] = load,
+	        [OP_SQUARES] = squares,
+	        [OP_OVERFLOW] = overflow,
+	        [OP_SCALER_BEGIN] = begin_scaler,
+	        [OP_SCALER_UPDATE] = update_scaler,
+	        [OP_ADAMW] = optimize,
+	        [OP_SGD] = optimize,
+	        [OP_ADVANCE] = advance,
+	        [OP_WEIGHTS] = show,
+	        [OP_INITIALIZE_BUFFERS] = mean_buffers,
+	        [OP_SHOW_BUFFERS] = mean_buffers,
+	};
+	return means[a->op->kind](a);
 }
