@@ -189,33 +189,16 @@ static const struct op *communicating(const struct timeline *s, const struct rol
 
 /* Exposed is a pause in which the communication queue works, as in the step's times. Other ranks can only hold up
  * communication. */
-/* When the last member comes to a collective, and which it is; -1: its members are not shown. */
-static int64_t last_comes(const struct timeline *s, int index, const struct op *op, int64_t *rank)
-{
-	int number = timeline_collective_of(s, index, (int)(op - timeline_role_of(s, index)->ops));
-	const struct collective *c = number < 0 ? NULL : &s->collectives[number];
-	int64_t last = -1;
-	for (int64_t m = 0; c && c->rank && m < c->schedule.ranks; m++) {
-		int there = timeline_index_of(s, c->rank[m]);
-		if (there < 0)
-			continue;
-		int64_t begin = s->ranks[there].begin[c->ops[m] - timeline_role_of(s, there)->step.begin];
-		if (begin > last) {
-			last = begin;
-			*rank = c->rank[m];
-		}
-	}
-	return last;
-}
-
 /* What is under way on the communication queue is exposed once all have come to it; until then nothing moves. */
 static void say_exposed(struct text *t, const struct timeline *s, int index, const struct op *running, int64_t now)
 {
-	int64_t rank = -1, comes = last_comes(s, index, running, &rank);
+	struct wait wait = timeline_wait(s, index, (int)(running - timeline_role_of(s, index)->ops));
 	char time[WORD];
-	if (comes > now)
+	if (wait.end > now && wait.rank >= 0)
 		say(t, " waits %s more for rank %" PRId64 " to come: a bubble until then.",
-		    time_word(time, comes - now), rank);
+		    time_word(time, wait.end - now), wait.rank);
+	else if (wait.end > now)
+		say(t, " waits %s more for others to come: a bubble until then.", time_word(time, wait.end - now));
 	else
 		say(t, " is exposed.");
 }
@@ -230,7 +213,7 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	int64_t wait = s->ranks[index].begin[e->op - role->step.begin] - e->time;
 	const struct op *running = communicating(s, role, index, e->time);
 	const struct op *cause = awaited(s, role, index, &role->ops[e->op], e->time), *before = NULL;
-	say(t, "%s stop%s computing for %s (%.1f %% of the step): ", w.words, w.s, time_word(time, wait),
+	say(t, "%s stop%s computing for %s (%.0f %% of the step): ", w.words, w.s, time_word(time, wait),
 	    s->step_ns ? 100 * (double)wait / (double)s->step_ns : 0.0);
 	op_words(words, s, role, &role->ops[e->op]);
 	if (!cause) {
@@ -275,10 +258,11 @@ static void say_end(struct text *t, const struct state *st)
 	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
 	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
 	if (!alike)
-		say(t, " Over the ranks, computing is %.1f to %.1f %% and waiting for communication %.1f to %.1f %%.",
-		    computes.least, computes.most, waits.least, waits.most);
+		say(t, " All ranks compute %.1f to %.1f %% and wait for communication %.1f to %.1f %%.", computes.least,
+		    computes.most, waits.least, waits.most);
 	if (ledger_step_total(s))
-		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
+		say(t, alike ? " All ranks together sent %s." : " They sent %s.",
+		    bytes_word(sent, ledger_step_total(s)));
 }
 
 void caption_make(const struct state *st, char *out, int size)
