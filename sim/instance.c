@@ -43,7 +43,7 @@ static bool is_inside_nodes(const struct engine *e, const struct op *op)
 {
 	int64_t size = 1;
 	unsigned axes = op_axes(e->plan, op);
-	if (op_is_message(op->kind) || op->ends)
+	if (op_is_message(op->kind) || op->ends_only)
 		return false;
 	for (int i = e->plan->axis_count - 1; i >= 0 && axes >> i & 1; i--) {
 		size *= e->plan->axes[i].size;

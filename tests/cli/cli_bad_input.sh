@@ -123,7 +123,7 @@ refuse 'sgd has no optimizer state' sim --strategy zero3 --ranks 2 --optimizer s
 	--offload optimizer:to=disk,parameters
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
-refuse 'keeps checkpoints in one block on the device' sim --model gpt --offload activations \
+refuse 'one block on the device' sim --model gpt --offload activations \
 	--activation-checkpointing full:contiguous_memory_optimization=yes
 
 # The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that

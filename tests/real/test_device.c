@@ -191,8 +191,8 @@ START_TEST(an_arena_that_does_not_fit_is_refused)
 {
 	struct made m;
 	struct rank_memory d;
-	must_open(&m, &r);
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_OK);
+	must_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048});
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);

@@ -25,10 +25,10 @@ static void assert_same_op(const struct op *a, const struct op *b, int number)
 {
 	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
 	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
-	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
-	                      a->traffic == b->traffic && a->root == b->root && a->axes == b->axes &&
-	                      a->ends == b->ends && a->shift == b->shift && a->payload == b->payload &&
-	                      a->after_count == b->after_count,
+	                      a->accumulate == b->accumulate && a->all_ranks == b->all_ranks &&
+	                      a->algorithm == b->algorithm && a->traffic == b->traffic && a->root == b->root &&
+	                      a->axes == b->axes && a->ends_only == b->ends_only && a->neighbour == b->neighbour &&
+	                      a->payload == b->payload && a->after_count == b->after_count,
 	              "operation %d, %s, came back as another", number, op_name(a->kind));
 	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
 	for (int i = 0; i < op_operand_count(a->kind); i++) {
@@ -224,7 +224,8 @@ static const struct {
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "unknown pass 'reverse'; known: forward, recompute, backward, update"},
+        {"in backward group bucket.0", "in reverse group bucket.0",
+         "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",

@@ -58,9 +58,9 @@ START_LOOP_TEST(every_element_has_its_place, 0, COUNT(sliced))
 				at += run.count;
 			}
 		for (int64_t i = 0; i < n; i++)
-			ck_assert_msg(owners[i] == (x->cut == CUT_NONE ? ranks : 1), "%s, element %lld: %d owners",
-			              x->name, (long long)i, owners[i]);
-		ck_assert_int_eq(padding, x->cut == CUT_NONE ? 0 : ranks * x->elements - n);
+			ck_assert_msg(owners[i] == (x->partition == PARTITION_NONE ? ranks : 1),
+			              "%s, element %lld: %d owners", x->name, (long long)i, owners[i]);
+		ck_assert_int_eq(padding, x->partition == PARTITION_NONE ? 0 : ranks * x->elements - n);
 		all += tensor_whole_elements(x);
 		free(owners);
 	}

@@ -158,9 +158,9 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	time_word(time, s->ranks[index].end[k] - s->ranks[index].begin[k]);
 	switch (op->kind) {
 	case OP_LOAD:
-		samples = s->plan->settings.micro_batch * (op->wide ? s->plan->ranks : 1);
+		samples = s->plan->settings.micro_batch * (op->all_ranks ? s->plan->ranks : 1);
 		say(t, "%s load%s %" PRId64 " sample%s%s", w.words, w.s, samples, samples == 1 ? "" : "s",
-		    op->wide                        ? " of all ranks"
+		    op->all_ranks                   ? " of all ranks"
 		    : plan_data_ranks(s->plan) == 1 ? "" /* those that work on the same samples */
 		    : w.count == 1 || w.all         ? " of its own"
 		                                    : " of their own");
