@@ -205,7 +205,7 @@ static void say_end(struct text *t, const struct state *st)
 		say(t, " Ranks differ: computing %.1f–%.1f %%, communication %.1f–%.1f %%.", computes.least,
 		    computes.most, waits.least, waits.most);
 	if (ledger_step_total(s))
-		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
+		say(t, " All ranks sent %s.", bytes_word(sent, ledger_step_total(s)));
 }
 
 void caption_make(const struct state *st, char *out, int size)
