@@ -28,7 +28,7 @@ frames=$(grep -c '^\["\|^,\["' "$tmp/a.html" || true)
 [ "$pages" = "$frames" ] || complain "the .pdf has $pages pages, the .html $frames steps"
 
 # Every scene and theme opens; scale makes pixels.
-for scene in overview ring memory timeline plan; do
+for scene in overview collective memory timeline plan; do
 	for theme in light dark projector paper; do
 		view --model mlp:sizes=12-8-4 --scene $scene --theme $theme --at 3 --size 320x180 --export "$tmp/x.png" ||
 			complain "$scene in $theme"
@@ -141,8 +141,9 @@ wrong 'does not show rank 9' "$SHARDLAB" view --cluster laptop --select 9:20 --e
 wrong 'is above' "$SHARDLAB" view --cluster laptop --select 0:9999 --export "$tmp/x.png"
 wrong 'the step ends before that' "$SHARDLAB" view --cluster laptop --past 99999 --export "$tmp/x.png"
 wrong 'more than 16 strategies' "$SHARDLAB" view --cluster laptop --compare all,all,all --export "$tmp/x.png"
+wrong 'leave out --scene plan' "$SHARDLAB" view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
 wrong 'measured run' "$SHARDLAB" view --cluster laptop --predict --export "$tmp/x.png"
-wrong 'only a timeline' "$SHARDLAB" view --cluster laptop --trace "$tmp/f.json" --scene ring --export "$tmp/x.png"
+wrong 'only a timeline' "$SHARDLAB" view --cluster laptop --trace "$tmp/f.json" --scene collective --export "$tmp/x.png"
 wrong 'before it begins' "$SHARDLAB" view --cluster laptop --range 5:3 --export "$tmp/x.png"
 "$SHARDLAB" plan --model mlp:sizes=12-8-4 --ranks 2 >"$tmp/p.txt"
 wrong 'leave out --plan' "$SHARDLAB" view --cluster laptop --plan "$tmp/p.txt" --compare all --export "$tmp/x.png"

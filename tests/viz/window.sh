@@ -44,9 +44,9 @@ DISPLAY=:$(cat "$tmp/display")
 export DISPLAY
 unset SDL_VIDEODRIVER WAYLAND_DISPLAY
 
-# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel.
+# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel. SIZE=WIDTHxHEIGHT: another size.
 open_window() {
-	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} "$@") >"$tmp/log" 2>&1 &
+	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} --size "${SIZE-1280x720}" "$@") >"$tmp/log" 2>&1 &
 	window=$!
 	id=
 	for _ in $(seq 200); do
@@ -139,20 +139,20 @@ leave() {
 
 # ---- stepping ----
 
-open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10
-expect 'ddp · ring · step 0 of 22'
+open_window --cluster laptop --scene collective --model mlp:sizes=784-256-10
+expect 'ddp · collective · step 0 of 22'
 steps=22
 for ((i = 1; i <= steps; i++)); do
 	key Right
 	expect "step $i of $steps"
-	[ $i != 11 ] || screenshot ring
+	[ $i != 11 ] || screenshot collective
 done
 key Right # stays at the end
 expect "step $steps of $steps"
 for ((i = steps - 1; i >= 0; i--)); do
 	key Left
 	expect "step $i of $steps"
-	[ $i != 11 ] || screenshot ring # the same picture on the way back
+	[ $i != 11 ] || screenshot collective # the same picture on the way back
 done
 key Next Next Prior
 expect 'step 1 of 22'
@@ -177,9 +177,9 @@ expect 'step 4 of 22'
 # ---- strategies, scenes, the mouse ----
 
 key 6
-expect 'zero3 · ring · step 24 of 44'
+expect 'zero3 · collective · step 24 of 44'
 key 3
-expect 'ddp · ring · step 4 of 22'
+expect 'ddp · collective · step 4 of 22'
 xdotool mousemove 640 582 click 1 # the bar of phases, in the middle
 expect 'step 10 of 22'
 xdotool mousemove 640 582 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
@@ -215,7 +215,13 @@ key F5
 expect 'presenter'
 key b
 expect 'presenter · blank'
-key Escape # from the black screen too
+key Right # shows the picture again, and takes no step unseen
+expect 'step 11 of 22 · presenter'
+key b
+expect 'presenter · blank'
+key Escape # from the black screen to the presenter
+expect 'step 11 of 22 · presenter'
+key Escape
 expect 'memory · step 11 of 22'
 key c
 expect 'compare · step 11 of 22'
@@ -229,7 +235,7 @@ expect 'step 22 of 22 · speed 8'
 key Escape BackSpace
 expect 'memory · step 22 of 22'
 key Tab Tab Return # the second tab
-expect 'ring · step 22 of 22'
+expect 'collective · step 22 of 22'
 key ctrl+plus
 says '--text=1\.1'
 key ctrl+plus ctrl+minus
@@ -240,9 +246,9 @@ lacks '--text'
 # ---- the selection, the rank, the range; by keys and by the mouse ----
 
 key g 9 Return period # a message further than the step
-expect 'ring · step 9 of 22'
+expect 'collective · step 9 of 22'
 says '--past=1'
-round_trip shardlab-ddp-ring-9.png
+round_trip shardlab-ddp-collective-9.png
 key g 1 1 Return v v # the timeline
 expect 'timeline · step 11 of 22'
 key r Down
@@ -304,7 +310,7 @@ key F11
 sleep 0.5
 says '--size='
 key v End
-expect 'ring · step 22 of 22'
+expect 'collective · step 22 of 22'
 
 # ---- sizes; nothing is drawn while nothing changes ----
 
@@ -324,7 +330,7 @@ leave
 
 # ---- moving messages: the next step finishes what moves ----
 
-MOTION='' open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10 --at 10
+MOTION='' open_window --cluster laptop --scene collective --model mlp:sizes=784-256-10 --at 10
 expect 'step 10 of 22'
 key Right Right
 sleep 0.7
@@ -341,10 +347,31 @@ expect 'hybrid:shard=2 · timeline · step 20 of 39'
 screenshot hybrid
 leave
 
+# ---- full screen, where no window manager sizes windows ----
+
+# wide PIXELS: so wide does the window come to be
+wide() {
+	local now=
+	for _ in $(seq 50); do
+		now=$(xdotool getwindowgeometry --shell "$id" | sed -n 's/^WIDTH=//p')
+		[ "$now" != "$1" ] || return 0
+		sleep 0.1
+	done
+	fail "the window is $now pixels wide, wanted $1"
+}
+SIZE=800x450 open_window --cluster laptop --model mlp:sizes=784-256-10
+wide 800
+key F5
+expect 'presenter'
+wide 1280
+key Escape
+wide 800
+leave
+
 # ---- a measured run, with its simulation above it ----
 
 (cd "$tmp" && "$SHARDLAB" train --ranks 2 --steps 2 --model mlp:sizes=784-256-10 --trace run.json >/dev/null)
-open_window --trace "$tmp/run.json" --scene ring
+open_window --trace "$tmp/run.json" --scene collective
 key p
 case $(sleep 0.5; xdotool getwindowname "$id") in *' timeline '*) ;; *) fail 'P did not open the timeline' ;; esac
 for y in 180 400; do # both of them zoom and pan

@@ -26,7 +26,7 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {
 	size_t cut = strlen(heading);
-	char part[256];
+	char part[384];
 	for (const char *dot = heading; (dot = strstr(dot, " · ")) != NULL; dot++) {
 		snprintf(part, sizeof part, "%.*s", (int)(dot - heading), heading);
 		if (cut == strlen(heading) || text_length(c, 13, WEIGHT_BOLD, part) <= room)
