@@ -117,6 +117,9 @@ static void show_fits(const struct report *r, FILE *out)
 	if (!r->fits)
 		fprintf(out, ": %s are missing", missing);
 	fputc('\n', out);
+	if (*r->change.words)
+		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words,
+		        number_format_time(step, sizeof step, r->change.step));
 }
 
 static void show_memory(const struct report *r, FILE *out)
