@@ -89,7 +89,7 @@ bench_programs := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c)) \
 		  $(patsubst kernels/bench.c,$(BUILD)/bench-kernels,$(wildcard kernels/bench.c))
 bench_scripts := $(wildcard tests/bench/bench_*.sh)
 # The GPU's kernels for the host, all but the files that need CUDA's own headers and libraries.
-emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu tests/plain/*.cu)) $(wildcard tests/emulate/*.cpp)
+emulated_sources := $(shell grep -L 'include <cu' /dev/null $(wildcard kernels/cuda/*.cu tests/emulate/*.cu)) $(wildcard tests/emulate/*.cpp)
 emulated_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(filter-out /dev/null,$(emulated_sources)))
 emulated_tests := $(filter $(BUILD)/tests/cuda/%,$(test_programs))
 # The tests of these kernels, on a GPU, and what tests/gpu's scripts and their test stand on.
@@ -127,12 +127,6 @@ $(BUILD)/libshardlab-cuda.so: $(cuda_objects)
 $(BUILD)/cuda/%.o: %.cu $(BUILD)/cuda_flags
 	$(call quiet,NVCC)mkdir -p $(@D) && $(NVCC) $(CUDA_FLAGS) -MMD -MF $(@:.o=.d) -c $< -o $@
 -include $(cuda_objects:.o=.d)
-# Plain kernels, beside which tests and benchmarks put the shipped ones on a GPU. Two of them are the product's last resort.
-plain_objects := $(patsubst %.cu,$(BUILD)/cuda/%.o,$(wildcard tests/plain/*.cu kernels/cuda/*_plain.cu))
-plain_library := $(if $(cuda_library),$(BUILD)/tests/gpu/libshardlab-plain.so)
-$(BUILD)/tests/gpu/libshardlab-plain.so: $(plain_objects)
-	$(call quiet,LINK)mkdir -p $(@D) && $(NVCC) -shared -cudart static $^ -o $@
--include $(plain_objects:.o=.d)
 # Compute capability 9.0 has instructions that only code for it alone may use. Others have an empty kernel there.
 ifneq ($(filter 90,$(CUDA_ARCHITECTURES)),)
 $(BUILD)/cuda/kernels/cuda/attention_hopper.o: CUDA_FLAGS := $(patsubst arch=compute_90$(comma)code=sm_90,arch=compute_90a$(comma)code=sm_90a,$(CUDA_FLAGS)) -DSHARDLAB_HOPPER
@@ -232,8 +226,8 @@ $(emulated_tests): $(emulated_objects) $(BUILD)/tests/gpu/target_emulated.o
 $(BUILD)/tests/bench/bench_cuda_accesses: $(emulated_objects)
 EMULATED_CFLAGS = $(CPPFLAGS) -DSHARDLAB_EMULATE='"tests/emulate/emulate.cuh"' -std=c++17 -O2 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow \
 		  -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) $(sanitize) $(told)
-# Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but the
-# plain ones (tests/plain, *_plain.cu), in which a thread works alone.
+# Kernels tell the emulator of each access (emulate/watch.h), in the calls of a sanitizer that is not there; all but
+# *_plain.cu, in which a thread works alone.
 ifeq ($(SAN),)
 EMULATED_CFLAGS += -DEMULATE_TELLS
 told_objects := $(patsubst %,$(BUILD)/emulated/%.o,$(foreach source,$(filter %.cu,$(emulated_sources)),$(if $(findstring plain,$(source)),,$(source)))) \
@@ -262,7 +256,7 @@ $(fuzz_programs): %: %.o $(filter %.o,$(fuzz_driver)) $(layer_libraries)
 
 # Where a GPU is; elsewhere each part says that it is skipped. What it finds out, tests/gpu/record.sh writes down.
 .PHONY: check-gpu bench-gpu
-gpu_needs := $(BUILD)/shardlab $(cuda_library) $(plain_library) $(BUILD)/tests/gpu/ask_gpu $(filter %/bench_cuda_memory,$(bench_programs))
+gpu_needs := $(BUILD)/shardlab $(cuda_library) $(BUILD)/tests/gpu/ask_gpu $(filter %/bench_cuda_memory,$(bench_programs))
 check-gpu: $(gpu_needs) $(gpu_tests) ## on a GPU: kernels, plans, validate, compute-sanitizer
 	@SHARDLAB='$(abspath $(BUILD)/shardlab)' tests/gpu/check.sh
 bench-gpu: $(gpu_needs) $(filter %/bench_cuda_matrix,$(bench_programs)) ## on a GPU: speed and memory, beside PyTorch's

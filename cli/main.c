@@ -20,8 +20,6 @@ static enum status run_command(int argc, char **argv)
 	enum status s = command_find(argv[0], &c);
 	if (s)
 		return s;
-	if (c == COMMAND_HELP) /* its arguments are words */
-		return help_topic(argc > 1 ? argv[1] : NULL, argc > 2);
 	s = options_parse(&o, c, argc - 1, argv + 1);
 	if (s)
 		return s;

@@ -1,11 +1,11 @@
-/* How fast each kernel is against what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
+/* The rate of each kernel beside what this machine can do, at the sizes of a small GPT: GFLOP/s against SGEMM
  * (n = 1024), or GB/s against copying memory; of 16-bit kernels GFLOP/s too, against the same SGEMM, which they may
  * exceed. A whole training step is tests/bench/bench_step.c.
  *
  *     bench-kernels [--repeats N] [--level 0|1|2 (plain C, AVX2, AVX-512)] [--threads N]
  *
- * The GPT: 6 layers of width 256, 8 heads, context 128, vocabulary 256, tied head; 16 × 128 tokens. One step of its
- * kernels fills the buffers with what they hold in training.
+ * The GPT: 6 layers of width 256, 8 heads, context 128, vocabulary 256, tied head; 16 × 128 tokens. Operands are random
+ * numbers; what one kernel leaves for another (statistics, log-sum-exp) the first has left before the other is timed.
  */
 #define _GNU_SOURCE
 #include <cblas.h>
@@ -63,173 +63,56 @@ static float *allocate(int64_t n, float scale)
 	return f;
 }
 
-/* ---- the model ---- */
-
-struct linear_parameters {
-	float *weight, *bias;
-};
-
-struct norm_parameters {
-	float *weight, *bias;
-};
-
-struct layer {
-	struct norm_parameters norm1, norm2;
-	struct linear_parameters qkv, projection, up, down;
-};
-
-struct parameters {
-	float *all, *token, *position;
-	struct layer layers[LAYERS];
-	struct norm_parameters norm;
-};
-
-struct activations { /* of one layer; input is the residual stream that comes in */
-	float *input, *norm1, *statistics1, *qkv, *log_sum_exp, *attention, *middle, *norm2, *statistics2, *pre, *gelu;
-};
-
-struct model {
-	struct parameters p, gradients;
-	float *first_moment, *second_moment;
-	struct activations layers[LAYERS];
-	float *last, *norm, *statistics, *logits;
-	float *d, *dwide, *dnorm; /* gradients: of the residual stream, and two to work in */
-	int32_t ids[ROWS], targets[ROWS];
-	int64_t step;
-};
+/* ---- operands ---- */
 
 static const struct linear_shape shape_qkv = {ROWS, WIDTH, 3 * WIDTH, false, false, ELEMENT_FP32, 0},
                                  shape_projection = {ROWS, WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
                                  shape_up = {ROWS, WIDTH, 4 * WIDTH, false, true, ELEMENT_FP32, 0},
-                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32, 0},
-                                 shape_head = {ROWS, WIDTH, VOCABULARY, false, false, ELEMENT_FP32, 0};
+                                 shape_down = {ROWS, 4 * WIDTH, WIDTH, false, false, ELEMENT_FP32, 0};
 static const struct attention_shape shape_attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, ELEMENT_FP32};
 
-static void parameters_init(struct parameters *p, float scale)
-{
-	float *next = p->all = allocate(PARAMETERS, scale);
-#define TAKE(field, n) (field = next, next += (n))
-	TAKE(p->token, VOCABULARY * WIDTH);
-	TAKE(p->position, TOKENS * WIDTH);
-	TAKE(p->norm.weight, WIDTH);
-	TAKE(p->norm.bias, WIDTH);
-	for (int l = 0; l < LAYERS; l++) {
-		struct layer *layer = &p->layers[l];
-		TAKE(layer->norm1.weight, WIDTH);
-		TAKE(layer->norm1.bias, WIDTH);
-		TAKE(layer->norm2.weight, WIDTH);
-		TAKE(layer->norm2.bias, WIDTH);
-		TAKE(layer->qkv.weight, 3 * WIDTH * WIDTH);
-		TAKE(layer->qkv.bias, 3 * WIDTH);
-		TAKE(layer->projection.weight, WIDTH * WIDTH);
-		TAKE(layer->projection.bias, WIDTH);
-		TAKE(layer->up.weight, 4 * WIDTH * WIDTH);
-		TAKE(layer->up.bias, 4 * WIDTH);
-		TAKE(layer->down.weight, 4 * WIDTH * WIDTH);
-		TAKE(layer->down.bias, WIDTH);
-		for (int i = 0; i < WIDTH; i++)
-			layer->norm1.weight[i] = layer->norm2.weight[i] = p->norm.weight[i] = 1.0f;
-	}
-#undef TAKE
-}
+/* One layer's, each used by several kernels: a weight and its gradient are as large as the largest. */
+struct operands {
+	float *parameters, *gradients, *first_moment, *second_moment; /* of the whole model */
+	float *x, *y, *dy;                                            /* [ROWS, WIDTH] */
+	float *wide, *pre, *dwide;                                    /* [ROWS, 4·WIDTH] */
+	float *weight, *bias, *dweight, *dbias;
+	float *qkv, *dqkv, *log_sum_exp, *statistics, *sums, *batch, *logits;
+	int32_t ids[ROWS], targets[ROWS];
+};
 
-static struct model *model_new(void)
+static struct operands *operands_new(void)
 {
-	struct model *m = calloc(1, sizeof *m);
-	if (!m)
+	struct operands *o = calloc(1, sizeof *o);
+	if (!o)
 		exit(2);
-	parameters_init(&m->p, 0.04f);
-	parameters_init(&m->gradients, 0.0f);
-	m->first_moment = allocate(PARAMETERS, 0.0f);
-	m->second_moment = allocate(PARAMETERS, 0.0f);
-	for (int l = 0; l < LAYERS; l++)
-		m->layers[l] = (struct activations){
-		        allocate(ROWS * WIDTH, 1),     allocate(ROWS * WIDTH, 1),    allocate(2 * ROWS, 1),
-		        allocate(3 * ROWS * WIDTH, 1), allocate(ROWS * HEADS, 1),    allocate(ROWS * WIDTH, 1),
-		        allocate(ROWS * WIDTH, 1),     allocate(ROWS * WIDTH, 1),    allocate(2 * ROWS, 1),
-		        allocate(4 * ROWS * WIDTH, 1), allocate(4 * ROWS * WIDTH, 1)};
-	m->last = allocate(ROWS * WIDTH, 1);
-	m->norm = allocate(ROWS * WIDTH, 1);
-	m->statistics = allocate(2 * ROWS, 1);
-	m->logits = allocate(ROWS * VOCABULARY, 1);
-	m->d = allocate(ROWS * WIDTH, 1);
-	m->dwide = allocate(4 * ROWS * WIDTH, 1);
-	m->dnorm = allocate(3 * ROWS * WIDTH, 1);
+	o->parameters = allocate(PARAMETERS, 0.04f);
+	o->gradients = allocate(PARAMETERS, 0.01f);
+	o->first_moment = allocate(PARAMETERS, 0);
+	o->second_moment = allocate(PARAMETERS, 0);
+	float **const rows[] = {&o->x, &o->y, &o->dy},
+	              **const wide[] = {&o->wide, &o->pre, &o->dwide, &o->qkv, &o->dqkv};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		*rows[i] = allocate(ROWS * WIDTH, 1);
+	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+		*wide[i] = allocate(4 * ROWS * WIDTH, 1);
+	o->weight = allocate(4 * WIDTH * WIDTH, 0.04f);
+	o->dweight = allocate(4 * WIDTH * WIDTH, 0.04f);
+	o->bias = allocate(4 * WIDTH, 0.04f);
+	o->dbias = allocate(4 * WIDTH, 0.04f);
+	o->log_sum_exp = allocate(ROWS * HEADS, 1);
+	o->statistics = allocate(2 * ROWS, 1);
+	o->sums = allocate(2 * WIDTH + 1, 1);
+	o->batch = allocate(2 * WIDTH + 1, 1);
+	o->logits = allocate(ROWS * VOCABULARY, 1);
 	for (int i = 0; i < ROWS; i++) {
-		m->ids[i] = i * 31 % VOCABULARY;
-		m->targets[i] = (i + 1) * 31 % VOCABULARY;
+		o->ids[i] = i * 31 % VOCABULARY;
+		o->targets[i] = (i + 1) * 31 % VOCABULARY;
 	}
-	return m;
+	return o;
 }
 
-/* ---- one training step ---- */
-
-static void step_forward(struct model *m)
-{
-	const struct parameters *p = &m->p;
-	embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, m->ids, p->token, p->position, m->layers[0].input);
-	for (int l = 0; l < LAYERS; l++) {
-		struct activations *a = &m->layers[l];
-		const struct layer *w = &p->layers[l];
-		float *out = l + 1 < LAYERS ? m->layers[l + 1].input : m->last;
-		norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1,
-		             a->statistics1);
-		linear_forward(&shape_qkv, a->norm1, w->qkv.weight, w->qkv.bias, NULL, a->qkv, NULL);
-		attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp);
-		linear_forward(&shape_projection, a->attention, w->projection.weight, w->projection.bias, a->input,
-		               a->middle, NULL);
-		norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->middle, w->norm2.weight, w->norm2.bias, a->norm2,
-		             a->statistics2);
-		linear_forward(&shape_up, a->norm2, w->up.weight, w->up.bias, NULL, a->gelu, a->pre);
-		linear_forward(&shape_down, a->gelu, w->down.weight, w->down.bias, a->middle, out, NULL);
-	}
-	norm_forward(ELEMENT_FP32, ROWS, WIDTH, m->last, p->norm.weight, p->norm.bias, m->norm, m->statistics);
-	linear_forward(&shape_head, m->norm, p->token, NULL, NULL, m->logits, NULL);
-}
-
-static void step_backward(struct model *m)
-{
-	const struct parameters *p = &m->p, *g = &m->gradients;
-	linear_backward(&shape_head, m->logits, m->norm, p->token, NULL, m->dnorm, g->token, false, NULL, false);
-	norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, m->last, m->statistics, p->norm.weight, m->d, false,
-	              g->norm.weight, false, g->norm.bias, false);
-	for (int l = LAYERS - 1; l >= 0; l--) {
-		struct activations *a = &m->layers[l];
-		const struct layer *w = &p->layers[l], *dw = &g->layers[l];
-		linear_backward(&shape_down, m->d, a->gelu, w->down.weight, NULL, m->dwide, dw->down.weight, false,
-		                dw->down.bias, false);
-		linear_backward(&shape_up, m->dwide, a->norm2, w->up.weight, a->pre, m->dnorm, dw->up.weight, false,
-		                dw->up.bias, false);
-		norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, a->middle, a->statistics2, w->norm2.weight, m->d,
-		              true, dw->norm2.weight, false, dw->norm2.bias, false);
-		linear_backward(&shape_projection, m->d, a->attention, w->projection.weight, NULL, m->dwide,
-		                dw->projection.weight, false, dw->projection.bias, false);
-		attention_backward(&shape_attention, m->dwide, a->qkv, a->attention, a->log_sum_exp, m->dnorm);
-		linear_backward(&shape_qkv, m->dnorm, a->norm1, w->qkv.weight, NULL, m->dwide, dw->qkv.weight, false,
-		                dw->qkv.bias, false);
-		norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dwide, a->input, a->statistics1, w->norm1.weight, m->d,
-		              true, dw->norm1.weight, false, dw->norm1.bias, false);
-	}
-	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d, g->token, true,
-	                   g->position, false);
-}
-
-static float model_step(struct model *m)
-{
-	const struct adamw adamw = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.01f};
-	float loss;
-	step_forward(m);
-	classifier(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, 1.0 / ROWS, 1.0 / ROWS, &loss,
-	           false);
-	step_backward(m);
-	adamw_update(ELEMENT_FP32, &adamw, ++m->step, PARAMETERS, m->p.all, m->gradients.all, 1, m->first_moment,
-	             m->second_moment, NULL);
-	return loss;
-}
-
-/* ---- 16 bits ---- */
-
-/* One layer's operands, rounded, and room for what is made of them. */
+/* Those of 16 bits, rounded from fp32, and room for what is made of them. */
 struct narrow {
 	struct linear_shape up;
 	struct attention_shape attention;
@@ -244,22 +127,20 @@ static void *rounded(enum element type, int64_t n, const float *x)
 	return y;
 }
 
-static struct narrow narrow_new(enum element type, const struct model *m)
+static struct narrow narrow_new(enum element type, const struct operands *o)
 {
-	const struct activations *a = &m->layers[0];
-	const struct layer *w = &m->p.layers[0];
 	return (struct narrow){.up = {ROWS, WIDTH, 4 * WIDTH, false, false, type, 0},
 	                       .attention = {SAMPLES, TOKENS, HEADS, WIDTH / HEADS, type},
-	                       .x = rounded(type, ROWS * WIDTH, a->norm1),
-	                       .weight = rounded(type, 4 * WIDTH * WIDTH, w->up.weight),
-	                       .bias = rounded(type, 4 * WIDTH, w->up.bias),
-	                       .wide = rounded(type, 4 * ROWS * WIDTH, a->gelu),
-	                       .dx = rounded(type, ROWS * WIDTH, a->norm1),
-	                       .dweight = rounded(type, 4 * WIDTH * WIDTH, w->up.weight),
-	                       .dbias = rounded(type, 4 * WIDTH, w->up.bias),
-	                       .qkv = rounded(type, 3 * ROWS * WIDTH, a->qkv),
-	                       .y = rounded(type, ROWS * WIDTH, a->attention),
-	                       .dqkv = rounded(type, 3 * ROWS * WIDTH, a->qkv),
+	                       .x = rounded(type, ROWS * WIDTH, o->x),
+	                       .weight = rounded(type, 4 * WIDTH * WIDTH, o->weight),
+	                       .bias = rounded(type, 4 * WIDTH, o->bias),
+	                       .wide = rounded(type, 4 * ROWS * WIDTH, o->wide),
+	                       .dx = rounded(type, ROWS * WIDTH, o->x),
+	                       .dweight = rounded(type, 4 * WIDTH * WIDTH, o->weight),
+	                       .dbias = rounded(type, 4 * WIDTH, o->bias),
+	                       .qkv = rounded(type, 3 * ROWS * WIDTH, o->qkv),
+	                       .y = rounded(type, ROWS * WIDTH, o->y),
+	                       .dqkv = rounded(type, 3 * ROWS * WIDTH, o->qkv),
 	                       .log_sum_exp = allocate(ROWS * HEADS, 0)};
 }
 
@@ -306,66 +187,60 @@ static void limits_init(void)
 	X(vector_scale, 0, 8.0 * COPY, vector_scale(ELEMENT_FP32, COPY, 0.5f, copy_to))                                \
 	X(vector_sum_of_squares, 0, 4.0 * COPY, sink = vector_sum_of_squares(ELEMENT_FP32, COPY, copy_from))           \
 	X(adamw_update, 0, 28.0 * PARAMETERS,                                                                          \
-	  adamw_update(ELEMENT_FP32, &adamw, 1, PARAMETERS, m->p.all, m->gradients.all, 1, m->first_moment,            \
-	               m->second_moment, NULL))                                                                        \
+	  adamw_update(ELEMENT_FP32, &adamw, 1, PARAMETERS, o->parameters, o->gradients, 1, o->first_moment,           \
+	               o->second_moment, NULL))                                                                        \
 	X(sgd_update, 0, 12.0 * PARAMETERS,                                                                            \
-	  sgd_update(ELEMENT_FP32, 1e-9f, PARAMETERS, m->p.all, m->gradients.all, 1, NULL))                            \
+	  sgd_update(ELEMENT_FP32, 1e-9f, PARAMETERS, o->parameters, o->gradients, 1, NULL))                           \
 	X(embedding_forward, 0, 8 * N,                                                                                 \
-	  embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, m->ids, m->p.token, m->p.position, a->input))        \
+	  embedding_forward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, o->ids, o->parameters, o->weight, o->y))             \
 	X(embedding_backward, 0, 4 * N,                                                                                \
-	  embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, m->ids, m->d,                   \
-	                     m->gradients.token, true, m->gradients.position, false))                                  \
+	  embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, TOKENS, o->ids, o->dy, o->gradients,    \
+	                     true, o->dweight, false))                                                                 \
 	X(norm_forward, 0, 8 * N,                                                                                      \
-	  norm_forward(ELEMENT_FP32, ROWS, WIDTH, a->input, w->norm1.weight, w->norm1.bias, a->norm1, a->statistics1)) \
+	  norm_forward(ELEMENT_FP32, ROWS, WIDTH, o->x, o->weight, o->bias, o->y, o->statistics))                      \
 	X(norm_backward, 0, 16 * N,                                                                                    \
-	  norm_backward(ELEMENT_FP32, ROWS, WIDTH, m->dnorm, a->input, a->statistics1, w->norm1.weight, m->d, true,    \
-	                dw->norm1.weight, false, dw->norm1.bias, false))                                               \
+	  norm_backward(ELEMENT_FP32, ROWS, WIDTH, o->dwide, o->x, o->statistics, o->weight, o->dy, true, o->dweight,  \
+	                false, o->dbias, false))                                                                       \
 	X(classifier, 0, 8.0 * ROWS * VOCABULARY,                                                                      \
-	  classifier(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, 1.0, 1.0, &loss, false))       \
+	  classifier(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, o->logits, o->targets, 1.0, 1.0, &loss, false))       \
 	X(classifier_evaluate, 0, 4.0 * ROWS * VOCABULARY,                                                             \
-	  classifier_evaluate(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, m->logits, m->targets, &sink, &correct))     \
-	X(attention_forward, 4 * PAIR, 0, attention_forward(&shape_attention, a->qkv, a->attention, a->log_sum_exp))   \
+	  classifier_evaluate(ELEMENT_FP32, ROWS, VOCABULARY, VOCABULARY, o->logits, o->targets, &sink, &correct))     \
+	X(attention_forward, 4 * PAIR, 0, attention_forward(&shape_attention, o->qkv, o->y, o->log_sum_exp))           \
 	X(attention_backward, 8 * PAIR, 0,                                                                             \
-	  attention_backward(&shape_attention, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                  \
-	X(attention_forward_64, 4 * PAIR, 0, attention_forward(&heads_of_64, a->qkv, a->attention, a->log_sum_exp))    \
+	  attention_backward(&shape_attention, o->dy, o->qkv, o->y, o->log_sum_exp, o->dqkv))                          \
+	X(attention_forward_64, 4 * PAIR, 0, attention_forward(&heads_of_64, o->qkv, o->y, o->log_sum_exp))            \
 	X(attention_backward_64, 8 * PAIR, 0,                                                                          \
-	  attention_backward(&heads_of_64, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                      \
-	X(attention_forward_128, 4 * PAIR, 0, attention_forward(&heads_of_128, a->qkv, a->attention, a->log_sum_exp))  \
+	  attention_backward(&heads_of_64, o->dy, o->qkv, o->y, o->log_sum_exp, o->dqkv))                              \
+	X(attention_forward_128, 4 * PAIR, 0, attention_forward(&heads_of_128, o->qkv, o->y, o->log_sum_exp))          \
 	X(attention_backward_128, 8 * PAIR, 0,                                                                         \
-	  attention_backward(&heads_of_128, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                     \
-	X(attention_forward_t1024, 32 * PAIR, 0,                                                                       \
-	  attention_forward(&long_context, a->qkv, a->attention, a->log_sum_exp))                                      \
+	  attention_backward(&heads_of_128, o->dy, o->qkv, o->y, o->log_sum_exp, o->dqkv))                             \
+	X(attention_forward_t1024, 32 * PAIR, 0, attention_forward(&long_context, o->qkv, o->y, o->log_sum_exp))       \
 	X(attention_backward_t1024, 64 * PAIR, 0,                                                                      \
-	  attention_backward(&long_context, m->d, a->qkv, a->attention, a->log_sum_exp, m->dnorm))                     \
+	  attention_backward(&long_context, o->dy, o->qkv, o->y, o->log_sum_exp, o->dqkv))                             \
 	X(linear_forward_qkv, W(WIDTH, 3 * WIDTH), 0,                                                                  \
-	  linear_forward(&shape_qkv, a->norm1, w->qkv.weight, w->qkv.bias, NULL, a->qkv, NULL))                        \
+	  linear_forward(&shape_qkv, o->x, o->weight, o->bias, NULL, o->wide, NULL))                                   \
 	X(linear_forward_residual, W(WIDTH, WIDTH), 0,                                                                 \
-	  linear_forward(&shape_projection, a->attention, w->projection.weight, w->projection.bias, a->input,          \
-	                 a->middle, NULL))                                                                             \
+	  linear_forward(&shape_projection, o->x, o->weight, o->bias, o->dy, o->y, NULL))                              \
 	X(linear_forward_gelu, W(WIDTH, 4 * WIDTH), 0,                                                                 \
-	  linear_forward(&shape_up, a->norm2, w->up.weight, w->up.bias, NULL, a->gelu, a->pre))                        \
+	  linear_forward(&shape_up, o->x, o->weight, o->bias, NULL, o->wide, o->pre))                                  \
 	X(linear_forward_down, W(4 * WIDTH, WIDTH), 0,                                                                 \
-	  linear_forward(&shape_down, a->gelu, w->down.weight, w->down.bias, a->middle, m->last, NULL))                \
+	  linear_forward(&shape_down, o->wide, o->weight, o->bias, o->x, o->y, NULL))                                  \
 	X(linear_backward_qkv, 2 * W(WIDTH, 3 * WIDTH), 0,                                                             \
-	  linear_backward(&shape_qkv, m->dnorm, a->norm1, w->qkv.weight, NULL, m->dwide, dw->qkv.weight, false,        \
-	                  dw->qkv.bias, false))                                                                        \
+	  linear_backward(&shape_qkv, o->dqkv, o->x, o->weight, NULL, o->dwide, o->dweight, false, o->dbias, false))   \
 	X(linear_backward_proj, 2 * W(WIDTH, WIDTH), 0,                                                                \
-	  linear_backward(&shape_projection, m->d, a->attention, w->projection.weight, NULL, m->dwide,                 \
-	                  dw->projection.weight, false, dw->projection.bias, false))                                   \
+	  linear_backward(&shape_projection, o->dy, o->x, o->weight, NULL, o->dwide, o->dweight, false, o->dbias,      \
+	                  false))                                                                                      \
 	X(linear_backward_gelu, 2 * W(WIDTH, 4 * WIDTH), 0,                                                            \
-	  linear_backward(&shape_up, m->dwide, a->norm2, w->up.weight, a->pre, m->dnorm, dw->up.weight, false,         \
-	                  dw->up.bias, false))                                                                         \
+	  linear_backward(&shape_up, o->dwide, o->x, o->weight, o->pre, o->dqkv, o->dweight, false, o->dbias, false))  \
 	X(linear_backward_down, 2 * W(4 * WIDTH, WIDTH), 0,                                                            \
-	  linear_backward(&shape_down, m->d, a->gelu, w->down.weight, NULL, m->dwide, dw->down.weight, false,          \
-	                  dw->down.bias, false))                                                                       \
-	X(batch_norm_statistics, 0, 4 * N, batch_norm_statistics(&shape_batch, a->input, m->statistics))               \
-	X(batch_norm_forward, 0, 8 * N,                                                                                \
-	  batch_norm_forward(&shape_batch, a->input, batch, w->norm1.weight, w->norm1.bias, a->norm1))                 \
+	  linear_backward(&shape_down, o->dy, o->wide, o->weight, NULL, o->dwide, o->dweight, false, o->dbias, false)) \
+	X(batch_norm_statistics, 0, 4 * N, batch_norm_statistics(&shape_batch, o->x, o->sums))                         \
+	X(batch_norm_forward, 0, 8 * N, batch_norm_forward(&shape_batch, o->x, o->batch, o->weight, o->bias, o->y))    \
 	X(batch_norm_sums, 0, 8 * N,                                                                                   \
-	  batch_norm_sums(&shape_batch, m->d, a->input, batch, w->norm1.weight, w->norm1.bias, m->statistics,          \
-	                  dw->norm1.weight, false, dw->norm1.bias, false))                                             \
+	  batch_norm_sums(&shape_batch, o->dy, o->x, o->batch, o->weight, o->bias, o->sums, o->dweight, false,         \
+	                  o->dbias, false))                                                                            \
 	X(batch_norm_backward, 0, 12 * N,                                                                              \
-	  batch_norm_backward(&shape_batch, m->d, a->input, batch, m->statistics, w->norm1.weight, m->dnorm))          \
+	  batch_norm_backward(&shape_batch, o->dy, o->x, o->batch, o->sums, o->weight, o->dwide))                      \
 	CASES_16(X, bf16)                                                                                              \
 	CASES_16(X, fp16)
 #define CASES_16(X, type)                                                                                              \
@@ -388,23 +263,18 @@ static int table(int repeats)
 	                                    long_context = {2, 1024, HEADS, 32, ELEMENT_FP32};
 	static const struct batch_norm_shape shape_batch = {ROWS, WIDTH, false, ELEMENT_FP32};
 	static const struct adamw adamw = {1e-9f, 0.9f, 0.999f, 1e-8f, 0.01f};
-	struct model *m = model_new();
-	struct activations *a = &m->layers[0];
-	const struct layer *w = &m->p.layers[0], *dw = &m->gradients.layers[0];
+	struct operands *o = operands_new();
 	float loss;
-	double sink;
-	int64_t correct;
+	double sink = 0;
+	int64_t correct = 0;
 	int samples = repeats * PER_REPEAT;
 	double *times = calloc((size_t)samples, sizeof *times), *limits = calloc((size_t)samples, sizeof *limits);
 	if (!times || !limits)
 		abort();
 
-	model_step(m);
-	float *part = allocate(2 * WIDTH + 1, 0), *batch = allocate(2 * WIDTH + 1, 0),
-	      *running = allocate(2 * WIDTH, 0);
-	batch_norm_statistics(&shape_batch, m->layers[0].input, part);
-	batch_norm_merge(1, WIDTH, part, running, batch);
-	struct narrow bf16 = narrow_new(ELEMENT_BF16, m), fp16 = narrow_new(ELEMENT_FP16, m);
+	batch_norm_statistics(&shape_batch, o->x, o->sums);
+	batch_norm_merge(1, WIDTH, o->sums, o->dbias, o->batch);
+	struct narrow bf16 = narrow_new(ELEMENT_BF16, o), fp16 = narrow_new(ELEMENT_FP16, o);
 	printf("%-26s %10s %18s %9s  of limit\n", "kernel", "time", "rate", "limit");
 /* Limit and kernel take turns. The kernel runs twice, the second is timed: the limit has emptied the caches. Sizes that
  * fit the caches can so exceed the copy's rate. */

@@ -54,8 +54,9 @@ const char *kernels_blas_core(void);
  * level in use. */
 int kernels_limit_instruction_set(int level);
 
-/* y[rows,out] = x[rows,in] · W + bias (+ residual), and with gelu: pre = that, y = gelu(pre), tanh form (GPT-2's).
- * The weight is stored [out,in] as in torch.nn.Linear, or [in,out] as in GPT-2's Conv1D. */
+/* ---- shapes ---- */
+
+/* The weight is stored [out,in] as in torch.nn.Linear, or [in,out] as in GPT-2's Conv1D. */
 struct linear_shape {
 	int64_t rows, in, out;
 	bool weight_in_out; /* Conv1D layout */
@@ -71,90 +72,53 @@ static inline int64_t linear_stride(const struct linear_shape *s)
 	return s->stride ? s->stride : s->out;
 }
 
-/* bias, residual may be NULL; pre must be given if and only if gelu (and residual is then NULL). */
-void linear_forward(const struct linear_shape *s, const void *x, const void *weight, const void *bias,
-                    const void *residual, void *y, void *pre);
-
-/* dy[rows,out] is the gradient of y; with gelu it is first turned into that of pre, in place. dx (may be NULL) is
- * written; dweight and dbias (may be NULL when there is no bias) are written or accumulated. The gradient of a residual
- * is dy itself: whoever owns it passes it on. */
-void linear_backward(const struct linear_shape *s, void *dy, const void *x, const void *weight, const void *pre,
-                     void *dx, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias);
-
-/* LayerNorm over the last dimension, eps 1e-5. statistics[rows,2] = mean, 1/std of each row. */
-void norm_forward(enum element type, int64_t rows, int64_t width, const void *x, const void *weight, const void *bias,
-                  void *y, float *statistics);
-/* dx is written, or accumulated onto what is there (the gradient that came past on the residual stream).
- * dy may not alias dx. */
-void norm_backward(enum element type, int64_t rows, int64_t width, const void *dy, const void *x,
-                   const float *statistics, const void *weight, void *dx, bool accumulate_x, void *dweight,
-                   bool accumulate_weight, void *dbias, bool accumulate_bias);
-
-/* Batch normalization over rows, feature by feature, with tanh-form GELU after it if `gelu`: torch.nn.BatchNorm1d, and
- * torch.nn.SyncBatchNorm over the rows of several ranks. eps 1e-5, momentum 0.1.
- *
- *     part[2·width + 1]         of some rows: mean and (biased) variance of each feature, and how many rows
- *     statistics[2·width + 1]   of all parts together: mean and 1/std, and how many rows; what the passes below take
- *     running[2·width]          running mean, and running variance (unbiased)
- *     sums[2·width]             Σ du and Σ du·(x − mean) over the rows, du the gradient before GELU
- *
- * Where rows are spread over ranks, parts are gathered between _statistics and _merge, and sums are added up between
- * _sums and _backward. */
 struct batch_norm_shape {
 	int64_t rows, width;
 	bool gelu;
 	enum element type;
 };
-void batch_norm_statistics(const struct batch_norm_shape *s, const void *x, float *part);
-/* Merges parts in their order, in double (Chan, Golub & LeVeque 1979), and moves the running statistics by the
- * momentum. All rows together must be more than one. */
-void batch_norm_merge(int64_t parts, int64_t width, const float *part, float *running, float *statistics);
-/* For validation: the running statistics in place of a batch's, of 0 rows. */
-void batch_norm_running(int64_t width, const float *running, float *statistics);
-void batch_norm_forward(const struct batch_norm_shape *s, const void *x, const float *statistics, const void *weight,
-                        const void *bias, void *y);
-/* dy becomes du; dweight and dbias, of these rows, are written or accumulated. */
-void batch_norm_sums(const struct batch_norm_shape *s, void *dy, const void *x, const float *statistics,
-                     const void *weight, const void *bias, float *sums, void *dweight, bool accumulate_weight,
-                     void *dbias, bool accumulate_bias);
-void batch_norm_backward(const struct batch_norm_shape *s, const void *du, const void *x, const float *statistics,
-                         const float *sums, const void *weight, void *dx);
 
-/* Causal self-attention. qkv[samples, tokens, 3·heads·head_size]: q, then k, then v, each heads × head_size, as GPT-2's
- * c_attn gives them. y[samples, tokens, heads·head_size]. Scores are scaled by 1/sqrt(head_size). Never stores
- * tokens × tokens: keeps log_sum_exp[samples, heads, tokens] for the backward pass, which recomputes the probabilities
- * (FlashAttention, arXiv 2205.14135, algorithm 1 and appendix B). */
 struct attention_shape {
 	int64_t samples, tokens, heads, head_size;
 	enum element type;
 };
-void attention_forward(const struct attention_shape *s, const void *qkv, void *y, float *log_sum_exp);
-void attention_backward(const struct attention_shape *s, const void *dy, const void *qkv, const void *y,
-                        const float *log_sum_exp, void *dqkv);
 
-/* y[samples,tokens,width] = token_table[id] + position_table[t]. */
-void embedding_forward(enum element type, int64_t samples, int64_t tokens, int64_t width, const int32_t *ids,
-                       const void *token_table, const void *position_table, void *y);
-/* dtoken_table[vocabulary,width] and dposition_table[context,width]. If not accumulating, all of the table is written
- * (rows that no token used become 0; position rows ≥ tokens become 0). Deterministic order. In 16 bits a table row is
- * rounded once for every 1024 tokens that may add to it, not for each. */
-void embedding_backward(enum element type, int64_t samples, int64_t tokens, int64_t width, int64_t vocabulary,
-                        int64_t context, const int32_t *ids, const void *dy, void *dtoken_table, bool accumulate_token,
-                        void *dposition_table, bool accumulate_position);
+/* A slice of a table or of logits: classes (token ids) [first, first + count) stand in columns or rows 0 … count-1.
+ * `stride` ≥ count is how many there are with padding. Padding is never read as if it were a class. */
+struct class_slice {
+	int64_t first, count, stride;
+};
 
-/* Softmax cross-entropy in one pass, in place: logits[rows,classes] become the gradient of `gradient_scale` × the sum
- * of the rows' losses; *loss += scale × the sum of the rows' losses (or = when not accumulating). The two differ by the
- * loss scale of 16-bit training. targets in [0, classes). The sum runs in double. No probabilities are stored beside.
- * A row begins `stride` ≥ classes elements after the one before; what lies between is never read. */
+/* ---- kernels: table.def says what each computes ---- */
+
+/* A kernel's parameters as a prototype has them, after others. */
+#define KERNEL_VALUE(type, name) , type name
+#define KERNEL_SHAPE(type, name) , const struct type *name
+
+/* A function with a kernel's parameters: KERNEL_FUNCTION(norm_forward) { … } */
+#define KERNEL_FUNCTION(name) KERNEL_FUNCTION_OF(name PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
+#define KERNEL_FUNCTION_OF(...) KERNEL_FUNCTION_TAKING(__VA_ARGS__)
+#define KERNEL_FUNCTION_TAKING(name, ...) void name(__VA_ARGS__)
+
+#define KERNEL(name, place) KERNEL_FUNCTION(name);
+#define OWN_KERNEL(name, place)
+#include "kernels/table.def"
+
+/* ---- kernels that the CPU calls with numbers where a device reads its memory, and vectors ---- */
+
+/* No layer before this one is fused with it. */
+void linear_backward(const struct linear_shape *s, void *dy, const void *x, const void *weight, const void *pre,
+                     void *dx, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias);
+
+/* The gradient is of `gradient_scale` × the sum of the rows' losses, the loss that sum times `scale`. The two differ by
+ * the loss scale of 16-bit training. */
 void classifier(enum element type, int64_t rows, int64_t classes, int64_t stride, void *logits, const int32_t *targets,
                 double scale, double gradient_scale, float *loss, bool accumulate);
-/* Forward only, for validation: sum of the rows' losses, and how many rows have their largest logit at the target. */
-void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64_t stride, const void *logits,
-                         const int32_t *targets, double *loss, int64_t *correct);
-
-/* AdamW as torch.optim.AdamW (decoupled weight decay, Loshchilov & Hutter 2019, algorithm 2). step counts from 1.
- * Gradients are multiplied by gradient_factor when they are read: 1, or what undoes a loss scale or clips them. 16-bit
- * parameters are the rounded copy of the fp32 master, which is what is updated; fp32 has no master (NULL). */
+void classifier_gradient(enum element type, int64_t rows, const struct class_slice *slice, void *logits,
+                         const int32_t *targets, const float *maxima, const float *sums, double scale,
+                         double gradient_scale, float *loss, bool accumulate);
+/* step counts from 1. Gradients are multiplied by gradient_factor when they are read: 1, or what undoes a loss scale or
+ * clips them. */
 struct adamw {
 	float learning_rate, beta1, beta2, epsilon, weight_decay;
 };
@@ -164,16 +128,11 @@ void adamw_update(enum element type, const struct adamw *a, int64_t step, int64_
 void sgd_update(enum element type, float learning_rate, int64_t n, void *parameters, const void *gradients,
                 float gradient_factor, float *master);
 
-/* y += x; y = x; y = 0; y *= factor; sum of squares in double, fixed order. Regions do not overlap. */
-void vector_add(enum element type, int64_t n, const void *x, void *y);
+/* y = x; y = 0; y *= factor; sum of squares in double, fixed order. Regions do not overlap. */
 void vector_copy(enum element type, int64_t n, const void *x, void *y);
 void vector_zero(enum element type, int64_t n, void *y);
 void vector_scale(enum element type, int64_t n, float factor, void *y);
 double vector_sum_of_squares(enum element type, int64_t n, const void *x);
-
-/* y = x, from one type to another. Widening is exact; narrowing rounds to the nearest, ties to even: what is too large
- * becomes infinite, and a NaN stays one. */
-void vector_convert(int64_t n, enum element from, const void *x, enum element to, void *y);
 
 /* sum = x + y on the calling thread alone, for those who add what comes in from other ranks while a kernel has the
  * threads. sum may be x or y. */

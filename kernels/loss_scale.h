@@ -1,4 +1,4 @@
-/* How a dynamic loss scale goes on at the end of a step, for the CPU and the GPU from this one source. The rules are
+/* A dynamic loss scale at the end of a step, for the CPU and the GPU from this one source. The rules are
  * told in strategy/settings/loss_scale.h. */
 #ifndef SHARDLAB_KERNELS_LOSS_SCALE_H
 #define SHARDLAB_KERNELS_LOSS_SCALE_H

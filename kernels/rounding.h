@@ -63,7 +63,7 @@ ON_ANY_DEVICE uint16_t round_to_bf16(uint32_t x, uint32_t random)
 	return (uint16_t)((x + (random & 0xffffU)) >> 16);
 }
 
-/* … of an fp16 one. From its largest number on there is none above to choose: rounded to the nearest. */
+/* The same for fp16. From its largest number on there is none above to choose: rounded to the nearest. */
 ON_ANY_DEVICE uint16_t round_to_fp16(uint32_t x, uint32_t random)
 {
 	enum { REBIAS = (127 - 15) << 10, LARGEST = 0x7bff, INFINITE = 0x7c00, NO_NUMBER = 0x7e00 };

@@ -19,7 +19,6 @@
 
 #include "kernels/kernels.h"
 #include "kernels/loss_scale.h"
-#include "kernels/sliced.h"
 #include "kernels/update.h"
 
 #ifdef __cplusplus
@@ -31,10 +30,6 @@ struct kernel_context;
 /* A queue of the device's work. The type is CUDA's own, for kernels that are handed it on. */
 typedef struct CUstream_st *kernel_stream;
 
-/* A kernel's parameters as a prototype has them, after its context and its stream. */
-#define KERNEL_VALUE(type, name) , type name
-#define KERNEL_SHAPE(type, name) , const struct type *name
-
 struct kernel_table {
 	/* Bytes between any two places that the device reaches, and into one. */
 	int (*copy)(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes);
@@ -44,7 +39,7 @@ struct kernel_table {
 #include "kernels/table.def"
 };
 
-/* The CPU's, over the functions of kernels.h and sliced.h. */
+/* The CPU's, over the functions of kernels.h. */
 extern const struct kernel_table cpu_kernels;
 
 #ifdef __cplusplus

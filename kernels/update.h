@@ -1,4 +1,4 @@
-/* What an optimizer's update does besides arithmetic on its vectors: which step it is, whether it is skipped, how
+/* An optimizer's update apart from the arithmetic on its vectors: which step it is, whether it is skipped, how
  * gradients are unscaled and clipped, and at what rate. For the CPU and the GPU from this one source.
  *
  *     struct update u = {.learning_rate = 1e-3, .step = &step};
@@ -31,7 +31,7 @@ struct update {
 	struct rounding rounding;
 };
 
-/* What follows from the step at hand. */
+/* Values that follow from the step at hand. */
 struct update_now {
 	bool kept;    /* nothing is updated: gradients overflowed, or a delayed update's first ones are not there yet */
 	int64_t step; /* of the optimizer: counts the updates that were made, from 1 */
@@ -71,7 +71,7 @@ ON_ANY_DEVICE struct update_now update_now_of(const struct update *u)
 	return now;
 }
 
-/* What AdamW's arithmetic takes of its settings and the step. */
+/* The factors of AdamW's arithmetic, from its settings and the step. */
 struct adamw_factors {
 	float decay, rest1, rest2, step_size, root_correction;
 };

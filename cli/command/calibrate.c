@@ -26,24 +26,25 @@ struct description {
 	struct calibrate_figures *figures;
 };
 
-/* "#= 1 2100 2000 2300 start of a kernel, issued" */
-static void take_figure(struct calibrate_figures *f, const char *line)
+static void add_figure(struct calibrate_figures *f, const char *name, struct rate rate, enum calibrate_unit unit)
 {
-	struct calibrate_figure one = {.unit = CALIBRATE_FLOPS};
-	int unit, at = 0;
-	struct rate *r = &one.rate;
-	if (sscanf(line, "#= %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &unit, &r->value, &r->low, &r->high, &at) !=
-	            4 ||
-	    !at)
-		return;
-	one.unit = (enum calibrate_unit)unit;
-	r->measured = true;
-	snprintf(one.name, sizeof one.name, "%s", line + at);
+	struct calibrate_figure one = {.unit = unit, .rate = rate};
+	snprintf(one.name, sizeof one.name, "%s", name);
 	f->list = array_reserve(f->list, f->count, &f->capacity, sizeof *f->list);
 	f->list[f->count++] = one;
 }
 
-/* Comments carry the progress, "# 0.25 all_reduce", and what is no field of a cluster. */
+/* "#= 1 2100 2000 2300 start of a kernel, issued" */
+static void take_figure(struct calibrate_figures *f, const char *line)
+{
+	int unit, at = 0;
+	struct rate r = {.measured = true};
+	if (sscanf(line, "#= %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %n", &unit, &r.value, &r.low, &r.high, &at) == 4 &&
+	    at)
+		add_figure(f, line + at, r, (enum calibrate_unit)unit);
+}
+
+/* Comments carry the progress, "# 0.25 all_reduce", and figures that are not fields of a cluster. */
 static void take_line(void *context, const char *line)
 {
 	struct description *d = context;
@@ -59,26 +60,30 @@ static void take_line(void *context, const char *line)
 	d->length += n + 1;
 }
 
-/* The ranks are this program again: rank 0 prints the description of the cluster. */
-static enum status measure(struct cluster *c, struct calibrate_figures *figures, int64_t ranks,
-                           const struct calibrate_options *o)
+static struct calibrate_options calibrate_options_from(const struct options *o)
+{
+	struct calibrate_options k = calibrate_options_default();
+	k.quick = option_given(o, OPTION_QUICK);
+	k.threads = (int)option_whole(o, OPTION_THREADS);
+	k.device = option_text(o, OPTION_DEVICE);
+	k.communicator = option_text(o, OPTION_COMM);
+	k.no_graph = option_given(o, OPTION_NO_GRAPH);
+	return k;
+}
+
+/* Runs this program again as ranks, of which rank 0 prints the description of the cluster. */
+static enum status measure(struct cluster *c, struct calibrate_figures *figures, const struct options *o)
 {
 	struct arguments a;
 	struct description d = {.figures = figures};
-	enum status s = calibrate_check(o, ranks);
+	struct calibrate_options k = calibrate_options_from(o);
+	enum status s = calibrate_check(&k, option_whole(o, OPTION_RANKS));
 	if (s)
 		return s;
 	arguments_begin(&a, "calibrate");
-	arguments_set(&a, OPTION_RANKS, "%" PRId64, ranks);
-	arguments_set(&a, OPTION_THREADS, "%d", o->threads);
-	arguments_set(&a, OPTION_DEVICE, "%s", o->device);
-	arguments_set(&a, OPTION_COMM, "%s", o->communicator);
-	if (o->no_graph)
-		arguments_flag(&a, OPTION_NO_GRAPH);
-	if (o->quick)
-		arguments_flag(&a, OPTION_QUICK);
+	arguments_pass(&a, COMMAND_CALIBRATE, o);
 	progress_begin(&d.progress, 1000);
-	struct launch launch = {.ranks = ranks,
+	struct launch launch = {.ranks = option_whole(o, OPTION_RANKS),
 	                        .arguments = a.list,
 	                        .under_mpi = true,
 	                        .ends_at_once = true,
@@ -107,17 +112,6 @@ static void tell_figures(const struct calibrate_figures *f)
 		       f->list[i].rate.low, f->list[i].rate.high, f->list[i].name);
 }
 
-static struct calibrate_options calibrate_options_from(const struct options *o)
-{
-	struct calibrate_options k = calibrate_options_default();
-	k.quick = option_given(o, OPTION_QUICK);
-	k.threads = (int)option_whole(o, OPTION_THREADS);
-	k.device = option_text(o, OPTION_DEVICE);
-	k.communicator = option_text(o, OPTION_COMM);
-	k.no_graph = option_given(o, OPTION_NO_GRAPH);
-	return k;
-}
-
 static enum status measure_as_rank(const struct options *o, int rank)
 {
 	struct cluster c = {0};
@@ -134,26 +128,23 @@ static enum status measure_as_rank(const struct options *o, int rank)
 	return s;
 }
 
-enum status calibrate_if_needed(enum device_kind kind)
-{
-	return calibrate_if_older(kind, INT64_MAX);
-}
-
 /* Quickly; processors two at once. */
 enum status calibrate_if_older(enum device_kind kind, int64_t seconds)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
-	struct calibrate_options o = calibrate_options_default();
+	struct options o;
 	struct stat file;
 	char path[4096];
+	char *quick[] = {"--quick", kind == DEVICE_GPU ? "--device=cuda" : "--device=cpu",
+	                 kind == DEVICE_GPU ? "--ranks=1" : "--ranks=2"};
 	enum status s = cluster_local_path(kind, path, sizeof path);
 	if (s || (!stat(path, &file) && time(NULL) - file.st_mtime < seconds))
 		return s;
 	fprintf(stderr, "measuring this machine's rates, for %s\n", path);
-	o.quick = true;
-	o.device = kind == DEVICE_GPU ? "cuda" : "cpu";
-	s = measure(&c, &figures, kind == DEVICE_GPU ? 1 : 2, &o);
+	s = options_parse(&o, COMMAND_CALIBRATE, 3, quick);
+	if (!s)
+		s = measure(&c, &figures, &o);
 	if (!s)
 		s = cluster_write(&c, path);
 	calibrate_figures_release(&figures);
@@ -162,8 +153,6 @@ enum status calibrate_if_older(enum device_kind kind, int64_t seconds)
 }
 
 /* ---- showing ---- */
-
-enum in { FLOPS = CALIBRATE_FLOPS, BYTES_A_SECOND = CALIBRATE_BYTES, NANOSECONDS = CALIBRATE_NS, SHARE };
 
 static void scaled(char *out, size_t size, double v, const char *unit)
 {
@@ -176,62 +165,52 @@ static void scaled(char *out, size_t size, double v, const char *unit)
 	snprintf(out, size, "%.*f %s%s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, prefix[p], unit);
 }
 
-static void format_rate(char *out, size_t size, int64_t v, enum in in)
+static void format_rate(char out[32], int64_t v, enum calibrate_unit unit)
 {
-	if (in == FLOPS)
-		scaled(out, size, (double)v, "FLOP/s");
-	else if (in == BYTES_A_SECOND)
-		scaled(out, size, (double)v, "B/s");
-	else if (in == NANOSECONDS)
-		snprintf(out, size, "%.2f us", (double)v / 1e3);
+	if (unit == CALIBRATE_FLOPS)
+		scaled(out, 32, (double)v, "FLOP/s");
+	else if (unit == CALIBRATE_BYTES)
+		scaled(out, 32, (double)v, "B/s");
+	else if (unit == CALIBRATE_NS)
+		snprintf(out, 32, "%.2f us", (double)v / 1e3);
 	else
-		snprintf(out, size, "%.2f", (double)v / (double)MILLION);
+		snprintf(out, 32, "%.2f", (double)v / (double)MILLION);
 }
 
-static void rate_row(void *context, const char *name, const struct rate *r, enum in in)
+static void rate_row(struct table *t, const struct calibrate_figure *f)
 {
-	struct table *t = context;
+	const struct rate *r = &f->rate;
 	char median[32], low[32], high[32];
-	table_add_row(t, STYLE_PLAIN);
-	format_rate(median, sizeof median, r->value, in);
-	table_cell(t, 0, "%s", name);
-	table_cell(t, 1, "%s", median);
-	if (!r->measured) {
-		table_cell(t, 4, "assumed");
-		return;
-	}
-	format_rate(low, sizeof low, r->low, in);
-	format_rate(high, sizeof high, r->high, in);
-	table_cell(t, 2, "%s", low);
-	table_cell(t, 3, "%s", high);
-	if (r->value)
+	format_rate(median, r->value, f->unit);
+	format_rate(low, r->low, f->unit);
+	format_rate(high, r->high, f->unit);
+	if (r->measured)
+		table_row(t, STYLE_PLAIN, "%s\t%s\t%s\t%s", f->name, median, low, high);
+	else
+		table_row(t, STYLE_PLAIN, "%s\t%s\t\t\tassumed", f->name, median);
+	if (r->measured && r->value)
 		table_cell(t, 4, "%.0f %%", 100.0 * (double)(r->high - r->low) / (double)r->value);
 }
 
-static void rate_json(void *context, const char *name, const struct rate *r, enum in in)
+static json_t *rate_to_json(const struct calibrate_figure *f)
 {
 	static const char *const units[] = {
-	        [FLOPS] = "FLOP/s", [BYTES_A_SECOND] = "B/s", [NANOSECONDS] = "s", [SHARE] = "1"};
-	const double scale = in == NANOSECONDS ? 1e9 : in == SHARE ? (double)MILLION : 1;
-	json_array_append_new(context, json_pack("{s:s, s:s, s:f, s:f, s:f, s:b}", "name", name, "unit", units[in],
-	                                         "median", (double)r->value / scale, "lowest", (double)r->low / scale,
-	                                         "highest", (double)r->high / scale, "measured", r->measured));
+	        [CALIBRATE_FLOPS] = "FLOP/s", [CALIBRATE_BYTES] = "B/s", [CALIBRATE_NS] = "s", [CALIBRATE_SHARE] = "1"};
+	const struct rate *r = &f->rate;
+	const double scale = f->unit == CALIBRATE_NS ? 1e9 : f->unit == CALIBRATE_SHARE ? (double)MILLION : 1;
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:b}", "name", f->name, "unit", units[f->unit], "median",
+	                 (double)r->value / scale, "lowest", (double)r->low / scale, "highest", (double)r->high / scale,
+	                 "measured", r->measured);
 }
 
-/* Who is told of each rate. */
-struct listener {
-	void (*hear)(void *context, const char *name, const struct rate *r, enum in in);
-	void *context;
-};
-
-static void say(const struct listener *l, const char *name, const struct rate *r, enum in in)
+static void add_rate(struct calibrate_figures *f, const char *name, struct rate rate, enum calibrate_unit unit)
 {
-	if (r->value || r->measured)
-		l->hear(l->context, name, r, in);
+	if (rate.value || rate.measured)
+		add_figure(f, name, rate, unit);
 }
 
 /* The rate of the largest work that was measured stands for the curve, unless all are asked for. */
-static void say_curve(const struct listener *l, int key, int type, const struct curve *curve, bool all)
+static void add_curve(struct calibrate_figures *f, int key, int type, const struct curve *curve, bool all)
 {
 	for (int i = all ? 0 : curve->count - 1; i >= 0 && i < curve->count; i++) {
 		char name[96], work[32];
@@ -239,69 +218,82 @@ static void say_curve(const struct listener *l, int key, int type, const struct 
 			continue;
 		scaled(work, sizeof work, (double)curve->point[i].work, "FLOP");
 		snprintf(name, sizeof name, "%s, %s, %s", compute_key_name(key), type_name((enum type)type), work);
-		say(l, name, &curve->point[i].rate, FLOPS);
+		add_rate(f, name, curve->point[i].rate, CALIBRATE_FLOPS);
 	}
 }
 
-static void say_all(const struct cluster *c, const struct calibrate_figures *figures, bool all,
-                    const struct listener *l)
+/* The rates of the cluster, then what else was measured. */
+static struct calibrate_figures all_rates(const struct cluster *c, const struct calibrate_figures *others, bool all)
 {
+	struct calibrate_figures f = {0};
 	bool gpu = c->kind == DEVICE_GPU;
-	say(l, gpu ? "host memory" : "memory, all ranks", &c->node_bandwidth, BYTES_A_SECOND);
-	say(l, gpu ? "memory, copied on the GPU" : "memory, one rank", &c->device_bandwidth, BYTES_A_SECOND);
-	say(l, "between ranks", &c->link.bandwidth, BYTES_A_SECOND);
-	say(l, "message latency", &c->link.latency, NANOSECONDS);
-	say(l, "start of a kernel", &c->launch, NANOSECONDS);
-	say(l, "start of a collective", &c->collective_launch, NANOSECONDS);
+	add_rate(&f, gpu ? "host memory" : "memory, all ranks", c->node_bandwidth, CALIBRATE_BYTES);
+	add_rate(&f, gpu ? "memory, copied on the GPU" : "memory, one rank", c->device_bandwidth, CALIBRATE_BYTES);
+	add_rate(&f, "between ranks", c->link.bandwidth, CALIBRATE_BYTES);
+	add_rate(&f, "message latency", c->link.latency, CALIBRATE_NS);
+	add_rate(&f, "start of a kernel", c->launch, CALIBRATE_NS);
+	add_rate(&f, "start of a collective", c->collective_launch, CALIBRATE_NS);
 	if (gpu) {
-		say(l, "share of a collective", &c->collective_share, SHARE);
-		say(l, "between host and GPU", &c->host_link.bandwidth, BYTES_A_SECOND);
-		say(l, "start of a copy between them", &c->host_link.latency, NANOSECONDS);
-		say(l, "update on the host, a core", &c->core_compute, FLOPS);
+		add_rate(&f, "share of a collective", c->collective_share, CALIBRATE_SHARE);
+		add_rate(&f, "between host and GPU", c->host_link.bandwidth, CALIBRATE_BYTES);
+		add_rate(&f, "start of a copy between them", c->host_link.latency, CALIBRATE_NS);
+		add_rate(&f, "update on the host, a core", c->core_compute, CALIBRATE_FLOPS);
 	} else {
-		say(l, "cores of a collective", &c->collective_cores, SHARE);
+		add_rate(&f, "cores of a collective", c->collective_cores, CALIBRATE_SHARE);
 	}
 	for (int key = 0; key < COMPUTE_KEY_COUNT; key++)
 		for (int type = 0; type < CLUSTER_TYPES; type++)
-			say_curve(l, key, type, &c->compute[key][type], all);
-	for (size_t i = 0; i < figures->count; i++)
-		say(l, figures->list[i].name, &figures->list[i].rate, (enum in)figures->list[i].unit);
+			add_curve(&f, key, type, &c->compute[key][type], all);
+	for (size_t i = 0; i < others->count; i++)
+		add_rate(&f, others->list[i].name, others->list[i].rate, others->list[i].unit);
+	return f;
 }
 
-static void show_cluster(const struct cluster *c, const struct calibrate_figures *figures, bool all, FILE *out)
+static void show_cluster(const struct cluster *c, const struct calibrate_figures *rates)
 {
 	struct table t;
-	static const char *const heads[] = {"rate", "median", "lowest", "highest", "spread"};
-	table_init(&t, out, 5);
-	table_add_row(&t, STYLE_HEAD);
-	for (int i = 0; i < 5; i++)
-		table_cell(&t, i, "%s", heads[i]);
-	fprintf(out, "%s\n\n", c->about);
-	say_all(c, figures, all, &(struct listener){rate_row, &t});
-	table_print(&t, 0);
-	table_release(&t);
+	table_init(&t, stdout, 5, 1);
+	table_row(&t, STYLE_HEAD, "rate\tmedian\tlowest\thighest\tspread");
+	printf("%s\n\n", c->about);
+	for (size_t i = 0; i < rates->count; i++)
+		rate_row(&t, &rates->list[i]);
+	table_end(&t, 0);
 	if (calibrate_forced_core() && c->kind == DEVICE_CPU)
-		fprintf(out, "\nOPENBLAS_CORETYPE=%s is set: these are the rates of that core, not of this machine\n",
-		        calibrate_forced_core());
+		printf("\nOPENBLAS_CORETYPE=%s is set: these are the rates of that core, not of this machine\n",
+		       calibrate_forced_core());
 }
 
-static json_t *to_json(const struct cluster *c, const struct calibrate_figures *figures, const char *path)
+static json_t *to_json(const struct cluster *c, const struct calibrate_figures *rates, const char *path)
 {
-	json_t *rates = json_array();
-	say_all(c, figures, true, &(struct listener){rate_json, rates});
-	json_t *o = json_pack("{s:s, s:s}", "cluster", c->name, "about", c->about);
-	json_object_set_new(o, "file", json_string(path)); /* left out if it is not UTF-8 */
+	json_t *list = json_array(), *o = json_pack("{s:s, s:s}", "cluster", c->name, "about", c->about);
+	for (size_t i = 0; i < rates->count; i++)
+		json_array_append_new(list, rate_to_json(&rates->list[i]));
+	json_object_set_new(o, "file", json_string(path)); /* absent if it is not UTF-8 */
 	json_object_set_new(o, "overhead_bytes", json_integer(c->overhead.value));
-	json_object_set_new(o, "rates", rates);
+	json_object_set_new(o, "rates", list);
 	return o;
+}
+
+static void show(const struct options *o, const struct cluster *c, const struct calibrate_figures *others,
+                 const char *path)
+{
+	bool json = option_given(o, OPTION_JSON), local = !option_given(o, OPTION_OUTPUT);
+	struct calibrate_figures rates = all_rates(c, others, json || option_given(o, OPTION_VERBOSE));
+	if (json) {
+		print_json(to_json(c, &rates, path), false);
+	} else {
+		show_cluster(c, &rates);
+		printf("\nwritten to %s%s%s%s\n", path, local ? ", the cluster `" : "", local ? c->name : "",
+		       local ? "`" : "");
+	}
+	calibrate_figures_release(&rates);
 }
 
 enum status command_calibrate(const struct options *o)
 {
 	struct cluster c = {0};
 	struct calibrate_figures figures = {0};
-	struct calibrate_options k = calibrate_options_from(o);
-	enum device_kind kind = strcmp(k.device, "cuda") ? DEVICE_CPU : DEVICE_GPU;
+	enum device_kind kind = strcmp(option_text(o, OPTION_DEVICE), "cuda") ? DEVICE_CPU : DEVICE_GPU;
 	char local[4096];
 	const char *path = option_text(o, OPTION_OUTPUT);
 	int rank, ranks;
@@ -314,16 +306,11 @@ enum status command_calibrate(const struct options *o)
 		s = cluster_local_path(kind, local, sizeof local);
 	}
 	if (!s)
-		s = measure(&c, &figures, option_whole(o, OPTION_RANKS), &k);
+		s = measure(&c, &figures, o);
 	if (!s)
 		s = cluster_write(&c, path);
-	if (!s && option_given(o, OPTION_JSON)) {
-		print_json(to_json(&c, &figures, path), false);
-	} else if (!s) {
-		show_cluster(&c, &figures, option_given(o, OPTION_VERBOSE), stdout);
-		printf("\nwritten to %s%s%s%s\n", path, path == local ? ", the cluster `" : "",
-		       path == local ? c.name : "", path == local ? "`" : "");
-	}
+	if (!s)
+		show(o, &c, &figures, path);
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 	return s;

@@ -7,10 +7,9 @@
 
 #include "strategy/cluster/cluster.h"
 
-/* Measures quickly, and writes the cluster `local` (or `local-cuda`), if this machine has none yet. Says so on stderr.
- */
-enum status calibrate_if_needed(enum device_kind kind);
-/* Also if it has, but measured more than so many seconds ago. */
+/* Measures quickly, and writes the cluster `local` (or `local-cuda`), if this machine has none yet or has measured it
+ * more than so many seconds ago. Says so on stderr. */
+#define CALIBRATE_ONCE INT64_MAX
 enum status calibrate_if_older(enum device_kind kind, int64_t seconds);
 
 #endif

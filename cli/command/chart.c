@@ -35,7 +35,7 @@ static enum status capacity_of(struct chart *chart, const struct options *o, int
 	return STATUS_OK;
 }
 
-/* micro_batch: 0 where it is not the same everywhere. */
+/* micro_batch: 0 if it differs. */
 static void describe(struct chart *chart, const struct report *r, int64_t micro_batch, const char *what)
 {
 	char parameters[32], samples[64] = "";
@@ -67,41 +67,31 @@ static void add_bars(struct chart *chart, const struct column *columns, int coun
 		}
 }
 
-static int64_t worst_peak(const struct report *r)
-{
-	int64_t peak = 0;
-	for (int i = 0; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > peak)
-			peak = r->roles[i].memory[SPACE_DEVICE].peak_bytes;
-	return peak;
-}
-
-/* The same micro-batch on 1, 2, 4 … ranks, up to those that were asked for. What makes no sense there is left out. */
+/* The same micro-batch on 1, 2, 4 … up to --ranks. Numbers of ranks that make no sense are left out. */
 static enum status add_series(struct chart *chart, const struct options *o, const struct members *members, bool time)
 {
 	int64_t micro_batch = -1;
 	chart->time = time;
 	for (int i = 0; i < members->count && chart->series_count < CHART_SERIES; i++) {
-		const struct member *m = &members->member[i];
+		const struct settings *m = &members->member[i];
 		struct chart_series *s = &chart->series[chart->series_count];
 		if (!strcmp(m->strategy, "single") && members->count > 1) /* one rank has no line */
 			continue;
 		snprintf(s->label, sizeof s->label, "%.60s", m->strategy);
 		for (int64_t ranks = 1; ranks <= option_whole(o, OPTION_RANKS) && s->count < CHART_POINTS; ranks *= 2) {
-			struct settings settings = m->settings;
+			struct settings settings = *m;
 			struct report r = {0};
-			struct job j;
 			settings.ranks = ranks;
 			settings.batch = 0;
-			if (settings_resolve(&settings, strategy_data_ranks(&settings)) || job_open(&j, &settings))
+			enum status status = settings_resolve(&settings, strategy_data_ranks(&settings));
+			if (!status)
+				status = job_simulate(&settings, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, &r);
+			if (status == STATUS_INPUT)
 				continue;
-			enum status status =
-			        job_predict(&j, option_text(o, OPTION_CLUSTER), GRAIN_OPERATION, 0, NULL, &r);
-			job_release(&j);
 			if (status)
 				return status;
 			s->ranks[s->count] = ranks;
-			s->value[s->count++] = time ? r.time.step : worst_peak(&r);
+			s->value[s->count++] = time ? r.time.step : show_fullest(&r)->memory[SPACE_DEVICE].peak_bytes;
 			micro_batch = micro_batch < 0 || micro_batch == r.micro_batch ? r.micro_batch : 0;
 			describe(chart, &r, micro_batch,
 			         time ? "Time of a step, by the number of ranks"

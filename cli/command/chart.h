@@ -6,7 +6,7 @@
 #include "cli/show/show.h"
 #include "viz/scene/chart.h"
 
-/* The figures of the chart: capacity, titles, and bars or lines. columns: what was simulated already, for the bars. */
+/* Fills in the chart: capacity, titles, and bars or lines. columns: the reports there are already, for the bars. */
 enum status chart_make(struct chart *chart, const struct options *o, const struct members *members,
                        const struct column *columns, int count);
 enum status chart_export(const struct options *o, const struct members *members, const struct column *columns,

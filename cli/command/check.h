@@ -26,7 +26,7 @@ struct checks {
 };
 
 #define CHECK_TIME_LIMIT 0.25     /* of a step, where there is a core for each thread */
-#define CHECK_GPU_TIME_LIMIT 0.10 /* … of one rank on a GPU whose rates are given */
+#define CHECK_GPU_TIME_LIMIT 0.10 /* of a step of one rank on a GPU */
 
 /* One check for every category at the peak and between steps, the peak, the arena, and calls, payload, sent and
  * received bytes of every kind of communication and of copies between spaces, for every role; for each rank's own of
@@ -35,12 +35,10 @@ struct checks {
 void checks_make(struct checks *c, const struct report *predicted, const struct report *measured, double time_limit);
 void checks_release(struct checks *c);
 
-/* Another program that took a core in mid-run only ever makes steps longer: of two runs the faster one counts, whole.
- */
+/* Interference from other programs only ever makes steps longer, so of two runs the faster one counts. */
 bool check_run_is_faster(const struct report *run, const struct report *other);
 
-/* STATUS_CHECK for a demo's training that ends below the accuracy in % that it reaches with some to spare; an MLP that
- * was broken would not. */
+/* STATUS_CHECK if the demo ends below this accuracy in %, which a sound MLP exceeds with room to spare. */
 #define CHECK_ACCURACY 88.0
 enum status check_accuracy(const char *strategy, const struct report *measured);
 

@@ -7,8 +7,7 @@
 #include "cli/command/chart.h"
 #include "cli/command/command.h"
 #include "cli/command/job.h"
-#include "cli/options/variants.h"
-#include "cli/show/show_grid.h"
+#include "cli/show/show.h"
 #include "strategy/base/file.h"
 #include "strategy/base/number.h"
 
@@ -20,25 +19,70 @@ struct entry {
 	char skipped[512]; /* why; "": it was not */
 };
 
+enum { VARIANTS = 64 };
+
 struct comparison {
-	struct variants variants;
+	struct arena arena;       /* of the alternatives' texts */
+	struct options *variants; /* one for each combination of alternatives; the last option varies fastest */
+	int variant_count;
 	struct entry *entries; /* room for MEMBERS of each variant */
 	int count;
 	struct column *columns; /* of what was not skipped */
 	int column_count;
 };
 
-static enum status simulate(const struct options *o, enum grain grain, const struct settings *settings,
-                            struct report *out)
+/* ---- alternatives: --precision bf16/fp16 --activation-checkpointing none/full ---- */
+
+static int alternatives(const struct options *o, int i)
 {
-	struct job j;
-	enum status s = job_open(&j, settings);
-	if (s)
-		return s;
-	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, NULL, out);
-	job_release(&j);
-	return s;
+	int n = 1;
+	for (const char *p = option_varies((enum option)i, o->command) ? option_text(o, (enum option)i) : ""; *p; p++)
+		n += *p == '/';
+	return n;
 }
+
+/* The text of one alternative of an option. */
+static enum status choose(struct comparison *c, enum option i, int alternative, struct option_value *out)
+{
+	const char *text = out->text;
+	while (alternative-- > 0)
+		text = strchr(text, '/') + 1;
+	size_t length = strcspn(text, "/");
+	if (!length)
+		return status_fail(STATUS_INPUT, "--%s %.60s: an alternative is empty; it looks like none/full",
+		                   option_name(i), out->text);
+	out->text = arena_print(&c->arena, "%.*s", (int)length, text);
+	return STATUS_OK;
+}
+
+static enum status make_variants(struct comparison *c, const struct options *o)
+{
+	c->variant_count = 1;
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		c->variant_count *= alternatives(o, i);
+		if (c->variant_count > VARIANTS)
+			return status_fail(STATUS_INPUT,
+			                   "--%s %.60s: more than %d combinations; give fewer alternatives",
+			                   option_name((enum option)i), option_text(o, (enum option)i), VARIANTS);
+	}
+	if (!(c->variants = calloc((size_t)c->variant_count, sizeof *c->variants)))
+		return status_fail(STATUS_MEMORY, "out of memory");
+	for (int k = 0; k < c->variant_count; k++) {
+		int rest = k;
+		c->variants[k] = *o;
+		for (int i = OPTION_COUNT - 1; i >= 0; i--) {
+			int n = alternatives(o, i);
+			enum status s =
+			        n > 1 ? choose(c, (enum option)i, rest % n, &c->variants[k].value[i]) : STATUS_OK;
+			if (s)
+				return s;
+			rest /= n;
+		}
+	}
+	return STATUS_OK;
+}
+
+/* ---- simulating ---- */
 
 static enum status simulate_members(struct comparison *c, const struct options *o, enum grain grain)
 {
@@ -47,11 +91,11 @@ static enum status simulate_members(struct comparison *c, const struct options *
 	if (s)
 		return s;
 	for (int i = 0; i < members.count; i++) {
-		struct member *m = &members.member[i];
+		struct settings *m = &members.member[i];
 		struct entry *e = &c->entries[c->count++];
 		e->variant = o;
 		snprintf(e->strategy, sizeof e->strategy, "%s", m->strategy);
-		s = simulate(o, grain, &m->settings, &e->report);
+		s = job_simulate(m, option_text(o, OPTION_CLUSTER), grain, &e->report);
 		if (s && s != STATUS_INPUT)
 			return status_prefix(s, "%s", m->strategy);
 		if (s) {
@@ -64,11 +108,11 @@ static enum status simulate_members(struct comparison *c, const struct options *
 	return STATUS_OK;
 }
 
-/* What makes no sense with the other options is left out, with the reason; if nothing is left, that is the error. */
+/* Strategies that make no sense with the other options are skipped, with the reason. If all are, that is the error. */
 static enum status simulate_all(struct comparison *c, enum grain grain)
 {
-	for (int i = 0; i < c->variants.count; i++) {
-		enum status s = simulate_members(c, &c->variants.list[i], grain);
+	for (int i = 0; i < c->variant_count; i++) {
+		enum status s = simulate_members(c, &c->variants[i], grain);
 		if (s)
 			return s;
 	}
@@ -78,7 +122,7 @@ static enum status simulate_all(struct comparison *c, enum grain grain)
 static json_t *skipped_to_json(const struct comparison *c, const struct entry *e)
 {
 	const struct options *v = e->variant;
-	if (!c->variants.several)
+	if (c->variant_count == 1)
 		return json_pack("{s:s, s:s}", "strategy", e->strategy, "skipped", e->skipped);
 	return json_pack("{s:s, s:s, s:{s:s}, s:s, s:s}", "strategy", e->strategy, "precision",
 	                 option_text(v, OPTION_PRECISION), "activation_checkpointing", "setting",
@@ -119,41 +163,37 @@ static void show_skipped(const struct comparison *c)
 				printf("%s%s", count ? ", " : "", c->entries[k].strategy);
 			count++;
 		}
-		if (c->variants.several)
+		if (c->variant_count > 1)
 			printf(" (%d combination%s)", count, count == 1 ? "" : "s");
 		printf(": %s\n", c->entries[i].skipped);
 	}
 }
 
-/* Settings by which one combination is told from another. */
-static void show_combination(const struct comparison *c, const struct entry *e)
-{
-	printf("%s", e->strategy);
-	if (c->variants.several)
-		printf(" (%s, checkpointing %s, offload %s)", option_text(e->variant, OPTION_PRECISION),
-		       option_text(e->variant, OPTION_CHECKPOINTING), option_text(e->variant, OPTION_OFFLOAD));
-}
-
-/* Of those that fit; all that are equally fast. */
+/* Names every combination that fits and is as fast as the fastest. */
 static void show_fastest(const struct comparison *c)
 {
 	int64_t best = INT64_MAX;
 	char time[32];
-	int count = 0;
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step < best)
-			best = c->entries[i].report.time.step;
+	const char *before = "";
+	for (int i = 0; i < c->column_count; i++)
+		if (c->columns[i].report->fits && c->columns[i].report->time.step < best)
+			best = c->columns[i].report->time.step;
 	if (best == INT64_MAX) {
 		puts("none of them fits");
 		return;
 	}
 	number_format_time(time, sizeof time, best);
 	printf("fastest that fits, %s a step: ", time);
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && c->entries[i].report.fits && c->entries[i].report.time.step == best) {
-			fputs(count++ ? ", " : "", stdout);
-			show_combination(c, &c->entries[i]);
-		}
+	for (int i = 0; i < c->column_count; i++) {
+		const struct report *r = c->columns[i].report;
+		if (!r->fits || r->time.step != best)
+			continue;
+		printf("%s%s", before, r->strategy);
+		before = ", ";
+		if (c->variant_count > 1) /* by which one combination is told from another */
+			printf(" (%s, checkpointing %s, offload %s)", type_name(r->precision), r->checkpointing.setting,
+			       r->offload);
+	}
 	putchar('\n');
 }
 
@@ -164,11 +204,11 @@ static bool has_single(const struct comparison *c)
 
 static void show(const struct comparison *c)
 {
-	/* The last: `single`, which comes first, has one rank. */
+	/* The last, since `single`, which comes first, has one rank. */
 	const struct report *last = c->columns[c->column_count - 1].report;
 	assert(last);
 	struct report heading = *last;
-	if (c->variants.several) {
+	if (c->variant_count > 1) {
 		snprintf(heading.strategy, sizeof heading.strategy, "%d combinations", c->column_count);
 		show_grid(&heading, c->columns, c->column_count, stdout);
 	} else {
@@ -204,8 +244,7 @@ static enum status check_export(const struct options *o)
 	const char *path = option_text(o, OPTION_EXPORT);
 	bool csv = path && ends_in(path, ".csv");
 	if (path && !csv && !ends_in(path, ".svg") && !ends_in(path, ".pdf") && !ends_in(path, ".png"))
-		return status_fail(STATUS_INPUT, "--export %.60s: give a name that ends in .csv, .svg, .pdf or .png",
-		                   path);
+		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .csv, .svg, .pdf or .png", path);
 	if (option_given(o, OPTION_CHART) && (!path || csv))
 		return status_fail(STATUS_INPUT, "--chart is for pictures: give --export FILE.svg too (or .pdf, .png)");
 	return STATUS_OK;
@@ -216,7 +255,7 @@ static enum status write_export(struct comparison *c, const struct options *o, c
 	struct members members;
 	if (ends_in(path, ".csv"))
 		return file_write(path, "{export}", write_csv, c);
-	if (c->variants.several)
+	if (c->variant_count > 1)
 		return status_fail(
 		        STATUS_INPUT,
 		        "--export %.60s: a picture shows one combination of settings; leave the alternatives "
@@ -228,11 +267,10 @@ static enum status write_export(struct comparison *c, const struct options *o, c
 
 static enum status require_fit(const struct comparison *c)
 {
-	for (int i = 0; i < c->count; i++)
-		if (!*c->entries[i].skipped && !c->entries[i].report.fits)
-			return status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", c->entries[i].strategy,
-			                   c->entries[i].report.cluster);
-	return STATUS_OK;
+	enum status s = STATUS_OK;
+	for (int i = 0; i < c->column_count && !s; i++)
+		s = job_require_fit(c->columns[i].report);
+	return s;
 }
 
 static enum status output(struct comparison *c, const struct options *o)
@@ -251,10 +289,10 @@ static enum status output(struct comparison *c, const struct options *o)
 static enum status comparison_open(struct comparison *c, const struct options *o)
 {
 	*c = (struct comparison){0};
-	enum status s = variants_make(&c->variants, o);
+	enum status s = make_variants(c, o);
 	if (s)
 		return s;
-	size_t most = (size_t)c->variants.count * MEMBERS;
+	size_t most = (size_t)c->variant_count * MEMBERS;
 	c->entries = calloc(most, sizeof *c->entries);
 	c->columns = calloc(most, sizeof *c->columns);
 	return c->entries && c->columns ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
@@ -266,7 +304,8 @@ static void comparison_release(struct comparison *c)
 		report_release(&c->entries[i].report);
 	free(c->entries);
 	free(c->columns);
-	variants_release(&c->variants);
+	free(c->variants);
+	arena_release(&c->arena);
 }
 
 enum status command_compare(const struct options *o)

@@ -10,22 +10,24 @@
 #include "strategy/settings/checkpointing.h"
 #include "strategy/strategies/strategy.h"
 
-static void list_line(void *context, const char *name, const char *what)
+/* Names and what they are, in two columns, with two spaces before them. */
+static struct table begin_list(void)
 {
-	struct table *t = context;
-	table_add_row(t, STYLE_PLAIN);
-	table_cell(t, 0, "%s", name);
-	table_cell(t, 1, "%s", status_words(what));
+	struct table t;
+	table_init(&t, stdout, 2, 2);
+	return t;
+}
+
+static void list_line(void *list, const char *name, const char *what)
+{
+	table_row(list, STYLE_PLAIN, "%s\t%s", name, status_words(what));
 }
 
 static void help_list(void (*list)(void (*line)(void *, const char *, const char *), void *))
 {
-	struct table t;
-	table_init(&t, stdout, 2);
-	t.text_columns = 2;
+	struct table t = begin_list();
 	list(list_line, &t);
-	table_print(&t, 2);
-	table_release(&t);
+	table_end(&t, 2);
 }
 
 static void paragraph(const char *text)
@@ -34,16 +36,12 @@ static void paragraph(const char *text)
 	text_wrapped(stdout, text, 0, text_columns(stdout, 80));
 }
 
-/* Two columns, with two spaces before them. */
 static void help_pairs(const char *const (*pairs)[2], size_t count)
 {
-	struct table t;
-	table_init(&t, stdout, 2);
-	t.text_columns = 2;
+	struct table t = begin_list();
 	for (size_t i = 0; i < count; i++)
 		list_line(&t, pairs[i][0], pairs[i][1]);
-	table_print(&t, 2);
-	table_release(&t);
+	table_end(&t, 2);
 }
 #define PAIRS(list) list, sizeof(list) / sizeof *(list)
 
@@ -148,64 +146,48 @@ static void help_config(void)
 
 static void list_strategies(const struct strategy *at(int i))
 {
-	struct table t;
-	table_init(&t, stdout, 3);
-	t.text_columns = 3;
+	struct table t = begin_list();
 	for (int i = 0; at(i); i++) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "%s", at(i)->name);
-		table_cell(&t, 1, "%s", status_words(at(i)->what));
+		list_line(&t, at(i)->name, at(i)->what);
 		table_cell_style(&t, 0, STYLE_HEAD);
 	}
-	table_print(&t, 2);
-	table_release(&t);
+	table_end(&t, 2);
 }
 
-static void add_keys(struct table *t, const struct strategy *at(int i))
+/* strategy: "" where the keys are of an option. */
+static void list_keys(struct table *t, const char *strategy, const struct key *keys, int count)
 {
-	for (int i = 0; at(i); i++)
-		for (int k = 0; k < STRATEGY_KEYS && at(i)->keys[k].name; k++) {
-			const struct key *key = &at(i)->keys[k];
-			table_add_row(t, STYLE_PLAIN);
-			table_cell(t, 0, "%s:%s=%s", at(i)->name, key->name, key->values);
-			table_cell(t, 1, "%s", status_words(key->help));
-		}
+	for (int k = 0; k < count && keys[k].name; k++)
+		table_row(t, STYLE_PLAIN, "%s%s%s=%s\t%s", strategy, *strategy ? ":" : "", keys[k].name, keys[k].values,
+		          status_words(keys[k].help));
 }
 
 static void help_strategies(void)
 {
-	struct table t;
 	puts("--strategy NAME[:key=value:…]     a list is separated by commas; all is the first seven\n");
 	list_strategies(strategy_at);
 	puts("\nWhat they are compared with:\n");
 	list_strategies(strategy_contrast_at);
 	puts("\nTheir keys, the default first:\n");
-	table_init(&t, stdout, 2);
-	t.text_columns = 2;
-	add_keys(&t, strategy_at);
-	add_keys(&t, strategy_contrast_at);
-	table_print(&t, 2);
-	table_release(&t);
+	struct table t = begin_list();
+	for (int i = 0; strategy_at(i); i++)
+		list_keys(&t, strategy_at(i)->name, strategy_at(i)->keys, STRATEGY_KEYS);
+	for (int i = 0; strategy_contrast_at(i); i++)
+		list_keys(&t, strategy_contrast_at(i)->name, strategy_contrast_at(i)->keys, STRATEGY_KEYS);
+	table_end(&t, 2);
 }
 
 static void help_checkpointing(void)
 {
-	struct table t;
 	puts("--activation-checkpointing none|full|every=K|selective[:key=value:…]\n\n"
 	     "  none       every activation that the backward pass needs is kept\n"
 	     "  full       of a block, only its input; the rest is made again before its backward pass\n"
 	     "  every=K    the same, with K blocks between two checkpoints\n"
 	     "  selective  everything but attention's inner part (gpt only)\n\n"
 	     "A block is a transformer block of a gpt, a linear layer of the mlp. Keys, the default first:\n");
-	table_init(&t, stdout, 2);
-	t.text_columns = 2;
-	for (int k = 0; k < CHECKPOINTING_KEYS; k++) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "%s=%s", checkpointing_keys[k].name, checkpointing_keys[k].values);
-		table_cell(&t, 1, "%s", checkpointing_keys[k].help);
-	}
-	table_print(&t, 2);
-	table_release(&t);
+	struct table t = begin_list();
+	list_keys(&t, "", checkpointing_keys, CHECKPOINTING_KEYS);
+	table_end(&t, 2);
 }
 
 static const struct {
@@ -217,38 +199,22 @@ static const struct {
               {"checkpointing", help_checkpointing},
               {"config", help_config}};
 
-enum status help_topic(const char *topic, bool more)
+enum status command_help(const struct options *o)
 {
-	enum command c;
-	if (more)
-		return status_fail(
-		        STATUS_INPUT,
-		        "help takes one word: a command, models, strategies, clusters, checkpointing or config");
-	if (!topic || !strcmp(topic, "--help")) {
-		commands_help(stdout);
-		return STATUS_OK;
-	}
-	for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-		if (!strcmp(topic, topics[i].name)) {
+	enum command c = COMMAND_HELP;
+	for (size_t i = 0; o->topic && i < sizeof topics / sizeof topics[0]; i++)
+		if (!strcmp(o->topic, topics[i].name)) {
 			topics[i].print();
 			return STATUS_OK;
 		}
-	enum status s = command_find(topic, &c);
-	if (s)
+	if (o->topic && command_find(o->topic, &c))
 		return status_fail(STATUS_INPUT,
 		                   "no help on '%.40s'; there is help on the commands (shardlab help), and on "
 		                   "models, strategies, clusters, checkpointing, config",
-		                   topic);
+		                   o->topic);
 	if (c == COMMAND_HELP)
 		commands_help(stdout);
 	else
 		options_help(c, stdout);
-	return STATUS_OK;
-}
-
-enum status command_help(const struct options *o)
-{
-	(void)o;
-	commands_help(stdout);
 	return STATUS_OK;
 }

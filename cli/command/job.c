@@ -20,18 +20,17 @@ enum status job_open(struct job *j, const struct settings *settings)
 	return s;
 }
 
-enum status job_read(struct job *j, const char *path)
+/* Settings and model come from the plan's text. */
+static enum status job_read(struct job *j, const char *path)
 {
 	*j = (struct job){.from_file = true};
 	enum status s = plan_read_file(&j->plan, &j->model, path);
 	if (!s)
 		s = plan_verify(&j->plan, NULL);
-	if (s) {
-		job_release(j);
-		return s;
-	}
 	j->settings = j->plan.settings;
-	return STATUS_OK;
+	if (s)
+		job_release(j);
+	return s;
 }
 
 void job_release(struct job *j)
@@ -122,12 +121,36 @@ enum status job_predict(const struct job *j, const char *cluster, enum grain gra
 	return s ? s : lay_out_without(j, out);
 }
 
+enum status job_predict_run(struct job *j, const struct options *o, struct report *out)
+{
+	int64_t threads = option_given(o, OPTION_THREADS) ? option_whole(o, OPTION_THREADS) : 0;
+	j->tf32 = option_given(o, OPTION_TF32);
+	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, out);
+}
+
+enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out)
+{
+	struct job j;
+	enum status s = job_open(&j, settings);
+	if (s)
+		return s;
+	s = job_predict(&j, cluster, grain, 0, NULL, out);
+	job_release(&j);
+	return s;
+}
+
+enum status job_require_fit(const struct report *r)
+{
+	return r->fits ? STATUS_OK
+	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
+}
+
 /* ---- lists of strategies ---- */
 
 static enum status add_member(struct members *m, const char *text, size_t length)
 {
 	const struct strategy *strategy;
-	struct member *one = &m->member[m->count];
+	struct settings *one = &m->member[m->count];
 	if (m->count == MEMBERS)
 		return status_fail(STATUS_INPUT, "--strategy: more than %d in a list", MEMBERS);
 	if (length >= sizeof one->strategy)
@@ -136,14 +159,14 @@ static enum status add_member(struct members *m, const char *text, size_t length
 	if (!length)
 		return status_fail(STATUS_INPUT,
 		                   "--strategy: an empty name in the list; it looks like ddp,zero2,zero3");
-	*one = (struct member){0};
+	*one = (struct settings){.ranks = 2};
 	memcpy(one->strategy, text, length);
 	m->count++;
 	return strategy_parse(one->strategy, &strategy);
 }
 
-/* In a list everyone takes the same global batch in as many micro-batches: `single` on one rank, and those that serve
- * the same samples on all ranks in larger ones. */
+/* All strategies of a list take the same global batch in as many micro-batches: `single` on one rank, and strategies
+ * that serve the same samples on all ranks in larger micro-batches. */
 static enum status settle(struct settings *s)
 {
 	if (!strcmp(s->strategy, "single"))
@@ -156,9 +179,6 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 {
 	const struct strategy *known;
 	*out = *base;
-	if (strlen(strategy) >= sizeof out->strategy)
-		return status_fail(STATUS_INPUT, "--strategy: a member of the list has more than %d characters",
-		                   (int)sizeof out->strategy - 1);
 	snprintf(out->strategy, sizeof out->strategy, "%s", strategy);
 	enum status s = strategy_parse(strategy, &known);
 	return s ? s : settle(out);
@@ -167,12 +187,9 @@ enum status settings_beside(struct settings *out, const struct settings *base, c
 /* The global batch follows from the ranks of this member: a data parallel one, if there is any. */
 static const char *speaks_for(const struct members *m)
 {
-	struct settings s = {.ranks = 2};
-	for (int i = 0; i < m->count; i++) {
-		snprintf(s.strategy, sizeof s.strategy, "%s", m->member[i].strategy);
-		if (strcmp(s.strategy, "single") && strategy_data_ranks(&s) > 1)
+	for (int i = 0; i < m->count; i++)
+		if (strcmp(m->member[i].strategy, "single") && strategy_data_ranks(&m->member[i]) > 1)
 			return m->member[i].strategy;
-	}
 	return m->member[m->count - 1].strategy;
 }
 
@@ -204,10 +221,11 @@ enum status members_from_options(struct members *m, const struct options *o)
 	if ((s = settings_resolve(&settings, strategy_data_ranks(&settings))))
 		return s;
 	for (int i = 0; i < m->count; i++) {
-		struct member *one = &m->member[i];
-		one->settings = settings;
+		char strategy[sizeof settings.strategy];
+		snprintf(strategy, sizeof strategy, "%s", m->member[i].strategy);
+		m->member[i] = settings;
 		/* Alone `single` is an error with more than one rank. */
-		if (m->count > 1 && (s = settings_beside(&one->settings, &settings, one->strategy)))
+		if (m->count > 1 && (s = settings_beside(&m->member[i], &settings, strategy)))
 			return s;
 	}
 	return STATUS_OK;
@@ -217,7 +235,7 @@ enum status members_from_options(struct members *m, const struct options *o)
 
 void print_json(json_t *object, bool one_line)
 {
-	/* Fifteen digits: what a double holds for certain, and 0.1 stays 0.1. */
+	/* A double holds fifteen digits for certain, and 0.1 stays 0.1. */
 	json_dumpf(object, stdout, JSON_REAL_PRECISION(15) | (one_line ? 0 : (size_t)JSON_INDENT(2)));
 	putchar('\n');
 	fflush(stdout);

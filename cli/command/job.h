@@ -30,14 +30,12 @@ struct job {
 
 /* Opens the model, compiles the plan and verifies it. On failure `j` is released. */
 enum status job_open(struct job *j, const struct settings *settings);
-/* Reads the plan's text instead: settings and model come from it. */
-enum status job_read(struct job *j, const char *path);
 void job_release(struct job *j); /* accepts NULL and a zeroed struct */
 
-/* Refuses options that say again what a file says. file: the option that names it. */
+/* Refuses options that repeat what a file says. file: the option that names the file. */
 enum status check_file_alone(const struct options *o, enum option file);
 
-/* For commands that take one strategy: --plan if they have it, else the settings. */
+/* For commands that take one strategy: reads --plan if it was given, else compiles the settings. */
 enum status job_from_options(struct job *j, const struct options *o);
 
 /* --cluster; where ranks compute on GPUs, `local` is this machine's: `local-cuda`. */
@@ -46,18 +44,19 @@ const char *job_cluster(const struct options *o);
 /* Simulates one step on a cluster. threads: of each rank on a cpu, 0: as the cluster says. trace: NULL, or zeroed. */
 enum status job_predict(const struct job *j, const char *cluster, enum grain grain, int64_t threads,
                         struct trace *trace, struct report *out);
+/* The step that ranks of this machine will take, with the threads and products that the options name. */
+enum status job_predict_run(struct job *j, const struct options *o, struct report *out);
+/* A job that is only simulated: opened, predicted and released. */
+enum status job_simulate(const struct settings *settings, const char *cluster, enum grain grain, struct report *out);
+enum status job_require_fit(const struct report *r); /* STATUS_CHECK */
 
 /* ---- lists of strategies ---- */
 
 enum { MEMBERS = 32 };
 
-struct member {
-	char strategy[256];       /* as written */
-	struct settings settings; /* resolved: `single` stands for one rank with the same global batch */
-};
-
+/* The settings of each strategy of a list, resolved: `single` stands for one rank with the same global batch. */
 struct members {
-	struct member member[MEMBERS];
+	struct settings member[MEMBERS];
 	int count;
 };
 

@@ -54,7 +54,7 @@ void launch_join(void)
 		_exit(1);
 }
 
-/* ---- what the child says on stderr ---- */
+/* ---- the child's stderr ---- */
 
 enum { KEPT_LINES = 200, LINE_BYTES = 1024 };
 
@@ -90,7 +90,7 @@ static void hear(void *context, const char *line)
 		t->kept[t->kept_count++] = arena_copy(&t->arena, line);
 }
 
-/* A crash is a bug: what the library or a sanitizer said about it is worth more than one tidy line. */
+/* A crash is a bug: the library's or sanitizer's report is worth more than one tidy line. */
 static void retell(const struct talk *t)
 {
 	for (int i = 0; i < t->kept_count; i++)
@@ -161,7 +161,7 @@ static bool on_path(const char *program)
 
 enum status launch_check(int64_t ranks)
 {
-	/* More than that, and the machine answers nobody for minutes. */
+	/* With more, the machine does not respond for minutes. */
 	enum { RANKS_A_CORE = 64 };
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	if (ranks > RANKS_A_CORE * (cores > 1 ? cores : 1))
@@ -195,7 +195,7 @@ static void exec_child(const struct launch *l, bool mpirun, const char *program,
 	memcpy(argv + n, l->arguments, count * sizeof *argv);
 	/* A group of its own: Ctrl+C at the terminal is for the parent, who passes it on as it should be. */
 	setpgid(0, 0);
-	dup2(nothing, STDIN_FILENO); /* in the background, reading the terminal would stop it */
+	dup2(nothing, STDIN_FILENO); /* a background process that reads the terminal is stopped */
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
 	/* Until mpirun has its handler: a signal that came too early must not end it. A single rank is a child whose
@@ -227,7 +227,7 @@ static void pass_on_signals(const struct launch *l, pid_t child, int *passed_on)
 	*passed_on = wish;
 }
 
-/* Reads what the child says until it has closed both ends. Signals come through only while it waits. */
+/* Reads the child's output until both pipes are closed. Signals are delivered only while it waits. */
 static void attend(const struct launch *l, pid_t child, struct line_reader *readers, const sigset_t *waiting)
 {
 	const struct timespec again = {0, 300 * 1000 * 1000};

@@ -4,8 +4,8 @@
  *     struct launch l = {.ranks = 4, .arguments = arguments, .on_line = print, .context = &x};
  *     enum status s = launch_run(&l);
  *
- * What the child prints comes line by line. What is left of its stderr is one message: mpirun's own talk stays away
- * from the user. Nothing outlives this process, however it ends: mpirun and each rank ask the kernel for a signal when
+ * The child's output arrives line by line. Its stderr is reduced to one message, so that the user does not see mpirun's
+ * own output. Nothing outlives this process, however it ends: mpirun and each rank ask the kernel for a signal when
  * their parent dies.
  *
  * Ctrl+C: the ranks end after the step at hand, or at once where there is nothing to finish; a second one kills them.
@@ -27,14 +27,15 @@ struct launch {
 	void *context;
 };
 
-/* Is there what it takes to start them? STATUS_INPUT with what to install if not. */
+/* STATUS_INPUT, with what to install, if the ranks cannot be started. */
 enum status launch_check(int64_t ranks);
 
 /* The ranks' own failure: the message of the first that said one, with the status that goes with its exit.
  * STATUS_RUN: a rank died. STATUS_INTERRUPTED: stopped by a signal to this process. */
 enum status launch_run(const struct launch *l);
 
-/* Called first thing: if launch_run() started this process, it ends when its parent does, and SIGUSR1 asks it to stop.
+/* Called first in main: if launch_run() started this process, it ends when its parent does, and SIGUSR1 asks it to
+ * stop.
  */
 void launch_join(void);
 /* Did launch_run() start this process? */

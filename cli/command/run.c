@@ -30,26 +30,24 @@ struct train_options run_options(const struct options *o, const struct settings 
 	return t;
 }
 
+static json_t *real_or_null(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
 void run_print_step(const struct train_step *step)
 {
-	json_t *o = json_object();
-	json_object_set_new(o, "step", json_integer(step->step));
-	json_object_set_new(o, "loss", isfinite(step->loss) ? json_real(step->loss) : json_null());
-	json_object_set_new(o, step->is_text ? "tokens_per_s" : "samples_per_s",
-	                    isfinite(step->units_per_s) ? json_real(step->units_per_s) : json_null());
-	if (step->loss_scale > 0) {
-		json_object_set_new(o, "loss_scale", json_real(step->loss_scale));
-		json_object_set_new(o, "skipped", json_boolean(step->skipped));
-		json_object_set_new(o, "next_loss_scale", json_real(step->next_loss_scale));
-	}
+	json_t *o = json_pack("{s:I, s:o, s:o}", "step", (json_int_t)step->step, "loss", real_or_null(step->loss),
+	                      step->is_text ? "tokens_per_s" : "samples_per_s", real_or_null(step->units_per_s));
+	if (step->loss_scale > 0)
+		json_object_update_new(o, json_pack("{s:f, s:b, s:f}", "loss_scale", step->loss_scale, "skipped",
+		                                    step->skipped, "next_loss_scale", step->next_loss_scale));
 	print_json(o, true);
 }
 
 void run_print_summary(const struct report *r)
 {
-	json_t *o = json_object();
-	json_object_set_new(o, "summary", report_to_json(r));
-	print_json(o, true);
+	print_json(json_pack("{s:o}", "summary", report_to_json(r)), true);
 }
 
 struct listener {

@@ -6,14 +6,9 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
+#include "sim/fit.h"
 
-static enum status require_fit(const struct report *r)
-{
-	return r->fits ? STATUS_OK
-	               : status_fail(STATUS_CHECK, "%s does not fit in the memory of %s", r->strategy, r->cluster);
-}
-
-/* It was asked for, so that a time without it would mislead. */
+/* The user asked for tf32: a time without it would mislead. */
 static enum status check_tf32(const struct report *r)
 {
 	if (r->precision != TYPE_FP32)
@@ -40,9 +35,11 @@ enum status command_sim(const struct options *o)
 		return s;
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
+	if (!s && !r.fits && !j.from_file)
+		fit_find_change(&j.plan, option_text(o, OPTION_CLUSTER), &r.change);
 	if (!s && j.tf32)
 		s = check_tf32(&r);
-	/* The file first: when it cannot be written, nothing has been said yet. */
+	/* The file comes first: if it cannot be written, nothing has been printed yet. */
 	if (!s && traced)
 		s = trace_save(&trace, option_text(o, OPTION_TRACE));
 	if (!s) {
@@ -51,7 +48,7 @@ enum status command_sim(const struct options *o)
 		else
 			show_report(&r, stdout);
 		if (option_given(o, OPTION_REQUIRE_FIT))
-			s = require_fit(&r);
+			s = job_require_fit(&r);
 	}
 	trace_release(&trace);
 	report_release(&r);

@@ -1,4 +1,4 @@
-/* shardlab train: starts the ranks and reads what they say; or, started by mpirun, is one of them. */
+/* shardlab train: starts the ranks and reads their output; or, started by mpirun, is one of them. */
 #include "real/train/train.h"
 
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 #include "cli/command/run.h"
 #include "cli/show/progress.h"
 #include "cli/show/show.h"
-#include "cli/show/show_overhead.h"
 #include "strategy/base/file.h"
 
 /* ---- what the user sees ---- */
@@ -29,7 +28,7 @@ static int step_width(const struct viewer *v)
 	return v->steps >= 10000 ? 8 : 5;
 }
 
-/* When it happens. */
+/* A step that was skipped, or that raised the loss scale. */
 static void view_loss_scale(struct viewer *v, const struct train_step *step)
 {
 	progress_clear(&v->progress);
@@ -86,17 +85,16 @@ static enum status run_here(const struct train_options *t, struct viewer *v, int
 	enum status s = train_run(&own, measured);
 	if (v->json && !rank && measured->role_count && (!s || s == STATUS_INTERRUPTED))
 		run_print_summary(measured);
-	/* Only one has to say it; and mpirun ends all at the first that exits with another status than 0. */
+	/* One report is enough, and mpirun ends all ranks as soon as one exits with a status other than 0. */
 	return rank && s == STATUS_INTERRUPTED ? STATUS_OK : s;
 }
 
-/* As a child of mpirun, which this process starts. */
+/* Under mpirun, which this process starts. */
 static enum status run_ranks(const struct options *o, const struct job *j, struct viewer *v, struct report *measured)
 {
 	struct arguments a;
 	arguments_begin(&a, "train");
-	if (!option_given(o, OPTION_JSON))
-		arguments_flag(&a, OPTION_JSON);
+	arguments_flag(&a, OPTION_JSON);
 	arguments_pass(&a, COMMAND_TRAIN, o);
 	struct run run = {.ranks = j->plan.ranks,
 	                  .arguments = a.list,
@@ -110,7 +108,8 @@ static enum status run_ranks(const struct options *o, const struct job *j, struc
 	return s;
 }
 
-/* Under mpirun all ranks see the same mistake; rank 0 says it. It must come to that before the others end it. */
+/* Under mpirun all ranks find the same mistake and rank 0 reports it; the others wait, so that mpirun does not end rank
+ * 0 before it has. */
 static enum status say_once(enum status s, int rank)
 {
 	if (s && rank) {
@@ -131,7 +130,7 @@ static enum status check_world(struct options *o, int ranks)
 	return STATUS_OK;
 }
 
-/* Everything that can be wrong is found before anything is printed or started. */
+/* Finds every mistake before anything is printed or started. */
 static enum status prepare(const struct options *o, bool joined, struct job *j, struct train_options *t,
                            struct report *predicted)
 {
@@ -144,11 +143,7 @@ static enum status prepare(const struct options *o, bool joined, struct job *j, 
 		s = file_check_writable(t->trace_file, "{trace}");
 	if (!s && !joined && j->plan.ranks > 1)
 		s = launch_check(j->plan.ranks);
-	if (s)
-		return s;
-	int64_t threads = option_given(o, OPTION_THREADS) ? t->threads : 0;
-	j->tf32 = t->tf32;
-	return job_predict(j, job_cluster(o), GRAIN_OPERATION, threads, NULL, predicted);
+	return s ? s : job_predict_run(j, o, predicted);
 }
 
 enum status command_train(const struct options *given)

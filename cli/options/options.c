@@ -7,21 +7,10 @@
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
-/* Options of the table that this version refuses. value NULL: refused with anything but the default. */
-static const struct {
-	enum option option;
-	const char *value;
-	const char *why;
-} refusals[] = {
-        {OPTION_CONFIG, NULL,
-         "DeepSpeed and Accelerate files are not read; which options their keys are: shardlab help config"},
-};
-
 /* ---- suggestions ---- */
 
 enum status command_find(const char *name, enum command *out)
 {
-	char list[256] = "", meant[NEAR_WORDS];
 	struct near near = {.typed = name};
 	for (int c = 0; c < COMMAND_COUNT; c++) {
 		if (!strcmp(command_rows[c].name, name)) {
@@ -29,14 +18,11 @@ enum status command_find(const char *name, enum command *out)
 			return STATUS_OK;
 		}
 		near_consider(&near, command_rows[c].name);
-		size_t n = strlen(list);
-		snprintf(list + n, sizeof list - n, "%s%s", c ? ", " : "", command_rows[c].name);
 	}
-	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name,
-	                   near_words(&near, meant, sizeof meant), list);
+	return status_fail(STATUS_INPUT, "unknown command '%.40s'%s; known: %s", name, near_words(&near), near.known);
 }
 
-/* Other programs' names of our options. */
+/* The names of our options in other programs. */
 static const struct {
 	const char *name;
 	enum option option;
@@ -68,7 +54,7 @@ static const struct {
         {"config-file", OPTION_CONFIG},
 };
 
-/* "gradient_accumulation_steps" too. */
+/* An underscore counts as a dash. */
 static bool is_foreign(const char *typed, const char *name)
 {
 	for (; *typed && *name; typed++, name++)
@@ -82,7 +68,7 @@ static enum status unknown_option(enum command c, const char *name)
 	struct near near = {.typed = name};
 	for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
 		if (is_foreign(name, foreign[i].name) && option_of(foreign[i].option, c))
-			return status_fail(STATUS_INPUT, "unknown option --%.40s; here it is --%s %s", name,
+			return status_fail(STATUS_INPUT, "unknown option --%.40s; shardlab calls it --%s %s", name,
 			                   option_row(foreign[i].option)->name,
 			                   option_row(foreign[i].option)->argument);
 	for (int i = 0; i < OPTION_COUNT; i++)
@@ -102,7 +88,7 @@ static enum status misplaced_option(enum command c, enum option i)
 			size_t n = strlen(list);
 			snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", command_rows[k].name);
 		}
-	return status_fail(STATUS_INPUT, "%s has no option --%s; those that have it: %s", command_rows[c].name,
+	return status_fail(STATUS_INPUT, "%s has no option --%s; these commands have it: %s", command_rows[c].name,
 	                   option_row(i)->name, list);
 }
 
@@ -129,7 +115,7 @@ static enum status read_value(const struct option_row *row, bool varies, const c
 	int place;
 	snprintf(what, sizeof what, "--%s", row->name);
 	out->text = text;
-	/* LARGE and INT64_MAX as limits: the latter is not a double */
+	/* INT64_MAX is not a double. */
 	int64_t high = row->high >= 9.2e18 ? INT64_MAX : (int64_t)row->high;
 	switch (row->type) {
 	case TAKES_WHOLE:
@@ -152,29 +138,7 @@ static enum status read_value(const struct option_row *row, bool varies, const c
 	return STATUS_OK;
 }
 
-static enum status check_refusals(const struct options *o)
-{
-	for (size_t r = 0; r < sizeof refusals / sizeof refusals[0]; r++) {
-		enum option i = refusals[r].option;
-		if (!o->value[i].given)
-			continue;
-		const char *text = o->value[i].text, *refused = refusals[r].value;
-		if (refused ? !strcmp(text, refused) : strcmp(text, option_row(i)->fallback) != 0)
-			return status_fail(STATUS_INPUT, "--%s %.60s: %s", option_row(i)->name, text, refusals[r].why);
-	}
-	return STATUS_OK;
-}
-
 /* ---- parsing ---- */
-
-/* `name` of `length` characters; -1 if there is none. */
-static int find_option(const char *name, size_t length)
-{
-	for (int i = 0; i < OPTION_COUNT; i++)
-		if (strlen(option_row(i)->name) == length && !strncmp(option_row(i)->name, name, length))
-			return i;
-	return -1;
-}
 
 /* Reads the option at argv[*at] and moves *at past it. */
 static enum status parse_one(struct options *o, int argc, char **argv, int *at)
@@ -184,15 +148,12 @@ static enum status parse_one(struct options *o, int argc, char **argv, int *at)
 		return status_fail(STATUS_INPUT,
 		                   "unexpected argument '%.60s'; options look like --ranks 4; see: shardlab help %s",
 		                   word, command_rows[o->command].name);
-	const char *name = word + 2;
-	size_t length = strcspn(name, "=");
-	const char *value = name[length] ? name + length + 1 : NULL;
-	int i = find_option(name, length);
-	if (i < 0) {
-		char typed[64];
-		snprintf(typed, sizeof typed, "%.*s", length < 60 ? (int)length : 60, name);
-		return unknown_option(o->command, typed);
-	}
+	char name[64];
+	const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
+	snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - word) - 2 : (int)sizeof name, word + 2);
+	int i = option_find(name);
+	if (i < 0)
+		return unknown_option(o->command, name);
 	if (!option_of((enum option)i, o->command))
 		return misplaced_option(o->command, (enum option)i);
 	if (o->value[i].given)
@@ -218,6 +179,12 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	enum status s = STATUS_OK;
 	memset(o, 0, sizeof *o);
 	o->command = c;
+	if (c == COMMAND_HELP) {
+		o->topic = argc && strcmp(argv[0], "--help") != 0 ? argv[0] : NULL;
+		return argc < 2 ? STATUS_OK
+		                : status_fail(STATUS_INPUT, "help takes one word: a command, models, strategies, "
+		                                            "clusters, checkpointing or config");
+	}
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			o->help = true;
@@ -226,8 +193,11 @@ enum status options_parse(struct options *o, enum command c, int argc, char **ar
 	for (int at = 0; at < argc;)
 		if ((s = parse_one(o, argc, argv, &at)))
 			return s;
-	if ((s = check_refusals(o)))
-		return s;
+	if (option_given(o, OPTION_CONFIG))
+		return status_fail(STATUS_INPUT,
+		                   "--config %.60s: DeepSpeed and Accelerate files are not read; which options their "
+		                   "keys are: shardlab help config",
+		                   option_text(o, OPTION_CONFIG));
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		const char *text = option_default((enum option)i, c);
 		if (!o->value[i].given && *text && (s = read_value(option_row(i), false, text, &o->value[i])))
@@ -269,7 +239,7 @@ enum status options_settings(const struct options *o, struct settings *out)
 		if (s)
 			return s;
 	}
-	/* The strategy may be a list here: whoever splits it checks the length of each. */
+	/* The strategy may be a list here; whoever splits it checks its parts. */
 	snprintf(out->strategy, sizeof out->strategy, "%s", option_text(o, OPTION_STRATEGY));
 	out->library_collectives = strcmp(option_text(o, OPTION_COMM), "ring") != 0;
 	return STATUS_OK;

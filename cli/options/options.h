@@ -20,12 +20,13 @@
 #include "strategy/settings/settings.h"
 #include "viz/scene/list.h"
 
-/* constant, name, what it does, what help says of it besides */
+/* constant, name, what it does, what else help says */
 #define COMMAND_LIST(X)                                                                                                \
 	X(PLAN, plan, "print the plan: operations, buffers, waits",                                                    \
 	  "The plan is the program that every rank carries out. What is printed can be run: train --plan FILE.")       \
 	X(SIM, sim, "simulate one step: memory, bytes sent, time",                                                     \
-	  "Needs no hardware. Figures that rest on assumed rates say so; calibrate measures those of this machine.")   \
+	  "Needs no hardware. Figures that rest on assumed rates are marked; calibrate measures the rates of this "    \
+	  "machine.")                                                                                                  \
 	X(COMPARE, compare, "strategies side by side",                                                                 \
 	  "Simulates each strategy on the same model and global batch. `single` stands for one rank. --precision, "    \
 	  "--activation-checkpointing and --offload take alternatives, as in none/full: every combination is "         \
@@ -37,14 +38,15 @@
 	  "Bytes must be equal. Step times must be within 25% where there is a core for each rank, 10% of one on a "   \
 	  "GPU.")                                                                                                      \
 	X(CALIBRATE, calibrate, "measure this machine's rates, write a cluster file",                                  \
-	  "What it writes is the cluster `local`, which all commands use unless --cluster names another; with "        \
+	  "Writes the cluster `local`, which all commands use unless --cluster names another; with "                   \
 	  "--device "                                                                                                  \
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
 	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
-	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
+	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
+	  "FILE writes pictures without a window, --describe text.")                                                   \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
-	  "An MLP on Fashion-MNIST, for less than two minutes on two cores.")                                          \
+	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
 	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
 	  "")
 
@@ -55,79 +57,80 @@ enum command {
 	        COMMAND_COUNT
 };
 
-/* The commands that have an option, by bits. */
+/* Sets of commands, as bits. */
 #define IN(constant) (1U << COMMAND_##constant)
 #define IN_REPORTS (IN(PLAN) | IN(SIM) | IN(COMPARE) | IN(TRAIN) | IN(VALIDATE))
 #define IN_MODELS (IN_REPORTS | IN(VIEW))
 #define IN_RUNS (IN(TRAIN) | IN(VALIDATE))
 
-/* The options beside the settings (SETTING_LIST), each of which is an option as well: `micro_batch` is --micro-batch.
+/* The options that are not settings. Each setting (SETTING_LIST) is an option as well: `micro_batch` is --micro-batch.
  * constant, name, type, argument, low, high, default ("": none), commands, help */
 #define OPTION_LIST(X)                                                                                                 \
 	X(CONFIG, "config", TEXT, "FILE", 0, 0, "", IN_MODELS,                                                         \
-	  "such files are not read; help config has their keys as options")                                            \
+	  "not supported; help config lists the options that stand for their keys")                                    \
 	X(CLUSTER, "cluster", TEXT, "NAME|FILE", 0, 0, "local", IN_MODELS,                                             \
-	  "what it runs on, for predictions; see: help clusters")                                                      \
-	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS, "where what is offloaded to disk lives")  \
+	  "the hardware to predict for; see: help clusters")                                                           \
+	X(OFFLOAD_FOLDER, "offload-folder", TEXT, "PATH", 0, 0, "", IN_RUNS,                                           \
+	  "the folder for state that is offloaded to disk")                                                            \
 	X(COMM, "comm", CHOICE, "ring|mpi|nccl", 0, 0, "ring", IN_MODELS | IN(CALIBRATE) | IN(DEMO),                   \
-	  "who carries out collectives: our schedules, or a library; nccl: between GPUs")                              \
+	  "what carries out collectives: shardlab's schedules, or a library; nccl needs GPUs")                         \
 	X(PLAN_FILE, "plan", TEXT, "FILE", 0, 0, "", IN(PLAN) | IN(SIM) | IN(TRAIN) | IN(VIEW),                        \
-	  "take the plan's text from a file instead of making one")                                                    \
-	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "this role's program only")                                     \
+	  "read the plan's text from a file instead of compiling one")                                                 \
+	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                               \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
-	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE),                       \
-	  "collectives by formula, or message by message over shared links")                                           \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE) | IN(VIEW),            \
+	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
 	X(CHART, "chart", CHOICE, "memory|memory-by-ranks|time-by-ranks", 0, 0, "memory", IN(COMPARE),                 \
 	  "what a picture shows; by ranks: 1, 2, 4 … up to --ranks, each with the same micro-batch")                   \
-	X(SCENE, "scene", CHOICE, SCENE_CHOICES, 0, 0, "overview", IN(VIEW), "what to look at")                        \
-	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "where the cursor stands")                         \
-	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW),                                                   \
-	  "… so many messages or allocations behind that step")                                                        \
+	X(SCENE, "scene", CHOICE, SCENE_CHOICES, 0, 0, "overview", IN(VIEW), "the scene to show")                      \
+	X(AT, "at", WHOLE, "STEP", 0, SETTING_LARGE, "0", IN(VIEW), "the step at which the cursor stands")             \
+	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW), "and so many messages or allocations after it")   \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
+	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
-	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "of the window or picture")                  \
-	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels of the file for one of the size")                 \
+	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \
+	X(SCALE, "scale", REAL, "X", 0.25, 8, "1", IN(VIEW), "pixels in the file for each pixel of --size")            \
 	X(TEXT, "text", REAL, "X", 0.5, 2, "1", IN(VIEW), "size of text")                                              \
 	X(COMPARE, "compare", TEXT, "a,b,c|all", 0, 0, "", IN(VIEW), "memory of several strategies side by side")      \
-	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: its simulation above it")        \
+	X(PREDICT, "predict", FLAG, "", 0, 0, "", IN(VIEW), "with a measured --trace: show its simulation above it")   \
 	X(FOCUS, "focus", WHOLE, "N", 0, SETTING_LARGE, "", IN(VIEW), "the rank whose buffers and plan are shown")     \
 	X(SELECT, "select", TEXT, "RANK:OP", 0, 0, "", IN(VIEW),                                                       \
 	  "an operation of a rank, by its number in the plan: its waits are drawn")                                    \
 	X(SCROLL, "scroll", WHOLE, "N", -SETTING_LARGE, SETTING_LARGE, "", IN(VIEW),                                   \
 	  "plan: lines below the cursor; timeline: the lane at the top, from 0")                                       \
 	X(RANGE, "range", TEXT, "FROM:TO", 0, 0, "", IN(VIEW), "of the timeline, in nanoseconds")                      \
-	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), "of a .pdf: this step, or a page for each")        \
-	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), "of .gif and .html, in hundredths of a second a step")  \
-	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "larger, without controls, full screen")               \
+	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
+	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
+	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
-	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many")                             \
+	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
-	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package unless given")                \
+	  "a folder with Fashion-MNIST's four files, or a text for gpt; a Debian package by default")                  \
 	X(DEVICE, "device", CHOICE, "cpu|cuda", 0, 0, "cpu", IN_RUNS | IN(CALIBRATE),                                  \
 	  "where ranks compute; cuda: rank i on GPU i")                                                                \
 	X(NO_GRAPH, "no-graph", FLAG, "", 0, 0, "", IN_RUNS | IN(CALIBRATE),                                           \
-	  "cuda: issue every step anew instead of replaying it")                                                       \
+	  "cuda: issue every step instead of replaying a graph")                                                       \
 	X(TF32, "tf32", FLAG, "", 0, 0, "", IN_RUNS | IN(SIM),                                                         \
-	  "fp32 on GPUs: products on tensor cores, of operands rounded to 10 bits of mantissa")                        \
-	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "of the processor, for each rank")    \
-	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validation loss, and accuracy, at the end") \
-	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "begin with these weights")                     \
+	  "fp32 on GPUs: matrix products on tensor cores, operands rounded to 10 bits of mantissa")                    \
+	X(THREADS, "threads", WHOLE, "N", 1, 1024, "1", IN_RUNS | IN(CALIBRATE), "CPU threads for each rank")          \
+	X(EVALUATE, "evaluate", CHOICE, "yes|no", 0, 0, "yes", IN(TRAIN), "validate at the end: loss and accuracy")    \
+	X(INIT, "init", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "start from these weights")                     \
 	X(SAVE, "save", TEXT, "FILE.safetensors", 0, 0, "", IN(TRAIN), "write the weights at the end")                 \
 	X(GUARD, "guard", FLAG, "", 0, 0, "", IN(TRAIN),                                                               \
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
-	  "write what happened in a step, for view or Perfetto (ui.perfetto.dev)")                                     \
-	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "rates at every size")                 \
+	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
+	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
-	  "where to write; `local` unless given, or `local-cuda`")                                                     \
-	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE),                                                \
-	  "for programs: JSON on stdout, nothing else there")
+	  "the file to write; by default the cluster `local` or `local-cuda`")                                         \
+	X(JSON, "json", FLAG, "", 0, 0, "", IN_REPORTS | IN(CALIBRATE), "print JSON, and nothing else, on stdout")
 
 enum option {
 #define X(constant, name, field, type, values, low, high, fallback, line, help) OPTION_##constant,
@@ -148,7 +151,8 @@ struct option_value {
 
 struct options {
 	enum command command;
-	bool help; /* --help was among them: the rest has not been read */
+	bool help;         /* --help was among them: the rest has not been read */
+	const char *topic; /* of help, whose argument is a word; NULL: none */
 	struct option_value value[OPTION_COUNT];
 };
 
@@ -198,12 +202,12 @@ const char *option_name(enum option i); /* "micro-batch" */
 void option_spell(const char *name, char *out, size_t size);
 /* True if this command has it. */
 bool option_of(enum option i, enum command c);
-/* May it have several alternatives there, with slashes between (cli/options/variants.h)? */
+/* May it have several alternatives there, with slashes between? */
 bool option_varies(enum option i, enum command c);
 
-const char *command_name(enum command c);
-/* By name. Unknown: STATUS_INPUT with the commands there are. */
+/* Finds a command by name. Unknown: STATUS_INPUT with the commands there are. */
 enum status command_find(const char *name, enum command *out);
+const char *command_name(enum command c);
 
 void options_help(enum command c, FILE *out); /* all about one command */
 void commands_help(FILE *out);                /* which commands there are */

@@ -3,10 +3,10 @@
 #include "cli/options/options_table.h"
 #include "cli/show/text.h"
 
-/* For an `out` that is no terminal: as wide as the narrowest in common use. */
+/* The width for output that is not a terminal. */
 enum { COLUMNS = 80 };
 
-/* Commands to begin with. A test carries out those that are quick. */
+/* Examples for help. A test runs those that are quick. */
 static const struct {
 	enum command command;
 	const char *line;
@@ -27,11 +27,11 @@ static const struct {
         {COMMAND_DEMO, "shardlab demo --ranks 2"},
 };
 
-/* Options that belong together begin here. */
+/* The first option of each group that help sets apart. */
 static const enum option groups[] = {OPTION_BATCH,  OPTION_PRECISION, OPTION_OPTIMIZER, OPTION_BUCKET,   OPTION_SEED,
                                      OPTION_EXPORT, OPTION_SCENE,     OPTION_STEPS,     OPTION_EVALUATE, OPTION_TRACE};
 
-/* Some options that are no settings are listed behind one that is. */
+/* Options that are not settings, but are listed after one. */
 static const struct {
 	enum option option, after;
 } placed[] = {
@@ -58,10 +58,11 @@ void commands_help(FILE *out)
 	      "  shardlab compare --model gpt2-124m --ranks 8 --cluster a100-80gb\n"
 	      "  shardlab train --model gpt --strategy zero3 --ranks 4\n\n",
 	      out);
-	text_wrapped(out,
-	             "Options of a command: shardlab help COMMAND. Exit status: 0 done, 1 done and what was checked "
-	             "does not hold or the run failed, 2 the input is wrong (one line on stderr says what).",
-	             0, text_columns(out, COLUMNS));
+	text_wrapped(
+	        out,
+	        "For the options of a command: shardlab help COMMAND. Exit status: 0 done, 1 done and what was checked "
+	        "does not hold or the run failed, 2 the input is wrong (one line on stderr says what).",
+	        0, text_columns(out, COLUMNS));
 }
 
 static void option_line(enum option i, enum command c, int columns, FILE *out)
@@ -84,7 +85,7 @@ struct help_list {
 	enum command command;
 	int columns;
 	FILE *out;
-	bool apart, any; /* a group ends before the next line; there was a line */
+	bool apart, any; /* leave a gap before the next line; some line was printed */
 };
 
 static void list_option(struct help_list *l, enum option i)

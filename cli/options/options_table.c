@@ -5,7 +5,7 @@
 
 #include "strategy/strategies/strategy.h"
 
-/* The options that are no settings. */
+/* The options that are not settings. */
 static const struct option_row own_rows[] = {
 #define X(constant, name, type, argument, low, high, fallback, commands, help)                                         \
 	{name, argument, fallback, help, TAKES_##type, commands, (double)(low), (double)(high)},
@@ -21,6 +21,13 @@ static unsigned commands_with(enum setting i)
 	                                : IN_MODELS;
 }
 
+static void put_dashes(char out[OPTION_NAME], const char *name)
+{
+	snprintf(out, OPTION_NAME, "%s", name);
+	for (char *p = out; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+}
+
 static void fill_row(struct option_row *out, enum setting i)
 {
 	const struct setting_row *s = &setting_rows[i];
@@ -31,9 +38,7 @@ static void fill_row(struct option_row *out, enum setting i)
 	                           .commands = commands_with(i),
 	                           .low = s->low,
 	                           .high = s->high};
-	snprintf(out->name, sizeof out->name, "%s", s->name);
-	for (char *p = out->name; *p; p++)
-		*p = *p == '_' ? '-' : *p;
+	put_dashes(out->name, s->name);
 }
 
 const struct option_row *option_row(int i)
@@ -52,32 +57,37 @@ const struct command_row command_rows[COMMAND_COUNT] = {
 #undef X
 };
 
-/* Defaults of commands that differ from the table's. */
-static const struct {
+/* Options whose default or meaning differs for a command. NULL: it does not. */
+static const struct special {
 	enum command command;
 	enum option option;
-	const char *value;
-} defaults[] = {
-        {COMMAND_COMPARE, OPTION_STRATEGY, "all"},  {COMMAND_COMPARE, OPTION_RANKS, "4"},
-        {COMMAND_VALIDATE, OPTION_STRATEGY, "all"}, {COMMAND_VALIDATE, OPTION_RANKS, "4"},
-        {COMMAND_VALIDATE, OPTION_STEPS, "5"},      {COMMAND_DEMO, OPTION_RANKS, "4"},
-        {COMMAND_DEMO, OPTION_STEPS, "320"},        {COMMAND_CALIBRATE, OPTION_RANKS, "2"},
-        {COMMAND_VIEW, OPTION_RANKS, "4"},
+	const char *value, *help;
+} specials[] = {
+        {COMMAND_COMPARE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_COMPARE, OPTION_RANKS, "4", NULL},
+        {COMMAND_VALIDATE, OPTION_STRATEGY, "all", "a list: a,b,c, or all for the first seven of help strategies"},
+        {COMMAND_VALIDATE, OPTION_RANKS, "4", NULL},
+        {COMMAND_VALIDATE, OPTION_STEPS, "5", "at least; as many as take two seconds"},
+        {COMMAND_VALIDATE, OPTION_VERBOSE, NULL, "list every check, not only those that fail"},
+        {COMMAND_CALIBRATE, OPTION_RANKS, "2", NULL},
+        {COMMAND_VIEW, OPTION_RANKS, "4", NULL},
+        /* Memory climbs, buckets overlap with the backward pass, the last is exposed, and 4 ranks divide it in every
+         * way. */
+        {COMMAND_VIEW, OPTION_MODEL, "gpt:layers=6,width=512,heads=8,vocabulary=32768", NULL},
+        {COMMAND_VIEW, OPTION_EXPORT, NULL, "write .png .svg .pdf .gif .html instead of opening a window"},
+        {COMMAND_VIEW, OPTION_TRACE, NULL, "open this recorded run, or another program's Chrome trace"},
+        {COMMAND_DEMO, OPTION_RANKS, "4", NULL},
+        {COMMAND_DEMO, OPTION_STEPS, "320", NULL},
 };
 
-/* Options that mean something else for a command. */
-static const struct {
-	enum command command;
-	enum option option;
-	const char *help;
-} helps[] = {
-        {COMMAND_COMPARE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
-        {COMMAND_VALIDATE, OPTION_STRATEGY, "a list: a,b,c, or all for the first seven of help strategies"},
-        {COMMAND_VALIDATE, OPTION_STEPS, "at least; as many as take two seconds"},
-        {COMMAND_VALIDATE, OPTION_VERBOSE, "list every check, not only those that fail"},
-        {COMMAND_VIEW, OPTION_EXPORT, "write .png .svg .pdf .gif .html instead of opening a window"},
-        {COMMAND_VIEW, OPTION_TRACE, "open this recorded run, or another program's Chrome trace"},
-};
+static const struct special *find_special(enum option i, enum command c)
+{
+	static const struct special none = {.value = NULL};
+	for (size_t k = 0; k < sizeof specials / sizeof specials[0]; k++)
+		if (specials[k].command == c && specials[k].option == i)
+			return &specials[k];
+	return &none;
+}
 
 static const char *strategies_help(void)
 {
@@ -94,18 +104,14 @@ static const char *strategies_help(void)
 
 const char *option_help(enum option i, enum command c)
 {
-	for (size_t h = 0; h < sizeof helps / sizeof helps[0]; h++)
-		if (helps[h].command == c && helps[h].option == i)
-			return helps[h].help;
-	return i == OPTION_STRATEGY ? strategies_help() : option_row(i)->help;
+	const char *help = find_special(i, c)->help;
+	return help ? help : i == OPTION_STRATEGY ? strategies_help() : option_row(i)->help;
 }
 
 const char *option_default(enum option i, enum command c)
 {
-	for (size_t d = 0; d < sizeof defaults / sizeof defaults[0]; d++)
-		if (defaults[d].command == c && defaults[d].option == i)
-			return defaults[d].value;
-	return option_row(i)->fallback;
+	const char *value = find_special(i, c)->value;
+	return value ? value : option_row(i)->fallback;
 }
 
 const char *command_name(enum command c)
@@ -118,20 +124,25 @@ const char *option_name(enum option i)
 	return option_row(i)->name;
 }
 
+int option_find(const char *name)
+{
+	int i = OPTION_COUNT - 1;
+	while (i >= 0 && strcmp(option_row(i)->name, name) != 0)
+		i--;
+	return i;
+}
+
 void option_spell(const char *name, char *out, size_t size)
 {
-	char dashed[48];
-	enum command c;
-	snprintf(dashed, sizeof dashed, "%s", name);
-	for (char *p = dashed; *p; p++)
-		*p = *p == '_' ? '-' : *p;
-	for (int i = 0; i < OPTION_COUNT; i++)
-		if (!strcmp(option_row(i)->name, dashed)) {
-			snprintf(out, size, "--%s", dashed);
-			return;
-		}
-	for (c = 0; c < COMMAND_COUNT && strcmp(command_rows[c].name, name); c++)
-		;
+	char dashed[OPTION_NAME];
+	enum command c = 0;
+	put_dashes(dashed, name);
+	if (option_find(dashed) >= 0) {
+		snprintf(out, size, "--%s", dashed);
+		return;
+	}
+	while (c < COMMAND_COUNT && strcmp(command_rows[c].name, name) != 0)
+		c++;
 	snprintf(out, size, "%s%s", c < COMMAND_COUNT ? "shardlab " : "", name);
 }
 

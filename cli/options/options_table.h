@@ -4,8 +4,10 @@
 
 #include "cli/options/options.h"
 
+enum { OPTION_NAME = 48 };
+
 struct option_row {
-	char name[32];
+	char name[OPTION_NAME];
 	const char *argument, *fallback, *help;
 	enum setting_type type;
 	unsigned commands;
@@ -17,6 +19,7 @@ struct command_row {
 };
 
 const struct option_row *option_row(int i);
+int option_find(const char *name); /* "micro-batch"; -1: there is none */
 extern const struct command_row command_rows[COMMAND_COUNT];
 
 /* The help text of an option of a command. */

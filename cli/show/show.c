@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/show/show_spaces.h"
 #include "cli/show/table.h"
 #include "cli/show/text.h"
 #include "strategy/base/number.h"
@@ -41,6 +40,8 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s", r->cluster);
+	if (*r->grain)
+		fprintf(out, " · grain %s", r->grain);
 }
 
 void show_heading(const struct report *r, unsigned settings, FILE *out)
@@ -51,7 +52,7 @@ void show_heading(const struct report *r, unsigned settings, FILE *out)
 	if (memory) {
 		write_heading(r, settings, terminal_colour(out), memory);
 		fclose(memory);
-		text_items(out, text, text_columns(out, INT_MAX));
+		text_items(out, text, " · ", 0, text_columns(out, INT_MAX));
 	}
 	free(text);
 }
@@ -122,113 +123,75 @@ static void show_fits(const struct report *r, FILE *out)
 		        number_format_time(step, sizeof step, r->change.step));
 }
 
-static void show_memory(const struct report *r, FILE *out)
+static void show_peaks(const struct report *r, FILE *out)
 {
-	show_space(r, SPACE_DEVICE, out);
 	for (int i = 0; i < r->role_count; i++) {
 		fprintf(out, "  peak at: %s", r->roles[i].memory[SPACE_DEVICE].peak_at);
 		if (r->role_count > 1)
 			fprintf(out, " (%s)", r->roles[i].role);
 		fputc('\n', out);
 	}
-	show_fits(r, out);
-}
-
-static bool communicates(const struct report_role *role)
-{
-	for (int k = 0; k < TRAFFIC_COUNT; k++)
-		if (role->by_kind[k].calls)
-			return true;
-	return false;
-}
-
-static void traffic_row(struct table *t, const char *name, const struct report_traffic *f, enum style style)
-{
-	table_add_row(t, style);
-	table_cell(t, 0, "  %s", name);
-	table_cell(t, 1, "%" PRId64, f->calls);
-	table_bytes(t, 2, f->payload_bytes);
-	table_bytes(t, 3, f->sent_bytes);
-	table_bytes(t, 4, f->received_bytes);
-}
-
-static void show_traffic(const struct report_role *role, bool several, FILE *out)
-{
-	struct table t;
-	static const char *const heads[] = {"calls", "payload", "sent", "received"};
-	bool any = communicates(role);
-	table_init(&t, out, 5);
-	table_add_row(&t, STYLE_HEAD);
-	if (several)
-		table_cell(&t, 0, "communication of %s%s, a step", show_article(role), role->role);
-	else
-		table_cell(&t, 0, any ? "communication of a rank, a step" : "communication: none");
-	for (int c = 0; any && c < 4; c++)
-		table_cell(&t, 1 + c, "%s", heads[c]);
-	for (int k = 0; k < TRAFFIC_COUNT; k++)
-		if (role->by_kind[k].calls && k != TRAFFIC_CONTROL)
-			traffic_row(&t, traffic_name((enum traffic_kind)k), &role->by_kind[k], STYLE_PLAIN);
-	if (any) {
-		table_add_row(&t, STYLE_HEAD);
-		table_cell(&t, 0, "  total");
-		table_bytes(&t, 3, role->sent_bytes);
-		table_bytes(&t, 4, role->received_bytes);
-	}
-	if (role->by_kind[TRAFFIC_CONTROL].calls)
-		traffic_row(&t, "control (not in the total)", &role->by_kind[TRAFFIC_CONTROL], STYLE_FAINT);
-	table_print(&t, 0);
-	table_release(&t);
 }
 
 static void time_row(struct table *t, const char *name, int64_t ns, int64_t step, enum style style)
 {
-	table_add_row(t, style);
-	table_cell(t, 0, "  %s", name);
+	table_row(t, style, "  %s", name);
 	table_time(t, 1, ns);
 	if (step)
 		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
+}
+
+void show_bubble(const struct report *r, const char *whose, FILE *out)
+{
+	char text[BUBBLE_TEXT];
+	if (r->bubble.stages)
+		fprintf(out, "%s%s; here %.1f %%\n", whose, bubble_text(text, &r->bubble),
+		        100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
 }
 
 static void show_time(const struct report *r, FILE *out)
 {
 	struct table t;
 	const struct times *n = &r->time;
-	table_init(&t, out, 3);
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "time of a step%s", r->rates_measured ? "" : " *");
+	char whose[48] = "";
+	if (r->role_count > 1)
+		snprintf(whose, sizeof whose, ", of rank %" PRId64, n->rank);
+	table_init(&t, out, 3, 1);
+	table_row(&t, STYLE_HEAD, "time of a step%s%s", whose, r->rates_measured ? "" : " *");
 	time_row(&t, "computing", n->compute, n->step, STYLE_PLAIN);
 	time_row(&t, "waiting for communication", n->exposed, n->step, STYLE_PLAIN);
 	time_row(&t, "waiting for anything else", n->bubble, n->step, STYLE_PLAIN);
 	time_row(&t, "step", n->step, 0, STYLE_HEAD);
 	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
-	table_print(&t, 0);
-	table_release(&t);
+	table_end(&t, 0);
+	show_bubble(r, "  ", out);
 }
 
 enum { MOST_ROLES = 4 };
 
+const struct report_role *show_fullest(const struct report *r)
+{
+	const struct report_role *most = &r->roles[0];
+	for (int i = 1; i < r->role_count; i++)
+		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > most->memory[SPACE_DEVICE].peak_bytes)
+			most = &r->roles[i];
+	return most;
+}
+
 bool show_has_role(const struct report *r, int role)
 {
-	int fullest = 0;
-	if (r->role_count <= MOST_ROLES || !role || role == r->role_count - 1)
-		return true;
-	for (int i = 1; i < r->role_count; i++)
-		if (r->roles[i].memory[SPACE_DEVICE].peak_bytes > r->roles[fullest].memory[SPACE_DEVICE].peak_bytes)
-			fullest = i;
-	return role == fullest;
+	return r->role_count <= MOST_ROLES || !role || role == r->role_count - 1 || &r->roles[role] == show_fullest(r);
 }
 
 static void show_whole(const struct report *r, FILE *out)
 {
 	show_heading(r, SHOW_ALL, out);
 	fputc('\n', out);
-	show_memory(r, out);
+	show_space(r, SPACE_DEVICE, out);
+	show_peaks(r, out);
+	show_fits(r, out);
 	show_spaces(r, out);
-	for (int i = 0; i < r->role_count; i++) {
-		fputc('\n', out);
-		show_traffic(&r->roles[i], r->role_count > 1, out);
-	}
-	show_transfers(r, out);
+	show_traffic(r, out);
 	fputc('\n', out);
 	show_time(r, out);
 	show_checkpointing(&(struct column){.report = r}, 1, out);
@@ -257,48 +220,31 @@ void show_report(const struct report *r, FILE *out)
 void show_run(const struct report *r, FILE *out)
 {
 	struct table t;
-	table_init(&t, out, 2);
-	if (r->loss_count) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "loss, first and last step");
-		table_cell(&t, 1, "%.6f → %.6f", r->losses[0], r->losses[r->loss_count - 1]);
-	}
-	if (isfinite(r->validation_loss)) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "validation loss");
-		table_cell(&t, 1, "%.6f", r->validation_loss);
-	}
-	if (isfinite(r->validation_accuracy)) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "validation accuracy");
-		table_cell(&t, 1, "%.2f %%", 100 * r->validation_accuracy);
-	}
-	if (r->loss_scale > 0) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "steps skipped, loss scale at the end");
-		table_cell(&t, 1, "%" PRId64 ", %.10g", r->skipped_steps, r->loss_scale);
-	}
-	table_add_row(&t, STYLE_PLAIN);
-	table_cell(&t, 0, "%s a second", r->sequence > 1 ? "tokens" : "samples");
-	table_cell(&t, 1, "%.0f", r->units_per_s);
-	if (r->gelu_passes > 0) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "GELU's gradient in a pass of its own");
-		table_cell(&t, 1, "%" PRId64 " times: cuBLASLt cannot fuse it in this type or shape", r->gelu_passes);
-	}
+	table_init(&t, out, 2, 1);
+	if (r->loss_count)
+		table_row(&t, STYLE_PLAIN, "loss, first and last step\t%.6f → %.6f", r->losses[0],
+		          r->losses[r->loss_count - 1]);
+	if (isfinite(r->validation_loss))
+		table_row(&t, STYLE_PLAIN, "validation loss\t%.6f", r->validation_loss);
+	if (isfinite(r->validation_accuracy))
+		table_row(&t, STYLE_PLAIN, "validation accuracy\t%.2f %%", 100 * r->validation_accuracy);
+	if (r->loss_scale > 0)
+		table_row(&t, STYLE_PLAIN, "steps skipped, loss scale at the end\t%" PRId64 ", %.10g", r->skipped_steps,
+		          r->loss_scale);
+	table_row(&t, STYLE_PLAIN, "%s a second\t%.0f", r->sequence > 1 ? "tokens" : "samples", r->units_per_s);
+	if (r->gelu_passes > 0)
+		table_row(&t, STYLE_PLAIN,
+		          "GELU's gradient in a pass of its own\t%" PRId64
+		          " times: cuBLASLt cannot fuse it in this type or shape",
+		          r->gelu_passes);
 	if (r->resident_bytes) {
-		table_add_row(&t, STYLE_PLAIN);
-		table_cell(&t, 0, "resident memory of the largest rank");
+		table_row(&t, STYLE_PLAIN, "resident memory of the largest rank");
 		table_bytes(&t, 1, r->resident_bytes);
 	}
-	table_add_row(&t, STYLE_PLAIN);
-	table_cell(&t, 0, "checksum of the weights");
-	table_cell(&t, 1, "%s", r->weights_checksum);
-	table_print(&t, 0);
-	table_release(&t);
+	table_row(&t, STYLE_PLAIN, "checksum of the weights\t%s", r->weights_checksum);
+	table_end(&t, 0);
 	if (strstr(r->offload, "delayed=yes"))
 		fputs("delayed update: step i computes with the weights that the gradients of steps 1 to i − 2 made; "
-		      "those of "
-		      "the last step are not in the weights\n",
+		      "those of the last step are not in the weights\n",
 		      out);
 }

@@ -2,6 +2,8 @@
 #ifndef SHARDLAB_SHOW_H
 #define SHARDLAB_SHOW_H
 
+#include <stdio.h>
+
 #include "strategy/trace/report.h"
 
 /* Which settings a heading names. */
@@ -19,29 +21,48 @@ struct column {
 	const struct report *report;
 };
 void show_columns(const struct column *columns, int count, FILE *out);
+/* A pipeline's bubble in closed form, beside the report's; nothing of other plans. `whose` begins the line. */
+void show_bubble(const struct report *r, const char *whose, FILE *out);
+void show_bubbles(const struct column *columns, int count, FILE *out);
 
-/* What activation checkpointing has to say besides: nothing where it is not used. The first column is the prediction.
- */
+/* Figures of activation checkpointing; nothing where it is not used. The first column is the prediction. */
 void show_checkpointing(const struct column *columns, int count, FILE *out);
 
 /* The same figures, exact, a line for each role of each. */
 void show_csv(const struct column *columns, int count, FILE *out);
 
-/* What a measured run has besides: losses, validation, checksum, memory as the operating system sees it. */
+/* Figures that only a real run has: losses, validation, checksum, memory as the operating system sees it. */
 void show_run(const struct report *r, FILE *out);
 
-/* Of many roles (the stages of a long pipeline) the first, the one that needs most, and the last are shown. */
+/* The tables of one report. Memory: by category, a pair of columns for each role; of the other spaces nothing where
+ * nothing is offloaded. */
+void show_space(const struct report *r, int space, FILE *out);
+void show_spaces(const struct report *r, FILE *out);  /* the host's and the disk's */
+void show_traffic(const struct report *r, FILE *out); /* and copies between spaces */
+
+/* Many combinations as one table, a line each: what fits, how much memory the fullest rank takes and what most of it
+ * is, what it sends, and how long a step is and waits. Settings that are the same for all are left to the heading,
+ * which is made of `heading`. */
+void show_grid(const struct report *heading, const struct column *columns, int count, FILE *out);
+
+/* GPU memory beside the arena, as runs measured it: a column for each run, of the role that uses most; nothing if no
+ * run was on GPUs. Begins with an empty line. */
+void show_overhead(const struct column *columns, int count, FILE *out);
+
+/* The role whose ranks take most of the device's memory. */
+const struct report_role *show_fullest(const struct report *r);
+/* Whether a role is shown: of many roles (the stages of a long pipeline) the first, the fullest and the last are. */
 bool show_has_role(const struct report *r, int role);
 
-/* What the fullest memory belongs to: a "device", a "node" (on CPUs devices are in it), a "disk". */
+/* The owner of the fullest memory: a "device", a "node" (on CPUs devices are in it), a "disk". */
 const char *show_memory_name(const struct report_tightest *t);
 
-/* Is the model params=, whose times mean little? */
+/* True if the model is params=, whose times mean little. */
 bool show_is_states_only(const struct report *r);
-/* What its figures leave out; nothing of other models. */
+/* Says what the figures of such a model leave out; nothing for other models. */
 void show_model_note(const struct report *r, FILE *out);
 
-/* A line that says on which rates times rest, where they are not measured. */
+/* A line that says that times rest on assumed rates, if they do. */
 void show_rates(const struct report *r, FILE *out);
 
 #endif

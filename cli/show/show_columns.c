@@ -6,7 +6,7 @@
 #include "cli/show/show.h"
 #include "cli/show/table.h"
 
-/* All in one row: each role of each report is a column. */
+/* The columns of a table: each role of each report is one. */
 struct spread {
 	const struct report *report[TABLE_COLUMNS];
 	int role[TABLE_COLUMNS];
@@ -32,40 +32,29 @@ static struct spread spread_out(const struct column *columns, int count)
 
 static void show_headings(struct table *t, const struct spread *s)
 {
-	table_add_row(t, STYLE_HEAD);
+	table_row(t, STYLE_HEAD, "\t");
 	for (int c = 0; c < s->count; c++)
 		if (!s->role[c])
 			table_cell(t, 1 + c, "%s", s->heading[c]);
-	if (!s->roles)
-		return;
-	table_add_row(t, STYLE_FAINT);
-	for (int c = 0; c < s->count; c++)
+	if (s->roles)
+		table_row(t, STYLE_FAINT, "\t");
+	for (int c = 0; s->roles && c < s->count; c++)
 		if (s->report[c]->role_count > 1)
 			table_cell(t, 1 + c, "%s", s->report[c]->roles[s->role[c]].role);
 }
 
-/* Is anything kept beside the device? */
-static bool any_away(const struct spread *s)
+static bool is_empty(const struct spread *s, enum figure_group g)
 {
-	for (int i = 0; figure_at(i); i++)
-		for (int c = 0; figure_at(i)->group == GROUP_AWAY && c < s->count; c++)
-			if (figure_value(i, s->report[c], s->role[c]))
-				return true;
-	return false;
-}
-
-static bool any_capacity(const struct spread *s)
-{
-	for (int c = 0; c < s->count; c++)
-		if (s->report[c]->tightest.capacity_bytes)
-			return true;
-	return false;
+	for (const struct figure *f = figures; f->name; f++)
+		for (int c = 0; f->group == g && c < s->count; c++)
+			if (figure_value(f, s->report[c], s->role[c]) > 0)
+				return false;
+	return true;
 }
 
 static void show_which(struct table *t, const struct spread *s)
 {
-	table_add_row(t, STYLE_PLAIN);
-	table_cell(t, 0, "  of the");
+	table_row(t, STYLE_PLAIN, "  of the");
 	for (int c = 0; c < s->count; c++)
 		if (!s->role[c])
 			table_cell(t, 1 + c, "%s",
@@ -76,22 +65,28 @@ static void show_which(struct table *t, const struct spread *s)
 static void show_group(struct table *t, const struct spread *s, enum figure_group g, bool marked)
 {
 	struct scale scale = group_scale(g, s->report, s->count);
-	if ((g == GROUP_AWAY && !any_away(s)) || (g == GROUP_TIGHTEST && !any_capacity(s)))
+	if ((g == GROUP_AWAY || g == GROUP_TIGHTEST) && is_empty(s, g))
 		return;
 	table_gap(t);
-	table_add_row(t, STYLE_HEAD);
-	table_cell(t, 0, "%s, %s%s", group_title(g), scale.name, marked ? " *" : "");
+	table_row(t, STYLE_HEAD, "%s, %s%s", group_titles[g], scale.name, marked ? " *" : "");
 	if (g == GROUP_TIGHTEST)
 		show_which(t, s);
-	for (int i = 0; figure_at(i); i++) {
-		const struct figure *f = figure_at(i);
+	for (const struct figure *f = figures; f->name; f++) {
 		if (f->group != g)
 			continue;
-		table_add_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN);
-		table_cell(t, 0, "  %s", f->name);
+		table_row(t, f->total ? STYLE_HEAD : STYLE_PLAIN, "  %s", f->name);
 		for (int c = 0; c < s->count; c++)
 			if (!f->whole_run || !s->role[c])
-				table_scaled(t, 1 + c, figure_value(i, s->report[c], s->role[c]), scale);
+				table_scaled(t, 1 + c, figure_value(f, s->report[c], s->role[c]), scale);
+	}
+}
+
+void show_bubbles(const struct column *columns, int count, FILE *out)
+{
+	char whose[300];
+	for (int i = 0; i < count; i++) {
+		snprintf(whose, sizeof whose, "%.290s: ", columns[i].heading);
+		show_bubble(columns[i].report, whose, out);
 	}
 }
 
@@ -103,26 +98,25 @@ void show_columns(const struct column *columns, int count, FILE *out)
 	for (int c = 0; c < s.count; c++)
 		if (!s.report[c]->rates_measured)
 			assumed = s.report[c];
-	table_init(&t, out, 1 + s.count);
+	table_init(&t, out, 1 + s.count, 1);
 	show_headings(&t, &s);
 	for (int g = 0; g < GROUP_COUNT; g++)
 		show_group(&t, &s, (enum figure_group)g, g == GROUP_TIME && assumed);
-	table_add_row(&t, STYLE_HEAD);
-	table_cell(&t, 0, "  fits");
+	table_row(&t, STYLE_HEAD, "  fits");
 	for (int c = 0; c < s.count; c++)
 		if (!s.role[c]) {
 			table_cell(&t, 1 + c, s.report[c]->fits ? "yes" : "no");
 			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
 		}
-	table_print(&t, 0);
-	table_release(&t);
+	table_end(&t, 0);
+	show_bubbles(columns, count, out);
 	if (assumed) {
 		fputc('\n', out);
 		show_rates(assumed, out);
 	}
 }
 
-/* RFC 4180: a field with a comma or a quote stands in quotes. */
+/* RFC 4180: a field with a comma or a quote is quoted. */
 static void csv_text(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\n")) {
@@ -140,8 +134,8 @@ void show_csv(const struct column *columns, int count, FILE *out)
 	fputs("strategy,role,ranks,model,precision,activation_checkpointing,offload,batch,micro_batch,accumulate,"
 	      "sequence,cluster,rates,fits",
 	      out);
-	for (int i = 0; figure_at(i); i++)
-		fprintf(out, ",%s", figure_at(i)->key);
+	for (const struct figure *f = figures; f->name; f++)
+		fprintf(out, ",%s", f->key);
 	fputc('\n', out);
 	for (int c = 0; c < count; c++) {
 		const struct report *r = columns[c].report;
@@ -157,8 +151,8 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			        r->accumulate, r->sequence);
 			csv_text(out, r->cluster);
 			fprintf(out, ",%s,%s", r->rates_measured ? "measured" : "assumed", r->fits ? "yes" : "no");
-			for (int i = 0; figure_at(i); i++) {
-				int64_t v = figure_value(i, r, role);
+			for (const struct figure *f = figures; f->name; f++) {
+				int64_t v = figure_value(f, r, role);
 				if (v < 0)
 					fputc(',', out);
 				else
@@ -167,4 +161,36 @@ void show_csv(const struct column *columns, int count, FILE *out)
 			fputc('\n', out);
 		}
 	}
+}
+
+void show_checkpointing(const struct column *columns, int count, FILE *out)
+{
+	const struct report_checkpointing *c = &columns[0].report->checkpointing;
+	struct table t;
+	if (!strcmp(c->setting, "none"))
+		return;
+	fputc('\n', out);
+	table_init(&t, out, 1 + count, 1);
+	table_row(&t, STYLE_HEAD, "activation checkpointing");
+	for (int i = 0; i < count && count > 1; i++)
+		table_cell(&t, 1 + i, "%s", columns[i].heading);
+	if (c->checkpoints)
+		table_row(&t, STYLE_PLAIN, "  checkpoints\t%" PRId64, c->checkpoints);
+	if (c->tried)
+		table_row(&t, STYLE_PLAIN, "  plans compared for the least peak\t%" PRId64, c->tried);
+	if (c->arena_bytes_without) {
+		table_row(&t, STYLE_PLAIN, "  as laid out, checkpoints in one block");
+		table_bytes(&t, 1, columns[0].report->roles[0].memory[SPACE_DEVICE].arena_bytes);
+		table_row(&t, STYLE_PLAIN, "  as laid out, checkpoints apart");
+		table_bytes(&t, 1, c->arena_bytes_without);
+	}
+	for (int pass = 0; pass < 3 && c->profile; pass++) {
+		static const char *const names[] = {"forward", "recompute", "backward"};
+		table_row(&t, STYLE_PLAIN, "  %s", names[pass]);
+		for (int i = 0; i < count; i++) {
+			const struct times *n = &columns[i].report->time;
+			table_time(&t, 1 + i, pass == 0 ? n->forward : pass == 1 ? n->recompute : n->backward);
+		}
+	}
+	table_end(&t, 0);
 }

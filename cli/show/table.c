@@ -25,24 +25,17 @@ const char *style_end(enum style s, bool colour)
 	return colour && s != STYLE_PLAIN ? "\033[0m" : "";
 }
 
-void table_init(struct table *t, FILE *out, int columns)
+void table_init(struct table *t, FILE *out, int columns, int text_columns)
 {
 	*t = (struct table){
 	        .out = out,
 	        .columns = columns < TABLE_COLUMNS ? columns : TABLE_COLUMNS,
-	        .text_columns = 1,
+	        .text_columns = text_columns,
 	        .colour = terminal_colour(out),
 	};
 }
 
-void table_release(struct table *t)
-{
-	arena_release(&t->arena);
-	free(t->rows);
-	*t = (struct table){0};
-}
-
-void table_add_row(struct table *t, enum style style)
+static void add_row(struct table *t, enum style style)
 {
 	t->rows = array_reserve(t->rows, t->row_count, &t->row_capacity, sizeof *t->rows);
 	struct table_row *r = &t->rows[t->row_count++];
@@ -55,7 +48,20 @@ void table_add_row(struct table *t, enum style style)
 
 void table_gap(struct table *t)
 {
-	table_add_row(t, STYLE_PLAIN);
+	add_row(t, STYLE_PLAIN);
+}
+
+void table_row(struct table *t, enum style style, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	add_row(t, style);
+	char *rest = arena_copy(&t->arena, text);
+	for (int c = 0; rest && c < t->columns; c++)
+		t->rows[t->row_count - 1].cell[c] = strsep(&rest, "\t");
 }
 
 void table_cell(struct table *t, int column, const char *format, ...)
@@ -95,7 +101,7 @@ static bool is_title(const struct table *t, const struct table_row *r)
 	return t->columns > 1;
 }
 
-void table_print(const struct table *t, int indent)
+static void print_table(const struct table *t, int indent)
 {
 	int width[TABLE_COLUMNS] = {0};
 	for (size_t i = 0; i < t->row_count; i++)
@@ -110,12 +116,22 @@ void table_print(const struct table *t, int indent)
 		if (last >= 0)
 			fprintf(t->out, "%*s", indent, "");
 		for (int c = 0; c <= last; c++) {
+			if (t->hidden[c])
+				continue;
 			if (c)
 				fputs("  ", t->out);
 			print_cell(t, r, c, width[c], c == last);
 		}
 		fputc('\n', t->out);
 	}
+}
+
+void table_end(struct table *t, int indent)
+{
+	print_table(t, indent);
+	arena_release(&t->arena);
+	free(t->rows);
+	*t = (struct table){0};
 }
 
 /* ---- numbers ---- */

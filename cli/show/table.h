@@ -1,12 +1,11 @@
 /* Tables for people: columns that line up, without boxes; colour only on a terminal, and not under NO_COLOR.
  *
  *     struct table t;
- *     table_init(&t, stdout, 3);                  // the first column is text, the others are numbers, on the right
- *     table_add_row(&t, STYLE_HEAD);
- *     table_cell(&t, 0, "strategy");
- *     …
- *     table_print(&t, 2);                         // two spaces before each line
- *     table_release(&t);
+ *     table_init(&t, stdout, 3, 1);               // one column of text on the left, then numbers, on the right
+ *     table_row(&t, STYLE_HEAD, "strategy\tcalls\tsent");
+ *     table_row(&t, STYLE_PLAIN, "%s\t%d", "ddp", 7);
+ *     table_bytes(&t, 2, 1000000);
+ *     table_end(&t, 2);                           // prints it, with two spaces before each line
  *
  * A first cell that is alone in its row is a title: it runs over the other columns, and does not widen its own. A cell
  * may have a style of its own (table_cell_style). Text is UTF-8; one code point is one column wide.
@@ -32,21 +31,22 @@ struct table_row {
 struct table {
 	struct arena arena;
 	FILE *out;
-	int columns, text_columns; /* so many from the left are set on the left; 1 unless changed */
+	int columns, text_columns;  /* the first text_columns are set on the left */
+	bool hidden[TABLE_COLUMNS]; /* columns that are not printed, set after table_init */
 	struct table_row *rows;
 	size_t row_count, row_capacity;
 	bool colour;
 };
 
-void table_init(struct table *t, FILE *out, int columns);
-void table_release(struct table *t);
+void table_init(struct table *t, FILE *out, int columns, int text_columns);
+/* Prints the table and releases it. */
+void table_end(struct table *t, int indent);
 
-/* A new row, empty; cells are filled in with table_cell. */
-void table_add_row(struct table *t, enum style style);
+/* A new row with the cells that stand in `format`, with tabs between them. Other cells are filled in afterwards. */
+void table_row(struct table *t, enum style style, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void table_gap(struct table *t); /* an empty row */
 void table_cell(struct table *t, int column, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void table_cell_style(struct table *t, int column, enum style style); /* of the last row */
-void table_gap(struct table *t);                                      /* an empty line */
-void table_print(const struct table *t, int indent);
 
 /* Numbers as cells. Negative: "–", for what cannot be counted. */
 void table_bytes(struct table *t, int column, int64_t bytes); /* with its own unit: "7.455 MB" */
@@ -63,7 +63,7 @@ struct scale scale_of_bytes(int64_t largest);
 struct scale scale_of_time(int64_t largest_nanoseconds);
 void table_scaled(struct table *t, int column, int64_t value, struct scale u);
 
-/* Is `out` a terminal that wants colour? */
+/* True if `out` is a terminal that wants colour. */
 bool terminal_colour(FILE *out);
 /* Begins a style ("" where there is no colour) and ends it. */
 const char *style_begin(enum style s, bool colour);

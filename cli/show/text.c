@@ -4,14 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-int text_width(const char *utf8)
-{
-	int n = 0;
-	for (; *utf8; utf8++)
-		n += (*utf8 & 0xc0) != 0x80;
-	return n;
-}
-
 int text_columns(FILE *out, int otherwise)
 {
 	enum { LEAST = 60, MOST = 110 };
@@ -34,15 +26,19 @@ static int shown(const char *text, size_t length)
 	return n;
 }
 
-/* `separator`: where lines may end; the next line begins without it. */
-static void wrap(FILE *out, const char *text, const char *separator, int indent, int columns)
+int text_width(const char *utf8)
+{
+	return shown(utf8, strlen(utf8));
+}
+
+void text_items(FILE *out, const char *text, const char *separator, int indent, int columns)
 {
 	size_t gap = strlen(separator);
 	int column = indent;
 	while (*text) {
 		const char *end = strstr(text, separator);
 		size_t length = end ? (size_t)(end - text) : strlen(text);
-		int width = shown(text, length), between = shown(separator, gap);
+		int width = shown(text, length), between = text_width(separator);
 		if (column > indent && column + between + width > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
@@ -59,10 +55,5 @@ static void wrap(FILE *out, const char *text, const char *separator, int indent,
 
 void text_wrapped(FILE *out, const char *text, int indent, int columns)
 {
-	wrap(out, text, " ", indent, columns);
-}
-
-void text_items(FILE *out, const char *text, int columns)
-{
-	wrap(out, text, " · ", 0, columns);
+	text_items(out, text, " ", indent, columns);
 }

@@ -9,14 +9,14 @@
 
 int text_width(const char *utf8); /* code points */
 
-/* How wide a line may be: 60 to 110, as the terminal is; `otherwise` where `out` is none. */
+/* How wide a line may be: the terminal's width, from 60 to 110; `otherwise` if `out` is not a terminal. */
 int text_columns(FILE *out, int otherwise);
 
 /* Breaks `text` at spaces into lines of at most `columns` where a word allows it; the first goes on at `indent`, where
- * the cursor is, the others are indented so far. What colours a terminal takes no room. Ends the line. */
+ * the cursor is, the others are indented so far. Colour codes take no room. Ends the line. */
 void text_wrapped(FILE *out, const char *text, int indent, int columns);
 
-/* The same where " · " stands between items, which stay whole. */
-void text_items(FILE *out, const char *text, int columns);
+/* The same for items with a separator between them, such as " · ": lines end only there, and begin without it. */
+void text_items(FILE *out, const char *text, const char *separator, int indent, int columns);
 
 #endif

@@ -13,53 +13,52 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
-#include "kernels/sliced.h"
 
-#define KERNEL_BODIES(X)                                                                                               \
-	X(gelu_forward)            /* elements */                                                                      \
-	X(gelu_backward)           /* columns */                                                                       \
-	X(column_sum)              /* columns */                                                                       \
-	X(norm_forward)            /* rows */                                                                          \
-	X(norm_backward_input)     /* rows */                                                                          \
-	X(norm_backward_weight)    /* columns */                                                                       \
-	X(batch_norm_statistics)   /* columns */                                                                       \
-	X(batch_norm_forward)      /* rows */                                                                          \
-	X(batch_norm_sums)         /* columns */                                                                       \
-	X(batch_norm_backward)     /* rows */                                                                          \
-	X(attention_forward)       /* samples × heads */                                                              \
-	X(attention_backward)      /* samples × heads */                                                              \
-	X(embedding_forward)       /* samples × tokens */                                                             \
-	X(embedding_token_rows)    /* columns of the token table */                                                    \
-	X(embedding_position_rows) /* rows of the position table */                                                    \
-	X(classifier)              /* parts of the rows */                                                             \
-	X(classifier_evaluate)     /* parts of the rows */                                                             \
-	X(sum_finish)              /* rows */                                                                          \
-	X(embedding_slice_forward) /* samples × tokens */                                                             \
-	X(embedding_slice_rows)    /* columns of the token table */                                                    \
-	X(classifier_maxima)       /* rows */                                                                          \
-	X(classifier_sums)         /* rows */                                                                          \
-	X(classifier_gradient)     /* rows */                                                                          \
-	X(adamw)                   /* elements */                                                                      \
-	X(sgd)                     /* elements */                                                                      \
-	X(vector_add)              /* elements */                                                                      \
-	X(vector_scale)            /* elements */                                                                      \
-	X(sum_of_squares)          /* parts of the elements */                                                         \
-	X(is_finite)               /* parts of the elements */                                                         \
-	X(elements_add)            /* elements */                                                                      \
-	X(narrow)                  /* elements */                                                                      \
-	X(widen)                   /* elements */
+/* X(name, …) with what is given besides. */
+#define KERNEL_BODIES(X, ...)                                                                                          \
+	X(gelu_forward, __VA_ARGS__)             /* elements */                                                        \
+	X(gelu_backward, __VA_ARGS__)            /* columns */                                                         \
+	X(column_sum, __VA_ARGS__)               /* columns */                                                         \
+	X(norm_forward, __VA_ARGS__)             /* rows */                                                            \
+	X(norm_backward_input, __VA_ARGS__)      /* rows */                                                            \
+	X(norm_backward_weight, __VA_ARGS__)     /* columns */                                                         \
+	X(batch_norm_statistics, __VA_ARGS__)    /* columns */                                                         \
+	X(batch_norm_forward, __VA_ARGS__)       /* rows */                                                            \
+	X(batch_norm_sums, __VA_ARGS__)          /* columns */                                                         \
+	X(batch_norm_backward, __VA_ARGS__)      /* rows */                                                            \
+	X(attention_forward, __VA_ARGS__)        /* samples × heads */                                                \
+	X(attention_backward, __VA_ARGS__)       /* samples × heads */                                                \
+	X(embedding_forward, __VA_ARGS__)        /* samples × tokens */                                               \
+	X(embedding_token_rows, __VA_ARGS__)     /* columns of the token table */                                      \
+	X(embedding_position_rows, __VA_ARGS__)  /* rows of the position table */                                      \
+	X(classifier, __VA_ARGS__)               /* parts of the rows */                                               \
+	X(classifier_evaluate, __VA_ARGS__)      /* parts of the rows */                                               \
+	X(sum_finish, __VA_ARGS__)               /* rows */                                                            \
+	X(embedding_sliced_forward, __VA_ARGS__) /* samples × tokens */                                               \
+	X(classifier_maxima, __VA_ARGS__)        /* rows */                                                            \
+	X(classifier_sums, __VA_ARGS__)          /* rows */                                                            \
+	X(evaluate_sums, __VA_ARGS__)            /* rows */                                                            \
+	X(classifier_gradient, __VA_ARGS__)      /* rows */                                                            \
+	X(adamw, __VA_ARGS__)                    /* elements */                                                        \
+	X(sgd, __VA_ARGS__)                      /* elements */                                                        \
+	X(vector_scale, __VA_ARGS__)             /* elements */                                                        \
+	X(sum_of_squares, __VA_ARGS__)           /* parts of the elements */                                           \
+	X(is_finite, __VA_ARGS__)                /* parts of the elements */                                           \
+	X(elements_add, __VA_ARGS__)             /* elements */                                                        \
+	X(narrow, __VA_ARGS__)                   /* elements */                                                        \
+	X(widen, __VA_ARGS__)                    /* elements */
 
 typedef void kernel_body(const void *task, int64_t begin, int64_t end);
 
 /* Those of fp32 alone, beside OpenBLAS's products; and the products of 16-bit types, which do the same work within. */
-#define KERNEL_BODIES_32(X) X(linear_prefill) /* rows of y */
-#define KERNEL_BODIES_16(X) X(product)        /* rows of the result */
+#define KERNEL_BODIES_32(X, ...) X(linear_prefill, __VA_ARGS__) /* rows of y */
+#define KERNEL_BODIES_16(X, ...) X(product, __VA_ARGS__)        /* rows of the result */
 
 struct kernel_bodies {
-#define X(name) kernel_body *name;
-	KERNEL_BODIES(X)
-	KERNEL_BODIES_32(X)
-	KERNEL_BODIES_16(X)
+#define X(name, ...) kernel_body *name;
+	KERNEL_BODIES(X, )
+	KERNEL_BODIES_32(X, )
+	KERNEL_BODIES_16(X, )
 #undef X
 };
 
@@ -69,14 +68,14 @@ struct kernel_bodies {
 #define KERNEL_LEVELS 1
 #endif
 
-#define X(name)                                                                                                        \
+#define X(name, ...)                                                                                                   \
 	kernel_body name##_fp32_level0, name##_bf16_level0, name##_fp16_level0;                                        \
 	kernel_body name##_fp32_level1, name##_bf16_level1, name##_fp16_level1;                                        \
 	kernel_body name##_fp32_level2, name##_bf16_level2, name##_fp16_level2;                                        \
 	kernel_body name##_bf16_level3;
-KERNEL_BODIES(X)
-KERNEL_BODIES_32(X)
-KERNEL_BODIES_16(X)
+KERNEL_BODIES(X, )
+KERNEL_BODIES_32(X, )
+KERNEL_BODIES_16(X, )
 #undef X
 
 /* The bodies of the level in use. */
@@ -110,6 +109,16 @@ static inline int64_t part_begin(int64_t count, int64_t part)
 /* Rows are taken in blocks of this many where a second pass wants to find them in cache. */
 #define ROW_BLOCK 64
 
+/* The task of a body that is a kernel: the kernel's parameters. */
+#define TASK_VALUE(type, name) type name;
+#define TASK_SHAPE(type, name) const struct type *name;
+#define BODY_KERNEL(name, ...)                                                                                         \
+	struct name##_task {                                                                                           \
+		PARAMETERS_##name(TASK_VALUE, TASK_SHAPE)                                                              \
+	};
+#define OWN_KERNEL(...)
+#include "kernels/table.def"
+
 /* y[row] = bias + residual[row]; either may be NULL. */
 struct linear_prefill_task {
 	int64_t width;
@@ -126,7 +135,7 @@ struct product_task {
 	void *c, *gelu_out;                  /* gelu_out as c; may be NULL */
 };
 
-/* gelu_forward: y = gelu(x). vector_add: y += x. */
+/* gelu_forward: y = gelu(x). */
 struct elementwise_task {
 	const void *x;
 	void *y;
@@ -169,13 +178,6 @@ struct column_sum_task {
 	int64_t sum_begin;
 };
 
-struct norm_forward_task {
-	int64_t width;
-	const void *x, *weight, *bias;
-	void *y;
-	float *statistics;
-};
-
 /* norm_backward_weight sums over [row_begin, row_end), for a range of columns, into dweight[column − sum_begin] and
  * dbias. */
 struct norm_backward_task {
@@ -188,31 +190,13 @@ struct norm_backward_task {
 	bool accumulate_x, accumulate_weight, accumulate_bias;
 };
 
-/* dy: batch_norm_sums turns it into du. batch_norm_statistics writes part, batch_norm_forward y, batch_norm_backward
- * dx.
- */
-struct batch_norm_task {
-	struct batch_norm_shape shape;
-	const void *x, *weight, *bias;
-	const float *statistics;
-	float *part, *sums;
-	void *y, *dy, *dweight, *dbias, *dx;
-	bool accumulate_weight, accumulate_bias;
-};
-
-struct attention_task {
-	struct attention_shape shape;
-	const void *qkv, *dy, *output; /* the last two: backward only */
-	void *y, *dqkv;
-	const float *log_sum_exp; /* backward */
-	float *log_sum_exp_out;   /* forward */
-};
-
+/* embedding_token_rows: of the slice; embedding_position_rows: of the whole table. */
 struct embedding_task {
+	const struct class_slice *slice;
 	int64_t samples, tokens, width;
 	const int32_t *ids;
-	const void *token_table, *position_table, *dy;
-	void *y, *dtable;
+	const void *dy;
+	void *dtable;
 	bool accumulate;
 };
 
@@ -233,24 +217,11 @@ struct sum_finish_task {
 	void *sum;
 };
 
-/* The position table, which is whole, is an embedding_task's. */
-struct embedding_slice_task {
-	struct class_slice slice;
-	int64_t rows, width;
-	const int32_t *ids;
-	const void *table, *dy;
-	void *y, *dtable;
-};
-
-struct classifier_slice_task {
-	struct class_slice slice;
-	int64_t rows;
-	const void *logits;
-	void *gradient; /* the same memory as logits */
+struct classifier_gradient_task {
+	const struct class_slice *slice;
+	void *logits;
 	const int32_t *targets;
 	const float *maxima, *sums;
-	float *maxima_out, *sums_out;
-	int64_t sums_width; /* 2, or 3: with the classes before the target that have the maximum */
 	double scale;
 };
 

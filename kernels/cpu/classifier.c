@@ -18,10 +18,9 @@ void classifier(enum element type, int64_t rows, int64_t classes, int64_t stride
 	*loss = (float)((accumulate ? (double)*loss : 0.0) + scale * sum);
 }
 
-void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64_t stride, const void *logits,
-                         const int32_t *targets, double *loss, int64_t *correct)
+KERNEL_FUNCTION(classifier_evaluate)
 {
-	double parts[SUM_PARTS];
+	double parts[SUM_PARTS], sum = 0;
 	int64_t correct_parts[SUM_PARTS];
 	struct classifier_task t = {.rows = rows,
 	                            .classes = classes,
@@ -31,10 +30,9 @@ void classifier_evaluate(enum element type, int64_t rows, int64_t classes, int64
 	                            .loss_parts = parts,
 	                            .correct_parts = correct_parts};
 	parallel_for(kernel_bodies(type)->classifier_evaluate, &t, SUM_PARTS, 1);
-	*loss = 0;
-	*correct = 0;
 	for (int i = 0; i < SUM_PARTS; i++) {
-		*loss += parts[i];
+		sum += parts[i];
 		*correct += correct_parts[i];
 	}
+	*loss += sum;
 }

@@ -6,39 +6,25 @@
 #endif
 
 #define BODY(name, type, level) .name = name##_##type##_level##level,
-#define FP32_0(name) BODY(name, fp32, 0)
-#define FP32_1(name) BODY(name, fp32, 1)
-#define FP32_2(name) BODY(name, fp32, 2)
-#define BF16_0(name) BODY(name, bf16, 0)
-#define BF16_1(name) BODY(name, bf16, 1)
-#define BF16_2(name) BODY(name, bf16, 2)
-#define BF16_3(name) BODY(name, bf16, 3)
-#define FP16_0(name) BODY(name, fp16, 0)
-#define FP16_1(name) BODY(name, fp16, 1)
-#define FP16_2(name) BODY(name, fp16, 2)
+#define BODIES_32(type, level)                                                                                         \
+	{                                                                                                              \
+		KERNEL_BODIES(BODY, type, level) KERNEL_BODIES_32(BODY, type, level)                                   \
+	}
+#define BODIES_16(type, level)                                                                                         \
+	{                                                                                                              \
+		KERNEL_BODIES(BODY, type, level) KERNEL_BODIES_16(BODY, type, level)                                   \
+	}
+#if KERNEL_LEVELS > 1
+#define LEVELS(BODIES, type, last) BODIES(type, 0), BODIES(type, 1), BODIES(type, 2), BODIES(type, last)
+#else
+#define LEVELS(BODIES, type, last) BODIES(type, 0)
+#endif
 
+/* With BF16, the other types are at level 2. */
 static const struct kernel_bodies bodies[ELEMENT_TYPES][KERNEL_LEVELS] = {
-        [ELEMENT_FP32] = {{KERNEL_BODIES(FP32_0) KERNEL_BODIES_32(FP32_0)},
-#if KERNEL_LEVELS > 1
-                          {KERNEL_BODIES(FP32_1) KERNEL_BODIES_32(FP32_1)},
-                          {KERNEL_BODIES(FP32_2) KERNEL_BODIES_32(FP32_2)},
-                          {KERNEL_BODIES(FP32_2) KERNEL_BODIES_32(FP32_2)}
-#endif
-        },
-        [ELEMENT_BF16] = {{KERNEL_BODIES(BF16_0) KERNEL_BODIES_16(BF16_0)},
-#if KERNEL_LEVELS > 1
-                          {KERNEL_BODIES(BF16_1) KERNEL_BODIES_16(BF16_1)},
-                          {KERNEL_BODIES(BF16_2) KERNEL_BODIES_16(BF16_2)},
-                          {KERNEL_BODIES(BF16_3) KERNEL_BODIES_16(BF16_3)}
-#endif
-        },
-        [ELEMENT_FP16] = {{KERNEL_BODIES(FP16_0) KERNEL_BODIES_16(FP16_0)},
-#if KERNEL_LEVELS > 1
-                          {KERNEL_BODIES(FP16_1) KERNEL_BODIES_16(FP16_1)},
-                          {KERNEL_BODIES(FP16_2) KERNEL_BODIES_16(FP16_2)},
-                          {KERNEL_BODIES(FP16_2) KERNEL_BODIES_16(FP16_2)}
-#endif
-        },
+        [ELEMENT_FP32] = {LEVELS(BODIES_32, fp32, 2)},
+        [ELEMENT_BF16] = {LEVELS(BODIES_16, bf16, 3)},
+        [ELEMENT_FP16] = {LEVELS(BODIES_16, fp16, 2)},
 };
 
 static int level_in_use;

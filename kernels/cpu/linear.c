@@ -82,12 +82,11 @@ static void forward_rows(const void *task, int64_t begin, int64_t end)
 	}
 }
 
-void linear_forward(const struct linear_shape *s, const void *x, const void *weight, const void *bias,
-                    const void *residual, void *y, void *pre)
+KERNEL_FUNCTION(linear_forward)
 {
 	struct linear_task t = {
-	        .shape = *s, .x = x, .weight = weight, .bias = bias, .residual = residual, .y = y, .pre = pre};
-	parallel_for(forward_rows, &t, s->rows, 32);
+	        .shape = *shape, .x = x, .weight = weight, .bias = bias, .residual = residual, .y = y, .pre = pre};
+	parallel_for(forward_rows, &t, shape->rows, 32);
 }
 
 static void input_rows(const void *task, int64_t begin, int64_t end)

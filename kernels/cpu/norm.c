@@ -1,13 +1,6 @@
-/* LayerNorm: rows are independent forward; backward, rows for dx and columns for the sums, in blocks of rows so that
+/* LayerNorm, backward: rows for dx and columns for the sums, in blocks of rows so that
  * the second reads what the first has left in cache. */
 #include "kernels/cpu/bodies.h"
-
-void norm_forward(enum element type, int64_t rows, int64_t width, const void *x, const void *weight, const void *bias,
-                  void *y, float *statistics)
-{
-	struct norm_forward_task t = {width, x, weight, bias, y, statistics};
-	parallel_for(kernel_bodies(type)->norm_forward, &t, rows, 1);
-}
 
 struct backward {
 	const struct kernel_bodies *bodies;
@@ -67,9 +60,7 @@ static void weight_columns(const void *task, int64_t begin, int64_t end)
 		blocks16(b, false, begin, end);
 }
 
-void norm_backward(enum element type, int64_t rows, int64_t width, const void *dy, const void *x,
-                   const float *statistics, const void *weight, void *dx, bool accumulate_x, void *dweight,
-                   bool accumulate_weight, void *dbias, bool accumulate_bias)
+KERNEL_FUNCTION(norm_backward)
 {
 	bool fp32 = type == ELEMENT_FP32;
 	struct backward b = {.bodies = kernel_bodies(type),

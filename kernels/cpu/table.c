@@ -3,20 +3,36 @@
 
 #include <string.h>
 
+#include "kernels/cpu/bodies.h"
+
 /* Each function run_NAME is called with the row's parameters. */
 #define FUNCTION(name)                                                                                                 \
-	static int run_##name(struct kernel_context *c, kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
-#define UNUSED (void)c, (void)s
-
-/* ---- kernels of kernels.h and sliced.h as they are ---- */
+	static int run_##name(UNUSED struct kernel_context *c,                                                         \
+	                      UNUSED kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
+#define UNUSED __attribute__((unused))
 
 #define ARGUMENT(type, name) , name
+
+/* ---- kernels that are one body ---- */
+
+#define TASK(...) TASK_OF(__VA_ARGS__)
+#define TASK_OF(name, ...) const struct name##_task t = {__VA_ARGS__}
+#define BODY_KERNEL(name, place, type, count, grain)                                                                   \
+	KERNEL_FUNCTION(name)                                                                                          \
+	{                                                                                                              \
+		TASK(name PARAMETERS_##name(ARGUMENT, ARGUMENT));                                                      \
+		parallel_for(kernel_bodies(type)->name, &t, count, grain);                                             \
+	}
+#define OWN_KERNEL(name, place)
+#include "kernels/table.def"
+
+/* ---- kernels of kernels.h as they are ---- */
+
 #define CALL(...) CALL_FUNCTION(__VA_ARGS__)
 #define CALL_FUNCTION(function, ...) function(__VA_ARGS__)
 #define KERNEL(name, place)                                                                                            \
 	FUNCTION(name)                                                                                                 \
 	{                                                                                                              \
-		UNUSED;                                                                                                \
 		CALL(name PARAMETERS_##name(ARGUMENT, ARGUMENT));                                                      \
 		return 0;                                                                                              \
 	}
@@ -33,45 +49,21 @@ static double scale_of(const float *scaler)
 /* No layer before this one is fused with it here: x_pre is NULL. */
 FUNCTION(linear_backward)
 {
-	UNUSED, (void)x_pre;
+	(void)x_pre;
 	linear_backward(shape, dy, x, weight, pre, dx, dweight, accumulate_weight, dbias, accumulate_bias);
 	return 0;
 }
 
 FUNCTION(classifier)
 {
-	UNUSED;
 	classifier(type, rows, classes, stride, logits, targets, scale, scale * scale_of(scaler), loss, accumulate);
 	return 0;
 }
 
 FUNCTION(classifier_gradient)
 {
-	UNUSED;
 	classifier_gradient(type, rows, slice, logits, targets, maxima, sums, scale, scale * scale_of(scaler), loss,
 	                    accumulate);
-	return 0;
-}
-
-FUNCTION(classifier_evaluate)
-{
-	double more = 0;
-	int64_t hits = 0;
-	UNUSED;
-	classifier_evaluate(type, rows, classes, stride, logits, targets, &more, &hits);
-	*loss += more;
-	*correct += hits;
-	return 0;
-}
-
-FUNCTION(evaluate_count)
-{
-	double more = 0;
-	int64_t hits = 0;
-	UNUSED;
-	evaluate_count(rows, maxima, sums, &more, &hits);
-	*loss += more;
-	*correct += hits;
 	return 0;
 }
 
@@ -99,7 +91,6 @@ FUNCTION(adamw_update)
 {
 	struct update_now now = update_now_of(update);
 	struct adamw a = {now.rate, update->beta1, update->beta2, update->epsilon, update->weight_decay};
-	UNUSED;
 	if (now.kept)
 		return keep_parameters(type, update, now.step, n, master, parameters);
 	adamw_update(type, &a, now.step, n, parameters, gradients, now.gradient_factor, first_moment, second_moment,
@@ -111,7 +102,6 @@ FUNCTION(adamw_update)
 FUNCTION(sgd_update)
 {
 	struct update_now now = update_now_of(update);
-	UNUSED;
 	if (now.kept)
 		return keep_parameters(type, update, now.step, n, master, parameters);
 	sgd_update(type, now.rate, n, parameters, gradients, now.gradient_factor, master);
@@ -122,7 +112,6 @@ FUNCTION(sgd_update)
 FUNCTION(vector_squares)
 {
 	double squares = vector_sum_of_squares(type, n, x);
-	UNUSED;
 	*sum = (float)(accumulate ? *sum + squares : squares);
 	return 0;
 }
@@ -130,21 +119,18 @@ FUNCTION(vector_squares)
 FUNCTION(vector_overflow)
 {
 	bool before = accumulate && *overflow > 0;
-	UNUSED;
 	*overflow = !vector_is_finite(type, n, x) || before;
 	return 0;
 }
 
 FUNCTION(advance)
 {
-	UNUSED;
 	++*step;
 	return 0;
 }
 
 FUNCTION(scaler_update)
 {
-	UNUSED;
 	if (!scaler_end_step(rule, *overflow > 0, scaler))
 		*gave_up = 1;
 	return 0;
@@ -152,16 +138,14 @@ FUNCTION(scaler_update)
 
 /* ---- the table ---- */
 
-static int copy(struct kernel_context *c, kernel_stream s, void *to, const void *from, size_t bytes)
+static int copy(UNUSED struct kernel_context *c, UNUSED kernel_stream s, void *to, const void *from, size_t bytes)
 {
-	UNUSED;
 	memcpy(to, from, bytes);
 	return 0;
 }
 
-static int fill(struct kernel_context *c, kernel_stream s, void *to, int byte, size_t bytes)
+static int fill(UNUSED struct kernel_context *c, UNUSED kernel_stream s, void *to, int byte, size_t bytes)
 {
-	UNUSED;
 	memset(to, byte, bytes);
 	return 0;
 }

@@ -5,10 +5,10 @@
 
 #define GRAIN 4096
 
-void vector_add(enum element type, int64_t n, const void *x, void *y)
+KERNEL_FUNCTION(vector_add)
 {
-	struct elementwise_task t = {x, y};
-	parallel_for(kernel_bodies(type)->vector_add, &t, n, GRAIN);
+	struct elements_add_task t = {y, x, y};
+	parallel_for(kernel_bodies(type)->elements_add, &t, n, GRAIN);
 }
 
 void elements_add(enum element type, int64_t n, const void *x, const void *y, void *sum)
@@ -91,7 +91,7 @@ static void convert_range(const void *task, int64_t begin, int64_t end)
 	}
 }
 
-void vector_convert(int64_t n, enum element from, const void *x, enum element to, void *y)
+KERNEL_FUNCTION(vector_convert)
 {
 	struct convert_task both = {from, to, x, y};
 	struct widen_task widen = {x, y};

@@ -10,18 +10,12 @@ namespace
 
 enum { MOST_HEADS = 65535 /* blocks along a grid's y */, PLAIN = 0, SIMPLE = 1, TENSOR = 2, HOPPER = 3 };
 
-/* What forward does where HOPPER could: to be HOPPER once that was measured to be faster. */
+/* The version of forward where HOPPER could: to be HOPPER once that was measured to be faster. */
 enum { FORWARD_ON_HOPPER = TENSOR };
-
-bool aligned(const void *p)
-{
-	return reinterpret_cast<uintptr_t>(p) % 16 == 0;
-}
 
 int version(const struct attention_shape *s, const void *a, const void *b, const void *c, const void *d)
 {
-	bool vectors = aligned(a) && aligned(b) && aligned(c) && aligned(d);
-	if (s->type != ELEMENT_FP32 && s->head_size % 8 == 0 && s->head_size <= 128 && vectors)
+	if (s->type != ELEMENT_FP32 && s->head_size <= 128 && in_packs(s->head_size, 8, {a, b, c, d}))
 		return TENSOR;
 	return s->head_size <= SIMPLE_HEAD ? SIMPLE : PLAIN;
 }
@@ -53,36 +47,33 @@ struct attention_arguments part(const struct attention_arguments &a, enum elemen
 	return p;
 }
 
-int forward(int how, kernel_stream s, enum element type, const struct attention_arguments &a)
-{
-	return how == HOPPER   ? attention_forward_hopper(s, type, &a)
-	       : how == TENSOR ? attention_forward_tensor(s, type, &a)
-	       : how == SIMPLE ? attention_forward_simple(s, type, &a)
-	                       : attention_forward_plain(s, type, &a);
-}
+typedef int attention_version(kernel_stream s, enum element type, const struct attention_arguments *a);
 
-int backward(int how, kernel_stream s, enum element type, const struct attention_arguments &a)
+/* By version; backward has none of its own for Hopper. */
+attention_version *const forward[] = {attention_forward_plain, attention_forward_simple, attention_forward_tensor,
+                                      attention_forward_hopper};
+attention_version *const backward[] = {attention_backward_plain, attention_backward_simple, attention_backward_tensor};
+
+/* All samples, `together` at once. */
+int run(attention_version *f, kernel_stream s, enum element type, const struct attention_arguments &a, int64_t together)
 {
-	return how == TENSOR   ? attention_backward_tensor(s, type, &a)
-	       : how == SIMPLE ? attention_backward_simple(s, type, &a)
-	                       : attention_backward_plain(s, type, &a);
+	int error = 0;
+	for (int64_t i = 0; i < a.samples && !error; i += together) {
+		struct attention_arguments p = part(a, type, i, smaller(a.samples - i, together));
+		error = f(s, type, &p);
+	}
+	return error;
 }
 
 int forward_by(int how, kernel_stream s, const struct attention_shape *shape, const void *qkv, void *y,
                float *log_sum_exp)
 {
 	struct attention_arguments a = arguments(shape);
-	int error = 0;
 	int64_t together = MOST_HEADS / shape->heads;
 	a.qkv = qkv;
 	a.y_out = y;
 	a.log_sum_exp_out = log_sum_exp;
-	if (together < 1)
-		return CUDA_ERROR_SHAPE;
-	for (int64_t i = 0; i < shape->samples && !error; i += together)
-		error = forward(how, s, shape->type,
-		                part(a, shape->type, i, shape->samples - i < together ? shape->samples - i : together));
-	return error;
+	return together < 1 ? CUDA_ERROR_SHAPE : run(forward[how], s, shape->type, a, together);
 }
 
 bool hopper_takes(const struct kernel_context *c, const struct attention_shape *shape, const void *qkv, const void *y)
@@ -90,24 +81,24 @@ bool hopper_takes(const struct kernel_context *c, const struct attention_shape *
 	return version(shape, qkv, y, nullptr, nullptr) == TENSOR && attention_hopper_takes(c, shape->head_size);
 }
 
-int attention_forward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv,
-                      void *y, float *log_sum_exp)
+} // namespace
+
+CUDA_KERNEL(attention_forward)
 {
 	int how = hopper_takes(c, shape, qkv, y) ? FORWARD_ON_HOPPER : version(shape, qkv, y, nullptr, nullptr);
 	return forward_by(how, s, shape, qkv, y, log_sum_exp);
 }
 
-int forward_on_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *qkv,
-                      void *y, float *log_sum_exp)
+int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
+                                  const void *qkv, void *y, float *log_sum_exp)
 {
 	return hopper_takes(c, shape, qkv, y) ? forward_by(HOPPER, s, shape, qkv, y, log_sum_exp) : CUDA_ERROR_SHAPE;
 }
 
-int attention_backward(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape, const void *dy,
-                       const void *qkv, const void *y, const float *log_sum_exp, void *dqkv)
+CUDA_KERNEL(attention_backward)
 {
 	struct attention_arguments a = arguments(shape);
-	int how = version(shape, qkv, y, dy, dqkv), error = 0;
+	int how = version(shape, qkv, y, dy, dqkv);
 	int64_t together = MOST_HEADS / shape->heads;
 	int64_t rows = static_cast<int64_t>(c->workspace_bytes / sizeof(float)) / (shape->heads * shape->tokens);
 	a.qkv = qkv;
@@ -122,18 +113,5 @@ int attention_backward(struct kernel_context *c, kernel_stream s, const struct a
 		together = rows;
 	if (together < 1)
 		return CUDA_ERROR_WORKSPACE;
-	for (int64_t i = 0; i < shape->samples && !error; i += together)
-		error = backward(
-		        how, s, shape->type,
-		        part(a, shape->type, i, shape->samples - i < together ? shape->samples - i : together));
-	return error;
-}
-
-} // namespace
-
-void cuda_fill_attention(struct cuda_api *api)
-{
-	api->kernels.attention_forward = attention_forward;
-	api->attention_forward_hopper = forward_on_hopper;
-	api->kernels.attention_backward = attention_backward;
+	return run(backward[how], s, shape->type, a, together);
 }

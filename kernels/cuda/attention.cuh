@@ -1,4 +1,4 @@
-/* What the versions of attention share: their arguments, and tiles of 16-bit elements in shared memory.
+/* Shared by the versions of attention: their arguments, and tiles of 16-bit elements in shared memory.
  *
  * Versions, each a ladder's step:
  *
@@ -40,7 +40,7 @@ int attention_forward_simple(kernel_stream s, enum element type, const struct at
 int attention_backward_simple(kernel_stream s, enum element type, const struct attention_arguments *a);
 int attention_forward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 int attention_forward_hopper(kernel_stream s, enum element type, const struct attention_arguments *a);
-/* Whether this device and the library have it, and it takes the head. */
+/* True where this device and the library have it, and it takes the head. */
 bool attention_hopper_takes(const struct kernel_context *c, int64_t head_size);
 int attention_backward_tensor(kernel_stream s, enum element type, const struct attention_arguments *a);
 
@@ -137,12 +137,12 @@ static __device__ __forceinline__ void tile_copy(T *tile, const T *from, int row
 }
 
 /* Where a lane's ldmatrix begins to read 16 rows: in rows 0-7, 8-15, 0-7, 8-15 of its four matrices, the last two in
- * the second half of 16 columns … */
+ * the second half of 16 columns. */
 template <int HEAD, typename T> static __device__ __forceinline__ uint32_t pieces_down(const T *tile, int lane)
 {
 	return shared_address(tile + piece<HEAD>(lane & 15, lane >> 4));
 }
-/* … or in rows 0-7, 0-7, 8-15, 8-15, every other one in the second half. */
+/* The same in rows 0-7, 0-7, 8-15, 8-15, every other one in the second half. */
 template <int HEAD, typename T> static __device__ __forceinline__ uint32_t pieces_across(const T *tile, int lane)
 {
 	return shared_address(tile + piece<HEAD>((lane & 7) + (lane >> 4) * 8, lane >> 3 & 1));
@@ -258,7 +258,7 @@ template <int HEAD> static __device__ __forceinline__ void rescale(float output[
 			output[n][i] *= correction[i / 2];
 }
 
-/* What the output is multiplied by at the end; and writes log_sum_exp. `query`: of the lane's upper row. */
+/* Makes the factor of the output at the end, and writes log_sum_exp. `query`: the lane's upper row's. */
 static __device__ __forceinline__ void softmax_end(float factor[2], const float maximum[2], const float sum[2],
                                                    const attention_arguments &a, int64_t row, int query, int tokens,
                                                    int lane)

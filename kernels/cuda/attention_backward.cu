@@ -66,8 +66,8 @@ two_products(float s[TILES][2][4], float dp[TILES][2][4], const uint32_t left_s[
 	}
 }
 
-/* What causality hides: of columns that come by, counted from the lane's first, those before `diagonal` where they are
- * queries, or those after it where they are keys. */
+/* Masks what causality hides: of columns that come by, counted from the lane's first, those before `diagonal` where
+ * they are queries, or those after it where they are keys. */
 template <int TILES, bool BEFORE> __device__ __forceinline__ void mask(float s[TILES][2][4], int diagonal)
 {
 #pragma unroll

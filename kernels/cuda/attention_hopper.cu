@@ -58,7 +58,7 @@ __device__ __forceinline__ void add(float (&output)[HEAD / 8][4], const uint32_t
 	wgmma_commit();
 }
 
-/* What a lane holds of a product's result is what it must hold of the next one's left operand. */
+/* A lane holds the same of a product's result as it must hold of the next one's left operand. */
 template <typename T>
 __device__ __forceinline__ void pack_scores(uint32_t (&p)[KEYS / 16][4], const float (&s)[KEYS / 8][4])
 {
@@ -70,7 +70,7 @@ __device__ __forceinline__ void pack_scores(uint32_t (&p)[KEYS / 16][4], const f
 			        pack_pair<T>(s[2 * step + i / 2][2 * (i % 2)], s[2 * step + i / 2][2 * (i % 2) + 1]);
 }
 
-/* What was copied has come, for all threads and for products. */
+/* Waits until what was copied has come, for all threads and for products. */
 __device__ __forceinline__ void arrived()
 {
 	cp_async_wait<0>();

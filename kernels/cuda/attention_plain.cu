@@ -1,5 +1,5 @@
-/* Attention in its simplest form: a thread makes one row, and every dot product as often as it is needed. Any shape;
- * what the other versions are checked against, and what does heads that they are not made for. */
+/* Attention in its simplest form: a thread makes one row, and every dot product as often as it is needed. It does heads
+ * that no other version is made for. */
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/table.h"
 

@@ -76,13 +76,6 @@ __device__ float warp_maximum(float x)
 	return x;
 }
 
-__device__ float warp_sum(float x)
-{
-	for (int i = WARP / 2; i; i /= 2)
-		x += __shfl_xor_sync(WHOLE_WARP, x, i);
-	return x;
-}
-
 template <typename T> __global__ void __launch_bounds__(THREADS) forward(const attention_arguments a)
 {
 	const int lane = static_cast<int>(threadIdx.x) % WARP, warp = static_cast<int>(threadIdx.x) / WARP;
@@ -107,7 +100,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) forward(const a
 		float largest = fmaxf(maximum, warp_maximum(s)), p = expf(s - largest);
 		float correction = expf(maximum - largest);
 		maximum = largest;
-		sum = fmaf(sum, correction, warp_sum(p));
+		sum = fmaf(sum, correction, warp_reduce(p, sum_of()));
 #pragma unroll
 		for (int j = 0; j < GROUPS; j++)
 			output[j] *= correction;
@@ -176,7 +169,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) make_delta(cons
 		return;
 	for (int64_t d = lane; d < a.size; d += WARP)
 		sum = fmaf(widen(y[d]), widen(dy[d]), sum);
-	sum = warp_sum(sum);
+	sum = warp_reduce(sum, sum_of());
 	if (lane == 0)
 		a.delta[h.row + query] = sum;
 }

@@ -1,7 +1,5 @@
 /* Batch normalization: what runs down columns is done by blocks of 32 columns and some of the rows, whose results are
  * put together in a fixed order; the rest is one pass over the rows. */
-#include <type_traits>
-
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/table.h"
@@ -219,10 +217,11 @@ __global__ void __launch_bounds__(THREADS)
 		narrow(accumulate_bias ? widen(dbias[c]) + sum : sum, dbias[c]);
 }
 
+} // namespace
+
 /* ---- calling them ---- */
 
-int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
-                    float *part)
+CUDA_KERNEL(batch_norm_statistics)
 {
 	int width = static_cast<int>(shape->width);
 	int64_t rows = shape->rows, most = smaller(columns_most_parts(c, 2, width), 65535), each;
@@ -244,37 +243,26 @@ int statistics_cuda(struct kernel_context *c, kernel_stream s, const struct batc
 	                      each, count, parts, part);
 }
 
-int merge_cuda(struct kernel_context *, kernel_stream s, int64_t parts, int64_t width, const float *part,
-               float *running, float *statistics)
+CUDA_KERNEL(batch_norm_merge)
 {
 	return launch(merge_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, parts,
 	              static_cast<int>(width), part, running, statistics);
 }
 
-int running_cuda(struct kernel_context *, kernel_stream s, int64_t width, const float *running, float *statistics)
+CUDA_KERNEL(batch_norm_running)
 {
 	return launch(running_kernel, blocks_for(width, THREADS, INT32_MAX), THREADS, 0, s, static_cast<int>(width),
 	              running, statistics);
 }
 
-/* f(V) */
-template <typename T, typename F> int with_lanes(const struct batch_norm_shape *s, bool aligned, F f)
-{
-	if (aligned && s->width % lanes_of<T>() == 0)
-		return f(std::integral_constant<int, lanes_of<T>()>());
-	return f(std::integral_constant<int, 1>());
-}
-
-int forward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *x,
-                 const float *statistics, const void *weight, const void *bias, void *y)
+CUDA_KERNEL(batch_norm_forward)
 {
 	int64_t n = shape->rows * shape->width;
-	bool aligned = is_aligned(x, 16) && is_aligned(weight, 16) && is_aligned(bias, 16) && is_aligned(y, 16);
 	return n == 0 ? 0 : with_type(shape->type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>(shape, aligned, [&](auto lanes) {
+		return with_lanes<T>(shape->width, {x, weight, bias, y}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
-			unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+			unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
 			return launch(forward_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<int>(shape->width),
 			              shape->gelu, static_cast<const T *>(x), statistics,
 			              static_cast<const T *>(weight), static_cast<const T *>(bias),
@@ -283,9 +271,7 @@ int forward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_n
 	});
 }
 
-int sums_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, void *dy, const void *x,
-              const float *statistics, const void *weight, const void *bias, float *sums, void *dweight,
-              bool accumulate_weight, void *dbias, bool accumulate_bias)
+CUDA_KERNEL(batch_norm_sums)
 {
 	int width = static_cast<int>(shape->width);
 	int64_t most = columns_most_parts(c, 2, width);
@@ -313,31 +299,17 @@ int sums_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm
 	});
 }
 
-int backward_cuda(struct kernel_context *c, kernel_stream s, const struct batch_norm_shape *shape, const void *du,
-                  const void *x, const float *statistics, const float *sums, const void *weight, void *dx)
+CUDA_KERNEL(batch_norm_backward)
 {
 	int64_t n = shape->rows * shape->width;
-	bool aligned = is_aligned(du, 16) && is_aligned(x, 16) && is_aligned(weight, 16) && is_aligned(dx, 16);
 	return n == 0 ? 0 : with_type(shape->type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>(shape, aligned, [&](auto lanes) {
+		return with_lanes<T>(shape->width, {du, x, weight, dx}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
-			unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+			unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
 			return launch(backward_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<int>(shape->width),
 			              static_cast<const T *>(du), static_cast<const T *>(x), statistics, sums,
 			              static_cast<const T *>(weight), static_cast<T *>(dx));
 		});
 	});
-}
-
-} // namespace
-
-void cuda_fill_batch_norm(struct cuda_api *api)
-{
-	api->kernels.batch_norm_statistics = statistics_cuda;
-	api->kernels.batch_norm_merge = merge_cuda;
-	api->kernels.batch_norm_running = running_cuda;
-	api->kernels.batch_norm_forward = forward_cuda;
-	api->kernels.batch_norm_sums = sums_cuda;
-	api->kernels.batch_norm_backward = backward_cuda;
 }

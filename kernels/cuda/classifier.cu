@@ -226,9 +226,20 @@ rows_task rows_of(int64_t first, int64_t count, int64_t stride, const int32_t *t
 	return {stride, static_cast<int>(count), first, targets};
 }
 
-int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t classes,
-                    int64_t stride, void *logits, const int32_t *targets, double scale, const float *scaler,
-                    float *loss, bool accumulate)
+int sums_of(kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
+            const int32_t *targets, const float *maxima, float *sums, int numbers)
+{
+	rows_task t = rows_of(slice->first, slice->count, slice->stride, targets);
+	return rows == 0 ? 0 : with_type(type, [&](auto tag) {
+		typedef typename decltype(tag)::type T;
+		return launch(sums_rows<T>, static_cast<unsigned>(rows), threads_for<T>(t.count), 0, s, t,
+		              static_cast<const T *>(logits), maxima, sums, numbers);
+	});
+}
+
+} // namespace
+
+CUDA_KERNEL(classifier)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	rows_task t = rows_of(0, classes, stride, targets);
@@ -252,9 +263,7 @@ int classifier_cuda(struct kernel_context *c, kernel_stream s, enum element type
 	             : launch(loss_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, scale, loss, accumulate);
 }
 
-int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows,
-                             int64_t classes, int64_t stride, const void *logits, const int32_t *targets, double *loss,
-                             int64_t *correct)
+CUDA_KERNEL(classifier_evaluate)
 {
 	double *losses = static_cast<double *>(c->workspace);
 	int32_t *hits = reinterpret_cast<int32_t *>(losses + rows);
@@ -273,8 +282,7 @@ int classifier_evaluate_cuda(struct kernel_context *c, kernel_stream s, enum ele
 	             : launch(evaluate_finish<losses_given>, 1, FINISH_THREADS, 0, s, given, rows, loss, correct);
 }
 
-int maxima_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
-                const struct class_slice *slice, const void *logits, float *maxima)
+CUDA_KERNEL(classifier_maxima)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, nullptr);
 	return rows == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -284,27 +292,12 @@ int maxima_cuda(struct kernel_context *, kernel_stream s, enum element type, int
 	});
 }
 
-int sums_of(kernel_stream s, enum element type, int64_t rows, const struct class_slice *slice, const void *logits,
-            const int32_t *targets, const float *maxima, float *sums, int numbers)
-{
-	rows_task t = rows_of(slice->first, slice->count, slice->stride, targets);
-	return rows == 0 ? 0 : with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		return launch(sums_rows<T>, static_cast<unsigned>(rows), threads_for<T>(t.count), 0, s, t,
-		              static_cast<const T *>(logits), maxima, sums, numbers);
-	});
-}
-
-int sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
-              const struct class_slice *slice, const void *logits, const int32_t *targets, const float *maxima,
-              float *sums)
+CUDA_KERNEL(classifier_sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 2);
 }
 
-int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
-                  const struct class_slice *slice, void *logits, const int32_t *targets, const float *maxima,
-                  const float *sums, double scale, const float *scaler, float *loss, bool accumulate)
+CUDA_KERNEL(classifier_gradient)
 {
 	rows_task t = rows_of(slice->first, slice->count, slice->stride, targets);
 	int error = rows == 0 ? 0 : with_type(type, [&](auto tag) {
@@ -318,29 +311,13 @@ int gradient_cuda(struct kernel_context *, kernel_stream s, enum element type, i
 	                      accumulate);
 }
 
-int evaluate_sums_cuda(struct kernel_context *, kernel_stream s, enum element type, int64_t rows,
-                       const struct class_slice *slice, const void *logits, const int32_t *targets, const float *maxima,
-                       float *sums)
+CUDA_KERNEL(evaluate_sums)
 {
 	return sums_of(s, type, rows, slice, logits, targets, maxima, sums, 3);
 }
 
-int evaluate_count_cuda(struct kernel_context *, kernel_stream s, int64_t rows, const float *maxima, const float *sums,
-                        double *loss, int64_t *correct)
+CUDA_KERNEL(evaluate_count)
 {
 	losses_of_sums given = {maxima, sums, 3};
 	return launch(evaluate_finish<losses_of_sums>, 1, FINISH_THREADS, 0, s, given, rows, loss, correct);
-}
-
-} // namespace
-
-void cuda_fill_classifier(struct cuda_api *api)
-{
-	api->kernels.classifier = classifier_cuda;
-	api->kernels.classifier_evaluate = classifier_evaluate_cuda;
-	api->kernels.classifier_maxima = maxima_cuda;
-	api->kernels.classifier_sums = sums_cuda;
-	api->kernels.classifier_gradient = gradient_cuda;
-	api->kernels.evaluate_sums = evaluate_sums_cuda;
-	api->kernels.evaluate_count = evaluate_count_cuda;
 }

@@ -106,7 +106,7 @@ template <typename T, int N> __device__ __forceinline__ void online_add(online &
 	o.sum += sum;
 }
 
-/* Of the whole block, in every thread. */
+/* Reduces over the whole block; every thread gets the result. */
 template <typename T> __device__ __forceinline__ online online_reduce(online o)
 {
 	float maximum = block_reduce(o.maximum, maximum_of(), -3.402823466e38F);

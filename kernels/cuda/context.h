@@ -1,4 +1,4 @@
-/* What struct kernel_context holds, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
+/* struct kernel_context, for the files of this library. kernels/cuda/runtime.cu opens and closes it. */
 #ifndef SHARDLAB_CUDA_CONTEXT_H
 #define SHARDLAB_CUDA_CONTEXT_H
 
@@ -14,9 +14,8 @@ struct kernel_context {
 	void *workspace;
 	size_t workspace_bytes;
 	struct cuda_opening opening;
-	void *blas; /* cublasLtHandle_t */
-	/* What runtime.cu and linear.cu want to keep besides: algorithms that were chosen, for example. */
-	void *runtime, *products;
+	void *blas;                          /* cublasLtHandle_t */
+	void *products;                      /* product.cu: the algorithms that were chosen */
 	int64_t gelu_passes, plain_products; /* that cuBLASLt had nothing for */
 };
 

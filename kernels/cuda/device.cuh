@@ -1,4 +1,4 @@
-/* What every .cu file includes: CUDA as nvcc has it, or, with SHARDLAB_EMULATE, enough of it for g++ to compile the
+/* Included by every .cu file: CUDA as nvcc has it, or, with SHARDLAB_EMULATE, enough of it for g++ to compile the
  * same file into functions that run on the host, so that kernels are tested where no GPU is (emulate/emulate.cuh).
  *
  *     __global__ void scale(int64_t n, float factor, float *y) { … }

@@ -2,6 +2,9 @@
 #ifndef SHARDLAB_CUDA_ELEMENT_CUH
 #define SHARDLAB_CUDA_ELEMENT_CUH
 
+#include <initializer_list>
+#include <type_traits>
+
 #include "kernels/cuda/device.cuh"
 
 static __device__ __forceinline__ float widen(float x)
@@ -31,7 +34,7 @@ static __device__ __forceinline__ void narrow(float x, __half &out)
 	out = __float2half_rn(x);
 }
 
-/* What x would be when stored and loaded again. */
+/* x as it would be when stored and loaded again. */
 template <typename T> __device__ __forceinline__ float rounded(float x)
 {
 	T stored;
@@ -189,6 +192,29 @@ static inline unsigned blocks_for(int64_t count, int64_t each, int64_t most)
 {
 	int64_t blocks = (count + each - 1) / each;
 	return static_cast<unsigned>(blocks < 1 ? 1 : blocks > most ? most : blocks);
+}
+
+/* Enough of them to keep memory busy, for kernels that pass over all elements once. */
+static inline int64_t passing_blocks(const struct kernel_context *c)
+{
+	return static_cast<int64_t>(c->multiprocessors) * 64;
+}
+
+/* Are rows of `width` elements whole packs of `lanes`, at addresses of 16 bytes? NULL is. */
+static inline bool in_packs(int64_t width, int lanes, std::initializer_list<const void *> rows)
+{
+	bool packs = width % lanes == 0;
+	for (const void *p : rows)
+		packs = packs && is_aligned(p, 16);
+	return packs;
+}
+
+/* Calls f with the elements that a lane has at a time: a pack, or one where rows or addresses do not allow packs. */
+template <typename T, typename F> int with_lanes(int64_t width, std::initializer_list<const void *> rows, F f)
+{
+	if (in_packs(width, lanes_of<T>(), rows))
+		return f(std::integral_constant<int, lanes_of<T>()>());
+	return f(std::integral_constant<int, 1>());
 }
 
 static inline int64_t smaller(int64_t a, int64_t b)

@@ -2,9 +2,6 @@
  * into chunks, each added up by one block row: common words are then no slower than rare ones. A run of one id that
  * lies within a chunk goes to the table at once; of a run that crosses chunks, each chunk leaves its part in the
  * workspace, in fp32, and the parts are added in their order. */
-#include <initializer_list>
-#include <type_traits>
-
 #include "kernels/cuda/sort.cuh"
 #include "kernels/cuda/table.h"
 
@@ -21,27 +18,27 @@ enum {
 
 /* ---- forward ---- */
 
-/* What y's row is made of; token or position may be missing. `stays`: y is added to. */
-template <typename T> struct gather_task {
-	int64_t rows, tokens, first, count;
-	int width;
+/* A row of y is a token's row, a position's, or both. `stays`: it is added to. */
+struct gather_task {
+	int64_t rows, tokens, first, count, width;
 	const int32_t *ids;
-	const T *token, *position;
-	T *y;
+	const void *token, *position;
+	void *y;
 	bool stays;
 };
 
 /* A warp a row. */
-template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task<T> t)
+template <typename T, int V> __global__ void __launch_bounds__(THREADS) gather(gather_task t)
 {
-	int lane = static_cast<int>(threadIdx.x) % WARP;
+	const T *tokens = static_cast<const T *>(t.token), *positions = static_cast<const T *>(t.position);
+	int lane = static_cast<int>(threadIdx.x) % WARP, width = static_cast<int>(t.width);
 	int64_t row = static_cast<int64_t>(blockIdx.x) * WARPS + threadIdx.x / WARP;
 	for (; row < t.rows; row += static_cast<int64_t>(gridDim.x) * WARPS) {
-		int64_t id = t.token ? t.ids[row] - t.first : -1;
-		const T *token = id >= 0 && id < t.count ? t.token + id * t.width : nullptr;
-		const T *position = t.position ? t.position + row % t.tokens * t.width : nullptr;
-		T *y = t.y + row * t.width;
-		for (int column = lane * V; column < t.width; column += WARP * V) {
+		int64_t id = tokens ? t.ids[row] - t.first : -1;
+		const T *token = id >= 0 && id < t.count ? tokens + id * width : nullptr;
+		const T *position = positions ? positions + row % t.tokens * width : nullptr;
+		T *y = static_cast<T *>(t.y) + row * width;
+		for (int column = lane * V; column < width; column += WARP * V) {
 			float sum[V] = {}, x[V] = {};
 			if (t.stays)
 				load(y + column, sum);
@@ -201,74 +198,13 @@ template <typename T, int V> __global__ void __launch_bounds__(COLUMN_THREADS) r
 
 /* ---- calling them ---- */
 
-/* f(V): whole packs, or one element at a time where rows or addresses do not allow them. */
-template <typename T, typename F> int with_lanes(int64_t width, std::initializer_list<const void *> pointers, F f)
+int gather_rows(struct kernel_context *c, kernel_stream s, enum element type, const gather_task &t)
 {
-	bool packs = width % lanes_of<T>() == 0;
-	for (const void *p : pointers)
-		packs = packs && is_aligned(p, 16);
-	if (packs)
-		return f(std::integral_constant<int, lanes_of<T>()>());
-	return f(std::integral_constant<int, 1>());
-}
-
-template <typename T> int gather_rows(struct kernel_context *c, kernel_stream s, const gather_task<T> &t)
-{
-	return t.rows * t.width == 0 ? 0 : with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
-		constexpr int V = decltype(lanes)::value;
-		unsigned blocks = blocks_for(t.rows, WARPS, static_cast<int64_t>(c->multiprocessors) * 64);
-		return launch(gather<T, V>, blocks, THREADS, 0, s, t);
-	});
-}
-
-int forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                 int64_t width, const int32_t *ids, const void *token_table, const void *position_table, void *y)
-{
-	return with_type(type, [&](auto tag) {
+	return t.rows * t.width == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,
-		                    tokens,
-		                    0,
-		                    INT32_MAX,
-		                    static_cast<int>(width),
-		                    ids,
-		                    static_cast<const T *>(token_table),
-		                    static_cast<const T *>(position_table),
-		                    static_cast<T *>(y),
-		                    false};
-		return gather_rows(c, s, t);
-	});
-}
-
-int sliced_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                        int64_t width, const struct class_slice *slice, const int32_t *ids, const void *token_table,
-                        void *y)
-{
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,
-		                    tokens,
-		                    slice->first,
-		                    slice->count,
-		                    static_cast<int>(width),
-		                    ids,
-		                    static_cast<const T *>(token_table),
-		                    nullptr,
-		                    static_cast<T *>(y),
-		                    false};
-		return gather_rows(c, s, t);
-	});
-}
-
-int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                int64_t width, const void *position_table, void *y)
-{
-	return with_type(type, [&](auto tag) {
-		typedef typename decltype(tag)::type T;
-		gather_task<T> t = {samples * tokens,        tokens,  0,       0,
-		                    static_cast<int>(width), nullptr, nullptr, static_cast<const T *>(position_table),
-		                    static_cast<T *>(y),     true};
-		return gather_rows(c, s, t);
+		return with_lanes<T>(t.width, {t.token, t.position, t.y}, [&](auto lanes) {
+			return launch(gather<T, lanes>, blocks_for(t.rows, WARPS, passing_blocks(c)), THREADS, 0, s, t);
+		});
 	});
 }
 
@@ -309,10 +245,28 @@ int token_rows(struct kernel_context *c, kernel_stream s, int64_t n, int64_t wid
 	});
 }
 
-int sliced_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                         int64_t width, const struct class_slice *slice, int64_t context, const int32_t *ids,
-                         const void *dy, void *dtoken_table, bool accumulate_token, void *dposition_table,
-                         bool accumulate_position)
+} // namespace
+
+CUDA_KERNEL(embedding_forward)
+{
+	return gather_rows(c, s, type,
+	                   {samples * tokens, tokens, 0, INT32_MAX, width, ids, token_table, position_table, y, false});
+}
+
+CUDA_KERNEL(embedding_sliced_forward)
+{
+	return gather_rows(
+	        c, s, type,
+	        {samples * tokens, tokens, slice->first, slice->count, width, ids, token_table, nullptr, y, false});
+}
+
+CUDA_KERNEL(embedding_finish)
+{
+	return gather_rows(c, s, type,
+	                   {samples * tokens, tokens, 0, 0, width, nullptr, nullptr, position_table, y, true});
+}
+
+CUDA_KERNEL(embedding_sliced_backward)
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
@@ -331,22 +285,9 @@ int sliced_backward_cuda(struct kernel_context *c, kernel_stream s, enum element
 	});
 }
 
-int backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t samples, int64_t tokens,
-                  int64_t width, int64_t vocabulary, int64_t context, const int32_t *ids, const void *dy,
-                  void *dtoken_table, bool accumulate_token, void *dposition_table, bool accumulate_position)
+CUDA_KERNEL(embedding_backward)
 {
 	struct class_slice all = {0, vocabulary, vocabulary};
-	return sliced_backward_cuda(c, s, type, samples, tokens, width, &all, context, ids, dy, dtoken_table,
-	                            accumulate_token, dposition_table, accumulate_position);
-}
-
-} // namespace
-
-void cuda_fill_embedding(struct cuda_api *api)
-{
-	api->kernels.embedding_forward = forward_cuda;
-	api->kernels.embedding_backward = backward_cuda;
-	api->kernels.embedding_sliced_forward = sliced_forward_cuda;
-	api->kernels.embedding_finish = finish_cuda;
-	api->kernels.embedding_sliced_backward = sliced_backward_cuda;
+	return cuda_embedding_sliced_backward(c, s, type, samples, tokens, width, &all, context, ids, dy, dtoken_table,
+	                                      accumulate_token, dposition_table, accumulate_position);
 }

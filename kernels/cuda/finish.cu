@@ -1,6 +1,4 @@
-/* What follows the sum over the ranks of a sliced layer: bias and residual, and GELU of what was stored. */
-#include <type_traits>
-
+/* The rest of a sliced layer, after the sum over its ranks: bias and residual, and GELU of what was stored. */
 #include "kernels/cuda/gelu.cuh"
 #include "kernels/cuda/table.h"
 
@@ -35,26 +33,18 @@ __global__ void __launch_bounds__(THREADS)
 	}
 }
 
-int finish_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
-                const void *bias, const void *residual, void *sum, void *y)
+} // namespace
+
+CUDA_KERNEL(linear_finish)
 {
 	int64_t n = rows * width;
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		constexpr int V = lanes_of<T>();
-		const T *b = static_cast<const T *>(bias), *r = static_cast<const T *>(residual);
-		T *x = static_cast<T *>(sum), *out = static_cast<T *>(y);
-		unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
-		if (width % V == 0 && is_aligned(b, 16) && is_aligned(r, 16) && is_aligned(x, 16) &&
-		    is_aligned(out, 16))
-			return launch(finish_kernel<T, V>, blocks, THREADS, 0, s, n, width, b, r, x, out);
-		return launch(finish_kernel<T, 1>, blocks, THREADS, 0, s, n, width, b, r, x, out);
+		return with_lanes<T>(width, {bias, residual, sum, y}, [&](auto lanes) {
+			unsigned blocks = blocks_for(n, lanes_of<T>() * THREADS, passing_blocks(c));
+			return launch(finish_kernel<T, lanes>, blocks, THREADS, 0, s, n, width,
+			              static_cast<const T *>(bias), static_cast<const T *>(residual),
+			              static_cast<T *>(sum), static_cast<T *>(y));
+		});
 	});
-}
-
-} // namespace
-
-void cuda_fill_finish(struct cuda_api *api)
-{
-	api->kernels.linear_finish = finish_cuda;
 }

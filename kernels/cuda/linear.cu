@@ -21,54 +21,12 @@ int run(struct kernel_context *c, kernel_stream s, const struct product *p)
 	return product_plain(s, p);
 }
 
-struct product forward_product(const struct linear_shape *shape, const void *x, const void *weight, const void *bias,
-                               const void *residual, void *y, void *pre)
-{
-	struct product p = product_forward(shape, x, weight);
-	p.bias = bias;
-	p.residual = residual;
-	p.c = y;
-	p.pre = pre;
-	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
-	return p;
-}
-
-struct product weight_product(const struct linear_shape *shape, const void *dy, const void *x, void *dweight,
-                              bool accumulate)
-{
-	struct product p = product_weight(shape, dy, x);
-	p.c = dweight;
-	p.residual = accumulate ? dweight : nullptr;
-	return p;
-}
-
-struct product input_product(const struct linear_shape *shape, const void *dy, const void *weight, void *dx)
-{
-	struct product p = product_input(shape, dy, weight);
-	p.c = dx;
-	return p;
-}
-
-int forward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *x,
-            const void *weight, const void *bias, const void *residual, void *y, void *pre)
-{
-	struct product p = forward_product(shape, x, weight, bias, residual, y, pre);
-	if (!shape->gelu)
-		return run(c, s, &p);
-	int error = product_run(c, s, &p);
-	if (error != CUDA_ERROR_NO_ALGORITHM)
-		return error;
-	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
-	p.c = pre;
-	error = run(c, s, &p);
-	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
-}
-
 /* dx, or the gradient of what GELU made x of. */
 int backward_input(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, const void *dy,
                    const void *weight, const void *x_pre, void *dx)
 {
-	struct product p = input_product(shape, dy, weight, dx);
+	struct product p = product_input(shape, dy, weight);
+	p.c = dx;
 	if (!x_pre)
 		return run(c, s, &p);
 	p.pre = const_cast<void *>(x_pre);
@@ -83,11 +41,32 @@ int backward_input(struct kernel_context *c, kernel_stream s, const struct linea
 	return error ? error : linear_columns(c, s, shape->type, shape->rows, shape->in, x_pre, dx, nullptr, false);
 }
 
-int backward(struct kernel_context *c, kernel_stream s, const struct linear_shape *shape, void *dy, const void *x,
-             const void *weight, const void *pre, const void *x_pre, void *dx, void *dweight, bool accumulate_weight,
-             void *dbias, bool accumulate_bias)
+} // namespace
+
+CUDA_KERNEL(linear_forward)
 {
-	struct product p = weight_product(shape, dy, x, dweight, accumulate_weight);
+	struct product p = product_forward(shape, x, weight);
+	p.bias = bias;
+	p.residual = residual;
+	p.c = y;
+	p.pre = pre;
+	p.epilogue = shape->gelu ? bias ? PRODUCT_GELU_BIAS : PRODUCT_GELU : bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	if (!shape->gelu)
+		return run(c, s, &p);
+	int error = product_run(c, s, &p);
+	if (error != CUDA_ERROR_NO_ALGORITHM)
+		return error;
+	p.epilogue = bias ? PRODUCT_BIAS : PRODUCT_PLAIN;
+	p.c = pre;
+	error = run(c, s, &p);
+	return error ? error : linear_gelu(s, shape->type, shape->rows * shape->out, pre, y);
+}
+
+CUDA_KERNEL(linear_backward)
+{
+	struct product p = product_weight(shape, dy, x);
+	p.c = dweight;
+	p.residual = accumulate_weight ? dweight : nullptr;
 	int error = CUDA_ERROR_NO_ALGORITHM;
 	if (dbias && !shape->gelu && !accumulate_bias) {
 		p.epilogue = product_bias_sums(shape);
@@ -106,16 +85,7 @@ int backward(struct kernel_context *c, kernel_stream s, const struct linear_shap
 	return error || !dx ? error : backward_input(c, s, shape, dy, weight, x_pre, dx);
 }
 
-int64_t gelu_passes(const struct kernel_context *c)
+int64_t cuda_gelu_passes(const struct kernel_context *c)
 {
 	return c->gelu_passes;
-}
-
-} // namespace
-
-void cuda_fill_linear(struct cuda_api *api)
-{
-	api->kernels.linear_forward = forward;
-	api->kernels.linear_backward = backward;
-	api->gelu_passes = gelu_passes;
 }

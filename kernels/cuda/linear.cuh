@@ -1,5 +1,5 @@
-/* What linear layers need beside products: GELU, its gradient, and the bias's gradient, where cuBLASLt does not do them
- * along with a product. */
+/* The work of linear layers beside products: GELU, its gradient, and the bias's gradient, where cuBLASLt does not do
+ * them along with a product. */
 #ifndef SHARDLAB_CUDA_LINEAR_CUH
 #define SHARDLAB_CUDA_LINEAR_CUH
 

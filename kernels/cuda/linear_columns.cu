@@ -103,13 +103,10 @@ int linear_gelu(kernel_stream s, enum element type, int64_t n, const void *pre, 
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		constexpr int V = lanes_of<T>();
-		const T *from = static_cast<const T *>(pre);
-		T *to = static_cast<T *>(y);
-		if (n % V == 0 && is_aligned(pre, 16) && is_aligned(y, 16))
-			return launch(gelu_kernel<T, V>, blocks_for(n, THREADS * V, 1 << 16), THREADS, 0, s, n, from,
-			              to);
-		return launch(gelu_kernel<T, 1>, blocks_for(n, THREADS, 1 << 16), THREADS, 0, s, n, from, to);
+		return with_lanes<T>(n, {pre, y}, [&](auto lanes) {
+			return launch(gelu_kernel<T, lanes>, blocks_for(n, THREADS * lanes, 1 << 16), THREADS, 0, s, n,
+			              static_cast<const T *>(pre), static_cast<T *>(y));
+		});
 	});
 }
 
@@ -118,9 +115,8 @@ int linear_columns(struct kernel_context *c, kernel_stream s, enum element type,
 {
 	return with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		constexpr int V = lanes_of<T>();
-		if (width % V == 0 && is_aligned(pre, 16) && is_aligned(dy, 16))
-			return columns<T, V>(c, s, rows, width, pre, dy, dbias, accumulate);
-		return columns<T, 1>(c, s, rows, width, pre, dy, dbias, accumulate);
+		return with_lanes<T>(width, {pre, dy}, [&](auto lanes) {
+			return columns<T, lanes>(c, s, rows, width, pre, dy, dbias, accumulate);
+		});
 	});
 }

@@ -82,15 +82,6 @@ static __forceinline__ void ldmatrix_x4_transposed(uint32_t r[4], const void *ro
 {
 	emulate_ldmatrix<4, true>(r, row);
 }
-static __forceinline__ void ldmatrix_x2(uint32_t r[2], const void *row)
-{
-	emulate_ldmatrix<2, false>(r, row);
-}
-static __forceinline__ void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
-{
-	emulate_ldmatrix<2, true>(r, row);
-}
-
 /* 16 bytes from global to shared memory, past the registers; 0s where it is not valid (`from` is then not read). */
 static __forceinline__ void cp_async_16(void *to, const void *from, bool valid = true)
 {
@@ -156,21 +147,6 @@ static __device__ __forceinline__ void ldmatrix_x4_transposed(uint32_t r[4], con
 	             : "r"(shared_address(row))
 	             : "memory");
 }
-static __device__ __forceinline__ void ldmatrix_x2(uint32_t r[2], const void *row)
-{
-	asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-	             : "=r"(r[0]), "=r"(r[1])
-	             : "r"(shared_address(row))
-	             : "memory");
-}
-static __device__ __forceinline__ void ldmatrix_x2_transposed(uint32_t r[2], const void *row)
-{
-	asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-	             : "=r"(r[0]), "=r"(r[1])
-	             : "r"(shared_address(row))
-	             : "memory");
-}
-
 static __device__ __forceinline__ void cp_async_16(void *to, const void *from, bool valid = true)
 {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)),

@@ -4,9 +4,6 @@
  * Backward, blocks stay for many rows, and threads also add up their rows' part of dweight and dbias. A block's warps
  * are added up in shared memory, blocks leave their sums in the workspace, and a second kernel adds those: always in
  * the same order. */
-#include <initializer_list>
-#include <type_traits>
-
 #include "kernels/cuda/columns.cuh"
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/table.h"
@@ -252,7 +249,7 @@ __global__ void __launch_bounds__(THREADS) backward_any(norm_task t, const T *dy
 	}
 }
 
-/* What a row adds to the sums of a column, for columns.cuh. */
+/* Adds a row to the sums of a column, for columns.cuh. */
 template <typename T> struct weight_columns {
 	int width;
 	const T *dy, *x;
@@ -267,16 +264,8 @@ template <typename T> struct weight_columns {
 
 /* ---- choosing ---- */
 
-/* Of a thread; more would not leave registers for enough warps, and backward for anything else. */
+/* Packs of a thread; more would not leave registers for enough warps, and backward for anything else. */
 enum { MOST_PACKS = 8, MOST_PACKS_BACKWARD = 6 };
-
-template <typename T> bool in_packs(int64_t width, std::initializer_list<const void *> pointers)
-{
-	bool whole = width % lanes_of<T>() == 0;
-	for (const void *p : pointers)
-		whole = whole && is_aligned(p, 16);
-	return whole;
-}
 
 /* f(P, SHARERS) for rows in packs, P being no more than MOST; any() where no block's registers take one. */
 template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G any)
@@ -295,8 +284,9 @@ template <int MOST, typename F, typename G> int with_packs(int64_t packs, F f, G
 	return packs <= MOST * THREADS ? with_sharers(std::integral_constant<int, THREADS>()) : any();
 }
 
-int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
-                      const void *x, const void *weight, const void *bias, void *y, float *statistics)
+} // namespace
+
+CUDA_KERNEL(norm_forward)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
 	int64_t most = static_cast<int64_t>(c->multiprocessors) * 8;
@@ -309,7 +299,7 @@ int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element ty
 			return launch(forward_any<T>, blocks_for(rows, WARPS, most), THREADS, 0, s, t, in, w, b, out,
 			              statistics);
 		};
-		if (!in_packs<T>(width, {x, weight, bias, y}))
+		if (!in_packs(width, lanes_of<T>(), {x, weight, bias, y}))
 			return any();
 		return with_packs<MOST_PACKS>(
 		        width / lanes_of<T>(),
@@ -322,9 +312,7 @@ int norm_forward_cuda(struct kernel_context *c, kernel_stream s, enum element ty
 	});
 }
 
-int norm_backward_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t rows, int64_t width,
-                       const void *dy, const void *x, const float *statistics, const void *weight, void *dx,
-                       bool accumulate_x, void *dweight, bool accumulate_weight, void *dbias, bool accumulate_bias)
+CUDA_KERNEL(norm_backward)
 {
 	norm_task t = {rows, static_cast<int>(width), 1 / static_cast<float>(width)};
 	int64_t processors = c->multiprocessors, most = columns_most_parts(c, 2, width);
@@ -354,17 +342,9 @@ int norm_backward_cuda(struct kernel_context *c, kernel_stream s, enum element t
 			              whole ? 0 : 2 * packs * lanes_of<T>() * THREADS * sizeof(float), s, t, d, in,
 			              statistics, w, out, accumulate_x, parts);
 		};
-		int error = in_packs<T>(width, {dy, x, weight, dx})
+		int error = in_packs(width, lanes_of<T>(), {dy, x, weight, dx})
 		                    ? with_packs<MOST_PACKS_BACKWARD>(width / lanes_of<T>(), registers, any)
 		                    : any();
 		return error ? error : columns_finish<2>(s, t.width, blocks, parts, sums, accumulate);
 	});
-}
-
-} // namespace
-
-void cuda_fill_norm(struct cuda_api *api)
-{
-	api->kernels.norm_forward = norm_forward_cuda;
-	api->kernels.norm_backward = norm_backward_cuda;
 }

@@ -65,7 +65,7 @@ __device__ __forceinline__ void parameters_store(const update_task<T> &t, uint64
 
 /* V elements from i on. */
 template <bool ADAMW, typename T, int V>
-__device__ __forceinline__ void update(const update_task<T> &t, const factors &f, uint64_t key, int64_t i)
+__device__ __forceinline__ void update_elements(const update_task<T> &t, const factors &f, uint64_t key, int64_t i)
 {
 	float p[V], g[V], m[V], v[V];
 	if (t.master)
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 	__syncthreads();
 	int64_t thread = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, whole = t.n / V * V;
 	int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
-	/* What is kept is rounded as the update before rounded it; what it was initialised with, to the nearest. */
+	/* Kept parameters are rounded as the update before rounded them; initial ones, to the nearest. */
 	uint64_t key = rounding_key(t.u.rounding.seed, f.now.kept ? f.now.step - 1 : f.now.step);
 	if (f.now.kept) {
 		t.stochastic = t.stochastic && f.now.step > 1;
@@ -121,9 +121,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 		return;
 	}
 	for (int64_t i = thread * V; i < whole; i += step * V)
-		update<ADAMW, T, V>(t, f, key, i);
+		update_elements<ADAMW, T, V>(t, f, key, i);
 	if (whole + thread < t.n)
-		update<ADAMW, T, 1>(t, f, key, whole + thread);
+		update_elements<ADAMW, T, 1>(t, f, key, whole + thread);
 }
 
 template <bool ADAMW>
@@ -145,22 +145,14 @@ int update_cuda(struct kernel_context *c, kernel_stream s, enum element type, co
 	});
 }
 
-int adamw_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
-               void *parameters, const void *gradients, float *first_moment, float *second_moment, float *master)
-{
-	return update_cuda<true>(c, s, type, u, n, parameters, gradients, first_moment, second_moment, master);
-}
-
-int sgd_cuda(struct kernel_context *c, kernel_stream s, enum element type, const struct update *u, int64_t n,
-             void *parameters, const void *gradients, float *master)
-{
-	return update_cuda<false>(c, s, type, u, n, parameters, gradients, nullptr, nullptr, master);
-}
-
 } // namespace
 
-void cuda_fill_optimizer(struct cuda_api *api)
+CUDA_KERNEL(adamw_update)
 {
-	api->kernels.adamw_update = adamw_cuda;
-	api->kernels.sgd_update = sgd_cuda;
+	return update_cuda<true>(c, s, type, update, n, parameters, gradients, first_moment, second_moment, master);
+}
+
+CUDA_KERNEL(sgd_update)
+{
+	return update_cuda<false>(c, s, type, update, n, parameters, gradients, nullptr, nullptr, master);
 }

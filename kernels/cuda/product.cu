@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cublasLt.h>
+#include <type_traits>
 
 #include "kernels/cuda/product.h"
 
@@ -14,13 +15,12 @@ namespace
 
 enum { PLACES = 96, BLAS_ERROR = 10000 /* cuBLASLt's errors follow CUDA's */ };
 
-/* All that an algorithm depends on. Compared as bytes: made from zeros. */
+/* All that an algorithm depends on. Compared as bytes. */
 struct key {
 	struct product_arguments arguments;
-	enum element type;
-	enum product_epilogue epilogue;
-	bool adds, tf32;
+	uint32_t type, epilogue, adds, tf32;
 };
+static_assert(std::has_unique_object_representations<struct key>::value, "there are no bytes between its members");
 
 struct place {
 	struct key key;
@@ -44,25 +44,11 @@ cudaDataType_t data_type(enum element type)
 	return type == ELEMENT_FP32 ? CUDA_R_32F : type == ELEMENT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
-cublasLtEpilogue_t epilogue(enum product_epilogue e)
-{
-	switch (e) {
-	case PRODUCT_BIAS:
-		return CUBLASLT_EPILOGUE_BIAS;
-	case PRODUCT_GELU:
-		return CUBLASLT_EPILOGUE_GELU_AUX;
-	case PRODUCT_GELU_BIAS:
-		return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-	case PRODUCT_GELU_SLOPE:
-		return CUBLASLT_EPILOGUE_DGELU;
-	case PRODUCT_SUMS_A: /* our A is its B */
-		return CUBLASLT_EPILOGUE_BGRADB;
-	case PRODUCT_SUMS_B:
-		return CUBLASLT_EPILOGUE_BGRADA;
-	default:
-		return CUBLASLT_EPILOGUE_DEFAULT;
-	}
-}
+/* By product_epilogue. Our A is its B. */
+const cublasLtEpilogue_t epilogues[] = {CUBLASLT_EPILOGUE_DEFAULT,  CUBLASLT_EPILOGUE_BIAS,
+                                        CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+                                        CUBLASLT_EPILOGUE_DGELU,    CUBLASLT_EPILOGUE_BGRADB,
+                                        CUBLASLT_EPILOGUE_BGRADA};
 
 template <typename T>
 void set(cublasStatus_t *status, cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t a, T value)
@@ -87,7 +73,7 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 
 	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSA, a->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
 	set<int32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_TRANSB, a->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-	set<uint32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue(p->epilogue));
+	set<uint32_t>(&status, &d->product, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogues[p->epilogue]);
 	if (p->epilogue == PRODUCT_BIAS || p->epilogue == PRODUCT_GELU_BIAS)
 		set<const void *>(&status, &d->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
 	if (p->epilogue == PRODUCT_SUMS_A || p->epilogue == PRODUCT_SUMS_B)
@@ -102,8 +88,7 @@ cublasStatus_t describe(const struct product *p, const struct product_arguments 
 		status = cublasLtMatrixLayoutInit(&d->b, type, a->b_rows, a->b_columns, a->b_leading);
 	if (!status)
 		status = cublasLtMatrixLayoutInit(&d->c, type, a->c_rows, a->c_columns, a->c_leading);
-	if (!status)
-		status = cublasLtMatrixLayoutInit(&d->d, type, a->c_rows, a->c_columns, a->c_leading);
+	d->d = d->c;
 	return status;
 }
 
@@ -141,30 +126,8 @@ bool choose(struct kernel_context *c, const struct product_arguments *a, struct 
 struct place *find(struct kernel_context *c, const struct product *p)
 {
 	struct products *all = (struct products *)c->products;
-	struct key key;
-	memset(&key, 0, sizeof key);
-	struct product_arguments arguments = product_arguments_of(p);
-	key.arguments.a_transposed = arguments.a_transposed;
-	key.arguments.b_transposed = arguments.b_transposed;
-	key.arguments.a_rows = arguments.a_rows;
-	key.arguments.a_columns = arguments.a_columns;
-	key.arguments.b_rows = arguments.b_rows;
-	key.arguments.b_columns = arguments.b_columns;
-	key.arguments.c_rows = arguments.c_rows;
-	key.arguments.c_columns = arguments.c_columns;
-	key.arguments.a_leading = arguments.a_leading;
-	key.arguments.b_leading = arguments.b_leading;
-	key.arguments.c_leading = arguments.c_leading;
-	key.arguments.a_alignment = arguments.a_alignment;
-	key.arguments.b_alignment = arguments.b_alignment;
-	key.arguments.c_alignment = arguments.c_alignment;
-	key.arguments.d_alignment = arguments.d_alignment;
-	key.arguments.bias_alignment = arguments.bias_alignment;
-	key.arguments.pre_alignment = arguments.pre_alignment;
-	key.type = p->type;
-	key.epilogue = p->epilogue;
-	key.adds = p->residual != nullptr;
-	key.tf32 = all->tf32;
+	const struct key key = {product_arguments_of(p), static_cast<uint32_t>(p->type),
+	                        static_cast<uint32_t>(p->epilogue), p->residual != nullptr, all->tf32};
 
 	for (int i = 0; i < PLACES && i < all->used; i++)
 		if (!memcmp(&all->place[i].key, &key, sizeof key))
@@ -173,8 +136,8 @@ struct place *find(struct kernel_context *c, const struct product *p)
 	struct place *place = &all->place[all->used++ % PLACES];
 	struct description d;
 	memcpy(&place->key, &key, sizeof key);
-	place->supported = product_epilogue_fits(p) && !describe(p, &arguments, all->tf32, &d) &&
-	                   choose(c, &arguments, &d, &place->algorithm);
+	place->supported = product_epilogue_fits(p) && !describe(p, &key.arguments, all->tf32, &d) &&
+	                   choose(c, &key.arguments, &d, &place->algorithm);
 	return place;
 }
 
@@ -219,7 +182,7 @@ int product_check(const struct product *p, bool tf32)
 	return status ? status : prefer(&arguments, 1 << 20, &preference);
 }
 
-/* What cuBLASLt says before anything is on the stream. */
+/* cuBLASLt says so before anything is on the stream. */
 static bool is_refusal(cublasStatus_t status)
 {
 	return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||

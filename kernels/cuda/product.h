@@ -124,9 +124,10 @@ static inline bool product_epilogue_fits(const struct product *p)
 	}
 }
 
-/* A product as cuBLASLt's arguments: its A is our B. Matrices are rows × columns as stored. */
+/* A product as cuBLASLt's arguments: its A is our B. Matrices are rows × columns as stored. Without gaps, so that its
+ * bytes can be compared. */
 struct product_arguments {
-	bool a_transposed, b_transposed;
+	uint32_t a_transposed, b_transposed;
 	uint64_t a_rows, a_columns, b_rows, b_columns, c_rows, c_columns;
 	int64_t a_leading, b_leading, c_leading; /* dimensions: elements from a column to the next */
 	uint32_t a_alignment, b_alignment, c_alignment, d_alignment, bias_alignment, pre_alignment;
@@ -177,7 +178,7 @@ int product_check(const struct product *p, bool tf32);
 
 /* ---- what cuBLASLt has not, one thread an element: product_plain.cu ---- */
 
-/* Any shape; all but SUMS. */
+/* Of any shape, with a bias and a residual; without GELU and sums, whatever the epilogue. */
 int product_plain(kernel_stream s, const struct product *p);
 
 #ifdef __cplusplus

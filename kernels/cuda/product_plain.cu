@@ -1,6 +1,6 @@
-/* Products in their simplest form: a thread makes an element. What others are checked against, and what does shapes and
- * addresses that cuBLASLt has no algorithm for. */
-#include "kernels/cuda/gelu.cuh"
+/* Products in their simplest form, without GELU or sums: a thread makes an element. They do the shapes and addresses that
+ * cuBLASLt has no algorithm for. */
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/product.h"
 
 namespace
@@ -14,7 +14,6 @@ template <typename T> __global__ void multiply(const struct product p)
 	const int64_t column = static_cast<int64_t>(blockIdx.y) * SIDE + threadIdx.x;
 	const int64_t place = row * p.c_stride + column;
 	const T *a = static_cast<const T *>(p.a), *b = static_cast<const T *>(p.b);
-	const bool has_gelu = p.epilogue == PRODUCT_GELU || p.epilogue == PRODUCT_GELU_BIAS;
 	float sum = 0;
 	if (row >= p.m || column >= p.n)
 		return;
@@ -25,12 +24,6 @@ template <typename T> __global__ void multiply(const struct product p)
 		sum += widen(static_cast<const T *>(p.bias)[column]);
 	if (p.residual)
 		sum += widen(static_cast<const T *>(p.residual)[place]);
-	if (has_gelu) {
-		narrow(sum, static_cast<T *>(p.pre)[place]);
-		sum = gelu<T>(widen(static_cast<T *>(p.pre)[place]));
-	}
-	if (p.epilogue == PRODUCT_GELU_SLOPE)
-		sum *= gelu_slope<T>(widen(static_cast<T *>(p.pre)[place]));
 	narrow(sum, static_cast<T *>(p.c)[place]);
 }
 

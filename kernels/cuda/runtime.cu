@@ -8,7 +8,7 @@
 #include "kernels/cuda/product.h"
 #include "kernels/cuda/table.h"
 
-/* What nvcc made code for, in ascending order, and PTX of the last, which newer cards compile for themselves. */
+/* nvcc made code for these, in ascending order, and PTX of the last, which newer cards compile for themselves. */
 #ifndef SHARDLAB_CUDA_ARCHITECTURES
 #define SHARDLAB_CUDA_ARCHITECTURES "80:90"
 #endif
@@ -94,7 +94,7 @@ static void opening(const struct kernel_context *c, struct cuda_opening *out)
 	*out = c->opening;
 }
 
-/* What CUDA does about 0 bytes is nowhere said. */
+/* CUDA's documents do not say what happens with 0 bytes. */
 static size_t at_least_1(size_t bytes)
 {
 	return bytes ? bytes : 1;
@@ -111,15 +111,16 @@ static int take_products(struct kernel_context *c)
 
 static int take_device(struct kernel_context *c)
 {
+	const struct {
+		int *to;
+		cudaDeviceAttr attribute;
+	} asked[] = {{&c->multiprocessors, cudaDevAttrMultiProcessorCount},
+	             {&c->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+	             {&c->major, cudaDevAttrComputeCapabilityMajor},
+	             {&c->minor, cudaDevAttrComputeCapabilityMinor}};
 	cudaError_t error = cudaSetDevice(c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->major, cudaDevAttrComputeCapabilityMajor, c->device);
-	if (!error)
-		error = cudaDeviceGetAttribute(&c->minor, cudaDevAttrComputeCapabilityMinor, c->device);
+	for (size_t i = 0; i < sizeof asked / sizeof *asked && !error; i++)
+		error = cudaDeviceGetAttribute(asked[i].to, asked[i].attribute, c->device);
 	/* Asking makes the context, if setting the device has not. */
 	if (!error)
 		error = static_cast<cudaError_t>(memory(c, &c->opening.after_context, &c->opening.total_bytes));
@@ -278,52 +279,42 @@ static void graph_destroy(struct kernel_context *, cuda_graph g)
 	cudaGraphExecDestroy(g);
 }
 
-void cuda_fill_runtime(struct cuda_api *api)
-{
-	api->error_text = error_text;
-	api->count = device_count;
-	api->describe = describe;
-	api->open = device_open;
-	api->close = device_close;
-	api->allow_tf32 = product_allow_tf32;
-	api->memory = memory;
-	api->opening = opening;
-	api->allocate = allocate;
-	api->release = release;
-	api->allocate_host = allocate_host;
-	api->release_host = release_host;
-	api->stream_create = stream_create;
-	api->stream_destroy = stream_destroy;
-	api->stream_synchronize = stream_synchronize;
-	api->stream_wait = stream_wait;
-	api->event_create = event_create;
-	api->event_destroy = event_destroy;
-	api->event_record = event_record;
-	api->event_is_done = event_is_done;
-	api->event_elapsed = event_elapsed;
-	api->kernels.copy = copy;
-	api->kernels.fill = fill;
-	api->host_call = host_call;
-	api->capture_begin = capture_begin;
-	api->capture_end = capture_end;
-	api->graph_launch = graph_launch;
-	api->graph_destroy = graph_destroy;
-}
-
 extern "C" const struct cuda_api *shardlab_cuda_api(void);
 const struct cuda_api *shardlab_cuda_api(void)
 {
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
-	cuda_fill_runtime(&api);
-	cuda_fill_linear(&api);
-	cuda_fill_finish(&api);
-	cuda_fill_attention(&api);
-	cuda_fill_norm(&api);
-	cuda_fill_batch_norm(&api);
-	cuda_fill_embedding(&api);
-	cuda_fill_classifier(&api);
-	cuda_fill_optimizer(&api);
-	cuda_fill_vector(&api);
+	api.error_text = error_text;
+	api.count = device_count;
+	api.describe = describe;
+	api.open = device_open;
+	api.close = device_close;
+	api.allow_tf32 = product_allow_tf32;
+	api.memory = memory;
+	api.opening = opening;
+	api.allocate = allocate;
+	api.release = release;
+	api.allocate_host = allocate_host;
+	api.release_host = release_host;
+	api.stream_create = stream_create;
+	api.stream_destroy = stream_destroy;
+	api.stream_synchronize = stream_synchronize;
+	api.stream_wait = stream_wait;
+	api.event_create = event_create;
+	api.event_destroy = event_destroy;
+	api.event_record = event_record;
+	api.event_is_done = event_is_done;
+	api.event_elapsed = event_elapsed;
+	api.kernels.copy = copy;
+	api.kernels.fill = fill;
+	api.host_call = host_call;
+	api.capture_begin = capture_begin;
+	api.capture_end = capture_end;
+	api.graph_launch = graph_launch;
+	api.graph_destroy = graph_destroy;
+	api.gelu_passes = cuda_gelu_passes;
+	api.attention_forward_hopper = cuda_attention_forward_hopper;
+#define KERNEL(name, place) api.kernels.name = cuda_##name;
+#include "kernels/table.def"
 	return &api;
 }

@@ -126,7 +126,7 @@ static inline int sort_blocks(int64_t n)
 	return static_cast<int>((n + SORT_KEYS - 1) / SORT_KEYS);
 }
 
-/* What sort_tokens() needs for n keys, in 32-bit numbers. */
+/* The scratch of sort_tokens() for n keys, in 32-bit numbers. */
 static inline int64_t sort_scratch(int64_t n)
 {
 	return 4 * n + static_cast<int64_t>(SORT_DIGITS) * sort_blocks(n);

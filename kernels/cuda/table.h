@@ -1,25 +1,28 @@
-/* Each file of the library fills its part of the table. */
+/* The functions of this library's table: one for each row of kernels/table.def, in the file of its kernel, and two that
+ * are a GPU's alone.
+ *
+ *     CUDA_KERNEL(norm_forward)
+ *     {
+ *             … c, s, and the row's parameters by their names …
+ *     }
+ */
 #ifndef SHARDLAB_CUDA_TABLE_H
 #define SHARDLAB_CUDA_TABLE_H
 
 #include "kernels/cuda/context.h"
 
-#ifdef __cplusplus
+#define CUDA_KERNEL(name)                                                                                              \
+	int cuda_##name([[maybe_unused]] struct kernel_context *c,                                                     \
+	                kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE))
+
 extern "C" {
-#endif
 
-void cuda_fill_runtime(struct cuda_api *api);    /* runtime.cu: the device, streams, events, graphs */
-void cuda_fill_linear(struct cuda_api *api);     /* linear.cu */
-void cuda_fill_finish(struct cuda_api *api);     /* finish.cu: linear_finish */
-void cuda_fill_attention(struct cuda_api *api);  /* attention.cu */
-void cuda_fill_norm(struct cuda_api *api);       /* norm.cu */
-void cuda_fill_batch_norm(struct cuda_api *api); /* batch_norm.cu */
-void cuda_fill_embedding(struct cuda_api *api);  /* embedding.cu */
-void cuda_fill_classifier(struct cuda_api *api); /* classifier.cu */
-void cuda_fill_optimizer(struct cuda_api *api);  /* optimizer.cu */
-void cuda_fill_vector(struct cuda_api *api);     /* vector.cu: vectors, and the state that steps carry */
+#define KERNEL(name, place) CUDA_KERNEL(name);
+#include "kernels/table.def"
 
-#ifdef __cplusplus
+int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s, const struct attention_shape *shape,
+                                  const void *qkv, void *y, float *log_sum_exp); /* attention.cu */
+int64_t cuda_gelu_passes(const struct kernel_context *c);                        /* linear.cu */
 }
-#endif
+
 #endif

@@ -1,6 +1,5 @@
 /* Whole vectors, and the few numbers that steps carry. */
 #include <cmath>
-#include <initializer_list>
 #include <type_traits>
 
 #include "kernels/cuda/element.cuh"
@@ -109,7 +108,7 @@ __global__ void __launch_bounds__(FINISH_THREADS)
 		*sum = static_cast<float>((accumulate ? static_cast<double>(*sum) : 0) + all);
 }
 
-/* Who finds one writes 1, as others may at the same time. */
+/* A thread that finds one writes 1, as others may at the same time. */
 template <typename T, int V>
 __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t n, const T *x, float *overflow)
 {
@@ -126,7 +125,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) overflow_kernel(int64_t 
 		(void)atomicExch(overflow, 1.0F);
 }
 
-/* What was above 0 becomes 1, as on the CPU. */
+/* A number above 0 becomes 1, as on the CPU. */
 __global__ void overflow_begin(float *overflow, bool accumulate)
 {
 	*overflow = accumulate && *overflow > 0 ? 1 : 0;
@@ -147,41 +146,31 @@ __global__ void scaler_kernel(struct scale_rule rule, const float *overflow, flo
 
 /* ---- calling them ---- */
 
-template <typename T, typename F> int with_lanes(std::initializer_list<const void *> pointers, F f)
-{
-	bool packs = true;
-	for (const void *p : pointers)
-		packs = packs && is_aligned(p, 16);
-	if (packs)
-		return f(std::integral_constant<int, lanes_of<T>()>());
-	return f(std::integral_constant<int, 1>());
-}
+} // namespace
 
-int add_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, void *y)
+CUDA_KERNEL(vector_add)
 {
 	return n == 0 ? 0 : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>({x, y}, [&](auto lanes) {
+		return with_lanes<T>(0, {x, y}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
-			unsigned blocks = blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+			unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
 			return launch(add_kernel<T, V>, blocks, THREADS, 0, s, n, static_cast<const T *>(x),
 			              static_cast<T *>(y));
 		});
 	});
 }
 
-int convert_cuda(struct kernel_context *c, kernel_stream s, int64_t n, enum element from, const void *x,
-                 enum element to, void *y)
+CUDA_KERNEL(vector_convert)
 {
 	return n == 0 ? 0 : with_type(from, [&](auto from_tag) {
 		return with_type(to, [&](auto to_tag) {
 			typedef typename decltype(from_tag)::type From;
 			typedef typename decltype(to_tag)::type To;
 			typedef typename std::conditional<(sizeof(From) > sizeof(To)), From, To>::type Wider;
-			return with_lanes<Wider>({x, y}, [&](auto lanes) {
+			return with_lanes<Wider>(0, {x, y}, [&](auto lanes) {
 				constexpr int V = decltype(lanes)::value;
-				unsigned blocks =
-				        blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * 64);
+				unsigned blocks = blocks_for(n, V * THREADS, passing_blocks(c));
 				return launch(convert_kernel<From, To, V>, blocks, THREADS, 0, s, n,
 				              static_cast<const From *>(x), static_cast<To *>(y));
 			});
@@ -189,8 +178,7 @@ int convert_cuda(struct kernel_context *c, kernel_stream s, int64_t n, enum elem
 	});
 }
 
-int squares_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x, float *sum,
-                 bool accumulate)
+CUDA_KERNEL(vector_squares)
 {
 	double *parts = static_cast<double *>(c->workspace);
 	int64_t most = smaller(static_cast<int64_t>(c->multiprocessors) * BLOCKS_EACH,
@@ -200,7 +188,7 @@ int squares_cuda(struct kernel_context *c, kernel_stream s, enum element type, i
 	unsigned blocks = 0;
 	int error = with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>({x}, [&](auto lanes) {
+		return with_lanes<T>(0, {x}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
 			blocks = blocks_for(n, V * THREADS, most);
 			return launch(squares_parts<T, V>, blocks, THREADS, 0, s, n, static_cast<const T *>(x), parts);
@@ -209,13 +197,12 @@ int squares_cuda(struct kernel_context *c, kernel_stream s, enum element type, i
 	return error ? error : launch(squares_finish, 1, FINISH_THREADS, 0, s, blocks, parts, sum, accumulate);
 }
 
-int overflow_cuda(struct kernel_context *c, kernel_stream s, enum element type, int64_t n, const void *x,
-                  float *overflow, bool accumulate)
+CUDA_KERNEL(vector_overflow)
 {
 	int error = launch(overflow_begin, 1, 1, 0, s, overflow, accumulate);
 	return error || n == 0 ? error : with_type(type, [&](auto tag) {
 		typedef typename decltype(tag)::type T;
-		return with_lanes<T>({x}, [&](auto lanes) {
+		return with_lanes<T>(0, {x}, [&](auto lanes) {
 			constexpr int V = decltype(lanes)::value;
 			unsigned blocks =
 			        blocks_for(n, V * THREADS, static_cast<int64_t>(c->multiprocessors) * BLOCKS_EACH);
@@ -225,25 +212,12 @@ int overflow_cuda(struct kernel_context *c, kernel_stream s, enum element type, 
 	});
 }
 
-int advance_cuda(struct kernel_context *, kernel_stream s, int64_t *step)
+CUDA_KERNEL(advance)
 {
 	return launch(advance_kernel, 1, 1, 0, s, step);
 }
 
-int scaler_cuda(struct kernel_context *, kernel_stream s, const struct scale_rule *rule, const float *overflow,
-                float *scaler, int32_t *gave_up)
+CUDA_KERNEL(scaler_update)
 {
 	return launch(scaler_kernel, 1, 1, 0, s, *rule, overflow, scaler, gave_up);
-}
-
-} // namespace
-
-void cuda_fill_vector(struct cuda_api *api)
-{
-	api->kernels.vector_add = add_cuda;
-	api->kernels.vector_convert = convert_cuda;
-	api->kernels.vector_squares = squares_cuda;
-	api->kernels.vector_overflow = overflow_cuda;
-	api->kernels.advance = advance_cuda;
-	api->kernels.scaler_update = scaler_cuda;
 }

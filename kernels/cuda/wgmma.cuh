@@ -211,13 +211,13 @@ template <int GROUPS> static __device__ __forceinline__ void wgmma_wait()
 {
 	asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(GROUPS) : "memory");
 }
-/* What this thread wrote to shared memory, cp.async included, is seen by products that begin after a barrier. */
+/* Shared memory that this thread wrote, cp.async included, is seen by products that begin after a barrier. */
 static __device__ __forceinline__ void shared_fence()
 {
 	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* What makes these numbers stands before the wait that follows, beside the products that it waits for: a store to
+/* Keeps the arithmetic of these numbers before the wait that follows, beside the products that it waits for: a store to
  * shared memory (8 bytes of the thread's own, at `address`) is not moved over a wait, as arithmetic is. */
 static __device__ __forceinline__ void wgmma_before(const float (&x)[2], uint32_t address)
 {

@@ -8,14 +8,8 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
-#include "real/cuda/device.h"
 #include "real/rank/kernel_threads.h"
 #include "real/train/train.h"
-
-static bool is_cuda(const struct calibrate_options *o)
-{
-	return !strcmp(o->device, "cuda");
-}
 
 struct calibrate_options calibrate_options_default(void)
 {
@@ -34,7 +28,7 @@ void calibrate_figures_release(struct calibrate_figures *f)
 	*f = (struct calibrate_figures){0};
 }
 
-/* Of models that have no kernels, and of operations that no plan here has, nothing was measured: the largest rate of
+/* Nothing was measured for models without kernels, or for operations that no plan here has: the largest rate of
  * what is most like them, assumed. The families of what was measured are not asked for. */
 static void assume_the_rest(struct cluster *c)
 {
@@ -68,7 +62,7 @@ static void describe(struct cluster *c, const struct calibration *k)
 	struct tm t;
 	if (localtime_r(&now, &t))
 		strftime(day, sizeof day, "%Y-%m-%d", &t);
-	if (is_cuda(k->options)) {
+	if (k->cluster->kind == DEVICE_GPU) {
 		snprintf(gpus, sizeof gpus, "%s", c->about);
 		snprintf(c->about, sizeof c->about, "this machine, measured %s with %d rank%s, %s %s%s%s: %.140s", day,
 		         k->ranks, k->ranks == 1 ? "" : "s", status_words("{comm}"), k->options->communicator,
@@ -101,7 +95,7 @@ static enum status measure(struct calibration *k)
 {
 	enum status s = kernel_threads_start(k->options->threads);
 	if (!s)
-		s = is_cuda(k->options) ? calibrate_cuda(k) : measure_cpu(k);
+		s = k->cluster->kind == DEVICE_GPU ? calibrate_cuda(k) : measure_cpu(k);
 	if (s)
 		return s;
 	if (!k->rank)
@@ -137,32 +131,30 @@ static enum status join(struct calibration *k, bool *ours)
 
 enum status calibrate_check(const struct calibrate_options *o, int64_t ranks)
 {
-	const struct cuda_api *api;
-	int gpus;
 	const struct device_choice choice = {
-	        .name = o->device, .collectives = o->communicator, .local_ranks = (int)ranks};
-	if (is_cuda(o))
-		return cuda_device_find(&choice, &api, &gpus);
-	if (o->no_graph)
-		return status_fail(STATUS_INPUT,
-		                   "{no_graph}: only a GPU captures steps; leave it out, or say {device} cuda");
-	if (strcmp(o->communicator, "ring") != 0)
+	        .name = o->device, .collectives = o->communicator, .eager = o->no_graph, .local_ranks = (int)ranks};
+	const struct device_table *table;
+	enum status s = device_find(o->device, &table);
+	if (!s && table->kind == DEVICE_CPU && strcmp(o->communicator, "ring") != 0)
 		return status_fail(
 		        STATUS_INPUT,
 		        "{comm} %s: between processors calibrate measures ring; leave it out, or say {device} cuda",
 		        o->communicator);
-	return STATUS_OK;
+	return s ? s : table->check(&choice, NULL);
 }
 
 enum status calibrate_run(const struct calibrate_options *o, struct cluster *out, struct calibrate_figures *figures)
 {
 	struct calibration k = {.options = o, .cluster = out, .figures = figures};
-	bool ours;
+	bool ours = false;
 	*out = (struct cluster){0};
 	*figures = (struct calibrate_figures){0};
-	enum status s = join(&k, &ours);
+	const struct device_table *table;
+	enum status s = device_find(o->device, &table);
 	if (!s)
-		s = cluster_local_assumed(out, is_cuda(o) ? DEVICE_GPU : DEVICE_CPU);
+		s = join(&k, &ours);
+	if (!s)
+		s = cluster_local_assumed(out, table->kind);
 	if (!s)
 		s = measure(&k);
 	/* A rank that failed alone would leave the others waiting. */

@@ -17,7 +17,7 @@
  *     collective_cores      processor time of a collective over its duration
  *     overhead              resident memory of a rank that has joined and computed, without its buffers
  *
- * … and with device "cuda", of the cluster `local-cuda`, whose ranks are asleep but for the first until links come:
+ * With device "cuda", for the cluster `local-cuda` (all ranks but the first sleep until links are measured):
  *
  *     compute               steps of the models, eager and replayed (cuda_compute.c)
  *     launch                a chain of kernels that do next to nothing, replayed (or issued, with no_graph)
@@ -62,8 +62,13 @@ struct calibrate_options {
 
 struct calibrate_options calibrate_options_default(void);
 
-/* What is measured and is no field of a cluster: for people. */
-enum calibrate_unit { CALIBRATE_FLOPS, CALIBRATE_BYTES, CALIBRATE_NS }; /* FLOP/s, bytes/s, nanoseconds */
+/* Figures for people: measured, but no field of a cluster. */
+enum calibrate_unit {
+	CALIBRATE_FLOPS, /* a second */
+	CALIBRATE_BYTES, /* a second */
+	CALIBRATE_NS,
+	CALIBRATE_SHARE, /* millionths */
+};
 struct calibrate_figure {
 	char name[64]; /* "product of bf16, 4096", "host to device, pinned" */
 	enum calibrate_unit unit;
@@ -75,7 +80,7 @@ struct calibrate_figures {
 };
 void calibrate_figures_release(struct calibrate_figures *f);
 
-/* What can be said before any rank starts: whether there are the GPUs and the libraries. STATUS_INPUT. */
+/* Checks the GPUs and the libraries before any rank starts. STATUS_INPUT. */
 enum status calibrate_check(const struct calibrate_options *o, int64_t ranks);
 
 /* Starts MPI if the process was started by mpirun and nobody did so before; then it also ends it. */

@@ -10,8 +10,8 @@
 
 #include "kernels/kernels.h"
 #include "real/calibrate/internal.h"
-#include "real/rank/clock.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/clock.h"
 
 /* The rate of a kernel follows from its shape, of which the work is only the most important part. So the cases that
  * people run come first, with the default of 4 samples a rank; later ones fill the gaps. */
@@ -91,7 +91,7 @@ static void collect(void *context, const struct rehearsal *r)
 	}
 }
 
-/* What moves much shows how fast memory is: as fast as the fastest of the operations. */
+/* Memory is as fast as the fastest of the operations that move much. */
 static void raise_bandwidth(struct rate *bandwidth, int64_t bytes, int64_t *ns, int n)
 {
 	struct rate seen = calibrate_rate(bytes, ns, n);
@@ -248,40 +248,55 @@ int64_t calibrate_copy_bytes(int64_t elements)
 	return 2 * elements * (int64_t)sizeof(float);
 }
 
-static enum status measure_vectors(const struct calibration *k, struct curve_points *points)
+/* Vectors of up to n elements. */
+static enum status vectors_open(struct vectors *v, int64_t n)
+{
+	size_t bytes = (size_t)n * sizeof(float);
+	*v = (struct vectors){.type = ELEMENT_FP32, .x = malloc(bytes), .y = malloc(bytes), .master = calloc(1, bytes)};
+	if (!v->x || !v->y || !v->master)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	vectors_fill(v, n);
+	return STATUS_OK;
+}
+
+static enum status measure_vectors(struct curve_points *points)
 {
 	static const struct {
 		enum op_kind kind;
 		int64_t flops; /* an element */
 	} kinds[] = {{OP_ADD, 1}, {OP_SQUARES, 2}, {OP_SGD, 2}};
-	const int64_t most = INT64_C(8) << 20;
-	struct vectors v = {0};
-	v.x = malloc((size_t)most * sizeof(float));
-	v.y = malloc((size_t)most * sizeof(float));
-	v.master = calloc((size_t)most / 2, sizeof(float));
-	if (!v.x || !v.y || !v.master) {
-		vectors_release(&v);
-		return status_fail(STATUS_MEMORY, "out of memory");
-	}
-	for (int type = TYPE_FP32; type < (int)ELEMENT_TYPES; type++) {
+	const int64_t most = INT64_C(4) << 20;
+	struct vectors v;
+	enum status s = vectors_open(&v, most);
+	for (int type = TYPE_FP32; type < (int)ELEMENT_TYPES && !s; type++) {
 		v.type = (enum element)type;
 		vectors_fill(&v, most);
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-			for (int64_t n = 1 << 11; n <= most / 2; n *= 8)
+			for (int64_t n = 1 << 11; n <= most; n *= 8)
 				curve_points_add(points, kinds[i].kind, (enum type)type, n * kinds[i].flops,
 				                 vector_rate(&v, kinds[i].kind, n, n * kinds[i].flops));
 	}
-	/* What is copied in a step is parameters and gradients: megabytes. */
-	v.type = ELEMENT_FP32;
-	k->cluster->device_bandwidth = vector_rate(&v, OP_COPY, most, calibrate_copy_bytes(most));
 	vectors_release(&v);
-	return STATUS_OK;
+	return s;
+}
+
+enum status calibrate_copy(int64_t elements, struct rate *out)
+{
+	struct vectors v;
+	enum status s = vectors_open(&v, elements);
+	if (!s)
+		*out = vector_rate(&v, OP_COPY, elements, calibrate_copy_bytes(elements));
+	vectors_release(&v);
+	return s;
 }
 
 enum status calibrate_compute(struct calibration *k)
 {
 	calibrate_progress(k, "vectors");
-	enum status s = measure_vectors(k, &k->points);
+	enum status s = measure_vectors(&k->points);
+	/* A step copies parameters and gradients: megabytes. */
+	if (!s)
+		s = calibrate_copy(INT64_C(8) << 20, &k->cluster->device_bandwidth);
 	for (int i = 0; i < CASES && !s; i++) {
 		if (k->options->quick && !cases[i].quick)
 			continue;

@@ -1,4 +1,4 @@
-/* What the files of the GPU's calibration share: one GPU, opened for measuring, and how its work is timed. */
+/* Shared by the files of the GPU's calibration: one GPU, opened for measuring, and the timing of its work. */
 #ifndef SHARDLAB_CALIBRATE_CUDA_H
 #define SHARDLAB_CALIBRATE_CUDA_H
 
@@ -43,8 +43,8 @@ enum status calibrate_cuda_rates(struct calibration *k);
 int calibrate_cuda_compute_tasks(const struct calibration *k);
 enum status calibrate_cuda_compute(struct calibration *k);
 
-/* What is in a span of an eager step and not in a replayed one: x, such that the sum of times[i] · max(ns[i] − x,
- * least) over all n is `step`. Negative: a replayed step has gaps of its own. */
+/* The time in a span of an eager step that a replayed step does not have: x, such that the sum of times[i] · max(ns[i]
+ * − x, least) over all n is `step`. Negative: a replayed step has gaps of its own. */
 int64_t calibrate_excess(const int64_t *ns, const int64_t *times, size_t n, int64_t least, int64_t step);
 
 /* ---- cuda_link.c: all ranks; at least two ---- */

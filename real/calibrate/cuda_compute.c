@@ -1,4 +1,4 @@
-/* How fast each kind of operation is on a GPU, by its work.
+/* The rate of each kind of operation on a GPU, by its work.
  *
  *     eager steps ──► spans by (kind, type, work) ──► medians ─┬─► less what a replayed step saves ──► points ──►
  * curves replayed steps ──► median ───────────────────────────────┘
@@ -168,7 +168,8 @@ static void add_points(struct calibration *k, struct durations *all, const struc
 	free(times);
 }
 
-/* Of one core: the simulator gives each rank its part of the cores. The largest update counts, which no cache holds. */
+/* The rate is of one core: the simulator gives each rank its part of the cores. The largest update counts, since no
+ * cache holds it. */
 static void take_host_rate(struct calibration *k, struct durations *all)
 {
 	struct cluster *c = k->cluster;

@@ -85,7 +85,7 @@ static void give_back(struct links *l)
 	l->gpu.api->release_host(l->gpu.cuda, l->pinned);
 }
 
-/* What NCCL takes of the device, with what it takes at its first collectives. */
+/* The difference is what NCCL takes of the device, with what it takes at its first collectives. */
 static int64_t bytes_in_use(struct links *l)
 {
 	int64_t available, total;
@@ -105,7 +105,7 @@ static void run_staged(void *context)
 	l->status = s;
 }
 
-/* Out, on the host, and in; as cuda_communication.c. */
+/* Copies out, runs on the host, and copies in, as real/cuda/communication.c does. */
 static int issue_staged(struct links *l, struct gpu *g)
 {
 	int64_t whole = l->what.elements * (int64_t)sizeof(float), part = whole / l->k->ranks;

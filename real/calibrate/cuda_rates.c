@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "real/calibrate/cuda.h"
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 
 enum { REPEATS = 11, TILE = 1 << 20 };
 
@@ -22,12 +22,6 @@ static const struct product_type {
                      {"bf16", ELEMENT_BF16, false},
                      {"fp16", ELEMENT_FP16, false}};
 enum { PRODUCT_TYPES = sizeof product_types / sizeof *product_types };
-
-int calibrate_cuda_rates_tasks(const struct calibration *k)
-{
-	(void)k;
-	return PRODUCT_TYPES + 4; /* memory, copies, launches, the host's memory */
-}
 
 /* ---- matrix products ---- */
 
@@ -129,10 +123,15 @@ static int issue_copy(struct gpu *g, const void *what)
 	return g->api->kernels.copy(g->cuda, g->stream, c->to, c->from, (size_t)c->bytes);
 }
 
+static int64_t a_quarter(const struct gpu *g, int64_t most)
+{
+	return g->available_bytes / 4 < most ? g->available_bytes / 4 : most;
+}
+
 /* Each byte is read once and written once; more than the caches hold. */
 static enum status measure_memory(struct calibration *k, struct gpu *g)
 {
-	int64_t ns[REPEATS], bytes = g->available_bytes / 4 < 512 * MIB ? g->available_bytes / 4 : 512 * MIB;
+	int64_t ns[REPEATS], bytes = a_quarter(g, 512 * MIB);
 	void *x = NULL, *y = NULL;
 	int error = g->api->allocate(g->cuda, (size_t)bytes, &x);
 	if (!error)
@@ -155,45 +154,39 @@ static struct rate slower(struct rate a, struct rate b)
 	return r;
 }
 
-static enum status time_copy(struct calibration *k, struct gpu *g, const char *name, const struct copy *c,
-                             struct rate *out)
-{
-	int64_t ns[REPEATS];
-	enum status s = gpu_time(g, issue_copy, c, 1, false, REPEATS, ns);
-	if (s)
-		return s;
-	*out = calibrate_rate(c->bytes, ns, REPEATS);
-	calibrate_figure(k, name, CALIBRATE_BYTES, *out);
-	return STATUS_OK;
-}
-
 /* Both ways; the simulator has one rate for both, which is the slower one's. */
 static enum status measure_copies(struct calibration *k, struct gpu *g, void *device, void *pinned, void *pageable,
                                   int64_t bytes)
 {
-	enum { SMALL = 4096 };
-	struct link *link = &k->cluster->host_link;
-	struct rate to, from, unused;
+	enum { SMALL = 4096, KINDS = 4 };
+	const struct {
+		const char *name;
+		struct copy copy;
+	} kinds[KINDS] = {{"host to device, pinned", {device, pinned, bytes}},
+	                  {"device to host, pinned", {pinned, device, bytes}},
+	                  {"host to device, not pinned", {device, pageable, bytes}},
+	                  {"device to host, not pinned", {pageable, device, bytes}}};
+	struct rate rates[KINDS];
 	int64_t ns[REPEATS];
-	enum status s = time_copy(k, g, "host to device, pinned", &(struct copy){device, pinned, bytes}, &to);
-	if (!s)
-		s = time_copy(k, g, "device to host, pinned", &(struct copy){pinned, device, bytes}, &from);
-	if (!s)
-		s = time_copy(k, g, "host to device, not pinned", &(struct copy){device, pageable, bytes}, &unused);
-	if (!s)
-		s = time_copy(k, g, "device to host, not pinned", &(struct copy){pageable, device, bytes}, &unused);
+	enum status s = STATUS_OK;
+	for (int i = 0; i < KINDS && !s; i++) {
+		s = gpu_time(g, issue_copy, &kinds[i].copy, 1, false, REPEATS, ns);
+		rates[i] = s ? (struct rate){0} : calibrate_rate(bytes, ns, REPEATS);
+		if (!s)
+			calibrate_figure(k, kinds[i].name, CALIBRATE_BYTES, rates[i]);
+	}
 	if (!s)
 		s = gpu_time(g, issue_copy, &(struct copy){pinned, device, SMALL}, 1, false, REPEATS, ns);
 	if (s)
 		return s;
-	link->bandwidth = slower(to, from);
-	link->latency = calibrate_rate(0, ns, REPEATS);
+	k->cluster->host_link.bandwidth = slower(rates[0], rates[1]);
+	k->cluster->host_link.latency = calibrate_rate(0, ns, REPEATS);
 	return STATUS_OK;
 }
 
 static enum status measure_host_link(struct calibration *k, struct gpu *g)
 {
-	int64_t bytes = g->available_bytes / 4 < 128 * MIB ? g->available_bytes / 4 : 128 * MIB;
+	int64_t bytes = a_quarter(g, 128 * MIB);
 	void *device = NULL, *pinned = NULL, *pageable = malloc((size_t)bytes);
 	int error = g->api->allocate(g->cuda, (size_t)bytes, &device);
 	if (!error)
@@ -209,29 +202,6 @@ static enum status measure_host_link(struct calibration *k, struct gpu *g)
 	g->api->release_host(g->cuda, pinned);
 	free(pageable);
 	return s;
-}
-
-/* What offload's update on the host is bounded by. */
-static enum status measure_host_memory(struct calibration *k)
-{
-	const int64_t elements = 16 * MIB;
-	int64_t ns[REPEATS];
-	float *x = malloc((size_t)elements * sizeof *x), *y = malloc((size_t)elements * sizeof *y);
-	if (!x || !y) {
-		free(x);
-		free(y);
-		return status_fail(STATUS_MEMORY, "out of memory");
-	}
-	memset(x, 0, (size_t)elements * sizeof *x);
-	for (int i = -1; i < REPEATS; i++) {
-		int64_t begin = clock_ns();
-		vector_copy(ELEMENT_FP32, elements, x, y);
-		ns[i < 0 ? 0 : i] = clock_ns() - begin;
-	}
-	k->cluster->node_bandwidth = calibrate_rate(2 * elements * (int64_t)sizeof *x, ns, REPEATS);
-	free(x);
-	free(y);
-	return STATUS_OK;
 }
 
 /* ---- launches ---- */
@@ -265,6 +235,18 @@ static enum status measure_launches(struct calibration *k, struct gpu *g)
 	return s;
 }
 
+static const struct {
+	const char *name;
+	enum status (*measure)(struct calibration *k, struct gpu *g);
+} rates[] = {{"memory", measure_memory}, {"copies", measure_host_link}, {"launches", measure_launches}};
+enum { RATES = sizeof rates / sizeof *rates };
+
+int calibrate_cuda_rates_tasks(const struct calibration *k)
+{
+	(void)k;
+	return PRODUCT_TYPES + RATES + 1; /* the host's memory */
+}
+
 enum status calibrate_cuda_rates(struct calibration *k)
 {
 	struct gpu g;
@@ -275,19 +257,12 @@ enum status calibrate_cuda_rates(struct calibration *k)
 		calibrate_progress(k, text);
 		s = measure_products(k, &g, &product_types[i]);
 	}
-	if (!s) {
-		calibrate_progress(k, "memory");
-		s = measure_memory(k, &g);
-	}
-	if (!s) {
-		calibrate_progress(k, "copies");
-		s = measure_host_link(k, &g);
-	}
-	if (!s) {
-		calibrate_progress(k, "launches");
-		s = measure_launches(k, &g);
+	for (int i = 0; i < RATES && !s; i++) {
+		calibrate_progress(k, rates[i].name);
+		s = rates[i].measure(k, &g);
 	}
 	gpu_close(&g);
 	calibrate_progress(k, "the host's memory");
-	return s ? s : measure_host_memory(k);
+	/* By which offload's update on the host is bounded. */
+	return s ? s : calibrate_copy(16 * MIB, &k->cluster->node_bandwidth);
 }

@@ -1,4 +1,4 @@
-/* How long operations took, as the executor's spans say: what both calibrations make rates of. */
+/* The times of operations, as the executor's spans give them. Both calibrations make rates of them. */
 #include <stdlib.h>
 
 #include "real/calibrate/internal.h"

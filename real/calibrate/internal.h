@@ -1,4 +1,4 @@
-/* What the files of the calibration share. */
+/* Shared by the files of the calibration. */
 #ifndef SHARDLAB_CALIBRATE_INTERNAL_H
 #define SHARDLAB_CALIBRATE_INTERNAL_H
 
@@ -64,7 +64,7 @@ struct calibration {
 
 void calibrate_progress(struct calibration *k, const char *what);
 
-/* What is measured for people. On other ranks than 0 it is dropped. */
+/* Adds a figure for people; ranks other than 0 drop it. */
 void calibrate_figure(struct calibration *k, const char *name, enum calibrate_unit unit, struct rate rate);
 
 /* Waits until all ranks are here: asleep, so that those still at work have the cores; or awake, to begin together. */
@@ -85,11 +85,13 @@ enum status calibrate_cuda(struct calibration *k); /* all ranks */
 
 /* ---- compute.c ---- */
 
-/* What a copy of fp32 moves, as plans count it: each byte is read once and written once. */
+/* The bytes that a copy of fp32 moves, as plans count them: each is read once and written once. */
 int64_t calibrate_copy_bytes(int64_t elements);
 int calibrate_compute_tasks(const struct calibration *k);
 enum status calibrate_compute(struct calibration *k);  /* rank 0 alone */
 enum status calibrate_together(struct calibration *k); /* all ranks: more points, node_bandwidth, overhead */
+/* The rate at which this process copies so many elements of fp32, more than caches hold. */
+enum status calibrate_copy(int64_t elements, struct rate *out);
 
 /* ---- link.c ---- */
 
@@ -101,7 +103,7 @@ struct link_sample {
  * each of them says once the latency is taken off. */
 void link_fit(const struct link_sample *samples, int count, struct link *out);
 
-/* What a collective costs its rank: the way to the communication thread, and the way back. */
+/* The cost of a collective to its rank: the way to the communication thread, and the way back. */
 struct rate calibrate_there_and_back(struct rate there, struct rate back);
 
 int calibrate_links_tasks(const struct calibration *k);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "real/calibrate/internal.h"
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 
 enum { REPEATS_MOST = 31, SAMPLES_MOST = 32 };
 
@@ -34,18 +34,6 @@ int calibrate_links_tasks(const struct calibration *k)
 
 /* ---- the fit ---- */
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-static struct rate median_of(int64_t *values, int n)
-{
-	qsort(values, (size_t)n, sizeof *values, by_value);
-	return rate_measured(values[n / 2], values[0], values[n - 1]);
-}
-
 void link_fit(const struct link_sample *samples, int count, struct link *out)
 {
 	int64_t values[SAMPLES_MOST], least = INT64_MAX, most = 0;
@@ -57,7 +45,7 @@ void link_fit(const struct link_sample *samples, int count, struct link *out)
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++)
 		if (samples[i].bytes == least)
 			values[n++] = samples[i].ns / samples[i].rounds;
-	out->latency = median_of(values, n);
+	out->latency = calibrate_rate(0, values, n);
 	n = 0;
 	for (int i = 0; i < count && n < SAMPLES_MOST; i++) {
 		/* On a busy machine a small message may take as long as a large one: of a large one, half is moving. */
@@ -66,7 +54,7 @@ void link_fit(const struct link_sample *samples, int count, struct link *out)
 		if (samples[i].bytes >= most / 4)
 			values[n++] = (int64_t)((double)samples[i].bytes * 1e9 / (double)(moving > 0 ? moving : 1));
 	}
-	out->bandwidth = median_of(values, n);
+	out->bandwidth = calibrate_rate(0, values, n);
 }
 
 /* ---- collectives ---- */
@@ -126,7 +114,7 @@ static enum status run_repeats(struct collectives *c, enum schedule_algorithm al
 	return STATUS_OK;
 }
 
-/* What a collective takes of a core while others compute: it sleeps between its polls then. */
+/* The share of a core that a collective takes while others compute: it sleeps between its polls then. */
 static enum status measure_cores(struct collectives *c, int64_t elements, int repeats, struct cluster *out)
 {
 	struct rate alone, busy, spun, processor;

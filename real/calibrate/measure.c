@@ -1,12 +1,12 @@
-/* How the parts of the calibration measure: steps, times, what is shown meanwhile. */
+/* The steps, times and progress of all parts of the calibration. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "real/calibrate/internal.h"
-#include "real/rank/clock.h"
 #include "strategy/base/arena.h"
+#include "strategy/base/clock.h"
 
 void calibrate_progress(struct calibration *k, const char *what)
 {

@@ -1,4 +1,4 @@
-/* What the communicators share: the duplicated MPI communicator, waiting that leaves the core to others, and errors
+/* Shared by the communicators: the duplicated MPI communicator, waiting that leaves the core to others, and errors
  * that name who waited for whom. Only this folder includes it.
  */
 #ifndef SHARDLAB_COMMUNICATOR_INTERNAL_H
@@ -34,7 +34,7 @@ enum status communicator_message(struct communicator *c, const struct point_to_p
 void communicator_hurry(struct communicator *c, bool hurry);
 void communicator_release(struct communicator *c);
 
-/* How long a wait has been fruitless, and may be; begin anew whenever something has moved. */
+/* The time that a wait has been fruitless, and its limit; begin anew whenever something has moved. */
 struct patience {
 	int polls;
 	int64_t since_ns; /* 0 until the first sleep */
@@ -47,8 +47,8 @@ bool patience_pause(struct communicator_base *b, struct patience *p);
 
 /* Polls one request until it is done. `peer` is -1 if many take part. */
 enum status communicator_wait(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
-/* … until the other end of a message comes, which may compute until then, as the next stage of a pipeline does: that
- * takes long without being a sign of anything. */
+/* The same until the other end of a message comes. It may compute until then, as the next stage of a pipeline does:
+ * that takes long without being a sign of anything. */
 enum status communicator_wait_to_meet(struct communicator_base *b, MPI_Request *request, const char *what, int peer);
 
 /* These mark the communicator as broken and return STATUS_RUN. */

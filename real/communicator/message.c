@@ -9,7 +9,7 @@
  * be. And both ends know when they met: the wait until then is nobody's transfer.
  */
 #include "real/communicator/internal.h"
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 
 enum { PIECE = 1 << 20, FLYING = 8 };
 

@@ -19,7 +19,7 @@ struct library {
 	MPI_Op add_bf16, add_fp16;
 };
 
-/* What one call works on. */
+/* The elements of one call. */
 struct elements {
 	MPI_Datatype type;
 	MPI_Op combine; /* MPI_OP_NULL: elements that are only moved */
@@ -50,21 +50,11 @@ static void add_fp16(void *in, void *sum, int *n, MPI_Datatype *type)
 static struct elements elements_of(const struct communicator_base *b, enum type type)
 {
 	const struct library *l = (const struct library *)b;
-	switch (type) {
-	case TYPE_FP32:
-		return (struct elements){MPI_FLOAT, MPI_SUM, sizeof(float)};
-	case TYPE_BF16:
-		return (struct elements){MPI_UINT16_T, l->add_bf16, 2};
-	case TYPE_FP16:
-		return (struct elements){MPI_UINT16_T, l->add_fp16, 2};
-	case TYPE_U8:
-		return (struct elements){MPI_UINT8_T, MPI_OP_NULL, 1};
-	case TYPE_I32:
-		return (struct elements){MPI_INT32_T, MPI_OP_NULL, 4};
-	case TYPE_I64:
-		break;
-	}
-	return (struct elements){MPI_INT64_T, MPI_OP_NULL, 8};
+	const struct elements by_type[] = {
+	        [TYPE_FP32] = {MPI_FLOAT, MPI_SUM, sizeof(float)}, [TYPE_BF16] = {MPI_UINT16_T, l->add_bf16, 2},
+	        [TYPE_FP16] = {MPI_UINT16_T, l->add_fp16, 2},      [TYPE_U8] = {MPI_UINT8_T, MPI_OP_NULL, 1},
+	        [TYPE_I32] = {MPI_INT32_T, MPI_OP_NULL, 4},        [TYPE_I64] = {MPI_INT64_T, MPI_OP_NULL, 8}};
+	return by_type[type];
 }
 
 /* The operations on a buffer of one kind. */

@@ -1,4 +1,4 @@
-/* NCCL's functions that are used, where its header is there to say what they are. communicator_nccl.c finds them in the
+/* NCCL's functions that are used, where its header is there to say what they are. nccl.c finds them in the
  * library; a test gives some of its own:
  *
  *     #ifdef HAS_NCCL

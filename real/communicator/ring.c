@@ -69,7 +69,7 @@ static void maximum(float *to, const float *a, const float *b, int64_t n)
 		to[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
-/* What came in, combined with what is there. */
+/* Combines what came in with what is there. */
 static void combine(const struct collective *what, void *to, const void *there, const void *in, int64_t n)
 {
 	if (what->maximum)
@@ -102,7 +102,7 @@ static char *source(const struct ring *r, int64_t offset)
 	return (char *)r->what->whole + offset * r->bytes;
 }
 
-/* What a reduce-scatter adds up in its last round is the rank's own slice: that sum can go to its place at once. */
+/* The last round of a reduce-scatter adds up the rank's own slice: that sum can go to its place at once. */
 static bool is_result(const struct ring *r, const struct piece *p)
 {
 	return r->operation == OPERATION_REDUCE_SCATTER && p->round == r->rounds - 1;

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "real/communicator/internal.h"
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 
 enum {
 	YIELDS = 8,

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/cpu/executor.h"
-
 static enum status check(const struct device_choice *c, const struct plan *p)
 {
 	(void)p;
@@ -26,7 +24,7 @@ static enum status open_memory(struct device *d, const struct plan *p, int64_t r
 	d->own = d->rank = calloc(1, sizeof *d->rank);
 	if (!d->own)
 		return status_fail(STATUS_MEMORY, "out of memory");
-	return rank_memory_open_on_disk(d->rank, p, rank, input, c->guard, c->folder);
+	return rank_memory_open(d->rank, p, rank, input, c->guard, c->folder, NULL);
 }
 
 static enum status start(struct device *d, const struct device_choice *c, struct communicator *communicator)
@@ -42,4 +40,4 @@ static void release(struct device *d)
 }
 
 const struct device_table cpu_device_table = {
-        .name = "cpu", .check = check, .open = open_memory, .start = start, .release = release};
+        .name = "cpu", .kind = DEVICE_CPU, .check = check, .open = open_memory, .start = start, .release = release};

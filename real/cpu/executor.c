@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "real/cpu/executor.h"
+#include "real/cpu/device.h"
 #include "real/rank/bind.h"
 #include "real/rank/executor_internal.h"
 #include "real/rank/thread_slice.h"

@@ -29,6 +29,11 @@ static bool is_on_host(const struct cuda_executor *e, const struct op *op)
 	return e->base.role->buffers[op_buffer(op)].space == SPACE_HOST;
 }
 
+bool cuda_communication_is_staged(const struct cuda_executor *e, const struct op *op)
+{
+	return !is_alone(e, op) && (!e->is_nccl || is_on_host(e, op));
+}
+
 /* Where an operand stands in the other, if it does: in-place collectives have a part inside the whole. */
 static int64_t place_within(const struct cuda_executor *e, const struct region *in, const struct region *whole)
 {
@@ -80,7 +85,7 @@ static void count(struct executor *b, const struct op *op, const struct traffic 
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* What NCCL or a copy is handed is what the operation names; a control value counts as the double that it is
+/* NCCL or a copy is handed what the operation names; a control value counts as the double that it is
  * elsewhere. */
 static int64_t handed_bytes(const struct executor *b, const struct op *op)
 {
@@ -103,7 +108,8 @@ static void communicate(void *context)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* What an operand holds before, out; what it holds after, in. Of reduce-scatter's input nobody reads what is left. */
+/* Copies operands out before the collective, and back in after it. Nobody reads what reduce-scatter leaves of its
+ * input. */
 static int copy_operands(struct cuda_executor *e, const struct host_job *job, bool out, kernel_stream s)
 {
 	struct cuda_device *c = e->device;

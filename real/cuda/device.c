@@ -79,8 +79,8 @@ enum status cuda_device_check(const struct device_choice *choice, const struct p
 	struct cuda_properties properties;
 	char gpu[160];
 	int gpus = 0;
-	enum status s = check_precision(choice, p);
-	if (s || (s = cuda_device_find(choice, &api, &gpus)) || (s = cuda_library_describe(api, 0, &properties)))
+	enum status s = p ? check_precision(choice, p) : STATUS_OK;
+	if (s || (s = cuda_device_find(choice, &api, &gpus)) || !p || (s = cuda_library_describe(api, 0, &properties)))
 		return s;
 	int share = sharing(choice, gpus, 0);
 	int64_t available = properties.memory_bytes / share - (int64_t)CUDA_WORKSPACE_BYTES;
@@ -121,26 +121,17 @@ static enum status take(void *context, enum space space, int64_t bytes, void **a
 	return cuda_device_error(c, error, "allocating the arena");
 }
 
-enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes)
+enum status cuda_device_copy(struct cuda_device *c, void *to, const void *from, int64_t bytes)
 {
-	int error = c->api->kernels.copy(c->context, c->stream, here, there, (size_t)bytes);
+	int error = c->api->kernels.copy(c->context, c->stream, to, from, (size_t)bytes);
 	if (!error)
 		error = c->api->stream_synchronize(c->context, c->stream);
-	return cuda_device_error(c, error, "copying from device memory");
+	return cuda_device_error(c, error, "copying to or from device memory");
 }
 
-static enum status get(void *context, void *here, const void *there, int64_t bytes)
+static enum status copy(void *context, void *to, const void *from, int64_t bytes)
 {
-	return cuda_device_get(context, here, there, bytes);
-}
-
-static enum status put(void *context, void *there, const void *here, int64_t bytes)
-{
-	struct cuda_device *c = context;
-	int error = c->api->kernels.copy(c->context, c->stream, there, here, (size_t)bytes);
-	if (!error)
-		error = c->api->stream_synchronize(c->context, c->stream);
-	return cuda_device_error(c, error, "copying to device memory");
+	return cuda_device_copy(context, to, from, bytes);
 }
 
 /* ---- life ---- */
@@ -158,12 +149,8 @@ static enum status take_pinned(struct cuda_device *c)
 	c->shown = c->pinned;
 	c->scaler_begin = (struct loss_scale *)((char *)c->pinned + 1024);
 	c->gave_up = (int32_t *)((char *)c->pinned + 2048);
-	c->remote = (struct remote_memory){.context = c,
-	                                   .take = take,
-	                                   .get = get,
-	                                   .put = put,
-	                                   .tile = (char *)c->pinned + SMALL,
-	                                   .tile_bytes = TILE_BYTES};
+	c->remote = (struct remote_memory){
+	        .context = c, .take = take, .copy = copy, .tile = (char *)c->pinned + SMALL, .tile_bytes = TILE_BYTES};
 	return STATUS_OK;
 }
 
@@ -205,7 +192,7 @@ enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int
 	c->rank.plan = p; /* for what is said when it does not fit */
 	enum status s = open_gpu(c, choice);
 	if (!s)
-		s = rank_memory_open_remote(&c->rank, p, rank, input, choice->folder, &c->remote);
+		s = rank_memory_open(&c->rank, p, rank, input, false, choice->folder, &c->remote);
 	if (!s)
 		s = bind_check(&c->rank, &c->api->kernels, "cuda");
 	if (s || (s = find_fusions(c)))
@@ -267,9 +254,4 @@ void cuda_device_close(struct cuda_device *c)
 		c->api->close(c->context);
 	}
 	free(c);
-}
-
-int64_t cuda_device_gelu_passes(const struct cuda_device *c)
-{
-	return c->api->gelu_passes(c->context);
 }

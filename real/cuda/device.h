@@ -24,13 +24,13 @@
 /* cuBLASLt's, and what kernels work in (kernels/table.def). */
 #define CUDA_WORKSPACE_BYTES ((size_t)64 << 20)
 
-/* What kernels add up beside the plan's buffers, in device memory. */
+/* Sums that kernels make beside the plan's buffers, in device memory. */
 struct cuda_sums {
 	double loss; /* of `evaluate` */
 	int64_t correct;
 };
 
-/* Of one load operation: pinned memory, for even and odd steps. */
+/* The pinned memory of one load operation, for even and odd steps. */
 struct cuda_slots {
 	int op;
 	void *inputs[2];
@@ -68,7 +68,7 @@ extern const struct device_table cuda_device_table; /* table.c */
 /* The library, the driver, the GPUs of this machine and how many, and whether there are enough for the choice. */
 enum status cuda_device_find(const struct device_choice *choice, const struct cuda_api **api, int *gpus);
 
-/* Before any rank starts. */
+/* Before any rank starts; plan NULL: whether there are the GPUs. */
 enum status cuda_device_check(const struct device_choice *choice, const struct plan *p);
 
 enum status cuda_device_open(struct cuda_device **out, const struct plan *p, int64_t rank,
@@ -78,21 +78,18 @@ void cuda_device_close(struct cuda_device *c); /* accepts NULL */
 /* STATUS_RUN: "GPU 0 (name): what: CUDA's words" if error is not 0. */
 enum status cuda_device_error(const struct cuda_device *c, int error, const char *what);
 
-/* Device memory to this process's, done on return. */
-enum status cuda_device_get(struct cuda_device *c, void *here, const void *there, int64_t bytes);
+/* Between device memory and this process's, done on return. */
+enum status cuda_device_copy(struct cuda_device *c, void *to, const void *from, int64_t bytes);
 
 /* ---- memory beside the arena (overhead.c) ---- */
 
 void cuda_overhead_opened(struct cuda_device *c); /* the context, the workspace, cuBLASLt's handle */
-/* What is taken between the two is this part's. */
+/* Memory that is taken between the two is this part's. */
 void cuda_overhead_begin(struct cuda_device *c);
 void cuda_overhead_end(struct cuda_device *c, enum overhead_part part);
 /* Device memory that is neither the arena nor free, less what other ranks' arenas take: the sum of the parts, and 0 if
  * the device does not answer. */
-int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out);
-
-/* How often GELU's slope was a pass of its own, since cuBLASLt had no epilogue for the layer's shape. */
-int64_t cuda_device_gelu_passes(const struct cuda_device *c);
+int64_t cuda_overhead(const struct device *d, struct report_overhead *out);
 
 /* Puts an operation of class K or V on a stream. Those that this process carries out itself (bind_is_of_process)
  * return when they are done. */

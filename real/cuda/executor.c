@@ -120,7 +120,7 @@ static enum status wait_for_all(struct cuda_executor *e)
 	}
 }
 
-/* What was measured by events becomes spans. */
+/* Turns what events measured into spans. */
 static enum status take_spans(struct cuda_executor *e, const struct section *s)
 {
 	struct cuda_device *c = e->device;
@@ -133,7 +133,7 @@ static enum status take_spans(struct cuda_executor *e, const struct section *s)
 			error = c->api->event_elapsed(c->context, e->begun, e->events[i].end, &end);
 		if (error)
 			return cuda_device_error(c, error, "reading times");
-		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9)};
+		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9), -1};
 	}
 	return STATUS_OK;
 }
@@ -163,7 +163,7 @@ static enum status end_sums(struct cuda_device *c)
 {
 	if (!c->rank.evaluating)
 		return STATUS_OK;
-	enum status s = cuda_device_get(c, c->shown, c->sums, sizeof *c->sums);
+	enum status s = cuda_device_copy(c, c->shown, c->sums, sizeof *c->sums);
 	if (s)
 		return s;
 	c->rank.evaluate_loss += c->shown->loss;
@@ -215,7 +215,6 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 	executor_end(&e->base, s);
 	if (is_step(e, s)) {
 		e->eager_steps++;
-		e->eager_times = executor_times(&e->base);
 		e->advances = c->step - step;
 	} else {
 		c->step_known = false; /* a section may have set the counter */
@@ -242,18 +241,6 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
 	return status ? status : cuda_device_error(c, error, "capturing a step; {no_graph} runs without");
-}
-
-/* Of the last eager step, as far as a replayed one can have taken it. */
-static struct times replayed_times(const struct times *eager, int64_t step)
-{
-	struct times t = *eager;
-	t.step = step;
-	t.compute = t.compute < step ? t.compute : step;
-	int64_t rest = step - t.compute;
-	t.exposed = t.exposed < rest ? t.exposed : rest;
-	t.bubble = rest - t.exposed;
-	return t;
 }
 
 static enum status replay(struct cuda_executor *e, const struct section *s)
@@ -286,8 +273,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	if (is_new)
 		cuda_overhead_end(c, OVERHEAD_GRAPHS);
 	error = c->api->event_elapsed(c->context, e->begun, e->ended, &seconds);
-	e->base.times_are_given = true;
-	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
+	e->base.replayed_ns = (int64_t)(seconds * 1e9);
 	e->replayed++;
 	return cuda_device_error(c, error, "reading times");
 }
@@ -300,10 +286,7 @@ static bool can_capture(const struct cuda_executor *e)
 		const struct op *op = &r->ops[i];
 		if (!executor_has_work(&e->base, op))
 			continue;
-		bool alone = !op_is_message(op->kind) && op_class(op->kind) == OP_CLASS_C &&
-		             op_members(e->base.memory->plan, op) == 1;
-		bool staged = op_class(op->kind) == OP_CLASS_C && !alone &&
-		              (!e->is_nccl || r->buffers[op_buffer(op)].space == SPACE_HOST);
+		bool staged = op_class(op->kind) == OP_CLASS_C && cuda_communication_is_staged(e, op);
 		if (op_is_of_host(op) || bind_is_of_process(op) || staged)
 			return false;
 	}
@@ -331,7 +314,7 @@ static enum status cuda_read(struct executor *base, int buffer, void *out, int64
 {
 	const void *at = rank_memory_buffer(base->memory, buffer);
 	if (base->role->buffers[buffer].space == SPACE_DEVICE)
-		return cuda_device_get(own(base)->device, out, at, bytes);
+		return cuda_device_copy(own(base)->device, out, at, bytes);
 	memcpy(out, at, (size_t)bytes);
 	return STATUS_OK;
 }

@@ -26,7 +26,7 @@
 enum status cuda_executor_open(struct executor **out, struct cuda_device *device, struct communicator *communicator,
                                const struct device_choice *choice);
 
-/* Whether steps that can be captured are, from the next on; at first as `choice` says. */
+/* Captures steps that can be captured, or not, from the next on; at first as `choice` says. */
 void cuda_executor_replay(struct executor *e, bool yes);
 
 /* Steps that were replayed so far. */

@@ -1,4 +1,4 @@
-/* What the files of the CUDA executor share. */
+/* Shared by the files of the CUDA executor. */
 #ifndef SHARDLAB_CUDA_EXECUTOR_INTERNAL_H
 #define SHARDLAB_CUDA_EXECUTOR_INTERNAL_H
 
@@ -39,7 +39,6 @@ struct cuda_executor {
 	cuda_graph graph[GRAPHS];
 	int64_t replayed;
 	int64_t advances; /* the step counter's, in a step */
-	struct times eager_times;
 };
 
 /* ---- executor.c ---- */
@@ -56,6 +55,8 @@ void cuda_executor_close(struct executor *base);
 enum status cuda_communication_open(struct cuda_executor *e);
 void cuda_communication_close(struct cuda_executor *e);
 enum status cuda_communication_issue(struct executor *base, int number);
+/* Does this process carry it out, in pinned memory or the host's? */
+bool cuda_communication_is_staged(const struct cuda_executor *e, const struct op *op);
 /* Has an operation under way failed? */
 enum status cuda_communication_watch(struct cuda_executor *e);
 

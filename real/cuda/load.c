@@ -78,7 +78,7 @@ enum status cuda_slots_begin(struct cuda_device *c, const struct section *s)
 		if (!is_in(s, c->slots[i].op))
 			continue;
 		const struct op *op = &c->rank.role->ops[c->slots[i].op];
-		enum status status = cuda_device_get(
+		enum status status = cuda_device_copy(
 		        c, &c->step, rank_memory_region(&c->rank, &op->operand[LOAD_STEP], &n), sizeof c->step);
 		if (status)
 			return status;

@@ -1,4 +1,4 @@
-/* What a GPU's memory holds beside the arena, by the stage that took it: what is free is asked for before and after. */
+/* The memory of a GPU beside the arena, by the stage that took it: free memory is asked for before and after. */
 #include "real/cuda/device.h"
 
 static int64_t at_least_0(int64_t bytes)
@@ -39,12 +39,13 @@ void cuda_overhead_end(struct cuda_device *c, enum overhead_part part)
 }
 
 /* Ranks that share a GPU open it at the same time: what a difference is due to, none of them can tell. */
-int64_t cuda_overhead(struct cuda_device *c, struct report_overhead *out)
+int64_t cuda_overhead(const struct device *d, struct report_overhead *out)
 {
+	struct cuda_device *c = d->own;
 	int64_t now = used(c), bytes = at_least_0(now - c->rank.layout.arena_bytes[SPACE_DEVICE]), left = bytes;
 	*out = (struct report_overhead){.measured = now >= 0, .in_use_bytes = c->overhead.in_use_bytes};
 	for (int i = 0; i < OVERHEAD_OTHER && c->sharing == 1; i++) {
-		/* What another program has given back in the meantime is in no part. */
+		/* Memory that another program has given back in the meantime is in no part. */
 		out->part[i] = c->overhead.part[i] < left ? c->overhead.part[i] : left;
 		left -= out->part[i];
 	}

@@ -21,20 +21,17 @@ static void release(struct device *d)
 	cuda_device_close(d->own);
 }
 
-static int64_t overhead(const struct device *d, struct report_overhead *out)
-{
-	return cuda_overhead(d->own, out);
-}
-
 static int64_t gelu_passes(const struct device *d)
 {
-	return cuda_device_gelu_passes(d->own);
+	const struct cuda_device *c = d->own;
+	return c->api->gelu_passes(c->context);
 }
 
 const struct device_table cuda_device_table = {.name = "cuda",
+                                               .kind = DEVICE_GPU,
                                                .check = cuda_device_check,
                                                .open = open_device,
                                                .start = start,
                                                .release = release,
-                                               .overhead = overhead,
+                                               .overhead = cuda_overhead,
                                                .gelu_passes = gelu_passes};

@@ -45,17 +45,26 @@ static void fill_text(const struct dataset *d, int64_t start, int32_t *input, in
 		target[t] = text[t + 1];
 }
 
+/* The i-th of those that are filled: an image of a set, or what begins at a place in the text. */
+static void fill_one(const struct dataset *d, const struct dataset_images *set, int64_t which, int64_t i, void *inputs,
+                     int32_t *targets)
+{
+	int32_t *target = targets ? targets + i * d->targets_per_sample : NULL;
+	void *input = inputs ? (char *)inputs + i * d->inputs_per_sample * 4 : NULL;
+	if (d->kind == DATASET_IMAGES)
+		fill_image(d, set, which, input, target);
+	else
+		fill_text(d, which, input, target);
+}
+
 void dataset_fill(const struct dataset *d, uint64_t seed, int64_t first, int64_t count, void *inputs, int32_t *targets)
 {
 	if (first < 0 || count < 0)
 		abort();
 	for (int64_t i = 0; i < count; i++) {
-		int32_t *target = targets ? targets + i * d->targets_per_sample : NULL;
-		void *input = inputs ? (char *)inputs + i * d->inputs_per_sample * 4 : NULL;
-		if (d->kind == DATASET_IMAGES)
-			fill_image(d, &d->training, sampler_image(seed, d->training_samples, first + i), input, target);
-		else
-			fill_text(d, sampler_start(seed, d->training_samples, first + i), input, target);
+		int64_t which = d->kind == DATASET_IMAGES ? sampler_image(seed, d->training_samples, first + i)
+		                                          : sampler_start(seed, d->training_samples, first + i);
+		fill_one(d, &d->training, which, i, inputs, targets);
 	}
 }
 
@@ -63,12 +72,8 @@ void dataset_fill_validation(const struct dataset *d, int64_t first, int64_t cou
 {
 	if (first < 0 || count < 0 || count > d->validation_samples - first)
 		abort();
-	for (int64_t i = 0; i < count; i++) {
-		int32_t *target = targets ? targets + i * d->targets_per_sample : NULL;
-		void *input = inputs ? (char *)inputs + i * d->inputs_per_sample * 4 : NULL;
-		if (d->kind == DATASET_IMAGES)
-			fill_image(d, &d->validation, first + i, input, target);
-		else
-			fill_text(d, d->training_bytes + (first + i) * d->inputs_per_sample, input, target);
-	}
+	for (int64_t i = first; i < first + count; i++)
+		fill_one(d, &d->validation,
+		         d->kind == DATASET_IMAGES ? i : d->training_bytes + i * d->inputs_per_sample, i - first,
+		         inputs, targets);
 }

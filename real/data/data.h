@@ -1,4 +1,4 @@
-/* What is trained on: images with labels (the MLP's Fashion-MNIST), or bytes of text (the GPT).
+/* Training data: images with labels (the MLP's Fashion-MNIST), or bytes of text (the GPT).
  *
  *     struct dataset d;
  *     struct dataset_spec spec = {.kind = DATASET_TEXT, .path = NULL, .tokens = 128};
@@ -35,10 +35,6 @@
 #include "strategy/base/status.h"
 
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define DATASET_IMAGES_DEFAULT "/usr/share/datasets/fashion-mnist"
 #define DATASET_IMAGES_PACKAGE "dataset-fashion-mnist"
@@ -91,7 +87,4 @@ void dataset_fill(const struct dataset *d, uint64_t seed, int64_t first, int64_t
 /* Validation samples [first, first + count), which must lie below validation_samples. */
 void dataset_fill_validation(const struct dataset *d, int64_t first, int64_t count, void *inputs, int32_t *targets);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "real/rank/disk.h"
+
 void data_file_release(struct data_file *f)
 {
 	if (!f)
@@ -41,16 +43,12 @@ static enum status read_open_file(struct data_file *f, int fd, const char *path,
 	f->bytes = malloc((size_t)size + 1);
 	if (!f->bytes)
 		return out_of_memory(path, size);
-	while (f->size < size) {
-		ssize_t got = read(fd, f->bytes + f->size, (size_t)(size - f->size));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return status_fail(STATUS_INPUT, "%s: %s", path, strerror(errno));
-		if (got == 0)
-			return status_fail(STATUS_INPUT, "%s: became shorter while it was read; try again", path);
-		f->size += got;
-	}
+	int error = file_move(fd, false, 0, f->bytes, size);
+	if (error)
+		return status_fail(STATUS_INPUT, "%s: %s", path,
+		                   error == FILE_ENDED ? "became shorter while it was read; try again"
+		                                       : strerror(error));
+	f->size = size;
 	return STATUS_OK;
 }
 

@@ -12,10 +12,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Bytes on the heap, owned by whoever has the struct. */
 struct data_file {
 	unsigned char *bytes;
@@ -55,7 +51,4 @@ enum status dataset_open_text(struct dataset *d, const struct dataset_spec *spec
 /* Makes the bytes, as unpacked, the dataset's text, and leaves f empty. */
 enum status dataset_take_text(struct dataset *d, const char *name, struct data_file *f, int64_t tokens);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "real/rank/disk.h"
+
 /* The reference implementation has the same limit. */
 enum { HEADER_LIMIT = 100 * 1000 * 1000, LENGTH_BYTES = 8 };
 
@@ -23,7 +25,7 @@ static const struct dtype {
 
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
-/* What comes out of a file goes into messages: a line must stay a line, and a terminal must not be written to. */
+/* Text from a file goes into messages: a line must stay a line, and a terminal must not be written to. */
 static bool is_control(char c)
 {
 	return (unsigned char)c < ' ' || c == 0x7f;
@@ -48,21 +50,12 @@ static enum status bad_tensor(const char *path, const char *tensor, const char *
 	return status_fail(STATUS_INPUT, "%s: tensor %s: %s", path, tensor, what);
 }
 
-static enum status read_bytes(int descriptor, const char *path, int64_t at, int64_t count, unsigned char *out)
+static enum status read_bytes(int descriptor, const char *path, int64_t at, int64_t count, void *out)
 {
-	while (count > 0) {
-		ssize_t got = pread(descriptor, out, (size_t)count, (off_t)at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return status_fail(STATUS_INPUT, "%s: %s", path, strerror(errno));
-		if (got == 0)
-			return status_fail(STATUS_INPUT, "%s: became shorter while it was read", path);
-		at += got;
-		out += got;
-		count -= got;
-	}
-	return STATUS_OK;
+	int error = file_move(descriptor, false, at, out, count);
+	return error == FILE_ENDED ? status_fail(STATUS_INPUT, "%s: became shorter while it was read", path)
+	       : error             ? status_fail(STATUS_INPUT, "%s: %s", path, strerror(error))
+	                           : STATUS_OK;
 }
 
 /* ---- the header ---- */
@@ -297,13 +290,12 @@ enum status safetensors_read(const struct safetensors *f, const struct safetenso
 		                   f->path, t->name, d->name);
 	int64_t at = f->data_at + t->begin + first * d->bytes;
 	if (t->dtype == SAFETENSORS_F32)
-		return read_bytes(f->descriptor, f->path, at, count * d->bytes, (unsigned char *)out);
+		return read_bytes(f->descriptor, f->path, at, count * d->bytes, out);
 
 	uint16_t piece[PIECE] = {0};
 	for (int64_t done = 0; done < count; done += PIECE) {
 		int64_t n = count - done < PIECE ? count - done : PIECE;
-		enum status s =
-		        read_bytes(f->descriptor, f->path, at + done * d->bytes, n * d->bytes, (unsigned char *)piece);
+		enum status s = read_bytes(f->descriptor, f->path, at + done * d->bytes, n * d->bytes, piece);
 		if (s)
 			return s;
 		for (int64_t i = 0; i < n; i++)

@@ -41,10 +41,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* name in the file, bytes of an element, whether it can be read as fp32 here */
 #define SAFETENSORS_DTYPE_LIST(X)                                                                                      \
 	X(F32, 4, true)                                                                                                \
@@ -128,7 +124,4 @@ enum status safetensors_write(struct safetensors_writer *w, int tensor, int64_t 
 enum status safetensors_finish(struct safetensors_writer *w, int64_t elements_written);
 void safetensors_writer_release(struct safetensors_writer *w); /* accepts NULL and a zeroed one */
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "real/rank/disk.h"
+#include "strategy/base/arena.h"
 
 enum { LENGTH_BYTES = 8, ALIGNMENT = 8, ELEMENT_BYTES = sizeof(float), NAME_TRIES = 1000 };
 
@@ -20,18 +21,8 @@ static enum status out_of_memory(const char *path)
 
 static enum status write_bytes(const struct safetensors_writer *w, int64_t at, int64_t count, const void *bytes)
 {
-	const char *from = bytes;
-	while (count > 0) {
-		ssize_t put = pwrite(w->descriptor, from, (size_t)count, (off_t)at);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(errno));
-		at += put;
-		from += put;
-		count -= put;
-	}
-	return STATUS_OK;
+	int error = file_move(w->descriptor, true, at, (void *)(uintptr_t)bytes, count);
+	return error ? status_fail(STATUS_RUN, "%s: cannot be written: %s", w->temporary, strerror(error)) : STATUS_OK;
 }
 
 /* A name that nobody else has: two runs that save to one path must not write into one another's file. */
@@ -93,14 +84,7 @@ enum status safetensors_declare(struct safetensors_writer *w, const char *name, 
 {
 	if (rank < 0 || rank > SAFETENSORS_RANK_LIMIT || w->data_at)
 		abort();
-	if ((size_t)w->count == w->capacity) {
-		size_t capacity = w->capacity ? 2 * w->capacity : 64;
-		struct safetensors_tensor *tensors = realloc(w->tensors, capacity * sizeof *tensors);
-		if (!tensors)
-			return out_of_memory(w->path);
-		w->tensors = tensors;
-		w->capacity = capacity;
-	}
+	w->tensors = array_reserve(w->tensors, (size_t)w->count, &w->capacity, sizeof *w->tensors);
 	struct safetensors_tensor t = {.dtype = SAFETENSORS_F32, .rank = rank, .elements = 1, .begin = w->data_bytes};
 	int64_t bytes = 0;
 	bool overflow = false;

@@ -21,10 +21,6 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Where element `i` of [0, n) stands in the order of this epoch: a permutation of [0, n). n ≥ 1. */
 int64_t sampler_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t i);
 
@@ -35,7 +31,4 @@ int64_t sampler_image(uint64_t seed, int64_t n, int64_t i);
  * text that fits in memory. */
 int64_t sampler_start(uint64_t seed, int64_t starts, int64_t i);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

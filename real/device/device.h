@@ -18,7 +18,7 @@
 /* STATUS_INPUT, and the known ones, if there is none of this name. */
 enum status device_find(const char *name, const struct device_table **out);
 
-/* What can be said before any rank starts: libraries, drivers, GPUs and their number, and whether the plan fits. */
+/* Checks libraries, drivers, GPUs and their number, and whether the plan fits, before any rank starts. */
 enum status device_check(const struct device_choice *c, const struct plan *p);
 
 /* Takes all memory. After a failure too, release. */
@@ -28,7 +28,7 @@ enum status device_open(struct device *d, const struct plan *p, int64_t rank, co
 enum status device_start(struct device *d, const struct device_choice *c, struct communicator *communicator);
 void device_release(struct device *d); /* accepts a zeroed struct */
 
-/* What libraries took of the device's memory, in bytes; 0 where that is not measured. */
+/* Bytes of the device's memory that libraries took; 0 where that is not measured. */
 int64_t device_overhead(const struct device *d, struct report_overhead *out);
 
 /* Times that GELU's backward pass was a kernel of its own; replayed steps are not counted again. */

@@ -14,17 +14,16 @@ static enum type type_of(const struct rank_memory *memory, const struct op *op, 
 	return memory->role->buffers[op->operand[operand].buffer].type;
 }
 
-static int bind_zero(const struct binding *b, const struct op *op)
+BOUND(zero)
 {
 	int64_t n;
-	void *x = use_all(b->memory, op, ZERO_X, &n);
-	return b->kernels->fill(b->context, b->stream, x, 0, (size_t)(n * type_bytes(type_of(b->memory, op, ZERO_X))));
+	void *x = use_all(m, op, ZERO_X, &n);
+	return RUN(fill, x, 0, (size_t)(n * type_bytes(type_of(m, op, ZERO_X))));
 }
 
 /* Between floating-point types it converts; others are only moved, also from one space to another. */
-static int bind_copy(const struct binding *b, const struct op *op)
+BOUND(copy)
 {
-	struct rank_memory *m = b->memory;
 	enum transfer_kind kind = op_transfer(m->role, op);
 	int64_t n;
 	void *x = use_all(m, op, COPY_X, &n), *y = use_all(m, op, COPY_Y, &n);
@@ -32,25 +31,25 @@ static int bind_copy(const struct binding *b, const struct op *op)
 	if (kind != TRANSFER_COUNT)
 		rank_memory_count(m, kind, n * type_bytes(from));
 	else if (from != to)
-		return b->kernels->vector_convert(b->context, b->stream, n, (enum element)from, x, (enum element)to, y);
-	return b->kernels->copy(b->context, b->stream, y, x, (size_t)(n * type_bytes(from)));
+		return RUN(vector_convert, n, (enum element)from, x, (enum element)to, y);
+	return RUN(copy, y, x, (size_t)(n * type_bytes(from)));
 }
 
 /* Where the kernels read this process's memory. A device that does not has its own way of loading. */
-static int bind_load(const struct binding *b, const struct op *op)
+BOUND(load)
 {
-	struct rank_memory *m = b->memory;
 	void *inputs = use(m, op, LOAD_INPUTS);
 	int32_t *targets = use(m, op, LOAD_TARGETS);
 	const int64_t *step = use(m, op, LOAD_STEP);
+	(void)b;
 	rank_load_samples(m, op, *step, inputs, targets);
 	return 0;
 }
 
 static const struct binding_row bind_memory[OP_KIND_COUNT] = {
-        BIND(ZERO, bind_zero, fill, fill),
-        BIND(COPY, bind_copy, copy, vector_convert),
-        BIND(LOAD, bind_load, copy, copy),
+        BIND(ZERO, zero, fill, fill),
+        BIND(COPY, copy, copy, vector_convert),
+        BIND(LOAD, load, copy, copy),
 };
 
 static const struct binding_row *row_of(enum op_kind k)
@@ -76,7 +75,7 @@ int bind_issue(const struct binding *b, const struct op *op)
 {
 	const struct binding_row *row = row_of(op->kind);
 	assert(row);
-	return row->function(b, op);
+	return row->function(b, b->memory, op);
 }
 
 bool bind_is_of_process(const struct op *op)

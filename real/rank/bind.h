@@ -57,11 +57,15 @@ enum status rank_loss_scale_ended(const struct loss_scale *scaler);
 /* An operation's function, and which entries of a table of kernels it needs, by their place in it (a second one: where
  * the model is sliced, or types differ). */
 struct binding_row {
-	int (*function)(const struct binding *b, const struct op *op);
+	int (*function)(const struct binding *b, struct rank_memory *m, const struct op *op);
 	size_t entry, other;
 };
-#define BIND(constant, function, entry, other)                                                                         \
-	[OP_##constant] = {function, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)}
+#define BIND(constant, name, entry, other)                                                                             \
+	[OP_##constant] = {bind_##name, offsetof(struct kernel_table, entry), offsetof(struct kernel_table, other)}
+
+/* The function of an operation, BOUND(norm_forward) { … }, and its call of a kernel, where it runs. */
+#define BOUND(name) static int bind_##name(const struct binding *b, struct rank_memory *m, const struct op *op)
+#define RUN(kernel, ...) b->kernels->kernel(b->context, b->stream, __VA_ARGS__)
 extern const struct binding_row bind_model[OP_KIND_COUNT], bind_update[OP_KIND_COUNT];
 
 #endif

@@ -2,103 +2,87 @@
 #include "real/rank/bind.h"
 #include "real/rank/operand.h"
 
-static int bind_embedding_forward(const struct binding *b, const struct op *op)
+BOUND(embedding_forward)
 {
-	struct rank_memory *m = b->memory;
 	const struct kernel *k = kernel_of(m, op);
 	const struct model *model = m->plan->model;
 	if (op->operand[EMBEDDING_FORWARD_POSITION_TABLE].buffer < 0) {
 		struct class_slice slice = token_slice_of(m, model->tensors[k->weight].rows);
-		return b->kernels->embedding_sliced_forward(
-		        b->context, b->stream, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens,
-		        k->out, &slice, use(m, op, EMBEDDING_FORWARD_IDS), use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE),
-		        use(m, op, EMBEDDING_FORWARD_Y));
+		return RUN(embedding_sliced_forward, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op),
+		           k->tokens, k->out, &slice, use(m, op, EMBEDDING_FORWARD_IDS),
+		           use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
 	}
-	return b->kernels->embedding_forward(
-	        b->context, b->stream, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
-	        use(m, op, EMBEDDING_FORWARD_IDS), use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE),
-	        use(m, op, EMBEDDING_FORWARD_POSITION_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
+	return RUN(embedding_forward, element_of(m, op, EMBEDDING_FORWARD_Y), samples_of(m, op), k->tokens, k->out,
+	           use(m, op, EMBEDDING_FORWARD_IDS), use(m, op, EMBEDDING_FORWARD_TOKEN_TABLE),
+	           use(m, op, EMBEDDING_FORWARD_POSITION_TABLE), use(m, op, EMBEDDING_FORWARD_Y));
 }
 
-static int bind_embedding_finish(const struct binding *b, const struct op *op)
+BOUND(embedding_finish)
 {
-	struct embedding_rows e = embedding_rows_of(b->memory, op);
+	struct embedding_rows e = embedding_rows_of(m, op);
 	int error = 0;
 	while (!error && embedding_rows_next(&e))
-		error = b->kernels->embedding_finish(b->context, b->stream,
-		                                     element_of(b->memory, op, EMBEDDING_FINISH_Y), e.samples, e.tokens,
-		                                     kernel_of(b->memory, op)->out, e.positions, e.y);
+		error = RUN(embedding_finish, element_of(m, op, EMBEDDING_FINISH_Y), e.samples, e.tokens,
+		            kernel_of(m, op)->out, e.positions, e.y);
 	return error;
 }
 
-static int bind_embedding_backward(const struct binding *b, const struct op *op)
+BOUND(embedding_backward)
 {
-	struct rank_memory *m = b->memory;
 	const struct kernel *k = kernel_of(m, op);
 	const struct model *model = m->plan->model;
 	const struct tensor *tokens = &model->tensors[k->weight], *positions = &model->tensors[k->bias];
-	if (tokens->cut != CUT_NONE) {
+	if (tokens->partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, tokens->rows);
-		return b->kernels->embedding_sliced_backward(
-		        b->context, b->stream, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens,
-		        k->out, &slice, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS),
-		        use(m, op, EMBEDDING_BACKWARD_DY), use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
-		        adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE), use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE),
-		        adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
+		return RUN(embedding_sliced_backward, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op),
+		           k->tokens, k->out, &slice, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS),
+		           use(m, op, EMBEDDING_BACKWARD_DY), use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
+		           adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE), use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE),
+		           adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
 	}
-	return b->kernels->embedding_backward(
-	        b->context, b->stream, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
-	        tokens->rows, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS), use(m, op, EMBEDDING_BACKWARD_DY),
-	        use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE), adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
-	        use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE), adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
+	return RUN(embedding_backward, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op), k->tokens, k->out,
+	           tokens->rows, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS), use(m, op, EMBEDDING_BACKWARD_DY),
+	           use(m, op, EMBEDDING_BACKWARD_DTOKEN_TABLE), adds(op, EMBEDDING_BACKWARD_DTOKEN_TABLE),
+	           use(m, op, EMBEDDING_BACKWARD_DPOSITION_TABLE), adds(op, EMBEDDING_BACKWARD_DPOSITION_TABLE));
 }
 
-static int bind_norm_forward(const struct binding *b, const struct op *op)
+BOUND(norm_forward)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
-	return b->kernels->norm_forward(b->context, b->stream, element_of(m, op, NORM_FORWARD_X), rows, width,
-	                                use(m, op, NORM_FORWARD_X), use(m, op, NORM_FORWARD_WEIGHT),
-	                                use(m, op, NORM_FORWARD_BIAS), use(m, op, NORM_FORWARD_Y),
-	                                use(m, op, NORM_FORWARD_STATISTICS));
+	return RUN(norm_forward, element_of(m, op, NORM_FORWARD_X), rows, width, use(m, op, NORM_FORWARD_X),
+	           use(m, op, NORM_FORWARD_WEIGHT), use(m, op, NORM_FORWARD_BIAS), use(m, op, NORM_FORWARD_Y),
+	           use(m, op, NORM_FORWARD_STATISTICS));
 }
 
-static int bind_norm_backward(const struct binding *b, const struct op *op)
+BOUND(norm_backward)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), width = kernel_of(m, op)->out;
-	return b->kernels->norm_backward(
-	        b->context, b->stream, element_of(m, op, NORM_BACKWARD_DY), rows, width, use(m, op, NORM_BACKWARD_DY),
-	        use(m, op, NORM_BACKWARD_X), use(m, op, NORM_BACKWARD_STATISTICS), use(m, op, NORM_BACKWARD_WEIGHT),
-	        use(m, op, NORM_BACKWARD_DX), adds(op, NORM_BACKWARD_DX), use(m, op, NORM_BACKWARD_DWEIGHT),
-	        adds(op, NORM_BACKWARD_DWEIGHT), use(m, op, NORM_BACKWARD_DBIAS), adds(op, NORM_BACKWARD_DBIAS));
+	return RUN(norm_backward, element_of(m, op, NORM_BACKWARD_DY), rows, width, use(m, op, NORM_BACKWARD_DY),
+	           use(m, op, NORM_BACKWARD_X), use(m, op, NORM_BACKWARD_STATISTICS), use(m, op, NORM_BACKWARD_WEIGHT),
+	           use(m, op, NORM_BACKWARD_DX), adds(op, NORM_BACKWARD_DX), use(m, op, NORM_BACKWARD_DWEIGHT),
+	           adds(op, NORM_BACKWARD_DWEIGHT), use(m, op, NORM_BACKWARD_DBIAS), adds(op, NORM_BACKWARD_DBIAS));
 }
 
-static int bind_linear_forward(const struct binding *b, const struct op *op)
+BOUND(linear_forward)
 {
-	struct rank_memory *m = b->memory;
 	struct linear_shape s = linear_shape_of(m, op);
 	s.gelu &=
 	        op->operand[LINEAR_FORWARD_PRE].buffer >= 0; /* else it is a part of a sum, and GELU comes after that */
-	return b->kernels->linear_forward(b->context, b->stream, &s, use(m, op, LINEAR_FORWARD_X),
-	                                  use(m, op, LINEAR_FORWARD_WEIGHT), use(m, op, LINEAR_FORWARD_BIAS),
-	                                  use(m, op, LINEAR_FORWARD_RESIDUAL), use(m, op, LINEAR_FORWARD_Y),
-	                                  use(m, op, LINEAR_FORWARD_PRE));
+	return RUN(linear_forward, &s, use(m, op, LINEAR_FORWARD_X), use(m, op, LINEAR_FORWARD_WEIGHT),
+	           use(m, op, LINEAR_FORWARD_BIAS), use(m, op, LINEAR_FORWARD_RESIDUAL), use(m, op, LINEAR_FORWARD_Y),
+	           use(m, op, LINEAR_FORWARD_PRE));
 }
 
-static int bind_linear_finish(const struct binding *b, const struct op *op)
+BOUND(linear_finish)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = made_rows(m, op), width = kernel_of(m, op)->out;
 	/* The sum's type: bias and residual may be absent. */
-	return b->kernels->linear_finish(b->context, b->stream, element_of(m, op, LINEAR_FINISH_SUM), rows, width,
-	                                 use(m, op, LINEAR_FINISH_BIAS), use(m, op, LINEAR_FINISH_RESIDUAL),
-	                                 use(m, op, LINEAR_FINISH_SUM), use(m, op, LINEAR_FINISH_Y));
+	return RUN(linear_finish, element_of(m, op, LINEAR_FINISH_SUM), rows, width, use(m, op, LINEAR_FINISH_BIAS),
+	           use(m, op, LINEAR_FINISH_RESIDUAL), use(m, op, LINEAR_FINISH_SUM), use(m, op, LINEAR_FINISH_Y));
 }
 
-static int bind_linear_backward(const struct binding *b, const struct op *op)
+BOUND(linear_backward)
 {
-	struct rank_memory *m = b->memory;
 	struct linear_shape s = linear_shape_of(m, op);
 	const struct fusion *f = b->fusion ? &b->fusion[op - m->role->ops] : NULL;
 	const void *pre = use(m, op, LINEAR_BACKWARD_PRE), *x_pre = NULL;
@@ -108,191 +92,163 @@ static int bind_linear_backward(const struct binding *b, const struct op *op)
 		s.gelu = false;
 		pre = NULL;
 	}
-	return b->kernels->linear_backward(b->context, b->stream, &s, use(m, op, LINEAR_BACKWARD_DY),
-	                                   use(m, op, LINEAR_BACKWARD_X), use(m, op, LINEAR_BACKWARD_WEIGHT), pre,
-	                                   x_pre, use(m, op, LINEAR_BACKWARD_DX), use(m, op, LINEAR_BACKWARD_DWEIGHT),
-	                                   adds(op, LINEAR_BACKWARD_DWEIGHT), use(m, op, LINEAR_BACKWARD_DBIAS),
-	                                   adds(op, LINEAR_BACKWARD_DBIAS));
+	return RUN(linear_backward, &s, use(m, op, LINEAR_BACKWARD_DY), use(m, op, LINEAR_BACKWARD_X),
+	           use(m, op, LINEAR_BACKWARD_WEIGHT), pre, x_pre, use(m, op, LINEAR_BACKWARD_DX),
+	           use(m, op, LINEAR_BACKWARD_DWEIGHT), adds(op, LINEAR_BACKWARD_DWEIGHT),
+	           use(m, op, LINEAR_BACKWARD_DBIAS), adds(op, LINEAR_BACKWARD_DBIAS));
 }
 
-static int bind_attention_forward(const struct binding *b, const struct op *op)
+BOUND(attention_forward)
 {
-	struct rank_memory *m = b->memory;
 	struct attention_shape s = attention_shape_of(m, op);
-	return b->kernels->attention_forward(b->context, b->stream, &s, use(m, op, ATTENTION_FORWARD_QKV),
-	                                     use(m, op, ATTENTION_FORWARD_Y),
-	                                     use(m, op, ATTENTION_FORWARD_LOG_SUM_EXP));
+	return RUN(attention_forward, &s, use(m, op, ATTENTION_FORWARD_QKV), use(m, op, ATTENTION_FORWARD_Y),
+	           use(m, op, ATTENTION_FORWARD_LOG_SUM_EXP));
 }
 
-static int bind_attention_backward(const struct binding *b, const struct op *op)
+BOUND(attention_backward)
 {
-	struct rank_memory *m = b->memory;
 	struct attention_shape s = attention_shape_of(m, op);
-	return b->kernels->attention_backward(b->context, b->stream, &s, use(m, op, ATTENTION_BACKWARD_DY),
-	                                      use(m, op, ATTENTION_BACKWARD_QKV), use(m, op, ATTENTION_BACKWARD_Y),
-	                                      use(m, op, ATTENTION_BACKWARD_LOG_SUM_EXP),
-	                                      use(m, op, ATTENTION_BACKWARD_DQKV));
+	return RUN(attention_backward, &s, use(m, op, ATTENTION_BACKWARD_DY), use(m, op, ATTENTION_BACKWARD_QKV),
+	           use(m, op, ATTENTION_BACKWARD_Y), use(m, op, ATTENTION_BACKWARD_LOG_SUM_EXP),
+	           use(m, op, ATTENTION_BACKWARD_DQKV));
 }
 
-static int bind_classifier(const struct binding *b, const struct op *op)
+BOUND(classifier)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), stride = m->plan->model->logits_stride, n;
 	const float *scaler = use_all(m, op, CLASSIFIER_SCALER, &n);
-	return b->kernels->classifier(b->context, b->stream, element_of(m, op, CLASSIFIER_LOGITS), rows,
-	                              kernel_of(m, op)->out, stride, use(m, op, CLASSIFIER_LOGITS),
-	                              use(m, op, CLASSIFIER_TARGETS), op->scale, scaler, use(m, op, CLASSIFIER_LOSS),
-	                              adds(op, CLASSIFIER_LOSS));
+	return RUN(classifier, element_of(m, op, CLASSIFIER_LOGITS), rows, kernel_of(m, op)->out, stride,
+	           use(m, op, CLASSIFIER_LOGITS), use(m, op, CLASSIFIER_TARGETS), op->scale, scaler,
+	           use(m, op, CLASSIFIER_LOSS), adds(op, CLASSIFIER_LOSS));
 }
 
-static int bind_evaluate(const struct binding *b, const struct op *op)
+BOUND(evaluate)
 {
-	struct rank_memory *m = b->memory;
 	int64_t stride = m->plan->model->logits_stride;
 	const void *logits = use(m, op, EVALUATE_LOGITS);
 	const int32_t *targets = use(m, op, EVALUATE_TARGETS);
 	m->evaluate_total += m->evaluate_rows;
 	if (!m->evaluate_rows)
 		return 0;
-	return b->kernels->classifier_evaluate(b->context, b->stream, element_of(m, op, EVALUATE_LOGITS),
-	                                       m->evaluate_rows, kernel_of(m, op)->out, stride, logits, targets,
-	                                       b->loss, b->correct);
+	return RUN(classifier_evaluate, element_of(m, op, EVALUATE_LOGITS), m->evaluate_rows, kernel_of(m, op)->out,
+	           stride, logits, targets, b->loss, b->correct);
 }
 
-static int bind_classifier_maxima(const struct binding *b, const struct op *op)
+BOUND(classifier_maxima)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return b->kernels->classifier_maxima(b->context, b->stream, element_of(m, op, CLASSIFIER_MAXIMA_LOGITS), rows,
-	                                     &slice, use(m, op, CLASSIFIER_MAXIMA_LOGITS),
-	                                     use(m, op, CLASSIFIER_MAXIMA_MAXIMA));
+	return RUN(classifier_maxima, element_of(m, op, CLASSIFIER_MAXIMA_LOGITS), rows, &slice,
+	           use(m, op, CLASSIFIER_MAXIMA_LOGITS), use(m, op, CLASSIFIER_MAXIMA_MAXIMA));
 }
 
-static int bind_classifier_sums(const struct binding *b, const struct op *op)
+BOUND(classifier_sums)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return b->kernels->classifier_sums(b->context, b->stream, element_of(m, op, CLASSIFIER_SUMS_LOGITS), rows,
-	                                   &slice, use(m, op, CLASSIFIER_SUMS_LOGITS),
-	                                   use(m, op, CLASSIFIER_SUMS_TARGETS), use(m, op, CLASSIFIER_SUMS_MAXIMA),
-	                                   use(m, op, CLASSIFIER_SUMS_SUMS));
+	return RUN(classifier_sums, element_of(m, op, CLASSIFIER_SUMS_LOGITS), rows, &slice,
+	           use(m, op, CLASSIFIER_SUMS_LOGITS), use(m, op, CLASSIFIER_SUMS_TARGETS),
+	           use(m, op, CLASSIFIER_SUMS_MAXIMA), use(m, op, CLASSIFIER_SUMS_SUMS));
 }
 
-static int bind_evaluate_sums(const struct binding *b, const struct op *op)
+BOUND(evaluate_sums)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op);
 	struct class_slice slice = class_slice_of(m, op);
-	return b->kernels->evaluate_sums(b->context, b->stream, element_of(m, op, EVALUATE_SUMS_LOGITS), rows, &slice,
-	                                 use(m, op, EVALUATE_SUMS_LOGITS), use(m, op, EVALUATE_SUMS_TARGETS),
-	                                 use(m, op, EVALUATE_SUMS_MAXIMA), use(m, op, EVALUATE_SUMS_SUMS));
+	return RUN(evaluate_sums, element_of(m, op, EVALUATE_SUMS_LOGITS), rows, &slice,
+	           use(m, op, EVALUATE_SUMS_LOGITS), use(m, op, EVALUATE_SUMS_TARGETS),
+	           use(m, op, EVALUATE_SUMS_MAXIMA), use(m, op, EVALUATE_SUMS_SUMS));
 }
 
-static int bind_classifier_gradient(const struct binding *b, const struct op *op)
+BOUND(classifier_gradient)
 {
-	struct rank_memory *m = b->memory;
 	int64_t rows = rows_of(m, op), n;
 	struct class_slice slice = class_slice_of(m, op);
 	const float *scaler = use_all(m, op, CLASSIFIER_GRADIENT_SCALER, &n);
-	return b->kernels->classifier_gradient(
-	        b->context, b->stream, element_of(m, op, CLASSIFIER_GRADIENT_LOGITS), rows, &slice,
-	        use(m, op, CLASSIFIER_GRADIENT_LOGITS), use(m, op, CLASSIFIER_GRADIENT_TARGETS),
-	        use(m, op, CLASSIFIER_GRADIENT_MAXIMA), use(m, op, CLASSIFIER_GRADIENT_SUMS), op->scale, scaler,
-	        use(m, op, CLASSIFIER_GRADIENT_LOSS), adds(op, CLASSIFIER_GRADIENT_LOSS));
+	return RUN(classifier_gradient, element_of(m, op, CLASSIFIER_GRADIENT_LOGITS), rows, &slice,
+	           use(m, op, CLASSIFIER_GRADIENT_LOGITS), use(m, op, CLASSIFIER_GRADIENT_TARGETS),
+	           use(m, op, CLASSIFIER_GRADIENT_MAXIMA), use(m, op, CLASSIFIER_GRADIENT_SUMS), op->scale, scaler,
+	           use(m, op, CLASSIFIER_GRADIENT_LOSS), adds(op, CLASSIFIER_GRADIENT_LOSS));
 }
 
-static int bind_evaluate_count(const struct binding *b, const struct op *op)
+BOUND(evaluate_count)
 {
-	struct rank_memory *m = b->memory;
 	const float *maxima = use(m, op, EVALUATE_COUNT_MAXIMA);
 	const float *sums = use(m, op, EVALUATE_COUNT_SUMS);
 	m->evaluate_total += m->evaluate_rows;
-	return m->evaluate_rows ? b->kernels->evaluate_count(b->context, b->stream, m->evaluate_rows, maxima, sums,
-	                                                     b->loss, b->correct)
-	                        : 0;
+	return m->evaluate_rows ? RUN(evaluate_count, m->evaluate_rows, maxima, sums, b->loss, b->correct) : 0;
 }
 
-static int bind_batch_norm_statistics(const struct binding *b, const struct op *op)
+BOUND(batch_norm_statistics)
 {
-	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return b->kernels->batch_norm_statistics(b->context, b->stream, &s, use(m, op, BATCH_NORM_STATISTICS_X),
-	                                         use(m, op, BATCH_NORM_STATISTICS_LOCAL));
+	return RUN(batch_norm_statistics, &s, use(m, op, BATCH_NORM_STATISTICS_X),
+	           use(m, op, BATCH_NORM_STATISTICS_LOCAL));
 }
 
-static int bind_batch_norm_merge(const struct binding *b, const struct op *op)
+BOUND(batch_norm_merge)
 {
-	struct rank_memory *m = b->memory;
 	int64_t n, width = kernel_of(m, op)->out;
 	const float *parts = use_all(m, op, BATCH_NORM_MERGE_PARTS, &n);
-	return b->kernels->batch_norm_merge(b->context, b->stream, n / (2 * width + 1), width, parts,
-	                                    use(m, op, BATCH_NORM_MERGE_RUNNING),
-	                                    use(m, op, BATCH_NORM_MERGE_STATISTICS));
+	return RUN(batch_norm_merge, n / (2 * width + 1), width, parts, use(m, op, BATCH_NORM_MERGE_RUNNING),
+	           use(m, op, BATCH_NORM_MERGE_STATISTICS));
 }
 
-static int bind_batch_norm_running(const struct binding *b, const struct op *op)
+BOUND(batch_norm_running)
 {
-	struct rank_memory *m = b->memory;
 	int64_t width = kernel_of(m, op)->out;
-	return b->kernels->batch_norm_running(b->context, b->stream, width, use(m, op, BATCH_NORM_RUNNING_RUNNING),
-	                                      use(m, op, BATCH_NORM_RUNNING_STATISTICS));
+	return RUN(batch_norm_running, width, use(m, op, BATCH_NORM_RUNNING_RUNNING),
+	           use(m, op, BATCH_NORM_RUNNING_STATISTICS));
 }
 
-static int bind_batch_norm_forward(const struct binding *b, const struct op *op)
+BOUND(batch_norm_forward)
 {
-	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return b->kernels->batch_norm_forward(b->context, b->stream, &s, use(m, op, BATCH_NORM_FORWARD_X),
-	                                      use(m, op, BATCH_NORM_FORWARD_STATISTICS),
-	                                      use(m, op, BATCH_NORM_FORWARD_WEIGHT),
-	                                      use(m, op, BATCH_NORM_FORWARD_BIAS), use(m, op, BATCH_NORM_FORWARD_Y));
+	return RUN(batch_norm_forward, &s, use(m, op, BATCH_NORM_FORWARD_X), use(m, op, BATCH_NORM_FORWARD_STATISTICS),
+	           use(m, op, BATCH_NORM_FORWARD_WEIGHT), use(m, op, BATCH_NORM_FORWARD_BIAS),
+	           use(m, op, BATCH_NORM_FORWARD_Y));
 }
 
-static int bind_batch_norm_sums(const struct binding *b, const struct op *op)
+BOUND(batch_norm_sums)
 {
-	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return b->kernels->batch_norm_sums(
-	        b->context, b->stream, &s, use(m, op, BATCH_NORM_SUMS_DY), use(m, op, BATCH_NORM_SUMS_X),
-	        use(m, op, BATCH_NORM_SUMS_STATISTICS), use(m, op, BATCH_NORM_SUMS_WEIGHT),
-	        use(m, op, BATCH_NORM_SUMS_BIAS), use(m, op, BATCH_NORM_SUMS_SUMS), use(m, op, BATCH_NORM_SUMS_DWEIGHT),
-	        adds(op, BATCH_NORM_SUMS_DWEIGHT), use(m, op, BATCH_NORM_SUMS_DBIAS), adds(op, BATCH_NORM_SUMS_DBIAS));
+	return RUN(batch_norm_sums, &s, use(m, op, BATCH_NORM_SUMS_DY), use(m, op, BATCH_NORM_SUMS_X),
+	           use(m, op, BATCH_NORM_SUMS_STATISTICS), use(m, op, BATCH_NORM_SUMS_WEIGHT),
+	           use(m, op, BATCH_NORM_SUMS_BIAS), use(m, op, BATCH_NORM_SUMS_SUMS),
+	           use(m, op, BATCH_NORM_SUMS_DWEIGHT), adds(op, BATCH_NORM_SUMS_DWEIGHT),
+	           use(m, op, BATCH_NORM_SUMS_DBIAS), adds(op, BATCH_NORM_SUMS_DBIAS));
 }
 
-static int bind_batch_norm_backward(const struct binding *b, const struct op *op)
+BOUND(batch_norm_backward)
 {
-	struct rank_memory *m = b->memory;
 	struct batch_norm_shape s = batch_norm_shape_of(m, op);
-	return b->kernels->batch_norm_backward(
-	        b->context, b->stream, &s, use(m, op, BATCH_NORM_BACKWARD_DY), use(m, op, BATCH_NORM_BACKWARD_X),
-	        use(m, op, BATCH_NORM_BACKWARD_STATISTICS), use(m, op, BATCH_NORM_BACKWARD_SUMS),
-	        use(m, op, BATCH_NORM_BACKWARD_WEIGHT), use(m, op, BATCH_NORM_BACKWARD_DX));
+	return RUN(batch_norm_backward, &s, use(m, op, BATCH_NORM_BACKWARD_DY), use(m, op, BATCH_NORM_BACKWARD_X),
+	           use(m, op, BATCH_NORM_BACKWARD_STATISTICS), use(m, op, BATCH_NORM_BACKWARD_SUMS),
+	           use(m, op, BATCH_NORM_BACKWARD_WEIGHT), use(m, op, BATCH_NORM_BACKWARD_DX));
 }
 
 const struct binding_row bind_model[OP_KIND_COUNT] = {
-        BIND(EMBEDDING_FORWARD, bind_embedding_forward, embedding_forward, embedding_sliced_forward),
-        BIND(EMBEDDING_FINISH, bind_embedding_finish, embedding_finish, embedding_finish),
-        BIND(EMBEDDING_BACKWARD, bind_embedding_backward, embedding_backward, embedding_sliced_backward),
-        BIND(NORM_FORWARD, bind_norm_forward, norm_forward, norm_forward),
-        BIND(NORM_BACKWARD, bind_norm_backward, norm_backward, norm_backward),
-        BIND(LINEAR_FORWARD, bind_linear_forward, linear_forward, linear_forward),
-        BIND(LINEAR_FINISH, bind_linear_finish, linear_finish, linear_finish),
-        BIND(LINEAR_BACKWARD, bind_linear_backward, linear_backward, linear_backward),
-        BIND(ATTENTION_FORWARD, bind_attention_forward, attention_forward, attention_forward),
-        BIND(ATTENTION_BACKWARD, bind_attention_backward, attention_backward, attention_backward),
-        BIND(BATCH_NORM_STATISTICS, bind_batch_norm_statistics, batch_norm_statistics, batch_norm_statistics),
-        BIND(BATCH_NORM_MERGE, bind_batch_norm_merge, batch_norm_merge, batch_norm_merge),
-        BIND(BATCH_NORM_RUNNING, bind_batch_norm_running, batch_norm_running, batch_norm_running),
-        BIND(BATCH_NORM_FORWARD, bind_batch_norm_forward, batch_norm_forward, batch_norm_forward),
-        BIND(BATCH_NORM_SUMS, bind_batch_norm_sums, batch_norm_sums, batch_norm_sums),
-        BIND(BATCH_NORM_BACKWARD, bind_batch_norm_backward, batch_norm_backward, batch_norm_backward),
-        BIND(CLASSIFIER, bind_classifier, classifier, classifier),
-        BIND(EVALUATE, bind_evaluate, classifier_evaluate, classifier_evaluate),
-        BIND(CLASSIFIER_MAXIMA, bind_classifier_maxima, classifier_maxima, classifier_maxima),
-        BIND(CLASSIFIER_SUMS, bind_classifier_sums, classifier_sums, classifier_sums),
-        BIND(CLASSIFIER_GRADIENT, bind_classifier_gradient, classifier_gradient, classifier_gradient),
-        BIND(EVALUATE_SUMS, bind_evaluate_sums, evaluate_sums, evaluate_sums),
-        BIND(EVALUATE_COUNT, bind_evaluate_count, evaluate_count, evaluate_count),
+        BIND(EMBEDDING_FORWARD, embedding_forward, embedding_forward, embedding_sliced_forward),
+        BIND(EMBEDDING_FINISH, embedding_finish, embedding_finish, embedding_finish),
+        BIND(EMBEDDING_BACKWARD, embedding_backward, embedding_backward, embedding_sliced_backward),
+        BIND(NORM_FORWARD, norm_forward, norm_forward, norm_forward),
+        BIND(NORM_BACKWARD, norm_backward, norm_backward, norm_backward),
+        BIND(LINEAR_FORWARD, linear_forward, linear_forward, linear_forward),
+        BIND(LINEAR_FINISH, linear_finish, linear_finish, linear_finish),
+        BIND(LINEAR_BACKWARD, linear_backward, linear_backward, linear_backward),
+        BIND(ATTENTION_FORWARD, attention_forward, attention_forward, attention_forward),
+        BIND(ATTENTION_BACKWARD, attention_backward, attention_backward, attention_backward),
+        BIND(BATCH_NORM_STATISTICS, batch_norm_statistics, batch_norm_statistics, batch_norm_statistics),
+        BIND(BATCH_NORM_MERGE, batch_norm_merge, batch_norm_merge, batch_norm_merge),
+        BIND(BATCH_NORM_RUNNING, batch_norm_running, batch_norm_running, batch_norm_running),
+        BIND(BATCH_NORM_FORWARD, batch_norm_forward, batch_norm_forward, batch_norm_forward),
+        BIND(BATCH_NORM_SUMS, batch_norm_sums, batch_norm_sums, batch_norm_sums),
+        BIND(BATCH_NORM_BACKWARD, batch_norm_backward, batch_norm_backward, batch_norm_backward),
+        BIND(CLASSIFIER, classifier, classifier, classifier),
+        BIND(EVALUATE, evaluate, classifier_evaluate, classifier_evaluate),
+        BIND(CLASSIFIER_MAXIMA, classifier_maxima, classifier_maxima, classifier_maxima),
+        BIND(CLASSIFIER_SUMS, classifier_sums, classifier_sums, classifier_sums),
+        BIND(CLASSIFIER_GRADIENT, classifier_gradient, classifier_gradient, classifier_gradient),
+        BIND(EVALUATE_SUMS, evaluate_sums, evaluate_sums, evaluate_sums),
+        BIND(EVALUATE_COUNT, evaluate_count, evaluate_count, evaluate_count),
 };

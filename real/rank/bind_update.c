@@ -7,24 +7,24 @@
 
 /* ---- vectors ---- */
 
-static int bind_add(const struct binding *b, const struct op *op)
+BOUND(add)
 {
 	int64_t n;
-	void *x = use_all(b->memory, op, ADD_X, &n), *y = use_all(b->memory, op, ADD_Y, &n);
-	return b->kernels->vector_add(b->context, b->stream, element_of(b->memory, op, ADD_X), n, x, y);
+	void *x = use_all(m, op, ADD_X, &n), *y = use_all(m, op, ADD_Y, &n);
+	return RUN(vector_add, element_of(m, op, ADD_X), n, x, y);
 }
 
-static int bind_squares(const struct binding *b, const struct op *op)
+BOUND(squares)
 {
 	int64_t n;
-	const void *x = use_all(b->memory, op, SQUARES_X, &n);
-	return b->kernels->vector_squares(b->context, b->stream, element_of(b->memory, op, SQUARES_X), n, x,
-	                                  use(b->memory, op, SQUARES_NORM), adds(op, SQUARES_NORM));
+	const void *x = use_all(m, op, SQUARES_X, &n);
+	return RUN(vector_squares, element_of(m, op, SQUARES_X), n, x, use(m, op, SQUARES_NORM),
+	           adds(op, SQUARES_NORM));
 }
 
-static int bind_advance(const struct binding *b, const struct op *op)
+BOUND(advance)
 {
-	return b->kernels->advance(b->context, b->stream, use(b->memory, op, ADVANCE_STEP));
+	return RUN(advance, use(m, op, ADVANCE_STEP));
 }
 
 /* ---- the loss scale ---- */
@@ -36,36 +36,35 @@ _Static_assert(SCALER_SCALE * sizeof(float) == offsetof(struct loss_scale, scale
                        SCALER_ELEMENTS * sizeof(float) == sizeof(struct loss_scale),
                "the loss scale's state is laid out as the kernels read it");
 
-static int bind_overflow(const struct binding *b, const struct op *op)
+BOUND(overflow)
 {
 	int64_t n, one;
-	const void *x = use_all(b->memory, op, OVERFLOW_X, &n);
-	float *overflow = use_all(b->memory, op, OVERFLOW_OVERFLOW, &one);
-	return b->kernels->vector_overflow(b->context, b->stream, element_of(b->memory, op, OVERFLOW_X), n, x, overflow,
-	                                   adds(op, OVERFLOW_OVERFLOW));
+	const void *x = use_all(m, op, OVERFLOW_X, &n);
+	float *overflow = use_all(m, op, OVERFLOW_OVERFLOW, &one);
+	return RUN(vector_overflow, element_of(m, op, OVERFLOW_X), n, x, overflow, adds(op, OVERFLOW_OVERFLOW));
 }
 
-static int bind_scaler_begin(const struct binding *b, const struct op *op)
+BOUND(scaler_begin)
 {
-	const struct settings *settings = &b->memory->plan->settings;
+	const struct settings *settings = &m->plan->settings;
 	int64_t n;
-	void *scaler = use_all(b->memory, op, SCALER_BEGIN_SCALER, &n);
+	void *scaler = use_all(m, op, SCALER_BEGIN_SCALER, &n);
 	*b->scaler_begin = loss_scale_begin(settings->loss_scaler, settings->loss_scale);
-	return b->kernels->copy(b->context, b->stream, scaler, b->scaler_begin, sizeof *b->scaler_begin);
+	return RUN(copy, scaler, b->scaler_begin, sizeof *b->scaler_begin);
 }
 
-static int bind_scaler_update(const struct binding *b, const struct op *op)
+BOUND(scaler_update)
 {
-	const struct settings *settings = &b->memory->plan->settings;
+	const struct settings *settings = &m->plan->settings;
 	const struct loss_scale_rule *rule = loss_scale_rule(settings->loss_scaler);
 	const struct scale_rule r = {.pytorch = settings->loss_scaler == LOSS_SCALER_PYTORCH,
 	                             .minimum = rule->minimum,
 	                             .window = settings->loss_scale_window,
 	                             .hysteresis = rule->hysteresis};
 	int64_t n;
-	float *scaler = use_all(b->memory, op, SCALER_UPDATE_SCALER, &n);
-	const float *overflow = use_all(b->memory, op, SCALER_UPDATE_OVERFLOW, &n);
-	return b->kernels->scaler_update(b->context, b->stream, &r, overflow, scaler, b->gave_up);
+	float *scaler = use_all(m, op, SCALER_UPDATE_SCALER, &n);
+	const float *overflow = use_all(m, op, SCALER_UPDATE_OVERFLOW, &n);
+	return RUN(scaler_update, &r, overflow, scaler, b->gave_up);
 }
 
 enum status rank_loss_scale_ended(const struct loss_scale *scaler)
@@ -96,7 +95,7 @@ static struct update update_of(struct rank_memory *m, const struct op *op)
 	                       .keep_parameters = op_access(op, op_find(op->kind, PART_PARAMETERS)) == 'w'};
 }
 
-/* What an update goes through, of which some may be absent. */
+/* The vectors that an update goes through. Some may be absent. */
 struct vectors {
 	enum element type;
 	bool adamw;
@@ -116,11 +115,9 @@ static int update_part(const struct binding *b, const struct update *u, const st
 	if (n == 0)
 		return 0;
 	if (v->adamw)
-		return b->kernels->adamw_update(b->context, b->stream, v->type, u, n, v->parameters + bytes,
-		                                v->gradients + bytes, from(v->first, at), from(v->second, at),
-		                                from(v->master, at));
-	return b->kernels->sgd_update(b->context, b->stream, v->type, u, n, v->parameters + bytes, v->gradients + bytes,
-	                              from(v->master, at));
+		return RUN(adamw_update, v->type, u, n, v->parameters + bytes, v->gradients + bytes, from(v->first, at),
+		           from(v->second, at), from(v->master, at));
+	return RUN(sgd_update, v->type, u, n, v->parameters + bytes, v->gradients + bytes, from(v->master, at));
 }
 
 /* Stochastic rounding goes tensor by tensor, since elements are numbered through the whole model; what lies between
@@ -142,9 +139,8 @@ static int update_all(const struct binding *b, const struct op *op, struct updat
 	return error ? error : update_part(b, &u, v, done, n - done);
 }
 
-static int bind_adamw(const struct binding *b, const struct op *op)
+BOUND(adamw)
 {
-	struct rank_memory *m = b->memory;
 	int64_t n;
 	struct vectors v = {.type = element_of(m, op, ADAMW_PARAMETERS),
 	                    .adamw = true,
@@ -156,9 +152,8 @@ static int bind_adamw(const struct binding *b, const struct op *op)
 	return update_all(b, op, update_of(m, op), &v, n);
 }
 
-static int bind_sgd(const struct binding *b, const struct op *op)
+BOUND(sgd)
 {
-	struct rank_memory *m = b->memory;
 	int64_t n;
 	struct vectors v = {.type = element_of(m, op, SGD_PARAMETERS),
 	                    .parameters = use_all(m, op, SGD_PARAMETERS, &n)};
@@ -168,12 +163,12 @@ static int bind_sgd(const struct binding *b, const struct op *op)
 }
 
 const struct binding_row bind_update[OP_KIND_COUNT] = {
-        BIND(ADD, bind_add, vector_add, vector_add),
-        BIND(ADAMW, bind_adamw, adamw_update, adamw_update),
-        BIND(SGD, bind_sgd, sgd_update, sgd_update),
-        BIND(SQUARES, bind_squares, vector_squares, vector_squares),
-        BIND(OVERFLOW, bind_overflow, vector_overflow, vector_overflow),
-        BIND(SCALER_BEGIN, bind_scaler_begin, copy, copy),
-        BIND(SCALER_UPDATE, bind_scaler_update, scaler_update, scaler_update),
-        BIND(ADVANCE, bind_advance, advance, advance),
+        BIND(ADD, add, vector_add, vector_add),
+        BIND(ADAMW, adamw, adamw_update, adamw_update),
+        BIND(SGD, sgd, sgd_update, sgd_update),
+        BIND(SQUARES, squares, vector_squares, vector_squares),
+        BIND(OVERFLOW, overflow, vector_overflow, vector_overflow),
+        BIND(SCALER_BEGIN, scaler_begin, copy, copy),
+        BIND(SCALER_UPDATE, scaler_update, scaler_update, scaler_update),
+        BIND(ADVANCE, advance, advance, advance),
 };

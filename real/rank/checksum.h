@@ -16,15 +16,8 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The part that elements [first, first + count) of the model contribute: places count through all tensors in model
  * order. `values` points at element `first`. -0.0 and 0.0 differ, and so do NaNs: it is the bits that are compared. */
 uint64_t weights_checksum(int64_t first, int64_t count, const float *values);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -6,6 +6,7 @@
 #include "real/communicator/communicator.h"
 #include "real/rank/executor.h"
 #include "real/rank/memory.h"
+#include "strategy/cluster/cluster.h"
 #include "strategy/trace/report.h"
 
 struct device_choice {
@@ -27,7 +28,8 @@ struct device {
 
 struct device_table {
 	const char *name;
-	/* What can be said before any rank starts. */
+	enum device_kind kind; /* of the clusters that it measures */
+	/* Checks what can be checked before any rank starts; plan NULL: the machine alone. */
 	enum status (*check)(const struct device_choice *c, const struct plan *p);
 	/* Takes all memory; sets `own` and `rank`, also in failure if there is anything to release. */
 	enum status (*open)(struct device *d, const struct plan *p, int64_t rank, const struct input_source *input,
@@ -35,7 +37,7 @@ struct device_table {
 	/* Sets `executor`, also in failure. communicator: NULL for one rank. */
 	enum status (*start)(struct device *d, const struct device_choice *c, struct communicator *communicator);
 	void (*release)(struct device *d); /* the executor is closed already */
-	/* What libraries took of the device's memory, in bytes. NULL: not measured, and 0. */
+	/* Bytes of the device's memory that libraries took. NULL: not measured, and 0. */
 	int64_t (*overhead)(const struct device *d, struct report_overhead *out);
 	/* Times that GELU's backward pass was a kernel of its own; replayed steps are not counted again. NULL: 0. */
 	int64_t (*gelu_passes)(const struct device *d);

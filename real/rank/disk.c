@@ -61,36 +61,35 @@ void disk_close(struct disk *d)
 	free(d);
 }
 
-enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
+int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes)
 {
-	char *at = to;
-	while (count > 0) {
-		ssize_t n = pread(d->file, at, (size_t)(count < MOST_AT_ONCE ? count : MOST_AT_ONCE), offset);
+	char *at = memory;
+	while (bytes > 0) {
+		size_t most = (size_t)(bytes < MOST_AT_ONCE ? bytes : MOST_AT_ONCE);
+		ssize_t n = writes ? pwrite(file, at, most, place) : pread(file, at, most, place);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return status_fail(STATUS_RUN, "{offload_folder}: cannot read in '%s': %s", d->folder,
-			                   n ? strerror(errno) : "the file ends");
+			return n ? errno : FILE_ENDED;
 		at += n;
-		offset += n;
-		count -= n;
+		place += n;
+		bytes -= n;
 	}
-	return STATUS_OK;
+	return 0;
+}
+
+enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count)
+{
+	int error = file_move(d->file, false, offset, to, count);
+	return error ? status_fail(STATUS_RUN, "{offload_folder}: cannot read in '%s': %s", d->folder,
+	                           error == FILE_ENDED ? "the file ends" : strerror(error))
+	             : STATUS_OK;
 }
 
 enum status disk_write(struct disk *d, int64_t offset, const void *from, int64_t count)
 {
-	const char *at = from;
-	while (count > 0) {
-		ssize_t n = pwrite(d->file, at, (size_t)(count < MOST_AT_ONCE ? count : MOST_AT_ONCE), offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return status_fail(STATUS_RUN, "{offload_folder}: cannot write in '%s': %s", d->folder,
-			                   n ? strerror(errno) : "nothing is taken");
-		at += n;
-		offset += n;
-		count -= n;
-	}
-	return STATUS_OK;
+	int error = file_move(d->file, true, offset, (void *)(uintptr_t)from, count);
+	return error ? status_fail(STATUS_RUN, "{offload_folder}: cannot write in '%s': %s", d->folder,
+	                           error == FILE_ENDED ? "nothing is taken" : strerror(error))
+	             : STATUS_OK;
 }

@@ -12,6 +12,7 @@
 #ifndef SHARDLAB_DISK_H
 #define SHARDLAB_DISK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "strategy/base/status.h"
@@ -24,6 +25,11 @@ void disk_close(struct disk *d); /* accepts NULL */
 
 /* posix_fallocate, which signals interrupt, until it has an answer: 0 or an errno. */
 int disk_reserve(int file, int64_t bytes);
+
+/* All of them between a place in a file and memory (which is not changed when it writes): 0, an errno, or FILE_ENDED.
+ */
+enum { FILE_ENDED = -1 };
+int file_move(int file, bool writes, int64_t place, void *memory, int64_t bytes);
 
 /* Whole or STATUS_RUN. */
 enum status disk_read(struct disk *d, int64_t offset, void *to, int64_t count);

@@ -1,4 +1,4 @@
-/* What executors share: who takes part in a collective, what was counted, the spans and times of the last section, and
+/* Shared by executors: who takes part in a collective, what was counted, the spans and times of the last section, and
  * the first error, and the loop over operations. Devices' executors include this, and nobody else.
  */
 #ifndef SHARDLAB_EXECUTOR_INTERNAL_H
@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-#include "real/rank/clock.h"
 #include "real/rank/executor.h"
+#include "strategy/base/clock.h"
 
 struct executor_ops {
 	enum status (*run)(struct executor *e, const struct section *s);
@@ -26,6 +26,7 @@ struct executor_ops {
 
 struct op_span {
 	int64_t begin, end; /* since the section began; -1: takes no time */
+	int64_t came;       /* when the last member of its group had; -1: the others have not said so */
 };
 
 /* The ranks that a collective runs over, where they are not all. */
@@ -49,8 +50,7 @@ struct executor {
 	struct traffic_count traffic[TRAFFIC_COUNT];
 	int64_t started; /* of the section at hand */
 	struct trace trace;
-	bool times_are_given; /* not by spans, … */
-	struct times times;   /* … but these */
+	int64_t replayed_ns; /* the step was a replay of the one that spans are of, and took so long; -1: it was that */
 
 	pthread_mutex_t lock;
 	/* under the lock */
@@ -99,7 +99,7 @@ struct communicator *executor_members(struct executor *e, const struct op *op);
 enum status executor_open_groups(struct executor *e);
 void executor_hurry(struct executor *e, bool yes);
 
-/* What a collective moves, with its operands' memory. */
+/* A collective with its operands' memory. */
 struct collective executor_collective(const struct executor *e, const struct op *op, void *const operand[3]);
 /* Over control values in this process's memory. */
 enum status executor_sum(struct executor *e, const struct op *op, float *x, int64_t n, struct traffic *traffic);

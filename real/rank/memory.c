@@ -41,7 +41,7 @@ static enum status map_arena(struct rank_memory *memory, enum space space)
 	return STATUS_OK;
 }
 
-/* What is kept beside the arenas. */
+/* Takes the tables that are kept beside the arenas. */
 static enum status take_tables(struct rank_memory *memory)
 {
 	const struct plan *p = memory->plan;
@@ -57,7 +57,7 @@ static enum status take_tables(struct rank_memory *memory)
 	return taken ? STATUS_OK : status_fail(STATUS_MEMORY, "out of memory");
 }
 
-static enum status open_rank(struct rank_memory *memory, const struct plan *p, int64_t rank,
+enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
                              const struct input_source *input, bool guard, const char *folder,
                              const struct remote_memory *remote)
 {
@@ -78,25 +78,6 @@ static enum status open_rank(struct rank_memory *memory, const struct plan *p, i
 	if (s)
 		rank_memory_release(memory);
 	return s;
-}
-
-enum status rank_memory_open_on_disk(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                                     const struct input_source *input, bool guard, const char *folder)
-{
-	return open_rank(memory, p, rank, input, guard, folder, NULL);
-}
-
-enum status rank_memory_open_remote(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                                    const struct input_source *input, const char *folder,
-                                    const struct remote_memory *remote)
-{
-	return open_rank(memory, p, rank, input, false, folder, remote);
-}
-
-enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                             const struct input_source *input, bool guard)
-{
-	return rank_memory_open_on_disk(memory, p, rank, input, guard, NULL);
 }
 
 void rank_memory_release(struct rank_memory *memory)

@@ -9,7 +9,7 @@
  * that is lent to a collective (struct traffic tells how much of it was written to).
  *
  *     struct rank_memory memory;
- *     status = rank_memory_open(&memory, &plan, rank, &input, false);
+ *     status = rank_memory_open(&memory, &plan, rank, &input, false, NULL, NULL);
  *     float *x = rank_memory_region(&memory, &op->operand[COPY_X], &n);
  *     rank_memory_touch(&memory, op, 0, n);
  *     rank_memory_used(&memory, SPACE_DEVICE, &use);
@@ -38,7 +38,7 @@ struct input_source {
 	int64_t validation_samples;
 };
 
-/* Who takes part in initialize and weights, element by element of the model. The model's buffers are numbered after its
+/* The other side of initialize and weights, element by element of the model. The model's buffers are numbered after its
  * tensors: buffer b is number tensor_count + b. */
 struct weight_source {
 	void *context;
@@ -61,8 +61,7 @@ struct remote_memory {
 	/* An arena of this many bytes, which whoever gave it takes back. */
 	enum status (*take)(void *context, enum space space, int64_t bytes, void **at);
 	/* Copies between device memory and this process's, done on return. */
-	enum status (*get)(void *context, void *here, const void *there, int64_t bytes);
-	enum status (*put)(void *context, void *there, const void *here, int64_t bytes);
+	enum status (*copy)(void *context, void *to, const void *from, int64_t bytes);
 	void *tile; /* for values on their way, in this process's memory */
 	int64_t tile_bytes;
 };
@@ -101,15 +100,11 @@ struct rank_memory {
 
 #define RANK_MEMORY_GUARD 256 /* bytes on each side of a buffer */
 
+/* folder: for what the plan has on disk (real/rank/disk.h); NULL: none given. remote: whose the arenas are, which
+ * outlives this; NULL: this process's. */
 enum status rank_memory_open(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                             const struct input_source *input, bool guard);
-/* … of a plan with buffers on disk: in a file in this folder (real/rank/disk.h). */
-enum status rank_memory_open_on_disk(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                                     const struct input_source *input, bool guard, const char *folder);
-/* … whose memory is elsewhere; `remote` outlives the device. */
-enum status rank_memory_open_remote(struct rank_memory *memory, const struct plan *p, int64_t rank,
-                                    const struct input_source *input, const char *folder,
-                                    const struct remote_memory *remote);
+                             const struct input_source *input, bool guard, const char *folder,
+                             const struct remote_memory *remote);
 /* STATUS_INPUT, and a line, if an operation of the role has operands for whose types there is no kernel; part of
  * opening. Once it has passed, the first operand that is not absent stands for all that types.c lists as alike. */
 enum status rank_types_check(const struct rank_memory *memory);

@@ -1,9 +1,9 @@
-/* How an operation is bound to a kernel: find an operand's memory, say how much of it is used, and take the kernel's
+/* Binding an operation to a kernel: find an operand's memory, say how much of it is used, and take the kernel's
  * shape from the model and the plan. */
 #ifndef SHARDLAB_RANK_OPERAND_H
 #define SHARDLAB_RANK_OPERAND_H
 
-#include "kernels/sliced.h"
+#include "kernels/kernels.h"
 #include "real/rank/memory.h"
 #include "strategy/model/slice.h"
 
@@ -39,7 +39,7 @@ static inline const struct kernel *kernel_of(const struct rank_memory *memory, c
 
 static inline int64_t samples_of(const struct rank_memory *memory, const struct op *op)
 {
-	return memory->plan->settings.micro_batch * (op->wide ? plan_data_ranks(memory->plan) : 1);
+	return memory->plan->settings.micro_batch * (op->all_ranks ? plan_data_ranks(memory->plan) : 1);
 }
 
 static inline int64_t rows_of(const struct rank_memory *memory, const struct op *op)
@@ -61,7 +61,7 @@ static inline struct class_slice token_slice_of(const struct rank_memory *memory
 	return (struct class_slice){r.first, r.count, rows};
 }
 
-/* … and the classes, of sliced logits. */
+/* The classes that this rank has, of sliced logits. */
 static inline struct class_slice class_slice_of(const struct rank_memory *memory, const struct op *op)
 {
 	struct class_slice slice = token_slice_of(memory, kernel_of(memory, op)->out);
@@ -103,8 +103,8 @@ static inline struct batch_norm_shape batch_norm_shape_of(const struct rank_memo
 
 /* ---- rows that begin and end within a sample ---- */
 
-/* What embedding_finish makes on this rank, in calls that each go through the position table once: the rest of a
- * sample, whole samples at once, the beginning of another. */
+/* The rows that embedding_finish makes on this rank, in calls that each go through the position table once: the rest of
+ * a sample, whole samples at once, the beginning of another. */
 struct embedding_rows {
 	int64_t samples, tokens; /* of the call at hand */
 	const unsigned char *positions;

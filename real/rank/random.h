@@ -26,11 +26,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* What a stream is for, in its top byte, so that weights and data never share numbers. */
+/* The purpose of a stream, in its top byte, so that weights and data never share numbers. */
 enum random_purpose { RANDOM_WEIGHTS = 1, RANDOM_SHUFFLE = 2, RANDOM_TEXT = 3 };
 
 /* `which` below 2^56: the tensor, the epoch, … */
@@ -43,25 +39,12 @@ static inline uint64_t random_stream(enum random_purpose purpose, uint64_t which
 void random_block(uint64_t seed, uint64_t stream, uint64_t block, uint32_t words[4]);
 uint64_t random_u64(uint64_t seed, uint64_t stream, uint64_t index);
 
-/* name, and what an element is */
-#define WEIGHTS_INIT_LIST(X)                                                                                           \
-	X(ZEROS, "0")                                                                                                  \
-	X(ONES, "1")                                                                                                   \
-	X(NORMAL, "normal, mean 0, standard deviation `scale`")                                                        \
-	X(UNIFORM, "uniform between -scale and +scale")
-
-enum weights_init {
-#define X(name, meaning) WEIGHTS_##name,
-	WEIGHTS_INIT_LIST(X)
-#undef X
-};
+/* Elements: 0; 1; normal, mean 0, standard deviation `scale`; uniform between -scale and +scale. */
+enum weights_init { WEIGHTS_ZEROS, WEIGHTS_ONES, WEIGHTS_NORMAL, WEIGHTS_UNIFORM };
 
 /* Initial values of elements [first, first + count) of the tensor that stands at place `tensor_index` in the model's
  * order. `scale` is not looked at for zeros and ones. first and count are not negative. */
 void weights_fill(uint64_t seed, uint64_t tensor_index, int64_t first, int64_t count, enum weights_init init,
                   double scale, float *out);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

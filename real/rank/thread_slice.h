@@ -1,4 +1,4 @@
-/* How soon Linux lets a thread in that wakes up for microseconds of work while others compute.
+/* Makes Linux let a thread in soon that wakes up for microseconds of work while others compute.
  *
  * Since 6.12 the scheduler (EEVDF) takes the thread whose time slice would end first. A thread that moves messages has
  * the same slice as one that computes, 3 ms, unless it asks for less: on a machine with a core a rank it would often

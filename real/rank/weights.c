@@ -53,19 +53,11 @@ struct way {
 	int64_t elements;
 };
 
-static enum status fetch(const struct way *w, void *here, const void *there, int64_t bytes)
+static enum status move(const struct way *w, void *to, const void *from, int64_t bytes)
 {
 	if (w->remote)
-		return w->remote->get(w->remote->context, here, there, bytes);
-	memcpy(here, there, (size_t)bytes);
-	return STATUS_OK;
-}
-
-static enum status store(const struct way *w, void *there, const void *here, int64_t bytes)
-{
-	if (w->remote)
-		return w->remote->put(w->remote->context, there, here, bytes);
-	memcpy(there, here, (size_t)bytes);
+		return w->remote->copy(w->remote->context, to, from, bytes);
+	memcpy(to, from, (size_t)bytes);
 	return STATUS_OK;
 }
 
@@ -77,14 +69,14 @@ static enum status walk_by_tiles(const struct group_walk *w, const struct way *w
 	enum status s = STATUS_OK;
 	for (int64_t i = 0; i < count && !s; i += way->elements) {
 		int64_t n = count - i < way->elements ? count - i : way->elements;
-		if (!w->fills && !(s = fetch(way, values, at + i * size, n * size)) && type != ELEMENT_FP32)
+		if (!w->fills && !(s = move(way, values, at + i * size, n * size)) && type != ELEMENT_FP32)
 			vector_convert(n, type, values, ELEMENT_FP32, way->tile);
 		if (!s)
 			s = walk_slice(w, tensor, first + i, n, way->tile);
 		if (!s && w->fills && type != ELEMENT_FP32)
 			vector_convert(n, ELEMENT_FP32, way->tile, type, values);
 		if (!s && w->fills)
-			s = store(way, at + i * size, values, n * size);
+			s = move(way, at + i * size, values, n * size);
 	}
 	return s;
 }
@@ -127,7 +119,7 @@ static enum status fill_padding(const struct rank_memory *memory, const struct o
 	memset(r->tile, 0, (size_t)(bytes < r->tile_bytes ? bytes : r->tile_bytes));
 	for (int64_t n; done < bytes && !s; done += n) {
 		n = bytes - done < r->tile_bytes ? bytes - done : r->tile_bytes;
-		s = r->put(r->context, at + done, r->tile, n);
+		s = r->copy(r->context, at + done, r->tile, n);
 	}
 	return s;
 }
@@ -249,7 +241,7 @@ enum status rank_initialize_buffers(struct rank_memory *memory, const struct op 
 	if (values == there)
 		return s;
 	if (!s)
-		s = memory->remote->put(memory->remote->context, there, values, n * (int64_t)sizeof *values);
+		s = memory->remote->copy(memory->remote->context, there, values, n * (int64_t)sizeof *values);
 	free(values);
 	return s;
 }
@@ -262,7 +254,7 @@ enum status rank_show_buffers(struct rank_memory *memory, const struct op *op)
 	enum status s = STATUS_OK;
 	float *there = use_all(memory, op, 0, &n), *values = values_here(memory, op, there, n);
 	if (values != there)
-		s = memory->remote->get(memory->remote->context, values, there, n * (int64_t)sizeof *values);
+		s = memory->remote->copy(memory->remote->context, values, there, n * (int64_t)sizeof *values);
 	for (int b = 0; b < m->buffer_count && !s && memory->rank == memory->role->first_rank && memory->weights.show;
 	     b++) {
 		int64_t place = place_of_buffer(memory, &m->buffers[b], n);

@@ -1,5 +1,5 @@
-/* What parameters and the model's buffers begin with, and what is shown in the end: values that this process makes or
- * looks at, wherever they stand. */
+/* Values that parameters and the model's buffers begin with, and those that are shown in the end: values that this
+ * process makes or looks at, wherever they stand. */
 #ifndef SHARDLAB_RANK_WEIGHTS_H
 #define SHARDLAB_RANK_WEIGHTS_H
 

@@ -79,6 +79,14 @@ void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t 
 	return grown;
 }
 
+void *array_make(size_t count, size_t element_bytes)
+{
+	void *p = calloc(count + 1, element_bytes);
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes)
 {
 	if (count < *capacity)

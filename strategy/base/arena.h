@@ -30,6 +30,8 @@ void arena_release(struct arena *a); /* accepts NULL and a zeroed arena */
 /* Makes room for one more element at the end of an array in an arena: doubles it, and leaves the old one behind. */
 void *arena_grow(struct arena *a, void *array, int count, int *capacity, size_t element_bytes);
 
+/* An array in ordinary memory, for free(): zeroed, and never NULL. */
+void *array_make(size_t count, size_t element_bytes);
 /* Grows an array that lives in ordinary memory so that `count + 1` elements fit; doubles. `capacity` is updated. */
 void *array_reserve(void *array, size_t count, size_t *capacity, size_t element_bytes);
 

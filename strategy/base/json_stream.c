@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status stream_fail(struct json_stream *j, const char *format, ...)
+bool stream_fail(struct json_stream *j, const char *format, ...)
 {
 	char what[256];
 	int line = 1;
 	const char *start = j->begin;
 	va_list args;
 	if (j->failed)
-		return j->failed;
+		return false;
 	va_start(args, format);
 	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
@@ -23,7 +23,7 @@ enum status stream_fail(struct json_stream *j, const char *format, ...)
 			start = p + 1;
 		}
 	j->failed = status_fail(STATUS_INPUT, "%s:%d:%d: %s", j->name, line, (int)(j->at - start) + 1, what);
-	return j->failed;
+	return false;
 }
 
 static void skip_space(struct json_stream *j)
@@ -32,15 +32,19 @@ static void skip_space(struct json_stream *j)
 		j->at++;
 }
 
-char stream_peek(struct json_stream *j)
+/* Skips white space. False at the end of the input, which is an error. */
+static bool has_more(struct json_stream *j)
 {
 	if (j->failed)
-		return 0;
+		return false;
 	skip_space(j);
-	if (j->at == j->end) {
-		stream_fail(j, "ends in the middle: truncated?");
+	return j->at < j->end || stream_fail(j, "ends in the middle: truncated?");
+}
+
+char stream_peek(struct json_stream *j)
+{
+	if (!has_more(j))
 		return 0;
-	}
 	char c = *j->at;
 	if (c == '-' || (c >= '0' && c <= '9'))
 		return '0';
@@ -50,19 +54,18 @@ char stream_peek(struct json_stream *j)
 	return 0;
 }
 
-bool stream_enter(struct json_stream *j, char open)
+static bool expect(struct json_stream *j, char kind, const char *what)
 {
 	char c = stream_peek(j);
-	if (!c)
+	return c && (c == kind || stream_fail(j, "expected %s", what));
+}
+
+bool stream_enter(struct json_stream *j, char open)
+{
+	if (!expect(j, open, open == '{' ? "an object" : "a list"))
 		return false;
-	if (c != open) {
-		stream_fail(j, "expected %s", open == '{' ? "an object" : "a list");
-		return false;
-	}
-	if (j->depth == STREAM_DEPTH) {
-		stream_fail(j, "nested more than %d deep", STREAM_DEPTH);
-		return false;
-	}
+	if (j->depth == STREAM_DEPTH)
+		return stream_fail(j, "nested more than %d deep", STREAM_DEPTH);
 	j->at++;
 	j->closers[j->depth] = open == '{' ? '}' : ']';
 	j->fresh[j->depth++] = true;
@@ -71,24 +74,18 @@ bool stream_enter(struct json_stream *j, char open)
 
 bool stream_element(struct json_stream *j)
 {
-	if (j->failed)
+	if (!has_more(j))
 		return false;
-	skip_space(j);
-	if (j->at == j->end) {
-		stream_fail(j, "ends in the middle: truncated?");
-		return false;
-	}
-	if (*j->at == j->closers[j->depth - 1]) {
+	char closer = j->closers[j->depth - 1];
+	if (*j->at == closer) {
 		j->at++;
 		j->depth--;
 		return false;
 	}
 	if (!j->fresh[j->depth - 1]) {
-		if (*j->at != ',') {
-			stream_fail(j, "expected a comma or the end of the %s",
-			            j->closers[j->depth - 1] == '}' ? "object" : "list");
-			return false;
-		}
+		if (*j->at != ',')
+			return stream_fail(j, "expected a comma or the end of the %s",
+			                   closer == '}' ? "object" : "list");
 		j->at++;
 		skip_space(j);
 	}
@@ -100,24 +97,18 @@ bool stream_key(struct json_stream *j, struct stream_text *key)
 {
 	if (!stream_element(j) || !stream_string(j, key))
 		return false;
-	skip_space(j);
-	if (j->at == j->end || *j->at != ':') {
-		stream_fail(j, j->at == j->end ? "ends in the middle: truncated?" : "expected a colon behind a key");
+	if (!has_more(j))
 		return false;
-	}
+	if (*j->at != ':')
+		return stream_fail(j, "expected a colon behind a key");
 	j->at++;
 	return true;
 }
 
 bool stream_string(struct json_stream *j, struct stream_text *out)
 {
-	char c = stream_peek(j);
-	if (!c)
+	if (!expect(j, '"', "a text in quotes"))
 		return false;
-	if (c != '"') {
-		stream_fail(j, "expected a text in quotes");
-		return false;
-	}
 	const char *p = j->at + 1;
 	*out = (struct stream_text){.text = p};
 	while (p < j->end && *p != '"') {
@@ -128,10 +119,8 @@ bool stream_string(struct json_stream *j, struct stream_text *out)
 		if (p < j->end)
 			p++;
 	}
-	if (p >= j->end) {
-		stream_fail(j, "a text does not end: truncated?");
-		return false;
-	}
+	if (p >= j->end)
+		return stream_fail(j, "a text does not end: truncated?");
 	out->size = (size_t)(p - out->text);
 	j->at = p + 1;
 	return true;
@@ -144,18 +133,12 @@ static bool in_number(char c)
 
 bool stream_number(struct json_stream *j, struct stream_text *out)
 {
-	char c = stream_peek(j);
-	if (!c)
+	if (!expect(j, '0', "a number"))
 		return false;
-	if (c != '0') {
-		stream_fail(j, "expected a number");
-		return false;
-	}
 	const char *p = j->at, *digit = p + (*p == '-');
-	if (digit == j->end || *digit < '0' || *digit > '9') {
-		stream_fail(j, digit == j->end ? "ends in the middle: truncated?" : "not JSON: a number needs a digit");
-		return false;
-	}
+	if (digit == j->end || *digit < '0' || *digit > '9')
+		return stream_fail(j, digit == j->end ? "ends in the middle: truncated?"
+		                                      : "not JSON: a number needs a digit");
 	while (p < j->end && in_number(*p))
 		p++;
 	*out = (struct stream_text){.text = j->at, .size = (size_t)(p - j->at)};
@@ -180,9 +163,8 @@ bool stream_whole(struct json_stream *j, int64_t *out)
 	struct stream_text t;
 	if (!stream_number(j, &t))
 		return false;
-	if (!stream_text_whole(&t, out))
-		stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
-	return !j->failed;
+	return stream_text_whole(&t, out) ||
+	       stream_fail(j, "'%.*s' is not a whole number", t.size < 40 ? (int)t.size : 40, t.text);
 }
 
 bool stream_boolean(struct json_stream *j, bool *out)
@@ -223,10 +205,8 @@ bool stream_thousandths(struct json_stream *j, int64_t *out)
 		snprintf(copy, sizeof copy, "%.*s", t.size < 60 ? (int)t.size : 60, t.text);
 		char *end;
 		double d = strtod(copy, &end) * 1000;
-		if (*end || t.size >= 60 || !isfinite(d) || fabs(d) > 9e18) {
-			stream_fail(j, "'%.40s' is not a time", copy);
-			return false;
-		}
+		if (*end || t.size >= 60 || !isfinite(d) || fabs(d) > 9e18)
+			return stream_fail(j, "'%.40s' is not a time", copy);
 		*out = (int64_t)llround(d);
 		return true;
 	}
@@ -240,11 +220,28 @@ static bool skip_word(struct json_stream *j, const char *word)
 	size_t left = (size_t)(j->end - j->at);
 	if (left < n || strncmp(j->at, word, n) != 0) {
 		bool cut = left < n && !strncmp(j->at, word, left);
-		stream_fail(j, cut ? "ends in the middle of %s: truncated?" : "not JSON: expected %s", word);
-		return false;
+		return stream_fail(j, cut ? "ends in the middle of %s: truncated?" : "not JSON: expected %s", word);
 	}
 	j->at += n;
 	return true;
+}
+
+/* A scalar; of an array or an object its beginning. */
+static bool skip_token(struct json_stream *j)
+{
+	struct stream_text t;
+	char c = stream_peek(j);
+	switch (c) {
+	case '{':
+	case '[':
+		return stream_enter(j, c);
+	case '"':
+		return stream_string(j, &t);
+	case '0':
+		return stream_number(j, &t);
+	default:
+		return c && skip_word(j, c == 't' ? "true" : c == 'f' ? "false" : "null");
+	}
 }
 
 bool stream_skip(struct json_stream *j)
@@ -254,41 +251,12 @@ bool stream_skip(struct json_stream *j)
 	do {
 		if (j->depth > base) { /* inside: the next element, or the way out */
 			char closer = j->closers[j->depth - 1];
-			if (closer == '}' ? !stream_key(j, &t) : !stream_element(j)) {
-				if (j->failed)
-					return false;
+			if (closer == '}' ? !stream_key(j, &t) : !stream_element(j))
 				continue;
-			}
 		}
-		switch (stream_peek(j)) {
-		case '{':
-			stream_enter(j, '{');
-			break;
-		case '[':
-			stream_enter(j, '[');
-			break;
-		case '"':
-			stream_string(j, &t);
-			break;
-		case '0':
-			stream_number(j, &t);
-			break;
-		case 't':
-			skip_word(j, "true");
-			break;
-		case 'f':
-			skip_word(j, "false");
-			break;
-		case 'n':
-			skip_word(j, "null");
-			break;
-		default:
-			break;
-		}
-		if (j->failed)
-			return false;
-	} while (j->depth > base);
-	return true;
+		skip_token(j);
+	} while (!j->failed && j->depth > base);
+	return !j->failed;
 }
 
 bool stream_finished(struct json_stream *j)
@@ -296,9 +264,7 @@ bool stream_finished(struct json_stream *j)
 	if (j->failed)
 		return false;
 	skip_space(j);
-	if (j->at != j->end)
-		stream_fail(j, "something stands behind the end");
-	return !j->failed;
+	return j->at == j->end || stream_fail(j, "something stands behind the end");
 }
 
 bool stream_same(const struct stream_text *a, const struct stream_text *b)

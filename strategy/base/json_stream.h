@@ -31,7 +31,7 @@ struct json_stream {
 	enum status failed;
 };
 
-/* As it stands between the quotes. */
+/* A text as it stands between the quotes. */
 struct stream_text {
 	const char *text;
 	size_t size;
@@ -52,10 +52,11 @@ bool stream_boolean(struct json_stream *j, bool *out);
 /* A number of thousands (microseconds) as whole units (nanoseconds), rounded; exact for three decimals. */
 bool stream_thousandths(struct json_stream *j, int64_t *out);
 bool stream_skip(struct json_stream *j);
-/* Nothing but white space is left. */
+/* True if only white space is left. */
 bool stream_finished(struct json_stream *j);
 
-enum status stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* False, so that a reader can `return stream_fail(…)`. */
+bool stream_fail(struct json_stream *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static inline bool stream_is(const struct stream_text *t, const char *word)
 {

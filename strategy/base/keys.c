@@ -36,8 +36,18 @@ void word_at(const char *words, int place, char *out, size_t size)
 
 enum status word_parse(const char *words, const char *where, const char *text, int *place)
 {
+	char list[256];
+	size_t n = 0;
 	*place = word_find(words, text);
-	return *place >= 0 ? STATUS_OK : status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, words);
+	if (*place >= 0)
+		return STATUS_OK;
+	for (; *words && n + 3 < sizeof list; words++) {
+		list[n++] = *words == '|' ? ',' : *words;
+		if (*words == '|')
+			list[n++] = ' ';
+	}
+	list[n] = 0;
+	return status_fail(STATUS_INPUT, "%s: '%.40s' is not one of: %s", where, text, list);
 }
 
 /* ---- values ---- */
@@ -101,15 +111,11 @@ static int find_key(const struct keys *k, const char *name, size_t length)
 
 static enum status unknown_key(const struct keys *k, const char *where, const char *name)
 {
-	char known[256] = "", meant[NEAR_WORDS];
 	struct near near = {.typed = name};
-	for (int i = 0; i < k->count; i++) {
-		size_t n = strlen(known);
+	for (int i = 0; i < k->count; i++)
 		near_consider(&near, k->list[i].name);
-		snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", k->list[i].name);
-	}
-	return status_fail(STATUS_INPUT, "%s: unknown key '%s'%s; %s%s", where, name,
-	                   near_words(&near, meant, sizeof meant), k->count ? "known: " : "it has none", known);
+	return status_fail(STATUS_INPUT, "%s: unknown key '%s'%s; %s%s", where, name, near_words(&near),
+	                   k->count ? "known: " : "it has none", near.known);
 }
 
 static enum status read_pair(const struct keys *k, const char *where, const char *pair, size_t length,

@@ -33,7 +33,7 @@ struct keys {
 	int64_t low, high;      /* of its whole numbers; both 0: from 0 on */
 };
 
-/* A piece of the pairs or of the table: as long-lived as they are. */
+/* A value: a piece of the pairs or of the table, which must outlive it. */
 struct key_value {
 	const char *text;
 	size_t length;
@@ -43,7 +43,7 @@ struct key_value {
 /* Reads key=value:…, or NULL for none, into one value for each key of the table. An unknown key, one that comes twice,
  * or an impossible value, is STATUS_INPUT with a line that names it. */
 enum status keys_read(const struct keys *k, const char *pairs, struct key_value *values);
-/* Checks the same. */
+/* The same check without the values. */
 enum status keys_check(const struct keys *k, const char *pairs);
 
 bool key_is(const struct key_value *v, const char *word);
@@ -54,7 +54,7 @@ double key_real(const struct key_value *v);
 int word_find(const char *words, const char *text);
 /* Copies a word by its place; -1: "". */
 void word_at(const char *words, int place, char *out, size_t size);
-/* As word_find, but none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32|bf16". */
+/* As word_find, but none of them is STATUS_INPUT: "WHERE: 'fp8' is not one of: fp32, bf16". */
 enum status word_parse(const char *words, const char *where, const char *text, int *place);
 
 #endif

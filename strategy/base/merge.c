@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "strategy/base/arena.h"
+
 /* The end of the sorted stretch that begins at `at`. */
 static size_t run_end(const size_t *order, size_t at, size_t n, bool (*before)(const void *, size_t, size_t),
                       const void *things)
@@ -14,10 +16,8 @@ static size_t run_end(const size_t *order, size_t at, size_t n, bool (*before)(c
 
 size_t *merge_order(size_t n, bool (*before)(const void *things, size_t a, size_t b), const void *things)
 {
-	size_t *from = malloc((n + 1) * sizeof *from), *to = malloc((n + 1) * sizeof *to);
-	size_t *ends = malloc((n + 1) * sizeof *ends), runs = 0;
-	if (!from || !to || !ends)
-		abort();
+	size_t *from = array_make(n + 1, sizeof *from), *to = array_make(n + 1, sizeof *to);
+	size_t *ends = array_make(n + 1, sizeof *ends), runs = 0;
 	for (size_t i = 0; i < n; i++)
 		from[i] = i;
 	for (size_t at = 0; at < n; at = ends[runs++])

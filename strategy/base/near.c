@@ -45,7 +45,9 @@ void near_consider(struct near *n, const char *name)
 	simplify(typed, n->typed);
 	simplify(known, name);
 	int d = distance(typed, known), length = (int)strlen(typed);
-	/* Short words must be nearer. */
+	size_t listed = strlen(n->known);
+	snprintf(n->known + listed, sizeof n->known - listed, "%s%s", listed ? ", " : "", name);
+	/* Short words must be nearer than long ones. */
 	bool near = d <= 1 + length / 4 || (length >= 3 && !strncmp(typed, known, (size_t)length));
 	if (near && (!n->name || d < n->distance)) {
 		n->name = name;
@@ -53,10 +55,15 @@ void near_consider(struct near *n, const char *name)
 	}
 }
 
-const char *near_words(const struct near *n, char *out, size_t size)
+void near_line(void *near, const char *name, const char *what)
 {
-	*out = 0;
+	(void)what;
+	near_consider(near, name);
+}
+
+const char *near_words(struct near *n)
+{
 	if (n->name)
-		snprintf(out, size, " (did you mean %s?)", n->name);
-	return out;
+		snprintf(n->words, sizeof n->words, " (did you mean %s?)", n->name);
+	return n->words;
 }

@@ -2,23 +2,23 @@
  * Case and punctuation do not count, so `ZeRO-2` is `zero2`.
  *
  *     struct near near = {.typed = "tran"};
- *     near_consider(&near, "train");                       // for each name there is
- *     … near_words(&near, text, sizeof text) …             // " (did you mean train?)", or "" when none is near
+ *     near_consider(&near, "train");        // for each name there is
+ *     … near_words(&near) …                 // " (did you mean train?)", or "" when none is near
+ *     … near.known …                        // all that were considered: "train, sim"
  */
 #ifndef SHARDLAB_NEAR_H
 #define SHARDLAB_NEAR_H
-
-#include <stddef.h>
-
-enum { NEAR_WORDS = 64 };
 
 struct near {
 	const char *typed;
 	const char *name; /* the nearest of those considered; NULL: none is near */
 	int distance;
+	char known[400], words[64];
 };
 
 void near_consider(struct near *n, const char *name);
-const char *near_words(const struct near *n, char *out, size_t size);
+/* The same for functions that list what there is, to which it is given with a `struct near` as context. */
+void near_line(void *near, const char *name, const char *what);
+const char *near_words(struct near *n);
 
 #endif

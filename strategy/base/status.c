@@ -90,26 +90,21 @@ const char *status_message(void)
 	return message;
 }
 
+static const struct {
+	const char *name;
+	int code;
+} rows[] = {
+#define X(name, value, code, meaning) [-(value)] = {#name, code},
+        STATUS_LIST(X)
+#undef X
+};
+
 const char *status_name(enum status status)
 {
-	switch (status) {
-#define X(name, value, code, meaning)                                                                                  \
-	case STATUS_##name:                                                                                            \
-		return #name;
-		STATUS_LIST(X)
-#undef X
-	}
-	return "?";
+	return rows[-status].name;
 }
 
 int status_exit_code(enum status status)
 {
-	switch (status) {
-#define X(name, value, code, meaning)                                                                                  \
-	case STATUS_##name:                                                                                            \
-		return code;
-		STATUS_LIST(X)
-#undef X
-	}
-	return 1;
+	return rows[-status].code;
 }

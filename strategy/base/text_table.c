@@ -31,9 +31,7 @@ struct text_entry *text_table_find(const struct text_table *t, struct stream_tex
 static void grow(struct text_table *t)
 {
 	struct text_table grown = {.count = t->count, .capacity = t->capacity ? 2 * t->capacity : 256};
-	grown.entries = calloc(grown.capacity, sizeof *grown.entries);
-	if (!grown.entries)
-		abort();
+	grown.entries = array_make(grown.capacity, sizeof *grown.entries);
 	for (size_t i = 0; i < t->capacity; i++)
 		if (t->entries[i].used)
 			*place(&grown, &t->entries[i].a, &t->entries[i].b) = t->entries[i];

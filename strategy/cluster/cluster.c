@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "strategy/base/file.h"
+#include "strategy/base/near.h"
 
 __extension__ typedef __int128 wide;
 
@@ -104,7 +105,7 @@ int compute_key_parse(const char *name)
 	return -1;
 }
 
-/* "linear.forward" belongs to "linear"; an evaluation is half a classifier. */
+/* The family of "linear.forward" is "linear"; an evaluation has the rate of a classifier. */
 static int family_of(enum op_kind kind)
 {
 	if (op_class(kind) == OP_CLASS_V)
@@ -124,7 +125,7 @@ static bool is_product(enum op_kind kind)
 	       kind == OP_CONTEXT_BACKWARD;
 }
 
-/* What is said of the kind itself, of its family, or of everything; of products in TF32 first, if they are. */
+/* The curve of the kind itself, of its family, or the default; for products in TF32, the curves of TF32 come first. */
 static const struct curve *curve_of(const struct cluster *c, enum op_kind kind, enum type type)
 {
 	const int keys[] = {(int)kind, family_of(kind),
@@ -231,7 +232,7 @@ static enum status open_local(struct cluster *c, enum device_kind kind)
 	return access(path, F_OK) && errno == ENOENT ? cluster_local_assumed(c, kind) : read_file(c, path);
 }
 
-/* Ranks take turns on a GPU. */
+/* Ranks that share a GPU take turns on it. */
 static enum status share_devices(struct cluster *c, int64_t ranks)
 {
 	int64_t gpus = c->devices, most = (ranks + gpus - 1) / gpus;
@@ -262,14 +263,6 @@ static enum status open_local_cuda(struct cluster *c, int64_t ranks)
 	return s ? s : share_devices(c, ranks);
 }
 
-static void append_name(void *context, const char *name, const char *what)
-{
-	char *list = context;
-	size_t n = strlen(list);
-	(void)what;
-	snprintf(list + n, 400 - n, "%s%s", n ? ", " : "", name);
-}
-
 enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ranks)
 {
 	const char *text = cluster_catalogue(name_or_path);
@@ -284,10 +277,11 @@ enum status cluster_open(struct cluster *c, const char *name_or_path, int64_t ra
 	else if (text)
 		s = cluster_read(c, text, strlen(text), name_or_path);
 	else {
-		char list[400] = "";
-		cluster_list(append_name, list);
-		s = status_fail(STATUS_INPUT, "{cluster}: unknown cluster '%.60s'; known: %s, or a file (./NAME.yaml)",
-		                name_or_path, list);
+		struct near near = {.typed = name_or_path};
+		cluster_list(near_line, &near);
+		s = status_fail(STATUS_INPUT,
+		                "{cluster}: unknown cluster '%.60s'%s; known: %s, or a file (./NAME.yaml)",
+		                name_or_path, near_words(&near), near.known);
 	}
 	if (!s && (s = fits_ranks(c, ranks)))
 		cluster_release(c);

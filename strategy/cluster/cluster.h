@@ -70,7 +70,7 @@ struct curve {
 #define CLUSTER_TF32 CLUSTER_TYPES /* of products of fp32 whose operands are rounded to TF32: a column of its own */
 #define CLUSTER_COLUMNS (CLUSTER_TF32 + 1)
 
-/* What a line of `compute` speaks of. The operations come first, so that an op_kind is a key. */
+/* The keys of `compute`. Operations come first, so that an op_kind is a key. */
 enum compute_key {
 	COMPUTE_FAMILY = OP_KIND_COUNT, /* + enum kernel_kind */
 	COMPUTE_VECTOR = COMPUTE_FAMILY + KERNEL_KINDS,
@@ -85,7 +85,7 @@ struct link {
 	struct rate bandwidth; /* bytes/s, each direction */
 };
 
-/* What a node's ranks share for offloading to disk. */
+/* The disk of a node, which its ranks share for offloading. */
 struct storage {
 	struct rate latency;     /* ns: of a request */
 	struct rate read, write; /* bytes/s; 0: the cluster has none */
@@ -115,15 +115,15 @@ struct cluster {
 	struct link link, network, host_link;
 	struct storage disk;
 	struct curve compute[COMPUTE_KEY_COUNT][CLUSTER_COLUMNS];
-	bool tf32;         /* of whoever asks for rates: fp32 takes those of tf32 where there are any */
+	bool tf32;         /* set by the user of the cluster: fp32 takes the rates of tf32 where there are any */
 	struct slow *slow; /* owned; by rank, ascending */
 	int slow_count;
 };
 
-/* What this machine is called: its processors, and its GPUs. */
+/* The names of this machine: its processors, and its GPUs. */
 #define CLUSTER_LOCAL "local"
 #define CLUSTER_LOCAL_CUDA "local-cuda"
-/* So many ranks can share its GPUs. */
+/* The most ranks that can share its GPUs. */
 #define CLUSTER_SHARING_MOST 4096
 
 /* name_or_path: a name of the catalogue, or a file (with a '/' or ending in .yaml or .yml). `local` is this machine:
@@ -142,10 +142,10 @@ enum status cluster_read(struct cluster *c, const char *text, size_t size, const
 enum status cluster_write(const struct cluster *c, const char *path);
 void cluster_print(const struct cluster *c, FILE *out);
 
-/* Where `local` is kept: $SHARDLAB_CONFIG, or ${XDG_CONFIG_HOME:-$HOME/.config}/shardlab/local.yaml; and `local-cuda`:
+/* The path of `local`: $SHARDLAB_CONFIG, or ${XDG_CONFIG_HOME:-$HOME/.config}/shardlab/local.yaml. `local-cuda` stands
  * beside it, with -cuda before .yaml. */
 enum status cluster_local_path(enum device_kind kind, char *out, size_t size);
-/* This machine with assumed rates, whether or not it was calibrated: what calibration starts from. */
+/* This machine with assumed rates, whether or not it was calibrated. Calibration starts from it. */
 enum status cluster_local_assumed(struct cluster *c, enum device_kind kind);
 
 /* One line an entry of the catalogue, for `shardlab help`. */
@@ -160,8 +160,7 @@ struct rate cluster_compute_rate(const struct cluster *c, enum op_kind kind, enu
 bool cluster_has_tf32(const struct cluster *c);
 /* "fp32", "bf16", "fp16", "tf32": as descriptions call the columns of `compute`. */
 const char *cluster_column_name(int column);
-/* Was the operation itself measured, and up to such work? Then its rate holds all that it costs: its memory's traffic.
- */
+/* True if the operation itself was measured, up to such work. Its rate then includes its memory traffic. */
 bool cluster_measured_whole(const struct cluster *c, enum op_kind kind, enum type type, int64_t work);
 
 int64_t cluster_node_of(const struct cluster *c, int64_t rank);

@@ -1,13 +1,26 @@
 #include "strategy/cluster/fields.h"
 
+#include <string.h>
+
 #define BOTH (ON_CPU | ON_GPU)
 #define AT(member) offsetof(struct cluster, member)
 
 /* The bounds keep every product and quotient of the simulator within 63 bits, and catch a wrong unit (microseconds
  * where seconds are meant). */
-const struct field cluster_fields[] = {
+static const struct field all[] = {
+        {"", "name", FIELD_TEXT, BOTH | REQUIRED, 0, sizeof((struct cluster *)0)->name, AT(name)},
+        {"", "about", FIELD_TEXT, BOTH, 0, sizeof((struct cluster *)0)->about, AT(about)},
+        {"", "kind", FIELD_KIND, BOTH | REQUIRED, 0, 0, AT(kind)},
         {"", "nodes", FIELD_WHOLE, BOTH, 1, 1e7, AT(nodes)},
-        {"node", "devices", FIELD_WHOLE, BOTH, 1, 65536, AT(devices)},
+        {"", "node", FIELD_SECTION, BOTH | REQUIRED, 0, 0, 0},
+        {"", "device", FIELD_SECTION, BOTH | REQUIRED, 0, 0, 0},
+        {"", "link", FIELD_SECTION, BOTH | REQUIRED, 0, 0, 0},
+        {"", "network", FIELD_SECTION, BOTH, 0, 0, 0},
+        {"", "host_link", FIELD_SECTION, ON_GPU | REQUIRED, 0, 0, 0},
+        {"", "disk", FIELD_SECTION, BOTH, 0, 0, 0},
+        {"", "compute", FIELD_COMPUTE, BOTH | REQUIRED, 0, 0, 0},
+        {"", "slow", FIELD_SLOW, BOTH, 0, 0, 0},
+        {"node", "devices", FIELD_WHOLE, BOTH | GPU_NEEDS, 1, 65536, AT(devices)},
         {"node", "cores", FIELD_WHOLE, BOTH | REQUIRED, 1, 65536, AT(cores)},
         {"node", "memory", FIELD_BYTES, BOTH | REQUIRED, 1, 1e18, AT(node_memory)},
         {"node", "memory_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e6, 1e15, AT(node_bandwidth)},
@@ -32,24 +45,17 @@ const struct field cluster_fields[] = {
         {"disk", "write_bandwidth", FIELD_PER_SECOND, BOTH | REQUIRED, 1e3, 1e15, AT(disk.write)},
         {"disk", "capacity", FIELD_BYTES, BOTH | REQUIRED, 1, 1e18, AT(disk.capacity)},
 };
-_Static_assert(sizeof cluster_fields / sizeof *cluster_fields <= CLUSTER_FIELDS_MOST, "the reader marks each");
-const int cluster_field_count = sizeof cluster_fields / sizeof *cluster_fields;
 
-const char *const cluster_sections[] = {"", "node", "device", "link", "network", "host_link", "disk"};
-const int cluster_section_count = sizeof cluster_sections / sizeof *cluster_sections;
+int cluster_section_fields(const char *section, const struct field *fields[SECTION_FIELDS])
+{
+	int n = 0;
+	for (size_t i = 0; i < sizeof all / sizeof *all && n < SECTION_FIELDS; i++)
+		if (!strcmp(all[i].section, section))
+			fields[n++] = &all[i];
+	return n;
+}
 
 double field_scale(enum field_kind kind)
 {
-	switch (kind) {
-	case FIELD_SECONDS:
-		return 1e9;
-	case FIELD_SHARE:
-		return 1e6;
-	case FIELD_WHOLE:
-	case FIELD_BYTES:
-	case FIELD_RATE_BYTES:
-	case FIELD_PER_SECOND:
-		break;
-	}
-	return 1;
+	return kind == FIELD_SECONDS ? 1e9 : kind == FIELD_SHARE ? 1e6 : 1;
 }

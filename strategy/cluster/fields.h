@@ -5,6 +5,11 @@
 #include "strategy/cluster/cluster.h"
 
 enum field_kind {
+	FIELD_TEXT,       /* char[], of at most `high` bytes */
+	FIELD_KIND,       /* enum device_kind */
+	FIELD_SECTION,    /* fields of its own, under its key */
+	FIELD_COMPUTE,    /* curves */
+	FIELD_SLOW,       /* factors of ranks */
 	FIELD_WHOLE,      /* int64_t */
 	FIELD_BYTES,      /* int64_t */
 	FIELD_RATE_BYTES, /* struct rate: bytes, may be measured */
@@ -13,7 +18,8 @@ enum field_kind {
 	FIELD_SHARE,      /* struct rate: kept in millionths */
 };
 
-enum { ON_CPU = 1, ON_GPU = 2, REQUIRED = 4 };
+/* Where a field may stand, and where it must. */
+enum { ON_CPU = 1, ON_GPU = 2, CPU_NEEDS = 4, GPU_NEEDS = 8, REQUIRED = CPU_NEEDS | GPU_NEEDS };
 
 struct field {
 	const char *section; /* "" for the top */
@@ -24,15 +30,11 @@ struct field {
 	size_t offset;    /* in struct cluster */
 };
 
-enum { CLUSTER_FIELDS_MOST = 32 };
-extern const struct field cluster_fields[];
-extern const int cluster_field_count;
+/* The fields of a section in the order in which they are read and written: returns how many. */
+enum { SECTION_FIELDS = 16 };
+int cluster_section_fields(const char *section, const struct field *fields[SECTION_FIELDS]);
 
-/* The sections in the order in which they are written. */
-extern const char *const cluster_sections[];
-extern const int cluster_section_count;
-
-/* What one of the file's units is, in the units of struct rate: 1e9 for seconds, 1e6 for shares, else 1. */
+/* One of the file's units in the units of struct rate: 1e9 for seconds, 1e6 for shares, else 1. */
 double field_scale(enum field_kind kind);
 
 #endif

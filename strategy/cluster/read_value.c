@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
 void reader_place(struct reader *r, const yaml_node_t *node, const char *what)
@@ -51,6 +52,37 @@ enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char
 	return STATUS_OK;
 }
 
+static enum status unknown_key(struct reader *r, const yaml_node_t *key, const char *what,
+                               const struct reader_keys *keys)
+{
+	struct near near = {.typed = reader_scalar(key)};
+	for (int i = 0; i < keys->count; i++)
+		if (keys->name[i])
+			near_consider(&near, keys->name[i]);
+	return FAIL(r, key, "unknown key '%s'%s%s%s; known keys: %s", near.typed, *what ? " in " : "", what,
+	            near_words(&near), keys->known ? keys->known : near.known);
+}
+
+enum status reader_values(struct reader *r, const yaml_node_t *node, const char *what, const struct reader_keys *keys,
+                          const yaml_node_t **value)
+{
+	enum status s = reader_mapping(r, node, *what ? what : "a cluster file");
+	for (int i = 0; i < keys->count; i++)
+		value[i] = NULL;
+	for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; !s && p < node->data.mapping.pairs.top; p++) {
+		const yaml_node_t *key = reader_node(r, p->key);
+		int i = 0;
+		while (i < keys->count && (!keys->name[i] || strcmp(reader_scalar(key), keys->name[i]) != 0))
+			i++;
+		if (i == keys->count)
+			return unknown_key(r, key, what, keys);
+		if (value[i])
+			return FAIL(r, key, "'%s' is there twice", keys->name[i]);
+		value[i] = reader_node(r, p->value);
+	}
+	return s;
+}
+
 /* ---- values ---- */
 
 enum status reader_number(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
@@ -74,36 +106,28 @@ enum status reader_number(struct reader *r, const yaml_node_t *node, const char 
 enum status reader_rate(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,
                         struct rate *out)
 {
-	static const char *const names[] = {"measured", "min", "max"};
-	int64_t value[3] = {0};
-	bool given[3] = {false};
+	enum { MEASURED, MIN, MAX, KEYS };
+	static const char *const names[KEYS] = {"measured", "min", "max"};
+	static const struct reader_keys keys = {names, KEYS, NULL};
+	const yaml_node_t *value[KEYS];
+	int64_t number[KEYS];
 	enum status s;
 
 	if (node->type != YAML_MAPPING_NODE) {
-		if ((s = reader_number(r, node, what, f, &value[0])))
-			return s;
-		*out = rate_assumed(value[0]);
-		return STATUS_OK;
-	}
-	if ((s = reader_mapping(r, node, what)))
+		if (!(s = reader_number(r, node, what, f, &number[MEASURED])))
+			*out = rate_assumed(number[MEASURED]);
 		return s;
-	for (const yaml_node_pair_t *p = node->data.mapping.pairs.start; p < node->data.mapping.pairs.top; p++) {
-		const yaml_node_t *key = reader_node(r, p->key);
-		int i = 0;
-		while (i < 3 && strcmp(reader_scalar(key), names[i]))
-			i++;
-		if (i == 3)
-			return FAIL(r, key, "%s: unknown key '%s'; known keys: measured, min, max", what,
-			            reader_scalar(key));
-		if (given[i])
-			return FAIL(r, key, "%s: '%s' is there twice", what, names[i]);
-		given[i] = true;
-		if ((s = reader_number(r, reader_node(r, p->value), what, f, &value[i])))
+	}
+	if ((s = reader_values(r, node, what, &keys, value)))
+		return s;
+	if (!value[MEASURED])
+		return FAIL(r, node, "%s: 'measured' is missing: the median of the measurements", what);
+	for (int i = 0; i < KEYS; i++) {
+		number[i] = number[MEASURED];
+		if (value[i] && (s = reader_number(r, value[i], what, f, &number[i])))
 			return s;
 	}
-	if (!given[0])
-		return FAIL(r, node, "%s: 'measured' is missing: the median of the measurements", what);
-	*out = rate_measured(value[0], given[1] ? value[1] : value[0], given[2] ? value[2] : value[0]);
+	*out = rate_measured(number[MEASURED], number[MIN], number[MAX]);
 	if (out->low > out->value || out->value > out->high)
 		return FAIL(r, node, "%s: needs min <= measured <= max", what);
 	return STATUS_OK;

@@ -14,7 +14,6 @@ struct reader {
 	yaml_document_t document;
 	const char *file;
 	char where[400]; /* "file:line:column: section.key", for the messages of number_*() */
-	bool seen[CLUSTER_FIELDS_MOST];
 };
 
 /* Puts the place of a node, and what stands there, into `where`. */
@@ -26,8 +25,19 @@ enum status reader_fail(struct reader *r, const char *format, ...) __attribute__
 yaml_node_t *reader_node(struct reader *r, int index);
 /* Text of a scalar; NULL for anything else, for what is too long, and for text with a zero byte in it. */
 const char *reader_scalar(const yaml_node_t *node);
-/* That the node is a mapping whose keys are words. */
+/* STATUS_INPUT unless the node is a mapping whose keys are words. */
 enum status reader_mapping(struct reader *r, const yaml_node_t *node, const char *what);
+
+/* The keys that a mapping may have. */
+struct reader_keys {
+	const char *const *name; /* NULL: none of that number */
+	int count;
+	const char *known; /* for the message; NULL: the names */
+};
+/* Reads a mapping: value[i] is what name[i] has, NULL where it is missing. An unknown key, or one that is there twice,
+ * is STATUS_INPUT. what: the mapping's own name; "" for the file. */
+enum status reader_values(struct reader *r, const yaml_node_t *node, const char *what, const struct reader_keys *keys,
+                          const yaml_node_t **value);
 
 /* A number in the bounds and the unit of a field. */
 enum status reader_number(struct reader *r, const yaml_node_t *node, const char *what, const struct field *f,

@@ -12,7 +12,7 @@
 #include "strategy/base/file.h"
 #include "strategy/cluster/fields.h"
 
-/* Exactly what llround(v · scale) turns back into the same integer: the digits of value / scale. */
+/* Prints the digits of value / scale, which llround(v · scale) turns back into the same integer. */
 static void print_scaled(FILE *out, int64_t value, double scale)
 {
 	if (scale == 1) {
@@ -71,59 +71,74 @@ static void print_compute(const struct cluster *c, FILE *out)
 	}
 }
 
-static void print_section(const struct cluster *c, const char *section, FILE *out)
+static void print_slow(const struct cluster *c, FILE *out)
 {
-	unsigned here = c->kind == DEVICE_GPU ? ON_GPU : ON_CPU;
-	bool any = !*section;
-	if ((!strcmp(section, "network") && !c->network.bandwidth.value) ||
-	    (!strcmp(section, "disk") && !c->disk.read.value))
-		return;
-	for (int i = 0; i < cluster_field_count; i++) {
-		const struct field *f = &cluster_fields[i];
-		if (strcmp(f->section, section) || !(f->flags & here))
-			continue;
-		const void *at = (const char *)c + f->offset;
-		bool plain = f->kind == FIELD_WHOLE || f->kind == FIELD_BYTES;
-		if (plain && !*(const int64_t *)at) /* optional and not given */
-			continue;
-		if (!any)
-			fprintf(out, "%s:\n", section);
-		any = true;
-		fprintf(out, "%s%s: ", *section ? "  " : "", f->key);
-		if (plain)
-			fprintf(out, "%" PRId64, *(const int64_t *)at);
-		else
-			print_rate(out, at, field_scale(f->kind));
-		fputc('\n', out);
-	}
-}
-
-/* Single-quoted YAML: only the quote itself needs care. */
-static void print_text(FILE *out, const char *key, const char *text)
-{
-	fprintf(out, "%s: '", key);
-	for (; *text; text++)
-		fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
-	fputs("'\n", out);
-}
-
-void cluster_print(const struct cluster *c, FILE *out)
-{
-	print_text(out, "name", c->name);
-	if (*c->about)
-		print_text(out, "about", c->about);
-	fprintf(out, "kind: %s\n", c->kind == DEVICE_GPU ? "gpu" : "cpu");
-	for (int i = 0; i < cluster_section_count; i++)
-		print_section(c, cluster_sections[i], out);
-	print_compute(c, out);
-	if (!c->slow_count)
-		return;
-	fputs("slow:\n", out);
+	if (c->slow_count)
+		fputs("slow:\n", out);
 	for (int i = 0; i < c->slow_count; i++) {
 		fprintf(out, "  %" PRId64 ": ", c->slow[i].rank);
 		print_scaled(out, c->slow[i].factor, 1e6);
 		fputc('\n', out);
 	}
+}
+
+/* Single-quoted YAML: only the quote itself needs care. */
+static void print_text(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[2]){*text, 0}, out);
+	fputc('\'', out);
+}
+
+static void print_field(const struct cluster *c, const struct field *f, FILE *out)
+{
+	const void *at = (const char *)c + f->offset;
+	bool whole = f->kind == FIELD_WHOLE || f->kind == FIELD_BYTES;
+	if ((whole && !*(const int64_t *)at) || (f->kind == FIELD_TEXT && !*(const char *)at)) /* not given */
+		return;
+	fprintf(out, "%s%s: ", *f->section ? "  " : "", f->key);
+	if (f->kind == FIELD_TEXT)
+		print_text(out, at);
+	else if (f->kind == FIELD_KIND)
+		fputs(c->kind == DEVICE_GPU ? "gpu" : "cpu", out);
+	else if (whole)
+		fprintf(out, "%" PRId64, *(const int64_t *)at);
+	else
+		print_rate(out, at, field_scale(f->kind));
+	fputc('\n', out);
+}
+
+static bool has_section(const struct cluster *c, const char *name)
+{
+	return (strcmp(name, "network") != 0 || c->network.bandwidth.value) &&
+	       (strcmp(name, "disk") != 0 || c->disk.read.value);
+}
+
+static void print_section(const struct cluster *c, const char *section, FILE *out)
+{
+	const struct field *fields[SECTION_FIELDS];
+	int count = cluster_section_fields(section, fields);
+	for (int i = 0; i < count; i++) {
+		const struct field *f = fields[i];
+		if (!(f->flags & (c->kind == DEVICE_GPU ? ON_GPU : ON_CPU)))
+			continue;
+		if (f->kind == FIELD_COMPUTE) {
+			print_compute(c, out);
+		} else if (f->kind == FIELD_SLOW) {
+			print_slow(c, out);
+		} else if (f->kind != FIELD_SECTION) {
+			print_field(c, f, out);
+		} else if (has_section(c, f->key)) {
+			fprintf(out, "%s:\n", f->key);
+			print_section(c, f->key, out);
+		}
+	}
+}
+
+void cluster_print(const struct cluster *c, FILE *out)
+{
+	print_section(c, "", out);
 }
 
 static enum status make_directories(const char *path)

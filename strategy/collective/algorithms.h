@@ -1,10 +1,10 @@
-/* What the algorithms share. Each is a file that ends with its rows, which SCHEDULE_LIST names. */
+/* Functions that the algorithms share. An algorithm is a file that ends with its rows, which SCHEDULE_LIST names. */
 #ifndef SHARDLAB_COLLECTIVE_ALGORITHMS_H
 #define SHARDLAB_COLLECTIVE_ALGORITHMS_H
 
 #include "strategy/collective/schedule.h"
 
-/* How much is sent: the whole buffer so often, or a slice of it. */
+/* The amount sent: so many times the whole buffer, or so many times a slice. */
 static inline struct amount times_whole(const struct schedule *s, int64_t times)
 {
 	return (struct amount){times, s->elements};

@@ -105,11 +105,6 @@ static int64_t halving_doubling_sent(const struct schedule *s, int64_t rank)
 	       (rank + p < s->ranks ? s->elements : 0);
 }
 
-static int64_t halving_doubling_received(const struct schedule *s, int64_t rank)
-{
-	return halving_doubling_sent(s, rank);
-}
-
 /* 2(p-1) in the rounds of the ranks below p, 2(n-p) to fold and unfold the others. */
 static struct amount halving_doubling_amount(const struct schedule *s)
 {
@@ -124,7 +119,7 @@ const struct algorithm halving_doubling_all_reduce = {
         .rounds = halving_doubling_rounds,
         .round = halving_doubling_round,
         .sent = halving_doubling_sent,
-        .received = halving_doubling_received,
+        .received = halving_doubling_sent,
         .amount = halving_doubling_amount,
         .formula = "2 (n − 1) · S",
 };

@@ -50,11 +50,6 @@ static int64_t ring_sent(const struct schedule *s, int64_t rank)
 	return ring_rounds(s) * (s->elements / s->ranks);
 }
 
-static int64_t ring_received(const struct schedule *s, int64_t rank)
-{
-	return ring_sent(s, rank);
-}
-
 static struct amount ring_amount(const struct schedule *s)
 {
 	return times_slice(s, ring_rounds(s));
@@ -62,7 +57,7 @@ static struct amount ring_amount(const struct schedule *s)
 
 #define RING                                                                                                           \
 	.name = "ring", .shape = SHAPE_RING, .slices = true, .symmetric = true, .rounds = ring_rounds,                 \
-	.round = ring_round, .sent = ring_sent, .received = ring_received, .amount = ring_amount
+	.round = ring_round, .sent = ring_sent, .received = ring_sent, .amount = ring_amount
 
 const struct algorithm ring_all_reduce = {
         RING,

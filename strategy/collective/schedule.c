@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/list.h"
 #include "strategy/collective/algorithms.h"
 
 static const struct algorithm *const rows[SCHEDULE_COUNT] = {
@@ -13,11 +14,7 @@ static const struct algorithm *const rows[SCHEDULE_COUNT] = {
 
 const char *operation_name(enum operation o)
 {
-	static const char *const names[] = {
-#define X(constant, name) name,
-	        OPERATION_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {OPERATION_LIST(SECOND)};
 	return names[o];
 }
 

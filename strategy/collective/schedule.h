@@ -28,7 +28,7 @@ extern "C" {
  * it, the communicator gets it. Two pieces, one arriving while the other is added. */
 #define SCHEDULE_STAGING_BYTES (1024 * 1024)
 
-/* What a collective does, whatever the algorithm. All of them work in place on the whole buffer: all-reduce and sum
+/* The result of a collective, whatever its algorithm. All of them work in place on the whole buffer: all-reduce and sum
  * leave the sum of everyone's buffer everywhere; reduce-scatter leaves the sum of slice r on rank r (the rest is
  * spoiled); all-gather reads slice r of rank r; broadcast and reduce move the whole buffer from and to the root (reduce
  * may spoil the buffers of the others); scatter: rank r gets slice r of the root; gather: the root gets slice r of rank
@@ -53,7 +53,7 @@ enum operation {
 const char *operation_name(enum operation o); /* "all-reduce" */
 bool operation_has_root(enum operation o);
 
-/* Who talks to whom: it says how a collective is drawn and how it is costed. */
+/* Who talks to whom: from it follow how a collective is drawn and what it costs. */
 enum schedule_shape {
 	SHAPE_RING,  /* every rank sends to the next, all at once */
 	SHAPE_CHAIN, /* a ring without the link that closes it, in pieces */

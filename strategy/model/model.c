@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "strategy/base/keys.h"
+#include "strategy/base/list.h"
 #include "strategy/base/near.h"
 #include "strategy/base/number.h"
 
@@ -256,34 +257,19 @@ static enum status open_abstract(struct model *m, const struct request *q)
 	return STATUS_OK;
 }
 
-struct name_list {
-	char text[256];
-	struct near near;
-};
-
-static void add_name(void *context, const char *name, const char *what)
-{
-	struct name_list *l = context;
-	size_t n = strlen(l->text);
-	(void)what;
-	near_consider(&l->near, name);
-	snprintf(l->text + n, sizeof l->text - n, "%s%s", n ? ", " : "", name);
-}
-
 static enum status unknown_model(const char *name)
 {
-	struct name_list list = {.near = {.typed = name}};
-	char meant[NEAR_WORDS];
+	struct near near = {.typed = name};
 	if (strchr(name, '/') || strstr(name, ".json"))
 		return status_fail(
 		        STATUS_INPUT,
 		        "{model} %.60s: model files are not read; give its sizes as keys of gpt, or its number of "
 		        "parameters: see {help} models",
 		        name);
-	model_list(add_name, &list);
+	model_list(near_line, &near);
 	return status_fail(STATUS_INPUT,
 	                   "{model}: unknown model '%.60s'%s; known: %s; others by their sizes: see {help} models",
-	                   name, near_words(&list.near, meant, sizeof meant), list.text);
+	                   name, near_words(&near), near.known);
 }
 
 static enum status open_named(struct model *m, const struct request *q)
@@ -300,7 +286,7 @@ static enum status open_named(struct model *m, const struct request *q)
 	return unknown_model(name);
 }
 
-/* Derives the rest from the kernels, once all are there. */
+/* Derives the rest from the kernels, once they are all there. */
 static void finish(struct model *m)
 {
 	if (!m->logits_stride)
@@ -359,10 +345,6 @@ int model_blocks(const struct model *m)
 
 const char *kernel_kind_name(enum kernel_kind kind)
 {
-	static const char *const names[] = {
-#define X(constant, name, divides) name,
-	        KERNEL_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {KERNEL_LIST(SECOND)};
 	return names[kind];
 }

@@ -23,19 +23,20 @@
 
 enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 
-/* The side of a tensor that is cut when each rank of a tensor group has a slice of it (model/slice.h). */
-enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
+/* The side of a tensor that is divided when each rank of a tensor group has a slice of it (model/slice.h). */
+enum partition { PARTITION_NONE, PARTITION_ROWS, PARTITION_COLUMNS };
 
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
-	/* In a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
-	 * by one (3 for q|k|v). rows, columns and elements are then the slice's. */
-	enum cut cut;
+	/* In a slice: the side that is divided, its size in the whole tensor, and how many pieces it has that are
+	 * divided one by one (3 for q|k|v). rows, columns and elements are then the slice's. */
+	enum partition partition;
 	int64_t whole;
 	int pieces;
-	bool spread; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over the ranks */
+	bool sequence_parallel; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over
+	                           the ranks */
 	int unit;
 	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
 	enum weight_init init;
@@ -46,21 +47,21 @@ enum value_type {
 	VALUE_ACTIVATION, /* in the type of the parameters */
 	VALUE_FP32,       /* statistics, and what is kept in fp32 whatever the precision */
 	VALUE_INDEX,      /* token ids, labels: 32-bit integers */
-	VALUE_MASK,       /* what dropout kept: a byte each */
+	VALUE_MASK,       /* which elements dropout kept: a byte each */
 };
 
 struct value {
 	const char *name;
 	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
-	int producer;   /* kernel; -1: comes from the data */
-	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
-	bool spread;    /* each has its own rows (tokens): sequence parallelism */
-	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
+	int producer;           /* kernel; -1: comes from the data */
+	bool sliced;            /* each rank of a tensor group has its own columns of it; else all have the same */
+	bool sequence_parallel; /* each has its own rows (tokens): sequence parallelism */
+	bool per_batch;         /* one for all samples of a micro-batch: batch normalization's statistics */
 };
 
-/* State of the model that is no parameter, in fp32: what torch.nn.Module calls a buffer. Nothing updates it but the
- * forward pass of training; it is saved with the weights. The model's buffers stand one after another. */
+/* State of the model that is not a parameter, in fp32: torch.nn.Module calls it a buffer. Only the forward pass of
+ * training updates it, and it is saved with the weights. The model's buffers stand one after another. */
 struct model_buffer {
 	const char *name; /* "0.norm.running_mean" */
 	int64_t elements, offset;
@@ -95,29 +96,29 @@ struct kernel {
 	enum kernel_kind kind;
 	const char *name; /* "block.0.qkv" */
 	int unit;
-	int x;        /* what it reads: an activation, or the token ids */
+	int x;        /* its input: an activation, or the token ids */
 	int second;   /* context: queries, keys and values, of which it reads the values */
 	int residual; /* linear, dropout: added to the output; its gradient is the output's own */
-	int y;        /* what it makes; a classifier turns its x into x's gradient, in place, and has none */
-	int saved;    /* made beside y for the backward pass: norm's statistics, attention's log-sum-exp, the input of
-	               * GELU,    dropout's mask */
+	int y;        /* its output; a classifier has none, and turns x into its gradient in place */
+	int saved; /* made beside y for the backward pass: statistics of a norm, log-sum-exp of attention, the input of
+	              GELU, the mask of dropout */
 	int weight, bias; /* tensors; embedding: token and position table */
 	int running;      /* batch norm: the buffer with its running mean; that with the variance follows */
 	int64_t in, out;  /* linear; norm and embedding: width twice; classifier: classes twice */
 	int64_t heads, head_size;
 	int64_t tokens; /* rows of one sample */
 	bool weight_in_out, gelu;
-	double dropout;    /* dropout: the probability to be zero */
+	double dropout;    /* dropout: the probability that an element becomes zero */
 	bool synchronised; /* batch norm: over the samples of all ranks, not of each rank alone */
 	bool needs_dx;     /* its input is not the data */
-	bool inner;        /* of attention: between queries, keys and values, and their weighted sum */
+	bool inner;        /* part of attention: between queries, keys and values, and their weighted sum */
 };
 
 struct unit {
 	const char *name; /* "block.0" */
 	int tensors;
 	int64_t elements;
-	bool block; /* one of many alike, that a checkpoint may stand between */
+	bool block; /* one of many alike: a checkpoint may stand between two of them */
 };
 
 struct model {
@@ -144,8 +145,9 @@ struct model {
 	int64_t logits_stride;     /* elements from a row of logits to the next: classes, or a few more */
 	bool is_text, is_abstract;
 	const char *only_simulated; /* why it cannot be run for real; NULL: it can */
-	/* In a rank's slice of a model (model/slice.h): ranks that share it; 1: it is whole. Sizes of kernels, values
-	 * and tensors are then the rank's; names, parameters, context and classes those of the whole model. */
+	/* The ranks that share the model, where this is a rank's slice of it (model/slice.h); 1: it is whole. In a
+	 * slice, the sizes of kernels, values and tensors are the rank's; names, parameters, context and classes are
+	 * those of the whole model. */
 	int64_t slices;
 	int maxima, sums; /* values of a classifier over sliced logits; -1 */
 };
@@ -179,7 +181,7 @@ int model_add_value(struct model *m, const char *name, int64_t elements, enum va
 int model_add_buffer(struct model *m, const char *name, int64_t elements, double initial);
 struct kernel *model_add_kernel(struct model *m, enum kernel_kind kind, int unit, const char *name);
 
-/* The MLP's hidden layers may have batch normalization, over each rank's own samples, or over those of all ranks. */
+/* The hidden layers of an MLP may have batch normalization, over each rank's own samples or over those of all ranks. */
 enum mlp_norm { MLP_NORM_NONE, MLP_NORM_BATCH, MLP_NORM_SYNC_BATCH };
 
 struct mlp_sizes {
@@ -190,8 +192,7 @@ struct mlp_sizes {
 void model_build_mlp(struct model *m, const struct mlp_sizes *sizes);
 struct gpt_sizes {
 	int64_t layers, width, heads, context, vocabulary;
-	bool standard;  /* attention by way of the tokens × tokens matrices; else as the shipped kernel, which has none
-	                 */
+	bool standard;  /* attention stores the tokens × tokens matrices; the shipped kernel stores none */
 	double dropout; /* the probability of every dropout; 0: there is none */
 };
 void model_build_gpt(struct model *m, const struct gpt_sizes *sizes, int64_t tokens);

@@ -21,141 +21,131 @@
  * Initialised as GPT-2 was: normal, standard deviation 0.02, residual projections 0.02/sqrt(2·layers).
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "strategy/model/model.h"
 
-struct block_builder {
+#define INIT_DEVIATION 0.02
+
+/* The unit that is being built. */
+struct builder {
 	struct model *m;
-	int unit, index;
+	int unit;
+	const char *prefix, *tensor_prefix; /* of the names of its kernels and values, and of its tensors */
 	int64_t width;
-	double std, residual_std;
+	double residual_std; /* of the layers that add to the residual stream */
 	bool standard;
 	double dropout;
 };
 
-static const char *name_of(struct block_builder *b, const char *what)
+/* The name of a kernel or a value: "block.3.ln_1", and with an ending "block.3.ln_1.y". */
+static const char *name_of(struct builder *b, const char *what, const char *ending)
 {
-	return arena_print(&b->m->arena, "block.%d.%s", b->index, what);
+	return arena_print(&b->m->arena, "%s%s%s", b->prefix, what, ending);
 }
 
-static const char *tensor_name(struct block_builder *b, const char *what)
+static int add_tensor(struct builder *b, const char *name, const char *ending, int64_t rows, int64_t columns,
+                      enum weight_init init, double scale)
 {
-	return arena_print(&b->m->arena, "h.%d.%s", b->index, what);
+	return model_add_tensor(b->m, b->unit, arena_print(&b->m->arena, "%s%s%s", b->tensor_prefix, name, ending),
+	                        rows, columns, init, scale);
 }
 
 /* Layer norm of x; returns its output. */
-static int add_norm(struct block_builder *b, const char *name, const char *tensor, int x)
+static int add_norm(struct builder *b, const char *name, int x)
 {
 	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_NORM, b->unit, name_of(b, name));
-	char text[64];
+	struct kernel *k = model_add_kernel(m, KERNEL_NORM, b->unit, name_of(b, name, ""));
 	k->in = k->out = b->width;
 	k->x = x;
-	snprintf(text, sizeof text, "%s.weight", tensor);
-	k->weight = model_add_tensor(m, b->unit, tensor_name(b, text), b->width, 0, INIT_ONE, 0);
-	snprintf(text, sizeof text, "%s.bias", tensor);
-	k->bias = model_add_tensor(m, b->unit, tensor_name(b, text), b->width, 0, INIT_ZERO, 0);
-	snprintf(text, sizeof text, "%s.y", name);
-	k->y = model_add_value(m, name_of(b, text), m->tokens * b->width, VALUE_ACTIVATION);
-	snprintf(text, sizeof text, "%s.statistics", name);
+	k->weight = add_tensor(b, name, ".weight", b->width, 0, INIT_ONE, 0);
+	k->bias = add_tensor(b, name, ".bias", b->width, 0, INIT_ZERO, 0);
+	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * b->width, VALUE_ACTIVATION);
 	if (!b->standard)
-		k->saved = model_add_value(m, name_of(b, text), 2 * m->tokens, VALUE_FP32);
+		k->saved = model_add_value(m, name_of(b, name, ".statistics"), 2 * m->tokens, VALUE_FP32);
 	return k->y;
 }
 
-static int add_linear(struct block_builder *b, const char *name, const char *tensor, int x, int64_t in, int64_t out,
+static int add_linear(struct builder *b, const char *name, const char *tensor, int x, int64_t in, int64_t out,
                       int residual, bool gelu)
 {
 	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, b->unit, name_of(b, name));
-	char text[64];
+	struct kernel *k = model_add_kernel(m, KERNEL_LINEAR, b->unit, name_of(b, name, ""));
 	k->in = in;
 	k->out = out;
 	k->x = x;
 	k->residual = residual;
 	k->weight_in_out = true;
 	k->gelu = gelu;
-	snprintf(text, sizeof text, "%s.weight", tensor);
-	k->weight = model_add_tensor(m, b->unit, tensor_name(b, text), in, out, INIT_NORMAL, b->std);
-	snprintf(text, sizeof text, "%s.bias", tensor);
-	k->bias = model_add_tensor(m, b->unit, tensor_name(b, text), out, 0, INIT_ZERO, 0);
-	snprintf(text, sizeof text, "%s.y", name);
-	k->y = model_add_value(m, name_of(b, text), m->tokens * out, VALUE_ACTIVATION);
-	if (gelu) {
-		snprintf(text, sizeof text, "%s.pre", name);
-		k->saved = model_add_value(m, name_of(b, text), m->tokens * out, VALUE_ACTIVATION);
-	}
+	k->weight = add_tensor(b, tensor, ".weight", in, out, INIT_NORMAL, INIT_DEVIATION);
+	k->bias = add_tensor(b, tensor, ".bias", out, 0, INIT_ZERO, 0);
+	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
+	if (gelu)
+		k->saved = model_add_value(m, name_of(b, name, ".pre"), m->tokens * out, VALUE_ACTIVATION);
 	return k->y;
 }
 
-/* What a dropout makes of x, and adds to `residual` if there is one; x itself if nothing is dropped. */
-static int add_dropout(struct model *m, int unit, const char *name, double probability, int x, int64_t tokens,
-                       int64_t width, int residual)
+/* Dropout of x, added to `residual` if there is one. Returns its output, or x if nothing is dropped. */
+static int add_dropout(struct builder *b, const char *name, int x, int64_t width, int residual)
 {
-	if (probability <= 0)
+	struct model *m = b->m;
+	if (b->dropout <= 0)
 		return x;
-	struct kernel *k = model_add_kernel(m, KERNEL_DROPOUT, unit, name);
+	struct kernel *k = model_add_kernel(m, KERNEL_DROPOUT, b->unit, name_of(b, name, ".dropout"));
 	k->in = k->out = width;
-	k->dropout = probability;
+	k->dropout = b->dropout;
 	k->x = x;
 	k->residual = residual;
-	k->y = model_add_value(m, arena_print(&m->arena, "%s.y", name), tokens * width, VALUE_ACTIVATION);
-	k->saved = model_add_value(m, arena_print(&m->arena, "%s.mask", name), tokens * width, VALUE_MASK);
+	k->y = model_add_value(m, name_of(b, name, ".dropout.y"), m->tokens * width, VALUE_ACTIVATION);
+	k->saved = model_add_value(m, name_of(b, name, ".dropout.mask"), m->tokens * width, VALUE_MASK);
 	return k->y;
 }
 
-/* A linear layer, a dropout, and the residual stream, which whichever comes last adds. */
-static int add_projection(struct block_builder *b, const char *name, const char *tensor, int x, int64_t in,
-                          int residual)
+/* A linear layer and a dropout. The last of the two adds its output to the residual stream. */
+static int add_projection(struct builder *b, const char *name, const char *tensor, int x, int64_t in, int residual)
 {
-	char text[64];
 	bool drops = b->dropout > 0;
 	int y = add_linear(b, name, tensor, x, in, b->width, drops ? -1 : residual, false);
 	b->m->tensors[b->m->kernels[b->m->kernel_count - 1].weight].init_scale = b->residual_std;
-	snprintf(text, sizeof text, "%s.dropout", name);
-	return add_dropout(b->m, b->unit, name_of(b, text), b->dropout, y, b->m->tokens, b->width, residual);
+	return add_dropout(b, name, y, b->width, residual);
 }
 
-static int add_attention(struct block_builder *b, int qkv, int64_t heads)
+static int add_attention(struct builder *b, int qkv, int64_t heads)
 {
 	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, KERNEL_ATTENTION, b->unit, name_of(b, "attention"));
+	struct kernel *k = model_add_kernel(m, KERNEL_ATTENTION, b->unit, name_of(b, "attention", ""));
 	k->in = 3 * b->width;
 	k->out = b->width;
 	k->heads = heads;
 	k->head_size = b->width / heads;
 	k->x = qkv;
 	k->inner = true;
-	k->y = model_add_value(m, name_of(b, "attention.y"), m->tokens * b->width, VALUE_ACTIVATION);
-	k->saved = model_add_value(m, name_of(b, "attention.log_sum_exp"), m->tokens * heads, VALUE_FP32);
+	k->y = model_add_value(m, name_of(b, "attention", ".y"), m->tokens * b->width, VALUE_ACTIVATION);
+	k->saved = model_add_value(m, name_of(b, "attention", ".log_sum_exp"), m->tokens * heads, VALUE_FP32);
 	return k->y;
 }
 
-static struct kernel *add_inner(struct block_builder *b, enum kernel_kind kind, const char *name, int x, int64_t heads,
+static struct kernel *add_inner(struct builder *b, enum kernel_kind kind, const char *name, int x, int64_t heads,
                                 int64_t out)
 {
 	struct model *m = b->m;
-	struct kernel *k = model_add_kernel(m, kind, b->unit, name_of(b, name));
-	char text[64];
-	snprintf(text, sizeof text, "%s.y", name);
+	struct kernel *k = model_add_kernel(m, kind, b->unit, name_of(b, name, ""));
 	k->in = k->out = out;
 	k->heads = heads;
 	k->head_size = b->width / heads;
 	k->x = x;
-	k->y = model_add_value(m, name_of(b, text), m->tokens * out, VALUE_ACTIVATION);
+	k->y = model_add_value(m, name_of(b, name, ".y"), m->tokens * out, VALUE_ACTIVATION);
 	k->inner = true;
 	return k;
 }
 
-static int add_standard_attention(struct block_builder *b, int qkv, int64_t heads)
+static int add_standard_attention(struct builder *b, int qkv, int64_t heads)
 {
 	struct model *m = b->m;
 	int64_t row = heads * m->tokens; /* of the scores: one for every head and token */
 	int x = add_inner(b, KERNEL_SCORES, "scores", qkv, heads, row)->y;
 	x = add_inner(b, KERNEL_SOFTMAX, "softmax", x, heads, row)->y;
 	int kernels = m->kernel_count;
-	x = add_dropout(m, b->unit, name_of(b, "softmax.dropout"), b->dropout, x, m->tokens, row, -1);
+	x = add_dropout(b, "softmax", x, row, -1);
 	if (m->kernel_count > kernels)
 		m->kernels[kernels].inner = true;
 	struct kernel *k = add_inner(b, KERNEL_CONTEXT, "attention", x, heads, b->width);
@@ -163,24 +153,17 @@ static int add_standard_attention(struct block_builder *b, int qkv, int64_t head
 	return k->y;
 }
 
-static int add_block(struct model *m, const struct gpt_sizes *g, int index, int x)
+static int add_block(struct builder *b, int64_t heads, int x)
 {
-	struct block_builder b = {.m = m,
-	                          .index = index,
-	                          .unit = model_add_unit(m, arena_print(&m->arena, "block.%d", index)),
-	                          .width = g->width,
-	                          .standard = g->standard,
-	                          .dropout = g->dropout,
-	                          .std = 0.02,
-	                          .residual_std = 0.02 / sqrt(2.0 * (double)g->layers)};
-	m->units[b.unit].block = true;
-	int h = add_norm(&b, "ln_1", "ln_1", x);
-	int qkv = add_linear(&b, "qkv", "attn.c_attn", h, g->width, 3 * g->width, -1, false);
-	int attention = g->standard ? add_standard_attention(&b, qkv, g->heads) : add_attention(&b, qkv, g->heads);
-	int mid = add_projection(&b, "proj", "attn.c_proj", attention, g->width, x);
-	h = add_norm(&b, "ln_2", "ln_2", mid);
-	int fc = add_linear(&b, "fc", "mlp.c_fc", h, g->width, 4 * g->width, -1, true);
-	return add_projection(&b, "out", "mlp.c_proj", fc, 4 * g->width, mid);
+	int64_t width = b->width;
+	b->m->units[b->unit].block = true;
+	int h = add_norm(b, "ln_1", x);
+	int qkv = add_linear(b, "qkv", "attn.c_attn", h, width, 3 * width, -1, false);
+	int attention = b->standard ? add_standard_attention(b, qkv, heads) : add_attention(b, qkv, heads);
+	int mid = add_projection(b, "proj", "attn.c_proj", attention, width, x);
+	h = add_norm(b, "ln_2", mid);
+	int fc = add_linear(b, "fc", "mlp.c_fc", h, width, 4 * width, -1, true);
+	return add_projection(b, "out", "mlp.c_proj", fc, 4 * width, mid);
 }
 
 void model_build_gpt(struct model *m, const struct gpt_sizes *g, int64_t tokens)
@@ -197,31 +180,36 @@ void model_build_gpt(struct model *m, const struct gpt_sizes *g, int64_t tokens)
 	m->target = model_add_value(m, "targets", tokens, VALUE_INDEX);
 
 	int root = model_add_unit(m, "root");
+	struct builder b = {.m = m,
+	                    .unit = root,
+	                    .prefix = "",
+	                    .tensor_prefix = "",
+	                    .width = g->width,
+	                    .standard = g->standard,
+	                    .dropout = g->dropout,
+	                    .residual_std = INIT_DEVIATION / sqrt(2.0 * (double)g->layers)};
 	struct kernel *k = model_add_kernel(m, KERNEL_EMBEDDING, root, "embedding");
 	k->in = k->out = g->width;
 	k->x = m->input;
-	k->weight = model_add_tensor(m, root, "wte.weight", g->vocabulary, g->width, INIT_NORMAL, 0.02);
-	k->bias = model_add_tensor(m, root, "wpe.weight", g->context, g->width, INIT_NORMAL, 0.02);
+	k->weight = model_add_tensor(m, root, "wte.weight", g->vocabulary, g->width, INIT_NORMAL, INIT_DEVIATION);
+	k->bias = model_add_tensor(m, root, "wpe.weight", g->context, g->width, INIT_NORMAL, INIT_DEVIATION);
 	int token_table = k->weight;
 	int x = k->y = model_add_value(m, "embedding.y", tokens * g->width, VALUE_ACTIVATION);
 
-	x = add_dropout(m, root, "embedding.dropout", g->dropout, x, tokens, g->width, -1);
-	for (int i = 0; i < (int)g->layers; i++)
-		x = add_block(m, g, i, x);
-
-	k = model_add_kernel(m, KERNEL_NORM, root, "ln_f");
-	k->in = k->out = g->width;
-	k->x = x;
-	k->weight = model_add_tensor(m, root, "ln_f.weight", g->width, 0, INIT_ONE, 0);
-	k->bias = model_add_tensor(m, root, "ln_f.bias", g->width, 0, INIT_ZERO, 0);
-	int h = k->y = model_add_value(m, "ln_f.y", tokens * g->width, VALUE_ACTIVATION);
-	if (!g->standard)
-		k->saved = model_add_value(m, "ln_f.statistics", 2 * tokens, VALUE_FP32);
+	x = add_dropout(&b, "embedding", x, g->width, -1);
+	for (int i = 0; i < (int)g->layers; i++) {
+		struct builder block = b;
+		block.unit = model_add_unit(m, arena_print(&m->arena, "block.%d", i));
+		block.prefix = arena_print(&m->arena, "block.%d.", i);
+		block.tensor_prefix = arena_print(&m->arena, "h.%d.", i);
+		x = add_block(&block, g->heads, x);
+	}
+	x = add_norm(&b, "ln_f", x);
 
 	k = model_add_kernel(m, KERNEL_LINEAR, root, "head");
 	k->in = g->width;
 	k->out = g->vocabulary;
-	k->x = h;
+	k->x = x;
 	k->weight = token_table;
 	m->logits_stride = logits_stride(g->vocabulary);
 	k->y = m->logits = model_add_value(m, "logits", tokens * m->logits_stride, VALUE_ACTIVATION);

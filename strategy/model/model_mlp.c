@@ -9,7 +9,7 @@
 
 #include "strategy/model/model.h"
 
-/* A normalized layer: the linear one makes `linear`, the norm with GELU `out`. */
+/* The norm of a layer, with GELU: it reads the linear layer's output and makes `out`. */
 static int add_norm(struct model *m, int layer, int x, int64_t width, bool synchronised)
 {
 	struct arena *a = &m->arena;
@@ -21,7 +21,7 @@ static int add_norm(struct model *m, int layer, int x, int64_t width, bool synch
 	k->weight = model_add_tensor(m, layer, arena_print(a, "%d.norm.weight", layer), width, 0, INIT_ONE, 0);
 	k->bias = model_add_tensor(m, layer, arena_print(a, "%d.norm.bias", layer), width, 0, INIT_ZERO, 0);
 	k->y = model_add_value(m, arena_print(a, "layer.%d.out", layer), width, VALUE_ACTIVATION);
-	/* mean and 1/std of each feature, and of how many samples */
+	/* mean and 1/std of each feature, and the number of samples */
 	k->saved = model_add_value(m, arena_print(a, "layer.%d.statistics", layer), 2 * width + 1, VALUE_FP32);
 	m->values[k->saved].per_batch = true;
 	k->running = model_add_buffer(m, arena_print(a, "%d.norm.running_mean", layer), width, 0);

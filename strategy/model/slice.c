@@ -23,14 +23,14 @@ static void *copy_of(const struct slicer *c, const void *from, int count, size_t
 	return p;
 }
 
-/* A tensor is cut once, whoever reads it: the tied table by the embedding and by the head. */
-static void cut_tensor(const struct slicer *c, int tensor, enum cut cut, int pieces)
+/* A tensor is partitioned once, even if two kernels read it, as the embedding and the head read the tied table. */
+static void partition_tensor(const struct slicer *c, int tensor, enum partition partition, int pieces)
 {
-	if (tensor < 0 || c->m->tensors[tensor].cut != CUT_NONE)
+	if (tensor < 0 || c->m->tensors[tensor].partition != PARTITION_NONE)
 		return;
 	struct tensor *t = &c->m->tensors[tensor];
-	int64_t *side = cut == CUT_ROWS ? &t->rows : &t->columns;
-	t->cut = cut;
+	int64_t *side = partition == PARTITION_ROWS ? &t->rows : &t->columns;
+	t->partition = partition;
 	t->pieces = pieces;
 	t->whole = *side;
 	*side = round_up(*side, c->ranks) / c->ranks;
@@ -46,15 +46,15 @@ static void slice_value(const struct slicer *c, int value)
 	v->elements /= c->ranks;
 }
 
-/* By rows, with sequence parallelism. */
+/* Divides a value by rows, for sequence parallelism. */
 static void spread_value(const struct slicer *c, int value)
 {
 	struct value *v = &c->m->values[value];
-	v->spread = true;
+	v->sequence_parallel = true;
 	v->elements /= c->ranks;
 }
 
-/* Each rank does it for its own rows. */
+/* Makes each rank compute the kernel for its own rows. */
 static void spread_rows(const struct slicer *c, struct kernel *k)
 {
 	k->tokens /= c->ranks;
@@ -62,12 +62,12 @@ static void spread_rows(const struct slicer *c, struct kernel *k)
 	if (k->saved >= 0)
 		spread_value(c, k->saved);
 	if (k->weight >= 0)
-		c->m->tensors[k->weight].spread = true;
+		c->m->tensors[k->weight].sequence_parallel = true;
 	if (k->bias >= 0)
-		c->m->tensors[k->bias].spread = true;
+		c->m->tensors[k->bias].sequence_parallel = true;
 }
 
-/* Who reads a value first. */
+/* The first kernel that reads a value. */
 static const struct kernel *reader_of(const struct model *m, int value)
 {
 	for (int i = 0; i < m->kernel_count; i++)
@@ -89,13 +89,13 @@ static enum status must_divide(const struct slicer *c, const struct kernel *k, c
 
 /* ---- kernels ---- */
 
-/* It reads q, k and v, of whole heads. */
+/* True if the kernel reads q, k and v, which are cut by whole heads. */
 static bool is_attention(const struct kernel *k)
 {
 	return k->kind == KERNEL_ATTENTION || k->kind == KERNEL_SCORES;
 }
 
-/* Each rank has its own outputs. */
+/* Gives each rank its own outputs. */
 static enum status slice_outputs(const struct slicer *c, struct kernel *k, const struct kernel *reader)
 {
 	int pieces = is_attention(reader) ? 3 : 1;
@@ -107,8 +107,8 @@ static enum status slice_outputs(const struct slicer *c, struct kernel *k, const
 	if (s)
 		return s;
 	k->out = round_up(k->out, c->ranks) / c->ranks;
-	cut_tensor(c, k->weight, k->weight_in_out ? CUT_COLUMNS : CUT_ROWS, pieces);
-	cut_tensor(c, k->bias, CUT_ROWS, pieces);
+	partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_COLUMNS : PARTITION_ROWS, pieces);
+	partition_tensor(c, k->bias, PARTITION_ROWS, pieces);
 	slice_value(c, k->y);
 	if (reader->kind == KERNEL_CLASSIFIER) {
 		c->m->logits_stride = logits_stride(k->out);
@@ -122,9 +122,9 @@ static enum status slice_outputs(const struct slicer *c, struct kernel *k, const
 static enum status slice_linear(const struct slicer *c, struct kernel *k)
 {
 	const struct kernel *reader = reader_of(c->m, k->y);
-	if (c->m->values[k->x].sliced) { /* each rank its own inputs */
+	if (c->m->values[k->x].sliced) { /* each rank has its own inputs */
 		k->in /= c->ranks;
-		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
+		partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_ROWS : PARTITION_COLUMNS, 1);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
@@ -134,7 +134,7 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	return pairs ? slice_outputs(c, k, reader) : STATUS_OK;
 }
 
-/* Each rank does it for its own heads. */
+/* Makes each rank compute the kernel for its own heads. */
 static void slice_inner(const struct slicer *c, struct kernel *k)
 {
 	k->in /= c->ranks;
@@ -151,8 +151,8 @@ static void slice_classifier(const struct slicer *c, struct kernel *k)
 	if (!m->values[k->x].sliced)
 		return;
 	k->out = round_up(k->out, c->ranks) / c->ranks;
-	/* Of every row: the largest logit; and the sum of the exponentials, the target's logit, and, when evaluating,
-	 * how many stand before it that are as large. */
+	/* Two values with numbers for every row. maxima: the largest logit. sums: the sum of the exponentials, the
+	 * target's logit, and, when evaluating, how many logits before it are as large. */
 	m->maxima = m->value_count;
 	m->sums = m->value_count + 1;
 	m->values[m->value_count++] = (struct value){.name = "classifier.maxima",
@@ -165,7 +165,7 @@ static void slice_classifier(const struct slicer *c, struct kernel *k)
 	                                             .producer = m->kernel_count - 1};
 }
 
-/* What ranks divide of a kernel. */
+/* The side of a kernel that ranks divide. */
 enum divides {
 	DIVIDES_NOTHING,
 	DIVIDES_TABLE,   /* the rows of a table; what it looks up is a sum over the ranks */
@@ -174,7 +174,7 @@ enum divides {
 	DIVIDES_ROWS,    /* with sequence parallelism; else all ranks do the same */
 	DIVIDES_EITHER,  /* heads where its input is divided so, else rows */
 	DIVIDES_CLASSES, /* of logits */
-	DIVIDES_SAMPLES, /* which all ranks have */
+	DIVIDES_SAMPLES, /* which all ranks have alike, so that it is refused */
 };
 
 static const enum divides divides[] = {
@@ -183,10 +183,10 @@ static const enum divides divides[] = {
 #undef X
 };
 
-/* Whoever has rows of its own has them of what it makes too. */
+/* A kernel that reads a rank's own rows makes its own rows too. */
 static enum status slice_rows(const struct slicer *c, struct kernel *k)
 {
-	if (c->m->values[k->x].spread)
+	if (c->m->values[k->x].sequence_parallel)
 		spread_rows(c, k);
 	return STATUS_OK;
 }
@@ -196,7 +196,7 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	bool sliced = c->m->values[k->x].sliced;
 	switch (divides[k->kind]) {
 	case DIVIDES_TABLE:
-		cut_tensor(c, k->weight, CUT_ROWS, 1);
+		partition_tensor(c, k->weight, PARTITION_ROWS, 1);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
@@ -275,18 +275,18 @@ bool kernel_sums(const struct model *m, const struct kernel *k)
 	if (m->slices == 1)
 		return false;
 	if (k->kind == KERNEL_EMBEDDING)
-		return m->tensors[k->weight].cut != CUT_NONE;
+		return m->tensors[k->weight].partition != PARTITION_NONE;
 	return k->kind == KERNEL_LINEAR && m->values[k->x].sliced && !m->values[k->y].sliced;
 }
 
 bool kernel_gathers(const struct model *m, const struct kernel *k)
 {
-	return m->slices > 1 && k->kind == KERNEL_LINEAR && m->values[k->x].spread;
+	return m->slices > 1 && k->kind == KERNEL_LINEAR && m->values[k->x].sequence_parallel;
 }
 
 bool kernel_scatters(const struct model *m, const struct kernel *k)
 {
-	return kernel_sums(m, k) && m->values[k->y].spread;
+	return kernel_sums(m, k) && m->values[k->y].sequence_parallel;
 }
 
 int kernel_sum(const struct kernel *k)
@@ -303,22 +303,23 @@ bool kernel_sums_backward(const struct model *m, const struct kernel *k)
 
 int64_t tensor_whole_elements(const struct tensor *t)
 {
-	switch (t->cut) {
-	case CUT_ROWS:
+	switch (t->partition) {
+	case PARTITION_ROWS:
 		return t->whole * (t->columns ? t->columns : 1);
-	case CUT_COLUMNS:
+	case PARTITION_COLUMNS:
 		return t->rows * t->whole;
 	default:
 		return t->elements;
 	}
 }
 
-/* Where index `i` of the cut side stands in the whole's; *left: how many from there on are neighbours in both. */
+/* The place of index `i` of the cut side in the whole side. *left: how many indices from there on are neighbours in
+ * both. */
 static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t rank, int64_t i, int64_t *left)
 {
 	int64_t piece = t->pieces > 0 ? slice_side / t->pieces : 0;
 	if (piece < 1)
-		abort(); /* of a tensor that is not cut */
+		abort(); /* the tensor is not cut */
 	int64_t within = i % piece;
 	int64_t place = i / piece * (t->whole / t->pieces) + rank * piece + within;
 	*left = piece - within;
@@ -332,9 +333,9 @@ static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t
 struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t rank, int64_t at)
 {
 	int64_t left, columns = t->columns ? t->columns : 1;
-	if (t->cut == CUT_NONE || slices == 1)
+	if (t->partition == PARTITION_NONE || slices == 1)
 		return (struct run_of_tensor){at, t->elements - at};
-	if (t->cut == CUT_COLUMNS) {
+	if (t->partition == PARTITION_COLUMNS) {
 		int64_t place = place_on_side(t, t->columns, rank, at % columns, &left);
 		return (struct run_of_tensor){place < 0 ? -1 : at / columns * t->whole + place, left};
 	}

@@ -1,21 +1,20 @@
 /* A rank's slice of a model, for tensor parallelism (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
  *
  * All ranks of a tensor group work on the same samples, each with its slice of the weights. Linear layers come in
- * pairs: the first is cut by columns (its outputs), the second by rows (its inputs), so that what stands between them
- * never has to be whole:
+ * pairs: the first is divided by columns (its outputs), the second by rows (its inputs), so that what stands between
+ * them never has to be whole:
  *
  *     x whole ─► qkv │ columns: own heads ─► attention │ own heads ─► proj │ rows ─► partial sums ─ all-reduce ─► whole
- *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─►
- * whole
+ *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─► whole
  *
- * backward, the gradient of x is what comes out as partial sums. The token table is cut by rows, its tokens: the
+ * backward, the gradient of x is what comes out as partial sums. The token table is divided by rows, its tokens: the
  * embedding looks up those it has and is summed over the ranks, the tied head gives each rank the logits of its own
  * tokens, and the loss is computed from them without any rank holding all (section 3, "parallel cross entropy").
  * Everything else (norms, position table, biases behind a sum) every rank has whole, and computes alike.
  *
- *     cut         tensors
- *     rows        token table; proj and out [in,out]; of torch.nn.Linear's [out,in], the layers cut by columns
- *     columns     qkv (three pieces q|k|v, of each the own heads) and fc; of [out,in], the layers cut by rows
+ *     divided by  tensors
+ *     rows        token table; proj and out [in,out]; of torch.nn.Linear's [out,in], the layers divided by columns
+ *     columns     qkv (three pieces q|k|v, of each the own heads) and fc; of [out,in], the layers divided by rows
  *
  * A token table that does not divide is padded at the end: padded rows are zeros and stay zeros, and the loss leaves
  * their logits out, so they change nothing. They are neither shown nor saved.
@@ -38,21 +37,21 @@
 
 #include "strategy/model/model.h"
 
-/* Makes `out` a slice of `whole`, the same for every rank up to which of the slices it is. Its arrays are in the arena;
- * `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that says which. */
+/* Makes `out` a slice of `whole`. It serves every rank, since all slices have the same sizes. Its arrays are in the
+ * arena; `whole` must outlive it. A size that does not divide by `ranks` is STATUS_INPUT, with a line that names it. */
 enum status model_slice(struct model *out, const struct model *whole, int64_t ranks, bool sequence,
                         struct arena *arena);
 
-/* Linear and embedding: what they compute is a part of a sum over the tensor group. What belongs to the sum alone
- * (bias, residual, GELU; the position table) follows once it is complete. */
+/* True if the kernel (a linear layer or an embedding) computes a part of a sum over the tensor group. Bias, residual,
+ * GELU and the position table follow once the sum is complete. */
 bool kernel_sums(const struct model *m, const struct kernel *k);
-/* The value that holds the sum: what is given to GELU, or what the kernel makes. */
+/* The value that holds the sum: the input of GELU, or the kernel's output. */
 int kernel_sum(const struct kernel *k);
-/* … and so is what their backward pass computes of the gradient of x. */
+/* True if its backward pass computes a part of such a sum, the gradient of x. */
 bool kernel_sums_backward(const struct model *m, const struct kernel *k);
 
-/* With sequence parallelism: the kernel reads all ranks' rows of its x; its sum (and the gradient of that) goes to the
- * ranks by rows, and comes from them. */
+/* Sequence parallelism. kernel_gathers: the kernel reads all ranks' rows of x. kernel_scatters: its sum goes to the
+ * ranks by rows, and the gradient of the sum comes from them by rows. */
 bool kernel_gathers(const struct model *m, const struct kernel *k);
 bool kernel_scatters(const struct model *m, const struct kernel *k);
 

@@ -24,11 +24,10 @@
 /* More transient buffers than this in a section are placed in issue order alone. */
 enum { MOST_BY_SIZE = 2000 };
 
-/* The first and last operation on each queue that touch a buffer; where it is allocated and freed. */
-struct uses {
-	int first[QUEUE_COUNT], last[QUEUE_COUNT];
+/* Where a buffer is allocated and freed in the section at hand; -1: it is not. */
+struct life {
 	int allocated, freed;
-	bool compute_only;
+	bool compute_only; /* no other queue uses it */
 };
 
 struct placed {
@@ -40,106 +39,81 @@ struct placed {
 struct placer {
 	const struct role *role;
 	const struct order *order;
-	struct uses *uses;     /* by buffer */
+	struct uses *uses; /* by buffer */
+	struct life *life;
 	struct placed *placed; /* by offset */
 	int count, ghosts;
-	size_t capacity;
 	int64_t *offset;
 	int64_t floor, guard, *arena_bytes;
 	enum space space;
-	int next[QUEUE_COUNT]; /* what first uses a buffer on the queue next; the section's end: none */
+	struct uses next; /* first: what next uses a buffer for the first time on the queue; -1: none */
 };
 
-static void find_uses(struct uses *uses, const struct role *r, const struct section *s)
+static void find_lives(struct placer *p, const struct section *s)
 {
-	for (int i = 0; i < r->buffer_count; i++)
-		memset(&uses[i], -1, sizeof uses[i]);
+	memset(p->life, -1, (size_t)p->role->buffer_count * sizeof *p->life);
 	for (int i = s->begin; i < s->end; i++) {
-		const struct op *op = &r->ops[i];
-		if (op->kind == OP_ALLOC)
-			uses[op_buffer(op)].allocated = i;
-		else if (op->kind == OP_FREE)
-			uses[op_buffer(op)].freed = i;
+		const struct op *op = &p->role->ops[i];
 		if (op_class(op->kind) == OP_CLASS_M)
-			continue;
-		for (int k = 0; k < op_operand_count(op->kind); k++) {
-			int b = op->operand[k].buffer;
-			if (b < 0)
-				continue;
-			if (uses[b].first[op->queue] < 0)
-				uses[b].first[op->queue] = i;
-			uses[b].last[op->queue] = i;
-		}
+			*(op->kind == OP_ALLOC ? &p->life[op_buffer(op)].allocated : &p->life[op_buffer(op)].freed) = i;
 	}
-	for (int i = 0; i < r->buffer_count; i++) {
-		uses[i].compute_only = true;
+	for (int i = 0; i < p->role->buffer_count; i++) {
+		p->life[i].compute_only = true;
 		for (int q = 0; q < QUEUE_COUNT; q++)
-			if (q != QUEUE_COMPUTE && uses[i].last[q] >= 0)
-				uses[i].compute_only = false;
+			p->life[i].compute_only &= q == QUEUE_COMPUTE || p->uses[i].last[q] < 0;
 	}
 }
 
 /* Every use of a is done before the first use of b on each queue begins. */
-static bool uses_ordered(const struct order *o, const struct uses *a, const struct uses *b)
+static bool is_ordered(const struct placer *p, int a, const struct uses *b)
 {
-	for (int qb = 0; qb < QUEUE_COUNT; qb++)
-		for (int qa = 0; b->first[qb] >= 0 && qa < QUEUE_COUNT; qa++)
-			if (a->last[qa] >= 0 && o->clock[b->first[qb] - o->begin][qa] < a->last[qa])
-				return false;
-	return true;
+	int used, first;
+	return !uses_clash(p->order, &p->uses[a], b, &used, &first);
 }
 
-/* Every use of a is done before the first use of any buffer that is still to be placed: on each queue the next such use
- * stands for those after it. */
-static bool is_past(const struct placer *p, const struct section *s, const struct uses *a)
-{
-	for (int q = 0; q < QUEUE_COUNT; q++)
-		for (int qa = 0; p->next[q] < s->end && qa < QUEUE_COUNT; qa++)
-			if (a->last[qa] >= 0 && p->order->clock[p->next[q] - p->order->begin][qa] < a->last[qa])
-				return false;
-	return true;
-}
-
-static void forget_ghosts(struct placer *p, const struct section *s)
+/* A ghost is forgotten once its uses are done before the first use of any buffer that is still to be placed: on each
+ * queue the next such use stands for those after it. */
+static void forget_ghosts(struct placer *p)
 {
 	int kept = 0;
-	if (!p->ghosts)
-		return;
-	for (int i = 0; i < p->count; i++) {
-		if (p->placed[i].ghost && is_past(p, s, &p->uses[p->placed[i].buffer])) {
-			p->ghosts--;
-			continue;
-		}
-		p->placed[kept++] = p->placed[i];
-	}
+	for (int i = 0; i < p->count && p->ghosts; i++)
+		if (p->placed[i].ghost && is_ordered(p, p->placed[i].buffer, &p->next))
+			p->placed[i].buffer = -1;
+	for (int i = 0; i < p->count; i++)
+		if (p->placed[i].buffer >= 0)
+			p->placed[kept++] = p->placed[i];
+	p->ghosts -= p->count - kept;
 	p->count = kept;
 }
 
-static void insert(struct placer *p, struct placed what)
+/* Puts one more into a list that is sorted by offset, and has room for it. */
+static void insert(struct placed *list, int *count, struct placed what)
 {
-	int at = p->count;
-	if ((size_t)p->count + 1 >= p->capacity) {
-		p->capacity = p->capacity ? 2 * p->capacity : 256;
-		p->placed = realloc(p->placed, p->capacity * sizeof *p->placed);
-		if (!p->placed)
-			abort();
-	}
-	while (at > 0 && p->placed[at - 1].offset > what.offset)
-		at--;
-	memmove(&p->placed[at + 1], &p->placed[at], (size_t)(p->count - at) * sizeof what);
-	p->placed[at] = what;
-	p->count++;
+	int at = (*count)++;
+	for (; at > 0 && list[at - 1].offset > what.offset; at--)
+		list[at] = list[at - 1];
+	list[at] = what;
 }
 
-static void place(struct placer *p, const struct section *s, int buffer)
+static int64_t room_for(const struct placer *p, int buffer)
 {
-	const struct buffer *b = &p->role->buffers[buffer];
-	int64_t size = round_up(buffer_bytes(b), LAYOUT_ALIGNMENT) + 2 * p->guard;
+	return round_up(buffer_bytes(&p->role->buffers[buffer]), LAYOUT_ALIGNMENT) + 2 * p->guard;
+}
+
+/* It is allocated within a section, in this arena. */
+static bool is_placed_here(const struct placer *p, int buffer)
+{
+	return buffer >= 0 && !p->role->buffers[buffer].state && p->role->buffers[buffer].space == p->space;
+}
+
+static void place(struct placer *p, int buffer)
+{
+	int64_t size = room_for(p, buffer);
 	int64_t at = p->floor, best = -1, best_gap = INT64_MAX;
-	forget_ghosts(p, s);
+	forget_ghosts(p);
 	for (int i = 0; i < p->count; i++) {
 		const struct placed *q = &p->placed[i];
-		if (q->ghost && uses_ordered(p->order, &p->uses[q->buffer], &p->uses[buffer]))
+		if (q->ghost && is_ordered(p, q->buffer, &p->uses[buffer]))
 			continue;
 		int64_t gap = q->offset - at;
 		if (gap >= size && gap < best_gap) {
@@ -152,7 +126,7 @@ static void place(struct placer *p, const struct section *s, int buffer)
 	if (best < 0)
 		best = at;
 	p->offset[buffer] = best + p->guard;
-	insert(p, (struct placed){best, best + size, buffer, false});
+	insert(p->placed, &p->count, (struct placed){best, best + size, buffer, false});
 	if (best + size > *p->arena_bytes)
 		*p->arena_bytes = best + size;
 }
@@ -171,37 +145,34 @@ static void release(struct placer *p, int buffer)
 static bool is_first_use(const struct placer *p, int number)
 {
 	const struct op *op = &p->role->ops[number];
-	for (int k = 0; k < op_operand_count(op->kind); k++) {
-		int b = op->operand[k].buffer;
-		if (b >= 0 && !p->role->buffers[b].state && p->role->buffers[b].space == p->space &&
-		    p->uses[b].first[op->queue] == number)
+	for (int k = 0; k < op_operand_count(op->kind); k++)
+		if (is_placed_here(p, op->operand[k].buffer) &&
+		    p->uses[op->operand[k].buffer].first[op->queue] == number)
 			return true;
-	}
 	return false;
 }
 
-/* The queue's first such operation from `i` on. */
+/* The queue's first such operation from `i` on; -1: there is none. */
 static int next_first_use(const struct placer *p, const struct section *s, enum queue queue, int i)
 {
 	while ((i = section_next(p->role, s->end, queue, i)) < s->end && !is_first_use(p, i))
 		i++;
-	return i;
+	return i < s->end ? i : -1;
 }
 
 static void place_in_order(struct placer *p, const struct section *s)
 {
 	for (int q = 0; q < QUEUE_COUNT; q++)
-		p->next[q] = next_first_use(p, s, (enum queue)q, s->begin);
+		p->next.first[q] = next_first_use(p, s, (enum queue)q, s->begin);
 	for (int i = s->begin; i < s->end; i++) {
 		const struct op *op = &p->role->ops[i];
 		int b = op_buffer(op);
-		if (i == p->next[op->queue])
-			p->next[op->queue] = next_first_use(p, s, op->queue, i + 1);
-		if (op_class(op->kind) != OP_CLASS_M || p->role->buffers[b].state ||
-		    p->role->buffers[b].space != p->space)
+		if (i == p->next.first[op->queue])
+			p->next.first[op->queue] = next_first_use(p, s, op->queue, i + 1);
+		if (op_class(op->kind) != OP_CLASS_M || !is_placed_here(p, b))
 			continue;
 		if (op->kind == OP_ALLOC)
-			place(p, s, b);
+			place(p, b);
 		else
 			release(p, b);
 	}
@@ -224,33 +195,25 @@ static int larger_first(const void *a, const void *b)
 
 static bool may_share(const struct placer *p, int a, int b)
 {
-	const struct uses *x = &p->uses[a], *y = &p->uses[b];
-	if (x->allocated > y->allocated) {
-		const struct uses *swap = x;
-		x = y;
-		y = swap;
-	}
+	const struct life *x = &p->life[a], *y = &p->life[b];
+	if (x->allocated > y->allocated)
+		return may_share(p, b, a);
 	if (x->freed < 0 || x->freed > y->allocated)
 		return false;
-	return (x->compute_only && y->compute_only) || uses_ordered(p->order, x, y);
+	return (x->compute_only && y->compute_only) || is_ordered(p, a, &p->uses[b]);
 }
 
 /* Returns what the arena then needs. `placed` is kept by offset, so the search ends at the first room that is free. */
 static int64_t place_by_size(struct placer *p, const struct sized *list, int n, int64_t *offset)
 {
-	struct placed *placed = malloc(((size_t)n + 1) * sizeof *placed);
+	struct placed *placed = array_make((size_t)n, sizeof *placed);
 	int64_t arena = p->floor;
-	if (!placed)
-		abort();
-	for (int i = 0; i < n; i++) {
+	for (int i = 0, count = 0; i < n; i++) {
 		int64_t at = p->floor, size = list[i].size;
-		int j = 0;
-		for (; j < i && placed[j].offset < at + size; j++)
+		for (int j = 0; j < i && placed[j].offset < at + size; j++)
 			if (placed[j].end > at && !may_share(p, list[i].buffer, placed[j].buffer))
 				at = placed[j].end;
-		for (j = i; j > 0 && placed[j - 1].offset > at; j--)
-			placed[j] = placed[j - 1];
-		placed[j] = (struct placed){.offset = at, .end = at + size, .buffer = list[i].buffer};
+		insert(placed, &count, (struct placed){at, at + size, list[i].buffer, false});
 		offset[list[i].buffer] = at;
 		if (at + size > arena)
 			arena = at + size;
@@ -261,16 +224,13 @@ static int64_t place_by_size(struct placer *p, const struct sized *list, int n, 
 
 static void try_by_size(struct placer *p, const struct section *s, int64_t *in_order)
 {
-	struct sized *list = malloc(((size_t)p->role->buffer_count + 1) * sizeof *list);
-	int64_t *offset = malloc(((size_t)p->role->buffer_count + 1) * sizeof *offset);
+	struct sized *list = array_make((size_t)(s->end - s->begin), sizeof *list);
+	int64_t *offset = array_make((size_t)p->role->buffer_count, sizeof *offset);
 	int n = 0;
-	if (!list || !offset)
-		abort();
 	for (int i = s->begin; i < s->end; i++) {
 		int buffer = op_buffer(&p->role->ops[i]);
-		const struct buffer *b = &p->role->buffers[buffer < 0 ? 0 : buffer];
-		if (p->role->ops[i].kind == OP_ALLOC && !b->state && b->space == p->space)
-			list[n++] = (struct sized){round_up(buffer_bytes(b), LAYOUT_ALIGNMENT) + 2 * p->guard, buffer};
+		if (p->role->ops[i].kind == OP_ALLOC && is_placed_here(p, buffer))
+			list[n++] = (struct sized){room_for(p, buffer), buffer};
 	}
 	if (n && n <= MOST_BY_SIZE) {
 		qsort(list, (size_t)n, sizeof *list, larger_first);
@@ -291,7 +251,8 @@ static void place_section(struct placer *p, const struct section *s)
 	order_make(&order, p->role, s);
 	p->order = &order;
 	p->count = p->ghosts = 0;
-	find_uses(p->uses, p->role, s);
+	uses_find(p->uses, p->role, s);
+	find_lives(p, s);
 	*p->arena_bytes = p->floor;
 	place_in_order(p, s);
 	try_by_size(p, s, p->arena_bytes);
@@ -304,32 +265,31 @@ static void place_section(struct placer *p, const struct section *s)
 void layout_make(struct layout *l, const struct plan *p, const struct role *r, int64_t guard)
 {
 	(void)p;
-	*l = (struct layout){.offset = calloc((size_t)r->buffer_count + 1, sizeof *l->offset)};
-	struct uses *uses = calloc((size_t)r->buffer_count + 1, sizeof *uses);
-	if (!l->offset || !uses)
-		abort();
+	const size_t n = (size_t)r->buffer_count;
+	*l = (struct layout){.offset = array_make(n, sizeof *l->offset)};
+	struct placer placer = {.role = r,
+	                        .uses = array_make(n, sizeof *placer.uses),
+	                        .life = array_make(n, sizeof *placer.life),
+	                        .placed = array_make((size_t)r->op_count, sizeof *placer.placed),
+	                        .offset = l->offset,
+	                        .guard = guard};
 	for (int space = 0; space < SPACE_COUNT; space++) {
-		int64_t floor = 0;
+		placer.space = (enum space)space;
+		placer.floor = 0;
+		placer.arena_bytes = &l->arena_bytes[space];
 		for (int i = 0; i < r->buffer_count; i++) {
-			const struct buffer *b = &r->buffers[i];
-			if (!b->state || (int)b->space != space)
+			if (!r->buffers[i].state || r->buffers[i].space != placer.space)
 				continue;
-			l->offset[i] = floor + guard;
-			floor += round_up(buffer_bytes(b), LAYOUT_ALIGNMENT) + 2 * guard;
+			l->offset[i] = placer.floor + guard;
+			placer.floor += room_for(&placer, i);
 		}
-		l->arena_bytes[space] = floor;
-		struct placer placer = {.role = r,
-		                        .uses = uses,
-		                        .offset = l->offset,
-		                        .floor = floor,
-		                        .guard = guard,
-		                        .space = (enum space)space,
-		                        .arena_bytes = &l->arena_bytes[space]};
+		l->arena_bytes[space] = placer.floor;
 		for (int k = 0; k < SECTION_KINDS; k++)
 			place_section(&placer, section_of(r, (enum section_kind)k));
-		free(placer.placed);
 	}
-	free(uses);
+	free(placer.uses);
+	free(placer.life);
+	free(placer.placed);
 }
 
 void layout_release(struct layout *l)

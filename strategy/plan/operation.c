@@ -43,6 +43,14 @@ int op_buffer(const struct op *op)
 	return -1;
 }
 
+bool op_uses(const struct op *op, int buffer)
+{
+	for (int i = 0; i < op_operand_count(op->kind); i++)
+		if (op->operand[i].buffer == buffer)
+			return true;
+	return false;
+}
+
 bool kernel_synchronises(const struct plan *p, const struct kernel *k)
 {
 	return k->kind == KERNEL_BATCH_NORM && k->synchronised && plan_data_ranks(p) > 1;
@@ -52,7 +60,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 {
 	const struct model *m = p->model;
 	const struct kernel *k = op->kernel >= 0 ? &m->kernels[op->kernel] : NULL;
-	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
+	int64_t samples = p->settings.micro_batch * (op->all_ranks ? plan_data_ranks(p) : 1);
 	struct op_sizes s = {.contributors = 1};
 	if (k)
 		s = kernel_sizes(m, k, samples);
@@ -74,8 +82,11 @@ static enum type buffer_type(const struct role *r, const struct op *op, int oper
 
 enum type op_operand_type(const struct plan *p, const struct role *r, const struct op *op, int operand)
 {
+	static const enum type fixed[] = {
+	        [OPERAND_FP32] = TYPE_FP32, [OPERAND_I32] = TYPE_I32, [OPERAND_I64] = TYPE_I64, [OPERAND_U8] = TYPE_U8};
 	enum type own = buffer_type(r, op, operand);
-	switch (op_type_rule(op->kind, operand)) {
+	enum operand_type rule = op_type_rule(op->kind, operand);
+	switch (rule) {
 	case OPERAND_ANY:
 		return own;
 	case OPERAND_ALIKE:
@@ -86,16 +97,9 @@ enum type op_operand_type(const struct plan *p, const struct role *r, const stru
 		return plan_value_type(p, p->model->input);
 	case OPERAND_PLAN:
 		return p->settings.precision;
-	case OPERAND_FP32:
-		return TYPE_FP32;
-	case OPERAND_I32:
-		return TYPE_I32;
-	case OPERAND_I64:
-		return TYPE_I64;
-	case OPERAND_U8:
-		return TYPE_U8;
+	default:
+		return fixed[rule];
 	}
-	return own;
 }
 
 /* ---- what an operation costs ---- */
@@ -109,29 +113,23 @@ int64_t op_whole_elements(const struct plan *p, const struct op *op)
 	return share->slice ? share->count : share->count * op_members(p, op);
 }
 
+static const struct {
+	enum operation collective;
+	enum traffic_kind traffic, or_traffic;
+} communication[OP_KIND_COUNT] = {
+#define COMMUNICATION_OP(constant, name, collective, traffic, or_traffic, sections)                                    \
+	[OP_##constant] = {OPERATION_##collective, TRAFFIC_##traffic, TRAFFIC_##or_traffic},
+#include "strategy/plan/ops.def"
+};
+
 enum operation op_operation(enum op_kind k)
 {
-	switch (k) {
-	case OP_ALL_REDUCE:
-	case OP_ALL_REDUCE_MAXIMUM:
-		return OPERATION_ALL_REDUCE;
-	case OP_REDUCE_SCATTER:
-		return OPERATION_REDUCE_SCATTER;
-	case OP_ALL_GATHER:
-		return OPERATION_ALL_GATHER;
-	case OP_BROADCAST:
-		return OPERATION_BROADCAST;
-	case OP_REDUCE:
-		return OPERATION_REDUCE;
-	case OP_SCATTER:
-		return OPERATION_SCATTER;
-	case OP_GATHER:
-		return OPERATION_GATHER;
-	case OP_SUM:
-		return OPERATION_SUM;
-	default:
-		return OPERATION_COUNT;
-	}
+	return op_class(k) == OP_CLASS_C ? communication[k].collective : OPERATION_COUNT;
+}
+
+bool op_may_count_as(enum op_kind k, enum traffic_kind t)
+{
+	return t == communication[k].traffic || t == communication[k].or_traffic;
 }
 
 struct schedule op_schedule(const struct plan *p, const struct op *op)
@@ -152,29 +150,30 @@ int64_t op_element_bytes(const struct role *r, const struct op *op)
 	return type_bytes(r->buffers[op_buffer(op)].type);
 }
 
-int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+/* elements: schedule_sent or schedule_received */
+static int64_t moved_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank,
+                           int64_t (*elements)(const struct schedule *s, int64_t rank))
 {
 	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
 		return 0;
 	int64_t member = op_member(p, op, rank);
 	struct schedule s = op_schedule(p, op);
-	return member < 0 ? 0 : schedule_sent(&s, member) * op_element_bytes(r, op);
+	return member < 0 ? 0 : elements(&s, member) * op_element_bytes(r, op);
+}
+
+int64_t op_sent_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
+{
+	return moved_bytes(p, r, op, rank, schedule_sent);
 }
 
 int64_t op_received_bytes(const struct plan *p, const struct role *r, const struct op *op, int64_t rank)
 {
-	if (op_class(op->kind) != OP_CLASS_C || p->ranks == 1)
-		return 0;
-	int64_t member = op_member(p, op, rank);
-	struct schedule s = op_schedule(p, op);
-	return member < 0 ? 0 : schedule_received(&s, member) * op_element_bytes(r, op);
+	return moved_bytes(p, r, op, rank, schedule_received);
 }
 
 int64_t op_payload_bytes(const struct role *r, const struct op *op)
 {
-	if (op_class(op->kind) != OP_CLASS_C)
-		return 0;
-	return op->payload * op_element_bytes(r, op);
+	return op_class(op->kind) == OP_CLASS_C ? op->payload * op_element_bytes(r, op) : 0;
 }
 
 /* ---- spaces ---- */
@@ -219,17 +218,12 @@ enum transfer_kind op_transfer(const struct role *r, const struct op *op)
 {
 	if (op->kind != OP_COPY)
 		return TRANSFER_COUNT;
-	switch (op->queue) {
-	case QUEUE_DEVICE_TO_HOST:
-		return TRANSFER_DEVICE_TO_HOST;
-	case QUEUE_HOST_TO_DEVICE:
-		return TRANSFER_HOST_TO_DEVICE;
-	case QUEUE_DISK:
+	if (op->queue == QUEUE_DISK)
 		return r->buffers[op->operand[COPY_X].buffer].space == SPACE_DISK ? TRANSFER_DISK_READ
 		                                                                  : TRANSFER_DISK_WRITE;
-	default:
-		return TRANSFER_COUNT;
-	}
+	return op->queue == QUEUE_DEVICE_TO_HOST   ? TRANSFER_DEVICE_TO_HOST
+	       : op->queue == QUEUE_HOST_TO_DEVICE ? TRANSFER_HOST_TO_DEVICE
+	                                           : TRANSFER_COUNT;
 }
 
 int64_t op_transfer_bytes(const struct plan *p, const struct role *r, const struct op *op)

@@ -13,6 +13,7 @@ char op_access(const struct op *op, int operand);
 const struct region *op_region(const struct op *op, enum part part);
 /* The buffer of its first operand that is there; -1. */
 int op_buffer(const struct op *op);
+bool op_uses(const struct op *op, int buffer);
 /* What the table's expressions (strategy/plan/ops.h) are made of. */
 struct op_sizes op_sizes_of(const struct plan *p, const struct op *op);
 /* The type that an operand must have; its own, where any will do. */
@@ -24,6 +25,8 @@ bool kernel_synchronises(const struct plan *p, const struct kernel *k);
 
 /* What a collective does, and its schedule. OPERATION_COUNT: of messages and other classes. */
 enum operation op_operation(enum op_kind k);
+/* What its bytes may be counted under, of communication. */
+bool op_may_count_as(enum op_kind k, enum traffic_kind t);
 /* Elements of the whole of which each rank has a share; a rank that has only its share knows the whole from it. */
 int64_t op_whole_elements(const struct plan *p, const struct op *op);
 struct schedule op_schedule(const struct plan *p, const struct op *op);

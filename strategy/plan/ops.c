@@ -40,16 +40,25 @@ enum {
 	ANYWHERE = PROLOGUE | STEP | EVALUATION | EPILOGUE
 };
 
+enum {
+	NOTHING = 0
+#define OP(constant, ...) , constant##_OPERANDS = 0
+#define OPERAND(...) +1
+#include "strategy/plan/ops.def"
+};
+
 /* clang-format off */
-#define BEGIN(constant, name, class, sections, kernel, pass) \
-	[OP_##constant] = {name, OP_CLASS_##class, sections, kernel, PASS_##pass, constant##_OPERANDS, {
+#define ROW(constant, field, value) [OP_##constant].field = (value),
+#define HEAD(constant, name_, class_, sections_, kernel_, pass_) \
+	ROW(constant, name, name_) ROW(constant, class, OP_CLASS_##class_) ROW(constant, sections, sections_) \
+	ROW(constant, kernel, kernel_) ROW(constant, pass, PASS_##pass_) \
+	ROW(constant, operand_count, constant##_OPERANDS)
 static const struct op_row infos[] = {
-#define OP(constant, name, class, sections, flops) BEGIN(constant, name, class, sections, -1, NONE)
+#define OP(constant, name, class, sections, flops) HEAD(constant, name, class, sections, -1, NONE)
 #define KERNEL_OP(constant, name, role, kernel, pass, condition, sections, flops) \
-	BEGIN(constant, name, K, sections, KERNEL_##kernel, pass)
+	HEAD(constant, name, K, sections, KERNEL_##kernel, pass)
 #define OPERAND(operation, constant, name, access, presence, part, type, elements) \
-	{name, access, PART_##part, OPERAND_##type, #presence},
-#define END(operation) }},
+	[OP_##operation].operand[operation##_##constant] = {name, access, PART_##part, OPERAND_##type, #presence},
 #include "strategy/plan/ops.def"
 };
 /* clang-format on */
@@ -65,16 +74,6 @@ const char *pass_name(enum pass p)
 const char *op_name(enum op_kind k)
 {
 	return infos[k].name;
-}
-
-bool op_kind_parse(const char *name, enum op_kind *out)
-{
-	for (int k = 0; k < OP_KIND_COUNT; k++)
-		if (!strcmp(name, infos[k].name)) {
-			*out = (enum op_kind)k;
-			return true;
-		}
-	return false;
 }
 
 enum op_class op_class(enum op_kind k)
@@ -262,10 +261,10 @@ int64_t operand_elements(enum op_kind k, int operand, const struct op_sizes *s)
 /* ---- work ---- */
 
 /* Of a model at the limits of its sizes the FLOPs of one sample do not fit in 64 bits. */
-__extension__ typedef __int128 wide;
-#define X(name) __attribute__((unused)) const wide name = s->name;
+__extension__ typedef __int128 flops_sum;
+#define X(name) __attribute__((unused)) const flops_sum name = s->name;
 
-static wide work_of(enum op_kind k, const struct op_sizes *s)
+static flops_sum work_of(enum op_kind k, const struct op_sizes *s)
 {
 	OP_SIZES(X)
 	switch (k) {
@@ -284,10 +283,10 @@ int64_t op_flops_of(enum op_kind k, const struct op_sizes *s)
 	return (int64_t)work_of(k, s);
 }
 
-static wide kernel_work(const struct model *m, const struct kernel *k, enum pass pass, int64_t samples)
+static flops_sum kernel_work(const struct model *m, const struct kernel *k, enum pass pass, int64_t samples)
 {
 	struct op_sizes s = kernel_sizes(m, k, samples);
-	wide work = 0;
+	flops_sum work = 0;
 	for (int op = 0; op < OP_KIND_COUNT; op++)
 		if (infos[op].pass == pass && infos[op].sections & STEP && op_carries_out((enum op_kind)op, k, &s))
 			work += work_of((enum op_kind)op, &s);

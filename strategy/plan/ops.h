@@ -16,12 +16,14 @@ enum op_kind {
 	OP_KIND_COUNT
 };
 
-/* LINEAR_FORWARD_X, …: which operand of its operation. LINEAR_FORWARD_OPERANDS: how many there are. */
+/* LINEAR_FORWARD_X, …: which operand of its operation. Every operation has one at least. */
 /* clang-format off */
-#define OP(...) enum {
+enum {
+	NO_OPERAND = -1,
+#define OP(...) }; enum {
 #define OPERAND(operation, constant, ...) operation##_##constant,
-#define END(operation) operation##_OPERANDS };
 #include "strategy/plan/ops.def"
+};
 /* clang-format on */
 #define OP_OPERANDS 10 /* at most */
 
@@ -94,7 +96,6 @@ enum operand_type {
 
 const char *pass_name(enum pass p);
 const char *op_name(enum op_kind k);
-bool op_kind_parse(const char *name, enum op_kind *out);
 enum op_class op_class(enum op_kind k);
 unsigned op_sections(enum op_kind k); /* where it may stand: bit i for section kind i */
 enum pass op_pass(enum op_kind k);    /* of operations that carry out a kernel: forward or backward; else PASS_NONE */

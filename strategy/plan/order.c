@@ -15,9 +15,7 @@ void order_make(struct order *o, const struct role *r, const struct section *s)
 	int n = s->end - s->begin, last[QUEUE_COUNT];
 	o->begin = s->begin;
 	o->role = r;
-	o->clock = malloc(((size_t)n + 1) * sizeof *o->clock);
-	if (!o->clock)
-		abort();
+	o->clock = array_make((size_t)n + 1, sizeof *o->clock);
 	memset(o->clock, -1, ((size_t)n + 1) * sizeof *o->clock);
 	memset(last, -1, sizeof last);
 	for (int i = s->begin; i < s->end; i++) {
@@ -38,6 +36,34 @@ void order_make(struct order *o, const struct role *r, const struct section *s)
 		}
 		last[op->queue] = i;
 	}
+}
+
+void uses_find(struct uses *uses, const struct role *r, const struct section *s)
+{
+	memset(uses, -1, (size_t)r->buffer_count * sizeof *uses);
+	for (int i = s->begin; i < s->end; i++) {
+		const struct op *op = &r->ops[i];
+		for (int k = 0; op_class(op->kind) != OP_CLASS_M && k < op_operand_count(op->kind); k++) {
+			int b = op->operand[k].buffer;
+			if (b < 0)
+				continue;
+			if (uses[b].first[op->queue] < 0)
+				uses[b].first[op->queue] = i;
+			uses[b].last[op->queue] = i;
+		}
+	}
+}
+
+bool uses_clash(const struct order *o, const struct uses *a, const struct uses *b, int *used, int *first)
+{
+	for (int qb = 0; qb < QUEUE_COUNT; qb++)
+		for (int qa = 0; b->first[qb] >= 0 && qa < QUEUE_COUNT; qa++)
+			if (o->clock[b->first[qb] - o->begin][qa] < a->last[qa]) {
+				*used = a->last[qa];
+				*first = b->first[qb];
+				return true;
+			}
+	return false;
 }
 
 void order_release(struct order *o)

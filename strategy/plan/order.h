@@ -14,6 +14,15 @@ struct order {
 	const struct role *role;
 };
 
+/* The first and the last operation of the section on each queue that use a buffer; -1: none. `uses` has an entry a
+ * buffer. */
+struct uses {
+	int first[QUEUE_COUNT], last[QUEUE_COUNT];
+};
+void uses_find(struct uses *uses, const struct role *r, const struct section *s);
+/* A use of `a` that is not certainly done when `b` is first used: *used and *first say which; false: there is none. */
+bool uses_clash(const struct order *o, const struct uses *a, const struct uses *b, int *used, int *first);
+
 void order_make(struct order *o, const struct role *r, const struct section *s);
 void order_release(struct order *o);
 

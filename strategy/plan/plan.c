@@ -1,82 +1,44 @@
 #include "strategy/plan/plan.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "strategy/model/slice.h"
 
-static const char *const category_names[] = {
+/* The name of a thing, from the list that declares its constants. */
 #define X(constant, name) name,
-        CATEGORY_LIST(X)
-#undef X
-};
-static const char *const space_names[] = {
-#define X(constant, name) name,
-        SPACE_LIST(X)
-#undef X
-};
-static const char *const queue_names[] = {
-#define X(constant, name) name,
-        QUEUE_LIST(X)
-#undef X
-};
-static const char *const traffic_names[] = {
-#define X(constant, name) name,
-        TRAFFIC_LIST(X)
-#undef X
-};
-static const char *const transfer_names[] = {
-#define X(constant, name) name,
-        TRANSFER_LIST(X)
-#undef X
-};
-static_assert(sizeof category_names / sizeof category_names[0] == CATEGORY_COUNT, "one name a category");
-static_assert(sizeof traffic_names / sizeof traffic_names[0] == TRAFFIC_COUNT, "one name a kind");
-static_assert(sizeof transfer_names / sizeof transfer_names[0] == TRANSFER_COUNT, "one name a kind");
-
-const char *category_name(enum category c)
-{
-	return category_names[c];
-}
-
-const char *space_name(enum space s)
-{
-	return space_names[s];
-}
-
-const char *queue_name(enum queue q)
-{
-	return queue_names[q];
-}
-
-const char *traffic_name(enum traffic_kind t)
-{
-	return traffic_names[t];
-}
-
-const char *transfer_name(enum transfer_kind t)
-{
-	return transfer_names[t];
-}
+#define NAME_FUNCTION(thing, kind, LIST)                                                                               \
+	const char *thing##_name(enum kind k)                                                                          \
+	{                                                                                                              \
+		static const char *const names[] = {LIST(X)};                                                          \
+		return names[k];                                                                                       \
+	}
+NAME_FUNCTION(category, category, CATEGORY_LIST)
+NAME_FUNCTION(space, space, SPACE_LIST)
+NAME_FUNCTION(queue, queue, QUEUE_LIST)
+NAME_FUNCTION(traffic, traffic_kind, TRAFFIC_LIST)
+NAME_FUNCTION(transfer, transfer_kind, TRANSFER_LIST)
 
 void op_describe(const struct plan *p, const struct op *op, char *out, int size)
 {
 	char micro[32] = "";
 	if (op->micro >= 0 && p->settings.accumulate > 1)
 		snprintf(micro, sizeof micro, ", micro-batch %d", op->micro);
-	const char *step_of_norm = strncmp(op_name(op->kind), "batch_norm.", 11) ? NULL : op_name(op->kind) + 11;
-	if (step_of_norm || (op->kernel >= 0 && op_class(op->kind) == OP_CLASS_C))
-		snprintf(out, (size_t)size, "%s %s%s", step_of_norm ? step_of_norm : op_name(op->kind),
-		         op->kernel >= 0 ? p->model->kernels[op->kernel].name : "?", micro);
-	else if (op->kernel >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", pass_name(op->pass), p->model->kernels[op->kernel].name, micro);
-	else if (op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0)) /* "copy device-to-host block.3" */
-		snprintf(out, (size_t)size, "%s %s %s%s", op_name(op->kind), queue_name(op->queue),
-		         op->group >= 0 ? p->groups[op->group].name : p->model->units[op->unit].name, micro);
+	const char *verb = op_name(op->kind), *of = "";
+	bool norm = !strncmp(verb, "batch_norm.", 11),
+	     copies = op->kind == OP_COPY && (op->group >= 0 || op->unit >= 0);
+	if (norm)
+		verb += 11;
+	else if (op->kernel >= 0 && op_class(op->kind) != OP_CLASS_C)
+		verb = pass_name(op->pass);
+	if (op->kernel >= 0)
+		of = p->model->kernels[op->kernel].name;
 	else if (op->group >= 0)
-		snprintf(out, (size_t)size, "%s %s%s", op_name(op->kind), p->groups[op->group].name, micro);
-	else
-		snprintf(out, (size_t)size, "%s%s", op_name(op->kind), micro);
+		of = p->groups[op->group].name;
+	else if (copies)
+		of = p->model->units[op->unit].name;
+	/* "copy device-to-host block.3" */
+	snprintf(out, (size_t)size, "%s%s%s%s%s%s", verb, copies ? " " : "", copies ? queue_name(op->queue) : "",
+	         *of ? " " : "", of, micro);
 }
 
 const char *section_name(enum section_kind k)
@@ -99,19 +61,15 @@ const struct role *plan_role_of(const struct plan *p, int64_t rank)
 	return NULL;
 }
 
-static const struct axis *axis_of(const struct plan *p, const char *name)
-{
-	return &p->axes[__builtin_ctz(plan_axis(p, name))];
-}
-
 enum status plan_take_model(struct plan *p, const struct model *model)
 {
-	int64_t slices = plan_along(p, plan_axis(p, "tensor"));
+	unsigned tensor = plan_axis(p, "tensor");
+	int64_t slices = plan_along(p, tensor);
 	p->model = model;
 	if (slices == 1)
 		return STATUS_OK;
 	p->model = &p->slice;
-	return model_slice(&p->slice, model, slices, axis_of(p, "tensor")->sequence, &p->arena);
+	return model_slice(&p->slice, model, slices, p->axes[__builtin_ctz(tensor)].sequence, &p->arena);
 }
 
 int64_t plan_slice_of(const struct plan *p, int64_t rank)
@@ -121,12 +79,12 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank)
 
 bool group_is_sliced(const struct plan *p, int group)
 {
-	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+	return p->model->tensors[p->groups[group].tensors[0]].partition != PARTITION_NONE;
 }
 
 unsigned group_sum_axes(const struct plan *p, int group)
 {
-	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].spread;
+	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].sequence_parallel;
 	return plan_data_axes(p) | (rows ? plan_axis(p, "tensor") : 0);
 }
 
@@ -137,17 +95,9 @@ unsigned group_slice_axes(const struct plan *p, int group)
 
 enum type plan_value_type(const struct plan *p, int value)
 {
-	switch (p->model->values[value].type) {
-	case VALUE_INDEX:
-		return TYPE_I32;
-	case VALUE_FP32:
-		return TYPE_FP32;
-	case VALUE_MASK:
-		return TYPE_U8;
-	case VALUE_ACTIVATION:
-		break;
-	}
-	return p->settings.precision;
+	static const enum type types[] = {[VALUE_INDEX] = TYPE_I32, [VALUE_FP32] = TYPE_FP32, [VALUE_MASK] = TYPE_U8};
+	enum value_type type = p->model->values[value].type;
+	return type == VALUE_ACTIVATION ? p->settings.precision : types[type];
 }
 
 void plan_release(struct plan *p)

@@ -13,9 +13,7 @@ void walk_begin(struct walk *w, const struct role *r, enum section_kind k)
 {
 	const struct section *s = section_of(r, k);
 	*w = (struct walk){.role = r, .begin = s->begin, .end = s->end};
-	w->done = calloc((size_t)(s->end - s->begin) + 1, sizeof *w->done);
-	if (!w->done)
-		abort();
+	w->done = array_make((size_t)(s->end - s->begin), sizeof *w->done);
 	for (int q = 0; q < QUEUE_COUNT; q++)
 		w->head[q] = section_next(r, s->end, (enum queue)q, s->begin);
 	for (int i = s->begin; i < s->end; i++)

@@ -40,7 +40,7 @@
 
 enum checkpointing_mode { CHECKPOINTING_NONE, CHECKPOINTING_FULL, CHECKPOINTING_EVERY, CHECKPOINTING_SELECTIVE };
 
-/* DeepSpeed's names (its activation_checkpointing section), besides the mode. */
+/* The keys behind the mode. Their names are those of DeepSpeed's activation_checkpointing section. */
 enum { CHECKPOINTING_KEYS = 6 };
 extern const struct key checkpointing_keys[CHECKPOINTING_KEYS];
 
@@ -48,7 +48,7 @@ struct checkpointing {
 	enum checkpointing_mode mode;
 	int64_t every;    /* blocks between two checkpoints */
 	int64_t number;   /* of checkpoints; 0: not given */
-	bool automatic;   /* the number is to be found: see checkpointing_choose */
+	bool automatic;   /* the number is to be found: see checkpointing_choose in strategy/strategies/strategy.h */
 	bool cpu;         /* checkpoints go to host memory */
 	bool partition;   /* each rank of a tensor-parallel group keeps a slice of every checkpoint */
 	bool contiguous;  /* all checkpoints are parts of one buffer */
@@ -58,12 +58,7 @@ struct checkpointing {
 
 /* "none", "full:number_checkpoints=4", …; STATUS_INPUT with a line that names what is wrong. */
 enum status checkpointing_parse(const char *text, struct checkpointing *out);
-/* STATUS_INPUT if it makes no sense for this model. */
+/* STATUS_INPUT if the model has nothing to recompute in this way. */
 enum status checkpointing_check(const struct checkpointing *c, const struct model *m);
-
-/* With number_checkpoints=auto: compiles a plan for every spacing and says in `settings` the number whose plan has the
- * least peak (of equal ones, the smaller arena), and how many were tried. Else changes nothing. */
-struct settings;
-enum status checkpointing_choose(const struct model *m, struct settings *settings);
 
 #endif

@@ -37,8 +37,8 @@ struct loss_scale_rule {
 	float hysteresis; /* overflows until the scale is halved */
 };
 
-/* The state that one step leaves to the next, in the plan's state buffer 'scaler': whole numbers but for the scale,
- * and small enough to be exact. */
+/* The state that one step leaves to the next, in the plan's state buffer 'scaler'. All but the scale are whole numbers,
+ * small enough to be exact in fp32. */
 struct loss_scale {
 	float scale;
 	float good;       /* good steps since the last overflow or growth */

@@ -5,10 +5,10 @@
 #include "strategy/base/keys.h"
 #include "strategy/settings/settings.h"
 
-enum { OPTIMIZER, PARAMETERS, ACTIVATIONS, THINGS };
+enum { NONE, OPTIMIZER, PARAMETERS, ACTIVATIONS, THINGS };
 enum { TO, DELAYED, KEYS };
 
-static const char things[] = "optimizer|parameters|activations";
+static const char things[] = "none|optimizer|parameters|activations";
 static const struct key keys_of_things[KEYS] = {{"to", "host|disk", "host", ""}, {"delayed", "no|yes", "no", ""}};
 static const int key_count[THINGS] = {[OPTIMIZER] = 2, [PARAMETERS] = 1, [ACTIVATIONS] = 0};
 
@@ -19,16 +19,16 @@ static enum status read_thing(char *text, bool given[THINGS], struct offload *ou
 	char *pairs = strchr(text, ':');
 	if (pairs)
 		*pairs++ = 0;
-	i = word_find(things, text);
-	if (i < 0)
-		return status_fail(STATUS_INPUT,
-		                   "{offload}: '%.40s' is not one of: none, optimizer, parameters, activations", text);
+	enum status s = word_parse(things, status_words("{offload}"), text, &i);
+	if (s)
+		return s;
+	if (i == NONE)
+		return status_fail(STATUS_INPUT, "{offload}: none stands alone; leave it or the others out");
 	if (given[i])
 		return status_fail(STATUS_INPUT, "{offload}: %s is given twice", text);
 	given[i] = true;
 	const struct keys keys = {"{offload}", text, keys_of_things, key_count[i], ":", 0, 0};
-	enum status s = keys_read(&keys, pairs, value);
-	if (s)
+	if ((s = keys_read(&keys, pairs, value)))
 		return s;
 	if (i == OPTIMIZER) {
 		out->optimizer = true;

@@ -5,7 +5,7 @@
 
 #include "strategy/base/number.h"
 
-/* Only fp16 lacks range: bf16 has that of fp32. */
+/* Only fp16 needs a loss scale: bf16 has the range of fp32. */
 static enum status resolve_loss_scale(struct settings *s)
 {
 	bool given = s->loss_scaler != LOSS_SCALER_NONE || s->loss_scale > 0 || s->loss_scale_window > 0;
@@ -13,11 +13,11 @@ static enum status resolve_loss_scale(struct settings *s)
 		if (!given)
 			return STATUS_OK;
 		return status_fail(STATUS_INPUT,
-		                   "--%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
+		                   "%s scales the loss of fp16, and {precision} is %s; leave it out, or say "
 		                   "{precision} fp16",
-		                   s->loss_scaler != LOSS_SCALER_NONE ? "loss-scaler"
-		                   : s->loss_scale > 0                ? "loss-scale"
-		                                                      : "loss-scale-window",
+		                   status_words(s->loss_scaler != LOSS_SCALER_NONE ? "{loss_scaler}"
+		                                : s->loss_scale > 0                ? "{loss_scale}"
+		                                                                   : "{loss_scale_window}"),
 		                   type_name(s->precision));
 	}
 	if (s->loss_scaler == LOSS_SCALER_NONE)
@@ -42,31 +42,36 @@ static enum status check_rounding(const struct settings *s)
 	                                 "which rounds none; leave it out, or say {precision} bf16");
 }
 
+/* *out = batch / (data ranks × factor), which must be whole. */
+static enum status divide_batch(const struct settings *s, const char *ranks, int64_t data_ranks, const char *name,
+                                int64_t factor, int64_t *out)
+{
+	int64_t divisor;
+	if (!multiply(data_ranks, factor, &divisor) || s->batch % divisor)
+		return status_fail(STATUS_INPUT,
+		                   "{batch} %" PRId64 " is not divisible by %s × %s = %" PRId64 " × %" PRId64
+		                   "; change one of them",
+		                   s->batch, ranks, name, data_ranks, factor);
+	*out = s->batch / divisor;
+	return STATUS_OK;
+}
+
 enum status settings_resolve(struct settings *s, int64_t data_ranks)
 {
 	int64_t given_batch = s->batch, per_step;
 	const char *ranks = data_ranks == s->ranks ? "ranks" : "data ranks";
-	if (!s->accumulate && s->batch && s->micro_batch) {
-		if (!multiply(data_ranks, s->micro_batch, &per_step) || s->batch % per_step)
-			return status_fail(STATUS_INPUT,
-			                   "{batch} %" PRId64 " is not divisible by %s × micro-batch = %" PRId64
-			                   " × %" PRId64 "; change one of them",
-			                   s->batch, ranks, data_ranks, s->micro_batch);
-		s->accumulate = s->batch / per_step;
-	}
-	if (!s->accumulate)
+	enum status status = STATUS_OK;
+	if (!s->accumulate && s->batch && s->micro_batch)
+		status = divide_batch(s, ranks, data_ranks, "micro-batch", s->micro_batch, &s->accumulate);
+	else if (!s->accumulate)
 		s->accumulate = 1;
 	if (!s->batch && !s->micro_batch &&
 	    !multiply(4, s->ranks / data_ranks, &s->micro_batch)) /* batch = 4 × ranks */
 		return status_fail(STATUS_INPUT, "ranks × micro-batch × accumulate is too large");
-	if (!s->micro_batch) {
-		if (!multiply(data_ranks, s->accumulate, &per_step) || s->batch % per_step)
-			return status_fail(STATUS_INPUT,
-			                   "{batch} %" PRId64 " is not divisible by %s × accumulate = %" PRId64
-			                   " × %" PRId64 "; change one of them",
-			                   s->batch, ranks, data_ranks, s->accumulate);
-		s->micro_batch = s->batch / per_step;
-	}
+	if (!s->micro_batch)
+		status = divide_batch(s, ranks, data_ranks, "accumulate", s->accumulate, &s->micro_batch);
+	if (status)
+		return status;
 	if (!multiply(data_ranks, s->micro_batch, &per_step) || !multiply(per_step, s->accumulate, &s->batch))
 		return status_fail(STATUS_INPUT, "%s × micro-batch × accumulate is too large", ranks);
 	if (given_batch && given_batch != s->batch)
@@ -77,7 +82,7 @@ enum status settings_resolve(struct settings *s, int64_t data_ranks)
 	if (s->accumulate > SETTING_MOST_ACCUMULATE)
 		return status_fail(STATUS_INPUT, "{accumulate}: %" PRId64 " is above %d", s->accumulate,
 		                   SETTING_MOST_ACCUMULATE);
-	enum status status = check_rounding(s);
+	status = check_rounding(s);
 	return status ? status : resolve_loss_scale(s);
 }
 

@@ -39,8 +39,8 @@ struct settings {
 	        decay; /* steps of linear warm-up, and the step at which a linear decay reaches a tenth; 0: none */
 	double weight_decay;
 	double clip; /* global norm; 0: none */
-	/* fp16 only: how gradients are kept in its range. Resolved: NONE in other precisions, and what was left 0 is
-	 * the rule's own. */
+	/* The loss scale, in fp16 only. Once resolved, the scaler is NONE in other precisions, and a 0 has become the
+	 * rule's own value. */
 	enum loss_scaler loss_scaler;
 	double loss_scale;         /* initial */
 	int64_t loss_scale_window; /* good steps before it grows */
@@ -50,7 +50,7 @@ struct settings {
 	struct offload offload;
 	bool library_collectives;    /* real runs with a library's collectives need no staging of ours */
 	char checkpointing[256];     /* --activation-checkpointing; see strategy/settings/checkpointing.h */
-	int64_t checkpointing_tried; /* number_checkpoints=auto has compared so many plans; 0: it was not auto */
+	int64_t checkpointing_tried; /* how many plans number_checkpoints=auto has compared; 0: it was not auto */
 };
 
 /* The settings that a user gives: from this table come the options and their help, the copy of them that ranks get, the
@@ -128,7 +128,7 @@ struct setting_row {
 };
 extern const struct setting_row setting_rows[SETTING_COUNT];
 
-enum { SETTING_TEXT = 512 }; /* characters that printing needs at most */
+enum { SETTING_TEXT = 512 }; /* the most characters that printing needs */
 
 struct settings settings_default(void);
 

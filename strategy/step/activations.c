@@ -14,11 +14,11 @@ enum type step_value_type(const struct step *s, int value)
 int64_t step_value_elements(const struct step *s, int value)
 {
 	int64_t elements = value_elements(&s->model->values[value], s->settings->micro_batch);
-	/* Evaluating also counts the classes that are as large as the target's. */
+	/* Evaluation also counts the logits that are as large as the target's. */
 	return s->evaluating && value == s->model->sums ? elements / 2 * 3 : elements;
 }
 
-/* Is the value's buffer (or its gradient's) one that is summed over a tensor group? */
+/* True if the value or its gradient is summed over a tensor group. */
 static bool is_summed(const struct model *m, int value)
 {
 	if (m->slices == 1)
@@ -31,7 +31,7 @@ static bool is_summed(const struct model *m, int value)
 	return value == m->maxima || value == m->sums;
 }
 
-/* Of the value's buffer: a sum over ranks is padded to equal slices. */
+/* The elements of the value's buffer: a sum over ranks is padded to equal slices. */
 static int64_t padded_elements(const struct step *s, int value)
 {
 	int64_t n = step_value_elements(s, value);
@@ -40,43 +40,40 @@ static int64_t padded_elements(const struct step *s, int value)
 
 /* ---- values ---- */
 
-/* Padding is sent with the rest, so it must be defined. */
 static struct region alloc_like(struct step *s, int value, const char *name)
 {
 	int64_t n = step_value_elements(s, value), padded = padded_elements(s, value);
 	int buffer = build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), padded);
-	if (padded > n)
-		step_zero(s, region_of(buffer, n, padded - n));
+	step_zero_padding(s, buffer, n, padded);
 	return region_of(buffer, 0, n);
 }
 
 struct region step_value(const struct step *s, int value)
 {
-	return value < 0 ? region_none() : s->value[value].at;
+	return value < 0 ? region_none() : s->value[value].data.at;
 }
 
 void step_place_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
-	s->value[value].owned = true;
+	s->value[value].data = (struct held){at, true};
 }
 
 void step_move_value(struct step *s, int value, struct region at)
 {
-	s->value[value].at = at;
+	s->value[value].data.at = at;
 }
 
 int step_alloc_value(struct step *s, int value)
 {
 	const char *format = s->recomputing ? "recomputed.%s" : "%s";
 	step_place_value(s, value, alloc_like(s, value, step_name(s, format, s->model->values[value].name)));
-	return s->value[value].at.buffer;
+	return s->value[value].data.at.buffer;
 }
 
 /* ---- checkpoints in one buffer ---- */
 
-/* With contiguous_memory_optimization, checkpoints are parts of one buffer, which is there from the first to the last:
- * those that the kernels at hand make and read. Of a stage's, the one that goes to the next has a place of its own. */
+/* With contiguous_memory_optimization, the checkpoints that this role's kernels make and read share one buffer, which
+ * lives from the first to the last of them. A checkpoint that goes to the next stage has a buffer of its own. */
 static bool in_block(const struct step *s, int value)
 {
 	return s->checkpointing.contiguous && !s->evaluating && s->block.place[value] >= 0;
@@ -85,9 +82,10 @@ static bool in_block(const struct step *s, int value)
 static bool is_read_after(const struct model *m, int value, int kernel)
 {
 	for (int i = kernel; i < m->kernel_count; i++) {
-		const struct kernel *k = &m->kernels[i];
-		if (k->x == value || k->residual == value || k->second == value)
-			return true;
+		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
+		for (int r = 0; r < 4; r++)
+			if (reads.value[r] == value)
+				return true;
 	}
 	return false;
 }
@@ -130,14 +128,18 @@ static void leave_block(struct step *s)
 
 /* ---- how long they live ---- */
 
+static void drop(struct step *s, struct held *h)
+{
+	if (h->owned)
+		build_free(s->b, h->at.buffer);
+	*h = not_held();
+}
+
 void step_free_value(struct step *s, int value)
 {
-	if (s->value[value].owned)
-		build_free(s->b, s->value[value].at.buffer);
-	else if (in_block(s, value))
+	if (!s->value[value].data.owned && in_block(s, value))
 		leave_block(s);
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	drop(s, &s->value[value].data);
 }
 
 void step_value_used(struct step *s, int value)
@@ -146,13 +148,20 @@ void step_value_used(struct step *s, int value)
 		step_free_value(s, value);
 }
 
+void step_values_used(struct step *s, const struct kernel *k, enum pass pass)
+{
+	struct kernel_reads reads = kernel_reads(k, pass);
+	for (int r = 0; r < 4; r++)
+		step_value_used(s, reads.value[r]);
+}
+
 void step_alloc_made(struct step *s, int value)
 {
 	if (value < 0)
 		return;
 	if (s->recomputing)
 		s->value[value].readers = s->checkpoints.reads[value];
-	if (s->value[value].at.buffer >= 0)
+	if (s->value[value].data.at.buffer >= 0)
 		return;
 	if (in_block(s, value) && !s->recomputing)
 		place_in_block(s, value);
@@ -162,24 +171,20 @@ void step_alloc_made(struct step *s, int value)
 
 void step_drop_unread(struct step *s, int value)
 {
-	if (value >= 0 && !s->value[value].readers && s->value[value].at.buffer >= 0)
+	if (value >= 0 && !s->value[value].readers && s->value[value].data.at.buffer >= 0)
 		step_free_value(s, value);
 }
 
-static void count_reader(struct step *s, int value)
+/* Counts what a kernel reads in a pass. After the forward pass, values that are made again have other copies. */
+static void count_readers(struct step *s, const struct kernel *k, enum pass pass)
 {
-	if (value >= 0)
-		s->value[value].readers++;
+	struct kernel_reads reads = kernel_reads(k, pass);
+	for (int r = 0; r < 4; r++)
+		if (reads.value[r] >= 0 && (pass == PASS_FORWARD || !s->checkpoints.again[reads.value[r]]))
+			s->value[reads.value[r]].readers++;
 }
 
-/* The backward pass reads it, now or after it has been made again. */
-static void count_later(struct step *s, int value)
-{
-	if (value >= 0 && !s->checkpoints.again[value])
-		s->value[value].readers++;
-}
-
-/* How often each value is read from here on; of one that is made again, until its first copy is freed. */
+/* Counts how often each value is read from here on. For a value that is recomputed, only its first copy counts. */
 void step_count_readers(struct step *s)
 {
 	const struct model *m = s->model;
@@ -187,20 +192,11 @@ void step_count_readers(struct step *s)
 		s->value[v].readers = 0;
 	for (int i = s->kernel_begin; i < s->kernel_end; i++) {
 		const struct kernel *k = &m->kernels[i];
-		count_reader(s, k->x);
-		count_reader(s, k->residual);
-		count_reader(s, k->second);
-		if (s->evaluating)
-			continue;
-		count_later(s, kernel_backward_reads_x(k) ? k->x : -1);
-		count_later(s, kernel_backward_reads_y(k) ? k->y : -1);
-		count_later(s, k->second);
-		count_later(s, k->saved);
-		if (s->checkpoints.recomputed[i]) {
-			count_later(s, k->x);
-			count_later(s, k->residual);
-			count_later(s, k->second);
-		}
+		count_readers(s, k, PASS_FORWARD);
+		if (!s->evaluating)
+			count_readers(s, k, PASS_BACKWARD);
+		if (!s->evaluating && s->checkpoints.recomputed[i])
+			count_readers(s, k, PASS_RECOMPUTE);
 	}
 	s->value[m->target].readers = 1;
 }
@@ -209,23 +205,18 @@ void step_count_readers(struct step *s)
 
 struct region step_alloc_gradient(struct step *s, int value)
 {
-	s->value[value].gradient = alloc_like(s, value, step_name(s, "d.%s", s->model->values[value].name));
-	s->value[value].gradient_owned = true;
-	return s->value[value].gradient;
+	const char *name = step_name(s, "d.%s", s->model->values[value].name);
+	s->value[value].gradient = (struct held){alloc_like(s, value, name), true};
+	return s->value[value].gradient.at;
 }
 
 void step_free_gradient(struct step *s, int value)
 {
-	if (s->value[value].gradient_owned)
-		build_free(s->b, s->value[value].gradient.buffer);
-	s->value[value].gradient = region_none();
-	s->value[value].gradient_owned = false;
+	drop(s, &s->value[value].gradient);
 }
 
 void step_pass_gradient(struct step *s, int from, int to)
 {
 	s->value[to].gradient = s->value[from].gradient;
-	s->value[to].gradient_owned = s->value[from].gradient_owned;
-	s->value[from].gradient = region_none();
-	s->value[from].gradient_owned = false;
+	s->value[from].gradient = not_held();
 }

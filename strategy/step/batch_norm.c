@@ -37,7 +37,7 @@ static struct region running_of(const struct step *s, const struct kernel *k)
 	return region_of(s->running.now, s->model->buffers[k->running].offset - s->running.begin, 2 * k->out);
 }
 
-/* A collective of one norm: compute goes on when it is done. */
+/* A collective of one norm; the compute queue waits for it. */
 static void norm_collective(struct step *s, struct op *op, int index, enum pass pass, int64_t payload)
 {
 	op->kernel = index;
@@ -49,13 +49,12 @@ static void norm_collective(struct step *s, struct op *op, int index, enum pass 
 
 /* ---- forward ---- */
 
-/* What all ranks measured, one part after another. */
+/* The statistics of all ranks, one part after another. */
 static struct region gather_parts(struct step *s, int index, struct region local)
 {
 	const struct kernel *k = &s->model->kernels[index];
 	int64_t elements = s->ranks * part_elements(k);
 	int buffer = build_alloc(s->b, step_name(s, "%s.gathered", k->name), CATEGORY_BUFFERS, TYPE_FP32, elements);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_GATHER_STATISTICS, -1);
 	op->operand[ALL_GATHER_X] = local;
 	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, elements);
@@ -71,13 +70,13 @@ void batch_norm_statistics_of(struct step *s, int index)
 		build_wait(s->b, QUEUE_COMPUTE, s->running.sent);
 		op = step_kernel_op(s, OP_BATCH_NORM_RUNNING, index, PASS_FORWARD);
 		op->operand[BATCH_NORM_RUNNING_RUNNING] = running_of(s, k);
-		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].at;
+		op->operand[BATCH_NORM_RUNNING_STATISTICS] = s->value[k->saved].data.at;
 		return;
 	}
 	int own = build_alloc(s->b, step_name(s, "%s.local", k->name), CATEGORY_BUFFERS, TYPE_FP32, part_elements(k));
 	struct region local = region_whole(s->b, own), parts = local;
 	op = step_kernel_op(s, OP_BATCH_NORM_STATISTICS, index, PASS_FORWARD);
-	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].at;
+	op->operand[BATCH_NORM_STATISTICS_X] = s->value[k->x].data.at;
 	op->operand[BATCH_NORM_STATISTICS_LOCAL] = local;
 	if (kernel_synchronises(s->plan, k))
 		parts = gather_parts(s, index, local);
@@ -85,7 +84,7 @@ void batch_norm_statistics_of(struct step *s, int index)
 	op = step_kernel_op(s, OP_BATCH_NORM_MERGE, index, PASS_FORWARD);
 	op->operand[BATCH_NORM_MERGE_PARTS] = parts;
 	op->operand[BATCH_NORM_MERGE_RUNNING] = running_of(s, k);
-	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_MERGE_STATISTICS] = s->value[k->saved].data.at;
 	if (parts.buffer != own)
 		build_free(s->b, parts.buffer);
 	build_free(s->b, own);
@@ -98,20 +97,17 @@ struct region batch_norm_sums_of(struct step *s, int index)
 	const struct kernel *k = &s->model->kernels[index];
 	int64_t n = 2 * k->out, padded = kernel_synchronises(s->plan, k) ? round_up(n, s->ranks) : n;
 	int buffer = build_alloc(s->b, step_name(s, "%s.sums", k->name), CATEGORY_BUFFERS, TYPE_FP32, padded);
-	/* What is sent is whole slices, and must be defined. */
-	if (padded > n)
-		build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(buffer, n, padded - n);
+	step_zero_padding(s, buffer, n, padded);
 	struct op *op = step_kernel_op(s, OP_BATCH_NORM_SUMS, index, PASS_BACKWARD);
-	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient;
-	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].at;
-	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].at;
+	op->operand[BATCH_NORM_SUMS_DY] = s->value[k->y].gradient.at;
+	op->operand[BATCH_NORM_SUMS_X] = s->value[k->x].data.at;
+	op->operand[BATCH_NORM_SUMS_STATISTICS] = s->value[k->saved].data.at;
 	op->operand[BATCH_NORM_SUMS_WEIGHT] = s->tensor[k->weight].weight;
 	op->operand[BATCH_NORM_SUMS_BIAS] = s->tensor[k->bias].weight;
 	op->operand[BATCH_NORM_SUMS_SUMS] = region_of(buffer, 0, n);
 	step_tensor_gradient(s, op, PART_DWEIGHT, k->weight);
 	step_tensor_gradient(s, op, PART_DBIAS, k->bias);
 	if (kernel_synchronises(s->plan, k)) {
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 		op = step_collective(s, OP_ALL_REDUCE, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS, -1);
 		op->operand[ALL_REDUCE_X] = region_of(buffer, 0, padded);
 		norm_collective(s, op, index, PASS_BACKWARD, n);
@@ -129,7 +125,7 @@ static bool any_local(const struct model *m)
 	return false;
 }
 
-/* All norms' in one message; collectives work on whole slices. */
+/* One message holds the statistics of all norms. Collectives work on whole slices. */
 static int64_t running_elements(const struct step *s)
 {
 	return round_up(s->model->buffer_elements, s->ranks);
@@ -137,14 +133,13 @@ static int64_t running_elements(const struct step *s)
 
 static void broadcast(struct step *s, int buffer)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST_BUFFERS, -1);
 	op->operand[BROADCAST_X] = region_of(buffer, 0, running_elements(s));
 	op->payload = s->model->buffer_elements;
 	s->running.sent = build_number(s->b, op);
 }
 
-/* Of the model's buffers, [begin, end) are of norms that this role has. */
+/* The norms of this role have elements [begin, end) of the model's buffers. */
 static void own_buffers(const struct step *s, int64_t *begin, int64_t *end)
 {
 	*begin = *end = 0;
@@ -178,7 +173,7 @@ void buffers_prologue(struct step *s)
 		broadcast(s, s->running.now);
 }
 
-/* A copy of the running statistics for one pass; where there are none, room for the root's. */
+/* A copy of the running statistics for one pass. A role without any gets room for the root's. */
 static void copy_running(struct step *s)
 {
 	int64_t n = s->model->buffer_elements, padded = running_elements(s);
@@ -187,8 +182,7 @@ static void copy_running(struct step *s)
 		struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
 		op->operand[COPY_X] = region_of(s->running.state, 0, n);
 		op->operand[COPY_Y] = region_of(copy, 0, n);
-		if (padded > n)
-			build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region_of(copy, n, padded - n);
+		step_zero_padding(s, copy, n, padded);
 	}
 	s->running.now = copy;
 }

@@ -1,7 +1,8 @@
 /* Ranks that keep the same parameters begin with those of the first of them. */
 #include "strategy/step/step.h"
 
-/* Along which axes ranks keep the same of a group: of a stage, along its own axis where another holds the group too. */
+/* The axes along which ranks keep the same parameters of a group. The stages' axis is one only if two stages hold the
+ * group. */
 static unsigned copies_axes(const struct step *s, int group)
 {
 	unsigned others = group_slice_axes(s->plan, group);
@@ -15,10 +16,9 @@ static unsigned copies_axes(const struct step *s, int group)
 static void broadcast_group(struct step *s, int group, unsigned axes)
 {
 	struct region kept = offload_visit_first(s, group);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, group);
 	op->axes = step_axes(s, axes);
-	op->ends = s->group[group].tied;
+	op->ends_only = s->group[group].tied;
 	op->operand[BROADCAST_X] = kept;
 	if (kept.count < s->plan->groups[group].padded) /* the padding is on some shards and not on others */
 		op->payload = kept.count;

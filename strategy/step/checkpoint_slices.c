@@ -10,14 +10,15 @@
 #include "strategy/step/step.h"
 
 struct checkpoint_slices {
-	int *last;           /* by value: the last forward launch that reads it; -1: it stays whole */
-	int *first;          /* by value: the first backward launch that reads it */
-	int *kept;           /* by value: this rank's slice, while it is kept; -1 */
-	int *slice, *gather; /* by launch: the first value that is sliced after it, or gathered before it; -1 */
-	int *next_slice, *next_gather; /* by value: the next of the same launch */
+	int count;
+	struct kept_slice {
+		int value;
+		int last, first; /* the last forward launch that reads it, and the first after the forward pass */
+		int part;        /* the buffer of this rank's slice, while it is kept */
+	} * list;
 };
 
-/* Does it stand whole on every rank of a tensor group? */
+/* True if every rank of a tensor group holds the whole checkpoint. */
 static bool is_shared(const struct step *s, int value)
 {
 	return s->checkpoints.checkpoint[value] && !s->model->values[value].sliced;
@@ -34,15 +35,12 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 		        "{activation_checkpointing}: partition_activations=yes has effect where ranks hold the "
 		        "same activations: with {strategy} tensor, and not with %s; leave it out",
 		        g->name);
-	if (c->contiguous || c->cpu || settings->offload.activations)
+	if (c->contiguous)
 		return status_fail(STATUS_INPUT,
-		                   "{activation_checkpointing}: with partition_activations=yes checkpoints stay on the "
-		                   "device, each in a place of its own; leave out %s",
-		                   c->contiguous ? "contiguous_memory_optimization"
-		                   : c->cpu      ? "cpu_checkpointing"
-		                                 : status_words("{offload} activations"));
+		                   "{activation_checkpointing}: with partition_activations=yes each checkpoint has a "
+		                   "place of its own; leave out contiguous_memory_optimization");
 	for (int v = 0; v < slice->value_count; v++)
-		if (slice->values[v].spread)
+		if (slice->values[v].sequence_parallel)
 			return status_fail(STATUS_INPUT,
 			                   "{activation_checkpointing}: partition_activations=yes: with sequence=yes "
 			                   "checkpoints are a rank's own rows already; leave it out");
@@ -62,97 +60,74 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 	return s;
 }
 
-static void chain(int *head, int *next, int value)
+/* By value: the last launch of [begin, end) that reads it, or the first; -1 if none does. */
+static int *find_reader(struct step *s, int begin, int end, bool last)
 {
-	next[value] = *head;
-	*head = value;
+	const struct model *m = s->model;
+	int *found = step_numbers(s, m->value_count);
+	for (int i = begin; i < end; i++) {
+		const struct launch *l = &s->execution.launches[i];
+		struct kernel_reads reads = kernel_reads(&m->kernels[l->kernel], l->pass);
+		for (int r = 0; r < 4; r++)
+			if (reads.value[r] >= 0 && (last || found[reads.value[r]] < 0))
+				found[reads.value[r]] = i;
+	}
+	return found;
 }
 
 static void prepare(struct step *s)
 {
 	const struct model *m = s->model;
-	const struct execution *t = &s->execution;
+	const struct execution *e = &s->execution;
 	if (!s->checkpointing.partition || s->ranks == 1)
 		return;
 	struct checkpoint_slices *p = arena_alloc(&s->b->plan->arena, sizeof *p);
-	*p = (struct checkpoint_slices){.last = step_numbers(s, m->value_count),
-	                                .first = step_numbers(s, m->value_count),
-	                                .kept = step_numbers(s, m->value_count),
-	                                .slice = step_numbers(s, t->count),
-	                                .gather = step_numbers(s, t->count),
-	                                .next_slice = step_numbers(s, m->value_count),
-	                                .next_gather = step_numbers(s, m->value_count)};
-	for (int i = 0; i < t->count; i++) {
-		const struct kernel *k = &m->kernels[t->launches[i].kernel];
-		bool backward = t->launches[i].pass == PASS_BACKWARD;
-		int reads[3] = {!backward || kernel_backward_reads_x(k) ? k->x : -1, backward ? -1 : k->residual,
-		                k->second};
-		for (int r = 0; r < 3; r++) {
-			int v = reads[r];
-			if (v < 0 || !is_shared(s, v))
-				continue;
-			if (i < t->forward)
-				p->last[v] = i;
-			else if (p->first[v] < 0)
-				p->first[v] = i;
-		}
-	}
+	p->list = arena_alloc(&s->b->plan->arena, (size_t)m->value_count * sizeof *p->list);
+	const int *last = find_reader(s, 0, e->forward, true), *first = find_reader(s, e->forward, e->count, false);
 	for (int v = 0; v < m->value_count; v++)
-		if (p->last[v] >= 0 && p->first[v] >= 0) {
-			chain(&p->slice[p->last[v]], p->next_slice, v);
-			chain(&p->gather[p->first[v]], p->next_gather, v);
-		}
+		if (is_shared(s, v) && last[v] >= 0 && first[v] >= 0)
+			p->list[p->count++] = (struct kept_slice){v, last[v], first[v], -1};
 	s->checkpoint_slices = p;
 }
 
-static void keep_slice(struct step *s, int value)
+static void keep_slice(struct step *s, struct kept_slice *kept)
 {
-	const struct plan *p = s->plan;
-	struct region whole = s->value[value].at;
-	int part = build_alloc(s->b, step_name(s, "part.%s", s->model->values[value].name), CATEGORY_ACTIVATIONS,
-	                       step_value_type(s, value), whole.count / s->ranks);
+	struct held *value = &s->value[kept->value].data;
+	struct region whole = value->at;
+	kept->part = build_alloc(s->b, step_name(s, "part.%s", s->model->values[kept->value].name),
+	                         CATEGORY_ACTIVATIONS, step_value_type(s, kept->value), whole.count / s->ranks);
 	struct op *op = build_op(s->b, OP_COPY, QUEUE_COMPUTE);
 	op->micro = s->micro;
 	op->pass = PASS_FORWARD;
-	op->operand[COPY_X] = region_slice(whole.buffer, plan_all_axes(p), whole.offset, whole.count);
-	op->operand[COPY_Y] = region_whole(s->b, part);
+	op->operand[COPY_X] = region_slice(whole.buffer, plan_all_axes(s->plan), whole.offset, whole.count);
+	op->operand[COPY_Y] = region_whole(s->b, kept->part);
 	build_free(s->b, whole.buffer);
-	s->checkpoint_slices->kept[value] = part;
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	*value = not_held();
 }
 
-static void gather_whole(struct step *s, int value)
+static void gather_whole(struct step *s, const struct kept_slice *kept)
 {
-	int part = s->checkpoint_slices->kept[value];
-	step_alloc_value(s, value);
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, -1);
-	op->pass = PASS_RECOMPUTE;
-	op->payload = s->value[value].at.count;
-	op->operand[ALL_GATHER_X] = region_whole(s->b, part);
-	op->operand[ALL_GATHER_Y] = s->value[value].at;
-	build_wait(s->b, QUEUE_COMPUTE, build_number(s->b, op));
-	build_free(s->b, part);
-	s->checkpoint_slices->kept[value] = -1;
+	s->recomputing = true; /* a second copy, with a name of its own */
+	step_alloc_value(s, kept->value);
+	s->recomputing = false;
+	sliced_exchange(s, false, PASS_RECOMPUTE, region_whole(s->b, kept->part), s->value[kept->value].data.at);
+	build_free(s->b, kept->part);
 }
 
 static void before(struct step *s, int launch)
 {
-	if (!s->checkpoint_slices || s->evaluating)
-		return;
-	s->recomputing = true; /* a second copy, with a name of its own */
-	for (int v = s->checkpoint_slices->gather[launch]; v >= 0; v = s->checkpoint_slices->next_gather[v])
-		gather_whole(s, v);
-	s->recomputing = false;
+	struct checkpoint_slices *p = s->checkpoint_slices;
+	for (int i = 0; p && !s->evaluating && i < p->count; i++)
+		if (p->list[i].first == launch)
+			gather_whole(s, &p->list[i]);
 }
 
 static void after(struct step *s, int launch)
 {
-	if (!s->checkpoint_slices || s->evaluating)
-		return;
-	for (int v = s->checkpoint_slices->slice[launch]; v >= 0; v = s->checkpoint_slices->next_slice[v])
-		keep_slice(s, v);
+	struct checkpoint_slices *p = s->checkpoint_slices;
+	for (int i = 0; p && !s->evaluating && i < p->count; i++)
+		if (p->list[i].last == launch)
+			keep_slice(s, &p->list[i]);
 }
 
 const struct keeper keeper_checkpoint_slices = {prepare, before, after};

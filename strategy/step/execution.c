@@ -1,5 +1,13 @@
 #include "strategy/step/execution.h"
 
+struct kernel_reads kernel_reads(const struct kernel *k, enum pass pass)
+{
+	if (pass != PASS_BACKWARD)
+		return (struct kernel_reads){{k->x, k->residual, k->second, -1}};
+	return (struct kernel_reads){
+	        {kernel_backward_reads_x(k) ? k->x : -1, kernel_backward_reads_y(k) ? k->y : -1, k->saved, k->second}};
+}
+
 /* ---- the order ---- */
 
 static void add_launch(struct execution *e, int kernel, enum pass pass)
@@ -7,20 +15,17 @@ static void add_launch(struct execution *e, int kernel, enum pass pass)
 	e->launches[e->count++] = (struct launch){.kernel = kernel, .pass = pass};
 }
 
-/* Makes the values again that the backward pass of kernel i reads: their segment, unless it has been. */
+/* Recomputes the values that the backward pass of kernel i reads: whole segments, each once. */
 static void add_recompute(struct execution *e, const struct model *m, const struct checkpoints *c, bool *done, int i)
 {
-	const struct kernel *k = &m->kernels[i];
-	int reads[4] = {kernel_backward_reads_x(k) ? k->x : -1, k->second, kernel_backward_reads_y(k) ? k->y : -1,
-	                k->saved};
+	struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_BACKWARD);
 	for (int r = 0; r < 4; r++) {
-		if (reads[r] < 0 || !c->again[reads[r]])
+		if (reads.value[r] < 0 || !c->again[reads.value[r]])
 			continue;
-		int segment = c->segment[m->values[reads[r]].producer];
+		int n = m->values[reads.value[r]].producer, segment = c->segment[n];
 		if (done[segment])
 			continue;
-		done[segment] = true;
-		int n = m->values[reads[r]].producer; /* a segment's kernels are neighbours */
+		done[segment] = true; /* a segment's kernels are neighbours */
 		while (n > 0 && c->segment[n - 1] == segment)
 			n--;
 		for (; n < m->kernel_count && c->segment[n] == segment; n++)
@@ -31,8 +36,8 @@ static void add_recompute(struct execution *e, const struct model *m, const stru
 
 /* ---- spans ---- */
 
-/* Launches [begin, end) of one pass. The span of a unit whose kernels are not neighbours reaches from the first to the
- * last; a unit of which something is made again has a span for each run of its launches. */
+/* Makes the spans of launches [begin, end), which are of one pass. The span of a unit whose kernels are not neighbours
+ * reaches from the first to the last. A unit that is partly recomputed has a span for each run of its launches. */
 static void add_spans(struct execution *e, const struct model *m, const bool *by_run, int *open, int begin, int end)
 {
 	for (int u = 0; u < m->unit_count; u++)

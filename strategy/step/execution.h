@@ -28,6 +28,12 @@ struct unit_span {
 	int first, last; /* launches */
 };
 
+/* The values that a kernel reads in a pass; -1 where it has none. */
+struct kernel_reads {
+	int value[4];
+};
+struct kernel_reads kernel_reads(const struct kernel *k, enum pass pass);
+
 struct execution {
 	struct launch *launches;
 	int count, forward; /* the first `forward` of them are the forward pass */
@@ -35,7 +41,7 @@ struct execution {
 	int span_count, forward_spans; /* in the order in which they begin */
 };
 
-/* Of kernels [begin, end) alone. */
+/* Covers kernels [begin, end) alone. */
 void execution_make(struct execution *e, struct arena *a, const struct model *m, const struct checkpoints *c, int begin,
                     int end);
 

@@ -67,13 +67,12 @@ void gather_close(struct step *s, int group)
 
 static int all_gather(struct step *s, int unit, enum pass pass, struct region shard, int buffer)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, unit);
 	op->unit = unit;
 	op->pass = pass;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[ALL_GATHER_X] = shard;
-	op->operand[ALL_GATHER_Y] = region_of(buffer, 0, s->plan->groups[unit].padded);
+	op->operand[ALL_GATHER_Y] = region_whole(s->b, buffer);
 	return build_number(s->b, op);
 }
 
@@ -93,7 +92,7 @@ static void issue(struct step *s, int span)
 	                              : all_gather(s, unit, pass, offload_visit(s, unit, name), buffer);
 }
 
-/* Of all units, or of those that have been gathered ahead of span `next`. */
+/* The elements of all units that are gathered now. */
 static int64_t gathered_elements(const struct step *s)
 {
 	int64_t n = 0;
@@ -110,7 +109,7 @@ static int64_t ahead_elements(const struct step *s, int next)
 	return n;
 }
 
-/* Gathers ahead, in order; a unit that is still there from its last span ends it. */
+/* Gathers ahead, in order. It stops at a unit that is still there from its last span. */
 static void prefetch(struct step *s, int next)
 {
 	const struct group *groups = s->plan->groups;
@@ -154,7 +153,7 @@ static int64_t reuse_distance(const struct step *s, int unit)
 	return -1;
 }
 
-/* Unless it is used again before `reuse` other elements are. */
+/* Frees the unit, unless it is used again before `reuse` other elements are. */
 static void release(struct step *s, int unit, int64_t reuse)
 {
 	int64_t distance = reuse_distance(s, unit);
@@ -179,8 +178,8 @@ void gather_updated(struct step *s, int group, enum queue changed_by)
 	if (s->strategy->parameters != PLACE_WHOLE || s->strategy->optimizer != PLACE_SLICE || s->shards == 1)
 		return;
 	int parameters = s->state.home[STATE_PARAMETERS].buffer;
-	build_wait_all(s->b, QUEUE_COMMUNICATION, changed_by);
-	struct op *op = step_collective(s, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER, TRAFFIC_ALL_GATHER, group);
+	struct op *op = step_collective_after(s, changed_by, OP_ALL_GATHER, SCHEDULE_RING_ALL_GATHER,
+	                                      TRAFFIC_ALL_GATHER, group);
 	op->pass = PASS_UPDATE;
 	op->operand[ALL_GATHER_X] = step_place(s, parameters, PLACE_SLICE, group);
 	op->operand[ALL_GATHER_Y] = step_place(s, parameters, PLACE_WHOLE, group);

@@ -8,7 +8,7 @@
 #define SHARDLAB_HOOKS_H
 
 #include "strategy/plan/build.h"
-#include "strategy/strategies/strategy.h"
+#include "strategy/step/definition.h"
 
 /* ---- the moment at which a hook is called ---- */
 
@@ -38,10 +38,10 @@ void pack_slices(struct plan *p);  /* slices by unit, and what every rank has wh
 
 /* ---- operations ---- */
 
-/* A collective on a group (-1: on none), all of it. It does not wait for anything yet. */
+/* A collective on a whole group (-1: on none). It begins when everything computed so far is done. */
 struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t,
                            int group);
-/* Prologue: ranks that keep the same parameters begin with those of the first of them. */
+/* For the prologue: of ranks that keep the same parameters, the first broadcasts its own. */
 void broadcast_parameters(struct step *s);
 
 /* ---- activations (activations.c, loss.c) ---- */
@@ -50,24 +50,26 @@ int64_t step_value_elements(const struct step *s, int value); /* of one rank's m
 enum type step_value_type(const struct step *s, int value);
 struct region step_value(const struct step *s, int value);
 int step_alloc_value(struct step *s, int value);
-/* The value stands in this part of the buffer, which is freed with it. */
+/* Puts the value into this part of a buffer, which is freed with it. */
 void step_place_value(struct step *s, int value, struct region at);
-/* Another part of the same buffer. */
+/* Moves it to another part of the same buffer. */
 void step_move_value(struct step *s, int value, struct region at);
 struct region step_counter(const struct step *s); /* of steps */
-/* Computes the loss of the logits in place. wide: of the samples of all ranks, which this rank has. */
+/* Computes the loss, and turns the logits into their gradient in place. wide: this rank has the samples of all ranks.
+ */
 struct op *step_classifier(struct step *s, bool wide);
 
 /* ---- parameters (gather.c) ---- */
 
-void gather_begin(struct step *s);                   /* a micro-batch begins */
-void gather_before(struct step *s, int unit);        /* makes sure it is there, fetches ahead */
-void gather_after_forward(struct step *s, int unit); /* frees it, unless it is used again soon or kept for backward */
-void gather_after(struct step *s, int unit);         /* frees it, unless it is used again soon */
+void gather_begin(struct step *s);            /* a micro-batch begins */
+void gather_before(struct step *s, int unit); /* makes sure that the unit is there, and gathers ahead */
+void gather_after_forward(struct step *s,
+                          int unit); /* frees it, unless it is used again soon or is kept for the backward pass */
+void gather_after(struct step *s, int unit); /* frees it, unless it is used again soon */
 
-/* All of a group's parameters, where this rank keeps them. */
+/* The whole parameters of a group, where this rank keeps them. */
 struct region gather_home(const struct step *s, int group);
-/* A buffer for all of a group's parameters, from which kernels read until it is closed. Returns it. */
+/* Allocates a buffer for the whole parameters of a group, which kernels read until it is closed. Returns it. */
 int gather_open(struct step *s, int group, const char *name);
 void gather_close(struct step *s, int group);
 
@@ -75,15 +77,15 @@ void gather_close(struct step *s, int group);
 
 void reduce_needed(struct step *s, int tensor);
 void reduce_ready(struct step *s, int tensor);
-void reduce_finish(struct step *s); /* all that are on their way have arrived */
+void reduce_finish(struct step *s); /* waits for all gradients that are on their way */
 
-/* A buffer for all of a group's gradients, to which kernels write until it is closed; none where gradients are written
- * where they stay, or where it is open. */
+/* Allocates a buffer for the whole gradients of a group, which kernels write until it is closed. Does nothing if it is
+ * open already, or if kernels write gradients where they stay. */
 void reduce_open(struct step *s, int group, const char *name);
 void reduce_close(struct step *s, int group);
-struct region reduce_written(const struct step *s, int group);    /* where kernels have written all of them */
+struct region reduce_written(const struct step *s, int group);    /* where kernels have written them */
 void reduce_done(struct step *s, int group, const struct op *op); /* this operation completes them */
-/* The complete gradients that `queue` has made leave for where they stay, unless they were written there. */
+/* Sends the complete gradients that `queue` has made to where they stay, unless they were written there. */
 void reduce_deliver(struct step *s, int group, enum queue queue);
 
 #endif

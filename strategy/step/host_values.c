@@ -14,59 +14,72 @@
 #include "strategy/step/step.h"
 
 struct host_values {
-	int *run;                    /* by launch: which run it belongs to */
-	int run_count, forward_runs; /* the first so many are the forward pass */
+	int *run;                    /* by launch: its run */
+	int run_count, forward_runs; /* the runs of the forward pass come first */
 	int *last;                   /* by value: the last forward launch that makes or reads it */
 	int *wanted;                 /* by value: the first backward run that reads it; -1: none does */
-	/* By micro-batch that is under way (in_flight of them) and value: */
+	/* By micro-batch under way (in_flight of them) and by value: */
 	int in_flight;
 	int *host; /* its buffer on the host; -1: it is not there */
 	int *copy; /* the copy that is under way, or done; -1 */
 	struct {
 		int buffer, copy;
-	} * sent; /* of the run before: freed when they have left */
+	} * sent; /* values of the run before, which are freed when they have left */
 	int sent_count;
 };
 
-/* Of the micro-batch at hand. Stages have several under way at once; else there is one. */
+/* The place of a value of the micro-batch at hand. Stages have several micro-batches under way, other strategies one.
+ */
 static int at(const struct step *s, int value)
 {
 	return (s->host_values->in_flight > 1 ? s->micro * s->model->value_count : 0) + value;
 }
 
-/* Values that a launch reads, or in the forward pass makes; -1: none. */
-enum { TOUCHED = 6 };
-static void touched_by(const struct model *m, const struct launch *t, int values[TOUCHED])
+static void note_use(struct host_values *a, const struct execution *e, int launch, int value)
 {
-	const struct kernel *k = &m->kernels[t->kernel];
-	bool backward = t->pass == PASS_BACKWARD, forward = t->pass == PASS_FORWARD;
-	values[0] = !backward || kernel_backward_reads_x(k) ? k->x : -1;
-	values[1] = backward ? -1 : k->residual;
-	values[2] = k->second;
-	values[3] = forward || (backward && kernel_backward_reads_y(k)) ? k->y : -1;
-	values[4] = k->saved; /* a synchronised norm reads it to be made again */
-	values[5] = forward && k->kind == KERNEL_CLASSIFIER ? m->target : -1;
+	if (value >= 0 && launch < e->forward)
+		a->last[value] = launch;
+	else if (value >= 0 && a->wanted[value] < 0)
+		a->wanted[value] = a->run[launch];
 }
 
+/* Notes the values that a launch reads, and in the forward pass those that it makes. */
 static void note_uses(struct host_values *a, const struct execution *e, const struct model *m, int launch)
 {
-	int values[TOUCHED];
-	touched_by(m, &e->launches[launch], values);
-	for (int k = 0; k < TOUCHED; k++) {
-		if (values[k] < 0)
-			continue;
-		if (launch < e->forward)
-			a->last[values[k]] = launch;
-		else if (a->wanted[values[k]] < 0)
-			a->wanted[values[k]] = a->run[launch];
-	}
+	const struct launch *l = &e->launches[launch];
+	const struct kernel *k = &m->kernels[l->kernel];
+	struct kernel_reads reads = kernel_reads(k, l->pass);
+	for (int r = 0; r < 4; r++)
+		note_use(a, e, launch, reads.value[r]);
+	note_use(a, e, launch, k->saved); /* a synchronised norm reads its statistics when it is recomputed */
+	if (l->pass == PASS_FORWARD)
+		note_use(a, e, launch, k->kind == KERNEL_CLASSIFIER ? m->target : k->y);
+}
+
+/* True if any activations leave the device: all of them with --offload activations, checkpoints with cpu_checkpointing.
+ */
+static bool any_leave(const struct settings *t, const struct checkpointing *c)
+{
+	return t->offload.activations || c->cpu;
+}
+
+enum status host_values_check(const struct settings *t, const struct checkpointing *c)
+{
+	if (!any_leave(t, c) || (!c->contiguous && !c->partition))
+		return STATUS_OK;
+	return status_fail(
+	        STATUS_INPUT,
+	        "{activation_checkpointing}: %s=yes keeps checkpoints %son the device; leave it out, or leave out %s",
+	        c->contiguous ? "contiguous_memory_optimization" : "partition_activations",
+	        c->contiguous ? "in one block " : "",
+	        c->cpu ? "cpu_checkpointing" : status_words("{offload} activations"));
 }
 
 static void prepare(struct step *s)
 {
 	const struct model *m = s->model;
 	const struct execution *e = &s->execution;
-	if (!s->settings->offload.activations && !s->checkpointing.cpu)
+	if (!any_leave(s->settings, &s->checkpointing))
 		return;
 	struct host_values *a = arena_alloc(&s->b->plan->arena, sizeof *a);
 	int in_flight = s->strategy->stages ? (int)s->settings->accumulate : 1;
@@ -89,7 +102,7 @@ static void prepare(struct step *s)
 	s->host_values = a;
 }
 
-/* Values that were sent a run ago are on the host now, and freed here. */
+/* Frees the values that were sent a run ago, once they are on the host. */
 static void free_sent(struct step *s)
 {
 	struct host_values *a = s->host_values;
@@ -104,7 +117,8 @@ static int copy_value(struct step *s, int value, struct region from, struct regi
 {
 	int copy = build_copy(s->b, from, to), producer = s->model->values[value].producer;
 	s->b->role->ops[copy].micro = s->micro;
-	s->b->role->ops[copy].unit = s->model->kernels[producer < 0 ? 0 : producer].unit; /* the input: of the first */
+	s->b->role->ops[copy].unit =
+	        s->model->kernels[producer < 0 ? 0 : producer].unit; /* the input belongs to the first */
 	return copy;
 }
 
@@ -115,11 +129,11 @@ static void send_value(struct step *s, int value)
 	        build_alloc_in(s->b, SPACE_HOST, step_name(s, "away.%s", s->model->values[value].name),
 	                       CATEGORY_ACTIVATIONS, step_value_type(s, value), step_value_elements(s, value));
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMPUTE);
-	a->copy[at(s, value)] = copy_value(s, value, s->value[value].at, region_whole(s->b, a->host[at(s, value)]));
-	a->sent[a->sent_count].buffer = s->value[value].at.buffer;
+	a->copy[at(s, value)] =
+	        copy_value(s, value, s->value[value].data.at, region_whole(s->b, a->host[at(s, value)]));
+	a->sent[a->sent_count].buffer = s->value[value].data.at.buffer;
 	a->sent[a->sent_count++].copy = a->copy[at(s, value)];
-	s->value[value].at = region_none();
-	s->value[value].owned = false;
+	s->value[value].data = not_held();
 }
 
 static void fetch_value(struct step *s, int value)
@@ -143,7 +157,7 @@ static void fetch_run(struct step *s, int run)
 			fetch_value(s, v);
 }
 
-/* Fetches the values that the run which begins here, and the next, will read. */
+/* Fetches the values that two runs will read: the one that begins here, and the next. */
 static void before(struct step *s, int launch)
 {
 	struct host_values *a = s->host_values;
@@ -159,13 +173,12 @@ static void before(struct step *s, int launch)
 			build_wait(s->b, QUEUE_COMPUTE, a->copy[at(s, v)]);
 }
 
-/* With cpu_checkpointing checkpoints leave, and nothing else does. */
 static bool leaves(const struct step *s, int value)
 {
 	return s->settings->offload.activations || s->checkpoints.checkpoint[value];
 }
 
-/* Sends the values that the run which ends here leaves to backward. */
+/* Sends the values that the run which ends here leaves to the backward pass. */
 static void after(struct step *s, int launch)
 {
 	struct host_values *a = s->host_values;
@@ -175,7 +188,7 @@ static void after(struct step *s, int launch)
 		return;
 	free_sent(s);
 	for (int v = 0; v < s->model->value_count; v++)
-		if (s->value[v].at.buffer >= 0 && s->value[v].owned && a->last[v] <= launch &&
+		if (s->value[v].data.at.buffer >= 0 && s->value[v].data.owned && a->last[v] <= launch &&
 		    a->wanted[v] > a->forward_runs && leaves(s, v))
 			send_value(s, v);
 }

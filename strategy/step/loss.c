@@ -6,8 +6,8 @@ static struct op *loss_op(struct step *s, enum op_kind kind)
 {
 	const struct model *m = s->model;
 	struct op *op = step_kernel_op(s, kind, m->kernel_count - 1, PASS_FORWARD);
-	build_operand(op, PART_X, s->value[m->logits].at, false);
-	build_operand(op, PART_TARGET, s->value[m->target].at, false);
+	build_operand(op, PART_X, s->value[m->logits].data.at, false);
+	build_operand(op, PART_TARGET, s->value[m->target].data.at, false);
 	build_operand(op, PART_MAXIMA, step_value(s, m->maxima), false);
 	build_operand(op, PART_CLASS_SUMS, step_value(s, m->sums), false);
 	if (!op_makes_loss(kind))
@@ -22,33 +22,31 @@ static struct op *loss_op(struct step *s, enum op_kind kind)
 struct op *step_classifier(struct step *s, bool wide)
 {
 	struct op *op = loss_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER);
-	op->wide = wide;
+	op->all_ranks = wide;
 	return op;
 }
 
-/* Of logits that no rank has whole. */
+/* The loss of logits that no rank has whole. */
 static void sliced_classifier(struct step *s)
 {
 	const struct model *m = s->model;
 	step_alloc_value(s, m->maxima);
 	step_alloc_value(s, m->sums);
 	loss_op(s, OP_CLASSIFIER_MAXIMA);
-	sliced_all_reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, s->value[m->maxima].at);
+	sliced_all_reduce(s, OP_ALL_REDUCE_MAXIMUM, PASS_FORWARD, s->value[m->maxima].data.at);
 	loss_op(s, s->evaluating ? OP_EVALUATE_SUMS : OP_CLASSIFIER_SUMS);
-	sliced_all_reduce(s, OP_ALL_REDUCE, PASS_FORWARD, s->value[m->sums].at);
+	sliced_all_reduce(s, OP_ALL_REDUCE, PASS_FORWARD, s->value[m->sums].data.at);
 	loss_op(s, s->evaluating ? OP_EVALUATE_COUNT : OP_CLASSIFIER_GRADIENT);
 	step_free_value(s, m->maxima);
 	step_free_value(s, m->sums);
 }
 
-/* What were logits are their gradient now. */
+/* The buffer of the logits holds their gradient from here on. */
 static void turn_into_gradient(struct step *s, int logits)
 {
 	struct value_state *v = &s->value[logits];
-	v->gradient = v->at;
-	v->gradient_owned = v->owned;
-	v->at = region_none();
-	v->owned = false;
+	v->gradient = v->data;
+	v->data = not_held();
 }
 
 void step_forward_loss(struct step *s)

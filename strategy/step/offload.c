@@ -20,13 +20,9 @@
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c)
 {
 	const struct offload *o = &t->offload;
-	if ((o->activations || c->cpu) && c->contiguous)
-		return status_fail(
-		        STATUS_INPUT,
-		        "{activation_checkpointing}: contiguous_memory_optimization=yes keeps checkpoints in one "
-		        "block on the device; leave it out, or let them stay there");
-	if (!o->optimizer && !o->parameters && !o->activations)
-		return STATUS_OK;
+	enum status s = host_values_check(t, c);
+	if (s || (!o->optimizer && !o->parameters))
+		return s;
 	if (o->parameters && g->parameters != PLACE_SHARD)
 		return status_fail(
 		        STATUS_INPUT,
@@ -85,13 +81,13 @@ static const char *print_name(struct step *s, const char *what, const char *name
 	return arena_print(&s->b->plan->arena, "%s.%s", what, name);
 }
 
-static int alloc_staging(struct step *s, const char *name, const struct region *home)
+int offload_staging(struct step *s, const char *name, const struct region *home)
 {
 	const struct buffer *b = &s->b->role->buffers[home->buffer];
 	return build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type, region_elements(s->plan, home));
 }
 
-static void remember(int uses[2], int op)
+void offload_remember(int uses[2], int op)
 {
 	uses[0] = uses[1];
 	uses[1] = op;
@@ -104,7 +100,7 @@ void offload_begin_with(struct step *s, enum op_kind kind, const struct home *ho
 	int staging = -1;
 	if (home->space == SPACE_DISK) {
 		name = print_name(s, s->b->role->buffers[home->buffer].name, name);
-		staging = alloc_staging(s, print_name(s, "begin", name), &kept);
+		staging = offload_staging(s, print_name(s, "begin", name), &kept);
 		at = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_HOST_COMPUTE, s->staging_uses.written_back[0]);
 	}
@@ -115,7 +111,7 @@ void offload_begin_with(struct step *s, enum op_kind kind, const struct home *ho
 	if (staging < 0)
 		return;
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
-	remember(s->staging_uses.written_back, build_copy(s->b, at, kept));
+	offload_remember(s->staging_uses.written_back, build_copy(s->b, at, kept));
 	build_free(s->b, staging);
 }
 
@@ -123,7 +119,7 @@ struct region offload_read(struct step *s, struct region home, const char *name,
 {
 	if (s->b->role->buffers[home.buffer].space != SPACE_DISK)
 		return home;
-	*staging = alloc_staging(s, name, &home);
+	*staging = offload_staging(s, name, &home);
 	build_wait_all(s->b, QUEUE_DISK, QUEUE_HOST_COMPUTE);
 	build_wait(s->b, QUEUE_HOST_COMPUTE, build_copy(s->b, home, region_whole(s->b, *staging)));
 	return region_whole(s->b, *staging);
@@ -131,40 +127,25 @@ struct region offload_read(struct step *s, struct region home, const char *name,
 
 /* ---- gradients ---- */
 
-/* They are added to the sum of earlier micro-batches. */
-static void add_on_host(struct step *s, int group, int copy, int staging, struct region sum)
-{
-	build_wait(s->b, QUEUE_HOST_COMPUTE, copy);
-	struct op *add = build_op(s->b, OP_ADD, QUEUE_HOST_COMPUTE);
-	add->group = group;
-	add->micro = s->micro;
-	add->pass = PASS_BACKWARD;
-	add->operand[ADD_X] = region_whole(s->b, staging);
-	add->operand[ADD_Y] = sum;
-	remember(s->staging_uses.added, build_number(s->b, add));
-	build_free(s->b, staging);
-}
-
 int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds)
 {
 	const struct home *h = &s->state.home[STATE_GRADIENTS];
 	struct region home = step_place(s, h->buffer, h->place, group), to = home;
 	int staging = -1;
 	if (adds) {
-		staging = alloc_staging(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
+		staging = offload_staging(s, step_name(s, "staging.gradients.%s", s->plan->groups[group].name), &home);
 		to = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->staging_uses.added[0]);
 	}
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, queue);
-	/* A delayed update reads there what the last step left. */
+	/* A delayed update still reads the gradients of the last step there. */
 	build_wait(s->b, QUEUE_DEVICE_TO_HOST, s->group[group].updated);
-	int copy = build_copy(s->b, from, to);
-	s->b->role->ops[copy].group = group;
-	s->b->role->ops[copy].micro = s->micro;
-	s->b->role->ops[copy].pass = PASS_BACKWARD;
-	s->group[group].reduced = copy;
-	if (adds)
-		add_on_host(s, group, copy, staging, home);
+	int copy = s->group[group].reduced = step_copy(s, group, PASS_BACKWARD, from, to);
+	if (adds) {
+		build_wait(s->b, QUEUE_HOST_COMPUTE, copy);
+		offload_remember(s->staging_uses.added,
+		                 step_add_gradients(s, group, QUEUE_HOST_COMPUTE, staging, home));
+	}
 	return copy;
 }
 
@@ -185,7 +166,7 @@ int offload_fetch(struct step *s, int group, const char *name, int buffer)
 	struct region home = shard_home(s, group), from = home;
 	int staging = -1;
 	if (parameters_in(s, SPACE_DISK)) {
-		staging = alloc_staging(s, step_name(s, "read.%s", name), &home);
+		staging = offload_staging(s, step_name(s, "read.%s", name), &home);
 		from = region_whole(s->b, staging);
 		build_wait(s->b, QUEUE_DISK, s->staging_uses.fetched[0]);
 		build_wait(s->b, QUEUE_HOST_TO_DEVICE, build_copy(s->b, home, from));
@@ -196,11 +177,9 @@ int offload_fetch(struct step *s, int group, const char *name, int buffer)
 		s->group[group].fetched = buffer;
 	}
 	build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
-	int copy = build_copy(s->b, from, region_whole(s->b, buffer));
-	s->b->role->ops[copy].group = group;
-	s->b->role->ops[copy].micro = s->micro;
+	int copy = step_copy(s, group, PASS_NONE, from, region_whole(s->b, buffer));
 	if (staging >= 0) {
-		remember(s->staging_uses.fetched, copy);
+		offload_remember(s->staging_uses.fetched, copy);
 		build_free(s->b, staging);
 	}
 	return copy;
@@ -236,12 +215,11 @@ void offload_write_back(struct step *s, int group)
 		return;
 	home = to = shard_home(s, group);
 	if (parameters_in(s, SPACE_DISK)) {
-		staging = alloc_staging(s, print_name(s, "back", s->plan->groups[group].name), &home);
+		staging = offload_staging(s, print_name(s, "back", s->plan->groups[group].name), &home);
 		to = region_whole(s->b, staging);
 	}
 	build_wait_all(s->b, QUEUE_DEVICE_TO_HOST, QUEUE_COMMUNICATION);
-	int copy = build_copy(s->b, region_whole(s->b, s->group[group].fetched), to);
-	s->b->role->ops[copy].group = group;
+	int copy = step_copy(s, group, PASS_NONE, region_whole(s->b, s->group[group].fetched), to);
 	if (staging >= 0) {
 		build_wait(s->b, QUEUE_DISK, copy);
 		/* The next group's staging may take this one's place. */

@@ -93,6 +93,11 @@ unsigned step_shard_axes(const struct step *s, enum placement place)
 	return place == PLACE_SHARD ? step_axes(s, s->shard_axes) : 0;
 }
 
+enum space step_update_space(const struct step *s)
+{
+	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
+}
+
 /* ---- operations ---- */
 
 unsigned step_axes(const struct step *s, unsigned axes)
@@ -105,11 +110,10 @@ void step_zero(struct step *s, struct region region)
 	build_op(s->b, OP_ZERO, QUEUE_COMPUTE)->operand[ZERO_X] = region;
 }
 
-void step_zero_padding(struct step *s, int buffer, int64_t offset, int group)
+void step_zero_padding(struct step *s, int buffer, int64_t begin, int64_t end)
 {
-	const struct group *g = &s->plan->groups[group];
-	if (g->padded > g->elements)
-		step_zero(s, region_of(buffer, offset + g->elements, g->padded - g->elements));
+	if (end > begin)
+		step_zero(s, region_of(buffer, begin, end - begin));
 }
 
 struct region step_weight(const struct step *s, int tensor)
@@ -127,8 +131,10 @@ struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pas
 	return op;
 }
 
-struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
+struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum schedule_algorithm a,
+                                 enum traffic_kind t, int group)
 {
+	build_wait_all(s->b, QUEUE_COMMUNICATION, made_by);
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
 	op->algorithm = a;
 	op->traffic = t;
@@ -139,4 +145,32 @@ struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algo
 	if (s->state.staging >= 0)
 		build_operand(op, PART_STAGING, region_whole(s->b, s->state.staging), false);
 	return op;
+}
+
+struct op *step_collective(struct step *s, enum op_kind kind, enum schedule_algorithm a, enum traffic_kind t, int group)
+{
+	return step_collective_after(s, QUEUE_COMPUTE, kind, a, t, group);
+}
+
+int step_copy(struct step *s, int group, enum pass pass, struct region from, struct region to)
+{
+	int number = build_copy(s->b, from, to);
+	struct op *op = &s->b->role->ops[number];
+	op->group = group;
+	op->micro = s->micro;
+	op->pass = pass;
+	return number;
+}
+
+int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum)
+{
+	struct op *op = build_op(s->b, OP_ADD, queue);
+	op->group = group;
+	op->micro = s->micro;
+	op->pass = PASS_BACKWARD;
+	op->operand[ADD_X] = region_whole(s->b, staging);
+	op->operand[ADD_Y] = sum;
+	int number = build_number(s->b, op);
+	build_free(s->b, staging);
+	return number;
 }

@@ -35,7 +35,7 @@ static bool stay_on_host(const struct step *s)
 	return s->state.home[STATE_GRADIENTS].space != SPACE_DEVICE;
 }
 
-/* Each micro-batch's shard goes to the host; but where replicas of the shards add up theirs once a step, it stays on
+/* Gradient shards go to the host with every micro-batch. But if replicas add up their shards once a step, these wait on
  * the device until then. */
 static bool wait_on_device(const struct step *s)
 {
@@ -51,11 +51,6 @@ static bool sync_every_micro(const struct step *s)
 
 /* ---- buffers ---- */
 
-static struct region whole_of(const struct step *s, int group, int buffer)
-{
-	return region_of(buffer, 0, s->plan->groups[group].padded);
-}
-
 static int alloc_shard(struct step *s, int group, const char *what)
 {
 	const struct group *g = &s->plan->groups[group];
@@ -63,7 +58,7 @@ static int alloc_shard(struct step *s, int group, const char *what)
 	                   s->settings->precision, g->padded / s->shards);
 }
 
-/* The shard in which this rank's sum is added up on the device. */
+/* The shard on the device in which this rank adds up its gradients. */
 static struct region device_shard(const struct step *s, int group)
 {
 	int waiting = s->group[group].shard;
@@ -74,7 +69,7 @@ static struct region device_shard(const struct step *s, int group)
 struct region reduce_written(const struct step *s, int group)
 {
 	int open = s->group[group].gradients;
-	return open >= 0 ? whole_of(s, group, open)
+	return open >= 0 ? region_whole(s->b, open)
 	                 : step_place(s, s->state.home[STATE_GRADIENTS].buffer, PLACE_WHOLE, group);
 }
 
@@ -90,7 +85,7 @@ void reduce_open(struct step *s, int group, const char *name)
 		s->tensor[t].gradient = region_of(buffer, s->plan->tensor_offset[t], s->model->tensors[t].elements);
 		s->tensor[t].written = false;
 	}
-	step_zero_padding(s, buffer, 0, group);
+	step_zero_padding(s, buffer, g->elements, g->padded);
 }
 
 void reduce_close(struct step *s, int group)
@@ -106,9 +101,10 @@ void reduce_done(struct step *s, int group, const struct op *op)
 
 /* ---- collectives ---- */
 
-static struct op *all_reduce(struct step *s, int group, unsigned axes, struct region gradients)
+static struct op *all_reduce(struct step *s, int group, unsigned axes, enum queue made_by, struct region gradients)
 {
-	struct op *op = step_collective(s, OP_ALL_REDUCE, s->choices.all_reduce, TRAFFIC_ALL_REDUCE, group);
+	struct op *op =
+	        step_collective_after(s, made_by, OP_ALL_REDUCE, s->choices.all_reduce, TRAFFIC_ALL_REDUCE, group);
 	op->axes = step_axes(s, axes);
 	op->pass = PASS_BACKWARD;
 	op->operand[ALL_REDUCE_X] = gradients;
@@ -117,8 +113,8 @@ static struct op *all_reduce(struct step *s, int group, unsigned axes, struct re
 
 static struct op *reduce_scatter(struct step *s, int group, struct region whole, struct region to)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	struct op *op = step_collective(s, OP_REDUCE_SCATTER, s->choices.reduce_scatter, TRAFFIC_REDUCE_SCATTER, group);
+	struct op *op =
+	        step_collective(s, OP_REDUCE_SCATTER, SCHEDULE_RING_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER, group);
 	op->pass = PASS_BACKWARD;
 	op->axes = step_axes(s, s->shard_axes);
 	op->operand[REDUCE_SCATTER_X] = whole;
@@ -126,7 +122,7 @@ static struct op *reduce_scatter(struct step *s, int group, struct region whole,
 	return op;
 }
 
-/* Once a step, where they stay; unless every rank has seen the same samples, and rows of them. */
+/* Reduces gradients where they stay, once a step; nothing is to do if all ranks have seen the same samples and rows. */
 static void reduce_in_place(struct step *s, int group)
 {
 	unsigned axes = group_sum_axes(s->plan, group);
@@ -137,26 +133,23 @@ static void reduce_in_place(struct step *s, int group)
 		reduce_done(s, group, reduce_scatter(s, group, whole, state_own(s, STATE_GRADIENTS, group)));
 		return;
 	}
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	reduce_done(s, group, all_reduce(s, group, axes, whole));
+	reduce_done(s, group, all_reduce(s, group, axes, QUEUE_COMPUTE, whole));
 }
 
-/* Replicas of the shards, if there are any, add up theirs: once a step, when the last micro-batch is in the shard,
- * which was written there by the communication queue itself or by the compute queue. */
+/* Sums the shard over its replicas, if there are any. It happens once a step, when the last micro-batch is in the
+ * shard. */
 static void reduce_replicas(struct step *s, int group, enum queue written_by)
 {
 	if (!s->replica_axes || !s->last_micro || (stay_on_host(s) && !wait_on_device(s)))
 		return;
-	if (written_by != QUEUE_COMMUNICATION)
-		build_wait_all(s->b, QUEUE_COMMUNICATION, written_by);
-	struct op *op = all_reduce(s, group, s->replica_axes, device_shard(s, group));
+	struct op *op = all_reduce(s, group, s->replica_axes, written_by, device_shard(s, group));
 	op->payload = op->operand[ALL_REDUCE_X].count; /* the padding is on some shards and not on others */
 	reduce_done(s, group, op);
 }
 
 /* ---- on the way ---- */
 
-/* Its buffers are in use until its operation is done. */
+/* Lists a reduction as under way: its buffers are in use until its operation is done. */
 static void depart(struct step *s, struct reduction r)
 {
 	assert(s->reductions.count < REDUCTIONS_IN_FLIGHT);
@@ -176,18 +169,12 @@ static void send_waiting(struct step *s, int group)
 
 static void add_staging(struct step *s, int group, int staging)
 {
-	struct op *add = build_op(s->b, OP_ADD, QUEUE_COMPUTE);
-	add->group = group;
-	add->micro = s->micro;
-	add->pass = PASS_BACKWARD;
-	add->operand[ADD_X] = region_whole(s->b, staging);
-	add->operand[ADD_Y] = device_shard(s, group);
-	build_free(s->b, staging);
+	step_add_gradients(s, group, QUEUE_COMPUTE, staging, device_shard(s, group));
 	reduce_replicas(s, group, QUEUE_COMPUTE);
 	send_waiting(s, group);
 }
 
-/* The oldest one has arrived: its buffers are freed. */
+/* Waits for the oldest reduction, and frees its buffers. */
 static void arrive(struct step *s)
 {
 	struct reductions *all = &s->reductions;
@@ -221,13 +208,13 @@ void reduce_finish(struct step *s)
 /* Reduces a group and sends this rank's part of it to the host. */
 static void reduce_to_host(struct step *s, struct reduction *r, bool adds)
 {
-	struct region whole = whole_of(s, r->group, r->buffer), part = whole;
+	struct region whole = region_whole(s->b, r->buffer), part = whole;
 	enum queue queue = QUEUE_COMMUNICATION;
-	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) == 1) { /* nobody has other samples, or rows */
+	if (plan_along(s->plan, group_sum_axes(s->plan, r->group)) ==
+	    1) { /* all ranks have the same samples and rows */
 		queue = QUEUE_COMPUTE;
 	} else if (s->shards == 1 || s->state.home[STATE_GRADIENTS].place == PLACE_WHOLE) {
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-		all_reduce(s, r->group, 0, whole);
+		all_reduce(s, r->group, 0, QUEUE_COMPUTE, whole);
 	} else {
 		r->shard = alloc_shard(s, r->group, "slice");
 		part = region_whole(s->b, r->shard);
@@ -244,7 +231,7 @@ static void reduce_to_shard(struct step *s, struct reduction *r, bool adds)
 	if (adds)
 		r->staging = alloc_shard(s, r->group, "staging");
 	struct region to = adds ? region_whole(s->b, r->staging) : device_shard(s, r->group);
-	r->op = build_number(s->b, reduce_scatter(s, r->group, whole_of(s, r->group, r->buffer), to));
+	r->op = build_number(s->b, reduce_scatter(s, r->group, region_whole(s->b, r->buffer), to));
 }
 
 static void send(struct step *s, int group)
@@ -273,7 +260,8 @@ void reduce_needed(struct step *s, int tensor)
 void reduce_ready(struct step *s, int tensor)
 {
 	int group = s->plan->tensor_group[tensor];
-	if (--s->group[group].tensors_left > 0 || s->group[group].tied) /* stages reduce those when both are done */
+	if (--s->group[group].tensors_left > 0 ||
+	    s->group[group].tied) /* stages reduce a tied group when both are done */
 		return;
 	if (state_stays(s, STATE_GRADIENTS))
 		reduce_in_place(s, group);
@@ -286,20 +274,19 @@ void reduce_deliver(struct step *s, int group, enum queue queue)
 	int buffer = s->group[group].gradients;
 	if (buffer < 0)
 		return;
-	int copy = offload_gradients(s, group, whole_of(s, group, buffer), queue, false);
+	int copy = offload_gradients(s, group, region_whole(s->b, buffer), queue, false);
 	depart(s, (struct reduction){group, buffer, -1, -1, copy});
 	s->group[group].gradients = -1;
 }
 
-/* When all messages are issued, since it is one more collective that two ranks must come to in the same order. */
+/* It follows the last message, because both ranks must issue this collective in the same order as their messages. */
 void reduce_tied(struct step *s)
 {
 	for (int g = 0; g < s->plan->group_count; g++) {
 		if (s->group[g].base < 0 || !s->group[g].tied)
 			continue;
-		build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-		struct op *op = all_reduce(s, g, 0, reduce_written(s, g));
-		op->ends = true;
+		struct op *op = all_reduce(s, g, 0, QUEUE_COMPUTE, reduce_written(s, g));
+		op->ends_only = true;
 		reduce_done(s, g, op);
 		reduce_deliver(s, g, QUEUE_COMMUNICATION);
 	}

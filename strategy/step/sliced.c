@@ -15,7 +15,6 @@
 
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, kind, SCHEDULE_RING_ALL_REDUCE, TRAFFIC_ALL_REDUCE, -1);
 	op->pass = pass;
 	op->payload = value.count;
@@ -33,10 +32,8 @@ static struct region all_rows_of(struct step *s, int value, const char *what, en
 	return region_of(build_alloc(s->b, name, CATEGORY_ACTIVATIONS, step_value_type(s, value), n), 0, n);
 }
 
-/* All ranks' rows of what each has its own of; or, `back`, own rows of the sum of what each has for all. */
-static void exchange_rows(struct step *s, bool back, enum pass pass, struct region from, struct region to)
+void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to)
 {
-	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, back ? OP_REDUCE_SCATTER : OP_ALL_GATHER,
 	                                back ? SCHEDULE_RING_REDUCE_SCATTER : SCHEDULE_RING_ALL_GATHER,
 	                                back ? TRAFFIC_REDUCE_SCATTER : TRAFFIC_ALL_GATHER, -1);
@@ -50,7 +47,7 @@ static void exchange_rows(struct step *s, bool back, enum pass pass, struct regi
 static struct region gathered(struct step *s, int value, const char *what, enum pass pass, struct region rows)
 {
 	struct region all = all_rows_of(s, value, what, pass);
-	exchange_rows(s, false, pass, rows, all);
+	sliced_exchange(s, false, pass, rows, all);
 	return all;
 }
 
@@ -58,7 +55,7 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].at,
+	struct sliced_operands o = {s->value[k->x].data.at, s->value[kernel_sums(m, k) ? kernel_sum(k) : k->y].data.at,
 	                            region_none(), region_none()};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", pass, o.x);
@@ -71,7 +68,7 @@ struct sliced_operands sliced_begin_backward(struct step *s, int index, struct r
 {
 	const struct model *m = s->model;
 	const struct kernel *k = &m->kernels[index];
-	struct sliced_operands o = {s->value[k->x].at, s->value[k->y].at, s->value[k->y].gradient, dx};
+	struct sliced_operands o = {s->value[k->x].data.at, s->value[k->y].data.at, s->value[k->y].gradient.at, dx};
 	if (kernel_gathers(m, k))
 		o.x = gathered(s, k->x, "", PASS_BACKWARD, o.x);
 	if (kernel_scatters(m, k))
@@ -89,9 +86,9 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 		build_free(s->b, o->x.buffer);
 	if (!kernel_sums(m, k))
 		return;
-	struct region sum = s->value[kernel_sum(k)].at;
+	struct region sum = s->value[kernel_sum(k)].data.at;
 	if (kernel_scatters(m, k)) {
-		exchange_rows(s, true, pass, o->y, sum);
+		sliced_exchange(s, true, pass, o->y, sum);
 		build_free(s->b, o->y.buffer);
 	} else {
 		sliced_all_reduce(s, OP_ALL_REDUCE, pass, sum);
@@ -101,7 +98,7 @@ void sliced_finish_forward(struct step *s, int index, enum pass pass, const stru
 	build_operand(op, PART_BIAS, step_weight(s, k->bias), false);
 	build_operand(op, PART_RESIDUAL, step_value(s, k->residual), false);
 	build_operand(op, PART_SUM, sum, false);
-	build_operand(op, PART_Y, k->gelu ? s->value[k->y].at : region_none(), false);
+	build_operand(op, PART_Y, k->gelu ? s->value[k->y].data.at : region_none(), false);
 }
 
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o)
@@ -115,9 +112,9 @@ void sliced_finish_backward(struct step *s, int index, const struct sliced_opera
 	if (!k->needs_dx || !kernel_sums_backward(m, k))
 		return;
 	if (kernel_gathers(m, k)) {
-		exchange_rows(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient);
+		sliced_exchange(s, true, PASS_BACKWARD, o->dx, s->value[k->x].gradient.at);
 		build_free(s->b, o->dx.buffer);
 	} else {
-		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient);
+		sliced_all_reduce(s, OP_ALL_REDUCE, PASS_BACKWARD, s->value[k->x].gradient.at);
 	}
 }

@@ -35,16 +35,17 @@ struct task {
 };
 
 struct posting {
-	int64_t ready; /* when it would be, if only computing took time */
+	int64_t ready; /* when it would be ready, if only computing took time */
 	int from, to;
-	struct task task; /* that made what is sent */
+	struct task task; /* the one that made what is sent */
 };
 
 struct timetable {
 	enum stage_order order;
 	int stages, micros;
-	int64_t *forward, *backward;         /* by stage: how long they compute */
-	int64_t *forward_end, *backward_end; /* [stage · micros + micro]; -1: not yet */
+	/* For the forward pass [0] and the backward pass [1]: */
+	int64_t *duration[2]; /* by stage: how long it computes */
+	int64_t *end[2];      /* [stage · micros + micro]; -1: not yet */
 	struct posting *postings;
 	int count;
 };
@@ -73,11 +74,10 @@ static struct task task_at(const struct timetable *t, int stage, int n)
 
 static int64_t *end_of(const struct timetable *t, int stage, struct task task)
 {
-	return &(task.backward ? t->backward_end
-	                       : t->forward_end)[(size_t)stage * (size_t)t->micros + (size_t)task.micro];
+	return &t->end[task.backward][(size_t)stage * (size_t)t->micros + (size_t)task.micro];
 }
 
-/* When what the task needs from another stage is there; -1: not known yet. */
+/* When the input from another stage is there; -1: not known yet. */
 static int64_t arrives(const struct timetable *t, int stage, struct task task)
 {
 	int from = task.backward ? stage + 1 : stage - 1;
@@ -105,8 +105,7 @@ static void run_timetable(struct timetable *t)
 				int64_t there = arrives(t, i, task);
 				if (there < 0)
 					break;
-				now[i] = (there > now[i] ? there : now[i]) +
-				         (task.backward ? t->backward[i] : t->forward[i]);
+				now[i] = (there > now[i] ? there : now[i]) + t->duration[task.backward][i];
 				*end_of(t, i, task) = now[i];
 				post(t, i, task, now[i]);
 				moved = true;
@@ -127,10 +126,10 @@ static int earlier(const void *a, const void *b)
 static void measure_stages(struct timetable *t, const struct model *m, const int *end)
 {
 	for (int i = 0, k = 0; i < t->stages; i++) {
-		t->forward[i] = t->backward[i] = 1; /* so that what follows from something comes after it */
+		t->duration[0][i] = t->duration[1][i] = 1; /* so that every result is later than its input */
 		for (; k < end[i]; k++) {
-			t->forward[i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
-			t->backward[i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
+			t->duration[0][i] += kernel_flops(m, &m->kernels[k], PASS_FORWARD, 1);
+			t->duration[1][i] += kernel_flops(m, &m->kernels[k], PASS_BACKWARD, 1);
 		}
 	}
 }
@@ -139,13 +138,12 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 {
 	size_t stages = (size_t)s->stages, cells = stages * (size_t)s->settings->accumulate;
 	*t = (struct timetable){.order = order, .stages = s->stages, .micros = (int)s->settings->accumulate};
-	t->forward = arena_alloc(a, stages * sizeof *t->forward);
-	t->backward = arena_alloc(a, stages * sizeof *t->backward);
-	t->forward_end = arena_alloc(a, cells * sizeof *t->forward_end);
-	t->backward_end = arena_alloc(a, cells * sizeof *t->backward_end);
+	for (int i = 0; i < 2; i++) {
+		t->duration[i] = arena_alloc(a, stages * sizeof *t->duration[i]);
+		t->end[i] = arena_alloc(a, cells * sizeof *t->end[i]);
+		memset(t->end[i], -1, cells * sizeof *t->end[i]);
+	}
 	t->postings = arena_alloc(a, 2 * cells * sizeof *t->postings);
-	memset(t->forward_end, -1, cells * sizeof *t->forward_end);
-	memset(t->backward_end, -1, cells * sizeof *t->backward_end);
 	measure_stages(t, s->model, s->plan->stage_end);
 	run_timetable(t);
 	qsort(t->postings, (size_t)t->count, sizeof *t->postings, earlier);
@@ -153,7 +151,7 @@ static void timetable_make(struct timetable *t, struct arena *a, const struct st
 
 /* ---- micro-batches that are under way ---- */
 
-/* Where the values of one stand. */
+/* The values of one micro-batch. */
 struct slot {
 	struct value_state *value;
 	int received; /* the message that its next task waits for */
@@ -171,11 +169,11 @@ static struct slot *new_slot(const struct step *s)
 	struct slot *slot = arena_alloc(a, sizeof *slot);
 	slot->value = arena_alloc(a, (size_t)s->model->value_count * sizeof *slot->value);
 	for (int i = 0; i < s->model->value_count; i++)
-		slot->value[i].at = slot->value[i].gradient = region_none();
+		slot->value[i].data = slot->value[i].gradient = not_held();
 	return slot;
 }
 
-/* The step is about this micro-batch from here on. */
+/* Makes this the step's micro-batch from here on. */
 static struct slot *take_up(struct step *s, struct flight *f, int micro)
 {
 	struct slot *slot = f->slot[micro];
@@ -195,14 +193,14 @@ static void done_with(struct flight *f, int micro)
 
 /* ---- messages ---- */
 
-/* The value that goes from stage to stage: kernels before kernel `end` make it, and later ones read it. */
+/* The value that crosses from one stage to the next: made before kernel `end`, and read from there on. */
 static int boundary(const struct model *m, int end)
 {
 	int found = -1;
 	for (int i = end; i < m->kernel_count; i++) {
-		const int reads[] = {m->kernels[i].x, m->kernels[i].residual, m->kernels[i].second};
-		for (size_t k = 0; k < sizeof reads / sizeof reads[0]; k++) {
-			int v = reads[k];
+		struct kernel_reads reads = kernel_reads(&m->kernels[i], PASS_FORWARD);
+		for (int r = 0; r < 4; r++) {
+			int v = reads.value[r];
 			if (v < 0 || m->values[v].producer < 0 || m->values[v].producer >= end || v == found)
 				continue;
 			if (found >= 0)
@@ -213,20 +211,20 @@ static int boundary(const struct model *m, int end)
 	return found;
 }
 
-/* peer: the other stage, less this one. */
+/* peer: the other stage's number, less this one's. */
 static struct op *message(struct step *s, enum op_kind kind, int peer, bool backward, struct region what)
 {
 	struct op *op = build_op(s->b, kind, QUEUE_COMMUNICATION);
 	op->traffic = backward ? TRAFFIC_ACTIVATION_GRADIENTS : TRAFFIC_ACTIVATIONS;
 	op->pass = backward ? PASS_BACKWARD : PASS_FORWARD;
 	op->micro = s->micro;
-	op->shift = peer;
+	op->neighbour = peer;
 	op->payload = what.count;
 	op->operand[SEND_X] = what;
 	return op;
 }
 
-/* The other end is the next stage for gradients, the one before for activations. */
+/* Gradients come from the next stage, activations from the one before. */
 static int receive(struct step *s, bool backward)
 {
 	int value = boundary(s->model, backward ? s->kernel_end : s->kernel_begin);
@@ -235,14 +233,15 @@ static int receive(struct step *s, bool backward)
 	else
 		step_alloc_value(s, value);
 	return build_number(s->b, message(s, OP_RECEIVE, backward ? 1 : -1, backward,
-	                                  backward ? s->value[value].gradient : s->value[value].at));
+	                                  backward ? s->value[value].gradient.at : s->value[value].data.at));
 }
 
 static void send(struct step *s, bool backward)
 {
 	int value = boundary(s->model, backward ? s->kernel_begin : s->kernel_end);
 	build_wait_all(s->b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
-	message(s, OP_SEND, backward ? -1 : 1, backward, backward ? s->value[value].gradient : s->value[value].at);
+	message(s, OP_SEND, backward ? -1 : 1, backward,
+	        backward ? s->value[value].gradient.at : s->value[value].data.at);
 	if (backward)
 		step_free_gradient(s, value);
 	else
@@ -258,8 +257,8 @@ struct program {
 	int next; /* posting */
 };
 
-/* Issues this stage's messages up to and with the one that carries what `task` made on stage `from`: that stage or
- * this. A message to this stage may have been issued before, with one to another that comes after it. */
+/* Issues this stage's messages in order, up to the one that carries the result of `task` on stage `from`. That message
+ * may have been issued already, on the way to a later one. */
 static void issue_until(struct program *p, struct task task, int from)
 {
 	struct step *s = p->s;
@@ -290,7 +289,7 @@ static void forward(struct step *s)
 	step_run(s, 0, s->execution.forward);
 }
 
-/* A stage's gradient of a tensor is whole when its own kernels have added theirs. */
+/* On a stage, a tensor's gradient is complete when the stage's own kernels have added to it. */
 static void backward(struct step *s)
 {
 	for (int t = 0; t < s->model->tensor_count; t++)
@@ -330,7 +329,7 @@ static void run_task(struct program *p, struct task task)
 
 void stage_micros(struct step *s, enum stage_order order)
 {
-	struct arena scratch = {0}; /* a timetable is of all stages: a plan of many would keep as many of it */
+	struct arena scratch = {0}; /* every stage makes a timetable of all stages, and none is kept */
 	size_t micros = (size_t)s->settings->accumulate;
 	struct program p = {.s = s};
 	timetable_make(&p.table, &scratch, s, order);

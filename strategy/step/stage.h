@@ -31,10 +31,11 @@
 
 enum stage_order { STAGE_ONE_AT_A_TIME, STAGE_GPIPE, STAGE_1F1B };
 
-/* The kernels of stage i are [end[i-1], end[i]): whole runs of kernels of one unit, so that the stage that computes
- * longest does so as short as possible. */
+/* Stage i gets kernels [end[i-1], end[i]), which are whole segments. The split makes the longest stage as short as
+ * possible. */
 void stage_split(const struct model *m, int stages, int *end);
-int stage_segments(const struct model *m); /* runs of kernels of one unit: there can be as many stages */
+int stage_segments(
+        const struct model *m); /* segments, which are runs of kernels of one unit: the most stages that there can be */
 
 /* Hooks of strategies. */
 enum status stage_mesh(struct plan *p, const struct choices *c); /* a role a stage; too many stages: STATUS_INPUT */
@@ -42,11 +43,18 @@ void stage_pack(struct plan *p);                                 /* a group a st
 void stage_micros(struct step *s, enum stage_order order);       /* all micro-batches of a step */
 void stage_evaluate(struct step *s);
 
+/* The rows that strategies by stages have in common: each stage keeps its own layers. */
+#define STAGES(order)                                                                                                  \
+	.mesh = stage_mesh, .pack = stage_pack, .parameters = PLACE_WHOLE, .gradients = PLACE_WHOLE,                   \
+	.optimizer = PLACE_WHOLE, .same_samples = true, .stages = true,                                                \
+	.hooks = {.prologue = broadcast_parameters, .micros = (order), .evaluate = stage_evaluate}
+
 /* How the stage of kernels [begin, end) uses a group's tensors. */
 struct stage_use {
 	bool holds;
-	bool owner; /* it is the first that does: it counts their gradient in the norm, and shows them */
-	bool tied;  /* another does as well */
+	bool owner; /* it is the first stage that holds them: it counts their gradient in the norm, and shows the
+	               weights */
+	bool tied;  /* another stage holds them too */
 };
 struct stage_use stage_use(const struct plan *p, int group, int begin, int end);
 

@@ -7,9 +7,9 @@
 #include "strategy/step/step.h"
 
 struct best {
-	int64_t longest; /* of the stages up to here: the most that one computes … */
-	double squares;  /* … and how uneven they are */
-	int begin;       /* of the last of them */
+	int64_t longest; /* the work of the longest stage up to here */
+	double squares;  /* the sum of the squares of their work, which is least when they are even */
+	int begin;       /* the first segment of the last of them */
 };
 
 static bool better(const struct best *a, const struct best *b)
@@ -43,11 +43,9 @@ static int list_segments(const struct model *m, int *end, int64_t *cost_before)
 void stage_split(const struct model *m, int stages, int *end)
 {
 	size_t most = (size_t)m->kernel_count + 1;
-	int *segment_end = calloc(most, sizeof *segment_end);
-	int64_t *before = calloc(most, sizeof *before);
-	struct best *best = calloc(most * (size_t)stages, sizeof *best); /* [stage · most + segments up to here] */
-	if (!segment_end || !before || !best)
-		abort();
+	int *segment_end = array_make(most, sizeof *segment_end);
+	int64_t *before = array_make(most, sizeof *before);
+	struct best *best = array_make(most * (size_t)stages, sizeof *best); /* [stage · most + segments up to here] */
 	int n = list_segments(m, segment_end, before);
 	for (int i = 0; i < stages; i++)
 		for (int k = i + 1; k <= n - (stages - 1 - i); k++) {
@@ -106,24 +104,18 @@ static struct users *find_users(struct plan *p)
 
 void stage_pack(struct plan *p)
 {
-	const struct model *m = p->model;
 	const struct users *users = find_users(p);
 	int stages = (int)p->ranks;
-	pack_begin(p, stages + 1);
-	for (int stage = 0; stage <= stages; stage++) { /* the last: what two stages use */
-		struct group *g = NULL;
-		for (int t = 0; t < m->tensor_count; t++) {
-			int first = users[t].first, last = users[t].last;
-			if (stage < stages ? first != stage || last != stage : first == last)
-				continue;
-			if (!g)
-				g = pack_add_group(p,
-				                   stage < stages ? arena_print(&p->arena, "stage.%d", stage) : "tied");
-			pack_add_tensor(p, g, t);
-		}
-		if (g)
-			pack_close_group(p, g, stage < stages ? 1 : 2);
+	struct packing k = packing_begin(p, stages + 1);
+	for (int i = 0; i < stages; i++) {
+		k.name[i] = arena_print(&p->arena, "stage.%d", i);
+		k.slices[i] = 1;
 	}
+	k.name[stages] = "tied"; /* tensors that two stages use */
+	k.slices[stages] = 2;
+	for (int t = 0; t < p->model->tensor_count; t++)
+		k.group[t] = users[t].first == users[t].last ? users[t].first : stages;
+	packing_end(p, &k);
 }
 
 /* ---- groups of a stage ---- */

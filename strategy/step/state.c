@@ -2,7 +2,7 @@
  * offload.c where. */
 #include "strategy/step/step.h"
 
-/* Room for the communicator's incoming data. */
+/* Room for data that the communicator receives. */
 #define STAGING_ELEMENTS (SCHEDULE_STAGING_BYTES / (int64_t)sizeof(float))
 
 static const struct {
@@ -42,11 +42,6 @@ static void alloc_kind(struct step *s, enum state_kind kind)
 
 /* ---- what is there besides ---- */
 
-static enum space update_space(const struct step *s)
-{
-	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
-}
-
 static int alloc_scaler(struct step *s, enum space space, const char *name)
 {
 	int scaler = build_state_in(s->b, space, name, CATEGORY_BUFFERS, TYPE_FP32, LOSS_SCALE_ELEMENTS);
@@ -55,12 +50,12 @@ static int alloc_scaler(struct step *s, enum space space, const char *name)
 	return scaler;
 }
 
-/* fp16 needs besides a scale of the loss, and a flag that says when gradients overflowed. Where the host updates, it
- * keeps both, and the device has the scale that the classifier takes. */
+/* fp16 also needs a loss scale, and a flag that says that gradients overflowed. A host that updates keeps both, and the
+ * device keeps the scale for the classifier. */
 static void alloc_loss_scale(struct step *s)
 {
 	struct state *st = &s->state;
-	enum space space = update_space(s);
+	enum space space = step_update_space(s);
 	if (s->settings->loss_scaler == LOSS_SCALER_NONE)
 		return;
 	st->overflow = build_state_in(s->b, space, "overflow", CATEGORY_BUFFERS, TYPE_FP32, 1);
@@ -69,19 +64,19 @@ static void alloc_loss_scale(struct step *s)
 		st->update_scaler = alloc_scaler(s, SPACE_HOST, "scaler.host");
 }
 
-/* A host that updates has a count of its own. */
+/* A host that updates counts its own updates. */
 static void alloc_counters(struct step *s)
 {
 	struct state *st = &s->state;
 	st->counter = st->update_counter = build_state(s->b, "step", CATEGORY_BUFFERS, TYPE_I64, 1);
 	step_zero(s, region_whole(s->b, st->counter));
-	if (update_space(s) == SPACE_DEVICE || !step_holds_state(s))
+	if (step_update_space(s) == SPACE_DEVICE || !step_holds_state(s))
 		return;
 	st->update_counter = build_state_in(s->b, SPACE_HOST, "updates", CATEGORY_BUFFERS, TYPE_I64, 1);
 	build_op(s->b, OP_ZERO, QUEUE_HOST_COMPUTE)->operand[ZERO_X] = region_whole(s->b, st->update_counter);
 }
 
-/* Stages whose groups are all their own send messages alone, which go straight to their place. */
+/* Stages without a tied group only exchange messages, which go straight to their place. */
 static bool has_collectives(const struct step *s)
 {
 	bool tied = s->stages == 1;
@@ -96,14 +91,14 @@ static void initialize(struct step *s, enum state_kind kind)
 {
 	const struct home *h = &s->state.home[kind];
 	for (int g = 0; g < s->plan->group_count && h->buffer >= 0; g++) {
-		/* Parameters that another role owns come from it in the prologue. */
+		/* Parameters that another role owns are broadcast by it in the prologue. */
 		if (s->group[g].base < 0 || (!s->group[g].owner && kind == STATE_PARAMETERS))
 			continue;
 		offload_begin_with(s, OP_INITIALIZE, h, step_shard_axes(s, h->place), g);
 	}
 }
 
-/* All of it at once, where no staging is needed. */
+/* One operation zeros all of it, where no staging is needed. */
 static void zero_kind(struct step *s, enum state_kind kind)
 {
 	const struct home *h = &s->state.home[kind];
@@ -135,12 +130,16 @@ static void point_tensors(struct step *s)
 	}
 }
 
-/* Whole gradients are sent with their padding, which must be defined. */
+/* Whole gradients are sent with their padding. */
 static void zero_padding(struct step *s)
 {
-	for (int g = 0; g < s->plan->group_count && state_stays(s, STATE_GRADIENTS); g++)
-		if (s->group[g].base >= 0)
-			step_zero_padding(s, s->state.home[STATE_GRADIENTS].buffer, s->group[g].base, g);
+	for (int g = 0; g < s->plan->group_count && state_stays(s, STATE_GRADIENTS); g++) {
+		const struct group *group = &s->plan->groups[g];
+		int64_t base = s->group[g].base;
+		if (base >= 0)
+			step_zero_padding(s, s->state.home[STATE_GRADIENTS].buffer, base + group->elements,
+			                  base + group->padded);
+	}
 }
 
 static void alloc_kinds(struct step *s)
@@ -148,7 +147,7 @@ static void alloc_kinds(struct step *s)
 	struct state *st = &s->state;
 	st->loss = build_state(s->b, "loss", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	if (s->settings->clip > 0)
-		st->norm = build_state_in(s->b, update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
+		st->norm = build_state_in(s->b, step_update_space(s), "norm", CATEGORY_BUFFERS, TYPE_FP32, 1);
 	alloc_loss_scale(s);
 	for (int i = 0; i < STATE_KINDS; i++)
 		alloc_kind(s, (enum state_kind)i);
@@ -182,7 +181,7 @@ struct region step_counter(const struct step *s)
 
 /* ---- weights ---- */
 
-/* The axes, other than those of shards, along which ranks of this role keep the same of a group. */
+/* The axes, other than those of shards, along which the ranks of this role keep the same state of a group. */
 static unsigned alike_axes(const struct step *s, int group)
 {
 	unsigned others = s->shard_axes | group_slice_axes(s->plan, group) | plan_axis(s->plan, "stage");
@@ -205,8 +204,8 @@ static void show_group(struct step *s, int group, int buffer, enum placement pla
 		build_free(s->b, staging);
 }
 
-/* The fp32 weights, each exactly once over all ranks: where several keep the same, a rank shows its slice; where the
- * model is sliced, all that it has. */
+/* Shows each fp32 weight exactly once over all ranks. Ranks that keep the same weights show a slice each; ranks of a
+ * sliced model show all that they have. */
 void step_show_weights(struct step *s)
 {
 	const struct strategy *g = s->strategy;

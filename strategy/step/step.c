@@ -27,8 +27,8 @@ static void end_span(struct step *s, const struct unit_span *v)
 		after(s, v->unit);
 }
 
-/* A segment begins, or is made again: with synchronize_checkpoint_boundary every queue waits for what all others have
- * been given so far, as DeepSpeed synchronises the device there. */
+/* At the beginning of a segment, and of its recomputation, synchronize_checkpoint_boundary makes every queue wait for
+ * all others, as DeepSpeed synchronises the device there. */
 static void pass_boundary(struct step *s, int launch)
 {
 	const struct launch *t = &s->execution.launches[launch], *before = launch ? t - 1 : NULL;
@@ -83,8 +83,8 @@ static void load_own(struct step *s)
 		step_alloc_value(s, m->target);
 	struct op *op = build_op(s->b, OP_LOAD, QUEUE_COMPUTE);
 	op->micro = s->micro;
-	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].at : region_none();
-	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].at : region_none();
+	op->operand[LOAD_INPUTS] = inputs ? s->value[m->input].data.at : region_none();
+	op->operand[LOAD_TARGETS] = targets ? s->value[m->target].data.at : region_none();
 	op->operand[LOAD_STEP] = step_counter(s);
 }
 
@@ -176,7 +176,7 @@ static void compile_epilogue(struct step *s)
 	build_free_state(s->b);
 }
 
-/* Operations of other sections are out of reach. */
+/* A section cannot wait for operations of another, so their numbers are forgotten. */
 static void compile_section(struct step *s, struct section *section, void (*compile)(struct step *s))
 {
 	struct staging_uses none = {{-1, -1}, {-1, -1}, {-1, -1}};

@@ -30,16 +30,22 @@
 
 /* A value of the micro-batch at hand, and its gradient. */
 struct value_state {
-	struct region at, gradient;
-	bool owned, gradient_owned; /* the buffer is the step's own and is freed by it */
-	int readers;                /* kernels that still have to read it */
+	struct held {
+		struct region at;
+		bool owned; /* the buffer is the step's own and is freed by it */
+	} data, gradient;
+	int readers; /* kernels that still have to read it */
 };
+static inline struct held not_held(void)
+{
+	return (struct held){.at = {.buffer = -1}};
+}
 
 /* A parameter: where kernels find it and put its gradient. Hooks set them when they move. */
 struct tensor_state {
 	struct region weight, gradient;
-	int uses_left; /* contributions to the gradient still to come in this micro-batch */
-	bool written;  /* what stands at the gradient's place must be added to */
+	int uses_left; /* contributions to the gradient that are still to come in this micro-batch */
+	bool written;  /* the gradient's place holds something to add to */
 };
 
 /* A group of tensors. Numbers of buffers and operations are -1 where there is none. */
@@ -47,11 +53,11 @@ struct group_state {
 	int64_t base; /* where it begins in a buffer of all groups that this role holds; -1: it does not hold it */
 	bool tied;    /* two stages hold it */
 	bool owner;   /* of the roles that hold it, this one counts its gradient in the norm and shows its weights */
-	int tensors_left; /* whose gradient is not ready yet */
-	int gathered;     /* buffer of all its parameters, where they do not stay */
-	int gather_op;    /* that brought them */
+	int tensors_left; /* tensors whose gradient is not ready yet */
+	int gathered;     /* the buffer of its whole parameters, where they do not stay */
+	int gather_op;    /* the operation that gathered them */
 	int fetched;      /* staging of a parameter shard on its way to a gather */
-	int gradients;    /* buffer of all its gradients, where they do not stay */
+	int gradients;    /* the buffer of its whole gradients, where they do not stay */
 	int shard;        /* gradient shard that stays on the device until the last micro-batch */
 	int reduced;      /* the operation that completes its gradient */
 	int updated;      /* the host's update of it in this step */
@@ -68,7 +74,7 @@ enum state_kind {
 	STATE_KINDS
 };
 
-/* Where one kind of it stays. --offload decides the space, the strategy the placement, and whatever reads or writes
+/* Where one kind of state stays. --offload decides the space and the strategy the placement; whatever reads or writes
  * state asks here. */
 struct home {
 	int buffer; /* -1: this role keeps none */
@@ -80,7 +86,7 @@ struct state {
 	struct home home[STATE_KINDS];
 	int64_t held;                                       /* elements of the groups that this role holds, padded */
 	int staging, counter, loss, norm, scaler, overflow; /* buffers; -1 */
-	/* Who updates: the compute queue, or the host, which has its own count of updates and its own loss scale. */
+	/* The queue that updates: compute or the host's, which has its own count of updates and its own loss scale. */
 	enum queue update_queue;
 	int update_counter, update_scaler;
 	bool delayed; /* a step's gradients are applied while the next one computes */
@@ -88,9 +94,9 @@ struct state {
 
 /* batch_norm.c: the model's buffers. */
 struct running_state {
-	int state;     /* running statistics; of a stage those of its own norms; -1 */
-	int64_t begin; /* the first of all their elements that the buffer holds */
-	int now;       /* the buffer, or the copy of it, that this pass uses */
+	int state;     /* running statistics of this role's norms; -1 */
+	int64_t begin; /* the first of the model's elements that the buffer holds */
+	int now;       /* the buffer that this pass uses, or a copy of it */
 	int sent;      /* the broadcast that brought them; -1 */
 };
 
@@ -137,18 +143,18 @@ struct step {
 	struct hooks hooks; /* the strategy's, and what its placements ask for */
 	int64_t ranks;
 
-	/* This role. */
+	/* The role that is being compiled. */
 	bool root;
 	int stage, stages;                 /* where layers are spread over ranks (stage.h); else 0 of 1 */
 	int kernel_begin, kernel_end;      /* the kernels of this role */
 	unsigned shard_axes, replica_axes; /* groups are sharded along the first, and alike along the second */
 	int64_t shards;                    /* ranks along shard_axes */
 
-	/* The moment. */
+	/* The moment of the step. */
 	bool evaluating; /* compiling the evaluate section: forward only */
 	int micro;       /* the micro-batch at hand */
 	bool last_micro;
-	bool recomputing; /* the kernel at hand is carried out once more */
+	bool recomputing; /* the kernel at hand is recomputed */
 
 	struct execution execution;
 	struct checkpointing checkpointing;
@@ -168,52 +174,64 @@ struct step {
 
 /* ---- place.c ---- */
 
-int *step_numbers(struct step *s, int n); /* n times -1, in the plan's arena */
+int *step_numbers(struct step *s, int n); /* an array of n times -1, in the plan's arena */
 bool step_mixed(const struct step *s);    /* 16-bit parameters with fp32 master weights */
 bool step_adamw(const struct step *s);
-bool step_holds_state(const struct step *s); /* does this role keep and update parameters? */
-/* Where the owner of a part keeps what it alone keeps: a slice of it is a shard. */
+bool step_holds_state(const struct step *s); /* this role keeps and updates parameters */
+/* How the owner of a part keeps what no other rank keeps: a slice becomes a shard. */
 enum placement step_owned(enum placement p);
 /* The part of a group in a buffer under a placement. */
 struct region step_place(const struct step *s, int buffer, enum placement placement, int group);
-/* The part of a group's state that this rank updates, where it stays; none if this role keeps none. */
+/* The place of the part of a group's state that this rank updates; none if this role keeps none. */
 struct region state_own(const struct step *s, enum state_kind kind, int group);
-/* Is it all there, on the device, in its place? Then kernels use it where it stays. */
+/* True if the whole state of this kind stays on the device, so that kernels use it there. */
 bool state_stays(const struct step *s, enum state_kind kind);
-/* Along which axes the operand is a shard of its group, where its size does not say it: 0 where it does. */
+/* The axes along which the operand is a shard of its group; 0 where its size says so already. */
 unsigned step_shard_axes(const struct step *s, enum placement place);
-/* As an operation has them: 0 for all. */
+/* Axes as an operation stores them: 0 stands for all. */
 unsigned step_axes(const struct step *s, unsigned axes);
 struct op *step_kernel_op(struct step *s, enum op_kind kind, int index, enum pass pass);
 struct region step_weight(const struct step *s, int tensor); /* -1: none */
 void step_zero(struct step *s, struct region region);
-/* Of a buffer that holds a group from `offset` on: what is sent must be defined. */
-void step_zero_padding(struct step *s, int buffer, int64_t offset, int group);
+/* Zeros elements [begin, end) of a buffer, if there are any: padding is sent with the rest, so it must be defined. */
+void step_zero_padding(struct step *s, int buffer, int64_t begin, int64_t end);
+/* step_collective for data that another queue has made. */
+struct op *step_collective_after(struct step *s, enum queue made_by, enum op_kind kind, enum schedule_algorithm a,
+                                 enum traffic_kind t, int group);
+/* A copy of a group's parameters, gradients or state. Returns its number. */
+int step_copy(struct step *s, int group, enum pass pass, struct region from, struct region to);
+/* Adds a group's gradients in staging to the sum of earlier micro-batches, and frees the staging. Returns the number.
+ */
+int step_add_gradients(struct step *s, int group, enum queue queue, int staging, struct region sum);
+/* The memory that the optimizer works in: the device's, or the host's. */
+enum space step_update_space(const struct step *s);
 
 /* ---- activations.c ---- */
 
 void step_place_checkpoints(struct step *s); /* once for a role */
 void step_count_readers(struct step *s);     /* a micro-batch begins */
 void step_free_value(struct step *s, int value);
-void step_value_used(struct step *s, int value); /* who needed it has read it: freed after the last */
+void step_value_used(struct step *s, int value); /* a kernel has read it: the last one frees it */
+void step_values_used(struct step *s, const struct kernel *k, enum pass pass); /* all that the kernel reads */
 struct region step_alloc_gradient(struct step *s, int value);
 void step_free_gradient(struct step *s, int value);
-void step_pass_gradient(struct step *s, int from, int to); /* the gradient of one is that of the other */
-/* Room for what a kernel makes; and back, if nobody reads it. -1: nothing. */
+void step_pass_gradient(struct step *s, int from, int to); /* the gradient of one becomes that of the other */
+/* Allocates a value that a kernel makes; frees it again if nobody reads it. -1: nothing. */
 void step_alloc_made(struct step *s, int value);
 void step_drop_unread(struct step *s, int value);
 
 /* ---- values.c ---- */
 
-/* pass: forward, or recompute. Allocates what it makes, frees what nobody needs any more. */
+/* pass: forward or recompute. Allocates what the kernel makes, and frees what nobody needs any more. */
 void step_forward_kernel(struct step *s, int index, enum pass pass);
 void step_backward_kernel(struct step *s, int index);
-/* The operand that the gradient of a tensor goes to: `part`. */
+/* Makes the operand `part` the place of a tensor's gradient. */
 void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor);
 
 /* ---- loss.c ---- */
 
-void step_forward_loss(struct step *s); /* the last kernel: the loss, and the gradient of the logits in their place */
+void step_forward_loss(
+        struct step *s); /* the last kernel: computes the loss, and the gradient of the logits in their place */
 
 /* ---- sliced.c: sums over the tensor group, where the model is sliced (strategy/model/slice.h) ---- */
 
@@ -226,8 +244,10 @@ struct sliced_operands sliced_begin_forward(struct step *s, int index, enum pass
 struct sliced_operands sliced_begin_backward(struct step *s, int index, struct region dx);
 void sliced_finish_forward(struct step *s, int index, enum pass pass, const struct sliced_operands *o);
 void sliced_finish_backward(struct step *s, int index, const struct sliced_operands *o);
-/* Sums (or takes the maxima of) a value over the group; computing goes on when it is there. */
+/* Sums a value over the group, or takes its maxima. The compute queue waits for it. */
 void sliced_all_reduce(struct step *s, enum op_kind kind, enum pass pass, struct region value);
+/* Gathers the parts that the ranks have into the whole; or, `back`, scatters the sum of everyone's whole by parts. */
+void sliced_exchange(struct step *s, bool back, enum pass pass, struct region from, struct region to);
 
 /* ---- state.c ---- */
 
@@ -236,7 +256,7 @@ void step_show_weights(struct step *s); /* epilogue */
 
 /* ---- update.c ---- */
 
-void step_update_delayed(struct step *s); /* what the last step left is applied while this one computes */
+void step_update_delayed(struct step *s); /* applies the gradients of the last step while this one computes */
 void step_update(struct step *s);         /* the update: norm if clipping, then every group */
 
 /* ---- update_place.c: where the optimizer works on a group's state ---- */
@@ -247,45 +267,48 @@ struct update_part {
 	int staging; /* -1: they are the same place */
 	int read;    /* the copy from disk; -1 */
 };
-/* Makes the state ready; what is on disk is read. */
+/* Makes the state of a group ready: reads it, if it is on disk. */
 void update_fetch(struct step *s, int group, struct update_part *parts);
 /* Where the update writes 16-bit parameters. */
 struct region update_parameters16(struct step *s, int group);
-/* What was updated goes back to where it stays, and the new parameters to whoever reads them. */
+/* Writes updated state back to where it stays, and sends the new parameters to whoever reads them. */
 void update_return(struct step *s, int group, const struct update_part *parts);
 
 /* ---- offload.c: state and gradients that stay in host memory or on disk ---- */
 
-/* Do they go together? */
+/* STATUS_INPUT if the settings do not go together. */
 enum status offload_check(const struct strategy *g, const struct settings *t, const struct checkpointing *c);
 /* Where each kind of state stays, and who updates it. */
 void offload_choose(struct step *s);
+/* Staging in host memory for a part of state. */
+int offload_staging(struct step *s, const char *name, const struct region *home);
+void offload_remember(int uses[2], int op); /* of struct staging_uses: `op` is the last that reads it */
 /* The first content of a group's part of state, by `initialize` or `zero`, wherever it stands. axes: of `initialize`,
  * those along which the part is a shard of its group (struct op). */
 void offload_begin_with(struct step *s, enum op_kind kind, const struct home *home, unsigned axes, int group);
-/* A part of state where the host can read it: in place, or read from disk into staging (-1: none). */
+/* Makes a part of state readable for the host: in place, or from disk in staging (-1: none). */
 struct region offload_read(struct step *s, struct region home, const char *name, int *staging);
 /* Reduced gradients of a group go to the host, and are added to what is there: `from` is written by the last operation
  * of `queue`. Returns the copy. */
 int offload_gradients(struct step *s, int group, struct region from, enum queue queue, bool adds);
-/* A group's parameter shard comes to the device, all of it into `buffer`. Returns the copy. */
+/* Copies a group's parameter shard to the device, into `buffer`. Returns the copy. */
 int offload_fetch(struct step *s, int group, const char *name, int buffer);
 /* A group's parameter shard on the device, where a collective can read it: where it stays, or on a visit that ends by
  * offload_release. */
 struct region offload_visit(struct step *s, int group, const char *name);
 void offload_release(struct step *s, int group);
-/* In the prologue: the same, and back where it stays when a collective has changed it. */
+/* The same in the prologue; and the way back, when a collective has changed the shard. */
 struct region offload_visit_first(struct step *s, int group);
 void offload_write_back(struct step *s, int group);
 
 /* ---- gather.c ---- */
 
-/* The parameters of a group have changed on their owner: whoever else keeps them gets them. */
+/* Sends the parameters of a group that their owner has updated to the other ranks that keep them. */
 void gather_updated(struct step *s, int group, enum queue changed_by);
 
 /* ---- reduce.c ---- */
 
-void reduce_tied(struct step *s); /* what two stages have each added up their own use's gradient of */
+void reduce_tied(struct step *s); /* sums the gradients of tensors that two stages use */
 
 /* ---- activations that do not stay whole on the device: what happens around each launch ---- */
 
@@ -297,7 +320,8 @@ struct keeper {
 extern const struct keeper keeper_host_values;       /* they stay in host memory until backward needs them */
 extern const struct keeper keeper_checkpoint_slices; /* each rank of a tensor group keeps a slice of a checkpoint */
 
-/* slice: the model as each rank has it. */
+enum status host_values_check(const struct settings *t, const struct checkpointing *c);
+/* slice: a rank's slice of the model. */
 enum status checkpoint_slices_check(const struct strategy *g, const struct model *slice, const struct checkpointing *c,
                                     const struct settings *settings);
 
@@ -315,12 +339,17 @@ void buffers_before_forward(struct step *s); /* the same again where they have d
 void buffers_after_forward(struct step *s);
 void buffers_show(struct step *s); /* epilogue */
 
-/* ---- pack.c: the making of groups ---- */
+/* ---- pack.c ---- */
 
-void pack_begin(struct plan *p, int most_groups);
-struct group *pack_add_group(struct plan *p, const char *name);
-void pack_add_tensor(struct plan *p, struct group *g, int tensor);
-void pack_close_group(struct plan *p, struct group *g, int64_t slices); /* pads it to a multiple of them */
+/* Which group each tensor goes to; groups without tensors are left out. */
+struct packing {
+	int groups;
+	int *group;        /* by tensor */
+	const char **name; /* by group; first of all the units' */
+	int64_t *slices;   /* by group: it is padded to a multiple of them; the ranks unless another number is given */
+};
+struct packing packing_begin(struct plan *p, int groups);
+void packing_end(struct plan *p, const struct packing *k);
 
 /* ---- step.c ---- */
 

@@ -88,8 +88,8 @@ static void compute_norm(struct step *s, const struct update_order *o)
 	add_squares(s, o, false, count);
 }
 
-/* All ranks that update skip it together. They hear of each other even where each has seen the whole gradients: then
- * nothing rests on a library's reduction giving every rank the same bits. */
+/* All ranks skip an update together. They compare flags even if each has seen the whole gradients, because a library's
+ * reduction need not give every rank the same bits. */
 static void find_overflow(struct step *s, const struct update_order *o)
 {
 	int count = 0;
@@ -156,7 +156,7 @@ static void advance(struct step *s, int counter, enum queue queue)
 	op->operand[ADVANCE_STEP] = region_whole(s->b, counter);
 }
 
-/* In fp16, after the update; a device whose host updates gets the new loss scale. */
+/* fp16: adjusts the loss scale after the update. Where the host updates, the device gets a copy. */
 static void update_scaler(struct step *s)
 {
 	const struct state *st = &s->state;
@@ -201,7 +201,7 @@ void step_update_delayed(struct step *s)
 	advance(s, s->state.update_counter, QUEUE_HOST_COMPUTE);
 }
 
-/* Its state is in host memory, where it stays. */
+/* Their state stays in host memory. */
 static void return_delayed(struct step *s, const struct update_order *o)
 {
 	struct update_part parts[UPDATE_PARTS];
@@ -211,7 +211,7 @@ static void return_delayed(struct step *s, const struct update_order *o)
 	}
 }
 
-/* The last stage has the loss, and everyone hears of it. */
+/* The last stage has the loss, and sends it to all others. */
 static void sum_loss(struct step *s)
 {
 	if (s->kernel_end < s->model->kernel_count)

@@ -12,11 +12,6 @@
  */
 #include "strategy/step/step.h"
 
-static enum space update_space(const struct step *s)
-{
-	return s->state.update_queue == QUEUE_HOST_COMPUTE ? SPACE_HOST : SPACE_DEVICE;
-}
-
 static enum state_kind kind_of(const struct step *s, int part)
 {
 	return part == UPDATE_FIRST                      ? STATE_FIRST_MOMENT
@@ -27,11 +22,11 @@ static enum state_kind kind_of(const struct step *s, int part)
 
 static struct update_part read_from_disk(struct step *s, int group, struct region home)
 {
-	const struct buffer *b = &s->b->role->buffers[home.buffer];
-	const char *name = arena_print(&s->b->plan->arena, "update.%s.%s", b->name, s->plan->groups[group].name);
-	int staging = build_alloc_in(s->b, SPACE_HOST, name, CATEGORY_BUFFERS, b->type, home.count);
+	const char *name = arena_print(&s->b->plan->arena, "update.%s.%s", s->b->role->buffers[home.buffer].name,
+	                               s->plan->groups[group].name);
+	int staging = offload_staging(s, name, &home);
 	struct update_part part = {home, region_whole(s->b, staging), staging, -1};
-	/* Staging of the group before last has been sent on, and may be taken. */
+	/* The staging of the group before last has been written back, and its place may be taken. */
 	build_wait(s->b, QUEUE_DISK, s->staging_uses.written_back[1]);
 	part.read = build_copy(s->b, home, part.at);
 	return part;
@@ -49,7 +44,7 @@ void update_fetch(struct step *s, int group, struct update_part *parts)
 
 struct region update_parameters16(struct step *s, int group)
 {
-	if (s->state.home[STATE_PARAMETERS].space == update_space(s))
+	if (s->state.home[STATE_PARAMETERS].space == step_update_space(s))
 		return state_own(s, STATE_PARAMETERS, group);
 	struct region own = state_own(s, STATE_MASTER, group);
 	const char *name = arena_print(&s->b->plan->arena, "rounded.%s", s->plan->groups[group].name);
@@ -63,13 +58,10 @@ struct region update_parameters16(struct step *s, int group)
 static int copy_updated(struct step *s, int group, enum queue queue, struct region from, struct region to)
 {
 	build_wait(s->b, queue, s->group[group].updated);
-	int copy = build_copy(s->b, from, to);
-	s->b->role->ops[copy].group = group;
-	s->b->role->ops[copy].pass = PASS_UPDATE;
-	return copy;
+	return step_copy(s, group, PASS_UPDATE, from, to);
 }
 
-/* The new parameters reach whoever reads them. The last copy, or -1. */
+/* Sends the new parameters to whoever reads them. Returns the last copy, or -1. */
 static int return_parameters(struct step *s, int group, struct region weights)
 {
 	const struct home *home = &s->state.home[STATE_PARAMETERS];
@@ -78,20 +70,19 @@ static int return_parameters(struct step *s, int group, struct region weights)
 	struct region new = staging >= 0 ? region_whole(s->b, staging) : weights;
 	if (home->space == SPACE_DISK && staging >= 0)
 		copy = copy_updated(s, group, QUEUE_DISK, new, kept);
-	if (home->space == SPACE_DEVICE && update_space(s) == SPACE_HOST) {
-		/* Whoever reads the old ones has done so: their gradients came after, and the update after those;
-		 * unless it is delayed. */
+	if (home->space == SPACE_DEVICE && step_update_space(s) == SPACE_HOST) {
+		/* Without a delay, all kernels have read the old parameters: the update follows their gradients. */
 		if (s->state.delayed)
 			build_wait_all(s->b, QUEUE_HOST_TO_DEVICE, QUEUE_COMPUTE);
 		copy = copy_updated(s, group, QUEUE_HOST_TO_DEVICE, new, kept);
 	}
-	gather_updated(s, group, update_space(s) == SPACE_HOST ? QUEUE_HOST_TO_DEVICE : QUEUE_COMPUTE);
+	gather_updated(s, group, step_update_space(s) == SPACE_HOST ? QUEUE_HOST_TO_DEVICE : QUEUE_COMPUTE);
 	return copy;
 }
 
 void update_return(struct step *s, int group, const struct update_part *parts)
 {
-	int *written = s->staging_uses.written_back, *parameters16 = &s->group[group].parameters16, last = -1;
+	int *parameters16 = &s->group[group].parameters16, last = -1;
 	for (int i = 0; i < UPDATE_PARTS; i++)
 		if (parts[i].staging >= 0)
 			last = copy_updated(s, group, QUEUE_DISK, parts[i].at, parts[i].home);
@@ -102,6 +93,5 @@ void update_return(struct step *s, int group, const struct update_part *parts)
 	if (*parameters16 >= 0)
 		build_free(s->b, *parameters16);
 	*parameters16 = -1;
-	written[0] = written[1];
-	written[1] = copy >= 0 ? copy : last;
+	offload_remember(s->staging_uses.written_back, copy >= 0 ? copy : last);
 }

@@ -4,14 +4,14 @@
 #include "strategy/model/slice.h"
 #include "strategy/step/step.h"
 
-/* Where the kernel writes a tensor's gradient, adding to what is there. */
+/* The kernel writes a tensor's gradient there, or adds to it. */
 void step_tensor_gradient(struct step *s, struct op *op, enum part part, int tensor)
 {
 	build_operand(op, part, s->tensor[tensor].gradient, s->tensor[tensor].written);
 	s->tensor[tensor].written = true;
 }
 
-/* Gradients of values that a backward kernel writes, or adds to what another reader has left. */
+/* Gradients of values. A backward kernel writes them, or adds to what another reader has left. */
 struct value_gradients {
 	struct region second, sums;
 	bool x_adds, second_adds;
@@ -26,11 +26,11 @@ static struct region part_of(const struct step *s, const struct kernel *k, enum 
 	case PART_Y:
 		return at->y;
 	case PART_SAVED:
-		return s->value[k->saved].at;
+		return s->value[k->saved].data.at;
 	case PART_RESIDUAL:
-		return s->value[k->residual].at;
+		return s->value[k->residual].data.at;
 	case PART_SECOND:
-		return s->value[k->second].at;
+		return s->value[k->second].data.at;
 	case PART_WEIGHT:
 		return step_weight(s, k->weight);
 	case PART_BIAS:
@@ -49,7 +49,7 @@ static struct region part_of(const struct step *s, const struct kernel *k, enum 
 	}
 }
 
-/* The operands that the table of operations gives to such a kernel. */
+/* Sets the operands that the table of operations has for this kind. */
 static void set_operands(struct step *s, struct op *op, const struct sliced_operands *at,
                          const struct value_gradients *d)
 {
@@ -76,7 +76,7 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	}
 	if (k->y == s->model->logits && s->hooks.alloc_outputs)
 		s->hooks.alloc_outputs(s);
-	bool statistics = k->kind == KERNEL_BATCH_NORM; /* kept when the kernel is carried out once more */
+	bool statistics = k->kind == KERNEL_BATCH_NORM; /* they are kept when the kernel is recomputed */
 	s->recomputing = pass == PASS_RECOMPUTE;
 	step_alloc_made(s, k->y);
 	if (!statistics || !s->recomputing)
@@ -89,20 +89,18 @@ void step_forward_kernel(struct step *s, int index, enum pass pass)
 	if (op_has_scale(op->kind))
 		op->scale = s->evaluating ? 1 : 1 / (1 - k->dropout);
 	sliced_finish_forward(s, index, pass, &sliced);
-	step_value_used(s, k->x);
-	step_value_used(s, k->residual);
-	step_value_used(s, k->second);
+	step_values_used(s, k, pass);
 	if (!statistics || !s->recomputing)
 		step_drop_unread(s, k->saved);
 	step_drop_unread(s, k->y);
 	s->recomputing = false;
 }
 
-/* Room for the gradient of a value, or what its other readers have left there. */
+/* Allocates the gradient of a value, unless another reader has written to it already. */
 static struct region gradient_of(struct step *s, int value, bool *adds)
 {
-	*adds = s->value[value].gradient.buffer >= 0;
-	return *adds ? s->value[value].gradient : step_alloc_gradient(s, value);
+	*adds = s->value[value].gradient.at.buffer >= 0;
+	return *adds ? s->value[value].gradient.at : step_alloc_gradient(s, value);
 }
 
 void step_backward_kernel(struct step *s, int index)
@@ -128,17 +126,12 @@ void step_backward_kernel(struct step *s, int index)
 	if (d.sums.buffer >= 0)
 		build_free(s->b, d.sums.buffer);
 	sliced_finish_backward(s, index, &sliced);
-	/* The gradient of the output: handed on along the residual connection, or done with. */
+	/* The gradient of the output passes on along the residual connection, or is freed. */
 	if (k->residual >= 0)
 		step_pass_gradient(s, k->y, k->residual);
 	else
 		step_free_gradient(s, k->y);
-	if (kernel_backward_reads_x(k))
-		step_value_used(s, k->x);
-	if (kernel_backward_reads_y(k))
-		step_value_used(s, k->y);
-	step_value_used(s, k->saved);
-	step_value_used(s, k->second);
+	step_values_used(s, k, PASS_BACKWARD);
 	for (int i = 0; i < 2; i++)
 		if (tensors[i] >= 0 && --s->tensor[tensors[i]].uses_left == 0)
 			s->hooks.gradient_ready(s, tensors[i]);

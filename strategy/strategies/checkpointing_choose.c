@@ -14,7 +14,7 @@
 
 enum { EVERY_NUMBER = 128, MOST_BLOCKS = 1024 };
 
-/* The setting with `number` in place of auto. */
+/* Replaces auto by `number` in the setting. */
 static void with_number(const char *text, int64_t number, char *out, size_t size)
 {
 	static const char word[] = "number_checkpoints=auto";
@@ -49,12 +49,10 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	struct checkpointing c;
 	struct settings trial = *settings;
 	struct need best = {INT64_MAX, INT64_MAX};
-	int64_t blocks = 0;
+	int64_t blocks = model_blocks(m);
 	enum status s = checkpointing_parse(settings->checkpointing, &c);
 	if (s || !c.automatic)
 		return s;
-	for (int u = 0; u < m->unit_count; u++)
-		blocks += m->units[u].block;
 	if (blocks > MOST_BLOCKS)
 		return status_fail(
 		        STATUS_INPUT,
@@ -64,7 +62,8 @@ enum status checkpointing_choose(const struct model *m, struct settings *setting
 	settings->checkpointing_tried = 0;
 	for (int64_t number = blocks; number > 0; number--) {
 		struct need need;
-		int64_t size = (blocks + number - 1) / number; /* of the largest segment; fewer may have it */
+		int64_t size =
+		        (blocks + number - 1) / number; /* of the largest segment; a smaller number may have the same */
 		if (blocks > EVERY_NUMBER && number > 1 && (blocks + number - 2) / (number - 1) == size)
 			continue;
 		with_number(settings->checkpointing, number, trial.checkpointing, sizeof trial.checkpointing);

@@ -2,6 +2,7 @@
 #include "strategy/base/number.h"
 #include "strategy/step/stage.h"
 #include "strategy/step/step.h"
+#include "strategy/strategies/strategy.h"
 
 static void alloc_rows(struct step *s)
 {
@@ -9,7 +10,7 @@ static void alloc_rows(struct step *s)
 	const struct model *m = s->model;
 	s->value = arena_alloc(a, (size_t)m->value_count * sizeof *s->value);
 	for (int i = 0; i < m->value_count; i++)
-		s->value[i].at = s->value[i].gradient = region_none();
+		s->value[i].data = s->value[i].gradient = not_held();
 	s->tensor = arena_alloc(a, (size_t)m->tensor_count * sizeof *s->tensor);
 	for (int i = 0; i < m->tensor_count; i++)
 		s->tensor[i].weight = s->tensor[i].gradient = region_none();
@@ -69,7 +70,7 @@ static void declare_roles(struct plan *p, const struct strategy *strategy)
 	}
 }
 
-/* The part of the model and of the groups that this role has. */
+/* Finds the part of the model and of the groups that this role has. */
 static void place_role(struct step *s, int role)
 {
 	const struct plan *p = s->plan;
@@ -100,7 +101,7 @@ static void compile_role(struct step *s, int role)
 	step_compile_role(s, s->b->role);
 }
 
-/* Before there is a plan: do the settings go together? Chooses what they leave open. */
+/* Checks that the settings go together, before there is a plan, and chooses what they leave open. */
 static enum status check(struct plan *p, const struct model *model, const struct strategy *strategy,
                          struct checkpointing *c)
 {

@@ -12,11 +12,10 @@
  */
 #include "strategy/step/hooks.h"
 
-/* A collective that moves samples: `whole` at the root, each rank's part. */
+/* A collective that moves samples between the root, which has all, and the ranks, which have a part each. */
 static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, struct region from, struct region to)
 {
 	struct step_view v = step_view(s);
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op =
 	        step_collective(s, kind, kind == OP_SCATTER ? SCHEDULE_STAR_SCATTER : SCHEDULE_STAR_GATHER, t, -1);
 	build_operand(op, PART_WHOLE, kind == OP_SCATTER ? from : to, false);
@@ -27,7 +26,7 @@ static struct op *move(struct step *s, enum op_kind kind, enum traffic_kind t, s
 	return op;
 }
 
-/* Room for everyone's values. The root's own samples are its slice of it, and the first. */
+/* Allocates the values of all ranks. The root's own samples are the first slice. */
 static struct region alloc_global_value(struct step *s, int value)
 {
 	struct step_view v = step_view(s);
@@ -48,7 +47,7 @@ static void load(struct step *s)
 		struct region targets = alloc_global_value(s, m->target);
 		struct op *op = build_op(v.b, OP_LOAD, QUEUE_COMPUTE);
 		op->micro = v.micro;
-		op->wide = v.ranks > 1;
+		op->all_ranks = v.ranks > 1;
 		op->operand[LOAD_INPUTS] = inputs;
 		op->operand[LOAD_TARGETS] = targets;
 		op->operand[LOAD_STEP] = step_counter(s);
@@ -67,7 +66,6 @@ static void send_parameters(struct step *s)
 	if (v.ranks == 1)
 		return;
 	struct region all = v.root ? gather_home(s, 0) : region_whole(v.b, gather_open(s, 0, "replica"));
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_BROADCAST, v.choices->broadcast, TRAFFIC_BROADCAST, 0);
 	op->operand[BROADCAST_X] = all;
 	build_wait(v.b, QUEUE_COMPUTE, build_number(v.b, op));
@@ -80,7 +78,7 @@ static void free_replica(struct step *s)
 		gather_close(s, 0);
 }
 
-/* In the evaluate section nothing follows the last unit's forward. */
+/* In the evaluate section, the last unit's forward pass is the end. */
 static void after_forward(struct step *s, int unit)
 {
 	struct step_view v = step_view(s);
@@ -95,7 +93,7 @@ static void alloc_outputs(struct step *s)
 		alloc_global_value(s, v.model->logits);
 }
 
-/* Rows of logits travel with their pads, which are no payload. */
+/* Rows of logits are sent with their padding, which is not payload. */
 static void without_pads(const struct model *m, struct op *op)
 {
 	op->payload = op->payload / m->logits_stride * m->classes;
@@ -110,7 +108,7 @@ static void gather_outputs(struct step *s)
 		step_classifier(s, false);
 		return;
 	}
-	/* The root's own outputs were made at the head of everyone's. */
+	/* The root has written its own outputs at the head of the buffer for all. */
 	struct region all = v.root ? region_whole(v.b, own.buffer) : region_none();
 	without_pads(m, move(s, OP_GATHER, TRAFFIC_GATHER_OUTPUTS, own, all));
 	if (v.root) {
@@ -128,7 +126,7 @@ static void gradient_needed(struct step *s, int tensor)
 	reduce_open(s, 0, step_view(s).root ? "collected.gradients" : "replica.gradients");
 }
 
-/* Gradients are collected together, when the backward pass is over. */
+/* Gradients are collected all at once, after the backward pass. */
 static void gradient_ready(struct step *s, int tensor)
 {
 	(void)s;
@@ -139,7 +137,6 @@ static void reduce_to_root(struct step *s)
 {
 	struct step_view v = step_view(s);
 	free_replica(s);
-	build_wait_all(v.b, QUEUE_COMMUNICATION, QUEUE_COMPUTE);
 	struct op *op = step_collective(s, OP_REDUCE, v.choices->reduce, TRAFFIC_REDUCE, 0);
 	op->pass = PASS_BACKWARD;
 	op->operand[REDUCE_X] = reduce_written(s, 0);

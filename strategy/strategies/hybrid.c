@@ -39,5 +39,5 @@ const struct strategy strategy_hybrid = {
         .parameters = PLACE_SHARD,
         .gradients = PLACE_SHARD,
         .optimizer = PLACE_SHARD,
-        .hooks = {.prologue = broadcast_parameters}, /* replicas begin with the shards of the first of them */
+        .hooks = {.prologue = broadcast_parameters}, /* the first replica broadcasts its shards */
 };

@@ -12,12 +12,5 @@ static void micros(struct step *s)
 const struct strategy strategy_model = {
         .name = "model",
         .what = "layers over ranks, one works at a time: activations go forward, their gradients back",
-        .mesh = stage_mesh,
-        .pack = stage_pack,
-        .parameters = PLACE_WHOLE,
-        .gradients = PLACE_WHOLE,
-        .optimizer = PLACE_WHOLE,
-        .same_samples = true,
-        .stages = true,
-        .hooks = {.prologue = broadcast_parameters, .micros = micros, .evaluate = stage_evaluate},
+        STAGES(micros),
 };

@@ -13,12 +13,5 @@ const struct strategy strategy_pipeline = {
         .what = "layers over ranks; micro-batches ({accumulate}) fill the pipeline",
         .keys = {{"schedule", "1f1b|gpipe", "1f1b",
                   "one backward after each forward; or all forwards, then all backwards"}},
-        .mesh = stage_mesh,
-        .pack = stage_pack,
-        .parameters = PLACE_WHOLE,
-        .gradients = PLACE_WHOLE,
-        .optimizer = PLACE_WHOLE,
-        .same_samples = true,
-        .stages = true,
-        .hooks = {.prologue = broadcast_parameters, .micros = micros, .evaluate = stage_evaluate},
+        STAGES(micros),
 };

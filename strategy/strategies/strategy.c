@@ -7,27 +7,21 @@
 
 static const struct strategy *const strategies[] = {
 #define X(name) &strategy_##name,
-        STRATEGY_LIST(X)
+        STRATEGY_LIST(X) CONTRAST_LIST(X)
 #undef X
 };
-
-static const struct strategy *const contrasts[] = {
-#define X(name) &strategy_##name,
-        CONTRAST_LIST(X)
+#define X(name) +1
+enum { OF_ALL = STRATEGY_LIST(X), STRATEGIES = OF_ALL CONTRAST_LIST(X) };
 #undef X
-};
-enum { CONTRASTS = sizeof contrasts / sizeof contrasts[0] };
-
-enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
 const struct strategy *strategy_at(int i)
 {
-	return i >= 0 && i < STRATEGIES ? strategies[i] : NULL;
+	return i >= 0 && i < OF_ALL ? strategies[i] : NULL;
 }
 
 const struct strategy *strategy_contrast_at(int i)
 {
-	return i >= 0 && i < CONTRASTS ? contrasts[i] : NULL;
+	return i >= 0 && i < STRATEGIES - OF_ALL ? strategies[OF_ALL + i] : NULL;
 }
 
 const struct strategy *strategy_find(const char *name)
@@ -35,10 +29,16 @@ const struct strategy *strategy_find(const char *name)
 	for (int i = 0; i < STRATEGIES; i++)
 		if (!strcmp(strategies[i]->name, name))
 			return strategies[i];
-	for (int i = 0; i < CONTRASTS; i++)
-		if (!strcmp(contrasts[i]->name, name))
-			return contrasts[i];
 	return NULL;
+}
+
+/* The strategy that a specification begins with, and the keys behind its name; NULL: none. */
+static const struct strategy *read_name(const char *text, char name[32], const char **pairs)
+{
+	size_t length = strcspn(text, ":");
+	snprintf(name, 32, "%.*s", (int)(length < 31 ? length : 31), text);
+	*pairs = text[length] ? text + length + 1 : NULL;
+	return strategy_find(name);
 }
 
 static struct keys keys_of(const struct strategy *g)
@@ -52,31 +52,22 @@ static struct keys keys_of(const struct strategy *g)
 static enum status unknown_strategy(const char *name)
 {
 	struct near near = {.typed = name};
-	char meant[NEAR_WORDS];
 	for (int i = 0; i < STRATEGIES; i++)
 		near_consider(&near, strategies[i]->name);
-	for (int i = 0; i < CONTRASTS; i++)
-		near_consider(&near, contrasts[i]->name);
-	return status_fail(STATUS_INPUT,
-	                   "{strategy}: unknown strategy '%s'%s; known: "
-#define X(name) #name ", "
-	                   STRATEGY_LIST(X) CONTRAST_LIST(X)
-#undef X
-	                           "all (the first seven)",
-	                   name, near_words(&near, meant, sizeof meant));
+	return status_fail(STATUS_INPUT, "{strategy}: unknown strategy '%s'%s; known: %s, all (the first seven)", name,
+	                   near_words(&near), near.known);
 }
 
 enum status strategy_parse(const char *text, const struct strategy **out)
 {
 	char name[32];
-	size_t length = strcspn(text, ":");
-	snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), text);
-	const struct strategy *g = strategy_find(name);
+	const char *pairs;
+	const struct strategy *g = read_name(text, name, &pairs);
 	if (!g)
 		return unknown_strategy(name);
 	*out = g;
 	struct keys keys = keys_of(g);
-	return keys_check(&keys, text[length] ? text + length + 1 : NULL);
+	return keys_check(&keys, pairs);
 }
 
 struct choices strategy_choices(const struct strategy *g, const char *text)
@@ -89,7 +80,7 @@ struct choices strategy_choices(const struct strategy *g, const char *text)
 int64_t strategy_data_ranks(const struct settings *settings)
 {
 	char name[32];
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(settings->strategy, ":"), settings->strategy);
-	const struct strategy *g = strategy_find(name);
+	const char *pairs;
+	const struct strategy *g = read_name(settings->strategy, name, &pairs);
 	return g && g->same_samples ? 1 : settings->ranks;
 }

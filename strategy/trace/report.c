@@ -5,25 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy/base/list.h"
 #include "strategy/plan/checkpoints.h"
 
 const char *overhead_name(enum overhead_part part)
 {
-	static const char *const names[] = {
-#define X(constant, name, what) name,
-	        OVERHEAD_LIST(X)
-#undef X
-	};
+	static const char *const names[] = {OVERHEAD_LIST(SECOND)};
 	return names[part];
 }
 
 const char *overhead_what(enum overhead_part part)
 {
-	static const char *const texts[] = {
-#define X(constant, name, what) what,
-	        OVERHEAD_LIST(X)
-#undef X
-	};
+	static const char *const texts[] = {OVERHEAD_LIST(THIRD)};
 	return texts[part];
 }
 
@@ -57,19 +50,17 @@ static bool is_collective(const struct op *op)
 	return op_class(op->kind) == OP_CLASS_C;
 }
 
-/* All ranks send and receive the same, so one speaks for all. */
+/* True if all ranks send and receive the same, so that one speaks for all. */
 static bool is_symmetric(const struct op *op)
 {
 	return op_is_message(op->kind) || schedule_row(op->algorithm)->symmetric;
 }
 
-/* Sends and receives most, of the bytes that count; the lowest of equals. */
+/* The rank that sends and receives most of the bytes that count; the lowest of equals. */
 static int64_t busiest_rank(const struct plan *p, const struct role *r)
 {
-	int *uneven = malloc(((size_t)(r->step.end - r->step.begin) + 1) * sizeof *uneven), count = 0;
+	int *uneven = array_make((size_t)(r->step.end - r->step.begin), sizeof *uneven), count = 0;
 	int64_t busiest = r->first_rank, most = -1;
-	if (!uneven)
-		abort();
 	for (int i = r->step.begin; i < r->step.end; i++)
 		if (is_collective(&r->ops[i]) && r->ops[i].traffic != TRAFFIC_CONTROL && !is_symmetric(&r->ops[i]))
 			uneven[count++] = i;
@@ -125,7 +116,7 @@ static void report_transfers(struct report_transfer *transfer, const struct plan
 
 /* ---- checkpointing ---- */
 
-/* The kernels that a role carries out are one run of the model's, [begin, end): all of them, or a stage's. */
+/* The kernels that a role carries out are a run of the model's, [begin, end): all of them, or those of a stage. */
 static void kernels_of(const struct role *r, int *begin, int *end)
 {
 	*begin = INT_MAX;
@@ -139,8 +130,8 @@ static void kernels_of(const struct role *r, int *begin, int *end)
 	}
 }
 
-/* Each kernel counts once: the root of `dp` and its workers have the same. What a plan's text calls its strategy says
- * nothing about who carries out what. */
+/* Counts each kernel once: the root of `dp` and its workers carry out the same ones. It looks at operations, because
+ * the strategy's name in a plan's text says nothing about who carries out what. */
 static void report_checkpointing(struct report_checkpointing *out, const struct plan *p)
 {
 	struct checkpointing c;
@@ -179,6 +170,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .precision = s->precision,
 	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
+	                     .bubble = bubble_of(p),
 	                     .validation_loss = __builtin_nan(""),
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);
@@ -198,9 +190,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 
 void report_add_ranks(struct report *r, const struct plan *p)
 {
-	r->by_rank = calloc((size_t)p->ranks, sizeof *r->by_rank);
-	if (!r->by_rank)
-		abort();
+	r->by_rank = array_make((size_t)p->ranks, sizeof *r->by_rank);
 	for (int64_t i = 0; i < p->ranks; i++) {
 		const struct role *role = plan_role_of(p, i);
 		const struct report_role *same = &r->roles[role - p->roles];

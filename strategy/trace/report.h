@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "strategy/plan/plan.h"
+#include "strategy/trace/bubble.h"
 #include "strategy/trace/trace.h"
 
 struct report_traffic {
@@ -17,7 +18,7 @@ struct report_traffic {
 	int64_t sent_bytes, received_bytes; /* -1: not countable (inside a library's collective) */
 };
 
-/* Copies between spaces: of every rank of the role the same. */
+/* Copies between spaces, the same on every rank of the role. */
 struct report_transfer {
 	int64_t calls, bytes;
 };
@@ -71,8 +72,8 @@ struct report_rank {
 	struct report_transfer transfer[TRANSFER_COUNT];
 	int64_t peak_bytes[SPACE_COUNT], arena_bytes[SPACE_COUNT];
 };
-/* Its figures by number, from 0: where the figure stands, and its name ("communication.broadcast.sent_bytes"). NULL
- * past the last. */
+/* A figure by its number from 0: its place, and in `name` its name ("communication.broadcast.sent_bytes"). NULL past
+ * the last. */
 int64_t *report_rank_figure(struct report_rank *r, int i, char *name, size_t size);
 
 /* The figures of activation checkpointing. */
@@ -84,7 +85,7 @@ struct report_checkpointing {
 	int64_t arena_bytes_without; /* contiguous_memory_optimization: as laid out without it; 0: not asked for */
 };
 
-/* The fullest for its size of all memories that a step needs. */
+/* Of all memories that a step needs, the one that is fullest for its size. */
 struct report_tightest {
 	enum space space;       /* the device's; the node's, for all its ranks (on CPUs devices are in it); its disk */
 	int64_t needed_bytes;   /* as laid out, with libraries */
@@ -99,6 +100,7 @@ struct report_change {
 
 struct report {
 	char model[64], strategy[64], cluster[64];
+	char grain[16]; /* of the simulation; "": it was measured */
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
 	bool stochastic_rounding;
@@ -109,6 +111,7 @@ struct report {
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
+	struct bubble bubble;       /* in closed form */
 	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	struct report_tightest tightest;
 	bool fits; /* the tightest has room, so that all have */
@@ -129,16 +132,16 @@ struct report {
 	double units_per_s; /* tokens or samples a second */
 };
 
-/* Everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and what is
- * tightest are left 0. */
+/* Fills in everything that follows from the plan alone: names, memory by category, bytes by kind. Times, fits and the
+ * tightest memory stay 0. */
 void report_from_plan(struct report *r, const struct plan *p);
-/* by_rank too, for a measured report to be compared with. */
+/* Fills in by_rank too, to compare a measured report with. */
 void report_add_ranks(struct report *r, const struct plan *p);
 void report_release(struct report *r);
 
 /* The JSON object of the design. New reference. */
 json_t *report_to_json(const struct report *r);
-/* Its part of it: bytes by name, and in_use_bytes; null if nothing was measured. New reference. */
+/* The part of it for the overhead: bytes by name, and in_use_bytes; null if nothing was measured. New reference. */
 json_t *report_overhead_to_json(const struct report_overhead *o);
 /* The inverse, for `validate`, which reads what a run printed. STATUS_RUN when fields are missing or of another type.
  */

@@ -9,7 +9,7 @@ struct event {
 	int64_t duration, bytes;
 	struct stream_text phase, label;
 	bool timed, lasts;
-	bool odd, odd_bytes; /* an argument with a name of ours is no whole number of 64 bits */
+	bool odd, odd_bytes; /* an argument with one of our names is not a whole number of 64 bits */
 };
 
 static bool read_scalar(struct json_stream *j, struct stream_text *out)
@@ -27,12 +27,12 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 		*odd |= !stream_text_whole(&number, out);
 }
 
-/* The arguments of another program's events may hold anything; ours are whole numbers. What is not is left without a
- * message: saying where it stands would take a walk over the file, for every such event. */
+/* The arguments of another program's events may hold anything; ours are whole numbers. Other values are skipped without
+ * a message: to say where one stands would take a walk over the file for every such event. */
 static void read_args(struct json_stream *j, struct event *e)
 {
 	struct stream_text key;
-	e->span.op = e->span.to = e->bytes = -1;
+	e->span.op = e->span.to = e->span.waited = e->bytes = -1;
 	e->label = (struct stream_text){0};
 	e->odd = e->odd_bytes = false;
 	if (stream_peek(j) != '{') {
@@ -45,6 +45,8 @@ static void read_args(struct json_stream *j, struct event *e)
 			read_whole(j, &e->span.op, &e->odd);
 		else if (stream_is(&key, "to"))
 			read_whole(j, &e->span.to, &e->odd);
+		else if (stream_is(&key, "waited_ns"))
+			read_whole(j, &e->span.waited, &e->odd);
 		else if (stream_is(&key, "bytes"))
 			read_whole(j, &e->bytes, &e->odd_bytes);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
@@ -57,7 +59,7 @@ static void read_args(struct json_stream *j, struct event *e)
 static bool read_event(struct json_stream *j, struct event *e)
 {
 	struct stream_text key, category = {0};
-	*e = (struct event){.span = {.op = -1, .to = -1}, .bytes = -1};
+	*e = (struct event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {
@@ -90,18 +92,12 @@ static bool read_event(struct json_stream *j, struct event *e)
 
 static bool add_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
 {
-	if (s->begin < 0) {
-		stream_fail(j, "an event begins at a negative time");
-		return false;
-	}
-	if (s->end < s->begin) {
-		stream_fail(j, "an event ends before it begins");
-		return false;
-	}
-	if (e->span_count == SPAN_LIMIT) {
-		stream_fail(j, "more than %d events", SPAN_LIMIT);
-		return false;
-	}
+	if (s->begin < 0)
+		return stream_fail(j, "an event begins at a negative time");
+	if (s->end < s->begin)
+		return stream_fail(j, "an event ends before it begins");
+	if (e->span_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d events", SPAN_LIMIT);
 	e->spans = array_reserve(e->spans, e->span_count, &e->span_capacity, sizeof *e->spans);
 	e->spans[e->span_count++] = *s;
 	return true;
@@ -110,10 +106,8 @@ static bool add_span(struct raw_events *e, struct json_stream *j, const struct r
 /* B events of one thread are a stack: each names the one below. */
 static bool open_span(struct raw_events *e, struct json_stream *j, const struct raw_span *s)
 {
-	if (e->open_count == SPAN_LIMIT) {
-		stream_fail(j, "more than %d events are open", SPAN_LIMIT);
-		return false;
-	}
+	if (e->open_count == SPAN_LIMIT)
+		return stream_fail(j, "more than %d events are open", SPAN_LIMIT);
 	struct text_entry *top = text_table_add(&e->threads, s->pid, s->tid);
 	e->open = array_reserve(e->open, e->open_count, &e->open_capacity, sizeof *e->open);
 	e->open[e->open_count] = (struct open_span){*s, top->number};
@@ -138,10 +132,8 @@ static bool keep_event(struct raw_events *e, struct json_stream *j, const struct
 	struct raw_span s = v->span;
 	char phase = v->phase.size == 1 ? v->phase.text[0] : 0;
 	if (phase == 'X' && v->timed) {
-		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end)) {
-			stream_fail(j, "an event ends too late for 64 bits");
-			return false;
-		}
+		if (__builtin_add_overflow(s.begin, v->lasts ? v->duration : 0, &s.end))
+			return stream_fail(j, "an event ends too late for 64 bits");
 		return add_span(e, j, &s);
 	}
 	if (phase == 'B' && v->timed)

@@ -40,7 +40,7 @@ struct trace_file {
 
 /* Largest that is read, unpacked. */
 #define TRACE_FILE_LIMIT (INT64_C(1) << 30)
-/* Ranks of a trace: what a picture can show. */
+/* The most ranks of a trace: a picture can show no more. */
 #define TRACE_RANKS_LIMIT 65536
 
 /* The file must not change meanwhile. On failure nothing needs to be released. */

@@ -54,6 +54,16 @@ static void next_event(struct writer *w)
 	w->first = false;
 }
 
+/* Begins an event with a duration, up to and with its times. */
+static void begin_lasting(struct writer *w, int64_t rank, int thread, int64_t begin, int64_t end)
+{
+	next_event(w);
+	fprintf(w->out, "{\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%d,\"ts\":", rank, thread);
+	write_time(w->out, begin);
+	fputs(",\"dur\":", w->out);
+	write_time(w->out, end - begin);
+}
+
 /* ---- one rank ---- */
 
 static void write_names(struct writer *w, int64_t rank, const struct role *role)
@@ -85,19 +95,15 @@ static void write_span(struct writer *w, const struct span *s, const struct role
 	const struct op *op = &role->ops[s->op];
 	char name[128];
 	op_describe(p, op, name, sizeof name);
-	next_event(w);
-	fprintf(w->out, "{\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%d,\"ts\":", s->rank, (int)op->queue);
-	write_time(w->out, s->begin);
-	fputs(",\"dur\":", w->out);
-	write_time(w->out, s->end - s->begin);
+	begin_lasting(w, s->rank, (int)op->queue, s->begin, s->end);
 	fputs(",\"name\":", w->out);
 	write_word(w->out, name);
 	fputs(",\"cat\":", w->out);
 	write_word(w->out, op_name(op->kind));
 	fprintf(w->out, ",\"args\":{\"op\":%d", s->op);
 	if (op_class(op->kind) == OP_CLASS_C)
-		fprintf(w->out, ",\"payload_bytes\":%" PRId64 ",\"sent_bytes\":%" PRId64, op_payload_bytes(role, op),
-		        op_sent_bytes(p, role, op, s->rank));
+		fprintf(w->out, ",\"waited_ns\":%" PRId64 ",\"payload_bytes\":%" PRId64 ",\"sent_bytes\":%" PRId64,
+		        s->came - s->begin, op_payload_bytes(role, op), op_sent_bytes(p, role, op, s->rank));
 	else
 		fprintf(w->out, ",\"flops\":%" PRId64 ",\"bytes\":%" PRId64, op_flops(p, op), op_bytes(p, role, op));
 	fputs("}}", w->out);
@@ -150,9 +156,7 @@ static void write_rank(struct writer *w, int64_t rank, const size_t *order, size
 {
 	const struct role *role = plan_role_of(w->t->plan, rank);
 	int ops = role->step.end - role->step.begin;
-	int64_t *begins = malloc(((size_t)ops + 1) * sizeof *begins);
-	if (!begins)
-		abort();
+	int64_t *begins = array_make((size_t)ops, sizeof *begins);
 	for (int i = 0; i < ops; i++)
 		begins[i] = -1;
 	write_names(w, rank, role);
@@ -179,11 +183,7 @@ static void write_messages(struct writer *w)
 {
 	for (size_t i = 0; i < w->t->message_count; i++) {
 		const struct message *m = &w->t->messages[i];
-		next_event(w);
-		fprintf(w->out, "{\"ph\":\"X\",\"pid\":%" PRId64 ",\"tid\":%d,\"ts\":", m->from, QUEUE_COUNT);
-		write_time(w->out, m->begin);
-		fputs(",\"dur\":", w->out);
-		write_time(w->out, m->end - m->begin);
+		begin_lasting(w, m->from, QUEUE_COUNT, m->begin, m->end);
 		fprintf(w->out,
 		        ",\"name\":\"to rank %" PRId64 "\",\"cat\":\"message\",\"args\":{\"op\":%d,\"to\":%" PRId64
 		        ",\"bytes\":%" PRId64 "}}",

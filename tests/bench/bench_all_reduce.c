@@ -1,7 +1,8 @@
 /* All-reduce: our ring against the library, interleaved in one run, medians.
  * ranks: 2 4
  *
- *     mpirun -n 2 build/bench_all_reduce [MiB [repeats [huge|small]]]        default: 64 MiB, 15 repeats, huge pages
+ *     mpirun -n 2 build/tests/bench/bench_all_reduce [MiB [repeats [huge|small]]]        default: 64 MiB, 15 repeats,
+ * huge pages
  *
  * Each repeat measures every way once, so that what else the machine does meanwhile falls on all of them alike. The
  * time of a repeat is that of the slowest rank. GB/s is the bus rate as in nccl-tests: 2(n-1)/n·S over the time.
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "real/communicator/communicator.h"
+#include "tests/bench/bench.h"
 
 enum way { RING, RING_HURRY, MPI, MPI_HURRY, LIBRARY, WAYS };
 
@@ -37,22 +39,12 @@ static float *buffer(int64_t elements, bool huge)
 {
 	size_t page = (size_t)2 << 20, bytes = ((size_t)elements * sizeof(float) + page - 1) / page * page;
 	float *data = aligned_alloc(page, bytes);
-	if (!data) {
-		MPI_Abort(MPI_COMM_WORLD, 1);
-		abort();
-	}
+	if (!data)
+		bench_fail("out of memory");
 	if (madvise(data, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE))
 		perror("bench_all_reduce: madvise");
 	memset(data, 0, bytes);
 	return data;
-}
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "%s\n", status_message());
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	}
 }
 
 static void run(struct bench *b, struct communicator *c, bool hurry)
@@ -80,25 +72,17 @@ static double seconds(struct bench *b, enum way way)
 	return slowest;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static void report(const struct bench *b, double *times[WAYS], int repeats, bool huge)
 {
 	double bytes = (double)b->elements * sizeof(float) * 2 * (b->ranks - 1) / b->ranks, library;
-	for (int w = 0; w < WAYS; w++)
-		qsort(times[w], (size_t)repeats, sizeof *times[w], by_size);
-	library = times[LIBRARY][repeats / 2];
+	library = median(times[LIBRARY], repeats);
 	printf("all-reduce of %.3f MiB, %d ranks, %s pages, medians of %d\n", (double)b->elements * 4 / 1048576,
 	       b->ranks, huge ? "huge" : "small", repeats);
 	printf("%-26s %10s %10s %10s %12s\n", "", "ms", "fastest", "GB/s", "x library");
 	for (int w = 0; w < WAYS; w++) {
-		double median = times[w][repeats / 2];
-		printf("%-26s %10.3f %10.3f %10.2f %12.2f\n", way_names[w], median * 1e3, times[w][0] * 1e3,
-		       bytes / median * 1e-9, library / median);
+		double middle = median(times[w], repeats);
+		printf("%-26s %10.3f %10.3f %10.2f %12.2f\n", way_names[w], middle * 1e3, times[w][0] * 1e3,
+		       bytes / middle * 1e-9, library / middle);
 	}
 }
 
@@ -114,15 +98,13 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(world, &b.rank);
 	MPI_Comm_size(world, &b.ranks);
 	b.elements = (int64_t)(mib * 1048576 / 4) / b.ranks * b.ranks;
-	if (!(mib > 0 && mib < 8192) || repeats < 1 || b.elements < 1) {
-		fprintf(stderr, "usage: bench_all_reduce [MiB [repeats [huge|small]]]\n");
-		MPI_Abort(world, 2);
-	}
+	if (!(mib > 0 && mib < 8192) || repeats < 1 || b.elements < 1)
+		bench_fail("usage: bench_all_reduce [MiB [repeats [huge|small]]]");
 	b.data = buffer(b.elements, huge);
 	b.staging = buffer(SCHEDULE_STAGING_BYTES / 4, huge);
 	for (int w = 0; w < WAYS; w++)
 		if (!(times[w] = calloc((size_t)repeats, sizeof *times[w])))
-			MPI_Abort(world, 1);
+			bench_fail("out of memory");
 	must(communicator_open(&b.ring, "ring", &world));
 	must(communicator_open(&b.mpi, "mpi", &world));
 

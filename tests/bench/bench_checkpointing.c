@@ -1,4 +1,4 @@
-/* What recomputing costs: the step time of `gpt` with activation checkpointing ÷ without, one rank, one thread.
+/* The cost of recomputing: the step time of `gpt` with activation checkpointing ÷ without, one rank, one thread.
  *
  *     bench_checkpointing [rounds]            default: 9
  *
@@ -7,12 +7,11 @@
  * work, so doing all of it again would be 1.33; the last kernel of a block need not be done again.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
 #include "strategy/strategies/strategy.h"
-#include "tests/bench/median.h"
+#include "tests/bench/bench.h"
 
 enum { SAMPLES = 16, ROUNDS_MOST = 1000 };
 
@@ -21,14 +20,6 @@ static const struct {
 	double target; /* of the ratio; 0: none */
 } cases[] = {{"none", 0}, {"full", 1.4}, {"every=2", 0}, {"selective", 0}};
 enum { CASES = sizeof cases / sizeof cases[0] };
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "fatal: bench_checkpointing: %s\n", status_message());
-		exit(2);
-	}
-}
 
 static void open_case(struct rehearsal *r, const char *mode)
 {
@@ -46,11 +37,7 @@ int main(int argc, char **argv)
 	static double steps[CASES][ROUNDS_MOST];
 	static double recompute[CASES][ROUNDS_MOST];
 	struct rehearsal r[CASES];
-	int rounds = argc > 1 ? atoi(argv[1]) : 9;
-	if (rounds < 1 || rounds > ROUNDS_MOST) {
-		fprintf(stderr, "fatal: bench_checkpointing: rounds must be between 1 and %d\n", ROUNDS_MOST);
-		return 2;
-	}
+	int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
 	kernels_set_threads(1);
 	for (int c = 0; c < CASES; c++)
 		open_case(&r[c], cases[c].mode);
@@ -70,8 +57,7 @@ int main(int argc, char **argv)
 		printf("    %-10s %5.2f   (step %6.1f ms, of it recomputing %6.1f ms; peak %6.1f MB)", cases[c].mode,
 		       step / none, step * 1e3, median(recompute[c], rounds) * 1e3, (double)use.peak_bytes * 1e-6);
 		if (cases[c].target > 0)
-			printf("   target ≤ %.2f   %s", cases[c].target,
-			       step / none <= cases[c].target ? "reached" : "MISSED");
+			printf("   target ≤ %.2f   %s", cases[c].target, verdict(step / none <= cases[c].target));
 		putchar('\n');
 		rehearsal_release(&r[c]);
 	}

@@ -1,6 +1,6 @@
-/* What the GPU's kernels ask of memory, counted on the host: bytes of global memory beside those that must be moved,
- * the share of the sectors of 32 bytes that is made use of, and the share of shared memory's turns that no conflict of
- * banks takes. */
+/* The memory requests of the GPU's kernels, counted on the host: bytes of global memory beside those that must be
+ * moved, the share of the sectors of 32 bytes that is made use of, and the share of shared memory's turns that no
+ * conflict of banks takes. */
 #include <stdio.h>
 #include <string.h>
 

@@ -38,18 +38,6 @@ static void *filled(enum element type, int64_t n)
 	return p;
 }
 
-/* Elements of device memory, as numbers. */
-static float *fetched(enum element type, const void *p, int64_t n)
-{
-	void *elements = host((size_t)(n * element_bytes(type)));
-	float *floats = host((size_t)n * sizeof *floats);
-	check(kernels->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
-	check(api->stream_synchronize(gpu, stream), "a copy");
-	vector_convert(n, type, elements, ELEMENT_FP32, floats);
-	free(elements);
-	return floats;
-}
-
 static void release(int n, void **p)
 {
 	for (int i = 0; i < n; i++)
@@ -190,7 +178,7 @@ static int attend_backward(const void *what)
 	return kernels->attention_backward(gpu, stream, &a->shape, a->dy, a->qkv, a->y, a->log_sum_exp, a->dqkv);
 }
 
-/* Where the first `n` of what both passes give are furthest apart, and how large these are. */
+/* The largest difference between the first `n` results of two passes, and the largest of them. */
 static void furthest(enum element type, const void *one, const void *other, int64_t n, double *apart, double *size)
 {
 	float *x = fetched(type, one, n), *y = fetched(type, other, n);
@@ -206,7 +194,7 @@ static void furthest(enum element type, const void *one, const void *other, int6
 	free(y);
 }
 
-/* Which of the two forward passes is to be shipped: how much faster one is, and whether they compute the same. */
+/* Helps to choose the forward pass to ship: how much faster one is, and whether they compute the same. */
 static void compare_forwards(const struct attention *a, double times)
 {
 	const int64_t n = TOKENS * a->shape.heads;

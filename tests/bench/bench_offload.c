@@ -10,11 +10,11 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
 #include "strategy/strategies/strategy.h"
+#include "tests/bench/bench.h"
 
 enum { SAMPLES = 2, ROUNDS_MOST = 1000 };
 
@@ -34,14 +34,6 @@ enum { CASES = sizeof cases / sizeof cases[0] };
 struct sample {
 	int64_t step, sum, queue[QUEUE_COUNT];
 };
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "fatal: bench_offload: %s\n", status_message());
-		exit(2);
-	}
-}
 
 static struct settings settings_of(int i)
 {
@@ -87,12 +79,8 @@ int main(int argc, char **argv)
 {
 	static struct sample samples[CASES][ROUNDS_MOST];
 	static struct rehearsal rehearsals[CASES];
-	int rounds = argc > 1 ? atoi(argv[1]) : 7, middle = rounds / 2;
+	int rounds = bench_rounds(argc, argv, 7, ROUNDS_MOST), middle = rounds / 2;
 	const char *folder = getenv("TMPDIR");
-	if (rounds < 1 || rounds > ROUNDS_MOST) {
-		fprintf(stderr, "fatal: bench_offload: rounds must be between 1 and %d\n", ROUNDS_MOST);
-		return 2;
-	}
 	kernels_set_threads(1);
 	for (int i = 0; i < CASES; i++) {
 		struct settings s = settings_of(i);

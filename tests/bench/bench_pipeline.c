@@ -16,6 +16,7 @@
  * fewer, they wait for cores as well, and the figure says so.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include "real/train/rehearsal.h"
 #include "sim/engine.h"
 #include "strategy/strategies/strategy.h"
+#include "tests/bench/bench.h"
 
 enum { RANKS_MOST = 16, MICRO = 64 };
 
@@ -35,19 +37,11 @@ struct bubbles {
 
 static int rank, ranks;
 
-static void must(enum status s)
-{
-	if (!s)
-		return;
-	fprintf(stderr, "fatal: bench_pipeline: %s\n", status_message());
-	MPI_Abort(MPI_COMM_WORLD, 2);
-}
-
 static void *make(size_t count, size_t bytes)
 {
 	void *p = calloc(count, bytes);
 	if (!p)
-		must(status_fail(STATUS_MEMORY, "out of memory"));
+		bench_fail("out of memory");
 	return p;
 }
 
@@ -202,7 +196,7 @@ static void measure(struct bubbles *out, struct communicator *c, const char *str
 int main(int argc, char **argv)
 {
 	static const char *const strategies[] = {"pipeline", "pipeline:schedule=gpipe"};
-	int level, rounds = argc > 1 ? atoi(argv[1]) : 30;
+	int level, rounds = bench_rounds(argc, argv, 30, INT_MAX);
 	MPI_Comm world = MPI_COMM_WORLD;
 	struct communicator *c = NULL;
 	struct bubbles b = {0};
@@ -210,10 +204,8 @@ int main(int argc, char **argv)
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
 	MPI_Comm_rank(world, &rank);
 	MPI_Comm_size(world, &ranks);
-	if (rounds < 1 || ranks < 2 || ranks > RANKS_MOST) {
-		fprintf(stderr, "fatal: bench_pipeline: 2 to %d ranks, 1 round or more\n", RANKS_MOST);
-		MPI_Abort(world, 2);
-	}
+	if (ranks < 2 || ranks > RANKS_MOST)
+		bench_fail("start it on 2 to 16 ranks");
 	kernels_set_threads(1);
 	must(communicator_open(&c, "ring", &world));
 	int cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);

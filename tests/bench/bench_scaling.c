@@ -1,4 +1,4 @@
-/* What a second rank brings: samples a second of two DDP ranks ÷ those of one rank alone, the same samples a rank; and
+/* The gain of a second rank: samples a second of two DDP ranks ÷ those of one rank alone, the same samples a rank; and
  * how much of its collectives a step waits for.
  * ranks: 2
  *
@@ -16,18 +16,10 @@
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
 #include "strategy/strategies/strategy.h"
-#include "tests/bench/median.h"
+#include "tests/bench/bench.h"
 
 enum { STEPS = 3, ROUNDS_MOST = 1000 };
 static const double TARGET = 0.9; /* of the number of ranks */
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "fatal: bench_scaling: %s\n", status_message());
-		MPI_Abort(MPI_COMM_WORLD, 2);
-	}
-}
 
 /* Those who wait leave the cores to the one who works. */
 static void wait_asleep(void)
@@ -74,13 +66,13 @@ static void compare(int64_t samples, int rounds, struct communicator *communicat
 		printf("(b) %d DDP ranks ÷ one, %2lld samples a rank %5.2f   (%.1f and %.1f samples/s)   target ≥ %.1f "
 		       "  %s\n",
 		       ranks, (long long)samples, gain, ranks * (double)samples / all_s, (double)samples / one_s,
-		       TARGET * ranks, gain >= TARGET * ranks ? "reached" : "MISSED");
+		       TARGET * ranks, verdict(gain >= TARGET * ranks));
 		rehearsal_release(&r);
 	}
 	rehearsal_release(&joint);
 }
 
-/* What overlap is for: the compute queue waits for less than the collectives take. Buckets so small that all but the
+/* Overlap pays: the compute queue waits for less than the collectives take. Buckets so small that all but the
  * last can be sent while others are computed. */
 static void show_overlap(int rounds, struct communicator *communicator)
 {
@@ -107,7 +99,7 @@ static void show_overlap(int rounds, struct communicator *communicator)
 		double waits = median(exposed, rounds), sum = median(communication, rounds);
 		printf("(e) DDP of mlp, buckets of 64 KiB: exposed %.3f ms of %.3f ms of collectives   target: less   "
 		       "%s\n",
-		       waits, sum, waits < sum ? "reached" : "MISSED");
+		       waits, sum, verdict(waits < sum));
 	}
 	rehearsal_release(&r);
 }
@@ -115,17 +107,12 @@ static void show_overlap(int rounds, struct communicator *communicator)
 int main(int argc, char **argv)
 {
 	struct communicator *communicator;
-	int level, rounds = argc > 1 ? atoi(argv[1]) : 7;
+	int level, rounds = bench_rounds(argc, argv, 7, ROUNDS_MOST);
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
 	MPI_Comm world = MPI_COMM_WORLD;
 	must(communicator_open(&communicator, "ring", &world));
-	if (communicator->ranks < 2 || rounds < 1 || rounds > ROUNDS_MOST) {
-		if (!communicator->rank)
-			fprintf(stderr, "fatal: bench_scaling: start it as: mpirun -n 2 bench_scaling [rounds]\n");
-		communicator_close(communicator);
-		MPI_Finalize();
-		return 2;
-	}
+	if (communicator->ranks < 2)
+		bench_fail("start it as: mpirun -n 2 bench_scaling [rounds]");
 	kernels_set_threads(1);
 	compare(4, rounds, communicator);
 	compare(16, rounds, communicator);

@@ -1,18 +1,18 @@
 /* How large and how long simulations are: compile, verify, simulate; each in a process of its own, of which the system
  * tells the largest memory.
  *
- *     bench_simulation [repeats]            default: 5; the median counts
+ *     bench_simulation [rounds]             default: 5; the median counts
  */
 #define _GNU_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sim/sim.h"
 #include "strategy/strategies/strategy.h"
+#include "tests/bench/bench.h"
 
 enum { REPEATS_MOST = 99 };
 
@@ -31,13 +31,6 @@ struct figures {
 	double compile_s, verify_s, simulate_s, step_s;
 };
 
-static double seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static enum status simulate(const struct simulation *s, struct figures *f)
 {
 	struct settings settings = settings_default();
@@ -49,21 +42,22 @@ static enum status simulate(const struct simulation *s, struct figures *f)
 	snprintf(settings.strategy, sizeof settings.strategy, "%s", s->strategy);
 	settings.ranks = s->ranks;
 	settings.precision = s->precision;
-	double begin = seconds();
+	double begin = bench_seconds();
 	enum status e = settings_resolve(&settings, strategy_data_ranks(&settings));
 	if (!e)
 		e = model_open(&m, settings.model, 0);
 	if (!e)
 		e = plan_compile(&p, &m, &settings);
-	double compiled = seconds();
+	double compiled = bench_seconds();
 	if (!e)
 		e = plan_verify(&p, NULL);
-	double verified = seconds();
+	double verified = bench_seconds();
 	if (!e)
 		e = cluster_open(&c, s->cluster, s->ranks);
 	if (!e)
 		e = sim_run(&p, &c, s->grain, NULL, &r);
-	*f = (struct figures){compiled - begin, verified - compiled, seconds() - verified, (double)r.time.step / 1e9};
+	*f = (struct figures){compiled - begin, verified - compiled, bench_seconds() - verified,
+	                      (double)r.time.step / 1e9};
 	report_release(&r);
 	cluster_release(&c);
 	plan_release(&p);
@@ -126,17 +120,13 @@ static int bench(const struct simulation *s, int repeats)
 	       "target ≤ %.0f ms%s   %s\n",
 	       s->model, s->strategy, (long long)s->ranks, s->grain == GRAIN_MESSAGE ? "message" : "operation", ms,
 	       most_mb, 1e3 * f->compile_s, 1e3 * f->verify_s, 1e3 * f->simulate_s, s->target_ms, limit,
-	       reached ? "reached" : "MISSED");
+	       verdict(reached));
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	int repeats = argc > 1 ? atoi(argv[1]) : 5;
-	if (repeats < 1 || repeats > REPEATS_MOST) {
-		fprintf(stderr, "fatal: bench_simulation: repeats must be between 1 and %d\n", REPEATS_MOST);
-		return 2;
-	}
+	int repeats = bench_rounds(argc, argv, 5, REPEATS_MOST);
 	for (size_t i = 0; i < sizeof simulations / sizeof *simulations; i++)
 		if (bench(&simulations[i], repeats))
 			return 2;

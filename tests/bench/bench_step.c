@@ -12,30 +12,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/kernels.h"
 #include "real/train/rehearsal.h"
-#include "tests/bench/median.h"
+#include "tests/bench/bench.h"
 
 enum { SAMPLES = 16, TOKENS = 128, WIDTH = 256, LAYERS = 6, SQUARE = 1024, ROUNDS_MOST = 1000, PRODUCTS = 8 };
 static const double TARGET = 0.80, BF16_TARGET = 1.4;
 static const double token_flops = 6.0 * (4837376 - 32768) + 6.0 * LAYERS * TOKENS * WIDTH;
 
-static double seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static float *matrix(void)
 {
 	float *m = aligned_alloc(64, SQUARE * SQUARE * sizeof *m);
-	if (!m) {
-		fprintf(stderr, "fatal: bench_step: out of memory\n");
-		exit(2);
-	}
+	if (!m)
+		bench_fail("out of memory");
 	for (int i = 0; i < SQUARE * SQUARE; i++)
 		m[i] = (float)(i % 17) / 17 - 0.5f;
 	return m;
@@ -43,18 +33,10 @@ static float *matrix(void)
 
 static double multiply(const float *a, const float *b, float *c)
 {
-	double begin = seconds();
+	double begin = bench_seconds();
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SQUARE, SQUARE, SQUARE, 1, a, SQUARE, b, SQUARE, 0, c,
 	            SQUARE);
-	return seconds() - begin;
-}
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "fatal: bench_step: %s\n", status_message());
-		exit(2);
-	}
+	return bench_seconds() - begin;
 }
 
 static double step(struct rehearsal *r)
@@ -63,7 +45,7 @@ static double step(struct rehearsal *r)
 	return (double)executor_times(r->executor).step * 1e-9;
 }
 
-/* Where the time goes: of the last step, by kind of operation. */
+/* The time of the last step by kind of operation. */
 static void print_kinds(const struct rehearsal *r)
 {
 	int64_t ns[OP_KIND_COUNT] = {0}, all = 0;
@@ -90,20 +72,10 @@ int main(int argc, char **argv)
 	enum { CASES = sizeof cases / sizeof *cases };
 	static double steps[CASES][ROUNDS_MOST], products[ROUNDS_MOST * PRODUCTS];
 	const char *forced = getenv("OPENBLAS_CORETYPE");
-	int rounds = argc > 1 ? atoi(argv[1]) : 9;
+	int rounds = bench_rounds(argc, argv, 9, ROUNDS_MOST);
 	struct rehearsal r[CASES];
-	if (forced && *forced) {
-		fprintf(stderr,
-		        "fatal: bench_step: OPENBLAS_CORETYPE=%s forces a core on SGEMM, so there is nothing to "
-		        "compare "
-		        "with; unset it\n",
-		        forced);
-		return 2;
-	}
-	if (rounds < 1 || rounds > ROUNDS_MOST) {
-		fprintf(stderr, "fatal: bench_step: rounds must be between 1 and %d\n", ROUNDS_MOST);
-		return 2;
-	}
+	if (forced && *forced)
+		bench_fail("OPENBLAS_CORETYPE forces a core on SGEMM, so there is nothing to compare with; unset it");
 	kernels_set_threads(1);
 	float *a = matrix(), *b = matrix(), *c = matrix();
 	for (int k = 0; k < CASES; k++) {
@@ -125,7 +97,7 @@ int main(int argc, char **argv)
 	print_kinds(&r[0]);
 	printf("(a) model FLOP/s ÷ SGEMM        %6.2f   (%.1f of %.1f GFLOP/s)   target ≥ %.2f   %s\n",
 	       model_rate / sgemm_rate, model_rate / 1e9, sgemm_rate / 1e9, TARGET,
-	       model_rate / sgemm_rate >= TARGET ? "reached" : "MISSED");
+	       verdict(model_rate / sgemm_rate >= TARGET));
 	for (int k = 1; k < CASES; k++) {
 		double ratio = step_s / median(steps[k], rounds);
 		bool has_target = cases[k].precision == TYPE_BF16 && strstr(kernels_instruction_set(), "BF16");
@@ -133,7 +105,7 @@ int main(int argc, char **argv)
 		print_kinds(&r[k]);
 		printf("(%c) %s ÷ fp32, steps a second    %6.2f   ", 'a' + k, type_name(cases[k].precision), ratio);
 		if (has_target)
-			printf("target ≥ %.2f   %s\n", BF16_TARGET, ratio >= BF16_TARGET ? "reached" : "MISSED");
+			printf("target ≥ %.2f   %s\n", BF16_TARGET, verdict(ratio >= BF16_TARGET));
 		else
 			printf("no target: this processor has no products of it\n");
 	}

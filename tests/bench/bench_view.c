@@ -7,29 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sim/sim.h"
 #include "strategy/model/model.h"
 #include "strategy/strategies/strategy.h"
+#include "tests/bench/bench.h"
 #include "viz/window/window.h"
 
 enum { WIDTH = 1920, HEIGHT = 1080, REPEATS = 30, ROUNDS = 5, SPANS = 200000 };
 
 static double now_ms(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
-static void must(enum status s)
-{
-	if (s) {
-		fprintf(stderr, "%s\n", status_message());
-		exit(1);
-	}
+	return 1e3 * bench_seconds();
 }
 
 struct subject {
@@ -71,19 +61,7 @@ static void subject_close(struct subject *b)
 	model_release(&b->model);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-	qsort(values, (size_t)count, sizeof *values, by_size);
-	return values[count / 2];
-}
-
-/* Of a step to another state and its picture: the median of several, and the lowest of such medians, since other
+/* The time to step to another state and draw it: the median of several, and the lowest of such medians, since other
  * programs only ever make it longer. */
 static double draw_ms(struct playback *p, cairo_t *cr, int repeats)
 {
@@ -234,10 +212,8 @@ static void bench_file(struct playback *p, const struct fonts *fonts)
 	struct trace_file f;
 	struct trace_view shown = {0};
 	size_t spans[2];
-	if (!out) {
-		perror(path);
-		exit(1);
-	}
+	if (!out)
+		bench_fail("no file in /tmp");
 	for (int64_t i = 0; i < 2; i++) { /* a micro-batch has always as many */
 		subject_open(&b, "gpt2-124m", "ddp", 64, 1 + i);
 		spans[i] = b.trace.span_count;

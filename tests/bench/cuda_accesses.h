@@ -1,4 +1,4 @@
-/* What the kernels that memory limits, and attention, ask of memory, counted on the host
+/* The memory requests of memory-bound kernels and of attention, counted on the host
  * (tests/emulate/emulate.h): of one multiprocessor's share of a micro-batch of 16 × 1024 tokens, so that a block
  * has as many rows as on a GPU of 132.
  *
@@ -39,7 +39,7 @@ static inline int64_t buffer_bytes(const struct buffer *b)
 	return b->n * (b->ids ? (int64_t)sizeof(int32_t) : (int64_t)element_bytes(b->type));
 }
 
-/* How many kernels it has. Zeros will do for what is read, but token ids: every id a few times. */
+/* Returns how many kernels the job launched. Zeros will do for what is read, but token ids: every id a few times. */
 static inline int job_accesses(struct job *j, const struct emulated_accesses **kernels)
 {
 	struct kernel_context *c = emulated_open(1, 64 << 20);
@@ -84,7 +84,7 @@ static inline int attention_accesses(const struct attention_shape *s, enum atten
 	return count;
 }
 
-/* What its kernels must move: the embedding's table is set to 0 by a fill before them. */
+/* The bytes that its kernels must move: the embedding's table is set to 0 by a fill before them. */
 static inline double job_bytes(const struct job *j)
 {
 	return j->bytes - (j->run == run_embedding_backward ? 2.0 * VOCABULARY * WIDTH : 0);

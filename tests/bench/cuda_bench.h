@@ -1,4 +1,4 @@
-/* What the benchmarks on a GPU share: opening the library and the first GPU, errors, and the time of a kernel.
+/* Shared by the benchmarks on a GPU: opening the library and the first GPU, errors, and the time of a kernel.
  *
  *     if (!gpu_open("bench_cuda_matrix"))
  *             return 0;                              it has said why it does not run
@@ -16,14 +16,13 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda.h"
-#include "tests/bench/median.h"
-#include "tests/plain/plain.h"
+#include "tests/bench/bench.h"
 
 enum { MOST_REPEATS = 1000, WARM_UP = 3, MOST_IN_A_ROW = 50 };
 
 static const char *bench_name;
 static const struct cuda_api *api;
-static const struct kernel_table *kernels, *plain;
+static const struct kernel_table *kernels;
 static struct kernel_context *gpu;
 static kernel_stream stream;
 static int repeats = 20;
@@ -39,10 +38,8 @@ static inline void check(int error, const char *what)
 static inline void *host(size_t bytes)
 {
 	void *p = malloc(bytes);
-	if (!p) {
-		fprintf(stderr, "fatal: %s: out of memory\n", bench_name);
-		exit(2);
-	}
+	if (!p)
+		bench_fail("out of memory");
 	return p;
 }
 
@@ -53,7 +50,19 @@ static inline float random_next(uint32_t *state)
 	return (float)(*state >> 8) / 16777216.0f;
 }
 
-/* Of one run, where `count` follow one another. */
+/* Elements of device memory, as numbers. */
+static inline float *fetched(enum element type, const void *p, int64_t n)
+{
+	void *elements = host((size_t)(n * element_bytes(type)));
+	float *floats = host((size_t)n * sizeof *floats);
+	check(kernels->copy(gpu, stream, elements, p, (size_t)(n * element_bytes(type))), "a copy");
+	check(api->stream_synchronize(gpu, stream), "a copy");
+	vector_convert(n, type, elements, ELEMENT_FP32, floats);
+	free(elements);
+	return floats;
+}
+
+/* The time of one run among `count` in a row. */
 static inline double gpu_seconds_of(int (*run)(const void *), const void *what, const char *name, int count,
                                     cuda_event begin, cuda_event end)
 {
@@ -104,14 +113,12 @@ static inline bool gpu_open(const char *name)
 	bench_name = name;
 	api = table_of(dlopen(path, RTLD_NOW | RTLD_LOCAL));
 	kernels = api ? &api->kernels : NULL;
-	plain = plain_kernels_of(path);
 	int error = api ? api->count(&devices) : 0;
-	if (!api || !plain || error || devices < 1) {
+	if (!api || error || devices < 1) {
 		printf("%s: not run: %s\n", name,
-		       !api     ? "no libshardlab-cuda.so"
-		       : !plain ? "no " PLAIN_LIBRARY
-		       : error  ? api->error_text(error)
-		                : "no GPU");
+		       !api    ? "no libshardlab-cuda.so"
+		       : error ? api->error_text(error)
+		               : "no GPU");
 		return false;
 	}
 	check(api->describe(0, &properties), "the GPU");

@@ -6,7 +6,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 model=mlp:sizes=784-16-10
 
 # has NAME KIND CALLS PAYLOAD SENT: what the first role of a report moves.

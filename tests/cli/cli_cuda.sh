@@ -3,18 +3,7 @@
 set -uo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
-errors=0
 unset SHARDLAB_CUDA_LIBRARY
-
-# refuse PATTERN ARGUMENT...
-refuse() {
-	local pattern=$1
-	shift
-	refused "$pattern" "$program" "$@" || errors=$((errors + 1))
-}
 
 # Alone in a folder, the program is one that was built without CUDA.
 mkdir -p "$TMPDIR/alone/bin"
@@ -29,7 +18,7 @@ refuse 'built without CUDA' calibrate --device cuda --ranks 2 --comm nccl --json
 refuse 'only a GPU captures steps' calibrate --no-graph
 refuse 'between processors calibrate measures ring' calibrate --comm mpi
 refuse "'gpu' is not one of" calibrate --device gpu
-[ ! -e "$TMPDIR/gpu.yaml" ] || { echo 'a refused calibration wrote a file' && errors=1; }
+[ ! -e "$TMPDIR/gpu.yaml" ] || complain 'a refused calibration wrote a file'
 refuse 'moves a GPU' train --comm nccl
 refuse 'only a GPU captures steps' train --no-graph
 refuse "'tpu' is not one of" train --device tpu
@@ -53,7 +42,7 @@ unset SHARDLAB_CUDA_LIBRARY
 # The GPUs' rates stand beside the processors', and sim needs no GPU for them.
 export SHARDLAB_CONFIG=$TMPDIR/rates.yaml
 "$SHARDLAB" sim --strategy single --cluster local-cuda >"$TMPDIR/sim"
-grep -q 'assumed rates; shardlab calibrate --device cuda measures' "$TMPDIR/sim" || { cat "$TMPDIR/sim" && errors=1; }
+grep -q 'assumed rates; shardlab calibrate --device cuda measures' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
 cat >"$TMPDIR/rates-cuda.yaml" <<'YAML'
 name: local-cuda
 kind: gpu
@@ -65,9 +54,9 @@ link: {latency: 1e-6, bandwidth: 1e10}
 host_link: {latency: 1e-6, bandwidth: 1e10}
 YAML
 "$SHARDLAB" sim --strategy single --cluster local-cuda >"$TMPDIR/sim"
-! grep -q assumed "$TMPDIR/sim" || { cat "$TMPDIR/sim" && errors=1; }
-"$SHARDLAB" sim --strategy ddp --ranks 4 --cluster local-cuda >"$TMPDIR/sim" || { echo 'ranks cannot share a GPU' && errors=1; }
-grep -q 'cluster local-cuda' "$TMPDIR/sim" || { cat "$TMPDIR/sim" && errors=1; }
+! grep -q assumed "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
+"$SHARDLAB" sim --strategy ddp --ranks 4 --cluster local-cuda >"$TMPDIR/sim" || complain 'ranks cannot share a GPU'
+grep -q 'cluster local-cuda' "$TMPDIR/sim" || complain "$(cat "$TMPDIR/sim")"
 export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 
 # The library that was built, where there is no GPU to run on.

@@ -3,13 +3,9 @@
 #
 #     make && SHARDLAB=build/shardlab UPDATE_GOLDEN=1 TMPDIR=/tmp bash tests/cli/cli_golden.sh
 set -euo pipefail
-
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
+. "$(dirname "$0")/../support/commands.sh"
 
 cd "$(dirname "$0")/../.."
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
-errors=0
 
 # same NAME ARGUMENT...: what the command prints is tests/golden/NAME.
 same() {
@@ -19,8 +15,7 @@ same() {
 	if [ -n "${UPDATE_GOLDEN-}" ]; then
 		cp "$TMPDIR/out" "$golden"
 	elif ! diff -u "$golden" "$TMPDIR/out"; then
-		echo "shardlab $* prints something else than $golden"
-		errors=1
+		complain "shardlab $* prints something else than $golden"
 	fi
 }
 
@@ -37,8 +32,7 @@ same cli_plan.txt plan --model mlp:sizes=6-4-3 --strategy zero1 --ranks 2 --buck
 "$SHARDLAB" compare --model gpt2-1558m --ranks 16 --batch 256 --cluster v100-32gb --precision fp16 --strategy zero3 \
 	--activation-checkpointing none/full >"$TMPDIR/out"
 if ! grep -q '^zero3 *none .* no ' "$TMPDIR/out" || ! grep -q '^fastest that fits, .*: zero3 (.*checkpointing full,' "$TMPDIR/out"; then
-	echo 'the fastest that fits:' && cat "$TMPDIR/out"
-	errors=1
+	complain "the fastest that fits: $(cat "$TMPDIR/out")"
 fi
 
 # On a terminal of 80 columns the heading is broken between its items, and the table of all seven fits.
@@ -46,8 +40,7 @@ if command -v script >/dev/null; then
 	command="stty cols 80; NO_COLOR=1 '$SHARDLAB' compare --model gpt2-124m --ranks 8 --precision bf16 --cluster a100-80gb"
 	script -qec "$command" /dev/null </dev/null | tr -d '\r' >"$TMPDIR/terminal"
 	if LC_ALL=C.UTF-8 grep -E '^.{81,}' "$TMPDIR/terminal" || ! grep -q '^batch 32 = 8 ranks × 4 · ' "$TMPDIR/terminal"; then
-		echo 'on a terminal of 80 columns:' && cat "$TMPDIR/terminal"
-		errors=1
+		complain "on a terminal of 80 columns: $(cat "$TMPDIR/terminal")"
 	fi
 else
 	echo 'left out: what a terminal is shown: script is not installed'

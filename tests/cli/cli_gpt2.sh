@@ -9,7 +9,6 @@ if [ -n "${SAN-}" ]; then
 	exit 77
 fi
 
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 status=0
 "$root/tests/gpu/losses.sh" 2 --device cpu >"$TMPDIR/same.out" 2>&1 || status=$?
 if [ "$status" = 2 ] && grep -q 'is not the text' "$TMPDIR/same.out"; then

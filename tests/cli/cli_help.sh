@@ -4,9 +4,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
-
 has() {
 	grep -qF -- "$2" <<<"$1" || fail "'$2' is missing in: $1"
 }

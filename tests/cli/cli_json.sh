@@ -1,12 +1,9 @@
 #!/bin/bash
 # The names and types in what `sim --json`, `compare --json` and `plan --json` print. Programs rely on them.
 set -euo pipefail
-
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
+. "$(dirname "$0")/../support/commands.sh"
 
 command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 "$SHARDLAB" sim --model gpt --strategy zero2 --ranks 4 --precision bf16 --cluster a100-80gb --json >"$TMPDIR/sim.json"
 "$SHARDLAB" sim --model gpt --strategy dp --ranks 4 --cluster laptop --json >"$TMPDIR/dp.json"
 "$SHARDLAB" compare --model mlp:sizes=4-8-2 --ranks 20 --strategy all --cluster laptop --json >"$TMPDIR/compare.json"
@@ -19,56 +16,43 @@ export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 "$SHARDLAB" calibrate --ranks 1 --quick --output "$TMPDIR/here.yaml" --json >"$TMPDIR/rates.json"
 "$SHARDLAB" sim --cluster "$TMPDIR/here.yaml" --strategy single --json >"$TMPDIR/here.json"
 
-python3 - "$TMPDIR" <<'PYTHON'
+# The names and types are tests/golden/json_shape.txt, a line each; UPDATE_GOLDEN=1 writes it anew.
+python3 - "$TMPDIR" >"$TMPDIR/shape" <<'PYTHON'
 import json, sys
 
 def read(name):
     with open(f"{sys.argv[1]}/{name}.json") as f:
         return json.load(f)
 
-CATEGORIES = {"parameters", "gradients", "optimizer", "activations", "gathered", "buffers"}
+def shape(path, value, lines):
+    if isinstance(value, dict):
+        for key in value:
+            shape(f"{path}.{key}", value[key], lines)
+    elif isinstance(value, list):
+        for item in value:
+            shape(f"{path}[]", item, lines)
+    else:
+        lines.add(f"{path} {type(value).__name__}")
 
 def check_report(r, roles):
-    assert type(r["model"]["name"]) is str
-    for key in "parameters", "units":
-        assert type(r["model"][key]) is int
-    for key in "strategy", "precision", "cluster":
-        assert type(r[key]) is str, key
-    for key in "ranks", "batch", "micro_batch", "accumulate", "sequence":
-        assert type(r[key]) is int, key
     assert r["batch"] == r["ranks"] * r["micro_batch"] * r["accumulate"]
     assert [role["role"] for role in r["roles"]] == roles
     assert sum(role["ranks"] for role in r["roles"]) == r["ranks"]
     for role in r["roles"]:
-        for space in "device", "host":
-            m = role["memory"][space]
-            for key in "peak_bytes", "arena_bytes", "overhead_bytes":
-                assert type(m[key]) is int, key
-            assert type(m["peak_at"]) is str
-            for when in "at_peak", "steady":
-                assert set(m[when]) == CATEGORIES
-                assert all(type(v) is int and v >= 0 for v in m[when].values())
-            assert sum(m["at_peak"].values()) == m["peak_bytes"]
-            assert m["arena_bytes"] >= m["peak_bytes"]
-        assert role["overhead"] is None
+        for m in role["memory"].values():
+            assert sum(m["at_peak"].values()) == m["peak_bytes"] <= m["arena_bytes"]
         c = role["communication"]
-        assert type(c["sent_bytes"]) is int and type(c["received_bytes"]) is int
-        assert {"all_reduce", "reduce_scatter", "all_gather", "control"} <= set(c["by_kind"])
-        for kind in c["by_kind"].values():
-            assert {"calls", "payload_bytes", "sent_bytes"} <= set(kind)
-        counted = (k["sent_bytes"] for name, k in c["by_kind"].items() if name != "control")
-        assert sum(counted) == c["sent_bytes"]
+        assert sum(k["sent_bytes"] for name, k in c["by_kind"].items() if name != "control") == c["sent_bytes"]
     t = r["time"]
-    for key in "step_s", "compute_s", "communication_s", "exposed_s", "bubble_s":
-        assert type(t[key]) is float, key
     assert abs(t["compute_s"] + t["exposed_s"] + t["bubble_s"] - t["step_s"]) < 1e-9
-    assert type(r["fits"]) is bool
     tightest = r["tightest"]
-    if r["measured"]:
-        assert tightest is None
-    else:
-        assert tightest["space"] in ("device", "host", "disk")
-        assert r["fits"] == (tightest["needed_bytes"] <= tightest["capacity_bytes"])
+    assert tightest["space"] in ("device", "host", "disk")
+    assert r["fits"] == (tightest["needed_bytes"] <= tightest["capacity_bytes"])
+
+for name in "sim", "plan", "rates", "skip":
+    lines = set()
+    shape(name, read(name), lines)
+    print("\n".join(sorted(lines)))
 
 r = read("sim")
 check_report(r, ["rank"])
@@ -81,7 +65,6 @@ assert [r["strategy"] for r in results] == ["single", "dp", "ddp", "zero1", "zer
 for r in results:
     check_report(r, ["root", "worker"] if r["strategy"] == "dp" else ["rank"])
 assert results[0]["ranks"] == 1 and results[0]["batch"] == results[1]["batch"]
-
 single, ddp = read("skip")["results"]
 check_report(single, ["rank"])
 assert set(ddp) == {"strategy", "skipped"} and ddp["strategy"] == "ddp" and "--ranks" in ddp["skipped"]
@@ -92,20 +75,16 @@ assert [(r["strategy"], r["precision"], r.get("offload")) for r in grid] == [
     (s, p, o) for p in ("fp32", "bf16") for o in offload for s in ("zero2", "zero3")], grid
 assert [i for i, r in enumerate(grid) if "skipped" in r] == [2, 6]
 assert set(grid[2]) == {"strategy", "precision", "activation_checkpointing", "offload", "skipped"}
-for r in (grid[0], grid[3]):
+for r in grid[0], grid[3], read("here"):
     check_report(r, ["rank"])
 
 rates = read("rates")
-assert rates["cluster"] == "local" and rates["file"].endswith("here.yaml") and type(rates["about"]) is str
-assert type(rates["overhead_bytes"]) is int
+assert rates["cluster"] == "local" and rates["file"].endswith("here.yaml")
 assert {"memory, one rank", "start of a kernel"} <= {r["name"] for r in rates["rates"]}
 for r in rates["rates"]:
-    assert set(r) == {"name", "unit", "median", "lowest", "highest", "measured"}, r
-    assert r["unit"] in ("FLOP/s", "B/s", "s", "1") and type(r["measured"]) is bool
-    assert 0 <= r["lowest"] <= r["median"] <= r["highest"], r
-check_report(read("here"), ["rank"])
-
-p = read("plan")
-assert p["ranks"] == 2 and p["roles"][0]["step"][0]["number"] >= 0
+    assert r["unit"] in ("FLOP/s", "B/s", "s", "1") and 0 <= r["lowest"] <= r["median"] <= r["highest"], r
 assert {"traceEvents", "shardlab"} <= set(read("trace"))
 PYTHON
+golden=tests/golden/json_shape.txt
+[ -z "${UPDATE_GOLDEN-}" ] || cp "$TMPDIR/shape" $golden
+diff -u $golden "$TMPDIR/shape" || fail "names and types are others than in $golden"

@@ -3,10 +3,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
-
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 plan=$TMPDIR/plan.txt
 
 for model in mlp gpt:layers=2,width=32,heads=2 params=1e5; do

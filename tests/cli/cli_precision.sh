@@ -6,7 +6,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 model=mlp:sizes=784-32-10
 
 for precision in bf16 fp16; do

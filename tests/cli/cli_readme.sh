@@ -4,8 +4,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-# OpenBLAS starts its threads with the program; one that is still starting when it ends looks like a leak.
-export OPENBLAS_NUM_THREADS=1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 readme=$root/README.md
 [ "$(wc -l <"$readme")" -le 150 ] || fail "README.md has more than 150 lines"
@@ -14,7 +12,6 @@ for page in "$readme" "$root"/docs/*.md; do
 		[ -e "$(dirname "$page")/$target" ] || fail "${page#"$root"/}: there is no $target"
 	done
 done
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 cd "$TMPDIR"
 
 # Lines that end in a backslash go on; what follows # is a remark, so that a whole line can be pasted.

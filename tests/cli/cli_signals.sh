@@ -4,9 +4,8 @@
 #
 # cores: all
 set -uo pipefail
+. "$(dirname "$0")/../support/commands.sh"
 
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
-errors=0
 # A copy with a name of its own, so that its processes can be told from all others.
 program=$TMPDIR/shardlab-under-test
 cp "$SHARDLAB" "$program"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tensor parallelism at the command: the same loss and weights as one rank, weights saved together and read by one (and
-# the other way round), predicted bytes equal to measured ones, and what does not divide refused in one line.
+# the other way round), predicted bytes equal to measured ones. (What does not divide is refused in test_tensor.c.)
 #
 # cores: all
 set -uo pipefail
@@ -9,21 +9,14 @@ set -uo pipefail
 
 command -v python3 >/dev/null || { echo 'python3, which reads JSON here, is not installed' && exit 77; }
 
-export OPENBLAS_NUM_THREADS=1 SHARDLAB_CONFIG=$TMPDIR/none.yaml
 gpt=gpt:layers=2,width=24,heads=4,context=16,vocabulary=259
-errors=0
-
-wrong() {
-	echo "$*"
-	errors=$((errors + 1))
-}
 
 # train NAME ARGUMENT...: leaves the summary in NAME.out.
 train() {
 	local name=$1
 	shift
 	"$SHARDLAB" train --model $gpt --batch 4 --json "$@" >"$TMPDIR/out" 2>"$TMPDIR/err" ||
-		{ wrong "train $*:"; cat "$TMPDIR/err"; }
+		{ complain "train $*:"; cat "$TMPDIR/err"; }
 	grep '"summary"' "$TMPDIR/out" >"$TMPDIR/$name.out"
 }
 
@@ -38,7 +31,7 @@ same() {
 		n = split(a, x, /, */); m = split(b, y, /, */)
 		bad = n != m || n < 1
 		for (i = 1; i <= n; i++) { d = x[i] - y[i]; bad += d > limit || -d > limit || !(x[i] > 0) }
-		exit bad > 0 }' || wrong "$1 and $2 differ: $(losses "$1") | $(losses "$2")"
+		exit bad > 0 }' || complain "$1 and $2 differ: $(losses "$1") | $(losses "$2")"
 }
 
 train single --strategy single --ranks 1 --steps 4 --save "$TMPDIR/single.safetensors"
@@ -48,9 +41,9 @@ train four --strategy tensor --ranks 4 --steps 4 --accumulate 2
 same single two 1e-4
 same single four 1e-4
 [ -n "$(checksum two)" ] && [ "$(checksum two)" = "$(checksum again)" ] ||
-	wrong "the same command gave $(checksum two) and $(checksum again)"
+	complain "the same command gave $(checksum two) and $(checksum again)"
 [ "$(stat -c %s "$TMPDIR/single.safetensors")" = "$(stat -c %s "$TMPDIR/two.safetensors")" ] ||
-	wrong "the files of one rank and of two have different sizes"
+	complain "the files of one rank and of two have different sizes"
 
 # What two ranks saved, one goes on with, and four; and the other way round.
 train from-two --strategy single --ranks 1 --steps 2 --init "$TMPDIR/two.safetensors"
@@ -58,19 +51,19 @@ train from-two-by-four --strategy tensor --ranks 4 --steps 2 --init "$TMPDIR/two
 train from-single --strategy tensor --ranks 2 --steps 2 --init "$TMPDIR/single.safetensors"
 same from-two from-two-by-four 1e-5
 same from-two from-single 1e-4
-[ "$(losses from-two | cut -d, -f1)" != "$(losses single | cut -d, -f1)" ] || wrong "--init changed nothing"
+[ "$(losses from-two | cut -d, -f1)" != "$(losses single | cut -d, -f1)" ] || complain "--init changed nothing"
 
 # Without learning, what is read is what is shown: the same bits, however they are sliced.
 train still-single --strategy single --ranks 1 --steps 1 --optimizer sgd --learning-rate 1e-30 --init "$TMPDIR/two.safetensors"
 train still-four --strategy tensor --ranks 4 --steps 1 --optimizer sgd --learning-rate 1e-30 --init "$TMPDIR/two.safetensors"
 [ -n "$(checksum still-four)" ] && [ "$(checksum still-single)" = "$(checksum still-four)" ] ||
-	wrong "the same weights, whole and in four slices: $(checksum still-single) and $(checksum still-four)"
+	complain "the same weights, whole and in four slices: $(checksum still-single) and $(checksum still-four)"
 
 # Every figure in bytes and calls, predicted and measured.
 for model in $gpt mlp:sizes=784-32-17-8-10; do
 	"$SHARDLAB" validate --model "$model" --strategy tensor --ranks 2 --batch 4 --steps 3 --cluster laptop --json \
 		>"$TMPDIR/validate.json" 2>"$TMPDIR/err"
-	python3 - "$TMPDIR/validate.json" <<'END' || wrong "validate of $model: bytes are not as predicted"
+	python3 - "$TMPDIR/validate.json" <<'END' || complain "validate of $model: bytes are not as predicted"
 import json, sys
 checks = json.load(open(sys.argv[1]))["results"][0]["checks"]
 exact = [c for c in checks if "bytes" in c["quantity"] or "calls" in c["quantity"]]
@@ -80,16 +73,6 @@ sys.exit(bool(bad) or len(exact) < 20 or not any("all_reduce" in c["quantity"] f
 END
 done
 
-# refuse PATTERN ARGUMENT...
-refuse() {
-	local pattern=$1
-	shift
-	refused "$pattern" "$SHARDLAB" sim --strategy "$@" || errors=$((errors + 1))
-}
-refuse 'the 8 heads of block.0.attention do not divide by 3 ranks' tensor --model gpt --ranks 3
-refuse 'the 1024 outputs of layer.0.linear do not divide by 3 ranks' tensor --model mlp --ranks 3
-refuse 'whole on no rank' tensor --model mlp:norm=batch --ranks 2
-refuse 'no way to split' tensor --model params=1e9 --ranks 2
-refuse "unknown key 'axis'" tensor:axis=2 --ranks 2
+refuse "unknown key 'axis'" sim --strategy tensor:axis=2 --ranks 2
 
 exit $((errors > 0))

@@ -5,7 +5,6 @@
 set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
-export SHARDLAB_CONFIG=$TMPDIR/none.yaml
 model=mlp:sizes=784-32-10
 
 # JSON: a line a step, then the summary, and nothing else.

@@ -5,12 +5,6 @@ set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
 tmp=${TMPDIR:-/tmp}
-errors=0
-complain() {
-	echo "$*"
-	errors=1
-}
-export SHARDLAB_CONFIG=$tmp/none.yaml
 view() { "$SHARDLAB" view --cluster laptop "$@"; }
 
 # ---- pictures ----
@@ -108,6 +102,40 @@ frames() { sed -n 's/.*stroke-dasharray.* d="M [0-9.]* \([0-9]*\).*/\1/p' "$1"; 
 [ "$(frames "$tmp/run--predict.svg" | wc -l)" -gt 10 ] || fail '--predict marks no differences'
 [ "$(frames "$tmp/run--predict.svg" | sort -n | head -n 1)" -gt 330 ] || fail '--predict marks differences in the simulation'
 
+# ---- text ----
+
+# says FILE WORDS: it has them in a line
+says() { grep -qF -- "$2" "$1" || complain "no '$2' in $(basename "$1")"; }
+unset DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
+view --describe --model mlp:sizes=12-8-4 --strategy zero2 >"$tmp/zero2.txt" || fail '--describe needs a display'
+says "$tmp/zero2.txt" 'caption  zero2: gradients are sharded too'
+says "$tmp/zero2.txt" 'whole gradients'
+says "$tmp/zero2.txt" 'caption  The step is done in'
+steps=$(grep -c '^step ' "$tmp/zero2.txt")
+view --describe --model mlp:sizes=12-8-4 --strategy zero2 --at $((steps - 1)) >"$tmp/last.txt"
+[ "$(tail -n 5 "$tmp/zero2.txt")" = "$(tail -n 5 "$tmp/last.txt")" ] || complain '--describe --at: not the step of --describe'
+
+# Peak, and what a rank sends: as sim says them.
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy zero2 --ranks 4 --cluster laptop >"$tmp/sim.txt"
+says "$tmp/last.txt" "at most so far $(sed -n 's/^ *total  *\([0-9.]* [kMG]*B\) .*[0-9.]* [kMG]*B$/\1/p' "$tmp/sim.txt" | head -n 1)"
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy ddp --ranks 4 --cluster laptop --json >"$tmp/sim.json"
+sent=$(sed -n 's/.*"sent_bytes": *\([0-9]*\).*/\1/p' "$tmp/sim.json" | head -n 1) # 840: no commas
+view --describe --model mlp:sizes=12-8-4 >"$tmp/ddp.txt"
+says "$tmp/ddp.txt" "each rank, so far $sent B; closed form"
+says "$tmp/ddp.txt" "= $sent B; the step"
+
+# Of what was recorded; of other programs' traces; of ranks that are not shown; of several strategies.
+view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
+says "$tmp/real.txt" ', measured at '
+view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
+says "$tmp/foreign.txt" '1 spans, busy for 1.000 us'
+view --describe --model params=1e9 --strategy zero3 --ranks 1024 --at 3 >"$tmp/many.txt"
+says "$tmp/many.txt" 'Each of ranks 0–1023 '
+says "$tmp/many.txt" 'memory   ranks 0–1023; device '
+view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
+says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
+refuse 'leave out --export' view --describe --export "$tmp/x.png"
+
 # ---- charts ----
 
 for chart in memory memory-by-ranks time-by-ranks; do
@@ -120,47 +148,42 @@ done
 
 # ---- what is wrong ----
 
-# wrong PATTERN COMMAND…
-wrong() {
-	refused "$@" || errors=1
-}
-unset DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
-wrong '--export' "$SHARDLAB" view --cluster laptop
+refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"
-FONTCONFIG_FILE=$tmp/fonts.conf wrong 'fonts-dejavu-core' "$SHARDLAB" view --export "$tmp/x.png"
-wrong 'ends in' "$SHARDLAB" view --export "$tmp/x.bmp"
-wrong 'the last round of this step' "$SHARDLAB" view --cluster laptop --at 100000 --export "$tmp/x.png"
-wrong 'WIDTHxHEIGHT' "$SHARDLAB" view --size 100 --export "$tmp/x.png"
-wrong 'below 64' "$SHARDLAB" view --size 10x10 --export "$tmp/x.png"
-wrong 'for pictures' "$SHARDLAB" view --scale 2
-wrong '.pdf files' "$SHARDLAB" view --pages all --export "$tmp/x.png"
-wrong 'says --ranks already' "$SHARDLAB" view --trace "$tmp/t.json" --ranks 3 --export "$tmp/x.png"
-wrong 'does not show it' "$SHARDLAB" view --cluster laptop --focus 9 --export "$tmp/x.png"
-wrong 'is not RANK:OP' "$SHARDLAB" view --cluster laptop --select 3 --export "$tmp/x.png"
-wrong 'does not show rank 9' "$SHARDLAB" view --cluster laptop --select 9:20 --export "$tmp/x.png"
-wrong 'is above' "$SHARDLAB" view --cluster laptop --select 0:9999 --export "$tmp/x.png"
-wrong 'the step ends before that' "$SHARDLAB" view --cluster laptop --past 99999 --export "$tmp/x.png"
-wrong 'more than 16 strategies' "$SHARDLAB" view --cluster laptop --compare all,all,all --export "$tmp/x.png"
-wrong 'leave out --scene plan' "$SHARDLAB" view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
-wrong 'measured run' "$SHARDLAB" view --cluster laptop --predict --export "$tmp/x.png"
-wrong 'only a timeline' "$SHARDLAB" view --cluster laptop --trace "$tmp/f.json" --scene collective --export "$tmp/x.png"
-wrong 'before it begins' "$SHARDLAB" view --cluster laptop --range 5:3 --export "$tmp/x.png"
+FONTCONFIG_FILE=$tmp/fonts.conf refuse 'fonts-dejavu-core' view --export "$tmp/x.png"
+refuse 'must end in' view --export "$tmp/x.bmp"
+refuse 'the last round of this step' view --cluster laptop --at 100000 --export "$tmp/x.png"
+refuse 'WIDTHxHEIGHT' view --size 100 --export "$tmp/x.png"
+refuse 'below 64' view --size 10x10 --export "$tmp/x.png"
+refuse 'for pictures' view --scale 2
+refuse '.pdf files' view --pages all --export "$tmp/x.png"
+refuse 'says --ranks already' view --trace "$tmp/t.json" --ranks 3 --export "$tmp/x.png"
+refuse 'does not show it' view --cluster laptop --focus 9 --export "$tmp/x.png"
+refuse 'is not RANK:OP' view --cluster laptop --select 3 --export "$tmp/x.png"
+refuse 'does not show rank 9' view --cluster laptop --select 9:20 --export "$tmp/x.png"
+refuse 'is above' view --cluster laptop --select 0:9999 --export "$tmp/x.png"
+refuse 'the step ends before that' view --cluster laptop --past 99999 --export "$tmp/x.png"
+refuse 'more than 16 strategies' view --cluster laptop --compare all,all,all --export "$tmp/x.png"
+refuse 'leave out --scene plan' view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
+refuse 'measured run' view --cluster laptop --predict --export "$tmp/x.png"
+refuse 'only a timeline' view --cluster laptop --trace "$tmp/f.json" --scene collective --export "$tmp/x.png"
+refuse 'before it begins' view --cluster laptop --range 5:3 --export "$tmp/x.png"
 "$SHARDLAB" plan --model mlp:sizes=12-8-4 --ranks 2 >"$tmp/p.txt"
-wrong 'leave out --plan' "$SHARDLAB" view --cluster laptop --plan "$tmp/p.txt" --compare all --export "$tmp/x.png"
-wrong 'leave out --trace' "$SHARDLAB" view --cluster laptop --trace "$tmp/t.json" --compare all --export "$tmp/x.png"
+refuse 'leave out --plan' view --cluster laptop --plan "$tmp/p.txt" --compare all --export "$tmp/x.png"
+refuse 'leave out --trace' view --cluster laptop --trace "$tmp/t.json" --compare all --export "$tmp/x.png"
 for given in activation-checkpointing=full offload=optimizer comm=mpi loss-scaler=pytorch loss-scale=2 loss-scale-window=5 plan="$tmp/p.txt"; do
-	wrong "says --${given%%=*} already" "$SHARDLAB" view --trace "$tmp/t.json" --$given --export "$tmp/x.png"
+	refuse "says --${given%%=*} already" view --trace "$tmp/t.json" --$given --export "$tmp/x.png"
 done
-wrong '--step is for plans' "$SHARDLAB" view --trace "$tmp/f.json" --step phase --export "$tmp/x.png"
-wrong '--focus is for plans' "$SHARDLAB" view --trace "$tmp/f.json" --focus 0 --export "$tmp/x.png"
-wrong 'behind the end, at 1000 ns' "$SHARDLAB" view --trace "$tmp/f.json" --range 1000:2000 --export "$tmp/x.png"
-wrong 'behind the end' "$SHARDLAB" view --trace "$tmp/t.json" --range 1000000000000:1000000000001 --export "$tmp/x.png"
-wrong 'unknown strategy' "$SHARDLAB" view --cluster laptop --compare ddp,nothing --export "$tmp/x.png"
-wrong 'cannot open' "$SHARDLAB" view --trace "$tmp/none.json" --export "$tmp/x.png"
-wrong 'cannot read' "$SHARDLAB" view --trace "$tmp" --export "$tmp/x.png"
-wrong 'cannot write' "$SHARDLAB" view --cluster laptop --export "$tmp/none/x.png"
-wrong '--chart is for pictures' "$SHARDLAB" compare --chart memory
+refuse '--step is for plans' view --trace "$tmp/f.json" --step phase --export "$tmp/x.png"
+refuse '--focus is for plans' view --trace "$tmp/f.json" --focus 0 --export "$tmp/x.png"
+refuse 'behind the end, at 1000 ns' view --trace "$tmp/f.json" --range 1000:2000 --export "$tmp/x.png"
+refuse 'behind the end' view --trace "$tmp/t.json" --range 1000000000000:1000000000001 --export "$tmp/x.png"
+refuse 'unknown strategy' view --cluster laptop --compare ddp,nothing --export "$tmp/x.png"
+refuse 'cannot open' view --trace "$tmp/none.json" --export "$tmp/x.png"
+refuse 'cannot read' view --trace "$tmp" --export "$tmp/x.png"
+refuse 'cannot write' view --cluster laptop --export "$tmp/none/x.png"
+refuse '--chart is for pictures' compare --chart memory
 for broken in truncated version million negative; do
-	wrong "$broken.json" "$SHARDLAB" view --trace tests/fuzz/corpus/trace/$broken.json --export "$tmp/x.png"
+	refuse "$broken.json" view --trace tests/fuzz/corpus/trace/$broken.json --export "$tmp/x.png"
 done
-exit $errors
+exit $((errors > 0))

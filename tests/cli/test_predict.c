@@ -22,7 +22,7 @@ static int64_t step_with(int64_t threads)
 	struct report r = {0};
 	parse(&o, (const char *[]){"--model", "gpt", "--strategy", "ddp", "--ranks", "2", NULL});
 	ck_assert_msg(!members_from_options(&members, &o), "%s", status_message());
-	ck_assert_msg(!job_open(&j, &members.member[0].settings), "%s", status_message());
+	ck_assert_msg(!job_open(&j, &members.member[0]), "%s", status_message());
 	ck_assert_msg(!job_predict(&j, "laptop", GRAIN_OPERATION, threads, NULL, &r), "%s", status_message());
 	int64_t step = r.time.compute;
 	report_release(&r);
@@ -56,7 +56,7 @@ static void make_chart(struct chart *chart, const char *const *arguments)
 /* The largest of the roles' peaks, of the same plan; first: the first role's. */
 static int64_t peak_on(int64_t ranks, int64_t *first)
 {
-	struct settings settings = members.member[0].settings;
+	struct settings settings = members.member[0];
 	struct job j;
 	int64_t most = 0;
 	settings.ranks = ranks;
@@ -73,7 +73,7 @@ static int64_t peak_on(int64_t ranks, int64_t *first)
 	return most;
 }
 
-START_TEST(a_line_is_of_the_fullest_role)
+START_TEST(line_shows_the_fullest_role)
 {
 	static struct chart chart;
 	int others = 0;
@@ -93,7 +93,7 @@ START_TEST(a_line_is_of_the_fullest_role)
 }
 END_TEST
 
-START_TEST(a_capacity_is_without_the_libraries)
+START_TEST(capacity_excludes_libraries)
 {
 	static struct chart chart;
 	struct cluster c;

@@ -1,5 +1,5 @@
-/* What the kernels that memory limits ask of memory at GPT-2's sizes, and attention of shared memory: within what is
- * said here of each. `make bench` prints the numbers. */
+/* The memory requests of memory-bound kernels at GPT-2's sizes, and those of attention to shared memory, stay within
+ * the limits listed here. `make bench` prints the numbers. */
 #include <check.h>
 #include <stdio.h>
 

@@ -167,14 +167,14 @@ template <typename T> static __global__ void product(const T *a, const T *b, boo
 	cp_async_commit();
 	cp_async_wait<0>();
 	__syncwarp();
-	uint32_t x[4], y[2];
+	uint32_t x[4], y[4];
 	float sum[4] = {};
-	/* matrices: rows 0-7, rows 8-15, then the same of columns 8-15 */
+	/* matrices: rows 0-7, rows 8-15, then the same of columns 8-15; of b, which has 8 columns, the same twice */
 	ldmatrix_x4(x, tile_a + lane % 16 * 16 + lane / 16 * 8);
 	if (transposed)
-		ldmatrix_x2_transposed(y, tile_b + lane % 16 * 8);
+		ldmatrix_x4_transposed(y, tile_b + lane % 16 * 8);
 	else
-		ldmatrix_x2(y, tile_b + lane % 8 * 16 + lane / 8 % 2 * 8);
+		ldmatrix_x4(y, tile_b + lane % 8 * 16 + lane / 8 % 2 * 8);
 	mma_m16n8k16<T>(sum, x, y);
 	for (int i = 0; i < 4; i++)
 		d[(lane / 4 + i / 2 * 8) * 8 + lane % 4 * 2 + i % 2] = sum[i];

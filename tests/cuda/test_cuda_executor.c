@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/show/show_overhead.h"
+#include "cli/show/show.h"
 #include "real/cpu/device.h"
 #include "real/cuda/executor.h"
 #include "real/cuda/library.h"
@@ -66,7 +66,7 @@ static void must_be_the_same(const struct report *cpu, const struct report *cuda
 	ck_assert_double_eq(cuda->loss_scale, cpu->loss_scale);
 }
 
-/* What was touched and moved is what the plan says. */
+/* The run touched and moved what the plan says. */
 static void must_be_as_planned(const struct request *r, const struct report *measured)
 {
 	struct made m;
@@ -161,7 +161,7 @@ static const struct request with_host[] = {
 };
 
 /* The host's part of a step cannot be captured. */
-START_LOOP_TEST(what_the_host_computes_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host))
+START_LOOP_TEST(host_work_is_not_replayed, 0, (int)(sizeof with_host / sizeof *with_host))
 {
 	struct request r = with_host[_i];
 	r.strategy = "zero2";
@@ -206,7 +206,7 @@ static int64_t overhead_of(const struct request *r, struct report_overhead *out)
 	return bytes;
 }
 
-/* What the fake GPU takes, and what the executor keeps beside the arena. */
+/* The fake GPU's own memory, and what the executor keeps beside the arena. */
 START_TEST(overhead_has_its_parts)
 {
 	static const struct fake_cuda_settings gpu = {.seed = 1}, shared = {.seed = 1, .devices = 1};
@@ -241,7 +241,7 @@ START_TEST(overhead_has_its_parts)
 }
 END_TEST
 
-START_TEST(graphs_are_left_out_where_asked_for)
+START_TEST(graphs_can_be_turned_off)
 {
 	struct request r = {.model = mlp, .strategy = "single", .ranks = 1, .micro_batch = 4};
 	struct train_options o = options_of(&r, "cuda");
@@ -359,7 +359,7 @@ static const struct {
         {{.memory_bytes = (64 << 20) + 300000}, "bytes, 300000 are there"},
 };
 
-START_LOOP_TEST(what_is_missing_is_said_before_the_ranks_start, 0, (int)(sizeof missing / sizeof *missing))
+START_LOOP_TEST(missing_parts_are_reported_before_the_ranks_start, 0, (int)(sizeof missing / sizeof *missing))
 {
 	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4};
 	struct train_options o = options_of(&r, "cuda");
@@ -371,7 +371,7 @@ START_LOOP_TEST(what_is_missing_is_said_before_the_ranks_start, 0, (int)(sizeof 
 END_TEST
 
 /* Asked for, the GPU is told; and it is of fp32 on a GPU alone. */
-START_TEST(tf32_is_for_products_of_fp32)
+START_TEST(tf32_needs_fp32_on_a_gpu)
 {
 	struct request r = {.model = mlp, .strategy = "single", .ranks = 1, .micro_batch = 4};
 	struct train_options o = options_of(&r, "cuda");
@@ -393,8 +393,8 @@ START_TEST(tf32_is_for_products_of_fp32)
 }
 END_TEST
 
-/* Which option makes it fit is found by making its plan. */
-START_TEST(a_gpu_that_is_too_small_is_told_what_would_fit)
+/* The hint names options whose plans were compiled and fit. */
+START_TEST(a_small_gpu_gets_a_hint_that_fits)
 {
 	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 16};
 	struct train_options o = options_of(&r, "cuda");
@@ -424,7 +424,7 @@ static void must_fail(struct train_options *o, enum status want, const char *sai
 	report_release(&report);
 }
 
-START_TEST(errors_end_the_run_with_a_line)
+START_TEST(errors_end_the_run_with_one_line)
 {
 	struct request r = {.model = gpt, .strategy = "single", .ranks = 1, .micro_batch = 4};
 	struct train_options o = options_of(&r, "cuda");
@@ -450,7 +450,7 @@ START_TEST(two_ranks_on_one_gpu_under_nccl_are_refused)
 	o.communicator = "nccl";
 	use_gpu(&(struct fake_cuda_settings){.seed = 1});
 	ck_assert_int_eq(train_check(&o), STATUS_INPUT);
-	/* Where there is no NCCL, that comes first. */
+	/* A missing NCCL is reported first. */
 	ck_assert_msg(strstr(status_message(), "use comm ring"), "%s", status_message());
 }
 END_TEST

@@ -4,15 +4,6 @@
 static const int64_t widths[] = {1, 7, 63, 129, 768, 1600, 2056, 12304};
 static const int64_t row_counts[] = {1, 2, 37};
 
-#define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
-
-/* Each test runs at aligned addresses, then beside them. */
-static void begin(int shift)
-{
-	buffers_init();
-	array_shift = shift;
-}
-
 /* ---- LayerNorm ---- */
 
 struct norm_case {
@@ -21,33 +12,21 @@ struct norm_case {
 	bool accumulate;
 };
 
-static bool norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+static int norm_forward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                            struct array *a)
+{
+	const struct norm_case *n = context;
+	return kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
+	                             a[4].now);
+}
+
+static int norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
                              struct array *a)
 {
 	const struct norm_case *n = context;
-	if (!kernels)
-		norm_forward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
-	else
-		ck_assert_int_eq(kernels->norm_forward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now,
-		                                       a[2].now, a[3].now, a[4].now),
-		                 0);
-	return true;
-}
-
-static bool norm_backward_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                              struct array *a)
-{
-	const struct norm_case *n = context;
 	bool add = n->accumulate;
-	if (!kernels)
-		norm_backward(n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now, add,
-		              a[5].now, add, a[6].now, add);
-	else
-		ck_assert_int_eq(kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now,
-		                                        a[2].now, a[3].now, a[4].now, add, a[5].now, add, a[6].now,
-		                                        add),
-		                 0);
-	return true;
+	return kernels->norm_backward(c, NULL, n->type, n->rows, n->width, a[0].now, a[1].now, a[2].now, a[3].now,
+	                              a[4].now, add, a[5].now, add, a[6].now, add);
 }
 
 static void norm_check(enum element type, int64_t rows, int64_t width, bool accumulate)
@@ -88,7 +67,7 @@ struct classifier_case {
 
 static const double SCALE = 0.125, LOSS_SCALE = 64;
 
-/* What kernels read and add up besides arrays. */
+/* Scalars that kernels read or add to. */
 struct numbers {
 	float scaler[4];
 	double loss;
@@ -102,71 +81,47 @@ static struct numbers *numbers_new(void)
 	return n;
 }
 
-static bool classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                           struct array *a)
+static int classifier_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                          struct array *a)
 {
 	const struct classifier_case *k = context;
-	if (!kernels)
-		classifier(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, SCALE,
-		           SCALE * LOSS_SCALE, a[1].now, k->accumulate);
-	else
-		ck_assert_int_eq(kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride,
-		                                     a[0].now, k->targets, SCALE, numbers_new()->scaler, a[1].now,
-		                                     k->accumulate),
-		                 0);
-	return true;
+	return kernels->classifier(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets,
+	                           SCALE, numbers_new()->scaler, a[1].now, k->accumulate);
 }
 
-/* loss and how many are right, on top of what was there */
-static bool evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                         struct array *a)
+/* Twice: loss and how many are right come on top of what was there. */
+static int evaluate_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                        struct array *a)
 {
 	const struct classifier_case *k = context;
 	struct numbers *n = numbers_new();
 	float *out = a[1].now;
-	if (!kernels)
-		classifier_evaluate(k->type, k->rows, k->slice.count, k->slice.stride, a[0].now, k->targets, &n->loss,
-		                    &n->correct);
-	else
-		for (int i = 0; i < 2; i++)
-			ck_assert_int_eq(kernels->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count,
-			                                              k->slice.stride, a[0].now, k->targets, &n->loss,
-			                                              &n->correct),
-			                 0);
-	if (kernels)
-		ck_assert_int_eq(target_wait(c, 0), 0);
-	out[0] = (float)(kernels ? n->loss / 2 : n->loss);
-	out[1] = (float)(kernels ? n->correct / 2 : n->correct);
-	return true;
+	int error = 0;
+	for (int i = 0; i < 2; i++)
+		error |= kernels->classifier_evaluate(c, NULL, k->type, k->rows, k->slice.count, k->slice.stride,
+		                                      a[0].now, k->targets, &n->loss, &n->correct);
+	error = c ? target_wait(c, error) : error;
+	out[0] = (float)n->loss;
+	out[1] = (float)n->correct;
+	return error;
 }
 
-static bool slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+static int slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct classifier_case *k = context;
 	const struct class_slice *s = &k->slice;
 	struct numbers *n = numbers_new();
 	float *evaluated = a[5].now;
-	if (!kernels) {
-		classifier_maxima(k->type, k->rows, s, a[0].now, a[1].now);
-		classifier_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
-		evaluate_sums(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
-		evaluate_count(k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
-		classifier_gradient(k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now, SCALE,
-		                    SCALE * LOSS_SCALE, a[4].now, k->accumulate);
-	} else {
-		int error = kernels->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
-		error |= kernels->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
-		                                  a[2].now);
-		error |= kernels->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
-		error |= kernels->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
-		error |= kernels->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now,
-		                                      a[2].now, SCALE, n->scaler, a[4].now, k->accumulate);
-		ck_assert_int_eq(target_wait(c, error), 0);
-	}
+	int error = kernels->classifier_maxima(c, NULL, k->type, k->rows, s, a[0].now, a[1].now);
+	error |= kernels->classifier_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now);
+	error |= kernels->evaluate_sums(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[3].now);
+	error |= kernels->evaluate_count(c, NULL, k->rows, a[1].now, a[3].now, &n->loss, &n->correct);
+	error |= kernels->classifier_gradient(c, NULL, k->type, k->rows, s, a[0].now, k->targets, a[1].now, a[2].now,
+	                                      SCALE, n->scaler, a[4].now, k->accumulate);
+	error = c ? target_wait(c, error) : error;
 	evaluated[0] = (float)n->loss;
 	evaluated[1] = (float)n->correct;
-	return true;
+	return error;
 }
 
 static void classifier_check(enum element type, int64_t rows, int64_t classes, bool accumulate)
@@ -181,8 +136,8 @@ static void classifier_check(enum element type, int64_t rows, int64_t classes, b
 	struct array evaluated[] = {only_read(type, rows * classes, 5), changed("evaluation", ELEMENT_FP32, 2, 1)};
 	for (int64_t row = 0; row < rows; row += 3) {
 		void *logits = (void *)(uintptr_t)evaluated[0].before;
-		element_set((enum type)type, logits, row * classes + targets[row], 6);
-		element_set((enum type)type, logits, row * classes + classes - 1, 6);
+		set(type, logits, row * classes + targets[row], 6);
+		set(type, logits, row * classes + classes - 1, 6);
 	}
 	cuda_check(evaluate_run, &k, evaluated, COUNT(evaluated), 4e-6);
 	/* a slice that lacks the first classes, with padding */
@@ -222,45 +177,29 @@ struct embedding_case {
 	bool accumulate;
 };
 
-static bool embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                          struct array *a)
+static int embedding_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                         struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
-	if (!kernels) {
-		embedding_forward(k->type, k->samples, k->tokens, k->width, k->ids, a[0].now, a[1].now, a[2].now);
-		embedding_backward(k->type, k->samples, k->tokens, k->width, k->vocabulary, k->context, k->ids,
-		                   a[3].now, a[4].now, add, a[5].now, add);
-		return true;
-	}
 	int error = kernels->embedding_forward(c, NULL, k->type, k->samples, k->tokens, k->width, k->ids, a[0].now,
 	                                       a[1].now, a[2].now);
 	error |= kernels->embedding_backward(c, NULL, k->type, k->samples, k->tokens, k->width, k->vocabulary,
 	                                     k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
-	ck_assert_int_eq(error, 0);
-	return true;
+	return error;
 }
 
-static bool embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                                struct array *a)
+static int embedding_slice_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                               struct array *a)
 {
 	const struct embedding_case *k = context;
 	bool add = k->accumulate;
-	if (!kernels) {
-		embedding_sliced_forward(k->type, k->samples, k->tokens, k->width, &k->slice, k->ids, a[0].now,
-		                         a[2].now);
-		embedding_finish(k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
-		embedding_sliced_backward(k->type, k->samples, k->tokens, k->width, &k->slice, k->context, k->ids,
-		                          a[3].now, a[4].now, add, a[5].now, add);
-		return true;
-	}
 	int error = kernels->embedding_sliced_forward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
 	                                              k->ids, a[0].now, a[2].now);
 	error |= kernels->embedding_finish(c, NULL, k->type, k->samples, k->tokens, k->width, a[1].now, a[2].now);
 	error |= kernels->embedding_sliced_backward(c, NULL, k->type, k->samples, k->tokens, k->width, &k->slice,
 	                                            k->context, k->ids, a[3].now, a[4].now, add, a[5].now, add);
-	ck_assert_int_eq(error, 0);
-	return true;
+	return error;
 }
 
 /* Few ids have most of the tokens, as words have. */

@@ -1,16 +1,13 @@
-/* The library for GPUs as it is built, where there is none: it loads, its tables are whole, cuBLASLt takes every
+/* The library for GPUs as it is built, where there is none: it loads, its table is whole, cuBLASLt takes every
  * description of a product, and without a driver each call says so. What a device alone can tell is in tests/gpu. */
-#include <algorithm>
 #include <check.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <iterator>
 #include <unistd.h>
 
 #include "kernels/cuda/product.h"
-#include "tests/plain/plain.h"
 
 extern "C" {
 #include "tests/support/suite.h"
@@ -23,7 +20,6 @@ namespace
 
 void *library;
 const struct cuda_api *api;
-const struct kernel_table *plain;
 
 /* ISO C converts no object pointer to a function's. */
 void find(const char *name, void *function)
@@ -39,23 +35,15 @@ bool is_there(const void *of, size_t entry)
 	return function;
 }
 
-START_TEST(tables_are_whole)
+START_TEST(the_table_is_whole)
 {
-	/* Steps carry these on, and the device moves bytes: there is nothing to be simpler. */
-	const size_t not_plain[] = {offsetof(struct kernel_table, copy), offsetof(struct kernel_table, fill),
-	                            offsetof(struct kernel_table, advance),
-	                            offsetof(struct kernel_table, scaler_update)};
 	ck_assert_int_eq(api->version, CUDA_API_VERSION);
 	for (size_t at = offsetof(struct cuda_api, error_text); at < sizeof *api; at += ENTRY)
 		ck_assert_msg(is_there(api, at), "entry %zu", at);
-	for (size_t at = 0; at < sizeof *plain; at += ENTRY) {
-		bool known = std::find(std::begin(not_plain), std::end(not_plain), at) != std::end(not_plain);
-		ck_assert_msg(is_there(plain, at) != known, "plain entry %zu", at);
-	}
 }
 END_TEST
 
-START_TEST(errors_have_words)
+START_TEST(errors_have_text)
 {
 	ck_assert_ptr_nonnull(strstr(api->error_text(2), "memory"));
 	ck_assert_ptr_nonnull(strstr(api->error_text(35), "driver"));
@@ -93,7 +81,7 @@ bool has_driver()
 	return !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-START_LOOP_TEST(without_a_driver_calls_say_so, 0, !has_driver())
+START_LOOP_TEST(calls_fail_without_a_driver, 0, !has_driver())
 {
 	struct cuda_properties properties;
 	struct kernel_context *gpu = reinterpret_cast<struct kernel_context *>(&properties);
@@ -129,7 +117,6 @@ int main()
 	if (library)
 		find(CUDA_API_SYMBOL, &table);
 	api = table ? table() : nullptr;
-	plain = shardlab_plain_kernels();
 	if (!api) {
 		fprintf(stderr, "error: %s\n", library ? "it lacks its table" : dlerror());
 		return 1;

@@ -1,12 +1,13 @@
 /* The GPU's linear layers: how products are put to cuBLASLt, which epilogues are asked for, and that layers
- * are right with cuBLASLt (what its manual says, in tests/emulate/product_emulated.cu), without it, and in their plain
- * form: against double arithmetic and against the CPU's kernels. */
+ * are right with cuBLASLt (what its manual says, in tests/emulate/product_emulated.cu) and without it: against double
+ * arithmetic. */
 #include <check.h>
 #include <cmath>
 #include <vector>
 
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/product.h"
+#include "tests/kernels/kernels_reference.h"
 #include "tests/support/elements.hpp"
 
 extern "C" {
@@ -127,29 +128,22 @@ struct layer {
 	}
 };
 
-/* What is the same for a run on the GPU and one on the CPU; bits of `options`: */
+/* Bits of `options`. */
 enum { BIAS = 1, RESIDUAL = 2, ACCUMULATE_WEIGHT = 4, ACCUMULATE_BIAS = 8, INPUT = 16, OPTIONS = 32 };
 
-void run(const struct kernel_table *kernels, struct kernel_context *c, struct layer *l, int options)
+void run(struct kernel_context *c, struct layer *l, int options)
 {
+	const struct kernel_table *kernels = target_kernels();
 	const struct linear_shape *s = &l->shape;
 	void *bias = options & BIAS ? l->bias.data() : nullptr, *dbias = options & BIAS ? l->dbias.data() : nullptr;
 	void *residual = options & RESIDUAL && !s->gelu ? l->residual.data() : nullptr;
 	void *pre = s->gelu ? l->pre.data() : nullptr, *dx = options & INPUT ? l->dx.data() : nullptr;
-	bool more_weight = options & ACCUMULATE_WEIGHT, more_bias = options & ACCUMULATE_BIAS;
-	if (!kernels) {
-		linear_forward(s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre);
-		linear_backward(s, l->dy.data(), l->x.data(), l->weight.data(), pre, dx, l->dweight.data(), more_weight,
-		                dbias, more_bias);
-		return;
-	}
-	ck_assert_int_eq(
-	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre),
-	        0);
-	ck_assert_int_eq(kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre,
-	                                          nullptr, dx, l->dweight.data(), more_weight, dbias, more_bias),
-	                 0);
-	ck_assert_int_eq(target_wait(c, 0), 0);
+	int error =
+	        kernels->linear_forward(c, nullptr, s, l->x.data(), l->weight.data(), bias, residual, l->y.data(), pre);
+	error |= kernels->linear_backward(c, nullptr, s, l->dy.data(), l->x.data(), l->weight.data(), pre, nullptr, dx,
+	                                  l->dweight.data(), options & ACCUMULATE_WEIGHT, dbias,
+	                                  options & ACCUMULATE_BIAS);
+	ck_assert_int_eq(target_wait(c, error), 0);
 }
 
 /* A result against the sums of what it is made of: rounded once, after `terms` additions in fp32, each of which may
@@ -161,98 +155,90 @@ void assert_sum(const char *what, enum element type, double got, double want, do
 	ck_assert_msg(fabs(got - want) <= limit, "%s is %.9g, not %.9g ± %.2g", what, got, want, limit);
 }
 
-double gelu_of(double x)
+/* Sums in double, and of absolute terms. */
+struct sums {
+	std::vector<double> value, size;
+	explicit sums(int64_t n) : value(static_cast<size_t>(n)), size(value)
+	{
+	}
+};
+
+sums product(int64_t m, int64_t n, int64_t k, const std::vector<double> &a, int64_t a_row, int64_t a_depth,
+             const std::vector<double> &b, int64_t b_depth, int64_t b_column)
 {
-	return x / (1 + exp(-2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+	sums s(m * n);
+	reference_product(m, n, k, a.data(), a_row, a_depth, b.data(), b_depth, b_column, s.value.data(),
+	                  s.size.data());
+	return s;
 }
 
-double gelu_slope_of(double x)
+void add(sums *s, int64_t rows, int64_t columns, const std::vector<double> &x, bool is_row)
 {
-	double s = 1 / (1 + exp(-2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-	return s + s * (1 - s) * x * 2 * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+	reference_add(rows, columns, x.data(), is_row, s->value.data(), s->size.data());
 }
 
-size_t place(int64_t row, int64_t width, int64_t column)
+void assert_sums(const char *what, enum element type, elements &got, const sums &want, int64_t terms)
 {
-	return static_cast<size_t>(row * width + column);
+	std::vector<double> x = got.numbers();
+	for (size_t i = 0; i < x.size(); i++)
+		assert_sum(what, type, x[i], want.value[i], want.size[i], terms, 0);
+}
+
+/* y and dy; *du becomes the gradient of the layer's sum before it is rounded. */
+void check_elements(struct layer *before, struct layer *after, int options, sums *du)
+{
+	const struct linear_shape &s = before->shape;
+	std::vector<double> y = after->y.numbers(), pre = after->pre.numbers(), dy = after->dy.numbers();
+	sums sum = product(s.rows, s.out, s.in, before->x.numbers(), s.in, 1, before->weight.numbers(),
+	                   s.weight_in_out ? s.out : 1, s.weight_in_out ? 1 : s.in);
+	if (options & BIAS)
+		add(&sum, s.rows, s.out, before->bias.numbers(), true);
+	if (options & RESIDUAL && !s.gelu)
+		add(&sum, s.rows, s.out, before->residual.numbers(), false);
+	add(du, s.rows, s.out, before->dy.numbers(), false);
+	if (!s.gelu) {
+		assert_sums("y", s.type, after->y, sum, s.in);
+		ck_assert(dy == du->value);
+		return;
+	}
+	assert_sums("pre", s.type, after->pre, sum, s.in);
+	for (size_t i = 0; i < y.size(); i++) {
+		/* of pre before it is rounded, or after; and the exponential's few units */
+		double off = 1.13 * unit(s.type) * fabs(sum.value[i]) + 0x1p-20 * (fabs(sum.value[i]) + sum.size[i]);
+		assert_sum("y", s.type, y[i], reference_gelu(sum.value[i]), sum.size[i], s.in, off);
+		du->value[i] *= reference_gelu_slope(pre[i]);
+		assert_sum("dy", s.type, dy[i], du->value[i], du->size[i], 16, 0);
+		du->size[i] *= 2;
+	}
 }
 
 /* `before`: the layer as it was before the run. */
 void check(struct layer *before, struct layer *after, int options)
 {
 	const struct linear_shape &s = before->shape;
-	const enum element type = s.type;
-	std::vector<double> x = before->x.numbers(), w = before->weight.numbers(), b = before->bias.numbers(),
-	                    residual = before->residual.numbers(), dy_old = before->dy.numbers(),
-	                    dw_old = before->dweight.numbers(), db_old = before->dbias.numbers(),
-	                    y = after->y.numbers(), pre = after->pre.numbers(), dy = after->dy.numbers(),
-	                    dx = after->dx.numbers(), dw = after->dweight.numbers(), db = after->dbias.numbers();
+	const bool in_out = s.weight_in_out;
+	std::vector<double> x = before->x.numbers(), w = before->weight.numbers(), dy = after->dy.numbers();
+	sums du(s.rows * s.out), dbias(s.out);
 	for (const elements *e : {&after->y, &after->pre, &after->dy, &after->dx, &after->dweight, &after->dbias})
 		ck_assert(e->intact());
-
-	for (int64_t r = 0; r < s.rows; r++)
-		for (int64_t o = 0; o < s.out; o++) {
-			const size_t at = place(r, s.out, o);
-			double sum = 0, size = 0;
-			for (int64_t i = 0; i < s.in; i++) {
-				double term = x[place(r, s.in, i)] *
-				              w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
-				sum += term;
-				size += fabs(term);
-			}
-			if (options & BIAS) {
-				sum += b[static_cast<size_t>(o)];
-				size += fabs(b[static_cast<size_t>(o)]);
-			}
-			if (options & RESIDUAL && !s.gelu) {
-				sum += residual[at];
-				size += fabs(residual[at]);
-			}
-			if (s.gelu) {
-				assert_sum("pre", type, pre[at], sum, size, s.in, 0);
-				/* of pre before it is rounded, or after; and the exponential's few units */
-				double off = 1.13 * unit(type) * fabs(sum) + 0x1p-20 * (fabs(sum) + size);
-				assert_sum("y", type, y[at], gelu_of(sum), size, s.in, off);
-				double slope = gelu_slope_of(pre[at]);
-				assert_sum("dy", type, dy[at], dy_old[at] * slope, fabs(dy_old[at]), 16, 0);
-			} else {
-				assert_sum("y", type, y[at], sum, size, s.in, 0);
-				ck_assert_double_eq(dy[at], dy_old[at]);
-			}
-		}
-	for (int64_t o = 0; o < s.out; o++) {
-		double bias_sum = options & ACCUMULATE_BIAS ? db_old[static_cast<size_t>(o)] : 0,
-		       bias_size = fabs(bias_sum);
-		for (int64_t r = 0; r < s.rows; r++) {
-			const size_t at = place(r, s.out, o);
-			/* before it is rounded */
-			bias_sum += s.gelu ? dy_old[at] * gelu_slope_of(pre[at]) : dy[at];
-			bias_size += s.gelu ? 2 * fabs(dy_old[at]) : fabs(dy[at]);
-		}
-		if (options & BIAS)
-			assert_sum("dbias", type, db[static_cast<size_t>(o)], bias_sum, bias_size, s.rows + 16, 0);
-		for (int64_t i = 0; i < s.in; i++) {
-			const size_t at = s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i);
-			double sum = options & ACCUMULATE_WEIGHT ? dw_old[at] : 0, size = fabs(sum);
-			for (int64_t r = 0; r < s.rows; r++) {
-				double term = dy[place(r, s.out, o)] * x[place(r, s.in, i)];
-				sum += term;
-				size += fabs(term);
-			}
-			assert_sum("dweight", type, dw[at], sum, size, s.rows, 0);
-		}
+	check_elements(before, after, options, &du);
+	for (size_t i = 0; i < du.value.size(); i++) {
+		dbias.value[i % dbias.value.size()] += du.value[i];
+		dbias.size[i % dbias.value.size()] += du.size[i];
 	}
-	for (int64_t r = 0; options & INPUT && r < s.rows; r++)
-		for (int64_t i = 0; i < s.in; i++) {
-			double sum = 0, size = 0;
-			for (int64_t o = 0; o < s.out; o++) {
-				double term = dy[place(r, s.out, o)] *
-				              w[s.weight_in_out ? place(i, s.out, o) : place(o, s.in, i)];
-				sum += term;
-				size += fabs(term);
-			}
-			assert_sum("dx", type, dx[place(r, s.in, i)], sum, size, s.out, 0);
-		}
+	if (options & ACCUMULATE_BIAS)
+		add(&dbias, 1, s.out, before->dbias.numbers(), true);
+	if (options & BIAS)
+		assert_sums("dbias", s.type, after->dbias, dbias, s.rows + 16);
+	sums dweight = in_out ? product(s.in, s.out, s.rows, x, 1, s.in, dy, s.out, 1)
+	                      : product(s.out, s.in, s.rows, dy, 1, s.out, x, s.in, 1);
+	if (options & ACCUMULATE_WEIGHT)
+		add(&dweight, s.in, s.out, before->dweight.numbers(), false);
+	assert_sums("dweight", s.type, after->dweight, dweight, s.rows);
+	if (options & INPUT)
+		assert_sums("dx", s.type, after->dx,
+		            product(s.rows, s.in, s.out, dy, s.out, 1, w, in_out ? 1 : s.in, in_out ? s.out : 1),
+		            s.out);
 }
 
 START_LOOP_TEST(layers, 0, CASES)
@@ -265,13 +251,11 @@ START_LOOP_TEST(layers, 0, CASES)
 		struct layer before(s);
 		before.dweight.fill(1);
 		before.dbias.fill(1);
-		struct layer plain = before, kernels = before, again = before, blas = before, cpu = before;
-		run(target_plain(), c, &plain, options);
-		check(&before, &plain, options);
-		run(target_kernels(), c, &kernels, options);
+		struct layer kernels = before, again = before, blas = before;
+		run(c, &kernels, options);
 		check(&before, &kernels, options);
 		target_order(true);
-		run(target_kernels(), c, &again, options);
+		run(c, &again, options);
 		target_order(false);
 		ck_assert(kernels.y.same(again.y) && kernels.dx.same(again.dx) && kernels.dweight.same(again.dweight) &&
 		          kernels.dbias.same(again.dbias) && kernels.dy.same(again.dy));
@@ -280,19 +264,17 @@ START_LOOP_TEST(layers, 0, CASES)
 			if (!target_products(c, has))
 				break; /* they were there before */
 			blas = before;
-			run(target_kernels(), c, &blas, options);
+			run(c, &blas, options);
 			check(&before, &blas, options);
 			target_products(c, 0);
 		}
-		run(nullptr, nullptr, &cpu, options);
-		check(&before, &cpu, options);
 	}
 	target_close(c);
 }
 END_TEST
 
 /* Results would be right without cuBLASLt too, and slow: what it surely has must be its own. */
-START_LOOP_TEST(ordinary_shapes_are_left_to_cublas, 0, 2)
+START_LOOP_TEST(ordinary_shapes_use_cublas, 0, 2)
 {
 	for (int type = ELEMENT_FP32; type <= ELEMENT_FP16; type++) {
 		struct linear_shape s = {64, 64, 128, _i == 1, false, static_cast<enum element>(type), 0};
@@ -300,7 +282,7 @@ START_LOOP_TEST(ordinary_shapes_are_left_to_cublas, 0, 2)
 		struct kernel_context *c = target_open(4, 1 << 16);
 		target_products(c, ~0U);
 		int64_t plain = c->plain_products;
-		run(target_kernels(), c, &after, BIAS | RESIDUAL | INPUT);
+		run(c, &after, BIAS | RESIDUAL | INPUT);
 		check(&before, &after, BIAS | RESIDUAL | INPUT);
 		ck_assert_int_eq(c->plain_products, plain);
 		target_products(c, 0);
@@ -315,7 +297,7 @@ START_TEST(workspace)
 	struct linear_shape s = {50, 8, 24, false, true, ELEMENT_FP32, 0};
 	struct layer before(s), after = before;
 	struct kernel_context *c = target_open(64, 24 * sizeof(float)), *none = target_open(64, 16);
-	run(target_kernels(), c, &after, BIAS);
+	run(c, &after, BIAS);
 	check(&before, &after, BIAS);
 	after = before;
 	ck_assert_int_eq(target_kernels()->linear_backward(none, nullptr, &s, after.dy.data(), after.x.data(),

@@ -80,7 +80,7 @@ template <bool RIGHT> static __global__ void shuffled(int *x)
 	x[threadIdx.x] = tile[threadIdx.x ^ 1] + other;
 }
 
-/* What a lane knows by way of another: lane 0 of what all lanes wrote, all threads of it by the barrier. */
+/* Order through a third thread: lane 0 is ordered after all lanes' writes, and all threads after it by the barrier. */
 template <bool RIGHT> static __global__ void by_way_of(int *x)
 {
 	__shared__ int tile[THREADS];
@@ -128,7 +128,7 @@ template <bool RIGHT> static __global__ void atomics(int *x)
 		(void)atomicAdd(x + THREADS, 1);
 }
 
-/* What is copied is there for its own thread after its wait, for others after a barrier too. */
+/* A copy is visible to its own thread after the wait, and to others after a barrier as well. */
 template <bool RIGHT> static __global__ void copied(int *x)
 {
 	int *tile = shared_memory<int>();

@@ -4,14 +4,6 @@
 
 static const int64_t counts[] = {1, 3, 63, 1024, 4099};
 
-#define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
-
-static void begin(int shift)
-{
-	buffers_init();
-	array_shift = shift;
-}
-
 /* ---- AdamW and SGD ---- */
 
 struct update_case {
@@ -23,44 +15,40 @@ struct update_case {
 	bool sgd;
 };
 
-/* kernels/update.h and the CPU's table once more, for the CPU's kernels. */
-static void update_on_cpu(const struct update_case *k, struct array *a)
+/* The rules of kernels/update.h written a second time, around the CPU's kernels. */
+static int update_on_cpu(const struct update_case *k, struct array *a)
 {
 	const struct update *u = &k->u;
 	int64_t step = k->step - (u->scaler ? (int64_t)u->scaler[SCALER_SKIPPED] : 0);
 	double unscale = u->scaler ? 1 / (double)u->scaler[SCALER_SCALE] : 1, rate = u->learning_rate;
 	double clip = u->squares ? fmin(u->clip / (sqrt((double)*u->squares) * unscale + 1e-6), 1) : 1;
-	bool fp32 = k->type == ELEMENT_FP32;
+	float *master = k->type == ELEMENT_FP32 ? NULL : a[4].now;
 	if (u->warmup && step <= u->warmup)
 		rate *= (double)step / (double)u->warmup;
 	else if (u->decay)
 		rate *= 1 - 0.9 * fmin((double)(step - u->warmup) / (double)(u->decay - u->warmup), 1);
 	struct adamw w = {(float)rate, u->beta1, u->beta2, u->epsilon, u->weight_decay};
 	if ((u->overflow && *u->overflow > 0) || step < 1) {
-		if (u->keep_parameters && !fp32)
-			vector_convert(k->n, ELEMENT_FP32, a[4].now, k->type, a[0].now);
+		if (u->keep_parameters && master)
+			vector_convert(k->n, ELEMENT_FP32, master, k->type, a[0].now);
 	} else if (k->sgd) {
-		sgd_update(k->type, w.learning_rate, k->n, a[0].now, a[1].now, (float)(clip * unscale),
-		           fp32 ? NULL : a[4].now);
+		sgd_update(k->type, w.learning_rate, k->n, a[0].now, a[1].now, (float)(clip * unscale), master);
 	} else {
 		adamw_update(k->type, &w, step, k->n, a[0].now, a[1].now, (float)(clip * unscale), a[2].now, a[3].now,
-		             fp32 ? NULL : a[4].now);
+		             master);
 	}
+	return 0;
 }
 
-static bool update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                       struct array *a)
+static int update_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                      struct array *a)
 {
 	const struct update_case *k = context;
-	if (!kernels)
-		update_on_cpu(k, a);
-	else if (k->sgd)
-		ck_assert_int_eq(kernels->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now), 0);
-	else
-		ck_assert_int_eq(kernels->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now,
-		                                       a[3].now, a[4].now),
-		                 0);
-	return true;
+	if (kernels == &cpu_kernels)
+		return update_on_cpu(k, a);
+	if (k->sgd)
+		return kernels->sgd_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[4].now);
+	return kernels->adamw_update(c, NULL, k->type, &k->u, k->n, a[0].now, a[1].now, a[2].now, a[3].now, a[4].now);
 }
 
 static struct update_case update_case_of(enum element type, int64_t n)
@@ -143,15 +131,8 @@ START_LOOP_TEST(kept, 0, 2)
 }
 END_TEST
 
-static void sgd(const struct kernel_table *kernels, struct kernel_context *c, const struct update_case *k, int64_t n,
-                void *parameters, const void *gradients, float *master)
-{
-	int error = kernels->sgd_update(c, NULL, k->type, &k->u, n, parameters, gradients, master);
-	ck_assert_int_eq(target_wait(c, error), 0);
-}
-
-/* The GPU's, shipped and plain, round to the CPU's bits; which depend on where an element stands in the whole model,
- * not on how it is cut. What is kept after an overflow is rounded as the update before rounded it. */
+/* The GPU's rounding gives the CPU's bits, which depend on where an element stands in the whole model and not on how it
+ * is cut. What is kept after an overflow is rounded as the update before rounded it. */
 START_TEST(stochastic)
 {
 	enum { N = 3001, CUT = 1001 };
@@ -171,45 +152,32 @@ START_TEST(stochastic)
 		for (int i = 0; i < N; i++) {
 			master[i] = copy[i] = (uniform() - 0.5F) * (i % 3 ? 1.0F : 1e-5F);
 			first[i] = second[i] = 0;
-			element_set((enum type)type, gradients, i, 0);
+			set(type, gradients, i, 0);
 		}
 		rest.numbers.begin = CUT;
 		vector_round(type, &whole, k->step, N, master, want);
 		k->u.learning_rate = 0;
 		k->u.stochastic = true;
 		k->u.rounding = whole;
-		sgd(target_kernels(), c, k, CUT, got, gradients, master);
+		int error = target_kernels()->sgd_update(c, NULL, type, &k->u, CUT, got, gradients, master);
 		k->u.rounding = rest;
-		int error = target_kernels()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT,
-		                                           first, second, master + CUT);
-		ck_assert_int_eq(target_wait(c, error), 0);
-		ck_assert_mem_eq(got, want, N * sizeof *want);
-		k->u.rounding = whole;
-		for (int plain = 0; plain < 2; plain++) {
-			memset(got, 0, N * sizeof *got);
-			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
-			ck_assert_mem_eq(got, want, N * sizeof *want);
-		}
-		memset(got, 0, N * sizeof *got);
-		error = target_plain()->adamw_update(c, NULL, type, &k->u, N, got, gradients, first, second, master);
+		error |= target_kernels()->adamw_update(c, NULL, type, &k->u, N - CUT, got + CUT, gradients + CUT,
+		                                        first, second, master + CUT);
 		ck_assert_int_eq(target_wait(c, error), 0);
 		ck_assert_mem_eq(got, want, N * sizeof *want);
 		ck_assert_mem_eq(master, copy, N * sizeof *master);
-		/* kept at the next step */
-		k->step++;
-		k->overflow = 1;
-		k->u.overflow = &k->overflow;
-		k->u.keep_parameters = true;
-		for (int plain = 0; plain < 2; plain++) {
+		k->u.rounding = whole;
+		/* as one piece; kept at the next step; and before any update those of the beginning, to the nearest */
+		for (int step = 0; step < 3; step++) {
+			k->step = step == 2 ? 1 : 7 + step;
+			k->overflow = step > 0;
+			k->u.overflow = &k->overflow;
+			k->u.keep_parameters = true;
+			if (step == 2)
+				vector_convert(N, ELEMENT_FP32, master, type, want);
 			memset(got, 0, N * sizeof *got);
-			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
-			ck_assert_mem_eq(got, want, N * sizeof *want);
-		}
-		/* before any update they are those of the beginning, to the nearest */
-		k->step = 1;
-		vector_convert(N, ELEMENT_FP32, master, type, want);
-		for (int plain = 0; plain < 2; plain++) {
-			sgd(plain ? target_plain() : target_kernels(), c, k, N, got, gradients, master);
+			error = target_kernels()->sgd_update(c, NULL, type, &k->u, N, got, gradients, master);
+			ck_assert_int_eq(target_wait(c, error), 0);
 			ck_assert_mem_eq(got, want, N * sizeof *want);
 		}
 		target_close(c);
@@ -226,24 +194,15 @@ struct vector_case {
 	bool accumulate, bias, residual, gelu;
 };
 
-static bool vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                        struct array *a)
+static int vectors_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                       struct array *a)
 {
 	const struct vector_case *k = context;
-	float *sum = a[2].now, *overflow = a[3].now;
-	if (!kernels) {
-		vector_add(k->type, k->n, a[0].now, a[1].now);
-		*sum = (float)((k->accumulate ? (double)*sum : 0) + vector_sum_of_squares(k->type, k->n, a[0].now));
-		*overflow = (k->accumulate && *overflow > 0) || !vector_is_finite(k->type, k->n, a[0].now);
-		vector_convert(k->n, k->type, a[0].now, k->to, a[4].now);
-		return true;
-	}
 	int error = kernels->vector_add(c, NULL, k->type, k->n, a[0].now, a[1].now);
-	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, sum, k->accumulate);
-	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, overflow, k->accumulate);
+	error |= kernels->vector_squares(c, NULL, k->type, k->n, a[0].now, a[2].now, k->accumulate);
+	error |= kernels->vector_overflow(c, NULL, k->type, k->n, a[0].now, a[3].now, k->accumulate);
 	error |= kernels->vector_convert(c, NULL, k->n, k->type, a[0].now, k->to, a[4].now);
-	ck_assert_int_eq(error, 0);
-	return true;
+	return error;
 }
 
 START_LOOP_TEST(vectors, 0, 2)
@@ -258,26 +217,19 @@ START_LOOP_TEST(vectors, 0, 2)
 			                    changed("squares", ELEMENT_FP32, 1, 1),
 			                    changed("overflow", ELEMENT_FP32, 1, 1), changed("converted", to, k.n, 1)};
 			if (infinite) /* the last element, which stands outside of whole packs */
-				element_set((enum type)type, (void *)(uintptr_t)a[0].before, k.n - 1,
-				            infinite == 1 ? INFINITY : NAN);
+				set(type, (void *)(uintptr_t)a[0].before, k.n - 1, infinite == 1 ? INFINITY : NAN);
 			cuda_check(vectors_run, &k, a, COUNT(a), 1e-6);
 			buffers_release();
 		}
 }
 END_TEST
 
-static bool finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                       struct array *a)
+static int finish_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
+                      struct array *a)
 {
 	const struct vector_case *k = context;
-	void *bias = k->bias ? a[0].now : NULL, *residual = k->residual ? a[1].now : NULL;
-	void *y = k->gelu ? a[3].now : NULL;
-	if (!kernels)
-		linear_finish(k->type, k->n, k->width, bias, residual, a[2].now, y);
-	else
-		ck_assert_int_eq(kernels->linear_finish(c, NULL, k->type, k->n, k->width, bias, residual, a[2].now, y),
-		                 0);
-	return true;
+	return kernels->linear_finish(c, NULL, k->type, k->n, k->width, k->bias ? a[0].now : NULL,
+	                              k->residual ? a[1].now : NULL, a[2].now, k->gelu ? a[3].now : NULL);
 }
 
 START_LOOP_TEST(finishes, 0, 2)
@@ -308,22 +260,11 @@ struct batch_case {
 	bool accumulate;
 };
 
-static bool batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context,
-                      struct array *a)
+static int batch_run(const struct kernel_table *kernels, struct kernel_context *c, const void *context, struct array *a)
 {
 	const struct batch_case *k = context;
 	const struct batch_norm_shape *s = &k->shape;
 	bool add = k->accumulate;
-	if (!kernels) {
-		batch_norm_statistics(s, a[0].now, a[1].now);
-		batch_norm_merge(2, s->width, a[2].now, a[3].now, a[4].now);
-		batch_norm_running(s->width, a[3].now, a[5].now);
-		batch_norm_forward(s, a[0].now, a[4].now, a[6].now, a[7].now, a[8].now);
-		batch_norm_sums(s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now, a[11].now, add,
-		                (char *)a[11].now + s->width * element_bytes(s->type), add);
-		batch_norm_backward(s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
-		return true;
-	}
 	int error = kernels->batch_norm_statistics(c, NULL, s, a[0].now, a[1].now);
 	error |= kernels->batch_norm_merge(c, NULL, 2, s->width, a[2].now, a[3].now, a[4].now);
 	error |= kernels->batch_norm_running(c, NULL, s->width, a[3].now, a[5].now);
@@ -331,8 +272,7 @@ static bool batch_run(const struct kernel_table *kernels, struct kernel_context 
 	error |= kernels->batch_norm_sums(c, NULL, s, a[9].now, a[0].now, a[4].now, a[6].now, a[7].now, a[10].now,
 	                                  a[11].now, add, (char *)a[11].now + s->width * element_bytes(s->type), add);
 	error |= kernels->batch_norm_backward(c, NULL, s, a[9].now, a[0].now, a[4].now, a[10].now, a[6].now, a[8].now);
-	ck_assert_int_eq(error, 0);
-	return true;
+	return error;
 }
 
 static void batch_check(enum element type, int64_t rows, int64_t width, bool gelu, bool accumulate)

@@ -76,7 +76,7 @@ void add_global(emulated_accesses *to, const request &r)
 	(emulate_writes(r.kind) ? to->written_bytes : to->read_bytes) += asked;
 }
 
-/* Of some lanes: as many as the fullest bank has words. */
+/* Wavefronts of some lanes: as many as the fullest bank has words. */
 int64_t wavefronts(const request &r, int first, int lanes)
 {
 	pieces words;

@@ -1,4 +1,5 @@
-/* What a thread begins and waits for later: copies to shared memory (cp.async), products of a warpgroup (wgmma). */
+/* Asynchronous work, which a thread begins and waits for later: copies to shared memory (cp.async), products of a
+ * warpgroup (wgmma). */
 #include <algorithm>
 #include <map>
 #include <vector>

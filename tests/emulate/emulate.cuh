@@ -75,7 +75,7 @@ struct emulate_untold {
 void emulate_copy(void *to, const void *from, size_t bytes, size_t filled);
 void emulate_copy_commit();
 void emulate_copy_wait(int groups);
-/* Where something is in shared memory, in bytes from its start, and back. */
+/* Shared-memory addresses in bytes from its start, and back to pointers. */
 uint32_t emulate_shared_address(const void *p);
 const unsigned char *emulate_shared_at(uint32_t address);
 /* wgmma: run(sums) happens when it is waited for, and until then what it adds to holds NaNs. */

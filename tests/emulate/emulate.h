@@ -29,7 +29,7 @@ void emulated_order(bool descending);
 void emulated_races(bool stopped);
 bool emulated_tells(void);
 
-/* What a kernel asked of memory, in requests: what 32 lanes of a warp do with one instruction. Global memory is moved
+/* The memory requests of a kernel. A request is what 32 lanes of a warp do with one instruction. Global memory is moved
  * in sectors of 32 bytes; the least are those that hold as many bytes as were asked for, each once a request. Shared
  * memory gives 32 banks of 4 bytes at a time, a wavefront, to the warp, or to halves or quarters of it that ask for 8
  * or 16 bytes each; the least is one for each of these. */

@@ -1,4 +1,4 @@
-/* How the emulator's files tell the one who watches. */
+/* Calls by which the emulator's files tell the watcher. */
 #ifndef SHARDLAB_CUDA_EMULATE_INTERNAL_H
 #define SHARDLAB_CUDA_EMULATE_INTERNAL_H
 

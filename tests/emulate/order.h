@@ -1,4 +1,4 @@
-/* What is before what, in the block that runs.
+/* The happens-before order in the block that runs.
  *
  * A thread's clock ticks where it meets others. An access keeps its thread's clock: it is before another thread's next
  * access if that thread knows of a clock that is as late. After a barrier all know `known`; a lane besides what it has

@@ -87,7 +87,7 @@ class memory
 	}
 };
 
-/* Of what other blocks did to the same bytes, one access of each kind is enough. */
+/* One access of each kind is enough of what other blocks did to the same bytes. */
 void join(line *l)
 {
 	std::vector<record> joined;
@@ -162,7 +162,7 @@ class races : public emulate_watcher
 			report(r, other, a, "no fence.proxy.async is between the two");
 	}
 
-	/* What races with the record races with this access too: later ones need not be compared with it. */
+	/* Later accesses that race with the record race with this one too, so they are not compared with it. */
 	bool replaces(const emulate_access &a, const record &r) const
 	{
 		if (r.under_way || r.block != blocks)

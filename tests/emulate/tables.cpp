@@ -1,32 +1,27 @@
 /* The table of kernels on the host, and the device that they are for: one of compute capability 9.0. */
 #include "kernels/cuda/device.cuh"
-#include "kernels/cuda/table.h"
 #include "tests/emulate/emulate.h"
 
-/* What is not linked in stays NULL. */
-#define FILLS(X)                                                                                                       \
-	X(cuda_fill_linear)                                                                                            \
-	X(cuda_fill_finish)                                                                                            \
-	X(cuda_fill_attention)                                                                                         \
-	X(cuda_fill_norm)                                                                                              \
-	X(cuda_fill_batch_norm)                                                                                        \
-	X(cuda_fill_embedding)                                                                                         \
-	X(cuda_fill_classifier)                                                                                        \
-	X(cuda_fill_optimizer)                                                                                         \
-	X(cuda_fill_vector)
-#define X(name) extern "C" __attribute__((weak)) void name(struct cuda_api *api);
-FILLS(X)
-#undef X
-
-#define X(name)                                                                                                        \
-	if (name)                                                                                                      \
-		name(&api);
+/* Kernels that are not linked in stay NULL. */
+extern "C" {
+#define KERNEL(name, place)                                                                                            \
+	__attribute__((weak)) int cuda_##name(struct kernel_context *c,                                                \
+	                                      kernel_stream s PARAMETERS_##name(KERNEL_VALUE, KERNEL_SHAPE));
+#include "kernels/table.def"
+__attribute__((weak)) int64_t cuda_gelu_passes(const struct kernel_context *c);
+__attribute__((weak)) int cuda_attention_forward_hopper(struct kernel_context *c, kernel_stream s,
+                                                        const struct attention_shape *shape, const void *qkv, void *y,
+                                                        float *log_sum_exp);
+}
 
 const struct cuda_api *emulated_api(void)
 {
 	static struct cuda_api api;
 	api.version = CUDA_API_VERSION;
-	FILLS(X)
+	api.gelu_passes = cuda_gelu_passes;
+	api.attention_forward_hopper = cuda_attention_forward_hopper;
+#define KERNEL(name, place) api.kernels.name = cuda_##name;
+#include "kernels/table.def"
 	return &api;
 }
 

@@ -1,5 +1,5 @@
-/* What gcc's -fsanitize=thread has code call before each access to memory. The sanitizer's own library is not linked:
- * these stand in its place. */
+/* The functions that gcc's -fsanitize=thread has code call before each access to memory. The sanitizer's own library is
+ * not linked: these stand in its place. */
 #include "tests/emulate/emulate.h"
 #include "tests/emulate/internal.h"
 

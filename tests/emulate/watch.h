@@ -1,4 +1,4 @@
-/* What the emulator tells who watches a launch: every access of a kernel to memory, and what orders accesses.
+/* The emulator tells the watcher of a launch: every access of a kernel to memory, and what orders accesses.
  *
  *     struct counter : emulate_watcher { void access(const emulate_access &a) override { n += a.bytes; } … };
  *     counter c;

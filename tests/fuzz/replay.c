@@ -1,7 +1,7 @@
 /* Feeds files to a fuzz target: the main program of tests/fuzz/fuzz_*.c in `make check`, where no fuzzer drives them.
  *
- *     build/tests/fuzz/fuzz_config tests/fuzz/corpus/config        every file in a folder, in the order of the names
- *     build/tests/fuzz/fuzz_config crash-1234                      one file
+ *     build/tests/fuzz/fuzz_plan tests/fuzz/corpus/plan            every file in a folder, in the order of the names
+ *     build/tests/fuzz/fuzz_plan crash-1234                        one file
  *
  * The name of each file is printed before it is read, so the last one is the one that crashed. Every input is read
  * whole and then cut short at a few places, which parsers meet in truncated downloads. A folder without files is an

@@ -1,4 +1,4 @@
-/* What GPU is here, as lines that the scripts beside this read:
+/* Prints which GPU this machine has, as lines for the scripts in this folder:
  *
  *     name=NVIDIA H200
  *     devices=1

@@ -12,7 +12,7 @@
 begin 'speed and memory'
 failed=''
 
-# What is taken of the GPU besides the arena, and that PyTorch counts among what it took: cuBLASLt's workspace,
+# GPU memory besides the arena that PyTorch counts too: cuBLASLt's workspace,
 # CUDA_WORKSPACE_BYTES of real/cuda/device.h.
 workspace=$((64 << 20))
 
@@ -113,7 +113,7 @@ ratios() {
 		<(pytorch_figures "$2") "$folder/$1"
 }
 
-# Of each attention in both: ours ÷ PyTorch's.
+# ours ÷ PyTorch's, for each attention that both have.
 attention_ratios() {
 	awk '
 		NR == FNR && $1 == "\"head_size\":" { head = $2 + 0 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `make check-gpu` runs, one after another. Each can be run alone.
+# `make check-gpu` runs these scripts one after another. Each can be run alone.
 failed=''
 for part in kernels plans validate sanitizer; do
 	echo "== $part"

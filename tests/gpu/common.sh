@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts of this folder share. Sourced, not run:
+# Shared by the scripts of this folder. Sourced, not run:
 #
 #     . "$(dirname "$0")/common.sh"
 #     begin kernels                        ends the script where there is no GPU, with a line that says why

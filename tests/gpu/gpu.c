@@ -6,9 +6,8 @@
 #include <unistd.h>
 
 #include "real/cuda/library.h"
-#include "tests/plain/plain.h"
 
-/* Of NVIDIA's kernel driver, and of Windows' for Linux. */
+/* The devices of NVIDIA's kernel driver, and of Windows' driver for Linux. */
 static bool has_card(void)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -17,7 +16,7 @@ static bool has_card(void)
 	return !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-/* Where no GPU is, what the program says to do about it does not matter. */
+/* Without a GPU the advice in the message is left out. */
 static enum gpu_found failed(struct gpu *g)
 {
 	static const char option[] = "device cuda: ";
@@ -39,9 +38,5 @@ enum gpu_found gpu_find(struct gpu *out)
 		s = cuda_library_devices(out->api, &out->devices);
 	if (!s)
 		s = cuda_library_describe(out->api, 0, &out->properties);
-	if (s)
-		return failed(out);
-	const char *library = getenv("SHARDLAB_CUDA_LIBRARY");
-	out->plain = library ? plain_kernels_of(library) : NULL;
-	return GPU_FOUND;
+	return s ? failed(out) : GPU_FOUND;
 }

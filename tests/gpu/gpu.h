@@ -18,7 +18,6 @@ enum gpu_found { GPU_FOUND = 0, GPU_BROKEN = 1, GPU_MISSING = 77 };
 
 struct gpu {
 	const struct cuda_api *api;
-	const struct kernel_table *plain; /* NULL: not built */
 	int devices;
 	struct cuda_properties properties; /* of the first */
 	char why[1024];                    /* one line: what is missing, or broken */

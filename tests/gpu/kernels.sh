@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tests of the GPU's kernels on this GPU: shipped and plain ones beside the CPU's, in fp32, bf16 and fp16, at awkward
+# The tests of the GPU's kernels on this GPU: beside the CPU's, in fp32, bf16 and fp16, at awkward
 # sizes; the same bits when they are repeated. The programs run side by side: most of their time is the CPU's.
 #
 # Settings: KERNELS_SECONDS (300: for each).

@@ -17,7 +17,7 @@ programs=(shardlab tests/gpu/ask_gpu tests/bench/bench_cuda_memory tests/bench/b
 while read -r source; do
 	programs+=("tests/gpu/$(basename "${source%.*}")")
 done < <(grep -l target_run tests/cuda/test_cuda_*.c*)
-make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so build/tests/gpu/libshardlab-plain.so
+make WERROR=1 "${programs[@]/#/build/}" build/libshardlab-cuda.so
 
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -26,7 +26,6 @@ for program in "${programs[@]}"; do
 	mkdir -p "$stage/build/$(dirname "$program")"
 	strip -o "$stage/build/$program" "build/$program"
 done
-cp build/tests/gpu/libshardlab-plain.so "$stage/build/tests/gpu/"
 cp build/libshardlab-cuda.so "$stage/build/" # with its lines, by which compute-sanitizer names places
 
 # Open MPI. On one machine shared memory is all the transport it needs.
@@ -80,6 +79,6 @@ cublaslt=$(ldd build/libshardlab-cuda.so | sed -n 's/^\s*\(libcublasLt[^ ]*\) .*
 sed -i "s/CUBLASLT/${cublaslt:?}/" "$stage/env.sh"
 cp /usr/share/dictd/jargon.dict.dz "$stage/data/"
 git archive HEAD tests/gpu tests/golden/text.txt tests/golden/gpt2_losses.json tests/oracle kernels/RESULTS.md \
-	tests/test_cuda_\* | tar -C "$stage/tree" -x
+	tests/cuda/test_cuda_\* | tar -C "$stage/tree" -x
 tar -C "$stage" -c . | xz -T 0 -3 >"$archive"
 echo "$archive: $(du -h "$archive" | cut -f 1)"

@@ -1,5 +1,5 @@
-/* Who runs the kernels that tests/test_cuda_*.c* check: they themselves, compiled for the host (target_emulated.c, in
- * `make check`), or a GPU (target_gpu.c, in `make check-gpu`). A test is compiled once and linked with either.
+/* The kernels of tests/cuda/test_cuda_*.c* run on the host, for which they are compiled (target_emulated.c, in `make
+ * check`), or on a GPU (target_gpu.c, in `make check-gpu`). A test is compiled once and linked with either.
  *
  *     struct kernel_context *c = target_open(3, 1 << 20);
  *     float *x = target_memory(n * sizeof *x);           both the test and the kernels read and write it
@@ -8,7 +8,8 @@
  *     target_close(c);
  *     target_release(x);
  *
- * What kernels read or write, numbers as well as vectors, must be target_memory(): a GPU does not see a test's stack.
+ * All that kernels read or write, scalars as well as vectors, must be target_memory(): a GPU does not see a test's
+ * stack.
  */
 #ifndef SHARDLAB_TESTS_TARGET_H
 #define SHARDLAB_TESTS_TARGET_H
@@ -23,7 +24,6 @@ extern "C" {
 
 const struct cuda_api *target_api(void);         /* with the kernels that are shipped */
 const struct kernel_table *target_kernels(void); /* these alone */
-const struct kernel_table *target_plain(void);   /* the same in their plain form */
 
 /* The workspace holds rubbish. A GPU has the number of multiprocessors that it has, and is opened once for each size of
  * a workspace: two of one size are the same. Does not return in failure. */

@@ -3,7 +3,6 @@
 
 #include "tests/emulate/emulate.h"
 #include "tests/gpu/target.h"
-#include "tests/plain/plain.h"
 #include "tests/support/suite.h"
 
 const struct cuda_api *target_api(void)
@@ -14,11 +13,6 @@ const struct cuda_api *target_api(void)
 const struct kernel_table *target_kernels(void)
 {
 	return &emulated_api()->kernels;
-}
-
-const struct kernel_table *target_plain(void)
-{
-	return shardlab_plain_kernels();
 }
 
 struct kernel_context *target_open(int multiprocessors, size_t workspace_bytes)
@@ -40,7 +34,7 @@ int target_wait(struct kernel_context *c, int error)
 void target_order(bool descending)
 {
 	emulated_order(descending);
-	/* What races does so in either order: once is enough. */
+	/* A race shows in either order: once is enough. */
 	emulated_races(!descending && emulated_tells());
 }
 

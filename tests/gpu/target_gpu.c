@@ -6,12 +6,11 @@
 
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/target.h"
-#include "tests/plain/plain.h"
 #include "tests/support/suite.h"
 
 enum { MOST_OPEN = 16, SIZES = 48, HEAD_BYTES = 256 /* before a piece, so that it is aligned */ };
 
-/* Of a piece, of 2^size bytes. */
+/* The header of a piece of 2^size bytes. */
 struct head {
 	struct head *next; /* released */
 	int size;
@@ -37,11 +36,6 @@ const struct cuda_api *target_api(void)
 const struct kernel_table *target_kernels(void)
 {
 	return &gpu.api->kernels;
-}
-
-const struct kernel_table *target_plain(void)
-{
-	return gpu.plain;
 }
 
 static struct kernel_context *open_once(size_t workspace_bytes)
@@ -128,11 +122,6 @@ int target_run(const char *name, double seconds)
 	SRunner *runner = suite_runner(name, seconds);
 	enum gpu_found found = gpu_find(&gpu);
 	int failures = 0;
-	if (found == GPU_FOUND && !gpu.plain) {
-		snprintf(gpu.why, sizeof gpu.why,
-		         "error: there is no " PLAIN_LIBRARY " beside libshardlab-cuda.so: run make check-gpu");
-		found = GPU_BROKEN;
-	}
 	if (found != GPU_FOUND) {
 		puts(gpu.why);
 		srunner_free(runner);

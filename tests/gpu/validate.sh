@@ -16,7 +16,7 @@ validate() {
 	[ "$status" = 0 ] && ! grep -q '^skipped ' "$folder/table"
 }
 
-# Of several ranks on GPUs no time is judged: any rates will do, and none need be measured.
+# The time of several ranks on GPUs is not judged, so any rates will do and none need be measured.
 good=0 failed=0
 for ranks in $RANKS; do
 	strategies=${STRATEGIES:-dp,ddp,zero1,zero2,zero3,fsdp,model,pipeline,tensor}
@@ -34,7 +34,7 @@ done
 if [ "$failed" != 0 ]; then
 	row "$ROW" "FAILED at $failed of the settings of ranks and precision"
 else
-	# What NCCL sends is its own affair.
+	# The bytes that NCCL sends are not counted.
 	row "$ROW" "$good plans on ${RANKS// / and } ranks: $([ "$COMM" = ring ] && echo bytes || echo calls and payload) exact"
 fi
 

@@ -1,4 +1,4 @@
-/* What the tests of kernels stand on: guarded buffers of random numbers, comparison with doubles, gradients by
+/* Helpers for tests of kernels: guarded buffers of random numbers, comparison with doubles, gradients by
  * differences. */
 #ifndef SHARDLAB_TESTS_KERNELS_CHECK_H
 #define SHARDLAB_TESTS_KERNELS_CHECK_H
@@ -18,7 +18,7 @@
 #define GUARD_VALUE 12345.678f
 /* ---- memory, random numbers, comparison ---- */
 
-/* Where it comes from. */
+/* The allocator of guarded buffers. */
 #ifndef CHECK_MEMORY
 #define CHECK_MEMORY malloc
 #define CHECK_RELEASE free
@@ -158,7 +158,7 @@ static inline double weighted(int64_t n, const float *weight, const double *outp
 
 /* ---- running ---- */
 
-/* Selects the level of a loop test; false, and a line, where this processor lacks it. */
+/* False, and a line, where this processor lacks the level. */
 static inline bool level_select(int level)
 {
 	if (kernels_limit_instruction_set(level) == level)
@@ -167,7 +167,14 @@ static inline bool level_select(int level)
 	return false;
 }
 
-/* Once for each instruction level. */
-#define START_LEVEL_TEST(name) START_LOOP_TEST(name, 0, 4)
+/* Once for each instruction level that this processor has. */
+#define START_LEVEL_TEST(name)                                                                                         \
+	static void name##_at(int _i);                                                                                 \
+	START_LOOP_TEST(name, 0, 4)                                                                                    \
+	{                                                                                                              \
+		if (level_select(_i))                                                                                  \
+			name##_at(_i);                                                                                 \
+	}                                                                                                              \
+	static void name##_at(int _i __attribute__((unused)))
 
 #endif

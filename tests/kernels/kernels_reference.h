@@ -1,9 +1,13 @@
-/* The kernels once more, in double and as plainly as their formulas, for test_kernels.c to compare with. Forward only:
- * gradients are compared with differences of these. */
+/* The kernels once more, in double and as plainly as their formulas, for tests to compare with. Of most, forward only:
+ * their gradients are compared with differences of these.
+ *
+ * `size` is the sum of a sum's absolute terms, which roundings of fp32 are relative to. What is a sum is added to what
+ * is there. */
 #ifndef SHARDLAB_TESTS_KERNELS_REFERENCE_H
 #define SHARDLAB_TESTS_KERNELS_REFERENCE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "kernels/kernels.h"
@@ -13,16 +17,33 @@ static inline double reference_gelu(double x)
 	return 0.5 * x * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
 }
 
-static inline void reference_linear(const struct linear_shape *s, const double *x, const double *weight,
-                                    const double *bias, const double *residual, double *y)
+static inline double reference_gelu_slope(double x)
 {
-	for (int64_t r = 0; r < s->rows; r++)
-		for (int64_t o = 0; o < s->out; o++) {
-			double sum = (bias ? bias[o] : 0) + (residual ? residual[r * s->out + o] : 0);
-			for (int64_t i = 0; i < s->in; i++)
-				sum += x[r * s->in + i] * weight[s->weight_in_out ? i * s->out + o : o * s->in + i];
-			y[r * s->out + o] = s->gelu ? reference_gelu(sum) : sum;
-		}
+	double root = sqrt(2.0 / acos(-1.0)), t = tanh(root * (x + 0.044715 * x * x * x));
+	return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * root * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
+/* value[m,n] += op(a) · op(b): an element of a is a_row or a_depth from the next along its row or depth. */
+static inline void reference_product(int64_t m, int64_t n, int64_t k, const double *a, int64_t a_row, int64_t a_depth,
+                                     const double *b, int64_t b_depth, int64_t b_column, double *value, double *size)
+{
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j++)
+			for (int64_t l = 0; l < k; l++) {
+				double term = a[i * a_row + l * a_depth] * b[l * b_depth + j * b_column];
+				value[i * n + j] += term;
+				size[i * n + j] += fabs(term);
+			}
+}
+
+/* value[rows,columns] += x, which is one row for all of them or has as many. */
+static inline void reference_add(int64_t rows, int64_t columns, const double *x, bool is_row, double *value,
+                                 double *size)
+{
+	for (int64_t i = 0; i < rows * columns; i++) {
+		value[i] += x[is_row ? i % columns : i];
+		size[i] += fabs(x[is_row ? i % columns : i]);
+	}
 }
 
 static inline void reference_norm(int64_t rows, int64_t width, const double *x, const double *weight,
@@ -61,34 +82,70 @@ static inline void reference_batch_norm(int64_t rows, int64_t width, bool gelu, 
 	statistics[2 * width] = (double)rows;
 }
 
-static inline void reference_attention(const struct attention_shape *s, const double *qkv, double *y,
+static inline void reference_attention(const struct attention_shape *s, const double *qkv, double *y, double *y_size,
                                        double *log_sum_exp)
 {
-	int64_t width = s->heads * s->head_size, size = s->head_size;
-	double *p = malloc((size_t)s->tokens * sizeof *p);
-	for (int64_t sample = 0; sample < s->samples; sample++)
-		for (int64_t head = 0; head < s->heads; head++)
-			for (int64_t t = 0; t < s->tokens; t++) {
-				const double *base = qkv + sample * s->tokens * 3 * width + head * size;
-				double top = -INFINITY, sum = 0;
+	int64_t width = s->heads * s->head_size, size = s->head_size, row = 3 * width;
+	double *p = (double *)malloc((size_t)s->tokens * sizeof *p);
+	for (int64_t h = 0; h < s->samples * s->heads; h++)
+		for (int64_t t = 0; t < s->tokens; t++) {
+			int64_t first = h / s->heads * s->tokens, column = h % s->heads * size;
+			const double *q = qkv + (first + t) * row + column, *k = qkv + first * row + width + column;
+			double top = -INFINITY, sum = 0;
+			for (int64_t u = 0; u <= t; u++) {
+				p[u] = 0;
+				for (int64_t i = 0; i < size; i++)
+					p[u] += q[i] * k[u * row + i] / sqrt((double)size);
+				top = fmax(top, p[u]);
+			}
+			for (int64_t u = 0; u <= t; u++)
+				sum += p[u] = exp(p[u] - top);
+			log_sum_exp[h * s->tokens + t] = top + log(sum);
+			for (int64_t i = 0; i < size; i++)
 				for (int64_t u = 0; u <= t; u++) {
-					p[u] = 0;
-					for (int64_t i = 0; i < size; i++)
-						p[u] += base[t * 3 * width + i] * base[u * 3 * width + width + i] /
-						        sqrt((double)size);
-					top = fmax(top, p[u]);
+					double term = p[u] / sum * k[u * row + width + i];
+					y[(first + t) * width + column + i] += term;
+					y_size[(first + t) * width + column + i] += fabs(term);
 				}
-				for (int64_t u = 0; u <= t; u++)
-					sum += p[u] = exp(p[u] - top);
-				log_sum_exp[(sample * s->heads + head) * s->tokens + t] = top + log(sum);
-				for (int64_t i = 0; i < size; i++) {
-					double value = 0;
-					for (int64_t u = 0; u <= t; u++)
-						value += p[u] / sum * base[u * 3 * width + 2 * width + i];
-					y[(sample * s->tokens + t) * width + head * size + i] = value;
+		}
+	free(p);
+}
+
+/* From the y and log_sum_exp that a kernel was given. dS is a difference of sums, of which fp32 loses digits by their
+ * own size: `lost` has that in place of the difference's. */
+static inline void reference_attention_backward(const struct attention_shape *s, const double *dy, const double *qkv,
+                                                const double *y, const float *log_sum_exp, double *dqkv, double *size,
+                                                double *lost)
+{
+	int64_t width = s->heads * s->head_size, row = 3 * width, n = s->head_size;
+	double scale = 1 / sqrt((double)n);
+	for (int64_t h = 0; h < s->samples * s->heads; h++)
+		for (int64_t t = 0; t < s->tokens; t++)
+			for (int64_t u = 0; u <= t; u++) {
+				int64_t first = h / s->heads * s->tokens, column = h % s->heads * n;
+				int64_t q = (first + t) * row + column, k = (first + u) * row + width + column;
+				int64_t v = k + width, o = (first + t) * width + column;
+				double score = 0, dp = 0, delta = 0, sizes = 0;
+				for (int64_t i = 0; i < n; i++) {
+					score += qkv[q + i] * qkv[k + i] * scale;
+					dp += dy[o + i] * qkv[v + i];
+					delta += dy[o + i] * y[o + i];
+					sizes += fabs(dy[o + i] * qkv[v + i]) + fabs(dy[o + i] * y[o + i]);
+				}
+				double p = exp(score - (double)log_sum_exp[h * s->tokens + t]);
+				double ds = p * (dp - delta) * scale, ds_lost = p * sizes * scale;
+				for (int64_t i = 0; i < n; i++) {
+					dqkv[q + i] += ds * qkv[k + i];
+					dqkv[k + i] += ds * qkv[q + i];
+					dqkv[v + i] += p * dy[o + i];
+					size[q + i] += fabs(ds * qkv[k + i]);
+					size[k + i] += fabs(ds * qkv[q + i]);
+					size[v + i] += fabs(p * dy[o + i]);
+					lost[q + i] += ds_lost * fabs(qkv[k + i]);
+					lost[k + i] += ds_lost * fabs(qkv[q + i]);
+					lost[v + i] += fabs(p * dy[o + i]);
 				}
 			}
-	free(p);
 }
 
 static inline double reference_classifier(int64_t rows, int64_t classes, const double *logits, const int32_t *targets)

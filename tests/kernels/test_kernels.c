@@ -1,4 +1,5 @@
-/* The model's kernels, at every instruction level that this processor has, against plain double arithmetic.
+/* The model's kernels in fp32, at every instruction level that this processor has, against plain double arithmetic;
+ * beside tests/kernels/test_kernels_types.c, which has linear layers, attention and the embedding in every type.
  *
  * Gradients are tested whole: the change of Σ weight·output along a random direction of an input must be the gradient's
  * product with that direction. One wrong element anywhere shows. Buffers have guard zones, checked after each test.
@@ -10,80 +11,6 @@
 #include "tests/kernels/kernels_reference.h"
 
 /* ---- linear ---- */
-
-static const struct {
-	int64_t rows, in, out;
-} linear_sizes[] = {{1, 1, 1},     {3, 7, 17},   {7, 33, 65},   {17, 65, 33},
-                    {33, 17, 130}, {65, 130, 7}, {130, 64, 48}, {600, 16, 20}};
-
-struct linear_case {
-	struct linear_shape shape;
-	double *x, *weight, *bias, *residual, *y;
-	const float *dy;
-};
-
-static double linear_objective(const void *context)
-{
-	const struct linear_case *c = context;
-	reference_linear(&c->shape, c->x, c->weight, c->bias, c->residual, c->y);
-	return weighted(c->shape.rows * c->shape.out, c->dy, c->y);
-}
-
-/* residual_kind: 0 none, 1 beside y, 2 in place of y */
-static void linear_check(int64_t rows, int64_t in, int64_t out, bool in_out, bool gelu, bool with_bias,
-                         int residual_kind, bool accumulate)
-{
-	struct linear_shape s = {rows, in, out, in_out, gelu, ELEMENT_FP32, 0};
-	float *x = filled(rows * in), *weight = filled(in * out), *bias = with_bias ? filled(out) : NULL;
-	float *residual = residual_kind ? filled(rows * out) : NULL, *pre = gelu ? blank(rows * out) : NULL;
-	struct linear_case c = {s,
-	                        widened(rows * in, x),
-	                        widened(in * out, weight),
-	                        with_bias ? widened(out, bias) : NULL,
-	                        residual ? widened(rows * out, residual) : NULL,
-	                        doubles(rows * out),
-	                        NULL};
-	float *y = residual_kind == 2 ? residual : blank(rows * out);
-	linear_forward(&s, x, weight, bias, residual, y, pre);
-	reference_linear(&s, c.x, c.weight, c.bias, c.residual, c.y);
-	assert_close("linear y", rows * out, y, c.y, 2e-6);
-
-	float *dy = filled(rows * out), *dx = blank(rows * in), *dweight = filled(in * out), *dbias = filled(out);
-	double *dweight0 = widened(in * out, dweight), *dbias0 = widened(out, dbias);
-	float *weight_offset = filled(in * out), *bias_offset = filled(out), *moved = blank(rows * out);
-	for (int64_t i = 0; i < in * out; i++)
-		weight_offset[i] = (float)dweight0[i];
-	for (int64_t i = 0; i < out; i++)
-		bias_offset[i] = (float)dbias0[i];
-	c.dy = dy;
-	memcpy(moved, dy, (size_t)(rows * out) * sizeof *dy);
-	linear_backward(&s, moved, x, weight, pre, dx, dweight, accumulate, with_bias ? dbias : NULL, accumulate);
-	assert_gradient("linear dx", linear_objective, &c, rows * in, c.x, dx, NULL);
-	assert_gradient("linear dweight", linear_objective, &c, in * out, c.weight, dweight,
-	                accumulate ? weight_offset : NULL);
-	if (with_bias)
-		assert_gradient("linear dbias", linear_objective, &c, out, c.bias, dbias,
-		                accumulate ? bias_offset : NULL);
-	else
-		ck_assert_mem_eq(dbias, bias_offset, (size_t)out * sizeof *dbias);
-	if (!gelu)
-		ck_assert_mem_eq(moved, dy, (size_t)(rows * out) * sizeof *dy);
-}
-
-START_LEVEL_TEST(linear)
-{
-	if (!level_select(_i))
-		return;
-	for (int64_t i = 0; i < COUNT(linear_sizes); i++)
-		for (int options = 0; options < 8; options++) {
-			bool in_out = options & 1, gelu = options & 2, with_bias = options & 4;
-			for (int residual = 0; residual <= (gelu ? 0 : 2); residual++)
-				linear_check(linear_sizes[i].rows, linear_sizes[i].in, linear_sizes[i].out, in_out,
-				             gelu, with_bias, residual, (options + residual) % 2 == 0);
-			buffers_release();
-		}
-}
-END_TEST
 
 START_TEST(linear_without_dx)
 {
@@ -99,8 +26,6 @@ END_TEST
 /* A 1 × 1 weight of 1 shows GELU itself: everywhere in its range, and where its exponential overflows. */
 START_LEVEL_TEST(gelu_range)
 {
-	if (!level_select(_i))
-		return;
 	enum { N = 8003 };
 	struct linear_shape s = {N, 1, 1, false, true, ELEMENT_FP32, 0};
 	const float one = 1.0f;
@@ -188,8 +113,6 @@ static void norm_check(int64_t rows, int64_t width, float centre, bool accumulat
 START_LEVEL_TEST(norm)
 {
 	static const int64_t rows[] = {1, 3, 17, 65, 130}, widths[] = {7, 8, 16, 17, 33, 65, 130};
-	if (!level_select(_i))
-		return;
 	for (int64_t r = 0; r < COUNT(rows); r++)
 		for (int64_t w = 0; w < COUNT(widths); w++) {
 			norm_check(rows[r], widths[w], 0.0f, false, false, false);
@@ -203,56 +126,9 @@ END_TEST
 
 /* ---- attention ---- */
 
-struct attention_case {
-	struct attention_shape shape;
-	double *qkv, *y, *log_sum_exp;
-	const float *dy;
-};
-
-static double attention_objective(const void *context)
-{
-	const struct attention_case *c = context;
-	reference_attention(&c->shape, c->qkv, c->y, c->log_sum_exp);
-	return weighted(c->shape.samples * c->shape.tokens * c->shape.heads * c->shape.head_size, c->dy, c->y);
-}
-
-static void attention_check(int64_t samples, int64_t tokens, int64_t heads, int64_t size, float factor)
-{
-	struct attention_shape s = {samples, tokens, heads, size, ELEMENT_FP32};
-	int64_t n = samples * tokens * heads * size, rows = samples * heads * tokens;
-	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(rows), *dy = filled(n), *dqkv = blank(3 * n);
-	for (int64_t i = 0; i < 3 * n; i++)
-		qkv[i] *= factor;
-	struct attention_case c = {s, widened(3 * n, qkv), doubles(n), doubles(rows), dy};
-	attention_forward(&s, qkv, y, log_sum_exp);
-	attention_objective(&c);
-	assert_close("attention y", n, y, c.y, 3e-6);
-	assert_close("attention log-sum-exp", rows, log_sum_exp, c.log_sum_exp, 2e-6);
-	attention_backward(&s, dy, qkv, y, log_sum_exp, dqkv);
-	assert_gradient("attention dqkv", attention_objective, &c, 3 * n, c.qkv, dqkv, NULL);
-}
-
-START_LEVEL_TEST(attention)
-{
-	static const int64_t tokens[] = {1, 3, 7, 17, 33, 64, 65, 130}, sizes[] = {1, 4, 8, 16, 32, 33, 64, 80};
-	if (!level_select(_i))
-		return;
-	for (int64_t t = 0; t < COUNT(tokens); t++)
-		for (int64_t s = 0; s < COUNT(sizes); s++) {
-			attention_check(1 + (t + s) % 2, tokens[t], 1 + s % 3, sizes[s], 2.0f);
-			buffers_release();
-		}
-	attention_check(1, 200, 1, 130, 1.0f);
-	attention_check(2, 128, 8, 32, 3.0f);
-	attention_check(1, 600, 1, 8, 2.0f); /* more queries than one stripe of the backward pass */
-}
-END_TEST
-
 /* Scores of ±1e8: each row puts all its weight on one key. */
 START_LEVEL_TEST(attention_saturated)
 {
-	if (!level_select(_i))
-		return;
 	struct attention_shape s = {1, 70, 1, 16, ELEMENT_FP32};
 	int64_t n = 70 * 16;
 	float *qkv = filled(3 * n), *y = blank(n), *log_sum_exp = blank(70), *dy = filled(n), *dqkv = blank(3 * n);
@@ -261,60 +137,14 @@ START_LEVEL_TEST(attention_saturated)
 			qkv[t * 48 + i] *= 1e4f;
 	attention_forward(&s, qkv, y, log_sum_exp);
 	attention_backward(&s, dy, qkv, y, log_sum_exp, dqkv);
-	double *want = doubles(n), *want_log = doubles(70);
-	reference_attention(&s, widened(3 * n, qkv), want, want_log);
+	double *want = doubles(n), *size = doubles(n), *want_log = doubles(70);
+	reference_attention(&s, widened(3 * n, qkv), want, size, want_log);
 	assert_close("saturated attention y", n, y, want, 1e-6);
 	for (int64_t i = 0; i < 3 * n; i++)
 		ck_assert_msg(isfinite(dqkv[i]), "saturated attention: dqkv[%lld] = %g", (long long)i, (double)dqkv[i]);
 	qkv[10 * 48] = NAN; /* query 10 only: later rows stay finite, and so do earlier ones */
 	attention_forward(&s, qkv, y, log_sum_exp);
 	ck_assert(isnan(y[10 * 16]) && isfinite(y[9 * 16]) && isfinite(y[11 * 16]));
-}
-END_TEST
-
-/* ---- embedding ---- */
-
-START_LEVEL_TEST(embedding)
-{
-	if (!level_select(_i))
-		return;
-	static const int64_t shapes[][5] = {/* samples, tokens, width, vocabulary, context */
-	                                    {1, 1, 1, 1, 1},
-	                                    {3, 7, 17, 5, 9},
-	                                    {2, 33, 65, 11, 33},
-	                                    {4, 5, 130, 100, 7}};
-	for (int64_t c = 0; c < COUNT(shapes); c++)
-		for (int accumulate = 0; accumulate < 4; accumulate++) {
-			int64_t samples = shapes[c][0], tokens = shapes[c][1], width = shapes[c][2],
-			        vocabulary = shapes[c][3], context = shapes[c][4], rows = samples * tokens;
-			int32_t *ids = keep(calloc((size_t)rows, sizeof *ids), 0);
-			for (int64_t i = 0; i < rows;
-			     i++) /* repeated ids; the first and the last id; some are never used */
-				ids[i] = i == 0   ? 0
-				         : i == 1 ? (int32_t)vocabulary - 1
-				                  : (int32_t)(i * i % vocabulary / 2);
-			float *token = filled(vocabulary * width), *position = filled(context * width),
-			      *y = blank(rows * width);
-			embedding_forward(ELEMENT_FP32, samples, tokens, width, ids, token, position, y);
-			for (int64_t i = 0; i < rows * width; i++)
-				ck_assert(y[i] == token[ids[i / width] * width + i % width] +
-				                          position[i / width % tokens * width + i % width]);
-
-			float *dy = filled(rows * width), *dtoken = filled(vocabulary * width),
-			      *dposition = filled(context * width);
-			double *want_token =
-			        accumulate & 1 ? widened(vocabulary * width, dtoken) : doubles(vocabulary * width);
-			double *want_position =
-			        accumulate & 2 ? widened(context * width, dposition) : doubles(context * width);
-			for (int64_t i = 0; i < rows * width; i++) {
-				want_token[ids[i / width] * width + i % width] += (double)dy[i];
-				want_position[i / width % tokens * width + i % width] += (double)dy[i];
-			}
-			embedding_backward(ELEMENT_FP32, samples, tokens, width, vocabulary, context, ids, dy, dtoken,
-			                   accumulate & 1, dposition, accumulate & 2);
-			assert_close("dtoken", vocabulary * width, dtoken, want_token, 1e-6);
-			assert_close("dposition", context * width, dposition, want_position, 1e-6);
-		}
 }
 END_TEST
 
@@ -334,12 +164,10 @@ static double classifier_objective(const void *context)
 
 START_LEVEL_TEST(classifier_loss)
 {
-	if (!level_select(_i))
-		return;
 	static const int64_t rows[] = {1, 3, 65, 130}, classes[] = {1, 2, 7, 16, 17, 33, 65, 256, 2049};
 	for (int64_t r = 0; r < COUNT(rows); r++)
 		for (int64_t k = 0; k < COUNT(classes); k++) {
-			int64_t n = rows[r] * classes[k], want_correct = 0, correct;
+			int64_t n = rows[r] * classes[k], want_correct = 0, correct = 0;
 			float *logits = filled(n), loss = 7.0f;
 			int32_t *targets = keep(calloc((size_t)rows[r], sizeof *targets), 0);
 			for (int64_t i = 0; i < rows[r]; i++)
@@ -358,7 +186,7 @@ START_LEVEL_TEST(classifier_loss)
 				want_correct += best == targets[i];
 			}
 			struct classifier_case c = {rows[r], classes[k], widened(n, logits), 0.25, targets};
-			double want = classifier_objective(&c), evaluated;
+			double want = classifier_objective(&c), evaluated = 0;
 			classifier_evaluate(ELEMENT_FP32, rows[r], classes[k], classes[k], logits, targets, &evaluated,
 			                    &correct);
 			ck_assert_msg(fabs(evaluated * 0.25 - want) <= 1e-6 * (1 + fabs(want)), "loss %.9g, not %.9g",
@@ -377,8 +205,6 @@ END_TEST
 
 START_LEVEL_TEST(classifier_saturated)
 {
-	if (!level_select(_i))
-		return;
 	float *logits = blank(3 * 35), loss;
 	const int32_t targets[3] = {0, 34, 34};
 	for (int i = 0; i < 105; i++)
@@ -387,12 +213,12 @@ START_LEVEL_TEST(classifier_saturated)
 	logits[34 + 35] = -1e4f; /* row 1: wrong by 2e4; 17 logits share the top */
 	for (int i = 70; i < 105; i++)
 		logits[i] = 3.0f; /* row 2: all equal, loss log 35; argmax is the first */
-	double evaluated, want = 2e4 + 0;
+	double evaluated = 0, want = 2e4 + 0;
 	int tops = 0;
 	for (int i = 35; i < 70; i++)
 		tops += logits[i] > 0.0f;
 	want += log(tops) + log(35.0);
-	int64_t correct;
+	int64_t correct = 0;
 	classifier_evaluate(ELEMENT_FP32, 3, 35, 35, logits, targets, &evaluated, &correct);
 	ck_assert(fabs(evaluated - want) < 1e-2 && correct == 1);
 	classifier(ELEMENT_FP32, 3, 35, 35, logits, targets, 1.0, 1.0, &loss, false);

@@ -1,53 +1,7 @@
 /* Kernels of sliced layers, in every type and at every instruction level: all slices together are the kernel that has
  * everything, up to the roundings that the type makes on the way. That one is taken in fp32, on the same numbers. */
-#include "kernels/sliced.h"
-#include "tests/kernels/kernels16_check.h"
-
-#define EACH_ELEMENT(type) for (enum element type = ELEMENT_FP32; type < ELEMENT_TYPES; type++)
-
-/* Half a unit in the last place, and the smallest step. */
-static double rounding(enum element type)
-{
-	return type == ELEMENT_FP32 ? 0x1p-24 : unit(type);
-}
-
-static double step(enum element type)
-{
-	return type == ELEMENT_FP32 ? 0x1p-126 : smallest(type);
-}
-
-static void *some(enum element type, int64_t n, float scale)
-{
-	if (type != ELEMENT_FP32)
-		return filled16(type, n, scale);
-	float *x = filled(n);
-	for (int64_t i = 0; i < n; i++)
-		x[i] *= scale;
-	return x;
-}
-
-static void *none(enum element type, int64_t n)
-{
-	return type == ELEMENT_FP32 ? (void *)blank(n) : blank16(n);
-}
-
-static void *place(enum element type, void *x, int64_t i)
-{
-	return (char *)x + i * element_bytes(type);
-}
-
-static float get(enum element type, const void *x, int64_t i)
-{
-	return element_get((enum type)type, x, i);
-}
-
-static float *as_floats(enum element type, int64_t n, const void *x)
-{
-	float *f = blank(n);
-	for (int64_t i = 0; i < n; i++)
-		f[i] = get(type, x, i);
-	return f;
-}
+#include "kernels/kernels.h"
+#include "tests/kernels/elements_check.h"
 
 /* ---- the classifier ---- */
 
@@ -66,8 +20,8 @@ static void cut_logits(enum element type, struct cut_logits *c, int ranks, int r
 	c->logits = none(type, ROWS * stride);
 	for (int64_t row = 0; row < ROWS; row++)
 		for (int64_t i = 0; i < stride; i++)
-			element_set((enum type)type, c->logits, row * stride + i,
-			            i < c->slice.count ? get(type, logits, row * classes + first + i) : 6e4F);
+			set(type, c->logits, row * stride + i,
+			    i < c->slice.count ? get(type, logits, row * classes + first + i) : 6e4F);
 }
 
 static void check_gradient(enum element type, const struct cut_logits *c, int classes, const float *whole)
@@ -77,8 +31,8 @@ static void check_gradient(enum element type, const struct cut_logits *c, int cl
 		for (int64_t i = 0; i < s->stride; i++) {
 			double got = (double)get(type, c->logits, row * s->stride + i);
 			double want = i < s->count ? (double)whole[row * classes + s->first + i] : 0;
-			ck_assert_msg(fabs(got - want) <= rounding(type) * fabs(want) + 1e-6,
-			              "%s, %d classes: %g, not %g", type_name((enum type)type), classes, got, want);
+			ck_assert_msg(fabs(got - want) <= unit(type) * fabs(want) + 1e-6, "%s, %d classes: %g, not %g",
+			              name_of(type), classes, got, want);
 		}
 }
 
@@ -88,16 +42,16 @@ static void check_classifier(enum element type, int classes, int ranks, bool tie
 	float maxima[ROWS], own[ROWS], sums[2 * ROWS] = {0};
 	float part[3 * ROWS], counts[3 * ROWS] = {0}, loss = 0.5F, want = 0.5F;
 	int32_t targets[ROWS];
-	double evaluated, want_evaluated;
-	int64_t correct, want_correct;
+	double evaluated = 0, want_evaluated = 0;
+	int64_t correct = 0, want_correct = 0;
 	void *logits = some(type, ROWS * classes, 8);
 	for (int64_t i = 0; i < ROWS * classes && ties; i++) /* several classes have the largest logit */
-		element_set((enum type)type, logits, i, (float)((int)(uniform() * 2.0F)));
+		set(type, logits, i, (float)((int)(uniform() * 2.0F)));
 	for (int row = 0; row < ROWS; row++) {
 		targets[row] = (int32_t)((uniform() + 1.0F) / 2.0F * (float)classes * 0.999F);
 		maxima[row] = -INFINITY;
 	}
-	float *whole = as_floats(type, ROWS * classes, logits);
+	float *whole = floats_of(type, ROWS * classes, logits);
 	classifier_evaluate(ELEMENT_FP32, ROWS, classes, classes, whole, targets, &want_evaluated, &want_correct);
 	classifier(ELEMENT_FP32, ROWS, classes, classes, whole, targets, 0.25, 0.25, &want, true);
 	for (int r = 0; r < ranks; r++) {
@@ -132,8 +86,6 @@ static void check_classifier(enum element type, int classes, int ranks, bool tie
 START_LEVEL_TEST(slices_of_a_classifier)
 {
 	static const int classes[] = {5, 16, 33, 130, MOST_CLASSES};
-	if (!level_select(_i))
-		return;
 	EACH_ELEMENT(type)
 	for (size_t k = 0; k < sizeof classes / sizeof *classes; k++)
 		for (int ranks = 1; ranks <= MOST_RANKS; ranks++) {
@@ -162,9 +114,8 @@ static void check_twice(const char *what, enum element type, int64_t n, const vo
 {
 	for (int64_t i = 0; i < n; i++) {
 		double there = i < known ? 2 * (double)want[i] : 0, x = (double)get(type, got, i);
-		ck_assert_msg(fabs(x - there) <= 2 * rounding(type) * fabs(there) + 1e-5,
-		              "%s in %s: element %lld is %g, not %g", what, type_name((enum type)type), (long long)i, x,
-		              there);
+		ck_assert_msg(fabs(x - there) <= 2 * unit(type) * fabs(there) + 1e-5,
+		              "%s in %s: element %lld is %g, not %g", what, name_of(type), (long long)i, x, there);
 	}
 }
 
@@ -177,7 +128,7 @@ static void check_token_table(enum element type)
 	for (int i = 0; i < SAMPLES * TOKENS; i++)
 		ids[i] = (i * 7 + 3) % VOCABULARY;
 	embedding_forward(type, SAMPLES, TOKENS, WIDTH, ids, table, positions, want);
-	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, as_floats(type, N, dy),
+	embedding_backward(ELEMENT_FP32, SAMPLES, TOKENS, WIDTH, VOCABULARY, CONTEXT, ids, floats_of(type, N, dy),
 	                   dtable, false, dpositions, false);
 	vector_zero(type, N, sum);
 	for (int r = 0; r < RANKS; r++) {
@@ -200,8 +151,6 @@ static void check_token_table(enum element type)
 
 START_LEVEL_TEST(slices_of_a_token_table)
 {
-	if (!level_select(_i))
-		return;
 	EACH_ELEMENT(type) check_token_table(type);
 }
 END_TEST
@@ -226,8 +175,8 @@ static void check_linear(enum element type, bool gelu)
 	void *x = some(type, ROWS_IN * IN, 1), *weight = some(type, IN * OUT, 1), *bias = some(type, OUT, 1),
 	     *residual = some(type, Y, 1), *half = none(type, ROWS_IN * HALF), *part = none(type, Y),
 	     *sum = none(type, Y), *y = none(type, Y);
-	float *fx = as_floats(type, ROWS_IN * IN, x), *fw = as_floats(type, IN * OUT, weight),
-	      *fb = as_floats(type, OUT, bias), *fr = as_floats(type, Y, residual), *want = blank(Y),
+	float *fx = floats_of(type, ROWS_IN * IN, x), *fw = floats_of(type, IN * OUT, weight),
+	      *fb = floats_of(type, OUT, bias), *fr = floats_of(type, Y, residual), *want = blank(Y),
 	      *want_pre = blank(Y);
 	struct linear_shape s = {ROWS_IN, IN, OUT, true, gelu, ELEMENT_FP32, 0},
 	                    own = {ROWS_IN, HALF, OUT, true, false, type, 0};
@@ -241,22 +190,19 @@ static void check_linear(enum element type, bool gelu)
 	}
 	linear_finish(type, ROWS_IN, OUT, bias, gelu ? NULL : residual, sum, gelu ? y : NULL);
 	for (int64_t i = 0; i < Y; i++) {
-		double limit = 4 * rounding(type) * size_at(i, fx, fw, fb, fr) + 1e-5;
+		double limit = 4 * unit(type) * size_at(i, fx, fw, fb, fr) + 1e-5;
 		double finished = (double)get(type, sum, i), wanted = (double)(gelu ? want_pre : want)[i];
-		ck_assert_msg(fabs(finished - wanted) <= limit, "%s: %g, not %g", type_name((enum type)type), finished,
-		              wanted);
+		ck_assert_msg(fabs(finished - wanted) <= limit, "%s: %g, not %g", name_of(type), finished, wanted);
 		double after = gelu ? (double)get(type, y, i) : (double)want[i];
-		limit = 1.13 * limit + rounding(type) * fabs((double)want[i]) * 1.01 + step(type);
-		ck_assert_msg(fabs(after - (double)want[i]) <= limit, "GELU in %s: %g, not %g",
-		              type_name((enum type)type), after, (double)want[i]);
+		limit = 1.13 * limit + unit(type) * fabs((double)want[i]) * 1.01 + smallest(type);
+		ck_assert_msg(fabs(after - (double)want[i]) <= limit, "GELU in %s: %g, not %g", name_of(type), after,
+		              (double)want[i]);
 	}
 	buffers_release();
 }
 
 START_LEVEL_TEST(halves_of_a_linear_layer)
 {
-	if (!level_select(_i))
-		return;
 	EACH_ELEMENT(type)
 	{
 		check_linear(type, false);
@@ -266,23 +212,21 @@ START_LEVEL_TEST(halves_of_a_linear_layer)
 END_TEST
 
 /* Bias and residual may each be absent; what is there is added, and rounded once. */
-START_LEVEL_TEST(what_is_finished)
+START_LEVEL_TEST(bias_and_residual_may_be_absent)
 {
-	if (!level_select(_i))
-		return;
 	EACH_ELEMENT(type)
 	for (int given = 0; given < 4; given++) {
 		void *bias = given & 1 ? some(type, OUT, 1) : NULL, *residual = given & 2 ? some(type, Y, 1) : NULL,
 		     *sum = some(type, Y, 2);
-		float *before = as_floats(type, Y, sum);
+		float *before = floats_of(type, Y, sum);
 		linear_finish(type, ROWS_IN, OUT, bias, residual, sum, NULL);
 		for (int64_t i = 0; i < Y; i++) {
 			double b = bias ? (double)get(type, bias, i % OUT) : 0;
 			double r = residual ? (double)get(type, residual, i) : 0;
 			double want = (double)before[i] + b + r, got = (double)get(type, sum, i);
 			double inner = 0x1p-23 * (fabs((double)before[i]) + fabs(b) + fabs(r));
-			ck_assert_msg(fabs(got - want) <= rounding(type) * fabs(want) * 1.01 + inner + step(type),
-			              "%s: %g, not %g", type_name((enum type)type), got, want);
+			ck_assert_msg(fabs(got - want) <= unit(type) * fabs(want) * 1.01 + inner + smallest(type),
+			              "%s: %g, not %g", name_of(type), got, want);
 		}
 		buffers_release();
 	}

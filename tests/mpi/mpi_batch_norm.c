@@ -33,18 +33,6 @@ static struct request request_of(const char *model, const char *strategy, int64_
 	                        .bucket = 4096};
 }
 
-static bool train(const struct request *q, bool guard, struct report *out)
-{
-	struct train_options o = train_options_default();
-	o.settings = request_settings(q);
-	o.steps = STEPS;
-	o.data = runs_data(false);
-	o.guard = guard;
-	enum status s = train_run(&o, out);
-	ranks_check(s == STATUS_OK, "%s, %s: %s", q->model, q->strategy, status_message());
-	return s == STATUS_OK;
-}
-
 /* On one rank, with the same global batch. */
 static void train_single(const struct request *q, double *losses)
 {
@@ -52,7 +40,7 @@ static void train_single(const struct request *q, double *losses)
 	one.strategy = "single";
 	one.micro_batch = MICRO_BATCH * ranks_count;
 	one.ranks = 1;
-	runs_single(&one, runs_data(false), STEPS, true, losses);
+	runs_single(&one, STEPS, true, losses);
 }
 
 /* PyTorch's BatchNorm1d over the whole batch in one process, which SyncBatchNorm over ranks is defined to be: losses of
@@ -96,10 +84,10 @@ static void try_run(const struct request *q, const double *single)
 	char what[128];
 	struct report r = {0}, again = {0};
 	snprintf(what, sizeof what, "%s, %s, accumulate %d", q->model, q->strategy, (int)q->accumulate);
-	if (train(q, true, &r) && train(q, false, &again)) {
+	if (runs_train(q, &(struct runs_how){.steps = STEPS, .guard = true}, &r) &&
+	    runs_train(q, &(struct runs_how){.steps = STEPS}, &again)) {
 		compare_with_plan(what, q, &again, COUNTED_ALL);
-		ranks_check(strlen(r.weights_checksum) == 16 && !strcmp(r.weights_checksum, again.weights_checksum),
-		            "%s: %s, and %s the second time", what, r.weights_checksum, again.weights_checksum);
+		runs_same_weights(what, &r, &again);
 		/* Running statistics stand for a batch's: a trained network does better than chance with them. */
 		if (!rank_number)
 			ranks_check(again.validation_loss > 0 && again.validation_loss < log(10.0),

@@ -45,7 +45,7 @@ static void try_request(const struct request *q)
 	}
 }
 
-/* What ranks that share a GPU have between them: measured, on rank 0, and as one link. */
+/* The link between ranks that share a GPU is measured; rank 0 has the figures. */
 static void try_links(const char *name)
 {
 	struct calibrate_options o = calibrate_options_default();

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real/train/train.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
@@ -18,31 +17,11 @@
 
 enum { STEPS = 6, FIRST_SCALE = 1 << 21 };
 
-static const struct {
-	const char *model;
-	bool is_text;
-} models[] = {{"mlp:sizes=48-33-17-10", false},
-              {"gpt:layers=2,width=32,heads=2,context=16", true},
-              {"gpt:layers=5,width=32,heads=2,context=16", true}};
-
-/* plan: a file; NULL: the plan of the request. */
-static bool train(int model, const struct request *q, const char *plan, bool guard, struct report *out)
-{
-	struct train_options o = train_options_default();
-	o.settings = request_settings(q);
-	o.steps = STEPS;
-	o.data = runs_data(models[model].is_text);
-	o.guard = guard;
-	o.plan_file = plan;
-	o.offload_folder = support_folder();
-	enum status s = train_run(&o, out);
-	ranks_check(s == STATUS_OK, "%s, %s, %s: %s", q->model, q->strategy, q->offload ? q->offload : "none",
-	            status_message());
-	return s == STATUS_OK;
-}
+static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=2,width=32,heads=2,context=16",
+                                     "gpt:layers=5,width=32,heads=2,context=16"};
 
 /* delayed: the weights are others, and tests/strategy/test_offload_update.c says which; here the same twice. */
-static void try_offload(int model, const struct request *plain, const char *offload, const char *expected)
+static void try_offload(const struct request *plain, const char *offload, const char *expected)
 {
 	char what[256];
 	struct request q = *plain;
@@ -51,12 +30,11 @@ static void try_offload(int model, const struct request *plain, const char *offl
 	snprintf(what, sizeof what, "%.3s, %s, %s, accumulate %d, clip %g, %s, offload %s", q.model, q.strategy,
 	         type_name(q.precision), (int)q.accumulate, q.clip,
 	         q.checkpointing ? q.checkpointing : "no checkpointing", offload);
-	if (!train(model, &q, NULL, false, &with))
+	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &with))
 		return;
-	if (train(model, &q, NULL, true, &guarded)) {
+	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &guarded)) {
 		compare_with_plan(what, &q, &guarded, COUNTED_ALL);
-		ranks_check(rank_number || !strcmp(with.weights_checksum, guarded.weights_checksum),
-		            "%s: checksum %s, guarded %s", what, with.weights_checksum, guarded.weights_checksum);
+		runs_same_weights(what, &with, &guarded);
 		report_release(&guarded);
 	}
 	compare_with_plan(what, &q, &with, COUNTED_ALL);
@@ -74,7 +52,7 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	                                    "optimizer,activations"};
 	static const char *const sharded[] = {"optimizer,parameters", "optimizer:to=disk,parameters:to=disk",
 	                                      "optimizer,parameters:to=disk,activations"};
-	struct request q = {.model = models[model].model,
+	struct request q = {.model = models[model],
 	                    .strategy = strategy,
 	                    .ranks = ranks_count,
 	                    .precision = precision,
@@ -89,37 +67,40 @@ static void try_strategy(int model, const char *strategy, bool shards, int varia
 	                    .checkpointing = variant == 2 ? "full" : NULL,
 	                    .bucket = 4096};
 	struct request offloaded = q;
+	struct runs_how how = {.steps = STEPS};
 	struct report without;
 	offloaded.offload = "optimizer";
-	if (!train(model, &q, q.clip > 0 ? runs_write_plan_as(&q, &offloaded) : NULL, false, &without))
+	if (q.clip > 0)
+		how.plan = runs_write_plan_as(&q, &offloaded);
+	if (!runs_train(&q, &how, &without))
 		return;
 	ranks_check(rank_number || precision != TYPE_FP16 ||
 	                    (without.skipped_steps > 0 && without.skipped_steps < STEPS),
 	            "%s: %d of %d steps were skipped", strategy, (int)without.skipped_steps, STEPS);
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
 		if (precision != TYPE_FP16 || !strstr(whole[i], "delayed"))
-			try_offload(model, &q, whole[i], without.weights_checksum);
+			try_offload(&q, whole[i], without.weights_checksum);
 	/* SGD in fp32 has no state that could go to disk beside the parameters. */
 	bool stateless = q.optimizer == OPTIMIZER_SGD && precision == TYPE_FP32;
 	for (size_t i = 0; shards && i < sizeof sharded / sizeof *sharded; i++)
 		if (!stateless || !strstr(sharded[i], "optimizer:to=disk"))
-			try_offload(model, &q, sharded[i], without.weights_checksum);
+			try_offload(&q, sharded[i], without.weights_checksum);
 	report_release(&without);
 }
 
 /* Activations need nothing of the strategy. */
 static void try_activations(int model, const char *strategy, int64_t accumulate, const char *checkpointing)
 {
-	struct request q = {.model = models[model].model,
+	struct request q = {.model = models[model],
 	                    .strategy = strategy,
 	                    .ranks = ranks_count,
 	                    .micro_batch = 2,
 	                    .accumulate = accumulate,
 	                    .checkpointing = checkpointing};
 	struct report without;
-	if (!train(model, &q, NULL, false, &without))
+	if (!runs_train(&q, &(struct runs_how){.steps = STEPS}, &without))
 		return;
-	try_offload(model, &q, "activations", without.weights_checksum);
+	try_offload(&q, "activations", without.weights_checksum);
 	report_release(&without);
 }
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real/train/train.h"
 #include "tests/support/loss_scale.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
@@ -23,12 +22,9 @@ enum { STEPS = 20, FEW = 3, MICRO_BATCH = 2, SEARCH = 60 };
 
 static double worst[2];
 
-static const struct {
-	const char *model;
-	bool is_text;
-} models[] = {{"mlp:sizes=48-33-17-10", false}, {"gpt:layers=1,width=32,heads=2,context=8", true}};
+static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=1,width=32,heads=2,context=8"};
 
-/* What losses may differ by, relative: bf16 keeps 8 digits, fp16 11; sums of gradients are rounded once a rank. */
+/* Losses may differ by this, relatively: bf16 keeps 8 digits, fp16 11; sums of gradients are rounded once a rank. */
 static double limit_of(enum type t)
 {
 	return t == TYPE_BF16 ? 1e-2 : 2e-3;
@@ -36,7 +32,7 @@ static double limit_of(enum type t)
 
 static struct request request_of(int model, const char *strategy, enum type precision, int accumulate)
 {
-	return (struct request){.model = models[model].model,
+	return (struct request){.model = models[model],
 	                        .strategy = strategy,
 	                        .ranks = ranks_count,
 	                        .micro_batch = MICRO_BATCH,
@@ -45,36 +41,20 @@ static struct request request_of(int model, const char *strategy, enum type prec
 	                        .bucket = 2048};
 }
 
-static struct train_options options_of(int model, const struct request *q, const char *communicator, int64_t steps)
+static struct train_options options_of(const struct request *q, const char *communicator, int64_t steps)
 {
-	struct train_options o = train_options_default();
-	struct request r = *q;
-	r.library_collectives = !strcmp(communicator, "mpi");
-	o.settings = request_settings(&r);
-	o.steps = steps;
-	o.communicator = communicator;
-	o.data = runs_data(models[model].is_text);
-	o.evaluate = false;
-	return o;
-}
-
-static bool train(const struct request *q, const struct train_options *o, struct report *out)
-{
-	enum status s = train_run(o, out);
-	ranks_check(s == STATUS_OK, "%s, %s in %s: %s", q->model, q->strategy, type_name(q->precision),
-	            status_message());
-	return s == STATUS_OK;
+	return runs_options(q, &(struct runs_how){.steps = steps, .communicator = communicator, .no_evaluation = true});
 }
 
 /* ---- the same losses, the same bits, the planned bytes ---- */
 
-static void train_single(int model, const struct request *like, double losses[STEPS])
+static void train_single(const struct request *like, double losses[STEPS])
 {
 	struct request q = *like;
 	q.strategy = "single";
 	q.micro_batch = MICRO_BATCH * ranks_count * like->accumulate;
 	q.ranks = q.accumulate = 1;
-	runs_single(&q, runs_data(models[model].is_text), STEPS, false, losses);
+	runs_single(&q, STEPS, false, losses);
 }
 
 static void compare_losses(const char *what, enum type precision, const struct report *r, const double *single)
@@ -83,31 +63,30 @@ static void compare_losses(const char *what, enum type precision, const struct r
 	*most = fmax(*most, runs_compare_losses(what, r, single, limit_of(precision)));
 }
 
-static void try_strategy(int model, const struct request *q)
+static void try_strategy(const struct request *q)
 {
 	char what[128];
 	double single[STEPS] = {0};
 	struct report ring, twice, mpi;
-	struct train_options o = options_of(model, q, "ring", STEPS);
+	struct train_options o = options_of(q, "ring", STEPS);
 	snprintf(what, sizeof what, "%.3s, %s in %s, accumulate %d, clip %g", q->model, q->strategy,
 	         type_name(q->precision), (int)q->accumulate, q->clip);
-	train_single(model, q, single);
-	if (!train(q, &o, &ring))
+	train_single(q, single);
+	if (!runs_run(q, &o, &ring))
 		return;
 	o.guard = true;
-	if (!train(q, &o, &twice))
+	if (!runs_run(q, &o, &twice))
 		return;
 	compare_losses(what, q->precision, &ring, single);
 	compare_with_plan(what, q, &ring, COUNTED_ALL);
 	compare_with_plan(what, q, &twice, COUNTED_ALL);
-	ranks_check(rank_number || !strcmp(ring.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
-	            what, ring.weights_checksum, twice.weights_checksum);
+	runs_same_weights(what, &ring, &twice);
 	ranks_check(rank_number || (ring.loss_scale > 0) == (q->precision == TYPE_FP16), "%s: loss scale %g", what,
 	            ring.loss_scale);
 	report_release(&ring);
 	report_release(&twice);
-	o = options_of(model, q, "mpi", FEW);
-	if (!train(q, &o, &mpi))
+	o = options_of(q, "mpi", FEW);
+	if (!runs_run(q, &o, &mpi))
 		return;
 	compare_losses(what, q->precision, &mpi, single);
 	compare_with_plan(what, q, &mpi, ranks_count == 1 ? COUNTED_ALL : COUNTED_CONTROL);
@@ -163,10 +142,10 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	q.offload = offload;
 	snprintf(what, sizeof what, "%.3s, %s, offload %s, %s", q.model, strategy, offload ? offload : "none",
 	         loss_scaler_name(rule));
-	struct train_options o = options_of(model, &q, "ring", SEARCH);
+	struct train_options o = options_of(&q, "ring", SEARCH);
 	o.on_step = see;
 	o.context = &seen;
-	if (!train(&q, &o, &r))
+	if (!runs_run(&q, &o, &r))
 		return;
 	int good = first_good(&seen);
 	if (!rank_number) {
@@ -179,7 +158,7 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	o.on_step = NULL;
 	for (int more = 0; more < 2; more++) {
 		o.steps = good + more;
-		if (!train(&q, &o, &r))
+		if (!runs_run(&q, &o, &r))
 			return;
 		ranks_check(rank_number || !strcmp(r.weights_checksum, initial) == !more,
 		            "%s: after %d skipped steps and %d good ones the checksum is %s; in the beginning %s", what,
@@ -188,15 +167,15 @@ static void try_overflow(int model, const char *strategy, const char *offload, e
 	}
 }
 
-/* Of the weights in the beginning: at a learning rate of 0, in fp32. */
+/* The checksum of the initial weights: a learning rate of 0 keeps them, in fp32. */
 static void initial_checksum(int model, char out[17])
 {
 	struct report r;
 	struct request q = request_of(model, "ddp", TYPE_FP32, 1);
-	struct train_options o = options_of(model, &q, "ring", 1);
+	struct train_options o = options_of(&q, "ring", 1);
 	o.settings.learning_rate = 0;
 	*out = 0;
-	if (!train(&q, &o, &r))
+	if (!runs_run(&q, &o, &r))
 		return;
 	snprintf(out, 17, "%s", r.weights_checksum);
 	report_release(&r);
@@ -235,8 +214,8 @@ static bool train_rounded(int model, enum type precision, const char *strategy, 
 		q.loss_scale = 65536;
 		q.loss_scale_window = 1;
 	}
-	struct train_options o = options_of(model, &q, "ring", STEPS);
-	if (!train(&q, &o, out))
+	struct train_options o = options_of(&q, "ring", STEPS);
+	if (!runs_run(&q, &o, out))
 		return false;
 	compare_with_plan(strategy, &q, out, COUNTED_ALL);
 	ranks_check(rank_number || precision != TYPE_FP16 || (out->skipped_steps > 0 && out->skipped_steps < STEPS - 2),
@@ -276,12 +255,12 @@ int main(int argc, char **argv)
 	for (int t = TYPE_BF16; t <= TYPE_FP16; t++)
 		for (int i = ranks_count > 1; strategy_at(i); i++) {
 			struct request q = request_of(i % 2, strategy_at(i)->name, (enum type)t, 1 + i % 3 / 2);
-			try_strategy(i % 2, &q);
+			try_strategy(&q);
 			q = request_of(1 - i % 2, strategy_at(i)->name, (enum type)t, 2);
 			q.clip = 0.1;
 			q.optimizer = i % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
 			q.learning_rate = i % 2 ? 0.1 : 0;
-			try_strategy(1 - i % 2, &q);
+			try_strategy(&q);
 		}
 	try_overflows();
 	for (int t = TYPE_BF16; t <= TYPE_FP16 && ranks_count == 2; t++)

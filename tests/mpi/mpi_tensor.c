@@ -12,31 +12,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real/train/train.h"
 #include "tests/support/measured.h"
 #include "tests/support/ranks.h"
 #include "tests/support/runs.h"
+#include "tests/support/suite.h"
 
-enum { STEPS = 20, FEW = 3, BATCH = 4 };
+enum { STEPS = SUITE_CASES(20, 6), FEW = 3, BATCH = 4 };
 static const double LIMIT = 1e-4;
 
 static double worst;
 
 static const struct {
 	const char *model, *strategy;
-	bool is_text;
-} models[] = {{"mlp:sizes=48-48-17-24-10", "tensor", false},
-              {"mlp:sizes=48-24-19-10", "tensor", false},
-              {"gpt:layers=2,width=48,heads=24,context=15,vocabulary=257", "tensor", true},
-              {"gpt:layers=2,width=48,heads=24,context=24,vocabulary=257", "tensor:sequence=yes", true},
+} models[] = {{"mlp:sizes=48-48-17-24-10", "tensor"},
+              {"mlp:sizes=48-24-19-10", "tensor"},
+              {"gpt:layers=2,width=48,heads=24,context=15,vocabulary=257", "tensor"},
+              {"gpt:layers=2,width=48,heads=24,context=24,vocabulary=257", "tensor:sequence=yes"},
               /* Rows of logits have pads, whole and as one of two, three or four slices. */
-              {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor", true}};
+              {"gpt:layers=1,width=24,heads=24,context=4,vocabulary=8187", "tensor"}};
 enum { MODELS = sizeof models / sizeof models[0] };
-
-static const char *data_of(int model)
-{
-	return runs_data(models[model].is_text);
-}
+static const struct runs_how all = {.steps = STEPS}, few = {.steps = FEW}, few_guarded = {.steps = FEW, .guard = true};
 
 static struct request request_of(int model, int64_t accumulate)
 {
@@ -47,42 +42,27 @@ static struct request request_of(int model, int64_t accumulate)
 	                        .accumulate = accumulate};
 }
 
-static bool train(int model, const struct request *q, int64_t steps, bool guard, const char *plan, struct report *out)
-{
-	struct train_options o = train_options_default();
-	o.settings = request_settings(q);
-	o.steps = steps;
-	o.communicator = q->library_collectives ? "mpi" : "ring";
-	o.data = data_of(model);
-	o.guard = guard;
-	o.plan_file = plan;
-	enum status s = train_run(&o, out);
-	ranks_check(s == STATUS_OK, "%s: %s", q->model, status_message());
-	return s == STATUS_OK;
-}
-
 /* The same request on one rank, which has the model whole, without MPI. */
-static void train_single(int model, const struct request *q, double losses[STEPS])
+static void train_single(const struct request *q, double losses[STEPS])
 {
 	struct request one = *q;
 	one.strategy = "single";
 	one.ranks = 1;
-	one.library_collectives = false;
-	runs_single(&one, data_of(model), STEPS, false, losses);
+	runs_single(&one, STEPS, false, losses);
 }
 
 static void try_model(int model, int64_t accumulate)
 {
 	char what[128];
-	struct request q = request_of(model, accumulate), library = q;
+	struct request q = request_of(model, accumulate);
+	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
 	struct runs r;
 	double single[STEPS] = {0};
 	snprintf(what, sizeof what, "%.12s, %s, accumulate %d", q.model, q.strategy, (int)accumulate);
-	library.library_collectives = true;
-	train_single(model, &q, single);
-	if (train(model, &q, STEPS, false, NULL, &r.all) && train(model, &q, FEW, false, NULL, &r.few) &&
-	    train(model, &library, FEW, false, NULL, &r.library) && train(model, &q, FEW, true, NULL, &r.guarded) &&
-	    train(model, &q, FEW, false, runs_write_plan(&q), &r.text))
+	train_single(&q, single);
+	text.plan = runs_write_plan(&q);
+	if (runs_train(&q, &all, &r.all) && runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
+	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text))
 		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
 }
 
@@ -95,45 +75,42 @@ static void try_clipping(int model, enum optimizer optimizer)
 	q.clip = 0.1;
 	q.optimizer = optimizer;
 	q.learning_rate = optimizer == OPTIMIZER_SGD ? 0.5 : 0; /* Adam's steps hardly depend on the norm */
-	train_single(model, &q, single);
-	if (!train(model, &q, STEPS, true, NULL, &r))
+	train_single(&q, single);
+	if (!runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &r))
 		return;
 	worst = fmax(worst, runs_compare_losses("clipped", &r, single, LIMIT));
 	compare_with_plan("clipped", &q, &r, COUNTED_ALL);
 	report_release(&r);
 }
 
+/* The same request without `q`'s checkpointing or offload, from its plan or from a file, has the same bits. */
+static void try_same(const char *what, const struct request *q, const struct request *plain, const char *plan)
+{
+	struct report without, with;
+	if (!runs_train(plain, &(struct runs_how){.steps = FEW, .plan = plan}, &without) ||
+	    !runs_train(q, &few_guarded, &with))
+		return;
+	compare_with_plan(what, q, &with, COUNTED_ALL);
+	runs_same_weights(what, &with, &without);
+	report_release(&without);
+	report_release(&with);
+}
+
 /* Sums over the group are taken again where a kernel is carried out again, and no bit of the result changes. */
 static void try_checkpointing(int model, const char *checkpointing)
 {
 	struct request plain = request_of(model, 2), q = plain;
-	struct report without, with;
 	q.checkpointing = checkpointing;
-	if (!train(model, &plain, FEW, false, NULL, &without) || !train(model, &q, FEW, true, NULL, &with))
-		return;
-	compare_with_plan(checkpointing, &q, &with, COUNTED_ALL);
-	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),
-	            "checkpointing %s: checksums %s and %s", checkpointing, with.weights_checksum,
-	            without.weights_checksum);
-	report_release(&without);
-	report_release(&with);
+	try_same(checkpointing, &q, &plain, NULL);
 }
 
 /* A rank's slices go to the host as they are: there is nobody to reduce them with. */
 static void try_offload(int model, const char *offload)
 {
 	struct request plain = request_of(model, 2), q = plain;
-	struct report without, with;
 	plain.clip = q.clip = 0.5;
 	q.offload = offload;
-	if (!train(model, &plain, FEW, false, runs_write_plan_as(&plain, &q), &without) ||
-	    !train(model, &q, FEW, true, NULL, &with))
-		return;
-	compare_with_plan(offload, &q, &with, COUNTED_ALL);
-	ranks_check(rank_number || !strcmp(with.weights_checksum, without.weights_checksum),
-	            "offload %s: checksums %s and %s", offload, with.weights_checksum, without.weights_checksum);
-	report_release(&without);
-	report_release(&with);
+	try_same(offload, &q, &plain, runs_write_plan_as(&plain, &q));
 }
 
 /* In 16 bits: the plan holds to the byte, the same run gives the same bits, and losses are one rank's within what 16
@@ -145,17 +122,13 @@ static void try_precision(int model, enum type precision)
 	double single[STEPS] = {0};
 	q.precision = precision;
 	q.clip = 0.5;
-	train_single(model, &q, single);
-	if (!train(model, &q, STEPS, false, NULL, &r) || !train(model, &q, STEPS, true, NULL, &twice))
+	train_single(&q, single);
+	if (!runs_train(&q, &all, &r) || !runs_train(&q, &(struct runs_how){.steps = STEPS, .guard = true}, &twice))
 		return;
 	compare_with_plan(type_name(precision), &q, &r, COUNTED_ALL);
 	compare_with_plan(type_name(precision), &q, &twice, COUNTED_ALL);
-	ranks_check(rank_number || !strcmp(r.weights_checksum, twice.weights_checksum), "%s: checksums %s and %s",
-	            type_name(precision), r.weights_checksum, twice.weights_checksum);
-	for (int i = 0; i < STEPS && !rank_number; i++)
-		ranks_check(fabs(r.losses[i] - single[i]) <= 0.02 * single[i],
-		            "%s, %s: step %d: loss %.9g, single has %.9g", q.model, type_name(precision), i + 1,
-		            r.losses[i], single[i]);
+	runs_same_weights(type_name(precision), &r, &twice);
+	runs_compare_losses(type_name(precision), &r, single, 0.02);
 	report_release(&r);
 	report_release(&twice);
 }

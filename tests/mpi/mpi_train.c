@@ -11,72 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "real/train/train.h"
 #include "tests/support/measured.h"
 #include "tests/support/plans.h"
 #include "tests/support/ranks.h"
 #include "tests/support/runs.h"
-#include "tests/support/trainer.h"
+#include "tests/support/suite.h"
 
-enum { STEPS = 50, FEW = 3, MICRO_BATCH = 2 };
+enum { STEPS = SUITE_CASES(50, 6), FEW = 3, MICRO_BATCH = 2 };
 static const double LIMIT = 1e-4;
 
 static double worst;
 
-static const struct {
-	const char *model;
-	bool is_text;
-} models[] = {{"mlp:sizes=48-33-17-10", false},
-              {"gpt:layers=2,width=32,heads=2,context=16", true},
-              {"gpt:layers=3,width=32,heads=2,context=16", true}};
-
-static const char *data_of(int model)
-{
-	return runs_data(models[model].is_text);
-}
+static const char *const models[] = {"mlp:sizes=48-33-17-10", "gpt:layers=2,width=32,heads=2,context=16",
+                                     "gpt:layers=3,width=32,heads=2,context=16"};
+static const struct runs_how few = {.steps = FEW}, few_guarded = {.steps = FEW, .guard = true};
 
 /* The same global batch for all: those that serve the same samples on all ranks take larger micro-batches. */
 static struct request request_of(int model, const char *strategy, int accumulate)
 {
 	struct settings s = {.ranks = ranks_count};
 	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	return (struct request){.model = models[model].model,
+	return (struct request){.model = models[model],
 	                        .strategy = strategy,
 	                        .ranks = ranks_count,
 	                        .micro_batch = MICRO_BATCH * ranks_count / strategy_data_ranks(&s),
 	                        .accumulate = accumulate,
 	                        .bucket = 4096}; /* several buckets */
-}
-
-/* ---- one run ---- */
-
-/* From a text. */
-static bool train_file(int model, const struct request *q, struct report *out)
-{
-	struct train_options o = train_options_default();
-	o.plan_file = runs_write_plan(q);
-	o.steps = FEW;
-	o.data = data_of(model);
-	enum status s = train_run(&o, out);
-	ranks_check(s == STATUS_OK, "%s, %s, from its text: %s", q->model, q->strategy, status_message());
-	return s == STATUS_OK;
-}
-
-static bool train(int model, const struct request *q, const char *communicator, int64_t steps, bool guard,
-                  struct report *out)
-{
-	struct train_options o = train_options_default();
-	struct request r = *q;
-	r.library_collectives = !strcmp(communicator, "mpi");
-	o.settings = request_settings(&r);
-	o.steps = steps;
-	o.communicator = communicator;
-	o.data = data_of(model);
-	o.evaluate = steps == FEW;
-	o.guard = guard;
-	enum status s = train_run(&o, out);
-	ranks_check(s == STATUS_OK, "%s, %s: %s", r.model, r.strategy, status_message());
-	return s == STATUS_OK;
 }
 
 /* ---- the same losses ---- */
@@ -88,8 +48,8 @@ static void train_single(int model, int accumulate, double losses[STEPS])
 	struct request q = request_of(model, "single", 1);
 	q.micro_batch = MICRO_BATCH * ranks_count * accumulate;
 	q.ranks = 1;
-	runs_single(&q, data_of(model), STEPS, false, losses);
-	single_validation = runs_single_validation(&q, data_of(model), FEW);
+	runs_single(&q, STEPS, false, losses);
+	single_validation = runs_single_validation(&q, FEW);
 }
 
 /* All of the validation data counts once, however many ranks share it and whatever is left over. */
@@ -108,11 +68,13 @@ static void try_strategy(int model, const char *strategy, int accumulate, const 
 {
 	char what[128];
 	struct request q = request_of(model, strategy, accumulate);
+	struct runs_how library = {.steps = FEW, .communicator = "mpi"}, text = few;
 	struct runs r;
-	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model].model, strategy, accumulate);
-	if (train(model, &q, "ring", STEPS, false, &r.all) && train(model, &q, "ring", FEW, false, &r.few) &&
-	    train(model, &q, "mpi", FEW, false, &r.library) && train(model, &q, "ring", FEW, true, &r.guarded) &&
-	    train_file(model, &q, &r.text)) {
+	snprintf(what, sizeof what, "%.3s, %s, accumulate %d", models[model], strategy, accumulate);
+	text.plan = runs_write_plan(&q);
+	if (runs_train(&q, &(struct runs_how){.steps = STEPS, .no_evaluation = true}, &r.all) &&
+	    runs_train(&q, &few, &r.few) && runs_train(&q, &library, &r.library) &&
+	    runs_train(&q, &few_guarded, &r.guarded) && runs_train(&q, &text, &r.text)) {
 		compare_validation(what, &r.few);
 		worst = fmax(worst, runs_compare(what, &q, &r, single, LIMIT));
 	}
@@ -123,33 +85,16 @@ static void try_variant(const char *strategy, double clip, enum optimizer optimi
 {
 	struct request q = request_of(1, strategy, 2), one = request_of(1, "single", 1);
 	struct report r;
-	struct made m = {0};
-	struct trainer t = {0};
-	double loss = 0;
-	uint64_t sum = 0;
+	double single[FEW] = {0};
 	q.clip = one.clip = clip;
 	q.optimizer = one.optimizer = optimizer;
 	one.micro_batch = 2 * MICRO_BATCH * ranks_count;
 	one.ranks = 1;
-	if (!train(1, &q, "ring", FEW, true, &r))
+	runs_single(&one, FEW, true, single);
+	if (!runs_train(&q, &few_guarded, &r))
 		return;
 	compare_with_plan(strategy, &q, &r, COUNTED_ALL);
-	if (!rank_number) {
-		enum status s = made_open(&m, &one);
-		if (!s)
-			s = trainer_open(&t, &m.plan, data_of(1), true);
-		for (int i = 0; i < FEW && !s; i++) {
-			s = trainer_step(&t, &loss);
-			double error = fabs(r.losses[i] - loss) / loss;
-			ranks_check(error <= LIMIT, "%s, clip %g: step %d: loss %.9g, single has %.9g", strategy, clip,
-			            i + 1, r.losses[i], loss);
-		}
-		if (!s)
-			s = trainer_finish(&t, &sum);
-		ranks_check(!s && strlen(r.weights_checksum) == 16, "single: %s", status_message());
-		trainer_release(&t);
-		made_release(&m);
-	}
+	runs_compare_losses(strategy, &r, single, LIMIT);
 	report_release(&r);
 }
 
@@ -182,16 +127,14 @@ static void try_checkpointing_in(enum type precision, int model, const char *str
 	plain.precision = precision;
 	q = plain;
 	q.checkpointing = checkpointing;
-	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model].model, strategy, checkpointing);
-	if (!train(model, &plain, "ring", FEW, false, &without) || !train(model, &q, "ring", FEW, false, &with) ||
-	    !train(model, &q, "ring", FEW, true, &guarded))
+	snprintf(what, sizeof what, "%.3s, %s, checkpointing %s", models[model], strategy, checkpointing);
+	if (!runs_train(&plain, &few, &without) || !runs_train(&q, &few, &with) ||
+	    !runs_train(&q, &few_guarded, &guarded))
 		return;
 	compare_with_plan(what, &q, &with, COUNTED_ALL);
 	compare_with_plan(what, &q, &guarded, COUNTED_ALL);
-	ranks_check(rank_number || (!strcmp(with.weights_checksum, without.weights_checksum) &&
-	                            !strcmp(guarded.weights_checksum, without.weights_checksum)),
-	            "%s: checksums %s, %s and %s", what, without.weights_checksum, with.weights_checksum,
-	            guarded.weights_checksum);
+	runs_same_weights(what, &with, &without);
+	runs_same_weights(what, &guarded, &without);
 	report_release(&without);
 	report_release(&with);
 	report_release(&guarded);

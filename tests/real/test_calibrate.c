@@ -4,16 +4,14 @@
  * cores: all
  */
 #include <check.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "real/calibrate/internal.h"
 #include "sim/sim.h"
-#include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 /* ---- the fit ---- */
@@ -23,7 +21,7 @@ static struct link_sample exchange(int64_t rounds, int64_t bytes, int64_t latenc
 	return (struct link_sample){rounds, bytes, rounds * (latency + (int64_t)((double)bytes / bytes_a_ns))};
 }
 
-START_TEST(a_link_that_follows_the_formula_is_found_again)
+START_TEST(a_link_that_follows_the_formula_is_recovered)
 {
 	struct link_sample samples[24];
 	struct link link;
@@ -39,7 +37,7 @@ START_TEST(a_link_that_follows_the_formula_is_found_again)
 }
 END_TEST
 
-START_TEST(a_link_gets_the_middle_of_what_large_messages_say)
+START_TEST(a_links_bandwidth_is_the_median_of_large_messages)
 {
 	const struct link_sample samples[] = {exchange(1, 1024, 1000, 1000.0), exchange(2, 1 << 24, 1000, 2.0),
 	                                      exchange(1, 1 << 24, 1000, 4.0), exchange(1, 1 << 24, 1000, 8.0),
@@ -53,7 +51,7 @@ START_TEST(a_link_gets_the_middle_of_what_large_messages_say)
 END_TEST
 
 /* A message that took no longer than the smallest one: no division by nothing. */
-START_TEST(a_link_survives_samples_that_make_no_sense)
+START_TEST(a_link_survives_impossible_samples)
 {
 	const struct link_sample samples[] = {{1, 64, 5000}, {1, 1 << 20, 4000}};
 	struct link link;
@@ -82,7 +80,7 @@ START_TEST(a_rate_is_the_median_with_its_spread)
 }
 END_TEST
 
-START_TEST(curves_ascend_and_hold_no_more_than_fits)
+START_TEST(curves_ascend_and_have_bounded_length)
 {
 	struct curve_points points = {0};
 	struct cluster c = {0};
@@ -134,9 +132,7 @@ START_TEST(a_copy_has_the_bytes_of_a_plans_copy)
 {
 	struct made m;
 	int copies = 0;
-	ck_assert_msg(
-	        !made_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"}),
-	        "%s", status_message());
+	must_open(&m, &(struct request){"mlp:sizes=784-16-10", "zero2", .ranks = 2, .offload = "optimizer"});
 	const struct role *r = &m.plan.roles[0];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		if (r->ops[i].kind != OP_COPY)
@@ -165,24 +161,17 @@ static void watch(void *context, double done, const char *what)
 
 static void check_prediction(const struct cluster *c, const char *model)
 {
-	struct settings settings = settings_default();
-	struct model m;
-	struct plan p;
+	struct made m;
 	struct report r = {0};
-	snprintf(settings.model, sizeof settings.model, "%s", model);
-	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
-	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
-	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
+	must_open(&m, &(struct request){.model = model, .strategy = "single", .micro_batch = 4});
+	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, &r), "%s", status_message());
 	ck_assert_msg(r.rates_measured, "%s: something in the step has an assumed rate", model);
 	ck_assert_int_gt(r.time.step, 0);
 	report_release(&r);
-	plan_release(&p);
-	model_release(&m);
+	made_release(&m);
 }
 
-START_TEST(one_rank_alone_is_measured_whole)
+START_TEST(one_rank_is_calibrated_completely)
 {
 	struct calibrate_options o = calibrate_options_default();
 	struct cluster c, again;
@@ -202,18 +191,13 @@ START_TEST(one_rank_alone_is_measured_whole)
 	check_prediction(&c, "mlp");
 	check_prediction(&c, "gpt");
 
-	char *text = cluster_text(&c);
-	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = cluster_text(&again);
-	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
-	free(text);
-	free(second);
+	must_read_back(&c, &again);
 	cluster_release(&c);
 	cluster_release(&again);
 }
 END_TEST
 
-START_TEST(a_forced_core_is_told)
+START_TEST(a_forced_core_is_reported)
 {
 	setenv("OPENBLAS_CORETYPE", "Haswell", 1);
 	ck_assert_str_eq(calibrate_forced_core(), "Haswell");

@@ -11,6 +11,7 @@
 #include "strategy/strategies/strategy.h"
 #include "tests/support/cluster_text.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -132,19 +133,13 @@ static void check_figures(const struct calibrate_figures *f)
 
 static void predict(const struct cluster *c, enum type precision, struct report *out)
 {
-	struct settings settings = settings_default();
-	struct model m;
-	struct plan p;
-	snprintf(settings.model, sizeof settings.model, "gpt:layers=2,width=64,heads=4");
-	snprintf(settings.strategy, sizeof settings.strategy, "single");
-	settings.micro_batch = 2;
-	settings.precision = precision;
-	ck_assert_int_eq(settings_resolve(&settings, strategy_data_ranks(&settings)), STATUS_OK);
-	ck_assert_int_eq(model_open(&m, settings.model, 0), STATUS_OK);
-	ck_assert_int_eq(plan_compile(&p, &m, &settings), STATUS_OK);
-	ck_assert_msg(!sim_run(&p, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
-	plan_release(&p);
-	model_release(&m);
+	struct made m;
+	must_open(&m, &(struct request){.model = "gpt:layers=2,width=64,heads=4",
+	                                .strategy = "single",
+	                                .micro_batch = 2,
+	                                .precision = precision});
+	ck_assert_msg(!sim_run(&m.plan, c, GRAIN_OPERATION, NULL, out), "%s", status_message());
+	made_release(&m);
 }
 
 /* The simulator rests on nothing that is assumed, and follows what was measured. */
@@ -170,7 +165,7 @@ static void check_predictions(struct cluster *c)
 	report_release(&slower);
 }
 
-START_TEST(one_gpu_is_measured_whole)
+START_TEST(one_gpu_is_calibrated_completely)
 {
 	struct calibrate_options o = options();
 	struct cluster c, again;
@@ -188,13 +183,8 @@ START_TEST(one_gpu_is_measured_whole)
 	check_fields(&c);
 	check_figures(&figures);
 
-	char *text = cluster_text(&c);
-	ck_assert_msg(!cluster_read(&again, text, strlen(text), "calibration"), "%s", status_message());
-	char *second = cluster_text(&again);
-	ck_assert_msg(!strcmp(text, second), "what is written is not what is read back");
+	must_read_back(&c, &again);
 	check_predictions(&again);
-	free(text);
-	free(second);
 	calibrate_figures_release(&figures);
 	cluster_release(&c);
 	cluster_release(&again);
@@ -219,8 +209,8 @@ static int64_t step_of(enum type precision, bool eager)
 	return step;
 }
 
-/* Within the limit that `validate` has for GPUs, on one whose time is its own. */
-START_LOOP_TEST(what_was_measured_is_predicted, 0, 2)
+/* Within the limit that `validate` has for GPUs, on one whose time is its own: replayed, and issued. */
+START_LOOP_TEST(predictions_match_measured_steps, SUITE_CASES(0, 1), 2)
 {
 	struct calibrate_options o = options();
 	struct cluster c;
@@ -265,7 +255,7 @@ static const struct {
         {{.devices = 1}, "nccl", 2, "use comm ring"},
 };
 
-START_LOOP_TEST(what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof *refused))
+START_LOOP_TEST(missing_parts_are_reported_first, 0, (int)(sizeof refused / sizeof *refused))
 {
 	struct calibrate_options o = options();
 	o.communicator = refused[_i].communicator;
@@ -276,7 +266,7 @@ START_LOOP_TEST(what_is_missing_is_said_first, 0, (int)(sizeof refused / sizeof 
 }
 END_TEST
 
-START_TEST(failures_end_it_with_a_line)
+START_TEST(failures_end_with_one_line)
 {
 	struct calibrate_options o = options();
 	struct cluster c;

@@ -105,7 +105,7 @@ static void assert_refused(const struct dataset_spec *spec, const char *name, co
 
 /* ---- images ---- */
 
-START_TEST(images_are_what_the_files_say)
+START_TEST(images_match_their_files)
 {
 	struct dataset d;
 	ck_assert_msg(dataset_open(&d, &tiny_spec) == STATUS_OK, "%s", status_message());
@@ -135,7 +135,7 @@ START_TEST(images_are_what_the_files_say)
 END_TEST
 
 /* Four ranks of two samples get what one rank of eight gets. */
-START_TEST(batches_do_not_depend_on_who_asks)
+START_TEST(batches_do_not_depend_on_the_rank)
 {
 	struct dataset d;
 	ck_assert_int_eq(dataset_open(&d, &tiny_spec), STATUS_OK);

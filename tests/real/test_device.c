@@ -1,4 +1,4 @@
-/* What the CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
+/* The CPU device notices in test runs: a kernel that writes outside its buffer, memory that is read before it is
  * written, and a kernel that uses less than the plan says. */
 #include <check.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "real/rank/bind.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -18,7 +18,7 @@ static void open_plan(struct made *m, int64_t accumulate)
 	        .model = "gpt:layers=1,width=16,heads=2,context=8", .strategy = "single", .micro_batch = 3, .clip = 1};
 	struct request r = tiny;
 	r.accumulate = accumulate;
-	ck_assert_msg(made_open(m, &r) == STATUS_OK, "%s", status_message());
+	must_open(m, &r);
 }
 
 /* One step after the prologue, under guard. */
@@ -112,7 +112,7 @@ static bool alive_at(const struct role *r, int buffer, int at)
 }
 
 /* A buffer that is declared larger than what its kernel uses: the plan says more, and what is measured stays. */
-START_TEST(what_is_measured_is_not_copied)
+START_TEST(measured_memory_is_not_copied_from_the_plan)
 {
 	struct made m;
 	struct trainer t;
@@ -173,13 +173,13 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 	struct rank_memory d;
 	const struct request r = {
 	        .model = "mlp:sizes=784-16-10", .strategy = "zero2", .ranks = 2, .clip = 1, .offload = "optimizer"};
-	ck_assert_msg(made_open(&m, &r) == STATUS_OK, "%s", status_message());
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_OK);
+	must_open(&m, &r);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_OK);
 	rank_memory_release(&d);
 	struct role *role = &m.plan.roles[0];
 	const struct op *op = &role->ops[find_op(role, spoilt[_i].kind)];
 	role->buffers[op->operand[spoilt[_i].operand].buffer].type = spoilt[_i].type;
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_INPUT);
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_INPUT);
 	ck_assert_msg(strstr(status_message(), "there is no kernel for") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);
@@ -187,12 +187,12 @@ START_LOOP_TEST(types_without_a_kernel_are_refused, 0, 8)
 END_TEST
 
 /* A host that has no memory left is an answer, not a crash. */
-START_TEST(arena_that_does_not_fit_is_said)
+START_TEST(an_arena_that_does_not_fit_is_refused)
 {
 	struct made m;
 	struct rank_memory d;
-	ck_assert_int_eq(made_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048}), STATUS_OK);
-	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false), STATUS_RUN);
+	must_open(&m, &(struct request){"gpt3-175b", "single", .micro_batch = 2048});
+	ck_assert_int_eq(rank_memory_open(&d, &m.plan, 0, NULL, false, NULL, NULL), STATUS_RUN);
 	ck_assert_msg(strstr(status_message(), "no memory for an arena") != NULL, "%s", status_message());
 	ck_assert_ptr_null(d.arena[SPACE_DEVICE]);
 	made_release(&m);

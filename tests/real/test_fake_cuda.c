@@ -41,7 +41,7 @@ static void end(void)
 	api->close(gpu);
 }
 
-/* What may not be called while something is captured. */
+/* Calls that a capture forbids. */
 static int call(int number)
 {
 	void *memory;
@@ -76,7 +76,7 @@ static int call(int number)
 }
 enum { CALLS = 10 };
 
-START_LOOP_TEST(a_capture_is_spoiled_by_calls, 0, CALLS)
+START_LOOP_TEST(calls_invalidate_a_capture, 0, CALLS)
 {
 	cuda_graph graph;
 	must(api->capture_begin(gpu, stream));

@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "real/rank/clock.h"
+#include "strategy/base/clock.h"
 #include "real/train/internal.h"
 #include "tests/support/images.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -145,7 +145,7 @@ static void assert_off(const struct report_traffic *measured, const struct repor
 	}
 }
 
-START_TEST(what_a_communicator_counts_is_reported)
+START_TEST(a_communicators_counts_are_reported)
 {
 	static const struct stand_in cases[] = {
 	        {.handed = 0}, {.handed = -8}, {.sent = 1}, {.received = -1}, {.staging = 77}};
@@ -256,7 +256,7 @@ static void assert_made_up(struct run *r, int most)
 	report_release(&out);
 }
 
-START_TEST(figures_of_ranks_are_brought_together)
+START_TEST(figures_of_ranks_are_merged)
 {
 	struct run r;
 	run_open(&r, &(struct stand_in){.handed = 0});
@@ -266,7 +266,7 @@ START_TEST(figures_of_ranks_are_brought_together)
 }
 END_TEST
 
-START_TEST(a_library_that_counts_nothing_says_so)
+START_TEST(a_library_without_counts_is_reported_as_such)
 {
 	struct run r;
 	struct rank_figures all[2];
@@ -284,7 +284,7 @@ START_TEST(a_library_that_counts_nothing_says_so)
 END_TEST
 
 /* The time of a rank is that of its median step, all parts of it. */
-START_TEST(the_median_step_counts)
+START_TEST(the_median_step_is_reported)
 {
 	struct run r;
 	struct rank_figures f;
@@ -307,7 +307,7 @@ START_TEST(waiting_for_a_message_is_bubble)
 	struct made m;
 	struct trainer t;
 	double loss;
-	ck_assert_msg(made_open(&m, &pipeline) == STATUS_OK, "%s", status_message());
+	must_open(&m, &pipeline);
 	ck_assert(images_make(images, sizeof images, 4, 4, 20, 10));
 	ck_assert_int_eq(trainer_open_among(&t, &m.plan, images, false, &late), STATUS_OK);
 	ck_assert_int_eq(trainer_step(&t, &loss), STATUS_OK);
@@ -337,7 +337,7 @@ static int64_t kernel_says(void)
 
 enum { PARENT_BYTES = 256 << 20 };
 
-START_TEST(resident_memory_is_what_the_kernel_says)
+START_TEST(resident_memory_matches_the_kernels_figure)
 {
 	struct run r;
 	struct rank_figures f;

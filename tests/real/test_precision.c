@@ -10,7 +10,7 @@
 #include "tests/support/elements.h"
 #include "tests/support/images.h"
 #include "tests/support/loss_scale.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
@@ -126,7 +126,7 @@ struct run {
 
 static void run_open(struct run *r, int model, const struct request *q)
 {
-	ck_assert_msg(made_open(&r->m, q) == STATUS_OK, "%s", status_message());
+	must_open(&r->m, q);
 	ck_assert_msg(trainer_open(&r->t, &r->m.plan, data_of(model), true) == STATUS_OK, "%s", status_message());
 }
 
@@ -239,7 +239,7 @@ START_LOOP_TEST(adam_does_not_count_skipped_steps, 0, COUNT(models))
 END_TEST
 
 /* The scale is taken out again, exactly: it is a power of two. What differs is what 16 bits lose. */
-START_LOOP_TEST(scale_comes_out_again, 0, COUNT(models))
+START_LOOP_TEST(the_loss_scale_cancels, 0, COUNT(models))
 {
 	struct run a, b;
 	struct request q = request_of(_i, TYPE_FP16);

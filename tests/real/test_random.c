@@ -159,7 +159,7 @@ START_LOOP_TEST(weights_agree_with_numpy, 0, 4)
 }
 END_TEST
 
-START_TEST(checksum_tells_apart)
+START_TEST(checksums_differ)
 {
 	float x[64];
 	weights_fill(1, 0, 0, 64, WEIGHTS_NORMAL, 1.0, x);

@@ -8,7 +8,7 @@
 #include "real/rank/rounding.h"
 #include "strategy/model/slice.h"
 #include "strategy/strategies/strategy.h"
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 static const struct rounding RUN = {7, {0, 0, INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40, 0}};
@@ -119,7 +119,8 @@ static int64_t base_of(const struct model *m, int tensor)
 	return base;
 }
 
-/* Of a whole tensor and of each slice of one: the place in the whole model, as strategy/model/slice.h has it. */
+/* An element of a whole tensor or of a slice is numbered by its place in the whole model, as strategy/model/slice.h
+ * defines it. */
 START_TEST(slices)
 {
 	static const struct {
@@ -177,8 +178,7 @@ START_TEST(strategies)
 		                          .precision = TYPE_BF16,
 		                          .bucket = 4096,
 		                          .stochastic_rounding = true};
-		ck_assert_msg(!made_open(&m, &q) && !plan_verify(&m.plan, NULL), "%s: %s", q.strategy,
-		              status_message());
+		must_open_verified(&m, &q);
 		unsigned char *seen = calloc((size_t)m.model.parameters, 1);
 		for (int64_t rank = 0; rank < m.plan.ranks; rank++) {
 			const struct role *r = plan_role_of(&m.plan, rank);
@@ -213,7 +213,7 @@ START_TEST(refused)
 	ck_assert(strstr(status_message(), "stochastic_rounding") && strstr(status_message(), "fp32"));
 	struct made m;
 	const struct request q = {.strategy = "zero1", .model = "mlp", .ranks = 2, .precision = TYPE_BF16};
-	ck_assert(!made_open(&m, &q) && !plan_verify(&m.plan, NULL));
+	must_open_verified(&m, &q);
 	struct role *r = &m.plan.roles[0];
 	for (int i = 0; i < r->op_count; i++)
 		if (r->ops[i].kind == OP_ADAMW) {

@@ -49,9 +49,9 @@ START_TEST(epochs_and_seeds_differ)
 }
 END_TEST
 
-/* Where element i goes, over many epochs. Rows and columns of the counts sum to the same, so the chi-square of n × n
- * cells, times (n-1)/n, has (n-1)² degrees of freedom; its mean is that and its variance twice that. Six standard
- * deviations above is not chance. */
+/* Element i goes to every place equally often over many epochs. Rows and columns of the counts sum to the same, so the
+ * chi-square of n × n cells, times (n-1)/n, has (n-1)² degrees of freedom; its mean is that and its variance twice
+ * that. Six standard deviations above is not chance. */
 START_LOOP_TEST(places_are_even, 0, 6)
 {
 	static const int sizes[] = {2, 3, 5, 10, 17, 33};
@@ -71,7 +71,8 @@ START_LOOP_TEST(places_are_even, 0, 6)
 }
 END_TEST
 
-/* Which element follows which: an order that keeps neighbours together would show here and not above. */
+/* Every element follows every other equally often: an order that keeps neighbours together would show here and not
+ * above. */
 START_TEST(neighbours_are_even)
 {
 	enum { N = 8, EPOCHS = 20000 };

@@ -1,4 +1,11 @@
-/* For tests of the simulator: clusters whose rates are round, and plans put together by hand. */
+/* For tests of the simulator: a cluster whose rates are round, and a plan put together by hand. Both stay until another
+ * one is opened.
+ *
+ *     open_gpus("4", "0", "0", "");
+ *     open_plan(4);
+ *     wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 40000), 0);
+ *     ck_assert_int_eq(run(GRAIN_MESSAGE).time.step, …);
+ */
 #ifndef SHARDLAB_SIM_FIXTURE_H
 #define SHARDLAB_SIM_FIXTURE_H
 
@@ -9,9 +16,16 @@
 
 #include "sim/sim.h"
 
+static struct cluster cluster;
+
+static inline void read_cluster(const char *text)
+{
+	cluster_release(&cluster);
+	ck_assert_msg(!cluster_read(&cluster, text, strlen(text), "fixture"), "%s", status_message());
+}
+
 /* 1000 bytes/ns of memory, links of 10 bytes/ns with 1 us, a network of 2 rails of 2 bytes/ns with 5 us. */
-static inline void open_gpus(struct cluster *c, const char *devices, const char *share, const char *launch,
-                             const char *slow)
+static inline void open_gpus(const char *devices, const char *share, const char *launch, const char *slow)
 {
 	char text[1200];
 	snprintf(text, sizeof text,
@@ -25,11 +39,11 @@ static inline void open_gpus(struct cluster *c, const char *devices, const char 
 	         "host_link: {latency: 1e-5, bandwidth: 1e10}\n"
 	         "slow: {%s}\n",
 	         devices, launch, share, slow);
-	ck_assert_msg(!cluster_read(c, text, strlen(text), "fixture"), "%s", status_message());
+	read_cluster(text);
 }
 
 /* 1 byte/ns a rank and 2 bytes/ns a node: bytes are nanoseconds. */
-static inline void open_cpus(struct cluster *c, const char *devices, const char *cores, const char *bandwidth)
+static inline void open_cpus(const char *devices, const char *cores, const char *bandwidth)
 {
 	char text[1000];
 	snprintf(text, sizeof text,
@@ -41,21 +55,23 @@ static inline void open_cpus(struct cluster *c, const char *devices, const char 
 	         "link: {latency: 1e-6, bandwidth: 1e9}\n"
 	         "network: {latency: 5e-6, bandwidth: 1e9}\n",
 	         devices, cores, bandwidth);
-	ck_assert_msg(!cluster_read(c, text, strlen(text), "fixture"), "%s", status_message());
+	read_cluster(text);
 }
 
 enum { OPS = 16 };
 
-struct fixture {
+static struct fixture {
 	struct plan plan;
 	struct model model;
 	struct buffer buffer;
 	struct op ops[OPS];
 	int after[OPS];
-};
+} fixture;
 
-static inline void fixture_init(struct fixture *f, int64_t ranks)
+static inline void open_plan(int64_t ranks)
 {
+	struct fixture *f = &fixture;
+	model_release(&f->model);
 	memset(f, 0, sizeof *f);
 	ck_assert(!model_open(&f->model, "params=1e6", 0));
 	f->buffer = (struct buffer){"x", CATEGORY_BUFFERS, SPACE_DEVICE, TYPE_FP32, INT64_C(1) << 40, true};
@@ -71,15 +87,10 @@ static inline void fixture_init(struct fixture *f, int64_t ranks)
 	        (struct role){.name = "rank", .ranks = ranks, .buffers = &f->buffer, .buffer_count = 1, .ops = f->ops};
 }
 
-static inline void fixture_release(struct fixture *f)
+static inline struct op *add_op(enum op_kind kind, enum queue queue, int64_t elements)
 {
-	model_release(&f->model);
-}
-
-static inline struct op *add_op(struct fixture *f, enum op_kind kind, enum queue queue, int64_t elements)
-{
-	struct role *r = &f->plan.roles[0];
-	struct op *op = &f->ops[r->op_count++];
+	struct role *r = &fixture.plan.roles[0];
+	struct op *op = &fixture.ops[r->op_count++];
 	r->step.end = r->op_count;
 	*op = (struct op){
 	        .kind = kind, .queue = queue, .unit = -1, .kernel = -1, .micro = -1, .group = -1, .payload = elements};
@@ -90,43 +101,45 @@ static inline struct op *add_op(struct fixture *f, enum op_kind kind, enum queue
 }
 
 /* A kernel that takes so many nanoseconds on open_gpus(): it writes 1000 bytes in each. */
-static inline struct op *add_kernel(struct fixture *f, int64_t ns)
+static inline struct op *add_kernel(int64_t ns)
 {
-	return add_op(f, OP_ZERO, QUEUE_COMPUTE, ns * 250);
+	return add_op(OP_ZERO, QUEUE_COMPUTE, ns * 250);
 }
 
-static inline struct op *add_collective(struct fixture *f, enum schedule_algorithm a, int64_t elements)
+static inline struct op *add_collective(enum schedule_algorithm a, int64_t elements)
 {
-	struct op *op = add_op(f, OP_ALL_REDUCE, QUEUE_COMMUNICATION, elements);
+	struct op *op = add_op(OP_ALL_REDUCE, QUEUE_COMMUNICATION, elements);
 	op->algorithm = a;
 	return op;
 }
 
-static inline void wait_for(struct fixture *f, struct op *op, int number)
+static inline void wait_for(struct op *op, int number)
 {
-	int at = (int)(op - f->ops);
-	f->after[at] = number;
-	op->after = &f->after[at];
+	op->after = &fixture.after[op - fixture.ops];
+	*op->after = number;
 	op->after_count = 1;
 }
 
-static inline struct report run(const struct fixture *f, const struct cluster *c, enum grain grain)
+static inline struct report simulate(const struct plan *p, enum grain grain, struct trace *t)
 {
 	struct report r;
-	ck_assert_msg(!sim_run(&f->plan, c, grain, NULL, &r), "%s", status_message());
+	ck_assert_msg(!sim_run(p, &cluster, grain, t, &r), "%s", status_message());
 	return r;
 }
 
-static inline int64_t collective_time(enum schedule_algorithm a, int64_t ranks, int64_t root, int64_t elements,
-                                      const struct cluster *c, enum grain grain)
+static inline struct report run(enum grain grain)
 {
-	struct fixture f;
-	fixture_init(&f, ranks);
-	add_collective(&f, a, elements)->root = (int)root;
-	struct report r = run(&f, c, grain);
+	return simulate(&fixture.plan, grain, NULL);
+}
+
+static inline int64_t collective_time(enum schedule_algorithm a, int64_t ranks, int64_t root, int64_t elements,
+                                      enum grain grain)
+{
+	open_plan(ranks);
+	add_collective(a, elements)->root = (int)root;
+	struct report r = run(grain);
 	ck_assert_int_eq(r.time.communication, r.time.step);
 	ck_assert_int_eq(r.time.exposed, r.time.step);
-	fixture_release(&f);
 	return r.time.step;
 }
 

@@ -1,32 +1,31 @@
 /* The simulator on whole plans: classes of ranks, both grains on every strategy, what fits, what is refused. */
 #include "sim/rank_class.h"
-#include "strategy/strategies/strategy.h"
 #include "tests/sim/sim_fixture.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 /* ---- classes of ranks ---- */
 
 static void check_classes(int64_t ranks, int64_t root_ranks, const char *devices, const char *slow, int expected)
 {
-	struct cluster c;
 	struct plan plan = {.ranks = ranks, .role_count = root_ranks ? 2 : 1};
 	struct rank_classes classes;
 	int64_t sum = 0;
-	open_gpus(&c, devices, "0", "0", slow);
+	open_gpus(devices, "0", "0", slow);
 	plan.roles[0] = (struct role){.name = "root", .ranks = root_ranks ? root_ranks : ranks};
 	plan.roles[1] = (struct role){.name = "rank", .first_rank = root_ranks, .ranks = ranks - root_ranks};
-	rank_classes_make(&classes, &plan, &c);
+	rank_classes_make(&classes, &plan, &cluster);
 	ck_assert_int_eq(classes.count, expected);
 	for (int i = 0; i < classes.count; i++)
 		sum += classes.classes[i].copies * classes.classes[i].nodes;
 	ck_assert_int_eq(sum, ranks);
 	for (int64_t rank = 0; rank<ranks; rank += ranks> 1000 ? 97 : 1) {
-		const struct rank_class *a = &classes.classes[rank_class_of(&classes, &plan, &c, rank)];
-		if (a->factor != cluster_slow_factor(&c, rank) || &plan.roles[a->role] != plan_role_of(&plan, rank))
+		const struct rank_class *a = &classes.classes[rank_class_of(&classes, &plan, &cluster, rank)];
+		if (a->factor != cluster_slow_factor(&cluster, rank) ||
+		    &plan.roles[a->role] != plan_role_of(&plan, rank))
 			ck_abort_msg("rank %ld is not of its class", (long)rank);
 	}
 	rank_classes_release(&classes);
-	cluster_release(&c);
 }
 
 START_TEST(test_rank_classes)
@@ -48,40 +47,23 @@ END_TEST
 
 /* ---- whole plans ---- */
 
-struct run {
-	struct model model;
-	struct plan plan;
-	struct cluster cluster;
-};
-
-static void run_open(struct run *r, const char *model, const char *strategy, int64_t ranks, const char *cluster,
-                     enum type precision)
+/* Four samples a micro-batch. */
+#define SMALL "gpt:layers=2,width=64,heads=2"
+static const struct plan *plan_on(const char *name, const char *model, const char *strategy, int ranks)
 {
-	struct settings s = settings_default();
-	ck_assert_msg(!model_open(&r->model, model, 0), "%s", status_message());
-	snprintf(s.model, sizeof s.model, "%s", model);
-	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
-	s.ranks = ranks;
-	s.precision = precision;
-	ck_assert_msg(!settings_resolve(&s, strategy_data_ranks(&s)), "%s", status_message());
-	ck_assert_msg(!plan_compile(&r->plan, &r->model, &s), "%s", status_message());
-	ck_assert_msg(!cluster_open(&r->cluster, cluster, ranks), "%s", status_message());
+	const struct plan *p = made_plan("%s %s ranks=%d micro_batch=4", model, strategy, ranks);
+	cluster_release(&cluster);
+	ck_assert_msg(!cluster_open(&cluster, name, ranks), "%s", status_message());
+	return p;
 }
 
-static void run_release(struct run *r)
-{
-	cluster_release(&r->cluster);
-	plan_release(&r->plan);
-	model_release(&r->model);
-}
-
-static char *trace_text(const struct run *r, enum grain grain)
+static char *trace_text(const struct plan *p, enum grain grain)
 {
 	struct trace t = {0};
 	struct report report;
 	char *text = NULL;
 	size_t size = 0;
-	ck_assert_msg(!sim_run(&r->plan, &r->cluster, grain, &t, &report), "%s", status_message());
+	report = simulate(p, grain, &t);
 	FILE *out = open_memstream(&text, &size);
 	ck_assert(!trace_write(&t, out));
 	json_t *o = report_to_json(&report);
@@ -98,13 +80,11 @@ START_TEST(test_same_bytes)
 	static const char *const strategies[] = {"dp", "ddp", "zero3"};
 	for (int i = 0; i < 3; i++)
 		for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
-			struct run r;
-			run_open(&r, "gpt:layers=2,width=64,heads=2", strategies[i], 5, "laptop", TYPE_FP32);
-			char *first = trace_text(&r, (enum grain)g), *second = trace_text(&r, (enum grain)g);
+			const struct plan *p = plan_on("laptop", SMALL, strategies[i], 5);
+			char *first = trace_text(p, (enum grain)g), *second = trace_text(p, (enum grain)g);
 			ck_assert_str_eq(first, second);
 			free(first);
 			free(second);
-			run_release(&r);
 		}
 }
 END_TEST
@@ -115,21 +95,17 @@ START_TEST(test_grains_agree)
 {
 	static const struct {
 		const char *strategy, *cluster;
-		int64_t ranks, per_cent;
+		int ranks, per_cent;
 	} cases[] = {{"dp", "laptop", 2, 1},     {"ddp", "laptop", 2, 1},   {"zero1", "laptop", 2, 1},
 	             {"zero2", "laptop", 2, 1},  {"zero3", "laptop", 2, 1}, {"fsdp", "laptop", 2, 1},
 	             {"ddp", "a100-80gb", 8, 1}, {"zero3", "h100", 16, 1},  {"zero2", "a100-80gb", 24, 1},
 	             {"dp", "a100-80gb", 8, 3}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct run r;
-		struct report whole, messages;
-		run_open(&r, "gpt:layers=2,width=128,heads=4", cases[i].strategy, cases[i].ranks, cases[i].cluster,
-		         TYPE_FP32);
-		ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &whole));
-		ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, NULL, &messages));
+		const struct plan *p =
+		        plan_on(cases[i].cluster, "gpt:layers=2,width=128,heads=4", cases[i].strategy, cases[i].ranks);
+		struct report whole = simulate(p, GRAIN_OPERATION, NULL), messages = simulate(p, GRAIN_MESSAGE, NULL);
 		check_near(messages.time.step, whole.time.step, cases[i].per_cent, cases[i].strategy, cases[i].ranks);
 		ck_assert_int_gt(whole.time.communication, 0);
-		run_release(&r);
 	}
 }
 END_TEST
@@ -139,32 +115,29 @@ START_TEST(test_messages_are_the_plan)
 {
 	static const char *const strategies[] = {"dp", "ddp", "zero1", "zero3"};
 	for (int i = 0; i < 4; i++) {
-		struct run r;
 		struct trace t = {0};
-		struct report report;
 		int64_t sent[5] = {0}, received[5] = {0};
-		run_open(&r, "mlp:sizes=20-30-10", strategies[i], 5, "laptop", TYPE_FP32);
-		ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, &t, &report));
+		const struct plan *p = plan_on("laptop", "mlp:sizes=20-30-10", strategies[i], 5);
+		simulate(p, GRAIN_MESSAGE, &t);
 		for (size_t m = 0; m < t.message_count; m++) {
 			const struct message *x = &t.messages[m];
-			if (plan_role_of(&r.plan, x->from)->ops[x->op].traffic == TRAFFIC_CONTROL)
+			if (plan_role_of(p, x->from)->ops[x->op].traffic == TRAFFIC_CONTROL)
 				continue;
 			ck_assert_int_gt(x->end, x->begin);
 			sent[x->from] += x->bytes;
 			received[x->to] += x->bytes;
 		}
 		for (int64_t rank = 0; rank < 5; rank++) {
-			const struct role *role = plan_role_of(&r.plan, rank);
+			const struct role *role = plan_role_of(p, rank);
 			for (int op = role->step.begin; op < role->step.end; op++)
 				if (role->ops[op].traffic != TRAFFIC_CONTROL) {
-					sent[rank] -= op_sent_bytes(&r.plan, role, &role->ops[op], rank);
-					received[rank] -= op_received_bytes(&r.plan, role, &role->ops[op], rank);
+					sent[rank] -= op_sent_bytes(p, role, &role->ops[op], rank);
+					received[rank] -= op_received_bytes(p, role, &role->ops[op], rank);
 				}
 			ck_assert_int_eq(sent[rank], 0);
 			ck_assert_int_eq(received[rank], 0);
 		}
 		trace_release(&t);
-		run_release(&r);
 	}
 }
 END_TEST
@@ -173,12 +146,10 @@ END_TEST
 START_TEST(test_order_is_kept)
 {
 	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
-		struct run r;
 		struct trace t = {0};
-		struct report report;
-		run_open(&r, "gpt:layers=2,width=64,heads=2", "fsdp", 4, "laptop", TYPE_FP32);
-		ck_assert(!sim_run(&r.plan, &r.cluster, (enum grain)g, &t, &report));
-		const struct role *role = &r.plan.roles[0];
+		const struct plan *p = plan_on("laptop", SMALL, "fsdp", 4);
+		simulate(p, (enum grain)g, &t);
+		const struct role *role = &p->roles[0];
 		struct span *by_op = calloc((size_t)role->op_count, sizeof *by_op);
 		for (int64_t rank = 0; rank < 4; rank++) {
 			int64_t last[QUEUE_COUNT] = {0};
@@ -203,28 +174,54 @@ START_TEST(test_order_is_kept)
 		}
 		free(by_op);
 		trace_release(&t);
-		run_release(&r);
 	}
+}
+END_TEST
+
+/* What the simulator knows of who came last, a trace of all ranks says as well: so a real run's trace does. */
+START_TEST(test_who_came_last_follows_from_the_trace)
+{
+	static const char *const strategies[] = {"dp", "ddp", "zero3", "hybrid:shard=2", "tensor", "pipeline"};
+	int64_t waited = 0;
+	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
+		for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
+			struct trace t = {0};
+			const struct plan *p = plan_on("laptop", "gpt:layers=4,width=64,heads=4", strategies[i], 4);
+			open_gpus("2", "0.1", "1e-6", "2: 3");
+			simulate(p, (enum grain)g, &t);
+			int64_t *came = calloc(t.span_count, sizeof *came);
+			for (size_t k = 0; k < t.span_count; k++) {
+				came[k] = t.spans[k].came;
+				waited += came[k] - t.spans[k].begin;
+				t.spans[k].came = t.spans[k].begin;
+			}
+			trace_meet(&t);
+			for (size_t k = 0; k < t.span_count; k++)
+				ck_assert_msg(t.spans[k].came == came[k], "%s, grain %s, rank %d, operation %d",
+				              strategies[i], grain_name((enum grain)g), (int)t.spans[k].rank,
+				              t.spans[k].op);
+			free(came);
+			trace_release(&t);
+		}
+	ck_assert_int_gt(waited, 0);
 }
 END_TEST
 
 /* 16,384 ranks are one class: the trace has one rank. */
 START_TEST(test_many_ranks)
 {
-	struct run r;
 	struct trace t = {0};
 	struct report report;
-	run_open(&r, "gpt3-175b", "zero3", 16384, "a100-80gb", TYPE_BF16);
-	ck_assert_msg(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, &t, &report), "%s", status_message());
+	const struct plan *p = plan_on("a100-80gb", "gpt3-175b", "zero3 precision=bf16", 16384);
+	report = simulate(p, GRAIN_OPERATION, &t);
 	ck_assert_int_gt(report.time.step, 0);
 	ck_assert_uint_gt(t.span_count, 1000);
 	for (size_t i = 0; i < t.span_count; i++)
 		if (t.spans[i].rank)
 			ck_abort_msg("a span of rank %ld", (long)t.spans[i].rank);
 	trace_release(&t);
-	ck_assert_int_eq(sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, NULL, &report), STATUS_INPUT);
+	ck_assert_int_eq(sim_run(p, &cluster, GRAIN_MESSAGE, NULL, &report), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "grain operation"));
-	run_release(&r);
 }
 END_TEST
 
@@ -232,96 +229,83 @@ END_TEST
 
 START_TEST(test_fits)
 {
-	struct run r;
-	struct report report;
-	run_open(&r, "gpt:layers=2,width=64,heads=2", "ddp", 4, "a100-40gb", TYPE_FP32);
-	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
+	const struct plan *p = plan_on("a100-40gb", SMALL, "ddp", 4);
+	struct report report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(report.fits);
 	const struct report_memory *m = &report.roles[0].memory[SPACE_DEVICE];
-	ck_assert_int_eq(m->overhead_bytes, r.cluster.overhead.value);
+	ck_assert_int_eq(m->overhead_bytes, cluster.overhead.value);
 	ck_assert(m->overhead_assumed);
-	r.cluster.device_memory = m->arena_bytes + m->overhead_bytes;
-	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
+	cluster.device_memory = m->arena_bytes + m->overhead_bytes;
+	report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(report.fits);
 	ck_assert_int_eq(report.tightest.space, SPACE_DEVICE);
-	ck_assert_int_eq(report.tightest.needed_bytes, r.cluster.device_memory);
-	ck_assert_int_eq(report.tightest.capacity_bytes, r.cluster.device_memory);
-	r.cluster.device_memory--;
-	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
+	ck_assert_int_eq(report.tightest.needed_bytes, cluster.device_memory);
+	ck_assert_int_eq(report.tightest.capacity_bytes, cluster.device_memory);
+	cluster.device_memory--;
+	report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(!report.fits);
 	ck_assert_int_eq(report.tightest.needed_bytes - report.tightest.capacity_bytes, 1);
-	run_release(&r);
 
 	/* on CPUs, all ranks of the node are in its memory */
-	run_open(&r, "gpt:layers=2,width=64,heads=2", "dp", 4, "laptop", TYPE_FP32);
-	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report));
+	p = plan_on("laptop", SMALL, "dp", 4);
+	report = simulate(p, GRAIN_OPERATION, NULL);
 	ck_assert(report.fits);
-	r.cluster.node_memory = 4 * r.cluster.overhead.value + report.roles[0].memory[SPACE_DEVICE].arena_bytes +
-	                        3 * report.roles[1].memory[SPACE_DEVICE].arena_bytes;
-	ck_assert(!sim_run(&r.plan, &r.cluster, GRAIN_MESSAGE, NULL, &report));
+	cluster.node_memory = 4 * cluster.overhead.value + report.roles[0].memory[SPACE_DEVICE].arena_bytes +
+	                      3 * report.roles[1].memory[SPACE_DEVICE].arena_bytes;
+	report = simulate(p, GRAIN_MESSAGE, NULL);
 	ck_assert(report.fits);
 	ck_assert_int_eq(report.tightest.space, SPACE_HOST);
-	ck_assert_int_eq(report.tightest.needed_bytes, r.cluster.node_memory);
-	r.cluster.node_memory--;
-	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
-		ck_assert(!sim_run(&r.plan, &r.cluster, (enum grain)g, NULL, &report));
-		ck_assert(!report.fits);
-	}
-	run_release(&r);
+	ck_assert_int_eq(report.tightest.needed_bytes, cluster.node_memory);
+	cluster.node_memory--;
+	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++)
+		ck_assert(!simulate(p, (enum grain)g, NULL).fits);
 }
 END_TEST
 
 START_TEST(test_measured)
 {
-	struct cluster c;
-	struct fixture f;
-	open_gpus(&c, "4", "0.1", "0", "");
-	c.launch.measured = c.device_bandwidth.measured = c.collective_launch.measured = true;
-	c.link.latency.measured = c.link.bandwidth.measured = c.collective_share.measured = true;
-	fixture_init(&f, 4);
-	add_kernel(&f, 1000);
-	struct op *add = add_op(&f, OP_ADD, QUEUE_COMPUTE, 1000);
+	open_gpus("4", "0.1", "0", "");
+	cluster.launch.measured = cluster.device_bandwidth.measured = cluster.collective_launch.measured = true;
+	cluster.link.latency.measured = cluster.link.bandwidth.measured = cluster.collective_share.measured = true;
+	open_plan(4);
+	add_kernel(1000);
+	struct op *add = add_op(OP_ADD, QUEUE_COMPUTE, 1000);
 	add->operand[ADD_Y] = add->operand[ADD_X];
-	struct rate *compute = &c.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate;
+	struct rate *compute = &cluster.compute[COMPUTE_DEFAULT][TYPE_FP32].point[0].rate;
 	compute->measured = true;
-	add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 4000);
+	add_collective(SCHEDULE_RING_ALL_REDUCE, 4000);
 	for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
-		ck_assert(run(&f, &c, (enum grain)g).rates_measured); /* the network has no part in it */
-		bool *rates[] = {
-		        &c.launch.measured,          &c.device_bandwidth.measured, &c.collective_launch.measured,
-		        &compute->measured,          &c.link.latency.measured,     &c.link.bandwidth.measured,
-		        &c.collective_share.measured};
+		ck_assert(run((enum grain)g).rates_measured); /* the network has no part in it */
+		bool *rates[] = {&cluster.launch.measured,
+		                 &cluster.device_bandwidth.measured,
+		                 &cluster.collective_launch.measured,
+		                 &compute->measured,
+		                 &cluster.link.latency.measured,
+		                 &cluster.link.bandwidth.measured,
+		                 &cluster.collective_share.measured};
 		for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
 			*rates[i] = false;
-			ck_assert(!run(&f, &c, (enum grain)g).rates_measured);
+			ck_assert(!run((enum grain)g).rates_measured);
 			*rates[i] = true;
 		}
 	}
-	fixture_release(&f);
-	cluster_release(&c);
 }
 END_TEST
 
 START_TEST(test_refusals)
 {
-	struct run r;
 	struct report report;
-	run_open(&r, "gpt:layers=1,width=32,heads=2", "ddp", 8, "v100-16gb", TYPE_BF16);
-	ck_assert_int_eq(sim_run(&r.plan, &r.cluster, GRAIN_OPERATION, NULL, &report), STATUS_INPUT);
+	const struct plan *p = plan_on("v100-16gb", "gpt:layers=1,width=32,heads=2", "ddp precision=bf16", 8);
+	ck_assert_int_eq(sim_run(p, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "in bf16"));
-	run_release(&r);
 
 	/* two queues that wait for each other */
-	struct cluster c;
-	struct fixture f;
-	open_gpus(&c, "2", "0", "0", "");
-	fixture_init(&f, 2);
-	wait_for(&f, add_kernel(&f, 1000), 1);
-	wait_for(&f, add_collective(&f, SCHEDULE_RING_ALL_REDUCE, 4000), 0);
-	ck_assert_int_eq(sim_run(&f.plan, &c, GRAIN_OPERATION, NULL, &report), STATUS_REFUSED);
+	open_gpus("2", "0", "0", "");
+	open_plan(2);
+	wait_for(add_kernel(1000), 1);
+	wait_for(add_collective(SCHEDULE_RING_ALL_REDUCE, 4000), 0);
+	ck_assert_int_eq(sim_run(&fixture.plan, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_REFUSED);
 	ck_assert_ptr_nonnull(strstr(status_message(), "stands still: rank 0 waits at zero"));
-	fixture_release(&f);
-	cluster_release(&c);
 
 	enum grain g;
 	ck_assert(!grain_parse("message", &g));
@@ -333,18 +317,14 @@ END_TEST
 /* A clock that would overflow is an error, not a negative time. */
 START_TEST(test_endless)
 {
-	struct cluster c;
-	struct fixture f;
-	open_cpus(&c, "", "1", "1e6");
-	c.device_bandwidth = rate_assumed(1);
-	fixture_init(&f, 1000);
+	open_cpus("", "1", "1e6");
+	cluster.device_bandwidth = rate_assumed(1);
+	open_plan(1000);
 	struct report report;
 	for (int i = 0; i < 4; i++)
-		add_op(&f, OP_ZERO, QUEUE_COMPUTE, INT64_C(1) << 55);
-	ck_assert_int_eq(sim_run(&f.plan, &c, GRAIN_OPERATION, NULL, &report), STATUS_INPUT);
+		add_op(OP_ZERO, QUEUE_COMPUTE, INT64_C(1) << 55);
+	ck_assert_int_eq(sim_run(&fixture.plan, &cluster, GRAIN_OPERATION, NULL, &report), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "73 years"));
-	fixture_release(&f);
-	cluster_release(&c);
 }
 END_TEST
 

@@ -10,11 +10,11 @@
 #define GPT "gpt:layers=4,width=8,heads=2,context=4,vocabulary=9"
 #define MLP "mlp:sizes=6-8-8-8-4"
 
-static inline void simulate(const struct made *m, const char *cluster, enum grain grain, struct report *out)
+static inline void simulate(const struct plan *p, const char *cluster, enum grain grain, struct report *out)
 {
 	struct cluster c;
-	ck_assert_msg(!cluster_open(&c, cluster, m->plan.ranks), "%s", status_message());
-	ck_assert_msg(!sim_run(&m->plan, &c, grain, NULL, out), "%s", status_message());
+	ck_assert_msg(!cluster_open(&c, cluster, p->ranks), "%s", status_message());
+	ck_assert_msg(!sim_run(p, &c, grain, NULL, out), "%s", status_message());
 	cluster_release(&c);
 }
 

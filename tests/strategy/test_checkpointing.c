@@ -6,7 +6,6 @@
 
 #include "strategy/trace/report.h"
 #include "tests/strategy/checkpointing_check.h"
-#include "tests/support/plan_edit.h"
 #include "tests/support/suite.h"
 
 /* ---- what is kept ---- */
@@ -19,20 +18,18 @@ START_TEST(a_block_keeps_what_the_formula_says)
 	int64_t sb = (int64_t)SAMPLES * TOKENS, sbh = sb * WIDTH;
 	for (int mode = 0; mode < 3; mode++)
 		for (int type = 0; type < 2; type++) {
-			struct made m;
 			int64_t w = type_bytes(types[type]);
 			int64_t want = mode == 0   ? w * 16 * sbh + 4 * sb * (HEADS + 4)
 			               : mode == 1 ? w * 15 * sbh + 4 * sb * 4
 			                           : w * sbh;
-			must_open_verified(&m,
-			                   &(struct request){small, "zero3", .ranks = 2, .micro_batch = SAMPLES,
-			                                     .precision = types[type], .checkpointing = modes[mode]});
-			const struct role *r = &m.plan.roles[0];
+			const struct plan *p =
+			        right_plan("%s zero3 ranks=2 micro_batch=%d precision=%s activation_checkpointing=%s",
+			                   small, SAMPLES, type_name(types[type]), modes[mode]);
+			const struct role *r = &p->roles[0];
 			for (int unit = 2; unit <= LAYERS; unit++)
 				ck_assert_int_eq(alive_after(r, end_of_forward(r, unit)) -
 				                         alive_after(r, end_of_forward(r, unit - 1)),
 				                 want);
-			made_release(&m);
 		}
 }
 END_TEST
@@ -40,20 +37,17 @@ END_TEST
 /* ---- attention by way of matrices, and dropout ---- */
 
 /* From the plan: what is alive at the end of a block's forward pass, less what was at the end of the one before. */
-static int64_t stored_by_a_layer(const struct request *q)
+static int64_t stored_by_a_layer(const struct plan *p)
 {
-	struct made m;
-	must_open_verified(&m, q);
-	const struct role *r = &m.plan.roles[0];
+	const struct role *r = &p->roles[0];
 	int64_t bytes = alive_after(r, end_of_forward(r, 2)) - alive_after(r, end_of_forward(r, 1));
 	ck_assert_int_eq(alive_after(r, end_of_forward(r, 3)) - alive_after(r, end_of_forward(r, 2)), bytes);
-	made_release(&m);
 	return bytes;
 }
 
-START_TEST(korthikantis_vectors)
+START_TEST(activations_match_korthikanti)
 {
-	char line[512], name[32], mode[32], model[128];
+	char line[512], name[32], mode[32];
 	int read = 0, rows = 0;
 	FILE *f = fopen("tests/golden/activations.csv", "r");
 	ck_assert_ptr_nonnull(f);
@@ -67,17 +61,14 @@ START_TEST(korthikantis_vectors)
 		                 8);
 		bool tensor = !strncmp(mode, "TP8", 3), sequence = strstr(mode, "+SP") != NULL;
 		const char *checkpointing = strstr(mode, "selective") ? "selective" : tensor ? "none" : mode;
-		snprintf(
-		        model, sizeof model,
-		        "gpt:layers=3,width=%lld,heads=%lld,context=%lld,vocabulary=512,attention=standard,dropout=0.1",
-		        h, a, s);
-		int64_t stored = stored_by_a_layer(&(struct request){model,
-		                                                     sequence ? "tensor:sequence=yes"
-		                                                     : tensor ? "tensor"
-		                                                              : "single",
-		                                                     .ranks = tensor ? t : 1, .micro_batch = b,
-		                                                     .precision = rows % 2 ? TYPE_BF16 : TYPE_FP16,
-		                                                     .checkpointing = checkpointing});
+		int64_t stored = stored_by_a_layer(right_plan(
+		        "gpt:layers=3,width=%lld,heads=%lld,context=%lld,vocabulary=512,attention=standard,dropout=0.1 "
+		        "%s ranks=%lld micro_batch=%lld precision=%s activation_checkpointing=%s",
+		        h, a, s,
+		        sequence ? "tensor:sequence=yes"
+		        : tensor ? "tensor"
+		                 : "single",
+		        tensor ? t : 1, b, rows % 2 ? "bf16" : "fp16", checkpointing));
 		ck_assert_msg(stored == bytes, "%s, %s: %lld bytes instead of %lld", name, mode, (long long)stored,
 		              bytes);
 		rows++;
@@ -89,7 +80,7 @@ START_TEST(korthikantis_vectors)
 END_TEST
 
 /* sbh(34 + 5as/h) in its parts (section 4.1): attention 11sbh + 5as²b, MLP 19sbh, norms 4sbh. */
-START_TEST(dropout_has_its_part)
+START_TEST(dropout_masks_are_counted)
 {
 	static const struct {
 		const char *keys, *mode;
@@ -103,12 +94,10 @@ START_TEST(dropout_has_its_part)
 	            {"attention=standard,dropout=0.1", "every=3", 0, 0}};
 	int64_t s = TOKENS, b = SAMPLES, a = HEADS, h = WIDTH;
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		char model[128];
-		snprintf(model, sizeof model, "gpt:layers=3,width=%d,heads=%d,context=%d,%s", WIDTH, HEADS, TOKENS,
-		         want[i].keys);
 		int64_t stored =
-		        stored_by_a_layer(&(struct request){model, "zero3", .ranks = 2, .micro_batch = SAMPLES,
-		                                            .precision = TYPE_BF16, .checkpointing = want[i].mode});
+		        stored_by_a_layer(right_plan("gpt:layers=3,width=%d,heads=%d,context=%d,%s zero3 ranks=2 "
+		                                     "micro_batch=%d precision=bf16 activation_checkpointing=%s",
+		                                     WIDTH, HEADS, TOKENS, want[i].keys, SAMPLES, want[i].mode));
 		ck_assert_msg(stored == want[i].sbh * s * b * h + want[i].ssab * a * s * s * b, "%s, %s: %lld bytes",
 		              want[i].keys, want[i].mode, (long long)stored);
 	}
@@ -119,34 +108,27 @@ END_TEST
 START_LOOP_TEST(standard_attention_is_verified, 0, 3)
 {
 	static const char *const modes[] = {"none", "full", "selective"};
-	struct made m;
-	must_open_verified(&m,
-	                   &(struct request){"gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25",
-	                                     "zero3", .ranks = 2, .checkpointing = modes[_i]});
-	struct role *r = &m.plan.roles[0];
+	struct plan *p = right_plan("gpt:layers=2,width=8,heads=2,context=4,attention=standard,dropout=0.25 zero3 "
+	                            "ranks=2 activation_checkpointing=%s",
+	                            modes[_i]);
+	struct role *r = &p->roles[0];
+	must_need_every_op(p);
 	for (int i = 0; i < r->op_count; i++) {
-		struct plan mutant;
-		plan_copy(&mutant, &m.plan);
-		plan_drop_op(&mutant, 0, i);
-		ck_assert_msg(plan_verify(&mutant, NULL) == STATUS_REFUSED, "%s: operation %d, %s, can be taken out",
-		              modes[_i], i, op_name(r->ops[i].kind));
-		plan_release(&mutant);
 		if (!op_has_scale(r->ops[i].kind))
 			continue;
 		double scale = r->ops[i].scale;
 		ck_assert(r->ops[i].kind == OP_CLASSIFIER || scale == (i < r->step.end ? 1 / 0.75 : 1));
 		r->ops[i].scale = 1.25;
-		ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+		ck_assert_int_eq(plan_verify(p, NULL), STATUS_REFUSED);
 		r->ops[i].scale = scale;
 	}
-	made_release(&m);
 }
 END_TEST
 
 /* ---- how many ---- */
 
 /* At the end of the forward pass: as many checkpoints as there are segments, and no more. */
-START_TEST(so_many_checkpoints_are_kept)
+START_TEST(number_of_checkpoints_kept)
 {
 	static const struct {
 		const char *mode;
@@ -161,50 +143,45 @@ START_TEST(so_many_checkpoints_are_kept)
 	            {"full:number_checkpoints=2", 2},
 	            {"full:number_checkpoints=1", 1}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
-		                                         .checkpointing = want[i].mode});
-		const struct role *r = &m.plan.roles[0];
+		const struct plan *p = right_plan("%s ddp ranks=2 micro_batch=%d activation_checkpointing=%s", small,
+		                                  SAMPLES, want[i].mode);
+		const struct role *r = &p->roles[0];
 		int64_t sbh = (int64_t)SAMPLES * TOKENS * WIDTH, kept = 0;
 		/* beside them the last block's output, the tokens and the targets */
 		kept = alive_after(r, end_of_forward(r, LAYERS)) - 4 * sbh - (int64_t)SAMPLES * TOKENS * 8;
 		ck_assert_msg(kept == want[i].checkpoints * 4 * sbh, "%s: %lld bytes are kept", want[i].mode,
 		              (long long)kept);
-		made_release(&m);
 	}
 }
 END_TEST
 
-static struct report report; /* large */
+static void assert_reported(const struct plan *p, int checkpoints)
+{
+	static struct report report; /* large */
+	report_from_plan(&report, p);
+	ck_assert_int_eq(report.checkpointing.checkpoints, checkpoints);
+	report_release(&report);
+}
 
 /* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`
  * and its workers the same; what a plan's text calls its strategy does not count. */
-START_TEST(so_many_checkpoints_are_reported)
+START_TEST(number_of_checkpoints_reported)
 {
 	static const struct {
-		const char *strategy;
-		int64_t ranks, checkpoints;
-	} want[] = {{"single", 1, 4}, {"ddp", 2, 4}, {"dp", 3, 4}, {"pipeline", 4, 4}, {"tensor", 2, 4}};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open(&m,
-		          &(struct request){small, want[i].strategy, .ranks = want[i].ranks, .checkpointing = "full"});
-		report_from_plan(&report, &m.plan);
-		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
-		m.plan.strategy = "pipeline";
-		report_from_plan(&report, &m.plan);
-		ck_assert_int_eq(report.checkpointing.checkpoints, want[i].checkpoints);
-		report_release(&report);
-		made_release(&m);
+		const char *plan;
+		int checkpoints;
+	} want[] = {
+	        {"single", 4}, {"ddp ranks=2", 4}, {"dp ranks=3", 4}, {"pipeline ranks=4", 4}, {"tensor ranks=2", 4}};
+	for (int i = 0; i < COUNT(want); i++) {
+		struct plan *p = made_plan("%s %s activation_checkpointing=full", small, want[i].plan);
+		assert_reported(p, want[i].checkpoints);
+		p->strategy = "pipeline";
+		assert_reported(p, want[i].checkpoints);
 	}
 	/* more ranks than the model has layers */
-	struct made m;
-	must_open(&m, &(struct request){"mlp:sizes=4-5-3", "ddp", .ranks = 8, .checkpointing = "full"});
-	m.plan.strategy = "pipeline";
-	report_from_plan(&report, &m.plan);
-	ck_assert_int_eq(report.checkpointing.checkpoints, 2);
-	report_release(&report);
-	made_release(&m);
+	struct plan *p = made_plan("mlp:sizes=4-5-3 ddp ranks=8 activation_checkpointing=full");
+	p->strategy = "pipeline";
+	assert_reported(p, 2);
 }
 END_TEST
 

@@ -11,13 +11,13 @@
 /* All checkpoints are parts of one buffer, apart from each other, and it lives from the first to the last. */
 START_TEST(checkpoints_in_one_block)
 {
-	struct made m;
 	int buffer = -1, alloc = -1, freed = -1, parts = 0;
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
 	bool seen[LAYERS] = {false};
-	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .micro_batch = SAMPLES,
-	                                         .checkpointing = "full:contiguous_memory_optimization=yes"});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = right_plan(
+	        "%s ddp ranks=2 micro_batch=%d activation_checkpointing=full:contiguous_memory_optimization=yes", small,
+	        SAMPLES);
+	const struct role *r = &p->roles[0];
 	for (int i = 0; i < r->buffer_count; i++)
 		if (!strcmp(r->buffers[i].name, "checkpoints"))
 			buffer = i;
@@ -43,16 +43,14 @@ START_TEST(checkpoints_in_one_block)
 	}
 	ck_assert_int_eq(parts, LAYERS);
 	ck_assert_int_gt(freed, alloc);
-	made_release(&m);
 }
 END_TEST
 
 /* Segments that begin to be made again when all collectives before them are done, and when not. */
 static void count_meetings(const char *mode, int *met, int *not_met)
 {
-	struct made m;
-	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .bucket = 1 << 12, .checkpointing = mode});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = right_plan("%s ddp ranks=2 bucket=4096 activation_checkpointing=%s", small, mode);
+	const struct role *r = &p->roles[0];
 	int last_collective = -1;
 	enum pass before = PASS_NONE;
 	struct order o;
@@ -72,7 +70,6 @@ static void count_meetings(const char *mode, int *met, int *not_met)
 		before = op->pass;
 	}
 	order_release(&o);
-	made_release(&m);
 }
 
 START_TEST(queues_meet_at_boundaries)
@@ -104,33 +101,25 @@ START_LOOP_TEST(auto_finds_the_least_peak, 0, 5)
 	static const char *const models[] = {"gpt:layers=9,width=16,heads=4,context=64,vocabulary=50",
 	                                     "mlp:sizes=8-40-40-40-40-40-40-40-40-8"};
 	for (int model = 0; model < 2; model++) {
-		struct made found, other;
-		int64_t least = INT64_MAX, most = 0;
-		struct request q = {models[model],
-		                    strategies[_i],
-		                    .ranks = _i ? 2 : 1,
-		                    .micro_batch = 16,
-		                    .accumulate = _i == 4 ? 3 : 1,
-		                    .checkpointing = "full:number_checkpoints=auto"};
-		must_open_verified(&found, &q);
+		int64_t least = INT64_MAX, most = 0, peaks[10];
+		char request[200];
+		snprintf(request, sizeof request,
+		         "%s %s ranks=%d micro_batch=16 accumulate=%d activation_checkpointing=full:number_checkpoints",
+		         models[model], strategies[_i], _i ? 2 : 1, _i == 4 ? 3 : 1);
+		const struct plan *found = right_plan("%s=auto", request);
 		for (int number = 1; number <= 9; number++) {
-			char text[64];
-			snprintf(text, sizeof text, "full:number_checkpoints=%d", number);
-			q.checkpointing = text;
-			must_open_verified(&other, &q);
-			int64_t peak = peak_of(&other.plan);
-			least = peak < least ? peak : least;
-			most = peak > most ? peak : most;
-			if (!strcmp(text, found.plan.settings.checkpointing))
-				ck_assert_int_eq(peak, peak_of(&found.plan));
-			made_release(&other);
+			peaks[number] = peak_of(right_plan("%s=%d", request, number));
+			least = peaks[number] < least ? peaks[number] : least;
+			most = peaks[number] > most ? peaks[number] : most;
 		}
-		ck_assert_msg(peak_of(&found.plan) == least && least < most,
+		int number = 0;
+		ck_assert_int_eq(sscanf(found->settings.checkpointing, "full:number_checkpoints=%d", &number), 1);
+		ck_assert(number >= 1 && number <= 9);
+		ck_assert_int_eq(peaks[number], peak_of(found));
+		ck_assert_msg(peak_of(found) == least && least < most,
 		              "%s, %s: %s has a peak of %lld, the least is %lld", models[model], strategies[_i],
-		              found.plan.settings.checkpointing, (long long)peak_of(&found.plan), (long long)least);
-		ck_assert_ptr_null(strstr(found.plan.settings.checkpointing, "auto"));
-		ck_assert_int_eq(found.plan.settings.checkpointing_tried, 9);
-		made_release(&found);
+		              found->settings.checkpointing, (long long)peak_of(found), (long long)least);
+		ck_assert_int_eq(found->settings.checkpointing_tried, 9);
 	}
 }
 END_TEST
@@ -138,14 +127,13 @@ END_TEST
 /* Every checkpoint goes to the host when its block is done, and comes back; nothing else does. */
 START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
 {
-	struct made m;
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
 	int sent = 0, fetched = 0;
 	struct memory_use host;
-	must_open_verified(&m,
-	                   &(struct request){small, strategy_at(_i)->name, .ranks = _i ? 2 : 1, .micro_batch = SAMPLES,
-	                                     .accumulate = 2, .checkpointing = "full:cpu_checkpointing=yes"});
-	const struct role *r = &m.plan.roles[m.plan.role_count - 1];
+	const struct plan *p = right_plan(
+	        "%s %s ranks=%d micro_batch=%d accumulate=2 activation_checkpointing=full:cpu_checkpointing=yes", small,
+	        strategy_at(_i)->name, (int)(_i ? 2 : 1), SAMPLES);
+	const struct role *r = &p->roles[p->role_count - 1];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
 		if (op->kind != OP_COPY)
@@ -156,35 +144,30 @@ START_LOOP_TEST(checkpoints_on_the_host, 0, plans_strategies())
 	}
 	ck_assert_int_eq(sent, 2 * LAYERS);
 	ck_assert_int_eq(fetched, 2 * LAYERS);
-	plan_memory(&m.plan, r, SPACE_HOST, &host);
+	plan_memory(p, r, SPACE_HOST, &host);
 	ck_assert_int_eq(host.peak_bytes, 4 * n * LAYERS);
 	ck_assert_int_eq(host.at_peak[CATEGORY_ACTIVATIONS], host.peak_bytes);
-	made_release(&m);
 }
 END_TEST
 
 /* Each rank of a tensor group keeps a slice of every block's input, and has it whole while the block is at work. */
 START_TEST(checkpoints_in_parts)
 {
-	struct made m, whole;
 	enum { RANKS = 4 };
 	int64_t n = (int64_t)SAMPLES * TOKENS * WIDTH;
-	struct request q = {
-	        small, "tensor", .ranks = RANKS, .micro_batch = SAMPLES, .accumulate = 2, .checkpointing = "full"};
-	must_open_verified(&whole, &q);
-	q.checkpointing = "full:partition_activations=yes";
-	must_open_verified(&m, &q);
-	const struct role *r = &m.plan.roles[0], *w = &whole.plan.roles[0];
-	ck_assert_int_eq(plan_moved(&whole.plan, 0, TRAFFIC_ALL_GATHER).calls, 0);
-	struct moved gathered = plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER);
+	char request[200];
+	snprintf(request, sizeof request,
+	         "%s tensor ranks=%d micro_batch=%d accumulate=2 activation_checkpointing=full", small, RANKS, SAMPLES);
+	const struct plan *whole = right_plan("%s", request), *p = right_plan("%s:partition_activations=yes", request);
+	const struct role *r = &p->roles[0], *w = &whole->roles[0];
+	ck_assert_int_eq(plan_moved(whole, 0, TRAFFIC_ALL_GATHER).calls, 0);
+	struct moved gathered = plan_moved(p, 0, TRAFFIC_ALL_GATHER);
 	ck_assert_int_eq(gathered.calls, 2 * LAYERS);
 	ck_assert_int_eq(gathered.payload, 2 * LAYERS * n * 4);
 	ck_assert_int_eq(gathered.sent, 2 * LAYERS * n * 4 / RANKS * (RANKS - 1));
 	/* in the second micro-batch as in the first: what is kept at the end of a forward pass */
 	ck_assert_int_eq(alive_after(w, end_of_forward(w, LAYERS)) - alive_after(r, end_of_forward(r, LAYERS)),
 	                 LAYERS * (n - n / RANKS) * 4);
-	made_release(&m);
-	made_release(&whole);
 }
 END_TEST
 

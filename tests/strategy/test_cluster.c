@@ -67,24 +67,28 @@ START_TEST(test_read)
 }
 END_TEST
 
-/* The most specific key counts: the operation, its family, default. */
+/* The most specific key counts: the operation, its family, default. Where it is asked for, tf32 counts before any rate
+ * of fp32. */
 START_TEST(test_compute_keys)
 {
+	static const struct {
+		enum op_kind kind;
+		enum type type;
+		bool tf32;
+		int64_t rate; /* in 10^12 */
+	} rates[] = {{OP_LINEAR_FORWARD, TYPE_FP32, false, 3}, {OP_LINEAR_BACKWARD, TYPE_FP32, false, 4},
+	             {OP_ADAMW, TYPE_FP32, false, 2},          {OP_NORM_FORWARD, TYPE_FP32, false, 1},
+	             {OP_NORM_FORWARD, TYPE_BF16, false, 0},   {OP_LINEAR_FORWARD, TYPE_FP16, false, 0},
+	             {OP_LINEAR_FORWARD, TYPE_FP32, true, 6},  {OP_LINEAR_BACKWARD, TYPE_FP32, true, 6},
+	             {OP_NORM_FORWARD, TYPE_FP32, true, 1},    {OP_LINEAR_FORWARD, TYPE_BF16, true, 1}};
 	struct cluster c;
 	read_lab(&c);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(3000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(4000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_ADAMW, TYPE_FP32, 1).value, INT64_C(2000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_BF16, 1).value, 0);
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP16, 1).value, 0);
-	/* where it is asked for, tf32 counts before any rate of fp32 */
 	ck_assert(cluster_has_tf32(&c));
-	c.tf32 = true;
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_BACKWARD, TYPE_FP32, 1).value, INT64_C(6000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_NORM_FORWARD, TYPE_FP32, 1).value, INT64_C(1000000000000));
-	ck_assert_int_eq(cluster_compute_rate(&c, OP_LINEAR_FORWARD, TYPE_BF16, 1).value, INT64_C(1000000000000));
+	for (int i = 0; i < COUNT(rates); i++) {
+		c.tf32 = rates[i].tf32;
+		ck_assert_int_eq(cluster_compute_rate(&c, rates[i].kind, rates[i].type, 1).value,
+		                 rates[i].rate * INT64_C(1000000000000));
+	}
 	cluster_release(&c);
 	ck_assert_int_eq(compute_key_parse("classifier"), COMPUTE_FAMILY + KERNEL_CLASSIFIER);
 	ck_assert_int_eq(compute_key_parse("adamw"), OP_ADAMW);
@@ -137,7 +141,8 @@ static const struct {
         {"name: lab", "name: [a]", "x.yaml:1:7: name must be text"},
         {"nodes: 2", "nodes: 0", "x.yaml:3:8: nodes: '0' is below 1"},
         {"nodes: 2", "nodes: 2.5", "x.yaml:3:8: nodes: '2.5' is not whole"},
-        {"devices: 4", "device: 4", "x.yaml:4:8: unknown key 'device' in node; known keys: devices, cores"},
+        {"devices: 4", "device: 4",
+         "x.yaml:4:8: unknown key 'device' in node (did you mean devices?); known keys: devices, cores"},
         {"devices: 4", "devices: 4, devices: 5", "x.yaml:4:20: 'devices' is there twice"},
         {"devices: 4, ", "", "x.yaml:4:7: node: 'devices' is missing"},
         {"cores: 16, ", "", "x.yaml:4:7: node: 'cores' is missing"},
@@ -146,21 +151,24 @@ static const struct {
         {"24GiB", "9e40", "x.yaml:6:11: device.memory: '9e40' is too large"},
         {"min: 1GiB", "min: 1.7GB", "x.yaml:7:13: device.overhead: needs min <= measured <= max"},
         {"{measured: 1.5GiB, ", "{", "x.yaml:7:13: device.overhead: 'measured' is missing"},
-        {"min: 1GiB", "least: 1GiB", "x.yaml:7:32: device.overhead: unknown key 'least'"},
+        {"min: 1GiB", "least: 1GiB",
+         "x.yaml:7:32: unknown key 'least' in device.overhead; known keys: measured, min, max"},
         {"launch: 4e-6", "launch: 4", "x.yaml:9:11: device.launch: '4' is above 1"},
         {"launch: 4e-6", "launch: nan", "x.yaml:9:11: device.launch: 'nan' is not a number"},
         {"launch: 4e-6", "launch: -1e-6", "x.yaml:9:11: device.launch: '-1e-6' is below 0"},
-        {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:3: 'collective_cores' is for kind: cpu"},
+        {"collective_share: 0.1", "collective_cores: 1", "x.yaml:11:21: 'collective_cores' is for kind: cpu"},
         {"vector:", "vectors:", "x.yaml:14:3: unknown key 'vectors' in compute"},
-        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: compute.vector: unknown type 'fp8'"},
-        {"{work: 1024,", "{size: 1024,", "x.yaml:15:32: compute.linear.bf16: unknown key 'size'"},
+        {"vector: {fp32", "vector: {fp8", "x.yaml:14:12: unknown key 'fp8' in compute.vector; known keys: fp32"},
+        {"{work: 1024,", "{size: 1024,",
+         "x.yaml:15:32: unknown key 'size' in compute.linear.bf16; known keys: work, rate"},
         {"{work: 1024, rate: 1e12}", "{work: 1024}", "x.yaml:15:31: compute.linear.bf16: a point is"},
         {"{work: 1048576", "{work: 1023", "x.yaml:16:5: compute.linear.bf16: points must be in ascending order"},
         {"linear.backward: {fp32: 4e12}", "linear.backward: {fp32: []}",
          "x.yaml:17:27: compute.linear.backward.fp32: an empty list"},
-        {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:18: compute.vector.fp32 is there twice"},
+        {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:3: 'vector' is there twice"},
         {"bandwidth: 2.5e10", "bandwidth: 1e30", "x.yaml:18:34: link.bandwidth: '1e30' is above"},
-        {"host_link:", "hostlink:", "x.yaml:20:1: unknown key 'hostlink'; known keys: name, about, kind"},
+        {"host_link:", "hostlink:",
+         "x.yaml:20:1: unknown key 'hostlink' (did you mean host_link?); known keys: name, about, kind"},
         {"{3: 1.5, 1: 2}", "{3: 1.5, 3: 2}", "x.yaml:21:7: slow: rank 3 is there twice"},
         {"{3: 1.5, 1: 2}", "{three: 1.5}", "x.yaml:21:8: slow: rank: 'three' is not a whole number"},
         {"{3: 1.5, 1: 2}", "{3: 0}", "x.yaml:21:11: slow: factor: '0' is below"},
@@ -249,13 +257,20 @@ START_TEST(test_catalogue)
 }
 END_TEST
 
+/* A file with this text; to be unlinked. */
+static const char *temporary(const char *text)
+{
+	static char path[] = "/tmp/shardlab-cluster-XXXXXX";
+	int fd = mkstemp(path);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
 START_TEST(test_ranks)
 {
-	char path[] = "/tmp/shardlab-cluster-XXXXXX.yaml";
+	const char *path = temporary(lab);
 	struct cluster c;
-	int fd = mkstemps(path, 5);
-	ck_assert_int_eq(write(fd, lab, strlen(lab)), (ssize_t)strlen(lab));
-	close(fd);
 	ck_assert_msg(!cluster_open(&c, path, 8), "%s", status_message());
 	cluster_release(&c);
 	ck_assert_int_eq(cluster_open(&c, path, 9), STATUS_INPUT);
@@ -315,27 +330,29 @@ START_TEST(test_write)
 }
 END_TEST
 
+static void assert_local(enum device_kind kind, const char *want)
+{
+	char path[256];
+	ck_assert(!cluster_local_path(kind, path, sizeof path));
+	ck_assert_str_eq(path, want);
+}
+
 START_TEST(test_local)
 {
 	char path[256], small[4];
 	struct cluster c;
 	setenv("SHARDLAB_CONFIG", "/x/y.yaml", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y-cuda.yaml");
+	assert_local(DEVICE_CPU, "/x/y.yaml");
+	assert_local(DEVICE_GPU, "/x/y-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, small, sizeof small), STATUS_INPUT);
 	unsetenv("SHARDLAB_CONFIG");
 	setenv("XDG_CONFIG_HOME", "/c", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local-cuda.yaml");
+	assert_local(DEVICE_CPU, "/c/shardlab/local.yaml");
+	assert_local(DEVICE_GPU, "/c/shardlab/local-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_GPU, path, strlen("/c/shardlab/local-cuda.yaml")), STATUS_INPUT);
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("HOME", "/h", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/h/.config/shardlab/local.yaml");
+	assert_local(DEVICE_CPU, "/h/.config/shardlab/local.yaml");
 	unsetenv("HOME");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, path, sizeof path), STATUS_INPUT);
 
@@ -425,11 +442,8 @@ END_TEST
 /* A calibration that is there and broken is an error, not a reason to assume. */
 START_TEST(test_local_broken)
 {
-	char path[] = "/tmp/shardlab-cluster-XXXXXX";
+	const char *path = temporary("name: local\n");
 	struct cluster c;
-	int fd = mkstemp(path);
-	ck_assert_int_eq(write(fd, "name: local\n", 12), 12);
-	close(fd);
 	setenv("SHARDLAB_CONFIG", path, 1);
 	ck_assert_int_eq(cluster_open(&c, "local", 1), STATUS_INPUT);
 	ck_assert_ptr_nonnull(strstr(status_message(), "'kind' is missing"));

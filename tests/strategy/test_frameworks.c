@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/plans.h"
+#include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
 enum { COLUMNS = 8, MOST_ROWS = 1000, MOST_LINE = 1200 };
@@ -22,41 +22,17 @@ static int row_count;
 
 /* ---- the table: framework,ranks,strategy,precision,quantity,theirs,ours,why; no comma in the reason ---- */
 
-static void copy_word(char *out, size_t size, const char *word)
+static void read_row(const char *line)
 {
-	ck_assert_msg(strlen(word) < size, "'%s' is too long", word);
-	snprintf(out, size, "%s", word);
-}
-
-static int64_t whole(const char *word)
-{
-	char *end;
-	long long n = strtoll(word, &end, 10);
-	ck_assert_msg(*word && !*end && n >= 0, "'%s' is no number", word);
-	return n;
-}
-
-static void read_row(char *line)
-{
-	char *column[COLUMNS], *next = line;
-	line[strcspn(line, "\r\n")] = 0;
-	for (int i = 0; i < COLUMNS; i++) {
-		column[i] = next;
-		next = i + 1 < COLUMNS && next ? strchr(next, ',') : NULL;
-		ck_assert_msg(next || i + 1 == COLUMNS, "a line of the table has %d columns: %s", i + 1, line);
-		if (next)
-			*next++ = 0;
-	}
+	long long ranks = -1, theirs = -1, ours = -1;
 	ck_assert_int_lt(row_count, MOST_ROWS);
 	struct row *r = &rows[row_count++];
-	copy_word(r->framework, sizeof r->framework, column[0]);
-	copy_word(r->strategy, sizeof r->strategy, column[2]);
-	copy_word(r->precision, sizeof r->precision, column[3]);
-	copy_word(r->quantity, sizeof r->quantity, column[4]);
-	copy_word(r->why, sizeof r->why, column[7]);
-	r->ranks = whole(column[1]);
-	r->theirs = whole(column[5]);
-	r->ours = whole(column[6]);
+	int columns = sscanf(line, "%31[^,],%lld,%31[^,],%7[^,],%31[^,],%lld,%lld,%799[^,\r\n]", r->framework, &ranks,
+	                     r->strategy, r->precision, r->quantity, &theirs, &ours, r->why);
+	ck_assert_msg(columns >= COLUMNS - 1 && ranks > 0 && theirs >= 0 && ours >= 0, "no row of the table: %s", line);
+	r->ranks = ranks;
+	r->theirs = theirs;
+	r->ours = ours;
 }
 
 static void read_table(void)
@@ -82,16 +58,6 @@ static const struct row *find(const char *framework, int64_t ranks, const char *
 
 /* ---- our side ---- */
 
-static void open_plan(struct made *m, const struct row *r)
-{
-	struct request q = {.model = "gpt:layers=2,width=32,heads=2,context=16,vocabulary=256",
-	                    .strategy = r->strategy,
-	                    .ranks = r->ranks,
-	                    .micro_batch = 2};
-	ck_assert_msg(read_precision(r->precision, &q.precision), "%s", status_message());
-	ck_assert_msg(made_open(m, &q) == STATUS_OK, "%s", status_message());
-}
-
 static int64_t moved_of(const struct plan *p, const char *quantity)
 {
 	const char *kind = strchr(quantity, '.') + 1;
@@ -115,17 +81,17 @@ static int64_t held_of(const struct plan *p, const char *quantity)
 	ck_abort_msg("unknown quantity %s", quantity);
 }
 
-START_TEST(our_side)
+START_TEST(our_figures_match_the_table)
 {
-	struct made m;
 	read_table();
 	ck_assert_int_gt(row_count, 100);
 	for (int i = 0; i < row_count; i++) {
 		const struct row *r = &rows[i];
-		open_plan(&m, r);
-		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(&m.plan, r->quantity)
-		                                                 : moved_of(&m.plan, r->quantity);
-		made_release(&m);
+		const struct plan *p = made_plan("gpt:layers=2,width=32,heads=2,context=16,vocabulary=256 %s ranks=%d "
+		                                 "micro_batch=2 precision=%s",
+		                                 r->strategy, (int)r->ranks, r->precision);
+		int64_t ours = !strncmp(r->quantity, "held.", 5) ? held_of(p, r->quantity) : moved_of(p, r->quantity);
+		plans_forget();
 		ck_assert_msg(ours == r->ours, "%s beside %s on %lld ranks, %s: our plan has %lld, the table %lld",
 		              r->strategy, r->framework, (long long)r->ranks, r->quantity, (long long)ours,
 		              (long long)r->ours);
@@ -145,7 +111,7 @@ static int64_t theirs(const char *framework, int64_t ranks, const char *quantity
 	return find(framework, ranks, quantity)->theirs;
 }
 
-START_TEST(known_amounts)
+START_TEST(frameworks_send_what_is_known)
 {
 	read_table();
 	ck_assert_int_eq(ROOT + 2 * BLOCK, PARAMETERS);

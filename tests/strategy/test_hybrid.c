@@ -13,22 +13,17 @@ START_TEST(hybrid_shards_inside_and_replicates_across)
 		int64_t ranks, shard, accumulate;
 	} cases[] = {{4, 2, 1}, {8, 2, 2}, {8, 4, 3}, {16, 8, 1}, {4, 4, 2}, {4, 1, 2}};
 	for (int i = 0; i < COUNT(cases); i++) {
-		struct made m;
 		char strategy[32];
 		int64_t n = cases[i].ranks, k = cases[i].shard, a = cases[i].accumulate, psi = 0;
 		snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)k);
-		must_open_verified(
-		        &m,
-		        &(struct request){.model = "gpt:layers=2", .strategy = strategy, .ranks = n, .accumulate = a});
-		for (int g = 0; g < m.plan.group_count; g++)
-			psi += 4 * m.plan.groups[g].padded;
-		ck_assert_int_eq(m.plan.role_count, 1);
-		ck_assert_int_eq(plan_model_states(&m.plan, n - 1), 4 * psi / k);
-		ck_assert_int_eq(plan_moved(&m.plan, n - 1, TRAFFIC_ALL_GATHER).sent, 2 * a * (psi / k) * (k - 1));
-		ck_assert_int_eq(plan_moved(&m.plan, n - 1, TRAFFIC_REDUCE_SCATTER).sent, a * (psi / k) * (k - 1));
-		ck_assert_int_eq(plan_moved(&m.plan, n - 1, TRAFFIC_ALL_REDUCE).sent,
-		                 2 * (psi / k) / (n / k) * (n / k - 1));
-		made_release(&m);
+		const struct plan *p = right_plan("gpt:layers=2 %s ranks=%d accumulate=%d", strategy, (int)n, (int)a);
+		for (int g = 0; g < p->group_count; g++)
+			psi += 4 * p->groups[g].padded;
+		ck_assert_int_eq(p->role_count, 1);
+		ck_assert_int_eq(plan_model_states(p, n - 1), 4 * psi / k);
+		ck_assert_int_eq(plan_moved(p, n - 1, TRAFFIC_ALL_GATHER).sent, 2 * a * (psi / k) * (k - 1));
+		ck_assert_int_eq(plan_moved(p, n - 1, TRAFFIC_REDUCE_SCATTER).sent, a * (psi / k) * (k - 1));
+		ck_assert_int_eq(plan_moved(p, n - 1, TRAFFIC_ALL_REDUCE).sent, 2 * (psi / k) / (n / k) * (n / k - 1));
 	}
 }
 END_TEST
@@ -36,20 +31,15 @@ END_TEST
 /* 16,384 ranks have the plan that 16 have. */
 START_TEST(hybrid_plans_do_not_grow)
 {
-	struct made small, large;
+	const struct plan *small = right_plan("gpt:layers=2 hybrid:shard=8 ranks=16");
+	const struct plan *large = right_plan("gpt:layers=2 hybrid:shard=8 ranks=16384");
 	struct report r = {0};
-	struct request request = {.model = "gpt:layers=2", .strategy = "hybrid:shard=8", .ranks = 16};
-	must_open_verified(&small, &request);
-	request.ranks = 16384;
-	must_open_verified(&large, &request);
 	/* up to zeros for the padding of a group */
-	ck_assert_int_le(large.plan.roles[0].op_count, small.plan.roles[0].op_count + large.plan.group_count);
-	simulate(&large, "h100", GRAIN_OPERATION, &r);
+	ck_assert_int_le(large->roles[0].op_count, small->roles[0].op_count + large->group_count);
+	simulate(large, "h100", GRAIN_OPERATION, &r);
 	ck_assert_int_gt(r.time.step, 0);
 	ck_assert_int_gt(r.time.communication, 0);
 	report_release(&r);
-	made_release(&small);
-	made_release(&large);
 }
 END_TEST
 

@@ -175,16 +175,13 @@ START_LOOP_TEST(nothing_overlaps, 0, VARIANTS)
 	for (int model = 0; model < NAMES; model++)
 		for (int n = 0; n < 3; n++)
 			for (int accumulate = 1; accumulate <= 2; accumulate++) {
-				struct made m;
 				if (!strcmp(variants[_i], "single") && ranks[n] > 1)
 					continue;
-				must_open(&m, &(struct request){names[model], variants[_i], .ranks = ranks[n],
-				                                .micro_batch = 3, .accumulate = accumulate,
-				                                .clip = accumulate > 1,
-				                                .bucket = accumulate > 1 ? 1 << 16 : 0});
-				check_layout(&m.plan, 0);
-				check_layout(&m.plan, 256);
-				made_release(&m);
+				const struct plan *p = made_plan("%s %s ranks=%d micro_batch=3 accumulate=%d%s",
+				                                 names[model], variants[_i], (int)ranks[n], accumulate,
+				                                 accumulate > 1 ? " clip=1 bucket=65536" : "");
+				check_layout(p, 0);
+				check_layout(p, 256);
 			}
 }
 END_TEST
@@ -194,22 +191,20 @@ END_TEST
 START_LOOP_TEST(layout_follows_the_waits, FIRST_SHARDED, VARIANTS)
 {
 	for (int keep = 0; keep < 4; keep++) {
-		struct made m;
 		struct layout before, after;
-		must_open(&m, &(struct request){"gpt", variants[_i], .ranks = 3, .accumulate = 2});
-		struct role *r = &m.plan.roles[0];
-		layout_make(&before, &m.plan, r, 0);
+		struct plan *p = made_plan("gpt %s ranks=3 accumulate=2", variants[_i]);
+		struct role *r = &p->roles[0];
+		layout_make(&before, p, r, 0);
 		int collectives = 0;
 		for (int i = 0; i < r->op_count; i++)
 			if (r->ops[i].queue == QUEUE_COMMUNICATION && (!keep || collectives++ % 4 != keep))
 				r->ops[i].after_count = 0;
-		layout_make(&after, &m.plan, r, 0);
-		check_layout(&m.plan, 0);
+		layout_make(&after, p, r, 0);
+		check_layout(p, 0);
 		if (!keep)
 			ck_assert_int_gt(after.arena_bytes[SPACE_DEVICE], before.arena_bytes[SPACE_DEVICE]);
 		layout_release(&before);
 		layout_release(&after);
-		made_release(&m);
 	}
 }
 END_TEST
@@ -217,11 +212,9 @@ END_TEST
 /* The layout of large plans goes another way than that of small ones (strategy/plan/layout.c). */
 START_LOOP_TEST(large_plans_do_not_overlap, 0, 2)
 {
-	struct made m;
-	must_open(&m, &(struct request){"gpt2-124m", _i ? "zero3" : "zero2", .ranks = 4, .accumulate = 10});
-	ck_assert_int_gt(m.plan.roles[0].buffer_count, 2000);
-	check_layout(&m.plan, 0);
-	made_release(&m);
+	const struct plan *p = made_plan("gpt2-124m %s ranks=4 accumulate=10", _i ? "zero3" : "zero2");
+	ck_assert_int_gt(p->roles[0].buffer_count, 2000);
+	check_layout(p, 0);
 }
 END_TEST
 
@@ -231,21 +224,19 @@ START_TEST(arena_is_close_to_the_peak)
 	for (int model = 0; model < 2; model++)
 		for (int i = 0; strategy_at(i); i++) {
 			int64_t ranks = i ? 4 : 1;
-			struct made m;
-			must_open(&m, &(struct request){large[model], strategy_at(i)->name, .ranks = ranks,
-			                                .micro_batch = 4});
-			for (int role = 0; role < m.plan.role_count; role++) {
+			const struct plan *p = made_plan("%s %s ranks=%d micro_batch=4", large[model],
+			                                 strategy_at(i)->name, (int)ranks);
+			for (int role = 0; role < p->role_count; role++) {
 				struct memory_use use;
-				plan_memory(&m.plan, &m.plan.roles[role], SPACE_DEVICE, &use);
+				plan_memory(p, &p->roles[role], SPACE_DEVICE, &use);
 				double above = (double)use.arena_bytes / (double)use.peak_bytes - 1;
 				printf("%-10s %-7s %-7s peak %12lld, arena %12lld: %+.3f%%\n", large[model],
-				       strategy_at(i)->name, m.plan.roles[role].name, (long long)use.peak_bytes,
+				       strategy_at(i)->name, p->roles[role].name, (long long)use.peak_bytes,
 				       (long long)use.arena_bytes, 100 * above);
 				ck_assert_int_ge(use.arena_bytes, use.peak_bytes);
 				ck_assert_msg(above < 0.03, "%s %s: the arena is %.2f%% above the peak", large[model],
 				              strategy_at(i)->name, 100 * above);
 			}
-			made_release(&m);
 		}
 }
 END_TEST
@@ -261,10 +252,10 @@ static const char *peak_buffer(const struct role *r, const struct memory_use *us
  * logits, which become their gradient in place. */
 START_TEST(peak_of_one_layer)
 {
-	struct made m;
+	const struct plan *p;
 	struct memory_use use;
-	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
-	plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
+	p = made_plan("mlp:sizes=4-4 single micro_batch=2");
+	plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
 	ck_assert_int_eq(use.steady[CATEGORY_PARAMETERS], 80);
 	ck_assert_int_eq(use.steady[CATEGORY_GRADIENTS], 80);
 	ck_assert_int_eq(use.steady[CATEGORY_OPTIMIZER], 160);
@@ -273,37 +264,33 @@ START_TEST(peak_of_one_layer)
 	ck_assert_int_eq(use.at_peak[CATEGORY_ACTIVATIONS], 2 * 4 * 4 + 2 * 4 + 2 * 4 * 4);
 	ck_assert_int_eq(use.at_peak[CATEGORY_GATHERED], 0);
 	ck_assert_int_eq(use.peak_bytes, 80 + 80 + 160 + 12 + 72);
-	ck_assert_str_eq(peak_buffer(&m.plan.roles[0], &use), "logits");
-	made_release(&m);
+	ck_assert_str_eq(peak_buffer(&p->roles[0], &use), "logits");
 	/* both micro-batches reach it; the first counts */
-	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2, .accumulate = 2});
-	plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
+	p = made_plan("mlp:sizes=4-4 single micro_batch=2 accumulate=2");
+	plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
 	ck_assert_int_eq(use.peak_bytes, 80 + 80 + 160 + 12 + 72);
-	ck_assert_str_eq(peak_buffer(&m.plan.roles[0], &use), "logits.m0");
-	made_release(&m);
+	ck_assert_str_eq(peak_buffer(&p->roles[0], &use), "logits.m0");
 }
 END_TEST
 
 /* A peak belongs to the operation that was allocated for: the first behind it that is no alloc or free of its own. */
 START_TEST(peaks_in_words)
 {
-	struct made m;
 	struct memory_use use;
 	char text[200];
-	must_open(&m, &(struct request){"mlp:sizes=4-4", "single", .micro_batch = 2});
-	struct role *r = &m.plan.roles[0];
-	plan_memory(&m.plan, r, SPACE_DEVICE, &use);
-	plan_peak_describe(&m.plan, r, use.peak_op, text, sizeof text);
+	struct plan *p = made_plan("mlp:sizes=4-4 single micro_batch=2");
+	struct role *r = &p->roles[0];
+	plan_memory(p, r, SPACE_DEVICE, &use);
+	plan_peak_describe(p, r, use.peak_op, text, sizeof text);
 	ck_assert_str_eq(text, "forward layer.0.linear");
-	plan_peak_describe(&m.plan, r, -1, text, sizeof text);
+	plan_peak_describe(p, r, -1, text, sizeof text);
 	ck_assert_str_eq(text, "between steps");
 	int last = r->step.end;
 	while (op_class(r->ops[last - 1].kind) != OP_CLASS_M)
 		last--;
 	r->step.end = last; /* nothing follows it any more */
-	plan_peak_describe(&m.plan, r, last - 1, text, sizeof text);
+	plan_peak_describe(p, r, last - 1, text, sizeof text);
 	ck_assert_str_eq(text, "the end of the step");
-	made_release(&m);
 }
 END_TEST
 

@@ -18,267 +18,110 @@
 enum { MUTANTS_OF_A_PLAN = SUITE_CASES(500, 100), STEPS = 3, ORDERS = 4, MOST_KINDS = 64 };
 
 /* Layers and blocks of one size, so that what stands in the wrong place has the right shape. */
-#define FP16(exponent)                                                                                                 \
-	.precision = TYPE_FP16, .optimizer = OPTIMIZER_SGD, .loss_scaler = LOSS_SCALER_PYTORCH,                        \
-	.loss_scale = 1 << (exponent)
-#define NORM(kind) "mlp:sizes=4-4-4-4,norm=" kind
-static const struct request requests[] = {
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp:broadcast=tree:reduce=chain", .ranks = 3},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 2, .accumulate = 2, .bucket = 64},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 3, .bucket = 64, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp:algorithm=halving-doubling", .ranks = 3, .bucket = 64},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 2, .accumulate = 2, .bucket = 64},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero1", .ranks = 3, .bucket = 64, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 2, .accumulate = 2, .bucket = 64},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero2", .ranks = 3, .bucket = 64, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3", .ranks = 2, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "zero3:reuse=1000", .ranks = 3, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp:sync=last", .ranks = 2, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp:reshard=no", .ranks = 3, .optimizer = OPTIMIZER_SGD},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "single", .clip = 0.5},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5", .strategy = "dp", .ranks = 2},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "ddp", .ranks = 2, .bucket = 256},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "zero2",
-         .ranks = 2,
-         .accumulate = 2,
-         .bucket = 256},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "zero3", .ranks = 3},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "fsdp",
-         .ranks = 2,
-         .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero2",
-         .ranks = 2,
-         .accumulate = 2,
-         .bucket = 64,
-         .checkpointing = "full"},
-        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "zero3", .ranks = 3, .checkpointing = "every=2"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "zero3",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.model = "gpt:layers=3,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "fsdp",
-         .ranks = 2,
-         .checkpointing = "full:number_checkpoints=2:contiguous_memory_optimization=yes:synchronize_checkpoint_"
-                          "boundary=yes"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "ddp",
-         .ranks = 2,
-         .bucket = 256,
-         .checkpointing = "selective"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "dp",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.model = "gpt:layers=3,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "zero2",
-         .ranks = 2,
-         .bucket = 256,
-         .checkpointing = "full:cpu_checkpointing=yes"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "model", .ranks = 2, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "pipeline", .ranks = 3, .accumulate = 4, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4-4",
-         .strategy = "pipeline:schedule=gpipe",
-         .ranks = 4,
-         .accumulate = 2,
-         .optimizer = OPTIMIZER_SGD},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "model", .ranks = 3},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline",
-         .ranks = 2,
-         .accumulate = 3,
-         .clip = 0.5},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline:schedule=gpipe",
-         .ranks = 3,
-         .accumulate = 2,
-         .checkpointing = "full"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "hybrid:shard=2", .ranks = 4, .accumulate = 2, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "hybrid:shard=1", .ranks = 3, .accumulate = 2},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "hybrid:shard=2", .ranks = 4},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=6",
-         .strategy = "tensor",
-         .ranks = 2,
-         .checkpointing = "full:partition_activations=yes"},
-        {.model = "gpt:layers=3,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline",
-         .ranks = 2,
-         .accumulate = 2,
-         .checkpointing = "every=2:contiguous_memory_optimization=yes"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2, .bucket = 64, .offload = "optimizer"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 2, .bucket = 64, .offload = "optimizer:to=disk"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero1",
-         .ranks = 2,
-         .bucket = 64,
-         .clip = 0.5,
-         .offload = "optimizer:delayed=yes"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero2",
-         .ranks = 3,
-         .accumulate = 2,
-         .bucket = 64,
-         .offload = "optimizer"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero3",
-         .ranks = 2,
-         .accumulate = 2,
-         .offload = "optimizer:to=disk,parameters:to=disk"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "fsdp", .ranks = 3, .clip = 0.5, .offload = "optimizer,parameters"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "hybrid:shard=2",
-         .ranks = 4,
-         .accumulate = 2,
-         .clip = 0.5,
-         .offload = "optimizer,parameters"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "hybrid:shard=2",
-         .ranks = 4,
-         .offload = "optimizer:to=disk,parameters:to=disk"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "hybrid:shard=1",
-         .ranks = 2,
-         .accumulate = 2,
-         .offload = "optimizer:delayed=yes"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "model",
-         .ranks = 2,
-         .accumulate = 2,
-         .offload = "optimizer:to=disk,activations"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "dp",
-         .ranks = 3,
-         .accumulate = 2,
-         .clip = 0.5,
-         .offload = "optimizer,activations"},
-        {.model = "mlp:sizes=4-4-4", .strategy = "dp", .ranks = 2, .offload = "optimizer:delayed=yes"},
-        {.model = "mlp:sizes=4-4-4-4-4",
-         .strategy = "pipeline",
-         .ranks = 2,
-         .accumulate = 3,
-         .clip = 0.5,
-         .offload = "optimizer,activations"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline:schedule=gpipe",
-         .ranks = 3,
-         .accumulate = 2,
-         .clip = 0.5,
-         .offload = "optimizer"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline",
-         .ranks = 2,
-         .accumulate = 2,
-         .offload = "optimizer:delayed=yes"},
-        {.model = "gpt:layers=4,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "pipeline",
-         .ranks = 2,
-         .accumulate = 2,
-         .checkpointing = "full:cpu_checkpointing=yes"},
-        {.model = NORM("batch"), .strategy = "single", .micro_batch = 3, .accumulate = 2},
-        {.model = NORM("batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .accumulate = 2, .bucket = 64},
-        {.model = NORM("sync-batch"), .strategy = "ddp", .ranks = 3, .micro_batch = 2, .bucket = 64},
-        {.model = NORM("sync-batch"), .strategy = "zero3", .ranks = 2, .micro_batch = 2, .accumulate = 2},
-        {.model = NORM("batch"), .strategy = "hybrid:shard=2", .ranks = 4, .micro_batch = 2},
-        {.model = NORM("batch"), .strategy = "model", .ranks = 2, .micro_batch = 3, .accumulate = 2},
-        {.model = "mlp:sizes=4-4-4-4-4,norm=batch",
-         .strategy = "pipeline:schedule=gpipe",
-         .ranks = 3,
-         .micro_batch = 3,
-         .accumulate = 2},
-        {.model = NORM("sync-batch"), .strategy = "hybrid:shard=2", .ranks = 4, .micro_batch = 2, .accumulate = 2},
-        {.model = NORM("batch"), .strategy = "dp", .ranks = 2, .micro_batch = 2, .accumulate = 2},
-        {.model = NORM("sync-batch"), .strategy = "dp", .ranks = 3, .micro_batch = 2},
-        {.model = "mlp:sizes=4-4-4-4-4,norm=sync-batch",
-         .strategy = "fsdp",
-         .ranks = 2,
-         .micro_batch = 2,
-         .checkpointing = "every=2"},
-        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "zero2", .ranks = 2, .bucket = 64, .offload = "activations"},
-        {.model = "mlp:sizes=4-4-4-4-4,norm=sync-batch",
-         .strategy = "zero2",
-         .ranks = 2,
-         .micro_batch = 2,
-         .bucket = 64,
-         .checkpointing = "every=2",
-         .offload = "activations"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "zero3",
-         .ranks = 2,
-         .accumulate = 2,
-         .checkpointing = "full",
-         .offload = "optimizer,parameters,activations"},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "tensor", .ranks = 2, .accumulate = 2, .clip = 0.5},
-        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "tensor", .ranks = 2, .micro_batch = 2},
+#define MLP "mlp:sizes=4-4-4-4"
+#define MLP4 MLP "-4"
+#define GPT(layers) "gpt:layers=" #layers ",width=4,heads=2,context=3,vocabulary=5"
+/* The first steps overflow, and the last does not. */
+#define FP16(scale) "precision=fp16 optimizer=sgd loss_scaler=pytorch loss_scale=" #scale
+static const char *const requests[] = {
+        MLP " single accumulate=2",
+        MLP " dp ranks=2 accumulate=2",
+        MLP " dp:broadcast=tree:reduce=chain ranks=3",
+        MLP " ddp ranks=2 accumulate=2 bucket=64",
+        MLP " ddp ranks=3 bucket=64 clip=0.5",
+        MLP " ddp:algorithm=halving-doubling ranks=3 bucket=64",
+        MLP " zero1 ranks=2 accumulate=2 bucket=64",
+        MLP " zero1 ranks=3 bucket=64 clip=0.5",
+        MLP " zero2 ranks=2 accumulate=2 bucket=64",
+        MLP " zero2 ranks=3 bucket=64 clip=0.5",
+        MLP " zero3 ranks=2 accumulate=2",
+        MLP " zero3:reuse=1000 ranks=3 clip=0.5",
+        MLP " fsdp:sync=last ranks=2 accumulate=2",
+        MLP " fsdp:reshard=no ranks=3 optimizer=sgd",
+        GPT(2) " single clip=0.5",
+        GPT(1) " dp ranks=2",
+        GPT(2) " ddp ranks=2 bucket=256",
+        GPT(1) " zero2 ranks=2 accumulate=2 bucket=256",
+        GPT(2) " zero3 ranks=3",
+        GPT(2) " fsdp ranks=2 accumulate=2",
+        MLP " zero2 ranks=2 accumulate=2 bucket=64 activation_checkpointing=full",
+        MLP4 " zero3 ranks=3 activation_checkpointing=every=2",
+        GPT(2) " zero3 ranks=2 activation_checkpointing=full",
+        GPT(3) " fsdp ranks=2 "
+               "activation_checkpointing=full:number_checkpoints=2:contiguous_memory_optimization=yes:synchronize_"
+               "checkpoint_boundary=yes",
+        GPT(2) " ddp ranks=2 bucket=256 activation_checkpointing=selective",
+        GPT(2) " dp ranks=2 activation_checkpointing=full",
+        GPT(3) " zero2 ranks=2 bucket=256 activation_checkpointing=full:cpu_checkpointing=yes",
+        MLP " model ranks=2 accumulate=2",
+        MLP " pipeline ranks=3 accumulate=4 clip=0.5",
+        MLP4 " pipeline:schedule=gpipe ranks=4 accumulate=2 optimizer=sgd",
+        GPT(2) " model ranks=3",
+        GPT(2) " pipeline ranks=2 accumulate=3 clip=0.5",
+        GPT(2) " pipeline:schedule=gpipe ranks=3 accumulate=2 activation_checkpointing=full",
+        MLP " hybrid:shard=2 ranks=4 accumulate=2 clip=0.5",
+        MLP " hybrid:shard=1 ranks=3 accumulate=2",
+        GPT(2) " hybrid:shard=2 ranks=4",
+        "gpt:layers=2,width=4,heads=2,context=3,vocabulary=6 tensor ranks=2 "
+        "activation_checkpointing=full:partition_activations=yes",
+        GPT(3) " pipeline ranks=2 accumulate=2 activation_checkpointing=every=2:contiguous_memory_optimization=yes",
+        MLP " single accumulate=2 bucket=64 offload=optimizer",
+        MLP " ddp ranks=2 bucket=64 offload=optimizer:to=disk",
+        MLP " zero1 ranks=2 bucket=64 clip=0.5 offload=optimizer:delayed=yes",
+        MLP " zero2 ranks=3 accumulate=2 bucket=64 offload=optimizer",
+        MLP " zero3 ranks=2 accumulate=2 offload=optimizer:to=disk,parameters:to=disk",
+        MLP " fsdp ranks=3 clip=0.5 offload=optimizer,parameters",
+        MLP " hybrid:shard=2 ranks=4 accumulate=2 clip=0.5 offload=optimizer,parameters",
+        MLP " hybrid:shard=2 ranks=4 offload=optimizer:to=disk,parameters:to=disk",
+        MLP " hybrid:shard=1 ranks=2 accumulate=2 offload=optimizer:delayed=yes",
+        MLP " model ranks=2 accumulate=2 offload=optimizer:to=disk,activations",
+        MLP " dp ranks=3 accumulate=2 clip=0.5 offload=optimizer,activations",
+        "mlp:sizes=4-4-4 dp ranks=2 offload=optimizer:delayed=yes",
+        MLP4 " pipeline ranks=2 accumulate=3 clip=0.5 offload=optimizer,activations",
+        GPT(2) " pipeline:schedule=gpipe ranks=3 accumulate=2 clip=0.5 offload=optimizer",
+        GPT(2) " pipeline ranks=2 accumulate=2 offload=optimizer:delayed=yes",
+        GPT(4) " pipeline ranks=2 accumulate=2 activation_checkpointing=full:cpu_checkpointing=yes",
+        MLP ",norm=batch single micro_batch=3 accumulate=2",
+        MLP ",norm=batch ddp ranks=3 micro_batch=2 accumulate=2 bucket=64",
+        MLP ",norm=sync-batch ddp ranks=3 micro_batch=2 bucket=64",
+        MLP ",norm=sync-batch zero3 ranks=2 micro_batch=2 accumulate=2",
+        MLP ",norm=batch hybrid:shard=2 ranks=4 micro_batch=2",
+        MLP ",norm=batch model ranks=2 micro_batch=3 accumulate=2",
+        MLP4 ",norm=batch pipeline:schedule=gpipe ranks=3 micro_batch=3 accumulate=2",
+        MLP ",norm=sync-batch hybrid:shard=2 ranks=4 micro_batch=2 accumulate=2",
+        MLP ",norm=batch dp ranks=2 micro_batch=2 accumulate=2",
+        MLP ",norm=sync-batch dp ranks=3 micro_batch=2",
+        MLP4 ",norm=sync-batch fsdp ranks=2 micro_batch=2 activation_checkpointing=every=2",
+        MLP4 " zero2 ranks=2 bucket=64 offload=activations",
+        MLP4
+        ",norm=sync-batch zero2 ranks=2 micro_batch=2 bucket=64 activation_checkpointing=every=2 offload=activations",
+        GPT(2) " zero3 ranks=2 accumulate=2 activation_checkpointing=full offload=optimizer,parameters,activations",
+        MLP " tensor ranks=2 accumulate=2 clip=0.5",
+        MLP4 " tensor ranks=2 micro_batch=2",
         /* a vocabulary and rows that do not divide */
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5", .strategy = "tensor", .ranks = 2, .clip = 0.5},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "tensor",
-         .ranks = 2,
-         .accumulate = 2},
-        {.model = "gpt:layers=2,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "tensor",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.model = "mlp:sizes=4-4-4-4-4", .strategy = "tensor", .ranks = 2, .checkpointing = "full"},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "tensor",
-         .ranks = 2,
-         .clip = 0.5,
-         .offload = "optimizer,activations"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=4,vocabulary=5",
-         .strategy = "tensor:sequence=yes",
-         .ranks = 2,
-         .clip = 0.5},
-        {.model = "gpt:layers=1,width=4,heads=2,context=4,vocabulary=5",
-         .strategy = "tensor:sequence=yes",
-         .ranks = 2,
-         .precision = TYPE_FP16},
-        {.model = "gpt:layers=1,width=4,heads=2,context=2,vocabulary=5",
-         .strategy = "tensor:sequence=yes",
-         .ranks = 2,
-         .accumulate = 2,
-         .offload = "optimizer"},
-        {.model = "gpt:layers=2,width=4,heads=2,context=2,vocabulary=6",
-         .strategy = "tensor:sequence=yes",
-         .ranks = 2,
-         .checkpointing = "full"},
+        GPT(2) " tensor ranks=2 clip=0.5",
+        GPT(1) " tensor ranks=2 accumulate=2",
+        GPT(2) " tensor ranks=2 activation_checkpointing=full",
+        MLP4 " tensor ranks=2 activation_checkpointing=full",
+        MLP " tensor ranks=2 clip=0.5 offload=optimizer,activations",
+        "gpt:layers=2,width=4,heads=2,context=4,vocabulary=5 tensor:sequence=yes ranks=2 clip=0.5",
+        "gpt:layers=1,width=4,heads=2,context=4,vocabulary=5 tensor:sequence=yes ranks=2 precision=fp16",
+        "gpt:layers=1,width=4,heads=2,context=2,vocabulary=5 tensor:sequence=yes ranks=2 accumulate=2 "
+        "offload=optimizer",
+        "gpt:layers=2,width=4,heads=2,context=2,vocabulary=6 tensor:sequence=yes ranks=2 activation_checkpointing=full",
         /* In 16 bits. In fp16 the first steps overflow, and the last does not. */
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero1",
-         .ranks = 3,
-         .bucket = 32,
-         .precision = TYPE_BF16,
-         .optimizer = OPTIMIZER_SGD},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5",
-         .strategy = "fsdp",
-         .ranks = 2,
-         .accumulate = 2,
-         .precision = TYPE_BF16,
-         .optimizer = OPTIMIZER_SGD},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "single", .accumulate = 2, .clip = 0.5, FP16(18)},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "dp", .ranks = 2, .clip = 0.5, FP16(18)},
-        {.model = "mlp:sizes=4-4-4-4", .strategy = "ddp", .ranks = 3, .bucket = 32, FP16(18)},
-        {.model = "mlp:sizes=4-4-4-4",
-         .strategy = "zero2",
-         .ranks = 2,
-         .accumulate = 2,
-         .bucket = 32,
-         .clip = 0.5,
-         FP16(19)},
-        {.model = "gpt:layers=1,width=4,heads=2,context=3,vocabulary=5", .strategy = "zero3", .ranks = 2, FP16(18)},
+        MLP " zero1 ranks=3 bucket=32 precision=bf16 optimizer=sgd",
+        GPT(1) " fsdp ranks=2 accumulate=2 precision=bf16 optimizer=sgd",
+        MLP " single accumulate=2 clip=0.5 " FP16(262144),
+        MLP " dp ranks=2 clip=0.5 " FP16(262144),
+        MLP " ddp ranks=3 bucket=32 " FP16(262144),
+        MLP " zero2 ranks=2 accumulate=2 bucket=32 clip=0.5 " FP16(524288),
+        GPT(1) " zero3 ranks=2 " FP16(262144),
 };
-enum { REQUESTS = sizeof requests / sizeof requests[0], FP16_DP = REQUESTS - 4, FP16_DDP, FP16_ZERO2, FP16_ZERO3 };
-
-static void open_plan(struct made *m, int i)
+/* With a learning rate at which a wrong gradient shows within three steps. */
+static const struct plan *plan_number(int i)
 {
-	struct request r = requests[i];
-	r.learning_rate = 0.05; /* so that a wrong gradient shows within three steps */
-	must_open_verified(m, &r);
+	return right_plan("%s learning_rate=0.05", requests[i]);
 }
 
 static double tolerance_for(const struct plan *p, const char *mutation)
@@ -289,118 +132,62 @@ static double tolerance_for(const struct plan *p, const char *mutation)
 }
 
 /* Every order that the plan allows gives what issue order gives. */
-START_LOOP_TEST(every_order_gives_the_same, 0, REQUESTS)
+START_LOOP_TEST(every_order_gives_the_same, 0, COUNT(requests))
 {
-	struct made m;
+	const struct plan *p = plan_number(_i);
 	struct virtual_run first, other;
-	open_plan(&m, _i);
-	virtual_ranks_run(&m.plan, STEPS, 0, &first);
+	virtual_ranks_run(p, STEPS, 0, &first);
 	ck_assert(isfinite(first.losses[STEPS - 1]) && first.losses[0] != first.losses[STEPS - 1]);
 	/* Every rank evaluates, but for stages, of which the last does. */
-	int64_t evaluate = plan_axis(&m.plan, "stage") ? 1 : m.plan.ranks;
-	ck_assert_int_eq(first.evaluate_total, 2 * m.plan.settings.micro_batch * evaluate * m.model.tokens);
+	int64_t evaluate = plan_axis(p, "stage") ? 1 : p->ranks;
+	ck_assert_int_eq(first.evaluate_total, 2 * p->settings.micro_batch * evaluate * p->model->tokens);
 	for (int64_t i = 0; i < first.parameters; i++)
 		ck_assert_int_eq(first.shown[i], 1);
 	for (uint64_t seed = 1; seed <= 20; seed++) {
-		virtual_ranks_run(&m.plan, STEPS, seed, &other);
-		ck_assert_msg(virtual_runs_equal(&first, &other, 0), "%s: order %d gives other results",
-		              requests[_i].strategy, (int)seed);
+		virtual_ranks_run(p, STEPS, seed, &other);
+		ck_assert_msg(virtual_runs_equal(&first, &other, 0), "%s: order %d gives other results", requests[_i],
+		              (int)seed);
 		virtual_run_release(&other);
 	}
 	virtual_run_release(&first);
-	made_release(&m);
 }
 END_TEST
 
 /* The comparison can fail: plans that the verifier refuses, and what they do when they are run all the same. */
 
-static void lose_waits(struct plan *p)
-{
-	plan_set_waits(p, 0, plan_find_op(p, OP_ADAMW, 0), NULL, 0);
-}
+static const char *const losses[][2] = {
+        {MLP " ddp ranks=2 accumulate=2 bucket=64", "unwait adamw"},
+        {MLP " zero1 ranks=2 accumulate=2 bucket=64", "drop all_gather"},
+        {MLP " zero2 ranks=2 accumulate=2 bucket=64", "drop reduce_scatter"},
+        {MLP " zero3 ranks=2 accumulate=2", "drop reduce_scatter"},
+        {MLP " ddp ranks=2 accumulate=2 bucket=64", "drop prologue/zero#1"},
+        {MLP " ddp ranks=3 bucket=64 clip=0.5", "set classifier scale *2"},
+        {MLP " fsdp:sync=last ranks=2 accumulate=2", "drop evaluate/evaluate"},
+        {MLP " fsdp:reshard=no ranks=3 optimizer=sgd", "drop epilogue/weights"},
+        {MLP " dp ranks=2 clip=0.5 " FP16(262144), "drop overflow"},
+        {MLP " ddp ranks=3 bucket=32 " FP16(262144), "put sgd.overflow none"},
+        {MLP " zero2 ranks=2 accumulate=2 bucket=32 clip=0.5 " FP16(524288), "put sgd.scaler none"},
+        {GPT(1) " zero3 ranks=2 " FP16(262144), "drop scaler.update"},
+};
 
-static void lose_gather(struct plan *p)
+START_LOOP_TEST(virtual_ranks_notice, 0, COUNT(losses))
 {
-	plan_drop_op(p, 0, plan_find_op(p, OP_ALL_GATHER, 0));
-}
-
-static void lose_reduce(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_REDUCE_SCATTER, 0));
-}
-
-static void lose_zero(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_ZERO, plan_find_op(p, OP_INITIALIZE, 0)));
-}
-
-static void lose_scale(struct plan *p)
-{
-	p->roles[0].ops[plan_find_op(p, OP_CLASSIFIER, 0)].scale *= 2;
-}
-
-static void lose_evaluate(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_EVALUATE, 0));
-}
-
-static void lose_weights(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_WEIGHTS, 0));
-}
-
-static void lose_overflow(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_OVERFLOW, 0));
-}
-
-static void lose_flag(struct plan *p)
-{
-	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
-		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[SGD_OVERFLOW].buffer = -1;
-}
-
-static void lose_scaler(struct plan *p)
-{
-	for (int i = p->roles[0].step.begin; i < p->roles[0].step.end; i++)
-		if (p->roles[0].ops[i].kind == OP_SGD)
-			p->roles[0].ops[i].operand[SGD_SCALER].buffer = -1;
-}
-
-static void lose_loss_scale(struct plan *p)
-{
-	plan_drop_op(p, 0, plan_find_op(p, OP_SCALER_UPDATE, 0));
-}
-
-static const struct {
-	int request;
-	void (*lose)(struct plan *p);
-} losses[] = {
-        {3, lose_waits},          {6, lose_gather},      {8, lose_reduce},          {10, lose_reduce},
-        {3, lose_zero},           {4, lose_scale},       {12, lose_evaluate},       {13, lose_weights},
-        {FP16_DP, lose_overflow}, {FP16_DDP, lose_flag}, {FP16_ZERO2, lose_scaler}, {FP16_ZERO3, lose_loss_scale}};
-
-START_LOOP_TEST(virtual_ranks_notice, 0, (int)(sizeof losses / sizeof losses[0]))
-{
-	struct made m;
+	const struct plan *p = right_plan("%s learning_rate=0.05", losses[_i][0]);
 	struct plan broken;
 	struct virtual_run right, wrong;
 	bool same = true;
-	open_plan(&m, losses[_i].request);
-	plan_copy(&broken, &m.plan);
-	losses[_i].lose(&broken);
+	plan_copy(&broken, p);
+	plan_edit_words(&broken, losses[_i][1]);
 	ck_assert_int_eq(plan_verify(&broken, NULL), STATUS_REFUSED);
-	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	virtual_ranks_run(p, STEPS, 0, &right);
 	for (uint64_t seed = 0; seed < ORDERS && same; seed++) {
 		virtual_ranks_run(&broken, STEPS, seed, &wrong);
 		same = virtual_runs_equal(&right, &wrong, 1e-3);
 		virtual_run_release(&wrong);
 	}
-	ck_assert_msg(!same, "broken plan %d gives the right result", _i);
+	ck_assert_msg(!same, "%s, %s: gives the right result", losses[_i][0], losses[_i][1]);
 	virtual_run_release(&right);
 	plan_release(&broken);
-	made_release(&m);
 }
 END_TEST
 
@@ -417,18 +204,17 @@ static bool is_harmless(const struct plan *mutant, const struct virtual_run *rig
 	return same;
 }
 
-START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
+START_LOOP_TEST(mutants_are_refused_or_harmless, 0, COUNT(requests))
 {
-	struct made m;
+	const struct plan *p = plan_number(_i);
 	struct virtual_run right;
 	int refused[MOST_KINDS] = {0}, harmless[MOST_KINDS] = {0}, made = 0, by_rule[10] = {0};
-	open_plan(&m, _i);
-	virtual_ranks_run(&m.plan, STEPS, 0, &right);
+	virtual_ranks_run(p, STEPS, 0, &right);
 	for (uint64_t seed = (uint64_t)_i << 32; made < MUTANTS_OF_A_PLAN; seed++) {
 		struct plan mutant;
 		char what[300];
 		int kind;
-		if (mutant_make(&mutant, &m.plan, seed, &kind, what, sizeof what)) {
+		if (mutant_make(&mutant, p, seed, &kind, what, sizeof what)) {
 			made++;
 			if (plan_verify(&mutant, NULL)) {
 				int rule = status_message()[5] - '0';
@@ -437,15 +223,15 @@ START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
 				by_rule[rule]++;
 				refused[kind]++;
 			} else {
-				ck_assert_msg(is_harmless(&mutant, &right, tolerance_for(&m.plan, mutation_name(kind))),
-				              "%s, seed %llu: %s: was let through and changes the result",
-				              requests[_i].strategy, (unsigned long long)seed, what);
+				ck_assert_msg(is_harmless(&mutant, &right, tolerance_for(p, mutation_name(kind))),
+				              "%s, seed %llu: %s: was let through and changes the result", requests[_i],
+				              (unsigned long long)seed, what);
 				harmless[kind]++;
 			}
 		}
 		plan_release(&mutant);
 	}
-	printf("%s, %s:", requests[_i].model, requests[_i].strategy);
+	printf("%s:", requests[_i]);
 	for (int k = 0; mutation_name(k); k++)
 		printf(" %s %d+%d", mutation_name(k), refused[k], harmless[k]);
 	printf("; by rule");
@@ -453,17 +239,13 @@ START_LOOP_TEST(mutants_are_refused_or_harmless, 0, REQUESTS)
 		printf(" %d", by_rule[r]);
 	printf("\n");
 	virtual_run_release(&right);
-	made_release(&m);
 }
 END_TEST
 
 /* Any one operation taken out of a plan: refused. */
-START_LOOP_TEST(every_operation_is_needed, 0, REQUESTS)
+START_LOOP_TEST(every_operation_is_needed, 0, COUNT(requests))
 {
-	struct made m;
-	open_plan(&m, _i);
-	must_need_every_op(&m.plan);
-	made_release(&m);
+	must_need_every_op(plan_number(_i));
 }
 END_TEST
 

@@ -13,15 +13,12 @@
 
 #define GPT "gpt:layers=3,width=32,heads=2,context=16"
 
-static struct report_role reported(const struct request *r)
+static struct report_role reported(const struct plan *p)
 {
-	struct made m;
 	struct report report;
-	must_open_verified(&m, r);
-	report_from_plan(&report, &m.plan);
+	report_from_plan(&report, p);
 	struct report_role role = report.roles[0];
 	report_release(&report);
-	made_release(&m);
 	return role;
 }
 
@@ -39,28 +36,16 @@ static const struct {
                   {"zero2", false, true},   {"zero3", true, true}, {"fsdp", true, true}};
 enum { STRATEGIES = sizeof strategies / sizeof strategies[0] };
 
-/* Padded elements of all groups, which divide by the ranks. */
-static int64_t elements_of(const struct request *r)
-{
-	struct made m;
-	must_open_verified(&m, r);
-	int64_t n = m.plan.group_elements;
-	made_release(&m);
-	return n;
-}
-
 START_LOOP_TEST(device_keeps_two_bytes_a_parameter, 0, STRATEGIES)
 {
 	bool alone = !strcmp(strategies[_i].strategy, "single");
-	for (int64_t ranks = alone ? 1 : 2; ranks <= (alone ? 1 : 8); ranks += ranks) {
-		struct request r = {.model = GPT,
-		                    .strategy = strategies[_i].strategy,
-		                    .ranks = ranks,
-		                    .bucket = 1 << 14,
-		                    .precision = TYPE_BF16,
-		                    .offload = "optimizer"};
-		int64_t n = elements_of(&r), own = strategies[_i].state_sharded ? n / ranks : n;
-		struct report_role role = reported(&r);
+	for (int ranks = alone ? 1 : 2; ranks <= (alone ? 1 : 8); ranks += ranks) {
+		char request[200];
+		snprintf(request, sizeof request, GPT " %s ranks=%d bucket=16384", strategies[_i].strategy, ranks);
+		const struct plan *p = right_plan("%s precision=bf16 offload=optimizer", request);
+		/* padded elements of all groups, which divide by the ranks */
+		int64_t n = p->group_elements, own = strategies[_i].state_sharded ? n / ranks : n;
+		struct report_role role = reported(p);
 		const struct report_memory *device = &role.memory[SPACE_DEVICE], *host = &role.memory[SPACE_HOST];
 		/* ZeRO-Offload, section 3: 2 on the device, 2 of gradients and 12 of optimizer state on the host. */
 		ck_assert_int_eq(states(device), 2 * (strategies[_i].parameters_sharded ? n / ranks : n));
@@ -70,23 +55,18 @@ START_LOOP_TEST(device_keeps_two_bytes_a_parameter, 0, STRATEGIES)
 		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
 		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
 		/* The update is delayed: the same. */
-		r.offload = "optimizer:delayed=yes";
-		role = reported(&r);
-		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), states(device));
+		role = reported(right_plan("%s precision=bf16 offload=optimizer:delayed=yes", request));
+		ck_assert_int_eq(states(device), 2 * (strategies[_i].parameters_sharded ? n / ranks : n));
 		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 2 * own);
 		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
 		/* fp16 brings the loss scale back besides. */
-		r.offload = "optimizer";
-		r.precision = TYPE_FP16;
-		role = reported(&r);
+		role = reported(right_plan("%s precision=fp16 offload=optimizer", request));
 		ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes,
 		                 2 * own + LOSS_SCALE_ELEMENTS * (int64_t)sizeof(float));
 		/* fp32: gradients and parameters of 4 bytes; the host has weights of its own. */
-		r.precision = TYPE_FP32;
-		role = reported(&r);
-		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]),
-		                 4 * (strategies[_i].parameters_sharded ? n / ranks : n));
-		ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own);
+		role = reported(right_plan("%s precision=fp32 offload=optimizer", request));
+		ck_assert_int_eq(states(device), 4 * (strategies[_i].parameters_sharded ? n / ranks : n));
+		ck_assert_int_eq(states(host), 16 * own);
 		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, 4 * own);
 	}
 }
@@ -95,19 +75,14 @@ END_TEST
 /* Whole gradients are on the device a bucket at a time. */
 START_LOOP_TEST(gradients_leave_as_they_are_ready, 0, STRATEGIES - 2)
 {
-	struct made m;
-	struct request r = {
-	        .model = GPT, .strategy = strategies[_i].strategy, .bucket = 1 << 14, .offload = "optimizer"};
-	if (strcmp(r.strategy, "single") != 0)
-		r.ranks = 4;
-	must_open_verified(&m, &r);
+	const struct plan *p = right_plan(GPT " %s ranks=%d bucket=16384 offload=optimizer", strategies[_i].strategy,
+	                                  strcmp(strategies[_i].strategy, "single") ? 4 : 1);
 	int64_t largest = 0;
-	for (int g = 0; g < m.plan.group_count; g++)
-		largest = m.plan.groups[g].padded > largest ? m.plan.groups[g].padded : largest;
+	for (int g = 0; g < p->group_count; g++)
+		largest = p->groups[g].padded > largest ? p->groups[g].padded : largest;
 	/* One that fills, and two on their way. */
-	ck_assert_int_le(plan_most_live(&m.plan.roles[0], "gathered.gradients.", NULL), 3 * largest);
-	ck_assert_int_lt(3 * largest, m.plan.group_elements);
-	made_release(&m);
+	ck_assert_int_le(plan_most_live(&p->roles[0], "gathered.gradients.", NULL), 3 * largest);
+	ck_assert_int_lt(3 * largest, p->group_elements);
 }
 END_TEST
 
@@ -116,23 +91,17 @@ START_LOOP_TEST(hybrid_leaves_a_shard_of_its_group, 0, 4)
 {
 	static const char *const offloads[] = {"optimizer", "optimizer,parameters"};
 	const int64_t ranks = 4, shards = _i / 2 ? 2 : 4;
-	char strategy[32];
-	snprintf(strategy, sizeof strategy, "hybrid:shard=%d", (int)shards);
-	struct request r = {.model = GPT,
-	                    .strategy = strategy,
-	                    .ranks = ranks,
-	                    .precision = TYPE_BF16,
-	                    .accumulate = 2,
-	                    .offload = offloads[_i % 2]};
-	int64_t own = elements_of(&r) / shards, kept = _i % 2 ? 0 : 2 * own;
-	struct report_role role = reported(&r);
+	char request[200];
+	snprintf(request, sizeof request, GPT " hybrid:shard=%d ranks=4 precision=bf16 accumulate=2", (int)shards);
+	const struct plan *p = right_plan("%s offload=%s", request, offloads[_i % 2]);
+	int64_t own = p->group_elements / shards, kept = _i % 2 ? 0 : 2 * own;
+	struct report_role role = reported(p);
 	ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), kept);
 	ck_assert_int_eq(states(&role.memory[SPACE_HOST]), 16 * own - kept);
 	/* Without replicas each micro-batch's shard leaves at once; with them, once a step. */
 	ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, (shards == ranks ? 2 : 1) * 2 * own);
 	ck_assert_int_eq(role.transfer[TRANSFER_HOST_TO_DEVICE].bytes, (_i % 2 ? 2 * 2 : 1) * 2 * own);
-	r.offload = NULL;
-	struct report_role without = reported(&r);
+	struct report_role without = reported(right_plan("%s", request));
 	for (int t = 0; t < TRAFFIC_COUNT; t++)
 		ck_assert_int_eq(role.by_kind[t].sent_bytes, without.by_kind[t].sent_bytes);
 }
@@ -142,16 +111,10 @@ END_TEST
 START_LOOP_TEST(stages_leave_their_own, 0, 3)
 {
 	static const char *const names[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
-	struct made m;
 	struct report report;
 	int64_t all = 0;
-	must_open(&m, &(struct request){.model = GPT,
-	                                .strategy = names[_i],
-	                                .ranks = 3,
-	                                .precision = TYPE_BF16,
-	                                .accumulate = 4,
-	                                .offload = "optimizer"});
-	report_from_plan(&report, &m.plan);
+	const struct plan *p = made_plan(GPT " %s ranks=3 precision=bf16 accumulate=4 offload=optimizer", names[_i]);
+	report_from_plan(&report, p);
 	ck_assert_int_eq(report.role_count, 3);
 	for (int i = 0; i < report.role_count; i++) {
 		const struct report_role *role = &report.roles[i];
@@ -162,33 +125,10 @@ START_LOOP_TEST(stages_leave_their_own, 0, 3)
 		ck_assert_int_eq(role->transfer[TRANSFER_HOST_TO_DEVICE].bytes, 2 * own);
 		all += own;
 	}
-	int64_t tied = m.plan.groups[m.plan.group_count - 1].padded;
-	ck_assert_str_eq(m.plan.groups[m.plan.group_count - 1].name, "tied");
-	ck_assert_int_eq(all, m.plan.group_elements + tied);
+	int64_t tied = p->groups[p->group_count - 1].padded;
+	ck_assert_str_eq(p->groups[p->group_count - 1].name, "tied");
+	ck_assert_int_eq(all, p->group_elements + tied);
 	report_release(&report);
-	made_release(&m);
-}
-END_TEST
-
-/* A pipeline's stage keeps the activations of one unit of each micro-batch under way, however many units it has. */
-START_LOOP_TEST(pipelines_send_activations_away, 0, 2)
-{
-	static const char *const models[] = {"gpt:layers=8,width=32,heads=2,context=16",
-	                                     "gpt:layers=16,width=32,heads=2,context=16"};
-	int64_t kept[2];
-	for (int i = 0; i < 2; i++) {
-		struct request r = {.model = models[i],
-		                    .strategy = _i ? "pipeline:schedule=gpipe" : "pipeline",
-		                    .ranks = 2,
-		                    .micro_batch = 2,
-		                    .accumulate = 4,
-		                    .offload = "activations"};
-		struct report_role role = reported(&r);
-		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
-		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
-		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
-	}
-	ck_assert_int_eq(kept[0], kept[1]);
 }
 END_TEST
 
@@ -203,13 +143,10 @@ START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 	            {"optimizer,parameters:to=disk", 14, 2, 4, 2},
 	            {"optimizer:to=disk,parameters:to=disk", 2, 14, 16, 14}};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct request r = {.model = GPT,
-		                    .strategy = _i ? "fsdp" : "zero3",
-		                    .ranks = 4,
-		                    .precision = TYPE_BF16,
-		                    .offload = rows[i].offload};
-		int64_t own = elements_of(&r) / 4;
-		struct report_role role = reported(&r);
+		const struct plan *p =
+		        right_plan(GPT " %s ranks=4 precision=bf16 offload=%s", _i ? "fsdp" : "zero3", rows[i].offload);
+		int64_t own = p->group_elements / 4;
+		struct report_role role = reported(p);
 		ck_assert_int_eq(states(&role.memory[SPACE_DEVICE]), 0);
 		ck_assert_int_eq(states(&role.memory[SPACE_HOST]), rows[i].host * own);
 		ck_assert_int_eq(states(&role.memory[SPACE_DISK]), rows[i].disk * own);
@@ -225,25 +162,27 @@ START_LOOP_TEST(parameters_leave_nothing_on_the_device, 0, 2)
 }
 END_TEST
 
-/* What leaves comes back; the device's peak no longer grows with the layers. */
-START_TEST(activations_go_and_come_back)
+/* What leaves comes back, and the device keeps the activations of one unit, of each micro-batch under way, however many
+ * units there are. */
+START_LOOP_TEST(activations_go_and_come_back, 0, 3)
 {
-	static const char *const models[] = {"gpt:layers=4,width=32,heads=2,context=16",
-	                                     "gpt:layers=12,width=32,heads=2,context=16"};
-	int64_t kept[2], away[2];
+	static const char *const plans[] = {"single", "pipeline ranks=2 accumulate=4",
+	                                    "pipeline:schedule=gpipe ranks=2 accumulate=4"};
+	struct report_role few, many;
+	struct report_role *roles[] = {&few, &many};
 	for (int i = 0; i < 2; i++) {
-		struct request r = {
-		        .model = models[i], .strategy = "single", .micro_batch = 4, .offload = "activations"};
-		struct report_role role = reported(&r);
-		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes,
-		                 role.transfer[TRANSFER_HOST_TO_DEVICE].bytes);
-		ck_assert_int_eq(role.transfer[TRANSFER_DEVICE_TO_HOST].bytes, role.memory[SPACE_HOST].peak_bytes);
-		ck_assert_int_eq(role.memory[SPACE_HOST].steady[CATEGORY_ACTIVATIONS], 0);
-		kept[i] = role.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS];
-		away[i] = role.memory[SPACE_HOST].peak_bytes;
+		struct report_role *role = roles[i];
+		*role = reported(
+		        right_plan("gpt:layers=%d,width=32,heads=2,context=16 %s micro_batch=4 offload=activations",
+		                   i ? 16 : 8, plans[_i]));
+		int64_t sent = role->transfer[TRANSFER_DEVICE_TO_HOST].bytes;
+		ck_assert_int_eq(sent, role->transfer[TRANSFER_HOST_TO_DEVICE].bytes);
+		ck_assert(_i || sent == role->memory[SPACE_HOST].peak_bytes);
+		ck_assert_int_eq(role->memory[SPACE_HOST].steady[CATEGORY_ACTIVATIONS], 0);
 	}
-	ck_assert_int_eq(kept[0], kept[1]);
-	ck_assert_int_gt(away[1], 2 * away[0]);
+	ck_assert_int_eq(few.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS],
+	                 many.memory[SPACE_DEVICE].at_peak[CATEGORY_ACTIVATIONS]);
+	ck_assert_int_gt(many.memory[SPACE_HOST].peak_bytes, 19 * few.memory[SPACE_HOST].peak_bytes / 10);
 }
 END_TEST
 
@@ -256,15 +195,10 @@ static bool begins_with(const struct role *r, const struct region *x, const char
  * the device, the other comes back. */
 START_TEST(what_the_first_backward_run_reads_stays)
 {
-	struct made m;
-	struct request r = {.model = "gpt:layers=8,width=32,heads=2,context=16",
-	                    .strategy = "pipeline",
-	                    .ranks = 2,
-	                    .checkpointing = "every=2",
-	                    .offload = "activations"};
+	const struct plan *p = right_plan("gpt:layers=8,width=32,heads=2,context=16 pipeline ranks=2 "
+	                                  "activation_checkpointing=every=2 offload=activations");
+	const struct role *role = &p->roles[0];
 	int stayed = 0, back = 0;
-	must_open_verified(&m, &r);
-	const struct role *role = &m.plan.roles[0];
 	for (int i = role->step.begin; i < role->step.end; i++) {
 		const struct op *op = &role->ops[i];
 		if (op->kind != OP_NORM_FORWARD || op->pass != PASS_RECOMPUTE ||
@@ -277,7 +211,6 @@ START_TEST(what_the_first_backward_run_reads_stays)
 	}
 	ck_assert_int_eq(stayed, 1);
 	ck_assert_int_eq(back, 1);
-	made_release(&m);
 }
 END_TEST
 
@@ -295,12 +228,9 @@ static int find_backward(const struct role *r, int unit, bool last)
 /* Activations of a block come back while the block after it goes backward, and not before that one begins. */
 START_TEST(activations_come_back_a_block_ahead)
 {
-	struct made m;
 	struct order o;
 	int seen = 0;
-	struct request r = {.model = GPT, .strategy = "single", .offload = "activations"};
-	must_open_verified(&m, &r);
-	const struct role *role = &m.plan.roles[0];
+	const struct role *role = &right_plan(GPT " single offload=activations")->roles[0];
 	order_make(&o, role, &role->step);
 	int end_of_after = find_backward(role, 3, true), head = find_backward(role, 0, false);
 	for (int i = role->step.begin; i < role->step.end; i++) {
@@ -313,7 +243,6 @@ START_TEST(activations_come_back_a_block_ahead)
 	}
 	ck_assert_int_eq(seen, 2); /* its input and its output */
 	order_release(&o);
-	made_release(&m);
 }
 END_TEST
 
@@ -322,17 +251,10 @@ END_TEST
 START_TEST(gradients_arrive_in_two_stagings)
 {
 	enum { GROUPS = 32 };
-	struct made m;
 	struct order o;
 	int copies[GROUPS], adds[GROUPS], copy_count = 0, add_count = 0;
-	struct request r = {.model = GPT,
-	                    .strategy = "zero2",
-	                    .ranks = 2,
-	                    .accumulate = 2,
-	                    .bucket = 1 << 13,
-	                    .offload = "optimizer"};
-	must_open_verified(&m, &r);
-	const struct role *role = &m.plan.roles[0];
+	const struct plan *p = right_plan(GPT " zero2 ranks=2 accumulate=2 bucket=8192 offload=optimizer");
+	const struct role *role = &p->roles[0];
 	order_make(&o, role, &role->step);
 	for (int i = role->step.begin; i < role->step.end; i++) {
 		const struct op *op = &role->ops[i];
@@ -342,7 +264,7 @@ START_TEST(gradients_arrive_in_two_stagings)
 		if (op->queue == QUEUE_HOST_COMPUTE && op->kind == OP_ADD)
 			adds[add_count++] = i;
 	}
-	ck_assert_int_eq(copy_count, m.plan.group_count);
+	ck_assert_int_eq(copy_count, p->group_count);
 	ck_assert_int_eq(add_count, copy_count);
 	ck_assert_int_gt(copy_count, 4);
 	for (int i = 2; i < copy_count; i++) {
@@ -350,7 +272,6 @@ START_TEST(gradients_arrive_in_two_stagings)
 		ck_assert(!order_before(&o, adds[i - 1], copies[i]));
 	}
 	order_release(&o);
-	made_release(&m);
 }
 END_TEST
 

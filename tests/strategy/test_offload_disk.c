@@ -14,18 +14,15 @@
 #include "tests/support/suite.h"
 #include "tests/support/trainer.h"
 
-#define GPT "gpt:layers=3,width=32,heads=2,context=16"
+#define ON_DISK "gpt:layers=3,width=32,heads=2,context=16 single offload=optimizer:to=disk"
 
 /* A stray write beside a buffer on the host, and on disk, is found. */
-START_LOOP_TEST(zones_are_in_every_arena, 0, 2)
+START_LOOP_TEST(guard_zones_in_every_arena, 0, 2)
 {
 	static const char *const names[] = {"gradients", "first_moment"};
-	struct made m;
 	struct trainer t;
-	struct request r = {.model = GPT, .strategy = "single", .offload = "optimizer:to=disk"};
 	const unsigned char byte = 1;
-	must_open_verified(&m, &r);
-	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", true), "%s", status_message());
+	ck_assert_msg(!trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", true), "%s", status_message());
 	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_OK);
 	int buffer = role_buffer(t.device.role, names[_i]);
 	const struct buffer *b = &t.device.role->buffers[buffer];
@@ -37,7 +34,6 @@ START_LOOP_TEST(zones_are_in_every_arena, 0, 2)
 	ck_assert_int_eq(rank_memory_check(&t.device), STATUS_RUN);
 	ck_assert_ptr_nonnull(strstr(status_message(), names[_i]));
 	trainer_release(&t);
-	made_release(&m);
 }
 END_TEST
 
@@ -96,14 +92,11 @@ static int nameless_file(const char *folder)
 START_LOOP_TEST(disk_that_fails_ends_the_section, 0, 2)
 {
 	static const char *const lines[] = {"cannot read in", "cannot write in"};
-	struct made m;
 	struct trainer t;
-	struct request r = {.model = GPT, .strategy = "single", .offload = "optimizer:to=disk"};
 	struct rlimit limit;
 	double loss;
 	signal(SIGXFSZ, SIG_IGN);
-	must_open(&m, &r);
-	ck_assert_msg(!trainer_open(&t, &m.plan, "tests/golden/text.txt", false), "%s", status_message());
+	ck_assert_msg(!trainer_open(&t, right_plan(ON_DISK), "tests/golden/text.txt", false), "%s", status_message());
 	ck_assert_msg(!trainer_step(&t, &loss), "%s", status_message());
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	if (!_i)
@@ -117,7 +110,6 @@ START_LOOP_TEST(disk_that_fails_ends_the_section, 0, 2)
 	}
 	setrlimit(RLIMIT_FSIZE, &limit);
 	trainer_release(&t);
-	made_release(&m);
 }
 END_TEST
 

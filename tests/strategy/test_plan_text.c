@@ -9,13 +9,9 @@
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"
 
-static char *print_request(const struct request *r)
+static char *print_request(const char *words)
 {
-	struct made m;
-	must_open(&m, r);
-	char *text = plan_to_text(&m.plan, NULL);
-	made_release(&m);
-	return text;
+	return plan_to_text(made_plan("%s", words), NULL);
 }
 
 static enum status read_text(struct made *m, const char *text)
@@ -29,10 +25,10 @@ static void assert_same_op(const struct op *a, const struct op *b, int number)
 {
 	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
 	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
-	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
-	                      a->traffic == b->traffic && a->root == b->root && a->axes == b->axes &&
-	                      a->ends == b->ends && a->shift == b->shift && a->payload == b->payload &&
-	                      a->after_count == b->after_count,
+	                      a->accumulate == b->accumulate && a->all_ranks == b->all_ranks &&
+	                      a->algorithm == b->algorithm && a->traffic == b->traffic && a->root == b->root &&
+	                      a->axes == b->axes && a->ends_only == b->ends_only && a->neighbour == b->neighbour &&
+	                      a->payload == b->payload && a->after_count == b->after_count,
 	              "operation %d, %s, came back as another", number, op_name(a->kind));
 	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
 	for (int i = 0; i < op_operand_count(a->kind); i++) {
@@ -68,97 +64,50 @@ static void assert_same_plan(const struct plan *a, const struct plan *b)
 	}
 }
 
-static const struct request requests[] = {
-        {.model = "mlp:sizes=4-5-3", .strategy = "single", .accumulate = 3},
-        {.model = "mlp:sizes=4-5-3", .strategy = "dp", .ranks = 3, .accumulate = 2},
-        {.model = "mlp:sizes=4-5-3", .strategy = "dp:broadcast=tree:reduce=chain", .ranks = 4},
-        {.model = "mlp:sizes=4-5-3", .strategy = "ddp", .ranks = 4, .clip = 0.1, .library_collectives = true},
-        {.model = "mlp:sizes=4-5-3", .strategy = "ddp:algorithm=halving-doubling", .ranks = 3, .bucket = 64},
-        {.model = "mlp:sizes=4-5-3",
-         .strategy = "zero1",
-         .ranks = 3,
-         .precision = TYPE_FP16,
-         .optimizer = OPTIMIZER_SGD},
-        {.model = "gpt:layers=2,width=8,heads=2,context=6",
-         .strategy = "zero2",
-         .ranks = 8,
-         .accumulate = 2,
-         .sequence = 4,
-         .bucket = 999},
-        {.model = "gpt:layers=2,width=8,heads=2,context=6",
-         .strategy = "zero3:live=100",
-         .ranks = 3,
-         .precision = TYPE_BF16,
-         .clip = 1},
-        {.model = "gpt:layers=2,width=8,heads=2,context=6",
-         .strategy = "fsdp:reshard=no:sync=last",
-         .ranks = 2,
-         .accumulate = 2},
-        {.model = "gpt2-124m", .strategy = "ddp", .ranks = 1},
-        {.model = "gpt:layers=3,width=8,heads=2,context=6",
-         .strategy = "zero3",
-         .ranks = 2,
-         .accumulate = 2,
-         .checkpointing = "every=2"},
-        {.model = "gpt:layers=2,width=8,heads=2,context=6", .strategy = "dp", .ranks = 3, .checkpointing = "selective"},
-        {.model = "mlp:sizes=4-5-3,norm=sync-batch",
-         .strategy = "zero3",
-         .ranks = 3,
-         .micro_batch = 2,
-         .accumulate = 2,
-         .precision = TYPE_FP16},
-        {.model = "mlp:sizes=4-5-6-3,norm=batch",
-         .strategy = "dp",
-         .ranks = 3,
-         .micro_batch = 2,
-         .checkpointing = "full"},
-        {.model = "params=1e6:units=7", .strategy = "zero3", .ranks = 1000, .precision = TYPE_BF16},
-        {.model = "mlp:sizes=4-5-3", .strategy = "model", .ranks = 2, .accumulate = 2},
-        {.model = "gpt:layers=2,width=8,heads=2,context=6",
-         .strategy = "pipeline",
-         .ranks = 3,
-         .accumulate = 4,
-         .clip = 1},
-        {.model = "mlp:sizes=4-5-3", .strategy = "hybrid:shard=2", .ranks = 6, .accumulate = 2, .clip = 1},
-        {.model = "mlp:sizes=4-5-3",
-         .strategy = "hybrid:shard=2",
-         .ranks = 6,
-         .precision = TYPE_BF16,
-         .stochastic_rounding = true},
-        {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047", .strategy = "dp", .ranks = 3},
-        {.model = "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093", .strategy = "tensor", .ranks = 2},
+#define OFFLOADED "gpt:layers=3,width=32,heads=2,context=16 zero3 ranks=2 accumulate=2 clip=1 offload="
+static const char *const requests[] = {
+        "mlp:sizes=4-5-3 single accumulate=3",
+        "mlp:sizes=4-5-3 dp ranks=3 accumulate=2",
+        "mlp:sizes=4-5-3 dp:broadcast=tree:reduce=chain ranks=4",
+        "mlp:sizes=4-5-3 ddp ranks=4 clip=0.1 collectives=library",
+        "mlp:sizes=4-5-3 ddp:algorithm=halving-doubling ranks=3 bucket=64",
+        "mlp:sizes=4-5-3 zero1 ranks=3 precision=fp16 optimizer=sgd",
+        "gpt:layers=2,width=8,heads=2,context=6 zero2 ranks=8 accumulate=2 sequence=4 bucket=999",
+        "gpt:layers=2,width=8,heads=2,context=6 zero3:live=100 ranks=3 precision=bf16 clip=1",
+        "gpt:layers=2,width=8,heads=2,context=6 fsdp:reshard=no:sync=last ranks=2 accumulate=2",
+        "gpt2-124m ddp ranks=1",
+        "gpt:layers=3,width=8,heads=2,context=6 zero3 ranks=2 accumulate=2 activation_checkpointing=every=2",
+        "gpt:layers=2,width=8,heads=2,context=6 dp ranks=3 activation_checkpointing=selective",
+        "mlp:sizes=4-5-3,norm=sync-batch zero3 ranks=3 micro_batch=2 accumulate=2 precision=fp16",
+        "mlp:sizes=4-5-6-3,norm=batch dp ranks=3 micro_batch=2 activation_checkpointing=full",
+        "params=1e6:units=7 zero3 ranks=1000 precision=bf16",
+        "mlp:sizes=4-5-3 model ranks=2 accumulate=2",
+        "gpt:layers=2,width=8,heads=2,context=6 pipeline ranks=3 accumulate=4 clip=1",
+        "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 accumulate=2 clip=1",
+        "mlp:sizes=4-5-3 hybrid:shard=2 ranks=6 precision=bf16 stochastic_rounding=yes",
+        "gpt:layers=1,width=8,heads=2,context=6,vocabulary=2047 dp ranks=3",
+        "gpt:layers=1,width=8,heads=2,context=6,vocabulary=4093 tensor ranks=2",
+        OFFLOADED "optimizer",
+        OFFLOADED "optimizer:delayed=yes",
+        OFFLOADED "optimizer:to=disk,parameters:to=disk",
+        OFFLOADED "optimizer,parameters,activations",
+        OFFLOADED "activations",
 };
 START_LOOP_TEST(text_comes_back, 0, COUNT(requests))
 {
-	struct made m, again;
-	ck_assert_int_eq(made_open(&m, &requests[_i]), STATUS_OK);
-	char *text = plan_to_text(&m.plan, NULL);
-	ck_assert_msg(read_text(&again, text) == STATUS_OK, "%s", status_message());
-	assert_same_plan(&m.plan, &again.plan);
-	char *second = plan_to_text(&again.plan, NULL);
-	ck_assert_str_eq(text, second);
-	ck_assert_msg(plan_verify(&again.plan, NULL) == STATUS_OK, "%s", status_message());
+	const struct plan *p = made_plan("%s", requests[_i]);
+	struct made again;
+	char *text = must_come_back(p);
+	ck_assert_int_eq(read_text(&again, text), STATUS_OK);
+	assert_same_plan(p, &again.plan);
 	free(text);
-	free(second);
 	made_release(&again);
-	made_release(&m);
 }
 END_TEST
 
 /* ---- what a person may write ---- */
 
-/* `what` (its first time) replaced, in a text of its own. */
-static char *replace(const char *text, const char *what, const char *by)
-{
-	const char *at = strstr(text, what);
-	ck_assert_msg(at != NULL, "'%s' is not in the text", what);
-	char *out = malloc(strlen(text) + strlen(by) + 1);
-	ck_assert_ptr_nonnull(out);
-	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
-	return out;
-}
-
-static const struct request small = {.model = "mlp:sizes=4-3-2", .strategy = "ddp", .ranks = 2};
+static const char small[] = "mlp:sizes=4-3-2 ddp ranks=2";
 
 START_TEST(comments_labels_and_spaces_are_free)
 {
@@ -167,11 +116,11 @@ START_TEST(comments_labels_and_spaces_are_free)
 	        {"0: alloc step\n", "900: alloc step\n"},
 	        {"prologue\n", "  prologue   \n"},
 	};
-	char *text = print_request(&small);
+	char *text = print_request(small);
 	struct made m, plain;
 	ck_assert_int_eq(read_text(&plain, text), STATUS_OK);
 	for (int i = 0; i < COUNT(changes); i++) {
-		char *changed = replace(text, changes[i][0], changes[i][1]);
+		char *changed = text_replaced(text, changes[i][0], changes[i][1]);
 		ck_assert_msg(read_text(&m, changed) == STATUS_OK, "%s", status_message());
 		assert_same_plan(&plain.plan, &m.plan);
 		made_release(&m);
@@ -188,15 +137,15 @@ END_TEST
 /* Labels are names: operations may stand in any order of numbers, and waits follow. */
 START_TEST(waits_go_by_label)
 {
-	char *text = print_request(&small);
+	char *text = print_request(small);
 	struct made m;
 	/* The all-reduce is 31; call it 77, and what waits for it follows. */
 	char *sum = strstr(text, " after 31");
 	ck_assert_msg(sum != NULL && strstr(text, "\n31: all_reduce") != NULL, "%s", text);
-	char *half = replace(text, "\n31: all_reduce", "\n77: all_reduce");
+	char *half = text_replaced(text, "\n31: all_reduce", "\n77: all_reduce");
 	ck_assert_int_eq(read_text(&m, half), STATUS_INPUT);
 	ck_assert_msg(strstr(status_message(), "has no operation 31 to wait for") != NULL, "%s", status_message());
-	char *whole = replace(half, " after 31", " after 77");
+	char *whole = text_replaced(half, " after 31", " after 77");
 	ck_assert_msg(read_text(&m, whole) == STATUS_OK, "%s", status_message());
 	char *again = plan_to_text(&m.plan, NULL);
 	ck_assert_str_eq(again, text);
@@ -229,13 +178,13 @@ static const struct {
         {"set accumulate 1", "set accumulate 4097", "accumulate is 4097, above 4096"},
         {"set model mlp:", "set model mlq:", "unknown model 'mlq'"},
         {"set model mlp:sizes=4-3-2", "set model mlp:sizes=4-3-0", "'0' is below 1"},
-        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32|bf16|fp16"},
-        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw|sgd"},
-        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule|library"},
+        {"set precision fp32", "set precision fp8", "precision: 'fp8' is not one of: fp32, bf16, fp16"},
+        {"set optimizer adamw", "set optimizer lamb", "optimizer: 'lamb' is not one of: adamw, sgd"},
+        {"set collectives schedule", "set collectives nccl", "collectives: 'nccl' is not one of: schedule, library"},
         {"set clip 0", "set clip nan", "clip: 'nan' is not a number"},
         {"set clip 0", "set clip 1e999", "clip: '1e999' is not a number"},
         {"set clip 0", "set clop 0", "unknown setting 'clop'"},
-        {"tensors 1.bias", "tensors 1.bios", "the model has no tensor '1.bios'"},
+        {"tensors 1.bias", "tensors 1.bios", "unknown tensor '1.bios'"},
         {"tensors 1.bias", "tensors 1.weight", "tensor '1.weight' is in group bucket.0 already"},
         {"tensors 1.bias ", "tensors ", "base, elements and padded of its tensors"},
         {"padded 24", "padded 25", "base, elements and padded of its tensors are 0, 23 and 23 to 24"},
@@ -245,12 +194,12 @@ static const struct {
         {"role rank ranks 0 2", "role rank ranks 1 1", "must begin at 0"},
         {"role rank ranks 0 2", "role rank ranks 0 3", "roles cover ranks 0 to 1"},
         {"buffer loss buffers", "buffer loss buffets", "unknown category 'buffets'"},
-        {"buffer loss buffers device", "buffer loss buffers tape", "unknown space 'tape'"},
+        {"buffer loss buffers device", "buffer loss buffers tape", "unknown space 'tape'; known: device, host, disk"},
         {"buffer loss buffers device fp32", "buffer loss buffers device fp31", "unknown type 'fp31'"},
         {"buffer loss buffers device fp32 1", "buffer loss buffers device fp32 0", "'0' is not elements"},
         {"buffer loss ", "buffer step ", "there is a buffer 'step' already"},
         {"0: alloc step", "0: allot step", "unknown operation 'allot'"},
-        {"0: alloc step", "0: alloc stop", "the role has no buffer 'stop'"},
+        {"0: alloc step", "0: alloc stop", "unknown buffer 'stop'"},
         {"0: alloc step", "0: alloc step after 1", "'after' has no place here"},
         {"1: zero", "0: zero", "there is an operation 0 already"},
         {"1: zero", "1x: zero", "is no number for an operation"},
@@ -271,18 +220,19 @@ static const struct {
         {"-> x=step[0:1]", "-> x=", "a region is buffer[offset:count]"},
         {"-> x=step[0:1]", "-> x+=step[0:1]", "cannot be added to"},
         {"-> x=step[0:1]", "-> x=step[0:1] x=step[0:1]", "operand x is there already"},
-        {"linear.forward layer.0.linear", "linear.forward layer.9.linear", "the model has no kernel 'layer.9.linear'"},
+        {"linear.forward layer.0.linear", "linear.forward layer.9.linear", "unknown kernel 'layer.9.linear'"},
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "a pass is forward, recompute, backward or update"},
+        {"in backward group bucket.0", "in reverse group bucket.0",
+         "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",
          "may be 'in recompute'"},
         {"set ranks 2", "set activation_checkpointing half\nset ranks 2", "'half' is not one of"},
         {"set ranks 2", "set activation_checkpointing full:color=red\nset ranks 2", "unknown key 'color'"},
-        {"in backward group bucket.0", "in backward group bucket.7", "there is no group 'bucket.7'"},
+        {"in backward group bucket.0", "in backward group bucket.7", "unknown group 'bucket.7'"},
         {"by ring root 0", "by star root 0", "all_reduce has no algorithm 'star'"},
         {"by ring root 0", "by ring root 2", "'2' is not a root"},
         {"as all_reduce payload", "as all_reducing payload", "unknown kind of traffic 'all_reducing'"},
@@ -300,15 +250,14 @@ static const struct {
         {"set model mlp:", "set model ml\xc3\xbc:", "byte 0xc3 has no place in a plan"},
 };
 
-START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
+/* By a line with the place in the file. */
+static void assert_refused(const char *words, const char *what, const char *by, const char *message)
 {
 	struct made m;
-	char *text = print_request(&small), *changed = replace(text, wrong[_i].what, wrong[_i].by);
-	enum status s = read_text(&m, changed);
-	ck_assert_msg(s == STATUS_INPUT, "%d: '%s' was read", _i, wrong[_i].by);
-	ck_assert_msg(strstr(status_message(), wrong[_i].message) != NULL, "%d: '%s' is not in: %s", _i,
-	              wrong[_i].message, status_message());
-	int line, column;
+	int line = 0, column = 0;
+	char *text = print_request(words), *changed = text_replaced(text, what, by);
+	ck_assert_msg(read_text(&m, changed) == STATUS_INPUT, "'%s' was read", by);
+	ck_assert_msg(strstr(status_message(), message) != NULL, "'%s' is not in: %s", message, status_message());
 	ck_assert_msg(sscanf(status_message(), "my.plan:%d:%d: ", &line, &column) == 2 && line >= 1 && column >= 1,
 	              "%s", status_message());
 	ck_assert_ptr_null(m.plan.groups); /* nothing is left behind */
@@ -316,20 +265,23 @@ START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
 	free(changed);
 	free(text);
 }
+
+START_LOOP_TEST(wrong_texts_are_refused, 0, COUNT(wrong))
+{
+	assert_refused(small, wrong[_i].what, wrong[_i].by, wrong[_i].message);
+}
 END_TEST
 
 START_TEST(one_role_is_no_plan)
 {
-	struct made m, again;
-	ck_assert_int_eq(made_open(&m, &requests[1]), STATUS_OK);
-	char *text = plan_to_text(&m.plan, "worker");
-	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
-	free(text);
-	text = plan_to_text(&m.plan, "root");
-	ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "print it without role") != NULL, "%s", status_message());
-	free(text);
-	made_release(&m);
+	static const char *const roles[][2] = {{"worker", "my.plan:"}, {"root", "print it without role"}};
+	for (int i = 0; i < COUNT(roles); i++) {
+		struct made again;
+		char *text = plan_to_text(made_plan("%s", requests[1]), roles[i][0]);
+		ck_assert_int_eq(read_text(&again, text), STATUS_INPUT);
+		ck_assert_msg(strstr(status_message(), roles[i][1]) != NULL, "%s", status_message());
+		free(text);
+	}
 }
 END_TEST
 
@@ -353,7 +305,7 @@ static void read_bytes(const char *bytes, size_t size)
 
 START_TEST(cut_texts_do_no_harm)
 {
-	char *text = print_request(&requests[1]);
+	char *text = print_request(requests[1]);
 	size_t size = strlen(text);
 	for (size_t n = 0; n <= size; n += 1 + n / 97)
 		read_bytes(text, n);
@@ -362,10 +314,10 @@ START_TEST(cut_texts_do_no_harm)
 END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
-START_LOOP_TEST(spoiled_texts_do_no_harm, 0, 2)
+START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 {
 	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
-	char *text = print_request(&requests[_i]);
+	char *text = print_request(requests[_i]);
 	size_t size = strlen(text);
 	char *spoiled = malloc(size + 1);
 	ck_assert_ptr_nonnull(spoiled);
@@ -386,7 +338,7 @@ END_TEST
 START_TEST(huge_sizes_do_no_harm)
 {
 	enum { HUGE = 200 };
-	char *text = print_request(&small), *big, *wide;
+	char *text = print_request(small), *big, *wide;
 	char declared[HUGE * 80] = "", used[HUGE * 80] = "";
 	for (int i = 0; i < HUGE; i++) {
 		char *d = declared + strlen(declared), *u = used + strlen(used);
@@ -395,8 +347,8 @@ START_TEST(huge_sizes_do_no_harm)
 	}
 	strncat(declared, "prologue\n", sizeof declared - strlen(declared) - 1);
 	strncat(used, "0: ", sizeof used - strlen(used) - 1);
-	big = replace(text, "prologue\n", declared);
-	wide = replace(big, "0: ", used);
+	big = text_replaced(text, "prologue\n", declared);
+	wide = text_replaced(big, "0: ", used);
 	struct made m;
 	ck_assert_msg(read_text(&m, wide) == STATUS_OK, "%s", status_message());
 	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
@@ -410,83 +362,70 @@ END_TEST
 
 /* What compiles reads back, up to the largest sizes; and one more is refused by both, with the same line. */
 static const struct {
-	struct request request; /* at the limit */
-	const char *message;
+	const char *words, *setting, *at_limit, *more, *message;
 } limits[] = {
-        {{.model = "params=9007199254740992", .strategy = "ddp", .ranks = 4, .accumulate = 8}, "accumulate 9 "},
-        {{.model = "mlp:sizes=1048576-1", .strategy = "ddp", .ranks = 1024, .micro_batch = 1 << 20, .accumulate = 64},
-         "accumulate 65 "},
-        {{.model = "gpt:layers=1,width=65536,heads=64,context=2,vocabulary=2",
-          .strategy = "single",
-          .micro_batch = 1800,
-          .accumulate = 4096},
-         "FLOPs on a rank"},
+        {"params=9007199254740992 ddp ranks=4", "accumulate", "8", "9", "accumulate 9 "},
+        {"mlp:sizes=1048576-1 ddp ranks=1024 micro_batch=1048576", "accumulate", "64", "65", "accumulate 65 "},
+        {"gpt:layers=1,width=65536,heads=64,context=2,vocabulary=2 single accumulate=4096", "micro_batch", "1800",
+         "3600", "FLOPs on a rank"},
 };
 
-START_LOOP_TEST(what_compiles_is_read, 0, (int)(sizeof limits / sizeof *limits))
+START_LOOP_TEST(what_compiles_is_read, 0, COUNT(limits))
 {
 	struct made m;
-	struct request more = limits[_i].request;
-	char set[64], to[64], line[600];
-	char *text = print_request(&limits[_i].request), *changed;
+	char request[200], set[64], to[64], line[600];
+	const char *words = limits[_i].words, *setting = limits[_i].setting;
+	snprintf(request, sizeof request, "%s %s=%s", words, setting, limits[_i].at_limit);
+	char *text = print_request(request);
 	ck_assert_msg(read_text(&m, text) == STATUS_OK, "%s", status_message());
 	made_release(&m);
-	bool by_samples = limits[_i].request.accumulate == 4096; /* there are no more micro-batches */
-	more.accumulate += !by_samples;
-	more.micro_batch += by_samples ? more.micro_batch : 0;
-	ck_assert_int_eq(made_open(&m, &more), STATUS_INPUT);
-	snprintf(line, sizeof line, "%s", status_message());
-	ck_assert_msg(strstr(line, limits[_i].message) != NULL, "%s", line);
-	snprintf(set, sizeof set, "set %s %d\n", by_samples ? "micro_batch" : "accumulate",
-	         (int)(by_samples ? limits[_i].request.micro_batch : limits[_i].request.accumulate));
-	snprintf(to, sizeof to, "set %s %d\n", by_samples ? "micro_batch" : "accumulate",
-	         (int)(by_samples ? more.micro_batch : more.accumulate));
-	changed = replace(text, set, to);
-	ck_assert_int_eq(read_text(&m, changed), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), line) != NULL, "'%s' is not in '%s'", line, status_message());
-	free(changed);
 	free(text);
+	must_not_open(limits[_i].message, "%s %s=%s", words, setting, limits[_i].more);
+	snprintf(line, sizeof line, "%s", status_message());
+	snprintf(set, sizeof set, "set %s %s\n", setting, limits[_i].at_limit);
+	snprintf(to, sizeof to, "set %s %s\n", setting, limits[_i].more);
+	assert_refused(request, set, to, line);
 }
 END_TEST
 
 /* At the longest context the FLOPs of one sample are more than 64 bits hold. */
 START_TEST(flops_are_counted)
 {
-	struct made m;
-	ck_assert_int_eq(made_open(&m, &(struct request){.model = "gpt3-175b:context=16777216", .strategy = "single"}),
-	                 STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "FLOPs on a rank") != NULL, "%s", status_message());
+	must_not_open("FLOPs on a rank", "gpt3-175b:context=16777216 single");
 }
 END_TEST
 
-/* Axes, and who meets along them. */
+/* Axes, and who meets along them; the loss scale, which is fp16's. */
+#define STAGES "mlp:sizes=4-4-4-3 pipeline ranks=3"
+#define SHARDS "mlp:sizes=4-4-4-3 hybrid:shard=3 ranks=6"
+#define FP16 "mlp:sizes=4-3-2 ddp ranks=2 precision=fp16"
 static const struct {
-	const char *strategy, *what, *by, *wanted;
-} wrong_axes[] = {
-        {"pipeline", "axis stage 3", "axis stage 4", "the product of the axes above is not 3 ranks"},
-        {"pipeline", "axis stage 3", "axis stage", "how many ranks it has"},
-        {"pipeline", "axis stage 3", "axis r 3", "'r' is no name for an axis"},
-        {"pipeline", "axis stage 3", "axis stage 3 date", "'date'"},
-        {"pipeline", "axis stage 3", "axis stage 1\naxis stage 3", "'stage' is an axis already"},
-        {"pipeline", "to stage+1", "to stage+2", "a neighbour is an axis, and +1 or -1 behind it"},
-        {"pipeline", "to stage+1", "to shard+1", "'shard' is no axis of the plan"},
-        {"pipeline", "from stage-1", "to stage-1", "'from'"},
-        {"hybrid:shard=3", "over shard", "over shard,shard", "'shard' is named twice"},
-        {"hybrid:shard=3", "over shard", "over", "'group' is no axis"},
-        {"hybrid:shard=3", "/replica]", "/replace]", "'replace' is no axis of the plan"},
+	const char *words, *what, *by, *wanted;
+} wrong_others[] = {
+        {STAGES, "axis stage 3", "axis stage 4", "the product of the axes above is not 3 ranks"},
+        {STAGES, "axis stage 3", "axis stage", "how many ranks it has"},
+        {STAGES, "axis stage 3", "axis r 3", "'r' is no name for an axis"},
+        {STAGES, "axis stage 3", "axis stage 3 date", "'date'"},
+        {STAGES, "axis stage 3", "axis stage 1\naxis stage 3", "'stage' is an axis already"},
+        {STAGES, "to stage+1", "to stage+2", "a neighbour is an axis, and +1 or -1 behind it"},
+        {STAGES, "to stage+1", "to shard+1", "'shard' is no axis of the plan"},
+        {STAGES, "from stage-1", "to stage-1", "'from'"},
+        {SHARDS, "over shard", "over shard,shard", "'shard' is named twice"},
+        {SHARDS, "over shard", "over", "'group' is no axis"},
+        {SHARDS, "/replica]", "/replace]", "'replace' is no axis of the plan"},
+        {FP16, "set loss_scaler deepspeed\n", "", "set loss_scaler"},
+        {FP16, "set loss_scale 65536\n", "", "set loss_scale"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale 0\n", "loss_scale: '0' is below 1e-06"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale -1\n", "loss_scale: '-1' is below 1e-06"},
+        {FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed, pytorch"},
+        {FP16, "set loss_scale_window 1000\n", "set loss_scale_window 99999999\n", "'99999999' is above 16777216"},
+        {"mlp:sizes=4-3-2 ddp ranks=2 precision=bf16", "set seed 1\n", "set seed 1\nset loss_scale 2\n",
+         "a plan in fp16, and no other"},
 };
 
-START_LOOP_TEST(wrong_axes_are_refused, 0, (int)(sizeof wrong_axes / sizeof wrong_axes[0]))
+START_LOOP_TEST(other_wrong_texts_are_refused, 0, COUNT(wrong_others))
 {
-	struct request r = {.model = "mlp:sizes=4-4-4-3", .strategy = wrong_axes[_i].strategy, .ranks = 3};
-	struct made m;
-	r.ranks = strncmp(r.strategy, "hybrid", 6) ? 3 : 6;
-	char *text = print_request(&r), *changed = replace(text, wrong_axes[_i].what, wrong_axes[_i].by);
-	ck_assert_int_eq(read_text(&m, changed), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), wrong_axes[_i].wanted), "%d: '%s' is not in: %s", _i,
-	              wrong_axes[_i].wanted, status_message());
-	free(text);
-	free(changed);
+	assert_refused(wrong_others[_i].words, wrong_others[_i].what, wrong_others[_i].by, wrong_others[_i].wanted);
 }
 END_TEST
 

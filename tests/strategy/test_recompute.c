@@ -5,7 +5,6 @@
 
 #include "tests/strategy/checkpointing_check.h"
 #include "tests/support/suite.h"
-#include "tests/support/virtual_ranks.h"
 
 /* ---- what is made again ---- */
 
@@ -21,7 +20,7 @@ static int count_recomputed(const struct plan *p, int unit)
 	return n;
 }
 
-START_TEST(nothing_is_made_again_in_vain)
+START_TEST(only_what_is_needed_is_recomputed)
 {
 	static const struct {
 		const char *model, *mode;
@@ -35,22 +34,19 @@ START_TEST(nothing_is_made_again_in_vain)
 	            {"mlp:sizes=8-7-6-5", "every=2", 2},
 	            {"mlp:sizes=8-5", "full", 0}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open_verified(&m, &(struct request){want[i].model, "ddp", .ranks = 2, .accumulate = 2,
-		                                         .checkpointing = want[i].mode});
-		ck_assert_int_eq(count_recomputed(&m.plan, -1), 2 * want[i].recomputed);
-		made_release(&m);
+		const struct plan *p = right_plan("%s ddp ranks=2 accumulate=2 activation_checkpointing=%s",
+		                                  want[i].model, want[i].mode);
+		ck_assert_int_eq(count_recomputed(p, -1), 2 * want[i].recomputed);
 	}
 }
 END_TEST
 
 /* Before the first backward kernel of the segment, and after the last of what comes behind it. */
-START_TEST(segments_are_made_again_just_before)
+START_TEST(segments_are_recomputed_just_in_time)
 {
-	struct made m;
 	int unit = LAYERS + 1; /* the last that went backward */
-	must_open_verified(&m, &(struct request){small, "fsdp", .ranks = 2, .checkpointing = "every=2"});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = right_plan("%s fsdp ranks=2 activation_checkpointing=every=2", small);
+	const struct role *r = &p->roles[0];
 	for (int i = r->step.begin; i < r->step.end; i++) {
 		const struct op *op = &r->ops[i];
 		if (op->kernel < 0 || op->unit == 0)
@@ -63,7 +59,6 @@ START_TEST(segments_are_made_again_just_before)
 		}
 	}
 	ck_assert_int_eq(unit, 1);
-	made_release(&m);
 }
 END_TEST
 
@@ -86,26 +81,15 @@ START_TEST(gathers_serve_recomputing)
 	            {"fsdp:reshard=no", "full", 5},
 	            {"fsdp:reshard=no", "every=2", 5}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open_verified(
-		        &m, &(struct request){small, want[i].strategy, .ranks = 2, .checkpointing = want[i].mode});
-		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s, %s: %d gathers",
-		              want[i].strategy, want[i].mode, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
-		made_release(&m);
+		const struct plan *p =
+		        right_plan("%s %s ranks=2 activation_checkpointing=%s", small, want[i].strategy, want[i].mode);
+		ck_assert_msg(plan_moved(p, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s, %s: %d gathers",
+		              want[i].strategy, want[i].mode, (int)plan_moved(p, 0, TRAFFIC_ALL_GATHER).calls);
 	}
 }
 END_TEST
 
 /* ---- the same result ---- */
-
-static void run(struct request *q, const char *mode, struct virtual_run *out)
-{
-	struct made m;
-	q->checkpointing = mode;
-	must_open_verified(&m, q);
-	virtual_ranks_run(&m.plan, 3, 0, out);
-	made_release(&m);
-}
 
 START_LOOP_TEST(no_bit_changes, 0, plans_strategies())
 {
@@ -118,22 +102,15 @@ START_LOOP_TEST(no_bit_changes, 0, plans_strategies())
 	        "selective"};
 	for (int model = 0; model < 2; model++)
 		for (int accumulate = 1; accumulate <= 2; accumulate++) {
-			struct request q = {model ? "mlp:sizes=5-4-7-3-6"
-			                          : "gpt:layers=4,width=8,heads=2,context=5,vocabulary=7",
-			                    strategy_at(_i)->name,
-			                    .ranks = _i ? 2 : 1,
-			                    .micro_batch = 2,
-			                    .accumulate = accumulate,
-			                    .learning_rate = 0.05};
-			struct virtual_run plain, with;
-			run(&q, "none", &plain);
-			for (int mode = 0; mode < 6 - model; mode++) {
-				run(&q, modes[mode], &with);
-				ck_assert_msg(virtual_runs_equal(&plain, &with, 0), "%s, %s: another result",
-				              q.strategy, modes[mode]);
-				virtual_run_release(&with);
-			}
-			virtual_run_release(&plain);
+			char request[200];
+			snprintf(request, sizeof request,
+			         "%s %s ranks=%d micro_batch=2 accumulate=%d learning_rate=0.05 "
+			         "activation_checkpointing",
+			         model ? "mlp:sizes=5-4-7-3-6" : "gpt:layers=4,width=8,heads=2,context=5,vocabulary=7",
+			         strategy_at(_i)->name, _i ? 2 : 1, accumulate);
+			const struct plan *plain = right_plan("%s=none", request);
+			for (int mode = 0; mode < COUNT(modes) - model; mode++)
+				must_train_alike(right_plan("%s=%s", request, modes[mode]), plain, 3, 0);
 		}
 }
 END_TEST
@@ -152,23 +129,21 @@ static int find_recompute(const struct role *r, enum op_kind kind)
 /* Recomputed from another block's weights, or from another micro-batch: refused, with the rule's number. */
 START_TEST(recomputing_something_else_is_refused)
 {
-	struct made m;
-	must_open_verified(&m, &(struct request){small, "ddp", .ranks = 2, .accumulate = 2, .checkpointing = "full"});
-	struct role *r = &m.plan.roles[0];
+	struct plan *p = right_plan("%s ddp ranks=2 accumulate=2 activation_checkpointing=full", small);
+	struct role *r = &p->roles[0];
 	struct op *op = &r->ops[find_recompute(r, OP_LINEAR_FORWARD)], old = *op;
 	for (int i = r->step.begin; i < r->step.end; i++)
 		if (r->ops[i].pass == PASS_FORWARD && r->ops[i].kind == op->kind && r->ops[i].kernel != op->kernel &&
 		    r->ops[i].operand[LINEAR_FORWARD_WEIGHT].count == op->operand[LINEAR_FORWARD_WEIGHT].count)
 			op->operand[LINEAR_FORWARD_WEIGHT] = r->ops[i].operand[LINEAR_FORWARD_WEIGHT];
 	ck_assert(op->operand[LINEAR_FORWARD_WEIGHT].offset != old.operand[LINEAR_FORWARD_WEIGHT].offset);
-	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_int_eq(plan_verify(p, NULL), STATUS_REFUSED);
 	ck_assert_ptr_nonnull(strstr(status_message(), "rule 6 (version)"));
 	*op = old;
-	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_OK);
+	ck_assert_int_eq(plan_verify(p, NULL), STATUS_OK);
 	op->micro = 1;
-	ck_assert_int_eq(plan_verify(&m.plan, NULL), STATUS_REFUSED);
+	ck_assert_int_eq(plan_verify(p, NULL), STATUS_REFUSED);
 	ck_assert_ptr_nonnull(strstr(status_message(), "rule 7 (saved)"));
-	made_release(&m);
 }
 END_TEST
 

@@ -40,10 +40,10 @@ static void mesh_init(struct mesh *m)
 		m->plan.roles[i] = (struct role){.name = "stage", .first_rank = 2 * i, .ranks = 2, .ops = m->ops[i]};
 }
 
-static const struct op send = {.kind = OP_SEND, .axes = STAGE, .shift = 1},
-                       receive = {.kind = OP_RECEIVE, .axes = STAGE, .shift = -1},
+static const struct op send = {.kind = OP_SEND, .axes = STAGE, .neighbour = 1},
+                       receive = {.kind = OP_RECEIVE, .axes = STAGE, .neighbour = -1},
                        gather = {.kind = OP_ALL_GATHER, .axes = SHARD},
-                       ends = {.kind = OP_ALL_REDUCE, .axes = STAGE, .ends = true},
+                       ends = {.kind = OP_ALL_REDUCE, .axes = STAGE, .ends_only = true},
                        along = {.kind = OP_ALL_REDUCE, .axes = STAGE}, all = {.kind = OP_SUM};
 
 static void check_participants(const struct instance *x, int count, const int (*want)[2])
@@ -115,8 +115,8 @@ START_TEST(messages_meet_by_direction_and_order)
 	struct mesh m;
 	struct rendezvous v;
 	struct op back = send, from_behind = receive;
-	back.shift = -1;
-	from_behind.shift = 1;
+	back.neighbour = -1;
+	from_behind.neighbour = 1;
 	mesh_init(&m);
 	int down = add(&m, 0, send), down_2 = add(&m, 0, send), up = add(&m, 0, from_behind);
 	add(&m, 1, back); /* comes first here, and meets what comes last there */
@@ -179,18 +179,15 @@ static void check_rank(const struct rendezvous *v, const struct instance *x, int
 
 START_LOOP_TEST(ranks_find_their_group, 0, COUNT(plans))
 {
-	struct made m;
-	must_open_verified(
-	        &m, &(struct request){
-	                    .model = GPT, .strategy = plans[_i].strategy, .ranks = plans[_i].ranks, .accumulate = 2});
+	const struct plan *p = right_plan(GPT " %s ranks=%d accumulate=2", plans[_i].strategy, (int)plans[_i].ranks);
 	int64_t places = 0, met = 0;
 	for (int k = 0; k < SECTION_KINDS; k++) {
 		struct rendezvous v;
-		rendezvous_init(&v, &m.plan, (enum section_kind)k);
+		rendezvous_init(&v, p, (enum section_kind)k);
 		for (int i = 0; i < v.instance_count; i++)
 			places += instance_groups(&v, &v.instances[i]) * instance_members(&v, &v.instances[i]);
-		for (int64_t rank = 0; rank < m.plan.ranks; rank++) {
-			const struct role *r = plan_role_of(&m.plan, rank);
+		for (int64_t rank = 0; rank < p->ranks; rank++) {
+			const struct role *r = plan_role_of(p, rank);
 			const struct section *s = section_of(r, (enum section_kind)k);
 			for (int op = s->begin; op < s->end; op++) {
 				if (rendezvous_number(&v, r, op) < 0)
@@ -203,19 +200,15 @@ START_LOOP_TEST(ranks_find_their_group, 0, COUNT(plans))
 	}
 	ck_assert_int_gt(met, 0);
 	ck_assert_int_eq(met, places);
-	made_release(&m);
 }
 END_TEST
 
-static int count_instances(int64_t ranks)
+static int count_instances(int ranks)
 {
-	struct made m;
 	struct rendezvous v;
-	ck_assert(!made_open(&m, &(struct request){.model = "gpt3-175b", .strategy = "zero3", .ranks = ranks}));
-	rendezvous_init(&v, &m.plan, SECTION_STEP);
+	rendezvous_init(&v, made_plan("gpt3-175b zero3 ranks=%d", ranks), SECTION_STEP);
 	int count = v.instance_count;
 	rendezvous_release(&v);
-	made_release(&m);
 	return count;
 }
 

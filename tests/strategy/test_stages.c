@@ -23,16 +23,11 @@ START_TEST(stages_keep_what_is_in_flight)
 		int64_t first, second, last;
 	} want[] = {{"pipeline", 4, 3, 1}, {"pipeline:schedule=gpipe", 6, 6, 6}, {"model", 1, 1, 1}};
 	for (int i = 0; i < COUNT(want); i++) {
-		struct made m;
-		must_open_verified(
-		        &m, &(struct request){
-		                    .model = GPT, .strategy = want[i].strategy, .ranks = RANKS, .accumulate = MICROS});
-		const struct plan *p = &m.plan;
+		const struct plan *p = right_plan(GPT " %s ranks=%d accumulate=%d", want[i].strategy, RANKS, MICROS);
 		int64_t x = 4 * 8;
 		ck_assert_int_eq(in_flight(p, 0, "embedding.y", x), want[i].first);
 		ck_assert_int_eq(in_flight(p, 1, "block.1.ln_1.y", x), want[i].second);
 		ck_assert_int_eq(in_flight(p, RANKS - 1, "ln_f.y", x), want[i].last);
-		made_release(&m);
 	}
 }
 END_TEST
@@ -44,17 +39,13 @@ START_TEST(stages_send_activations_and_the_tied_gradient)
 	enum { RANKS = 4, MICROS = 3, MICRO = 2, VALUE = MICRO * 4 * 8 * 4, TABLE = 9 * 8 * 4 };
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	for (int i = 0; i < COUNT(strategies); i++) {
-		struct made m;
-		must_open_verified(&m, &(struct request){.model = GPT,
-		                                         .strategy = strategies[i],
-		                                         .ranks = RANKS,
-		                                         .micro_batch = MICRO,
-		                                         .accumulate = MICROS});
+		const struct plan *p = right_plan(GPT " %s ranks=%d micro_batch=%d accumulate=%d", strategies[i], RANKS,
+		                                  MICRO, MICROS);
 		for (int64_t rank = 0; rank < RANKS; rank++) {
 			bool first = !rank, last = rank == RANKS - 1;
-			struct moved activations = plan_moved(&m.plan, rank, TRAFFIC_ACTIVATIONS),
-			             gradients = plan_moved(&m.plan, rank, TRAFFIC_ACTIVATION_GRADIENTS),
-			             tied = plan_moved(&m.plan, rank, TRAFFIC_ALL_REDUCE);
+			struct moved activations = plan_moved(p, rank, TRAFFIC_ACTIVATIONS),
+			             gradients = plan_moved(p, rank, TRAFFIC_ACTIVATION_GRADIENTS),
+			             tied = plan_moved(p, rank, TRAFFIC_ALL_REDUCE);
 			ck_assert_int_eq(activations.sent, last ? 0 : MICROS * VALUE);
 			ck_assert_int_eq(activations.received, first ? 0 : MICROS * VALUE);
 			ck_assert_int_eq(gradients.sent, first ? 0 : MICROS * VALUE);
@@ -62,7 +53,6 @@ START_TEST(stages_send_activations_and_the_tied_gradient)
 			ck_assert_int_eq(tied.calls, first || last);
 			ck_assert_int_eq(tied.sent, first || last ? TABLE : 0);
 		}
-		made_release(&m);
 	}
 }
 END_TEST
@@ -70,13 +60,11 @@ END_TEST
 /* Every parameter is on one stage, but for the token table, which is on the first and the last. */
 START_TEST(stages_divide_the_model)
 {
-	struct made m;
 	int64_t states = 0;
-	must_open_verified(&m, &(struct request){.model = GPT, .strategy = "pipeline", .ranks = 4});
+	const struct plan *p = right_plan(GPT " pipeline ranks=4");
 	for (int64_t rank = 0; rank < 4; rank++)
-		states += plan_model_states(&m.plan, rank);
-	ck_assert_int_eq(states, 16 * (m.model.parameters + 9 * 8));
-	made_release(&m);
+		states += plan_model_states(p, rank);
+	ck_assert_int_eq(states, 16 * (p->model->parameters + 9 * 8));
 }
 END_TEST
 
@@ -143,16 +131,14 @@ START_TEST(ties_are_divided_evenly)
 END_TEST
 
 /* A root unit is two segments, the embedding and the head: a GPT of one block can be three stages, and no more. */
-START_LOOP_TEST(there_can_be_as_many_stages_as_segments, 0, 3)
+START_LOOP_TEST(at_most_one_stage_per_segment, 0, 3)
 {
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
-	struct request r = {.model = "gpt:layers=1", .strategy = strategies[_i], .ranks = 3, .accumulate = 4};
-	struct made m;
-	must_open_verified(&m, &r);
-	ck_assert_int_eq(m.plan.role_count, 3);
+	const struct plan *p = right_plan("gpt:layers=1 %s ranks=3 accumulate=4", strategies[_i]);
+	ck_assert_int_eq(p->role_count, 3);
 	for (int i = 0; i < 3; i++) {
 		int own = 0, unit = i == 1 ? 1 : 0;
-		const struct role *role = &m.plan.roles[i];
+		const struct role *role = &p->roles[i];
 		for (int k = role->step.begin; k < role->step.end; k++) {
 			if (role->ops[k].pass != PASS_FORWARD || op_class(role->ops[k].kind) != OP_CLASS_K)
 				continue;
@@ -161,25 +147,20 @@ START_LOOP_TEST(there_can_be_as_many_stages_as_segments, 0, 3)
 		}
 		ck_assert_int_gt(own, 0);
 	}
-	made_release(&m);
-	r.ranks = 4;
-	ck_assert_int_eq(made_open(&m, &r), STATUS_INPUT);
-	ck_assert_msg(strstr(status_message(), "has 3 segments to divide") != NULL, "%s", status_message());
+	must_not_open("has 3 segments to divide", "gpt:layers=1 %s ranks=4 accumulate=4", strategies[_i]);
 }
 END_TEST
 
 /* The micro-batches of the first stage's backward passes, one after another. */
-START_LOOP_TEST(backward_passes_have_their_order, 0, 3)
+START_LOOP_TEST(backward_passes_run_in_order, 0, 3)
 {
 	static const struct {
 		const char *strategy;
 		int order[4];
 	} want[] = {{"pipeline", {0, 1, 2, 3}}, {"pipeline:schedule=gpipe", {3, 2, 1, 0}}, {"model", {0, 1, 2, 3}}};
-	struct made m;
 	int seen = 0, last = -1;
-	must_open_verified(&m,
-	                   &(struct request){.model = GPT, .strategy = want[_i].strategy, .ranks = 3, .accumulate = 4});
-	const struct role *role = &m.plan.roles[0];
+	const struct plan *p = right_plan(GPT " %s ranks=3 accumulate=4", want[_i].strategy);
+	const struct role *role = &p->roles[0];
 	for (int k = role->step.begin; k < role->step.end; k++) {
 		const struct op *op = &role->ops[k];
 		if (op->pass != PASS_BACKWARD || op_class(op->kind) != OP_CLASS_K || op->micro == last)
@@ -189,7 +170,6 @@ START_LOOP_TEST(backward_passes_have_their_order, 0, 3)
 		last = op->micro;
 	}
 	ck_assert_int_eq(seen, 4);
-	made_release(&m);
 }
 END_TEST
 
@@ -197,13 +177,10 @@ END_TEST
  * anew, a minute. */
 START_TEST(many_stages_of_many_layers)
 {
-	struct made m;
-	must_open(&m, &(struct request){.model = "gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64",
-	                                .strategy = "pipeline",
-	                                .ranks = PLAN_ROLES});
-	ck_assert_int_eq(m.plan.role_count, PLAN_ROLES);
-	ck_assert_int_eq(m.plan.group_count, PLAN_ROLES + 1);
-	made_release(&m);
+	const struct plan *p =
+	        made_plan("gpt:layers=1000,width=64,heads=2,context=16,vocabulary=64 pipeline ranks=%d", PLAN_ROLES);
+	ck_assert_int_eq(p->role_count, PLAN_ROLES);
+	ck_assert_int_eq(p->group_count, PLAN_ROLES + 1);
 }
 END_TEST
 
@@ -242,7 +219,7 @@ static struct busy busy_of(const struct trace *t, const struct plan *p, int64_t 
 /* Of stages that take the same time, f+b a micro-batch, each is idle for (p-1)(f+b): (p-1)/(m+p-1) of the time from the
  * first forward to the last backward. The first stage alone has less to do, since its first layer needs no gradient of
  * its input: its last backward ends the step that much earlier. One stage at a time: all of them one after another. */
-START_TEST(bubble_is_that_of_the_formula)
+START_TEST(bubble_matches_the_formula)
 {
 	enum { P = 4 };
 	static const struct {
@@ -255,21 +232,17 @@ START_TEST(bubble_is_that_of_the_formula)
 	             {"pipeline:schedule=gpipe", 8},
 	             {"model", 5}};
 	for (int i = 0; i < COUNT(cases); i++) {
-		struct made m;
 		struct cluster c;
 		struct trace t = {0};
 		struct report report = {0};
 		int64_t n = cases[i].micros, begin = INT64_MAX, end = 0, longest = 0, all = 0, first = 0;
-		must_open_verified(&m,
-		                   &(struct request){.model = "mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024",
-		                                     .strategy = cases[i].strategy,
-		                                     .ranks = P,
-		                                     .micro_batch = 64,
-		                                     .accumulate = n});
+		const struct plan *p = right_plan("mlp:sizes=1024-1024-1024-1024-1024-1024-1024-1024-1024 %s ranks=%d "
+		                                  "micro_batch=64 accumulate=%d",
+		                                  cases[i].strategy, P, (int)n);
 		ck_assert_msg(!cluster_read(&c, ideal, strlen(ideal), "ideal"), "%s", status_message());
-		ck_assert_msg(!sim_run(&m.plan, &c, GRAIN_OPERATION, &t, &report), "%s", status_message());
+		ck_assert_msg(!sim_run(p, &c, GRAIN_OPERATION, &t, &report), "%s", status_message());
 		for (int64_t rank = 0; rank < P; rank++) {
-			struct busy b = busy_of(&t, &m.plan, rank);
+			struct busy b = busy_of(&t, p, rank);
 			begin = b.begin < begin ? b.begin : begin;
 			end = b.end > end ? b.end : end;
 			longest = b.sum > longest ? b.sum : longest;
@@ -289,7 +262,6 @@ START_TEST(bubble_is_that_of_the_formula)
 		trace_release(&t);
 		report_release(&report);
 		cluster_release(&c);
-		made_release(&m);
 	}
 }
 END_TEST

@@ -70,45 +70,35 @@ END_TEST
 
 /* ---- memory: the table of the ZeRO paper ---- */
 
-static void split(char *line, char *field[7])
-{
-	int n = 0;
-	for (char *p = strtok(line, ",\n"); p && n < 7; p = strtok(NULL, ",\n"))
-		field[n++] = p;
-	ck_assert_int_eq(n, 7);
-}
-
 START_TEST(zero_paper_table_1)
 {
 	static const struct {
 		const char *stage, *strategy;
 		double whole, shared; /* bytes a parameter, and those that are divided by N */
 	} stages[] = {{"Pos", "zero1", 4, 12}, {"Pos+g", "zero2", 2, 14}, {"Pos+g+p", "zero3", 0, 16}};
-	char line[256], *field[7], model[64];
+	char line[256], name[32], stage[16];
 	FILE *f = fopen("tests/golden/zero_paper_table1.csv", "r");
 	int rows = 0;
 	ck_assert_ptr_nonnull(f);
 	ck_assert_ptr_nonnull(fgets(line, sizeof line, f));
 	for (; fgets(line, sizeof line, f); rows++) {
-		split(line, field);
-		int s = 0;
-		while (s < 3 && strcmp(stages[s].stage, field[3]))
+		double parameters, printed;
+		int ranks, s = 0;
+		ck_assert_int_eq(
+		        sscanf(line, "%31[^,],%lf,%d,%15[^,],%*[^,],%lf,", name, &parameters, &ranks, stage, &printed),
+		        5);
+		while (s < 3 && strcmp(stages[s].stage, stage))
 			s++;
 		ck_assert_int_lt(s, 3);
 		s = s < 3 ? s : 0; /* for readers that do not know that the line above ends the test */
-		double parameters = atof(field[1]), printed = atof(field[5]);
-		int64_t ranks = atoll(field[2]);
-		struct made m;
-		snprintf(model, sizeof model, "params=%s", field[1]);
-		must_open(&m, &(struct request){model, stages[s].strategy, .ranks = ranks, .precision = TYPE_BF16});
-		double states = (double)plan_model_states(&m.plan, 0);
+		const struct plan *p =
+		        made_plan("params=%.0f %s ranks=%d precision=bf16", parameters, stages[s].strategy, ranks);
+		double states = (double)plan_model_states(p, 0);
 		double formula = parameters * (stages[s].whole + stages[s].shared / (double)ranks);
 		ck_assert_msg(states >= formula - 0.5 && states <= formula + 16 * (double)ranks,
-		              "%s on %s ranks, %s: %.0f bytes instead of %.0f", field[0], field[2], field[3], states,
-		              formula);
+		              "%s on %d ranks, %s: %.0f bytes instead of %.0f", name, ranks, stage, states, formula);
 		/* the column is rounded to 0.001 GB */
 		ck_assert_double_eq_tol(states / 1e9, printed, 0.00051);
-		made_release(&m);
 	}
 	fclose(f);
 	ck_assert_int_eq(rows, 54);
@@ -127,11 +117,10 @@ START_TEST(model_states_on_64_ranks_are_exact)
 	            {"fsdp", 1875000000}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
 		for (int units = 1; units <= 2; units++) {
-			struct made m;
-			must_open(&m, &(struct request){units == 1 ? "params=7.5e9" : "params=7.5e9:units=2",
-			                                want[i].strategy, .ranks = 64, .precision = TYPE_BF16});
-			ck_assert_int_eq(plan_model_states(&m.plan, 63), want[i].bytes);
-			made_release(&m);
+			const struct plan *p =
+			        made_plan("%s %s ranks=64 precision=bf16",
+			                  units == 1 ? "params=7.5e9" : "params=7.5e9:units=2", want[i].strategy);
+			ck_assert_int_eq(plan_model_states(p, 63), want[i].bytes);
 		}
 }
 END_TEST
@@ -152,28 +141,23 @@ START_TEST(model_states_by_precision_and_optimizer)
 			               : k == 1 ? want[i].sgd
 			               : k == 2 ? want[i].mixed
 			                        : want[i].mixed_sgd;
-			struct made m;
-			must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4,
-			                                .precision = k < 2 ? TYPE_FP32 : TYPE_FP16,
-			                                .optimizer = k % 2 ? OPTIMIZER_SGD : OPTIMIZER_ADAMW});
-			ck_assert_int_eq(plan_model_states(&m.plan, 0), (int64_t)(bytes * 4837376));
-			made_release(&m);
+			const struct plan *p = made_plan("gpt %s ranks=4 precision=%s optimizer=%s", want[i].strategy,
+			                                 k < 2 ? "fp32" : "fp16", k % 2 ? "sgd" : "adamw");
+			ck_assert_int_eq(plan_model_states(p, 0), (int64_t)(bytes * 4837376));
 		}
 }
 END_TEST
 
 START_TEST(root_of_dp_has_it_all)
 {
-	struct made m;
-	must_open(&m, &(struct request){"gpt", "dp", .ranks = 4});
-	ck_assert_int_eq(m.plan.role_count, 2);
-	ck_assert_int_eq(plan_model_states(&m.plan, 0), 4 * PSI);
+	const struct plan *p = made_plan("gpt dp ranks=4");
+	ck_assert_int_eq(p->role_count, 2);
+	ck_assert_int_eq(plan_model_states(p, 0), 4 * PSI);
 	for (int rank = 1; rank < 4; rank++)
-		ck_assert_int_eq(plan_model_states(&m.plan, rank), 0);
+		ck_assert_int_eq(plan_model_states(p, rank), 0);
 	/* a worker's replica, and its gradients */
-	ck_assert_int_eq(plan_most_live(&m.plan.roles[1], "replica", "replica.g"), 4837376);
-	ck_assert_int_eq(plan_most_live(&m.plan.roles[1], "replica.gradients", NULL), 4837376);
-	made_release(&m);
+	ck_assert_int_eq(plan_most_live(&p->roles[1], "replica", "replica.g"), 4837376);
+	ck_assert_int_eq(plan_most_live(&p->roles[1], "replica.gradients", NULL), 4837376);
 }
 END_TEST
 
@@ -187,14 +171,12 @@ START_TEST(peaks_fall_from_stage_to_stage)
 			int64_t before = INT64_MAX;
 			for (int i = 0; i < 4; i++) {
 				struct memory_use use;
-				struct made m;
-				must_open(&m, &(struct request){names[model], strategies[i], .ranks = ranks,
-				                                .bucket = 1 << 20});
-				plan_memory(&m.plan, &m.plan.roles[0], SPACE_DEVICE, &use);
+				const struct plan *p = made_plan("%s %s ranks=%d bucket=1048576", names[model],
+				                                 strategies[i], (int)ranks);
+				plan_memory(p, &p->roles[0], SPACE_DEVICE, &use);
 				ck_assert_msg(use.peak_bytes < before, "%s %s on %d ranks: %lld bytes", names[model],
 				              strategies[i], (int)ranks, (long long)use.peak_bytes);
 				before = use.peak_bytes;
-				made_release(&m);
 			}
 		}
 }
@@ -207,21 +189,18 @@ START_TEST(buckets_of_gpt2_are_pytorchs)
 	/* From the end: ln_f (768 twice), h.11.mlp.c_proj (768 + 2,359,296): 9.4 MB is past the first limit of 1 MiB.
 	 * Then 25 MiB, 6,553,600 elements: from c_fc of a block to mlp.c_proj of the one before, 7,087,872 elements in
 	 * twelve tensors. What is left: h.0 up to c_fc, wpe, wte. */
-	struct made m;
-	must_open(&m, &(struct request){"gpt2-124m", "ddp", .ranks = 4});
-	const struct plan *p = &m.plan;
+	const struct plan *p = made_plan("gpt2-124m ddp ranks=4");
 	ck_assert_int_eq(p->group_count, 13);
 	for (int g = 0; g < 13; g++) {
 		int64_t want = g == 0 ? 2361600 : g < 12 ? 7087872 : 44111616;
 		ck_assert_int_eq(p->groups[g].elements, want);
 		ck_assert_int_eq(p->groups[g].tensor_count, g ? 12 : 4);
 	}
-	int next = m.model.tensor_count - 1;
+	int next = p->model->tensor_count - 1;
 	for (int g = 0; g < 13; g++)
 		for (int t = 0; t < p->groups[g].tensor_count; t++)
 			ck_assert_int_eq(p->groups[g].tensors[t], next--);
 	ck_assert_int_eq(next, -1);
-	made_release(&m);
 }
 END_TEST
 
@@ -229,28 +208,24 @@ START_TEST(buckets_close_at_their_limit)
 {
 	/* mlp 784-32-10, from the end: 10, 320, 32, 25088 elements: 40, 1280, 128, 100352 bytes */
 	static const struct {
-		int64_t bucket;
-		enum type precision;
+		const char *settings;
 		int count;
 		int64_t elements[4];
-	} want[] = {{40, TYPE_FP32, 4, {10, 320, 32, 25088}},
-	            {41, TYPE_FP32, 3, {330, 32, 25088}},
-	            {1320, TYPE_FP32, 2, {330, 25120}},
-	            {1321, TYPE_FP32, 2, {362, 25088}},
-	            {1448, TYPE_FP32, 2, {362, 25088}},
-	            {1449, TYPE_FP32, 1, {25450}},
-	            {660, TYPE_BF16, 2, {330, 25120}},
-	            {661, TYPE_BF16, 2, {362, 25088}},
-	            {0, TYPE_FP32, 1, {25450}},
-	            {1, TYPE_FP32, 4, {10, 320, 32, 25088}}};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open(&m, &(struct request){"mlp:sizes=784-32-10", "zero1", .ranks = 2, .bucket = want[i].bucket,
-		                                .precision = want[i].precision});
-		ck_assert_int_eq(m.plan.group_count, want[i].count);
+	} want[] = {{"bucket=40", 4, {10, 320, 32, 25088}},
+	            {"bucket=41", 3, {330, 32, 25088}},
+	            {"bucket=1320", 2, {330, 25120}},
+	            {"bucket=1321", 2, {362, 25088}},
+	            {"bucket=1448", 2, {362, 25088}},
+	            {"bucket=1449", 1, {25450}},
+	            {"bucket=660 precision=bf16", 2, {330, 25120}},
+	            {"bucket=661 precision=bf16", 2, {362, 25088}},
+	            {"", 1, {25450}},
+	            {"bucket=1", 4, {10, 320, 32, 25088}}};
+	for (int i = 0; i < COUNT(want); i++) {
+		const struct plan *p = made_plan("mlp:sizes=784-32-10 zero1 ranks=2 %s", want[i].settings);
+		ck_assert_int_eq(p->group_count, want[i].count);
 		for (int g = 0; g < want[i].count; g++)
-			ck_assert_int_eq(m.plan.groups[g].elements, want[i].elements[g]);
-		made_release(&m);
+			ck_assert_int_eq(p->groups[g].elements, want[i].elements[g]);
 	}
 }
 END_TEST
@@ -265,11 +240,9 @@ START_TEST(the_first_bucket_is_a_mebibyte)
 	} want[] = {{"mlp:sizes=784-500-500-10", 1, 648010},  /* 10 + 5,000 + 500 + 250,000 do not fill it */
 	            {"mlp:sizes=784-510-510-10", 2, 265720}}; /* 10 + 5,100 + 510 + 260,100 do */
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open(&m, &(struct request){want[i].model, "ddp", .ranks = 2});
-		ck_assert_int_eq(m.plan.group_count, want[i].count);
-		ck_assert_int_eq(m.plan.groups[0].elements, want[i].first);
-		made_release(&m);
+		const struct plan *p = made_plan("%s ddp ranks=2", want[i].model);
+		ck_assert_int_eq(p->group_count, want[i].count);
+		ck_assert_int_eq(p->groups[0].elements, want[i].first);
 	}
 }
 END_TEST
@@ -313,11 +286,10 @@ START_TEST(gathers_obey_their_settings)
 	        {"fsdp:reshard=no", ROOT + 6 * BLOCK, 7},
 	};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4});
-		const struct role *r = &m.plan.roles[0];
-		ck_assert_msg(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s: %d gathers",
-		              want[i].strategy, (int)plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER).calls);
+		const struct plan *p = made_plan("gpt %s ranks=4", want[i].strategy);
+		const struct role *r = &p->roles[0];
+		ck_assert_msg(plan_moved(p, 0, TRAFFIC_ALL_GATHER).calls == want[i].gathers, "%s: %d gathers",
+		              want[i].strategy, (int)plan_moved(p, 0, TRAFFIC_ALL_GATHER).calls);
 		int64_t live = plan_most_live(r, "gathered.", "gathered.gradients");
 		ck_assert_msg(live == want[i].live, "%s: %lld gathered elements instead of %lld", want[i].strategy,
 		              (long long)live, (long long)want[i].live);
@@ -325,17 +297,15 @@ START_TEST(gathers_obey_their_settings)
 		live = plan_most_live(r, "gathered.gradients", NULL);
 		ck_assert_msg(live <= ROOT + 3 * BLOCK && live >= ROOT + 2 * BLOCK, "%s: %lld gathered gradients",
 		              want[i].strategy, (long long)live);
-		made_release(&m);
 	}
 }
 END_TEST
 
 START_TEST(next_unit_is_fetched_meanwhile)
 {
-	struct made m;
 	struct order o;
-	must_open(&m, &(struct request){"gpt", "zero3", .ranks = 4});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = made_plan("gpt zero3 ranks=4");
+	const struct role *r = &p->roles[0];
 	order_make(&o, r, &r->step);
 	for (int block = 1; block < 6; block++) {
 		int gather = find_op(r, OP_ALL_GATHER, block + 1, PASS_FORWARD);
@@ -348,7 +318,6 @@ START_TEST(next_unit_is_fetched_meanwhile)
 			ck_assert(order_before(&o, find_op(r, OP_LINEAR_FORWARD, block - 1, PASS_FORWARD), gather));
 	}
 	order_release(&o);
-	made_release(&m);
 }
 END_TEST
 
@@ -356,10 +325,9 @@ START_LOOP_TEST(buckets_leave_during_backward, 0, 3)
 {
 	static const enum op_kind kinds[] = {OP_ALL_REDUCE, OP_REDUCE_SCATTER, OP_REDUCE_SCATTER};
 	static const char *const strategies[] = {"ddp", "zero1", "zero2"};
-	struct made m;
 	struct order o;
-	must_open(&m, &(struct request){"gpt", strategies[_i], .ranks = 4, .bucket = 1 << 20});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = made_plan("gpt %s ranks=4 bucket=1048576", strategies[_i]);
+	const struct role *r = &p->roles[0];
 	order_make(&o, r, &r->step);
 	int first = r->step.begin, last_backward = find_op(r, OP_EMBEDDING_BACKWARD, 0, PASS_BACKWARD);
 	while (r->ops[first].kind != kinds[_i])
@@ -372,7 +340,6 @@ START_LOOP_TEST(buckets_leave_during_backward, 0, 3)
 		if (r->ops[i].kind == OP_ADAMW && r->ops[i].group == 0)
 			ck_assert(order_before(&o, first, i));
 	order_release(&o);
-	made_release(&m);
 }
 END_TEST
 

@@ -46,16 +46,15 @@ START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 {
 	for (int64_t ranks = 2; ranks <= 8; ranks *= 2)
 		for (int mixed = 0; mixed < 2; mixed++) {
-			struct made m;
-			must_open(&m, &(struct request){"gpt", shares[_i].strategy, .ranks = ranks, .micro_batch = 4,
-			                                .accumulate = shares[_i].accumulate,
-			                                .precision = mixed ? TYPE_BF16 : TYPE_FP32});
+			const struct plan *p = made_plan("gpt %s ranks=%d micro_batch=4 accumulate=%d precision=%s",
+			                                 shares[_i].strategy, (int)ranks, (int)shares[_i].accumulate,
+			                                 mixed ? "bf16" : "fp32");
 			int64_t share = PSI / (mixed ? 2 : 1) / ranks * (ranks - 1);
 			for (int64_t rank = 0; rank < ranks; rank++) {
-				struct moved all = plan_moved_all(&m.plan, rank);
-				struct moved kind[] = {plan_moved(&m.plan, rank, TRAFFIC_ALL_REDUCE),
-				                       plan_moved(&m.plan, rank, TRAFFIC_REDUCE_SCATTER),
-				                       plan_moved(&m.plan, rank, TRAFFIC_ALL_GATHER)};
+				struct moved all = plan_moved_all(p, rank);
+				struct moved kind[] = {plan_moved(p, rank, TRAFFIC_ALL_REDUCE),
+				                       plan_moved(p, rank, TRAFFIC_REDUCE_SCATTER),
+				                       plan_moved(p, rank, TRAFFIC_ALL_GATHER)};
 				int want[] = {shares[_i].all_reduce, shares[_i].reduce_scatter, shares[_i].all_gather};
 				for (int k = 0; k < 3; k++) {
 					ck_assert_int_eq(kind[k].sent, want[k] * share);
@@ -65,30 +64,6 @@ START_LOOP_TEST(shares_of_psi, 0, (int)(sizeof shares / sizeof *shares))
 				}
 				ck_assert_int_eq(all.sent, (want[0] + want[1] + want[2]) * share);
 			}
-			made_release(&m);
-		}
-}
-END_TEST
-
-/* The sums of the issue, written out. */
-START_TEST(sent_bytes_written_out)
-{
-	static const struct {
-		const char *strategy;
-		int64_t two, four, eight;
-	} want[] = {{"ddp", 19349504, 29024256, 33861632},
-	            {"zero1", 19349504, 29024256, 33861632},
-	            {"zero2", 19349504, 29024256, 33861632},
-	            {"zero3", 29024256, 43536384, 50792448},
-	            {"fsdp", 29024256, 43536384, 50792448}};
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-		for (int64_t ranks = 2; ranks <= 8; ranks *= 2) {
-			struct made m;
-			must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = ranks});
-			ck_assert_int_eq(plan_moved_all(&m.plan, 0).sent, ranks == 2   ? want[i].two
-			                                                  : ranks == 4 ? want[i].four
-			                                                               : want[i].eight);
-			made_release(&m);
 		}
 }
 END_TEST
@@ -99,10 +74,8 @@ START_TEST(load_of_the_root)
 	for (int i = 0; i < 3; i++)
 		for (int accumulate = 1; accumulate <= 3; accumulate += 2) {
 			int64_t n = others[i], ranks = n + 1, a = accumulate;
-			struct made m;
-			must_open(&m,
-			          &(struct request){"gpt", "dp", .ranks = ranks, .micro_batch = 4, .accumulate = a});
-			const struct plan *p = &m.plan;
+			const struct plan *p =
+			        made_plan("gpt dp ranks=%d micro_batch=4 accumulate=%d", (int)ranks, (int)a);
 			assert_moved(plan_moved(p, 0, TRAFFIC_BROADCAST), "root's broadcast", a, a * PSI, a * n * PSI,
 			             0);
 			assert_moved(plan_moved(p, 0, TRAFFIC_REDUCE), "root's reduce", a, a * PSI, 0, a * n * PSI);
@@ -119,7 +92,6 @@ START_TEST(load_of_the_root)
 				assert_moved(plan_moved_all(p, rank), "worker", 5 * a,
 				             a * (2 * PSI + ranks * (INPUTS + 2 * OUTPUTS)), a * (PSI + OUTPUTS),
 				             a * (PSI + INPUTS + OUTPUTS));
-			made_release(&m);
 		}
 }
 END_TEST
@@ -136,14 +108,13 @@ START_TEST(routes_of_the_root)
 	            {"dp:broadcast=tree", 3, 7},
 	            {"dp:reduce=chain", 7, 1}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
 		struct moved all[2] = {{0}};
-		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 8});
-		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).sent, want[i].broadcast * PSI);
-		ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_REDUCE).received, want[i].reduce * PSI);
+		const struct plan *p = made_plan("gpt %s ranks=8", want[i].strategy);
+		ck_assert_int_eq(plan_moved(p, 0, TRAFFIC_BROADCAST).sent, want[i].broadcast * PSI);
+		ck_assert_int_eq(plan_moved(p, 0, TRAFFIC_REDUCE).received, want[i].reduce * PSI);
 		for (int rank = 0; rank < 8; rank++)
 			for (int k = 0; k < 2; k++) {
-				struct moved one = plan_moved(&m.plan, rank, k ? TRAFFIC_REDUCE : TRAFFIC_BROADCAST);
+				struct moved one = plan_moved(p, rank, k ? TRAFFIC_REDUCE : TRAFFIC_BROADCAST);
 				all[k].sent += one.sent;
 				all[k].received += one.received;
 			}
@@ -151,7 +122,6 @@ START_TEST(routes_of_the_root)
 			ck_assert_int_eq(all[k].sent, 7 * PSI);
 			ck_assert_int_eq(all[k].received, 7 * PSI);
 		}
-		made_release(&m);
 	}
 }
 END_TEST
@@ -168,18 +138,13 @@ START_TEST(padding_is_sent_and_is_no_payload)
 	            {"mlp:sizes=5-4", 3, 24, 24}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		int64_t n = want[i].ranks, share = want[i].padded / n * 4 * (n - 1), payload = want[i].elements * 4;
-		struct made m;
-		struct request r = {want[i].model, "ddp", .ranks = n};
-		must_open(&m, &r);
-		assert_moved(plan_moved_all(&m.plan, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
-		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded);
-		made_release(&m);
-		r.strategy = "zero3";
-		must_open(&m, &r);
-		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
-		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
-		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded / n);
-		made_release(&m);
+		const struct plan *ddp = made_plan("%s ddp ranks=%d", want[i].model, (int)n),
+		                  *zero3 = made_plan("%s zero3 ranks=%d", want[i].model, (int)n);
+		assert_moved(plan_moved_all(ddp, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
+		ck_assert_int_eq(plan_model_states(ddp, 0), 16 * want[i].padded);
+		assert_moved(plan_moved(zero3, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
+		assert_moved(plan_moved(zero3, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
+		ck_assert_int_eq(plan_model_states(zero3, 0), 16 * want[i].padded / n);
 	}
 }
 END_TEST
@@ -187,11 +152,9 @@ END_TEST
 /* Halving and doubling sends as much as the ring where N is a power of two. */
 START_TEST(halving_doubling)
 {
-	struct made m;
-	must_open(&m, &(struct request){"gpt", "ddp:algorithm=halving-doubling", .ranks = 8});
+	const struct plan *p = made_plan("gpt ddp:algorithm=halving-doubling ranks=8");
 	for (int rank = 0; rank < 8; rank++)
-		ck_assert_int_eq(plan_moved_all(&m.plan, rank).sent, 2 * PSI / 8 * 7);
-	made_release(&m);
+		ck_assert_int_eq(plan_moved_all(p, rank).sent, 2 * PSI / 8 * 7);
 }
 END_TEST
 
@@ -206,14 +169,12 @@ START_TEST(control_is_apart)
 	} want[] = {{"ddp", 0, 1},   {"ddp", 1, 1},  {"zero1", 0, 1}, {"zero1", 1, 2},
 	            {"zero2", 1, 2}, {"fsdp", 1, 2}, {"dp", 1, 0}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		struct made m;
-		must_open(&m, &(struct request){"gpt", want[i].strategy, .ranks = 4, .clip = want[i].clip});
+		const struct plan *p = made_plan("gpt %s ranks=4 clip=%g", want[i].strategy, want[i].clip);
 		int64_t calls = want[i].calls;
 		for (int rank = 0; rank < 2; rank++)
-			assert_moved(plan_moved(&m.plan, rank, TRAFFIC_CONTROL), "rank 0 or 1", calls, 8 * calls,
-			             16 * calls, 16 * calls);
-		assert_moved(plan_moved(&m.plan, 3, TRAFFIC_CONTROL), "rank 3", calls, 8 * calls, 8 * calls, 8 * calls);
-		made_release(&m);
+			assert_moved(plan_moved(p, rank, TRAFFIC_CONTROL), "rank 0 or 1", calls, 8 * calls, 16 * calls,
+			             16 * calls);
+		assert_moved(plan_moved(p, 3, TRAFFIC_CONTROL), "rank 3", calls, 8 * calls, 8 * calls, 8 * calls);
 	}
 }
 END_TEST
@@ -221,11 +182,9 @@ END_TEST
 START_TEST(one_rank_sends_nothing)
 {
 	for (int i = 0; strategy_at(i); i++) {
-		struct made m;
-		must_open(&m, &(struct request){"gpt", strategy_at(i)->name, .ranks = 1, .accumulate = 2, .clip = 1});
+		const struct plan *p = made_plan("gpt %s ranks=1 accumulate=2 clip=1", strategy_at(i)->name);
 		for (int k = 0; k < TRAFFIC_COUNT; k++)
-			assert_moved(plan_moved(&m.plan, 0, (enum traffic_kind)k), strategy_at(i)->name, 0, 0, 0, 0);
-		made_release(&m);
+			assert_moved(plan_moved(p, 0, (enum traffic_kind)k), strategy_at(i)->name, 0, 0, 0, 0);
 	}
 }
 END_TEST
@@ -233,16 +192,14 @@ END_TEST
 /* DDP's broadcast of the parameters belongs to the prologue, once. */
 START_TEST(ddp_broadcasts_once)
 {
-	struct made m;
-	must_open(&m, &(struct request){"gpt", "ddp", .ranks = 4});
-	const struct role *r = &m.plan.roles[0];
+	const struct plan *p = made_plan("gpt ddp ranks=4");
+	const struct role *r = &p->roles[0];
 	int64_t elements = 0;
 	for (int i = r->prologue.begin; i < r->prologue.end; i++)
 		if (r->ops[i].kind == OP_BROADCAST)
 			elements += r->ops[i].operand[BROADCAST_X].count;
 	ck_assert_int_eq(elements, 4837376);
-	ck_assert_int_eq(plan_moved(&m.plan, 0, TRAFFIC_BROADCAST).calls, 0);
-	made_release(&m);
+	ck_assert_int_eq(plan_moved(p, 0, TRAFFIC_BROADCAST).calls, 0);
 }
 END_TEST
 

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Rooms have walls: what the objects that were linked say of each other, by `nm`.
+# Rooms have walls: what sources include, and what the objects that were linked say of each other, by `nm`.
 #
+#     includes   a source includes nothing but its layer and those that the layer stands on, by paths from the root
 #     order      an object needs nothing of a room further down the list below, nor of a layer that is none of its layer's
 #     rings      no more than 4 objects of a room need each other, directly or through others
 #     alone      the linker, given all of a layer and the layers that it stands on, finds everything
 #
-# test_includes.sh says the same of the layers' #includes; a symbol that is declared by hand, or called by way of a header
-# further down, is found here alone.
+# A symbol that is declared by hand, or called by way of a header further down, is found among the objects alone.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -50,6 +50,23 @@ declare -A below=([strategy]='' [kernels]='' [sim]='strategy' [real]='kernels st
 	[cli]='viz real sim kernels strategy')
 declare -A outside=([strategy]='jansson yaml-0.1 zlib' [kernels]='openblas' [sim]='' [real]='ompi-c'
 	[viz]='cairo cairo-ft fontconfig freetype2 sdl2' [cli]='')
+
+# FILE:#include "PATH" lines on stdin: prints what is wrong with them. The tests may include what they like.
+wrong_includes() {
+	local file path layer
+	while IFS=: read -r file path; do
+		path=${path#*\"} path=${path%%\"*} layer=${file%%/*}
+		case $path in
+		..* | */../*) ;;
+		*/*)
+			case " $layer ${below[$layer]-${layers[*]} tests} " in *" ${path%%/*} "*) continue ;; esac
+			echo "$file: \"$path\": $layer may include itself and: ${below[$layer]:-nothing}"
+			continue
+			;;
+		esac
+		echo "$file: \"$path\": write the path from the root of the tree"
+	done
+}
 
 # Prints what is wrong with the objects whose symbols (`nm -A -P`) are on stdin, nothing when all is well.
 wrong() {
@@ -162,6 +179,35 @@ planted() {
 	echo "the checker is wrong: $* is $want, and it said: '$found'"
 	errors=1
 }
+# included good|bad FILE PATH
+included() {
+	local found
+	found=$(wrong_includes <<<"$2:  #  include \"$3\"")
+	case $1:$found in
+	good: | bad:?*) return ;;
+	esac
+	echo "the checker is wrong: $2 with \"$3\" is $1, and it said: '$found'"
+	errors=1
+}
+included good strategy/base/x.c strategy/base/y.h
+for layer in sim real viz cli kernels; do
+	included bad strategy/x.h $layer/y.h
+done
+included bad strategy/base/x.c ../y.h
+included bad strategy/base/x.c strategy/../sim/y.h
+included bad strategy/base/x.c y.h
+included good kernels/x.c kernels/y.h
+included bad kernels/x.cu strategy/y.h
+included good sim/x.c strategy/y.h
+included bad sim/x.c real/y.h
+included bad sim/x.c kernels/y.h
+included good real/x.c kernels/y.h
+included bad real/x.c sim/y.h
+included good viz/x.c strategy/y.h
+included bad viz/x.c sim/y.h
+included good cli/x.c real/y.h
+included bad cli/x.c ../real/y.h
+included good tests/sim/x.c tests/support/y.h
 planted good 'strategy/plan/a>strategy/base/b' 'sim/c>strategy/plan/a' 'cli/command/d>sim/c'
 planted bad 'strategy/base/a>strategy/plan/b'
 planted bad 'strategy/plan/a>strategy/strategies/b'
@@ -175,7 +221,13 @@ planted good 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/a' 'sim/e>sim/
 planted bad 'sim/a>sim/b' 'sim/b>sim/c' 'sim/c>sim/d' 'sim/d>sim/e' 'sim/e>sim/a'
 planted bad 'sim/a>strategy/base/b' 'strategy/base/b>sim/a'
 
-# Then the objects of the program.
+# Then the sources, and the objects of the program.
+found=$(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' --include='*.[ch]' --include='*.cu' --include='*.cuh' \
+	"${layers[@]}" tests | wrong_includes)
+if [ -n "$found" ]; then
+	echo "$found"
+	errors=1
+fi
 mapfile -t objects < <(cat "$build"/members-* | tr ' ' '\n')
 if [ ${#objects[@]} -lt 100 ]; then
 	echo "there are only ${#objects[@]} objects in $build"

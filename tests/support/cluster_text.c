@@ -2,6 +2,8 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 char *cluster_text(const struct cluster *c)
 {
@@ -12,4 +14,14 @@ char *cluster_text(const struct cluster *c)
 	cluster_print(c, f);
 	fclose(f);
 	return text;
+}
+
+void must_read_back(const struct cluster *c, struct cluster *again)
+{
+	char *text = cluster_text(c);
+	ck_assert_msg(!cluster_read(again, text, strlen(text), "print"), "%s", status_message());
+	char *second = cluster_text(again);
+	ck_assert_msg(!strcmp(text, second), "'%s' was read back as '%s'", text, second);
+	free(text);
+	free(second);
 }

@@ -6,6 +6,17 @@
 #     [ -n "$(checksum json)" ] || fail 'no checksum'
 : "${TMPDIR:=/tmp}"
 
+# Only the rates that a test writes. OpenBLAS starts its threads with the program: one that is still starting when it ends
+# looks like a leak.
+export SHARDLAB_CONFIG=$TMPDIR/none.yaml OPENBLAS_NUM_THREADS=1
+
+# What is wrong is counted, and the test goes on; `exit $((errors > 0))` is its last line.
+errors=0
+complain() {
+	echo "$*"
+	errors=$((errors + 1))
+}
+
 # fail WORDS...: says so, shows the end of what was printed, and ends the test.
 fail() {
 	local file
@@ -43,4 +54,24 @@ refused() {
 	echo "$*: exit status $status, $lines lines, wanted 'fatal: … $pattern …':"
 	head -n 5 "$TMPDIR/err" "$TMPDIR/out"
 	return 1
+}
+
+# refuse PATTERN ARGUMENT...: the command ($program, if it is another one) refuses them, or it is counted.
+refuse() {
+	refused "$1" "${program:-$SHARDLAB}" "${@:2}" || errors=$((errors + 1))
+}
+
+# validated WANT ARGUMENT...: WANT strategies pass and the others are skipped, or it is counted. The reports are in out. On
+# one core no time is judged.
+validated() {
+	local want=$1 status=0
+	shift
+	command -v taskset >/dev/null || { echo 'taskset, which keeps times from being judged here, is missing' && exit 77; }
+	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$SHARDLAB" validate --cluster laptop --threads 2 --json "$@" \
+		>"$TMPDIR/out" 2>"$TMPDIR/err" || status=$?
+	[ "$status" != 0 ] || [ -s "$TMPDIR/err" ] || ! grep -q '^  "pass": true' "$TMPDIR/out" ||
+		[ "$(grep -c '^      "pass": true' "$TMPDIR/out")" != "$want" ] || return 0
+	complain "validate $*: exit status $status, not $want that pass"
+	cat "$TMPDIR/err"
+	grep -B 8 '"pass": false' "$TMPDIR/out" | head -n 60
 }

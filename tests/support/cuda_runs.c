@@ -21,7 +21,7 @@ static bool train(const struct request *q, const char *device, const char *commu
 	o.device = device;
 	o.communicator = communicator;
 	o.steps = steps;
-	o.data = runs_data(!strncmp(q->model, "gpt", 3));
+	o.data = runs_data(q->model);
 	enum status s = train_run(&o, out);
 	ranks_check(s == STATUS_OK, "%s, %s, --comm %s: %s", q->strategy, device, communicator, status_message());
 	return s == STATUS_OK;

@@ -1,4 +1,4 @@
-/* What tests of the GPU's kernels stand on: elements of a type between guards, random numbers, and how far
+/* Helpers for tests of the GPU's kernels: elements of a type between guards, random numbers, and how far
  * rounding may be off. */
 #ifndef SHARDLAB_TESTS_ELEMENTS_HPP
 #define SHARDLAB_TESTS_ELEMENTS_HPP
@@ -87,7 +87,7 @@ class elements
 	target_bytes bytes;
 };
 
-/* What rounding takes off a number, at most: half a step of its last digit, as a part of it. */
+/* The largest relative rounding error: half a unit in the last place. */
 static inline double unit(enum element type)
 {
 	return type == ELEMENT_FP32 ? 0x1p-24 : type == ELEMENT_BF16 ? 0x1p-8 : 0x1p-11;

@@ -126,7 +126,7 @@ int fake_refuses(struct kernel_context *c, bool captures)
 	return ERROR_CAPTURING;
 }
 
-/* Of functions that return nothing. */
+/* For functions that return nothing. */
 static void must_not_refuse(struct kernel_context *c)
 {
 	int error = fake_refuses(c, false);

@@ -46,7 +46,7 @@ struct fake_cuda_counts {
 
 /* The settings are kept until the next call. */
 const struct cuda_api *fake_cuda(const struct fake_cuda_settings *settings);
-/* What allow_tf32 was last given. */
+/* The last argument of allow_tf32. */
 bool fake_cuda_tf32(void);
 const struct fake_cuda_counts *fake_cuda_counts(void);
 

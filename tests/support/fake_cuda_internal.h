@@ -1,4 +1,4 @@
-/* What the three files of the fake GPU share: the device, and work that waits on its streams. */
+/* Shared by the three files of the fake GPU: the device, and work that waits on its streams. */
 #ifndef SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 #define SHARDLAB_TESTS_FAKE_CUDA_INTERNAL_H
 
@@ -52,7 +52,7 @@ struct CUgraphExec_st {
 /* A record: each has its own number, since an event may be recorded again. */
 struct ticket {
 	bool done;
-	cuda_graph graph; /* … within a capture; NULL: not */
+	cuda_graph graph; /* the capture that it is part of; NULL: none */
 };
 
 struct place {
@@ -88,10 +88,10 @@ extern void (*fake_graph_goes)(const struct CUgraphExec_st *g);
 
 void *fake_grown(void *list, int64_t count, size_t size);
 uint64_t fake_random(struct kernel_context *c);
-/* Of all that is on the device: PROT_NONE but while a kernel runs. */
+/* The protection of device memory: PROT_NONE but while a kernel runs. */
 void fake_lock_memory(const struct kernel_context *c, int protection);
 
-/* What CUDA says to a call: 0 where it is made by the thread that opened the device and, unless `captures`, no capture
+/* CUDA's answer to a call: 0 where it is made by the thread that opened the device and, unless `captures`, no capture
  * of that thread's is under way; that one is good for nothing afterwards. */
 int fake_refuses(struct kernel_context *c, bool captures);
 

@@ -205,7 +205,7 @@ int fake_push_working(struct kernel_context *c, kernel_stream s, void (*run)(con
 	return c->working == s ? fake_push(c, s, run, arguments, bytes) : ERROR_VALUE;
 }
 
-/* Of a copy; without `from`, of a fill. */
+/* Arguments of a copy or, without `from`, of a fill. */
 struct moved {
 	void *to;
 	const void *from;

@@ -301,7 +301,7 @@ static ncclResult_t get_id(ncclUniqueId *id)
 	return ncclSuccess;
 }
 
-/* Which ranks of the world the members are: the first of them hears of all, and tells all. */
+/* The members' ranks in the world: the first member collects them and tells all. */
 static void find_members(const struct identity *id, int ranks, int rank, int world[MOST_RANKS])
 {
 	int own[2] = {rank};

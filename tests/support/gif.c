@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
+
 static int byte_of(struct gif *g)
 {
 	ck_assert(g->at < g->end);

@@ -59,7 +59,7 @@ static bool is_guarded_arena(int64_t bytes, const struct plan *p, int rank, cons
 	return bytes == guarded;
 }
 
-/* What every rank did, and the memory that it took. */
+/* The traffic and memory of every rank. */
 static void compare_ranks(const char *what, const struct report *measured, struct report *planned, const struct plan *p)
 {
 	char name[64], role[32];

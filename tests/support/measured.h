@@ -1,4 +1,4 @@
-/* What a run on all ranks of this job measured, against what its plan says: memory by category, calls and bytes by
+/* Compares what a run on all ranks of this job measured with its plan: memory by category, calls and bytes by
  * kind, to the byte. */
 #ifndef SHARDLAB_TESTS_MEASURED_H
 #define SHARDLAB_TESTS_MEASURED_H
@@ -6,8 +6,8 @@
 #include "strategy/trace/report.h"
 #include "tests/support/plans.h"
 
-/* What was counted as it was sent: not what a library's collectives send; nor, where control values are the library's
- * too, those. */
+/* Which bytes were counted as they were sent: a library's collectives are not, and neither are control values where the
+ * library sends those too. */
 enum counted { COUNTED_MESSAGES, COUNTED_CONTROL, COUNTED_ALL };
 
 /* Counts what differs as failed checks (tests/support/ranks.h). Called on every rank; rank 0 has the report. */

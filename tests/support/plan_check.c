@@ -1,28 +1,74 @@
 #include "tests/support/plan_check.h"
 
 #include <check.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/plan_edit.h"
-
-static void must(enum status s, const struct request *r)
-{
-	ck_assert_msg(s == STATUS_OK, "%s, %s, %d ranks, accumulate %d, %s, checkpointing %s, offload %s: %s", r->model,
-	              r->strategy, (int)r->ranks, (int)r->accumulate, type_name(r->precision),
-	              r->checkpointing ? r->checkpointing : "none", r->offload ? r->offload : "none", status_message());
-}
-
-void must_open(struct made *m, const struct request *r)
-{
-	must(made_open(m, r), r);
-}
+#include "tests/support/virtual_ranks.h"
 
 void must_open_verified(struct made *m, const struct request *r)
 {
-	must_open(m, r);
-	must(plan_verify(&m->plan, NULL), r);
+	ck_assert_msg(!made_open(m, r) && !plan_verify(&m->plan, NULL), "%s, %s, %d ranks: %s", r->model, r->strategy,
+	              (int)r->ranks, status_message());
+}
+
+/* ---- plans that stay ---- */
+
+struct kept {
+	struct made made;
+	struct kept *next;
+};
+static struct kept *kept;
+
+static struct plan *keep_plan(const char *words, bool verify)
+{
+	struct kept *k = calloc(1, sizeof *k);
+	ck_assert_ptr_nonnull(k);
+	ck_assert_msg(!made_open_words(&k->made, words), "%s: %s", words, status_message());
+	k->next = kept;
+	kept = k;
+	ck_assert_msg(!verify || !plan_verify(&k->made.plan, NULL), "%s: %s", words, status_message());
+	return &k->made.plan;
+}
+
+#define FORMATTED(words, text)                                                                                         \
+	char text[1024];                                                                                               \
+	va_list args;                                                                                                  \
+	va_start(args, words);                                                                                         \
+	ck_assert_int_lt(vsnprintf(text, sizeof text, words, args), (int)sizeof text);                                 \
+	va_end(args)
+
+struct plan *right_plan(const char *words, ...)
+{
+	FORMATTED(words, text);
+	return keep_plan(text, true);
+}
+
+struct plan *made_plan(const char *words, ...)
+{
+	FORMATTED(words, text);
+	return keep_plan(text, false);
+}
+
+void plans_forget(void)
+{
+	while (kept) {
+		struct kept *next = kept->next;
+		made_release(&kept->made);
+		free(kept);
+		kept = next;
+	}
+}
+
+void must_not_open(const char *says, const char *words, ...)
+{
+	struct made m;
+	FORMATTED(words, text);
+	ck_assert_msg(made_open_words(&m, text) == STATUS_INPUT, "%s: makes a plan", text);
+	ck_assert_msg(strstr(status_message(), says) != NULL, "%s: '%s' is not in: %s", text, says, status_message());
 }
 
 char *plan_to_text(const struct plan *p, const char *role)
@@ -34,6 +80,16 @@ char *plan_to_text(const struct plan *p, const char *role)
 	plan_write(p, role, out);
 	fclose(out);
 	return text;
+}
+
+char *text_replaced(const char *text, const char *what, const char *by)
+{
+	const char *at = strstr(text, what);
+	ck_assert_msg(at != NULL, "'%s' is not in the text", what);
+	char *out = malloc(strlen(text) + strlen(by) + 1);
+	ck_assert_ptr_nonnull(out);
+	sprintf(out, "%.*s%s%s", (int)(at - text), text, by, at + strlen(what));
+	return out;
 }
 
 char *must_come_back(const struct plan *p)
@@ -50,14 +106,6 @@ char *must_come_back(const struct plan *p)
 	return text;
 }
 
-int plan_find_op(const struct plan *p, enum op_kind kind, int from)
-{
-	while (from < p->roles[0].op_count && p->roles[0].ops[from].kind != kind)
-		from++;
-	ck_assert_int_lt(from, p->roles[0].op_count);
-	return from;
-}
-
 void must_need_every_op(const struct plan *p)
 {
 	for (int role = 0; role < p->role_count; role++)
@@ -70,4 +118,37 @@ void must_need_every_op(const struct plan *p)
 			              op_name(p->roles[role].ops[op].kind));
 			plan_release(&less);
 		}
+}
+
+void must_be_refused(const struct broken *b)
+{
+	struct plan p;
+	const char *what = b->edit ? b->edit : "", *line = status_message();
+	plan_copy(&p, right_plan("%s", b->words));
+	if (b->edit)
+		plan_edit_words(&p, b->edit);
+	if (b->breaks)
+		b->breaks(&p);
+	ck_assert_msg(plan_verify(&p, NULL) == STATUS_REFUSED, "%s, %s: is let through", b->words, what);
+	ck_assert_msg(!strncmp(line, b->rule, strlen(b->rule)), "%s, %s: not by %s: %s", b->words, what, b->rule, line);
+	ck_assert_msg(strstr(line, b->says) && !strchr(line, '\n'), "%s, %s: '%s' is not in: %s", b->words, what,
+	              b->says, line);
+	plan_release(&p);
+}
+
+void must_train_alike(const struct plan *a, const struct plan *b, int steps, double tolerance)
+{
+	struct virtual_run x, y;
+	ck_assert_int_eq(a->settings.batch, b->settings.batch);
+	virtual_ranks_run(a, steps, 0, &x);
+	virtual_ranks_run(b, steps, 0, &y);
+	if (x.evaluate_total != y.evaluate_total) {
+		x.evaluate_total = y.evaluate_total;
+		x.evaluate_loss = y.evaluate_loss;
+		x.evaluate_correct = y.evaluate_correct;
+	}
+	ck_assert_msg(virtual_runs_equal(&x, &y, tolerance), "%s on %d ranks, accumulate %d: not as %s",
+	              a->settings.strategy, (int)a->ranks, (int)a->settings.accumulate, b->settings.strategy);
+	virtual_run_release(&x);
+	virtual_run_release(&y);
 }

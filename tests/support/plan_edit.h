@@ -19,4 +19,20 @@ void plan_insert_op(struct plan *p, int role, int at, const struct op *op); /* b
 void plan_move_op(struct plan *p, int role, int from, int to);              /* within a section */
 void plan_set_waits(struct plan *p, int role, int op, const int *after, int count);
 
+/* The same in words, several with commas between them:
+ *
+ *     drop all_reduce#1                             double adamw
+ *     move free to classifier                       wait all_reduce for advance        unwait adamw
+ *     put linear.forward#1.weight linear.forward#2.weight      (the operand stands for the other), or none
+ *     set all_reduce payload +1                     set all_reduce.staging count /2
+ *     set load.targets type fp32                    set settings loss_scale 0
+ *
+ * A field is the operation's, the operand's or its buffer's, and is set, or changed by + - * /.
+ * An operation is [SECTION/][ROLE:]KIND[#N] and behind it @QUEUE, +K or -K: of that kind (and on that queue) the one
+ * numbered N from 0, or from -1 at the end, in the step of role 0; or K operations from it. `begin` and `end` are the
+ * first and the last one of the step. */
+void plan_edit_words(struct plan *p, const char *edits);
+struct op *plan_op(struct plan *p, const char *word);
+struct region *plan_operand(struct plan *p, const char *word);
+
 #endif

@@ -43,16 +43,56 @@ struct settings request_settings(const struct request *r)
 	return s;
 }
 
-enum status made_open(struct made *m, const struct request *r)
+static enum status open_settings(struct made *m, const struct settings *s)
 {
-	struct settings s = request_settings(r);
 	*m = (struct made){0};
-	enum status status = model_open(&m->model, s.model, s.sequence);
+	enum status status = model_open(&m->model, s->model, s->sequence);
 	if (!status)
-		status = plan_compile(&m->plan, &m->model, &s);
+		status = plan_compile(&m->plan, &m->model, s);
 	if (status)
 		made_release(m);
 	return status;
+}
+
+enum status made_open(struct made *m, const struct request *r)
+{
+	struct settings s = request_settings(r);
+	return open_settings(m, &s);
+}
+
+static enum status read_word(const char *word, int number, struct settings *s)
+{
+	size_t length = strcspn(word, "=");
+	if (number < 2)
+		return setting_read(number ? SETTING_STRATEGY : SETTING_MODEL, "word", word, s);
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (word[length] && strlen(setting_rows[i].name) == length &&
+		    !strncmp(word, setting_rows[i].name, length))
+			return setting_read((enum setting)i, setting_rows[i].name, word + length + 1, s);
+	fprintf(stderr, "no setting: %s\n", word);
+	abort();
+}
+
+enum status made_open_words(struct made *m, const char *words)
+{
+	struct settings s = settings_default();
+	char text[1024], *rest = text;
+	enum status status = STATUS_OK;
+	snprintf(text, sizeof text, "%s", words);
+	for (int i = 0; *rest && !status; i++) {
+		char *word = rest;
+		rest += strcspn(rest, " ");
+		if (*rest)
+			*rest++ = 0;
+		if (*word)
+			status = read_word(word, i, &s);
+	}
+	*m = (struct made){0};
+	if (!s.batch && !s.micro_batch)
+		s.micro_batch = 1;
+	if (!status)
+		status = settings_resolve(&s, strategy_data_ranks(&s));
+	return status ? status : open_settings(m, &s);
 }
 
 void made_release(struct made *m)

@@ -33,6 +33,8 @@ struct made {
 
 /* As the command does: settings, model, plan. Not verified. On failure nothing needs to be released. */
 enum status made_open(struct made *m, const struct request *r);
+/* The same from words, "gpt zero2 ranks=4 clip=0.5": model, strategy, and settings by their names. */
+enum status made_open_words(struct made *m, const char *words);
 void made_release(struct made *m);
 
 /* Where tests keep what is offloaded to disk: $TMPDIR, or /tmp. */

@@ -15,7 +15,7 @@ extern int rank_number, ranks_count;
 void ranks_init(int *argc, char ***argv);
 void ranks_check(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int ranks_finish(const char *name); /* the exit status, the same on all ranks; ends MPI */
-/* Where something is missing that the test needs: prints "skipped: …"; the exit status, and the end of MPI. */
+/* For a test that lacks something it needs: prints "skipped: …", ends MPI and returns the exit status. */
 int ranks_skip(const char *why);
 
 #endif

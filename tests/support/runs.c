@@ -34,9 +34,45 @@ int runs_finish(const char *name)
 	return ranks_finish(name);
 }
 
-const char *runs_data(bool is_text)
+const char *runs_data(const char *model)
 {
-	return is_text ? "tests/golden/text.txt" : images;
+	return strncmp(model, "gpt", 3) ? images : "tests/golden/text.txt";
+}
+
+struct train_options runs_options(const struct request *q, const struct runs_how *how)
+{
+	struct train_options o = train_options_default();
+	struct request r = *q;
+	o.communicator = how->communicator ? how->communicator : "ring";
+	r.library_collectives |= !strcmp(o.communicator, "mpi");
+	o.settings = request_settings(&r);
+	o.steps = how->steps;
+	o.data = runs_data(q->model);
+	o.guard = how->guard;
+	o.plan_file = how->plan;
+	o.evaluate = !how->no_evaluation;
+	o.offload_folder = support_folder();
+	return o;
+}
+
+bool runs_run(const struct request *q, const struct train_options *o, struct report *out)
+{
+	enum status s = train_run(o, out);
+	ranks_check(s == STATUS_OK, "%s, %s in %s, offload %s, --comm %s: %s", q->model, q->strategy,
+	            type_name(q->precision), q->offload ? q->offload : "none", o->communicator, status_message());
+	return s == STATUS_OK;
+}
+
+bool runs_train(const struct request *q, const struct runs_how *how, struct report *out)
+{
+	struct train_options o = runs_options(q, how);
+	return runs_run(q, &o, out);
+}
+
+void runs_same_weights(const char *what, const struct report *a, const struct report *b)
+{
+	ranks_check(rank_number || (*a->weights_checksum && !strcmp(a->weights_checksum, b->weights_checksum)),
+	            "%s: checksums %s and %s", what, a->weights_checksum, b->weights_checksum);
 }
 
 static void write_plan(const struct plan *p)
@@ -118,7 +154,7 @@ const char *runs_write_plan_as(const struct request *q, const struct request *of
 	return plan_path;
 }
 
-void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses)
+void runs_single(const struct request *q, int steps, bool guard, double *losses)
 {
 	struct made m = {0};
 	struct trainer t = {0};
@@ -126,7 +162,7 @@ void runs_single(const struct request *q, const char *data, int steps, bool guar
 		return;
 	enum status s = made_open(&m, q);
 	if (!s)
-		s = trainer_open(&t, &m.plan, data, guard);
+		s = trainer_open(&t, &m.plan, runs_data(q->model), guard);
 	for (int step = 0; step < steps && !s; step++)
 		s = trainer_step(&t, &losses[step]);
 	ranks_check(!s, "single: %s", status_message());
@@ -148,7 +184,7 @@ static enum status validate_all(struct trainer *t, struct validation *out)
 	return s;
 }
 
-struct validation runs_single_validation(const struct request *q, const char *data, int steps)
+struct validation runs_single_validation(const struct request *q, int steps)
 {
 	struct validation v = {0, 0};
 	struct made m = {0};
@@ -158,7 +194,7 @@ struct validation runs_single_validation(const struct request *q, const char *da
 		return v;
 	enum status s = made_open(&m, q);
 	if (!s)
-		s = trainer_open(&t, &m.plan, data, false);
+		s = trainer_open(&t, &m.plan, runs_data(q->model), false);
 	for (int step = 0; step < steps && !s; step++)
 		s = trainer_step(&t, &loss);
 	if (!s)
@@ -186,10 +222,8 @@ double runs_compare_losses(const char *what, const struct report *r, const doubl
 
 static void compare_bits(const char *what, const struct runs *r)
 {
-	ranks_check(!strcmp(r->few.weights_checksum, r->guarded.weights_checksum) &&
-	                    !strcmp(r->few.weights_checksum, r->text.weights_checksum),
-	            "%s: checksums %s, %s and %s", what, r->few.weights_checksum, r->guarded.weights_checksum,
-	            r->text.weights_checksum);
+	runs_same_weights(what, &r->few, &r->guarded);
+	runs_same_weights(what, &r->few, &r->text);
 	ranks_check(r->few.loss_count > 0 && r->few.loss_count == r->guarded.loss_count, "%s: no losses", what);
 	for (int64_t i = 0; i < r->few.loss_count; i++)
 		ranks_check(r->few.losses[i] == r->all.losses[i] && r->guarded.losses[i] == r->all.losses[i],

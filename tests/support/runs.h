@@ -1,25 +1,25 @@
-/* What tests of training on all ranks of a job share: the images they train on, the run on one rank that theirs are
+/* Helpers for tests of training on all ranks of a job: the images they train on, the run on one rank that theirs are
  * compared with, and the comparison. What differs is counted as failed checks (tests/support/ranks.h); rank 0 has the
  * reports.
  *
  *     runs_begin(&argc, &argv, 200, 20);
- *     runs_single(&single, runs_data(false), STEPS, false, losses);
- *     … train_run(&options, &report) …
- *     runs_compare_losses("zero2", &report, losses, 1e-4);
+ *     runs_single(&single, STEPS, false, losses);
+ *     if (runs_train(&request, &(struct runs_how){.steps = STEPS}, &report))
+ *             runs_compare_losses("zero2", &report, losses, 1e-4);
  *     return runs_finish("mpi_train");
  */
 #ifndef SHARDLAB_TESTS_RUNS_H
 #define SHARDLAB_TESTS_RUNS_H
 
-#include "strategy/trace/report.h"
+#include "real/train/train.h"
 #include "tests/support/plans.h"
 
 /* MPI, one thread a rank, and so many small images in a folder that all ranks know. */
 void runs_begin(int *argc, char ***argv, int training, int validation);
 int runs_finish(const char *name); /* as ranks_finish, and the folder is gone */
 
-/* The path of text, or of the images. */
-const char *runs_data(bool is_text);
+/* The path of the text, or of the images, that a model trains on. */
+const char *runs_data(const char *model);
 
 /* Rank 0 writes the plan's text where all can read it; the path. */
 const char *runs_write_plan(const struct request *q);
@@ -28,14 +28,29 @@ const char *runs_write_plan(const struct request *q);
  * is a sum in fp32, and the host adds up groups as they arrive. */
 const char *runs_write_plan_as(const struct request *q, const struct request *offloaded);
 
+/* How all ranks train a request. */
+struct runs_how {
+	int64_t steps;
+	const char *communicator; /* NULL: ring; mpi: by the library's collectives */
+	const char *plan;         /* a file; NULL: the request's */
+	bool guard, no_evaluation;
+};
+struct train_options runs_options(const struct request *q, const struct runs_how *how);
+/* False and a failed check where it does not end well. */
+bool runs_run(const struct request *q, const struct train_options *o, struct report *out);
+bool runs_train(const struct request *q, const struct runs_how *how, struct report *out);
+
+/* Two runs gave the same bits. */
+void runs_same_weights(const char *what, const struct report *a, const struct report *b);
+
 /* The losses of a request for one rank, trained by rank 0 without MPI; the other ranks get none. */
-void runs_single(const struct request *q, const char *data, int steps, bool guard, double *losses);
+void runs_single(const struct request *q, int steps, bool guard, double *losses);
 
 /* All of the validation data, after so many steps on one rank; rank 0 gets it. */
 struct validation {
 	double loss, accuracy;
 };
-struct validation runs_single_validation(const struct request *q, const char *data, int steps);
+struct validation runs_single_validation(const struct request *q, int steps);
 
 /* Against those of one rank, within `limit` of each; the largest error, relative. */
 double runs_compare_losses(const char *what, const struct report *r, const double *single, double limit);

@@ -1,6 +1,6 @@
 #include "tests/support/trainer.h"
 
-#include "real/cpu/executor.h"
+#include "real/cpu/device.h"
 #include "tests/support/plans.h"
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ enum status trainer_open_among(struct trainer *t, const struct plan *p, const ch
 	enum status s = dataset_open(&t->data, &spec);
 	struct input_source input = {t, training, validation, t->data.validation_samples};
 	if (!s)
-		s = rank_memory_open_on_disk(&t->device, p, 0, &input, guard, support_folder());
+		s = rank_memory_open(&t->device, p, 0, &input, guard, support_folder(), NULL);
 	if (!s)
 		s = cpu_executor_open(&t->executor, &t->device, communicator);
 	return s ? s : executor_run(t->executor, &t->device.role->prologue);

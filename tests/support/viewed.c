@@ -1,6 +1,7 @@
 #include "tests/support/viewed.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,12 +15,18 @@ static void must(enum status s)
 	}
 }
 
-void viewed_open(struct viewed *v, const struct request *r)
+void viewed_open(struct viewed *v, const char *words, ...)
 {
 	struct cluster c;
 	struct report report = {0};
+	char text[512];
+	va_list args;
+	va_start(args, words);
+	vsnprintf(text, sizeof text, words, args);
+	va_end(args);
 	*v = (struct viewed){0};
-	must(made_open(&v->made, r));
+	must(made_open_words(&v->made, text));
+	const char *strategy = v->made.plan.settings.strategy;
 	must(cluster_open(&c, "laptop", v->made.plan.ranks));
 	must(sim_run(&v->made.plan, &c, v->made.plan.ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION,
 	             &v->trace, &report));
@@ -29,8 +36,8 @@ void viewed_open(struct viewed *v, const struct request *r)
 	v->limits =
 	        (struct limits){.device_bytes = c.node_memory / v->made.plan.ranks, .overhead_bytes = c.overhead.value};
 	must(trace_view_open(&v->shown, &v->trace, &v->limits, NULL));
-	snprintf(v->shown.label, sizeof v->shown.label, "%s", r->strategy);
-	snprintf(v->shown.heading, sizeof v->shown.heading, "%s on %" PRId64 " ranks", r->strategy, v->made.plan.ranks);
+	snprintf(v->shown.label, sizeof v->shown.label, "%.60s", strategy);
+	snprintf(v->shown.heading, sizeof v->shown.heading, "%.60s on %" PRId64 " ranks", strategy, v->made.plan.ranks);
 	report_release(&report);
 	cluster_release(&c);
 }
@@ -41,6 +48,17 @@ void viewed_release(struct viewed *v)
 	trace_release(&v->trace);
 	made_release(&v->made);
 	*v = (struct viewed){0};
+}
+
+struct viewed *viewed_plan(const char *words)
+{
+	static struct viewed *kept[64];
+	static int count;
+	struct viewed *v = calloc(1, sizeof *v);
+	if (!v || count == (int)(sizeof kept / sizeof *kept))
+		abort();
+	viewed_open(v, "%s", words);
+	return kept[count++] = v;
 }
 
 char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all, size_t *length)

@@ -385,7 +385,7 @@ static void open_ranks(struct world *w)
 		r->role = plan_role_of(w->p, i);
 		if (!r->role)
 			fail("no role has this rank");
-		if (rank_memory_open_on_disk(&r->device, w->p, i, &input, false, support_folder()))
+		if (rank_memory_open(&r->device, w->p, i, &input, false, support_folder(), NULL))
 			fail(status_message());
 		r->device.weights = (struct weight_source){.context = w, .show = show};
 		r->uses = make((size_t)r->role->buffer_count, sizeof *r->uses);

@@ -14,10 +14,9 @@ static struct playback playback;
 
 static inline void open_all(void)
 {
-	static const char model[] = "mlp:sizes=12-16-8-4";
 	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
-	viewed_open(&ddp, &(struct request){.model = model, .strategy = "ddp", .ranks = 4});
-	viewed_open(&zero3, &(struct request){.model = model, .strategy = "zero3", .ranks = 3});
+	viewed_open(&ddp, "mlp:sizes=12-16-8-4 ddp ranks=4");
+	viewed_open(&zero3, "mlp:sizes=12-16-8-4 zero3 ranks=3");
 	playback_init(&playback, &fonts);
 	playback_show(&playback, &ddp.shown);
 }

@@ -36,7 +36,7 @@ START_TEST(the_same_bytes_again)
 END_TEST
 
 /* In every scene and theme. */
-START_TEST(the_same_by_every_way)
+START_TEST(every_way_gives_the_same_picture)
 {
 	for (int scene = 0; scene < SCENE_COUNT; scene++) {
 		playback.scene = (enum scene)scene;
@@ -101,7 +101,7 @@ START_TEST(halves_of_characters)
 END_TEST
 
 /* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
-START_TEST(a_failure_is_said)
+START_TEST(drawing_failures_are_reported)
 {
 	struct fonts broken = fonts;
 	broken.plain = cairo_toy_font_face_create("\xFF", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
@@ -188,7 +188,7 @@ static int marks(cairo_surface_t *surface, const struct lane_area *l, const stru
 START_TEST(messages_of_every_group)
 {
 	struct viewed v;
-	viewed_open(&v, &(struct request){.model = "mlp:sizes=12-16-8-4", .strategy = "hybrid:shard=2", .ranks = 4});
+	viewed_open(&v, "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4");
 	const struct timeline *s = &v.shown.timeline;
 	int groups = 0;
 	playback_show(&playback, &v.shown);

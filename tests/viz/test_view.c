@@ -9,7 +9,9 @@
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 
-static const char *const models[] = {"mlp:sizes=12-16-8-4", "gpt:layers=2,width=16,heads=2,context=8,vocabulary=24"};
+#define MLP "mlp:sizes=12-16-8-4"
+#define GPT "gpt:layers=2,width=16,heads=2,context=8,vocabulary=24"
+static const char *const models[] = {MLP, GPT};
 
 /* ---- states ---- */
 
@@ -172,6 +174,16 @@ static void check_collectives(const struct timeline *s)
 
 /* ---- memory ---- */
 
+/* What pictures tell apart comes to the categories of the accounting. */
+static void check_steady(const int64_t *live, const struct memory_use *use)
+{
+	int64_t sum[CATEGORY_COUNT] = {0};
+	for (int h = 0; h < HELD_COUNT; h++)
+		sum[h == HELD_WHOLE_GRADIENTS ? CATEGORY_GATHERED : held_category((enum held)h)] += live[h];
+	for (int c = 0; c < CATEGORY_COUNT; c++)
+		ck_assert_int_eq(sum[c], use->steady[c]);
+}
+
 static void check_memory(const struct timeline *s)
 {
 	static struct memory_use use[PLAN_ROLES];
@@ -185,8 +197,8 @@ static void check_memory(const struct timeline *s)
 			const struct role *role = timeline_role_of(s, i);
 			const int64_t *live = timeline_live(s, i, SPACE_DEVICE, st.ranks[i].issued);
 			int64_t total = 0, by_name = 0;
-			for (int c = 0; c < CATEGORY_COUNT; c++)
-				total += live[c];
+			for (int h = 0; h < HELD_COUNT; h++)
+				total += live[h];
 			for (int b = 0; b < role->buffer_count; b++)
 				if (role->buffers[b].space == SPACE_DEVICE && state_alive(&st, i, b))
 					by_name += buffer_bytes(&role->buffers[b]);
@@ -194,8 +206,7 @@ static void check_memory(const struct timeline *s)
 			ck_assert_int_eq(total, by_name);
 			peak[s->ranks[i].role] = total > peak[s->ranks[i].role] ? total : peak[s->ranks[i].role];
 			if (!p || p == s->instant_count)
-				for (int c = 0; c < CATEGORY_COUNT; c++)
-					ck_assert_int_eq(live[c], use[s->ranks[i].role].steady[c]);
+				check_steady(live, &use[s->ranks[i].role]);
 			ck_assert_int_ge(st.ranks[i].peak[SPACE_DEVICE], total);
 		}
 	}
@@ -222,7 +233,11 @@ static void check_captions(const struct timeline *s)
 		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].control)
 			continue;
 		const struct collective *c = &s->collectives[e->collective];
-		snprintf(expected, sizeof expected, "Rank %" PRId64 " %s ", e->to, e->add ? "adds" : "takes");
+		snprintf(expected, sizeof expected, "Rank %" PRId64 " %s ", e->to,
+		         c->kind == OP_SEND                 ? "has received"
+		         : !e->add                          ? "takes"
+		         : c->kind == OP_ALL_REDUCE_MAXIMUM ? "keeps the larger of its own and"
+		                                            : "adds");
 		ck_assert_msg(!strncmp(caption, expected, strlen(expected)), "'%s'", caption);
 		snprintf(expected, sizeof expected, " from rank %" PRId64 " (%s)", e->rank,
 		         bytes_word(bytes, e->bytes));
@@ -244,32 +259,31 @@ static void check_captions(const struct timeline *s)
 	state_release(&st);
 }
 
-static void check_request(const struct request *r)
+static void check_request(const char *words)
 {
-	struct viewed v;
-	viewed_open(&v, r);
-	const struct timeline *s = &v.shown.timeline;
-	ck_assert_int_eq(s->rank_count, (int)r->ranks);
+	const struct viewed *v = viewed_plan(words);
+	const struct timeline *s = &v->shown.timeline;
+	ck_assert_int_eq(s->rank_count, (int)s->plan->ranks);
 	for (size_t i = 1; i < s->event_count; i++)
 		ck_assert_int_ge(s->events[i].time, s->events[i - 1].time);
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
 		check_walk(s, (enum step_size)step_size);
-	check_ledger(&v);
+	check_ledger(v);
 	check_collectives(s);
 	check_memory(s);
 	check_captions(s);
-	viewed_release(&v);
 }
 
-static void check_strategy(const char *strategy, const char *model, int64_t ranks, int64_t accumulate)
+static void check_strategy(const char *strategy, const char *model, int ranks, int accumulate)
 {
-	check_request(
-	        &(struct request){.model = model, .strategy = strategy, .ranks = ranks, .accumulate = accumulate});
+	char words[200];
+	snprintf(words, sizeof words, "%s %s ranks=%d accumulate=%d", model, strategy, ranks, accumulate);
+	check_request(words);
 }
 
 START_LOOP_TEST(every_strategy, 0, 7)
 {
-	int64_t ranks = 2 + _i;
+	int ranks = 2 + _i;
 	for (int i = 0; strategy_at(i); i++) {
 		if (!strcmp(strategy_at(i)->name, "single"))
 			continue;
@@ -282,27 +296,21 @@ END_TEST
 
 /* What `all` leaves out, and what is made of several parts: groups of groups, stages, slices, copies, work done again.
  */
-static const struct request others[] = {
-        {.strategy = "hybrid:shard=2", .model = "mlp:sizes=12-16-8-4", .ranks = 4},
-        {.strategy = "model", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .accumulate = 2},
-        {.strategy = "pipeline",
-         .model = "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 3,
-         .accumulate = 3},
-        {.strategy = "tensor", .model = "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24", .ranks = 2},
-        {.strategy = "zero2", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .offload = "optimizer"},
-        {.strategy = "zero3", .model = "mlp:sizes=12-16-8-4", .ranks = 2, .offload = "optimizer:to=disk,parameters"},
-        {.strategy = "fsdp",
-         .model = "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24",
-         .ranks = 2,
-         .checkpointing = "full"},
-        {.strategy = "zero1", .model = "mlp:sizes=12-16-8-4", .ranks = 3, .precision = TYPE_FP16, .clip = 1},
-        {.strategy = "ddp", .model = "mlp:sizes=12-16-8-4,norm=sync-batch", .ranks = 3},
+static const char *const others[] = {
+        "mlp:sizes=12-16-8-4 hybrid:shard=2 ranks=4",
+        "mlp:sizes=12-16-8-4 model ranks=3 accumulate=2",
+        "gpt:layers=3,width=8,heads=2,context=8,vocabulary=24 pipeline ranks=3 accumulate=3",
+        "gpt:layers=1,width=8,heads=2,context=8,vocabulary=24 tensor ranks=2",
+        "mlp:sizes=12-16-8-4 zero2 ranks=3 offload=optimizer",
+        "mlp:sizes=12-16-8-4 zero3 ranks=2 offload=optimizer:to=disk,parameters",
+        "gpt:layers=2,width=8,heads=2,context=8,vocabulary=24 fsdp ranks=2 activation_checkpointing=full",
+        "mlp:sizes=12-16-8-4 zero1 ranks=3 precision=fp16 clip=1",
+        "mlp:sizes=12-16-8-4,norm=sync-batch ddp ranks=3",
 };
 
-START_LOOP_TEST(every_other, 0, sizeof others / sizeof others[0])
+START_LOOP_TEST(every_variant, 0, COUNT(others))
 {
-	check_request(&others[_i]);
+	check_request(others[_i]);
 }
 END_TEST
 
@@ -311,28 +319,25 @@ START_TEST(every_schedule)
 	static const char *const settings[] = {"ddp:algorithm=halving-doubling", "dp:broadcast=tree:reduce=tree",
 	                                       "dp:broadcast=chain:reduce=chain"};
 	for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-		for (int64_t ranks = 2; ranks <= 8; ranks += 3)
+		for (int ranks = 2; ranks <= 8; ranks += 3)
 			check_strategy(settings[i], models[0], ranks, 1);
 }
 END_TEST
 
 START_TEST(one_rank_sends_nothing)
 {
-	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[0], .strategy = "single", .ranks = 1});
+	const struct viewed *v = viewed_plan(MLP " single ranks=1");
 	for (int step_size = 0; step_size < STEP_SIZE_COUNT; step_size++)
-		check_walk(&v.shown.timeline, (enum step_size)step_size);
-	ck_assert_int_eq(ledger_step_total(&v.shown.timeline), 0);
-	viewed_release(&v);
+		check_walk(&v->shown.timeline, (enum step_size)step_size);
+	ck_assert_int_eq(ledger_step_total(&v->shown.timeline), 0);
 }
 END_TEST
 
 /* Rounds are steps where nobody lags behind: a ring all-reduce on n ranks has 2(n-1), of n messages. */
 START_TEST(rounds_of_a_ring)
 {
-	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[0], .strategy = "ddp", .ranks = 4});
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(MLP " ddp ranks=4");
+	const struct timeline *s = &v->shown.timeline;
 	int rounds = 0;
 	for (size_t k = 1; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		struct state st = {0};
@@ -345,16 +350,14 @@ START_TEST(rounds_of_a_ring)
 		state_release(&st);
 	}
 	ck_assert_int_eq(rounds, 6);
-	viewed_release(&v);
 }
 END_TEST
 
 /* The highlights are where they say. */
 START_TEST(highlight_events)
 {
-	struct viewed v;
-	viewed_open(&v, &(struct request){.model = models[1], .strategy = "zero3", .ranks = 4});
-	const struct timeline *s = &v.shown.timeline;
+	const struct viewed *v = viewed_plan(GPT " zero3 ranks=4");
+	const struct timeline *s = &v->shown.timeline;
 	struct state st = {0};
 	int peaks = 0, ends = 0;
 	ck_assert_int_gt(s->highlight_count, 0);
@@ -385,7 +388,6 @@ START_TEST(highlight_events)
 		counted += !s->collectives[c].control;
 	ck_assert_int_eq(ends, counted);
 	state_release(&st);
-	viewed_release(&v);
 }
 END_TEST
 
@@ -394,11 +396,12 @@ START_TEST(many_ranks)
 {
 	static const int64_t ranks[] = {17, 64, 100, 100};
 	for (int i = 0; i < 4; i++) {
-		struct viewed v;
 		struct state st = {0};
 		const char *strategy = i < 3 ? "zero2" : "dp"; /* whose root sends more than it receives */
-		viewed_open(&v, &(struct request){.model = models[0], .strategy = strategy, .ranks = ranks[i]});
-		const struct timeline *s = &v.shown.timeline;
+		char words[100];
+		snprintf(words, sizeof words, MLP " %s ranks=%d", strategy, (int)ranks[i]);
+		const struct viewed *v = viewed_plan(words);
+		const struct timeline *s = &v->shown.timeline;
 		state_make(&st, s, STEP_SIZE_ROUND, s->instant_count);
 		if (ranks[i] <= TIMELINE_ROUND_RANKS)
 			ck_assert_int_eq(st.sent, ledger_step_total(s));
@@ -410,7 +413,6 @@ START_TEST(many_ranks)
 		}
 		ck_assert(st.done);
 		state_release(&st);
-		viewed_release(&v);
 	}
 }
 END_TEST

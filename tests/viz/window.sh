@@ -73,6 +73,12 @@ expect() {
 
 key() { xdotool key --delay 20 "$@"; }
 
+# to WORDS KEY...: what the title comes to end so after
+to() {
+	key "${@:2}"
+	expect "$1"
+}
+
 # screenshot NAME: equal to its reference but for a few levels in a few pixels
 screenshot() {
 	local off
@@ -154,38 +160,27 @@ for ((i = steps - 1; i >= 0; i--)); do
 	expect "step $i of $steps"
 	[ $i != 11 ] || screenshot collective # the same picture on the way back
 done
-key Next Next Prior
-expect 'step 1 of 22'
-key End
-expect 'step 22 of 22'
-key Home
-expect 'step 0 of 22'
-key g 1 2 Return
-expect 'step 12 of 22'
+to 'step 1 of 22' Next Next Prior
+to 'step 22 of 22' End
+to 'step 0 of 22' Home
+to 'step 12 of 22' g 1 2 Return
 key period
 expect 'step 12 of 22' # between two steps: the last that was reached
 key comma
-key d
-expect 'phase 4 of 5'
-key d d
-expect 'step 7 of 22'
-key shift+Right
-expect 'step 22 of 22'
-key Home n
-expect 'step 4 of 22'
+to 'phase 3 of 5' d # the reduction of gradients is of the backward pass
+to 'step 5 of 22' d d
+to 'step 16 of 22' shift+Right
+to 'step 4 of 22' Home n
 
 # ---- strategies, scenes, the mouse ----
 
-key 6
-expect 'zero3 · collective · step 24 of 44'
-key 3
-expect 'ddp · collective · step 4 of 22'
+to 'zero3 · collective · step 24 of 44' 6
+to 'ddp · collective · step 4 of 22' 3
 xdotool mousemove 640 582 click 1 # the bar of phases, in the middle
 expect 'step 10 of 22'
 xdotool mousemove 640 582 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
 expect 'step 22 of 22'
-key g 1 1 Return
-expect 'step 11 of 22'
+to 'step 11 of 22' g 1 1 Return
 xdotool mousemove 363 21 click 1 mousemove 640 719 # the tab of the timeline
 expect 'timeline · step 11 of 22'
 screenshot timeline
@@ -194,8 +189,7 @@ says '--range='
 key z v # fit, and the plan
 expect 'plan · step 11 of 22'
 screenshot plan
-key v v v
-expect 'memory · step 11 of 22'
+to 'memory · step 11 of 22' v v v
 screenshot memory
 
 # ---- saving and restoring ----
@@ -206,34 +200,22 @@ key t t t # light again
 
 # ---- help, presenter, comparison, playing ----
 
-key question
-expect 'help'
+to 'help' question
 screenshot help
-key Escape
-expect 'step 11 of 22'
-key F5
-expect 'presenter'
-key b
-expect 'presenter · blank'
-key Right # shows the picture again, and takes no step unseen
-expect 'step 11 of 22 · presenter'
-key b
-expect 'presenter · blank'
-key Escape # from the black screen to the presenter
-expect 'step 11 of 22 · presenter'
+to 'step 11 of 22' Escape
+to 'presenter' F5
+to 'presenter · blank' b
+to 'step 11 of 22 · presenter' Right # shows the picture again, and takes no step unseen
+to 'presenter · blank' b
+to 'step 11 of 22 · presenter' Escape # from the black screen to the presenter
 key Escape
 expect 'memory · step 11 of 22'
-key c
-expect 'compare · step 11 of 22'
+to 'compare · step 11 of 22' c
 screenshot compare
-key c
-expect 'memory · step 11 of 22'
-key bracketright bracketright bracketright bracketright space
-expect 'step 22 of 22 · speed 16'
-key bracketleft
-expect 'step 22 of 22 · speed 8'
-key Escape BackSpace
-expect 'memory · step 22 of 22'
+to 'memory · step 11 of 22' c
+to 'step 22 of 22 · speed 16' bracketright bracketright bracketright bracketright space
+to 'step 22 of 22 · speed 8' bracketleft
+to 'memory · step 22 of 22' Escape BackSpace
 key Tab Tab Return # the second tab
 expect 'collective · step 22 of 22'
 key ctrl+plus
@@ -299,18 +281,15 @@ key v Escape # the overview
 round_trip "shardlab-ddp-overview-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
 key 9 # a strategy that this model is too small for: a line says so, and it stays
 expect "ddp · overview · step $(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/') of 22"
-key 8
-expect 'of 39'
+to 'of 39' 8
 case $(xdotool getwindowname "$id") in *' hybrid '*) ;; *) fail 'key 8 did not open hybrid' ;; esac
-key 3 f
-expect 'of 22'
+to 'of 22' 3 f
 sleep 0.5
 lacks '--size' # it is the screen's
 key F11
 sleep 0.5
 says '--size='
-key v End
-expect 'collective · step 22 of 22'
+to 'collective · step 22 of 22' v End
 
 # ---- sizes; nothing is drawn while nothing changes ----
 
@@ -335,15 +314,13 @@ expect 'step 10 of 22'
 key Right Right
 sleep 0.7
 expect 'step 11 of 22'
-key Right
-expect 'step 12 of 22'
+to 'step 12 of 22' Right
 leave
 
 # ---- groups of ranks: hybrid sharding ----
 
 open_window --cluster laptop --strategy hybrid:shard=2 --scene timeline --model mlp:sizes=784-256-10
-key g 2 0 Return
-expect 'hybrid:shard=2 · timeline · step 20 of 39'
+to 'hybrid:shard=2 · timeline · step 20 of 39' g 2 0 Return
 screenshot hybrid
 leave
 

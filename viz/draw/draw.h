@@ -67,8 +67,8 @@ enum weight { WEIGHT_PLAIN, WEIGHT_BOLD, WEIGHT_MONO };
 
 void draw_font(struct canvas *c, double size, enum weight w);
 double text_length(struct canvas *c, double size, enum weight w, const char *text);
-/* Leaves out what is no character of UTF-8, such as the half of one at the end of a name that was cut. All that is
- * drawn goes through it: on a wrong byte cairo would draw nothing more. */
+/* Removes bytes that are not UTF-8, such as half a character at the end of a name that was cut. All text that is drawn
+ * goes through it: at an invalid byte cairo stops drawing. */
 void text_mend(char *text);
 /* On one line with its baseline at y. Longer than `room` (0: any), it is cut and ends in "…". */
 void draw_text(struct canvas *c, double x, double y, double size, enum weight w, colour ink, enum align a, double room,

@@ -1,5 +1,5 @@
-/* Colours. Categories have the colours of Okabe and Ito (2008), which stay apart for eyes that lack a cone, and besides
- * a pattern and a letter each, so that they stay apart in grey. Every text colour has a contrast of at least 4.5:1 on
+/* Colours. Categories have the colours of Okabe and Ito (2008), which colour-blind people can tell apart, and each has
+ * a pattern and a letter, so that they can be told apart in grey. Every text colour has a contrast of at least 4.5:1 on
  * what it is written on (WCAG 2.1, 1.4.3); a test computes both.
  */
 #ifndef SHARDLAB_VIZ_THEME_H
@@ -12,18 +12,12 @@
 
 typedef uint32_t colour; /* 0xRRGGBB */
 
-/* name, constant, what help says */
-#define THEME_LIST(X)                                                                                                  \
-	X("light", LIGHT, "a screen in daylight")                                                                      \
-	X("dark", DARK, "a screen in the dark")                                                                        \
-	X("projector", PROJECTOR, "strong lines and pure contrast, for a pale projector")                              \
-	X("paper", PAPER, "white ground, for print")
-
 enum theme_name {
-#define X(name, constant, what) THEME_##constant,
-	THEME_LIST(X)
-#undef X
-	        THEME_COUNT
+	THEME_LIGHT,     /* a screen in daylight */
+	THEME_DARK,      /* a screen in the dark */
+	THEME_PROJECTOR, /* strong lines and pure contrast, for a pale projector */
+	THEME_PAPER,     /* white ground, for print */
+	THEME_COUNT
 };
 
 enum pattern {
@@ -56,6 +50,8 @@ enum pattern category_pattern(enum category c);
 colour rank_colour(const struct theme *t, int64_t rank);
 /* The colour of a kind of operation in the timeline. */
 colour op_colour(const struct theme *t, const struct op *op);
+
+colour pass_colour(enum pass pass);
 
 /* Black or white, whichever reads better on a ground. */
 colour ink_on(colour ground);

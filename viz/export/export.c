@@ -42,16 +42,30 @@ static enum status check(cairo_t *cr)
 
 /* ---- drawings ---- */
 
-static enum status draw_png(void (*draw)(void *, cairo_t *, double, double), void *context, const struct picture *size,
-                            FILE *out)
+/* On failure there is none. */
+static enum status draw_pixels(void (*draw)(void *, cairo_t *, double, double), void *context,
+                               const struct picture *size, cairo_surface_t **out)
 {
 	int width = (int)lround(size->width * size->scale), height = (int)lround(size->height * size->scale);
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
 	cairo_t *cr = cairo_create(surface);
 	draw(context, cr, width, height);
 	enum status s = check(cr);
-	if (!s)
-		s = failed(cairo_surface_write_to_png_stream(surface, write_bytes, out));
+	cairo_surface_flush(surface);
+	if (s)
+		cairo_surface_destroy(surface);
+	*out = s ? NULL : surface;
+	return s;
+}
+
+static enum status draw_png(void (*draw)(void *, cairo_t *, double, double), void *context, const struct picture *size,
+                            FILE *out)
+{
+	cairo_surface_t *surface;
+	enum status s = draw_pixels(draw, context, size, &surface);
+	if (s)
+		return s;
+	s = failed(cairo_surface_write_to_png_stream(surface, write_bytes, out));
 	cairo_surface_destroy(surface);
 	return s;
 }
@@ -108,21 +122,17 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 
 /* ---- of a playback ---- */
 
-enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out)
+static void draw_playback(void *context, cairo_t *cr, double width, double height)
 {
-	int width = (int)lround(size->width * size->scale), height = (int)lround(size->height * size->scale);
-	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);
-	cairo_t *cr = cairo_create(surface);
-	playback_draw(p, cr, width, height);
-	enum status s = check(cr);
-	cairo_surface_flush(surface);
-	if (s)
-		cairo_surface_destroy(surface);
-	*out = s ? NULL : surface;
-	return s;
+	playback_draw(context, cr, width, height);
 }
 
-enum status export_pages(struct playback *p, const struct picture *size, FILE *out)
+enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out)
+{
+	return draw_pixels(draw_playback, p, size, out);
+}
+
+static enum status export_pages(struct playback *p, const struct picture *size, FILE *out)
 {
 	double width, height;
 	cairo_surface_t *surface = begin_pdf(size, out, &width, &height);
@@ -133,4 +143,35 @@ enum status export_pages(struct playback *p, const struct picture *size, FILE *o
 		cairo_show_page(cr);
 	}
 	return finish(surface, cr);
+}
+
+static const char *const endings[] = {
+#define X(name, constant, what) "." name,
+        EXPORT_LIST(X)
+#undef X
+};
+
+bool export_parse(const char *path, enum export_format *out)
+{
+	size_t n = strlen(path);
+	for (int i = 0; i < EXPORT_COUNT; i++) {
+		size_t k = strlen(endings[i]);
+		if (n > k && !strcmp(path + n - k, endings[i])) {
+			*out = (enum export_format)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum status export_write(struct playback *p, enum export_format format, const struct picture *size, bool all_pages,
+                         FILE *out)
+{
+	if (format == EXPORT_GIF)
+		return export_gif(p, size, out);
+	if (format == EXPORT_HTML)
+		return export_html(p, size, out);
+	if (format == EXPORT_PDF && all_pages)
+		return export_pages(p, size, out);
+	return export_drawing(draw_playback, p, format, size, out);
 }

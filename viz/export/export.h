@@ -1,5 +1,5 @@
-/* Pictures in files, all drawn by the scenes, the same bytes from run to run. The playback stands where the picture is
- * to be taken; those of several steps take it through all stops of its step size.
+/* Pictures in files, drawn by the scenes. Their bytes are the same from run to run. The playback stands where the
+ * picture is to be taken; those of several steps take it through all stops of its step size.
  */
 #ifndef SHARDLAB_VIZ_EXPORT_H
 #define SHARDLAB_VIZ_EXPORT_H
@@ -29,7 +29,7 @@ enum export_format {
 	        EXPORT_COUNT
 };
 
-/* By the ending of a file's name. */
+/* Finds the format by the ending of a file's name. */
 bool export_parse(const char *path, enum export_format *out);
 
 /* STATUS_RUN: it could not be written. STATUS_INPUT: too large. */
@@ -40,10 +40,13 @@ enum status export_write(struct playback *p, enum export_format format, const st
 enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width, double height), void *context,
                            enum export_format format, const struct picture *size, FILE *out);
 
-/* For the files of the formats. */
+/* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
+ * program's trace its lanes. */
+void export_describe(struct playback *p, bool all, FILE *out);
+
+/* Shared by the files of this folder. */
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
-enum status export_pages(struct playback *p, const struct picture *size, FILE *out);
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

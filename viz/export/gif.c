@@ -12,8 +12,14 @@
 
 enum { CELLS = 32 * 32 * 32, COLOURS = 256, CLEAR = 256, FINISH = 257, CODES = 4096, PIXELS = 1 << 26 };
 
+/* A cell of colours, and what fell into it. */
+struct cell {
+	uint64_t count, sum[3];
+	int number;
+};
+
 struct palette {
-	uint64_t count[CELLS], red[CELLS], green[CELLS], blue[CELLS];
+	struct cell cell[CELLS];
 	unsigned char nearest[CELLS];
 	unsigned char colour[COLOURS][3];
 	int colours;
@@ -24,27 +30,29 @@ static int cell_of(uint32_t pixel)
 	return (int)((pixel >> 19 & 31) << 10 | (pixel >> 11 & 31) << 5 | (pixel >> 3 & 31));
 }
 
+/* Rows of RGB24 follow each other without a gap. */
+static const uint32_t *pixels_of(cairo_surface_t *surface, size_t *count)
+{
+	*count = (size_t)cairo_image_surface_get_width(surface) * (size_t)cairo_image_surface_get_height(surface);
+	return (const uint32_t *)(const void *)cairo_image_surface_get_data(surface);
+}
+
 static void count_colours(struct palette *p, cairo_surface_t *surface)
 {
-	int width = cairo_image_surface_get_width(surface), height = cairo_image_surface_get_height(surface);
-	const unsigned char *data = cairo_image_surface_get_data(surface);
-	for (int y = 0; y < height; y++) {
-		const uint32_t *row =
-		        (const uint32_t *)(const void *)(data + (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
-		for (int x = 0; x < width; x++) {
-			int c = cell_of(row[x]);
-			p->count[c]++;
-			p->red[c] += row[x] >> 16 & 255;
-			p->green[c] += row[x] >> 8 & 255;
-			p->blue[c] += row[x] & 255;
-		}
+	size_t count;
+	const uint32_t *pixel = pixels_of(surface, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct cell *c = &p->cell[cell_of(pixel[i])];
+		c->count++;
+		for (int k = 0; k < 3; k++)
+			c->sum[k] += pixel[i] >> (16 - 8 * k) & 255;
 	}
 }
 
-struct cell {
-	uint64_t count;
-	int number;
-};
+static int mean(const struct cell *c, int k)
+{
+	return (int)(c->sum[k] / c->count);
+}
 
 static int by_count(const void *a, const void *b)
 {
@@ -54,38 +62,32 @@ static int by_count(const void *a, const void *b)
 	return x->number - y->number;
 }
 
+static int nearest(const struct palette *p, const struct cell *c)
+{
+	const int own[] = {mean(c, 0), mean(c, 1), mean(c, 2)};
+	int best = 0, distance = 1 << 30;
+	for (int i = 0; i < p->colours; i++) {
+		int d = 0;
+		for (int k = 0; k < 3; k++)
+			d += (own[k] - p->colour[i][k]) * (own[k] - p->colour[i][k]);
+		if (d < distance) {
+			distance = d;
+			best = i;
+		}
+	}
+	return best;
+}
+
 static void choose_colours(struct palette *p)
 {
-	struct cell *cells = calloc(CELLS, sizeof *cells);
-	if (!cells)
-		abort();
 	for (int i = 0; i < CELLS; i++)
-		cells[i] = (struct cell){p->count[i], i};
-	qsort(cells, CELLS, sizeof *cells, by_count);
-	for (int i = 0; i < COLOURS && cells[i].count; i++, p->colours++) {
-		int c = cells[i].number;
-		p->colour[i][0] = (unsigned char)(p->red[c] / p->count[c]);
-		p->colour[i][1] = (unsigned char)(p->green[c] / p->count[c]);
-		p->colour[i][2] = (unsigned char)(p->blue[c] / p->count[c]);
-	}
-	free(cells);
-	for (int i = 0; i < CELLS; i++) {
-		int best = 0, distance = 1 << 30;
-		if (!p->count[i])
-			continue;
-		int own[] = {(int)(p->red[i] / p->count[i]), (int)(p->green[i] / p->count[i]),
-		             (int)(p->blue[i] / p->count[i])};
-		for (int k = 0; k < p->colours; k++) {
-			int d = 0;
-			for (int j = 0; j < 3; j++)
-				d += (own[j] - p->colour[k][j]) * (own[j] - p->colour[k][j]);
-			if (d < distance) {
-				distance = d;
-				best = k;
-			}
-		}
-		p->nearest[i] = (unsigned char)best;
-	}
+		p->cell[i].number = i;
+	qsort(p->cell, CELLS, sizeof *p->cell, by_count);
+	for (; p->colours < COLOURS && p->cell[p->colours].count; p->colours++)
+		for (int k = 0; k < 3; k++)
+			p->colour[p->colours][k] = (unsigned char)mean(&p->cell[p->colours], k);
+	for (const struct cell *c = p->cell; c < p->cell + CELLS && c->count; c++)
+		p->nearest[c->number] = (unsigned char)nearest(p, c);
 }
 
 /* ---- LZW ---- */
@@ -243,14 +245,10 @@ static void put_frame(FILE *out, const unsigned char *now, const unsigned char *
 
 static void to_indices(const struct palette *p, cairo_surface_t *surface, unsigned char *out)
 {
-	int width = cairo_image_surface_get_width(surface), height = cairo_image_surface_get_height(surface);
-	const unsigned char *data = cairo_image_surface_get_data(surface);
-	for (int y = 0; y < height; y++) {
-		const uint32_t *row =
-		        (const uint32_t *)(const void *)(data + (ptrdiff_t)y * cairo_image_surface_get_stride(surface));
-		for (int x = 0; x < width; x++)
-			*out++ = p->nearest[cell_of(row[x])];
-	}
+	size_t count;
+	const uint32_t *pixel = pixels_of(surface, &count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = p->nearest[cell_of(pixel[i])];
 }
 
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out)

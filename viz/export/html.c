@@ -92,21 +92,12 @@ static cairo_status_t put_bytes(void *context, const unsigned char *data, unsign
 	return ferror(b->out) ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
 }
 
-static void put_html(FILE *out, const char *text)
+/* Characters of `unsafe`, and control characters, as `format` says. */
+static void put_escaped(FILE *out, const char *text, const char *unsafe, const char *format)
 {
 	for (; *text; text++)
-		if (*text == '<' || *text == '>' || *text == '&')
-			fprintf(out, "&#%d;", *text);
-		else
-			fputc(*text, out);
-}
-
-/* In a script's text: neither the quote nor the end of the script. */
-static void put_script(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '"' || *text == '\\' || *text == '<' || (unsigned char)*text < ' ')
-			fprintf(out, "\\u%04x", (unsigned char)*text);
+		if (strchr(unsafe, *text) || (unsigned char)*text < ' ')
+			fprintf(out, format, (unsigned char)*text);
 		else
 			fputc(*text, out);
 }
@@ -118,7 +109,7 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	memcpy(title, p->shown->heading, sizeof title);
 	text_mend(title);
 	fputs(page_head, out);
-	put_html(out, title);
+	put_escaped(out, title, "<>&", "&#%d;");
 	fputs(page_style, out);
 	for (size_t k = 0; k < export_steps(p); k++) {
 		char caption[512] = "";
@@ -139,7 +130,7 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 			caption_make(&p->state, caption, sizeof caption);
 		text_mend(caption);
 		fputs("\",\"", out);
-		put_script(out, caption);
+		put_escaped(out, caption, "\"\\<", "\\u%04x"); /* neither the quote nor the end of the script */
 		fputs("\"]", out);
 	}
 	fprintf(out,

@@ -49,9 +49,10 @@ struct playback {
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
 	int selected_op;
-	int64_t cursor; /* ns: in another program's trace */
-	double tween;   /* 1: settled */
-	char note[256]; /* shown in place of the caption; "" */
+	int64_t cursor;   /* ns: in another program's trace */
+	double tween;     /* 1: settled */
+	char note[256];   /* shown in place of the caption; "" */
+	const char *hint; /* at the beginning: which keys to press; NULL where there are none */
 	/* what follows from all that */
 	struct state state, before, contenders[CONTENDERS];
 	struct view view;
@@ -62,7 +63,7 @@ void playback_release(struct playback *p);
 /* Goes to its beginning. It must outlive its use. */
 void playback_show(struct playback *p, const struct trace_view *shown);
 void playback_go(struct playback *p, size_t position);
-/* For a tween: also makes the state that the last step began with. */
+/* Makes the state that the last step began with, for a tween. */
 void playback_make_before(struct playback *p);
 /* The position in another trace of the same model that corresponds to ours: as far in the same phase. */
 size_t playback_corresponding(const struct timeline *ours, size_t position, const struct timeline *other);

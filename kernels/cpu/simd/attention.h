@@ -1,4 +1,4 @@
-/* What attention has for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
+/* Attention for all types of elements: where a head's rows are, and the softmax of a row. Where the tiles
  * stand and how they are multiplied differs: attention_*.c for fp32, attention16_*.c for 16 bits. */
 #ifndef SHARDLAB_SIMD_ATTENTION_H
 #define SHARDLAB_SIMD_ATTENTION_H
@@ -18,31 +18,41 @@ struct head {
 	float scale;
 };
 
-/* Head `i` of all samples' heads. Forward has no gradients, backward no y_out. */
-ALWAYS_INLINE struct head head_of(const struct attention_task *t, int64_t i, bool backward)
+/* Head `i` of all samples' heads: its q, k and v, and at *y its elements of y. */
+ALWAYS_INLINE struct head head_of(const struct attention_shape *s, const element *qkv, int64_t i, int64_t *y)
 {
-	const struct attention_shape *s = &t->shape;
 	int64_t width = s->heads * s->head_size, column = i % s->heads * s->head_size;
-	int64_t qkv = i / s->heads * s->tokens * 3 * width + column, y = i / s->heads * s->tokens * width + column;
-	struct head h = {.q = (const element *)t->qkv + qkv,
-	                 .k = (const element *)t->qkv + qkv + width,
-	                 .v = (const element *)t->qkv + qkv + 2 * width,
-	                 .qkv_row = 3 * width,
-	                 .y_row = width,
-	                 .tokens = s->tokens,
-	                 .size = s->head_size,
-	                 .scale = 1.0f / sqrtf((float)s->head_size)};
-	if (!backward) {
-		h.y_out = (element *)t->y + y;
-		h.log_sum_exp_out = t->log_sum_exp_out + i * s->tokens;
-		return h;
-	}
-	h.dq = (element *)t->dqkv + qkv;
-	h.dk = h.dq + width;
-	h.dv = h.dq + 2 * width;
-	h.y = (const element *)t->output + y;
+	const element *q = qkv + i / s->heads * s->tokens * 3 * width + column;
+	*y = i / s->heads * s->tokens * width + column;
+	return (struct head){.q = q,
+	                     .k = q + width,
+	                     .v = q + 2 * width,
+	                     .qkv_row = 3 * width,
+	                     .y_row = width,
+	                     .tokens = s->tokens,
+	                     .size = s->head_size,
+	                     .scale = 1.0f / sqrtf((float)s->head_size)};
+}
+
+ALWAYS_INLINE struct head head_forward_of(const struct attention_forward_task *t, int64_t i)
+{
+	int64_t y;
+	struct head h = head_of(t->shape, t->qkv, i, &y);
+	h.y_out = (element *)t->y + y;
+	h.log_sum_exp_out = t->log_sum_exp + i * h.tokens;
+	return h;
+}
+
+ALWAYS_INLINE struct head head_backward_of(const struct attention_backward_task *t, int64_t i)
+{
+	int64_t y;
+	struct head h = head_of(t->shape, t->qkv, i, &y);
+	h.dq = (element *)t->dqkv + (h.q - (const element *)t->qkv);
+	h.dk = h.dq + h.y_row;
+	h.dv = h.dq + 2 * h.y_row;
+	h.y = (const element *)t->y + y;
 	h.dy = (const element *)t->dy + y;
-	h.log_sum_exp = t->log_sum_exp + i * s->tokens;
+	h.log_sum_exp = t->log_sum_exp + i * h.tokens;
 	return h;
 }
 
@@ -60,7 +70,7 @@ ALWAYS_INLINE float row_maximum(const float *s, int64_t n)
 	return vector_reduce_maximum(top);
 }
 
-/* What P is kept as until it is multiplied: pairs of 16 bits where there are products of them. */
+/* The form of P until it is multiplied: pairs of 16 bits where there are products of them. */
 #if TILE_PAIRS
 typedef element probability;
 #define probability_store element_store

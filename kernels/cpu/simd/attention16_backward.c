@@ -258,7 +258,7 @@ void SIMD_BODY(attention_backward)(const void *task, int64_t begin, int64_t end)
 {
 	struct workspace w;
 	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_of(task, i, true);
+		struct head h = head_backward_of(task, i);
 		head_backward(&h, &w);
 	}
 }

@@ -35,7 +35,7 @@ struct tile {
 	int64_t column, vectors; /* of y: the first column of the group, and how many vectors */
 };
 
-/* How many keys of the tile its row sees. */
+/* The keys of the tile that its row sees. */
 ALWAYS_INLINE int64_t keys_seen(const struct tile *t, int64_t row)
 {
 	return smaller(t->keys, t->q0 + row - t->k0 + 1);
@@ -141,7 +141,7 @@ void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 {
 	struct workspace w;
 	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_of(task, i, false);
+		struct head h = head_forward_of(task, i);
 		for (int64_t group = 0; group < h.size; group += DEPTH)
 			for (int64_t q0 = 0; q0 < h.tokens; q0 += QUERIES)
 				queries_forward(&h, q0, group, &w);

@@ -30,7 +30,7 @@ struct workspace {                                 /* 48 KiB of stack */
 	float maximum[QUERIES], sum[QUERIES];
 };
 
-/* How many keys from k0 on the query sees; may exceed the tile. */
+/* The keys from k0 on that the query sees; they may exceed the tile. */
 ALWAYS_INLINE int64_t visible_keys(int64_t query, int64_t k0)
 {
 	return query - k0 + 1;
@@ -114,7 +114,7 @@ void SIMD_BODY(attention_forward)(const void *task, int64_t begin, int64_t end)
 {
 	struct workspace w;
 	for (int64_t i = begin; i < end; i++) {
-		struct head h = head_of(task, i, false);
+		struct head h = head_forward_of(task, i);
 		head_forward(&h, &w);
 	}
 }

@@ -27,10 +27,12 @@ ALWAYS_INLINE vector column_sum(const struct batch_norm_shape *s, const element 
 /* Two passes: the variance of differences from the mean does not cancel. */
 void SIMD_BODY(batch_norm_statistics)(const void *task, int64_t begin, int64_t end)
 {
-	const struct batch_norm_task *t = task;
-	const struct batch_norm_shape *s = &t->shape;
+	const struct batch_norm_statistics_task *t = task;
+	const struct batch_norm_shape *s = t->shape;
 	const element *x = t->x;
 	float rows = (float)s->rows;
+	if (begin == 0)
+		t->part[2 * s->width] = rows;
 	for (int64_t c = begin; c < end; c += LANES) {
 		int64_t n = smaller(LANES, end - c);
 		vector mean = column_sum(s, x + c, n, (vector){0}, false) / rows;
@@ -43,10 +45,10 @@ void SIMD_BODY(batch_norm_statistics)(const void *task, int64_t begin, int64_t e
 /* ---- forward ---- */
 
 /* u of n ≤ vectors · LANES columns from c on. */
-ALWAYS_INLINE void normalized(const struct batch_norm_task *t, const element *x, int64_t c, vector *u,
+ALWAYS_INLINE void normalized(const struct batch_norm_forward_task *t, const element *x, int64_t c, vector *u,
                               const int vectors, int64_t n)
 {
-	const float *mean = t->statistics + c, *inverse = mean + t->shape.width;
+	const float *mean = t->statistics + c, *inverse = mean + t->shape->width;
 	const element *weight = (const element *)t->weight + c, *bias = (const element *)t->bias + c;
 	if (vectors == 1) {
 		vector normal =
@@ -64,8 +66,8 @@ ALWAYS_INLINE void normalized(const struct batch_norm_task *t, const element *x,
 
 void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct batch_norm_task *t = task;
-	int64_t width = t->shape.width;
+	const struct batch_norm_forward_task *t = task;
+	int64_t width = t->shape->width;
 	vector u[TOGETHER], y[TOGETHER];
 	for (int64_t row = begin; row < end; row++) {
 		const element *x = (const element *)t->x + row * width;
@@ -73,7 +75,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 		int64_t c = 0;
 		for (; c + TOGETHER * LANES <= width; c += TOGETHER * LANES) {
 			normalized(t, x, c, u, TOGETHER, TOGETHER * LANES);
-			if (t->shape.gelu)
+			if (t->shape->gelu)
 				vectors_gelu(u, y, TOGETHER);
 			else
 				EACH(TOGETHER) y[j] = u[j];
@@ -82,7 +84,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 		for (; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);
 			normalized(t, x, c, u, 1, n);
-			if (t->shape.gelu)
+			if (t->shape->gelu)
 				vectors_gelu(u, y, 1);
 			else
 				y[0] = u[0];
@@ -93,7 +95,7 @@ void SIMD_BODY(batch_norm_forward)(const void *task, int64_t begin, int64_t end)
 
 /* ---- backward ---- */
 
-/* What one vector of columns has in common down the rows. */
+/* The values that one vector of columns has in common down the rows. */
 struct column {
 	vector mean, inverse, weight, bias;
 	int64_t n; /* lanes in use */
@@ -105,16 +107,16 @@ ALWAYS_INLINE vector load(const float *p, int64_t n)
 }
 
 /* `rows` rows at once: dy becomes du, and is added to the sums. */
-ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_task *t, const struct column *k, int64_t at,
-                                vector *sum, vector *product)
+ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_sums_task *t, const struct column *k,
+                                int64_t at, vector *sum, vector *product)
 {
-	int64_t width = t->shape.width;
+	int64_t width = t->shape->width;
 	const element *x = t->x;
 	element *dy = t->dy;
 	vector from_mean[TOGETHER], u[TOGETHER], d[TOGETHER];
 	EACH(rows) from_mean[j] = elements_load(x + at + j * width, k->n) - k->mean;
 	EACH(rows) d[j] = elements_load(dy + at + j * width, k->n);
-	if (t->shape.gelu) {
+	if (t->shape->gelu) {
 		vector slope[TOGETHER];
 		EACH(rows) u[j] = from_mean[j] * k->inverse * k->weight + k->bias;
 		vectors_gelu_derivative(u, slope, rows);
@@ -127,8 +129,8 @@ ALWAYS_INLINE void sums_of_rows(const int rows, const struct batch_norm_task *t,
 
 void SIMD_BODY(batch_norm_sums)(const void *task, int64_t begin, int64_t end)
 {
-	const struct batch_norm_task *t = task;
-	int64_t width = t->shape.width, rows = t->shape.rows;
+	const struct batch_norm_sums_task *t = task;
+	int64_t width = t->shape->width, rows = t->shape->rows;
 	const element *weight = t->weight, *bias = t->bias;
 	element *dweight = t->dweight, *dbias = t->dbias;
 	for (int64_t c = begin; c < end; c += LANES) {
@@ -161,12 +163,12 @@ void SIMD_BODY(batch_norm_sums)(const void *task, int64_t begin, int64_t end)
 
 void SIMD_BODY(batch_norm_backward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct batch_norm_task *t = task;
-	int64_t width = t->shape.width;
+	const struct batch_norm_backward_task *t = task;
+	int64_t width = t->shape->width;
 	const element *weight = t->weight;
 	float part = 1.0f / t->statistics[2 * width];
 	for (int64_t row = begin; row < end; row++) {
-		const element *x = (const element *)t->x + row * width, *du = (const element *)t->dy + row * width;
+		const element *x = (const element *)t->x + row * width, *du = (const element *)t->du + row * width;
 		element *dx = (element *)t->dx + row * width;
 		for (int64_t c = 0; c < width; c += LANES) {
 			int64_t n = smaller(LANES, width - c);

@@ -80,7 +80,7 @@ static void target_gradient(element *x, float chosen, float maximum, double sum,
 	element_store_part(x, vector_all(p - (float)scale), 1);
 }
 
-/* Of a row whose gradient is wanted. */
+/* The sum of a row whose gradient is wanted. */
 static double row_sum(int64_t classes, element *x, float maximum)
 {
 	assert(x); /* a NULL would mean that nothing is kept */
@@ -139,38 +139,51 @@ void SIMD_BODY(classifier_evaluate)(const void *task, int64_t begin, int64_t end
 
 void SIMD_BODY(classifier_maxima)(const void *task, int64_t begin, int64_t end)
 {
-	const struct classifier_slice_task *t = task;
+	const struct classifier_maxima_task *t = task;
 	const element *logits = t->logits;
 	for (int64_t row = begin; row < end; row++)
-		t->maxima_out[row] =
-		        t->slice.count ? row_maximum(t->slice.count, logits + row * t->slice.stride) : -INFINITY;
+		t->maxima[row] =
+		        t->slice->count ? row_maximum(t->slice->count, logits + row * t->slice->stride) : -INFINITY;
+}
+
+/* A row's sum of exponentials, and the target's logit if the slice has it. Returns the target's place in the slice. */
+static int64_t row_sums(const struct class_slice *slice, const element *x, int32_t target, float maximum, float *sums)
+{
+	int64_t place = target - slice->first;
+	sums[0] = (float)row_exponentials(slice->count, x, maximum, NULL);
+	sums[1] = place >= 0 && place < slice->count ? element_get(x + place) : 0;
+	return place;
 }
 
 void SIMD_BODY(classifier_sums)(const void *task, int64_t begin, int64_t end)
 {
-	const struct classifier_slice_task *t = task;
-	int64_t classes = t->slice.count;
+	const struct classifier_sums_task *t = task;
+	const element *logits = t->logits;
+	for (int64_t row = begin; row < end; row++)
+		(void)row_sums(t->slice, logits + row * t->slice->stride, t->targets[row], t->maxima[row],
+		               t->sums + 2 * row);
+}
+
+void SIMD_BODY(evaluate_sums)(const void *task, int64_t begin, int64_t end)
+{
+	const struct evaluate_sums_task *t = task;
 	for (int64_t row = begin; row < end; row++) {
-		const element *x = (const element *)t->logits + row * t->slice.stride;
-		int64_t target = t->targets[row] - t->slice.first;
-		float *sums = t->sums_out + row * t->sums_width, maximum = t->maxima[row];
-		sums[0] = (float)row_exponentials(classes, x, maximum, NULL);
-		sums[1] = target >= 0 && target < classes ? element_get(x + target) : 0;
-		if (t->sums_width < 3)
-			continue;
+		const element *x = (const element *)t->logits + row * t->slice->stride;
+		float *sums = t->sums + 3 * row, maximum = t->maxima[row];
+		int64_t target = row_sums(t->slice, x, t->targets[row], maximum, sums);
 		sums[2] = 0;
-		for (int64_t i = 0; i < classes && i < target; i++)
+		for (int64_t i = 0; i < t->slice->count && i < target; i++)
 			sums[2] += element_get(x + i) == maximum;
 	}
 }
 
 void SIMD_BODY(classifier_gradient)(const void *task, int64_t begin, int64_t end)
 {
-	const struct classifier_slice_task *t = task;
-	int64_t classes = t->slice.count, stride = t->slice.stride;
+	const struct classifier_gradient_task *t = task;
+	int64_t classes = t->slice->count, stride = t->slice->stride;
 	for (int64_t row = begin; row < end; row++) {
-		element *x = (element *)t->gradient + row * stride;
-		int64_t target = t->targets[row] - t->slice.first;
+		element *x = (element *)t->logits + row * stride;
+		int64_t target = t->targets[row] - t->slice->first;
 		bool here = target >= 0 && target < classes;
 		float maximum = t->maxima[row], chosen = here ? element_get(x + target) : 0;
 		double sum = (double)t->sums[2 * row];

@@ -144,7 +144,7 @@ ALWAYS_INLINE void element_store_part(element *p, vector v, int64_t n)
 	memcpy(p, &h, (size_t)n * sizeof *p);
 }
 
-/* What the vector would be when stored and loaded again. */
+/* The vector as it would be when stored and loaded again. */
 ALWAYS_INLINE vector vector_rounded(vector v)
 {
 	return halves_widen(halves_narrow(v));

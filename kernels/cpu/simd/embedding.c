@@ -12,7 +12,7 @@ ALWAYS_INLINE void row_add(int64_t n, const element *a, const element *b, elemen
 
 void SIMD_BODY(embedding_forward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct embedding_task *t = task;
+	const struct embedding_forward_task *t = task;
 	const element *token = t->token_table, *position = t->position_table;
 	element *y = t->y;
 	int64_t width = t->width;
@@ -45,24 +45,18 @@ void SIMD_BODY(embedding_position_rows)(const void *task, int64_t begin, int64_t
 	}
 }
 
-/* Rows of a table, or of the slice of it that begins at id `first`. */
-struct token_rows {
-	const int32_t *ids;
-	int64_t rows, width, first, count;
-	const element *dy;
-	element *table;
-};
-
 /* Threads take columns of the table: each id's row collects its tokens in their order, whoever else works. */
 #if !ELEMENT_16BIT
 
-static void add_tokens(const struct token_rows *t, int64_t begin, int64_t end)
+void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
 {
-	for (int64_t row = 0; row < t->rows; row++) {
-		int64_t id = t->ids[row] - t->first;
-		float *sum = t->table + id * t->width;
-		if (id >= 0 && id < t->count)
-			row_add(end - begin, sum + begin, t->dy + row * t->width + begin, sum + begin);
+	const struct embedding_task *t = task;
+	const float *dy = t->dy;
+	for (int64_t row = 0; row < t->samples * t->tokens; row++) {
+		int64_t id = t->ids[row] - t->slice->first;
+		float *sum = (float *)t->dtable + id * t->width;
+		if (id >= 0 && id < t->slice->count)
+			row_add(end - begin, sum + begin, dy + row * t->width + begin, sum + begin);
 	}
 }
 
@@ -107,50 +101,39 @@ static void add_chain(const struct chains *c, int64_t token, const element *dy, 
 	}
 }
 
-static void add_tokens(const struct token_rows *t, int64_t begin, int64_t end)
+void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
 {
+	const struct embedding_task *t = task;
+	const element *dy = t->dy;
+	int64_t rows = t->samples * t->tokens;
 	struct chains chains;
-	for (int64_t block = 0; block < t->rows; block += BLOCK) {
-		int64_t count = smaller(BLOCK, t->rows - block);
+	for (int64_t block = 0; block < rows; block += BLOCK) {
+		int64_t count = smaller(BLOCK, rows - block);
 		chains_make(&chains, count, t->ids + block);
 		for (int64_t i = 0; i < count; i++) {
-			int64_t id = t->ids[block + i] - t->first;
-			if (!chains.inner[i] && id >= 0 && id < t->count)
-				add_chain(&chains, i, t->dy + block * t->width, t->width, t->table + id * t->width,
-				          begin, end);
+			int64_t id = t->ids[block + i] - t->slice->first;
+			if (!chains.inner[i] && id >= 0 && id < t->slice->count)
+				add_chain(&chains, i, dy + block * t->width, t->width,
+				          (element *)t->dtable + id * t->width, begin, end);
 		}
 	}
 }
 
 #endif
 
-void SIMD_BODY(embedding_token_rows)(const void *task, int64_t begin, int64_t end)
-{
-	const struct embedding_task *t = task;
-	struct token_rows rows = {t->ids, t->samples * t->tokens, t->width, 0, INT32_MAX, t->dy, t->dtable};
-	add_tokens(&rows, begin, end);
-}
-
 /* ---- a slice of the token table ---- */
 
-void SIMD_BODY(embedding_slice_forward)(const void *task, int64_t begin, int64_t end)
+void SIMD_BODY(embedding_sliced_forward)(const void *task, int64_t begin, int64_t end)
 {
-	const struct embedding_slice_task *t = task;
-	const element *table = t->table;
+	const struct embedding_sliced_forward_task *t = task;
+	const element *table = t->token_table;
 	int64_t width = t->width;
 	for (int64_t row = begin; row < end; row++) {
-		int64_t id = t->ids[row] - t->slice.first;
+		int64_t id = t->ids[row] - t->slice->first;
 		element *y = (element *)t->y + row * width;
-		if (id >= 0 && id < t->slice.count)
+		if (id >= 0 && id < t->slice->count)
 			memcpy(y, table + id * width, (size_t)width * sizeof *y);
 		else
 			memset(y, 0, (size_t)width * sizeof *y);
 	}
-}
-
-void SIMD_BODY(embedding_slice_rows)(const void *task, int64_t begin, int64_t end)
-{
-	const struct embedding_slice_task *t = task;
-	struct token_rows rows = {t->ids, t->rows, t->width, t->slice.first, t->slice.count, t->dy, t->dtable};
-	add_tokens(&rows, begin, end);
 }

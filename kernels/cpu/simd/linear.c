@@ -1,4 +1,4 @@
-/* What surrounds the matrix products of a linear layer. */
+/* The work around the matrix products of a linear layer. */
 #include "kernels/cpu/simd/math.h"
 
 #if !ELEMENT_16BIT /* there, product.c does it */

@@ -1,19 +1,6 @@
 /* Whole vectors. */
 #include "kernels/cpu/simd/simd.h"
 
-void SIMD_BODY(vector_add)(const void *task, int64_t begin, int64_t end)
-{
-	const struct elementwise_task *t = task;
-	const element *x = t->x;
-	element *y = t->y;
-	int64_t i = begin;
-	for (; i + LANES <= end; i += LANES)
-		element_store(y + i, element_load(y + i) + element_load(x + i));
-	if (i < end)
-		element_store_part(y + i, element_load_part(y + i, end - i) + element_load_part(x + i, end - i),
-		                   end - i);
-}
-
 void SIMD_BODY(elements_add)(const void *task, int64_t begin, int64_t end)
 {
 	const struct elements_add_task *t = task;

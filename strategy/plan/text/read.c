@@ -1,4 +1,4 @@
-/* Reads what text_write.c writes (the form is described there): a line at a time, in the order in which it is written.
+/* Reads what write.c writes (the form is described there): a line at a time, in the order in which it is written.
  *
  * The text comes from outside, so nothing in it is believed: names must be known, numbers are checked for range and
  * their products for overflow, groups must hold the model. What the operations *do* is the verifier's business. */
@@ -17,12 +17,13 @@ static enum status read_group_tensors(struct reader *r, struct group *g)
 	struct plan *p = r->p;
 	g->tensors = arena_alloc(&p->arena, (r->scan.count - r->scan.next) * sizeof *g->tensors);
 	while (r->scan.next < r->scan.count) {
-		const char *name = r->scan.words[r->scan.next++].text;
-		int t = names_find(&r->tensors, name);
-		if (t < 0)
-			return scan_fail(&r->scan, r->scan.next - 1, "the model has no tensor '%.60s'", name);
+		int t;
+		enum status s = scan_known(&r->scan, "tensor", &r->tensors, &t);
+		if (s)
+			return s;
 		if (p->tensor_group[t] >= 0)
-			return scan_fail(&r->scan, r->scan.next - 1, "tensor '%.60s' is in group %.60s already", name,
+			return scan_fail(&r->scan, r->scan.next - 1, "tensor '%.60s' is in group %.60s already",
+			                 p->model->tensors[t].name,
 			                 p->tensor_group[t] < p->group_count ? p->groups[p->tensor_group[t]].name
 			                                                     : g->name);
 		p->tensor_group[t] = p->group_count;
@@ -92,14 +93,13 @@ static enum status read_role(struct reader *r)
 {
 	struct scan *c = &r->scan;
 	struct plan *p = r->p;
-	enum { MOST = sizeof p->roles / sizeof p->roles[0] };
 	int64_t first, ranks, next = 0;
 	char *name;
 	enum status s;
 	if ((s = read_model(r)) || (s = end_role(r)))
 		return s;
-	if (p->role_count == MOST)
-		return scan_fail(c, 0, "a plan has at most %d roles", MOST);
+	if (p->role_count == PLAN_ROLES)
+		return scan_fail(c, 0, "a plan has at most %d roles", PLAN_ROLES);
 	if ((s = scan_word(c, "a role's name", &name)) || (s = scan_expect(c, "ranks")) ||
 	    (s = scan_whole(c, "its first rank", 0, READ_MOST_RANKS, &first)) ||
 	    (s = scan_whole(c, "how many ranks it has", 1, READ_MOST_RANKS, &ranks)) || (s = scan_end(c)))
@@ -118,52 +118,21 @@ static enum status read_role(struct reader *r)
 	return STATUS_OK;
 }
 
-static bool find_name(const char *name, const char *(*of)(int), int count, int *out)
-{
-	for (*out = 0; *out < count; ++*out)
-		if (!strcmp(of(*out), name))
-			return true;
-	return false;
-}
-
-static const char *category_at(int i)
-{
-	return category_name((enum category)i);
-}
-
-static const char *space_at(int i)
-{
-	return space_name((enum space)i);
-}
-
-static const char *type_at(int i)
-{
-	return type_name((enum type)i);
-}
-
 static enum status read_buffer(struct reader *r)
 {
 	struct scan *c = &r->scan;
 	struct role *role = r->role;
-	char *name, *text;
+	char *name;
 	int category, space, type;
 	int64_t elements;
 	enum status s;
 	if (!role || r->section >= 0)
 		return scan_fail(c, 0, "buffers stand between 'role' and 'prologue'");
-	if ((s = scan_word(c, "a buffer's name", &name)) || (s = scan_word(c, "a category", &text)))
-		return s;
-	if (!find_name(text, category_at, CATEGORY_COUNT, &category))
-		return scan_fail(c, 2, "unknown category '%.60s'", text);
-	if ((s = scan_word(c, "a space", &text)))
-		return s;
-	if (!find_name(text, space_at, SPACE_COUNT, &space))
-		return scan_fail(c, 3, "unknown space '%.60s'; known: device, host, disk", text);
-	if ((s = scan_word(c, "a type", &text)))
-		return s;
-	if (!find_name(text, type_at, TYPE_U8 + 1, &type))
-		return scan_fail(c, 4, "unknown type '%.60s'; known: fp32, bf16, fp16, i32, i64, u8", text);
-	if ((s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
+	if ((s = scan_word(c, "a buffer's name", &name)) ||
+	    (s = scan_name(c, "category", category_name, CATEGORY_COUNT, &category)) ||
+	    (s = scan_name(c, "space", space_name, SPACE_COUNT, &space)) ||
+	    (s = scan_name(c, "type", type_name, TYPE_U8 + 1, &type)) ||
+	    (s = scan_whole(c, "elements", 1, READ_MOST_ELEMENTS, &elements)))
 		return s;
 	bool state = scan_is(c, "state");
 	role->buffers = arena_grow(&r->p->arena, role->buffers, role->buffer_count, &role->buffer_capacity,
@@ -272,6 +241,7 @@ enum status plan_read(struct plan *p, struct model *model, const char *text, siz
 	scan_release(&r.scan);
 	names_release(&r.tensors);
 	names_release(&r.kernels);
+	names_release(&r.units);
 	names_release(&r.groups);
 	names_release(&r.buffers);
 	names_release(&r.labels);

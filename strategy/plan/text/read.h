@@ -16,11 +16,11 @@ struct reader {
 	struct model *model;
 	unsigned settings_seen; /* bit by key */
 	bool model_open;
-	struct names tensors, kernels, groups; /* of the plan */
-	struct role *role;                     /* at hand; NULL before the first */
-	int section;                           /* at hand; -1 before the first */
-	struct names buffers, labels;          /* of the role */
-	struct waiting {                       /* labels behind `after`, until the role is complete */
+	struct names tensors, kernels, units, groups; /* of the plan */
+	struct role *role;                            /* at hand; NULL before the first */
+	int section;                                  /* at hand; -1 before the first */
+	struct names buffers, labels;                 /* of the role */
+	struct waiting {                              /* labels behind `after`, until the role is complete */
 		int op, line, column;
 		char *label;
 	} * waits;

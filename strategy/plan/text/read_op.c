@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "strategy/plan/text/read.h"
-#include "strategy/plan/verify/verify.h"
 
 /* ---- operands ---- */
 
@@ -57,7 +56,7 @@ static enum status read_region(struct reader *r, size_t word, char *text, struct
 	}
 	out->buffer = names_find(&r->buffers, text);
 	if (out->buffer < 0)
-		return scan_fail(&r->scan, word, "the role has no buffer '%.60s'", text);
+		return scan_fail(&r->scan, word, "unknown buffer '%.60s'", text);
 	int64_t elements = r->role->buffers[out->buffer].elements;
 	if (!whole_parse(open + 1, elements, &out->offset) || !whole_parse(colon + 1, elements, &out->count) ||
 	    !out->count || out->offset > elements - out->count)
@@ -111,42 +110,31 @@ static enum status read_operands(struct reader *r, struct op *op)
 
 /* ---- what stands before the operands ---- */
 
-static enum status read_queue(struct reader *r, struct op *op)
-{
-	char *text;
-	enum status s;
-	if ((s = scan_expect(&r->scan, "on")) || (s = scan_word(&r->scan, "a queue", &text)))
-		return s;
-	for (int q = 0; q < QUEUE_COUNT; q++)
-		if (!strcmp(text, queue_name((enum queue)q))) {
-			op->queue = (enum queue)q;
-			return STATUS_OK;
-		}
-	return scan_fail(&r->scan, r->scan.next - 1, "unknown queue '%.60s'", text);
-}
-
 static enum status read_kernel(struct reader *r, struct op *op)
 {
-	char *text;
-	enum status s = scan_word(&r->scan, "a kernel of the model", &text);
+	enum status s = scan_known(&r->scan, "kernel", &r->kernels, &op->kernel);
 	if (s)
 		return s;
-	op->kernel = names_find(&r->kernels, text);
-	if (op->kernel < 0)
-		return scan_fail(&r->scan, r->scan.next - 1, "the model has no kernel '%.60s'", text);
 	op->unit = r->model->kernels[op->kernel].unit;
 	op->pass = op_pass(op->kind);
 	return STATUS_OK;
 }
 
+/* The axes that communication runs over: 0 stands for all of them. */
+static enum status read_op_axes(struct reader *r, char *text, struct op *op)
+{
+	enum status s = read_axes(r, r->scan.next - 1, text, &op->axes);
+	if (op->axes == plan_all_axes(r->p))
+		op->axes = 0;
+	return s;
+}
+
 static enum status read_pass(struct reader *r, struct op *op)
 {
-	for (int p = PASS_FORWARD; p <= PASS_UPDATE; p++)
-		if (scan_is(&r->scan, pass_name((enum pass)p))) {
-			op->pass = (enum pass)p;
-			return STATUS_OK;
-		}
-	return scan_fail(&r->scan, r->scan.next, "a pass is forward, recompute, backward or update");
+	int pass;
+	enum status s = scan_name(&r->scan, "pass", pass_name, PASS_COUNT, &pass);
+	op->pass = s ? PASS_NONE : (enum pass)pass;
+	return s;
 }
 
 /* A kernel's pass is that of its kind; a forward one may be carried out once more. */
@@ -157,16 +145,6 @@ static enum status read_recompute(struct reader *r, struct op *op)
 		                 "a kernel's pass follows from its kind; a forward kernel may be 'in recompute'");
 	op->pass = PASS_RECOMPUTE;
 	return STATUS_OK;
-}
-
-static enum status read_group_name(struct reader *r, struct op *op)
-{
-	char *text;
-	enum status s = scan_word(&r->scan, "a group", &text);
-	if (s)
-		return s;
-	op->group = names_find(&r->groups, text);
-	return op->group >= 0 ? STATUS_OK : scan_fail(&r->scan, r->scan.next - 1, "there is no group '%.60s'", text);
 }
 
 /* "to stage+1", "from stage-1" */
@@ -180,67 +158,56 @@ static enum status read_peer(struct reader *r, struct op *op)
 	size_t length = strlen(text);
 	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
 		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
-	op->shift = text[length - 2] == '+' ? 1 : -1;
+	op->neighbour = text[length - 2] == '+' ? 1 : -1;
 	text[length - 2] = 0;
-	if ((s = read_axes(r, c->next - 1, text, &op->axes)))
-		return s;
-	if (op->axes == plan_all_axes(r->p))
-		op->axes = 0;
-	return STATUS_OK;
+	return read_op_axes(r, text, op);
 }
 
-/* The unit whose values a copy moves. */
-static enum status read_unit(struct reader *r, struct op *op)
+/* A number of the text that an operation keeps as an int. */
+static enum status read_int(struct reader *r, const char *what, int64_t most, int *out)
 {
-	char *text;
-	enum status s = scan_word(&r->scan, "a unit", &text);
-	if (s)
-		return s;
-	op->unit = 0;
-	while (op->unit < r->model->unit_count && strcmp(r->model->units[op->unit].name, text) != 0)
-		op->unit++;
-	if (op->unit < r->model->unit_count)
-		return STATUS_OK;
-	return scan_fail(&r->scan, r->scan.next - 1, "the model has no unit '%.60s'", text);
+	int64_t number = 0;
+	enum status s = scan_whole(&r->scan, what, 0, most, &number);
+	*out = (int)number;
+	return s;
 }
 
-static enum status read_collective(struct reader *r, struct op *op)
+static enum status read_algorithm(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
 	char *text;
-	int64_t root;
 	enum status s;
-	if (op_is_message(op->kind)) {
-		if ((s = read_peer(r, op)))
-			return s;
-	} else if (op->kind != OP_SUM) {
-		if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
-			return s;
-		if (!schedule_find(op_operation(op->kind), text, &op->algorithm))
-			return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
-		if ((s = scan_expect(c, "root")) || (s = scan_whole(c, "a root", 0, r->p->ranks - 1, &root)))
-			return s;
-		op->root = (int)root;
-	} else {
+	if ((s = scan_expect(c, "by")) || (s = scan_word(c, "an algorithm", &text)))
+		return s;
+	if (!schedule_find(op_operation(op->kind), text, &op->algorithm))
+		return scan_fail(c, c->next - 1, "%s has no algorithm '%.60s'", op_name(op->kind), text);
+	s = scan_expect(c, "root");
+	return s ? s : read_int(r, "a root", r->p->ranks - 1, &op->root);
+}
+
+static enum status read_communication(struct reader *r, struct op *op)
+{
+	struct scan *c = &r->scan;
+	int traffic;
+	enum status s = STATUS_OK;
+	if (op_is_message(op->kind))
+		s = read_peer(r, op);
+	else if (op->kind != OP_SUM)
+		s = read_algorithm(r, op);
+	else
 		op->algorithm = schedule_first(OPERATION_SUM);
-	}
-	if ((s = scan_expect(c, "as")) || (s = scan_word(c, "a kind of traffic", &text)))
+	if (s || (s = scan_expect(c, "as")) ||
+	    (s = scan_name(c, "kind of traffic", traffic_name, TRAFFIC_COUNT, &traffic)) ||
+	    (s = scan_expect(c, "payload")))
 		return s;
-	int t = 0;
-	while (t < TRAFFIC_COUNT && strcmp(text, traffic_name((enum traffic_kind)t)))
-		t++;
-	if (t == TRAFFIC_COUNT)
-		return scan_fail(c, c->next - 1, "unknown kind of traffic '%.60s'", text);
-	op->traffic = (enum traffic_kind)t;
-	if ((s = scan_expect(c, "payload")))
-		return s;
+	op->traffic = (enum traffic_kind)traffic;
 	return scan_whole(c, "a payload", 0, READ_MOST_ELEMENTS, &op->payload);
 }
 
 static enum status read_words(struct reader *r, struct op *op)
 {
 	struct scan *c = &r->scan;
-	int64_t micro;
+	int queue;
 	char *text;
 	enum status s;
 	bool names_kernel = op_class(op->kind) == OP_CLASS_K;
@@ -249,31 +216,25 @@ static enum status read_words(struct reader *r, struct op *op)
 		names_kernel = strcmp(c->words[c->next].text, "on") != 0;
 	if (names_kernel && (s = read_kernel(r, op)))
 		return s;
-	if ((s = read_queue(r, op)))
+	if ((s = scan_expect(c, "on")) || (s = scan_name(c, "queue", queue_name, QUEUE_COUNT, &queue)))
 		return s;
-	if (scan_is(c, "over")) {
-		if ((s = scan_word(c, "axes", &text)) || (s = read_axes(r, c->next - 1, text, &op->axes)))
-			return s;
-		if (op->axes == plan_all_axes(r->p))
-			op->axes = 0;
-	}
-	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	op->queue = (enum queue)queue;
+	if (scan_is(c, "over") && ((s = scan_word(c, "axes", &text)) || (s = read_op_axes(r, text, op))))
+		return s;
+	op->ends_only = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
-	if (scan_is(c, "group") && (s = read_group_name(r, op)))
+	if (scan_is(c, "group") && (s = scan_known(c, "group", &r->groups, &op->group)))
 		return s;
-	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = read_unit(r, op)))
+	if (op->kind == OP_COPY && scan_is(c, "unit") && (s = scan_known(c, "unit", &r->units, &op->unit)))
 		return s;
-	if (scan_is(c, "micro")) {
-		if ((s = scan_whole(c, "a micro-batch", 0, r->p->settings.accumulate - 1, &micro)))
-			return s;
-		op->micro = (int)micro;
-	}
-	op->wide = scan_is(c, "wide");
+	if (scan_is(c, "micro") && (s = read_int(r, "a micro-batch", r->p->settings.accumulate - 1, &op->micro)))
+		return s;
+	op->all_ranks = scan_is(c, "wide");
 	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
 	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
 		return s;
-	return op_class(op->kind) == OP_CLASS_C ? read_collective(r, op) : STATUS_OK;
+	return op_class(op->kind) == OP_CLASS_C ? read_communication(r, op) : STATUS_OK;
 }
 
 /* A gather of one unit's parameters belongs to the unit; the text does not say it again. */
@@ -347,31 +308,26 @@ enum status resolve_waits(struct reader *r)
 
 static enum status read_memory(struct reader *r, struct op *op)
 {
-	char *name;
-	enum status s = scan_word(&r->scan, "a buffer", &name);
-	if (s)
-		return s;
-	int b = names_find(&r->buffers, name);
-	if (b < 0)
-		return scan_fail(&r->scan, r->scan.next - 1, "the role has no buffer '%.60s'", name);
-	*op->operand = (struct region){b, 0, 0, r->role->buffers[b].elements};
-	return STATUS_OK;
+	int b;
+	enum status s = scan_known(&r->scan, "buffer", &r->buffers, &b);
+	if (!s)
+		*op->operand = (struct region){b, 0, 0, r->role->buffers[b].elements};
+	return s;
 }
 
 enum status read_op(struct reader *r)
 {
 	struct op op = {.unit = -1, .kernel = -1, .micro = -1, .group = -1};
 	struct role *role = r->role;
-	char *name;
+	int kind;
 	enum status s;
 	if (!role || r->section < 0)
 		return scan_fail(&r->scan, 0, "operations stand in a section: prologue, step, evaluate or epilogue");
 	for (int i = 0; i < OP_OPERANDS; i++)
 		op.operand[i].buffer = -1;
-	if ((s = read_label(r)) || (s = scan_word(&r->scan, "an operation", &name)))
+	if ((s = read_label(r)) || (s = scan_name(&r->scan, "operation", op_name, OP_KIND_COUNT, &kind)))
 		return s;
-	if (!op_kind_parse(name, &op.kind))
-		return scan_fail(&r->scan, 1, "unknown operation '%.60s'", name);
+	op.kind = (enum op_kind)kind;
 	if (op_class(op.kind) == OP_CLASS_M)
 		s = read_memory(r, &op);
 	else if (!(s = read_words(r, &op)) && !(s = read_operands(r, &op)))

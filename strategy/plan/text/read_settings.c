@@ -116,5 +116,7 @@ enum status read_model(struct reader *r)
 	}
 	for (int i = 0; i < r->model->kernel_count; i++)
 		names_add(&r->kernels, r->model->kernels[i].name, i);
+	for (int i = 0; i < r->model->unit_count; i++)
+		names_add(&r->units, r->model->units[i].name, i);
 	return STATUS_OK;
 }

@@ -42,7 +42,7 @@ static void add_word(struct scan *s, char *text, int column)
 }
 
 /* The words of s->copy, which is `length` bytes and a 0. */
-static enum status cut_words(struct scan *s, size_t length)
+static enum status split_words(struct scan *s, size_t length)
 {
 	bool inside = false;
 	for (size_t i = 0; i < length; i++) {
@@ -73,21 +73,13 @@ enum status scan_line(struct scan *s, bool *more)
 		s->line++;
 		if (!length || *begin == '#')
 			continue;
-		if (length + 1 > s->copy_capacity) {
-			s->copy_capacity = 2 * length + 256;
-			s->copy = realloc(s->copy, s->copy_capacity);
-			if (!s->copy)
-				abort();
-		}
+		s->copy = array_reserve(s->copy, length, &s->copy_capacity, 1);
 		memcpy(s->copy, begin, length);
 		s->copy[length] = 0;
-		enum status status = cut_words(s, length);
-		if (status)
+		enum status status = split_words(s, length);
+		*more = s->count > 0;
+		if (status || *more)
 			return status;
-		if (!s->count)
-			continue;
-		*more = true;
-		return STATUS_OK;
 	}
 	*more = false;
 	return STATUS_OK;
@@ -158,6 +150,44 @@ enum status scan_expect(struct scan *s, const char *text)
 	return scan_fail(s, s->next, "'%s' belongs here", text);
 }
 
+static enum status fail_unknown(const struct scan *s, const char *what, const char *known)
+{
+	return scan_fail(s, s->next - 1, "unknown %s '%.60s'%s", what, s->words[s->next - 1].text, known);
+}
+
+static enum status scan_its(struct scan *s, const char *what, char **out)
+{
+	char its[60];
+	snprintf(its, sizeof its, "its %s", what);
+	return scan_word(s, its, out);
+}
+
+enum status scan_name(struct scan *s, const char *what, const char *(*name)(unsigned), int count, int *out)
+{
+	enum { LISTED = 8, LENGTH = 24 };
+	char *text = "", known[LISTED * LENGTH] = "";
+	enum status status = scan_its(s, what, &text);
+	if (status)
+		return status;
+	for (*out = 0; *out < count; ++*out)
+		if (!strcmp(name((unsigned)*out), text))
+			return STATUS_OK;
+	for (int i = 0, n = 0; i < count && count <= LISTED; i++)
+		if (*name((unsigned)i))
+			n += snprintf(known + n, LENGTH, "%s%.20s", n ? ", " : "; known: ", name((unsigned)i));
+	return fail_unknown(s, what, known);
+}
+
+enum status scan_known(struct scan *s, const char *what, const struct names *names, int *out)
+{
+	char *text = "";
+	enum status status = scan_its(s, what, &text);
+	if (status)
+		return status;
+	*out = names_find(names, text);
+	return *out < 0 ? fail_unknown(s, what, "") : STATUS_OK;
+}
+
 enum status scan_end(const struct scan *s)
 {
 	if (s->next >= s->count)
@@ -182,10 +212,8 @@ static void names_grow(struct names *n)
 {
 	struct names old = *n;
 	n->size = old.size ? 2 * old.size : 64;
-	n->name = calloc(n->size, sizeof *n->name);
-	n->number = calloc(n->size, sizeof *n->number);
-	if (!n->name || !n->number)
-		abort();
+	n->name = array_make(n->size, sizeof *n->name);
+	n->number = array_make(n->size, sizeof *n->number);
 	for (size_t i = 0; i < old.size; i++)
 		if (old.name[i]) {
 			size_t at = place_of(n, old.name[i]);

@@ -1,4 +1,4 @@
-/* Lines and words of a plan's text, with where they stand; and tables of names. For text_read.c. */
+/* Lines and words of a plan's text, with where they stand; and tables of names. For read.c. */
 #ifndef SHARDLAB_TEXT_SCAN_H
 #define SHARDLAB_TEXT_SCAN_H
 
@@ -42,6 +42,12 @@ enum status scan_whole(struct scan *s, const char *what, int64_t low, int64_t hi
 enum status scan_real(struct scan *s, const char *what, double *out);
 enum status scan_expect(struct scan *s, const char *text);
 enum status scan_end(const struct scan *s); /* nothing stands behind */
+
+/* Takes the name of one of `count` things, or of one in a table; what: "queue". Enumerations without negative constants
+ * are unsigned, so that queue_name and its like fit. */
+struct names;
+enum status scan_name(struct scan *s, const char *what, const char *(*name)(unsigned), int count, int *out);
+enum status scan_known(struct scan *s, const char *what, const struct names *names, int *out);
 
 /* Digits alone, up to `high`. */
 bool whole_parse(const char *text, int64_t high, int64_t *out);

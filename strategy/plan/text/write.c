@@ -96,7 +96,7 @@ static void write_operands(const struct plan *p, const struct role *r, const str
 	}
 }
 
-static void write_op(const struct plan *p, const struct role *r, int number, FILE *out)
+void plan_write_op(const struct plan *p, const struct role *r, int number, FILE *out)
 {
 	const struct op *op = &r->ops[number];
 	fprintf(out, "%d: %s", number, op_name(op->kind));
@@ -111,7 +111,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fputs(" over ", out);
 		write_axes(p, op->axes, out);
 	}
-	if (op->ends)
+	if (op->ends_only)
 		fputs(" ends", out);
 	/* The kind of a kernel's operation says its pass, unless it is recomputed. */
 	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
@@ -122,7 +122,7 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
-	if (op->wide)
+	if (op->all_ranks)
 		fputs(" wide", out);
 	if (op->stochastic)
 		fputs(" stochastic", out);
@@ -131,7 +131,8 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	if (op_class(op->kind) == OP_CLASS_C) {
 		if (op_is_message(op->kind)) {
 			int axis = __builtin_ctz(op_axes(p, op));
-			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
+			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name,
+			        op->neighbour);
 		} else if (op->kind != OP_SUM) {
 			fprintf(out, " by %s root %d", schedule_row(op->algorithm)->name, op->root);
 		}
@@ -143,19 +144,6 @@ static void write_op(const struct plan *p, const struct role *r, int number, FIL
 	fputc('\n', out);
 }
 
-void plan_write_op(const struct plan *p, const struct role *r, int number, FILE *out)
-{
-	write_op(p, r, number, out);
-}
-
-static void write_section(const struct plan *p, const struct role *r, const char *name, const struct section *s,
-                          FILE *out)
-{
-	fprintf(out, "%s\n", name);
-	for (int i = s->begin; i < s->end; i++)
-		write_op(p, r, i, out);
-}
-
 static void write_role(const struct plan *p, const struct role *r, FILE *out)
 {
 	fprintf(out, "role %s ranks %" PRId64 " %" PRId64 "\n", r->name, r->first_rank, r->ranks);
@@ -164,10 +152,12 @@ static void write_role(const struct plan *p, const struct role *r, FILE *out)
 		fprintf(out, "buffer %s %s %s %s %" PRId64 "%s\n", b->name, category_name(b->category),
 		        space_name(b->space), type_name(b->type), b->elements, b->state ? " state" : "");
 	}
-	write_section(p, r, "prologue", &r->prologue, out);
-	write_section(p, r, "step", &r->step, out);
-	write_section(p, r, "evaluate", &r->evaluate, out);
-	write_section(p, r, "epilogue", &r->epilogue, out);
+	for (int k = 0; k < SECTION_KINDS; k++) {
+		const struct section *s = section_of(r, (enum section_kind)k);
+		fprintf(out, "%s\n", section_name((enum section_kind)k));
+		for (int i = s->begin; i < s->end; i++)
+			plan_write_op(p, r, i, out);
+	}
 }
 
 void plan_write(const struct plan *p, const char *role, FILE *out)

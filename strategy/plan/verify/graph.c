@@ -66,19 +66,11 @@ static bool run_rendezvous(struct joint *j)
 	return moved;
 }
 
-static int buffer_of(const struct op *op)
-{
-	for (int i = 0; i < op_operand_count(op->kind); i++)
-		if (op->operand[i].buffer >= 0)
-			return op->operand[i].buffer;
-	return -1;
-}
-
 /* Why the head of a queue cannot go on. last: every role before has been asked, and blamed the next. */
 static enum status report_head(const struct verify *v, const struct walk *w, int queue, bool last)
 {
 	const struct role *r = w->role;
-	int op = w->head[queue], on = walk_waits_for(w, op), buffer = buffer_of(&r->ops[op]);
+	int op = w->head[queue], on = walk_waits_for(w, op), buffer = op_buffer(&r->ops[op]);
 	if (on == op)
 		return refuse(v, 1, r, op, buffer, "waits for itself; take the wait out");
 	if (on >= 0 && walk_waits_for(w, on) >= 0)
@@ -132,49 +124,37 @@ static enum status walk_section(const struct verify *v, enum section_kind k)
 }
 
 /* Waits name operations of the same section that take time. */
-static enum status check_waits(const struct verify *v, const struct role *r, enum section_kind k)
+static enum status check_waits(const struct at *a)
 {
-	const struct section *s = section_of(r, k);
-	for (int i = s->begin; i < s->end; i++)
-		for (int w = 0; w < r->ops[i].after_count; w++) {
-			int on = r->ops[i].after[w];
-			if (on < s->begin || on >= s->end)
-				return refuse(v, 1, r, i, buffer_of(&r->ops[i]),
-				              "waits for operation %d, which is not of its section; queues are empty "
-				              "between sections, so no wait is needed",
-				              on);
-			if (op_class(r->ops[on].kind) == OP_CLASS_M || op_class(r->ops[i].kind) == OP_CLASS_M)
-				return refuse(
-				        v, 1, r, i, buffer_of(&r->ops[i]),
-				        "waits for %s: memory operations are on no queue; wait for a use of the buffer",
-				        op_title(v, r, on));
-		}
+	const struct section *s = section_of(a->r, a->section);
+	for (int w = 0; w < a->op->after_count; w++) {
+		int on = a->op->after[w];
+		if (on < s->begin || on >= s->end)
+			return refuse_op(a, 1,
+			                 "waits for operation %d, which is not of its section; queues are empty "
+			                 "between sections, so no wait is needed",
+			                 on);
+		if (op_class(a->r->ops[on].kind) == OP_CLASS_M || op_class(a->op->kind) == OP_CLASS_M)
+			return refuse_op(
+			        a, 1, "waits for %s: memory operations are on no queue; wait for a use of the buffer",
+			        op_title(a->v, a->r, on));
+	}
 	return STATUS_OK;
 }
 
-static enum status check_issue_order(const struct verify *v, const struct role *r)
+static enum status check_issue_order(const struct at *a)
 {
-	for (int i = 0; i < r->op_count; i++)
-		for (int w = 0; w < r->ops[i].after_count; w++)
-			if (r->ops[i].after[w] >= i)
-				return refuse(v, 1, r, i, buffer_of(&r->ops[i]),
-				              "waits for %s, which is issued after it; issue that one first",
-				              op_title(v, r, r->ops[i].after[w]));
+	for (int w = 0; w < a->op->after_count; w++)
+		if (a->op->after[w] >= a->number)
+			return refuse_op(a, 1, "waits for %s, which is issued after it; issue that one first",
+			                 op_title(a->v, a->r, a->op->after[w]));
 	return STATUS_OK;
 }
 
 enum status verify_graph(const struct verify *v)
 {
-	enum status s;
-	for (int i = 0; i < v->p->role_count; i++)
-		for (int k = 0; k < SECTION_KINDS; k++)
-			if ((s = check_waits(v, &v->p->roles[i], (enum section_kind)k)))
-				return s;
-	for (int k = 0; k < SECTION_KINDS; k++)
-		if ((s = walk_section(v, (enum section_kind)k)))
-			return s;
-	for (int i = 0; i < v->p->role_count; i++)
-		if ((s = check_issue_order(v, &v->p->roles[i])))
-			return s;
-	return STATUS_OK;
+	enum status s = verify_each(v, check_waits);
+	for (int k = 0; k < SECTION_KINDS && !s; k++)
+		s = walk_section(v, (enum section_kind)k);
+	return s ? s : verify_each(v, check_issue_order);
 }

@@ -15,19 +15,19 @@ static bool is_first_axis(const struct plan *p, const struct op *op)
 	return op_axes(p, op) == 1;
 }
 
-static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends)
+static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends_only)
 {
-	return (axes & 1 && !ends ? r->ranks / ranks_behind_first_axis(p) : 1) * plan_along(p, axes & ~1u);
+	return (axes & 1 && !ends_only ? r->ranks / ranks_behind_first_axis(p) : 1) * plan_along(p, axes & ~1u);
 }
 
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r)
 {
-	return extent(p, r, op_axes(p, op), op->ends);
+	return extent(p, r, op_axes(p, op), op->ends_only);
 }
 
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct)
 {
-	return extent(p, r, op_axes(p, op) & ~distinct, op->ends);
+	return extent(p, r, op_axes(p, op) & ~distinct, op->ends_only);
 }
 
 bool roles_follow_axes(const struct plan *p, const struct role *r)
@@ -36,23 +36,24 @@ bool roles_follow_axes(const struct plan *p, const struct role *r)
 	       (r->first_rank % ranks_behind_first_axis(p) == 0 && r->ranks % ranks_behind_first_axis(p) == 0);
 }
 
-enum status verify_group(const struct verify *v, const struct role *r, int number)
+enum status verify_group(const struct at *a)
 {
-	const struct plan *p = v->p;
-	const struct op *op = &r->ops[number];
-	bool communicates = op_class(op->kind) == OP_CLASS_C, message = op_is_message(op->kind);
-	bool may_name_axes = communicates || op->kind == OP_INITIALIZE || op->kind == OP_WEIGHTS || op->stochastic;
-	if (op->axes & ~plan_all_axes(p) || (op->axes && !may_name_axes))
-		return refuse(v, 2, r, number, -1, "runs over axes that %s",
-		              may_name_axes ? "the plan does not have" : "mean nothing to it");
-	if ((op->ends && (!communicates || message)) || (message ? op->shift != 1 && op->shift != -1 : op->shift != 0))
-		return refuse(v, 2, r, number, -1, "ends are of collectives, neighbours (+1, -1) of messages");
-	if (op->ends && (!is_first_axis(p, op) || !role_is_an_end(p, r)))
-		return refuse(v, 2, r, number, -1,
-		              "runs between the ends of the first axis, and this role is at neither");
-	if (message && (!is_first_axis(p, op) || r->ranks != ranks_behind_first_axis(p) || !role_across(p, op, r)))
-		return refuse(v, 2, r, number, op_buffer(op),
-		              "has no partner: messages go along the first axis, between roles that are one coordinate "
-		              "of it each");
+	bool communicates = op_class(a->op->kind) == OP_CLASS_C, message = op_is_message(a->op->kind);
+	bool may_name_axes =
+	        communicates || a->op->kind == OP_INITIALIZE || a->op->kind == OP_WEIGHTS || a->op->stochastic;
+	if (a->op->axes & ~plan_all_axes(a->p) || (a->op->axes && !may_name_axes))
+		return refuse_op(a, 2, "runs over axes that %s",
+		                 may_name_axes ? "the plan does not have" : "mean nothing to it");
+	if ((a->op->ends_only && (!communicates || message)) ||
+	    (message ? a->op->neighbour != 1 && a->op->neighbour != -1 : a->op->neighbour != 0))
+		return refuse_op(a, 2, "ends are of collectives, neighbours (+1, -1) of messages");
+	if (a->op->ends_only && (!is_first_axis(a->p, a->op) || !role_is_an_end(a->p, a->r)))
+		return refuse_op(a, 2, "runs between the ends of the first axis, and this role is at neither");
+	if (message && (!is_first_axis(a->p, a->op) || a->r->ranks != ranks_behind_first_axis(a->p) ||
+	                !role_across(a->p, a->op, a->r)))
+		return refuse_op(
+		        a, 2,
+		        "has no partner: messages go along the first axis, between roles that are one coordinate "
+		        "of it each");
 	return STATUS_OK;
 }

@@ -17,10 +17,6 @@ struct stretch {
 	int buffer;
 };
 
-struct uses {
-	int first[QUEUE_COUNT], last[QUEUE_COUNT];
-};
-
 struct map {
 	const struct verify *v;
 	const struct role *role;
@@ -33,24 +29,6 @@ struct map {
 	size_t count, capacity;
 };
 
-static void find_uses(struct map *m, const struct section *s)
-{
-	memset(m->uses, -1, (size_t)m->role->buffer_count * sizeof *m->uses);
-	for (int i = s->begin; i < s->end; i++) {
-		const struct op *op = &m->role->ops[i];
-		if (op_class(op->kind) == OP_CLASS_M)
-			continue;
-		for (int k = 0; k < op_operand_count(op->kind); k++) {
-			int b = op->operand[k].buffer;
-			if (b < 0)
-				continue;
-			if (m->uses[b].first[op->queue] < 0)
-				m->uses[b].first[op->queue] = i;
-			m->uses[b].last[op->queue] = i;
-		}
-	}
-}
-
 static bool is_used(const struct map *m, int buffer)
 {
 	for (int q = 0; q < QUEUE_COUNT; q++)
@@ -61,21 +39,17 @@ static bool is_used(const struct map *m, int buffer)
 
 static enum status check_order(const struct map *m, int number, int a, int b)
 {
-	const struct uses *ua = &m->uses[a], *ub = &m->uses[b];
+	const char *name = m->role->buffers[a].name;
+	int used, first;
 	if (m->alive[a] || m->role->buffers[a].state)
 		return refuse(m->v, 8, m->role, number, b,
-		              "takes bytes of buffer '%s', which is alive; move one of them", m->role->buffers[a].name);
-	for (int qb = 0; qb < QUEUE_COUNT; qb++)
-		for (int qa = 0; qa < QUEUE_COUNT; qa++)
-			if (ub->first[qb] >= 0 && ua->last[qa] >= 0 &&
-			    m->order->clock[ub->first[qb] - m->order->begin][qa] < ua->last[qa])
-				return refuse(m->v, 8, m->role, ub->first[qb], b,
-				              "takes bytes of buffer '%s', which operation %s may still use; let %d "
-				              "wait for it, "
-				              "or move one of them",
-				              m->role->buffers[a].name, op_title(m->v, m->role, ua->last[qa]),
-				              ub->first[qb]);
-	return STATUS_OK;
+		              "takes bytes of buffer '%s', which is alive; move one of them", name);
+	if (!uses_clash(m->order, &m->uses[a], &m->uses[b], &used, &first))
+		return STATUS_OK;
+	return refuse(m->v, 8, m->role, first, b,
+	              "takes bytes of buffer '%s', which operation %s may still use; let %d wait for it, or move one "
+	              "of them",
+	              name, op_title(m->v, m->role, used), first);
 }
 
 static void add(struct map *m, struct stretch s)
@@ -103,7 +77,7 @@ static size_t first_past(const struct map *m, int64_t offset)
 }
 
 /* Takes [begin, end) out of the map. */
-static void cut(struct map *m, int64_t begin, int64_t end)
+static void take_out(struct map *m, int64_t begin, int64_t end)
 {
 	size_t first = first_past(m, begin), past = first;
 	struct stretch left = {0}, right = {0};
@@ -139,7 +113,7 @@ static enum status allocate(struct map *m, int number, int buffer)
 	 * them. */
 	if (!m->role->buffers[buffer].state && !is_used(m, buffer))
 		return STATUS_OK;
-	cut(m, begin, end);
+	take_out(m, begin, end);
 	add(m, (struct stretch){begin, end, buffer});
 	return STATUS_OK;
 }
@@ -148,7 +122,7 @@ static enum status check_section(struct map *m, enum section_kind k)
 {
 	const struct section *s = section_of(m->role, k);
 	enum status status = STATUS_OK;
-	find_uses(m, s);
+	uses_find(m->uses, m->role, s);
 	/* Only state outlives a section; the rest begins anew. */
 	size_t kept = 0;
 	for (size_t i = 0; i < m->count; i++)
@@ -174,10 +148,8 @@ static enum status check_role(const struct verify *v, int role, const struct lay
 	const struct role *r = &v->p->roles[role];
 	struct map m = {.v = v, .role = r, .layout = l};
 	enum status s = STATUS_OK;
-	m.uses = malloc(((size_t)r->buffer_count + 1) * sizeof *m.uses);
-	m.alive = calloc((size_t)r->buffer_count + 1, sizeof *m.alive);
-	if (!m.uses || !m.alive)
-		abort();
+	m.uses = array_make((size_t)r->buffer_count, sizeof *m.uses);
+	m.alive = array_make((size_t)r->buffer_count, sizeof *m.alive);
 	for (int space = 0; space < SPACE_COUNT && !s; space++) {
 		m.space = (enum space)space;
 		m.count = 0;

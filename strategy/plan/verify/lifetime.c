@@ -4,25 +4,20 @@
 
 #include "strategy/plan/verify/verify.h"
 
-static enum status allocate(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
+static enum status allocate_or_free(const struct verify *v, const struct role *r, int number, bool *alive,
+                                    enum section_kind k)
 {
 	int b = op_buffer(&r->ops[number]);
-	if (alive[b])
-		return refuse(v, 3, r, number, b, "is allocated while it is alive; free it first");
-	if (r->buffers[b].state && k != SECTION_PROLOGUE)
-		return refuse(v, 3, r, number, b, "is state and must be allocated in the prologue");
-	alive[b] = true;
-	return STATUS_OK;
-}
-
-static enum status release(const struct verify *v, const struct role *r, int number, bool *alive, enum section_kind k)
-{
-	int b = op_buffer(&r->ops[number]);
-	if (!alive[b])
-		return refuse(v, 3, r, number, b, "is freed and not alive; a buffer is freed once, after its alloc");
-	if (r->buffers[b].state && k != SECTION_EPILOGUE)
-		return refuse(v, 3, r, number, b, "is state and lives until the epilogue");
-	alive[b] = false;
+	bool allocates = r->ops[number].kind == OP_ALLOC;
+	if (alive[b] == allocates)
+		return refuse(v, 3, r, number, b,
+		              allocates ? "is allocated while it is alive; free it first"
+		                        : "is freed and not alive; a buffer is freed once, after its alloc");
+	if (r->buffers[b].state && k != (allocates ? SECTION_PROLOGUE : SECTION_EPILOGUE))
+		return refuse(v, 3, r, number, b,
+		              allocates ? "is state and must be allocated in the prologue"
+		                        : "is state and lives until the epilogue");
+	alive[b] = allocates;
 	return STATUS_OK;
 }
 
@@ -41,9 +36,8 @@ static enum status use(const struct verify *v, const struct role *r, int number,
 static int first_touch(const struct role *r, int buffer)
 {
 	for (int i = 0; i < r->op_count; i++)
-		for (int k = 0; k < op_operand_count(r->ops[i].kind); k++)
-			if (r->ops[i].operand[k].buffer == buffer)
-				return i;
+		if (op_uses(&r->ops[i], buffer))
+			return i;
 	return -1;
 }
 
@@ -51,10 +45,8 @@ static enum status check_section(const struct verify *v, const struct role *r, b
 {
 	const struct section *s = section_of(r, k);
 	for (int i = s->begin; i < s->end; i++) {
-		enum op_kind kind = r->ops[i].kind;
-		enum status status = kind == OP_ALLOC  ? allocate(v, r, i, alive, k)
-		                     : kind == OP_FREE ? release(v, r, i, alive, k)
-		                                       : use(v, r, i, alive);
+		bool memory = op_class(r->ops[i].kind) == OP_CLASS_M;
+		enum status status = memory ? allocate_or_free(v, r, i, alive, k) : use(v, r, i, alive);
 		if (status)
 			return status;
 	}
@@ -74,9 +66,7 @@ enum status verify_lifetimes(const struct verify *v)
 	enum status s = STATUS_OK;
 	for (int i = 0; i < v->p->role_count && !s; i++) {
 		const struct role *r = &v->p->roles[i];
-		bool *alive = calloc((size_t)r->buffer_count + 1, sizeof *alive);
-		if (!alive)
-			abort();
+		bool *alive = array_make((size_t)r->buffer_count, sizeof *alive);
 		for (int k = 0; k < SECTION_KINDS && !s; k++)
 			s = check_section(v, r, alive, (enum section_kind)k);
 		free(alive);

@@ -4,29 +4,7 @@
 #include "strategy/base/number.h"
 #include "strategy/plan/verify/verify.h"
 
-/* What it may be counted under; the second: a scatter's, a batch norm's, or the model's buffers. */
-static const struct {
-	enum traffic_kind traffic, or_traffic;
-} forms[OP_KIND_COUNT] = {
-        [OP_ALL_REDUCE] = {TRAFFIC_ALL_REDUCE, TRAFFIC_REDUCE_STATISTICS},
-        [OP_ALL_REDUCE_MAXIMUM] = {TRAFFIC_ALL_REDUCE, TRAFFIC_ALL_REDUCE},
-        [OP_REDUCE_SCATTER] = {TRAFFIC_REDUCE_SCATTER, TRAFFIC_REDUCE_SCATTER},
-        [OP_ALL_GATHER] = {TRAFFIC_ALL_GATHER, TRAFFIC_GATHER_STATISTICS},
-        [OP_BROADCAST] = {TRAFFIC_BROADCAST, TRAFFIC_BROADCAST_BUFFERS},
-        [OP_REDUCE] = {TRAFFIC_REDUCE, TRAFFIC_REDUCE},
-        [OP_SCATTER] = {TRAFFIC_SCATTER_INPUTS, TRAFFIC_SCATTER_OUTPUT_GRADIENTS},
-        [OP_GATHER] = {TRAFFIC_GATHER_OUTPUTS, TRAFFIC_GATHER_OUTPUTS},
-        [OP_SUM] = {TRAFFIC_CONTROL, TRAFFIC_CONTROL},
-        [OP_SEND] = {TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
-        [OP_RECEIVE] = {TRAFFIC_ACTIVATIONS, TRAFFIC_ACTIVATION_GRADIENTS},
-};
-
 enum { MOST_CONTROL_VALUES = 4 };
-
-static bool is_collective(enum op_kind k)
-{
-	return op_class(k) == OP_CLASS_C;
-}
 
 static enum type element_type(const struct role *r, const struct op *op)
 {
@@ -35,124 +13,119 @@ static enum type element_type(const struct role *r, const struct op *op)
 
 /* ---- one collective ---- */
 
-static enum status check_operands(const struct verify *v, const struct role *r, int number)
+/* Scatter and gather: the root alone has the whole, in a role of its own. */
+static enum status check_root(const struct at *a, int whole)
 {
-	const struct op *op = &r->ops[number];
-	int64_t members = op_members(v->p, op);
-	int w = op_find(op->kind, PART_WHOLE), k = op_find(op->kind, PART_SHARE);
-	const struct region *whole = &op->operand[w];
-	bool only_root = r->ranks == 1 && r->first_rank == op->root;
-	bool has_root = op->root >= r->first_rank && op->root < r->first_rank + r->ranks;
-	bool at_root_only = op->kind == OP_SCATTER || op->kind == OP_GATHER;
-	if (at_root_only && op->axes)
-		return refuse(v, 2, r, number, -1, "runs over all axes, or not at all");
-	if (at_root_only && has_root && !only_root)
-		return refuse(v, 2, r, number, -1, "rank %d is the root and needs a role of its own", op->root);
-	if (at_root_only && (whole->buffer >= 0) != only_root)
-		return refuse(v, 2, r, number, whole->buffer, "operand %s is for the root, rank %d, alone",
-		              op_operand_name(op->kind, w), op->root);
-	bool divides = op->kind != OP_SUM && !op_is_message(op->kind); /* a sum and a message travel whole */
-	if (whole->buffer >= 0 && (whole->slice || (divides && whole->count % members)))
-		return refuse(v, 2, r, number, whole->buffer,
-		              "operand %s: %lld elements must be whole and divide into %lld slices",
-		              op_operand_name(op->kind, w), (long long)whole->count, (long long)members);
-	if (k < 0)
-		return STATUS_OK;
-	const struct region *part = &op->operand[k];
-	int64_t n = region_elements(v->p, part);
-	if (part->buffer < 0)
-		return refuse(v, 2, r, number, -1, "operand %s is missing", op_operand_name(op->kind, k));
-	if (part->slice && part->slice != op_axes(v->p, op))
-		return refuse(v, 2, r, number, part->buffer, "operand %s is a slice along other axes than it runs over",
-		              op_operand_name(op->kind, k));
-	if (n > INT64_MAX / members)
-		return refuse(v, 2, r, number, part->buffer,
-		              "operand %s: %lld elements on each of %lld ranks are too many",
-		              op_operand_name(op->kind, k), (long long)n, (long long)members);
-	if (whole->buffer >= 0 && n != whole->count / members)
-		return refuse(v, 2, r, number, part->buffer, "operand %s is %lld elements; %s ÷ %lld ranks is %lld",
-		              op_operand_name(op->kind, k), (long long)n, op_operand_name(op->kind, w),
-		              (long long)members, (long long)(whole->count / members));
-	if (whole->buffer >= 0 && r->buffers[whole->buffer].type != r->buffers[part->buffer].type)
-		return refuse(v, 2, r, number, part->buffer, "its operands are of different types");
+	int root = a->op->root;
+	bool only_root = a->r->ranks == 1 && a->r->first_rank == root;
+	if (a->op->axes)
+		return refuse_op(a, 2, "runs over all axes, or not at all");
+	if (root >= a->r->first_rank && root < a->r->first_rank + a->r->ranks && !only_root)
+		return refuse_op(a, 2, "rank %d is the root and needs a role of its own", root);
+	if ((a->op->operand[whole].buffer >= 0) != only_root)
+		return refuse_at(a, 2, whole, " is for the root, rank %d, alone", root);
 	return STATUS_OK;
 }
 
-static enum status check_staging(const struct verify *v, const struct role *r, int number)
+/* A share is 1/members of the whole, of its type. */
+static enum status check_share(const struct at *a, int share, const struct region *whole, int64_t members)
 {
-	const struct op *op = &r->ops[number];
-	int k = op_find(op->kind, PART_STAGING);
-	if (k < 0)
+	const struct region *g = &a->op->operand[share];
+	int64_t n = region_elements(a->p, g);
+	if (g->slice && g->slice != op_axes(a->p, a->op))
+		return refuse_at(a, 2, share, " is a slice along other axes than it runs over");
+	if (n > INT64_MAX / members)
+		return refuse_at(a, 2, share, ": %lld elements on each of %lld ranks are too many", (long long)n,
+		                 (long long)members);
+	if (whole->buffer >= 0 && n != whole->count / members)
+		return refuse_at(a, 2, share, " is %lld elements; %lld ÷ %lld ranks is %lld", (long long)n,
+		                 (long long)whole->count, (long long)members, (long long)(whole->count / members));
+	if (whole->buffer >= 0 && a->r->buffers[whole->buffer].type != a->r->buffers[g->buffer].type)
+		return refuse_at(a, 2, share, " is of another type than the whole");
+	return STATUS_OK;
+}
+
+static enum status check_operands(const struct at *a)
+{
+	int64_t members = op_members(a->p, a->op);
+	int w = op_find(a->op->kind, PART_WHOLE), share = op_find(a->op->kind, PART_SHARE);
+	const struct region *whole = &a->op->operand[w];
+	bool at_root_only = a->op->kind == OP_SCATTER || a->op->kind == OP_GATHER;
+	enum status s = at_root_only ? check_root(a, w) : STATUS_OK;
+	if (s)
+		return s;
+	bool divides = a->op->kind != OP_SUM && !op_is_message(a->op->kind); /* a sum and a message travel whole */
+	if (whole->buffer >= 0 && (whole->slice || (divides && whole->count % members)))
+		return refuse_at(a, 2, w, ": %lld elements must be whole and divide into %lld slices",
+		                 (long long)whole->count, (long long)members);
+	return share < 0 ? STATUS_OK : check_share(a, share, whole, members);
+}
+
+static enum status check_staging(const struct at *a)
+{
+	int k = op_find(a->op->kind, PART_STAGING);
+	const struct region *g = &a->op->operand[k < 0 ? 0 : k];
+	if (k < 0 || (g->buffer < 0 && a->p->settings.library_collectives))
 		return STATUS_OK;
-	const struct region *g = &op->operand[k];
-	if (g->buffer < 0)
-		return v->p->settings.library_collectives
-		               ? STATUS_OK
-		               : refuse(v, 2, r, number, -1, "has no staging; give it a buffer of %d bytes",
-		                        SCHEDULE_STAGING_BYTES);
-	if (g->slice || g->count * type_bytes(r->buffers[g->buffer].type) < SCHEDULE_STAGING_BYTES)
-		return refuse(v, 2, r, number, g->buffer, "staging must be %d bytes at least", SCHEDULE_STAGING_BYTES);
+	if (g->buffer < 0 || g->slice || g->count * type_bytes(a->r->buffers[g->buffer].type) < SCHEDULE_STAGING_BYTES)
+		return refuse_at(a, 2, k, " must be a buffer of %d bytes at least", SCHEDULE_STAGING_BYTES);
 	return STATUS_OK;
 }
 
 /* A collective of a batch norm, or of the model's buffers: its sizes follow from the model. */
-static enum status check_norm(const struct verify *v, const struct role *r, int number)
+static enum status check_norm(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	const struct model *m = v->p->model;
-	const struct kernel *k = op->kernel < 0 ? NULL : &m->kernels[op->kernel];
-	bool buffers = op->traffic == TRAFFIC_BROADCAST_BUFFERS, gather = op->traffic == TRAFFIC_GATHER_STATISTICS;
-	int buffer = op_buffer(op);
-	if (!is_norm_collective(op))
-		return op->kernel < 0 ? STATUS_OK : refuse(v, 2, r, number, buffer, "belongs to no kernel");
-	if (op->group >= 0)
-		return refuse(v, 2, r, number, buffer, "moves no group of parameters, and names one");
-	if (op_axes(v->p, op) != plan_all_axes(v->p))
-		return refuse(v, 2, r, number, buffer, "is among all ranks, whose samples a batch norm takes together");
-	if (buffers ? k || !m->buffer_count : !k || !kernel_synchronises(v->p, k))
-		return refuse(v, 2, r, number, buffer, "is for %s",
-		              buffers ? "the buffers of a model, and this one has none"
-		                      : "a batch norm that is synchronised");
-	if (k && (op->micro < 0 || op->unit != k->unit || op->pass != (gather ? PASS_FORWARD : PASS_BACKWARD)))
-		return refuse(v, 2, r, number, buffer, "its pass, unit or micro-batch is not that of the kernel");
-	if (buffers && op->root)
-		return refuse(v, 2, r, number, buffer, "root %d: the model's buffers are rank 0's", op->root);
-	int64_t payload = buffers ? m->buffer_elements : gather ? v->p->ranks * (2 * k->out + 1) : 2 * k->out;
-	if (op->payload != payload || op_whole_elements(v->p, op) != round_up(payload, v->p->ranks))
-		return refuse(v, 2, r, number, buffer,
-		              "moves %lld elements, payload %lld; it must be %lld, payload %lld",
-		              (long long)op_whole_elements(v->p, op), (long long)op->payload,
-		              (long long)round_up(payload, v->p->ranks), (long long)payload);
-	if (element_type(r, op) != TYPE_FP32)
-		return refuse(v, 2, r, number, buffer, "is %s; statistics are fp32", type_name(element_type(r, op)));
+	const struct model *m = a->p->model;
+	const struct kernel *k = a->op->kernel < 0 ? NULL : &m->kernels[a->op->kernel];
+	bool buffers = a->op->traffic == TRAFFIC_BROADCAST_BUFFERS,
+	     gather = a->op->traffic == TRAFFIC_GATHER_STATISTICS;
+	if (!is_norm_collective(a->op))
+		return a->op->kernel < 0 ? STATUS_OK : refuse_op(a, 2, "belongs to no kernel");
+	if (a->op->group >= 0)
+		return refuse_op(a, 2, "moves no group of parameters, and names one");
+	if (op_axes(a->p, a->op) != plan_all_axes(a->p))
+		return refuse_op(a, 2, "is among all ranks, whose samples a batch norm takes together");
+	if (buffers ? k || !m->buffer_count : !k || !kernel_synchronises(a->p, k))
+		return refuse_op(a, 2, "is for %s",
+		                 buffers ? "the buffers of a model, and this one has none"
+		                         : "a batch norm that is synchronised");
+	if (k && (a->op->micro < 0 || a->op->unit != k->unit || a->op->pass != (gather ? PASS_FORWARD : PASS_BACKWARD)))
+		return refuse_op(a, 2, "its pass, unit or micro-batch is not that of the kernel");
+	if (buffers && a->op->root)
+		return refuse_op(a, 2, "root %d: the model's buffers are rank 0's", a->op->root);
+	int64_t payload = buffers ? m->buffer_elements : gather ? a->p->ranks * (2 * k->out + 1) : 2 * k->out;
+	if (a->op->payload != payload || op_whole_elements(a->p, a->op) != round_up(payload, a->p->ranks))
+		return refuse_op(a, 2, "moves %lld elements, payload %lld; it must be %lld, payload %lld",
+		                 (long long)op_whole_elements(a->p, a->op), (long long)a->op->payload,
+		                 (long long)round_up(payload, a->p->ranks), (long long)payload);
+	if (element_type(a->r, a->op) != TYPE_FP32)
+		return refuse_op(a, 2, "is %s; statistics are fp32", type_name(element_type(a->r, a->op)));
 	return STATUS_OK;
 }
 
-static enum status check_payload(const struct verify *v, const struct role *r, int number)
+static enum status check_payload(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	int64_t elements = op_whole_elements(v->p, op), payload = elements;
-	int buffer = op_buffer(op);
-	if (op->traffic == TRAFFIC_GATHER_OUTPUTS || op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS)
-		payload = elements / v->p->model->logits_stride * v->p->model->classes; /* pads are none */
-	if (op->group >= 0) {
-		const struct group *g = &v->p->groups[op->group];
+	int64_t elements = op_whole_elements(a->p, a->op), payload = elements;
+	if (a->op->traffic == TRAFFIC_GATHER_OUTPUTS || a->op->traffic == TRAFFIC_SCATTER_OUTPUT_GRADIENTS)
+		payload = elements / a->p->model->logits_stride * a->p->model->classes; /* pads are none */
+	if (a->op->group >= 0) {
+		const struct group *g = &a->p->groups[a->op->group];
 		/* Where the group is sharded along other axes, the padding is on some shards and not on others. */
-		int64_t shards = plan_along(v->p, plan_all_axes(v->p) & ~op_axes(v->p, op));
-		bool shard = op->axes && elements < g->padded;
+		int64_t shards = plan_along(a->p, plan_all_axes(a->p) & ~op_axes(a->p, a->op));
+		bool shard = a->op->axes && elements < g->padded;
 		payload = shard ? elements : g->elements;
 		if (elements != g->padded &&
 		    !(shard && g->padded % elements == 0 && shards % (g->padded / elements) == 0))
-			return refuse(v, 2, r, number, buffer, "moves %lld elements; its group has %lld, padded",
-			              (long long)elements, (long long)g->padded);
+			return refuse_op(a, 2, "moves %lld elements; its group has %lld, padded", (long long)elements,
+			                 (long long)g->padded);
 	}
 	/* A value that is summed over a tensor group may be padded; with what is checked with what it means. */
-	bool value = op->group < 0 && (op->kind == OP_ALL_REDUCE || op->kind == OP_ALL_REDUCE_MAXIMUM);
-	if (value && op->payload > 0 && op->payload <= elements && round_up(op->payload, v->p->ranks) == elements)
+	bool value = a->op->group < 0 && (a->op->kind == OP_ALL_REDUCE || a->op->kind == OP_ALL_REDUCE_MAXIMUM);
+	if (value && a->op->payload > 0 && a->op->payload <= elements &&
+	    round_up(a->op->payload, a->p->ranks) == elements)
 		return STATUS_OK;
-	if (op->payload != payload)
-		return refuse(v, 2, r, number, buffer, "payload %lld must be %lld", (long long)op->payload,
-		              (long long)payload);
+	if (a->op->payload != payload)
+		return refuse_op(a, 2, "payload %lld must be %lld", (long long)a->op->payload, (long long)payload);
 	return STATUS_OK;
 }
 
@@ -164,29 +137,29 @@ static bool algorithm_fits(const struct op *op)
 	       schedule_row(op->algorithm)->operation == op_operation(op->kind);
 }
 
-static enum status check_collective(const struct verify *v, const struct role *r, int number)
+static enum status check_collective(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	int buffer = op_buffer(op);
+	if (op_class(a->op->kind) != OP_CLASS_C)
+		return STATUS_OK;
 	enum status s;
-	if (v->p->ranks == 1 || op_members(v->p, op) == 1)
-		return refuse(v, 2, r, number, buffer, "there is one rank and nobody to communicate with; take it out");
-	if (op->root < 0 || op->root >= op_members(v->p, op) ||
-	    (!operation_has_root(op_operation(op->kind)) && op->root))
-		return refuse(v, 2, r, number, buffer, "root %d is not a rank of its group", op->root);
-	if (!algorithm_fits(op))
-		return refuse(v, 2, r, number, buffer, "its algorithm is not one of %s", op_name(op->kind));
-	if (op->traffic != forms[op->kind].traffic && op->traffic != forms[op->kind].or_traffic)
-		return refuse(v, 2, r, number, buffer, "is counted as %s; use %s",
-		              (int)op->traffic < TRAFFIC_COUNT ? traffic_name(op->traffic) : "?",
-		              traffic_name(forms[op->kind].traffic));
-	if ((s = check_operands(v, r, number)) || (s = check_staging(v, r, number)))
+	if (a->p->ranks == 1 || op_members(a->p, a->op) == 1)
+		return refuse_op(a, 2, "there is one rank and nobody to communicate with; take it out");
+	if (a->op->root < 0 || a->op->root >= op_members(a->p, a->op) ||
+	    (!operation_has_root(op_operation(a->op->kind)) && a->op->root))
+		return refuse_op(a, 2, "root %d is not a rank of its group", a->op->root);
+	if (!algorithm_fits(a->op))
+		return refuse_op(a, 2, "its algorithm is not one of %s", op_name(a->op->kind));
+	if (!op_may_count_as(a->op->kind, a->op->traffic))
+		return refuse_op(a, 2, "is counted as %s, which is something else",
+		                 (int)a->op->traffic < TRAFFIC_COUNT ? traffic_name(a->op->traffic) : "?");
+	if ((s = check_operands(a)) || (s = check_staging(a)))
 		return s;
-	if (op->kind == OP_SUM && (op->operand[SUM_X].count > MOST_CONTROL_VALUES || element_type(r, op) != TYPE_FP32))
-		return refuse(v, 2, r, number, buffer, "sums up to %d fp32 numbers", MOST_CONTROL_VALUES);
-	if ((s = check_norm(v, r, number)) || is_norm_collective(op))
+	if (a->op->kind == OP_SUM &&
+	    (a->op->operand[SUM_X].count > MOST_CONTROL_VALUES || element_type(a->r, a->op) != TYPE_FP32))
+		return refuse_op(a, 2, "sums up to %d fp32 numbers", MOST_CONTROL_VALUES);
+	if ((s = check_norm(a)) || is_norm_collective(a->op))
 		return s;
-	return check_payload(v, r, number);
+	return check_payload(a);
 }
 
 /* ---- between roles ---- */
@@ -233,14 +206,9 @@ static enum status check_instance(const struct verify *v, const struct rendezvou
 
 enum status verify_matching(const struct verify *v)
 {
-	enum status s;
-	for (int i = 0; i < v->p->role_count; i++)
-		for (int n = 0; n < v->p->roles[i].op_count; n++)
-			if (is_collective(v->p->roles[i].ops[n].kind) && (s = check_collective(v, &v->p->roles[i], n)))
-				return s;
-	for (int k = 0; k < SECTION_KINDS; k++)
-		for (int i = 0; i < v->rendezvous[k].instance_count; i++)
-			if ((s = check_instance(v, &v->rendezvous[k], &v->rendezvous[k].instances[i])))
-				return s;
-	return STATUS_OK;
+	enum status s = verify_each(v, check_collective);
+	for (int k = 0; k < SECTION_KINDS && !s; k++)
+		for (int i = 0; i < v->rendezvous[k].instance_count && !s; i++)
+			s = check_instance(v, &v->rendezvous[k], &v->rendezvous[k].instances[i]);
+	return s;
 }

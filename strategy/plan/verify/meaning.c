@@ -12,31 +12,24 @@
 
 /* ---- what the model says about consumers and uses ---- */
 
-static int *numbers(int n)
+static int next_number(int *counts, int i)
 {
-	int *p = calloc((size_t)n + 1, sizeof *p);
-	if (!p)
-		abort();
-	return p;
+	return i < 0 ? 0 : counts[i]++;
 }
 
 static enum status count_uses(struct interpreter *ip)
 {
 	const struct model *m = ip->v->p->model;
-	int *readers = numbers(m->value_count), *uses = numbers(m->tensor_count);
+	int *readers = array_make((size_t)m->value_count, sizeof *readers);
+	int *uses = array_make((size_t)m->tensor_count, sizeof *uses);
 	bool fits = true;
 	for (int i = 0; i < m->kernel_count; i++) {
 		const struct kernel *k = &m->kernels[i];
-		if (k->x >= 0)
-			ip->x_consumer[i] = readers[k->x]++;
-		if (k->residual >= 0)
-			ip->residual_consumer[i] = readers[k->residual]++;
-		if (k->second >= 0)
-			ip->second_consumer[i] = readers[k->second]++;
-		if (k->weight >= 0)
-			ip->weight_use[i] = uses[k->weight]++;
-		if (k->bias >= 0)
-			ip->bias_use[i] = uses[k->bias]++;
+		ip->uses[i] = (struct kernel_uses){.x = next_number(readers, k->x),
+		                                   .residual = next_number(readers, k->residual),
+		                                   .second = next_number(readers, k->second),
+		                                   .weight = next_number(uses, k->weight),
+		                                   .bias = next_number(uses, k->bias)};
 	}
 	for (int t = 0; t < m->tensor_count; t++)
 		fits &= uses[t] <= MOST_USES && uses[t] == m->tensors[t].uses;
@@ -57,19 +50,11 @@ static void interpreter_init(struct interpreter *ip, const struct verify *v)
 	const struct model *m = v->p->model;
 	*ip = (struct interpreter){.v = v};
 	memory_init(&ip->memory, v);
-	ip->x_consumer = numbers(m->kernel_count);
-	ip->residual_consumer = numbers(m->kernel_count);
-	ip->second_consumer = numbers(m->kernel_count);
-	ip->weight_use = numbers(m->kernel_count);
-	ip->bias_use = numbers(m->kernel_count);
-	ip->consumers = calloc((size_t)m->value_count + 1, sizeof *ip->consumers);
-	if (!ip->consumers)
-		abort();
+	ip->uses = array_make((size_t)m->kernel_count, sizeof *ip->uses);
+	ip->consumers = array_make((size_t)m->value_count, sizeof *ip->consumers);
 	for (int i = 0; i < v->p->role_count; i++) {
-		ip->shown_own[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_own[i]);
-		ip->shown_whole[i] = calloc((size_t)v->p->group_count + 1, sizeof *ip->shown_whole[i]);
-		if (!ip->shown_own[i] || !ip->shown_whole[i])
-			abort();
+		ip->shown_own[i] = array_make((size_t)v->p->group_count, sizeof *ip->shown_own[i]);
+		ip->shown_whole[i] = array_make((size_t)v->p->group_count, sizeof *ip->shown_whole[i]);
 	}
 }
 
@@ -80,11 +65,7 @@ static void interpreter_release(struct interpreter *ip)
 		free(ip->shown_whole[i]);
 	}
 	free(ip->consumers);
-	free(ip->x_consumer);
-	free(ip->residual_consumer);
-	free(ip->second_consumer);
-	free(ip->weight_use);
-	free(ip->bias_use);
+	free(ip->uses);
 	memory_release(&ip->memory);
 }
 
@@ -95,7 +76,7 @@ static enum status mean_op(const struct at *a)
 	switch (op_class(a->op->kind)) {
 	case OP_CLASS_M:
 		if (a->op->kind == OP_ALLOC)
-			memory_clear(&a->ip->memory, a->role, op_buffer(a->op));
+			memory_clear(a->memory, a->role, op_buffer(a->op));
 		return STATUS_OK;
 	case OP_CLASS_K:
 		return mean_kernel(a);
@@ -142,7 +123,14 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 	struct at at[ROLES], all[ROLES];
 	enum status s;
 	for (int i = 0; i < p->role_count; i++) {
-		at[i] = (struct at){ip, i, section_of(&p->roles[i], k)->begin, &p->roles[i], NULL, 0};
+		at[i] = (struct at){.v = ip->v,
+		                    .p = p,
+		                    .section = k,
+		                    .ip = ip,
+		                    .memory = &ip->memory,
+		                    .role = i,
+		                    .r = &p->roles[i]};
+		at[i].number = section_of(at[i].r, k)->begin;
 		if ((s = go_on(&at[i], k)))
 			return s;
 	}
@@ -170,9 +158,8 @@ static enum status carry_out(struct interpreter *ip, enum section_kind k)
 static int last_use(const struct role *r, const struct section *s, int buffer)
 {
 	for (int i = s->end - 1; i >= s->begin; i--)
-		for (int k = 0; op_class(r->ops[i].kind) != OP_CLASS_M && k < op_operand_count(r->ops[i].kind); k++)
-			if (r->ops[i].operand[k].buffer == buffer)
-				return i;
+		if (op_class(r->ops[i].kind) != OP_CLASS_M && op_uses(&r->ops[i], buffer))
+			return i;
 	return -1;
 }
 
@@ -188,10 +175,8 @@ static enum status check_version(struct interpreter *ip, int role, int buffer)
 			int number = rest ? c->blocks[i].rest : c->blocks[i].own;
 			const struct meaning *m = meaning_of(&ip->memory, number);
 			bool running = m->kind == MEANING_RUNNING;
-			bool carried = counter || running || m->kind == MEANING_WEIGHTS ||
-			               m->kind == MEANING_FIRST_MOMENT || m->kind == MEANING_SECOND_MOMENT ||
-			               m->kind == MEANING_SCALER;
-			if (!carried || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
+			bool versioned = counter || meaning_is_versioned(m->kind);
+			if (!versioned || m->version == ip->step * (running ? (int)ip->v->p->settings.accumulate : 1))
 				continue;
 			meaning_describe(&ip->memory, number, text, sizeof text);
 			return refuse(ip->v, 6, r, last_use(r, &r->step, buffer), buffer,
@@ -267,15 +252,13 @@ static enum status check_same(struct interpreter *ip, const struct snapshot *sna
 	              what);
 }
 
+/* The second step must leave what the first did, one version later. */
 static enum status run_steps(struct interpreter *ip)
 {
-	enum status s = run_step(ip, 1);
-	if (s)
-		return s;
 	struct snapshot snapshot;
+	enum status s = run_step(ip, 1);
 	snapshot_take(&snapshot, &ip->memory);
-	s = run_step(ip, 2);
-	if (!s)
+	if (!s && !(s = run_step(ip, 2)))
 		s = check_same(ip, &snapshot, 1, SECTION_STEP,
 		               "the second step leaves something else in it than the first, so a third may go wrong");
 	snapshot_release(&snapshot, &ip->memory);
@@ -287,18 +270,18 @@ static enum status run_steps(struct interpreter *ip)
 static enum status check_evaluated(const struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
-	int64_t own = 0, wide = 0;
+	int64_t own = 0, all_ranks = 0;
 	int bad = 0;
 	bool each = true;
 	for (int i = 0; i < p->role_count; i++) {
 		own += ip->evaluated_own[i] * p->roles[i].ranks;
-		wide += ip->evaluated_wide[i] * p->roles[i].ranks;
+		all_ranks += ip->evaluated_all[i] * p->roles[i].ranks;
 		if (ip->evaluated_own[i] != 1)
 			bad = i;
 		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
 	}
 	/* Ranks of a tensor group count the same samples. */
-	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
+	if ((own == plan_data_ranks(p) * p->model->slices && !all_ranks && each) || (all_ranks == 1 && !own))
 		return STATUS_OK;
 	const struct role *r = &p->roles[bad];
 	int last = r->evaluate.end - 1;
@@ -314,12 +297,11 @@ static enum status run_evaluate(struct interpreter *ip)
 	struct snapshot snapshot;
 	snapshot_take(&snapshot, &ip->memory);
 	enum status s = carry_out(ip, SECTION_EVALUATE);
-	if (!s)
-		s = check_evaluated(ip);
-	memory_age(&ip->memory);
-	if (!s)
+	if (!s && !(s = check_evaluated(ip))) {
+		memory_age(&ip->memory);
 		s = check_same(ip, &snapshot, 0, SECTION_EVALUATE,
 		               "section evaluate changes it; it must leave state alone");
+	}
 	snapshot_release(&snapshot, &ip->memory);
 	return s;
 }
@@ -328,10 +310,11 @@ static enum status run_evaluate(struct interpreter *ip)
 static enum status run_epilogue(struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
+	const struct role *first = &p->roles[0];
+	int op = first->epilogue.begin, buffer = op_buffer(&first->ops[op]);
 	enum status s = carry_out(ip, SECTION_EPILOGUE);
 	if (!s && ip->shown_buffers != p->model->buffer_elements)
-		s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-		           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
+		s = refuse(ip->v, 6, first, op, buffer,
 		           "section epilogue must show the model's buffers once: operation show_buffers");
 	for (int g = 0; g < p->group_count && !s; g++) {
 		int64_t own = 0, whole = 0;
@@ -342,11 +325,9 @@ static enum status run_epilogue(struct interpreter *ip)
 			each_once &= ip->shown_own[i][g] == 1;
 		}
 		if (!((each_once && !whole) || (!own && whole == 1)))
-			s = refuse(ip->v, 6, &p->roles[0], p->roles[0].epilogue.begin,
-			           op_buffer(&p->roles[0].ops[p->roles[0].epilogue.begin]),
+			s = refuse(ip->v, 6, first, op, buffer,
 			           "section epilogue must show every element of %s once, over all ranks: operation "
-			           "weights on "
-			           "each rank's slice, or on one rank",
+			           "weights on each rank's slice, or on one rank",
 			           p->groups[g].name);
 	}
 	return s;
@@ -357,15 +338,11 @@ enum status verify_meaning(const struct verify *v)
 	struct interpreter ip;
 	interpreter_init(&ip, v);
 	enum status s = count_uses(&ip);
-	if (!s)
-		s = carry_out(&ip, SECTION_PROLOGUE);
-	memory_age(&ip.memory);
-	if (!s)
-		s = run_steps(&ip);
-	if (!s)
-		s = run_evaluate(&ip);
-	if (!s)
-		s = run_epilogue(&ip);
+	if (!s && !(s = carry_out(&ip, SECTION_PROLOGUE))) {
+		memory_age(&ip.memory);
+		if (!(s = run_steps(&ip)) && !(s = run_evaluate(&ip)))
+			s = run_epilogue(&ip);
+	}
 	interpreter_release(&ip);
 	return s;
 }

@@ -10,7 +10,7 @@ static uint64_t hash_meaning(const struct meaning *a)
 {
 	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
 	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
-	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
+	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->all_ranks,
 	                     (uint64_t)a->origin,
 	                     a->consumers,
 	                     (uint64_t)a->form << 32 | (unsigned)a->scaled};
@@ -20,19 +20,18 @@ static uint64_t hash_meaning(const struct meaning *a)
 	return h ^ h >> 32;
 }
 
-static bool equal_meanings(const struct meaning *a, const struct meaning *b)
+bool meanings_equal(const struct meaning *a, const struct meaning *b)
 {
 	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
 	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
-	       a->wide == b->wide && a->origin == b->origin && a->consumers == b->consumers;
+	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
 static void grow_table(struct memory *m)
 {
 	m->table_size = m->table_size ? 2 * m->table_size : 1024;
-	m->table = realloc(m->table, m->table_size * sizeof *m->table);
-	if (!m->table)
-		abort();
+	free(m->table);
+	m->table = array_make(m->table_size, sizeof *m->table);
 	memset(m->table, -1, m->table_size * sizeof *m->table);
 	for (size_t i = 0; i < m->count; i++) {
 		size_t at = hash_meaning(&m->meanings[i]) & (m->table_size - 1);
@@ -46,7 +45,7 @@ int meaning_number(struct memory *m, const struct meaning *what)
 {
 	size_t at = hash_meaning(what) & (m->table_size - 1);
 	for (; m->table[at] >= 0; at = (at + 1) & (m->table_size - 1))
-		if (equal_meanings(what, &m->meanings[m->table[at]]))
+		if (meanings_equal(what, &m->meanings[m->table[at]]))
 			return m->table[at];
 	m->meanings = array_reserve(m->meanings, m->count, &m->capacity, sizeof *m->meanings);
 	m->meanings[m->count] = *what;
@@ -57,84 +56,61 @@ int meaning_number(struct memory *m, const struct meaning *what)
 	return number;
 }
 
+static const struct {
+	const char *noun, *version, *sum; /* NULL: it has none */
+	enum { OF_ITSELF, OF_GROUP, OF_VALUE, OF_KERNEL } of;
+	bool place, samples; /* its place is told; whose samples it is of is told */
+} kinds[MEANING_KINDS] = {
+        [MEANING_UNDEFINED] = {.noun = "nothing that was ever written"},
+        [MEANING_ZERO] = {.noun = "zeros"},
+        [MEANING_SPOILED] = {.noun = "what an operation spoiled"},
+        [MEANING_STALE] = {.noun = "what an earlier step left"},
+        [MEANING_COUNTER] = {.noun = "a step counter", .version = "at step"},
+        [MEANING_WEIGHTS] = {.noun = "weights", .of = OF_GROUP, .place = true, .version = "version"},
+        [MEANING_FIRST_MOMENT] = {.noun = "first moments", .of = OF_GROUP, .version = "version"},
+        [MEANING_SECOND_MOMENT] = {.noun = "second moments", .of = OF_GROUP, .version = "version"},
+        [MEANING_RUNNING] = {"running statistics", "after micro-batch", NULL, OF_ITSELF, true, true},
+        [MEANING_SCALER] = {.noun = "a loss scale", .version = "after update"},
+        [MEANING_GRADIENT] = {.noun = "gradients", .of = OF_GROUP, .place = true, .sum = "micro-batches"},
+        [MEANING_VALUE] = {.noun = "the value", .of = OF_VALUE, .samples = true},
+        [MEANING_VALUE_GRADIENT] = {.noun = "the gradient", .of = OF_VALUE, .samples = true},
+        [MEANING_STATISTICS] = {.noun = "statistics", .of = OF_KERNEL, .samples = true},
+        [MEANING_SUMS] = {.noun = "sums for the gradient", .of = OF_KERNEL, .samples = true},
+        [MEANING_INNER_GRADIENT] = {.noun = "the gradient before GELU", .of = OF_KERNEL},
+        [MEANING_LOSS] = {.noun = "a loss", .sum = "micro-batches"},
+        [MEANING_NORM] = {.noun = "a norm", .sum = "groups"},
+        [MEANING_OVERFLOW] = {.noun = "whether gradients overflowed", .sum = "groups"},
+};
+
 void meaning_describe(const struct memory *m, int number, char *out, size_t size)
 {
+	static const char *const forms[] = {[FORM_WHOLE] = "",
+	                                    [FORM_PARTIAL] = "this rank's part of the sum that is ",
+	                                    [FORM_UNFINISHED] = "the sum that becomes ",
+	                                    [FORM_GATHERED] = "all ranks' rows of "};
 	const struct meaning *a = &m->meanings[number];
 	const struct plan *p = m->v->p;
-	char sum[160], scaled[64] = "";
-	if (a->kind == MEANING_GRADIENT || a->kind == MEANING_LOSS || a->kind == MEANING_NORM ||
-	    a->kind == MEANING_OVERFLOW)
+	struct text t = {out, size, 0};
+	char sum[160];
+	text_add(&t, "%s%s%s", a->shard ? "a slice of the " : "", forms[a->form], kinds[a->kind].noun);
+	if (kinds[a->kind].of == OF_GROUP)
+		text_add(&t, " of %s", p->groups[a->index].name);
+	if (kinds[a->kind].of == OF_VALUE)
+		text_add(&t, " of %s, micro-batch %d", p->model->values[a->index].name, a->micro);
+	if (kinds[a->kind].of == OF_KERNEL)
+		text_add(&t, " of %s, micro-batch %d", p->model->kernels[a->index].name, a->micro);
+	if (kinds[a->kind].place)
+		text_add(&t, " at [%lld]", (long long)a->origin);
+	if (kinds[a->kind].version)
+		text_add(&t, ", %s %d", kinds[a->kind].version, a->version);
+	if (kinds[a->kind].sum) {
 		sum_describe(&m->sums, a->sum, sum, sizeof sum);
-	if (a->scaled)
-		snprintf(scaled, sizeof scaled, ", times the loss scale of step %d", a->scaled);
-	switch (a->kind) {
-	case MEANING_UNDEFINED:
-		snprintf(out, size, "nothing that was ever written");
-		break;
-	case MEANING_ZERO:
-		snprintf(out, size, "zeros");
-		break;
-	case MEANING_SPOILED:
-		snprintf(out, size, "what an operation spoiled");
-		break;
-	case MEANING_STALE:
-		snprintf(out, size, "what an earlier step left");
-		break;
-	case MEANING_WEIGHTS:
-		snprintf(out, size, "%sweights of %s at [%lld], version %d", a->shard ? "a slice of the " : "",
-		         p->groups[a->index].name, (long long)a->origin, a->version);
-		break;
-	case MEANING_FIRST_MOMENT:
-	case MEANING_SECOND_MOMENT:
-		snprintf(out, size, "%s moments of %s, version %d",
-		         a->kind == MEANING_FIRST_MOMENT ? "first" : "second", p->groups[a->index].name, a->version);
-		break;
-	case MEANING_GRADIENT:
-		snprintf(out, size, "%sgradients of %s at [%lld] with micro-batches %s%s",
-		         a->shard ? "a slice of the " : "", p->groups[a->index].name, (long long)a->origin, sum,
-		         scaled);
-		break;
-	case MEANING_VALUE:
-	case MEANING_VALUE_GRADIENT:
-		snprintf(out, size, "%s%s%s of micro-batch %d%s%s",
-		         a->form == FORM_PARTIAL      ? "this rank's part of the sum that is "
-		         : a->form == FORM_UNFINISHED ? "the sum that becomes "
-		         : a->form == FORM_GATHERED   ? "all ranks' rows of "
-		                                      : "",
-		         a->kind == MEANING_VALUE ? "" : "the gradient of ", p->model->values[a->index].name, a->micro,
-		         a->wide ? ", all ranks' samples" : "", scaled);
-		break;
-	case MEANING_RUNNING:
-		snprintf(out, size, "running statistics of %d micro-batches%s at [%lld]", a->version,
-		         a->wide ? "" : ", each rank's own,", (long long)a->origin);
-		break;
-	case MEANING_STATISTICS:
-	case MEANING_SUMS:
-		snprintf(out, size, "%s of %s, micro-batch %d, over %s",
-		         a->kind == MEANING_SUMS ? "sums for the gradient" : "statistics",
-		         p->model->kernels[a->index].name, a->micro,
-		         a->wide ? "all ranks' samples" : "this rank's samples alone");
-		break;
-	case MEANING_INNER_GRADIENT:
-		snprintf(out, size, "the gradient within %s, micro-batch %d", p->model->kernels[a->index].name,
-		         a->micro);
-		break;
-	case MEANING_COUNTER:
-		snprintf(out, size, "a step counter, advanced %d times", a->version);
-		break;
-	case MEANING_LOSS:
-		snprintf(out, size, "a loss with micro-batches %s", sum);
-		break;
-	case MEANING_NORM:
-		snprintf(out, size, "a norm with groups %s%s", sum, scaled);
-		break;
-	case MEANING_OVERFLOW:
-		snprintf(out, size, "whether gradients overflowed, of groups %s", sum);
-		break;
-	case MEANING_SCALER:
-		snprintf(out, size, "a loss scale, updated %d times", a->version);
-		break;
+		text_add(&t, " with %s %s", kinds[a->kind].sum, sum);
 	}
+	if (kinds[a->kind].samples)
+		text_add(&t, ", of %s samples", a->all_ranks ? "all ranks'" : "this rank's");
+	if (a->scaled)
+		text_add(&t, ", times the loss scale of step %d", a->scaled);
 }
 
 /* ---- blocks ---- */
@@ -142,15 +118,12 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 void memory_init(struct memory *m, const struct verify *v)
 {
 	*m = (struct memory){.v = v};
-	sums_init(&m->sums);
-	m->sums.plan = v->p;
+	sums_init(&m->sums, v->p);
 	grow_table(m);
 	meaning_number(m, &(struct meaning){.kind = MEANING_UNDEFINED});
 	for (int i = 0; i < v->p->role_count; i++) {
 		const struct role *r = &v->p->roles[i];
-		m->cells[i] = calloc((size_t)r->buffer_count + 1, sizeof *m->cells[i]);
-		if (!m->cells[i])
-			abort();
+		m->cells[i] = array_make((size_t)r->buffer_count, sizeof *m->cells[i]);
 		for (int b = 0; b < r->buffer_count; b++) {
 			m->cells[i][b].elements = r->buffers[b].elements;
 			memory_clear(m, i, b);
@@ -178,26 +151,21 @@ void memory_release(struct memory *m)
 void memory_clear(struct memory *m, int role, int buffer)
 {
 	struct cells *c = &m->cells[role][buffer];
-	if (!c->blocks) {
+	if (!c->blocks)
 		c->blocks = &c->first;
-		c->capacity = 1;
-	}
 	c->count = 1;
 	c->blocks[0] = (struct block){0};
 }
 
-static void reserve(struct cells *c, int count)
+/* Makes room for one more block. */
+static void reserve(struct cells *c)
 {
-	if (count <= c->capacity)
-		return;
-	int capacity = 2 * count;
-	struct block *grown = realloc(c->blocks == &c->first ? NULL : c->blocks, (size_t)capacity * sizeof *grown);
-	if (!grown)
-		abort();
-	if (c->blocks == &c->first)
-		grown[0] = c->first;
-	c->blocks = grown;
-	c->capacity = capacity;
+	bool inside = c->blocks == &c->first;
+	if (inside)
+		c->capacity = 0;
+	c->blocks = array_reserve(inside ? NULL : c->blocks, (size_t)c->count, &c->capacity, sizeof *c->blocks);
+	if (inside)
+		c->blocks[0] = c->first;
 }
 
 /* The block that holds element `at`. */
@@ -227,12 +195,22 @@ static int split(struct cells *c, int64_t at)
 	int i = find(c, at);
 	if (c->blocks[i].begin == at)
 		return i;
-	reserve(c, c->count + 1);
+	reserve(c);
 	memmove(&c->blocks[i + 2], &c->blocks[i + 1], (size_t)(c->count - i - 1) * sizeof *c->blocks);
 	c->blocks[i + 1] = c->blocks[i];
 	c->blocks[i + 1].begin = at;
 	c->count++;
 	return i + 1;
+}
+
+void block_set(struct block *b, int own, int rest, int64_t begin, int64_t end, unsigned axes)
+{
+	*b = (struct block){.begin = b->begin, .own = own, .rest = rest};
+	if (own == rest)
+		return;
+	b->frame = begin;
+	b->frame_count = end - begin;
+	b->axes = axes;
 }
 
 static void set_all(struct cells *c, int64_t begin, int64_t end, int meaning)
@@ -254,11 +232,7 @@ static bool set_own(struct cells *c, int64_t begin, int64_t end, unsigned axes, 
 			return false;
 	}
 	for (int i = first; i < past; i++) {
-		struct block *b = &c->blocks[i];
-		b->own = meaning;
-		b->frame = b->own == b->rest ? 0 : begin;
-		b->frame_count = b->own == b->rest ? 0 : end - begin;
-		b->axes = b->own == b->rest ? 0 : axes;
+		block_set(&c->blocks[i], meaning, c->blocks[i].rest, begin, end, axes);
 	}
 	return true;
 }
@@ -292,10 +266,7 @@ void memory_set_but_zeros(struct memory *m, int role, const struct region *g, in
 		struct block *b = &c->blocks[i];
 		if (is_zero(m, b))
 			continue;
-		int rest = own ? b->rest : meaning;
-		bool framed = meaning != rest;
-		*b = (struct block){
-		        b->begin, meaning, rest, framed ? g->offset : 0, framed ? g->count : 0, framed ? g->slice : 0};
+		block_set(b, meaning, own ? b->rest : meaning, g->offset, g->offset + g->count, g->slice);
 	}
 }
 
@@ -323,12 +294,8 @@ bool memory_walk_next(struct memory_walk *w)
 	int64_t end = block_end(w->cells, w->block++);
 	w->begin = w->end;
 	w->end = end < g->offset + g->count ? end : g->offset + g->count;
-	if (b->own == b->rest)
-		w->meaning = b->own;
-	else if (g->slice == b->axes && b->frame == g->offset && b->frame_count == g->count)
-		w->meaning = b->own;
-	else
-		w->meaning = -1;
+	bool own = g->slice == b->axes && b->frame == g->offset && b->frame_count == g->count;
+	w->meaning = b->own == b->rest || own ? b->own : -1;
 	return true;
 }
 

@@ -21,27 +21,34 @@ enum meaning_kind {
 	MEANING_ZERO,
 	MEANING_SPOILED, /* partial sums that a collective or kernel left behind */
 	MEANING_STALE,   /* of an earlier step, and not state that is carried on */
+	MEANING_COUNTER, /* version: how often it was advanced */
 	MEANING_WEIGHTS, /* index: group; version */
 	MEANING_FIRST_MOMENT,
 	MEANING_SECOND_MOMENT,
-	MEANING_GRADIENT,       /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
-	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
-	MEANING_VALUE_GRADIENT, /* … its gradient; consumers: the kernels that contributed */
-	MEANING_RUNNING,        /* the model's buffers; version: micro-batches taken in; wide: the same on all ranks */
-	MEANING_STATISTICS,     /* index: batch norm; micro; wide: one part a rank, else this rank's own */
-	MEANING_SUMS,           /* … its sums for the backward pass; wide: over all ranks */
-	MEANING_INNER_GRADIENT, /* … of what its GELU was applied to */
-	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
-	MEANING_COUNTER,        /* version: how often it was advanced */
+	MEANING_RUNNING,  /* the model's buffers; version: micro-batches taken in; all_ranks: the same on all ranks */
+	MEANING_SCALER,   /* the loss scale; version: how often it was updated */
+	MEANING_GRADIENT, /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
+	MEANING_VALUE,    /* index: value of the model; micro; all_ranks: of the samples of all ranks */
+	MEANING_VALUE_GRADIENT, /* of such a value; consumers: the kernels that contributed */
+	MEANING_STATISTICS,     /* index: batch norm; micro; all_ranks: one part a rank, else this rank's own */
+	MEANING_SUMS,           /* the batch norm's sums for the backward pass; all_ranks: over all ranks */
+	MEANING_INNER_GRADIENT, /* of what the batch norm's GELU was applied to */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */
 	MEANING_OVERFLOW,       /* whether gradients are finite; sum: by group */
+	MEANING_KINDS
 };
 
 /* Is it one thing of many elements, of which each has its place (`origin`)? */
 static inline bool meaning_has_places(enum meaning_kind k)
 {
-	return k >= MEANING_WEIGHTS && k <= MEANING_SCALER;
+	return k >= MEANING_WEIGHTS && k <= MEANING_INNER_GRADIENT;
+}
+
+/* Is it state that every step brings to its next version? */
+static inline bool meaning_is_versioned(enum meaning_kind k)
+{
+	return k >= MEANING_COUNTER && k <= MEANING_SCALER;
 }
 
 /* Of values and their gradients, where the model is sliced over a tensor group. What a rank has of a sliced value is
@@ -59,7 +66,7 @@ struct meaning {
 	int index, micro, version, sum;
 	int scaled;     /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
 	unsigned shard; /* this rank's shard along these axes; 0: all of it */
-	bool wide;
+	bool all_ranks;
 	int64_t origin;
 	uint64_t consumers;
 };
@@ -71,9 +78,13 @@ struct block {
 	unsigned axes;              /* … along these */
 };
 
+/* Keeps where it begins. begin, end, axes: the frame, if there is one. */
+void block_set(struct block *b, int own, int rest, int64_t begin, int64_t end, unsigned axes);
+
 struct cells {
 	struct block *blocks;
-	int count, capacity;
+	int count;
+	size_t capacity;
 	int64_t elements;
 	struct block first; /* room for one, which most buffers are content with */
 };
@@ -91,6 +102,7 @@ struct memory {
 void memory_init(struct memory *m, const struct verify *v);
 void memory_release(struct memory *m);
 
+bool meanings_equal(const struct meaning *a, const struct meaning *b);
 int meaning_number(struct memory *m, const struct meaning *what);
 static inline const struct meaning *meaning_of(const struct memory *m, int number)
 {

@@ -2,28 +2,23 @@
  * all ranks', its sums likewise, and the running statistics take in every micro-batch once, begin each step the same on
  * all ranks, and are the same on all ranks when evaluation reads them.
  *
- *     value x ─► STATISTICS, own ─► all_gather ─► STATISTICS, wide ─► merge ─► value `saved`
+ *     value x ─► STATISTICS, own ─► all_gather ─► STATISTICS, all_ranks ─► merge ─► value `saved`
  *                                                    RUNNING, version v ─┴──► RUNNING, version v + 1
- *     dy ─► SUMS, own ─► all_reduce ─► SUMS, wide ─► dx
+ *     dy ─► SUMS, own ─► all_reduce ─► SUMS, all_ranks ─► dx
  */
 #include <stdio.h>
 
 #include "strategy/plan/verify/meaning.h"
 
-static const struct kernel *kernel_of(const struct at *a)
-{
-	return &a->ip->v->p->model->kernels[a->op->kernel];
-}
-
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
-static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool wide, int scaled)
+static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool all_ranks, int scaled)
 {
 	return (struct meaning){.kind = kind,
 	                        .index = a->op->kernel,
 	                        .micro = a->op->micro,
-	                        .wide = wide,
+	                        .all_ranks = all_ranks,
 	                        .scaled = scaled,
 	                        .origin = a->op->operand[operand].offset};
 }
@@ -38,176 +33,112 @@ struct meaning inner_gradient(const struct at *a, int operand, int scaled)
 /* Element p of the buffer is element p - origin of the model's buffers. all: those of the role, and not of one norm. */
 static int64_t origin_of(const struct at *a, int operand, bool all)
 {
-	const struct plan *p = a->ip->v->p;
+	const struct plan *p = a->p;
 	int64_t first = all ? role_first_buffer(p, a->r) : p->model->buffers[kernel_of(a)->running].offset;
 	return a->op->operand[operand].offset - first;
 }
 
-static struct meaning running(const struct at *a, int operand, bool all, int version, bool wide)
+static struct meaning running(const struct at *a, int operand, bool all, int version, bool all_ranks)
 {
 	return (struct meaning){.kind = MEANING_RUNNING,
 	                        .version = version,
-	                        .wide = wide || plan_data_ranks(a->ip->v->p) == 1,
+	                        .all_ranks = all_ranks || plan_data_ranks(a->p) == 1,
 	                        .origin = origin_of(a, operand, all)};
 }
 
-static enum status refuse_running(const struct at *a, int operand, int version, const char *whose)
+/* Those of `version`; if `all_ranks`, they must be the same on all ranks. */
+static enum status read_running(const struct at *a, int operand, bool all, int version, bool all_ranks)
 {
-	char text[300];
-	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
-	return refuse_at(a, 6, operand, " must be running statistics of %d micro-batches, %s; %s", version, whose,
-	                 text);
-}
-
-/* Those of `version`; if `wide`, they must be the same on all ranks. */
-static enum status read_running(const struct at *a, int operand, bool all, int version, bool wide)
-{
-	const struct memory *m = &a->ip->memory;
-	int number = memory_get(m, a->role, &a->op->operand[operand]);
-	const struct meaning *what = meaning_of(m, number < 0 ? 0 : number);
+	const struct meaning *what = meaning_at(a, operand);
 	if (what->kind == MEANING_RUNNING && what->version == version && what->origin == origin_of(a, operand, all) &&
-	    (what->wide || !wide))
+	    (what->all_ranks || !all_ranks))
 		return STATUS_OK;
-	return refuse_running(a, operand, version, wide ? "the same on all ranks" : "at their place");
+	return refuse_found(a, 6, operand, " must be running statistics of %d micro-batches, %s", version,
+	                    all_ranks ? "the same on all ranks" : "at their place");
 }
 
 static int micros_before(const struct at *a)
 {
-	return a->ip->reads * (int)a->ip->v->p->settings.accumulate;
-}
-
-/* Statistics of a rank's own samples begin each step from what all ranks have; those of all ranks never part. */
-static enum status merge(const struct at *a)
-{
-	const struct plan *p = a->ip->v->p;
-	const struct kernel *k = kernel_of(a);
-	bool wide = kernel_synchronises(p, k);
-	int version = micros_before(a) + a->op->micro;
-	enum status s = read_exactly(a, BATCH_NORM_MERGE_PARTS, 7,
-	                             measured(a, BATCH_NORM_MERGE_PARTS, MEANING_STATISTICS, wide, 0));
-	if (s || (s = read_running(a, BATCH_NORM_MERGE_RUNNING, false, version, wide || !a->op->micro)))
-		return s;
-	write_meaning(a, BATCH_NORM_MERGE_RUNNING, running(a, BATCH_NORM_MERGE_RUNNING, false, version + 1, wide));
-	return STATUS_OK;
+	return a->ip->reads * (int)a->p->settings.accumulate + (a->op->micro > 0 ? a->op->micro : 0);
 }
 
 /* ---- operations ---- */
 
-enum status mean_norm(const struct at *a, int scaled)
+/* Statistics of a rank's own samples begin each step from what all ranks have; those of all ranks never part. */
+enum status read_norm_part(const struct at *a, int operand, enum part part)
 {
-	bool wide = kernel_synchronises(a->ip->v->p, kernel_of(a));
-	switch (a->op->kind) {
-	case OP_BATCH_NORM_STATISTICS:
-		write_meaning(a, BATCH_NORM_STATISTICS_LOCAL,
-		              measured(a, BATCH_NORM_STATISTICS_LOCAL, MEANING_STATISTICS, false, 0));
-		return STATUS_OK;
-	case OP_BATCH_NORM_MERGE:
-		return merge(a);
-	case OP_BATCH_NORM_RUNNING:
-		return read_running(a, BATCH_NORM_RUNNING_RUNNING, false, micros_before(a), true);
-	case OP_BATCH_NORM_SUMS:
-		write_meaning(a, BATCH_NORM_SUMS_SUMS, measured(a, BATCH_NORM_SUMS_SUMS, MEANING_SUMS, false, scaled));
-		return STATUS_OK;
-	case OP_BATCH_NORM_BACKWARD:
-		return read_exactly(a, BATCH_NORM_BACKWARD_SUMS, 7,
-		                    measured(a, BATCH_NORM_BACKWARD_SUMS, MEANING_SUMS, wide, scaled));
-	default:
-		return STATUS_OK;
-	}
+	bool all_ranks = kernel_synchronises(a->p, kernel_of(a));
+	if (part == PART_PARTS)
+		return read_exactly(a, operand, 7, measured(a, operand, MEANING_STATISTICS, all_ranks, 0));
+	if (part == PART_SUMS)
+		return read_exactly(a, operand, 7, measured(a, operand, MEANING_SUMS, all_ranks, scaled_by(a)));
+	if (part == PART_RUNNING)
+		return read_running(a, operand, false, micros_before(a), all_ranks || !a->op->micro);
+	return STATUS_OK;
+}
+
+void write_norm_part(const struct at *a, int operand, enum part part, int scaled)
+{
+	bool all_ranks = kernel_synchronises(a->p, kernel_of(a));
+	if (part == PART_LOCAL)
+		write_meaning(a, operand, measured(a, operand, MEANING_STATISTICS, false, 0));
+	if (part == PART_SUMS)
+		write_meaning(a, operand, measured(a, operand, MEANING_SUMS, false, scaled));
+	if (part == PART_RUNNING)
+		write_meaning(a, operand, running(a, operand, false, micros_before(a) + 1, all_ranks));
+}
+
+/* The model's buffers are `now`, and zeros behind them fill the operand up. */
+static void write_buffers(const struct at *a, struct meaning now)
+{
+	struct region g = a->op->operand[0];
+	write_meaning(a, 0, (struct meaning){.kind = MEANING_ZERO});
+	if (g.count > a->p->model->buffer_elements)
+		g.count = a->p->model->buffer_elements;
+	(void)memory_set(a->memory, a->role, &g, meaning_number(a->memory, &now));
 }
 
 enum status mean_buffers(const struct at *a)
 {
-	const struct model *m = a->ip->v->p->model;
-	struct region all = a->op->operand[INITIALIZE_BUFFERS_BUFFERS];
-	enum status s = STATUS_OK;
 	if (a->op->kind == OP_INITIALIZE_BUFFERS) {
-		struct meaning zero = {.kind = MEANING_ZERO},
-		               fresh = running(a, INITIALIZE_BUFFERS_BUFFERS, true, 0, false);
-		struct memory *memory = &a->ip->memory;
-		(void)memory_set(memory, a->role, &all, meaning_number(memory, &zero)); /* the padding */
-		if (all.count > m->buffer_elements)
-			all.count = m->buffer_elements;
-		(void)memory_set(memory, a->role, &all, meaning_number(memory, &fresh));
+		write_buffers(a, running(a, INITIALIZE_BUFFERS_BUFFERS, true, 0, false));
 		return STATUS_OK;
 	}
-	s = read_running(a, SHOW_BUFFERS_BUFFERS, true, micros_before(a), false);
-	if (!s && role_first_buffer(a->ip->v->p, a->r) != a->ip->shown_buffers)
+	enum status s = read_running(a, SHOW_BUFFERS_BUFFERS, true, micros_before(a), false);
+	if (!s && role_first_buffer(a->p, a->r) != a->ip->shown_buffers)
 		s = refuse_at(a, 6, SHOW_BUFFERS_BUFFERS,
 		              ": the model's buffers are shown once, in order; from [%lld] on they are not yet",
 		              (long long)a->ip->shown_buffers);
-	a->ip->shown_buffers += all.count;
+	a->ip->shown_buffers += a->op->operand[SHOW_BUFFERS_BUFFERS].count;
 	return s;
 }
 
 /* ---- collectives ---- */
 
-static int role_count(const struct at *all)
+/* What this rank's samples of a micro-batch give: statistics that are gathered, or sums that are added up. */
+static enum status read_own(const struct at *a, struct meaning *out)
 {
-	return all->participants;
-}
-
-/* Every role gives `kind` of its own samples at operand `from`; all get that of all ranks at `to`. */
-static enum status unite(const struct at *all, enum meaning_kind kind, int from, int to)
-{
-	struct memory *m = &all->ip->memory;
-	bool in_place = from == to; /* the all-reduce, which has padding */
-	int scaled = 0;
-	for (int i = 0; i < role_count(all); i++) {
-		const struct at *a = &all[i];
-		struct region g = a->op->operand[from];
-		char text[300];
-		g.count = in_place ? a->op->payload : g.count;
-		enum status s = in_place ? read_padding(a, from, 5, g.count) : STATUS_OK;
-		if (s)
-			return s;
-		int number = memory_get(m, all[i].role, &g);
-		scaled = i || number < 0 ? scaled : meaning_of(m, number)->scaled;
-		struct meaning want = measured(a, from, kind, false, scaled);
-		if (number >= 0 && number == meaning_number(m, &want))
-			continue;
-		memory_describe(m, all[i].role, &g, meaning_number(m, &want), text, sizeof text);
-		return refuse_at(a, 7, from, " must be what this rank's samples of micro-batch %d give; %s",
-		                 a->op->micro, text);
-	}
-	for (int i = 0; i < role_count(all); i++) {
-		struct region g = all[i].op->operand[to];
-		struct meaning now = measured(&all[i], to, kind, true, scaled);
-		g.count = in_place ? all[i].op->payload : g.count;
-		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
-	}
-	return STATUS_OK;
+	bool gathers = a->op->traffic == TRAFFIC_GATHER_STATISTICS;
+	int operand = gathers ? ALL_GATHER_X : ALL_REDUCE_X;
+	struct region g = without_padding(a);
+	enum status s = gathers ? STATUS_OK : read_padding(a, operand, 5, g.count);
+	if (s)
+		return s;
+	*out = measured(a, operand, gathers ? MEANING_STATISTICS : MEANING_SUMS, false, meaning_in(a, &g)->scaled);
+	return read_exactly_in(a, operand, &g, 7, *out);
 }
 
 static enum status broadcast(const struct at *all)
 {
-	struct memory *m = &all->ip->memory;
-	const struct model *model = all->ip->v->p->model;
-	int root = 0; /* rank 0's role, which check_norm has seen to */
-	while (root + 1 < all->participants && all[root].r->first_rank)
-		root++;
-	struct region g = all[root].op->operand[BROADCAST_X];
-	g.count = model->buffer_elements;
-	int number = memory_get(m, all[root].role, &g);
-	const struct meaning *there = meaning_of(m, number < 0 ? 0 : number);
-	char text[300];
-	if (there->kind != MEANING_RUNNING || there->origin != g.offset) {
-		memory_describe(m, all[root].role, &g, -1, text, sizeof text);
-		return refuse_at(&all[root], 6, BROADCAST_X, " must be all of the model's buffers, of one version; %s",
-		                 text);
-	}
-	int version = there->version;
-	enum status s = read_padding(&all[root], BROADCAST_X, 5, model->buffer_elements);
-	if (s)
-		return s;
-	for (int i = 0; i < role_count(all); i++) {
-		struct meaning zero = {.kind = MEANING_ZERO}, now = running(&all[i], BROADCAST_X, true, version, true);
-		g = all[i].op->operand[BROADCAST_X];
-		(void)memory_set(m, all[i].role, &g, meaning_number(m, &zero));
-		g.count = model->buffer_elements;
-		(void)memory_set(m, all[i].role, &g, meaning_number(m, &now));
-	}
-	return STATUS_OK;
+	const struct at *root = at_root(all);
+	struct region g = without_padding(root);
+	struct meaning there = *meaning_in(root, &g);
+	if (there.kind != MEANING_RUNNING || there.origin != g.offset)
+		return refuse_found(root, 6, BROADCAST_X, " must be all of the model's buffers, of one version");
+	enum status s = read_padding(root, BROADCAST_X, 5, g.count);
+	for (int i = 0; i < all->participants && !s; i++)
+		write_buffers(&all[i], running(&all[i], BROADCAST_X, true, there.version, true));
+	return s;
 }
 
 bool is_norm_collective(const struct op *op)
@@ -218,12 +149,12 @@ bool is_norm_collective(const struct op *op)
 
 enum status mean_norm_collective(const struct at *all)
 {
-	switch (all->op->traffic) {
-	case TRAFFIC_GATHER_STATISTICS:
-		return unite(all, MEANING_STATISTICS, ALL_GATHER_X, ALL_GATHER_Y);
-	case TRAFFIC_REDUCE_STATISTICS:
-		return unite(all, MEANING_SUMS, ALL_REDUCE_X, ALL_REDUCE_X);
-	default:
+	struct meaning what;
+	if (all->op->traffic == TRAFFIC_BROADCAST_BUFFERS)
 		return broadcast(all);
-	}
+	enum status s = read_all(all, 7, 0, read_own, &what);
+	what.all_ranks = true;
+	if (!s)
+		write_all(all, what);
+	return s;
 }

@@ -84,10 +84,8 @@ enum status verify_races(const struct verify *v)
 	for (int i = 0; i < v->p->role_count && !s; i++) {
 		const struct role *r = &v->p->roles[i];
 		struct races c = {.v = v, .role = r};
-		c.list = calloc((size_t)r->op_count * OP_OPERANDS + 1, sizeof *c.list);
-		c.latest = malloc(((size_t)r->buffer_count + 1) * sizeof *c.latest);
-		if (!c.list || !c.latest)
-			abort();
+		c.list = array_make((size_t)r->op_count * OP_OPERANDS, sizeof *c.list);
+		c.latest = array_make((size_t)r->buffer_count, sizeof *c.latest);
 		for (int k = 0; k < SECTION_KINDS && !s; k++) {
 			c.order = &v->order[i][k];
 			s = check_section(&c, section_of(r, (enum section_kind)k));

@@ -10,48 +10,65 @@ static const char *const rule_names[] = {"",
 #undef X
 };
 
-struct line {
-	char text[1000];
-	int length;
-};
-
-__attribute__((format(printf, 2, 0))) static void line_add_list(struct line *l, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void text_add_list(struct text *t, const char *format, va_list args)
 {
-	int room = (int)sizeof l->text - l->length;
-	int n = vsnprintf(l->text + l->length, (size_t)room, format, args);
-	l->length += n < room ? n : room - 1;
+	size_t room = t->size - t->length;
+	size_t n = (size_t)vsnprintf(t->out + t->length, room, format, args);
+	t->length += n < room ? n : room - 1;
 }
 
-__attribute__((format(printf, 2, 3))) static void line_add(struct line *l, const char *format, ...)
+void text_add(struct text *t, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	line_add_list(l, format, args);
+	text_add_list(t, format, args);
 	va_end(args);
 }
 
 enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
 {
-	struct line l = {.length = 0};
+	char line[1000];
+	struct text t = {line, sizeof line, 0};
 	va_list args;
-	line_add(&l, "rule %d (%s): ", rule, rule_names[rule]);
+	text_add(&t, "rule %d (%s): ", rule, rule_names[rule]);
 	if (op >= 0) {
 		char what[160];
 		op_describe(v->p, &r->ops[op], what, sizeof what);
-		line_add(&l, "operation %d, %s, of ", op, what);
+		text_add(&t, "operation %d, %s, of ", op, what);
 	}
 	if (r && r->ranks == 1)
-		line_add(&l, "role %s (rank %lld)", r->name, (long long)r->first_rank);
+		text_add(&t, "role %s (rank %lld)", r->name, (long long)r->first_rank);
 	else if (r)
-		line_add(&l, "role %s (rank %lld to rank %lld)", r->name, (long long)r->first_rank,
+		text_add(&t, "role %s (rank %lld to rank %lld)", r->name, (long long)r->first_rank,
 		         (long long)(r->first_rank + r->ranks - 1));
 	if (r && buffer >= 0)
-		line_add(&l, ", buffer '%s'", r->buffers[buffer].name);
-	line_add(&l, r ? ": " : "");
+		text_add(&t, ", buffer '%s'", r->buffers[buffer].name);
+	text_add(&t, r ? ": " : "");
 	va_start(args, format);
-	line_add_list(&l, format, args);
+	text_add_list(&t, format, args);
 	va_end(args);
-	return status_fail(STATUS_REFUSED, "%s", l.text);
+	return status_fail(STATUS_REFUSED, "%s", line);
+}
+
+enum status refuse_op(const struct at *a, int rule, const char *format, ...)
+{
+	char text[700];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return refuse(a->v, rule, a->r, a->number, op_buffer(a->op), "%s", text);
+}
+
+enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
+{
+	char text[700];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	return refuse(a->v, rule, a->r, a->number, a->op->operand[operand].buffer, "operand %s%s",
+	              op_operand_name(a->op->kind, operand), text);
 }
 
 const char *op_title(const struct verify *v, const struct role *r, int op)

@@ -21,91 +21,72 @@ static int rule_of(const struct op *op, enum part part)
 	return update && part == PART_SCALER ? 5 : update && part == PART_OVERFLOW ? 6 : 2;
 }
 
-static enum status check_operand(const struct verify *v, const struct role *r, int number, int operand,
-                                 const struct op_sizes *sizes)
+static enum status check_operand(const struct at *a, int operand, const struct op_sizes *sizes)
 {
-	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[operand];
-	const char *name = op_operand_name(op->kind, operand);
-	enum part part = op_part(op->kind, operand);
-	enum presence presence = operand_presence(op->kind, operand, sizes);
-	int64_t elements = region_elements(v->p, g), wanted = operand_elements(op->kind, operand, sizes);
+	const struct region *g = &a->op->operand[operand];
+	enum part part = op_part(a->op->kind, operand);
+	enum presence presence = operand_presence(a->op->kind, operand, sizes);
+	int64_t elements = region_elements(a->p, g), wanted = operand_elements(a->op->kind, operand, sizes);
 	if (presence != PRESENT_MAYBE && (presence == PRESENT_ALWAYS) != (g->buffer >= 0))
-		return refuse(v, rule_of(op, part), r, number, g->buffer, "operand %s %s: %s", name,
-		              presence == PRESENT_NOT ? "has no place" : "is missing",
-		              op->kernel >= 0 ? "see the model's kernel" : "see the plan's precision and clip");
+		return refuse_at(a, rule_of(a->op, part), operand, " %s: %s",
+		                 presence == PRESENT_NOT ? "has no place" : "is missing",
+		                 a->op->kernel >= 0 ? "see the model's kernel" : "see the plan's precision and clip");
 	if (g->buffer < 0)
 		return STATUS_OK;
 	if (g->slice && !may_be_slice(part))
-		return refuse(v, 2, r, number, g->buffer, "operand %s is a slice; it is used whole", name);
+		return refuse_at(a, 2, operand, " is a slice; it is used whole");
 	if (wanted >= 0 && elements != wanted)
-		return refuse(v, 2, r, number, g->buffer, "operand %s is %lld elements; it must be %lld", name,
-		              (long long)elements, (long long)wanted);
-	enum type type = r->buffers[g->buffer].type, must = op_operand_type(v->p, r, op, operand);
+		return refuse_at(a, 2, operand, " is %lld elements; it must be %lld", (long long)elements,
+		                 (long long)wanted);
+	enum type type = a->r->buffers[g->buffer].type, must = op_operand_type(a->p, a->r, a->op, operand);
 	if (type != must)
-		return refuse(v, 2, r, number, g->buffer, "operand %s is %s; it must be %s", name, type_name(type),
-		              type_name(must));
+		return refuse_at(a, 2, operand, " is %s; it must be %s", type_name(type), type_name(must));
 	return STATUS_OK;
-}
-
-static enum status check_operands(const struct verify *v, const struct role *r, int number,
-                                  const struct op_sizes *sizes)
-{
-	enum status s = STATUS_OK;
-	for (int i = 0; i < op_operand_count(r->ops[number].kind) && !s; i++)
-		s = check_operand(v, r, number, i, sizes);
-	return s;
 }
 
 /* ---- vector operations ---- */
 
-static enum status check_load(const struct verify *v, const struct role *r, int number)
+static enum status check_load(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	if (op->micro < 0)
-		return refuse(v, 2, r, number, op_buffer(op), "needs a micro-batch");
-	if (op->operand[LOAD_INPUTS].buffer < 0 && op->operand[LOAD_TARGETS].buffer < 0)
-		return refuse(v, 2, r, number, -1, "loads neither inputs nor targets");
+	if (a->op->micro < 0)
+		return refuse_op(a, 2, "needs a micro-batch");
+	if (a->op->operand[LOAD_INPUTS].buffer < 0 && a->op->operand[LOAD_TARGETS].buffer < 0)
+		return refuse_op(a, 2, "loads neither inputs nor targets");
 	return STATUS_OK;
 }
 
-static enum status must_have_group(const struct verify *v, const struct role *r, int number)
+static enum status must_have_group(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	return op->group >= 0 ? STATUS_OK : refuse(v, 2, r, number, op_buffer(op), "names no group");
+	return a->op->group >= 0 ? STATUS_OK : refuse_op(a, 2, "names no group");
 }
 
 /* The parameters of its group, or this rank's shard of them. */
-static enum status check_group_operand(const struct verify *v, const struct role *r, int number)
+static enum status check_group_operand(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[op_find(op->kind, PART_PARAMETERS)];
-	enum status s = must_have_group(v, r, number);
+	const struct region *g = op_region(a->op, PART_PARAMETERS);
+	enum status s = must_have_group(a);
 	if (s)
 		return s;
-	int64_t padded = v->p->groups[op->group].padded, shards = plan_along(v->p, op_shard_axes(v->p, op));
+	int64_t padded = a->p->groups[a->op->group].padded, shards = plan_along(a->p, op_shard_axes(a->p, a->op));
 	if (padded % shards || g->count != padded / shards)
-		return refuse(v, 2, r, number, g->buffer, "%lld elements; the group has %lld, and a slice of it %lld",
-		              (long long)g->count, (long long)padded, (long long)(padded / shards));
-	if (g->slice & op_shard_axes(v->p, op))
-		return refuse(v, 2, r, number, g->buffer, "is a slice of a shard along the same axes");
+		return refuse_op(a, 2, "%lld elements; the group has %lld, and a slice of it %lld", (long long)g->count,
+		                 (long long)padded, (long long)(padded / shards));
+	if (g->slice & op_shard_axes(a->p, a->op))
+		return refuse_op(a, 2, "is a slice of a shard along the same axes");
 	return STATUS_OK;
 }
 
-static enum status check_optimizer(const struct verify *v, const struct role *r, int number)
+static enum status check_optimizer(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	const struct settings *t = &v->p->settings;
-	if ((op->kind == OP_ADAMW) != (t->optimizer == OPTIMIZER_ADAMW))
-		return refuse(v, 2, r, number, op_buffer(op), "the plan's optimizer is %s",
-		              optimizer_name(t->optimizer));
-	if (op->stochastic != t->stochastic_rounding || (op->stochastic && t->precision == TYPE_FP32))
-		return refuse(v, 2, r, number, op_buffer(op),
-		              "%s stochastically; the plan has stochastic_rounding %s, and precision %s",
-		              op->stochastic ? "rounds" : "does not round", t->stochastic_rounding ? "yes" : "no",
-		              type_name(t->precision));
+	const struct settings *t = &a->p->settings;
+	if ((a->op->kind == OP_ADAMW) != (t->optimizer == OPTIMIZER_ADAMW))
+		return refuse_op(a, 2, "the plan's optimizer is %s", optimizer_name(t->optimizer));
+	if (a->op->stochastic != t->stochastic_rounding || (a->op->stochastic && t->precision == TYPE_FP32))
+		return refuse_op(a, 2, "%s stochastically; the plan has stochastic_rounding %s, and precision %s",
+		                 a->op->stochastic ? "rounds" : "does not round", t->stochastic_rounding ? "yes" : "no",
+		                 type_name(t->precision));
 	/* Elements are numbered by where they stand in their group. */
-	return op->stochastic ? check_group_operand(v, r, number) : must_have_group(v, r, number);
+	return a->op->stochastic ? check_group_operand(a) : must_have_group(a);
 }
 
 /* Does one of the model's buffers end with this element? */
@@ -118,92 +99,82 @@ static bool ends_a_buffer(const struct model *m, int64_t end)
 }
 
 /* All buffers of the model, which collectives want padded to whole slices; a stage's, its own. */
-static enum status check_buffers(const struct verify *v, const struct role *r, int number)
+static enum status check_buffers(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[op_find(op->kind, PART_RUNNING)];
-	int64_t n = v->p->model->buffer_elements;
-	int64_t all = op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, v->p->ranks) : n;
-	bool of_stage = plan_axis(v->p, "stage") && r->ranks == 1;
-	if (of_stage ? ends_a_buffer(v->p->model, role_first_buffer(v->p, r) + g->count) : n && g->count == all)
+	const struct region *g = op_region(a->op, PART_RUNNING);
+	int64_t n = a->p->model->buffer_elements;
+	int64_t all = a->op->kind == OP_INITIALIZE_BUFFERS ? round_up(n, a->p->ranks) : n;
+	bool of_stage = plan_axis(a->p, "stage") && a->r->ranks == 1;
+	if (of_stage ? ends_a_buffer(a->p->model, role_first_buffer(a->p, a->r) + g->count) : n && g->count == all)
 		return STATUS_OK;
-	return refuse(v, 2, r, number, g->buffer, "%lld elements are not the model's buffers, of %lld",
-	              (long long)g->count, (long long)all);
+	return refuse_op(a, 2, "%lld elements are not the model's buffers, of %lld", (long long)g->count,
+	                 (long long)all);
 }
 
-static enum status check_scaler(const struct verify *v, const struct role *r, int number)
+static enum status check_scaler(const struct at *a)
 {
-	const struct settings *t = &v->p->settings;
+	const struct settings *t = &a->p->settings;
 	const struct loss_scale_rule *rule = loss_scale_rule(t->loss_scaler);
-	int buffer = op_buffer(&r->ops[number]);
 	if (t->loss_scaler == LOSS_SCALER_NONE)
-		return refuse(v, 2, r, number, buffer, "the plan has no loss scaler");
+		return refuse_op(a, 2, "the plan has no loss scaler");
 	/* In the plan's text they may be anything. */
 	if (!((float)t->loss_scale > 0) || !isfinite((float)t->loss_scale) || t->loss_scale < rule->minimum ||
 	    t->loss_scale_window < 1 || t->loss_scale_window > LOSS_SCALE_MOST_WINDOW)
-		return refuse(v, 2, r, number, buffer, "loss_scale %g or loss_scale_window %lld is out of range",
-		              t->loss_scale, (long long)t->loss_scale_window);
+		return refuse_op(a, 2, "loss_scale %g or loss_scale_window %lld is out of range", t->loss_scale,
+		                 (long long)t->loss_scale_window);
 	return STATUS_OK;
 }
 
-static enum status check_vector(const struct verify *v, const struct role *r, int number)
+static enum status check_vector(const struct at *a)
 {
-	switch (r->ops[number].kind) {
-	case OP_INITIALIZE:
-	case OP_WEIGHTS:
-		return check_group_operand(v, r, number);
-	case OP_INITIALIZE_BUFFERS:
-	case OP_SHOW_BUFFERS:
-		return check_buffers(v, r, number);
-	case OP_LOAD:
-		return check_load(v, r, number);
-	case OP_ADAMW:
-	case OP_SGD:
-		return check_optimizer(v, r, number);
-	case OP_SCALER_BEGIN:
-	case OP_SCALER_UPDATE:
-		return check_scaler(v, r, number);
-	case OP_SQUARES:
-	case OP_OVERFLOW:
-		return must_have_group(v, r, number);
-	default:
-		return STATUS_OK;
-	}
+	static enum status (*const checks[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_INITIALIZE] = check_group_operand,
+	        [OP_WEIGHTS] = check_group_operand,
+	        [OP_INITIALIZE_BUFFERS] = check_buffers,
+	        [OP_SHOW_BUFFERS] = check_buffers,
+	        [OP_LOAD] = check_load,
+	        [OP_ADAMW] = check_optimizer,
+	        [OP_SGD] = check_optimizer,
+	        [OP_SCALER_BEGIN] = check_scaler,
+	        [OP_SCALER_UPDATE] = check_scaler,
+	        [OP_SQUARES] = must_have_group,
+	        [OP_OVERFLOW] = must_have_group,
+	};
+	return checks[a->op->kind] ? checks[a->op->kind](a) : STATUS_OK;
 }
 
 /* ---- kernels of the model ---- */
 
 /* In training, what is kept makes up for what is dropped; evaluation drops nothing. */
-static enum status check_scale(const struct verify *v, const struct role *r, int number, enum section_kind section)
+static enum status check_scale(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	double rows = (double)v->p->settings.batch * (double)v->p->model->tokens;
-	double kept = section == SECTION_EVALUATE ? 1 : 1 - v->p->model->kernels[op->kernel].dropout;
-	double times = op_makes_loss(op->kind) ? rows : kept;
-	if (!op_has_scale(op->kind) || fabs(op->scale * times - 1) < 1e-12)
+	double rows = (double)a->p->settings.batch * (double)a->p->model->tokens;
+	double kept = a->section == SECTION_EVALUATE ? 1 : 1 - a->p->model->kernels[a->op->kernel].dropout;
+	double times = op_makes_loss(a->op->kind) ? rows : kept;
+	if (!op_has_scale(a->op->kind) || fabs(a->op->scale * times - 1) < 1e-12)
 		return STATUS_OK;
-	if (!op_makes_loss(op->kind))
-		return refuse(v, 2, r, number, op_buffer(op), "scale is %.17g; it must be %.17g", op->scale, 1 / kept);
-	return refuse(v, 5, r, number, op->operand[op_find(op->kind, PART_LOSS)].buffer,
-	              "scale %.17g × %.0f rows of the global batch is not 1; use %.17g", op->scale, rows, 1 / rows);
+	if (!op_makes_loss(a->op->kind))
+		return refuse_op(a, 2, "scale is %.17g; it must be %.17g", a->op->scale, 1 / kept);
+	return refuse_at(a, 5, op_find(a->op->kind, PART_LOSS),
+	                 ": scale %.17g × %.0f rows of the global batch is not 1; use %.17g", a->op->scale, rows,
+	                 1 / rows);
 }
 
 /* It carries out a kernel, in the kernel's pass; a forward one may be carried out once more. */
-static enum status check_kernel(const struct verify *v, const struct role *r, int number, const struct op_sizes *sizes)
+static enum status check_kernel(const struct at *a, const struct op_sizes *sizes)
 {
-	const struct op *op = &r->ops[number];
-	if (op->kernel < 0)
-		return refuse(v, 2, r, number, -1, "names no kernel of the model");
-	const struct kernel *k = &v->p->model->kernels[op->kernel];
-	if (!op_carries_out(op->kind, k, sizes))
-		return refuse(v, 2, r, number, -1, "%s cannot carry out a kernel of kind %s", op_name(op->kind),
-		              kernel_kind_name(k->kind));
-	bool again = op->pass == PASS_RECOMPUTE && op_pass(op->kind) == PASS_FORWARD && k->kind != KERNEL_CLASSIFIER;
-	if ((op->pass != op_pass(op->kind) && !again) || op->unit != k->unit || op->micro < 0)
-		return refuse(v, 2, r, number, -1, "its pass, unit or micro-batch is not that of the kernel");
-	if (op->wide && k->kind != KERNEL_CLASSIFIER)
-		return refuse(v, 2, r, number, -1,
-		              "only load, classifier and evaluate work on the samples of all ranks");
+	if (a->op->kernel < 0)
+		return refuse_op(a, 2, "names no kernel of the model");
+	const struct kernel *k = &a->p->model->kernels[a->op->kernel];
+	if (!op_carries_out(a->op->kind, k, sizes))
+		return refuse_op(a, 2, "%s cannot carry out a kernel of kind %s", op_name(a->op->kind),
+		                 kernel_kind_name(k->kind));
+	bool again =
+	        a->op->pass == PASS_RECOMPUTE && op_pass(a->op->kind) == PASS_FORWARD && k->kind != KERNEL_CLASSIFIER;
+	if ((a->op->pass != op_pass(a->op->kind) && !again) || a->op->unit != k->unit || a->op->micro < 0)
+		return refuse_op(a, 2, "its pass, unit or micro-batch is not that of the kernel");
+	if (a->op->all_ranks && k->kind != KERNEL_CLASSIFIER)
+		return refuse_op(a, 2, "only load, classifier and evaluate work on the samples of all ranks");
 	return STATUS_OK;
 }
 
@@ -220,69 +191,57 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 }
 
 /* A collective in place: the part is this rank's own slice of the whole. */
-static bool in_place(const struct verify *v, const struct role *r, const struct op *op, int a, int b)
+static bool in_place(const struct at *a, int i, int k)
 {
-	int part = op_find(op->kind, PART_SHARE), whole = op_find(op->kind, PART_WHOLE);
-	if (part < 0 || whole < 0 || a + b != part + whole || (a != part && b != part))
+	int part = op_find(a->op->kind, PART_SHARE), whole = op_find(a->op->kind, PART_WHOLE);
+	if (part < 0 || whole < 0 || i + k != part + whole || (i != part && k != part))
 		return false;
-	const struct region *x = &op->operand[part], *y = &op->operand[whole];
+	const struct region *x = &a->op->operand[part], *y = &a->op->operand[whole];
 	if (x->slice)
-		return x->slice == op_axes(v->p, op) && x->offset == y->offset && x->count == y->count;
-	int64_t n = y->count / op_members(v->p, op);
-	return r->ranks == 1 && x->offset == y->offset + op_member(v->p, op, r->first_rank) * n && x->count == n;
+		return x->slice == op_axes(a->p, a->op) && x->offset == y->offset && x->count == y->count;
+	int64_t n = y->count / op_members(a->p, a->op);
+	return a->r->ranks == 1 && x->offset == y->offset + op_member(a->p, a->op, a->r->first_rank) * n &&
+	       x->count == n;
 }
 
-static enum status check_alias(const struct verify *v, const struct role *r, int number)
+static enum status check_alias(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	int n = op_operand_count(op->kind);
+	int n = op_operand_count(a->op->kind);
 	for (int i = 0; i < n; i++)
 		for (int k = i + 1; k < n; k++) {
-			const struct region *a = &op->operand[i], *b = &op->operand[k];
-			if (a->buffer < 0 || a->buffer != b->buffer ||
-			    (op_access(op, i) == 'r' && op_access(op, k) == 'r'))
+			const struct region *x = &a->op->operand[i], *y = &a->op->operand[k];
+			if (x->buffer < 0 || x->buffer != y->buffer ||
+			    (op_access(a->op, i) == 'r' && op_access(a->op, k) == 'r'))
 				continue;
-			if (regions_overlap(v->p, r, a, b) && !in_place(v, r, op, i, k))
-				return refuse(
-				        v, 4, r, number, a->buffer,
-				        "operands %s and %s overlap, and one is written; give them memory of their own",
-				        op_operand_name(op->kind, i), op_operand_name(op->kind, k));
+			if (regions_overlap(a->p, a->r, x, y) && !in_place(a, i, k))
+				return refuse_at(a, 4, i,
+				                 " and %s overlap, and one is written; give them memory of their own",
+				                 op_operand_name(a->op->kind, k));
 		}
 	return STATUS_OK;
 }
 
 /* ---- one operation ---- */
 
-static enum status check_op(const struct verify *v, const struct role *r, int number, enum section_kind section)
+static enum status check_op(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	struct op_sizes sizes = op_sizes_of(v->p, op);
-	bool kernel = op_class(op->kind) == OP_CLASS_K;
-	enum status s;
-	if (!(op_sections(op->kind) >> section & 1))
-		return refuse(v, 2, r, number, op_buffer(op), "%s has no place in section %s", op_name(op->kind),
-		              section_name(section));
-	if (section == SECTION_EVALUATE && op->micro > 0)
-		return refuse(v, 2, r, number, op_buffer(op), "there is one micro-batch in evaluate, number 0");
-	if (op_class(op->kind) == OP_CLASS_M)
-		return STATUS_OK;
-	if ((kernel && (s = check_kernel(v, r, number, &sizes))) ||
-	    (op_class(op->kind) != OP_CLASS_C && (s = check_operands(v, r, number, &sizes))) ||
-	    (s = kernel ? check_scale(v, r, number, section) : check_vector(v, r, number)))
+	struct op_sizes sizes = op_sizes_of(a->p, a->op);
+	enum op_class class = op_class(a->op->kind);
+	enum status s = STATUS_OK;
+	if (!(op_sections(a->op->kind) >> a->section & 1))
+		return refuse_op(a, 2, "%s has no place in section %s", op_name(a->op->kind), section_name(a->section));
+	if (a->section == SECTION_EVALUATE && a->op->micro > 0)
+		return refuse_op(a, 2, "there is one micro-batch in evaluate, number 0");
+	if (class == OP_CLASS_M || (class == OP_CLASS_K && (s = check_kernel(a, &sizes))))
 		return s;
-	return check_alias(v, r, number);
+	for (int i = 0; class != OP_CLASS_C && i < op_operand_count(a->op->kind); i++)
+		if ((s = check_operand(a, i, &sizes)))
+			return s;
+	s = class == OP_CLASS_K ? check_scale(a) : check_vector(a);
+	return s ? s : check_alias(a);
 }
 
 enum status verify_shapes(const struct verify *v)
 {
-	for (int i = 0; i < v->p->role_count; i++)
-		for (int k = 0; k < SECTION_KINDS; k++) {
-			const struct section *section = section_of(&v->p->roles[i], (enum section_kind)k);
-			for (int n = section->begin; n < section->end; n++) {
-				enum status s = check_op(v, &v->p->roles[i], n, (enum section_kind)k);
-				if (s)
-					return s;
-			}
-		}
-	return STATUS_OK;
+	return verify_each(v, check_op);
 }

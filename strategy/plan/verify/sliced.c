@@ -9,117 +9,72 @@
  * together for a kernel that reads all.
  *
  * What is no part of a sum is refused: it would be counted once for every rank. */
-#include <stdio.h>
-
 #include "strategy/plan/verify/meaning.h"
-
-/* What a rank brings: of an in-place collective, the elements before its padding. */
-static struct region without_padding(const struct at *a)
-{
-	struct region g = *op_region(a->op, a->op->kind == OP_ALL_GATHER ? PART_SHARE : PART_WHOLE);
-	if (a->op->payload < g.count)
-		g.count = a->op->payload;
-	return g;
-}
-
-static const struct meaning *meaning_at(const struct at *a, const struct region *g)
-{
-	int number = memory_get(&a->ip->memory, a->role, g);
-	return number < 0 ? NULL : meaning_of(&a->ip->memory, number);
-}
 
 bool sums_a_value(const struct at *a)
 {
 	struct region g = without_padding(a);
-	const struct meaning *x = meaning_at(a, &g);
-	return a->op->group < 0 && x && (x->kind == MEANING_VALUE || x->kind == MEANING_VALUE_GRADIENT);
+	return a->op->group < 0 && is_value(meaning_in(a, &g));
 }
 
 /* This rank's part of something that the operation adds up, or of what it takes the maxima of. */
 static enum status read_part_of_sum(const struct at *a, struct meaning *out)
 {
-	const struct plan *p = a->ip->v->p;
+	const struct plan *p = a->p;
 	int whole = op_find(a->op->kind, PART_WHOLE);
 	struct region g = without_padding(a);
-	const struct meaning *x = meaning_at(a, &g);
+	const struct meaning *x = meaning_in(a, &g);
 	bool wants_maxima = a->op->kind == OP_ALL_REDUCE_MAXIMUM;
-	bool maxima = x && x->kind == MEANING_VALUE && x->index == p->model->maxima;
-	char text[300];
-	if (!x || x->form != FORM_PARTIAL || x->origin != g.offset || maxima != wants_maxima) {
-		memory_describe(&a->ip->memory, a->role, &g, -1, text, sizeof text);
-		return refuse_at(a, 5, whole, " must be this rank's part of %s over the tensor group; %s",
-		                 wants_maxima ? "the maxima" : "a sum", text);
-	}
+	bool maxima = x->kind == MEANING_VALUE && x->index == p->model->maxima;
+	if (!is_value(x) || x->form != FORM_PARTIAL || x->origin != g.offset || maxima != wants_maxima)
+		return refuse_found(a, 5, whole, " must be this rank's part of %s over the tensor group",
+		                    wants_maxima ? "the maxima" : "a sum");
 	if (op_axes(p, a->op) != plan_axis(p, "tensor"))
 		return refuse_at(a, 5, whole,
 		                 " is a part of a sum over the tensor group, and this runs over other ranks");
-	if (p->model->values[x->index].spread != (a->op->kind == OP_REDUCE_SCATTER))
+	if (p->model->values[x->index].sequence_parallel != (a->op->kind == OP_REDUCE_SCATTER))
 		return refuse_at(a, 5, whole, ": the sum that is %s goes to every rank %s",
 		                 p->model->values[x->index].name,
-		                 p->model->values[x->index].spread ? "by its own rows" : "whole");
+		                 p->model->values[x->index].sequence_parallel ? "by its own rows" : "whole");
 	*out = *x;
 	return read_padding(a, whole, 3, g.count);
 }
 
-static bool same_thing(const struct meaning *a, const struct meaning *b)
+/* Every rank's own rows: all ranks have all then. */
+static enum status read_own_rows(const struct at *a, struct meaning *out)
 {
-	return a->kind == b->kind && a->index == b->index && a->micro == b->micro && a->consumers == b->consumers &&
-	       a->scaled == b->scaled;
+	const struct region *g = &a->op->operand[ALL_GATHER_X];
+	*out = *meaning_at(a, ALL_GATHER_X);
+	const struct value *v = &a->p->model->values[is_value(out) ? out->index : 0];
+	if (is_value(out) && out->form == FORM_WHOLE && out->origin == g->offset && v->sequence_parallel &&
+	    g->count == value_elements(v, a->p->settings.micro_batch) &&
+	    op_axes(a->p, a->op) == plan_axis(a->p, "tensor"))
+		return STATUS_OK;
+	return refuse_found(a, 7, ALL_GATHER_X, " must be this rank's own rows of a value");
 }
 
-/* Every rank's own rows: all ranks have all then. */
 enum status gather_rows(const struct at *all)
 {
-	const struct plan *p = all->ip->v->p;
-	struct meaning first = {0};
-	char text[300];
-	for (int i = 0; i < all->participants; i++) {
-		const struct region *g = &all[i].op->operand[ALL_GATHER_X];
-		const struct meaning *x = meaning_at(&all[i], g);
-		bool rows = x && x->form == FORM_WHOLE && x->origin == g->offset && p->model->values[x->index].spread &&
-		            g->count == value_elements(&p->model->values[x->index], p->settings.micro_batch) &&
-		            op_axes(p, all[i].op) == plan_axis(p, "tensor");
-		if (!rows) {
-			memory_describe(&all->ip->memory, all[i].role, g, -1, text, sizeof text);
-			return refuse_at(&all[i], 7, ALL_GATHER_X, " must be this rank's own rows of a value; %s",
-			                 text);
-		}
-		if (!i)
-			first = *x;
-		else if (!same_thing(x, &first))
-			return refuse_at(&all[i], 7, ALL_GATHER_X, " is not what the other role gives");
-	}
-	first.form = FORM_GATHERED;
-	for (int i = 0; i < all->participants; i++) {
-		first.origin = all[i].op->operand[ALL_GATHER_Y].offset;
-		write_meaning(&all[i], ALL_GATHER_Y, first);
-	}
-	return STATUS_OK;
+	struct meaning what;
+	enum status s = read_all(all, 7, ALL_GATHER_X, read_own_rows, &what);
+	what.form = FORM_GATHERED;
+	if (!s)
+		write_all(all, what);
+	return s;
 }
 
 enum status sum_value(const struct at *all)
 {
-	const struct model *m = all->ip->v->p->model;
-	struct meaning first = {0}, x = {0};
-	for (int i = 0; i < all->participants; i++) {
-		enum status s = read_part_of_sum(&all[i], &x);
-		if (s)
-			return s;
-		if (!i)
-			first = x;
-		else if (!same_thing(&x, &first))
-			return refuse_at(&all[i], 5, op_find(all->op->kind, PART_WHOLE),
-			                 " is not what the other role gives");
-	}
-	bool done = first.kind == MEANING_VALUE_GRADIENT || first.index == m->maxima || first.index == m->sums;
-	for (int i = 0; i < all->participants; i++) {
-		bool rows = all[i].op->kind == OP_REDUCE_SCATTER;
-		struct region g = rows ? all[i].op->operand[REDUCE_SCATTER_Y] : without_padding(&all[i]);
-		if (rows)
-			memory_spoil(&all->ip->memory, all[i].role, &all[i].op->operand[REDUCE_SCATTER_X]);
-		first.form = done ? FORM_WHOLE : FORM_UNFINISHED;
-		first.origin = g.offset;
-		(void)memory_set(&all->ip->memory, all[i].role, &g, meaning_number(&all->ip->memory, &first));
-	}
+	const struct model *m = all->p->model;
+	struct meaning what;
+	enum status s = read_all(all, 5, op_find(all->op->kind, PART_WHOLE), read_part_of_sum, &what);
+	if (s)
+		return s;
+	bool done = what.kind == MEANING_VALUE_GRADIENT || what.index == m->maxima || what.index == m->sums;
+	what.form = done ? FORM_WHOLE : FORM_UNFINISHED;
+	for (int i = 0; i < all->participants; i++)
+		if (all[i].op->kind == OP_REDUCE_SCATTER)
+			memory_spoil(all->memory, all[i].role, &all[i].op->operand[REDUCE_SCATTER_X]);
+	write_all(all, what);
 	return STATUS_OK;
 }

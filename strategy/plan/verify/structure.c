@@ -88,8 +88,9 @@ static enum status check_groups(const struct verify *v)
 			at += p->model->tensors[t].elements;
 		}
 		for (int k = 1; k < g->tensor_count; k++)
-			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i) ||
-			    p->model->tensors[g->tensors[k]].spread != p->model->tensors[g->tensors[0]].spread)
+			if ((p->model->tensors[g->tensors[k]].partition != PARTITION_NONE) != group_is_sliced(p, i) ||
+			    p->model->tensors[g->tensors[k]].sequence_parallel !=
+			            p->model->tensors[g->tensors[0]].sequence_parallel)
 				return refuse(v, 2, NULL, -1, -1,
 				              "group %s holds slices and whole tensors, or those of norms and others; "
 				              "each need a group of their own",
@@ -108,83 +109,73 @@ static enum status check_groups(const struct verify *v)
 	return STATUS_OK;
 }
 
-static enum status check_region(const struct verify *v, const struct role *r, int number, int operand)
+static enum status check_region(const struct at *a, int operand)
 {
-	const struct op *op = &r->ops[number];
-	const struct region *g = &op->operand[operand];
-	const char *name = op_operand_name(op->kind, operand);
-	if (g->buffer >= r->buffer_count || g->buffer < -1)
-		return refuse(v, 2, r, number, -1, "operand %s names a buffer that is not there", name);
+	const struct region *g = &a->op->operand[operand];
+	if (g->buffer >= a->r->buffer_count || g->buffer < -1)
+		return refuse(a->v, 2, a->r, a->number, -1, "operand %s names a buffer that is not there",
+		              op_operand_name(a->op->kind, operand));
 	if (g->buffer < 0)
-		return op_operand_optional(op->kind, operand)
-		               ? STATUS_OK
-		               : refuse(v, 2, r, number, -1, "operand %s is missing", name);
-	int64_t elements = r->buffers[g->buffer].elements;
+		return op_operand_optional(a->op->kind, operand) ? STATUS_OK : refuse_at(a, 2, operand, " is missing");
+	int64_t elements = a->r->buffers[g->buffer].elements;
 	if (g->offset < 0 || g->count < 1 || g->offset > elements || g->count > elements - g->offset)
-		return refuse(v, 2, r, number, g->buffer, "operand %s is [%lld:%lld] of a buffer of %lld elements",
-		              name, (long long)g->offset, (long long)g->count, (long long)elements);
-	if (op_class(op->kind) == OP_CLASS_M && (g->slice || g->offset || g->count != elements))
-		return refuse(v, 3, r, number, g->buffer, "is allocated and freed whole, not in parts");
-	if (g->slice & ~plan_all_axes(v->p))
-		return refuse(v, 2, r, number, g->buffer,
-		              "operand %s is a slice along axes that the plan does not have", name);
-	if (g->count % plan_along(v->p, g->slice))
-		return refuse(v, 2, r, number, g->buffer, "operand %s: %lld elements do not divide into %lld slices",
-		              name, (long long)g->count, (long long)plan_along(v->p, g->slice));
+		return refuse_at(a, 2, operand, " is [%lld:%lld] of a buffer of %lld elements", (long long)g->offset,
+		                 (long long)g->count, (long long)elements);
+	if (op_class(a->op->kind) == OP_CLASS_M && (g->slice || g->offset || g->count != elements))
+		return refuse_at(a, 3, operand, " is allocated and freed whole, not in parts");
+	if (g->slice & ~plan_all_axes(a->p))
+		return refuse_at(a, 2, operand, " is a slice along axes that the plan does not have");
+	if (g->count % plan_along(a->p, g->slice))
+		return refuse_at(a, 2, operand, ": %lld elements do not divide into %lld slices", (long long)g->count,
+		                 (long long)plan_along(a->p, g->slice));
 	return STATUS_OK;
 }
 
 /* A queue reaches one space, or copies between two: an operation whose operands stand elsewhere cannot be carried out.
  */
-static enum status check_queue(const struct verify *v, const struct role *r, int number)
+static enum status check_queue(const struct at *a)
 {
-	const struct op *op = &r->ops[number];
-	enum queue queue = op_queue_for(r, op);
-	int first = 0;
-	if (op->queue == queue)
+	enum queue queue = op_queue_for(a->r, a->op);
+	int buffer = op_buffer(a->op);
+	if (a->op->queue == queue)
 		return STATUS_OK;
-	while (first + 1 < op_operand_count(op->kind) && op->operand[first].buffer < 0)
-		first++;
-	int buffer = op->operand[first].buffer;
 	if (queue == QUEUE_COUNT)
-		return refuse(
-		        v, 2, r, number, buffer,
+		return refuse_op(
+		        a, 2,
 		        "is in %s memory: no queue carries out this kind with operands where they stand; kernels and "
 		        "collectives work on device memory, vector work on device or host memory, copies cross "
 		        "between device and host, and host and disk",
-		        buffer >= 0 ? space_name(r->buffers[buffer].space) : "no");
-	return refuse(v, 2, r, number, buffer, "is on queue %s; with operands where they stand it runs on %s",
-	              (int)op->queue < QUEUE_COUNT ? queue_name(op->queue) : "?", queue_name(queue));
+		        buffer >= 0 ? space_name(a->r->buffers[buffer].space) : "no");
+	return refuse_op(a, 2, "is on queue %s; with operands where they stand it runs on %s",
+	                 (int)a->op->queue < QUEUE_COUNT ? queue_name(a->op->queue) : "?", queue_name(queue));
 }
 
-static enum status check_op(const struct verify *v, const struct role *r, int number)
+static enum status check_op(const struct at *a)
 {
-	const struct plan *p = v->p;
-	const struct op *op = &r->ops[number];
-	if ((int)op->kind < 0 || op->kind >= OP_KIND_COUNT)
-		return refuse(v, 2, r, -1, -1, "operation %d is of no known kind", number);
-	if (op->kernel < -1 || op->kernel >= p->model->kernel_count || op->group < -1 || op->group >= p->group_count ||
-	    op->unit < -1 || op->unit >= p->model->unit_count || op->micro < -1 ||
-	    op->micro >= p->settings.accumulate || (int)op->pass < PASS_NONE || op->pass > PASS_UPDATE)
-		return refuse(v, 2, r, -1, -1,
-		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", number,
-		              op_name(op->kind));
+	const struct op *op = a->op;
 	unsigned may_add = 0;
+	enum status s;
+	if ((int)op->kind < 0 || op->kind >= OP_KIND_COUNT)
+		return refuse(a->v, 2, a->r, -1, -1, "operation %d is of no known kind", a->number);
+	if (op->kernel < -1 || op->kernel >= a->p->model->kernel_count || op->group < -1 ||
+	    op->group >= a->p->group_count || op->unit < -1 || op->unit >= a->p->model->unit_count || op->micro < -1 ||
+	    op->micro >= a->p->settings.accumulate || (int)op->pass < PASS_NONE || op->pass > PASS_UPDATE)
+		return refuse(a->v, 2, a->r, -1, -1,
+		              "operation %d, %s: kernel, unit, group, micro-batch or pass is out of range", a->number,
+		              op_name(op->kind));
 	for (int i = 0; i < op_operand_count(op->kind); i++) {
-		enum status s = check_region(v, r, number, i);
-		if (s)
+		if ((s = check_region(a, i)))
 			return s;
 		if (op_declared_access(op->kind, i) == 'a' && op->operand[i].buffer >= 0)
 			may_add |= 1u << i;
 	}
-	enum status queue = check_queue(v, r, number);
-	if (queue)
-		return queue;
+	if ((s = check_queue(a)))
+		return s;
 	if (op->accumulate & ~may_add)
-		return refuse(v, 2, r, number, -1, "adds to an operand that this kind only overwrites");
-	if (op->wide && plan_data_ranks(p) == 1)
-		return refuse(v, 2, r, number, -1, "is wide, and there are no other ranks");
-	return verify_group(v, r, number);
+		return refuse_op(a, 2, "adds to an operand that this kind only overwrites");
+	if (op->all_ranks && plan_data_ranks(a->p) == 1)
+		return refuse_op(a, 2, "works on the samples of all ranks, and there are no others");
+	return verify_group(a);
 }
 
 enum status verify_structure(const struct verify *v)
@@ -194,13 +185,7 @@ enum status verify_structure(const struct verify *v)
 		return s;
 	if (v->p->settings.accumulate < 1 || v->p->settings.micro_batch < 1)
 		return refuse(v, 2, NULL, -1, -1, "micro_batch and accumulate must be 1 at least");
-	for (int i = 0; i < v->p->role_count; i++) {
-		const struct role *r = &v->p->roles[i];
-		if ((s = check_sections(v, r)))
-			return s;
-		for (int k = 0; k < r->op_count; k++)
-			if ((s = check_op(v, r, k)))
-				return s;
-	}
-	return STATUS_OK;
+	for (int i = 0; i < v->p->role_count && !s; i++)
+		s = check_sections(v, &v->p->roles[i]);
+	return s ? s : verify_each(v, check_op);
 }

@@ -5,29 +5,13 @@
 #include <string.h>
 
 #include "strategy/base/arena.h"
-
-void sums_init(struct sums *s)
-{
-	*s = (struct sums){.table_size = 256};
-	s->table = malloc(s->table_size * sizeof *s->table);
-	if (!s->table)
-		abort();
-	memset(s->table, -1, s->table_size * sizeof *s->table);
-	s->list = array_reserve(s->list, 0, &s->capacity, sizeof *s->list);
-	s->list[s->count++] = (struct sum){0};
-}
+#include "strategy/plan/verify/verify.h"
 
 void sums_release(struct sums *s)
 {
 	free(s->runs);
 	free(s->list);
 	free(s->table);
-}
-
-const struct run *sum_runs(const struct sums *s, int sum, int *count)
-{
-	*count = s->list[sum].count;
-	return s->runs + s->list[sum].first;
 }
 
 /* ---- equal sums have equal numbers ---- */
@@ -55,10 +39,9 @@ static bool equal_runs(const struct run *a, const struct run *b, int count)
 
 static void grow_table(struct sums *s)
 {
-	s->table_size *= 2;
-	s->table = realloc(s->table, s->table_size * sizeof *s->table);
-	if (!s->table)
-		abort();
+	s->table_size = s->table_size ? 2 * s->table_size : 256;
+	free(s->table);
+	s->table = array_make(s->table_size, sizeof *s->table);
 	memset(s->table, -1, s->table_size * sizeof *s->table);
 	for (size_t i = 1; i < s->count; i++) {
 		size_t at = s->list[i].hash & (s->table_size - 1);
@@ -66,6 +49,14 @@ static void grow_table(struct sums *s)
 			at = (at + 1) & (s->table_size - 1);
 		s->table[at] = (int)i;
 	}
+}
+
+void sums_init(struct sums *s, const struct plan *p)
+{
+	*s = (struct sums){.plan = p};
+	grow_table(s);
+	s->list = array_reserve(s->list, 0, &s->capacity, sizeof *s->list);
+	s->list[s->count++] = (struct sum){0};
 }
 
 /* A sum under construction: runs in order, added at the end of the array and made one where they can be. */
@@ -134,7 +125,8 @@ static struct run run_at(const struct sums *s, int sum, int i)
 
 int sum_add(struct sums *s, int sum, int at, int use, int uses, unsigned axes)
 {
-	uint64_t every = (UINT64_C(1) << uses) - 1, bit = UINT64_C(1) << use, now = bit;
+	uint64_t every = (UINT64_C(1) << uses) - 1, bit = UINT64_C(1) << use;
+	struct run mine = {at, at + 1, bit == every ? USES_EVERY : bit, axes};
 	struct maker m = make(s);
 	bool placed = false;
 	for (int i = 0; i < s->list[sum].count; i++) {
@@ -143,23 +135,19 @@ int sum_add(struct sums *s, int sum, int at, int use, int uses, unsigned axes)
 			append(&m, r);
 			continue;
 		}
-		if (r.begin > at) {
-			if (!placed)
-				append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
-			placed = true;
-			append(&m, r);
-			continue;
+		if (r.begin <= at) {
+			if (r.uses & bit || r.axes != axes)
+				return drop(&m, SUM_TWICE);
+			mine.uses = (r.uses | bit) == every ? USES_EVERY : r.uses | bit;
+			append(&m, (struct run){r.begin, at, r.uses, r.axes});
 		}
-		if (r.uses & bit || r.axes != axes)
-			return drop(&m, SUM_TWICE);
-		now |= r.uses;
-		append(&m, (struct run){r.begin, at, r.uses, r.axes});
-		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
-		append(&m, (struct run){at + 1, r.end, r.uses, r.axes});
+		if (!placed)
+			append(&m, mine);
 		placed = true;
+		append(&m, (struct run){r.begin > at ? r.begin : at + 1, r.end, r.uses, r.axes});
 	}
 	if (!placed)
-		append(&m, (struct run){at, at + 1, now == every ? USES_EVERY : now, axes});
+		append(&m, mine);
 	return finish(&m);
 }
 
@@ -281,22 +269,14 @@ static const char *whose(const struct sums *s, unsigned axes, char *text, size_t
 
 void sum_describe(const struct sums *s, int sum, char *out, size_t size)
 {
-	int length = 0;
+	struct text t = {out, size, 0};
 	char text[80];
-	snprintf(out, size, "nothing");
-	for (int i = 0; i < s->list[sum].count && (size_t)length + 1 < size; i++) {
+	text_add(&t, s->list[sum].count ? "" : "nothing");
+	for (int i = 0; i < s->list[sum].count; i++) {
 		struct run r = run_at(s, sum, i);
-		int room = (int)size - length, n;
-		n = snprintf(out + length, (size_t)room, "%s%d", i ? "; " : "", r.begin);
-		length += n < room ? n : room - 1;
-		room = (int)size - length;
-		if (r.end > r.begin + 1) {
-			n = snprintf(out + length, (size_t)room, " to %d", r.end - 1);
-			length += n < room ? n : room - 1;
-			room = (int)size - length;
-		}
-		n = snprintf(out + length, (size_t)room, "%s%s", r.uses == USES_EVERY ? "" : " in part",
-		             whose(s, r.axes, text, sizeof text));
-		length += n < room ? n : room - 1;
+		text_add(&t, "%s%d", i ? "; " : "", r.begin);
+		if (r.end > r.begin + 1)
+			text_add(&t, " to %d", r.end - 1);
+		text_add(&t, "%s%s", r.uses == USES_EVERY ? "" : " in part", whose(s, r.axes, text, sizeof text));
 	}
 }

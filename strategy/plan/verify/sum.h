@@ -37,10 +37,8 @@ struct sums {
 	size_t table_size;
 };
 
-void sums_init(struct sums *s);
+void sums_init(struct sums *s, const struct plan *p);
 void sums_release(struct sums *s);
-
-const struct run *sum_runs(const struct sums *s, int sum, int *count);
 
 enum { SUM_TWICE = -1, SUM_PARTIAL = -2, SUM_MIXED = -3 };
 

@@ -6,32 +6,25 @@
 /* A step counter; zeros are one that was never advanced. */
 static enum status read_counter(const struct at *a, int operand, int advanced)
 {
-	const struct memory *m = &a->ip->memory;
-	int number = memory_get(m, a->role, &a->op->operand[operand]);
-	char text[300];
-	if (number >= 0) {
-		const struct meaning *what = meaning_of(m, number);
-		if ((what->kind == MEANING_ZERO && !advanced) ||
-		    (what->kind == MEANING_COUNTER && what->version == advanced))
-			return STATUS_OK;
-	}
-	memory_describe(m, a->role, &a->op->operand[operand], -1, text, sizeof text);
-	return refuse_at(a, 6, operand, " must be the step counter, advanced %d times; %s", advanced, text);
+	const struct meaning *what = meaning_at(a, operand);
+	if ((what->kind == MEANING_ZERO && !advanced) || (what->kind == MEANING_COUNTER && what->version == advanced))
+		return STATUS_OK;
+	return refuse_found(a, 6, operand, " must be the step counter, advanced %d times", advanced);
 }
 
 static enum status initialize(const struct at *a)
 {
-	const struct plan *p = a->ip->v->p;
-	unsigned own = op_shard_axes(p, a->op) | a->op->operand[INITIALIZE_WEIGHTS].slice;
-	if (plan_along(p, own) == 1)
-		own = 0;
-	return write_group(a, INITIALIZE_WEIGHTS,
-	                   &(struct group_part){.kind = MEANING_WEIGHTS, .group = a->op->group, .own = own}, false);
+	const struct plan *p = a->p;
+	struct meaning made = {.kind = MEANING_WEIGHTS, .index = a->op->group};
+	made.shard = op_shard_axes(p, a->op) | a->op->operand[INITIALIZE_WEIGHTS].slice;
+	if (plan_along(p, made.shard) == 1)
+		made.shard = 0;
+	return write_group(a, INITIALIZE_WEIGHTS, &made, false);
 }
 
 static enum status load(const struct at *a)
 {
-	const struct model *m = a->ip->v->p->model;
+	const struct model *m = a->p->model;
 	enum status s = read_counter(a, LOAD_STEP, a->ip->reads);
 	for (int i = 0; i < LOAD_STEP && !s; i++)
 		if (a->op->operand[i].buffer >= 0)
@@ -39,7 +32,7 @@ static enum status load(const struct at *a)
 			              (struct meaning){.kind = MEANING_VALUE,
 			                               .index = i == LOAD_TARGETS ? m->target : m->input,
 			                               .micro = a->op->micro,
-			                               .wide = a->op->wide,
+			                               .all_ranks = a->op->all_ranks,
 			                               .origin = a->op->operand[i].offset});
 	return s;
 }
@@ -47,40 +40,39 @@ static enum status load(const struct at *a)
 /* y += x, of gradients: their contributions must not overlap. */
 static enum status add(const struct at *a)
 {
-	struct group_part x, y;
+	struct meaning x, y;
 	enum status s;
 	if ((s = read_group(a, ADD_X, 5, &x)) || (s = read_group(a, ADD_Y, 5, &y)))
 		return s;
 	bool sums = (x.kind == MEANING_GRADIENT || x.kind == MEANING_ZERO) &&
 	            (y.kind == MEANING_GRADIENT || y.kind == MEANING_ZERO);
-	if (!sums || (x.group >= 0 && y.group >= 0 && (x.group != y.group || x.own != y.own)))
+	if (!sums || (x.index >= 0 && y.index >= 0 && (x.index != y.index || x.shard != y.shard)))
 		return refuse_at(a, 5, ADD_X, " and y must be gradients of the same part of one group");
-	if (x.group < 0 || y.group < 0)
-		return x.group < 0 ? STATUS_OK : write_group(a, ADD_Y, &x, false);
+	if (x.index < 0 || y.index < 0)
+		return x.index < 0 ? STATUS_OK : write_group(a, ADD_Y, &x, false);
 	if (x.scaled != y.scaled)
 		return refuse_at(a, 5, ADD_X, " and y carry different loss scales");
 	if (x.version != y.version)
 		return refuse_at(a, 6, ADD_X, " and y are gradients of different steps");
-	y.sum = sum_merge(&a->ip->memory.sums, x.sum, y.sum);
+	y.sum = sum_merge(&a->memory->sums, x.sum, y.sum);
 	if (y.sum < 0)
 		return refuse_at(a, 5, ADD_X, " holds contributions that y has already, or has in part");
 	return write_group(a, ADD_Y, &y, true);
 }
 
 /* This rank's slice of a value that is the same on all ranks of those axes. */
-static bool cut_value(const struct at *a)
+static bool slice_value(const struct at *a)
 {
-	const struct plan *p = a->ip->v->p;
+	const struct plan *p = a->p;
 	struct region whole = a->op->operand[COPY_X];
 	unsigned axes = whole.slice;
 	whole.slice = 0;
-	int number = memory_get(&a->ip->memory, a->role, &whole);
-	if (number < 0 || !axes || axes & plan_data_axes(p) || a->op->operand[COPY_Y].slice)
+	struct meaning what = *meaning_in(a, &whole);
+	if (what.kind != MEANING_VALUE || !axes || axes & plan_data_axes(p) || a->op->operand[COPY_Y].slice)
 		return false;
-	struct meaning what = *meaning_of(&a->ip->memory, number);
-	const struct value *v = &p->model->values[what.kind == MEANING_VALUE ? what.index : 0];
-	if (what.kind != MEANING_VALUE || what.form != FORM_WHOLE || what.shard || what.wide || v->sliced ||
-	    v->spread || what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
+	const struct value *v = &p->model->values[what.index];
+	if (what.form != FORM_WHOLE || what.shard || what.all_ranks || v->sliced || v->sequence_parallel ||
+	    what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
 		return false;
 	what.shard = axes;
 	what.origin = a->op->operand[COPY_Y].offset;
@@ -90,7 +82,7 @@ static bool cut_value(const struct at *a)
 
 static enum status copy(const struct at *a)
 {
-	struct memory *m = &a->ip->memory;
+	struct memory *m = a->memory;
 	int number = memory_get(m, a->role, &a->op->operand[COPY_X]);
 	if (number >= 0 && !a->op->operand[COPY_Y].slice && !a->op->operand[COPY_X].slice) {
 		struct meaning what = *meaning_of(m, number);
@@ -99,109 +91,66 @@ static enum status copy(const struct at *a)
 		write_meaning(a, COPY_Y, what);
 		return STATUS_OK;
 	}
-	if (cut_value(a))
+	if (slice_value(a))
 		return STATUS_OK;
-	struct group_part x;
+	struct meaning x;
 	enum status s = read_group(a, COPY_X, 7, &x);
 	return s ? s : write_group(a, COPY_Y, &x, false);
 }
 
-/* What one operation finds in a group's gradients joins what others have found in other groups. */
-static enum status join_group(const struct at *a, int operand, struct meaning now, int group, unsigned axes,
-                              const char *what)
-{
-	struct memory *m = &a->ip->memory;
-	if (a->op->accumulate >> operand & 1) {
-		int number = memory_get(m, a->role, &a->op->operand[operand]);
-		struct meaning there = *meaning_of(m, number < 0 ? 0 : number);
-		bool same = there.kind == now.kind && there.scaled == now.scaled;
-		if (!same && there.kind != MEANING_ZERO)
-			return refuse_at(a, 5, operand, " is added to, and must hold %s of other groups", what);
-		now.sum = same ? there.sum : 0;
-	}
-	now.sum = sum_add(&m->sums, now.sum, group, 0, 1, axes);
-	if (now.sum < 0)
-		return refuse_at(a, 5, operand, ": %s of %s are in there already", what,
-		                 a->ip->v->p->groups[group].name);
-	write_meaning(a, operand, now);
-	return STATUS_OK;
-}
-
+/* What is found in a group's gradients joins what is found in other groups. */
 static enum status squares(const struct at *a)
 {
-	struct group_part x;
+	struct meaning x;
 	enum status s = read_gradient_complete(a, SQUARES_X, &x);
 	if (s)
 		return s;
 	struct meaning now = {.kind = MEANING_NORM, .scaled = x.scaled};
-	return join_group(a, SQUARES_NORM, now, x.group,
-	                  plan_all_axes(a->ip->v->p) & ~(x.own | group_slice_axes(a->ip->v->p, x.group)),
-	                  "the squares");
+	unsigned same = plan_all_axes(a->p) & ~(x.shard | group_slice_axes(a->p, x.index));
+	return write_sum(a, SQUARES_NORM, now, "the squares of the groups", "", x.index, 0, 1, same);
 }
 
 /* One rank alone may speak for all where it has the whole gradients: among several, each knows of itself only, and the
  * flag is the same on all of them when they have heard of each other. */
 static enum status overflow(const struct at *a)
 {
-	struct group_part x;
+	struct meaning x, now = {.kind = MEANING_OVERFLOW};
 	enum status s = read_gradient_complete(a, OVERFLOW_X, &x);
-	if (s)
-		return s;
-	return join_group(a, OVERFLOW_OVERFLOW, (struct meaning){.kind = MEANING_OVERFLOW}, x.group,
-	                  !x.own && a->r->ranks == 1 ? plan_all_axes(a->ip->v->p) : 0, "the overflows");
+	unsigned same = !x.shard && a->r->ranks == 1 ? plan_all_axes(a->p) : 0;
+	return s ? s : write_sum(a, OVERFLOW_OVERFLOW, now, "the overflows of the groups", "", x.index, 0, 1, same);
 }
 
-/* Is the operand a sum of this kind over all groups and all ranks, of gradients with this loss scale? */
-static bool holds_all_groups(const struct at *a, int operand, enum meaning_kind kind, int scaled)
+/* The norm of gradients with this loss scale, or whether one of them overflowed: over all groups and all ranks. */
+static enum status read_over_groups(const struct at *a, int operand, enum meaning_kind kind, int scaled)
 {
-	const struct memory *m = &a->ip->memory;
-	const struct plan *p = a->ip->v->p;
-	int number = memory_get(m, a->role, &a->op->operand[operand]);
-	return number >= 0 && meaning_of(m, number)->kind == kind && meaning_of(m, number)->scaled == scaled &&
-	       sum_is_complete(&m->sums, meaning_of(m, number)->sum, p->group_count, plan_all_axes(p));
-}
-
-static enum status read_norm(const struct at *a, int operand, int scaled)
-{
-	char text[300];
-	if (holds_all_groups(a, operand, MEANING_NORM, scaled))
+	const struct meaning *x = meaning_at(a, operand);
+	if (x->kind == kind && x->scaled == scaled &&
+	    sum_is_complete(&a->memory->sums, x->sum, a->p->group_count, plan_all_axes(a->p)))
 		return STATUS_OK;
-	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
-	return refuse_at(a, 5, operand,
-	                 " must be the squares of all groups, each once, over all ranks; %s; add up every group, and "
-	                 "sum over ranks that hold slices",
-	                 text);
-}
-
-static enum status read_overflow(const struct at *a, int operand)
-{
-	char text[300];
-	if (holds_all_groups(a, operand, MEANING_OVERFLOW, 0))
-		return STATUS_OK;
-	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
-	return refuse_at(a, 6, operand,
-	                 " must say of all groups, each once, and of all ranks, whether the update is skipped; %s; "
-	                 "look at every group, and sum over the ranks",
-	                 text);
+	if (kind == MEANING_NORM)
+		return refuse_found(a, 5, operand,
+		                    " must be the squares of all groups, each once, over all ranks (add up every "
+		                    "group, and sum over ranks that hold slices)");
+	return refuse_found(a, 6, operand,
+	                    " must say of all groups, each once, and of all ranks, whether the update is skipped "
+	                    "(look at every group, and sum over the ranks)");
 }
 
 /* Moments and master weights are of the same part, as old as the parameters. Moments begin as zeros. */
 static enum status read_optimizer_state(const struct at *a, int operand, enum meaning_kind kind,
-                                        const struct group_part *parameters)
+                                        const struct meaning *parameters)
 {
-	struct group_part x;
-	char text[300];
+	struct meaning x;
 	enum status s = read_group(a, operand, 6, &x);
 	if (s)
 		return s;
 	bool fresh = x.kind == MEANING_ZERO && kind != MEANING_WEIGHTS && a->ip->reads == 0;
-	bool right =
-	        x.kind == kind && x.group == parameters->group && x.own == parameters->own && x.version == a->ip->reads;
+	bool right = x.kind == kind && x.index == parameters->index && x.shard == parameters->shard &&
+	             x.version == a->ip->reads;
 	if (fresh || right)
 		return STATUS_OK;
-	memory_describe(&a->ip->memory, a->role, &a->op->operand[operand], -1, text, sizeof text);
-	return refuse_at(a, 6, operand, " must be of the same part of %s as the parameters, version %d; %s",
-	                 a->ip->v->p->groups[parameters->group].name, a->ip->reads, text);
+	return refuse_found(a, 6, operand, " must be of the same part of %s as the parameters, version %d",
+	                    a->p->groups[parameters->index].name, a->ip->reads);
 }
 
 /* The operand of an update that is this part; -1: it is absent. */
@@ -218,7 +167,7 @@ static enum status read_range(const struct at *a, int scaled)
 	int norm = operand_of(a, PART_NORM), scaler = operand_of(a, PART_SCALER);
 	int flag = operand_of(a, PART_OVERFLOW), gradients = operand_of(a, PART_GRADIENTS);
 	enum status s;
-	if (norm >= 0 && (s = read_norm(a, norm, scaled)))
+	if (norm >= 0 && (s = read_over_groups(a, norm, MEANING_NORM, scaled)))
 		return s;
 	if (scaler >= 0 && (s = read_scaler(a, scaler)))
 		return s;
@@ -227,7 +176,7 @@ static enum status read_range(const struct at *a, int scaled)
 		                 " carries the loss scale of step %d (0: none), and the update takes out that of "
 		                 "operand scaler; scale in the classifier what the update unscales, by one scaler",
 		                 scaled);
-	return flag >= 0 ? read_overflow(a, flag) : STATUS_OK;
+	return flag >= 0 ? read_over_groups(a, flag, MEANING_OVERFLOW, 0) : STATUS_OK;
 }
 
 /* What an update keeps beside the parameters. */
@@ -239,12 +188,12 @@ static const struct {
               {PART_MASTER, MEANING_WEIGHTS}};
 enum { STATES = sizeof states / sizeof *states };
 
-static enum status read_update(const struct at *a, struct group_part *parameters)
+static enum status read_update(const struct at *a, struct meaning *parameters)
 {
 	int own = operand_of(a, PART_PARAMETERS), gradient = operand_of(a, PART_GRADIENTS);
 	/* on the host, parameters may be made anew from the master weights */
 	int source = op_access(a->op, own) == 'w' ? operand_of(a, PART_MASTER) : own;
-	struct group_part gradients;
+	struct meaning gradients;
 	enum status s;
 	if ((s = read_group(a, source, 6, parameters)))
 		return s;
@@ -255,7 +204,7 @@ static enum status read_update(const struct at *a, struct group_part *parameters
 		                 parameters->version);
 	if ((s = read_gradient_complete(a, gradient, &gradients)))
 		return s;
-	if (gradients.own != parameters->own || gradients.group != parameters->group)
+	if (gradients.shard != parameters->shard || gradients.index != parameters->index)
 		return refuse_at(a, 5, gradient, " is of another part of the group than the parameters");
 	for (int i = 0; i < STATES; i++) {
 		int operand = operand_of(a, states[i].part);
@@ -268,7 +217,7 @@ static enum status read_update(const struct at *a, struct group_part *parameters
 
 static enum status optimize(const struct at *a)
 {
-	struct group_part part;
+	struct meaning part;
 	enum status s = read_update(a, &part);
 	if (s)
 		return s;
@@ -294,7 +243,7 @@ static enum status advance(const struct at *a)
 static enum status update_scaler(const struct at *a)
 {
 	enum status s = read_scaler(a, SCALER_UPDATE_SCALER);
-	if (s || (s = read_overflow(a, SCALER_UPDATE_OVERFLOW)))
+	if (s || (s = read_over_groups(a, SCALER_UPDATE_OVERFLOW, MEANING_OVERFLOW, 0)))
 		return s;
 	write_meaning(a, SCALER_UPDATE_SCALER, loss_scale(a, SCALER_UPDATE_SCALER, a->ip->step));
 	return STATUS_OK;
@@ -302,55 +251,51 @@ static enum status update_scaler(const struct at *a)
 
 static enum status show(const struct at *a)
 {
-	struct group_part x;
+	struct meaning x;
 	enum status s = read_group(a, WEIGHTS_WEIGHTS, 6, &x);
 	if (s)
 		return s;
 	if (x.kind != MEANING_WEIGHTS || x.version != a->ip->reads)
 		return refuse_at(a, 6, WEIGHTS_WEIGHTS, " must be the weights as the last step left them");
 	/* Slices along the axis that divides the roles are whole when every role shows its own. */
-	const struct plan *p = a->ip->v->p;
-	if (x.own & 1 && p->role_count > 1)
-		a->ip->shown_own[a->role][x.group]++;
+	const struct plan *p = a->p;
+	if (x.shard & 1 && p->role_count > 1)
+		a->ip->shown_own[a->role][x.index]++;
 	else
-		a->ip->shown_whole[a->role][x.group] +=
-		        a->r->ranks / plan_along(p, x.own | group_slice_axes(p, x.group));
+		a->ip->shown_whole[a->role][x.index] +=
+		        a->r->ranks / plan_along(p, x.shard | group_slice_axes(p, x.index));
+	return STATUS_OK;
+}
+
+static enum status zero(const struct at *a)
+{
+	return write_group(a, ZERO_X, &(struct meaning){.kind = MEANING_ZERO}, false);
+}
+
+static enum status begin_scaler(const struct at *a)
+{
+	write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
 	return STATUS_OK;
 }
 
 enum status mean_vector(const struct at *a)
 {
-	switch (a->op->kind) {
-	case OP_INITIALIZE:
-		return initialize(a);
-	case OP_ZERO:
-		return write_group(a, ZERO_X, &(struct group_part){.kind = MEANING_ZERO}, false);
-	case OP_COPY:
-		return copy(a);
-	case OP_ADD:
-		return add(a);
-	case OP_LOAD:
-		return load(a);
-	case OP_SQUARES:
-		return squares(a);
-	case OP_OVERFLOW:
-		return overflow(a);
-	case OP_SCALER_BEGIN:
-		write_meaning(a, SCALER_BEGIN_SCALER, loss_scale(a, SCALER_BEGIN_SCALER, 0));
-		return STATUS_OK;
-	case OP_SCALER_UPDATE:
-		return update_scaler(a);
-	case OP_ADAMW:
-	case OP_SGD:
-		return optimize(a);
-	case OP_ADVANCE:
-		return advance(a);
-	case OP_WEIGHTS:
-		return show(a);
-	case OP_INITIALIZE_BUFFERS:
-	case OP_SHOW_BUFFERS:
-		return mean_buffers(a);
-	default:
-		return STATUS_OK;
-	}
+	static enum status (*const means[OP_KIND_COUNT])(const struct at *) = {
+	        [OP_INITIALIZE] = initialize,
+	        [OP_ZERO] = zero,
+	        [OP_COPY] = copy,
+	        [OP_ADD] = add,
+	        [OP_LOAD] = load,
+	        [OP_SQUARES] = squares,
+	        [OP_OVERFLOW] = overflow,
+	        [OP_SCALER_BEGIN] = begin_scaler,
+	        [OP_SCALER_UPDATE] = update_scaler,
+	        [OP_ADAMW] = optimize,
+	        [OP_SGD] = optimize,
+	        [OP_ADVANCE] = advance,
+	        [OP_WEIGHTS] = show,
+	        [OP_INITIALIZE_BUFFERS] = mean_buffers,
+	        [OP_SHOW_BUFFERS] = mean_buffers,
+	};
+	return means[a->op->kind](a);
 }

@@ -2,6 +2,7 @@
  *
  *     verify.c            the order of the checks
  *     refuse.c            how a refusal reads
+ *     each.c              a check of every operation
  *     structure.c         every index and region is in range, roles cover the ranks, groups hold the model
  *     graph.c             rule 1: the joint graph of all ranks comes to an end
  *     shape.c             rule 2: operands are what the table of operations demands
@@ -46,6 +47,36 @@ struct verify {
 enum status refuse(const struct verify *v, int rule, const struct role *r, int op, int buffer, const char *format, ...)
         __attribute__((format(printf, 6, 7)));
 
+/* A text that is put together in a caller's memory; what has no room is left out. */
+struct text {
+	char *out;
+	size_t size, length;
+};
+void text_add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The operation at hand: messages name it. */
+struct at {
+	const struct verify *v;
+	const struct plan *p;
+	const struct role *r;
+	enum section_kind section;
+	int number;
+	const struct op *op;
+	/* while the plan is carried out on what buffers stand for (meaning.h) */
+	struct interpreter *ip;
+	struct memory *memory;
+	int role;
+	int participants; /* of a collective: roles that take part */
+};
+
+/* Refuses the operation, or one operand of it: "operand dy is a slice; …" for " is a slice; …". */
+enum status refuse_op(const struct at *a, int rule, const char *format, ...) __attribute__((format(printf, 3, 4)));
+enum status refuse_at(const struct at *a, int rule, int operand, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* Asks `check` about every operation of every role, up to the first that it refuses. */
+enum status verify_each(const struct verify *v, enum status (*check)(const struct at *a));
+
 /* "31 (backward layer.0.linear)", for texts of refusals. Good until the fourth call after it. */
 const char *op_title(const struct verify *v, const struct role *r, int op);
 
@@ -57,7 +88,7 @@ bool regions_overlap(const struct plan *p, const struct role *r, const struct re
 /* group.c. Roles divide the first axis, or are the whole mesh. */
 bool roles_follow_axes(const struct plan *p, const struct role *r);
 /* Its axes, ends and neighbour make sense (rule 2). */
-enum status verify_group(const struct verify *v, const struct role *r, int number);
+enum status verify_group(const struct at *a);
 /* Members of the role in one group; and of those, how many hold the same if along `distinct` each holds its own. */
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r);
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct);

@@ -1,0 +1,225 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "cli/command/trial.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command/launch.h"
+#include "cli/command/run.h"
+
+/* Without --steps, a run takes two seconds: the median of a few short steps says little. */
+enum { FEWEST_STEPS = 5, MOST_STEPS = 100, STEPS_NS = 2000000000 };
+
+/* How often a run whose time is off is repeated. */
+enum { RUNS_AGAIN = 2 };
+
+enum { PROGRESS = 1000 }; /* of one strategy */
+
+int64_t trial_cores(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+}
+
+/* ---- opening ---- */
+
+/* Finds what is wrong for all strategies (the data, the precision) before anything is measured. */
+static enum status check_first(const struct trials *t)
+{
+	for (int i = 0; i < t->members.count; i++) {
+		struct job j;
+		if (job_open(&j, &t->members.member[i]))
+			continue;
+		job_release(&j);
+		struct train_options run = run_options(t->options, &t->members.member[i]);
+		enum status s = train_check(&run);
+		int64_t ranks = option_whole(t->options, OPTION_RANKS); /* `single` among several has one */
+		return !s && ranks > 1 ? launch_check(ranks) : s;
+	}
+	return STATUS_OK; /* each will be skipped with its reason */
+}
+
+enum status trials_open(struct trials **out, const struct options *o, const char *command)
+{
+	int rank, ranks;
+	struct trials *t = *out = calloc(1, sizeof *t);
+	if (!t)
+		return status_fail(STATUS_MEMORY, "out of memory");
+	launch_stop_on_signals();
+	t->options = o;
+	enum status s = members_from_options(&t->members, o);
+	if (!s && train_under_mpi(&rank, &ranks))
+		s = status_fail(STATUS_INPUT, "%s starts its ranks by itself; run it without mpirun", command);
+	return s ? s : check_first(t);
+}
+
+void trials_close(struct trials *t)
+{
+	for (int i = 0; t && i < MEMBERS; i++) {
+		report_release(&t->trial[i].predicted);
+		report_release(&t->trial[i].measured);
+		checks_release(&t->trial[i].checks);
+	}
+	free(t);
+}
+
+/* ---- one strategy ---- */
+
+static void show_progress(struct trials *t, int64_t step)
+{
+	char label[300];
+	snprintf(label, sizeof label, "%s, step %" PRId64, t->members.member[t->current].strategy, step);
+	progress_show(&t->progress, t->current * PROGRESS + (step ? PROGRESS * step / t->steps : 0), label);
+}
+
+static void on_step(void *context, const struct train_step *step)
+{
+	show_progress(context, step->step);
+}
+
+/* trace: where to record it; NULL: nowhere. */
+static enum status run_member(struct trials *t, const struct settings *settings, const char *trace,
+                              struct report *measured)
+{
+	struct arguments a;
+	arguments_begin(&a, "train");
+	arguments_set(&a, OPTION_STRATEGY, "%s", settings->strategy);
+	arguments_set(&a, OPTION_RANKS, "%" PRId64, settings->ranks);
+	arguments_set(&a, OPTION_BATCH, "%" PRId64, settings->batch);
+	arguments_set(&a, OPTION_ACCUMULATE, "%" PRId64, settings->accumulate);
+	arguments_set(&a, OPTION_STEPS, "%" PRId64, t->steps);
+	arguments_set(&a, OPTION_EVALUATE, "%s", t->for_demo ? "yes" : "no");
+	arguments_flag(&a, OPTION_JSON);
+	arguments_drop(&a, OPTION_MICRO_BATCH); /* follows from the others */
+	arguments_drop(&a, OPTION_CLUSTER);
+	if (trace)
+		arguments_set(&a, OPTION_TRACE, "%s", trace);
+	else
+		arguments_drop(&a, OPTION_TRACE);
+	arguments_pass(&a, COMMAND_TRAIN, t->options);
+	struct run run = {.ranks = settings->ranks, .arguments = a.list, .on_step = on_step, .context = t};
+	enum status s = run_start(&run, measured);
+	arguments_release(&a);
+	return s;
+}
+
+static int64_t choose_steps(const struct trials *t, const struct report *predicted)
+{
+	int64_t fit = predicted->time.step > 0 ? STEPS_NS / predicted->time.step : MOST_STEPS;
+	if (option_given(t->options, OPTION_STEPS))
+		return option_whole(t->options, OPTION_STEPS);
+	return fit < FEWEST_STEPS ? FEWEST_STEPS : fit > MOST_STEPS ? MOST_STEPS : fit;
+}
+
+bool trials_on_gpu(const struct trials *t)
+{
+	return !strcmp(option_text(t->options, OPTION_DEVICE), "cuda");
+}
+
+static double time_limit(const struct trials *t)
+{
+	return trials_on_gpu(t) ? CHECK_GPU_TIME_LIMIT : CHECK_TIME_LIMIT;
+}
+
+static bool time_holds(const struct trials *t, const struct trial *r)
+{
+	struct check step = {.predicted = r->predicted.time.step, .measured = r->measured.time.step};
+	return check_error(&step) <= time_limit(t);
+}
+
+static enum status run_again(struct trials *t, const struct settings *m, struct trial *r)
+{
+	struct report other;
+	const char *trace = option_text(t->options, OPTION_TRACE);
+	char again[1024];
+	snprintf(again, sizeof again, "%s.again", trace ? trace : "");
+	enum status s = run_member(t, m, trace ? again : NULL, &other);
+	if (s)
+		return s;
+	if (check_run_is_faster(&other, &r->measured)) {
+		report_release(&r->measured);
+		r->measured = other;
+		if (trace && rename(again, trace))
+			s = status_fail(STATUS_RUN, "--trace: cannot write '%s': %s", trace, strerror(errno));
+	} else {
+		report_release(&other);
+		if (trace)
+			unlink(again);
+	}
+	return s;
+}
+
+/* The threads of a rank. With offload the host's update and the copies have threads of their own. A disk's rates are
+ * not calibrated, so no number of cores is enough to judge it. */
+static int64_t threads_at_work(const struct settings *s, int64_t threads)
+{
+	const struct offload *o = &s->offload;
+	if (o->optimizer_on_disk || o->parameters_on_disk)
+		return INT32_MAX;
+	return o->optimizer ? 2 * threads + 1 : o->activations ? threads + 1 : threads;
+}
+
+/* No cluster describes a link between ranks that share a GPU through the host's memory. */
+static bool time_is_judged(const struct trials *t, const struct settings *s)
+{
+	if (t->for_demo)
+		return false;
+	return trials_on_gpu(t)
+	               ? s->ranks == 1
+	               : s->ranks * threads_at_work(s, option_whole(t->options, OPTION_THREADS)) <= trial_cores();
+}
+
+static enum status run_trial(struct trials *t, const struct settings *m, struct trial *r)
+{
+	struct job j;
+	bool judged = time_is_judged(t, m);
+	enum status s = job_open(&j, m);
+	if (s)
+		return s;
+	s = job_predict_run(&j, t->options, &r->predicted);
+	if (!s)
+		report_add_ranks(&r->predicted, &j.plan);
+	job_release(&j);
+	t->steps = choose_steps(t, &r->predicted);
+	if (!s)
+		s = run_member(t, m, option_text(t->options, OPTION_TRACE), &r->measured);
+	for (int again = 0; again < RUNS_AGAIN && judged && !s && !time_holds(t, r); again++)
+		s = run_again(t, m, r);
+	if (s)
+		return s;
+	if (r->predicted.role_count != r->measured.role_count || r->predicted.ranks != r->measured.ranks)
+		return status_fail(
+		        STATUS_RUN, "the run reports %d roles on %" PRId64 " ranks, the plan has %d on %" PRId64,
+		        r->measured.role_count, r->measured.ranks, r->predicted.role_count, r->predicted.ranks);
+	checks_make(&r->checks, &r->predicted, &r->measured, judged ? time_limit(t) : -1);
+	return STATUS_OK;
+}
+
+enum status trials_run(struct trials *t)
+{
+	t->pass = true;
+	progress_begin(&t->progress, t->members.count * PROGRESS);
+	for (t->current = 0; t->current < t->members.count; t->current++) {
+		const struct settings *m = &t->members.member[t->current];
+		struct trial *r = &t->trial[t->current];
+		show_progress(t, 0);
+		enum status s = run_trial(t, m, r);
+		if (s == STATUS_INPUT && !t->for_demo) {
+			snprintf(r->skipped, sizeof r->skipped, "%s", status_message());
+			continue;
+		}
+		if (s) {
+			progress_clear(&t->progress);
+			return s == STATUS_INTERRUPTED ? s : status_prefix(s, "%s", m->strategy);
+		}
+		t->any = &r->predicted;
+		t->pass &= r->checks.pass;
+	}
+	progress_clear(&t->progress);
+	return t->any ? STATUS_OK : status_fail(STATUS_INPUT, "%s", t->trial[0].skipped);
+}

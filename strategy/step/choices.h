@@ -1,0 +1,36 @@
+/* The settings of a strategy (`fsdp:reshard=no`) as values. They are parsed once, before anything is compiled; hooks
+ * and the shared step read them from here. A key means the same in every strategy that has it, and a strategy without
+ * it behaves as with the default below.
+ */
+#ifndef SHARDLAB_CHOICES_H
+#define SHARDLAB_CHOICES_H
+
+#include "strategy/base/keys.h"
+#include "strategy/collective/schedule.h"
+
+/* A word where a number could stand: `prefetch=unit`, `live=unlimited`. */
+enum { CHOICE_WORD = -1 };
+
+enum { SYNC_EVERY, SYNC_LAST };
+enum { PIPELINE_1F1B, PIPELINE_GPIPE };
+
+struct choices {
+	/* The algorithm of an operation; by default the first that it has. */
+	enum schedule_algorithm all_reduce;        /* of gradients */
+	enum schedule_algorithm broadcast, reduce; /* of parameters and gradients, at dp's root */
+	/* Numbers. */
+	int64_t prefetch; /* elements gathered ahead; CHOICE_WORD, the default: one unit */
+	int64_t live;     /* gathered elements that stop the prefetch; CHOICE_WORD, the default: no limit */
+	int64_t reuse;    /* a unit that is used again within so many elements stays gathered; 0 */
+	int64_t shard;    /* ranks that share one copy of the model */
+	/* The place of the word among the key's words; 0, the first, is the default. */
+	int64_t keep;     /* `reshard=no`, 1: a unit stays gathered from its forward to its backward pass */
+	int64_t sync;     /* which micro-batches reduce gradients */
+	int64_t schedule; /* of a pipeline */
+	int64_t sequence; /* 1: tensor parallelism also divides the rows of the sequence */
+};
+
+/* pairs: key=value:…, or NULL. They have been checked (keys_check). */
+struct choices choices_parse(const struct keys *keys, const char *pairs);
+
+#endif
