@@ -170,8 +170,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 		return STATUS_OK;
 	}
 	if (!export_parse(path, &e->format))
-		return status_fail(STATUS_INPUT,
-		                   "--export %.60s: the name must end in .png, .svg, .pdf, .gif or .html", path);
+		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .png, .svg, .pdf, .gif or .html",
+		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
 	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "strategy/strategies/strategy.h"
 #include "strategy/strategies/variants.h"
 
 int64_t cuda_fit_bytes(const struct plan *p, const struct role *r)

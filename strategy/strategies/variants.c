@@ -102,7 +102,11 @@ static void add_combinations(struct list *l)
 	char change[96];
 	int n = snprintf(change, sizeof change, "%s%s", shard ? "{strategy} fsdp " : "",
 	                 is_full(given) ? "" : "{activation_checkpointing} full ");
+	if (n)
+		change[n - 1] = 0;
 	add(l, s, VARIANT_MANY, 0, change);
+	if (n)
+		change[n - 1] = ' ';
 	s.offload.optimizer = true;
 	snprintf(change + n, sizeof change - (size_t)n, "{offload} optimizer");
 	add(l, s, VARIANT_MANY, 0, change);

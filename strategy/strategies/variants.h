@@ -17,7 +17,8 @@ struct variant {
 	struct settings settings; /* resolved */
 	char change[128];         /* "{activation_checkpointing} full": see status_words() */
 	enum variant_effort effort;
-	int family; /* of a family (micro-batches of 4, 2, 1; twice and four times the ranks) the first that fits is enough */
+	int family; /* of a family (micro-batches of 4, 2, 1; twice and four times the ranks) the first that fits is
+	               enough */
 };
 
 enum { VARIANTS = 40 };

@@ -92,7 +92,8 @@ struct report_tightest {
 	int64_t capacity_bytes; /* 0: not known, as of a real run */
 };
 
-/* What would make a plan fit that does not: the options to add, and what a step takes then. "": nothing that was tried. */
+/* What would make a plan fit that does not: the options to add, and what a step takes then. "": nothing that was tried.
+ */
 struct report_change {
 	char words[128];
 	int64_t step; /* ns */
