@@ -60,6 +60,11 @@ struct fit {
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);
 
+/* The banner of a plan that does not fit (banner.c): its height, 0 where there is none; its two sentences. */
+double banner_height(const struct view *v);
+void banner_words(const struct timeline *s, char *what, char *change, size_t size);
+void draw_banner(struct canvas *c, const struct view *v, struct box b);
+
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);
 struct box frame_phases(const struct view *v, struct box all);
