@@ -74,9 +74,9 @@ static const struct cost_circle *circle_of(struct cost_cache *cache, const struc
 {
 	unsigned axes = op_axes(h->p, h->op);
 	for (size_t i = 0; i < cache->circle_count; i++)
-		if (cache->circles[i].axes == axes && cache->circles[i].ends == h->op->ends)
+		if (cache->circles[i].axes == axes && cache->circles[i].ends == h->op->ends_only)
 			return &cache->circles[i];
-	struct cost_circle circle = {.axes = axes, .ends = h->op->ends};
+	struct cost_circle circle = {.axes = axes, .ends = h->op->ends_only};
 	int64_t *counts = calloc((size_t)h->nodes * 2 + 1, sizeof *counts);
 	if (!counts)
 		abort();
@@ -174,14 +174,14 @@ static const struct cost_profile *profile_of(struct cost_cache *cache, const str
 {
 	for (size_t i = 0; i < cache->count; i++)
 		if (cache->profiles[i].algorithm == h->s.algorithm && cache->profiles[i].root == h->s.root &&
-		    cache->profiles[i].axes == op_axes(h->p, h->op) && cache->profiles[i].ends == h->op->ends)
+		    cache->profiles[i].axes == op_axes(h->p, h->op) && cache->profiles[i].ends == h->op->ends_only)
 			return &cache->profiles[i];
 	cache->profiles = array_reserve(cache->profiles, cache->count, &cache->capacity, sizeof *cache->profiles);
 	struct cost_profile *p = &cache->profiles[cache->count++];
 	*p = (struct cost_profile){.algorithm = h->s.algorithm,
 	                           .root = h->s.root,
 	                           .axes = op_axes(h->p, h->op),
-	                           .ends = h->op->ends,
+	                           .ends = h->op->ends_only,
 	                           .rounds = (int)schedule_rounds(&h->s)};
 	int64_t *counts = calloc((size_t)h->nodes * 2, sizeof *counts);
 	struct shape whole = *h;

@@ -47,6 +47,7 @@ struct simulated_instance {
 struct simulated_group {
 	int instance;
 	int arrived, wanted; /* processes */
+	int64_t came;        /* when the last of them had */
 };
 
 enum activity_kind {
@@ -132,6 +133,8 @@ static inline const struct simulated_instance *engine_instance(const struct engi
 enum status instances_make(struct engine *e); /* before there are processes */
 enum status groups_make(struct engine *e);    /* after */
 int group_of(const struct engine *e, int process, int op);
+/* When the last that an operation needs had come: of communication of its group, else of itself. */
+int64_t engine_came(const struct engine *e, int process, int op);
 void instances_release(struct engine *e);
 
 /* group.c */

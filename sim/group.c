@@ -1,5 +1,5 @@
-/* Communication as one operation: it begins when every process of the group has arrived, takes its time, and ends for
- * all of them at once. */
+/* Communication as one operation: it moves data when every process of the group has arrived, takes its time, and ends
+ * for all of them at once. */
 #include <stdlib.h>
 
 #include "sim/engine.h"
@@ -82,6 +82,8 @@ void group_arrive(struct engine *e, int process, int op)
 	struct participation *at = engine_participation(e, process, op);
 	*at = (struct participation){.group = group, .op = op, .hold = -1, .round = -1};
 	bool all = ++g->arrived == g->wanted;
+	if (all)
+		g->came = e->now;
 	if (!message)
 		at->hold = hold_device(e, process);
 	else if (all)

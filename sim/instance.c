@@ -43,7 +43,7 @@ static bool is_inside_nodes(const struct engine *e, const struct op *op)
 {
 	int64_t size = 1;
 	unsigned axes = op_axes(e->plan, op);
-	if (op_is_message(op->kind) || op->ends)
+	if (op_is_message(op->kind) || op->ends_only)
 		return false;
 	for (int i = e->plan->axis_count - 1; i >= 0 && axes >> i & 1; i--) {
 		size *= e->plan->axes[i].size;
@@ -71,6 +71,16 @@ int group_of(const struct engine *e, int process, int op)
 	const struct process *p = &e->processes[process];
 	int number = rendezvous_number(&e->rendezvous, p->role, op);
 	return e->instances[number].first_group + (int)place_of_group(e, &e->rendezvous.instances[number], p->who);
+}
+
+int64_t engine_came(const struct engine *e, int process, int op)
+{
+	const struct process *p = &e->processes[process];
+	if (e->plan->ranks == 1 || rendezvous_number(&e->rendezvous, p->role, op) < 0)
+		return *process_begin(p, op);
+	/* Message by message a rank may be done before the last has come. */
+	int64_t came = e->groups[group_of(e, process, op)].came;
+	return came < *process_end(p, op) ? came : *process_end(p, op);
 }
 
 static void count_wanted(struct engine *e)

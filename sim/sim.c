@@ -14,52 +14,47 @@ enum status grain_parse(const char *text, enum grain *out)
 	return s;
 }
 
+const char *grain_name(enum grain g)
+{
+	return g == GRAIN_MESSAGE ? "message" : "operation";
+}
+
 /* ---- results ---- */
 
-static void add_spans(const struct process *p, int64_t rank, struct trace *t)
+static void add_spans(const struct engine *e, int process, int64_t rank, struct trace *t)
 {
-	for (int op = p->role->step.begin; op < p->role->step.end; op++)
-		if (op_class(p->role->ops[op].kind) != OP_CLASS_M)
-			trace_add_span(t, rank, op, *process_begin(p, op), *process_end(p, op));
+	const struct process *p = &e->processes[process];
+	for (int op = p->role->step.begin; op < p->role->step.end; op++) {
+		if (op_class(p->role->ops[op].kind) == OP_CLASS_M)
+			continue;
+		trace_add_span(t, rank, op, *process_begin(p, op), *process_end(p, op));
+		t->spans[t->span_count - 1].came = engine_came(e, process, op);
+	}
 }
 
 static void fill_trace(const struct engine *e, struct trace *t)
 {
 	if (e->grain == GRAIN_OPERATION && e->plan->ranks <= SIM_TRACE_RANKS) {
 		for (int64_t rank = 0; rank < e->plan->ranks; rank++)
-			add_spans(&e->processes[rank_class_of(&e->classes, e->plan, e->c, rank)], rank, t);
+			add_spans(e, rank_class_of(&e->classes, e->plan, e->c, rank), rank, t);
 		return;
 	}
 	for (int i = 0; i < e->classes.count; i++)
-		add_spans(&e->processes[i], e->classes.classes[i].rank, t);
+		add_spans(e, i, e->classes.classes[i].rank, t);
 }
 
-static int64_t end_of(const struct process *p)
-{
-	int64_t end = 0;
-	for (int op = p->role->step.begin; op < p->role->step.end; op++)
-		end = *process_end(p, op) > end ? *process_end(p, op) : end;
-	return end;
-}
-
-/* The times of the rank that ends last; among equals of the one that computes most, for which the others wait. */
 static struct times slowest(const struct engine *e)
 {
-	struct times best = {0};
-	int64_t best_end = -1;
+	struct times slowest = {0};
 	for (int i = 0; i < e->classes.count; i++) {
-		int64_t end = end_of(&e->processes[i]);
-		if (end < best_end)
-			continue;
-		struct trace one = {.plan = e->plan};
-		add_spans(&e->processes[i], e->classes.classes[i].rank, &one);
-		struct times t = trace_times(&one, e->classes.classes[i].rank, end);
+		struct trace one = {.plan = e->plan}; /* all of them together may be too much for the memory */
+		add_spans(e, i, e->classes.classes[i].rank, &one);
+		struct times times = trace_slowest(&one);
+		if (!i || times_are_slower(&times, &slowest))
+			slowest = times;
 		trace_release(&one);
-		if (end > best_end || t.compute > best.compute)
-			best = t;
-		best_end = end;
 	}
-	return best;
+	return slowest;
 }
 
 static void consider(struct report_tightest *t, enum space space, wide needed, int64_t capacity)
@@ -107,6 +102,7 @@ enum status sim_run(const struct plan *plan, const struct cluster *c, enum grain
 	if (!s) {
 		report_from_plan(out, plan);
 		snprintf(out->cluster, sizeof out->cluster, "%s", c->name);
+		snprintf(out->grain, sizeof out->grain, "%s", grain_name(grain));
 		for (int i = 0; i < out->role_count; i++) {
 			out->roles[i].memory[SPACE_DEVICE].overhead_bytes = c->overhead.value;
 			out->roles[i].memory[SPACE_DEVICE].overhead_assumed = !c->overhead.measured;

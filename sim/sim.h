@@ -49,7 +49,8 @@
 
 enum grain { GRAIN_OPERATION, GRAIN_MESSAGE };
 
-enum status grain_parse(const char *text, enum grain *out); /* "operation", "message" */
+const char *grain_name(enum grain g); /* "operation", "message" */
+enum status grain_parse(const char *text, enum grain *out);
 
 /* Up to so many ranks, a trace at the grain of operations shows all of them; above, one of each class. */
 #define SIM_TRACE_RANKS 64
@@ -57,9 +58,8 @@ enum status grain_parse(const char *text, enum grain *out); /* "operation", "mes
 /* Simulates one step of a verified plan. The cluster was opened for at least plan->ranks ranks.
  *
  * trace: NULL, or a zeroed trace, which is opened and filled; the caller releases it.
- * out: is filled with all of report_from_plan(), and with the times (of the rank that ends last; among equals of the
- * one that computes most), overhead, fits, cluster, and rates_measured (every rate that entered the times was
- * measured).
+ * out: is filled with all of report_from_plan(), and with the grain, the times (of the slowest rank), overhead, fits,
+ * cluster, and rates_measured (every rate that entered the times was measured).
  *
  * STATUS_INPUT: the cluster has no rate for something in the plan, the clock passes 73 years, or the grain of messages
  * comes to more than 2^28 messages. STATUS_REFUSED: the plan stands still; the verifier finds that first. */

@@ -118,6 +118,21 @@ static void show_memory_beside(const struct trials *v)
 	show_overhead(columns, count, stdout);
 }
 
+/* Of pipelines, below the closed form of each. */
+static void show_bubbles_beside(const struct trials *v)
+{
+	for (int i = 0; i < v->members.count; i++) {
+		const struct trial *r = &v->trial[i];
+		char whose[2][300];
+		snprintf(whose[0], sizeof whose[0], "%s, predicted: ", v->members.member[i].strategy);
+		snprintf(whose[1], sizeof whose[1], "%s, measured: ", v->members.member[i].strategy);
+		if (*r->skipped)
+			continue;
+		show_bubble(&r->predicted, whose[0], stdout);
+		show_bubble(&r->measured, whose[1], stdout);
+	}
+}
+
 static void show(const struct trials *v)
 {
 	struct table t;
@@ -137,6 +152,7 @@ static void show(const struct trials *v)
 	show_heading(&heading, SHOW_ALL, stdout);
 	fputc('\n', stdout);
 	table_end(&t, 0);
+	show_bubbles_beside(v);
 	show_details(v, option_given(v->options, OPTION_VERBOSE));
 	show_memory_beside(v);
 	fputc('\n', stdout);

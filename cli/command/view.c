@@ -159,6 +159,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 	v->size.delay = (int)option_whole(o, OPTION_DELAY);
 	if (s)
 		return s;
+	if (path && option_given(o, OPTION_DESCRIBE))
+		return status_fail(STATUS_INPUT, "--describe prints text: leave out --%s", option_name(OPTION_EXPORT));
 	if (!path) {
 		static const enum option of_files[] = {OPTION_PAGES, OPTION_DELAY, OPTION_SCALE};
 		for (size_t i = 0; i < sizeof of_files / sizeof of_files[0]; i++)
@@ -186,7 +188,7 @@ enum status command_view(const struct options *o)
 		return status_fail(STATUS_MEMORY, "out of memory");
 	v->options = o;
 	enum status s = check_options(v, &exporting);
-	if (!s)
+	if (!s && !option_given(o, OPTION_DESCRIBE))
 		s = fonts_open(&fonts);
 	playback_init(&v->playback, &fonts);
 	if (!s && !(s = load_from_options(&v->loaded[0], o))) {
@@ -201,7 +203,9 @@ enum status command_view(const struct options *o)
 		else
 			s = viewer_compare(v, option_text(o, OPTION_COMPARE));
 	}
-	if (!s && option_given(o, OPTION_EXPORT))
+	if (!s && option_given(o, OPTION_DESCRIBE))
+		export_describe(&v->playback, !option_given(o, OPTION_AT), stdout);
+	else if (!s && option_given(o, OPTION_EXPORT))
 		s = file_write(option_text(o, OPTION_EXPORT), "{export}", write_export, &exporting);
 	else if (!s)
 		s = viewer_window(v);

@@ -33,20 +33,29 @@ static void make_heading(struct trace_view *p, const struct plan *plan, const ch
 	         sequence, where);
 }
 
-/* Message by message where messages are drawn. */
-static enum status simulate(const struct plan *plan, const char *cluster, struct trace *trace, struct limits *limits)
+/* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
+static enum status simulate(const struct plan *plan, const struct options *o, const char *cluster, struct trace *trace,
+                            struct limits *limits)
 {
 	struct cluster c;
 	struct report r = {0};
-	enum status s = cluster_open(&c, cluster, plan->ranks);
-	if (s)
+	enum grain grain;
+	enum status s = grain_parse(option_text(o, OPTION_GRAIN), &grain);
+	if (s || (s = cluster_open(&c, cluster, plan->ranks)))
 		return s;
-	s = sim_run(plan, &c, plan->ranks <= TIMELINE_MESSAGE_RANKS ? GRAIN_MESSAGE : GRAIN_OPERATION, trace, &r);
+	s = sim_run(plan, &c, grain, trace, &r);
 	limits_of(limits, &c, plan->ranks);
 	limits->measured_rates = r.rates_measured;
 	report_release(&r);
 	cluster_release(&c);
 	return s;
+}
+
+/* The example that opens when nothing is asked for is the same everywhere. */
+static const char *cluster_of(const struct options *o)
+{
+	bool example = !option_given(o, OPTION_MODEL) && !option_given(o, OPTION_PLAN_FILE);
+	return example && !option_given(o, OPTION_CLUSTER) ? "v100-16gb" : option_text(o, OPTION_CLUSTER);
 }
 
 enum status load_job(struct loaded *l, const struct options *o, struct job *job)
@@ -57,14 +66,14 @@ enum status load_job(struct loaded *l, const struct options *o, struct job *job)
 	*job = (struct job){0};
 	/* The plan points into the job, which has moved here. */
 	l->job.plan.model = &l->job.model;
-	enum status s = simulate(&l->job.plan, option_text(o, OPTION_CLUSTER), &l->trace, &limits);
+	enum status s = simulate(&l->job.plan, o, cluster_of(o), &l->trace, &limits);
 	if (!s)
 		s = trace_view_open(&l->shown, &l->trace, &limits, NULL);
 	if (s) {
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "simulated on %s%s", l->trace.cluster,
+	snprintf(where, sizeof where, "simulated on %s, grain %s%s", l->trace.cluster, option_text(o, OPTION_GRAIN),
 	         limits.measured_rates ? "" : ", assumed rates");
 	make_heading(&l->shown, &l->job.plan, where);
 	return STATUS_OK;
@@ -105,8 +114,11 @@ static enum status load_place(struct loaded *l, const struct options *o, struct 
 	struct cluster c;
 	enum status s = STATUS_OK;
 	*simulated = false;
+	if (!t->measured && option_given(o, OPTION_GRAIN))
+		return status_fail(STATUS_INPUT, "--grain: '%.100s' was simulated already; leave one of them out",
+		                   option_text(o, OPTION_TRACE));
 	if (t->measured) {
-		s = simulate(t->plan, name, &l->trace, limits);
+		s = simulate(t->plan, o, name, &l->trace, limits);
 		*simulated = !s;
 	} else if ((asked || known) && !(s = cluster_open(&c, name, t->plan->ranks))) {
 		limits_of(limits, &c, t->plan->ranks);
@@ -144,8 +156,12 @@ static enum status load_trace(struct loaded *l, const struct options *o)
 		load_release(l);
 		return s;
 	}
-	snprintf(where, sizeof where, "%s on %s, %.60s", l->file.trace.measured ? "measured" : "simulated",
-	         l->file.trace.cluster, name);
+	const struct trace *t = &l->file.trace;
+	snprintf(where, sizeof where, "%s on %s%s, %.60s", t->measured ? "measured" : "simulated", t->cluster,
+	         t->measured             ? ""
+	         : t->message_count != 0 ? ", grain message"
+	                                 : ", grain operation",
+	         name);
 	make_heading(&l->shown, plan, where);
 	return STATUS_OK;
 }

@@ -43,7 +43,8 @@
 	  "cuda, `local-cuda`, which train and validate use on GPUs. Several ranks measure what is between them: "     \
 	  "--comm nccl, or ring and mpi by way of the host.")                                                          \
 	X(VIEW, view, "a step, moving: in a window, or as pictures",                                                   \
-	  "Opens a good example. --trace FILE opens a recorded run; --export FILE writes pictures without a window.")  \
+	  "Without --model it opens a small GPT on 4 GPUs of v100-16gb. --trace FILE opens a recorded run; --export "  \
+	  "FILE writes pictures without a window, --describe text.")                                                   \
 	X(DEMO, demo, "train under each of the seven strategies, predicted beside measured",                           \
 	  "Trains an MLP on Fashion-MNIST, in less than two minutes on two cores.")                                    \
 	X(HELP, help, "this text, or: help COMMAND, help TOPIC: models, strategies, clusters, checkpointing, config",  \
@@ -77,8 +78,8 @@ enum command {
 	  "read the plan's text from a file instead of compiling one")                                                 \
 	X(ROLE, "role", TEXT, "R", 0, 0, "", IN(PLAN), "print only this role's program")                               \
 	X(FORMAT, "format", CHOICE, "text|json|dot", 0, 0, "text", IN(PLAN), "dot is for Graphviz")                    \
-	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE),                       \
-	  "collectives by formula, or message by message over shared links")                                           \
+	X(GRAIN, "grain", CHOICE, "operation|message", 0, 0, "operation", IN(SIM) | IN(COMPARE) | IN(VIEW),            \
+	  "collectives by formula, which any number of ranks can have, or message by message over shared links")       \
 	X(REQUIRE_FIT, "require-fit", FLAG, "", 0, 0, "", IN(SIM) | IN(COMPARE), "exit status 1 if it does not fit")   \
 	X(EXPORT, "export", TEXT, "FILE", 0, 0, "", IN(COMPARE) | IN(VIEW),                                            \
 	  "write the figures as .csv, or a chart as .svg .pdf .png")                                                   \
@@ -89,6 +90,8 @@ enum command {
 	X(PAST, "past", WHOLE, "N", 0, SETTING_LARGE, "0", IN(VIEW), "and so many messages or allocations after it")   \
 	X(STEP, "step", CHOICE, "message|round|phase", 0, 0, "round", IN(VIEW),                                        \
 	  "what a step is: a message, a round or operation, a unit's pass")                                            \
+	X(DESCRIBE, "describe", FLAG, "", 0, 0, "", IN(VIEW),                                                          \
+	  "print captions, ledger and figures of all steps as text, or with --at of one; needs no display")            \
 	X(THEME, "theme", CHOICE, "light|dark|projector|paper", 0, 0, "light", IN(VIEW),                               \
 	  "colours: projector has strong contrast, paper is for print")                                                \
 	X(SIZE, "size", TEXT, "WIDTHxHEIGHT", 0, 0, "1280x720", IN(VIEW), "size of the window or picture")             \

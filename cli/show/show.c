@@ -40,6 +40,8 @@ static void write_heading(const struct report *r, unsigned settings, bool colour
 	if ((settings & SHOW_OFFLOAD) && strcmp(r->offload, "none") != 0)
 		fprintf(out, " · offload %s", r->offload);
 	fprintf(out, " · cluster %s", r->cluster);
+	if (*r->grain)
+		fprintf(out, " · grain %s", r->grain);
 }
 
 void show_heading(const struct report *r, unsigned settings, FILE *out)
@@ -136,18 +138,30 @@ static void time_row(struct table *t, const char *name, int64_t ns, int64_t step
 		table_cell(t, 2, "%.1f %%", 100.0 * (double)ns / (double)step);
 }
 
+void show_bubble(const struct report *r, const char *whose, FILE *out)
+{
+	char text[BUBBLE_TEXT];
+	if (r->bubble.stages)
+		fprintf(out, "%s%s; here %.1f %%\n", whose, bubble_text(text, &r->bubble),
+		        100 * (double)r->time.bubble / (double)(r->time.step ? r->time.step : 1));
+}
+
 static void show_time(const struct report *r, FILE *out)
 {
 	struct table t;
 	const struct times *n = &r->time;
+	char whose[48] = "";
+	if (r->role_count > 1)
+		snprintf(whose, sizeof whose, ", of rank %" PRId64, n->rank);
 	table_init(&t, out, 3, 1);
-	table_row(&t, STYLE_HEAD, "time of a step%s", r->rates_measured ? "" : " *");
+	table_row(&t, STYLE_HEAD, "time of a step%s%s", whose, r->rates_measured ? "" : " *");
 	time_row(&t, "computing", n->compute, n->step, STYLE_PLAIN);
 	time_row(&t, "waiting for communication", n->exposed, n->step, STYLE_PLAIN);
 	time_row(&t, "waiting for anything else", n->bubble, n->step, STYLE_PLAIN);
 	time_row(&t, "step", n->step, 0, STYLE_HEAD);
 	time_row(&t, "communicating, hidden or not", n->communication, n->step, STYLE_FAINT);
 	table_end(&t, 0);
+	show_bubble(r, "  ", out);
 }
 
 enum { MOST_ROLES = 4 };

@@ -81,6 +81,15 @@ static void show_group(struct table *t, const struct spread *s, enum figure_grou
 	}
 }
 
+void show_bubbles(const struct column *columns, int count, FILE *out)
+{
+	char whose[300];
+	for (int i = 0; i < count; i++) {
+		snprintf(whose, sizeof whose, "%.290s: ", columns[i].heading);
+		show_bubble(columns[i].report, whose, out);
+	}
+}
+
 void show_columns(const struct column *columns, int count, FILE *out)
 {
 	struct table t;
@@ -100,6 +109,7 @@ void show_columns(const struct column *columns, int count, FILE *out)
 			table_cell_style(&t, 1 + c, s.report[c]->fits ? STYLE_GOOD : STYLE_BAD);
 		}
 	table_end(&t, 0);
+	show_bubbles(columns, count, out);
 	if (assumed) {
 		fputc('\n', out);
 		show_rates(assumed, out);

@@ -65,7 +65,7 @@ __device__ __forceinline__ void parameters_store(const update_task<T> &t, uint64
 
 /* V elements from i on. */
 template <bool ADAMW, typename T, int V>
-__device__ __forceinline__ void update(const update_task<T> &t, const factors &f, uint64_t key, int64_t i)
+__device__ __forceinline__ void update_elements(const update_task<T> &t, const factors &f, uint64_t key, int64_t i)
 {
 	float p[V], g[V], m[V], v[V];
 	if (t.master)
@@ -121,9 +121,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_EACH) update_all(update_task<T
 		return;
 	}
 	for (int64_t i = thread * V; i < whole; i += step * V)
-		update<ADAMW, T, V>(t, f, key, i);
+		update_elements<ADAMW, T, V>(t, f, key, i);
 	if (whole + thread < t.n)
-		update<ADAMW, T, 1>(t, f, key, whole + thread);
+		update_elements<ADAMW, T, 1>(t, f, key, whole + thread);
 }
 
 template <bool ADAMW>

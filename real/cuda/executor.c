@@ -133,7 +133,7 @@ static enum status take_spans(struct cuda_executor *e, const struct section *s)
 			error = c->api->event_elapsed(c->context, e->begun, e->events[i].end, &end);
 		if (error)
 			return cuda_device_error(c, error, "reading times");
-		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9)};
+		e->base.span[i] = (struct op_span){(int64_t)(begin * 1e9), (int64_t)(end * 1e9), -1};
 	}
 	return STATUS_OK;
 }
@@ -215,7 +215,6 @@ static enum status run_eagerly(struct cuda_executor *e, const struct section *s)
 	executor_end(&e->base, s);
 	if (is_step(e, s)) {
 		e->eager_steps++;
-		e->eager_times = executor_times(&e->base);
 		e->advances = c->step - step;
 	} else {
 		c->step_known = false; /* a section may have set the counter */
@@ -242,18 +241,6 @@ static enum status capture(struct cuda_executor *e, const struct section *s, cud
 	memcpy(c->rank.transfer, transfer, sizeof transfer);
 	c->step = step;
 	return status ? status : cuda_device_error(c, error, "capturing a step; {no_graph} runs without");
-}
-
-/* The times of the last eager step, as far as a replayed one can have taken them. */
-static struct times replayed_times(const struct times *eager, int64_t step)
-{
-	struct times t = *eager;
-	t.step = step;
-	t.compute = t.compute < step ? t.compute : step;
-	int64_t rest = step - t.compute;
-	t.exposed = t.exposed < rest ? t.exposed : rest;
-	t.bubble = rest - t.exposed;
-	return t;
 }
 
 static enum status replay(struct cuda_executor *e, const struct section *s)
@@ -286,8 +273,7 @@ static enum status replay(struct cuda_executor *e, const struct section *s)
 	if (is_new)
 		cuda_overhead_end(c, OVERHEAD_GRAPHS);
 	error = c->api->event_elapsed(c->context, e->begun, e->ended, &seconds);
-	e->base.times_are_given = true;
-	e->base.times = replayed_times(&e->eager_times, (int64_t)(seconds * 1e9));
+	e->base.replayed_ns = (int64_t)(seconds * 1e9);
 	e->replayed++;
 	return cuda_device_error(c, error, "reading times");
 }

@@ -39,7 +39,6 @@ struct cuda_executor {
 	cuda_graph graph[GRAPHS];
 	int64_t replayed;
 	int64_t advances; /* the step counter's, in a step */
-	struct times eager_times;
 };
 
 /* ---- executor.c ---- */

@@ -32,7 +32,7 @@ BOUND(embedding_backward)
 	const struct kernel *k = kernel_of(m, op);
 	const struct model *model = m->plan->model;
 	const struct tensor *tokens = &model->tensors[k->weight], *positions = &model->tensors[k->bias];
-	if (tokens->cut != CUT_NONE) {
+	if (tokens->partition != PARTITION_NONE) {
 		struct class_slice slice = token_slice_of(m, tokens->rows);
 		return RUN(embedding_sliced_backward, element_of(m, op, EMBEDDING_BACKWARD_DY), samples_of(m, op),
 		           k->tokens, k->out, &slice, positions->rows, use(m, op, EMBEDDING_BACKWARD_IDS),

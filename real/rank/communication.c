@@ -6,7 +6,7 @@
 struct group_of_ranks *executor_group(struct executor *e, const struct op *op)
 {
 	for (int i = 0; i < e->group_count; i++)
-		if (e->groups[i].axes == op_axes(e->memory->plan, op) && e->groups[i].ends == op->ends)
+		if (e->groups[i].axes == op_axes(e->memory->plan, op) && e->groups[i].ends == op->ends_only)
 			return &e->groups[i];
 	return NULL;
 }
@@ -20,7 +20,7 @@ struct communicator *executor_members(struct executor *e, const struct op *op)
 static bool is_of_all(const struct plan *p, const struct op *op)
 {
 	return op_class(op->kind) != OP_CLASS_C || op_is_message(op->kind) ||
-	       (!op->ends && op_axes(p, op) == plan_all_axes(p));
+	       (!op->ends_only && op_axes(p, op) == plan_all_axes(p));
 }
 
 /* Every rank opens those of all roles, in the order in which the plan names them: splitting is collective. */
@@ -35,7 +35,7 @@ enum status executor_open_groups(struct executor *e)
 			if (is_of_all(p, op) || executor_group(e, op))
 				continue;
 			struct group_of_ranks *g = &e->groups[e->group_count++];
-			*g = (struct group_of_ranks){op_axes(p, op), op->ends, NULL, NULL};
+			*g = (struct group_of_ranks){op_axes(p, op), op->ends_only, NULL, NULL};
 			int place = (int)op_member(p, op, rank);
 			int colour = place < 0 ? -1 : (int)plan_place(p, plan_all_axes(p) & ~g->axes, rank);
 			s = communicator_split(&g->communicator, e->communicator, colour, place);

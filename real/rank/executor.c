@@ -16,6 +16,7 @@ enum status executor_base_open(struct executor *e, const struct executor_ops *op
 	e->span = calloc((size_t)e->role->op_count + 1, sizeof *e->span);
 	if (!e->span)
 		return status_fail(STATUS_MEMORY, "out of memory");
+	e->replayed_ns = -1;
 	trace_open(&e->trace, memory->plan, "", true);
 	return STATUS_OK;
 }
@@ -33,11 +34,11 @@ void executor_base_release(struct executor *e)
 void executor_begin(struct executor *e, const struct section *s)
 {
 	e->status = STATUS_OK;
-	e->times_are_given = false;
+	e->replayed_ns = -1;
 	for (int t = 0; t < TRAFFIC_COUNT; t++)
 		e->traffic[t] = (struct traffic_count){.counted = true};
 	for (int i = s->begin; i < s->end; i++)
-		e->span[i] = (struct op_span){-1, -1};
+		e->span[i] = (struct op_span){-1, -1, -1};
 	memset(e->memory->transfer, 0, sizeof e->memory->transfer);
 	e->started = clock_ns();
 }
@@ -88,9 +89,34 @@ void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *en
 	*end = e->span[op].end;
 }
 
-struct times executor_times(const struct executor *e)
+void executor_meet(struct executor *e, int op, int64_t came)
 {
-	return e->times_are_given ? e->times : trace_times(&e->trace, e->memory->rank, 0);
+	struct op_span *s = &e->span[op];
+	s->came = came < s->begin ? s->begin : came > s->end ? s->end : came;
+}
+
+int64_t executor_came(const struct executor *e, int op)
+{
+	return e->span[op].came < 0 ? e->span[op].begin : e->span[op].came;
+}
+
+/* The times of the last eager step, as far as a replayed one can have taken them. */
+static struct times replayed_times(struct times t, int64_t step)
+{
+	t.step = step;
+	t.compute = t.compute < step ? t.compute : step;
+	int64_t rest = step - t.compute;
+	t.exposed = t.exposed < rest ? t.exposed : rest;
+	t.bubble = rest - t.exposed;
+	return t;
+}
+
+struct times executor_times(struct executor *e)
+{
+	for (size_t i = 0; i < e->trace.span_count; i++)
+		e->trace.spans[i].came = executor_came(e, e->trace.spans[i].op);
+	struct times t = trace_times(&e->trace, e->memory->rank, 0);
+	return e->replayed_ns < 0 ? t : replayed_times(t, e->replayed_ns);
 }
 
 int64_t executor_started(const struct executor *e)

@@ -26,6 +26,7 @@ struct executor_ops {
 
 struct op_span {
 	int64_t begin, end; /* since the section began; -1: takes no time */
+	int64_t came;       /* when the last member of its group had; -1: the others have not said so */
 };
 
 /* The ranks that a collective runs over, where they are not all. */
@@ -49,8 +50,7 @@ struct executor {
 	struct traffic_count traffic[TRAFFIC_COUNT];
 	int64_t started; /* of the section at hand */
 	struct trace trace;
-	bool times_are_given; /* `times` are the step's, and not what spans say */
-	struct times times;
+	int64_t replayed_ns; /* the step was a replay of the one that spans are of, and took so long; -1: it was that */
 
 	pthread_mutex_t lock;
 	/* under the lock */

@@ -40,7 +40,7 @@ static void load_training(struct rank_memory *memory, const struct op *op, int64
 {
 	const struct settings *s = &memory->plan->settings;
 	int64_t first = step * s->batch + op->micro * s->micro_batch * plan_data_ranks(memory->plan);
-	if (!op->wide)
+	if (!op->all_ranks)
 		first += data_place(memory) * s->micro_batch;
 	load_samples(memory, op, memory->input.training, first, samples_of(memory, op), inputs, targets);
 }
@@ -51,7 +51,7 @@ static void load_validation(struct rank_memory *memory, const struct op *op, voi
 	const struct model *m = memory->plan->model;
 	int64_t samples = samples_of(memory, op);
 	int64_t first = memory->evaluate_pass * s->micro_batch * plan_data_ranks(memory->plan) +
-	                (op->wide ? 0 : data_place(memory) * s->micro_batch);
+	                (op->all_ranks ? 0 : data_place(memory) * s->micro_batch);
 	int64_t left = memory->input.validation_samples - first, count = left < samples ? left > 0 ? left : 0 : samples;
 	/* Rows past the end of the data are computed like the others, and not counted. */
 	if (inputs)

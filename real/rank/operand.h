@@ -39,7 +39,7 @@ static inline const struct kernel *kernel_of(const struct rank_memory *memory, c
 
 static inline int64_t samples_of(const struct rank_memory *memory, const struct op *op)
 {
-	return memory->plan->settings.micro_batch * (op->wide ? plan_data_ranks(memory->plan) : 1);
+	return memory->plan->settings.micro_batch * (op->all_ranks ? plan_data_ranks(memory->plan) : 1);
 }
 
 static inline int64_t rows_of(const struct rank_memory *memory, const struct op *op)

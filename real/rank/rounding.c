@@ -16,12 +16,12 @@ struct element_numbers rounding_numbers(const struct model *m, int64_t slice, in
 {
 	const struct tensor *t = &m->tensors[tensor];
 	int64_t first = first_of(m, tensor), columns = t->columns ? t->columns : 1, piece;
-	if (t->cut == CUT_COLUMNS) {
+	if (t->partition == PARTITION_COLUMNS) {
 		piece = columns / t->pieces;
 		return (struct element_numbers){0,     first + slice * piece, columns, t->whole,
 		                                piece, t->whole / t->pieces};
 	}
-	if (t->cut == CUT_ROWS) { /* as one row */
+	if (t->partition == PARTITION_ROWS) { /* as one row */
 		piece = t->rows / t->pieces * columns;
 		return (struct element_numbers){0,     first + slice * piece,         t->elements, t->elements,
 		                                piece, t->whole / t->pieces * columns};

@@ -8,6 +8,14 @@
 #include "real/device/device.h"
 #include "real/train/train.h"
 
+/* When ranks came to the collectives of a step, told to all. */
+struct meeting {
+	int64_t clock;       /* added to this rank's clock, it is that of rank 0 */
+	int64_t most;        /* collectives and messages of the role that has most */
+	int64_t *mine, *all; /* [most], [ranks * most]: when a rank came to each, in order of issue */
+	struct trace trace;  /* of all ranks, nothing but communication */
+};
+
 struct training {
 	const struct train_options *options;
 	int rank, ranks;
@@ -26,6 +34,7 @@ struct training {
 	int64_t steps_done;
 	double *losses;                              /* by step */
 	struct times *times;                         /* by step */
+	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;
 };
@@ -64,5 +73,11 @@ void training_figures(const struct training *t, struct rank_figures *f);
 void training_merge(struct training *t, const struct rank_figures *all, struct report *out);
 enum status training_report(struct training *t, struct report *out);
 enum status training_trace(struct training *t);
+
+/* meet.c: after a step, collectively: the executor learns when the last member of every collective had come. */
+enum status training_meet(struct training *t);
+void meeting_release(struct meeting *m);
+/* Nanoseconds that, added to this rank's clock, give rank 0's. Collective over a communicator of MPI. */
+int64_t clocks_align(const void *mpi_communicator, int64_t (*now)(void));
 
 #endif

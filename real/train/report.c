@@ -188,19 +188,13 @@ enum status training_report(struct training *t, struct report *out)
 
 /* ---- the trace ---- */
 
-/* Ranks of one machine share a clock; then spans are placed by it, else from each rank's own beginning. */
+/* Of this rank's step, since the first rank began. */
 static int64_t beginning(const struct training *t)
 {
-	int64_t started = executor_started(t->device.executor), earliest = started;
-	int on_node = 1;
-	MPI_Comm node;
-	if (!t->mpi)
-		return 0;
-	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-	MPI_Comm_size(node, &on_node);
-	MPI_Comm_free(&node);
-	MPI_Allreduce(&started, &earliest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-	return on_node == t->ranks ? started - earliest : 0;
+	int64_t started = executor_started(t->device.executor) + t->meeting.clock, earliest = started;
+	if (t->mpi)
+		MPI_Allreduce(&started, &earliest, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+	return started - earliest;
 }
 
 static int own_spans(const struct training *t, struct span *spans)
@@ -213,6 +207,7 @@ static int own_spans(const struct training *t, struct span *spans)
 		executor_span(t->device.executor, i, &span.begin, &span.end);
 		if (span.begin < 0 || op_class(t->device.rank->role->ops[i].kind) == OP_CLASS_M)
 			continue;
+		span.came = executor_came(t->device.executor, i) + offset;
 		span.begin += offset;
 		span.end += offset;
 		spans[n++] = span;
@@ -224,8 +219,10 @@ static enum status save_trace(const struct training *t, const struct span *spans
 {
 	struct trace trace;
 	trace_open(&trace, &t->plan, cluster_of(t), true);
-	for (int64_t i = 0; i < count; i++)
+	for (int64_t i = 0; i < count; i++) {
 		trace_add_span(&trace, spans[i].rank, spans[i].op, spans[i].begin, spans[i].end);
+		trace.spans[i].came = spans[i].came;
+	}
 	enum status s = trace_save(&trace, t->options->trace_file);
 	trace_release(&trace);
 	return s;

@@ -107,6 +107,7 @@ void training_release(struct training *t)
 {
 	device_release(&t->device);
 	communicator_close(t->communicator);
+	meeting_release(&t->meeting);
 	safetensors_release(&t->init);
 	safetensors_writer_release(&t->save);
 	dataset_release(&t->data);

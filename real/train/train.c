@@ -114,6 +114,8 @@ static enum status run_steps(struct training *t, bool *stopped)
 		s = executor_run(t->device.executor, &t->device.rank->role->step);
 		if (s)
 			return status_prefix(s, "step %" PRId64, t->steps_done + 1);
+		if ((s = training_meet(t)))
+			return status_prefix(s, "after step %" PRId64, t->steps_done + 1);
 		struct loss_scale next = read_scaler(t);
 		t->losses[t->steps_done] = read_loss(t);
 		t->times[t->steps_done] = executor_times(t->device.executor);
@@ -223,6 +225,8 @@ static enum status join_world(struct training *t)
 	MPI_Comm_rank(node, &t->local_rank);
 	MPI_Comm_size(node, &t->local_ranks);
 	MPI_Comm_free(&node);
+	if (t->local_ranks < t->ranks) /* ranks of one machine share a clock */
+		t->meeting.clock = clocks_align(&(MPI_Comm){MPI_COMM_WORLD}, clock_ns);
 	if (t->ranks != t->plan.ranks)
 		return status_fail(STATUS_INPUT, "the plan is for %lld ranks and mpirun started %d; make them equal",
 		                   (long long)t->plan.ranks, t->ranks);

@@ -23,19 +23,20 @@
 
 enum weight_init { INIT_ZERO, INIT_ONE, INIT_NORMAL, INIT_UNIFORM };
 
-/* The side of a tensor that is cut when each rank of a tensor group has a slice of it (model/slice.h). */
-enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
+/* The side of a tensor that is divided when each rank of a tensor group has a slice of it (model/slice.h). */
+enum partition { PARTITION_NONE, PARTITION_ROWS, PARTITION_COLUMNS };
 
 struct tensor {
 	const char *name;      /* "h.0.attn.c_attn.weight" */
 	int64_t rows, columns; /* columns 0: a vector */
 	int64_t elements;
-	/* In a slice: the side that is cut, its size in the whole tensor, and how many pieces it has that are cut one
-	 * by one (3 for q|k|v). rows, columns and elements are then the slice's. */
-	enum cut cut;
+	/* In a slice: the side that is divided, its size in the whole tensor, and how many pieces it has that are
+	 * divided one by one (3 for q|k|v). rows, columns and elements are then the slice's. */
+	enum partition partition;
 	int64_t whole;
 	int pieces;
-	bool spread; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over the ranks */
+	bool sequence_parallel; /* whole, and read by kernels that have a rank's own rows: its gradient is a sum over
+	                           the ranks */
 	int unit;
 	int uses; /* kernels whose backward pass contributes to its gradient: 2 for a tied table */
 	enum weight_init init;
@@ -53,10 +54,10 @@ struct value {
 	const char *name;
 	int64_t elements; /* a sample; or a micro-batch, if per_batch */
 	enum value_type type;
-	int producer;   /* kernel; -1: comes from the data */
-	bool sliced;    /* each rank of a tensor group has its own columns of it; else all have the same */
-	bool spread;    /* each has its own rows (tokens): sequence parallelism */
-	bool per_batch; /* one for all samples of a micro-batch: batch normalization's statistics */
+	int producer;           /* kernel; -1: comes from the data */
+	bool sliced;            /* each rank of a tensor group has its own columns of it; else all have the same */
+	bool sequence_parallel; /* each has its own rows (tokens): sequence parallelism */
+	bool per_batch;         /* one for all samples of a micro-batch: batch normalization's statistics */
 };
 
 /* State of the model that is not a parameter, in fp32: torch.nn.Module calls it a buffer. Only the forward pass of

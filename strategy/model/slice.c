@@ -23,14 +23,14 @@ static void *copy_of(const struct slicer *c, const void *from, int count, size_t
 	return p;
 }
 
-/* A tensor is cut once, even if two kernels read it, as the embedding and the head read the tied table. */
-static void cut_tensor(const struct slicer *c, int tensor, enum cut cut, int pieces)
+/* A tensor is partitioned once, even if two kernels read it, as the embedding and the head read the tied table. */
+static void partition_tensor(const struct slicer *c, int tensor, enum partition partition, int pieces)
 {
-	if (tensor < 0 || c->m->tensors[tensor].cut != CUT_NONE)
+	if (tensor < 0 || c->m->tensors[tensor].partition != PARTITION_NONE)
 		return;
 	struct tensor *t = &c->m->tensors[tensor];
-	int64_t *side = cut == CUT_ROWS ? &t->rows : &t->columns;
-	t->cut = cut;
+	int64_t *side = partition == PARTITION_ROWS ? &t->rows : &t->columns;
+	t->partition = partition;
 	t->pieces = pieces;
 	t->whole = *side;
 	*side = round_up(*side, c->ranks) / c->ranks;
@@ -50,7 +50,7 @@ static void slice_value(const struct slicer *c, int value)
 static void spread_value(const struct slicer *c, int value)
 {
 	struct value *v = &c->m->values[value];
-	v->spread = true;
+	v->sequence_parallel = true;
 	v->elements /= c->ranks;
 }
 
@@ -62,9 +62,9 @@ static void spread_rows(const struct slicer *c, struct kernel *k)
 	if (k->saved >= 0)
 		spread_value(c, k->saved);
 	if (k->weight >= 0)
-		c->m->tensors[k->weight].spread = true;
+		c->m->tensors[k->weight].sequence_parallel = true;
 	if (k->bias >= 0)
-		c->m->tensors[k->bias].spread = true;
+		c->m->tensors[k->bias].sequence_parallel = true;
 }
 
 /* The first kernel that reads a value. */
@@ -107,8 +107,8 @@ static enum status slice_outputs(const struct slicer *c, struct kernel *k, const
 	if (s)
 		return s;
 	k->out = round_up(k->out, c->ranks) / c->ranks;
-	cut_tensor(c, k->weight, k->weight_in_out ? CUT_COLUMNS : CUT_ROWS, pieces);
-	cut_tensor(c, k->bias, CUT_ROWS, pieces);
+	partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_COLUMNS : PARTITION_ROWS, pieces);
+	partition_tensor(c, k->bias, PARTITION_ROWS, pieces);
 	slice_value(c, k->y);
 	if (reader->kind == KERNEL_CLASSIFIER) {
 		c->m->logits_stride = logits_stride(k->out);
@@ -124,7 +124,7 @@ static enum status slice_linear(const struct slicer *c, struct kernel *k)
 	const struct kernel *reader = reader_of(c->m, k->y);
 	if (c->m->values[k->x].sliced) { /* each rank has its own inputs */
 		k->in /= c->ranks;
-		cut_tensor(c, k->weight, k->weight_in_out ? CUT_ROWS : CUT_COLUMNS, 1);
+		partition_tensor(c, k->weight, k->weight_in_out ? PARTITION_ROWS : PARTITION_COLUMNS, 1);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
@@ -186,7 +186,7 @@ static const enum divides divides[] = {
 /* A kernel that reads a rank's own rows makes its own rows too. */
 static enum status slice_rows(const struct slicer *c, struct kernel *k)
 {
-	if (c->m->values[k->x].spread)
+	if (c->m->values[k->x].sequence_parallel)
 		spread_rows(c, k);
 	return STATUS_OK;
 }
@@ -196,7 +196,7 @@ static enum status slice_kernel(const struct slicer *c, struct kernel *k)
 	bool sliced = c->m->values[k->x].sliced;
 	switch (divides[k->kind]) {
 	case DIVIDES_TABLE:
-		cut_tensor(c, k->weight, CUT_ROWS, 1);
+		partition_tensor(c, k->weight, PARTITION_ROWS, 1);
 		if (c->sequence)
 			spread_value(c, k->y);
 		return STATUS_OK;
@@ -275,18 +275,18 @@ bool kernel_sums(const struct model *m, const struct kernel *k)
 	if (m->slices == 1)
 		return false;
 	if (k->kind == KERNEL_EMBEDDING)
-		return m->tensors[k->weight].cut != CUT_NONE;
+		return m->tensors[k->weight].partition != PARTITION_NONE;
 	return k->kind == KERNEL_LINEAR && m->values[k->x].sliced && !m->values[k->y].sliced;
 }
 
 bool kernel_gathers(const struct model *m, const struct kernel *k)
 {
-	return m->slices > 1 && k->kind == KERNEL_LINEAR && m->values[k->x].spread;
+	return m->slices > 1 && k->kind == KERNEL_LINEAR && m->values[k->x].sequence_parallel;
 }
 
 bool kernel_scatters(const struct model *m, const struct kernel *k)
 {
-	return kernel_sums(m, k) && m->values[k->y].spread;
+	return kernel_sums(m, k) && m->values[k->y].sequence_parallel;
 }
 
 int kernel_sum(const struct kernel *k)
@@ -303,10 +303,10 @@ bool kernel_sums_backward(const struct model *m, const struct kernel *k)
 
 int64_t tensor_whole_elements(const struct tensor *t)
 {
-	switch (t->cut) {
-	case CUT_ROWS:
+	switch (t->partition) {
+	case PARTITION_ROWS:
 		return t->whole * (t->columns ? t->columns : 1);
-	case CUT_COLUMNS:
+	case PARTITION_COLUMNS:
 		return t->rows * t->whole;
 	default:
 		return t->elements;
@@ -333,9 +333,9 @@ static int64_t place_on_side(const struct tensor *t, int64_t slice_side, int64_t
 struct run_of_tensor tensor_run(const struct tensor *t, int64_t slices, int64_t rank, int64_t at)
 {
 	int64_t left, columns = t->columns ? t->columns : 1;
-	if (t->cut == CUT_NONE || slices == 1)
+	if (t->partition == PARTITION_NONE || slices == 1)
 		return (struct run_of_tensor){at, t->elements - at};
-	if (t->cut == CUT_COLUMNS) {
+	if (t->partition == PARTITION_COLUMNS) {
 		int64_t place = place_on_side(t, t->columns, rank, at % columns, &left);
 		return (struct run_of_tensor){place < 0 ? -1 : at / columns * t->whole + place, left};
 	}

@@ -1,21 +1,20 @@
 /* A rank's slice of a model, for tensor parallelism (Shoeybi et al. 2019, arXiv 1909.08053, section 3).
  *
  * All ranks of a tensor group work on the same samples, each with its slice of the weights. Linear layers come in
- * pairs: the first is cut by columns (its outputs), the second by rows (its inputs), so that what stands between them
- * never has to be whole:
+ * pairs: the first is divided by columns (its outputs), the second by rows (its inputs), so that what stands between
+ * them never has to be whole:
  *
  *     x whole ─► qkv │ columns: own heads ─► attention │ own heads ─► proj │ rows ─► partial sums ─ all-reduce ─► whole
- *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─►
- * whole
+ *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─► whole
  *
- * backward, the gradient of x is what comes out as partial sums. The token table is cut by rows, its tokens: the
+ * backward, the gradient of x is what comes out as partial sums. The token table is divided by rows, its tokens: the
  * embedding looks up those it has and is summed over the ranks, the tied head gives each rank the logits of its own
  * tokens, and the loss is computed from them without any rank holding all (section 3, "parallel cross entropy").
  * Everything else (norms, position table, biases behind a sum) every rank has whole, and computes alike.
  *
- *     cut         tensors
- *     rows        token table; proj and out [in,out]; of torch.nn.Linear's [out,in], the layers cut by columns
- *     columns     qkv (three pieces q|k|v, of each the own heads) and fc; of [out,in], the layers cut by rows
+ *     divided by  tensors
+ *     rows        token table; proj and out [in,out]; of torch.nn.Linear's [out,in], the layers divided by columns
+ *     columns     qkv (three pieces q|k|v, of each the own heads) and fc; of [out,in], the layers divided by rows
  *
  * A token table that does not divide is padded at the end: padded rows are zeros and stay zeros, and the loss leaves
  * their logits out, so they change nothing. They are neither shown nor saved.

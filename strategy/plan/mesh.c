@@ -96,7 +96,7 @@ void region_resolve(const struct plan *p, const struct region *r, int64_t rank, 
 int64_t op_members(const struct plan *p, const struct op *op)
 {
 	int64_t n = plan_along(p, op_axes(p, op));
-	return op_is_message(op->kind) || (op->ends && n > 2) ? 2 : n;
+	return op_is_message(op->kind) || (op->ends_only && n > 2) ? 2 : n;
 }
 
 int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
@@ -104,7 +104,7 @@ int64_t op_member(const struct plan *p, const struct op *op, int64_t rank)
 	int64_t n = plan_along(p, op_axes(p, op)), place = plan_place(p, op_axes(p, op), rank);
 	if (op_is_message(op->kind))
 		return op->kind == OP_RECEIVE;
-	if (!op->ends)
+	if (!op->ends_only)
 		return place;
 	return !place ? 0 : place == n - 1 ? 1 : -1;
 }
@@ -114,13 +114,13 @@ int64_t op_member_rank(const struct plan *p, const struct op *op, int64_t rank, 
 	unsigned axes = op_axes(p, op);
 	if (op_is_message(op->kind))
 		return member == op_member(p, op, rank) ? rank : op_peer(p, op, rank);
-	return plan_rank_at(p, axes, rank, op->ends && member ? plan_along(p, axes) - 1 : member);
+	return plan_rank_at(p, axes, rank, op->ends_only && member ? plan_along(p, axes) - 1 : member);
 }
 
 int64_t op_peer(const struct plan *p, const struct op *op, int64_t rank)
 {
 	unsigned axes = op_axes(p, op);
-	int64_t place = plan_place(p, axes, rank) + op->shift;
+	int64_t place = plan_place(p, axes, rank) + op->neighbour;
 	return place < 0 || place >= plan_along(p, axes) ? -1 : plan_rank_at(p, axes, rank, place);
 }
 

@@ -60,7 +60,7 @@ struct op_sizes op_sizes_of(const struct plan *p, const struct op *op)
 {
 	const struct model *m = p->model;
 	const struct kernel *k = op->kernel >= 0 ? &m->kernels[op->kernel] : NULL;
-	int64_t samples = p->settings.micro_batch * (op->wide ? plan_data_ranks(p) : 1);
+	int64_t samples = p->settings.micro_batch * (op->all_ranks ? plan_data_ranks(p) : 1);
 	struct op_sizes s = {.contributors = 1};
 	if (k)
 		s = kernel_sizes(m, k, samples);

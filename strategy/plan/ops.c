@@ -261,10 +261,10 @@ int64_t operand_elements(enum op_kind k, int operand, const struct op_sizes *s)
 /* ---- work ---- */
 
 /* Of a model at the limits of its sizes the FLOPs of one sample do not fit in 64 bits. */
-__extension__ typedef __int128 wide;
-#define X(name) __attribute__((unused)) const wide name = s->name;
+__extension__ typedef __int128 flops_sum;
+#define X(name) __attribute__((unused)) const flops_sum name = s->name;
 
-static wide work_of(enum op_kind k, const struct op_sizes *s)
+static flops_sum work_of(enum op_kind k, const struct op_sizes *s)
 {
 	OP_SIZES(X)
 	switch (k) {
@@ -283,10 +283,10 @@ int64_t op_flops_of(enum op_kind k, const struct op_sizes *s)
 	return (int64_t)work_of(k, s);
 }
 
-static wide kernel_work(const struct model *m, const struct kernel *k, enum pass pass, int64_t samples)
+static flops_sum kernel_work(const struct model *m, const struct kernel *k, enum pass pass, int64_t samples)
 {
 	struct op_sizes s = kernel_sizes(m, k, samples);
-	wide work = 0;
+	flops_sum work = 0;
 	for (int op = 0; op < OP_KIND_COUNT; op++)
 		if (infos[op].pass == pass && infos[op].sections & STEP && op_carries_out((enum op_kind)op, k, &s))
 			work += work_of((enum op_kind)op, &s);

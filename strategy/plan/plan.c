@@ -79,12 +79,12 @@ int64_t plan_slice_of(const struct plan *p, int64_t rank)
 
 bool group_is_sliced(const struct plan *p, int group)
 {
-	return p->model->tensors[p->groups[group].tensors[0]].cut != CUT_NONE;
+	return p->model->tensors[p->groups[group].tensors[0]].partition != PARTITION_NONE;
 }
 
 unsigned group_sum_axes(const struct plan *p, int group)
 {
-	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].spread;
+	bool rows = group >= 0 && p->model->tensors[p->groups[group].tensors[0]].sequence_parallel;
 	return plan_data_axes(p) | (rows ? plan_axis(p, "tensor") : 0);
 }
 

@@ -35,7 +35,7 @@ bool role_takes_part(const struct plan *p, const struct op *op, const struct rol
 		return issues == other || role_across(p, op, issues) == other;
 	if (!(op_axes(p, op) & 1))
 		return issues == other;
-	return !op->ends || role_is_an_end(p, other);
+	return !op->ends_only || role_is_an_end(p, other);
 }
 
 /* ---- matching ---- */
@@ -43,7 +43,7 @@ bool role_takes_part(const struct plan *p, const struct op *op, const struct rol
 /* A channel is what tells apart who communicates: the n-th operations on it are the n-th instance. */
 struct channel {
 	unsigned axes;
-	bool ends;
+	bool ends_only;
 	int from, to; /* roles: of a message; from: of a collective within a role. Else -1 */
 	int wanted;   /* roles that take part */
 	int *instances, count;
@@ -53,8 +53,8 @@ struct channel {
 /* How a role names a channel, and how many operations it has issued on it. */
 struct line {
 	unsigned axes;
-	bool ends;
-	int shift; /* of a message: where the peer is … */
+	bool ends_only;
+	int neighbour; /* of a message: where the peer is … */
 	bool sends;
 	int channel, issued;
 };
@@ -71,7 +71,7 @@ struct matcher {
 
 static struct channel channel_of(const struct plan *p, const struct role *r, const struct op *op)
 {
-	struct channel c = {.axes = op_axes(p, op), .ends = op->ends, .from = -1, .to = -1, .wanted = 2};
+	struct channel c = {.axes = op_axes(p, op), .ends_only = op->ends_only, .from = -1, .to = -1, .wanted = 2};
 	int own = role_number(p, r);
 	if (op_is_message(op->kind)) {
 		const struct role *across = role_across(p, op, r);
@@ -92,7 +92,7 @@ static int find_channel(struct matcher *m, const struct role *r, const struct op
 	struct channel key = channel_of(m->v->plan, r, op);
 	for (int i = 0; i < m->channel_count; i++) {
 		const struct channel *c = &m->channels[i];
-		if (c->axes == key.axes && c->ends == key.ends && c->from == key.from && c->to == key.to)
+		if (c->axes == key.axes && c->ends_only == key.ends_only && c->from == key.from && c->to == key.to)
 			return i;
 	}
 	m->channels = array_reserve(m->channels, (size_t)m->channel_count, &m->channel_capacity, sizeof *m->channels);
@@ -103,12 +103,13 @@ static int find_channel(struct matcher *m, const struct role *r, const struct op
 static struct line *find_line(struct matcher *m, const struct role *r, const struct op *op)
 {
 	struct line key = {.axes = op_axes(m->v->plan, op),
-	                   .ends = op->ends,
-	                   .shift = op_is_message(op->kind) ? op->shift : 0,
+	                   .ends_only = op->ends_only,
+	                   .neighbour = op_is_message(op->kind) ? op->neighbour : 0,
 	                   .sends = op->kind == OP_SEND};
 	for (int i = 0; i < m->line_count; i++) {
 		struct line *l = &m->lines[i];
-		if (l->axes == key.axes && l->ends == key.ends && l->shift == key.shift && l->sends == key.sends)
+		if (l->axes == key.axes && l->ends_only == key.ends_only && l->neighbour == key.neighbour &&
+		    l->sends == key.sends)
 			return l;
 	}
 	key.channel = find_channel(m, r, op);

@@ -18,7 +18,7 @@ static void broadcast_group(struct step *s, int group, unsigned axes)
 	struct region kept = offload_visit_first(s, group);
 	struct op *op = step_collective(s, OP_BROADCAST, SCHEDULE_TREE_BROADCAST, TRAFFIC_BROADCAST, group);
 	op->axes = step_axes(s, axes);
-	op->ends = s->group[group].tied;
+	op->ends_only = s->group[group].tied;
 	op->operand[BROADCAST_X] = kept;
 	if (kept.count < s->plan->groups[group].padded) /* the padding is on some shards and not on others */
 		op->payload = kept.count;

@@ -40,7 +40,7 @@ enum status checkpoint_slices_check(const struct strategy *g, const struct model
 		                   "{activation_checkpointing}: with partition_activations=yes each checkpoint has a "
 		                   "place of its own; leave out contiguous_memory_optimization");
 	for (int v = 0; v < slice->value_count; v++)
-		if (slice->values[v].spread)
+		if (slice->values[v].sequence_parallel)
 			return status_fail(STATUS_INPUT,
 			                   "{activation_checkpointing}: partition_activations=yes: with sequence=yes "
 			                   "checkpoints are a rank's own rows already; leave it out");

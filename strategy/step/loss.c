@@ -22,7 +22,7 @@ static struct op *loss_op(struct step *s, enum op_kind kind)
 struct op *step_classifier(struct step *s, bool wide)
 {
 	struct op *op = loss_op(s, s->evaluating ? OP_EVALUATE : OP_CLASSIFIER);
-	op->wide = wide;
+	op->all_ranks = wide;
 	return op;
 }
 

@@ -94,7 +94,7 @@ void pack_slices(struct plan *p)
 	k.name[units + 1] = "whole";
 	for (int t = 0; t < p->model->tensor_count; t++) {
 		const struct tensor *tensor = &p->model->tensors[t];
-		k.group[t] = tensor->cut != CUT_NONE ? tensor->unit : units + !tensor->spread;
+		k.group[t] = tensor->partition != PARTITION_NONE ? tensor->unit : units + !tensor->sequence_parallel;
 	}
 	packing_end(p, &k);
 }

@@ -286,7 +286,7 @@ void reduce_tied(struct step *s)
 		if (s->group[g].base < 0 || !s->group[g].tied)
 			continue;
 		struct op *op = all_reduce(s, g, 0, QUEUE_COMPUTE, reduce_written(s, g));
-		op->ends = true;
+		op->ends_only = true;
 		reduce_done(s, g, op);
 		reduce_deliver(s, g, QUEUE_COMMUNICATION);
 	}

@@ -47,7 +47,7 @@ static void load(struct step *s)
 		struct region targets = alloc_global_value(s, m->target);
 		struct op *op = build_op(v.b, OP_LOAD, QUEUE_COMPUTE);
 		op->micro = v.micro;
-		op->wide = v.ranks > 1;
+		op->all_ranks = v.ranks > 1;
 		op->operand[LOAD_INPUTS] = inputs;
 		op->operand[LOAD_TARGETS] = targets;
 		op->operand[LOAD_STEP] = step_counter(s);

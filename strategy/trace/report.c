@@ -170,6 +170,7 @@ void report_from_plan(struct report *r, const struct plan *p)
 	                     .precision = s->precision,
 	                     .stochastic_rounding = s->stochastic_rounding,
 	                     .role_count = p->role_count,
+	                     .bubble = bubble_of(p),
 	                     .validation_loss = __builtin_nan(""),
 	                     .validation_accuracy = __builtin_nan("")};
 	snprintf(r->model, sizeof r->model, "%s", p->model->name);

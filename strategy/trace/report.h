@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "strategy/plan/plan.h"
+#include "strategy/trace/bubble.h"
 #include "strategy/trace/trace.h"
 
 struct report_traffic {
@@ -93,6 +94,7 @@ struct report_tightest {
 
 struct report {
 	char model[64], strategy[64], cluster[64];
+	char grain[16]; /* of the simulation; "": it was measured */
 	int64_t parameters, units, ranks, batch, micro_batch, accumulate, sequence;
 	enum type precision;
 	bool stochastic_rounding;
@@ -103,6 +105,7 @@ struct report {
 	struct report_checkpointing checkpointing;
 	char offload[OFFLOAD_TEXT]; /* "optimizer:to=disk,activations", "none" */
 	struct times time;          /* of the slowest rank */
+	struct bubble bubble;       /* in closed form */
 	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	struct report_tightest tightest;
 	bool fits; /* the tightest has room, so that all have */

@@ -342,6 +342,7 @@ static void checkpointing(struct form *f, struct report_checkpointing *c)
 static void times(struct form *f, struct times *t, bool by_pass)
 {
 	INSIDE (f, "time", outer) {
+		whole(f, "rank", &t->rank);
 		seconds(f, "step_s", &t->step);
 		seconds(f, "compute_s", &t->compute);
 		seconds(f, "communication_s", &t->communication);
@@ -352,6 +353,18 @@ static void times(struct form *f, struct times *t, bool by_pass)
 			seconds(f, "recompute_s", &t->recompute);
 			seconds(f, "backward_s", &t->backward);
 		}
+	}
+}
+
+static void pipeline(struct form *f, struct bubble *b)
+{
+	if (absent(f, "pipeline", !b->stages))
+		return;
+	INSIDE (f, "pipeline", outer) {
+		double share = f->reads ? 0 : bubble_share(b);
+		whole(f, "stages", &b->stages);
+		whole(f, "micro_batches", &b->micro_batches);
+		real(f, "bubble_closed_form", &share);
 	}
 }
 
@@ -395,7 +408,10 @@ static void report(struct form *f, struct report *r)
 	yes_no(f, "measured", &r->measured);
 	checkpointing(f, &r->checkpointing);
 	roles(f, r);
+	if (!absent(f, "grain", !*r->grain))
+		TEXT(f, "grain", r->grain);
 	times(f, &r->time, r->checkpointing.profile);
+	pipeline(f, &r->bubble);
 	tightest(f, &r->tightest);
 	yes_no(f, "fits", &r->fits);
 	if (r->measured)

@@ -5,6 +5,7 @@
  *     struct trace t = {0};
  *     trace_open(&t, &plan, "local", false);
  *     trace_add_span(&t, rank, op, begin_ns, end_ns);
+ *     trace_meet(&t);                     // when the last member of every collective had come
  *     trace_write(&t, file);              // Chrome trace JSON: opens in Perfetto
  *     trace_release(&t);
  */
@@ -18,10 +19,16 @@
 
 #include "strategy/plan/plan.h"
 
+/* A collective moves data from the moment on which its last member has come, a message when both of its ends have:
+ *
+ *     rank 0   begin = came ████████ end        came last: all of its span is communication
+ *     rank 1   begin ░░░░░░░████████ end        waits for rank 0 from begin to came: a bubble
+ */
 struct span {
 	int64_t rank;
 	int op;             /* of the rank's role */
 	int64_t begin, end; /* nanoseconds since the step began */
+	int64_t came;       /* from begin to end: when the last member had come; begin of what needs no other rank */
 };
 
 struct message {
@@ -40,11 +47,13 @@ struct trace {
 	size_t message_count, message_capacity;
 };
 
-/* Of one rank over one step, nanoseconds. exposed: the compute queue idles while the communication queue works; bubble:
- * it idles for any other reason. compute + exposed + bubble = step. */
+/* Of one rank over one step, nanoseconds. communication: the communication queue moves data (from `came` on). exposed:
+ * the compute queue idles meanwhile; bubble: it idles for any other reason, as while it waits for a member that has not
+ * come. compute + exposed + bubble = step. */
 struct times {
 	int64_t step, compute, communication, exposed, bubble;
 	int64_t forward, recompute, backward; /* of compute: the model's kernels, by pass */
+	int64_t rank;
 };
 
 void trace_open(struct trace *t, const struct plan *p, const char *cluster, bool measured);
@@ -52,8 +61,19 @@ void trace_release(struct trace *t); /* accepts NULL and a zeroed struct */
 void trace_add_span(struct trace *t, int64_t rank, int op, int64_t begin, int64_t end);
 void trace_add_message(struct trace *t, const struct message *m);
 
+/* Sets `came` of all communication: the latest begin of its group among the ranks that the trace has, whose clocks
+ * agree. The plan has been verified. */
+void trace_meet(struct trace *t);
+
 /* step: the end of the last span of any rank, or `step` if that is larger. */
 struct times trace_times(const struct trace *t, int64_t rank, int64_t step);
+/* Do they end later than others; or at the same time, and compute more, so that the others wait for them? */
+bool times_are_slower(const struct times *a, const struct times *b);
+/* Where the spans of a rank follow one another: those of the rank whose spans begin at *at, which moves on behind them.
+ */
+struct times trace_next_times(const struct trace *t, size_t *at, int64_t step);
+/* Those of the slowest rank, of equals of the first. */
+struct times trace_slowest(const struct trace *t);
 
 /* Chrome trace JSON with one process a rank and one thread a queue, memory as counters, and under "shardlab" the plan's
  * text, so that the window can open it. STATUS_RUN if the file cannot be written. */

@@ -32,7 +32,7 @@ static void read_whole(struct json_stream *j, int64_t *out, bool *odd)
 static void read_args(struct json_stream *j, struct event *e)
 {
 	struct stream_text key;
-	e->span.op = e->span.to = e->bytes = -1;
+	e->span.op = e->span.to = e->span.waited = e->bytes = -1;
 	e->label = (struct stream_text){0};
 	e->odd = e->odd_bytes = false;
 	if (stream_peek(j) != '{') {
@@ -45,6 +45,8 @@ static void read_args(struct json_stream *j, struct event *e)
 			read_whole(j, &e->span.op, &e->odd);
 		else if (stream_is(&key, "to"))
 			read_whole(j, &e->span.to, &e->odd);
+		else if (stream_is(&key, "waited_ns"))
+			read_whole(j, &e->span.waited, &e->odd);
 		else if (stream_is(&key, "bytes"))
 			read_whole(j, &e->bytes, &e->odd_bytes);
 		else if (stream_is(&key, "name") && stream_peek(j) == '"')
@@ -57,7 +59,7 @@ static void read_args(struct json_stream *j, struct event *e)
 static bool read_event(struct json_stream *j, struct event *e)
 {
 	struct stream_text key, category = {0};
-	*e = (struct event){.span = {.op = -1, .to = -1}, .bytes = -1};
+	*e = (struct event){.span = {.op = -1, .to = -1, .waited = -1}, .bytes = -1};
 	if (!stream_enter(j, '{'))
 		return false;
 	while (stream_key(j, &key)) {

@@ -8,6 +8,7 @@ struct raw_span {
 	struct stream_text pid, tid, name;
 	int64_t begin, end;
 	int64_t op, to, bytes; /* of its args; -1: it has none */
+	int64_t waited;        /* ns, of its args; -1 */
 	bool message;          /* category "message" */
 };
 

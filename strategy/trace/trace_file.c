@@ -31,11 +31,15 @@ static enum status take_span(struct trace_file *f, const struct raw_span *s, siz
 	const struct role *r = plan_role_of(&f->plan, rank);
 	if (s->op < r->step.begin || s->op >= r->step.end || op_class(r->ops[s->op].kind) == OP_CLASS_M)
 		return disagrees(name, "its operation is none that takes time in the plan's step", number);
+	bool communicates = op_class(r->ops[s->op].kind) == OP_CLASS_C;
+	if (!s->message && communicates && s->waited > s->end - s->begin)
+		return disagrees(name, "it waits for longer than it takes", number);
 	if (!s->message) {
 		trace_add_span(&f->trace, rank, (int)s->op, s->begin, s->end);
+		f->trace.spans[f->trace.span_count - 1].came += communicates && s->waited > 0 ? s->waited : 0;
 		return STATUS_OK;
 	}
-	if (op_class(r->ops[s->op].kind) != OP_CLASS_C || s->to < 0 || s->to >= f->plan.ranks || s->bytes < 0)
+	if (!communicates || s->to < 0 || s->to >= f->plan.ranks || s->bytes < 0)
 		return disagrees(name, "a message that is none of a collective of the plan", number);
 	struct message m = {
 	        .from = rank, .to = s->to, .bytes = s->bytes, .op = (int)s->op, .begin = s->begin, .end = s->end};
@@ -49,6 +53,15 @@ static int by_rank_and_op(const void *a, const void *b)
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return (x->op > y->op) - (x->op < y->op);
+}
+
+/* Files of before have no waits in them. */
+static bool has_waits(const struct raw_events *e)
+{
+	for (size_t i = 0; i < e->span_count; i++)
+		if (e->spans[i].waited >= 0)
+			return true;
+	return false;
 }
 
 static enum status take_ours(struct trace_file *f, const struct raw_events *e, const struct head *head,
@@ -88,6 +101,8 @@ static enum status take_ours(struct trace_file *f, const struct raw_events *e, c
 		if (spans[i].rank == spans[i - 1].rank && spans[i].op == spans[i - 1].op)
 			return status_fail(STATUS_INPUT, "%s: rank %" PRId64 " carries out operation %d twice", name,
 			                   spans[i].rank, spans[i].op);
+	if (!has_waits(e))
+		trace_meet(&f->trace);
 	return STATUS_OK;
 }
 

@@ -102,8 +102,8 @@ static void write_span(struct writer *w, const struct span *s, const struct role
 	write_word(w->out, op_name(op->kind));
 	fprintf(w->out, ",\"args\":{\"op\":%d", s->op);
 	if (op_class(op->kind) == OP_CLASS_C)
-		fprintf(w->out, ",\"payload_bytes\":%" PRId64 ",\"sent_bytes\":%" PRId64, op_payload_bytes(role, op),
-		        op_sent_bytes(p, role, op, s->rank));
+		fprintf(w->out, ",\"waited_ns\":%" PRId64 ",\"payload_bytes\":%" PRId64 ",\"sent_bytes\":%" PRId64,
+		        s->came - s->begin, op_payload_bytes(role, op), op_sent_bytes(p, role, op, s->rank));
 	else
 		fprintf(w->out, ",\"flops\":%" PRId64 ",\"bytes\":%" PRId64, op_flops(p, op), op_bytes(p, role, op));
 	fputs("}}", w->out);

@@ -56,14 +56,11 @@ refuse "unknown model 'gpt2-124' (did you mean gpt2-124m?)" sim --model gpt2-124
 refuse "unknown model '{ranks}'" sim --model '{ranks}'
 refuse "unknown key 'layer' (did you mean layers?)" sim --model gpt:layer=1
 refuse "layers: '0'" sim --model gpt:layers=0
-refuse "layers: '-1'" sim --model gpt:layers=-1
 refuse '--sequence' sim --model gpt --sequence 129
 refuse '--sequence' sim --model mlp --sequence 4
 refuse "unknown strategy 'nope'" sim --strategy nope
 refuse "unknown strategy 'nope'" compare --strategy ddp,nope
 refuse 'an empty name' compare --strategy ddp,,zero1
-refuse "unknown key 'foo'" sim --strategy ddp:foo=1
-refuse "'maybe'" sim --strategy fsdp:reshard=maybe
 refuse 'takes one strategy' sim --strategy all
 refuse 'takes one strategy' train --strategy ddp,zero1
 refuse '--strategy single runs on one rank' sim --strategy single --ranks 2
@@ -91,7 +88,7 @@ refuse 'two formats' plan --json --format dot
 
 # What this version cannot do is said, not ignored.
 refuse 'are not read; which options their keys are: shardlab help config' sim --config deepspeed.json
-refuse 'ends in .csv' compare --export "$place/picture.bmp"
+refuse 'must end in .csv' compare --export "$place/picture.bmp"
 refuse 'scales the loss of fp16' train --precision bf16 --loss-scale 1024
 refuse 'scales the loss of fp16' validate --loss-scaler pytorch
 refuse 'is not one of: deepspeed, pytorch' sim --precision fp16 --loss-scaler apex
@@ -126,7 +123,7 @@ refuse 'sgd has no optimizer state' sim --strategy zero3 --ranks 2 --optimizer s
 	--offload optimizer:to=disk,parameters
 refuse 'use to=host' sim --strategy zero2 --ranks 2 --offload optimizer:to=disk:delayed=yes
 refuse 'leave parameters on the device' sim --strategy zero3 --ranks 2 --offload optimizer:delayed=yes,parameters
-refuse 'keeps checkpoints on the device' sim --model gpt --offload activations \
+refuse 'keeps checkpoints in one block on the device' sim --model gpt --offload activations \
 	--activation-checkpointing full:contiguous_memory_optimization=yes
 
 # The folder for the disk: missing, not there, read-only, not needed, too full for all ranks (a file may not grow that

@@ -43,8 +43,8 @@ wrong 'leave out contiguous_memory' full:partition_activations=yes:contiguous_me
 wrong 'leave out cpu_checkpointing' full:partition_activations=yes:cpu_checkpointing=yes --strategy tensor --ranks 2 --model $small
 wrong 'does not divide by 4 ranks' full:partition_activations=yes --strategy tensor --ranks 4 --micro-batch 1 --model mlp:sizes=8-8-6-8-4
 wrong 'selective has none' selective:partition_activations=yes --strategy tensor --ranks 2 --model $small
-wrong 'keeps checkpoints on the device' full:cpu_checkpointing=yes:contiguous_memory_optimization=yes
-wrong 'keeps checkpoints on the device' full:contiguous_memory_optimization=yes --offload activations
+wrong 'keeps checkpoints in one block on the device' full:cpu_checkpointing=yes:contiguous_memory_optimization=yes
+wrong 'keeps checkpoints in one block on the device' full:contiguous_memory_optimization=yes --offload activations
 wrong 'selective has none' selective:cpu_checkpointing=yes
 wrong 'no attention' selective --model mlp
 wrong 'no blocks' full --model params=1e6

@@ -102,6 +102,40 @@ frames() { sed -n 's/.*stroke-dasharray.* d="M [0-9.]* \([0-9]*\).*/\1/p' "$1"; 
 [ "$(frames "$tmp/run--predict.svg" | wc -l)" -gt 10 ] || fail '--predict marks no differences'
 [ "$(frames "$tmp/run--predict.svg" | sort -n | head -n 1)" -gt 330 ] || fail '--predict marks differences in the simulation'
 
+# ---- text ----
+
+# says FILE WORDS: it has them in a line
+says() { grep -qF -- "$2" "$1" || complain "no '$2' in $(basename "$1")"; }
+unset DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
+view --describe --model mlp:sizes=12-8-4 --strategy zero2 >"$tmp/zero2.txt" || fail '--describe needs a display'
+says "$tmp/zero2.txt" 'caption  zero2: gradients are sharded too'
+says "$tmp/zero2.txt" 'whole gradients'
+says "$tmp/zero2.txt" 'caption  The step is done in'
+steps=$(grep -c '^step ' "$tmp/zero2.txt")
+view --describe --model mlp:sizes=12-8-4 --strategy zero2 --at $((steps - 1)) >"$tmp/last.txt"
+[ "$(tail -n 5 "$tmp/zero2.txt")" = "$(tail -n 5 "$tmp/last.txt")" ] || complain '--describe --at: not the step of --describe'
+
+# Peak, and what a rank sends: as sim says them.
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy zero2 --ranks 4 --cluster laptop >"$tmp/sim.txt"
+says "$tmp/last.txt" "at most so far $(sed -n 's/^ *total  *\([0-9.]* [kMG]*B\) .*[0-9.]* [kMG]*B$/\1/p' "$tmp/sim.txt" | head -n 1)"
+"$SHARDLAB" sim --model mlp:sizes=12-8-4 --strategy ddp --ranks 4 --cluster laptop --json >"$tmp/sim.json"
+sent=$(sed -n 's/.*"sent_bytes": *\([0-9]*\).*/\1/p' "$tmp/sim.json" | head -n 1) # 840: no commas
+view --describe --model mlp:sizes=12-8-4 >"$tmp/ddp.txt"
+says "$tmp/ddp.txt" "each rank, so far $sent B; closed form"
+says "$tmp/ddp.txt" "= $sent B; the step"
+
+# Of what was recorded; of other programs' traces; of ranks that are not shown; of several strategies.
+view --describe --trace "$tmp/real.json" >"$tmp/real.txt"
+says "$tmp/real.txt" ', measured at '
+view --describe --trace "$tmp/f.json" >"$tmp/foreign.txt"
+says "$tmp/foreign.txt" '1 spans, busy for 1.000 us'
+view --describe --model params=1e9 --strategy zero3 --ranks 1024 --at 3 >"$tmp/many.txt"
+says "$tmp/many.txt" 'Each of ranks 0–1023 '
+says "$tmp/many.txt" 'memory   ranks 0–1023; device '
+view --describe --model mlp:sizes=12-8-4 --compare ddp,zero3 --at 4 >"$tmp/beside.txt"
+says "$tmp/beside.txt" 'beside   zero3: rank 0 holds '
+refuse 'leave out --export' view --describe --export "$tmp/x.png"
+
 # ---- charts ----
 
 for chart in memory memory-by-ranks time-by-ranks; do
@@ -114,11 +148,10 @@ done
 
 # ---- what is wrong ----
 
-unset DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
 refuse '--export' view --cluster laptop
 printf '<?xml version="1.0"?><fontconfig/>' >"$tmp/fonts.conf"
 FONTCONFIG_FILE=$tmp/fonts.conf refuse 'fonts-dejavu-core' view --export "$tmp/x.png"
-refuse 'ends in' view --export "$tmp/x.bmp"
+refuse 'must end in' view --export "$tmp/x.bmp"
 refuse 'the last round of this step' view --cluster laptop --at 100000 --export "$tmp/x.png"
 refuse 'WIDTHxHEIGHT' view --size 100 --export "$tmp/x.png"
 refuse 'below 64' view --size 10x10 --export "$tmp/x.png"

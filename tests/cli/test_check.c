@@ -25,7 +25,7 @@ static void open_reports(int which)
 	for (int i = 0; i < 2; i++) {
 		report_from_plan(both[i], &m.plan);
 		report_add_ranks(both[i], &m.plan);
-		both[i]->time = (struct times){1000, 600, 300, 200, 100, 0, 0, 0};
+		both[i]->time = (struct times){1000, 600, 300, 200, 100, 0, 0, 0, 0};
 	}
 	made_release(&m);
 }

@@ -73,7 +73,7 @@ static int64_t peak_on(int64_t ranks, int64_t *first)
 	return most;
 }
 
-START_TEST(a_line_is_of_the_fullest_role)
+START_TEST(line_shows_the_fullest_role)
 {
 	static struct chart chart;
 	int others = 0;
@@ -93,7 +93,7 @@ START_TEST(a_line_is_of_the_fullest_role)
 }
 END_TEST
 
-START_TEST(a_capacity_is_without_the_libraries)
+START_TEST(capacity_excludes_libraries)
 {
 	static struct chart chart;
 	struct cluster c;

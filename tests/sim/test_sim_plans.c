@@ -178,6 +178,35 @@ START_TEST(test_order_is_kept)
 }
 END_TEST
 
+/* What the simulator knows of who came last, a trace of all ranks says as well: so a real run's trace does. */
+START_TEST(test_who_came_last_follows_from_the_trace)
+{
+	static const char *const strategies[] = {"dp", "ddp", "zero3", "hybrid:shard=2", "tensor", "pipeline"};
+	int64_t waited = 0;
+	for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
+		for (int g = GRAIN_OPERATION; g <= GRAIN_MESSAGE; g++) {
+			struct trace t = {0};
+			const struct plan *p = plan_on("laptop", "gpt:layers=4,width=64,heads=4", strategies[i], 4);
+			open_gpus("2", "0.1", "1e-6", "2: 3");
+			simulate(p, (enum grain)g, &t);
+			int64_t *came = calloc(t.span_count, sizeof *came);
+			for (size_t k = 0; k < t.span_count; k++) {
+				came[k] = t.spans[k].came;
+				waited += came[k] - t.spans[k].begin;
+				t.spans[k].came = t.spans[k].begin;
+			}
+			trace_meet(&t);
+			for (size_t k = 0; k < t.span_count; k++)
+				ck_assert_msg(t.spans[k].came == came[k], "%s, grain %s, rank %d, operation %d",
+				              strategies[i], grain_name((enum grain)g), (int)t.spans[k].rank,
+				              t.spans[k].op);
+			free(came);
+			trace_release(&t);
+		}
+	ck_assert_int_gt(waited, 0);
+}
+END_TEST
+
 /* 16,384 ranks are one class: the trace has one rank. */
 START_TEST(test_many_ranks)
 {

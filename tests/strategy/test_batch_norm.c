@@ -148,7 +148,7 @@ END_TEST
 /* ---- training ---- */
 
 /* What one rank computes from the whole batch; the sums of more ranks round otherwise. */
-START_TEST(synchronised_is_one_rank)
+START_TEST(synchronised_training_matches_one_rank)
 {
 	static const char *const strategies[] = {"dp",    "ddp",  "ddp:algorithm=halving-doubling", "zero1", "zero2",
 	                                         "zero3", "fsdp", "fsdp:reshard=no:sync=last"};
@@ -183,7 +183,7 @@ START_LOOP_TEST(stages_have_their_own, 0, 6)
 END_TEST
 
 /* The comparison can fail: statistics of each rank alone give something else. */
-START_TEST(local_is_not_one_rank)
+START_TEST(local_statistics_differ_from_one_rank)
 {
 	struct virtual_run want, got;
 	virtual_ranks_run(right_plan("%s", words_of("sync-batch", "single", 1, 4, 1)), 5, 0, &want);

@@ -45,7 +45,7 @@ static int64_t stored_by_a_layer(const struct plan *p)
 	return bytes;
 }
 
-START_TEST(korthikantis_vectors)
+START_TEST(activations_match_korthikanti)
 {
 	char line[512], name[32], mode[32];
 	int read = 0, rows = 0;
@@ -80,7 +80,7 @@ START_TEST(korthikantis_vectors)
 END_TEST
 
 /* sbh(34 + 5as/h) in its parts (section 4.1): attention 11sbh + 5as²b, MLP 19sbh, norms 4sbh. */
-START_TEST(dropout_has_its_part)
+START_TEST(dropout_masks_are_counted)
 {
 	static const struct {
 		const char *keys, *mode;
@@ -128,7 +128,7 @@ END_TEST
 /* ---- how many ---- */
 
 /* At the end of the forward pass: as many checkpoints as there are segments, and no more. */
-START_TEST(so_many_checkpoints_are_kept)
+START_TEST(number_of_checkpoints_kept)
 {
 	static const struct {
 		const char *mode;
@@ -165,7 +165,7 @@ static void assert_reported(const struct plan *p, int checkpoints)
 
 /* As many are reported as the roles have between them, by what they carry out: a stage has its own, the root of `dp`
  * and its workers the same; what a plan's text calls its strategy does not count. */
-START_TEST(so_many_checkpoints_are_reported)
+START_TEST(number_of_checkpoints_reported)
 {
 	static const struct {
 		const char *plan;

@@ -141,7 +141,8 @@ static const struct {
         {"name: lab", "name: [a]", "x.yaml:1:7: name must be text"},
         {"nodes: 2", "nodes: 0", "x.yaml:3:8: nodes: '0' is below 1"},
         {"nodes: 2", "nodes: 2.5", "x.yaml:3:8: nodes: '2.5' is not whole"},
-        {"devices: 4", "device: 4", "x.yaml:4:8: unknown key 'device' in node (did you mean devices?); known keys: devices, cores"},
+        {"devices: 4", "device: 4",
+         "x.yaml:4:8: unknown key 'device' in node (did you mean devices?); known keys: devices, cores"},
         {"devices: 4", "devices: 4, devices: 5", "x.yaml:4:20: 'devices' is there twice"},
         {"devices: 4, ", "", "x.yaml:4:7: node: 'devices' is missing"},
         {"cores: 16, ", "", "x.yaml:4:7: node: 'cores' is missing"},
@@ -166,7 +167,8 @@ static const struct {
          "x.yaml:17:27: compute.linear.backward.fp32: an empty list"},
         {"linear.backward: {fp32: 4e12}", "vector: {fp32: 4e12}", "x.yaml:17:3: 'vector' is there twice"},
         {"bandwidth: 2.5e10", "bandwidth: 1e30", "x.yaml:18:34: link.bandwidth: '1e30' is above"},
-        {"host_link:", "hostlink:", "x.yaml:20:1: unknown key 'hostlink' (did you mean host_link?); known keys: name, about, kind"},
+        {"host_link:", "hostlink:",
+         "x.yaml:20:1: unknown key 'hostlink' (did you mean host_link?); known keys: name, about, kind"},
         {"{3: 1.5, 1: 2}", "{3: 1.5, 3: 2}", "x.yaml:21:7: slow: rank 3 is there twice"},
         {"{3: 1.5, 1: 2}", "{three: 1.5}", "x.yaml:21:8: slow: rank: 'three' is not a whole number"},
         {"{3: 1.5, 1: 2}", "{3: 0}", "x.yaml:21:11: slow: factor: '0' is below"},
@@ -328,27 +330,29 @@ START_TEST(test_write)
 }
 END_TEST
 
+static void assert_local(enum device_kind kind, const char *want)
+{
+	char path[256];
+	ck_assert(!cluster_local_path(kind, path, sizeof path));
+	ck_assert_str_eq(path, want);
+}
+
 START_TEST(test_local)
 {
 	char path[256], small[4];
 	struct cluster c;
 	setenv("SHARDLAB_CONFIG", "/x/y.yaml", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/x/y-cuda.yaml");
+	assert_local(DEVICE_CPU, "/x/y.yaml");
+	assert_local(DEVICE_GPU, "/x/y-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, small, sizeof small), STATUS_INPUT);
 	unsetenv("SHARDLAB_CONFIG");
 	setenv("XDG_CONFIG_HOME", "/c", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local.yaml");
-	ck_assert(!cluster_local_path(DEVICE_GPU, path, sizeof path));
-	ck_assert_str_eq(path, "/c/shardlab/local-cuda.yaml");
+	assert_local(DEVICE_CPU, "/c/shardlab/local.yaml");
+	assert_local(DEVICE_GPU, "/c/shardlab/local-cuda.yaml");
 	ck_assert_int_eq(cluster_local_path(DEVICE_GPU, path, strlen("/c/shardlab/local-cuda.yaml")), STATUS_INPUT);
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("HOME", "/h", 1);
-	ck_assert(!cluster_local_path(DEVICE_CPU, path, sizeof path));
-	ck_assert_str_eq(path, "/h/.config/shardlab/local.yaml");
+	assert_local(DEVICE_CPU, "/h/.config/shardlab/local.yaml");
 	unsetenv("HOME");
 	ck_assert_int_eq(cluster_local_path(DEVICE_CPU, path, sizeof path), STATUS_INPUT);
 

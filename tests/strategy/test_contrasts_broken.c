@@ -72,7 +72,7 @@ static const struct broken broken[] = {
         /* the first stage awaits a gradient before it has sent anything */
         {"rule 1 ", MLP " pipeline ranks=3 accumulate=2", "move receive-1 to send, move receive to send", "", NULL},
         {"rule 1 ", MLP " pipeline ranks=3 accumulate=2", "drop 1:receive", "", NULL},
-        {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set send shift -2", "", NULL},
+        {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set send neighbour -2", "", NULL},
         {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set send.x count /2, set send payload /2", "", NULL},
         {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set send micro 1", "", NULL},
         {"rule 2 ", MLP " pipeline ranks=3 accumulate=2",
@@ -81,7 +81,7 @@ static const struct broken broken[] = {
         {"rule 4 ", MLP " pipeline ranks=2 accumulate=2", "unwait send", "", NULL},
         {"rule 4 ", MLP " pipeline ranks=2 accumulate=2", "unwait 1:load", "", NULL},
         {"rule 3 ", MLP " pipeline ranks=2 accumulate=2", "move 1:receive-1 to 1:receive", "", NULL},
-        {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set 1:sum ends 1", "", NULL},
+        {"rule 2 ", MLP " pipeline ranks=3 accumulate=2", "set 1:sum ends_only 1", "", NULL},
         {"rule 5 ", MLP " pipeline ranks=3 accumulate=2", "drop zero", "", NULL},
         {"rule 5 ", GPT " pipeline ranks=3 accumulate=2", "drop all_reduce, drop 2:all_reduce", "", NULL},
         {"rule 5 ", GPT " pipeline ranks=3 accumulate=2 clip=0.5", NULL, "", count_the_tied_squares_twice},
@@ -106,7 +106,7 @@ static const struct broken broken[] = {
          NULL},
 };
 
-START_LOOP_TEST(what_is_broken_is_refused, 0, COUNT(broken))
+START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 {
 	must_be_refused(&broken[_i]);
 }

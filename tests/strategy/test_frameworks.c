@@ -22,41 +22,17 @@ static int row_count;
 
 /* ---- the table: framework,ranks,strategy,precision,quantity,theirs,ours,why; no comma in the reason ---- */
 
-static void copy_word(char *out, size_t size, const char *word)
+static void read_row(const char *line)
 {
-	ck_assert_msg(strlen(word) < size, "'%s' is too long", word);
-	snprintf(out, size, "%s", word);
-}
-
-static int64_t whole(const char *word)
-{
-	char *end;
-	long long n = strtoll(word, &end, 10);
-	ck_assert_msg(*word && !*end && n >= 0, "'%s' is no number", word);
-	return n;
-}
-
-static void read_row(char *line)
-{
-	char *column[COLUMNS], *next = line;
-	line[strcspn(line, "\r\n")] = 0;
-	for (int i = 0; i < COLUMNS; i++) {
-		column[i] = next;
-		next = i + 1 < COLUMNS && next ? strchr(next, ',') : NULL;
-		ck_assert_msg(next || i + 1 == COLUMNS, "a line of the table has %d columns: %s", i + 1, line);
-		if (next)
-			*next++ = 0;
-	}
+	long long ranks = -1, theirs = -1, ours = -1;
 	ck_assert_int_lt(row_count, MOST_ROWS);
 	struct row *r = &rows[row_count++];
-	copy_word(r->framework, sizeof r->framework, column[0]);
-	copy_word(r->strategy, sizeof r->strategy, column[2]);
-	copy_word(r->precision, sizeof r->precision, column[3]);
-	copy_word(r->quantity, sizeof r->quantity, column[4]);
-	copy_word(r->why, sizeof r->why, column[7]);
-	r->ranks = whole(column[1]);
-	r->theirs = whole(column[5]);
-	r->ours = whole(column[6]);
+	int columns = sscanf(line, "%31[^,],%lld,%31[^,],%7[^,],%31[^,],%lld,%lld,%799[^,\r\n]", r->framework, &ranks,
+	                     r->strategy, r->precision, r->quantity, &theirs, &ours, r->why);
+	ck_assert_msg(columns >= COLUMNS - 1 && ranks > 0 && theirs >= 0 && ours >= 0, "no row of the table: %s", line);
+	r->ranks = ranks;
+	r->theirs = theirs;
+	r->ours = ours;
 }
 
 static void read_table(void)
@@ -105,7 +81,7 @@ static int64_t held_of(const struct plan *p, const char *quantity)
 	ck_abort_msg("unknown quantity %s", quantity);
 }
 
-START_TEST(our_side)
+START_TEST(our_figures_match_the_table)
 {
 	read_table();
 	ck_assert_int_gt(row_count, 100);
@@ -135,7 +111,7 @@ static int64_t theirs(const char *framework, int64_t ranks, const char *quantity
 	return find(framework, ranks, quantity)->theirs;
 }
 
-START_TEST(known_amounts)
+START_TEST(frameworks_send_what_is_known)
 {
 	read_table();
 	ck_assert_int_eq(ROOT + 2 * BLOCK, PARAMETERS);

@@ -17,7 +17,7 @@
 #define ON_DISK "gpt:layers=3,width=32,heads=2,context=16 single offload=optimizer:to=disk"
 
 /* A stray write beside a buffer on the host, and on disk, is found. */
-START_LOOP_TEST(zones_are_in_every_arena, 0, 2)
+START_LOOP_TEST(guard_zones_in_every_arena, 0, 2)
 {
 	static const char *const names[] = {"gradients", "first_moment"};
 	struct trainer t;

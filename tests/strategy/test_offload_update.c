@@ -56,7 +56,7 @@ static void run_reference(const struct plan *p, double losses[STEPS], struct ref
 	trainer_release(&t);
 }
 
-START_LOOP_TEST(delayed_is_one_step_late, 0, 2)
+START_LOOP_TEST(delayed_update_is_one_step_late, 0, 2)
 {
 	static const char *const settings[] = {"accumulate=1 optimizer=adamw", "accumulate=2 optimizer=sgd"};
 	double expected[STEPS], loss, prompt;

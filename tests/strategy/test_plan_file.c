@@ -117,17 +117,10 @@ static enum status run_file(bool is_text, struct result *out)
 	return s;
 }
 
-static bool equal_bits(double a, double b)
-{
-	return !memcmp(&a, &b, sizeof a);
-}
-
 static bool equal(const struct result *a, const struct result *b)
 {
-	for (int i = 0; i < STEPS; i++)
-		if (!equal_bits(a->losses[i], b->losses[i]))
-			return false;
-	return equal_bits(a->validation, b->validation) && !strcmp(a->checksum, b->checksum);
+	return !memcmp(a->losses, b->losses, sizeof a->losses) &&
+	       !memcmp(&a->validation, &b->validation, sizeof a->validation) && !strcmp(a->checksum, b->checksum);
 }
 
 static void describe(const struct plan *p, int role, int number, char out[400])

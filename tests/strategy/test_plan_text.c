@@ -25,10 +25,10 @@ static void assert_same_op(const struct op *a, const struct op *b, int number)
 {
 	ck_assert_msg(a->kind == b->kind && a->queue == b->queue && a->pass == b->pass && a->unit == b->unit &&
 	                      a->kernel == b->kernel && a->micro == b->micro && a->group == b->group &&
-	                      a->accumulate == b->accumulate && a->wide == b->wide && a->algorithm == b->algorithm &&
-	                      a->traffic == b->traffic && a->root == b->root && a->axes == b->axes &&
-	                      a->ends == b->ends && a->shift == b->shift && a->payload == b->payload &&
-	                      a->after_count == b->after_count,
+	                      a->accumulate == b->accumulate && a->all_ranks == b->all_ranks &&
+	                      a->algorithm == b->algorithm && a->traffic == b->traffic && a->root == b->root &&
+	                      a->axes == b->axes && a->ends_only == b->ends_only && a->neighbour == b->neighbour &&
+	                      a->payload == b->payload && a->after_count == b->after_count,
 	              "operation %d, %s, came back as another", number, op_name(a->kind));
 	ck_assert(a->scale >= b->scale && a->scale <= b->scale);
 	for (int i = 0; i < op_operand_count(a->kind); i++) {
@@ -224,7 +224,8 @@ static const struct {
         {"classifier on compute micro 0", "classifier on compute micro 1", "'1' is not a micro-batch"},
         {"scale 0.5", "scale x", "'x' is not a scale"},
         {"scale 0.5 ", "", "'scale' belongs here"},
-        {"in backward group bucket.0", "in reverse group bucket.0", "unknown pass 'reverse'; known: forward, recompute, backward, update"},
+        {"in backward group bucket.0", "in reverse group bucket.0",
+         "unknown pass 'reverse'; known: forward, recompute, backward, update"},
         {"linear.forward layer.0.linear on compute", "linear.forward layer.0.linear on compute in forward",
          "may be 'in recompute'"},
         {"linear.backward layer.0.linear on compute", "linear.backward layer.0.linear on compute in recompute",
@@ -313,7 +314,7 @@ START_TEST(cut_texts_do_no_harm)
 END_TEST
 
 /* A few bytes changed, a line taken out, a word put elsewhere. */
-START_LOOP_TEST(spoiled_texts_do_no_harm, 0, 2)
+START_LOOP_TEST(corrupted_texts_do_no_harm, 0, 2)
 {
 	static const char bytes[] = "0123456789 []:/=+->.\nrxz\xff";
 	char *text = print_request(requests[_i]);
@@ -394,12 +395,13 @@ START_TEST(flops_are_counted)
 }
 END_TEST
 
-/* Axes, and who meets along them. */
+/* Axes, and who meets along them; the loss scale, which is fp16's. */
 #define STAGES "mlp:sizes=4-4-4-3 pipeline ranks=3"
 #define SHARDS "mlp:sizes=4-4-4-3 hybrid:shard=3 ranks=6"
+#define FP16 "mlp:sizes=4-3-2 ddp ranks=2 precision=fp16"
 static const struct {
 	const char *words, *what, *by, *wanted;
-} wrong_axes[] = {
+} wrong_others[] = {
         {STAGES, "axis stage 3", "axis stage 4", "the product of the axes above is not 3 ranks"},
         {STAGES, "axis stage 3", "axis stage", "how many ranks it has"},
         {STAGES, "axis stage 3", "axis r 3", "'r' is no name for an axis"},
@@ -411,11 +413,19 @@ static const struct {
         {SHARDS, "over shard", "over shard,shard", "'shard' is named twice"},
         {SHARDS, "over shard", "over", "'group' is no axis"},
         {SHARDS, "/replica]", "/replace]", "'replace' is no axis of the plan"},
+        {FP16, "set loss_scaler deepspeed\n", "", "set loss_scaler"},
+        {FP16, "set loss_scale 65536\n", "", "set loss_scale"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale 0\n", "loss_scale: '0' is below 1e-06"},
+        {FP16, "set loss_scale 65536\n", "set loss_scale -1\n", "loss_scale: '-1' is below 1e-06"},
+        {FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed, pytorch"},
+        {FP16, "set loss_scale_window 1000\n", "set loss_scale_window 99999999\n", "'99999999' is above 16777216"},
+        {"mlp:sizes=4-3-2 ddp ranks=2 precision=bf16", "set seed 1\n", "set seed 1\nset loss_scale 2\n",
+         "a plan in fp16, and no other"},
 };
 
-START_LOOP_TEST(wrong_axes_are_refused, 0, COUNT(wrong_axes))
+START_LOOP_TEST(other_wrong_texts_are_refused, 0, COUNT(wrong_others))
 {
-	assert_refused(wrong_axes[_i].words, wrong_axes[_i].what, wrong_axes[_i].by, wrong_axes[_i].wanted);
+	assert_refused(wrong_others[_i].words, wrong_others[_i].what, wrong_others[_i].by, wrong_others[_i].wanted);
 }
 END_TEST
 

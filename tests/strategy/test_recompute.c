@@ -20,7 +20,7 @@ static int count_recomputed(const struct plan *p, int unit)
 	return n;
 }
 
-START_TEST(nothing_is_made_again_in_vain)
+START_TEST(only_what_is_needed_is_recomputed)
 {
 	static const struct {
 		const char *model, *mode;
@@ -42,7 +42,7 @@ START_TEST(nothing_is_made_again_in_vain)
 END_TEST
 
 /* Before the first backward kernel of the segment, and after the last of what comes behind it. */
-START_TEST(segments_are_made_again_just_before)
+START_TEST(segments_are_recomputed_just_in_time)
 {
 	int unit = LAYERS + 1; /* the last that went backward */
 	const struct plan *p = right_plan("%s fsdp ranks=2 activation_checkpointing=every=2", small);

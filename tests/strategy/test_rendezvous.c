@@ -40,10 +40,10 @@ static void mesh_init(struct mesh *m)
 		m->plan.roles[i] = (struct role){.name = "stage", .first_rank = 2 * i, .ranks = 2, .ops = m->ops[i]};
 }
 
-static const struct op send = {.kind = OP_SEND, .axes = STAGE, .shift = 1},
-                       receive = {.kind = OP_RECEIVE, .axes = STAGE, .shift = -1},
+static const struct op send = {.kind = OP_SEND, .axes = STAGE, .neighbour = 1},
+                       receive = {.kind = OP_RECEIVE, .axes = STAGE, .neighbour = -1},
                        gather = {.kind = OP_ALL_GATHER, .axes = SHARD},
-                       ends = {.kind = OP_ALL_REDUCE, .axes = STAGE, .ends = true},
+                       ends = {.kind = OP_ALL_REDUCE, .axes = STAGE, .ends_only = true},
                        along = {.kind = OP_ALL_REDUCE, .axes = STAGE}, all = {.kind = OP_SUM};
 
 static void check_participants(const struct instance *x, int count, const int (*want)[2])
@@ -115,8 +115,8 @@ START_TEST(messages_meet_by_direction_and_order)
 	struct mesh m;
 	struct rendezvous v;
 	struct op back = send, from_behind = receive;
-	back.shift = -1;
-	from_behind.shift = 1;
+	back.neighbour = -1;
+	from_behind.neighbour = 1;
 	mesh_init(&m);
 	int down = add(&m, 0, send), down_2 = add(&m, 0, send), up = add(&m, 0, from_behind);
 	add(&m, 1, back); /* comes first here, and meets what comes last there */

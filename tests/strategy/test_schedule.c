@@ -190,17 +190,6 @@ START_LOOP_TEST(test_one_rank_has_no_rounds, 0, SCHEDULE_COUNT)
 }
 END_TEST
 
-START_LOOP_TEST(test_nothing_is_never_sent, 0, SCHEDULE_COUNT)
-{
-	struct schedule s = {(enum schedule_algorithm)_i, 6, 0, 0, 0};
-	for (int64_t round = 0; round < schedule_rounds(&s); round++)
-		for (int64_t rank = 0; rank < s.ranks; rank++) {
-			struct round r = schedule_round(&s, rank, round);
-			ck_assert(r.send_to == -1 && r.receive_from == -1 && !r.add);
-		}
-}
-END_TEST
-
 /* What the literature says, written out here and not taken from the code. */
 START_TEST(test_closed_forms)
 {

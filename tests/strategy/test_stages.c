@@ -131,7 +131,7 @@ START_TEST(ties_are_divided_evenly)
 END_TEST
 
 /* A root unit is two segments, the embedding and the head: a GPT of one block can be three stages, and no more. */
-START_LOOP_TEST(there_can_be_as_many_stages_as_segments, 0, 3)
+START_LOOP_TEST(at_most_one_stage_per_segment, 0, 3)
 {
 	static const char *const strategies[] = {"model", "pipeline", "pipeline:schedule=gpipe"};
 	const struct plan *p = right_plan("gpt:layers=1 %s ranks=3 accumulate=4", strategies[_i]);
@@ -152,7 +152,7 @@ START_LOOP_TEST(there_can_be_as_many_stages_as_segments, 0, 3)
 END_TEST
 
 /* The micro-batches of the first stage's backward passes, one after another. */
-START_LOOP_TEST(backward_passes_have_their_order, 0, 3)
+START_LOOP_TEST(backward_passes_run_in_order, 0, 3)
 {
 	static const struct {
 		const char *strategy;
@@ -219,7 +219,7 @@ static struct busy busy_of(const struct trace *t, const struct plan *p, int64_t 
 /* Of stages that take the same time, f+b a micro-batch, each is idle for (p-1)(f+b): (p-1)/(m+p-1) of the time from the
  * first forward to the last backward. The first stage alone has less to do, since its first layer needs no gradient of
  * its input: its last backward ends the step that much earlier. One stage at a time: all of them one after another. */
-START_TEST(bubble_is_that_of_the_formula)
+START_TEST(bubble_matches_the_formula)
 {
 	enum { P = 4 };
 	static const struct {

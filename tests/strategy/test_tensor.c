@@ -58,9 +58,9 @@ START_LOOP_TEST(every_element_has_its_place, 0, COUNT(sliced))
 				at += run.count;
 			}
 		for (int64_t i = 0; i < n; i++)
-			ck_assert_msg(owners[i] == (x->cut == CUT_NONE ? ranks : 1), "%s, element %lld: %d owners",
-			              x->name, (long long)i, owners[i]);
-		ck_assert_int_eq(padding, x->cut == CUT_NONE ? 0 : ranks * x->elements - n);
+			ck_assert_msg(owners[i] == (x->partition == PARTITION_NONE ? ranks : 1),
+			              "%s, element %lld: %d owners", x->name, (long long)i, owners[i]);
+		ck_assert_int_eq(padding, x->partition == PARTITION_NONE ? 0 : ranks * x->elements - n);
 		all += tensor_whole_elements(x);
 		free(owners);
 	}
@@ -286,7 +286,7 @@ static const char *const refused[][2] = {
         {"mlp:sizes=8-8-4,norm=batch tensor ranks=2", "whole on no rank"},
         {"params=1000 tensor ranks=2", "no way to split"}};
 
-START_LOOP_TEST(what_does_not_divide_is_refused, 0, COUNT(refused))
+START_LOOP_TEST(indivisible_sizes_are_refused, 0, COUNT(refused))
 {
 	must_not_open(refused[_i][1], "%s micro_batch=2", refused[_i][0]);
 }

@@ -94,6 +94,112 @@ START_TEST(test_times)
 }
 END_TEST
 
+/*             0    10   20   30   40   50
+ *  rank 0  k  ███████████████                compute 0-30
+ *          c                 █████           communication 30-40
+ *  rank 1  k  █████               █████      compute 0-10, 40-50
+ *          c       ░░░░░░░░░░█████           waits for rank 0 in 10-30: a bubble; 30-40 is exposed          */
+START_TEST(test_waiting_is_no_communication)
+{
+	struct trace t = {0};
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 ddp ranks=2");
+	int first = op_on(p, QUEUE_COMPUTE, 0), second = op_on(p, QUEUE_COMPUTE, 1),
+	    sum = op_on(p, QUEUE_COMMUNICATION, 0);
+	trace_open(&t, p, "here", true);
+	trace_add_span(&t, 0, first, 0, 30);
+	trace_add_span(&t, 0, sum, 30, 40);
+	trace_add_span(&t, 1, first, 0, 10);
+	trace_add_span(&t, 1, second, 40, 50);
+	trace_add_span(&t, 1, sum, 10, 40);
+	ck_assert_int_eq(trace_times(&t, 1, 0).exposed, 30); /* nobody has said when rank 0 came */
+	trace_meet(&t);
+	ck_assert_int_eq(t.spans[1].came, 30);
+	ck_assert_int_eq(t.spans[4].came, 30);
+	ck_assert_int_eq(t.spans[3].came, 40); /* of what needs no other rank its begin */
+	struct times zero = trace_times(&t, 0, 0), one = trace_times(&t, 1, 0);
+	ck_assert_int_eq(zero.rank, 0);
+	ck_assert_int_eq(zero.communication, 10);
+	ck_assert_int_eq(zero.exposed, 10);
+	ck_assert_int_eq(zero.bubble, 10); /* after it is done */
+	ck_assert_int_eq(one.rank, 1);
+	ck_assert_int_eq(one.communication, 10);
+	ck_assert_int_eq(one.exposed, 10);
+	ck_assert_int_eq(one.bubble, 20);
+	ck_assert_int_eq(one.compute + one.exposed + one.bubble, one.step);
+	ck_assert_int_eq(trace_slowest(&t).rank, 1); /* it ends last */
+	trace_release(&t);
+}
+END_TEST
+
+/* Groups wait for their own members: of 4 ranks 0 and 1 share shards, and so do 2 and 3. A clock that is off by more
+ * than a span lasts must not make its communication negative. */
+START_TEST(test_groups_wait_for_their_own)
+{
+	struct trace t = {0};
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 hybrid:shard=2 ranks=4");
+	const struct role *r = &p->roles[0];
+	int gather = -1;
+	for (int i = r->step.end - 1; i >= r->step.begin; i--)
+		gather = r->ops[i].kind == OP_ALL_GATHER ? i : gather;
+	ck_assert_int_eq(op_members(p, &r->ops[gather]), 2);
+	trace_open(&t, p, "here", true);
+	trace_add_span(&t, 0, gather, 5, 50);
+	trace_add_span(&t, 1, gather, 20, 50);
+	trace_add_span(&t, 2, gather, 40, 60);
+	trace_add_span(&t, 3, gather, 7, 30);
+	trace_meet(&t);
+	ck_assert_int_eq(t.spans[0].came, 20);
+	ck_assert_int_eq(t.spans[1].came, 20);
+	ck_assert_int_eq(t.spans[2].came, 40);
+	ck_assert_int_eq(t.spans[3].came, 30);
+	ck_assert_int_eq(trace_times(&t, 3, 0).communication, 0);
+	trace_release(&t);
+}
+END_TEST
+
+/* Of those that end last the one that computes most, and of equals the first. */
+START_TEST(test_slowest)
+{
+	struct trace t = {0};
+	const struct plan *p = made_plan("mlp:sizes=8-8-8-8 ddp ranks=4");
+	int first = op_on(p, QUEUE_COMPUTE, 0), sum = op_on(p, QUEUE_COMMUNICATION, 0);
+	static const int64_t computes[] = {10, 30, 30, 35}, ends[] = {40, 40, 40, 36};
+	ck_assert_int_eq(trace_slowest(&t).step, 0);
+	trace_open(&t, p, "here", false);
+	for (int rank = 0; rank < 4; rank++) {
+		trace_add_span(&t, rank, first, 0, computes[rank]);
+		trace_add_span(&t, rank, sum, 35, ends[rank]);
+	}
+	struct times times = trace_slowest(&t);
+	ck_assert_int_eq(times.rank, 1);
+	ck_assert_int_eq(times.step, 40);
+	ck_assert_int_eq(times.bubble, 5);
+	trace_release(&t);
+}
+END_TEST
+
+/* ---- the pipeline's bubble ---- */
+
+static void ck_bubble(const char *plan, const char *says)
+{
+	char text[BUBBLE_TEXT];
+	struct bubble b = bubble_of(made_plan("gpt:layers=8,width=16,heads=2,context=8 %s", plan));
+	if (says)
+		ck_assert_str_eq(bubble_text(text, &b), says);
+	else
+		ck_assert_int_eq(b.stages, 0);
+}
+
+START_TEST(test_bubble_in_closed_form)
+{
+	ck_bubble("pipeline ranks=4 accumulate=8", "bubble (p−1)/(m+p−1) = 3/11 = 27.3 %");
+	ck_bubble("pipeline:schedule=gpipe ranks=2 accumulate=1", "bubble (p−1)/(m+p−1) = 1/2 = 50.0 %");
+	ck_bubble("model ranks=4 accumulate=8", "bubble (p−1)/(m+p−1) = 3/4 = 75.0 %"); /* one at a time */
+	ck_bubble("pipeline ranks=1 accumulate=8", NULL);
+	ck_bubble("ddp ranks=4 accumulate=8", NULL);
+}
+END_TEST
+
 /* ---- Chrome JSON ---- */
 
 /* Every operation takes 1500 ns, one after the other: any times will do. */
@@ -307,7 +413,7 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 {
 	report_from_plan(r, p);
 	snprintf(r->cluster, sizeof r->cluster, "here");
-	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001};
+	r->time = (struct times){1234567891, 1000000001, 500000003, 200000007, 34567883, 300000001, 0, 600000001, 3};
 	snprintf(r->checkpointing.setting, sizeof r->checkpointing.setting, "every=2:profile=yes");
 	r->checkpointing.checkpoints = 7;
 	r->checkpointing.tried = 3;
@@ -322,8 +428,11 @@ static void fill_report(struct report *r, const struct plan *p, bool measured)
 	r->roles[0].received_bytes = 13;
 	r->roles[0].transfer[TRANSFER_DEVICE_TO_HOST] = (struct report_transfer){17, 19};
 	r->measured = measured;
-	if (!measured)
+	if (!measured) {
+		snprintf(r->grain, sizeof r->grain, "message");
+		r->bubble = (struct bubble){4, 8};
 		return;
+	}
 	report_add_ranks(r, p);
 	r->by_rank[1].by_kind[TRAFFIC_REDUCE].sent_bytes = -1; /* inside a library */
 	r->staging_touched_bytes = 4567;

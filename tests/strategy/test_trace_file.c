@@ -56,6 +56,32 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
+/* Files that were written before had no waits: they follow from when ranks came. */
+START_TEST(a_file_without_waits_has_them_all_the_same)
+{
+	struct viewed v;
+	struct trace_file f, old;
+	size_t size;
+	viewed_open(&v, "mlp:sizes=12-16-8-4 dp ranks=3");
+	char *text = written(&v.trace, &size);
+	ck_assert(!trace_file_read(&f, text, size, "x.json"));
+	for (char *at = text; (at = strstr(at, "waited_ns"));)
+		*at = 'W';
+	ck_assert(!trace_file_read(&old, text, size, "x.json"));
+	int64_t waited = 0;
+	for (size_t i = 0; i < f.trace.span_count; i++) {
+		ck_assert_int_eq(f.trace.spans[i].came, v.trace.spans[i].came);
+		ck_assert_int_eq(old.trace.spans[i].came, v.trace.spans[i].came);
+		waited += v.trace.spans[i].came - v.trace.spans[i].begin;
+	}
+	ck_assert_int_gt(waited, 0);
+	trace_file_release(&f);
+	trace_file_release(&old);
+	free(text);
+	viewed_release(&v);
+}
+END_TEST
+
 static void refused(const char *text, size_t size, const char *why)
 {
 	struct trace_file f;
@@ -83,6 +109,7 @@ START_TEST(damage_is_refused)
 	        {"shardlab plan 1", "shardlab plan 7", "plan"},
 	        {"\"to\":1", "\"to\":99", "message"},
 	        {"\"plan\":", "\"plane\":", "no plan"},
+	        {"\"waited_ns\":", "\"waited_ns\":9999999999", "longer than it takes"},
 	        {"buffer step", "buffet step", "x.json"},
 	        {"\"traceEvents\":[", "\"traceEvents\":{", "x.json"},
 	        {"},\n{\"ph\":\"X\"", "}\n{\"ph\":\"X\"", "comma"},
@@ -130,7 +157,7 @@ START_TEST(not_a_trace)
 END_TEST
 
 /* As PyTorch's profiler writes: names for processes and threads, threads that are texts, nested and B/E events. */
-START_TEST(another_programs)
+START_TEST(traces_of_other_programs_open)
 {
 	static const char text[] =
 	        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"traceEvents\": [\n"
@@ -176,7 +203,7 @@ END_TEST
 /* A hundred thousand events take no longer each than a few: those with arguments that are not ours, those of threads
  * that are open at once, and the names of as many threads. Where time grows with the square, they take minutes.
  */
-START_TEST(large_files_take_their_time)
+START_TEST(large_files_read_in_linear_time)
 {
 	enum { EVENTS = 100000 };
 	char *text = NULL;

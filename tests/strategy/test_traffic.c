@@ -138,18 +138,13 @@ START_TEST(padding_is_sent_and_is_no_payload)
 	            {"mlp:sizes=5-4", 3, 24, 24}};
 	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
 		int64_t n = want[i].ranks, share = want[i].padded / n * 4 * (n - 1), payload = want[i].elements * 4;
-		struct made m;
-		struct request r = {want[i].model, "ddp", .ranks = n};
-		must_open(&m, &r);
-		assert_moved(plan_moved_all(&m.plan, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
-		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded);
-		made_release(&m);
-		r.strategy = "zero3";
-		must_open(&m, &r);
-		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
-		assert_moved(plan_moved(&m.plan, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
-		ck_assert_int_eq(plan_model_states(&m.plan, 0), 16 * want[i].padded / n);
-		made_release(&m);
+		const struct plan *ddp = made_plan("%s ddp ranks=%d", want[i].model, (int)n),
+		                  *zero3 = made_plan("%s zero3 ranks=%d", want[i].model, (int)n);
+		assert_moved(plan_moved_all(ddp, n - 1), "ddp", 1, payload, 2 * share, 2 * share);
+		ck_assert_int_eq(plan_model_states(ddp, 0), 16 * want[i].padded);
+		assert_moved(plan_moved(zero3, 0, TRAFFIC_ALL_GATHER), "zero3", 2, 2 * payload, 2 * share, 2 * share);
+		assert_moved(plan_moved(zero3, 0, TRAFFIC_REDUCE_SCATTER), "zero3", 1, payload, share, share);
+		ck_assert_int_eq(plan_model_states(zero3, 0), 16 * want[i].padded / n);
 	}
 }
 END_TEST

@@ -100,34 +100,4 @@ START_LOOP_TEST(broken_plans_are_refused, 0, COUNT(broken))
 }
 END_TEST
 
-/* ---- texts ---- */
-
-static const struct {
-	enum type precision;
-	const char *from, *to, *says;
-} texts[] = {
-        {TYPE_FP16, "set loss_scaler deepspeed\n", "", "set loss_scaler"},
-        {TYPE_FP16, "set loss_scale 65536\n", "", "set loss_scale"},
-        {TYPE_FP16, "set loss_scale 65536\n", "set loss_scale 0\n", "loss_scale: '0' is below 1e-06"},
-        {TYPE_FP16, "set loss_scale 65536\n", "set loss_scale -1\n", "loss_scale: '-1' is below 1e-06"},
-        {TYPE_FP16, "set loss_scaler deepspeed\n", "set loss_scaler none\n", "'none' is not one of: deepspeed, pytorch"},
-        {TYPE_FP16, "set loss_scale_window 1000\n", "set loss_scale_window 99999999\n", "'99999999' is above 16777216"},
-        {TYPE_BF16, "set seed 1\n", "set seed 1\nset loss_scale 2\n", "a plan in fp16, and no other"},
-};
-
-START_LOOP_TEST(texts_put_wrong, 0, COUNT(texts))
-{
-	struct made again = {0};
-	const struct plan *p = made_plan("mlp:sizes=4-3-2 ddp ranks=2 precision=%s", type_name(texts[_i].precision));
-	char *text = plan_to_text(p, NULL), *changed = text_replaced(text, texts[_i].from, texts[_i].to);
-	enum status s = plan_read(&again.plan, &again.model, changed, strlen(changed), "my.plan");
-	ck_assert_msg(s == STATUS_INPUT && !strncmp(status_message(), "my.plan:", 8) &&
-	                      strstr(status_message(), texts[_i].says),
-	              "\"%s\" without \"%s\"", status_message(), texts[_i].says);
-	free(text);
-	free(changed);
-	made_release(&again);
-}
-END_TEST
-
 SUITE("verify fp16", 120)

@@ -250,7 +250,7 @@ static bool set_accumulate(struct chance *c)
 
 static bool set_wide(struct chance *c)
 {
-	op_of(c)->wide = !op_of(c)->wide;
+	op_of(c)->all_ranks = !op_of(c)->all_ranks;
 	return op_class(op_of(c)->kind) == OP_CLASS_K || op_of(c)->kind == OP_LOAD;
 }
 
@@ -276,13 +276,13 @@ static bool set_axes(struct chance *c)
 
 static bool set_ends(struct chance *c)
 {
-	op_of(c)->ends = !op_of(c)->ends;
+	op_of(c)->ends_only = !op_of(c)->ends_only;
 	return op_class(op_of(c)->kind) == OP_CLASS_C;
 }
 
 static bool set_shift(struct chance *c)
 {
-	op_of(c)->shift += pick(c, 2) ? 1 : -2 * op_of(c)->shift - !op_of(c)->shift;
+	op_of(c)->neighbour += pick(c, 2) ? 1 : -2 * op_of(c)->neighbour - !op_of(c)->neighbour;
 	return op_class(op_of(c)->kind) == OP_CLASS_C;
 }
 

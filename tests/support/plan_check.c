@@ -9,22 +9,10 @@
 #include "tests/support/plan_edit.h"
 #include "tests/support/virtual_ranks.h"
 
-static void must(enum status s, const struct request *r)
-{
-	ck_assert_msg(s == STATUS_OK, "%s, %s, %d ranks, accumulate %d, %s, checkpointing %s, offload %s: %s", r->model,
-	              r->strategy, (int)r->ranks, (int)r->accumulate, type_name(r->precision),
-	              r->checkpointing ? r->checkpointing : "none", r->offload ? r->offload : "none", status_message());
-}
-
-void must_open(struct made *m, const struct request *r)
-{
-	must(made_open(m, r), r);
-}
-
 void must_open_verified(struct made *m, const struct request *r)
 {
-	must_open(m, r);
-	must(plan_verify(&m->plan, NULL), r);
+	ck_assert_msg(!made_open(m, r) && !plan_verify(&m->plan, NULL), "%s, %s, %d ranks: %s", r->model, r->strategy,
+	              (int)r->ranks, status_message());
 }
 
 /* ---- plans that stay ---- */
@@ -116,14 +104,6 @@ char *must_come_back(const struct plan *p)
 	free(second);
 	made_release(&again);
 	return text;
-}
-
-int plan_find_op(const struct plan *p, enum op_kind kind, int from)
-{
-	while (from < p->roles[0].op_count && p->roles[0].ops[from].kind != kind)
-		from++;
-	ck_assert_int_lt(from, p->roles[0].op_count);
-	return from;
 }
 
 void must_need_every_op(const struct plan *p)

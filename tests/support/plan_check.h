@@ -17,7 +17,6 @@ void plans_forget(void);
 /* There is no such plan, and the line says why. */
 void must_not_open(const char *says, const char *words, ...) __attribute__((format(printf, 2, 3)));
 
-void must_open(struct made *m, const struct request *r);
 void must_open_verified(struct made *m, const struct request *r);
 
 /* To be freed. role: as plan_write's. */
@@ -28,9 +27,6 @@ char *text_replaced(const char *text, const char *what, const char *by);
 
 /* The plan's text reads back as a plan that the verifier lets through, and that has the same text. To be freed. */
 char *must_come_back(const struct plan *p);
-
-/* The first operation of a kind in role 0, at `from` or after. */
-int plan_find_op(const struct plan *p, enum op_kind kind, int from);
 
 /* The verifier refuses the plan without any one of its operations. */
 void must_need_every_op(const struct plan *p);

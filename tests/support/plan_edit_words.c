@@ -127,21 +127,20 @@ struct region *plan_operand(struct plan *p, const char *word)
 
 /* ---- fields ---- */
 
-#define FIELD(of, name, type)                                                                                          \
-	{                                                                                                              \
-#name, offsetof(struct of, name), type                                                                 \
-	}
+#define FIELD(of, name, type) #name, offsetof(struct of, name), type
 static const struct field {
 	const char *name;
 	size_t offset;
 	char type; /* int (or an enum), long (64 bits), double, bool */
-} of_op[] = {FIELD(op, root, 'i'),  FIELD(op, group, 'i'),      FIELD(op, payload, 'l'), FIELD(op, micro, 'i'),
-             FIELD(op, shift, 'i'), FIELD(op, accumulate, 'i'), FIELD(op, axes, 'i'),    FIELD(op, queue, 'i'),
-             FIELD(op, scale, 'd'), FIELD(op, traffic, 'i'),    FIELD(op, ends, 'b')},
-  of_region[] = {FIELD(region, count, 'l'), FIELD(region, offset, 'l'), FIELD(region, slice, 'i')},
-  of_buffer[] = {FIELD(buffer, type, 'i'), FIELD(buffer, space, 'i'), FIELD(buffer, state, 'b')},
-  of_settings[] = {FIELD(settings, loss_scaler, 'i'), FIELD(settings, loss_scale, 'd'),
-                   FIELD(settings, loss_scale_window, 'l'), FIELD(settings, offload.delayed, 'b')};
+} of_op[] = {{FIELD(op, root, 'i')},  {FIELD(op, group, 'i')},      {FIELD(op, payload, 'l')}, {FIELD(op, micro, 'i')},
+             {FIELD(op, neighbour, 'i')}, {FIELD(op, accumulate, 'i')}, {FIELD(op, axes, 'i')},    {FIELD(op, queue, 'i')},
+             {FIELD(op, scale, 'd')}, {FIELD(op, traffic, 'i')},    {FIELD(op, ends_only, 'b')}},
+  of_region[] = {{FIELD(region, count, 'l')}, {FIELD(region, offset, 'l')}, {FIELD(region, slice, 'i')}},
+  of_buffer[] = {{FIELD(buffer, type, 'i')}, {FIELD(buffer, space, 'i')}, {FIELD(buffer, state, 'b')}},
+  of_settings[] = {{FIELD(settings, loss_scaler, 'i')},
+                   {FIELD(settings, loss_scale, 'd')},
+                   {FIELD(settings, loss_scale_window, 'l')},
+                   {FIELD(settings, offload.delayed, 'b')}};
 
 static double changed(double old, const char *value)
 {

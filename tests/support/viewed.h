@@ -18,6 +18,8 @@ struct viewed {
  * something fails. */
 void viewed_open(struct viewed *v, const char *words, ...) __attribute__((format(printf, 2, 3)));
 void viewed_release(struct viewed *v);
+/* The same, but it stays until the program ends. */
+struct viewed *viewed_plan(const char *words);
 
 /* What export_write writes, as a file would hold it, with a zero behind; to be freed. */
 char *viewed_export(struct playback *p, enum export_format format, const struct picture *size, bool all,

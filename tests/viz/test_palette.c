@@ -97,7 +97,7 @@ START_TEST(ranks_stay_apart)
 END_TEST
 
 /* Without colour there are the pattern and the letter, no two alike. */
-START_TEST(apart_in_grey)
+START_TEST(categories_differ_without_colour)
 {
 	for (int a = 0; a < CATEGORY_COUNT; a++)
 		for (int b = 0; b < a; b++) {
@@ -150,7 +150,7 @@ START_TEST(labels_on_operations)
 }
 END_TEST
 
-START_TEST(contrast_is_that_of_the_guidelines)
+START_TEST(contrast_matches_the_guidelines)
 {
 	ck_assert_double_eq_tol(colour_contrast(0, 0xFFFFFF), 21, 1e-9);
 	ck_assert_double_eq_tol(colour_contrast(0x777777, 0xFFFFFF), 4.478, 0.001);

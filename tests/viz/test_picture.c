@@ -36,7 +36,7 @@ START_TEST(the_same_bytes_again)
 END_TEST
 
 /* In every scene and theme. */
-START_TEST(the_same_by_every_way)
+START_TEST(every_way_gives_the_same_picture)
 {
 	for (int scene = 0; scene < SCENE_COUNT; scene++) {
 		playback.scene = (enum scene)scene;
@@ -101,7 +101,7 @@ START_TEST(halves_of_characters)
 END_TEST
 
 /* Nothing is written as if it were whole when drawing has failed: here by a font that is none. */
-START_TEST(a_failure_is_said)
+START_TEST(drawing_failures_are_reported)
 {
 	struct fonts broken = fonts;
 	broken.plain = cairo_toy_font_face_create("\xFF", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);

@@ -57,7 +57,7 @@ static void go_to_round(int round)
 
 /* ---- the ring and its ledger ---- */
 
-START_TEST(a_ledger_has_the_closed_form)
+START_TEST(ledger_shows_the_closed_form)
 {
 	open_player(DDP, SCENE_RING);
 	go_to_round(3); /* of 4 ranks, each sends 380 B in a round */
@@ -72,7 +72,7 @@ START_TEST(a_ledger_has_the_closed_form)
 }
 END_TEST
 
-START_TEST(a_gathering_ledger_has_its_own)
+START_TEST(ledger_of_a_gather)
 {
 	open_player(MLP " zero3 ranks=2", SCENE_RING);
 	go_to_round(1); /* layer.0: 13 · 16 parameters of 4 B, of which each rank has half */
@@ -84,7 +84,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-START_TEST(bars_say_what_is_alive_and_what_there_is_room_for)
+START_TEST(bars_show_memory_and_capacity)
 {
 	struct memory_use use;
 	char word[WORD], lines[2 * WORD];
@@ -121,15 +121,28 @@ static const char *caption_at(enum step_size step_size, size_t position)
 	return caption;
 }
 
-START_TEST(the_end_says_the_shares_of_the_step)
+START_TEST(last_caption_shows_the_shares)
 {
 	open_player(DDP, SCENE_OVERVIEW);
 	struct timeline *s = &v.shown.timeline;
 	s->step_ns = 2000000;
-	s->times = (struct times){.step = 2000000, .compute = 1000000, .exposed = 400000, .bubble = 600000};
+	s->times = (struct times){
+	        .step = 2000000, .compute = 1000000, .exposed = 400000, .bubble = 600000, .rank = s->rank_count - 1};
+	for (int i = 0; i < s->rank_count; i++)
+		s->shown[i] = s->times;
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count),
-	                 "The step is done in 2.000 ms: 50 % computing, 20 % waiting for communication, 30 % for "
-	                 "anything else. All ranks together sent 9.120 kB.");
+	                 "The step is done in 2.000 ms. Every rank computes 50.0 % of it, waits for communication 20.0 "
+	                 "% and for anything else 30.0 %. All ranks together sent 9.120 kB.");
+	/* One rank differs: then it is said of which these are. */
+	s->shown[0].compute = 500000;
+	s->shown[0].exposed = 402000;
+	char whole[512];
+	snprintf(whole, sizeof whole,
+	         "The step is done in 2.000 ms. Rank %d, the slowest, computes 50.0 %% of it, waits for communication "
+	         "20.0 %% and for anything else 30.0 %%. Over the ranks, computing is 25.0 to 50.0 %% and waiting for "
+	         "communication 20.0 to 20.1 %%. All ranks together sent 9.120 kB.",
+	         s->rank_count - 1);
+	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
 	close_player();
 }
 END_TEST
@@ -142,9 +155,9 @@ START_TEST(rounds_are_counted_from_one)
 	        "its own: sums of 2 of 4 ranks.",
 	        "Round 3 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
 	        "adds "
-	        "its own: sums of 4 of 4 ranks.",
+	        "its own: sums of 4 of 4 ranks. Now each rank owns one finished chunk; the next 3 rounds only copy.",
 	        "Round 6 of 6 of the all-reduce of bucket.0: every rank passes one chunk (380 B) to the next, which "
-	        "replaces its own by the complete sum: 16 of 16 chunks are complete."};
+	        "replaces its own by the complete sum. Now every rank has all of it, for 2.280 kB that each has sent."};
 	open_player(DDP, SCENE_RING);
 	for (int i = 0; i < 3; i++) {
 		go_to_round(i == 0 ? 1 : 3 * i);
@@ -155,7 +168,7 @@ START_TEST(rounds_are_counted_from_one)
 END_TEST
 
 /* Where ranks lag behind, a stop has messages of several rounds. */
-START_TEST(rounds_that_a_stop_has)
+START_TEST(rounds_of_one_stop)
 {
 	int several = 0;
 	open_player(MLP " zero3 ranks=5", SCENE_RING);
@@ -187,22 +200,22 @@ END_TEST
 
 /* Input and target; what a layer of 16 gives and what its GELU keeps; one of 8; the logits; and their gradients, the
  * first layer's apart, whose input has none. */
-START_TEST(an_operation_says_what_it_needs)
+START_TEST(captions_show_needed_memory)
 {
-	static const char *const needs[] = {"loads 1 sample",   "52", "forward layer.0",  "128",
-	                                    "forward layer.1",  "64", "forward layer.2",  "16",
-	                                    "backward layer.2", "32", "backward layer.1", "64"};
+	static const char *const needs[] = {"takes 1 sample",           "52", "layer.0.linear, forward",  "128",
+	                                    "layer.1.linear, forward",  "64", "layer.2.linear, forward",  "16",
+	                                    "the gradients of layer.2", "32", "the gradients of layer.1", "64"};
 	size_t said = 0;
 	open_player(DDP, SCENE_OVERVIEW);
 	const struct timeline *s = &v.shown.timeline;
 	for (size_t k = 0; k < s->stop_count[STEP_SIZE_ROUND]; k++) {
 		char words[64];
 		const char *caption = caption_at(STEP_SIZE_ROUND, timeline_stop(s, STEP_SIZE_ROUND, k));
-		if (!strstr(caption, "; it needs "))
+		if (!strstr(caption, " more memory"))
 			continue;
 		ck_assert_uint_lt(said, sizeof needs / sizeof *needs);
 		ck_assert_msg(strstr(caption, needs[said++]) != NULL, "'%s'", caption);
-		snprintf(words, sizeof words, "; it needs %s B more for that.", needs[said++]);
+		snprintf(words, sizeof words, ", %s B more memory", needs[said++]);
 		ck_assert_msg(strstr(caption, words) != NULL, "'%s' has not '%s'", caption, words);
 	}
 	ck_assert_uint_eq(said, sizeof needs / sizeof *needs);
@@ -226,7 +239,7 @@ static void draw_chart(struct chart *c)
 	fonts_release(&fonts);
 }
 
-START_TEST(a_bar_says_its_sum)
+START_TEST(bars_show_their_sum)
 {
 	static struct chart c = {.title = "title",
 	                         .capacity = 40000000,

@@ -167,9 +167,9 @@ to 'step 12 of 22' g 1 2 Return
 key period
 expect 'step 12 of 22' # between two steps: the last that was reached
 key comma
-to 'phase 4 of 5' d
-to 'step 7 of 22' d d
-to 'step 22 of 22' shift+Right
+to 'phase 3 of 5' d # the reduction of gradients is of the backward pass
+to 'step 5 of 22' d d
+to 'step 16 of 22' shift+Right
 to 'step 4 of 22' Home n
 
 # ---- strategies, scenes, the mouse ----

@@ -79,7 +79,12 @@ colour op_colour(const struct theme *t, const struct op *op)
 {
 	if (op_class(op->kind) == OP_CLASS_C)
 		return op->traffic == TRAFFIC_CONTROL ? t->line : VERMILION;
-	switch (op->pass) {
+	return pass_colour(op->pass);
+}
+
+colour pass_colour(enum pass pass)
+{
+	switch (pass) {
 	case PASS_FORWARD:
 		return SKY;
 	case PASS_BACKWARD:

@@ -51,6 +51,8 @@ colour rank_colour(const struct theme *t, int64_t rank);
 /* The colour of a kind of operation in the timeline. */
 colour op_colour(const struct theme *t, const struct op *op);
 
+colour pass_colour(enum pass pass);
+
 /* Black or white, whichever reads better on a ground. */
 colour ink_on(colour ground);
 double colour_luminance(colour c);          /* relative, WCAG 2.1 */

@@ -40,6 +40,10 @@ enum status export_write(struct playback *p, enum export_format format, const st
 enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width, double height), void *context,
                            enum export_format format, const struct picture *size, FILE *out);
 
+/* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
+ * program's trace its lanes. */
+void export_describe(struct playback *p, bool all, FILE *out);
+
 /* Shared by the files of this folder. */
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);

@@ -117,7 +117,8 @@ const struct view *playback_view(struct playback *p)
 	                   .focus_rank = p->focus_rank,
 	                   .plan_scroll = p->plan_scroll,
 	                   .presenter = p->presenter,
-	                   .note = p->note};
+	                   .note = p->note,
+	                   .hint = p->hint};
 	for (int i = 0; p->compare && !shown->foreign && i < p->contender_count; i++) {
 		const struct trace_view *other = p->contender[i];
 		struct contender *c = &v->contender[v->contender_count];

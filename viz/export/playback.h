@@ -49,9 +49,10 @@ struct playback {
 	int first_lane, plan_scroll;
 	int64_t selected_rank;
 	int selected_op;
-	int64_t cursor; /* ns: in another program's trace */
-	double tween;   /* 1: settled */
-	char note[256]; /* shown in place of the caption; "" */
+	int64_t cursor;   /* ns: in another program's trace */
+	double tween;     /* 1: settled */
+	char note[256];   /* shown in place of the caption; "" */
+	const char *hint; /* at the beginning: which keys to press; NULL where there are none */
 	/* what follows from all that */
 	struct state state, before, contenders[CONTENDERS];
 	struct view view;

@@ -1,10 +1,13 @@
-/* The caption: one sentence about what the last step did, made from the plan, so that it is never wrong. */
+/* The caption: what the last step did, and why, made from the plan, so that it is never wrong. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "viz/scene/caption_parts.h"
+#include "viz/scene/scene_parts.h"
 
 void say(struct text *t, const char *format, ...)
 {
@@ -13,6 +16,18 @@ void say(struct text *t, const char *format, ...)
 	int n = t->at < t->size ? vsnprintf(t->out + t->at, (size_t)(t->size - t->at), format, args) : 0;
 	va_end(args);
 	t->at += n;
+}
+
+/* Ranks that are not shown do what the one of their role does that is. */
+static void say_which(struct who *w, const struct timeline *s, int64_t rank)
+{
+	char ranks[64];
+	int index = timeline_index_of(s, rank);
+	snprintf(w->words, sizeof w->words, "%s%s", s->rank_count < s->plan->ranks ? "Each of " : "",
+	         ranks_word(ranks, s, index, index + 1));
+	w->words[0] = (char)toupper((unsigned char)w->words[0]);
+	if (strncmp(ranks, "ranks", 5) != 0)
+		snprintf(w->words, sizeof w->words, "R%s", ranks + 1);
 }
 
 struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role)
@@ -31,11 +46,11 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 		if (e->rank < 64)
 			set |= UINT64_C(1) << e->rank;
 	}
-	w.all = w.count == st->timeline->rank_count && w.count > 1;
+	w.all = w.count == st->timeline->plan->ranks && w.count > 1;
 	if (w.all) {
 		snprintf(w.words, sizeof w.words, "Every rank");
 	} else if (w.count == 1) {
-		snprintf(w.words, sizeof w.words, "Rank %" PRId64, any);
+		say_which(&w, st->timeline, any);
 	} else if (fits) {
 		char ranks[64];
 		text_of_ranks(ranks, sizeof ranks, set, 65);
@@ -50,32 +65,12 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 
 /* ---- operations ---- */
 
-static const char *verb(const struct op *op)
-{
-	switch (op->kind) {
-	case OP_INITIALIZE:
-		return "initialise";
-	case OP_ZERO:
-		return "clear";
-	case OP_COPY:
-		return "copie";
-	case OP_LOAD:
-		return "load";
-	case OP_ADAMW:
-	case OP_SGD:
-		return "update";
-	case OP_ADVANCE:
-		return "count";
-	default:
-		return "compute";
-	}
-}
-
 /* An operation waits for others, and for the one before it on its queue: the last to finish is why it begins only now.
  */
-static const struct op *reason_of(const struct timeline *s, const struct role *role, int index, const struct op *op)
+const struct op *caption_cause(const struct timeline *s, int index, const struct op *op)
 {
 	const struct timeline_rank *r = &s->ranks[index];
+	const struct role *role = timeline_role_of(s, index);
 	int64_t latest = -1;
 	const struct op *reason = NULL;
 	for (int i = 0; i < op->after_count; i++) {
@@ -96,25 +91,29 @@ static const struct op *reason_of(const struct timeline *s, const struct role *r
 	return reason;
 }
 
+/* That it is the turn of the next on the queue is no reason worth a word. */
 static void say_reason(struct text *t, const struct timeline *s, const struct role *role, int index,
                        const struct op *op)
 {
-	const struct op *reason = reason_of(s, role, index, op);
-	char words[160];
-	if (!reason)
-		return;
-	op_describe(s->plan, reason, words, sizeof words);
-	say(t, ", now that %s is done", words);
+	const struct op *reason = caption_cause(s, index, op);
+	char words[OP_WORDS];
+	if (reason && (reason->queue != op->queue || op_class(op->kind) == OP_CLASS_C))
+		say(t, ", now that %s is done", op_words_beside(words, s, role, reason, op));
 }
 
-/* The buffer that it is about: what it writes, or else reads. */
-static const char *object_of(const struct role *role, const struct op *op)
+/* Which message of how many like it: of which micro-batch. */
+static void say_message_begins(struct text *t, const struct timeline *s, const struct role *role, const struct op *op,
+                               const struct who *w, const struct collective *one)
 {
-	for (int pass = 0; pass < 2; pass++)
-		for (int i = 0; i < op_operand_count(op->kind); i++)
-			if (op->operand[i].buffer >= 0 && (pass || op_access(op, i) != 'r'))
-				return role->buffers[op->operand[i].buffer].name;
-	return op_name(op->kind);
+	bool sends = op->kind == OP_SEND;
+	char words[OP_WORDS], bytes[WORD];
+	say(t, "%s begin%s to %s ", w->words, w->s, sends ? "send" : "receive");
+	say(t, "%s", buffer_words(words, s, role, op_buffer(op)));
+	if (w->count == 1)
+		say(t, " %s rank %" PRId64, sends ? "to" : "from", one->rank[sends]);
+	if (op->micro >= 0 && s->plan->settings.accumulate > 1)
+		say(t, ", micro-batch %d", op->micro);
+	say(t, " (%s)", bytes_word(bytes, op_payload_bytes(role, op)));
 }
 
 static void say_collective_begins(struct text *t, const struct state *st, int index, const struct op *op,
@@ -122,21 +121,15 @@ static void say_collective_begins(struct text *t, const struct state *st, int in
 {
 	const struct timeline *s = st->timeline;
 	const struct role *role = timeline_role_of(s, index);
-	const struct collective *one = &s->collectives[c];
-	char what[96], bytes[WORD];
-	bytes_word(bytes, op_payload_bytes(role, op));
-	if (op_is_message(op->kind)) {
-		bool sends = op->kind == OP_SEND;
-		say(t, "%s begin%s to %s %s", w->words, w->s, sends ? "send" : "receive", object_of(role, op));
-		if (w->count == 1)
-			say(t, " %s rank %" PRId64, sends ? "to" : "from", one->rank[sends]);
-		say(t, ", %s", bytes);
-	} else {
-		collective_words(s, one, what, sizeof what);
-		say(t, "%s begin%s the %s, %s by %s", w->words, w->s, what, bytes, schedule_row(op->algorithm)->name);
-	}
+	char words[OP_WORDS], bytes[WORD];
+	if (op_is_message(op->kind))
+		say_message_begins(t, s, role, op, w, &s->collectives[c]);
+	else
+		say(t, "%s %s (%s by %s)", w->words, op_does(words, s, role, op, !*w->s),
+		    bytes_word(bytes, op_payload_bytes(role, op)), schedule_row(op->algorithm)->name);
 	say_reason(t, s, role, index, op);
 	say(t, ".");
+	say_idea(t, s, role, op);
 }
 
 static void say_operation(struct text *t, const struct state *st, const struct event *e)
@@ -147,65 +140,24 @@ static void say_operation(struct text *t, const struct state *st, const struct e
 	const struct op *op = &role->ops[e->op];
 	struct who w = who_of(st, EVENT_BEGIN, e->op, role);
 	int c = timeline_collective_of(s, index, e->op);
-	char words[160], bytes[WORD], time[WORD];
-	int64_t samples;
+	char words[OP_WORDS], time[WORD];
 	if (c >= 0) {
 		say_collective_begins(t, st, index, op, &w, c);
 		return;
 	}
-	op_describe(s->plan, op, words, sizeof words);
 	int64_t k = e->op - role->step.begin;
 	time_word(time, s->ranks[index].end[k] - s->ranks[index].begin[k]);
-	switch (op->kind) {
-	case OP_LOAD:
-		samples = s->plan->settings.micro_batch * (op->wide ? s->plan->ranks : 1);
-		say(t, "%s load%s %" PRId64 " sample%s%s", w.words, w.s, samples, samples == 1 ? "" : "s",
-		    op->wide                        ? " of all ranks"
-		    : plan_data_ranks(s->plan) == 1 ? "" /* those that work on the same samples */
-		    : w.count == 1 || w.all         ? " of its own"
-		                                    : " of their own");
-		break;
-	case OP_ADVANCE:
-		say(t, "%s count%s the step", w.words, w.s);
-		break;
-	case OP_ADAMW:
-	case OP_SGD:
-		say(t, "%s update%s %s of %s with %s", w.words, w.s,
-		    op_region(op, PART_GRADIENTS)->slice ? "its own slice" : "the parameters",
-		    op->group >= 0 ? s->plan->groups[op->group].name : "the model",
-		    op->kind == OP_ADAMW ? "AdamW" : "SGD");
-		break;
-	default:
-		if (op->kernel < 0)
-			say(t, "%s %s%s %s", w.words, verb(op), op->kind == OP_COPY ? "s" : w.s, object_of(role, op));
-		else
-			say(t, "%s compute%s %s", w.words, w.s, words);
-	}
-	say(t, " (%s)", time);
-	say_reason(t, s, role, index, op);
-	int64_t allocated = 0;
-	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *m = &s->events[i];
-		if (m->kind == EVENT_MEMORY && m->rank == e->rank && role->ops[m->op].kind == OP_ALLOC)
-			allocated += buffer_bytes(&role->buffers[op_buffer(&role->ops[m->op])]);
-	}
-	if (allocated)
-		say(t, "; it needs %s more for that", bytes_word(bytes, allocated));
-	say(t, ".");
-}
-
-static void say_memory(struct text *t, const struct state *st, const struct event *e)
-{
-	const struct timeline *s = st->timeline;
-	int index = timeline_index_of(s, e->rank);
-	const struct role *role = timeline_role_of(s, index);
-	const struct op *op = &role->ops[e->op];
-	const struct buffer *b = &role->buffers[op_buffer(op)];
-	struct who w = who_of(st, EVENT_MEMORY, e->op, role);
-	char bytes[WORD], live[WORD];
-	say(t, "%s %s%s %s, %s of %s on the %s: %s are alive there now.", w.words,
-	    op->kind == OP_ALLOC ? "allocate" : "free", w.s, b->name, bytes_word(bytes, buffer_bytes(b)),
-	    category_name(b->category), space_name(b->space), bytes_word(live, st->ranks[index].live[b->space]));
+	say(t, "%s %s (%s", w.words, op_does(words, s, role, op, !*w.s), time);
+	bool peak = say_needs(t, st, e);
+	say(t, ")");
+	char freed[CAPTION_SIZE] = "";
+	struct text after = {freed, sizeof freed, 0};
+	bool point = !peak && say_freed(&after, st, e);
+	if (!point)
+		say_reason(t, s, role, index, op);
+	say(t, ".%s", freed);
+	if (!*freed && !peak)
+		say_idea(t, s, role, op);
 }
 
 /* The last to finish of the operations that an operation waits for; NULL: all are done. */
@@ -243,28 +195,28 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	int index = timeline_index_of(s, e->rank);
 	const struct role *role = timeline_role_of(s, index);
 	struct who w = who_of(st, EVENT_IDLE, e->op, role);
-	char time[WORD], words[160];
+	char time[WORD], words[OP_WORDS];
 	int64_t wait = s->ranks[index].begin[e->op - role->step.begin] - e->time;
 	const struct op *running = communicating(s, role, index, e->time);
 	const struct op *cause = awaited(s, role, index, &role->ops[e->op], e->time), *before = NULL;
 	say(t, "%s stop%s computing for %s: ", w.words, w.s, time_word(time, wait));
-	op_describe(s->plan, &role->ops[e->op], words, sizeof words);
+	op_words(words, s, role, &role->ops[e->op]);
 	if (!cause) {
 		say(t, "everything that %s waits for is done, but it begins only then.", words);
 		return;
 	}
 	say(t, "%s waits for ", words);
-	op_describe(s->plan, cause, words, sizeof words);
+	op_words_beside(words, s, role, cause, &role->ops[e->op]);
 	say(t, "%s", words);
 	if (cause != running && (before = awaited(s, role, index, cause, e->time))) {
-		op_describe(s->plan, before, words, sizeof words);
+		op_words_beside(words, s, role, before, &role->ops[e->op]);
 		say(t, ", which waits for %s", words);
 		cause = before;
 	}
 	if (running && cause == running) {
 		say(t, ", which is exposed now.");
 	} else if (running) {
-		op_describe(s->plan, running, words, sizeof words);
+		op_words_beside(words, s, role, running, &role->ops[e->op]);
 		say(t, ", while %s is exposed.", words);
 	} else {
 		bool others = op_class(cause->kind) == OP_CLASS_C && !awaited(s, role, index, cause, e->time);
@@ -276,11 +228,21 @@ static void say_end(struct text *t, const struct state *st)
 {
 	const struct timeline *s = st->timeline;
 	char step[WORD], sent[WORD];
-	double whole = s->step_ns ? (double)s->step_ns : 1;
-	say(t,
-	    "The step is done in %s: %.0f %% computing, %.0f %% waiting for communication, %.0f %% for anything else.",
-	    time_word(step, s->step_ns), 100 * (double)s->times.compute / whole, 100 * (double)s->times.exposed / whole,
-	    100 * (double)s->times.bubble / whole);
+	struct range computes = range_over_ranks(s, offsetof(struct times, compute)),
+	             waits = range_over_ranks(s, offsetof(struct times, exposed));
+	bool alike = !range_is_wide(computes) && !range_is_wide(waits);
+	say(t, "The step is done in %s. ", time_word(step, s->step_ns));
+	if (s->plan->ranks == 1)
+		say(t, "The rank");
+	else if (alike)
+		say(t, "Every rank");
+	else
+		say(t, "Rank %" PRId64 ", the slowest,", s->times.rank);
+	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
+	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
+	if (!alike)
+		say(t, " Over the ranks, computing is %.1f to %.1f %% and waiting for communication %.1f to %.1f %%.",
+		    computes.least, computes.most, waits.least, waits.most);
 	if (ledger_step_total(s))
 		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
 }
@@ -288,24 +250,24 @@ static void say_end(struct text *t, const struct state *st)
 void caption_make(const struct state *st, char *out, int size)
 {
 	struct text t = {out, size, 0};
-	const struct event *first = NULL, *begin = NULL, *message = NULL;
+	const struct event *first = NULL, *last = NULL, *begin = NULL, *message = NULL;
 	size_t messages = 0;
 	out[0] = 0;
 	if (!st->position) {
 		say_beginning(&t, st);
 		return;
 	}
-	if (st->step_size == STEP_SIZE_PHASE) { /* the last thing that it did stands for the phase */
-		struct state one = *st;         /* borrows what it points to */
-		one.step_size = STEP_SIZE_ROUND;
-		one.latest =
-		        st->timeline->instants[timeline_previous(st->timeline, STEP_SIZE_ROUND, st->position)].begin;
-		caption_make(&one, out, size);
+	if (st->step_size == STEP_SIZE_PHASE) {
+		if (st->position < st->timeline->instant_count)
+			say_phase(&t, st);
+		else
+			say_end(&t, st);
 		return;
 	}
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		first = first ? first : e;
+		last = e;
 		if (e->kind == EVENT_BEGIN && !begin)
 			begin = e;
 		if (e->kind != EVENT_MESSAGE ||
@@ -326,19 +288,25 @@ void caption_make(const struct state *st, char *out, int size)
 		say_operation(&t, st, begin);
 	else if (first && first->kind == EVENT_IDLE)
 		say_idle(&t, st, first);
-	else if (first && first->kind == EVENT_END)
+	else if (last && last->kind == EVENT_END)
 		say_end(&t, st);
 	else if (first)
-		say_memory(&t, st, first);
+		say_memory(&t, st, last);
 }
 
+/* Those that the last step brought, each kind once. */
 void caption_highlight(const struct state *st, char *out, int size)
 {
 	struct text t = {out, size, 0};
+	const struct timeline *s = st->timeline;
+	size_t from = st->position ? timeline_previous(s, st->step_size, st->position) : 0;
+	unsigned said = 0;
 	out[0] = 0;
-	for (int i = 0; i < st->timeline->highlight_count; i++) {
-		const struct highlight *n = &st->timeline->highlights[i];
-		if (n->position == st->position)
-			say(&t, "%s%s", t.at ? " · " : "", highlight_name(n->kind));
+	for (int i = 0; i < s->highlight_count; i++) {
+		const struct highlight *n = &s->highlights[i];
+		if (n->position <= from || n->position > st->position || said >> n->kind & 1)
+			continue;
+		said |= 1U << n->kind;
+		say(&t, "%s%s", t.at ? " · " : "", highlight_name(n->kind));
 	}
 }

@@ -1,11 +1,29 @@
 /* The caption of the beginning: what every role holds before the step. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "strategy/strategies/strategy.h"
 #include "viz/scene/caption_parts.h"
 
 /* More roles than these are not listed: the first, the fullest and the last stand for them. */
 enum { LISTED = 3 };
+/* Bytes that two lines have room for. */
+enum { ROOM = 235 };
+
+/* "zero2: gradients are sharded too: …", without what it says of options. */
+static void say_strategy(struct text *t, const struct plan *p)
+{
+	const struct strategy *g = strategy_find(p->strategy);
+	const char *from = g ? strstr(g->what, " ({") : NULL, *to = from ? strchr(from, ')') : NULL;
+	if (!g)
+		return;
+	say(t, "%s: ", p->strategy);
+	if (to)
+		say(t, "%.*s%s. ", (int)(from - g->what), g->what, to + 1);
+	else
+		say(t, "%s. ", g->what);
+}
 
 static const char *const elsewhere[] = {
         [SPACE_DEVICE] = "",
@@ -17,9 +35,9 @@ static void say_categories(struct text *t, const int64_t *live)
 {
 	char bytes[WORD];
 	const char *between = ": ";
-	for (int c = 0; live && c < CATEGORY_COUNT; c++)
+	for (int c = 0; live && c < HELD_COUNT; c++)
 		if (live[c]) {
-			say(t, "%s%s %s", between, category_name((enum category)c), bytes_word(bytes, live[c]));
+			say(t, "%s%s %s", between, held_name((enum held)c), bytes_word(bytes, live[c]));
 			between = ", ";
 		}
 }
@@ -28,7 +46,9 @@ static void say_categories(struct text *t, const int64_t *live)
 static void say_holder(struct text *t, const struct role *r, bool alone, bool begins)
 {
 	int64_t last = r->first_rank + r->ranks - 1;
-	if (alone)
+	if (alone && r->ranks > 64)
+		say(t, "each of ranks %" PRId64 "–%" PRId64 " holds ", r->first_rank, last);
+	else if (alone)
 		say(t, "%s rank holds ", r->ranks > 1 ? "every" : "the");
 	else if (r->ranks == 1)
 		say(t, "%cank %" PRId64 " (%s) holds ", begins ? 'R' : 'r', last, r->name);
@@ -76,6 +96,7 @@ void say_beginning(struct text *t, const struct state *st)
 	for (int categories = 1; categories >= 0; categories--) {
 		const char *between = "";
 		t->at = 0;
+		say_strategy(t, p);
 		say(t, "Before the step%s, ", all ? "" : ", of the first, the fullest and the last role");
 		for (int i = 0; i < count; i++)
 			if (all || !i || i == fullest || i == count - 1) {
@@ -83,7 +104,7 @@ void say_beginning(struct text *t, const struct state *st)
 				say_role(t, st, shown[i], *between != 0, categories);
 				between = " ";
 			}
-		if (t->at < t->size)
+		if (t->at < ROOM)
 			return;
 	}
 }

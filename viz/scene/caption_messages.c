@@ -22,6 +22,16 @@ static void say_chunk(struct text *t, const struct collective *c, const struct e
 		say(t, "chunks %d–%d", first, last);
 }
 
+static bool is_maximum(const struct collective *c)
+{
+	return c->kind == OP_ALL_REDUCE_MAXIMUM;
+}
+
+static const char *result_of(const struct collective *c)
+{
+	return is_maximum(c) ? "maximum" : "sum";
+}
+
 static int messages_of(const struct timeline *s, int collective)
 {
 	int n = 0;
@@ -35,12 +45,25 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 	const struct collective *c = &st->timeline->collectives[e->collective];
 	char bytes[WORD], ranks[128];
 	bytes_word(bytes, e->bytes);
+	const char *how = !e->add ? "takes" : is_maximum(c) ? "keeps the larger of its own and" : "adds";
 	if (c->control) {
-		say(t, "Rank %" PRId64 " %s values from rank %" PRId64 ": %s of control, outside the total.", e->to,
-		    e->add ? "adds" : "takes", e->rank, bytes);
+		const struct role *r = plan_role_of(st->timeline->plan, c->lead);
+		char words[OP_WORDS];
+		say(t, "Rank %" PRId64 " %s ", e->to, how);
+		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
+		say(t, " %s rank %" PRId64 " (%s of control, outside the total).", e->add ? "of" : "from", e->rank,
+		    bytes);
 		return;
 	}
-	say(t, "Rank %" PRId64 " %s ", e->to, e->add ? "adds" : "takes");
+	if (c->kind == OP_SEND) {
+		const struct role *r = plan_role_of(st->timeline->plan, c->lead);
+		char words[OP_WORDS];
+		say(t, "Rank %" PRId64 " has received ", e->to);
+		say(t, "%s", buffer_words(words, st->timeline, r, op_buffer(&r->ops[c->op])));
+		say(t, " from rank %" PRId64 " (%s).", e->rank, bytes);
+		return;
+	}
+	say(t, "Rank %" PRId64 " %s ", e->to, how);
 	say_chunk(t, c, e);
 	say(t, " from rank %" PRId64 " (%s)", e->rank, bytes);
 	if (e->collective != st->collective || !st->held) {
@@ -52,16 +75,14 @@ void say_message(struct text *t, const struct state *st, const struct event *e)
 		snprintf(ranks, sizeof ranks, "all %" PRId64, c->schedule.ranks);
 	else
 		text_of_ranks(ranks, sizeof ranks, held, 65);
-	if (c->kind == OP_SEND)
-		say(t, ".");
-	else if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
+	if (c->kind == OP_BROADCAST || c->kind == OP_SCATTER)
 		say(t, "; %d of %d messages have arrived.", (int)st->arrived, messages_of(st->timeline, e->collective));
 	else if (!collective_adds(c))
 		say(t, ": it is rank %s's share.", ranks);
 	else if (!strncmp(ranks, "all", 3))
-		say(t, ": it now holds the sum of %s ranks, complete.", ranks);
+		say(t, ": it now holds the %s of %s ranks, complete.", result_of(c), ranks);
 	else
-		say(t, ": it now holds the sum of rank%s %s.", strpbrk(ranks, "–,") ? "s" : "", ranks);
+		say(t, ": it now holds the %s of rank%s %s.", result_of(c), strpbrk(ranks, "–,") ? "s" : "", ranks);
 }
 
 static int bits(uint64_t v)
@@ -77,7 +98,8 @@ struct sent {
 	size_t count;
 	int first_round, last_round, most; /* most: contributions that a receiver holds now */
 	int64_t largest;
-	bool whole; /* all messages of one round */
+	bool whole;      /* all messages of one round */
+	bool ends_round; /* the last round is over on all ranks */
 };
 
 static struct sent sum_up(const struct state *st, const struct event *first)
@@ -102,6 +124,7 @@ static struct sent sum_up(const struct state *st, const struct event *first)
 	for (size_t i = 0; i < s->event_count; i++)
 		in_round += s->events[i].kind == EVENT_MESSAGE && s->events[i].collective == first->collective &&
 		            s->events[i].round == first->round;
+	out.ends_round = first->collective == st->collective && st->round == out.last_round + 1;
 	out.whole = out.first_round == out.last_round && out.count == in_round;
 	return out;
 }
@@ -114,32 +137,72 @@ static int complete_chunks(const struct state *st, const struct collective *c)
 	return n;
 }
 
+/* What ranks have reached by a round of a ring, where that is a step of its own. */
+static void say_reached(struct text *t, const struct collective *c, int round)
+{
+	struct formula f;
+	char bytes[WORD];
+	int left = c->rounds - round;
+	ledger_formula(c, &f);
+	bytes_word(bytes, f.bytes);
+	bool all = c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
+	if (all && left == c->rounds / 2)
+		say(t, " Now each rank owns one finished chunk; the next %d round%s only cop%s.", left,
+		    left == 1 ? "" : "s", left == 1 ? "ies" : "y");
+	else if (!left && c->kind == OP_REDUCE_SCATTER)
+		say(t, " Now each rank owns the finished sum of its slice, for %s sent.", bytes);
+	else if (!left && f.of_one)
+		say(t, " Now every rank has all of it, for %s that each has sent.", bytes);
+}
+
+static void say_who_sends(struct text *t, const struct sent *sent, bool ring)
+{
+	char bytes[WORD];
+	bytes_word(bytes, sent->largest);
+	if (ring && sent->whole)
+		say(t, "every rank passes one chunk (%s) to the next", bytes);
+	else if (ring)
+		say(t, "%zu rank%s one chunk (%s) to the next", sent->count, sent->count == 1 ? " passes" : "s pass",
+		    bytes);
+	else
+		say(t, "%zu messages of up to %s", sent->count, bytes);
+}
+
+/* Of a ring that is drawn: what becomes of the chunks. */
+static void say_chunks(struct text *t, const struct state *st, const struct collective *c, const struct sent *sent,
+                       bool adds)
+{
+	int64_t chunks = c->schedule.ranks * c->chunk_count, done = complete_chunks(st, c);
+	if (!collective_adds(c))
+		say(t, ", which keeps a copy for itself");
+	else if (adds)
+		say(t, ", which %s: %s of %d of %" PRId64 " ranks", is_maximum(c) ? "keeps the larger" : "adds its own",
+		    is_maximum(c) ? "maxima" : "sums", sent->most, c->schedule.ranks);
+	else
+		say(t, ", which replaces its own by the complete %s", result_of(c));
+	if (collective_adds(c) && !adds && done < chunks)
+		say(t, ": %" PRId64 " of %" PRId64 " chunks are complete", done, chunks);
+}
+
 /* Several messages that arrive together. */
 void say_round(struct text *t, const struct state *st, const struct event *first)
 {
 	const struct collective *c = &st->timeline->collectives[first->collective];
 	struct sent sent = sum_up(st, first);
-	char bytes[WORD], what[96];
+	char what[COLLECTIVE_WORDS];
+	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING && c->kind != OP_SEND;
+	bool drawn = !c->control && first->collective == st->collective && st->held;
 	collective_words(st->timeline, c, what, sizeof what);
-	bytes_word(bytes, sent.largest);
-	bool ring = schedule_row(c->schedule.algorithm)->shape == SHAPE_RING;
+	if (c->family == st->collective)
+		family_words(st, what, sizeof what);
 	if (sent.first_round == sent.last_round)
 		say(t, "Round %d of %d of the %s: ", first->round + 1, c->rounds, what);
 	else
 		say(t, "Rounds %d to %d of %d of the %s: ", sent.first_round + 1, sent.last_round + 1, c->rounds, what);
-	if (ring && sent.whole)
-		say(t, "every rank passes one chunk (%s) to the next", bytes);
-	else if (ring)
-		say(t, "%zu ranks pass one chunk (%s) to the next", sent.count, bytes);
-	else
-		say(t, "%zu messages of up to %s", sent.count, bytes);
-	if (c->control || !ring || first->collective != st->collective || !st->held)
-		say(t, ".");
-	else if (!collective_adds(c))
-		say(t, ", which keeps a copy for itself.");
-	else if (first->add)
-		say(t, ", which adds its own: sums of %d of %" PRId64 " ranks.", sent.most, c->schedule.ranks);
-	else
-		say(t, ", which replaces its own by the complete sum: %d of %" PRId64 " chunks are complete.",
-		    complete_chunks(st, c), c->schedule.ranks * c->chunk_count);
+	say_who_sends(t, &sent, ring);
+	if (drawn && ring)
+		say_chunks(t, st, c, &sent, first->add);
+	say(t, ".");
+	if (drawn && sent.ends_round)
+		say_reached(t, c, sent.last_round + 1);
 }

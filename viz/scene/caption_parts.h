@@ -2,6 +2,7 @@
 #ifndef SHARDLAB_VIZ_CAPTION_PARTS_H
 #define SHARDLAB_VIZ_CAPTION_PARTS_H
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene.h"
 
 /* A sentence as it grows: what does not fit is left out. */
@@ -25,6 +26,22 @@ struct who who_of(const struct state *st, enum event_kind kind, int op, const st
 /* One message of the last step, and several of one collective. */
 void say_message(struct text *t, const struct state *st, const struct event *e);
 void say_round(struct text *t, const struct state *st, const struct event *first);
+
+/* ---- ideas (caption_ideas.c): why it is done, in a sentence of its own ---- */
+
+void say_idea(struct text *t, const struct timeline *s, const struct role *r, const struct op *op);
+
+/* ---- memory (caption_memory.c) ---- */
+
+/* How much more memory an operation that begins takes; within its sentence. True: it brings it to its peak. */
+bool say_needs(struct text *t, const struct state *st, const struct event *begin);
+/* What the rank has freed before it, where that matters; true: it is what the strategy is about. */
+bool say_freed(struct text *t, const struct state *st, const struct event *begin);
+/* An allocation or a free alone. */
+void say_memory(struct text *t, const struct state *st, const struct event *e);
+
+/* A whole phase: its time, what was sent in it, and its peak. */
+void say_phase(struct text *t, const struct state *st);
 
 /* Says what ranks hold before the step. */
 void say_beginning(struct text *t, const struct state *st);

@@ -153,7 +153,7 @@ static void draw_bars(struct canvas *c, const struct chart *chart, struct box b)
 		draw_label(c, bar->label, b.x + step * (i + 1 - of / 2.0), b.y + b.height + 22, step * of - 4);
 		of = 1;
 	}
-	legend_categories(c, b.x, b.y + b.height + 56, b.width);
+	legend_categories(c, b.x, b.y + b.height + 56, b.width, category_name(CATEGORY_GATHERED));
 }
 
 /* ---- lines ---- */

@@ -88,5 +88,5 @@ void draw_compare(struct canvas *c, const struct view *v, struct box b)
 		struct box card = {b.x + (width + 16) * (i % columns), b.y + (height + 12) * row, width, height};
 		draw_contender(c, v, i, bytes, card);
 	}
-	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width);
+	legend_categories(c, b.x, b.y + b.height - legend + 6, b.width, GATHERED_IS_PARAMETERS);
 }

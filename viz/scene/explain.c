@@ -2,15 +2,32 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
+
+/* "1.622 s, waits 1.618 s for rank 0, then moves data for 3.9 ms" */
+static void say_time(const struct timeline *s, int index, int op, char *out, size_t size)
+{
+	struct wait w = timeline_wait(s, index, op);
+	int64_t end = s->ranks[index].end[op - timeline_role_of(s, index)->step.begin];
+	char time[WORD], waited[WORD], moves[WORD], whom[64];
+	time_word(time, end - w.begin);
+	if (w.end == w.begin) {
+		snprintf(out, size, "%s", time);
+		return;
+	}
+	wait_words(whom, sizeof whom, "for", w.rank);
+	snprintf(out, size, "%s, waits %s %s, then moves data for %s", time, time_word(waited, w.end - w.begin), whom,
+	         time_word(moves, end - w.end));
+}
 
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size)
 {
-	char words[160], begin[WORD], time[WORD], more[96] = "";
+	char words[OP_WORDS], begin[WORD], time[160], more[96] = "";
 	const struct role *role = plan_role_of(s->plan, rank);
 	const struct op *one = &role->ops[op];
 	int index = timeline_index_of(s, rank), k = op - role->step.begin;
-	op_describe(s->plan, one, words, sizeof words);
+	op_words(words, s, role, one);
 	if (op_class(one->kind) == OP_CLASS_C) {
 		char bytes[WORD];
 		snprintf(more, sizeof more, ", sends %s", bytes_word(bytes, op_sent_bytes(s->plan, role, one, rank)));
@@ -19,9 +36,9 @@ void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_
 		snprintf(out, size, "%d: %.120s on rank %" PRId64, op, words, rank);
 		return;
 	}
-	snprintf(out, size, "%d: %.120s on rank %" PRId64 ": %s, from %s%s", op, words, rank,
-	         time_word(time, s->ranks[index].end[k] - s->ranks[index].begin[k]),
-	         time_word(begin, s->ranks[index].begin[k]), more);
+	say_time(s, index, op, time, sizeof time);
+	snprintf(out, size, "%d: %.120s on rank %" PRId64 ": %s, from %s%s", op, words, rank, time,
+	         time_word(begin, timeline_wait(s, index, op).begin), more);
 }
 
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size)

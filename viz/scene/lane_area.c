@@ -32,6 +32,8 @@ void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes
 	lane_area_range(v, &l->from, &l->to);
 	l->names = lanes->timeline ? 158 : fmin(300, b.width * 0.26);
 	l->plot = (struct box){b.x + l->names, b.y + 28, b.width - l->names - 10, b.height - 36};
+	if (lanes->timeline && lanes->timeline->bubble.stages)
+		l->plot.height -= 14; /* below it stands how large the bubble is */
 	l->plot.width = fmax(l->plot.width, 1);
 	l->plot.height = fmax(l->plot.height, 1);
 	for (int i = 0; i < lanes->lane_count; i++)

@@ -19,13 +19,14 @@ static void hit_span(struct hit *h, const struct lane_area *l, const struct lane
 
 static void hit_gap(struct hit *h, const struct lane *lane)
 {
-	for (size_t i = 0; i < lane->gap_count; i++)
-		if (lane->gaps[i].begin <= h->time && lane->gaps[i].end > h->time) {
-			char time[WORD];
-			time_word(time, lane->gaps[i].end - lane->gaps[i].begin);
-			snprintf(h->text, sizeof h->text, "rank %" PRId64 " does not compute for %s: %s", lane->rank,
-			         time, lane->gaps[i].exposed ? "communication is exposed" : "a bubble");
-		}
+	size_t i = lane_find_gap(lane, h->time);
+	const struct lane_gap *g = &lane->gaps[i];
+	char time[WORD], whom[64];
+	if (i == lane->gap_count || g->begin > h->time)
+		return;
+	snprintf(h->text, sizeof h->text, "rank %" PRId64 " does not compute for %s: %s%s", lane->rank,
+	         time_word(time, g->end - g->begin), g->exposed ? "communication is exposed" : "a bubble",
+	         g->waits ? wait_words(whom, sizeof whom, ", it waits for", g->awaits) : "");
 }
 
 static void hit_one(struct hit *h, const struct lane_area *l, double x, double y)

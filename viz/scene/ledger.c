@@ -57,6 +57,7 @@ void ledger_formula(const struct collective *c, struct formula *out)
 	*out = (struct formula){.bytes = amount.times * amount.elements * c->element_bytes};
 	bytes_word(bytes, c->schedule.elements * c->element_bytes);
 	const char *formula = c->kind == OP_SEND ? "S" : a->formula;
+	out->of_one = !c->control && a->symmetric;
 	snprintf(out->who, sizeof out->who, "%s", c->control ? "control" : a->symmetric ? "each rank" : "all ranks");
 	snprintf(out->symbols, sizeof out->symbols, "%s", formula);
 	put_in(formula, c->schedule.ranks, bytes, out->numbers, sizeof out->numbers);
@@ -83,6 +84,71 @@ int64_t ledger_step_total(const struct timeline *s)
 	return sum;
 }
 
+/* ---- the sums ---- */
+
+/* The least and the most that a rank has sent which takes part, and how many such ranks are shown. */
+static int range_over_members(const struct state *st, struct ledger *out)
+{
+	int members = 0;
+	for (int i = 0; i < st->timeline->rank_count; i++) {
+		int64_t sent = st->ranks[i].sent_collective;
+		if (!st->ranks[i].member)
+			continue;
+		out->least = !members || sent < out->least ? sent : out->least;
+		out->most = sent > out->most ? sent : out->most;
+		members++;
+	}
+	return members;
+}
+
+static void name_members(const struct state *st, int members, struct ledger *out)
+{
+	const struct timeline *s = st->timeline;
+	const char *each = out->least == out->most ? "each rank" : "the ranks";
+	uint64_t set = 0;
+	char ranks[64];
+	for (int i = 0; i < s->rank_count; i++)
+		if (st->ranks[i].member && s->ranks[i].rank < 64)
+			set |= UINT64_C(1) << s->ranks[i].rank;
+	if (members == s->rank_count || s->plan->ranks > 64) {
+		snprintf(out->who, sizeof out->who, "%s", each);
+		return;
+	}
+	text_of_ranks(ranks, sizeof ranks, set, 65);
+	snprintf(out->who, sizeof out->who, "%sranks %s", out->least == out->most ? "each of " : "", ranks);
+}
+
+void ledger_make(const struct state *st, struct ledger *out)
+{
+	const struct timeline *s = st->timeline;
+	const struct collective *one = &s->collectives[st->collective];
+	const char *groups = st->group_count > 1 ? " of a group" : "";
+	*out = (struct ledger){.sent = st->sent, .total = ledger_step_total(s)};
+	family_words(st, out->what, sizeof out->what);
+	ledger_formula(one, &out->formula);
+	if (out->formula.of_one) {
+		name_members(st, range_over_members(st, out), out);
+		return;
+	}
+	out->least = out->most = st->sent_collective;
+	if (one->kind == OP_SEND)
+		snprintf(out->who, sizeof out->who, "rank %" PRId64 "%s", one->lead, groups);
+	else
+		snprintf(out->who, sizeof out->who, "%s%s", out->formula.who, groups);
+}
+
+const char *ledger_range(const struct ledger *l, char *out)
+{
+	char least[WORD], most[WORD];
+	number_format_count(least, l->least);
+	number_format_count(most, l->most);
+	if (l->least == l->most)
+		snprintf(out, LEDGER_RANGE, "%s B", most);
+	else
+		snprintf(out, LEDGER_RANGE, "%s to %s B", least, most);
+	return out;
+}
+
 /* ---- the table ---- */
 
 enum { ROW = 19 };
@@ -96,14 +162,16 @@ static void chunks_of(const struct collective *c, const struct event *e, char *o
 		snprintf(out, size, first == last ? "%d" : "%d–%d", first, last);
 }
 
-/* The messages of the collective up to the cursor, as many of the last as there is room for. */
+/* The messages of the collective, in all groups, up to the cursor, as many of the last as there is room for. */
 static void draw_rows(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
 	const struct timeline *s = st->timeline;
 	int rows = (int)((b.height - ROW) / ROW), row = 0;
-	size_t number = 0;
+	size_t number = 0, arrived = 0;
+	for (int i = 0; i < st->group_count; i++)
+		arrived += st->groups[i].arrived;
 	double column[] = {b.x + 44, b.x + 106, b.x + 150, b.x + 208, b.x + b.width};
 	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes"};
 	for (int i = 0; i < 5; i++)
@@ -111,9 +179,9 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);
 	for (size_t i = 0; i < st->latest_end && rows > 0; i++) {
 		const struct event *e = &s->events[i];
-		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+		if (e->kind != EVENT_MESSAGE || s->collectives[e->collective].family != st->collective)
 			continue;
-		if (number++ + (size_t)rows < st->arrived)
+		if (number++ + (size_t)rows < arrived)
 			continue;
 		double y = b.y + ROW * (row + 2) - 3;
 		bool fresh = i >= st->latest;
@@ -145,48 +213,33 @@ static void draw_bar(struct canvas *c, double x, double y, double width, int64_t
 	draw_frame(c, (struct box){x, y, width, 7}, t->outline, 0.7);
 }
 
-/* The bytes sent so far by those whose bytes the closed form counts. */
-static int64_t sent_so_far(const struct state *st, const struct formula *f)
-{
-	int64_t most = 0;
-	if (f->who[0] == 'a' || f->who[0] == 'c')
-		return st->sent_collective;
-	for (int i = 0; i < st->timeline->rank_count; i++)
-		most = st->ranks[i].sent_collective > most ? st->ranks[i].sent_collective : most;
-	return most;
-}
-
 void draw_ledger(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct state *st = v->state;
-	const struct timeline *s = st->timeline;
-	const struct collective *one = &s->collectives[st->collective];
-	struct formula f;
-	char what[96], word[WORD], whole[WORD];
+	struct ledger l;
+	char word[LEDGER_RANGE];
 	double pad = 14, x = b.x + pad, width = b.width - 2 * pad, totals = 176;
+	ledger_make(st, &l);
 	draw_card(c, b, t->panel, t->line, 1);
-	collective_words(s, one, what, sizeof what);
-	draw_text(c, x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, width, "Ledger: %s", what);
-	draw_rows(c, v, one, (struct box){x, b.y + 34, width, b.height - 34 - totals});
-	ledger_formula(one, &f);
+	draw_text(c, x, b.y + 24, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, width, "Ledger: %s", l.what);
+	draw_rows(c, v, &st->timeline->collectives[st->collective],
+	          (struct box){x, b.y + 34, width, b.height - 34 - totals});
 	double y = b.y + b.height - totals + 8;
-	int64_t sent = sent_so_far(st, &f);
 	draw_line(c, x, y, x + width, y, t->line, 1);
-	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", f.who);
-	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s B",
-	          number_format_count(word, sent));
-	draw_bar(c, x, y + 28, width, sent, f.bytes);
+	draw_text(c, x, y + 20, 13, WEIGHT_BOLD, t->ink, ALIGN_LEFT, 0, "%s, so far", l.who);
+	draw_text(c, x + width, y + 20, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, 0, "%s", ledger_range(&l, word));
+	draw_bar(c, x, y + 28, width, l.least, l.formula.bytes);
 	draw_text(c, x, y + 54, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, 0, "closed form");
-	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", f.symbols);
-	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", f.numbers);
+	draw_text(c, x + width, y + 54, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width - 90, "%s", l.formula.symbols);
+	draw_text(c, x + width, y + 73, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, width, "= %s", l.formula.numbers);
 	draw_text(c, x + width, y + 93, 14, WEIGHT_BOLD, t->ink, ALIGN_RIGHT, width, "= %s B",
-	          number_format_count(word, f.bytes));
+	          number_format_count(word, l.formula.bytes));
 	draw_line(c, x, y + 104, x + width, y + 104, t->line, 1);
 	draw_text(c, x, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "the step, all ranks");
 	draw_text(c, x + width, y + 123, 13, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",
-	          number_format_count(word, st->sent));
+	          number_format_count(word, l.sent));
 	draw_text(c, x + width, y + 142, 13, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, width, "of %s B",
-	          number_format_count(whole, ledger_step_total(s)));
-	draw_bar(c, x, y + 149, width, st->sent, ledger_step_total(s));
+	          number_format_count(word, l.total));
+	draw_bar(c, x, y + 149, width, l.sent, l.total);
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "viz/scene/memory_parts.h"
 #include "viz/scene/scene_parts.h"
@@ -16,7 +17,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, b.height - 62};
 	int n = s->rank_count;
 	double step = plot.width / n, width = fmin(70, step * (n <= 16 ? 0.72 : 0.86));
-	char word[WORD], title[64];
+	char word[WORD], ranks[64], title[64];
 	snprintf(title, sizeof title, "Memory now, %s", space_name(space));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &scale);
@@ -26,10 +27,11 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 		memory_bar(c, &scale, (struct box){x - width / 2, plot.y, width, plot.height}, live,
 		           st->ranks[i].peak[space], n <= 16);
 		bool focus = s->ranks[i].rank == v->focus_rank;
+		ranks_word(ranks, s, i, i + 1);
 		if (n <= 16 || i % (n > 32 ? 8 : 4) == 0)
 			draw_text(c, x, plot.y + plot.height + 15, n <= 8 ? 12 : 10, focus ? WEIGHT_BOLD : WEIGHT_PLAIN,
-			          focus ? t->ink : t->soft, ALIGN_CENTRE, 0, n <= 4 ? "rank %" PRId64 : "%" PRId64,
-			          s->ranks[i].rank);
+			          focus ? t->ink : t->soft, ALIGN_CENTRE, 0, "%s",
+			          n <= 4 ? ranks : ranks + strcspn(ranks, " ") + 1);
 		if (step > 58)
 			draw_text(c, x, plot.y + plot.height + 31, 11, WEIGHT_PLAIN, t->ink, ALIGN_CENTRE, step - 4,
 			          "%s", bytes_word(word, st->ranks[i].live[space]));
@@ -43,7 +45,7 @@ static void draw_bars(struct canvas *c, const struct view *v, enum space space, 
 
 static double legend_unit(struct canvas *c)
 {
-	double unit = 0;
+	double unit = text_length(c, 12, WEIGHT_PLAIN, GATHERED_IS_PARAMETERS) + 38;
 	for (int k = 0; k < CATEGORY_COUNT; k++)
 		unit = fmax(unit, text_length(c, 12, WEIGHT_PLAIN, category_name((enum category)k)) + 38);
 	return unit;
@@ -57,7 +59,7 @@ double legend_height(struct canvas *c, double width)
 	return 20.0 * lines + 6;
 }
 
-double legend_categories(struct canvas *c, double x, double y, double width)
+double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered)
 {
 	const struct theme *t = c->theme;
 	double at = x, line = y, unit = legend_unit(c);
@@ -72,7 +74,7 @@ double legend_categories(struct canvas *c, double x, double y, double width)
 		draw_text(c, at + 8, line + 12.5, 12, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
 		          category_letter((enum category)k));
 		draw_text(c, at + 22, line + 12.5, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, 0, "%s",
-		          category_name((enum category)k));
+		          k == CATEGORY_GATHERED ? gathered : category_name((enum category)k));
 		at += unit;
 	}
 	return line + 20 - y;
@@ -99,7 +101,7 @@ static void draw_memory(struct canvas *c, const struct view *v, struct box b, bo
 			double width = (left - 12 * (spaces - 1)) / spaces;
 			draw_bars(c, v, (enum space)k, (struct box){b.x + (width + 12) * at++, b.y, width, bars});
 		}
-	legend_categories(c, b.x, b.y + b.height - legend + 4, left);
+	legend_categories(c, b.x, b.y + b.height - legend + 4, left, GATHERED_IS_PARAMETERS);
 	if (small)
 		return;
 	struct box right = {b.x + left + 24, b.y, b.width - left - 24, floor(b.height * 0.56)};

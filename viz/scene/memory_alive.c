@@ -43,11 +43,13 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		const struct buffer *one = &role->buffers[alive[i].buffer];
 		int column = i / rows;
 		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
-		colour fill = t->category[one->category];
-		draw_category(c, (struct box){x, y + 1, 15, 15}, one->category);
+		enum category of =
+		        held_category(st->timeline->roles[st->timeline->ranks[index].role].held[alive[i].buffer]);
+		colour fill = t->category[of];
+		draw_category(c, (struct box){x, y + 1, 15, 15}, of);
 		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);
 		draw_text(c, x + 7.5, y + 12.5, 11, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
-		          category_letter(one->category));
+		          category_letter(of));
 		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s%s", one->name,
 		          one->space == SPACE_DEVICE ? "" : " on ",
 		          one->space == SPACE_DEVICE ? "" : space_name(one->space));

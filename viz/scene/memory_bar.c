@@ -56,12 +56,12 @@ void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, co
 {
 	const struct theme *t = c->theme;
 	double y = b.y + b.height, unit = b.height / s->bytes, total = 0;
-	for (int k = 0; live && k < CATEGORY_COUNT; k++) {
+	for (int k = 0; live && k < HELD_COUNT; k++) {
 		double height = unit * (double)live[k];
 		total += (double)live[k];
 		if (height < c->pixel / 2)
 			continue;
-		draw_category(c, (struct box){b.x, y - height, b.width, height}, (enum category)k);
+		draw_category(c, (struct box){b.x, y - height, b.width, height}, held_category((enum held)k));
 		y -= height;
 	}
 	if (s->line && total > s->capacity) {
@@ -71,10 +71,10 @@ void memory_bar(struct canvas *c, const struct memory_scale *s, struct box b, co
 		draw_frame(c, part, t->warning, 2.2);
 	}
 	double at = b.y + b.height;
-	for (int k = 0; live && k < CATEGORY_COUNT; k++) {
+	for (int k = 0; live && k < HELD_COUNT; k++) {
 		double height = unit * (double)live[k];
 		if (letters && height > 14 && b.width > 12)
-			draw_letter(c, b.x + b.width / 2, at - height / 2, (enum category)k);
+			draw_letter(c, b.x + b.width / 2, at - height / 2, held_category((enum held)k));
 		at -= height < c->pixel / 2 ? 0 : height;
 	}
 	double top = b.y + b.height - unit * (double)peak;

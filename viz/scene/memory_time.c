@@ -44,7 +44,7 @@ static double highest_until(const struct timeline *s, int index, const int *issu
 	return most;
 }
 
-static bool ever(const struct timeline *s, int index, enum category k)
+static bool ever(const struct timeline *s, int index, enum held k)
 {
 	const struct section *step = &timeline_role_of(s, index)->step;
 	for (int n = 0; n <= step->end - step->begin; n++) {
@@ -91,12 +91,13 @@ static void make_path(struct canvas *c, const struct curve *v, int k)
 static void draw_categories(struct canvas *c, const struct curve *v)
 {
 	const struct theme *t = c->theme;
-	for (int k = CATEGORY_COUNT - 1; k >= 0; k--) {
-		if (!ever(v->timeline, v->index, (enum category)k))
+	for (int k = HELD_COUNT - 1; k >= 0; k--) {
+		enum category of = held_category((enum held)k);
+		if (!ever(v->timeline, v->index, (enum held)k))
 			continue;
 		make_path(c, v, k);
-		draw_patterned_path(c, v->plot, t->category[k], category_pattern((enum category)k),
-		                    colour_mix(t->category[k], ink_on(t->category[k]), 0.4));
+		draw_patterned_path(c, v->plot, t->category[of], category_pattern(of),
+		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
 		draw_colour(c, t->outline);
 		cairo_set_line_width(c->cr, 0.8 * t->stroke);
 		cairo_stroke(c->cr);
@@ -112,7 +113,7 @@ static void draw_overflow(struct canvas *c, const struct curve *v, double capaci
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, v->plot.x, v->plot.y, v->plot.width, y - v->plot.y);
 	cairo_clip(c->cr);
-	make_path(c, v, CATEGORY_COUNT - 1);
+	make_path(c, v, HELD_COUNT - 1);
 	draw_pattern_on_path(c, v->plot, PATTERN_CROSS, c->theme->warning);
 	draw_colour(c, c->theme->warning);
 	cairo_set_line_width(c->cr, 2.2 * c->theme->stroke);
@@ -133,7 +134,7 @@ static void draw_future(struct canvas *c, const struct curve *v, double x)
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, x, b->y - 2, right - x, b->height + 4);
 	cairo_clip(c->cr);
-	make_path(c, v, CATEGORY_COUNT - 1);
+	make_path(c, v, HELD_COUNT - 1);
 	draw_colour(c, t->soft);
 	cairo_set_line_width(c->cr, 1.2 * t->stroke);
 	cairo_stroke(c->cr);
@@ -148,7 +149,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	struct memory_scale scale = memory_scale_for(peak, memory_capacity(s));
 	struct box plot = {b.x + 62, b.y + 24, b.width - 66, fmax(1, b.height - 44)};
 	int *issued = issued_at(s, index);
-	char title[64];
+	char title[96], ranks[64];
 	double x_unit = plot.width / (double)(s->instant_count ? s->instant_count : 1);
 	struct curve curve = {.timeline = s,
 	                      .index = index,
@@ -158,7 +159,7 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
 	                      .y_unit = plot.height / scale.bytes,
 	                      .column = x_unit < c->pixel ? c->pixel / x_unit : 1};
 	double x = plot.x + x_unit * (double)v->state->position;
-	snprintf(title, sizeof title, "Memory over the step, rank %" PRId64, s->ranks[index].rank);
+	snprintf(title, sizeof title, "Memory over the step, %s", ranks_word(ranks, s, index, index + 1));
 	draw_text(c, b.x, b.y + 12, 14, WEIGHT_BOLD, t->ink, ALIGN_LEFT, b.width, "%s", title);
 	memory_axis(c, plot, &scale);
 	draw_categories(c, &curve);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -94,7 +95,7 @@ static bool is_fresh(const struct ring *r, int64_t rank, int chunk)
 		return false;
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
-		if (e->kind == EVENT_MESSAGE && e->collective == st->collective && e->to_member == rank &&
+		if (e->kind == EVENT_MESSAGE && e->collective == r->group->collective && e->to_member == rank &&
 		    r->collective->cuts[chunk] >= e->offset && r->collective->cuts[chunk + 1] <= e->offset + e->count)
 			return true;
 	}
@@ -132,10 +133,11 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	                (!labelled ? pad
 	                 : many    ? 13
 	                           : 18);
+	bool there = !collective_adds(r->collective) || state_ready(r->state, r->group->collective, rank);
 	int every = width + gap > 13 ? 1 : width + gap > 6.5 ? 2 : 4;
 	for (int i = 0; i < chunks; i++) {
 		struct box chunk = {b.x + pad + (width + gap) * i, top, width, height};
-		uint64_t held = r->state->held[rank * chunks + i];
+		uint64_t held = there ? r->group->held[rank * chunks + i] : 0;
 		draw_chunk(r, chunk, held, is_fresh(r, rank, i));
 		if (labelled && held)
 			draw_holders(r, chunk, held,
@@ -221,19 +223,22 @@ static void draw_messages(const struct ring *r)
 	const struct state *st = r->v->state;
 	for (size_t i = st->latest; i < st->latest_end; i++)
 		if (st->timeline->events[i].kind == EVENT_MESSAGE &&
-		    st->timeline->events[i].collective == st->collective)
+		    st->timeline->events[i].collective == r->group->collective)
 			draw_message(r, &st->timeline->events[i]);
 }
 
 /* ---- what it is about ---- */
 
-/* How many groups do the same by the same operation. */
-static int groups_like(const struct timeline *s, const struct collective *c)
+/* Nothing of it has happened yet: it waits for what ends last of all that the lead's operation waits for. */
+static void say_next(const struct state *st, const struct collective *c, char *out, size_t size)
 {
-	int n = 0;
-	for (int i = 0; i < s->collective_count; i++)
-		n += s->collectives[i].family == c->family;
-	return n;
+	const struct timeline *s = st->timeline;
+	int index = timeline_index_of(s, c->lead);
+	const struct op *cause = caption_cause(s, index, &timeline_role_of(s, index)->ops[c->op]);
+	char words[OP_WORDS];
+	snprintf(out, size, "next");
+	if (cause)
+		snprintf(out, size, "next, after %s", op_words(words, s, timeline_role_of(s, index), cause));
 }
 
 void ring_title(const struct ring *r, struct box b, double room)
@@ -241,22 +246,23 @@ void ring_title(const struct ring *r, struct box b, double room)
 	const struct theme *t = r->c->theme;
 	const struct collective *c = r->collective;
 	const struct state *st = r->v->state;
-	char what[96], bytes[WORD], amount[128], progress[64], groups[40] = "";
+	const struct state_group *g = r->group;
+	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "";
 	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
-	int round = st->round ? st->round : 1; /* the one that was last over, or that runs first */
+	int round = g->round ? g->round : 1; /* the one that was last over, or that runs first */
 	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
 	collective_words(st->timeline, c, what, sizeof what);
-	if (groups_like(st->timeline, c) > 1)
-		snprintf(groups, sizeof groups, ", one of %d groups", groups_like(st->timeline, c));
+	if (st->group_count > RING_GROUPS)
+		snprintf(groups, sizeof groups, ", one of %d groups", st->group_count);
 	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
 	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
 	         groups);
 	if (!st->begun)
-		snprintf(progress, sizeof progress, "comes first");
-	else if (st->done)
+		say_next(st, c, progress, sizeof progress);
+	else if (g->done)
 		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
 	else
-		snprintf(progress, sizeof progress, "%d of %d rounds%s", st->round, c->rounds, part);
+		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
 	if (!r->title_inside) {
 		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
 		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s", amount,
@@ -266,8 +272,8 @@ void ring_title(const struct ring *r, struct box b, double room)
 	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
 	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
 	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
-	draw_text(r->c, x, y + 39, 13, st->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN, st->begun ? t->ink : t->soft,
-	          ALIGN_CENTRE, room, "%s", progress);
+	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
+	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
 	if (r->n > 4 && collective_adds(c)) {
 		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
 		          "a column is a chunk, a row of it a rank:");
@@ -278,13 +284,15 @@ void ring_title(const struct ring *r, struct box b, double room)
 	}
 }
 
-static void draw_circle(struct canvas *c, const struct view *v, const struct collective *one, struct box b, bool small)
+static void draw_group(struct canvas *c, const struct view *v, int group, struct box b, bool small)
 {
 	const struct state *state =
 	        v->tween < 1 && v->before && v->before->collective == v->state->collective && v->before->held
 	                ? v->before
 	                : v->state;
-	struct ring r = {.c = c, .v = v, .state = state, .collective = one, .n = one->schedule.ranks};
+	const struct state_group *g = &state->groups[group];
+	const struct collective *one = &state->timeline->collectives[g->collective];
+	struct ring r = {.c = c, .v = v, .state = state, .group = g, .collective = one, .n = one->schedule.ranks};
 	ring_place(&r, b, small);
 	draw_links(&r);
 	ring_title(&r, b, r.title_inside ? b.width - 2 * r.card[0].width - 40 : b.width);
@@ -296,10 +304,25 @@ static void draw_circle(struct canvas *c, const struct view *v, const struct col
 		draw_messages(&r);
 }
 
+static void draw_groups(struct canvas *c, const struct view *v, struct box b, bool small)
+{
+	struct ring_cells cells;
+	ring_divide(&cells, v->state, b);
+	for (int i = 0; i < cells.count; i++)
+		draw_group(c, v, i, cells.cell[i], small || cells.count > 1);
+	ring_strip(c, v->state, &cells);
+}
+
 static void draw_summary(struct canvas *c, const struct view *v, const struct collective *one, struct box b)
 {
 	const struct theme *t = c->theme;
-	struct ring r = {.c = c, .v = v, .state = v->state, .collective = one, .n = one->schedule.ranks, .area = b};
+	struct ring r = {.c = c,
+	                 .v = v,
+	                 .state = v->state,
+	                 .group = v->state->groups,
+	                 .collective = one,
+	                 .n = one->schedule.ranks,
+	                 .area = b};
 	struct formula f;
 	char sent[WORD];
 	ledger_formula(one, &f);
@@ -318,20 +341,36 @@ static double ledger_width(struct box b, bool small)
 	return small ? 0 : fmin(390, b.width * 0.34);
 }
 
+static int64_t rank_in_group(struct canvas *c, const struct view *v, int group, struct box b, bool small, double x,
+                             double y)
+{
+	const struct state_group *g = &v->state->groups[group];
+	const struct collective *one = &v->state->timeline->collectives[g->collective];
+	struct ring r = {.c = c, .v = v, .state = v->state, .group = g, .collective = one, .n = one->schedule.ranks};
+	ring_place(&r, b, small);
+	for (int64_t rank = 0; rank < r.n; rank++)
+		if (box_has(r.card[rank], x, y))
+			return one->rank[rank];
+	return -1;
+}
+
 static int64_t rank_at(struct canvas *c, const struct view *v, struct box b, bool small, double x, double y)
 {
 	const struct state *st = v->state;
 	double ledger = ledger_width(b, small);
-	if (st->collective < 0 || !st->held)
+	struct ring_cells cells;
+	if (st->collective < 0 || !st->held ||
+	    st->timeline->collectives[st->collective].schedule.ranks > TIMELINE_MESSAGE_RANKS)
 		return -1;
-	const struct collective *one = &st->timeline->collectives[st->collective];
-	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = one->schedule.ranks};
-	if (r.n > TIMELINE_MESSAGE_RANKS)
-		return -1;
-	ring_place(&r, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height}, small);
-	for (int64_t rank = 0; rank < r.n; rank++)
-		if (box_has(r.card[rank], x, y))
-			return one->rank[rank];
+	ring_divide(&cells, st, (struct box){b.x, b.y, b.width - ledger - (ledger > 0 ? 20 : 0), b.height});
+	for (int i = 0; i < cells.count; i++) {
+		int64_t rank = rank_in_group(c, v, i, cells.cell[i], small || cells.count > 1, x, y);
+		if (rank >= 0)
+			return rank;
+	}
+	for (int i = 0; i < cells.other_count; i++)
+		if (box_has(ring_strip_card(&cells, i), x, y))
+			return st->timeline->ranks[cells.others[i]].rank;
 	return -1;
 }
 
@@ -349,7 +388,7 @@ static void draw_ring(struct canvas *c, const struct view *v, struct box b, bool
 	if (!st->held)
 		draw_summary(c, v, one, left);
 	else if (one->schedule.ranks <= TIMELINE_MESSAGE_RANKS)
-		draw_circle(c, v, one, left, small);
+		draw_groups(c, v, left, small);
 	else
 		ring_matrix(c, v, one, left);
 	if (!small)

@@ -33,7 +33,7 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	const struct state *st = v->state;
 	int64_t n = one->schedule.ranks;
 	int chunks = one->chunk_count;
-	struct ring r = {.c = c, .v = v, .state = st, .collective = one, .n = n, .area = b};
+	struct ring r = {.c = c, .v = v, .state = st, .group = st->groups, .collective = one, .n = n, .area = b};
 	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* thousands of cells, side by side without seams */
 	double left = 64, top = 66, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
 	ring_title(&r, b, b.width);

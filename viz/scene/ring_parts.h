@@ -14,7 +14,8 @@ enum ring_shape {
 struct ring {
 	struct canvas *c;
 	const struct view *v;
-	const struct state *state; /* whose chunks are drawn */
+	const struct state *state;       /* whose chunks are drawn */
+	const struct state_group *group; /* of that state */
 	const struct collective *collective;
 	int64_t n;
 	struct box area; /* of the cards and links */
@@ -22,6 +23,20 @@ struct ring {
 	bool title_inside;                       /* in the middle of the circle, not above it */
 	struct box card[TIMELINE_MESSAGE_RANKS]; /* of each place in the group */
 };
+
+/* Where the groups that carry a collective out stand side by side, and below them the ranks that take no part. */
+enum { RING_GROUPS = 4 };
+struct ring_cells {
+	struct box cell[RING_GROUPS];
+	int count;
+	struct box strip;
+	int others[TIMELINE_MESSAGE_RANKS], other_count; /* of the ranks that are shown */
+};
+void ring_divide(struct ring_cells *out, const struct state *st, struct box b);
+/* The ranks that take no part, each with what it does meanwhile. */
+void ring_strip(struct canvas *c, const struct state *st, const struct ring_cells *cells);
+/* The card of a rank in the strip. */
+struct box ring_strip_card(const struct ring_cells *cells, int i);
 
 /* Places the cards in b; n is at most TIMELINE_MESSAGE_RANKS. small: a part of the overview. */
 void ring_place(struct ring *r, struct box b, bool small);

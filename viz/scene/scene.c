@@ -65,18 +65,6 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* The next operation that the first rank computes from a position on. */
-static const struct op *next_op(const struct timeline *s, size_t from, size_t to)
-{
-	for (size_t i = from; i < to; i++) {
-		const struct event *e = &s->events[i];
-		if (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE && e->rank == s->ranks[0].rank &&
-		    timeline_role_of(s, 0)->ops[e->op].pass != PASS_NONE)
-			return &timeline_role_of(s, 0)->ops[e->op];
-	}
-	return NULL;
-}
-
 /* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
 static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 {
@@ -87,18 +75,18 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 	double label_end = 0;
 	for (size_t k = 0; k + 1 < s->stop_count[STEP_SIZE_PHASE]; k++) {
 		size_t from = s->stops[STEP_SIZE_PHASE][k], to = s->stops[STEP_SIZE_PHASE][k + 1];
-		const struct op *op = next_op(s, s->instants[from].begin, s->instants[to - 1].end);
+		enum pass pass = s->phases[k].pass;
 		struct box part = {b.x + b.width * (double)from / count, b.y + 12,
 		                   b.width * (double)(to - from) / count, height};
-		colour fill = op ? op_colour(t, op) : t->empty;
+		colour fill = pass == PASS_NONE ? t->empty : pass_colour(pass);
 		draw_fill(c, part, colour_mix(fill, t->ground, v->state->position > from ? 0.25 : 0.72));
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
-		if (op && op->pass != last && part.x > label_end) {
+		if (pass != PASS_NONE && pass != last && part.x > label_end) {
 			bool edge = part.x + 56 > b.x + b.width;
 			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
-			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(op->pass));
+			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
 			label_end = part.x + 56;
-			last = op->pass;
+			last = pass;
 		}
 	}
 	draw_frame(c, (struct box){b.x, b.y + 12, b.width, height}, t->line, 1);
@@ -113,10 +101,27 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the caption ---- */
 
+/* One line in large, two lines smaller, as it fits; above a hint always two. */
+static void write_caption(struct canvas *c, struct box card, double width, double size, const char *caption, bool hint)
+{
+	colour ink = c->theme->ink;
+	double length = text_length(c, size - 2, WEIGHT_PLAIN, caption);
+	if (hint)
+		draw_paragraph(c, card.x + 18, card.y + 20, width, length <= 1.85 * width ? size - 2 : 14, 2, ink,
+		               caption);
+	else if (text_length(c, size, WEIGHT_PLAIN, caption) <= width)
+		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_LEFT,
+		          0, "%s", caption);
+	else if (length <= 1.85 * width)
+		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, ink, caption);
+	else
+		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, ink, caption);
+}
+
 static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
-	char caption[512], time[WORD];
+	char caption[CAPTION_SIZE], time[WORD];
 	struct box card = {b.x, b.y, b.width, b.height - 8};
 	double size = v->presenter ? 22 : 18, side = 178;
 	draw_card(c, card, t->panel, t->line, 1);
@@ -142,16 +147,11 @@ static void draw_caption(struct canvas *c, const struct view *v, struct box b)
 	double width = card.width - side - 50;
 	if (v->state && v->note && *v->note)
 		snprintf(caption, sizeof caption, "%s", v->note);
-	char whole[520];
-	snprintf(whole, sizeof whole, "%s", caption);
-	/* One line in large, two lines smaller, as it fits. */
-	if (text_length(c, size, WEIGHT_PLAIN, whole) <= width)
-		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, t->ink,
-		          ALIGN_LEFT, 0, "%s", whole);
-	else if (text_length(c, size - 2, WEIGHT_PLAIN, whole) <= 1.85 * width)
-		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, t->ink, whole);
-	else
-		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, t->ink, whole);
+	bool hint = v->hint && v->state && !v->state->position;
+	write_caption(c, card, width, size, caption, hint);
+	if (hint)
+		draw_text(c, card.x + 18, card.y + card.height - 9, 13, WEIGHT_BOLD, t->soft, ALIGN_LEFT,
+		          card.width - 36, "%s", v->hint);
 }
 
 /* ---- the whole ---- */

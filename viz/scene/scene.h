@@ -41,6 +41,7 @@ struct view {
 	int plan_scroll;    /* lines from where the cursor puts it */
 	bool presenter;     /* larger, and less of it */
 	const char *note;   /* beside the caption: the answer to a key */
+	const char *hint;   /* below the caption of the beginning: which keys to press; NULL: none */
 };
 
 /* The whole picture: heading, scene, caption. Clears it first. */
@@ -83,18 +84,35 @@ const struct scene_row *scene_row(enum scene s);
 
 /* ---- words ---- */
 
-/* One sentence: what happens now, and why. Made from the plan and the trace. */
+/* What happens now, and why: a sentence for the idea, one for the numbers. Made from the plan and the trace. */
+enum { CAPTION_SIZE = 512 };
 void caption_make(const struct state *st, char *out, int size);
 /* Names the highlight at the cursor; "" if there is none. */
 void caption_highlight(const struct state *st, char *out, int size);
+
+enum { COLLECTIVE_WORDS = 224 };
 
 /* The closed form of a collective for one rank, with this case's numbers: "2 (n − 1)/n · S = 2 · 3/4 · 4.239 MB". Also
  * gives what it comes to; `who` says of whom it speaks. */
 struct formula {
 	char symbols[64], numbers[96], who[32];
 	int64_t bytes;
+	bool of_one; /* it counts a single rank's bytes */
 };
 void ledger_formula(const struct collective *c, struct formula *out);
+
+/* What has been sent of the collective that is shown, and in the step by all ranks. Ranks may be at different rounds:
+ * then those that take part have sent from `least` to `most`. */
+struct ledger {
+	char what[COLLECTIVE_WORDS], who[96]; /* "all-reduce of bucket.0"; "each rank", "ranks 0–3" */
+	struct formula formula;
+	int64_t least, most;
+	int64_t sent, total;
+};
+void ledger_make(const struct state *st, struct ledger *out); /* the state shows a collective */
+/* "1,059,840 B", "0 to 1,059,840 B" in a buffer of the caller, which it returns. */
+enum { LEDGER_RANGE = 104 };
+const char *ledger_range(const struct ledger *l, char *out);
 /* Bytes that a rank, or all, send in the whole step, by the plan, without control. */
 int64_t ledger_step_bytes(const struct timeline *s, int index);
 int64_t ledger_step_total(const struct timeline *s);
@@ -105,11 +123,21 @@ const char *bytes_word(char *out, int64_t bytes);
 const char *time_word(char *out, int64_t ns);
 const char *short_word(char *word); /* "5.000 MB" becomes "5 MB": for the ticks of an axis */
 
-/* "all-reduce of bucket.0" */
+/* The shown ranks [first, end) in a buffer of 64, which it returns: "every rank", "rank 2", "ranks 0–3", "ranks
+ * 0–1023". A rank that is shown stands for those of its role that are not. */
+const char *ranks_word(char *out, const struct timeline *s, int first, int end);
+/* The phase of the step that ends at a position, or begins with it: "forward", "backward", "update". */
+const char *phase_word(const struct timeline *s, size_t position);
+/* "all-reduce of bucket.0", "all-reduce (maximum) of the largest logits, ranks 0–1" */
 void collective_words(const struct timeline *s, const struct collective *c, char *out, int size);
+/* … of the collective that is shown: "all-reduce of block.3, in 2 groups" where others carry it out beside it. */
+void family_words(const struct state *st, char *out, int size);
 
 /* A legend of the categories, in as many lines as it takes; returns its height, which legend_height() foretells. */
 double legend_height(struct canvas *c, double width);
-double legend_categories(struct canvas *c, double x, double y, double width);
+/* gathered: its name for what is whole for a while. Where whole gradients are drawn as gradients, the rest of it is
+ * parameters. */
+#define GATHERED_IS_PARAMETERS "whole parameters"
+double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered);
 
 #endif

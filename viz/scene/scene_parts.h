@@ -17,7 +17,24 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b);
 /* Bytes of a rank over the positions of the step, with the cursor. */
 void draw_over_time(struct canvas *c, const struct view *v, int index, struct box b);
 
-/* In words: "12: adamw bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
+/* The operation that ended last of those that another waits for, its queue among them: why it begins only then. NULL:
+ * there is none in this step. */
+const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
+
+
+/* Per cent of the step; and from the least to the most of a time of struct times, by its offset, over the ranks. */
+double share_of_step(const struct timeline *s, int64_t ns);
+struct range {
+	double least, most;
+};
+struct range range_over_ranks(const struct timeline *s, size_t offset);
+bool range_is_wide(struct range r); /* so that a tenth of a per cent shows it */
+/* A pipeline's "bubble (p−1)/(m+p−1) = 3/7 = 42.9 %; here 38.1 % of rank 3's step". False: there is none. */
+bool bubble_words(const struct timeline *s, char *out, size_t size);
+/* "waits for rank 0", after `verb`; "another rank" where it is not shown. */
+const char *wait_words(char *out, size_t size, const char *verb, int64_t rank);
+
+/* In words: "12: the update of bucket.0 on rank 3: 2.2 ms, from 4 ms", and what a rank holds. */
 void op_explain(const struct timeline *s, int64_t rank, int op, char *out, size_t size);
 void rank_explain(const struct state *st, int64_t rank, char *out, size_t size);
 /* The mouse is on a rank; -1: on none. */

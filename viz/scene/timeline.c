@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viz/scene/lane_area.h"
+#include "viz/scene/lane_spans.h"
 #include "viz/scene/scene_parts.h"
 
 static void draw_axis(struct canvas *c, const struct lane_area *l)
@@ -34,6 +34,23 @@ static bool gap_box(const struct canvas *c, const struct lane_area *l, const str
 	return x1 - x0 >= c->pixel;
 }
 
+/* "bubble: waits for rank 0", or what of it there is room for. */
+static void draw_gap_word(struct canvas *c, const struct lane_gap *g, struct box b, colour ink)
+{
+	char whole[64] = "exposed", whom[48];
+	const char *word = g->exposed ? "exposed" : "bubble";
+	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
+	if (g->waits)
+		snprintf(whole, sizeof whole, "bubble: %s", wait_words(whom, sizeof whom, "waits for", g->awaits));
+	if (g->waits && text_length(c, 11, WEIGHT_BOLD, whole) <= room)
+		word = whole;
+	double length = text_length(c, 11, WEIGHT_BOLD, word);
+	if (length > room)
+		return;
+	draw_fill(c, (struct box){x - length / 2 - 4, middle - 7, length + 8, 14}, c->theme->panel);
+	draw_text(c, x, middle + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
+}
+
 /* Bars of one kind are drawn as one path: there can be many. */
 static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, double height)
 {
@@ -49,189 +66,9 @@ static void draw_gaps(struct canvas *c, const struct lane_area *l, const struct 
 		draw_patterned_path(c, all, colour_mix(t->panel, exposed ? t->warning : t->line, 0.25),
 		                    exposed ? PATTERN_RISING : PATTERN_LEVEL, ink);
 		cairo_new_path(c->cr);
-		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++) {
-			const char *word = exposed ? "exposed" : "bubble";
-			if (lane->gaps[i].exposed != exposed || !gap_box(c, l, &lane->gaps[i], y, height, &b) ||
-			    b.width <= 62)
-				continue;
-			double length = text_length(c, 11, WEIGHT_BOLD, word), x = b.x + b.width / 2;
-			draw_fill(c, (struct box){x - length / 2 - 4, y + height / 2 - 7, length + 8, 14}, t->panel);
-			draw_text(c, x, y + height / 2 + 4, 11, WEIGHT_BOLD, ink, ALIGN_CENTRE, 0, "%s", word);
-		}
-	}
-}
-
-static colour foreign_colour(const char *name)
-{
-	static const colour some[] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7, 0xF0E442, 0x7FB3D5, 0xD55E00, 0xA9A9A9};
-	unsigned h = 0;
-	for (const char *p = name; *p; p++)
-		h = h * 31 + (unsigned char)*p;
-	return some[h % 8];
-}
-
-static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,
-                     size_t size)
-{
-	if (s->name || !l->lanes->timeline)
-		snprintf(out, size, "%s", s->name ? s->name : "");
-	else
-		op_describe(l->lanes->timeline->plan, &plan_role_of(l->lanes->timeline->plan, lane->rank)->ops[s->op],
-		            out, (int)size);
-}
-
-/* Rounds of a collective inside its span: where the messages that this rank sends arrive. */
-static void draw_messages(struct canvas *c, const struct lane_area *l, const struct lane *lane,
-                          const struct lane_span *s, struct box b, colour fill)
-{
-	const struct timeline *timeline = l->lanes->timeline;
-	int number = timeline_collective_of(timeline, timeline_index_of(timeline, lane->rank), s->op);
-	double last = b.x;
-	if (number < 0 || !timeline->collectives[number].shown || b.width < 40)
-		return;
-	size_t from = timeline->instants[timeline_position_at(timeline, s->begin)
-	                                         ? timeline_position_at(timeline, s->begin) - 1
-	                                         : 0]
-	                      .begin;
-	for (size_t i = from; i < timeline->event_count && timeline->events[i].time <= s->end; i++) {
-		const struct event *e = &timeline->events[i];
-		if (e->kind != EVENT_MESSAGE || e->collective != number || e->rank != lane->rank)
-			continue;
-		double x = lane_area_x(l, e->time);
-		if (x > l->plot.x && last < l->plot.x + l->plot.width && x - last > 3) {
-			draw_line(c, x, b.y + b.height * 0.55, x, b.y + b.height, ink_on(fill), 0.8);
-			if (x - last > 22)
-				draw_text(c, (fmax(last, l->plot.x) + fmin(x, l->plot.x + l->plot.width)) / 2,
-				          b.y + b.height - 4, 10, WEIGHT_PLAIN, ink_on(fill), ALIGN_CENTRE,
-				          x - last - 2, x - last > 64 ? "→ rank %" PRId64 : "→ %" PRId64, e->to);
-		}
-		last = x;
-	}
-}
-
-/* Spans of a row in sight, which are drawn together: fills of a colour are one path, and so are frames. */
-struct row {
-	struct bar {
-		struct box b;
-		const struct lane_span *span;
-		const struct op *op; /* NULL: another program's */
-		colour fill;
-		bool live, framed, filled;
-	} * bars;
-	size_t count, capacity;
-};
-
-static void find_bars(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
-                      struct box place, int depth, struct row *row)
-{
-	const struct theme *t = c->theme;
-	const struct timeline *timeline = l->lanes->timeline;
-	const struct state *st = l->current ? v->state : NULL;
-	double drawn = -1e9;
-	int index = timeline && lane->rank >= 0 ? timeline_index_of(timeline, lane->rank) : -1;
-	row->count = 0;
-	for (size_t i = lane_find(lane, depth, l->from); i < lane->row[depth + 1] && lane->spans[i].begin <= l->to;
-	     i++) {
-		const struct lane_span *s = &lane->spans[i];
-		double x0 = lane_area_x(l, s->begin), x1 = lane_area_x(l, s->end);
-		if (x1 <= drawn + c->pixel * 0.5) { /* nothing new to see before the next pixel */
-			size_t next = lane_find(lane, depth, lane_area_time(l, drawn + c->pixel * 0.5));
-			i = next > i + 1 ? next - 1 : i;
-			continue;
-		}
-		x0 = fmax(fmax(x0, l->plot.x), drawn);
-		x1 = fmin(fmax(x1, x0 + c->pixel), l->plot.x + l->plot.width);
-		if (x1 <= x0)
-			continue;
-		drawn = x1;
-		struct bar bar = {.b = {x0, place.y, x1 - x0, place.height}, .span = s};
-		if (s->op >= 0 && timeline)
-			bar.op = &timeline_role_of(timeline, index)->ops[s->op];
-		enum op_state state = st && bar.op ? state_of_op(st, index, s->op) : OP_DONE;
-		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s->name ? s->name : "");
-		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
-		bar.live = state == OP_RUNS;
-		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);
-		row->bars = array_reserve(row->bars, row->count, &row->capacity, sizeof *row->bars);
-		row->bars[row->count++] = bar;
-	}
-}
-
-static void draw_bars(struct canvas *c, const struct row *row)
-{
-	const struct theme *t = c->theme;
-	for (size_t i = 0; i < row->count; i++) {
-		if (row->bars[i].filled)
-			continue;
-		for (size_t k = i; k < row->count; k++) {
-			struct bar *bar = &row->bars[k];
-			if (bar->filled || bar->fill != row->bars[i].fill)
-				continue;
-			bar->filled = true;
-			cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
-		}
-		draw_colour(c, row->bars[i].fill);
-		cairo_fill(c->cr);
-	}
-	for (int live = 0; live < 2; live++) {
-		for (size_t i = 0; i < row->count; i++) {
-			const struct bar *bar = &row->bars[i];
-			if (bar->framed && bar->live == live)
-				cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
-		}
-		draw_colour(c, live ? t->accent : t->outline);
-		cairo_set_line_width(c->cr, (live ? 2.6 : 0.6) * t->stroke);
-		cairo_stroke(c->cr);
-	}
-}
-
-/* The part of a kernel's name that says most, as long as there is room for: without the pass, which the colour says,
- * without the micro-batch, without units from the left. */
-static const char *shorter_label(struct canvas *c, double size, double room, char *text)
-{
-	char *label = text, *part;
-	if (text_length(c, size, WEIGHT_PLAIN, label) <= room || !(part = strchr(label, ' ')))
-		return label;
-	label = part + 1;
-	if (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, ',')))
-		*part = 0;
-	while (text_length(c, size, WEIGHT_PLAIN, label) > room && (part = strchr(label, '.')))
-		label = part + 1;
-	return label;
-}
-
-static void draw_label(struct canvas *c, const struct lane_area *l, const struct lane *lane, const struct bar *bar,
-                       double size, bool messages)
-{
-	const struct box *b = &bar->b;
-	char text[160];
-	label_of(l, lane, bar->span, text, sizeof text);
-	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
-	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
-		return;
-	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,
-	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
-}
-
-/* Room for a name and for messages under it. */
-enum { TWO_LINES = 31 };
-
-static void draw_spans(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
-                       double y, double height, int depth, struct row *row)
-{
-	double inset = fmin(1.5, height * 0.12);
-	find_bars(c, v, l, lane, (struct box){0, y + inset, 0, height - 2 * inset}, depth, row);
-	if (height < 8) /* rows of few pixels: whole ones are as good, and several times as fast */
-		cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE);
-	draw_bars(c, row);
-	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
-	for (size_t i = 0; i < row->count; i++) {
-		const struct bar *bar = &row->bars[i];
-		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= TWO_LINES;
-		if (bar->b.width > 30 && height >= 14)
-			draw_label(c, l, lane, bar, fmin(12, height * 0.62), messages);
-		if (messages)
-			draw_messages(c, l, lane, bar->span, bar->b, bar->fill);
+		for (size_t i = first; height >= 15 && i < lane->gap_count && lane->gaps[i].begin < l->to; i++)
+			if (lane->gaps[i].exposed == exposed && gap_box(c, l, &lane->gaps[i], y, height, &b))
+				draw_gap_word(c, &lane->gaps[i], b, ink);
 	}
 }
 
@@ -293,7 +130,7 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 	const struct theme *t = c->theme;
 	double y = l->plot.y, named = -100;
 	char last[96] = "";
-	struct row row = {0};
+	struct bar_row row = {0};
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, l->box.x, l->box.y, l->box.width, l->plot.y + l->plot.height - l->box.y);
 	cairo_clip(c->cr);
@@ -314,7 +151,7 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 		}
 		draw_gaps(c, l, lane, y, l->row);
 		for (int d = 0; d < lane->depth; d++, y += l->row)
-			draw_spans(c, v, l, lane, y, l->row, d, &row);
+			lane_spans_draw(c, v, l, lane, y, l->row, d, &row);
 		if (l->other)
 			draw_difference(c, l, lane, l->other, y - l->row, l->row);
 	}
@@ -349,6 +186,15 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	          l->plot.width, "%s", text);
 }
 
+/* A pipeline's bubble in closed form, beside that of its ranks. */
+static void draw_bubble(struct canvas *c, const struct lane_area *l)
+{
+	char text[192];
+	if (l->lanes->timeline && bubble_words(l->lanes->timeline, text, sizeof text))
+		draw_text(c, l->plot.x, l->plot.y + l->plot.height + (l->scrolls ? 27 : 13), 11, WEIGHT_BOLD,
+		          c->theme->soft, ALIGN_LEFT, l->plot.width, "%s", text);
+}
+
 static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l, const char *title)
 {
 	const struct theme *t = c->theme;
@@ -357,6 +203,7 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	draw_axis(c, l);
 	draw_lanes(c, v, l);
 	draw_extent(c, l);
+	draw_bubble(c, l);
 	if (l->current)
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;

@@ -78,6 +78,7 @@ static void describe_collective(struct timeline *s, const struct rendezvous *v, 
 	                         .schedule = op_schedule(p, &r->ops[op]),
 	                         .element_bytes = op_element_bytes(r, &r->ops[op]),
 	                         .begin = INT64_MAX,
+	                         .last_came = -1,
 	                         .shown = p->ranks <= TIMELINE_ROUND_RANKS && s->rank_count == p->ranks};
 	if (n <= TIMELINE_ROUND_RANKS) {
 		c->rank = calloc((size_t)n, sizeof *c->rank);
@@ -105,6 +106,11 @@ static void time_collectives(struct timeline *s)
 			c->shown &= r->begin[k] >= 0;
 			if (r->begin[k] >= 0 && r->begin[k] < c->begin)
 				c->begin = r->begin[k];
+			if (r->begin[k] > c->last_came) {
+				c->last_came = r->begin[k];
+				c->last = i;
+			}
+			c->came = r->came[k] > c->came ? r->came[k] : c->came;
 			if (r->end[k] > c->end)
 				c->end = r->end[k];
 		}

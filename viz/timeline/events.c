@@ -108,8 +108,8 @@ static void add_messages(struct timeline *s, int number, const struct recorded *
 				continue;
 			struct round there = schedule_round(&c->schedule, r.send_to, round);
 			struct event *e = add_event(s);
-			int64_t time = c->end - c->begin, rounds = c->rounds; /* its share, without overflow */
-			e->time = c->begin + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
+			int64_t time = c->end - c->came, rounds = c->rounds; /* its share, without overflow */
+			e->time = c->came + time / rounds * (round + 1) + time % rounds * (round + 1) / rounds;
 			e->kind = EVENT_MESSAGE;
 			e->rank = c->rank[member];
 			e->index = timeline_index_of(s, e->rank);

@@ -16,7 +16,7 @@ static struct lane_span *add_span(struct lanes *l, struct lane *lane, int64_t be
 {
 	lane->spans = array_reserve(lane->spans, lane->span_count, &lane->capacity, sizeof *lane->spans);
 	struct lane_span *s = &lane->spans[lane->span_count++];
-	*s = (struct lane_span){.begin = begin, .end = end, .op = -1};
+	*s = (struct lane_span){.begin = begin, .end = end, .came = begin, .awaits = -1, .op = -1};
 	l->end = end > l->end ? end : l->end;
 	return s;
 }
@@ -48,22 +48,28 @@ static void make_rows(struct lane *lane)
 
 /* ---- of a plan's trace ---- */
 
-/* Is anything of the communication queue running in all of [begin, end)? The part that is, is exposed. */
-static void add_gap(struct lane *lane, const struct lane *communication, int64_t begin, int64_t end)
+/* What the communication queue does at a time, and until when. */
+static struct lane_gap gap_at(const struct lane *communication, int64_t begin, int64_t end)
 {
-	for (size_t i = communication ? lane_find(communication, 0, begin) : 0; begin < end;) {
-		const struct lane_span *s =
-		        communication && i < communication->span_count ? &communication->spans[i] : NULL;
-		bool exposed = s && s->begin <= begin;
-		int64_t until = !s || s->begin >= end ? end : exposed ? s->end : s->begin;
-		until = until < end ? until : end;
-		if (exposed)
-			i++;
-		if (until <= begin)
-			continue;
+	size_t i = communication ? lane_find(communication, 0, begin) : 0;
+	struct lane_gap gap = {.begin = begin, .end = end, .awaits = -1};
+	const struct lane_span *s = communication && i < communication->span_count ? &communication->spans[i] : NULL;
+	if (!s)
+		return gap;
+	gap.waits = s->begin <= begin && begin < s->came;
+	gap.exposed = s->begin <= begin && !gap.waits;
+	gap.awaits = gap.waits ? s->awaits : -1;
+	int64_t until = s->begin > begin ? s->begin : gap.waits ? s->came : s->end;
+	gap.end = until < end ? until : end;
+	return gap;
+}
+
+static void add_gaps(struct lane *lane, const struct lane *communication, int64_t begin, int64_t end)
+{
+	while (begin < end) {
 		lane->gaps = array_reserve(lane->gaps, lane->gap_count, &lane->gap_capacity, sizeof *lane->gaps);
-		lane->gaps[lane->gap_count++] = (struct lane_gap){begin, until, exposed};
-		begin = until;
+		lane->gaps[lane->gap_count] = gap_at(communication, begin, end);
+		begin = lane->gaps[lane->gap_count++].end;
 	}
 }
 
@@ -72,11 +78,11 @@ static void find_gaps(struct lane *compute, const struct lane *communication, in
 	int64_t at = 0;
 	for (size_t i = 0; i < compute->span_count; i++) {
 		if (compute->spans[i].begin > at)
-			add_gap(compute, communication, at, compute->spans[i].begin);
+			add_gaps(compute, communication, at, compute->spans[i].begin);
 		at = compute->spans[i].end > at ? compute->spans[i].end : at;
 	}
 	if (step > at)
-		add_gap(compute, communication, at, step);
+		add_gaps(compute, communication, at, step);
 }
 
 static void add_queue(struct lanes *l, const struct timeline *s, int index, enum queue queue)
@@ -95,7 +101,11 @@ static void add_queue(struct lanes *l, const struct timeline *s, int index, enum
 			snprintf(lane->name, sizeof lane->name, "%s", queue_name(queue));
 			snprintf(lane->process, sizeof lane->process, "rank %" PRId64, r->rank);
 		}
-		add_span(l, lane, r->begin[k], r->end[k])->op = role->step.begin + k;
+		struct wait wait = timeline_wait(s, index, role->step.begin + k);
+		struct lane_span *span = add_span(l, lane, wait.begin, r->end[k]);
+		span->op = role->step.begin + k;
+		span->came = wait.end;
+		span->awaits = wait.rank;
 	}
 	if (lane)
 		make_rows(lane);

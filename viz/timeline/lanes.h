@@ -8,7 +8,9 @@
 #include "viz/timeline/timeline.h"
 
 struct lane_span {
-	int64_t begin, end; /* ns */
+	int64_t begin, end; /* ns; a message's from when its rank has come to it */
+	int64_t came;       /* up to then it waits for another rank */
+	int64_t awaits;     /* which; -1: none, or one that is not shown */
 	int op;             /* of the rank's role; or the index of a message's event; -1: another program's */
 	int depth;          /* in a lane of another program: of how many others it is part */
 	const char *name;   /* another program's; else NULL */
@@ -23,10 +25,12 @@ struct lane {
 	size_t span_count, capacity;
 	int depth;   /* of the deepest span, and 1 */
 	size_t *row; /* spans of depth d: [row[d], row[d + 1]) */
-	/* Idle stretches of a compute lane: exposed is where communication works meanwhile. */
+	/* Idle stretches of a compute lane: exposed is where communication moves data meanwhile, else it is a bubble.
+	 */
 	struct lane_gap {
 		int64_t begin, end;
-		bool exposed;
+		bool exposed, waits; /* waits: communication of this rank waits for another meanwhile */
+		int64_t awaits;      /* which; -1: one that is not shown */
 	} * gaps;
 	size_t gap_count, gap_capacity;
 };

@@ -41,5 +41,5 @@ int collective_chunks(const struct collective *c, const struct event *message, i
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued)
 {
 	const int64_t *live = s->roles[s->ranks[index].role].live[space];
-	return live ? live + (ptrdiff_t)issued * CATEGORY_COUNT : NULL;
+	return live ? live + (ptrdiff_t)issued * HELD_COUNT : NULL;
 }

@@ -31,47 +31,96 @@ uint64_t state_initially(const struct collective *c, int64_t member, int chunk)
 	}
 }
 
-static void carry_over(struct state *st, const struct collective *c, const struct event *e)
+static void carry_over(struct state_group *g, const struct collective *c, const struct event *e)
 {
-	uint64_t *from = st->held + (ptrdiff_t)e->member * c->chunk_count,
-	         *to = st->held + (ptrdiff_t)e->to_member * c->chunk_count;
+	uint64_t *from = g->held + (ptrdiff_t)e->member * c->chunk_count,
+	         *to = g->held + (ptrdiff_t)e->to_member * c->chunk_count;
 	for (int i = 0; i < c->chunk_count; i++)
 		if (c->cuts[i] >= e->offset && c->cuts[i + 1] <= e->offset + e->count)
 			to[i] = e->add ? to[i] | from[i] : from[i];
 }
 
-static void follow_collective(struct state *st)
+static void hold_initially(struct state_group *g, const struct collective *c)
 {
-	const struct timeline *s = st->timeline;
-	const struct collective *c = &s->collectives[st->collective];
-	int *left;
-	if (!c->shown)
-		return;
-	st->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *st->held);
-	left = calloc((size_t)c->rounds + 1, sizeof *left);
-	if (!st->held || !left)
+	g->held = calloc((size_t)(c->schedule.ranks * c->chunk_count) + 1, sizeof *g->held);
+	if (!g->held)
 		abort();
 	for (int64_t member = 0; member < c->schedule.ranks; member++)
 		for (int i = 0; i < c->chunk_count; i++)
-			st->held[member * c->chunk_count + i] = state_initially(c, member, i);
+			g->held[member * c->chunk_count + i] = state_initially(c, member, i);
+}
+
+static void follow_group(struct state *st, struct state_group *g)
+{
+	const struct timeline *s = st->timeline;
+	const struct collective *c = &s->collectives[g->collective];
+	int *left = calloc((size_t)c->rounds + 1, sizeof *left);
+	if (!left)
+		abort();
+	hold_initially(g, c);
 	/* In the order of rounds, whatever the clock says: what a rank sends, it has. */
 	for (size_t i = c->first_event; i < c->end_event; i++) {
 		const struct event *e = &s->events[i];
-		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)
+		if (e->kind != EVENT_MESSAGE || e->collective != g->collective)
 			continue;
 		if (i >= st->latest_end) {
 			left[e->round]++;
 			continue;
 		}
-		carry_over(st, c, e);
-		st->arrived++;
-		st->sent_collective += e->bytes;
+		carry_over(g, c, e);
+		g->arrived++;
+		g->sent += e->bytes;
 		st->ranks[e->index].sent_collective += e->bytes;
 	}
-	while (st->round < c->rounds && !left[st->round])
-		st->round++;
-	st->done = st->round == c->rounds;
+	while (g->round < c->rounds && !left[g->round])
+		g->round++;
+	g->done = g->round == c->rounds;
 	free(left);
+}
+
+static int groups_of(const struct timeline *s, int family)
+{
+	int n = 0;
+	for (int i = family; i < s->collective_count; i++)
+		n += s->collectives[i].family == family;
+	return n;
+}
+
+static void follow_collective(struct state *st)
+{
+	const struct timeline *s = st->timeline;
+	st->groups = calloc((size_t)groups_of(s, st->collective) + 1, sizeof *st->groups);
+	if (!st->groups)
+		abort();
+	for (int i = st->collective; i < s->collective_count; i++) {
+		if (s->collectives[i].family != st->collective)
+			continue;
+		struct state_group *g = &st->groups[st->group_count++];
+		g->collective = i;
+		if (s->collectives[i].shown)
+			follow_group(st, g);
+	}
+	const struct state_group *first = &st->groups[0];
+	st->done = first->done;
+	st->round = first->round;
+	st->arrived = first->arrived;
+	st->held = first->held;
+	st->sent_collective = first->sent;
+}
+
+bool state_ready(const struct state *st, int collective, int64_t member)
+{
+	const struct timeline *s = st->timeline;
+	const struct collective *c = &s->collectives[collective];
+	int index = c->rank ? timeline_index_of(s, c->rank[member]) : -1;
+	if (index < 0)
+		return true;
+	const struct role *r = timeline_role_of(s, index);
+	const struct op *op = &r->ops[c->ops[member]];
+	for (int i = 0; i < op->after_count; i++)
+		if (op->after[i] >= r->step.begin && state_of_op(st, index, op->after[i]) != OP_DONE)
+			return false;
+	return true;
 }
 
 /* ---- ranks ---- */
@@ -95,7 +144,7 @@ static void follow_rank(struct state *st, int index)
 	}
 	for (int space = 0; space < SPACE_COUNT; space++) {
 		const int64_t *live = timeline_live(st->timeline, index, (enum space)space, out->issued);
-		for (int c = 0; live && c < CATEGORY_COUNT; c++)
+		for (int c = 0; live && c < HELD_COUNT; c++)
 			out->live[space] += live[c];
 		out->peak[space] = live ? st->timeline->roles[r->role].most[space][out->issued] : 0;
 	}
@@ -125,14 +174,18 @@ static void count_hidden(struct state *st)
 		const struct role *r = timeline_role_of(s, i);
 		for (int k = r->step.begin; k < r->step.end; k++) {
 			int c = s->ranks[i].collective[k - r->step.begin];
-			if (c < 0 || s->collectives[c].shown || state_of_op(st, i, k) != OP_DONE)
+			if (c < 0)
 				continue;
 			const struct collective *one = &s->collectives[c];
+			st->ranks[i].member |= one->family == st->collective;
+			if (one->shown || state_of_op(st, i, k) != OP_DONE)
+				continue;
 			int64_t sent = op_sent_bytes(s->plan, r, &r->ops[k], s->ranks[i].rank);
+			if (one->family == st->collective)
+				st->ranks[i].sent_collective = sent;
 			if (c == st->collective) {
 				st->done = true;
 				st->round = one->rounds;
-				st->ranks[i].sent_collective = sent;
 				st->sent_collective = one->sent_bytes;
 			}
 			if (one->control)
@@ -174,7 +227,9 @@ void state_release(struct state *st)
 	if (!st)
 		return;
 	free(st->ranks);
-	free(st->held);
+	for (int i = 0; i < st->group_count; i++)
+		free(st->groups[i].held);
+	free(st->groups);
 	*st = (struct state){0};
 }
 

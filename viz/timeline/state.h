@@ -21,6 +21,17 @@ struct state_rank {
 	int64_t peak[SPACE_COUNT]; /* the most so far */
 	int64_t sent, received;    /* bytes in this step, without control */
 	int64_t sent_collective;   /* bytes in the collective that is shown */
+	bool member;               /* it takes part in that collective, in whichever group */
+};
+
+/* One group's part of the collective that is shown. Other groups carry out theirs by the same operation. */
+struct state_group {
+	int collective;
+	bool done;
+	int round;      /* rounds of it that are over on all ranks */
+	size_t arrived; /* messages of it that have arrived */
+	uint64_t *held; /* [member * chunk_count + chunk], bit r: holds the contribution of rank r; NULL: not shown */
+	int64_t sent;   /* bytes */
 };
 
 struct state {
@@ -34,12 +45,16 @@ struct state {
 	/* The collective of which something happened last; before any, the first. Control (the loss) counts only if
 	 * there is no other. -1: the step has none. */
 	int collective;
-	bool begun, done;
-	int round;      /* rounds of it that are over on all ranks */
-	size_t arrived; /* messages of it that have arrived */
-	uint64_t *held; /* [member * chunk_count + chunk], bit r: holds the contribution of rank r; NULL: not shown */
-	int64_t sent;   /* by all ranks in this step, without control */
+	bool begun; /* it, or another before it */
+	/* The groups that carry it out, `collective` being that of the first, whose figures are those below. */
+	struct state_group *groups;
+	int group_count;
+	bool done;
+	int round;
+	size_t arrived;
+	uint64_t *held;
 	int64_t sent_collective;
+	int64_t sent; /* by all ranks in this step, without control */
 };
 
 void state_make(struct state *st, const struct timeline *s, enum step_size step_size, size_t position);
@@ -50,6 +65,9 @@ enum op_state state_of_op(const struct state *st, int index, int op);
 
 /* Is a buffer of the rank's role alive? */
 bool state_alive(const struct state *st, int index, int buffer);
+
+/* Is what a member of a collective brings to it there, since all that its operation waits for is done? */
+bool state_ready(const struct state *st, int collective, int64_t member);
 
 /* Contributions held before the first message: the bits of a place in the group and a chunk. */
 uint64_t state_initially(const struct collective *c, int64_t member, int chunk);

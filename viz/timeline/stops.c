@@ -57,24 +57,40 @@ static bool same_key(const struct key *a, const struct key *b)
 	       a->time == b->time;
 }
 
-/* A unit's pass over a micro-batch. */
-struct phase {
-	enum pass pass;
-	int unit, micro;
-};
+/* ---- phases ---- */
 
-/* The phase of a run of instants, by what the first rank computes in it; false: it computes nothing of a phase. */
-static bool phase_of(const struct timeline *s, size_t begin, size_t end, struct phase *out)
+/* When the first rank is done with the backward pass, the reduction of its gradients included. */
+static int64_t end_of_backward(const struct timeline *s)
+{
+	const struct role *role = timeline_role_of(s, 0);
+	int64_t end = -1;
+	for (int k = 0; k < role->step.end - role->step.begin; k++)
+		if (role->ops[role->step.begin + k].pass == PASS_BACKWARD && s->ranks[0].end[k] > end)
+			end = s->ranks[0].end[k];
+	return end;
+}
+
+/* Does the first rank go on with the step by this operation? The update begins when nothing is left of the backward
+ * pass, though a bucket that is reduced early may be updated before. */
+static bool enters_phase(const struct op *op, int64_t begin, int64_t backward)
+{
+	if (op->pass == PASS_UPDATE)
+		return begin >= backward && (op->queue == QUEUE_COMPUTE || op->queue == QUEUE_HOST_COMPUTE);
+	return op->queue == QUEUE_COMPUTE && op->pass != PASS_NONE;
+}
+
+/* The phase of a run of instants; false: the first rank enters none. */
+static bool phase_of(const struct timeline *s, size_t begin, size_t end, int64_t backward, struct phase *out)
 {
 	for (size_t i = s->instants[begin].begin; i < s->instants[end - 1].end; i++) {
 		const struct event *e = &s->events[i];
-		if (e->kind != EVENT_BEGIN || e->rank != s->ranks[0].rank || e->queue != QUEUE_COMPUTE)
+		if (e->kind != EVENT_BEGIN || e->rank != s->ranks[0].rank)
 			continue;
 		const struct op *op = &timeline_role_of(s, 0)->ops[e->op];
-		if (op->pass == PASS_NONE)
+		if (!enters_phase(op, e->time, backward))
 			continue;
-		*out = (struct phase){op->pass, op->pass == PASS_UPDATE ? -1 : op->unit,
-		                      op->pass == PASS_UPDATE ? -1 : op->micro};
+		bool update = op->pass == PASS_UPDATE;
+		*out = (struct phase){op->pass, update ? -1 : op->unit, update ? -1 : op->micro};
 		return true;
 	}
 	return false;
@@ -90,7 +106,11 @@ static void add_stop(struct timeline *s, enum step_size step_size, size_t positi
 void timeline_make_stops(struct timeline *s)
 {
 	struct phase now = {PASS_NONE, -1, -1}, next;
+	int64_t backward = s->rank_count ? end_of_backward(s) : 0;
 	make_instants(s);
+	s->phases = calloc(s->instant_count + 1, sizeof *s->phases);
+	if (!s->phases)
+		abort();
 	for (int i = 0; i < STEP_SIZE_COUNT; i++) {
 		s->stops[i] = calloc(s->instant_count + 1, sizeof **s->stops);
 		if (!s->stops[i])
@@ -111,11 +131,12 @@ void timeline_make_stops(struct timeline *s)
 	for (size_t begin = 0, end; begin < s->instant_count; begin = end) {
 		for (end = begin + 1; end < s->instant_count && same_key(&keys[begin], &keys[end]); end++)
 			;
-		if (phase_of(s, begin, end, &next)) {
+		if (phase_of(s, begin, end, backward, &next)) {
 			if (now.pass != PASS_NONE &&
 			    (now.pass != next.pass || now.unit != next.unit || now.micro != next.micro))
 				add_stop(s, STEP_SIZE_PHASE, begin);
 			now = next;
+			s->phases[s->stop_count[STEP_SIZE_PHASE] - 1] = now;
 		}
 		add_stop(s, STEP_SIZE_ROUND, end);
 	}
@@ -158,6 +179,11 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 	return s->stops[step_size][k];
 }
 
+const struct phase *timeline_phase(const struct timeline *s, size_t position)
+{
+	return &s->phases[timeline_stop_of(s, STEP_SIZE_PHASE, position ? position - 1 : 0)];
+}
+
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position)
 {
 	for (int i = 0; i < s->highlight_count; i++)
@@ -197,8 +223,8 @@ static int first_above(const struct timeline_role *r, int64_t bytes)
 {
 	for (int k = 0; r->live[SPACE_DEVICE] && k <= r->role->step.end - r->role->step.begin; k++) {
 		int64_t total = 0;
-		for (int c = 0; c < CATEGORY_COUNT; c++)
-			total += r->live[SPACE_DEVICE][k * CATEGORY_COUNT + c];
+		for (int c = 0; c < HELD_COUNT; c++)
+			total += r->live[SPACE_DEVICE][k * HELD_COUNT + c];
 		if (total > bytes)
 			return k;
 	}
@@ -265,7 +291,9 @@ static void highlight_collectives(struct timeline *s, size_t *capacity)
 	}
 	for (int c = 0; c < s->collective_count; c++)
 		if (last[c] && !s->collectives[c].control)
-			add_highlight(s, capacity, HIGHLIGHT_COLLECTIVE, last[c], 0);
+			add_highlight(s, capacity,
+			              op_is_message(s->collectives[c].kind) ? HIGHLIGHT_MESSAGE : HIGHLIGHT_COLLECTIVE,
+			              last[c], 0);
 	free(last);
 }
 

@@ -87,9 +87,10 @@ static void collect_spans(struct timeline *s)
 		struct timeline_rank *r = &s->ranks[i];
 		const struct section *step = &s->plan->roles[r->role].step;
 		size_t ops = (size_t)(step->end - step->begin);
-		r->begin = zeroed(3 * ops, sizeof *r->begin);
+		r->begin = zeroed(4 * ops, sizeof *r->begin);
 		r->end = r->begin + ops;
 		r->issued = r->end + ops;
+		r->came = r->issued + ops;
 		for (size_t k = 0; k < 2 * ops; k++)
 			r->begin[k] = -1;
 	}
@@ -101,6 +102,7 @@ static void collect_spans(struct timeline *s)
 		const struct section *step = &s->plan->roles[s->ranks[index].role].step;
 		s->ranks[index].begin[span->op - step->begin] = span->begin;
 		s->ranks[index].end[span->op - step->begin] = span->end;
+		s->ranks[index].came[span->op - step->begin] = span->came;
 		s->step_ns = span->end > s->step_ns ? span->end : s->step_ns;
 	}
 	/* Everything issued before an operation of the compute queue has been issued when that begins. */
@@ -117,57 +119,17 @@ static void collect_spans(struct timeline *s)
 	}
 }
 
-static void count_memory(struct timeline_role *out, const struct role *role, enum space space)
-{
-	int ops = role->step.end - role->step.begin;
-	int64_t live[CATEGORY_COUNT] = {0}, total = 0;
-	bool any = false;
-	for (int i = 0; i < role->buffer_count; i++) {
-		const struct buffer *b = &role->buffers[i];
-		any |= b->space == space;
-		if (b->state && b->space == space) {
-			live[b->category] += buffer_bytes(b);
-			total += buffer_bytes(b);
-		}
-	}
-	if (!any)
-		return;
-	out->live[space] = zeroed(((size_t)ops + 1) * CATEGORY_COUNT, sizeof *out->live[space]);
-	out->most[space] = zeroed((size_t)ops + 1, sizeof *out->most[space]);
-	memcpy(out->live[space], live, sizeof live);
-	out->peak[space] = out->most[space][0] = total;
-	for (int k = 0; k < ops; k++) {
-		const struct op *op = &role->ops[role->step.begin + k];
-		const struct buffer *b = op_class(op->kind) == OP_CLASS_M ? &role->buffers[op_buffer(op)] : NULL;
-		if (b && b->space == space) {
-			int64_t bytes = op->kind == OP_ALLOC ? buffer_bytes(b) : -buffer_bytes(b);
-			live[b->category] += bytes;
-			total += bytes;
-		}
-		if (total > out->peak[space]) {
-			out->peak[space] = total;
-			out->peak_at[space] = k + 1;
-		}
-		out->most[space][k + 1] = out->peak[space];
-		memcpy(out->live[space] + (k + 1) * CATEGORY_COUNT, live, sizeof live);
-	}
-}
-
 /* ---- the whole ---- */
 
-/* The first of those that end last. */
-static int64_t latest_rank(const struct timeline *s)
+static void collect_times(struct timeline *s)
 {
-	int64_t rank = s->ranks[0].rank, latest = -1;
-	for (int i = 0; i < s->rank_count; i++) {
-		const struct section *step = &timeline_role_of(s, i)->step;
-		for (int k = 0; k < step->end - step->begin; k++)
-			if (s->ranks[i].end[k] > latest) {
-				latest = s->ranks[i].end[k];
-				rank = s->ranks[i].rank;
-			}
+	s->shown = zeroed((size_t)s->rank_count, sizeof *s->shown);
+	for (size_t at = 0; at < s->trace->span_count;) {
+		int index = timeline_index_of(s, s->trace->spans[at].rank);
+		s->shown[index] = trace_next_times(s->trace, &at, s->step_ns);
 	}
-	return rank;
+	s->times = trace_slowest(s->trace);
+	s->bubble = bubble_of(s->plan);
 }
 
 enum status timeline_open(struct timeline *s, const struct trace *trace, const struct limits *limits)
@@ -177,11 +139,8 @@ enum status timeline_open(struct timeline *s, const struct trace *trace, const s
 		s->limits = *limits;
 	collect_ranks(s);
 	collect_spans(s);
-	for (int r = 0; r < s->plan->role_count; r++) {
-		s->roles[r].role = &s->plan->roles[r];
-		for (int space = 0; space < SPACE_COUNT; space++)
-			count_memory(&s->roles[r], &s->plan->roles[r], (enum space)space);
-	}
+	for (int r = 0; r < s->plan->role_count; r++)
+		timeline_count_memory(&s->roles[r], &s->plan->roles[r]);
 	timeline_collect_collectives(s);
 	timeline_collect_events(s);
 	if (s->event_count > EVENT_LIMIT) {
@@ -193,8 +152,7 @@ enum status timeline_open(struct timeline *s, const struct trace *trace, const s
 	timeline_make_stops(s);
 	timeline_find_highlights(s);
 	timeline_make_marks(s);
-	if (s->rank_count)
-		s->times = trace_times(trace, latest_rank(s), s->step_ns);
+	collect_times(s);
 	return STATUS_OK;
 }
 
@@ -207,11 +165,13 @@ void timeline_release(struct timeline *s)
 		free(s->ranks[i].collective);
 		free(s->ranks[i].event);
 	}
-	for (int r = 0; r < PLAN_ROLES; r++)
+	for (int r = 0; r < PLAN_ROLES; r++) {
+		free(s->roles[r].held);
 		for (int space = 0; space < SPACE_COUNT; space++) {
 			free(s->roles[r].live[space]);
 			free(s->roles[r].most[space]);
 		}
+	}
 	for (int c = 0; c < s->collective_count; c++) {
 		free(s->collectives[c].cuts);
 		free(s->collectives[c].rank);
@@ -221,7 +181,9 @@ void timeline_release(struct timeline *s)
 		free(s->stops[i]);
 	for (size_t m = 0; m < s->mark_count; m++)
 		mark_release(&s->marks[m]);
+	free(s->phases);
 	free(s->marks);
+	free(s->shown);
 	free(s->ranks);
 	free(s->events);
 	free(s->instants);

@@ -21,6 +21,7 @@
 #define SHARDLAB_VIZ_TIMELINE_H
 
 #include "strategy/plan/plan.h"
+#include "strategy/trace/bubble.h"
 #include "strategy/trace/trace.h"
 
 /* In the order in which they happen at one time. */
@@ -47,6 +48,13 @@ struct event {
 	int64_t bytes;         /* message */
 	bool add;              /* message: the receiver adds it to what it has */
 	enum queue queue;
+};
+
+/* A unit's pass over a micro-batch, or the update. A phase ends when the gradients that it makes are reduced: what a
+ * collective does says where it belongs, and not what else goes on meanwhile. */
+struct phase {
+	enum pass pass;
+	int unit, micro; /* -1: of the update */
 };
 
 struct instant {
@@ -76,7 +84,8 @@ bool step_size_parse(const char *name, enum step_size *out);
 	X(OVERFLOW, "memory exceeds the capacity")                                                                     \
 	X(STALL, "computing waits")                                                                                    \
 	X(OVERLAP, "the first overlap of computing and communicating")                                                 \
-	X(COLLECTIVE, "a collective is done")
+	X(COLLECTIVE, "a collective is done")                                                                          \
+	X(MESSAGE, "a message has arrived")
 
 enum highlight_kind {
 #define X(constant, what) HIGHLIGHT_##constant,
@@ -104,6 +113,9 @@ struct collective {
 	uint64_t everyone;        /* the ranks of the group as bits */
 	int64_t element_bytes;
 	int64_t begin, end;            /* of the first rank to begin and the last to end */
+	int64_t came;                  /* when its last member had come: from then on it moves data */
+	int64_t last_came;             /* the same of those shown, … */
+	int last;                      /* … of which this one, among those shown, came then */
 	int64_t *cuts;                 /* chunk i is elements [cuts[i], cuts[i + 1]) */
 	int64_t sent_bytes;            /* by all ranks together */
 	size_t first_event, end_event; /* between which its messages lie, with others */
@@ -115,10 +127,33 @@ struct collective {
 	bool recorded; /* when they arrived is from the trace */
 };
 
+/* What memory holds, as pictures tell it apart: the categories of the accounting, of which `gathered` is parameters
+ * that are whole for a while, or gradients that wait to be reduced. In the order in which bars stack them: constant,
+ * name, category whose colour, pattern and letter it has. */
+#define HELD_LIST(X)                                                                                                   \
+	X(PARAMETERS, "parameters", PARAMETERS)                                                                        \
+	X(GRADIENTS, "gradients", GRADIENTS)                                                                           \
+	X(WHOLE_GRADIENTS, "whole gradients", GRADIENTS)                                                               \
+	X(OPTIMIZER, "optimizer", OPTIMIZER)                                                                           \
+	X(ACTIVATIONS, "activations", ACTIVATIONS)                                                                     \
+	X(WHOLE_PARAMETERS, "whole parameters", GATHERED)                                                              \
+	X(BUFFERS, "buffers", BUFFERS)
+
+enum held {
+#define X(constant, name, category) HELD_##constant,
+	HELD_LIST(X)
+#undef X
+	        HELD_COUNT
+};
+
+const char *held_name(enum held h);
+enum category held_category(enum held h); /* for its colour, pattern and letter */
+
 /* Live bytes after the operations of a role's step, in issue order. */
 struct timeline_role {
 	const struct role *role;
-	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * CATEGORY_COUNT + category]; NULL: nothing there */
+	enum held *held;            /* by buffer */
+	int64_t *live[SPACE_COUNT]; /* [(op - step.begin + 1) * HELD_COUNT + held]; NULL: nothing there */
 	int64_t *most[SPACE_COUNT]; /* [op - step.begin + 1]: the largest total up to there */
 	int64_t peak[SPACE_COUNT];
 	int peak_at[SPACE_COUNT]; /* operations issued when it is reached; 0: before the first */
@@ -128,6 +163,7 @@ struct timeline_rank {
 	int64_t rank;
 	int role;
 	int64_t *begin, *end; /* [op - step.begin], ns; -1: not recorded */
+	int64_t *came;        /* [op - step.begin]: as in struct span */
 	int64_t *issued;      /* [op - step.begin]: when it was issued at the latest */
 	int *collective;      /* [op - step.begin]: which it is; -1: none */
 	size_t *event;        /* [op - step.begin]: its event; SIZE_MAX: none */
@@ -171,6 +207,7 @@ struct timeline {
 	size_t instant_count;
 	size_t *stops[STEP_SIZE_COUNT]; /* positions, ascending, from 0 to instant_count */
 	size_t stop_count[STEP_SIZE_COUNT];
+	struct phase *phases; /* the k-th lies between the k-th stop of its step size and the next */
 	struct collective *collectives;
 	int collective_count;
 	struct highlight *highlights; /* by position */
@@ -178,7 +215,9 @@ struct timeline {
 	struct mark *marks; /* one after every mark_every events, and after none */
 	size_t mark_count, mark_every;
 	int64_t step_ns;
-	struct times times; /* of the first rank that ends last */
+	struct times times;  /* of the slowest rank */
+	struct times *shown; /* of each of ranks, over the whole step */
+	struct bubble bubble;
 };
 
 /* Every span and message of the trace must be one of its plan's (a trace that was read is checked).
@@ -193,6 +232,8 @@ size_t timeline_previous(const struct timeline *s, enum step_size step_size, siz
 /* The k-th stop of a step size, and the last stop at or before a position. */
 size_t timeline_stop(const struct timeline *s, enum step_size step_size, size_t k); /* k past the last: the last */
 size_t timeline_stop_of(const struct timeline *s, enum step_size step_size, size_t position);
+/* The phase in which the last event before a position lies; at the beginning, the first. */
+const struct phase *timeline_phase(const struct timeline *s, size_t position);
 /* The next highlight after a position; NULL if there is none. */
 const struct highlight *timeline_highlight(const struct timeline *s, size_t position);
 size_t timeline_position_at(const struct timeline *s, int64_t time); /* what has happened up to then */
@@ -205,6 +246,12 @@ const struct role *timeline_role_of(const struct timeline *s, int index);
 int timeline_index_of(const struct timeline *s, int64_t rank);
 /* The collective that an operation of a shown rank is; -1. */
 int timeline_collective_of(const struct timeline *s, int index, int op);
+/* The time in which communication of a shown rank waits for another: from its coming to the other's. */
+struct wait {
+	int64_t begin, end;
+	int64_t rank; /* that comes last; -1: none that is shown */
+};
+struct wait timeline_wait(const struct timeline *s, int index, int op);
 /* The chunks that a message carries: returns the first, *last is the last. */
 int collective_chunks(const struct collective *c, const struct event *message, int *last);
 /* Does the rank's order of issue go on with this event? */
@@ -212,7 +259,8 @@ static inline bool event_issues(const struct event *e)
 {
 	return e->kind == EVENT_MEMORY || (e->kind == EVENT_BEGIN && e->queue == QUEUE_COMPUTE);
 }
-/* Bytes of a shown rank by category, after `issued` operations of its step. NULL: it has nothing there. */
+/* Bytes of a shown rank by what they hold (enum held), after `issued` operations of its step. NULL: it has nothing
+ * there. */
 const int64_t *timeline_live(const struct timeline *s, int index, enum space space, int issued);
 
 /* How far all are after the first `event` events. */
@@ -220,6 +268,7 @@ void timeline_mark(const struct timeline *s, size_t event, struct mark *out);
 void mark_release(struct mark *m);
 
 /* For the files that make a timeline. */
+void timeline_count_memory(struct timeline_role *out, const struct role *role); /* memory.c */
 void timeline_collect_collectives(struct timeline *s);
 void timeline_collect_events(struct timeline *s);
 void timeline_make_stops(struct timeline *s);

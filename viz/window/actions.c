@@ -60,15 +60,19 @@ static void save(struct window *w)
 {
 	struct playback *p = w->playback;
 	char path[256], note[sizeof p->note];
+	const char *hint = p->hint;
 	window_finish_tween(w);
 	snprintf(path, sizeof path, "shardlab-%.40s-%s-%zu.png", p->shown->label, scene_name(p->scene),
 	         p->shown->foreign ? 0 : timeline_stop_of(&p->shown->timeline, p->step_size, p->position));
 	for (char *c = path; *c; c++)
 		if (*c == '/' || *c == ':' || *c == ' ')
 			*c = '_';
-	memcpy(note, p->note, sizeof note); /* what is on the screen is not what the note says */
+	memcpy(note, p->note, sizeof note); /* a picture has neither notes nor keys to press */
 	p->note[0] = 0;
-	if (write_picture(w, path))
+	p->hint = NULL;
+	bool failed = write_picture(w, path);
+	p->hint = hint;
+	if (failed)
 		window_note(w, "%s", status_message());
 	else
 		window_note(w, "Saved as %s", path);

@@ -58,6 +58,10 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 		return status_fail(STATUS_MEMORY, "out of memory");
 	*w = (struct window){
 	        .playback = p, .host = *host, .motion = motion, .speed = 1, .focus = -1, .strategy = -1, .dirty = true};
+	p->hint = host->strategies
+	                  ? "Space plays · → goes one step on · 1 – 9 choose a strategy · V turns to the next "
+	                    "picture · ? shows all keys"
+	                  : "Space plays · → goes one step on · V turns to the next picture · ? shows all keys";
 	for (int i = 0; i < host->strategies; i++)
 		if (!strcmp(host->strategy(host->context, i), p->shown->label))
 			w->strategy = i;

@@ -158,7 +158,7 @@ static enum status read_peer(struct reader *r, struct op *op)
 	size_t length = strlen(text);
 	if (length < 3 || (strcmp(text + length - 2, "+1") && strcmp(text + length - 2, "-1")))
 		return scan_fail(c, c->next - 1, "a neighbour is an axis, and +1 or -1 behind it");
-	op->shift = text[length - 2] == '+' ? 1 : -1;
+	op->neighbour = text[length - 2] == '+' ? 1 : -1;
 	text[length - 2] = 0;
 	return read_op_axes(r, text, op);
 }
@@ -221,7 +221,7 @@ static enum status read_words(struct reader *r, struct op *op)
 	op->queue = (enum queue)queue;
 	if (scan_is(c, "over") && ((s = scan_word(c, "axes", &text)) || (s = read_op_axes(r, text, op))))
 		return s;
-	op->ends = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
+	op->ends_only = op_class(op->kind) == OP_CLASS_C && scan_is(c, "ends");
 	if (scan_is(c, "in") && (s = op_class(op->kind) == OP_CLASS_K ? read_recompute(r, op) : read_pass(r, op)))
 		return s;
 	if (scan_is(c, "group") && (s = scan_known(c, "group", &r->groups, &op->group)))
@@ -230,7 +230,7 @@ static enum status read_words(struct reader *r, struct op *op)
 		return s;
 	if (scan_is(c, "micro") && (s = read_int(r, "a micro-batch", r->p->settings.accumulate - 1, &op->micro)))
 		return s;
-	op->wide = scan_is(c, "wide");
+	op->all_ranks = scan_is(c, "wide");
 	op->stochastic = (op->kind == OP_ADAMW || op->kind == OP_SGD) && scan_is(c, "stochastic");
 	if (op_has_scale(op->kind) && ((s = scan_expect(c, "scale")) || (s = scan_real(c, "a scale", &op->scale))))
 		return s;

@@ -111,7 +111,7 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 		fputs(" over ", out);
 		write_axes(p, op->axes, out);
 	}
-	if (op->ends)
+	if (op->ends_only)
 		fputs(" ends", out);
 	/* The kind of a kernel's operation says its pass, unless it is recomputed. */
 	if (op_class(op->kind) == OP_CLASS_K ? op->pass == PASS_RECOMPUTE : op->pass != PASS_NONE)
@@ -122,7 +122,7 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 		fprintf(out, " unit %s", p->model->units[op->unit].name);
 	if (op->micro >= 0)
 		fprintf(out, " micro %d", op->micro);
-	if (op->wide)
+	if (op->all_ranks)
 		fputs(" wide", out);
 	if (op->stochastic)
 		fputs(" stochastic", out);
@@ -131,7 +131,8 @@ void plan_write_op(const struct plan *p, const struct role *r, int number, FILE 
 	if (op_class(op->kind) == OP_CLASS_C) {
 		if (op_is_message(op->kind)) {
 			int axis = __builtin_ctz(op_axes(p, op));
-			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name, op->shift);
+			fprintf(out, " %s %s%+d", op->kind == OP_SEND ? "to" : "from", p->axes[axis].name,
+			        op->neighbour);
 		} else if (op->kind != OP_SUM) {
 			fprintf(out, " by %s root %d", schedule_row(op->algorithm)->name, op->root);
 		}

@@ -188,16 +188,17 @@ static enum status broadcast(const struct at *all)
 
 /* ---- samples ---- */
 
-/* One value, or its gradient, of this rank's samples; or of all ranks', if `wide`. */
-static enum status read_samples(const struct at *a, int operand, bool wide, struct meaning *out)
+/* One value, or its gradient, of this rank's samples; or of all ranks', if `all_ranks`. */
+static enum status read_samples(const struct at *a, int operand, bool all_ranks, struct meaning *out)
 {
 	const struct region *g = &a->op->operand[operand];
-	int64_t samples = a->p->settings.micro_batch * (wide ? plan_data_ranks(a->p) : 1);
+	int64_t samples = a->p->settings.micro_batch * (all_ranks ? plan_data_ranks(a->p) : 1);
 	*out = *meaning_at(a, operand);
-	if (is_value(out) && out->wide == wide && out->origin == g->offset &&
+	if (is_value(out) && out->all_ranks == all_ranks && out->origin == g->offset &&
 	    g->count == value_elements(&a->p->model->values[out->index], samples))
 		return STATUS_OK;
-	return refuse_found(a, 7, operand, " must be one value of %s samples", wide ? "all ranks'" : "this rank's");
+	return refuse_found(a, 7, operand, " must be one value of %s samples",
+	                    all_ranks ? "all ranks'" : "this rank's");
 }
 
 /* Values are counted as one kind of traffic, their gradients as the other. */
@@ -219,7 +220,7 @@ static enum status scatter(const struct at *all)
 		if (all[i].op->operand[SCATTER_Y].slice)
 			return refuse_at(&all[i], 2, SCATTER_Y,
 			                 " is a slice; samples are received in a region of their own");
-	what.wide = false;
+	what.all_ranks = false;
 	write_all(all, what);
 	return STATUS_OK;
 }
@@ -236,7 +237,7 @@ static enum status gather(const struct at *all)
 	enum status s = read_all(all, 7, GATHER_X, read_own_samples, &what);
 	if (s)
 		return s;
-	what.wide = true;
+	what.all_ranks = true;
 	what.origin = root->op->operand[GATHER_Y].offset;
 	write_meaning(root, GATHER_Y, what);
 	return read_samples(root, GATHER_Y, true, &what);

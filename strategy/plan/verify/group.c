@@ -15,19 +15,19 @@ static bool is_first_axis(const struct plan *p, const struct op *op)
 	return op_axes(p, op) == 1;
 }
 
-static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends)
+static int64_t extent(const struct plan *p, const struct role *r, unsigned axes, bool ends_only)
 {
-	return (axes & 1 && !ends ? r->ranks / ranks_behind_first_axis(p) : 1) * plan_along(p, axes & ~1u);
+	return (axes & 1 && !ends_only ? r->ranks / ranks_behind_first_axis(p) : 1) * plan_along(p, axes & ~1u);
 }
 
 int64_t members_in(const struct plan *p, const struct op *op, const struct role *r)
 {
-	return extent(p, r, op_axes(p, op), op->ends);
+	return extent(p, r, op_axes(p, op), op->ends_only);
 }
 
 int64_t copies_in(const struct plan *p, const struct op *op, const struct role *r, unsigned distinct)
 {
-	return extent(p, r, op_axes(p, op) & ~distinct, op->ends);
+	return extent(p, r, op_axes(p, op) & ~distinct, op->ends_only);
 }
 
 bool roles_follow_axes(const struct plan *p, const struct role *r)
@@ -44,10 +44,10 @@ enum status verify_group(const struct at *a)
 	if (a->op->axes & ~plan_all_axes(a->p) || (a->op->axes && !may_name_axes))
 		return refuse_op(a, 2, "runs over axes that %s",
 		                 may_name_axes ? "the plan does not have" : "mean nothing to it");
-	if ((a->op->ends && (!communicates || message)) ||
-	    (message ? a->op->shift != 1 && a->op->shift != -1 : a->op->shift != 0))
+	if ((a->op->ends_only && (!communicates || message)) ||
+	    (message ? a->op->neighbour != 1 && a->op->neighbour != -1 : a->op->neighbour != 0))
 		return refuse_op(a, 2, "ends are of collectives, neighbours (+1, -1) of messages");
-	if (a->op->ends && (!is_first_axis(a->p, a->op) || !role_is_an_end(a->p, a->r)))
+	if (a->op->ends_only && (!is_first_axis(a->p, a->op) || !role_is_an_end(a->p, a->r)))
 		return refuse_op(a, 2, "runs between the ends of the first axis, and this role is at neither");
 	if (message && (!is_first_axis(a->p, a->op) || a->r->ranks != ranks_behind_first_axis(a->p) ||
 	                !role_across(a->p, a->op, a->r)))

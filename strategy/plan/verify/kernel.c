@@ -12,18 +12,18 @@
 #include "strategy/model/slice.h"
 #include "strategy/plan/verify/meaning.h"
 
-static struct meaning value_of(const struct at *a, int operand, int value, bool wide)
+static struct meaning value_of(const struct at *a, int operand, int value, bool all_ranks)
 {
 	return (struct meaning){.kind = MEANING_VALUE,
 	                        .index = value,
 	                        .micro = a->op->micro,
-	                        .wide = wide,
+	                        .all_ranks = all_ranks,
 	                        .origin = a->op->operand[operand].offset};
 }
 
 static struct meaning gradient_of(const struct at *a, int operand, int value, uint64_t consumers, int scaled)
 {
-	struct meaning m = value_of(a, operand, value, a->op->wide);
+	struct meaning m = value_of(a, operand, value, a->op->all_ranks);
 	m.kind = MEANING_VALUE_GRADIENT;
 	m.consumers = consumers;
 	m.scaled = scaled;
@@ -76,7 +76,7 @@ static bool see_as(const struct at *a, struct meaning *g, int value)
 static enum status present_gradient(const struct at *a, int operand, int value, struct meaning *out)
 {
 	*out = *meaning_at(a, operand);
-	if (see_as(a, out, value) && out->micro == a->op->micro && out->wide == a->op->wide &&
+	if (see_as(a, out, value) && out->micro == a->op->micro && out->all_ranks == a->op->all_ranks &&
 	    out->origin == a->op->operand[operand].offset)
 		return STATUS_OK;
 	return refuse_found(a, 7, operand, " must hold the gradient of %s, micro-batch %d",
@@ -205,9 +205,9 @@ static enum status read_part(const struct at *a, int operand, enum part part)
 		return read_norm_part(a, operand, part);
 	bool gathered = part == PART_X && kernel_gathers(a->p->model, k);
 	return read_exactly(a, operand, 7,
-	                    form_of(value_of(a, operand, value, a->op->wide), gathered           ? FORM_GATHERED
-	                                                                      : part == PART_SUM ? FORM_UNFINISHED
-	                                                                                         : FORM_WHOLE));
+	                    form_of(value_of(a, operand, value, a->op->all_ranks), gathered           ? FORM_GATHERED
+	                                                                           : part == PART_SUM ? FORM_UNFINISHED
+	                                                                                              : FORM_WHOLE));
 }
 
 /* A value that the kernel makes, or this rank's part of the sum (or of the maxima) that becomes it. */
@@ -237,7 +237,7 @@ static enum status write_part(const struct at *a, int operand, enum part part, i
 		return write_dweight(a, operand, k->bias, uses->bias, scaled);
 	case PART_LOSS:
 		return write_sum(a, operand, (struct meaning){.kind = MEANING_LOSS}, "the loss", "", a->op->micro, 0, 1,
-		                 a->op->wide ? plan_data_axes(a->p) : 0);
+		                 a->op->all_ranks ? plan_data_axes(a->p) : 0);
 	case PART_DY: /* with GELU it becomes the gradient of what GELU was applied to */
 		write_meaning(a, operand,
 		              a->op->kind == OP_BATCH_NORM_SUMS ? inner_gradient(a, operand, scaled)
@@ -268,6 +268,6 @@ enum status mean_kernel(const struct at *a)
 		if (a->op->operand[i].buffer >= 0 && (s = write_part(a, i, op_part(a->op->kind, i), scaled)))
 			return s;
 	if (a->op->kind == OP_EVALUATE || a->op->kind == OP_EVALUATE_COUNT)
-		++*(a->op->wide ? &a->ip->evaluated_wide[a->role] : &a->ip->evaluated_own[a->role]);
+		++*(a->op->all_ranks ? &a->ip->evaluated_all[a->role] : &a->ip->evaluated_own[a->role]);
 	return STATUS_OK;
 }

@@ -77,7 +77,7 @@ static size_t first_past(const struct map *m, int64_t offset)
 }
 
 /* Takes [begin, end) out of the map. */
-static void cut(struct map *m, int64_t begin, int64_t end)
+static void take_out(struct map *m, int64_t begin, int64_t end)
 {
 	size_t first = first_past(m, begin), past = first;
 	struct stretch left = {0}, right = {0};
@@ -113,7 +113,7 @@ static enum status allocate(struct map *m, int number, int buffer)
 	 * them. */
 	if (!m->role->buffers[buffer].state && !is_used(m, buffer))
 		return STATUS_OK;
-	cut(m, begin, end);
+	take_out(m, begin, end);
 	add(m, (struct stretch){begin, end, buffer});
 	return STATUS_OK;
 }

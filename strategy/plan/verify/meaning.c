@@ -270,18 +270,18 @@ static enum status run_steps(struct interpreter *ip)
 static enum status check_evaluated(const struct interpreter *ip)
 {
 	const struct plan *p = ip->v->p;
-	int64_t own = 0, wide = 0;
+	int64_t own = 0, all_ranks = 0;
 	int bad = 0;
 	bool each = true;
 	for (int i = 0; i < p->role_count; i++) {
 		own += ip->evaluated_own[i] * p->roles[i].ranks;
-		wide += ip->evaluated_wide[i] * p->roles[i].ranks;
+		all_ranks += ip->evaluated_all[i] * p->roles[i].ranks;
 		if (ip->evaluated_own[i] != 1)
 			bad = i;
 		each &= ip->evaluated_own[i] == 1 || (!p->axes[0].data && !ip->evaluated_own[i]);
 	}
 	/* Ranks of a tensor group count the same samples. */
-	if ((own == plan_data_ranks(p) * p->model->slices && !wide && each) || (wide == 1 && !own))
+	if ((own == plan_data_ranks(p) * p->model->slices && !all_ranks && each) || (all_ranks == 1 && !own))
 		return STATUS_OK;
 	const struct role *r = &p->roles[bad];
 	int last = r->evaluate.end - 1;

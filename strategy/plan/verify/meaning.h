@@ -16,7 +16,7 @@ struct interpreter {
 	} * uses;
 	uint64_t *consumers; /* by value: all of them */
 	/* what is shown: evaluation figures by role; weights by role and group */
-	int evaluated_own[ROLES], evaluated_wide[ROLES];
+	int evaluated_own[ROLES], evaluated_all[ROLES];
 	int64_t *shown_own[ROLES], *shown_whole[ROLES];
 	int64_t shown_buffers; /* elements, from the first on */
 };

@@ -10,7 +10,7 @@ static uint64_t hash_meaning(const struct meaning *a)
 {
 	uint64_t words[6] = {(uint64_t)a->kind << 32 | (unsigned)a->index,
 	                     (uint64_t)(unsigned)a->micro << 32 | (unsigned)a->version,
-	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->wide,
+	                     (uint64_t)(unsigned)a->sum << 8 | a->shard << 1 | a->all_ranks,
 	                     (uint64_t)a->origin,
 	                     a->consumers,
 	                     (uint64_t)a->form << 32 | (unsigned)a->scaled};
@@ -24,7 +24,7 @@ bool meanings_equal(const struct meaning *a, const struct meaning *b)
 {
 	return a->kind == b->kind && a->form == b->form && a->index == b->index && a->micro == b->micro &&
 	       a->version == b->version && a->sum == b->sum && a->scaled == b->scaled && a->shard == b->shard &&
-	       a->wide == b->wide && a->origin == b->origin && a->consumers == b->consumers;
+	       a->all_ranks == b->all_ranks && a->origin == b->origin && a->consumers == b->consumers;
 }
 
 static void grow_table(struct memory *m)
@@ -108,7 +108,7 @@ void meaning_describe(const struct memory *m, int number, char *out, size_t size
 		text_add(&t, " with %s %s", kinds[a->kind].sum, sum);
 	}
 	if (kinds[a->kind].samples)
-		text_add(&t, ", of %s samples", a->wide ? "all ranks'" : "this rank's");
+		text_add(&t, ", of %s samples", a->all_ranks ? "all ranks'" : "this rank's");
 	if (a->scaled)
 		text_add(&t, ", times the loss scale of step %d", a->scaled);
 }

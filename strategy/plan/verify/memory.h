@@ -25,13 +25,13 @@ enum meaning_kind {
 	MEANING_WEIGHTS, /* index: group; version */
 	MEANING_FIRST_MOMENT,
 	MEANING_SECOND_MOMENT,
-	MEANING_RUNNING,        /* the model's buffers; version: micro-batches taken in; wide: the same on all ranks */
-	MEANING_SCALER,         /* the loss scale; version: how often it was updated */
-	MEANING_GRADIENT,       /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
-	MEANING_VALUE,          /* index: value of the model; micro; wide: of the samples of all ranks */
+	MEANING_RUNNING,  /* the model's buffers; version: micro-batches taken in; all_ranks: the same on all ranks */
+	MEANING_SCALER,   /* the loss scale; version: how often it was updated */
+	MEANING_GRADIENT, /* index: group; version: of which step; sum: by micro-batch and use of the tensor */
+	MEANING_VALUE,    /* index: value of the model; micro; all_ranks: of the samples of all ranks */
 	MEANING_VALUE_GRADIENT, /* of such a value; consumers: the kernels that contributed */
-	MEANING_STATISTICS,     /* index: batch norm; micro; wide: one part a rank, else this rank's own */
-	MEANING_SUMS,           /* the batch norm's sums for the backward pass; wide: over all ranks */
+	MEANING_STATISTICS,     /* index: batch norm; micro; all_ranks: one part a rank, else this rank's own */
+	MEANING_SUMS,           /* the batch norm's sums for the backward pass; all_ranks: over all ranks */
 	MEANING_INNER_GRADIENT, /* of what the batch norm's GELU was applied to */
 	MEANING_LOSS,           /* sum: by micro-batch */
 	MEANING_NORM,           /* sum: by group */
@@ -66,7 +66,7 @@ struct meaning {
 	int index, micro, version, sum;
 	int scaled;     /* gradients and the norm: the step whose loss scale they are multiplied by; 0: none */
 	unsigned shard; /* this rank's shard along these axes; 0: all of it */
-	bool wide;
+	bool all_ranks;
 	int64_t origin;
 	uint64_t consumers;
 };

@@ -2,9 +2,9 @@
  * all ranks', its sums likewise, and the running statistics take in every micro-batch once, begin each step the same on
  * all ranks, and are the same on all ranks when evaluation reads them.
  *
- *     value x ─► STATISTICS, own ─► all_gather ─► STATISTICS, wide ─► merge ─► value `saved`
+ *     value x ─► STATISTICS, own ─► all_gather ─► STATISTICS, all_ranks ─► merge ─► value `saved`
  *                                                    RUNNING, version v ─┴──► RUNNING, version v + 1
- *     dy ─► SUMS, own ─► all_reduce ─► SUMS, wide ─► dx
+ *     dy ─► SUMS, own ─► all_reduce ─► SUMS, all_ranks ─► dx
  */
 #include <stdio.h>
 
@@ -13,12 +13,12 @@
 /* ---- what a micro-batch measured ---- */
 
 /* scaled: of gradients, by the loss scale of which step. */
-static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool wide, int scaled)
+static struct meaning measured(const struct at *a, int operand, enum meaning_kind kind, bool all_ranks, int scaled)
 {
 	return (struct meaning){.kind = kind,
 	                        .index = a->op->kernel,
 	                        .micro = a->op->micro,
-	                        .wide = wide,
+	                        .all_ranks = all_ranks,
 	                        .scaled = scaled,
 	                        .origin = a->op->operand[operand].offset};
 }
@@ -38,23 +38,23 @@ static int64_t origin_of(const struct at *a, int operand, bool all)
 	return a->op->operand[operand].offset - first;
 }
 
-static struct meaning running(const struct at *a, int operand, bool all, int version, bool wide)
+static struct meaning running(const struct at *a, int operand, bool all, int version, bool all_ranks)
 {
 	return (struct meaning){.kind = MEANING_RUNNING,
 	                        .version = version,
-	                        .wide = wide || plan_data_ranks(a->p) == 1,
+	                        .all_ranks = all_ranks || plan_data_ranks(a->p) == 1,
 	                        .origin = origin_of(a, operand, all)};
 }
 
-/* Those of `version`; if `wide`, they must be the same on all ranks. */
-static enum status read_running(const struct at *a, int operand, bool all, int version, bool wide)
+/* Those of `version`; if `all_ranks`, they must be the same on all ranks. */
+static enum status read_running(const struct at *a, int operand, bool all, int version, bool all_ranks)
 {
 	const struct meaning *what = meaning_at(a, operand);
 	if (what->kind == MEANING_RUNNING && what->version == version && what->origin == origin_of(a, operand, all) &&
-	    (what->wide || !wide))
+	    (what->all_ranks || !all_ranks))
 		return STATUS_OK;
 	return refuse_found(a, 6, operand, " must be running statistics of %d micro-batches, %s", version,
-	                    wide ? "the same on all ranks" : "at their place");
+	                    all_ranks ? "the same on all ranks" : "at their place");
 }
 
 static int micros_before(const struct at *a)
@@ -67,25 +67,25 @@ static int micros_before(const struct at *a)
 /* Statistics of a rank's own samples begin each step from what all ranks have; those of all ranks never part. */
 enum status read_norm_part(const struct at *a, int operand, enum part part)
 {
-	bool wide = kernel_synchronises(a->p, kernel_of(a));
+	bool all_ranks = kernel_synchronises(a->p, kernel_of(a));
 	if (part == PART_PARTS)
-		return read_exactly(a, operand, 7, measured(a, operand, MEANING_STATISTICS, wide, 0));
+		return read_exactly(a, operand, 7, measured(a, operand, MEANING_STATISTICS, all_ranks, 0));
 	if (part == PART_SUMS)
-		return read_exactly(a, operand, 7, measured(a, operand, MEANING_SUMS, wide, scaled_by(a)));
+		return read_exactly(a, operand, 7, measured(a, operand, MEANING_SUMS, all_ranks, scaled_by(a)));
 	if (part == PART_RUNNING)
-		return read_running(a, operand, false, micros_before(a), wide || !a->op->micro);
+		return read_running(a, operand, false, micros_before(a), all_ranks || !a->op->micro);
 	return STATUS_OK;
 }
 
 void write_norm_part(const struct at *a, int operand, enum part part, int scaled)
 {
-	bool wide = kernel_synchronises(a->p, kernel_of(a));
+	bool all_ranks = kernel_synchronises(a->p, kernel_of(a));
 	if (part == PART_LOCAL)
 		write_meaning(a, operand, measured(a, operand, MEANING_STATISTICS, false, 0));
 	if (part == PART_SUMS)
 		write_meaning(a, operand, measured(a, operand, MEANING_SUMS, false, scaled));
 	if (part == PART_RUNNING)
-		write_meaning(a, operand, running(a, operand, false, micros_before(a) + 1, wide));
+		write_meaning(a, operand, running(a, operand, false, micros_before(a) + 1, all_ranks));
 }
 
 /* The model's buffers are `now`, and zeros behind them fill the operand up. */
@@ -153,7 +153,7 @@ enum status mean_norm_collective(const struct at *all)
 	if (all->op->traffic == TRAFFIC_BROADCAST_BUFFERS)
 		return broadcast(all);
 	enum status s = read_all(all, 7, 0, read_own, &what);
-	what.wide = true;
+	what.all_ranks = true;
 	if (!s)
 		write_all(all, what);
 	return s;

@@ -65,7 +65,7 @@ static bool covered(const struct replica *x, const struct region *region, int be
 		const struct op *op = &x->r->ops[i];
 		const struct region *g = &op->operand[operand];
 		if (op->kind == kind && region_covers(g, region) && !(axes & ~op_axes(x->p, op)) &&
-		    (with == x->r ? !op->ends : role_takes_part(x->p, op, x->r, with)))
+		    (with == x->r ? !op->ends_only : role_takes_part(x->p, op, x->r, with)))
 			return true;
 	}
 	return false;

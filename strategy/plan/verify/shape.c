@@ -173,7 +173,7 @@ static enum status check_kernel(const struct at *a, const struct op_sizes *sizes
 	        a->op->pass == PASS_RECOMPUTE && op_pass(a->op->kind) == PASS_FORWARD && k->kind != KERNEL_CLASSIFIER;
 	if ((a->op->pass != op_pass(a->op->kind) && !again) || a->op->unit != k->unit || a->op->micro < 0)
 		return refuse_op(a, 2, "its pass, unit or micro-batch is not that of the kernel");
-	if (a->op->wide && k->kind != KERNEL_CLASSIFIER)
+	if (a->op->all_ranks && k->kind != KERNEL_CLASSIFIER)
 		return refuse_op(a, 2, "only load, classifier and evaluate work on the samples of all ranks");
 	return STATUS_OK;
 }

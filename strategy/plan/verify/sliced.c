@@ -32,10 +32,10 @@ static enum status read_part_of_sum(const struct at *a, struct meaning *out)
 	if (op_axes(p, a->op) != plan_axis(p, "tensor"))
 		return refuse_at(a, 5, whole,
 		                 " is a part of a sum over the tensor group, and this runs over other ranks");
-	if (p->model->values[x->index].spread != (a->op->kind == OP_REDUCE_SCATTER))
+	if (p->model->values[x->index].sequence_parallel != (a->op->kind == OP_REDUCE_SCATTER))
 		return refuse_at(a, 5, whole, ": the sum that is %s goes to every rank %s",
 		                 p->model->values[x->index].name,
-		                 p->model->values[x->index].spread ? "by its own rows" : "whole");
+		                 p->model->values[x->index].sequence_parallel ? "by its own rows" : "whole");
 	*out = *x;
 	return read_padding(a, whole, 3, g.count);
 }
@@ -46,7 +46,7 @@ static enum status read_own_rows(const struct at *a, struct meaning *out)
 	const struct region *g = &a->op->operand[ALL_GATHER_X];
 	*out = *meaning_at(a, ALL_GATHER_X);
 	const struct value *v = &a->p->model->values[is_value(out) ? out->index : 0];
-	if (is_value(out) && out->form == FORM_WHOLE && out->origin == g->offset && v->spread &&
+	if (is_value(out) && out->form == FORM_WHOLE && out->origin == g->offset && v->sequence_parallel &&
 	    g->count == value_elements(v, a->p->settings.micro_batch) &&
 	    op_axes(a->p, a->op) == plan_axis(a->p, "tensor"))
 		return STATUS_OK;

@@ -88,8 +88,9 @@ static enum status check_groups(const struct verify *v)
 			at += p->model->tensors[t].elements;
 		}
 		for (int k = 1; k < g->tensor_count; k++)
-			if ((p->model->tensors[g->tensors[k]].cut != CUT_NONE) != group_is_sliced(p, i) ||
-			    p->model->tensors[g->tensors[k]].spread != p->model->tensors[g->tensors[0]].spread)
+			if ((p->model->tensors[g->tensors[k]].partition != PARTITION_NONE) != group_is_sliced(p, i) ||
+			    p->model->tensors[g->tensors[k]].sequence_parallel !=
+			            p->model->tensors[g->tensors[0]].sequence_parallel)
 				return refuse(v, 2, NULL, -1, -1,
 				              "group %s holds slices and whole tensors, or those of norms and others; "
 				              "each need a group of their own",
@@ -172,8 +173,8 @@ static enum status check_op(const struct at *a)
 		return s;
 	if (op->accumulate & ~may_add)
 		return refuse_op(a, 2, "adds to an operand that this kind only overwrites");
-	if (op->wide && plan_data_ranks(a->p) == 1)
-		return refuse_op(a, 2, "is wide, and there are no other ranks");
+	if (op->all_ranks && plan_data_ranks(a->p) == 1)
+		return refuse_op(a, 2, "works on the samples of all ranks, and there are no others");
 	return verify_group(a);
 }
 

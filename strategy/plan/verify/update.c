@@ -32,7 +32,7 @@ static enum status load(const struct at *a)
 			              (struct meaning){.kind = MEANING_VALUE,
 			                               .index = i == LOAD_TARGETS ? m->target : m->input,
 			                               .micro = a->op->micro,
-			                               .wide = a->op->wide,
+			                               .all_ranks = a->op->all_ranks,
 			                               .origin = a->op->operand[i].offset});
 	return s;
 }
@@ -71,7 +71,7 @@ static bool slice_value(const struct at *a)
 	if (what.kind != MEANING_VALUE || !axes || axes & plan_data_axes(p) || a->op->operand[COPY_Y].slice)
 		return false;
 	const struct value *v = &p->model->values[what.index];
-	if (what.form != FORM_WHOLE || what.shard || what.wide || v->sliced || v->spread ||
+	if (what.form != FORM_WHOLE || what.shard || what.all_ranks || v->sliced || v->sequence_parallel ||
 	    what.origin != whole.offset || whole.count != value_elements(v, p->settings.micro_batch))
 		return false;
 	what.shard = axes;

@@ -2,6 +2,7 @@
  *
  *     verify.c            the order of the checks
  *     refuse.c            how a refusal reads
+ *     each.c              a check of every operation
  *     structure.c         every index and region is in range, roles cover the ranks, groups hold the model
  *     graph.c             rule 1: the joint graph of all ranks comes to an end
  *     shape.c             rule 2: operands are what the table of operations demands

@@ -1,0 +1,158 @@
+/* A collective's span has two parts, waiting for its last member and moving data; by hand, on two ranks:
+ *
+ *             0    10   20   30   40
+ *  rank 0  k  ███████████████                compute 0-30
+ *          c                 █████           all_reduce 30-40
+ *  rank 1  k  █████                          compute 0-10
+ *          c       ░░░░░░░░░░█████           all_reduce 10-40: waits for rank 0, then moves data
+ */
+#include "tests/viz/drawn_words.h"
+
+#include <check.h>
+
+#include "tests/support/plans.h"
+#include "tests/support/suite.h"
+#include "viz/scene/scene_parts.h"
+#include "viz/timeline/lanes.h"
+
+static struct made m;
+static struct trace trace;
+static struct trace_view shown;
+
+static int op_on(enum queue q)
+{
+	const struct role *r = &m.plan.roles[0];
+	int i = r->step.begin;
+	while (op_class(r->ops[i].kind) == OP_CLASS_M || r->ops[i].queue != q)
+		i++;
+	return i;
+}
+
+static void open_by_hand(void)
+{
+	static const struct request ddp = {.model = "mlp:sizes=8-8-8-8", .strategy = "ddp", .ranks = 2};
+	ck_assert(!made_open(&m, &ddp));
+	trace_open(&trace, &m.plan, "here", true);
+	trace_add_span(&trace, 0, op_on(QUEUE_COMPUTE), 0, 30);
+	trace_add_span(&trace, 0, op_on(QUEUE_COMMUNICATION), 30, 40);
+	trace_add_span(&trace, 1, op_on(QUEUE_COMPUTE), 0, 10);
+	trace_add_span(&trace, 1, op_on(QUEUE_COMMUNICATION), 10, 40);
+	trace_meet(&trace);
+	ck_assert(!trace_view_open(&shown, &trace, &(struct limits){0}, NULL));
+}
+
+static void close_by_hand(void)
+{
+	trace_view_release(&shown);
+	trace_release(&trace);
+	made_release(&m);
+}
+
+static const struct lane *lane_of(int64_t rank, enum queue queue)
+{
+	for (int i = 0; i < shown.lanes.lane_count; i++)
+		if (shown.lanes.lanes[i].rank == rank && shown.lanes.lanes[i].queue == queue)
+			return &shown.lanes.lanes[i];
+	ck_abort_msg("no such lane");
+	return NULL;
+}
+
+START_TEST(a_span_waits_and_then_moves)
+{
+	open_by_hand();
+	const struct lane_span *first = lane_of(0, QUEUE_COMMUNICATION)->spans,
+	                       *second = lane_of(1, QUEUE_COMMUNICATION)->spans;
+	ck_assert(first->begin == 30 && first->came == 30 && first->end == 40);
+	ck_assert(second->begin == 10 && second->came == 30 && second->end == 40 && second->awaits == 0);
+	close_by_hand();
+}
+END_TEST
+
+START_TEST(a_gap_is_a_bubble_until_the_last_has_come)
+{
+	open_by_hand();
+	const struct lane *lane = lane_of(1, QUEUE_COMPUTE);
+	ck_assert_uint_eq(lane->gap_count, 2);
+	const struct lane_gap *a = &lane->gaps[0], *b = &lane->gaps[1];
+	ck_assert(a->begin == 10 && a->end == 30 && a->waits && !a->exposed && a->awaits == 0);
+	ck_assert(b->begin == 30 && b->end == 40 && !b->waits && b->exposed);
+	close_by_hand();
+}
+END_TEST
+
+START_TEST(the_mouse_is_told_for_whom_it_waits)
+{
+	char text[256];
+	open_by_hand();
+	int op = op_on(QUEUE_COMMUNICATION);
+	op_explain(&shown.timeline, 1, op, text, sizeof text);
+	ck_assert_msg(strstr(text, "on rank 1: 0.030 us, waits 0.020 us for rank 0, then moves data for 0.010 us, "
+	                           "from 0.010 us"),
+	              "%s", text);
+	op_explain(&shown.timeline, 0, op, text, sizeof text);
+	ck_assert_msg(strstr(text, "on rank 0: 0.010 us, from 0.030 us"), "%s", text);
+	close_by_hand();
+}
+END_TEST
+
+/* The rounds of a collective, where nobody recorded them, share the time in which it moves data. */
+START_TEST(rounds_begin_when_all_have_come)
+{
+	open_by_hand();
+	const struct timeline *s = &shown.timeline;
+	int rounds = 0;
+	for (size_t i = 0; i < s->event_count; i++)
+		if (s->events[i].kind == EVENT_MESSAGE && !s->events[i].collective) {
+			ck_assert_int_eq(s->events[i].time, 30 + 5 * (s->events[i].round + 1));
+			rounds++;
+		}
+	ck_assert_int_eq(rounds, 4); /* two, of two ranks */
+	close_by_hand();
+}
+END_TEST
+
+static void draw_the_timeline(void)
+{
+	struct fonts fonts;
+	struct playback p;
+	ck_assert_msg(!fonts_open(&fonts), "%s", status_message());
+	playback_init(&p, &fonts);
+	playback_show(&p, &shown);
+	p.scene = SCENE_TIMELINE;
+	words_of(&p);
+	playback_release(&p);
+	fonts_release(&fonts);
+}
+
+START_TEST(the_picture_names_the_rank)
+{
+	open_by_hand();
+	draw_the_timeline();
+	ck_words("bubble: waits for rank 0\n");
+	ck_words("waits for rank 0\n");
+	close_by_hand();
+}
+END_TEST
+
+/* Two stages, two micro-batches; stage 0 computes for 60 of 90, stage 1, which ends last, for 50. */
+START_TEST(the_picture_of_a_pipeline_has_the_closed_form)
+{
+	static const struct request two = {
+	        .model = "mlp:sizes=8-8-8-8", .strategy = "pipeline", .ranks = 2, .micro_batch = 2, .accumulate = 2};
+	ck_assert(!made_open(&m, &two));
+	trace_open(&trace, &m.plan, "here", false);
+	trace_add_span(&trace, 0, op_on(QUEUE_COMPUTE), 0, 60);
+	const struct role *last = &m.plan.roles[1];
+	int op = last->step.begin;
+	while (op_class(last->ops[op].kind) == OP_CLASS_M || last->ops[op].queue != QUEUE_COMPUTE)
+		op++;
+	trace_add_span(&trace, 1, op, 40, 90);
+	trace_meet(&trace);
+	ck_assert(!trace_view_open(&shown, &trace, &(struct limits){0}, NULL));
+	draw_the_timeline();
+	ck_words("bubble (p−1)/(m+p−1) = 1/3 = 33.3 %; here 44.4 % of rank 1’s step, 33.3 to 44.4 % over the ranks\n");
+	close_by_hand();
+}
+END_TEST
+
+SUITE("waits", 60)

@@ -1,0 +1,140 @@
+/* A step as text, for screen readers and tests: of every stop the caption and the figures that the pictures show. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "viz/export/export.h"
+
+/* ---- memory ---- */
+
+static const int64_t *live_of(const struct state *st, int index, int space)
+{
+	return timeline_live(st->timeline, index, (enum space)space, st->ranks[index].issued);
+}
+
+/* Do two shown ranks hold the same, and held the same at most? */
+static bool same_memory(const struct state *st, int a, int b)
+{
+	for (int space = 0; space < SPACE_COUNT; space++) {
+		const int64_t *x = live_of(st, a, space), *y = live_of(st, b, space);
+		if (!x != !y || st->ranks[a].peak[space] != st->ranks[b].peak[space] ||
+		    (x && memcmp(x, y, HELD_COUNT * sizeof *x) != 0))
+			return false;
+	}
+	return true;
+}
+
+static void write_space(const struct state *st, int index, int space, FILE *out)
+{
+	const int64_t *live = live_of(st, index, space);
+	const char *between = ": ";
+	char word[WORD];
+	if (!live)
+		return;
+	fprintf(out, "; %s %s", space_name((enum space)space), bytes_word(word, st->ranks[index].live[space]));
+	for (int h = 0; h < HELD_COUNT; h++)
+		if (live[h]) {
+			fprintf(out, "%s%s %s", between, held_name((enum held)h), bytes_word(word, live[h]));
+			between = ", ";
+		}
+	fprintf(out, "; at most so far %s", bytes_word(word, st->ranks[index].peak[space]));
+}
+
+static void write_memory(const struct state *st, FILE *out)
+{
+	char ranks[64];
+	for (int i = 0, end; i < st->timeline->rank_count; i = end) {
+		for (end = i + 1; end < st->timeline->rank_count && same_memory(st, i, end);)
+			end++;
+		fprintf(out, "memory   %s", ranks_word(ranks, st->timeline, i, end));
+		for (int space = 0; space < SPACE_COUNT; space++)
+			write_space(st, i, space, out);
+		fputc('\n', out);
+	}
+}
+
+/* Strategies side by side: of each what its fullest rank holds at the same place of the step. */
+static void write_contenders(struct playback *p, FILE *out)
+{
+	const struct view *v = playback_view(p);
+	char live[WORD], peak[WORD];
+	for (int i = 0; i < v->contender_count; i++) {
+		const struct state *st = v->contender[i].state;
+		int fullest = 0;
+		for (int k = 1; k < st->timeline->rank_count; k++)
+			if (st->ranks[k].live[SPACE_DEVICE] > st->ranks[fullest].live[SPACE_DEVICE])
+				fullest = k;
+		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
+		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
+		        bytes_word(peak,
+		                   st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
+	}
+}
+
+/* ---- the collective ---- */
+
+static void write_ledger(const struct state *st, FILE *out)
+{
+	struct ledger l;
+	char sent[LEDGER_RANGE], bytes[WORD], step[WORD], whole[WORD];
+	if (st->collective < 0)
+		return;
+	ledger_make(st, &l);
+	fprintf(out, "ledger   %s: %s, so far %s; closed form %s = %s = %s B; the step, all ranks: %s of %s\n", l.what,
+	        l.who, ledger_range(&l, sent), l.formula.symbols, l.formula.numbers,
+	        number_format_count(whole, l.formula.bytes), bytes_word(bytes, l.sent), bytes_word(step, l.total));
+}
+
+/* ---- a stop ---- */
+
+static void write_stop(struct playback *p, FILE *out)
+{
+	const struct state *st = &p->state;
+	const struct timeline *s = st->timeline;
+	char caption[CAPTION_SIZE], highlight[160], time[WORD];
+	caption_make(st, caption, sizeof caption);
+	caption_highlight(st, highlight, sizeof highlight);
+	fprintf(out, "\n%s %zu of %zu, %s at %s, %s\n",
+	        st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
+	        timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1,
+	        s->trace->measured ? "measured" : "simulated", time_word(time, st->time), phase_word(s, st->position));
+	fprintf(out, "caption  %s\n", caption);
+	if (*highlight)
+		fprintf(out, "notable  %s\n", highlight);
+	write_ledger(st, out);
+	write_memory(st, out);
+	write_contenders(p, out);
+}
+
+/* ---- another program's trace ---- */
+
+static void write_lanes(const struct lanes *l, FILE *out)
+{
+	char busy[WORD];
+	for (int i = 0; i < l->lane_count; i++) {
+		const struct lane *lane = &l->lanes[i];
+		int64_t time = 0;
+		for (size_t k = 0; k < lane->span_count; k++)
+			time += lane->spans[k].depth ? 0 : lane->spans[k].end - lane->spans[k].begin;
+		fprintf(out, "lane     %s%s%s: %zu spans, busy for %s\n", lane->process, *lane->process ? ", " : "",
+		        lane->name, lane->span_count, time_word(busy, time));
+	}
+	fprintf(out, "end      %s\n", time_word(busy, l->end));
+}
+
+void export_describe(struct playback *p, bool all, FILE *out)
+{
+	const struct trace_view *shown = p->shown;
+	fprintf(out, "%s\n", shown->heading);
+	if (shown->foreign) {
+		write_lanes(&shown->lanes, out);
+		return;
+	}
+	for (size_t step = 0; all && step < export_steps(p); step++) {
+		export_go(p, step);
+		write_stop(p, out);
+	}
+	if (!all)
+		write_stop(p, out);
+}

@@ -1,0 +1,180 @@
+/* Why an operation is done: the idea behind it, in one sentence. Nothing here depends on how long it takes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/base/number.h"
+#include "strategy/strategies/strategy.h"
+#include "viz/scene/caption_parts.h"
+
+/* ---- communication ---- */
+
+/* By what its bytes are counted under: a kind of traffic without a row does not compile. */
+/* clang-format off */
+#define IDEA_ALL_REDUCE "Summed over the ranks, the gradients are those of the whole batch."
+#define IDEA_REDUCE_SCATTER "Every rank gets the sum of the slice that it keeps, and of no other."
+#define IDEA_ALL_GATHER "No rank keeps these parameters whole: they are gathered while they are needed."
+#define IDEA_BROADCAST "The root alone keeps the parameters; the others get a copy for this step."
+#define IDEA_REDUCE "The root alone makes the update, with the sum of all gradients."
+#define IDEA_SCATTER_INPUTS "The root alone reads the data, and gives every rank its part."
+#define IDEA_GATHER_OUTPUTS "The root alone computes the loss."
+#define IDEA_SCATTER_OUTPUT_GRADIENTS "Every rank goes backward from the outputs that it has made."
+#define IDEA_ACTIVATIONS "The next stage cannot begin before it has them."
+#define IDEA_ACTIVATION_GRADIENTS "The stage before cannot go backward without them."
+#define IDEA_GATHER_STATISTICS "Mean and variance are to be those of the samples of all ranks."
+#define IDEA_REDUCE_STATISTICS "The statistics were those of all ranks, so their gradients are too."
+#define IDEA_BROADCAST_BUFFERS "All ranks are to have the same running statistics."
+#define IDEA_CONTROL ""
+
+static const char *const of_traffic[TRAFFIC_COUNT] = {
+#define X(constant, name) [TRAFFIC_##constant] = IDEA_##constant,
+	TRAFFIC_LIST(X)
+#undef X
+};
+/* clang-format on */
+
+static bool touches(const struct timeline *s, const struct role *r, const struct op *op, enum part part)
+{
+	int buffer = op_buffer(op);
+	for (int i = r->step.begin; buffer >= 0 && i < r->step.end; i++)
+		for (int k = 0; k < op_operand_count(r->ops[i].kind); k++)
+			if (op_part(r->ops[i].kind, k) == part && r->ops[i].operand[k].buffer == buffer)
+				return true;
+	(void)s;
+	return false;
+}
+
+static const char *idea_of_control(const struct timeline *s, const struct role *r, const struct op *op)
+{
+	if (touches(s, r, op, PART_OVERFLOW))
+		return "If any rank has met an infinity, all of them skip this update.";
+	if (touches(s, r, op, PART_NORM))
+		return "Gradients are clipped by the norm of all of them, so every rank needs all squares.";
+	return touches(s, r, op, PART_LOSS) ? "It is only shown: nothing waits for it." : NULL;
+}
+
+static const char *idea_of_kernel(enum op_kind kind)
+{
+	switch (kind) {
+	case OP_ALL_REDUCE_MAXIMUM:
+		return "Every rank has some of the logits alone; softmax needs the largest of all.";
+	case OP_ALL_REDUCE:
+		return "Every rank has the part that comes from its slice of the weights; the layer needs their sum.";
+	case OP_REDUCE_SCATTER:
+		return "Every rank has a part of the sum; each goes on with the sum of its own rows.";
+	case OP_ALL_GATHER:
+		return "Every rank has its own rows; the layer needs all of them.";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_statistic(enum traffic_kind t)
+{
+	return t == TRAFFIC_GATHER_STATISTICS || t == TRAFFIC_REDUCE_STATISTICS;
+}
+
+static const char *idea_of_communication(const struct timeline *s, const struct role *r, const struct op *op)
+{
+	if (op->traffic == TRAFFIC_CONTROL)
+		return idea_of_control(s, r, op);
+	if (op->group < 0 && !op_is_message(op->kind) && !is_statistic(op->traffic) && idea_of_kernel(op->kind))
+		return idea_of_kernel(op->kind);
+	if (op->kind == OP_ALL_GATHER && op->pass == PASS_UPDATE)
+		return "Every rank has updated its own slice; now it gets those of the others.";
+	return of_traffic[op->traffic];
+}
+
+/* ---- the rest ---- */
+
+static const char *idea_of_copy(const struct timeline *s, const struct role *r, const struct op *op)
+{
+	bool gradients = s->roles[r - s->plan->roles].held[op_buffer(op)] == HELD_GRADIENTS;
+	switch (op->queue) {
+	case QUEUE_DEVICE_TO_HOST:
+		return gradients ? "The update is made on the host, where the optimizer state is."
+		                 : "It waits in host memory, so that the device has room for more.";
+	case QUEUE_HOST_TO_DEVICE:
+		return "It comes back just before it is needed.";
+	default:
+		return op->queue == QUEUE_DISK ? "The disk has room for what host memory has not." : NULL;
+	}
+}
+
+static bool clips(const struct op *op)
+{
+	const struct region *norm = op_region(op, PART_NORM);
+	return norm && norm->buffer >= 0;
+}
+
+static const char *idea_of_update(const struct plan *p, const struct op *op)
+{
+	const struct region *gradients = op_region(op, PART_GRADIENTS);
+	if (p->settings.precision == TYPE_FP16)
+		return "If a gradient was infinite, it leaves everything as it is: the step is skipped.";
+	if (op->queue == QUEUE_HOST_COMPUTE)
+		return "The host does it, beside the optimizer state that is offloaded there.";
+	if (gradients && gradients->slice)
+		return "The other slices are the other ranks': each keeps the optimizer state of its own.";
+	if (clips(op))
+		return "Gradients are scaled down if their norm is too large.";
+	return p->ranks > 1 && plan_data_ranks(p) == p->ranks && p->role_count == 1
+	               ? "All ranks have the same gradients and make the same update."
+	               : NULL;
+}
+
+static void say_loss_scale(struct text *t, const struct plan *p)
+{
+	char scale[WORD], window[WORD];
+	number_format_count(scale, (int64_t)p->settings.loss_scale);
+	say(t, " It begins at %s: an infinity halves it and the step is skipped, %s good steps double it.", scale,
+	    number_format_count(window, p->settings.loss_scale_window));
+}
+
+static void say_scaled_loss(struct text *t, const struct plan *p)
+{
+	char scale[WORD];
+	number_format_count(scale, (int64_t)p->settings.loss_scale);
+	say(t, " Multiplied by the loss scale, at first %s, small gradients do not vanish in fp16.", scale);
+}
+
+static const char *idea_of_work(const struct timeline *s, const struct role *r, const struct op *op)
+{
+	if (op->pass == PASS_RECOMPUTE)
+		return "Its output was not kept: checkpointing trades time for memory.";
+	switch (op->kind) {
+	case OP_ADAMW:
+	case OP_SGD:
+		return idea_of_update(s->plan, op);
+	case OP_COPY:
+		return idea_of_copy(s, r, op);
+	case OP_SQUARES:
+		return "Their sum gives the norm by which gradients are clipped.";
+	case OP_OVERFLOW:
+		return "fp16 ends at 65,504: what is larger is infinite, and must not reach the weights.";
+	case OP_LOAD:
+		return plan_data_ranks(s->plan) > 1 && !op->all_ranks
+		               ? "Every rank works on other samples: that is data parallelism."
+		               : NULL;
+	case OP_ADD:
+		return "Gradients of all micro-batches are summed before the update.";
+	default:
+		return NULL;
+	}
+}
+
+void say_idea(struct text *t, const struct timeline *s, const struct role *r, const struct op *op)
+{
+	bool scales = op_region(op, PART_SCALER) && op_region(op, PART_SCALER)->buffer >= 0;
+	if (op->kind == OP_SCALER_UPDATE) {
+		say_loss_scale(t, s->plan);
+		return;
+	}
+	if (scales && op_makes_loss(op->kind)) {
+		say_scaled_loss(t, s->plan);
+		return;
+	}
+	const char *idea = op_class(op->kind) == OP_CLASS_C ? idea_of_communication(s, r, op) : idea_of_work(s, r, op);
+	if (idea && *idea)
+		say(t, " %s", idea);
+}

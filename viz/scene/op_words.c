@@ -1,0 +1,349 @@
+/* Operations in plain words: a row for every operation of the plan's table (strategy/plan/ops.def), and a program that
+ * lacks one does not compile.
+ *
+ * `does` follows a subject: "~" stands for the verb's ending, so that "clear~ {b}" is "clears the loss" of one rank and
+ * "clear the loss" of two. `names` stands for the operation where another waits for it. In braces:
+ *
+ *     {k} the kernel       "block.3.qkv"                        {b} what it works on    "the output of block.3.qkv"
+ *     {g} the group        "bucket.0", "the model"              {way} between memories  "to host memory"
+ *     {pass}               "forward", "forward once more"       {part} of an update     "its own slice of bucket.0"
+ *     {which} pass         "forward", "repeated forward"        {samples}               "4 samples of its own"
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "viz/scene/op_words.h"
+
+struct row {
+	const char *does, *names;
+};
+
+/* clang-format off */
+#define PASS_NAMES "the {which} pass of {k}"
+#define GRADIENT_ROW {"compute~ the gradients of {k}", PASS_NAMES}
+
+#define WORDS_ALLOC {"make~ room for {b}", "room for {b}"}
+#define WORDS_FREE {"free~ {b}", "freeing {b}"}
+#define WORDS_INITIALIZE {"draw~ the first weights of {g}", "drawing the first weights of {g}"}
+#define WORDS_ZERO {"clear~ {b}", "clearing {b}"}
+#define WORDS_COPY {"copy~ {b}{way}", "copying {b}{way}"}
+#define WORDS_ADD {"add~ the gradients of {g} to their sum", "adding up the gradients of {g}"}
+#define WORDS_LOAD {"take~ {samples}", "taking the samples"}
+#define WORDS_EMBEDDING_FORWARD {"look~ up the vectors of the tokens in {k}, {pass}", PASS_NAMES}
+#define WORDS_EMBEDDING_FINISH {"add~ the vectors of the positions to {k}, {pass}", "adding the positions to {k}"}
+#define WORDS_EMBEDDING_BACKWARD GRADIENT_ROW
+#define WORDS_NORM_FORWARD {"normalize~ the activations by {k}, {pass}", PASS_NAMES}
+#define WORDS_NORM_BACKWARD GRADIENT_ROW
+#define WORDS_LINEAR_FORWARD {"multiply~ by the weights of {k}, {pass}", PASS_NAMES}
+#define WORDS_LINEAR_FINISH {"complete~ the sum of {k}, {pass}", "completing the sum of {k}"}
+#define WORDS_LINEAR_BACKWARD GRADIENT_ROW
+#define WORDS_ATTENTION_FORWARD {"let~ tokens attend to those before them in {k}, {pass}", PASS_NAMES}
+#define WORDS_ATTENTION_BACKWARD GRADIENT_ROW
+#define WORDS_SCORES_FORWARD {"compare~ queries with keys in {k}, {pass}", PASS_NAMES}
+#define WORDS_SCORES_BACKWARD GRADIENT_ROW
+#define WORDS_SOFTMAX_FORWARD {"turn~ scores into weights by {k}, {pass}", PASS_NAMES}
+#define WORDS_SOFTMAX_BACKWARD GRADIENT_ROW
+#define WORDS_CONTEXT_FORWARD {"take~ the weighted sum of the values in {k}, {pass}", PASS_NAMES}
+#define WORDS_CONTEXT_BACKWARD GRADIENT_ROW
+#define WORDS_DROPOUT_FORWARD {"drop~ activations at random in {k}, {pass}", PASS_NAMES}
+#define WORDS_DROPOUT_BACKWARD GRADIENT_ROW
+#define WORDS_CLASSIFIER {"compute~ the loss and its gradient", "computing the loss"}
+#define WORDS_EVALUATE {"count~ the right answers", "counting the right answers"}
+#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for {k}", "taking the statistics of {k}"}
+#define WORDS_BATCH_NORM_MERGE {"keep~ the statistics of {k}", "keeping the statistics of {k}"}
+#define WORDS_BATCH_NORM_RUNNING {"read~ the statistics of {k}", "reading the statistics of {k}"}
+#define WORDS_BATCH_NORM_FORWARD {"normalize~ the activations by {k}, {pass}", PASS_NAMES}
+#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for {k}", "summing up for {k}"}
+#define WORDS_BATCH_NORM_BACKWARD GRADIENT_ROW
+#define WORDS_CLASSIFIER_MAXIMA {"find~ the largest of its own logits in each row", "finding the largest logits"}
+#define WORDS_CLASSIFIER_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
+#define WORDS_CLASSIFIER_GRADIENT {"compute~ the loss and its gradient", "computing the loss"}
+#define WORDS_EVALUATE_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
+#define WORDS_EVALUATE_COUNT {"count~ the right answers", "counting the right answers"}
+#define WORDS_ABSTRACT_FORWARD {"run~ {k}, {pass}", PASS_NAMES}
+#define WORDS_ABSTRACT_BACKWARD GRADIENT_ROW
+#define WORDS_ADAMW {"update~ {part} with AdamW", "the update of {g}"}
+#define WORDS_SGD {"update~ {part} with SGD", "the update of {g}"}
+#define WORDS_SQUARES {"sum~ up the squares of the gradients of {g}", "squaring the gradients of {g}"}
+#define WORDS_OVERFLOW {"look~ for infinities in the gradients of {g}", "the search for infinities in {g}"}
+#define WORDS_SCALER_BEGIN {"set~ the first loss scale", "setting the first loss scale"}
+#define WORDS_SCALER_UPDATE {"adjust~ the loss scale", "adjusting the loss scale"}
+#define WORDS_ADVANCE {"count~ the step", "counting the step"}
+#define WORDS_WEIGHTS {"show~ the weights of {g}", "showing the weights of {g}"}
+#define WORDS_INITIALIZE_BUFFERS {"set~ the first statistics", "setting the first statistics"}
+#define WORDS_SHOW_BUFFERS {"show~ the statistics", "showing the statistics"}
+#define WORDS_ALL_REDUCE {"begin~ the all-reduce of {g}", "the all-reduce of {g}"}
+#define WORDS_ALL_REDUCE_MAXIMUM {"begin~ the all-reduce (maximum) of {g}", "the all-reduce (maximum) of {g}"}
+#define WORDS_REDUCE_SCATTER {"begin~ the reduce-scatter of {g}", "the reduce-scatter of {g}"}
+#define WORDS_ALL_GATHER {"begin~ the all-gather of {g}", "the all-gather of {g}"}
+#define WORDS_BROADCAST {"begin~ the broadcast of {g}", "the broadcast of {g}"}
+#define WORDS_REDUCE {"begin~ the reduce of {g}", "the reduce of {g}"}
+#define WORDS_SCATTER {"begin~ the scatter of {g}", "the scatter of {g}"}
+#define WORDS_GATHER {"begin~ the gather of {g}", "the gather of {g}"}
+#define WORDS_SUM {"begin~ to sum up {b} over the ranks", "the sum of {b} over the ranks"}
+#define WORDS_SEND {"begin~ to send {b}", "sending {b}"}
+#define WORDS_RECEIVE {"begin~ to receive {b}", "receiving {b}"}
+
+static const struct row rows[OP_KIND_COUNT] = {
+#define OP(constant, ...) [OP_##constant] = WORDS_##constant,
+#include "strategy/plan/ops.def"
+};
+/* clang-format on */
+
+/* ---- what buffers hold ---- */
+
+struct part_words {
+	enum part part;
+	const char *words; /* {k}: the kernel's name */
+};
+
+/* What an operand is says what its buffer is; those above say more. */
+static const struct part_words of_part[] = {
+        {PART_LOSS, "the loss"},
+        {PART_NORM, "the squares of the gradients"},
+        {PART_SCALER, "the loss scale"},
+        {PART_OVERFLOW, "the flag for infinities"},
+        {PART_COUNTER, "the number of the step"},
+        {PART_MASTER, "the fp32 copy of the weights"},
+        {PART_FIRST_MOMENT, "the first moments"},
+        {PART_SECOND_MOMENT, "the second moments"},
+        {PART_TARGET, "the targets"},
+        {PART_MAXIMA, "the largest logits"},
+        {PART_CLASS_SUMS, "summing up the exponentials"},
+        {PART_LOCAL, "the rank's own statistics of {k}"},
+        {PART_PARTS, "the statistics of all ranks for {k}"},
+        {PART_RUNNING, "the running statistics of {k}"},
+        {PART_SUMS, "the sums of {k}"},
+        {PART_Y, "the output of {k}"},
+        {PART_SAVED, "what {k} keeps for its backward pass"},
+        {PART_DX, "the input gradients of {k}"},
+        {PART_DSECOND, "the input gradients of {k}"},
+        {PART_DY, "the output gradients of {k}"},
+        {PART_X, "the input of {k}"},
+};
+
+static bool uses(const struct op *op, int operand, int buffer)
+{
+	return op->operand[operand].buffer == buffer;
+}
+
+/* The first operation of the step in which the buffer is such a part; it says of which kernel. */
+static const struct op *used_as(const struct role *r, int buffer, enum part part)
+{
+	for (int i = r->step.begin; i < r->step.end; i++)
+		for (int k = 0; k < op_operand_count(r->ops[i].kind); k++)
+			if (op_part(r->ops[i].kind, k) == part && uses(&r->ops[i], k, buffer))
+				return &r->ops[i];
+	return NULL;
+}
+
+/* Of parameters or gradients, the group that is packed in it; NULL: none alone. */
+static const char *group_in(const struct plan *p, const struct role *r, int buffer)
+{
+	int group = -1;
+	for (int i = r->step.begin; i < r->step.end; i++)
+		for (int k = 0; k < op_operand_count(r->ops[i].kind); k++) {
+			const struct op *op = &r->ops[i];
+			if (!uses(op, k, buffer) || op->group < 0)
+				continue;
+			if (group >= 0 && op->group != group)
+				return NULL;
+			group = op->group;
+		}
+	return group < 0 ? NULL : p->groups[group].name;
+}
+
+static const char *kernel_name(const struct plan *p, const struct op *op)
+{
+	return op->kernel >= 0 ? p->model->kernels[op->kernel].name : "the model";
+}
+
+static void fill(char *out, size_t size, const char *words, const char *kernel)
+{
+	const char *at = strstr(words, "{k}");
+	if (at)
+		snprintf(out, size, "%.*s%s%s", (int)(at - words), words, kernel, at + 3);
+	else
+		snprintf(out, size, "%s", words);
+}
+
+static void packed_words(const struct plan *p, const struct role *r, int buffer, const char *what, char *out,
+                         size_t size)
+{
+	const char *group = group_in(p, r, buffer);
+	snprintf(out, size, "the %s%s%s", what, group ? " of " : "", group ? group : "");
+}
+
+/* The other end of a copy; -1: it is never copied. */
+static int copied_with(const struct role *r, int buffer)
+{
+	for (int i = r->step.begin; i < r->step.end; i++) {
+		const struct op *op = &r->ops[i];
+		if (op->kind == OP_COPY && op->operand[COPY_Y].buffer == buffer && op->operand[COPY_X].buffer != buffer)
+			return op->operand[COPY_X].buffer;
+	}
+	return -1;
+}
+
+/* By what it is to the operations that use it; false: that says nothing. */
+static bool part_words(const struct timeline *s, const struct role *r, int buffer, char *out)
+{
+	for (size_t i = 0; i < sizeof of_part / sizeof of_part[0]; i++) {
+		const struct op *op = used_as(r, buffer, of_part[i].part);
+		if (!op)
+			continue;
+		bool samples = of_part[i].part == PART_X && op->kind == OP_LOAD;
+		fill(out, OP_WORDS, samples ? "the samples" : of_part[i].words, kernel_name(s->plan, op));
+		return true;
+	}
+	return false;
+}
+
+const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer)
+{
+	const struct plan *p = s->plan;
+	enum held held = s->roles[r - p->roles].held[buffer];
+	snprintf(out, OP_WORDS, "%s", r->buffers[buffer].name);
+	if (held == HELD_PARAMETERS || held == HELD_GRADIENTS || held == HELD_WHOLE_GRADIENTS ||
+	    held == HELD_WHOLE_PARAMETERS) {
+		packed_words(p, r, buffer, held_name(held), out, OP_WORDS);
+		return out;
+	}
+	int source = copied_with(r, buffer);
+	if (used_as(r, buffer, PART_STAGING))
+		snprintf(out, OP_WORDS, "room for what is on its way");
+	else if (!part_words(s, r, buffer, out) && (source < 0 || !part_words(s, r, source, out)) &&
+	         group_in(p, r, buffer))
+		snprintf(out, OP_WORDS, "its part of %s", group_in(p, r, buffer));
+	return out;
+}
+
+/* ---- operations ---- */
+
+static const char *const passes[PASS_COUNT] = {"", "forward", "forward once more", "backward", "update"};
+static const char *const which_passes[PASS_COUNT] = {"", "forward", "repeated forward", "backward", "update"};
+
+/* What it writes, or else reads. */
+static int object_of(const struct op *op)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (int i = 0; i < op_operand_count(op->kind); i++)
+			if (op->operand[i].buffer >= 0 && (pass || op_access(op, i) != 'r'))
+				return op->operand[i].buffer;
+	return -1;
+}
+
+static const char *way_words(enum queue queue)
+{
+	static const char *const ways[QUEUE_COUNT] = {
+	        [QUEUE_HOST_TO_DEVICE] = " from host memory to the device",
+	        [QUEUE_DEVICE_TO_HOST] = " from the device to host memory",
+	        [QUEUE_DISK] = " between disk and host memory",
+	};
+	return ways[queue] ? ways[queue] : "";
+}
+
+static void sample_words(const struct plan *p, const struct op *op, char *out, size_t size)
+{
+	int64_t samples = p->settings.micro_batch * (op->all_ranks ? p->ranks : 1);
+	snprintf(out, size, "%lld sample%s%s", (long long)samples, samples == 1 ? "" : "s",
+	         op->all_ranks                  ? " for all ranks"
+	         : plan_data_ranks(p) == 1 ? "" /* those that work on the same samples */
+	                                   : " of its own");
+}
+
+static void group_words(const struct timeline *s, const struct role *r, const struct op *op, char *out)
+{
+	int object = object_of(op);
+	if (op->group >= 0)
+		snprintf(out, OP_WORDS, "%s", s->plan->groups[op->group].name);
+	else if (op_class(op->kind) == OP_CLASS_C && object >= 0)
+		buffer_words(out, s, r, object);
+	else
+		snprintf(out, OP_WORDS, "the model");
+}
+
+/* The value of a name in braces; its length. */
+static size_t value_of(const char *name, const struct timeline *s, const struct role *r, const struct op *op, char *out)
+{
+	int object = object_of(op);
+	const struct region *gradients = op_region(op, PART_GRADIENTS);
+	if (!strncmp(name, "{k}", 3))
+		return (size_t)snprintf(out, OP_WORDS, "%s", kernel_name(s->plan, op)), 3;
+	if (!strncmp(name, "{g}", 3))
+		return group_words(s, r, op, out), 3;
+	if (!strncmp(name, "{pass}", 6))
+		return (size_t)snprintf(out, OP_WORDS, "%s", passes[op->pass]), 6;
+	if (!strncmp(name, "{which}", 7))
+		return (size_t)snprintf(out, OP_WORDS, "%s", which_passes[op->pass]), 7;
+	if (!strncmp(name, "{way}", 5))
+		return (size_t)snprintf(out, OP_WORDS, "%s", way_words(op->queue)), 5;
+	if (!strncmp(name, "{samples}", 9))
+		return sample_words(s->plan, op, out, OP_WORDS), 9;
+	if (!strncmp(name, "{part}", 6))
+		return (size_t)snprintf(out, OP_WORDS, "%s %s",
+		                        gradients && gradients->slice ? "its own slice of" : "the parameters of",
+		                        op->group >= 0 ? s->plan->groups[op->group].name : "the model"),
+		       6;
+	snprintf(out, OP_WORDS, "it");
+	if (object >= 0)
+		buffer_words(out, s, r, object);
+	return 3; /* {b} */
+}
+
+/* "~" after a verb: "clears", "copies"; nothing if several do it. */
+static size_t add_ending(char *out, size_t at, size_t size, bool several)
+{
+	if (several)
+		return at;
+	if (at && out[at - 1] == 'y' && at > 1 && !strchr("aeou", out[at - 2]))
+		return at - 1 + (size_t)snprintf(out + at - 1, size - at + 1, "ies");
+	return at + (size_t)snprintf(out + at, size - at, "s");
+}
+
+/* micro: the micro-batch that is known already. */
+static void put_together(char *out, const char *words, const struct timeline *s, const struct role *r,
+                         const struct op *op, bool several, int micro)
+{
+	size_t at = 0;
+	char value[OP_WORDS];
+	for (const char *c = words; *c && at + 4 < OP_WORDS;) {
+		if (*c == '{') {
+			c += value_of(c, s, r, op, value);
+			at += (size_t)snprintf(out + at, OP_WORDS - at, "%s", value);
+		} else if (*c == '~') {
+			at = add_ending(out, at, OP_WORDS, several);
+			c++;
+		} else {
+			out[at++] = *c++;
+		}
+	}
+	at = at < OP_WORDS ? at : OP_WORDS - 1;
+	out[at] = 0;
+	if (op->micro >= 0 && op->micro != micro && s->plan->settings.accumulate > 1 && at + 1 < OP_WORDS)
+		snprintf(out + at, OP_WORDS - at, ", micro-batch %d", op->micro);
+}
+
+const char *op_words(char *out, const struct timeline *s, const struct role *r, const struct op *op)
+{
+	put_together(out, rows[op->kind].names, s, r, op, false, -1);
+	return out;
+}
+
+const char *op_words_beside(char *out, const struct timeline *s, const struct role *r, const struct op *op,
+                            const struct op *other)
+{
+	put_together(out, rows[op->kind].names, s, r, op, false, other->micro);
+	return out;
+}
+
+const char *op_does(char *out, const struct timeline *s, const struct role *r, const struct op *op, bool several)
+{
+	put_together(out, rows[op->kind].does, s, r, op, several, -1);
+	return out;
+}
+
+const char *op_verb(enum op_kind k)
+{
+	return rows[k].does;
+}

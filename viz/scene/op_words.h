@@ -1,0 +1,26 @@
+/* Operations and buffers in plain words, for captions, cards and the mouse: no name that the source alone knows.
+ *
+ *     char words[OP_WORDS];
+ *     op_words(words, s, role, op)            "the all-reduce of bucket.0"
+ *     op_does(words, s, role, op, false)      "begins the all-reduce of bucket.0", after a subject
+ */
+#ifndef SHARDLAB_VIZ_OP_WORDS_H
+#define SHARDLAB_VIZ_OP_WORDS_H
+
+#include "viz/timeline/timeline.h"
+
+enum { OP_WORDS = 160 };
+
+/* Names it. Writes to a buffer of the caller, which it returns; the operation is one of the role's step. */
+const char *op_words(char *out, const struct timeline *s, const struct role *r, const struct op *op);
+/* The same in a sentence about another: their micro-batch is said once. */
+const char *op_words_beside(char *out, const struct timeline *s, const struct role *r, const struct op *op,
+                            const struct op *other);
+/* Says what a rank does; or several ranks. */
+const char *op_does(char *out, const struct timeline *s, const struct role *r, const struct op *op, bool several);
+/* "the whole parameters of block.3", "the output of block.3.qkv" */
+const char *buffer_words(char *out, const struct timeline *s, const struct role *r, int buffer);
+/* The words by which ranks do such an operation, before anything is put in: for tests. */
+const char *op_verb(enum op_kind k);
+
+#endif
