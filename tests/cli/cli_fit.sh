@@ -46,7 +46,7 @@ mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --clu
 job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
 run proposed sim $job --batch 64 --json
 best=
-for change in '--micro-batch 16' '--activation-checkpointing selective' '--activation-checkpointing full' '--strategy zero1' \
+for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing selective' '--activation-checkpointing full' '--strategy zero1' \
 	'--strategy zero2' '--strategy zero3' '--strategy fsdp' '--offload optimizer'; do
 	# shellcheck disable=SC2086
 	run one sim ${job/--strategy ddp/} $([[ $change == *strategy* ]] || echo --strategy ddp) --batch 64 $change --json
