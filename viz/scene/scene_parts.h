@@ -21,7 +21,6 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
  * there is none in this step. */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
 
-
 /* Per cent of the step; and from the least to the most of a time of struct times, by its offset, over the ranks. */
 double share_of_step(const struct timeline *s, int64_t ns);
 struct range {
