@@ -118,6 +118,21 @@ void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum patte
 	draw_pattern_on_path(c, b, pattern, ink);
 }
 
+bool pattern_is_too_dense(const struct canvas *c, struct box b)
+{
+	return b.width < 2 * gap_of(c) || b.height < 1.7 * gap_of(c);
+}
+
+void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat)
+{
+	if (flat) {
+		draw_colour(c, colour_mix(fill, ink, 0.25));
+		cairo_fill(c->cr);
+	} else {
+		draw_patterned_path(c, b, fill, pattern, ink);
+	}
+}
+
 void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour ink)
 {
 	cairo_new_path(c->cr);

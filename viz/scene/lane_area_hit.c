@@ -17,6 +17,21 @@ static void hit_span(struct hit *h, const struct lane_area *l, const struct lane
 	op_explain(l->lanes->timeline, lane->rank, s->op, h->text, sizeof h->text);
 }
 
+/* Of a fold, its first operation is selected. */
+static void hit_fold(struct hit *h, const struct lane_area *l, const struct lane *lane, const struct lane_fold *f)
+{
+	h->op = lane->spans[f->first].op;
+	fold_explain(l->lanes->timeline, lane, f, h->text, sizeof h->text);
+}
+
+/* A gap within a fold that is wide enough to be seen is drawn, and so it is hit. */
+static bool is_gap(const struct lane_area *l, const struct lane *lane, int64_t time)
+{
+	size_t i = lane_find_gap(lane, time);
+	return i < lane->gap_count && lane->gaps[i].begin <= time &&
+	       (double)(lane->gaps[i].end - lane->gaps[i].begin) * lane_area_scale(l) >= 1.5;
+}
+
 static void hit_gap(struct hit *h, const struct lane *lane)
 {
 	size_t i = lane_find_gap(lane, h->time);
@@ -41,7 +56,11 @@ static void hit_one(struct hit *h, const struct lane_area *l, double x, double y
 	const struct lane *lane = &l->lanes->lanes[number];
 	h->rank = lane->rank;
 	int64_t span = lane_span_at(lane, h->time, depth);
-	if (span >= 0)
+	struct lane_piece piece;
+	if (lane->pass_count && !is_gap(l, lane, h->time) && lane_piece_at(lane, lane_area_scale(l), h->time, &piece) &&
+	    piece.fold)
+		hit_fold(h, l, lane, piece.fold);
+	else if (span >= 0)
 		hit_span(h, l, lane, &lane->spans[span]);
 	else
 		hit_gap(h, lane);
