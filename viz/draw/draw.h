@@ -92,7 +92,7 @@ void draw_pattern(struct canvas *c, struct box b, enum pattern pattern, colour i
 /* The same on the current path, which lies within b and is kept; and with a colour below. */
 void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, colour ink);
 void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink);
-/* Is a box so small that of a pattern there would be no more than a line or two, which flicker beside each other? */
+/* Is a box smaller than the pitch of a pattern? Many such beside each other flicker. */
 bool pattern_is_too_dense(const struct canvas *c, struct box b);
 /* The pattern, or flat the colour that it has from afar. */
 void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat);

@@ -120,7 +120,7 @@ void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum patte
 
 bool pattern_is_too_dense(const struct canvas *c, struct box b)
 {
-	return b.width < 2 * gap_of(c) || b.height < 1.7 * gap_of(c);
+	return b.width < gap_of(c) || b.height < 1.5 * gap_of(c);
 }
 
 void draw_tinted_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink, bool flat)

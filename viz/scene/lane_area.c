@@ -68,12 +68,12 @@ static void find_first(struct lane_area *l, const struct view *v)
 
 static void lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend)
 {
-	double line = v->presenter ? 18 : 14;
+	double line = v->presenter ? 16 : 14;
 	*l = (struct lane_area){.box = b, .current = true, .legend = legend && lanes->timeline};
-	l->small = v->presenter ? 14.5 : 11;
-	l->body = v->presenter ? 15.5 : 12;
+	l->small = v->presenter ? 13 : 11; /* of 720, times what a presenter enlarges: 2 % */
+	l->body = v->presenter ? 14.5 : 12;
 	lane_area_range(v, &l->from, &l->to);
-	l->names = lanes->timeline ? (v->presenter ? 200 : 158) : fmin(300, b.width * 0.26);
+	l->names = lanes->timeline ? (v->presenter ? 180 : 158) : fmin(300, b.width * 0.26);
 	l->plot = (struct box){b.x + l->names, b.y + 28, b.width - l->names - 10, b.height - 36};
 	l->plot.height -= l->legend ? lane_legend_height(v) : 0;
 	if (lanes->timeline && lanes->timeline->bubble.stages)
@@ -84,7 +84,7 @@ static void lay(struct lane_area *l, const struct view *v, const struct lanes *l
 	int rows = rows_of(l->lanes);
 	double fits = l->plot.height / (rows ? rows : 1);
 	double least = lanes->timeline && l->lanes->lane_count <= 130 ? 3 : 13;
-	l->row = fmax(least, fmin(64, fits));
+	l->row = fmax(least, fmin(l->lanes->is_folded || rows < 4 ? 110 : 64, fits));
 	l->scrolls = fits < least;
 	if (!l->scrolls)
 		return;
@@ -182,7 +182,7 @@ const char *lane_area_ranks(char *out, const struct lane_area *l, const struct l
 	if (index < 0)
 		return out;
 	if (lane_area_is_folded(l, lane)) {
-		text_of_ranks(ranks, sizeof ranks, lane->ranks, 65);
+		text_of_ranks(ranks, sizeof ranks, lane->ranks, 1);
 		snprintf(out, LANE_RANKS, "ranks %s: the same", ranks);
 		return out;
 	}

@@ -35,7 +35,7 @@ static const char *const short_words[KEY_COUNT] = {
 
 double lane_legend_height(const struct view *v)
 {
-	return v->presenter ? 20 : 15;
+	return v->presenter ? 18 : 15;
 }
 
 static void find_keys(const struct lanes *lanes, bool *has)
@@ -95,4 +95,7 @@ void lane_legend_draw(struct canvas *c, const struct lane_area *l, double y)
 		          words_of((enum key)k, brief));
 		x += step;
 	}
+	const char *pale = "pale: still to come";
+	if (l->current && x + text_length(c, size, WEIGHT_PLAIN, pale) <= l->plot.x + l->plot.width)
+		draw_text(c, x, y, size, WEIGHT_PLAIN, c->theme->soft, ALIGN_LEFT, 0, "%s", pale);
 }

@@ -124,15 +124,17 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	          ink_on(bar->fill), ALIGN_LEFT, b->width - 7, "%s", label);
 }
 
-/* In the middle, as long as there is room for. */
+/* In the middle, as long and as large as there is room for. */
 static void draw_fold_word(struct canvas *c, const struct lane_area *l, const struct bar *bar, double size)
 {
 	char word[FOLD_WORD];
 	const struct box *b = &bar->named_in;
+	double room = b->width - 4;
 	for (int shorter = 0; *fold_word(word, l->lanes->timeline, bar->fold, shorter); shorter++) {
-		if (text_length(c, size, WEIGHT_BOLD, word) > b->width - 4)
+		double length = text_length(c, size, WEIGHT_BOLD, word), fits = length > room ? l->small : size;
+		if (length > room && text_length(c, fits, WEIGHT_BOLD, word) > room)
 			continue;
-		draw_text(c, b->x + b->width / 2, b->y + b->height / 2 + size * 0.36, size, WEIGHT_BOLD,
+		draw_text(c, b->x + b->width / 2, b->y + b->height / 2 + fits * 0.36, fits, WEIGHT_BOLD,
 		          ink_on(bar->fill), ALIGN_CENTRE, 0, "%s", word);
 		return;
 	}

@@ -83,8 +83,8 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 		draw_line(c, part.x, part.y, part.x, part.y + height, t->line, 1);
 		if (pass != PASS_NONE && pass != last && part.x > label_end) {
 			bool edge = part.x + 56 > b.x + b.width;
-			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, 10, WEIGHT_PLAIN, t->soft,
-			          edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
+			draw_text(c, edge ? b.x + b.width : part.x + 2, b.y + 8, v->presenter ? 13 : 10, WEIGHT_PLAIN,
+			          t->soft, edge ? ALIGN_RIGHT : ALIGN_LEFT, 0, "%s", pass_name(pass));
 			label_end = part.x + 56;
 			last = pass;
 		}

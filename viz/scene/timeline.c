@@ -141,25 +141,40 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct lane
 	}
 }
 
-/* What a lane is, beside it. Where the ranks have a long name, it has a line of its own. Returns whether they were
- * named. */
+/* Ranks whose name is too long to stand beside the lane's: "ranks 0–1023:", and below it "the same". */
+static void draw_long_name(struct canvas *c, const struct lane_area *l, const char *ranks, double y, double size)
+{
+	const char *rest = strstr(ranks, ": ");
+	int first = rest ? (int)(rest + 1 - ranks) : (int)strlen(ranks);
+	char part[LANE_RANKS];
+	snprintf(part, sizeof part, "%.*s", first, ranks);
+	draw_fitting(c, l->box.x + 2, y - size * 0.25, size, 9, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names - 6,
+	             part);
+	draw_text(c, l->box.x + 2, y + size * 1.05, size, WEIGHT_BOLD, c->theme->ink, ALIGN_LEFT, l->names * 0.44, "%s",
+	          rest ? rest + 2 : "");
+}
+
+/* The ranks at the first of their lanes, unless those above are too near; and what the lane is, if there is room. */
 static void draw_names(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y, bool head,
                        double *named)
 {
 	const struct theme *t = c->theme;
 	char ranks[LANE_RANKS];
-	double size = fmax(l->small - 1, fmin(l->body, l->row * 0.62 + 2)), middle = y + l->row / 2 + size * 0.36;
+	double size = fmax(l->small - 1, fmin(l->body, l->row * 0.62 + 2)), middle = y + l->row / 2;
 	lane_area_ranks(ranks, l, lane);
-	bool wide = head && text_length(c, size, WEIGHT_BOLD, ranks) > l->names * 0.44 && l->lanes->timeline;
-	bool both = l->row >= size - 1 && (!wide || l->row >= 2.2 * size);
-	if (both)
-		draw_text(c, l->plot.x - 8, wide ? y + l->row / 2 + size * 1.05 : middle, size, WEIGHT_PLAIN, t->soft,
-		          ALIGN_RIGHT, head && !wide ? l->names * 0.52 : l->names - 14, "%s", lane->name);
+	bool wide = head && l->lanes->timeline && text_length(c, size, WEIGHT_BOLD, ranks) > l->names * 0.44;
+	bool lines = wide && l->row >= 2.2 * size;
+	if (l->row >= size - 1 && (!wide || lines))
+		draw_text(c, l->plot.x - 8, middle + size * (lines ? 1.05 : 0.36), size, WEIGHT_PLAIN, t->soft,
+		          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 14, "%s", lane->name);
 	if (!head || y - *named < size)
 		return;
 	*named = y;
-	draw_text(c, l->box.x + 2, wide && both ? y + l->row / 2 - size * 0.25 : middle, size, WEIGHT_BOLD, t->ink,
-	          ALIGN_LEFT, both && !wide ? l->names * 0.44 : l->names - 6, "%s", ranks);
+	if (lines)
+		draw_long_name(c, l, ranks, middle, size);
+	else
+		draw_fitting(c, l->box.x + 2, middle + size * 0.36, size, 9, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
+		             wide || l->row < size - 1 ? l->names - 6 : l->names * 0.44, ranks);
 }
 
 static void draw_lanes(struct canvas *c, const struct view *v, const struct lane_area *l)

@@ -114,13 +114,13 @@ static double scale_for(const char *name, int64_t ns)
 	return (double)(CHARACTER * strlen(name) + AROUND) / (double)(ns > 0 ? ns : 1);
 }
 
-/* As soon as half of the parts, and more, have room. */
+/* As soon as half of the parts have room. */
 static double median(double *scales, size_t count)
 {
 	if (!count)
 		return 0;
 	qsort(scales, count, sizeof *scales, by_size);
-	return scales[count / 2];
+	return scales[(count - 1) / 2];
 }
 
 static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
@@ -135,10 +135,13 @@ static double unit_opens(const struct timeline *s, const struct lane *lane, cons
 	return median(scales, n);
 }
 
-/* Where micro-batches have numbers, units need names of their own: "block.5", and not "5". */
+/* Where micro-batches have numbers, units need names of their own: "block.5", and not "5". The name of a pass says more
+ * than that of the only unit in it. */
 static double pass_opens(const struct timeline *s, const struct lane *lane, const struct lane_fold *f, double *scales)
 {
 	size_t n = 0;
+	if (f->part_end == f->part + 1 && has_micros(s))
+		return lane->units[f->part].opens;
 	for (int i = f->part; i < f->part_end; i++) {
 		const struct lane_fold *unit = &lane->units[i];
 		const char *name = unit_name(s, unit->unit);
@@ -248,6 +251,8 @@ const char *fold_word(char *out, const struct timeline *s, const struct lane_fol
 	out[0] = 0;
 	if (!*unit && shorter == 0)
 		snprintf(out, FOLD_WORD, "%s", pass);
+	else if (!*unit && shorter == 1 && has_micros(s) && f->micro >= 0) /* the colour says the pass */
+		snprintf(out, FOLD_WORD, "%d", f->micro);
 	else if (*unit && shorter == 0)
 		snprintf(out, FOLD_WORD, "%.60s %.30s", unit, pass);
 	else if (*unit && shorter == 1)

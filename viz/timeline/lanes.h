@@ -93,7 +93,7 @@ struct lane_place lane_piece_first(const struct lane *lane, int64_t from);
 bool lane_piece_next(const struct lane *lane, double scale, struct lane_place *at, struct lane_piece *out);
 /* The piece under a time; false: none. */
 bool lane_piece_at(const struct lane *lane, double scale, int64_t time, struct lane_piece *out);
-/* Its name from long (0) to short: "block.5 forward", "block.5", "5"; "F2". "" where there is no shorter one. */
+/* Its name from long (0) to short: "block.5 forward", "block.5", "5"; "F2", "2". "" where there is no shorter one. */
 enum { FOLD_WORD = 96 };
 const char *fold_word(char *out, const struct timeline *s, const struct lane_fold *f, int shorter);
 /* "forward of micro-batch 2: 24 operations, 3.1 ms" */

@@ -10,7 +10,7 @@ static bool spans_are_equal(const struct lane *a, const struct lane *b)
 	for (size_t i = 0; i < a->span_count; i++) {
 		const struct lane_span *x = &a->spans[i], *y = &b->spans[i];
 		if (x->op != y->op || x->begin != y->begin || x->end != y->end || x->came != y->came ||
-		    x->awaits != y->awaits)
+		    (x->came > x->begin && x->awaits != y->awaits))
 			return false;
 	}
 	return true;
