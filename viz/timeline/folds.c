@@ -114,13 +114,13 @@ static double scale_for(const char *name, int64_t ns)
 	return (double)(CHARACTER * strlen(name) + AROUND) / (double)(ns > 0 ? ns : 1);
 }
 
-/* As soon as half of the parts have room. */
-static double median(double *scales, size_t count)
+/* As soon as half of the parts have room, or more than half. */
+static double median(double *scales, size_t count, bool more)
 {
 	if (!count)
 		return 0;
 	qsort(scales, count, sizeof *scales, by_size);
-	return scales[(count - 1) / 2];
+	return scales[more ? count / 2 : (count - 1) / 2];
 }
 
 static double unit_opens(const struct timeline *s, const struct lane *lane, const struct role *role,
@@ -132,7 +132,7 @@ static double unit_opens(const struct timeline *s, const struct lane *lane, cons
 		const char *name = op->kernel >= 0 ? s->plan->model->kernels[op->kernel].name : op_name(op->kind);
 		scales[n++] = scale_for(last_part(name), lane->spans[i].end - lane->spans[i].begin);
 	}
-	return median(scales, n);
+	return median(scales, n, true);
 }
 
 /* Where micro-batches have numbers, units need names of their own: "block.5", and not "5". The name of a pass says more
@@ -147,7 +147,7 @@ static double pass_opens(const struct timeline *s, const struct lane *lane, cons
 		const char *name = unit_name(s, unit->unit);
 		scales[n++] = scale_for(has_micros(s) ? name : last_part(name), unit->end - unit->begin);
 	}
-	return median(scales, n);
+	return median(scales, n, false);
 }
 
 void lane_find_folds(const struct timeline *s, struct lane *lane)
