@@ -5,6 +5,7 @@
 
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
+#include "viz/scene/scene_parts.h"
 
 /* ---- memory ---- */
 
@@ -67,8 +68,7 @@ static void write_contenders(struct playback *p, FILE *out)
 				fullest = k;
 		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
 		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
-		        bytes_word(peak,
-		                   st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
+		        bytes_word(peak, st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
 	}
 }
 
@@ -130,6 +130,11 @@ void export_describe(struct playback *p, bool all, FILE *out)
 	if (shown->foreign) {
 		write_lanes(&shown->lanes, out);
 		return;
+	}
+	if (shown->timeline.limits.overflows) {
+		char what[400], change[400];
+		banner_words(&shown->timeline, what, change, sizeof what);
+		fprintf(out, "%s %s\n", what, change);
 	}
 	for (size_t step = 0; all && step < export_steps(p); step++) {
 		export_go(p, step);
