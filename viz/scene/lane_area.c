@@ -66,7 +66,7 @@ static void find_first(struct lane_area *l, const struct view *v)
 		l->first++;
 }
 
-static void lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend)
+void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend)
 {
 	double line = v->presenter ? 16 : 14;
 	*l = (struct lane_area){.box = b, .current = true, .legend = legend && lanes->timeline};
@@ -95,14 +95,15 @@ static void lay(struct lane_area *l, const struct view *v, const struct lanes *l
 int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small)
 {
 	if (!v->other || small) {
-		lay(&l[0], v, v->lanes, b, true);
+		lane_area_lay(&l[0], v, v->lanes, b, true);
 		return 1;
 	}
 	double height = fmax(1, (b.height - LANE_AREAS_GAP) / 2);
 	bool first = !v->lanes->timeline->trace->measured;
 	for (int i = 0; i < 2; i++) {
 		const struct lanes *lanes = (i == 0) == first ? v->lanes : v->other;
-		lay(&l[i], v, lanes, (struct box){b.x, b.y + (height + LANE_AREAS_GAP) * i, b.width, height}, i == 1);
+		lane_area_lay(&l[i], v, lanes, (struct box){b.x, b.y + (height + LANE_AREAS_GAP) * i, b.width, height},
+		              i == 1);
 		l[i].current = lanes == v->lanes;
 	}
 	l[1].other = l[0].lanes;

@@ -16,6 +16,7 @@ struct lane_area {
 	bool current;       /* it is the one that the cursor walks */
 };
 
+void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend);
 /* All that a view shows in a box: one, or the simulated above the measured. Returns how many. small: a part of the
  * overview, which has one. */
 int lane_areas_lay(struct lane_area l[2], const struct view *v, struct box b, bool small);
