@@ -12,7 +12,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/viewed.h"
 #include "tests/viz/drawn_words.h"
-#include "viz/scene/lane_area.h"
+#include "viz/scene/lane_spans.h"
 
 #define GPT "gpt:layers=4,width=32,heads=2,vocabulary=64,context=16"
 #define PIPELINE GPT " pipeline ranks=2 micro_batch=2 accumulate=4"
@@ -212,6 +212,44 @@ START_TEST(the_mouse_is_told_what_a_fold_is)
 	playback.to = s->end;
 	snprintf(whole, sizeof whole, "%d: ", s->op);
 	ck_assert_int_eq(hit_with(whole).op, s->op);
+	close_player();
+}
+END_TEST
+
+/* ---- arrows ---- */
+
+static const struct lane_fold *pass_of(int64_t rank, enum pass pass, int micro)
+{
+	const struct lane *lane = compute_of(rank);
+	for (int i = 0; i < lane->pass_count; i++)
+		if (lane->passes[i].pass == pass && lane->passes[i].micro == micro)
+			return &lane->passes[i];
+	ck_abort_msg("no such pass");
+	return NULL;
+}
+
+/* Of each micro-batch one down, from the end of its forward pass to the beginning of the next stage's, and one up. */
+START_TEST(arrows_lead_from_send_to_receive)
+{
+	struct lane_area l[2];
+	struct lane_arrow arrows[256];
+	int of[2][4] = {{0}};
+	open_player(PIPELINE);
+	ck_assert_int_lt(v.shown.timeline.collective_count, 256);
+	lane_areas_lay(l, playback_view(&playback), (struct box){0, 0, 40000, 560}, false);
+	for (int i = 0, n = lane_arrows_find(l, arrows); i < n; i++) {
+		const struct collective *m = arrows[i].message;
+		bool up = m->rank[0] == 1;
+		int micro = v.made.plan.roles[v.shown.timeline.ranks[m->rank[0]].role].ops[m->ops[0]].micro;
+		const struct lane_fold *from = pass_of(m->rank[0], up ? PASS_BACKWARD : PASS_FORWARD, micro);
+		const struct lane_fold *to = pass_of(m->rank[1], up ? PASS_BACKWARD : PASS_FORWARD, micro);
+		of[up][micro]++;
+		ck_assert_double_ge(arrows[i].x0, lane_area_x(l, from->end) - 1e-6);
+		ck_assert_double_le(arrows[i].x1, lane_area_x(l, to->begin) + 1e-6);
+		ck_assert(up ? arrows[i].y1 < arrows[i].y0 : arrows[i].y1 > arrows[i].y0);
+	}
+	for (int i = 0; i < 8; i++)
+		ck_assert_int_eq(of[i / 4][i % 4], 1);
 	close_player();
 }
 END_TEST

@@ -38,7 +38,7 @@ static int rows_of(const struct lanes *lanes)
 /* Up to so many equal ranks are drawn each, if their names fit beside them. */
 enum { RANKS_APART = 8, LEAST_ROW = 18 };
 
-static const struct lanes *lanes_drawn(const struct lanes *lanes, double height)
+const struct lanes *lane_area_lanes(const struct lanes *lanes, double height)
 {
 	bool apart =
 	        lanes->timeline && lanes->timeline->rank_count <= RANKS_APART && height >= LEAST_ROW * rows_of(lanes);
@@ -80,7 +80,7 @@ void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes
 		l->plot.height -= line; /* below it stands how large the bubble is */
 	l->plot.width = fmax(l->plot.width, 1);
 	l->plot.height = fmax(l->plot.height, 1);
-	l->lanes = lanes_drawn(lanes, l->plot.height);
+	l->lanes = lane_area_lanes(lanes, l->plot.height);
 	int rows = rows_of(l->lanes);
 	double fits = l->plot.height / (rows ? rows : 1);
 	double least = lanes->timeline && l->lanes->lane_count <= 130 ? 3 : 13;

@@ -16,6 +16,8 @@ struct lane_area {
 	bool current;       /* it is the one that the cursor walks */
 };
 
+/* The lanes that there is room for in a height: one for all ranks that are equal, or all. */
+const struct lanes *lane_area_lanes(const struct lanes *lanes, double height);
 void lane_area_lay(struct lane_area *l, const struct view *v, const struct lanes *lanes, struct box b, bool legend);
 /* All that a view shows in a box: one, or the simulated above the measured. Returns how many. small: a part of the
  * overview, which has one. */

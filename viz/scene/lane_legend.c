@@ -20,7 +20,7 @@ static const struct {
 } keys[KEY_COUNT] = {
         [KEY_FORWARD] = {"forward", PASS_FORWARD},
         [KEY_BACKWARD] = {"backward", PASS_BACKWARD},
-        [KEY_RECOMPUTE] = {"forward again", PASS_RECOMPUTE},
+        [KEY_RECOMPUTE] = {"recompute", PASS_RECOMPUTE},
         [KEY_UPDATE] = {"update", PASS_UPDATE},
         [KEY_COMMUNICATION] = {"communication", PASS_NONE},
         [KEY_EXPOSED] = {"exposed: computing waits for it", PASS_NONE},

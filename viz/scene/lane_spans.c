@@ -117,7 +117,8 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	const struct box *b = &bar->b;
 	char text[160];
 	label_of(l, lane, bar->span, text, sizeof text);
-	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
+	bool parts = bar->op && (bar->op->kernel >= 0 || op_class(bar->op->kind) == OP_CLASS_C);
+	const char *label = parts ? shorter_label(c, size, b->width - 7, text) : text;
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
 		return;
 	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,
@@ -180,7 +181,7 @@ void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_a
 		double size = fmax(l->small, fmin(l->body, height * 0.62));
 		if (bar->fold && bar->named && height >= l->small + 3)
 			draw_fold_word(c, l, bar, size);
-		else if (!bar->fold && bar->b.width > 30 && height >= l->small + 3)
+		else if (!bar->fold && bar->b.width > 16 && height >= l->small + 3)
 			draw_label(c, l, lane, bar, size, messages);
 		if (messages)
 			draw_messages(c, l, lane, bar->span, bar->b, bar->fill);

@@ -30,7 +30,13 @@ void lane_bars_find(struct canvas *c, const struct view *v, const struct lane_ar
 void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_area *l, const struct lane *lane,
                      double y, double height, int depth, struct bar_row *row);
 
-/* Messages from rank to rank, from compute lane to compute lane (lane_arrows.c). */
+/* Messages from rank to rank, from compute lane to compute lane (lane_arrows.c): at most one for each collective of the
+ * timeline. Returns how many. */
+struct lane_arrow {
+	const struct collective *message;
+	double x0, y0, x1, y1;
+};
+int lane_arrows_find(const struct lane_area *l, struct lane_arrow *out);
 void lane_arrows_draw(struct canvas *c, const struct lane_area *l);
 
 #endif

@@ -142,6 +142,8 @@ static double pass_opens(const struct timeline *s, const struct lane *lane, cons
 	size_t n = 0;
 	if (f->part_end == f->part + 1 && has_micros(s))
 		return lane->units[f->part].opens;
+	if (!has_micros(s) && 2 * f->busy < f->end - f->begin) /* waiting keeps its units apart anyway */
+		return 0;
 	for (int i = f->part; i < f->part_end; i++) {
 		const struct lane_fold *unit = &lane->units[i];
 		const char *name = unit_name(s, unit->unit);
@@ -238,9 +240,9 @@ static void pass_word(char *out, const struct timeline *s, const struct lane_fol
 	else if (numbered && f->pass == PASS_BACKWARD)
 		snprintf(out, FOLD_WORD, "B%d", f->micro);
 	else if (numbered && f->pass == PASS_RECOMPUTE)
-		snprintf(out, FOLD_WORD, "F%d again", f->micro);
+		snprintf(out, FOLD_WORD, "recompute %d", f->micro);
 	else if (f->pass != PASS_NONE)
-		snprintf(out, FOLD_WORD, "%s", f->pass == PASS_RECOMPUTE ? "forward again" : pass_name(f->pass));
+		snprintf(out, FOLD_WORD, "%s", pass_name(f->pass));
 }
 
 const char *fold_word(char *out, const struct timeline *s, const struct lane_fold *f, int shorter)
