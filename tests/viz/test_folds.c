@@ -272,6 +272,15 @@ START_TEST(equal_ranks_fold)
 }
 END_TEST
 
+START_TEST(the_mouse_names_all_equal_ranks)
+{
+	open_player(GPT " zero3 ranks=16");
+	ck_assert_ptr_nonnull(strstr(hit_with("backward").text, ", on ranks 0–15"));
+	hit_with("ranks 0–15 do not compute for ");
+	close_player();
+}
+END_TEST
+
 /* Up to eight that there is room for are drawn each; in the overview there is none. */
 START_TEST(few_ranks_stay_apart_where_there_is_room)
 {

@@ -117,8 +117,7 @@ static void draw_label(struct canvas *c, const struct lane_area *l, const struct
 	const struct box *b = &bar->b;
 	char text[160];
 	label_of(l, lane, bar->span, text, sizeof text);
-	bool parts = bar->op && (bar->op->kernel >= 0 || op_class(bar->op->kind) == OP_CLASS_C);
-	const char *label = parts ? shorter_label(c, size, b->width - 7, text) : text;
+	const char *label = bar->op && bar->op->kernel >= 0 ? shorter_label(c, size, b->width - 7, text) : text;
 	if (text_length(c, size, WEIGHT_PLAIN, label) > b->width - 7 && b->width < 48)
 		return;
 	draw_text(c, b->x + 4, b->y + (messages ? b->height * 0.36 : b->height / 2) + size * 0.36, size, WEIGHT_PLAIN,

@@ -1,5 +1,4 @@
 /* Operations of a compute lane under one name, and from which zoom on each has its own. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,7 +263,7 @@ const char *fold_word(char *out, const struct timeline *s, const struct lane_fol
 	return out;
 }
 
-void fold_explain(const struct timeline *s, const struct lane *lane, const struct lane_fold *f, char *out, size_t size)
+void fold_explain(const struct timeline *s, const struct lane_fold *f, char *out, size_t size)
 {
 	static const char *const passes[PASS_COUNT] = {"work", "forward", "forward once more", "backward", "update"};
 	char micro[48] = "", time[48], busy[48], begin[48], computes[96] = "";
@@ -277,6 +276,6 @@ void fold_explain(const struct timeline *s, const struct lane *lane, const struc
 	number_format_time(begin, sizeof begin, f->begin);
 	if (f->busy < f->end - f->begin)
 		snprintf(computes, sizeof computes, " (computes for %s of it)", busy);
-	snprintf(out, size, "%s%s%.60s%s: %zu operation%s, %s%s, on rank %" PRId64 " from %s", passes[f->pass],
-	         *unit ? " of " : "", unit, micro, ops, ops == 1 ? "" : "s", time, computes, lane->rank, begin);
+	snprintf(out, size, "%s%s%.60s%s: %zu operation%s, %s%s, from %s", passes[f->pass], *unit ? " of " : "", unit,
+	         micro, ops, ops == 1 ? "" : "s", time, computes, begin);
 }

@@ -96,8 +96,8 @@ bool lane_piece_at(const struct lane *lane, double scale, int64_t time, struct l
 /* Its name from long (0) to short: "block.5 forward", "block.5", "5"; "F2", "2". "" where there is no shorter one. */
 enum { FOLD_WORD = 96 };
 const char *fold_word(char *out, const struct timeline *s, const struct lane_fold *f, int shorter);
-/* "forward of micro-batch 2: 24 operations, 3.1 ms" */
-void fold_explain(const struct timeline *s, const struct lane *lane, const struct lane_fold *f, char *out, size_t size);
+/* "forward of micro-batch 2: 24 operations, 3.1 ms, from 1.2 s" */
+void fold_explain(const struct timeline *s, const struct lane_fold *f, char *out, size_t size);
 
 /* The first span of a row that ends after a time, or the end of the row: those in sight follow it. */
 size_t lane_find(const struct lane *l, int depth, int64_t time);
