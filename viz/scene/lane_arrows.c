@@ -4,8 +4,8 @@
 
 #include "viz/scene/lane_spans.h"
 
-/* Nearer to each other they would be a blur. */
-enum { ARROWS_APART = 8 };
+/* Nearer to each other two would be a blur, and nearer than that on average all of them. */
+enum { ARROWS_APART = 8, ARROWS_MEAN = 14 };
 
 /* The edge of a rank's compute lane that faces another lane; false: it is not in sight. */
 static bool edge_of(const struct lane_area *l, int64_t rank, bool below, double *y)
@@ -42,8 +42,12 @@ static bool is_crowded(const struct lane_arrow *arrows, int count, const struct 
 int lane_arrows_find(const struct lane_area *l, struct lane_arrow *out)
 {
 	const struct timeline *s = l->lanes->timeline;
-	int count = 0;
+	int count = 0, shown = 0;
 	for (int i = 0; s && i < s->collective_count; i++)
+		shown += is_shown(l, &s->collectives[i]);
+	if (!shown || shown * ARROWS_MEAN > l->plot.width * (s->rank_count - 1))
+		return 0;
+	for (int i = 0; i < s->collective_count; i++)
 		if (is_shown(l, &s->collectives[i]) && lay_arrow(l, &s->collectives[i], &out[count]) &&
 		    !is_crowded(out, count, &out[count]))
 			count++;

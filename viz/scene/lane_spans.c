@@ -145,6 +145,8 @@ static void draw_wait_word(struct canvas *c, const struct lane_area *l, const st
 {
 	char word[48];
 	const struct box *b = &bar->b;
+	if (b->width < 5 * l->small)
+		return;
 	wait_words(word, sizeof word, "waits for", bar->span->awaits);
 	double length = text_length(c, l->small, WEIGHT_PLAIN, word), middle = b->y + b->height / 2;
 	if (b->height < l->small + 3 || length > b->width - 12)
@@ -178,7 +180,7 @@ void lane_spans_draw(struct canvas *c, const struct view *v, const struct lane_a
 		}
 		bool messages = bar->op && op_class(bar->op->kind) == OP_CLASS_C && bar->b.height >= TWO_LINES;
 		double size = fmax(l->small, fmin(l->body, height * 0.62));
-		if (bar->fold && bar->named && height >= l->small + 3)
+		if (bar->fold && bar->named && bar->named_in.width > size && height >= l->small + 3)
 			draw_fold_word(c, l, bar, size);
 		else if (!bar->fold && bar->b.width > 16 && height >= l->small + 3)
 			draw_label(c, l, lane, bar, size, messages);

@@ -40,6 +40,8 @@ static void draw_gap_word(struct canvas *c, double size, const struct lane_gap *
 	char whole[64] = "exposed", whom[48];
 	const char *word = g->exposed ? "exposed" : "bubble";
 	double room = b.width - 12, middle = b.y + b.height / 2, x = b.x + b.width / 2;
+	if (room < 3 * size) /* it is quicker than to measure what has no room anyway */
+		return;
 	if (g->waits)
 		snprintf(whole, sizeof whole, "bubble: %s", wait_words(whom, sizeof whom, "waits for", g->awaits));
 	if (g->waits && text_length(c, size, WEIGHT_BOLD, whole) <= room)
