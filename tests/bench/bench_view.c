@@ -112,7 +112,7 @@ static void bench_scenes(struct playback *p, const struct fonts *fonts)
 	             {"gpt", "zero3", 16, 1},
 	             {"gpt", "zero3", 64, 1},
 	             {"gpt2-124m", "fsdp", 8, 1},
-	             {"gpt2-124m", "pipeline", 12, 64}};
+	             {"gpt2-124m", "pipeline", 4, 8}};
 	static const char *const others[] = {"single", "ddp", "zero1", "zero2", "zero3", "fsdp"};
 	enum { OTHERS = sizeof others / sizeof others[0] };
 	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);

@@ -41,7 +41,7 @@ static struct bar *add_part(struct finder *f, const struct lane_span *s, double 
 {
 	struct bar bar = {.b = {x0, f->place.y, x1 - x0, f->place.height}, .span = s, .live = state == OP_RUNS};
 	bar.fill = state == OP_WAITS ? colour_mix(fill, f->c->theme->panel, 0.55) : fill;
-	bar.framed = bar.b.width > 5 * f->c->pixel && f->place.height > (bar.live ? 4 : 6);
+	bar.framed = bar.b.width > 3.5 * f->c->pixel && f->place.height > (bar.live ? 4 : 6);
 	return add_bar(f->row, bar);
 }
 
