@@ -313,6 +313,18 @@ START_TEST(a_rank_stands_for_its_role)
 }
 END_TEST
 
+/* ---- hatching ---- */
+
+/* Lines are 7 units apart. */
+START_TEST(boxes_smaller_than_the_pitch_are_flat)
+{
+	struct canvas c = {.pixel = 1};
+	ck_assert(pattern_is_too_dense(&c, (struct box){0, 0, 6.5, 40}));
+	ck_assert(pattern_is_too_dense(&c, (struct box){0, 0, 300, 10}));
+	ck_assert(!pattern_is_too_dense(&c, (struct box){0, 0, 7, 11}));
+}
+END_TEST
+
 /* ---- from the last row ---- */
 
 START_TEST(text_of_the_presenter_is_large)
