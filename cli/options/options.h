@@ -108,6 +108,7 @@ enum command {
 	X(PAGES, "pages", CHOICE, "one|all", 0, 0, "one", IN(VIEW), ".pdf: this step, or a page for each")             \
 	X(DELAY, "delay", WHOLE, "N", 2, 6000, "80", IN(VIEW), ".gif and .html: hundredths of a second for each step") \
 	X(PRESENTER, "presenter", FLAG, "", 0, 0, "", IN(VIEW), "full screen, larger, without controls")               \
+	X(NO_VALUES, "no-values", FLAG, "", 0, 0, "", IN(VIEW), "no numbers in the chunks of a collective")            \
 	X(NO_MOTION, "no-motion", FLAG, "", 0, 0, "", IN(VIEW), "messages jump instead of moving")                     \
 	X(STEPS, "steps", WHOLE, "N", 1, 100000000, "100", IN_RUNS | IN(DEMO), "how many steps to train")              \
 	X(DATA, "data", TEXT, "PATH", 0, 0, "", IN_RUNS | IN(DEMO),                                                    \
