@@ -268,4 +268,20 @@ START_TEST(lines_have_ranks_and_a_capacity)
 }
 END_TEST
 
+/* ---- numbers of chunks ---- */
+
+/* Rank 1 begins chunk 3 with 8 and gets rank 0's 6: value_initially(). */
+START_TEST(chunks_carry_numbers_unless_they_are_put_away)
+{
+	open_player(DDP, SCENE_RING);
+	go_to_round(1);
+	ck_words("8 + 6 = 14\n");
+	ck_words("value\n");
+	playback.values = false;
+	go_to_round(1);
+	ck_assert(!strstr(drawn_words, " = 14\n") && !strstr(drawn_words, "\nvalue\n"));
+	close_player();
+}
+END_TEST
+
 SUITE("words", 0)

@@ -224,8 +224,8 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	struct numbers numbers;
 	numbers_init(&numbers, v);
 	double near = numbers.of ? 0.72 : 1, width = b.width;
-	double column[] = {b.x + 44 * near, b.x + 106 * near, b.x + 150 * near, b.x + 208 * near, b.x + width,
-	                   b.x + width - 76};
+	double column[] = {b.x + 44 * near,  b.x + 106 * near, b.x + 150 * near,
+	                   b.x + 208 * near, b.x + width,      b.x + width - 92};
 	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes", "value"};
 	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
 		draw_text(c, column[i], b.y + 12, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s", heads[i]);

@@ -116,8 +116,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	draw_frame(r->c, (struct box){b.x + pad, b.y + title - 1 - mark, mark, mark}, t->outline, 0.8);
 	double size = roomy && !many ? 14 : 10;
 	char name[48];
-	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank],
-	         is_root(r, rank) ? " (root)" : "");
+	snprintf(name, sizeof name, "rank %" PRId64 "%s", r->collective->rank[rank], is_root(r, rank) ? " (root)" : "");
 	draw_text(r->c, b.x + pad + mark + 6, b.y + title - 2, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT,
 	          b.width - 2 * pad - 12, "%s", name);
 	bool numbered = roomy && chunks > 1 && b.height > (chunks <= 4 ? 70 : 78),

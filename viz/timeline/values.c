@@ -10,7 +10,8 @@ bool values_shown(const struct collective *c)
 	return c->shown && c->rank && c->schedule.ranks <= VALUES_RANKS;
 }
 
-/* A digit from 1 to 9: of up to nine neighbouring ranks each has its own, and the sums of neighbouring chunks differ. */
+/* A digit from 1 to 9: of up to nine neighbouring ranks each has its own, and the sums of neighbouring chunks differ.
+ */
 double value_initially(const struct collective *c, int64_t member, int chunk)
 {
 	return (double)(1 + (2 + 2 * c->rank[member] + 4 * (int64_t)chunk) % 9);

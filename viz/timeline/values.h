@@ -18,7 +18,8 @@
 /* Above so many ranks of a group there are none. */
 enum { VALUES_RANKS = 8 };
 
-/* What a message did to the number of a chunk at the receiver: had + came = has, max(had, came) = has, or came = has. */
+/* What a message did to the number of a chunk at the receiver: had + came = has, max(had, came) = has, or came = has.
+ */
 struct exchange {
 	double had, came, has; /* had: NAN where the receiver had nothing */
 	bool adds, maximum;
@@ -46,7 +47,8 @@ void values_release(struct values *v); /* accepts NULL and a zeroed struct */
 /* What the last of the messages that were carried did to the first of its chunks. */
 const struct exchange *values_exchange(const struct values *v, const struct collective *c, const struct event *message);
 
-/* "8", and "5 + 3 = 8", "max(3, 5) = 5", or "8" where it is taken over, in a buffer of the caller, which they return. */
+/* "8", and "5 + 3 = 8", "max(3, 5) = 5", or "8" where it is taken over, in a buffer of the caller, which they return.
+ */
 enum { VALUE_WORD = 32, EXCHANGE_WORD = 112 };
 const char *value_word(char *out, double value);
 const char *exchange_word(char *out, const struct exchange *x);
