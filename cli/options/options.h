@@ -127,6 +127,8 @@ enum command {
 	  "look for stray writes: poisoned memory, guard zones, one queue at a time")                                  \
 	X(TRACE, "trace", TEXT, "FILE", 0, 0, "", IN(SIM) | IN(TRAIN) | IN(VALIDATE) | IN(VIEW),                       \
 	  "write a trace of one step, for view or Perfetto (ui.perfetto.dev)")                                         \
+	X(VALUES, "values", FLAG, "", 0, 0, "", IN(TRAIN),                                                             \
+	  "with --trace: what collectives add up too, of each chunk the first element")                                \
 	X(VERBOSE, "verbose", FLAG, "", 0, 0, "", IN(VALIDATE) | IN(CALIBRATE), "list the rates at every size")        \
 	X(QUICK, "quick", FLAG, "", 0, 0, "", IN(CALIBRATE), "seconds instead of a minute, with more spread")          \
 	X(OUTPUT, "output", TEXT, "FILE.yaml", 0, 0, "", IN(CALIBRATE),                                                \
