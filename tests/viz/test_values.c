@@ -56,7 +56,7 @@ static double together(uint64_t set, int chunk)
 	double out = 0;
 	for (int64_t rank = 0; rank < c.schedule.ranks; rank++)
 		if (set >> rank & 1) {
-			double one = value_initially(&c, rank, chunk);
+			double one = value_initially(NULL, &c, rank, chunk);
 			out = c.kind == OP_ALL_REDUCE_MAXIMUM ? fmax(out, one) : out + one;
 		}
 	return out;
@@ -105,13 +105,13 @@ static double wanted(int64_t member, int chunk)
 	case OP_REDUCE:
 		return member == root ? all : NAN;
 	case OP_ALL_GATHER:
-		return value_initially(&c, owner, chunk);
+		return value_initially(NULL, &c, owner, chunk);
 	case OP_GATHER:
-		return member == root ? value_initially(&c, owner, chunk) : NAN;
+		return member == root ? value_initially(NULL, &c, owner, chunk) : NAN;
 	case OP_BROADCAST:
-		return value_initially(&c, root, chunk);
+		return value_initially(NULL, &c, root, chunk);
 	case OP_SCATTER:
-		return owner == member ? value_initially(&c, root, chunk) : NAN;
+		return owner == member ? value_initially(NULL, &c, root, chunk) : NAN;
 	default:
 		return all;
 	}
@@ -122,8 +122,8 @@ static void check_schedule(enum schedule_algorithm a, int64_t ranks, int64_t roo
 	struct values v;
 	int checked = 0;
 	collective_open(a, ranks, root, maximum);
-	ck_assert(values_shown(&c));
-	values_init(&v, &c);
+	ck_assert(values_shown(NULL, &c));
+	values_init(&v, NULL, &c);
 	for (int64_t round = 0; round < schedule_rounds(&c.schedule); round++)
 		carry_round(&v, round);
 	for (int64_t member = 0; member < ranks; member++)
@@ -157,7 +157,7 @@ START_TEST(ranks_of_a_group_begin_with_different_digits)
 	for (int chunk = 0; chunk < c.chunk_count; chunk++) {
 		bool seen[10] = {false};
 		for (int64_t rank = 0; rank < VALUES_RANKS; rank++) {
-			int digit = (int)value_initially(&c, rank, chunk);
+			int digit = (int)value_initially(NULL, &c, rank, chunk);
 			ck_assert(digit >= 1 && digit <= 9 && !seen[digit]);
 			seen[digit] = true;
 		}
@@ -179,8 +179,8 @@ static int check_group(const struct state *st, const struct state_group *g)
 		double sum = 0, most = 0;
 		for (int64_t m = 0; m < one->schedule.ranks; m++)
 			if (g->held[k] >> one->rank[m] & 1) {
-				sum += value_initially(one, m, chunk);
-				most = fmax(most, value_initially(one, m, chunk));
+				sum += value_initially(st->timeline, one, m, chunk);
+				most = fmax(most, value_initially(st->timeline, one, m, chunk));
 			}
 		ck_assert_int_eq(!g->held[k], isnan(v.now[k]));
 		ck_assert(!g->held[k] || v.now[k] == (one->kind == OP_ALL_REDUCE_MAXIMUM ? most : sum));

@@ -92,9 +92,12 @@ static void write_values(const struct state *st, int collective, FILE *out)
 	const struct timeline *s = st->timeline;
 	const struct collective *c = &s->collectives[collective];
 	char came[VALUE_WORD], had[VALUE_WORD], has[VALUE_WORD];
-	const char *begin = "values   ";
+	char begin[64] = "values   ", power[POWER_WORD];
+	bool any = false;
 	struct values v;
-	values_init(&v, c);
+	values_init(&v, s, c);
+	if (values_recorded(s))
+		snprintf(begin, sizeof begin, "values   of the run%s: ", power_word(power, v.power));
 	for (size_t i = c->first_event; i < c->end_event && i < st->latest_end; i++) {
 		const struct event *e = &s->events[i];
 		int last;
@@ -104,21 +107,21 @@ static void write_values(const struct state *st, int collective, FILE *out)
 		if (i < st->latest)
 			continue;
 		const struct exchange *x = values_exchange(&v, c, e);
-		fprintf(out, "%schunk %d: rank %" PRId64 " receives %s", begin, collective_chunks(c, e, &last), e->to,
-		        value_word(came, x->came));
+		fprintf(out, "%schunk %d: rank %" PRId64 " receives %s", any ? "; " : begin,
+		        collective_chunks(c, e, &last), e->to, value_word(came, x->came));
 		if (x->adds)
 			fprintf(out, ", has %s: %s%s", value_word(had, x->had), x->maximum ? "the larger is " : "",
 			        value_word(has, x->has));
-		begin = "; ";
+		any = true;
 	}
-	fputs(*begin == ';' ? "\n" : "", out);
+	fputs(any ? "\n" : "", out);
 	values_release(&v);
 }
 
 static void write_all_values(const struct state *st, FILE *out)
 {
 	for (int i = 0; st->collective >= 0 && i < st->group_count; i++)
-		if (values_shown(&st->timeline->collectives[st->groups[i].collective]))
+		if (values_shown(st->timeline, &st->timeline->collectives[st->groups[i].collective]))
 			write_values(st, st->groups[i].collective, out);
 }
 

@@ -173,13 +173,13 @@ static void numbers_init(struct numbers *n, const struct view *v)
 {
 	const struct state *st = v->state;
 	*n = (struct numbers){0};
-	if (!v->values || !values_shown(&st->timeline->collectives[st->collective]))
+	if (!v->values || !values_shown(st->timeline, &st->timeline->collectives[st->collective]))
 		return;
 	n->of = calloc((size_t)st->group_count + 1, sizeof *n->of);
 	if (!n->of)
 		abort();
 	for (int i = 0; i < st->group_count; i++)
-		values_init(&n->of[i], &st->timeline->collectives[st->groups[i].collective]);
+		values_init(&n->of[i], st->timeline, &st->timeline->collectives[st->groups[i].collective]);
 }
 
 static void numbers_release(struct numbers *n, const struct state *st)
@@ -194,11 +194,24 @@ static const struct exchange *numbers_carry(struct numbers *n, const struct stat
 {
 	const struct collective *c = &st->timeline->collectives[e->collective];
 	for (int i = 0; n->of && i < st->group_count; i++)
-		if (st->groups[i].collective == e->collective && values_shown(c)) {
+		if (st->groups[i].collective == e->collective && values_shown(st->timeline, c)) {
 			values_carry(&n->of[i], c, e);
 			return values_exchange(&n->of[i], c, e);
 		}
 	return NULL;
+}
+
+/* The width of the largest number of bytes. */
+static double bytes_width(struct canvas *c, const struct timeline *s, int family)
+{
+	char word[WORD];
+	int64_t most = 0;
+	for (size_t i = s->collectives[family].first_event; i < s->collectives[family].end_event; i++) {
+		const struct event *e = &s->events[i];
+		if (e->kind == EVENT_MESSAGE && s->collectives[e->collective].family == family && e->bytes > most)
+			most = e->bytes;
+	}
+	return text_length(c, 13, WEIGHT_BOLD, number_format_count(word, most));
 }
 
 /* "5 + 3 = 8"; where that is too long, what it comes to. */
@@ -206,7 +219,7 @@ static void draw_exchange(struct canvas *c, const struct exchange *x, double rig
                           enum weight w, colour ink)
 {
 	char text[EXCHANGE_WORD];
-	if (text_length(c, 11, w, exchange_word(text, x)) > room)
+	if (text_length(c, 10, w, exchange_word(text, x)) > room)
 		value_word(text, x->has);
 	draw_fitting(c, right, y, 13, 8, w, ink, ALIGN_RIGHT, room, text);
 }
@@ -224,9 +237,13 @@ static void draw_rows(struct canvas *c, const struct view *v, const struct colle
 	struct numbers numbers;
 	numbers_init(&numbers, v);
 	double near = numbers.of ? 0.72 : 1, width = b.width;
-	double column[] = {b.x + 44 * near,  b.x + 106 * near, b.x + 150 * near,
-	                   b.x + 208 * near, b.x + width,      b.x + width - 92};
-	static const char *const heads[] = {"round", "from", "to", "chunk", "bytes", "value"};
+	double column[] = {b.x + 44 * near,  b.x + 106 * near,
+	                   b.x + 150 * near, b.x + 208 * near,
+	                   b.x + width,      b.x + width - 16 - (numbers.of ? bytes_width(c, s, st->collective) : 0)};
+	char head[64], power[POWER_WORD];
+	snprintf(head, sizeof head, values_recorded(s) ? "value%s" : "example values",
+	         power_word(power, numbers.of ? numbers.of[0].power : 0));
+	const char *const heads[] = {"round", "from", "to", "chunk", "bytes", head};
 	for (int i = 0; i < (numbers.of ? 6 : 5); i++)
 		draw_text(c, column[i], b.y + 12, 11, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT, 0, "%s", heads[i]);
 	draw_line(c, b.x, b.y + 17, b.x + b.width, b.y + 17, t->line, 1);

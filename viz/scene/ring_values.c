@@ -13,7 +13,7 @@ enum { NUMBER = 16 };
 
 bool ring_values_shown(const struct view *v, const struct collective *c)
 {
-	return v->values && values_shown(c);
+	return v->values && values_shown(v->state->timeline, c);
 }
 
 /* The largest size in which a text fits; 0: none. */
@@ -76,7 +76,7 @@ void ring_value_beside(const struct ring *r, int64_t member, int chunk, double r
 void ring_values_before(struct values *v, const struct state *st, const struct collective *c)
 {
 	const struct timeline *s = st->timeline;
-	values_init(v, c);
+	values_init(v, s, c);
 	for (size_t i = c->first_event; i < c->end_event && i < st->latest; i++)
 		if (s->events[i].kind == EVENT_MESSAGE && &s->collectives[s->events[i].collective] == c)
 			values_carry(v, c, &s->events[i]);
