@@ -248,7 +248,7 @@ static void sample_words(const struct plan *p, const struct op *op, char *out, s
 {
 	int64_t samples = p->settings.micro_batch * (op->all_ranks ? p->ranks : 1);
 	snprintf(out, size, "%lld sample%s%s", (long long)samples, samples == 1 ? "" : "s",
-	         op->all_ranks                  ? " for all ranks"
+	         op->all_ranks             ? " for all ranks"
 	         : plan_data_ranks(p) == 1 ? "" /* those that work on the same samples */
 	                                   : " of its own");
 }

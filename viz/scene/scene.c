@@ -10,7 +10,7 @@ enum { MARGIN = 20, HEADING = 44, PHASES = 30, CAPTION = 78 };
 
 struct box frame_scene(const struct view *v, struct box all)
 {
-	double top = v->presenter ? 8 : HEADING, bottom = PHASES + CAPTION;
+	double top = (v->presenter ? 8 : HEADING) + banner_height(v), bottom = PHASES + CAPTION;
 	struct box b = {all.x + MARGIN, all.y + top, all.width - 2 * MARGIN, all.height - top - bottom};
 	b.height = fmax(b.height, 1);
 	b.width = fmax(b.width, 1);
@@ -26,7 +26,7 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {
 	size_t cut = strlen(heading);
-	char part[256];
+	char part[384];
 	for (const char *dot = heading; (dot = strstr(dot, " · ")) != NULL; dot++) {
 		snprintf(part, sizeof part, "%.*s", (int)(dot - heading), heading);
 		if (cut == strlen(heading) || text_length(c, 13, WEIGHT_BOLD, part) <= room)
@@ -199,6 +199,7 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 	struct fit fit = scene_fit(v, b);
 	if (!v->presenter)
 		draw_heading(c, v, all);
+	draw_banner(c, v, (struct box){b.x, b.y - banner_height(v), b.width, banner_height(v)});
 	if (fit.scale < 1) { /* smaller, instead of over each other */
 		cairo_save(c->cr);
 		cairo_translate(c->cr, b.x, b.y);
