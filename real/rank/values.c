@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "strategy/collective/chunks.h"
@@ -71,9 +72,21 @@ const struct trace_value *values_all(const struct value_log *v, size_t *count)
 
 static double read_element(enum type type, const void *at, int64_t element)
 {
+	const char *from = (const char *)at + element * type_bytes(type);
+	int32_t whole;
 	float out;
-	vector_convert(1, (enum element)type, (const char *)at + element * type_bytes(type), ELEMENT_FP32, &out);
-	return isfinite(out) ? (double)out : (double)NAN;
+	switch (type) {
+	case TYPE_I32:
+		memcpy(&whole, from, sizeof whole);
+		return whole;
+	case TYPE_FP32:
+	case TYPE_BF16:
+	case TYPE_FP16:
+		vector_convert(1, (enum element)type, from, ELEMENT_FP32, &out);
+		return isfinite(out) ? (double)out : (double)NAN;
+	default: /* no collective moves others */
+		return (double)NAN;
+	}
 }
 
 /* Where a rank keeps its share of the whole, before or after an operation. */

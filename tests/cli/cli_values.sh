@@ -6,13 +6,17 @@ set -euo pipefail
 . "$(dirname "$0")/../support/commands.sh"
 
 model=mlp:sizes=784-32-10
-small=(--model $model --ranks 2 --steps 1 --batch 16 --evaluate no --values)
+small=(--model "$model" --ranks 2 --steps 1 --batch 16 --evaluate no --values)
 
 run ddp train "${small[@]}" --strategy ddp --trace "$TMPDIR/ddp.json"
 run mpi train "${small[@]}" --strategy ddp --comm mpi --trace "$TMPDIR/mpi.json"
 run half train "${small[@]}" --strategy ddp --precision bf16 --trace "$TMPDIR/half.json"
 run zero3 train "${small[@]}" --strategy zero3 --trace "$TMPDIR/zero3.json"
-run plain train --model $model --ranks 2 --steps 1 --batch 16 --evaluate no --strategy ddp --trace "$TMPDIR/plain.json"
+run tokens train --model gpt:layers=1,width=16,heads=2,context=8,vocabulary=256 --strategy dp --ranks 3 --steps 1 --batch 3 \
+	--evaluate no --values --trace "$TMPDIR/tokens.json" # which are whole numbers, from the root
+run stages train --model gpt:layers=2,width=16,heads=2,context=8,vocabulary=256 --strategy pipeline --ranks 2 --steps 1 --batch 4 \
+	--evaluate no --values --trace "$TMPDIR/stages.json"
+run plain train --model "$model" --ranks 2 --steps 1 --batch 16 --evaluate no --strategy ddp --trace "$TMPDIR/plain.json"
 
 # An all-reduce leaves the sum of what its ranks brought, the same on all, within one rounding of the type; a
 # reduce-scatter leaves it on one; of an all-gather one rank brought what all have.
@@ -50,17 +54,26 @@ assert check("ddp", 2**-22)["all_reduce"] >= 2 # two chunks of a bucket at least
 assert "values" not in json.load(open(f"{folder}/plain.json"))["shardlab"]
 END
 
-"$SHARDLAB" view --trace "$TMPDIR/ddp.json" --describe | grep -q '^values   of the run.*rank 1 receives .*, has ' ||
-	fail 'view does not show the values of a run'
-"$SHARDLAB" view --trace "$TMPDIR/plain.json" --describe | grep -q '^values   chunk .*rank 1 receives [0-9], has [0-9]: ' ||
-	fail 'view shows no examples where a run has no values'
-if "$SHARDLAB" view --trace "$TMPDIR/ddp.json" --describe --no-values | grep '^values'; then
-	fail '--no-values shows values'
-fi
+# shown NAME ARGUMENT...: what view says of a trace, in NAME.txt.
+shown() {
+	"$SHARDLAB" view --trace "$TMPDIR/$1.json" --describe "${@:2}" >"$TMPDIR/$1.txt" || complain "view does not open $1"
+}
+shown ddp
+grep -q '^values   of the run.*rank 1 receives .*, has ' "$TMPDIR/ddp.txt" || complain 'view does not show the values of a run'
+shown plain
+grep -q '^values   chunk .*rank 1 receives [0-9], has [0-9]: ' "$TMPDIR/plain.txt" ||
+	complain 'view shows no examples where a run has no values'
+shown ddp --no-values
+grep '^values' "$TMPDIR/ddp.txt" && complain '--no-values shows values'
+for name in tokens stages; do
+	shown $name
+	grep -q '^values   of the run.*: rank 1 receives [-0-9]' "$TMPDIR/$name.txt" || complain "view does not show the values of $name"
+done
 
 # What cannot be: one line, and status 2.
 refuse 'give --trace FILE too' train "${small[@]}" --strategy ddp
-refuse 'no collective of 2 to 8 ranks' train --model $model --ranks 1 --steps 1 --values --trace "$TMPDIR/none.json"
+refuse 'use --device cpu' train "${small[@]}" --strategy ddp --device cuda --trace "$TMPDIR/none.json"
+refuse 'no collective of 2 to 8 ranks' train --model "$model" --ranks 1 --steps 1 --values --trace "$TMPDIR/none.json"
 sed 's/"values":{"version":1/"values":{"version":7/' "$TMPDIR/ddp.json" >"$TMPDIR/bad.json"
 refuse 'values of version 7' view --trace "$TMPDIR/bad.json" --describe
 exit $((errors > 0))
