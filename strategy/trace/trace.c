@@ -19,6 +19,7 @@ void trace_release(struct trace *t)
 		return;
 	free(t->spans);
 	free(t->messages);
+	free(t->values);
 	*t = (struct trace){0};
 }
 
@@ -32,6 +33,12 @@ void trace_add_message(struct trace *t, const struct message *m)
 {
 	t->messages = array_reserve(t->messages, t->message_count, &t->message_capacity, sizeof *t->messages);
 	t->messages[t->message_count++] = *m;
+}
+
+void trace_add_value(struct trace *t, const struct trace_value *v)
+{
+	t->values = array_reserve(t->values, t->value_count, &t->value_capacity, sizeof *t->values);
+	t->values[t->value_count++] = *v;
 }
 
 /* ---- times ---- */
