@@ -1,13 +1,13 @@
 /* Operations in plain words: a row for every operation of the plan's table (strategy/plan/ops.def), and a program that
  * lacks one does not compile.
  *
- * `does` follows a subject: "~" stands for the verb's ending, so that "clear~ {b}" is "clears the loss" of one rank and
+ * `does` follows a subject: "~" stands for the verb's ending, so that "clear~ <b>" is "clears the loss" of one rank and
  * "clear the loss" of two. `names` stands for the operation where another waits for it. In braces:
  *
- *     {k} the kernel       "block.3.qkv"                        {b} what it works on    "the output of block.3.qkv"
- *     {g} the group        "bucket.0", "the model"              {way} between memories  "to host memory"
- *     {pass}               "forward", "forward once more"       {part} of an update     "its own slice of bucket.0"
- *     {which} pass         "forward", "repeated forward"        {samples}               "4 samples of its own"
+ *     <k> the kernel       "block.3.qkv"                        <b> what it works on    "the output of block.3.qkv"
+ *     <g> the group        "bucket.0", "the model"              <way> between memories  "to host memory"
+ *     <pass>               "forward", "forward once more"       <part> of an update     "its own slice of bucket.0"
+ *     <which> pass         "forward", "repeated forward"        <samples>               "4 samples of its own"
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,70 +19,70 @@ struct row {
 };
 
 /* clang-format off */
-#define PASS_NAMES "the {which} pass of {k}"
-#define GRADIENT_ROW {"compute~ the gradients of {k}", PASS_NAMES}
+#define PASS_NAMES "the <which> pass of <k>"
+#define GRADIENT_ROW {"compute~ the gradients of <k>", PASS_NAMES}
 
-#define WORDS_ALLOC {"make~ room for {b}", "room for {b}"}
-#define WORDS_FREE {"free~ {b}", "freeing {b}"}
-#define WORDS_INITIALIZE {"draw~ the first weights of {g}", "drawing the first weights of {g}"}
-#define WORDS_ZERO {"clear~ {b}", "clearing {b}"}
-#define WORDS_COPY {"copy~ {b}{way}", "copying {b}{way}"}
-#define WORDS_ADD {"add~ the gradients of {g} to their sum", "adding up the gradients of {g}"}
-#define WORDS_LOAD {"take~ {samples}", "taking the samples"}
-#define WORDS_EMBEDDING_FORWARD {"look~ up the vectors of the tokens in {k}, {pass}", PASS_NAMES}
-#define WORDS_EMBEDDING_FINISH {"add~ the vectors of the positions to {k}, {pass}", "adding the positions to {k}"}
+#define WORDS_ALLOC {"make~ room for <b>", "room for <b>"}
+#define WORDS_FREE {"free~ <b>", "freeing <b>"}
+#define WORDS_INITIALIZE {"draw~ the first weights of <g>", "drawing the first weights of <g>"}
+#define WORDS_ZERO {"clear~ <b>", "clearing <b>"}
+#define WORDS_COPY {"copy~ <b><way>", "copying <b><way>"}
+#define WORDS_ADD {"add~ the gradients of <g> to their sum", "adding up the gradients of <g>"}
+#define WORDS_LOAD {"take~ <samples>", "taking the samples"}
+#define WORDS_EMBEDDING_FORWARD {"look~ up the vectors of the tokens in <k>, <pass>", PASS_NAMES}
+#define WORDS_EMBEDDING_FINISH {"add~ the vectors of the positions to <k>, <pass>", "adding the positions to <k>"}
 #define WORDS_EMBEDDING_BACKWARD GRADIENT_ROW
-#define WORDS_NORM_FORWARD {"normalize~ the activations by {k}, {pass}", PASS_NAMES}
+#define WORDS_NORM_FORWARD {"normalize~ the activations by <k>, <pass>", PASS_NAMES}
 #define WORDS_NORM_BACKWARD GRADIENT_ROW
-#define WORDS_LINEAR_FORWARD {"multiply~ by the weights of {k}, {pass}", PASS_NAMES}
-#define WORDS_LINEAR_FINISH {"complete~ the sum of {k}, {pass}", "completing the sum of {k}"}
+#define WORDS_LINEAR_FORWARD {"multiply~ by the weights of <k>, <pass>", PASS_NAMES}
+#define WORDS_LINEAR_FINISH {"complete~ the sum of <k>, <pass>", "completing the sum of <k>"}
 #define WORDS_LINEAR_BACKWARD GRADIENT_ROW
-#define WORDS_ATTENTION_FORWARD {"let~ tokens attend to those before them in {k}, {pass}", PASS_NAMES}
+#define WORDS_ATTENTION_FORWARD {"let~ tokens attend to those before them in <k>, <pass>", PASS_NAMES}
 #define WORDS_ATTENTION_BACKWARD GRADIENT_ROW
-#define WORDS_SCORES_FORWARD {"compare~ queries with keys in {k}, {pass}", PASS_NAMES}
+#define WORDS_SCORES_FORWARD {"compare~ queries with keys in <k>, <pass>", PASS_NAMES}
 #define WORDS_SCORES_BACKWARD GRADIENT_ROW
-#define WORDS_SOFTMAX_FORWARD {"turn~ scores into weights by {k}, {pass}", PASS_NAMES}
+#define WORDS_SOFTMAX_FORWARD {"turn~ scores into weights by <k>, <pass>", PASS_NAMES}
 #define WORDS_SOFTMAX_BACKWARD GRADIENT_ROW
-#define WORDS_CONTEXT_FORWARD {"take~ the weighted sum of the values in {k}, {pass}", PASS_NAMES}
+#define WORDS_CONTEXT_FORWARD {"take~ the weighted sum of the values in <k>, <pass>", PASS_NAMES}
 #define WORDS_CONTEXT_BACKWARD GRADIENT_ROW
-#define WORDS_DROPOUT_FORWARD {"drop~ activations at random in {k}, {pass}", PASS_NAMES}
+#define WORDS_DROPOUT_FORWARD {"drop~ activations at random in <k>, <pass>", PASS_NAMES}
 #define WORDS_DROPOUT_BACKWARD GRADIENT_ROW
 #define WORDS_CLASSIFIER {"compute~ the loss and its gradient", "computing the loss"}
 #define WORDS_EVALUATE {"count~ the right answers", "counting the right answers"}
-#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for {k}", "taking the statistics of {k}"}
-#define WORDS_BATCH_NORM_MERGE {"keep~ the statistics of {k}", "keeping the statistics of {k}"}
-#define WORDS_BATCH_NORM_RUNNING {"read~ the statistics of {k}", "reading the statistics of {k}"}
-#define WORDS_BATCH_NORM_FORWARD {"normalize~ the activations by {k}, {pass}", PASS_NAMES}
-#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for {k}", "summing up for {k}"}
+#define WORDS_BATCH_NORM_STATISTICS {"take~ mean and variance over its own samples for <k>", "taking the statistics of <k>"}
+#define WORDS_BATCH_NORM_MERGE {"keep~ the statistics of <k>", "keeping the statistics of <k>"}
+#define WORDS_BATCH_NORM_RUNNING {"read~ the statistics of <k>", "reading the statistics of <k>"}
+#define WORDS_BATCH_NORM_FORWARD {"normalize~ the activations by <k>, <pass>", PASS_NAMES}
+#define WORDS_BATCH_NORM_SUMS {"sum~ up the gradients over its own samples for <k>", "summing up for <k>"}
 #define WORDS_BATCH_NORM_BACKWARD GRADIENT_ROW
 #define WORDS_CLASSIFIER_MAXIMA {"find~ the largest of its own logits in each row", "finding the largest logits"}
 #define WORDS_CLASSIFIER_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
 #define WORDS_CLASSIFIER_GRADIENT {"compute~ the loss and its gradient", "computing the loss"}
 #define WORDS_EVALUATE_SUMS {"sum~ up the exponentials of its own logits", "summing up the exponentials"}
 #define WORDS_EVALUATE_COUNT {"count~ the right answers", "counting the right answers"}
-#define WORDS_ABSTRACT_FORWARD {"run~ {k}, {pass}", PASS_NAMES}
+#define WORDS_ABSTRACT_FORWARD {"run~ <k>, <pass>", PASS_NAMES}
 #define WORDS_ABSTRACT_BACKWARD GRADIENT_ROW
-#define WORDS_ADAMW {"update~ {part} with AdamW", "the update of {g}"}
-#define WORDS_SGD {"update~ {part} with SGD", "the update of {g}"}
-#define WORDS_SQUARES {"sum~ up the squares of the gradients of {g}", "squaring the gradients of {g}"}
-#define WORDS_OVERFLOW {"look~ for infinities in the gradients of {g}", "the search for infinities in {g}"}
+#define WORDS_ADAMW {"update~ <part> with AdamW", "the update of <g>"}
+#define WORDS_SGD {"update~ <part> with SGD", "the update of <g>"}
+#define WORDS_SQUARES {"sum~ up the squares of the gradients of <g>", "squaring the gradients of <g>"}
+#define WORDS_OVERFLOW {"look~ for infinities in the gradients of <g>", "the search for infinities in <g>"}
 #define WORDS_SCALER_BEGIN {"set~ the first loss scale", "setting the first loss scale"}
 #define WORDS_SCALER_UPDATE {"adjust~ the loss scale", "adjusting the loss scale"}
 #define WORDS_ADVANCE {"count~ the step", "counting the step"}
-#define WORDS_WEIGHTS {"show~ the weights of {g}", "showing the weights of {g}"}
+#define WORDS_WEIGHTS {"show~ the weights of <g>", "showing the weights of <g>"}
 #define WORDS_INITIALIZE_BUFFERS {"set~ the first statistics", "setting the first statistics"}
 #define WORDS_SHOW_BUFFERS {"show~ the statistics", "showing the statistics"}
-#define WORDS_ALL_REDUCE {"begin~ the all-reduce of {g}", "the all-reduce of {g}"}
-#define WORDS_ALL_REDUCE_MAXIMUM {"begin~ the all-reduce (maximum) of {g}", "the all-reduce (maximum) of {g}"}
-#define WORDS_REDUCE_SCATTER {"begin~ the reduce-scatter of {g}", "the reduce-scatter of {g}"}
-#define WORDS_ALL_GATHER {"begin~ the all-gather of {g}", "the all-gather of {g}"}
-#define WORDS_BROADCAST {"begin~ the broadcast of {g}", "the broadcast of {g}"}
-#define WORDS_REDUCE {"begin~ the reduce of {g}", "the reduce of {g}"}
-#define WORDS_SCATTER {"begin~ the scatter of {g}", "the scatter of {g}"}
-#define WORDS_GATHER {"begin~ the gather of {g}", "the gather of {g}"}
-#define WORDS_SUM {"begin~ to sum up {b} over the ranks", "the sum of {b} over the ranks"}
-#define WORDS_SEND {"begin~ to send {b}", "sending {b}"}
-#define WORDS_RECEIVE {"begin~ to receive {b}", "receiving {b}"}
+#define WORDS_ALL_REDUCE {"begin~ the all-reduce of <g>", "the all-reduce of <g>"}
+#define WORDS_ALL_REDUCE_MAXIMUM {"begin~ the all-reduce (maximum) of <g>", "the all-reduce (maximum) of <g>"}
+#define WORDS_REDUCE_SCATTER {"begin~ the reduce-scatter of <g>", "the reduce-scatter of <g>"}
+#define WORDS_ALL_GATHER {"begin~ the all-gather of <g>", "the all-gather of <g>"}
+#define WORDS_BROADCAST {"begin~ the broadcast of <g>", "the broadcast of <g>"}
+#define WORDS_REDUCE {"begin~ the reduce of <g>", "the reduce of <g>"}
+#define WORDS_SCATTER {"begin~ the scatter of <g>", "the scatter of <g>"}
+#define WORDS_GATHER {"begin~ the gather of <g>", "the gather of <g>"}
+#define WORDS_SUM {"begin~ to sum up <b> over the ranks", "the sum of <b> over the ranks"}
+#define WORDS_SEND {"begin~ to send <b>", "sending <b>"}
+#define WORDS_RECEIVE {"begin~ to receive <b>", "receiving <b>"}
 
 static const struct row rows[OP_KIND_COUNT] = {
 #define OP(constant, ...) [OP_##constant] = WORDS_##constant,
@@ -94,7 +94,7 @@ static const struct row rows[OP_KIND_COUNT] = {
 
 struct part_words {
 	enum part part;
-	const char *words; /* {k}: the kernel's name */
+	const char *words; /* <k>: the kernel's name */
 };
 
 /* What an operand is says what its buffer is; those above say more. */
@@ -110,16 +110,16 @@ static const struct part_words of_part[] = {
         {PART_TARGET, "the targets"},
         {PART_MAXIMA, "the largest logits"},
         {PART_CLASS_SUMS, "summing up the exponentials"},
-        {PART_LOCAL, "the rank's own statistics of {k}"},
-        {PART_PARTS, "the statistics of all ranks for {k}"},
-        {PART_RUNNING, "the running statistics of {k}"},
-        {PART_SUMS, "the sums of {k}"},
-        {PART_Y, "the output of {k}"},
-        {PART_SAVED, "what {k} keeps for its backward pass"},
-        {PART_DX, "the input gradients of {k}"},
-        {PART_DSECOND, "the input gradients of {k}"},
-        {PART_DY, "the output gradients of {k}"},
-        {PART_X, "the input of {k}"},
+        {PART_LOCAL, "the rank's own statistics of <k>"},
+        {PART_PARTS, "the statistics of all ranks for <k>"},
+        {PART_RUNNING, "the running statistics of <k>"},
+        {PART_SUMS, "the sums of <k>"},
+        {PART_Y, "the output of <k>"},
+        {PART_SAVED, "what <k> keeps for its backward pass"},
+        {PART_DX, "the input gradients of <k>"},
+        {PART_DSECOND, "the input gradients of <k>"},
+        {PART_DY, "the output gradients of <k>"},
+        {PART_X, "the input of <k>"},
 };
 
 static bool uses(const struct op *op, int operand, int buffer)
@@ -160,7 +160,7 @@ static const char *kernel_name(const struct plan *p, const struct op *op)
 
 static void fill(char *out, size_t size, const char *words, const char *kernel)
 {
-	const char *at = strstr(words, "{k}");
+	const char *at = strstr(words, "<k>");
 	if (at)
 		snprintf(out, size, "%.*s%s%s", (int)(at - words), words, kernel, at + 3);
 	else
@@ -269,19 +269,19 @@ static size_t value_of(const char *name, const struct timeline *s, const struct 
 {
 	int object = object_of(op);
 	const struct region *gradients = op_region(op, PART_GRADIENTS);
-	if (!strncmp(name, "{k}", 3))
+	if (!strncmp(name, "<k>", 3))
 		return (size_t)snprintf(out, OP_WORDS, "%s", kernel_name(s->plan, op)), 3;
-	if (!strncmp(name, "{g}", 3))
+	if (!strncmp(name, "<g>", 3))
 		return group_words(s, r, op, out), 3;
-	if (!strncmp(name, "{pass}", 6))
+	if (!strncmp(name, "<pass>", 6))
 		return (size_t)snprintf(out, OP_WORDS, "%s", passes[op->pass]), 6;
-	if (!strncmp(name, "{which}", 7))
+	if (!strncmp(name, "<which>", 7))
 		return (size_t)snprintf(out, OP_WORDS, "%s", which_passes[op->pass]), 7;
-	if (!strncmp(name, "{way}", 5))
+	if (!strncmp(name, "<way>", 5))
 		return (size_t)snprintf(out, OP_WORDS, "%s", way_words(op->queue)), 5;
-	if (!strncmp(name, "{samples}", 9))
+	if (!strncmp(name, "<samples>", 9))
 		return sample_words(s->plan, op, out, OP_WORDS), 9;
-	if (!strncmp(name, "{part}", 6))
+	if (!strncmp(name, "<part>", 6))
 		return (size_t)snprintf(out, OP_WORDS, "%s %s",
 		                        gradients && gradients->slice ? "its own slice of" : "the parameters of",
 		                        op->group >= 0 ? s->plan->groups[op->group].name : "the model"),
@@ -289,7 +289,7 @@ static size_t value_of(const char *name, const struct timeline *s, const struct 
 	snprintf(out, OP_WORDS, "it");
 	if (object >= 0)
 		buffer_words(out, s, r, object);
-	return 3; /* {b} */
+	return 3; /* <b> */
 }
 
 /* "~" after a verb: "clears", "copies"; nothing if several do it. */
@@ -309,7 +309,7 @@ static void put_together(char *out, const char *words, const struct timeline *s,
 	size_t at = 0;
 	char value[OP_WORDS];
 	for (const char *c = words; *c && at + 4 < OP_WORDS;) {
-		if (*c == '{') {
+		if (*c == '<') {
 			c += value_of(c, s, r, op, value);
 			at += (size_t)snprintf(out + at, OP_WORDS - at, "%s", value);
 		} else if (*c == '~') {
