@@ -16,22 +16,30 @@ bool ring_values_shown(const struct view *v, const struct collective *c)
 	return v->values && values_shown(v->state->timeline, c);
 }
 
-/* The largest size in which a text fits; 0: none. */
+/* The largest size in which a text fits, in half units, so that glyphs are made for few sizes; 0: none. */
 static double size_in(const struct ring *r, const char *text, double least_size, double width, double height)
 {
 	double size = fmin(most, height - 4), length = text_length(r->c, most, WEIGHT_BOLD, text) / most;
 	size = fmin(size, (width - 4) / length);
+	size = floor(2 * size) / 2;
 	return size >= least_size ? size : 0;
 }
 
-static void draw_number(const struct ring *r, struct box b, double size, bool fresh, const char *text)
+static void draw_plate(const struct ring *r, double x, double y, double size, bool fresh, const char *text)
 {
 	const struct theme *t = r->c->theme;
-	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 4, height = size + 4;
+	double width = text_length(r->c, size, WEIGHT_BOLD, text) + 4, height = size + 4;
+	draw_card(r->c, (struct box){x - width / 2, y - height / 2, width, height}, t->panel,
+	          fresh ? t->accent : t->outline, fresh ? 1.2 : 0.5);
+}
+
+/* On a plate where slots lie behind it. */
+static void draw_number(const struct ring *r, struct box b, double size, bool fresh, const char *text)
+{
 	double x = b.x + b.width / 2, y = b.y + b.height / 2;
-	struct box plate = {x - length / 2, y - height / 2, length, height};
-	draw_card(r->c, plate, t->panel, fresh ? t->accent : t->outline, fresh ? 1.2 : 0.5);
-	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, 0, "%s", text);
+	if (fresh || b.height > NUMBER)
+		draw_plate(r, x, y, size, fresh, text);
+	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, r->c->theme->ink, ALIGN_CENTRE, 0, "%s", text);
 }
 
 bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, bool fresh)
