@@ -75,7 +75,7 @@ static size_t unite(struct interval *v, size_t count)
 static int64_t length(const struct interval *v, size_t count)
 {
 	int64_t sum = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; v && i < count; i++)
 		sum += v[i].end - v[i].begin;
 	return sum;
 }
@@ -84,7 +84,7 @@ static int64_t length(const struct interval *v, size_t count)
 static int64_t common(const struct interval *a, size_t na, const struct interval *b, size_t nb)
 {
 	int64_t sum = 0;
-	for (size_t i = 0, j = 0; i < na && j < nb;) {
+	for (size_t i = 0, j = 0; a && b && i < na && j < nb;) {
 		int64_t begin = a[i].begin > b[j].begin ? a[i].begin : b[j].begin;
 		int64_t end = a[i].end < b[j].end ? a[i].end : b[j].end;
 		if (end > begin)
