@@ -49,14 +49,15 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 	int64_t k = member * v->chunks + chunk;
 	if (isnan(v->now[k]))
 		return true;
-	bool adds = fresh && v->last[k].adds;
-	double size = adds ? size_in(r, exchange_word(sum, &v->last[k]), least_sum, b.width, b.height) : 0;
+	bool adds = fresh && v->last[k].adds, hides = r->n > RING_SLOTS_ABREAST && b.height > NUMBER;
+	double size = adds && !hides ? size_in(r, exchange_word(sum, &v->last[k]), least_sum, b.width, b.height) : 0;
 	if (size > 0) {
 		draw_number(r, b, size, true, sum);
 		return true;
 	}
-	size = size_in(r, value_word(number, v->now[k]), least, b.width, b.height);
-	if (size > 0)
+	double over = b.height > NUMBER ? 0 : fresh ? 3 : 6; /* into the gaps, where no chunk is behind it */
+	size = size_in(r, value_word(number, v->now[k]), least, b.width + over, b.height + over);
+	if (size > 0 && !hides)
 		draw_number(r, b, size, fresh, number);
 	return !adds;
 }
