@@ -151,7 +151,7 @@ static void draw_card_of(const struct ring *r, int64_t rank)
 	}
 	if (beside >= 0)
 		ring_value_beside(r, rank, beside, b.x + b.width - pad, b.y + title - 2,
-		                  b.width - 2 * pad - mark - 20 - text_length(r->c, size, WEIGHT_BOLD, name));
+		                  b.width - 2 * pad - mark - 12 - text_length(r->c, size, WEIGHT_BOLD, name));
 }
 
 /* ---- messages ---- */

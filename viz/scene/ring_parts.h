@@ -57,7 +57,7 @@ void ring_title(const struct ring *r, struct box b, double room);
 
 bool ring_values_shown(const struct view *v, const struct collective *c);
 /* A chunk's number; of a fresh one "5 + 3 = 8", if there is room. False: there is none, so that it ought to stand
- * beside the rank's name. */
+ * beside the rank's name. Where it would hide slots that lie on each other, nothing is drawn. */
 bool ring_value(const struct ring *r, struct box place, int64_t member, int number, bool fresh);
 /* Where a chunk's number stands: on it; above it, and the chunk is lower, where its slots lie on each other. */
 struct box ring_value_box(const struct ring *r, struct box *chunk);

@@ -16,22 +16,30 @@ bool ring_values_shown(const struct view *v, const struct collective *c)
 	return v->values && values_shown(v->state->timeline, c);
 }
 
-/* The largest size in which a text fits; 0: none. */
+/* The largest size in which a text fits, in half units, so that glyphs are made for few sizes; 0: none. */
 static double size_in(const struct ring *r, const char *text, double least_size, double width, double height)
 {
 	double size = fmin(most, height - 4), length = text_length(r->c, most, WEIGHT_BOLD, text) / most;
 	size = fmin(size, (width - 4) / length);
+	size = floor(2 * size) / 2;
 	return size >= least_size ? size : 0;
 }
 
-static void draw_number(const struct ring *r, struct box b, double size, bool fresh, const char *text)
+static void draw_plate(const struct ring *r, double x, double y, double size, bool fresh, const char *text)
 {
 	const struct theme *t = r->c->theme;
-	double length = text_length(r->c, size, WEIGHT_BOLD, text) + 4, height = size + 4;
+	double width = text_length(r->c, size, WEIGHT_BOLD, text) + 4, height = size + 4;
+	draw_card(r->c, (struct box){x - width / 2, y - height / 2, width, height}, t->panel,
+	          fresh ? t->accent : t->outline, fresh ? 1.2 : 0.5);
+}
+
+/* On a plate where slots lie behind it. */
+static void draw_number(const struct ring *r, struct box b, double size, bool fresh, const char *text)
+{
 	double x = b.x + b.width / 2, y = b.y + b.height / 2;
-	struct box plate = {x - length / 2, y - height / 2, length, height};
-	draw_card(r->c, plate, t->panel, fresh ? t->accent : t->outline, fresh ? 1.2 : 0.5);
-	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, 0, "%s", text);
+	if (fresh || b.height > NUMBER)
+		draw_plate(r, x, y, size, fresh, text);
+	draw_text(r->c, x, y + size * 0.36, size, WEIGHT_BOLD, r->c->theme->ink, ALIGN_CENTRE, 0, "%s", text);
 }
 
 bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, bool fresh)
@@ -41,14 +49,15 @@ bool ring_value(const struct ring *r, struct box b, int64_t member, int chunk, b
 	int64_t k = member * v->chunks + chunk;
 	if (isnan(v->now[k]))
 		return true;
-	bool adds = fresh && v->last[k].adds;
-	double size = adds ? size_in(r, exchange_word(sum, &v->last[k]), least_sum, b.width, b.height) : 0;
+	bool adds = fresh && v->last[k].adds, hides = r->n > RING_SLOTS_ABREAST && b.height > NUMBER;
+	double size = adds && !hides ? size_in(r, exchange_word(sum, &v->last[k]), least_sum, b.width, b.height) : 0;
 	if (size > 0) {
 		draw_number(r, b, size, true, sum);
 		return true;
 	}
-	size = size_in(r, value_word(number, v->now[k]), least, b.width, b.height);
-	if (size > 0)
+	double over = b.height > NUMBER ? 0 : fresh ? 3 : 6; /* into the gaps, where no chunk is behind it */
+	size = size_in(r, value_word(number, v->now[k]), least, b.width + over, b.height + over);
+	if (size > 0 && !hides)
 		draw_number(r, b, size, fresh, number);
 	return !adds;
 }
