@@ -254,6 +254,7 @@ xdotool mousemove 400 200 mousedown 1 mousemove 500 200 mousemove 600 210 mouseu
 says '--range=[1-9]'
 key minus minus minus minus minus minus
 lacks '--range'
+key Escape # nothing is selected
 sleep 4.5 # until the notes are gone
 import -window root "$tmp/before.png"
 xdotool mousemove 330 140 # a span explains itself
