@@ -38,6 +38,7 @@ struct canvas {
 	double width, height; /* units */
 	double pixel;         /* of the device, in units: nothing smaller can be seen */
 	bool raster;          /* pixels, not lines: patterns are tiles */
+	struct record *record; /* drawing is written down there instead (viz/draw/record.h); NULL: it is drawn */
 	struct tile {         /* that were made for this picture */
 		cairo_pattern_t *source;
 		enum pattern pattern;
@@ -81,6 +82,9 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
                    const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
+/* cairo_fill() and cairo_stroke() of the current path. Scenes call these, so that what they draw can be recorded. */
+void draw_fill_path(struct canvas *c);
+void draw_stroke_path(struct canvas *c);
 void draw_fill(struct canvas *c, struct box b, colour fill);
 void draw_frame(struct canvas *c, struct box b, colour line, double width);
 void draw_round(struct canvas *c, struct box b, double radius); /* the path alone */

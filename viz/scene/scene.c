@@ -185,13 +185,11 @@ void fit_point(const struct fit *f, double *x, double *y)
 	*y = f->inner.y + (*y - f->outer.y) / f->scale;
 }
 
-void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+/* Smaller as a whole where there is too little room, instead of over each other. */
+static void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 {
-	struct box b = frame_scene(v, all);
 	struct fit fit = scene_fit(v, b);
-	if (!v->presenter)
-		draw_heading(c, v, all);
-	if (fit.scale < 1) { /* smaller, instead of over each other */
+	if (fit.scale < 1) {
 		cairo_save(c->cr);
 		cairo_translate(c->cr, b.x, b.y);
 		cairo_scale(c->cr, fit.scale, fit.scale);
@@ -205,6 +203,24 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		c->pixel *= fit.scale;
 		cairo_restore(c->cr);
 	}
+}
+
+void scene_draw_alone(struct canvas *c, const struct view *v)
+{
+	enum { EDGE = 8 };
+	double phases = v->state ? PHASES : 0;
+	struct box b = {EDGE, EDGE, fmax(1, c->width - 2 * EDGE), fmax(1, c->height - phases - EDGE)};
+	draw_fitted(c, v, b);
+	if (v->state)
+		draw_phases(c, v, (struct box){b.x, b.y + b.height, b.width, PHASES});
+}
+
+void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	if (!v->presenter)
+		draw_heading(c, v, all);
+	draw_fitted(c, v, b);
 	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);
