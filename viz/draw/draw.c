@@ -11,12 +11,16 @@
 /* A line of text is cut there. */
 enum { TEXT_BYTES = 1024 };
 
+double canvas_scale(double width, double height)
+{
+	double across = width / 1280, down = height / 720;
+	return fmax(fmin(across, down), fmax(across, down) / 5); /* a strip shows the beginning, legibly */
+}
+
 void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
                   const struct fonts *fonts)
 {
-	double across = width / 1280, down = height / 720;
-	double scale =
-	        fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
+	double scale = canvas_scale(width, height) * text;
 	if (scale < 0.02)
 		scale = 0.02;
 	*c = (struct canvas){.cr = cr,

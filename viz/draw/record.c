@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void strings_release(struct strings *s)
+{
+	free(s->list);
+	free(s->slots);
+	free(s->bytes);
+}
+
 void record_release(struct record *r)
 {
 	if (!r)
 		return;
-	free(r->commands);
-	free(r->slots);
-	free(r->text);
+	strings_release(&r->commands);
+	strings_release(&r->texts);
 	free(r->colours);
 	free(r->now);
 	*r = (struct record){0};
@@ -40,21 +46,21 @@ static bool make_room(struct record *r, void **array, size_t *room, size_t count
 	return true;
 }
 
-/* ---- a command is written ---- */
+/* ---- strings, each once ---- */
 
-static void put(struct record *r, char character)
+static void put_byte(struct record *r, struct strings *s, char byte)
 {
-	if (make_room(r, (void **)&r->text, &r->text_room, r->written, 1))
-		r->text[r->written++] = character;
+	if (make_room(r, (void **)&s->bytes, &s->byte_room, s->written, 1))
+		s->bytes[s->written++] = byte;
 }
 
-static void put_string(struct record *r, const char *text)
+static void put_bytes(struct record *r, struct strings *s, const char *text)
 {
 	while (*text)
-		put(r, *text++);
+		put_byte(r, s, *text++);
 }
 
-static void put_whole(struct record *r, int64_t v)
+static void put_whole(struct record *r, struct strings *s, int64_t v)
 {
 	char digits[20];
 	int n = 0;
@@ -63,41 +69,83 @@ static void put_whole(struct record *r, int64_t v)
 		digits[n++] = (char)('0' + rest % 10);
 	while ((rest /= 10) > 0);
 	if (v < 0)
-		put(r, '-');
+		put_byte(r, s, '-');
 	while (n)
-		put(r, digits[--n]);
+		put_byte(r, s, digits[--n]);
+}
+
+static bool grow_slots(struct record *r, struct strings *s)
+{
+	size_t count = s->slot_count ? 2 * s->slot_count : 4096;
+	int *slots = calloc(count, sizeof *slots);
+	if (!slots) {
+		r->failed = true;
+		return false;
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		size_t slot = s->list[i].hash % count;
+		while (slots[slot])
+			slot = (slot + 1) % count;
+		slots[slot] = (int)i + 1;
+	}
+	free(s->slots);
+	s->slots = slots;
+	s->slot_count = count;
+	return true;
+}
+
+/* The number of the string that was written, which may be known already; -1: there was no memory. */
+static int finish_string(struct record *r, struct strings *s)
+{
+	const char *text = s->bytes + s->length;
+	size_t length = s->written - s->length;
+	uint32_t hash = 2166136261U; /* FNV-1a */
+	if (r->failed || ((s->count + 1) * 2 > s->slot_count && !grow_slots(r, s)))
+		return -1;
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
+	size_t slot = hash % s->slot_count;
+	for (; s->slots[slot]; slot = (slot + 1) % s->slot_count) {
+		const struct string *k = &s->list[s->slots[slot] - 1];
+		if (k->hash == hash && k->length == length && !memcmp(s->bytes + k->at, text, length))
+			return s->slots[slot] - 1;
+	}
+	if (!make_room(r, (void **)&s->list, &s->room, s->count, sizeof *s->list))
+		return -1;
+	s->list[s->count] = (struct string){s->length, length, hash};
+	s->length = s->written;
+	s->slots[slot] = (int)++s->count;
+	return (int)s->count - 1;
+}
+
+/* ---- a command is written ---- */
+
+static void put(struct record *r, char byte)
+{
+	put_byte(r, &r->commands, byte);
 }
 
 static void put_next(struct record *r, int64_t v)
 {
 	put(r, ',');
-	put_whole(r, v);
+	put_whole(r, &r->commands, v);
 }
 
-static void put_quoted(struct record *r, const char *text, size_t length)
+/* In quotes, as JSON that neither ends a string nor a script. */
+static void write_text(struct record *r, const char *text, size_t length)
 {
 	static const char hex[] = "0123456789abcdef";
-	put(r, '"');
+	struct strings *s = &r->texts;
+	put_byte(r, s, '"');
 	for (const char *end = text + length; text < end; text++)
 		if (strchr("\"\\<>&", *text) || (unsigned char)*text < ' ') {
-			put_string(r, "\\u00");
-			put(r, hex[*text >> 4 & 15]);
-			put(r, hex[*text & 15]);
+			put_bytes(r, s, "\\u00");
+			put_byte(r, s, hex[*text >> 4 & 15]);
+			put_byte(r, s, hex[*text & 15]);
 		} else {
-			put(r, *text);
+			put_byte(r, s, *text);
 		}
-	put(r, '"');
-}
-
-void record_put_text(const char *text, size_t length, FILE *out)
-{
-	fputc('"', out);
-	for (const char *end = text + length; text < end; text++)
-		if (strchr("\"\\<>&", *text) || (unsigned char)*text < ' ')
-			fprintf(out, "\\u%04x", (unsigned char)*text);
-		else
-			fputc(*text, out);
-	fputc('"', out);
+	put_byte(r, s, '"');
 }
 
 static int64_t tenths(double v)
@@ -118,60 +166,15 @@ static int64_t colour_number(struct record *r, uint32_t rgba)
 
 static void begin(struct record *r, int kind)
 {
-	r->written = r->text_length;
+	r->commands.written = r->commands.length;
 	put(r, '[');
-	put_whole(r, kind);
-}
-
-/* ---- a command is finished: it is a new one, or one that is known ---- */
-
-static bool grow_slots(struct record *r)
-{
-	size_t count = r->slot_count ? 2 * r->slot_count : 4096;
-	int *slots = calloc(count, sizeof *slots);
-	if (!slots) {
-		r->failed = true;
-		return false;
-	}
-	for (size_t i = 0; i < r->command_count; i++) {
-		size_t slot = r->commands[i].hash % count;
-		while (slots[slot])
-			slot = (slot + 1) % count;
-		slots[slot] = (int)i + 1;
-	}
-	free(r->slots);
-	r->slots = slots;
-	r->slot_count = count;
-	return true;
-}
-
-static int number_of(struct record *r)
-{
-	const char *text = r->text + r->text_length;
-	size_t length = r->written - r->text_length;
-	uint32_t hash = 2166136261U;
-	if ((r->command_count + 1) * 2 > r->slot_count && !grow_slots(r))
-		return -1;
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
-	size_t slot = hash % r->slot_count;
-	for (; r->slots[slot]; slot = (slot + 1) % r->slot_count) {
-		const struct command *k = &r->commands[r->slots[slot] - 1];
-		if (k->hash == hash && k->length == length && !memcmp(r->text + k->text, text, length))
-			return r->slots[slot] - 1;
-	}
-	if (!make_room(r, (void **)&r->commands, &r->command_room, r->command_count, sizeof *r->commands))
-		return -1;
-	r->commands[r->command_count] = (struct command){r->text_length, length, hash};
-	r->text_length = r->written;
-	r->slots[slot] = (int)++r->command_count;
-	return (int)r->command_count - 1;
+	put_whole(r, &r->commands, kind);
 }
 
 static void end(struct record *r)
 {
 	put(r, ']');
-	int number = r->failed ? -1 : number_of(r);
+	int number = finish_string(r, &r->commands);
 	if (number >= 0 && make_room(r, (void **)&r->now, &r->now_room, r->now_count, sizeof *r->now))
 		r->now[r->now_count++] = number;
 }
@@ -228,10 +231,10 @@ struct pen { /* in tenths; SVG's small letters go on from here */
 
 static void put_pair(struct record *r, int64_t x, int64_t y)
 {
-	put_whole(r, x);
+	put_whole(r, &r->commands, x);
 	if (y >= 0)
 		put(r, ' ');
-	put_whole(r, y);
+	put_whole(r, &r->commands, y);
 }
 
 static void pen_go(struct record *r, struct pen *pen, const cairo_path_data_t *to)
@@ -243,7 +246,7 @@ static void pen_go(struct record *r, struct pen *pen, const cairo_path_data_t *t
 	if (x && y)
 		put_pair(r, x, y);
 	else
-		put_whole(r, x ? x : y);
+		put_whole(r, &r->commands, x ? x : y);
 	pen->x += x;
 	pen->y += y;
 }
@@ -317,7 +320,7 @@ static void each_part(struct canvas *c, bool together, void (*head)(struct canva
 	together = together && !is_boxes(path);
 	for (int i = 0; i < path->num_data && !empty(path, i);) {
 		head(c, context);
-		put_string(r, ",\"");
+		put_bytes(r, &r->commands, ",\"");
 		do
 			i = put_part(r, path, i);
 		while (together && i < path->num_data && !empty(path, i));
@@ -399,6 +402,22 @@ void record_pattern(struct canvas *c, const colour *ground, enum pattern pattern
 	each_part(c, true, pattern_head, pattern_tail, &p);
 }
 
+/* Wide as it was measured, in tenths. */
+static int text_number(struct record *r, double length, double size, enum weight w, const char *text)
+{
+	struct strings *s = &r->texts;
+	const int64_t numbers[] = {tenths(length), tenths(size), w};
+	s->written = s->length;
+	put_byte(r, s, '[');
+	write_text(r, text, strlen(text));
+	for (int i = 0; i < 3; i++) {
+		put_byte(r, s, ',');
+		put_whole(r, s, numbers[i]);
+	}
+	put_byte(r, s, ']');
+	return finish_string(r, s);
+}
+
 void record_text(struct canvas *c, double x, double y, double length, double size, enum weight w, const char *text)
 {
 	struct record *r = c->record;
@@ -408,21 +427,18 @@ void record_text(struct canvas *c, double x, double y, double length, double siz
 	cairo_user_to_device(c->cr, &x, &y);
 	begin(r, 3);
 	put_next(r, colour_number(r, source_of(c->cr)));
-	put(r, ',');
-	put_quoted(r, text, strlen(text));
+	put_next(r, text_number(r, length * scale, size * scale, w, text));
 	put_next(r, tenths(x));
 	put_next(r, tenths(y));
-	put_next(r, tenths(length * scale));
-	put_next(r, tenths(size * scale));
-	put_next(r, w);
 	end(r);
 }
 
 void record_line(struct record *r, const char *text, size_t length)
 {
+	r->texts.written = r->texts.length;
+	write_text(r, text, length);
 	begin(r, 5);
-	put(r, ',');
-	put_quoted(r, text, length);
-	put_string(r, ",0");
+	put_next(r, finish_string(r, &r->texts));
+	put_next(r, 0);
 	end(r);
 }

@@ -1,15 +1,17 @@
-/* A drawing as data: what the scenes draw is written down instead of drawn, for a page that draws it itself. Each command
- * is a JSON array and has a number; commands that are equal have the same, so that a picture is a list of numbers, and
- * the next one mostly the same list. Lengths are tenths of a device unit of the surface, which nothing is drawn on.
+/* A drawing as data: what the scenes draw is written down instead of drawn, for a page that draws it itself. Each
+ * command is a JSON array and has a number; commands that are equal have the same, so that a picture is a list of
+ * numbers, and the next one mostly the same list. Lengths are tenths of a device unit of the surface, which nothing is
+ * drawn on.
  *
  *     fill       [0, colour, "path"]                                 paths are SVG's
  *     pattern    [1, ground or -1, "path", pattern, colour]          enum pattern
  *     stroke     [2, colour, "path", width, dash, gap]               dash and gap where the line has them
- *     text       [3, colour, "text", x, y, length, size, weight]     from the left end of its baseline; enum weight
+ *     text       [3, colour, text, x, y]                             from the left end of its baseline
  *     clip       [4, x, y, width, height]                            what follows is cut off there; of width 0: nowhere
- *     line       [5, "text"]                                         of prose beside the picture
+ *     line       [5, text, 0]                                        of prose beside the picture
  *
- * Colours are indices of `colours`, as 0xRRGGBBAA.
+ * Colours are indices of `colours`, as 0xRRGGBBAA; texts are indices of `texts`: a line is
+ * "text", a text in a picture ["text", length, size, enum weight].
  */
 #ifndef SHARDLAB_VIZ_RECORD_H
 #define SHARDLAB_VIZ_RECORD_H
@@ -19,16 +21,21 @@
 
 #include "viz/draw/draw.h"
 
-struct record {
-	struct command { /* begins at `text` bytes of the store */
-		size_t text, length;
+/* Strings in the order in which they came, each once. */
+struct strings {
+	struct string {
+		size_t at, length;
 		uint32_t hash;
-	} *commands;
-	size_t command_count, command_room;
-	int *slots; /* a table by hash: a command's number + 1, 0 where there is none */
+	} * list;
+	size_t count, room;
+	int *slots; /* by hash: a string's number + 1, 0 where there is none */
 	size_t slot_count;
-	char *text; /* the commands, one behind the other; behind them the one that is being written */
-	size_t text_length, text_room, written;
+	char *bytes; /* one behind the other; behind them, up to `written`, the one that is being written */
+	size_t length, byte_room, written;
+};
+
+struct record {
+	struct strings commands, texts;
 	uint32_t *colours;
 	size_t colour_count, colour_room;
 	int *now; /* the picture so far */
@@ -50,8 +57,8 @@ void record_text(struct canvas *c, double x, double y, double length, double siz
 void record_line(struct record *r, const char *text, size_t length);
 
 /* The pictures of one scene, as each differs from the one before: an entry is a command that is new, the number of an
- * old one, -n for the next n of the picture before, or [i, n] for n of them from i on. New commands are numbered as they
- * come. */
+ * old one, -n for the next n of the picture before, or [i, n] for n of them from i on. New commands are numbered as
+ * they come. */
 struct record_series {
 	int *before, *place; /* place: of each command in `before`, -1: it has none */
 	size_t before_count, place_count;
@@ -60,6 +67,8 @@ struct record_series {
 void record_write(struct record *r, struct record_series *s, size_t *known, FILE *out);
 void record_series_release(struct record_series *s);
 
+/* Writes the texts that have not been written, of which there were `known`. */
+void record_write_texts(const struct record *r, size_t *known, FILE *out);
 /* A text as JSON that can stand in a script. */
 void record_put_text(const char *text, size_t length, FILE *out);
 

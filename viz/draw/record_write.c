@@ -28,7 +28,7 @@ static void write_command(const struct record *r, int number, size_t *known, FIL
 		fprintf(out, "%d", number);
 		return;
 	}
-	fwrite(r->text + r->commands[number].text, 1, r->commands[number].length, out);
+	fwrite(r->commands.bytes + r->commands.list[number].at, 1, r->commands.list[number].length, out);
 	*known = (size_t)number + 1;
 }
 
@@ -36,15 +36,15 @@ static void write_command(const struct record *r, int number, size_t *known, FIL
 static void keep(struct record *r, struct record_series *s)
 {
 	int *before = realloc(s->before, (r->now_count + 1) * sizeof *before);
-	int *place = realloc(s->place, (r->command_count + 1) * sizeof *place);
+	int *place = realloc(s->place, (r->commands.count + 1) * sizeof *place);
 	s->before = before ? before : s->before;
 	s->place = place ? place : s->place;
 	if (!before || !place) {
 		r->failed = true;
 		return;
 	}
-	memset(place, -1, r->command_count * sizeof *place);
-	s->place_count = r->command_count;
+	memset(place, -1, r->commands.count * sizeof *place);
+	s->place_count = r->commands.count;
 	s->before_count = r->now_count;
 	for (size_t i = r->now_count; i-- > 0;) {
 		before[i] = r->now[i];
@@ -75,4 +75,26 @@ void record_write(struct record *r, struct record_series *s, size_t *known, FILE
 	}
 	fputs(r->now_count ? "]" : "[]", out);
 	keep(r, s);
+}
+
+void record_write_texts(const struct record *r, size_t *known, FILE *out)
+{
+	const struct strings *s = &r->texts;
+	fputc('[', out);
+	for (size_t first = *known; *known < s->count; ++*known) {
+		fputs(*known > first ? "," : "", out);
+		fwrite(s->bytes + s->list[*known].at, 1, s->list[*known].length, out);
+	}
+	fputc(']', out);
+}
+
+void record_put_text(const char *text, size_t length, FILE *out)
+{
+	fputc('"', out);
+	for (const char *end = text + length; text < end; text++)
+		if (strchr("\"\\<>&", *text) || (unsigned char)*text < ' ')
+			fprintf(out, "\\u%04x", (unsigned char)*text);
+		else
+			fputc(*text, out);
+	fputc('"', out);
 }

@@ -67,8 +67,7 @@ static void write_contenders(struct playback *p, FILE *out)
 				fullest = k;
 		fprintf(out, "beside   %s: rank %" PRId64 " holds %s, at most in the step %s\n", v->contender[i].label,
 		        st->timeline->ranks[fullest].rank, bytes_word(live, st->ranks[fullest].live[SPACE_DEVICE]),
-		        bytes_word(peak,
-		                   st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
+		        bytes_word(peak, st->timeline->roles[st->timeline->ranks[fullest].role].peak[SPACE_DEVICE]));
 	}
 }
 

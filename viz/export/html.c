@@ -8,22 +8,26 @@
 #include "viz/draw/record.h"
 #include "viz/export/export.h"
 
-/* One of the pictures of a step; SCENE_COUNT: the strategies side by side. */
+/* A picture for a screen, and one for a phone that is held upright. */
+enum { SHAPES = 2 };
+
 struct page {
 	struct playback *p;
 	struct record record;
-	enum scene tabs[SCENE_COUNT + 1];
-	struct record_series series[SCENE_COUNT + 2]; /* behind those of the tabs: the figures */
+	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
+	struct record_series series[SHAPES][SCENE_COUNT + 1], figures;
 	int tab_count, start;
-	size_t known;
-	double width, height; /* of a picture, in units at normal size of text */
+	size_t known, known_texts;
+	double width, height; /* of a picture for a screen, in units at normal size of text */
 };
 
 static void page_open(struct page *page, struct playback *p, const struct picture *size)
 {
 	double scale = fmin(size->width / 1280.0, size->height / 720.0);
-	*page = (struct page){.p = p, .width = size->width / scale};
-	page->height = fmax(80, size->height / scale - 120); /* heading, caption and buttons are the page's */
+	*page = (struct page){.p = p};
+	/* Heading, caption and buttons are the page's. */
+	page->width = size->width / scale;
+	page->height = fmax(80, size->height / scale - 120);
 	if (p->shown->foreign) {
 		page->tabs[page->tab_count++] = SCENE_TIMELINE;
 		return;
@@ -38,18 +42,29 @@ static void page_open(struct page *page, struct playback *p, const struct pictur
 
 static void page_release(struct page *page)
 {
-	for (int i = 0; i <= page->tab_count; i++)
-		record_series_release(&page->series[i]);
+	for (int shape = 0; shape < SHAPES; shape++)
+		for (int i = 0; i < page->tab_count; i++)
+			record_series_release(&page->series[shape][i]);
+	record_series_release(&page->figures);
 	record_release(&page->record);
 }
 
 /* ---- one step ---- */
 
-/* On a surface that nothing is drawn on: only its size matters. */
-static void record_scene(struct page *page, int tab)
+/* On a phone the overview's parts are one below the other. */
+static struct box box_of(const struct page *page, int shape, int tab)
 {
+	if (!shape)
+		return (struct box){0, 0, page->width, page->height};
+	return (struct box){0, 0, 540, page->tabs[tab] == SCENE_OVERVIEW ? 660 : 460};
+}
+
+/* On a surface that nothing is drawn on: only its size matters. */
+static void record_scene(struct page *page, int shape, int tab)
+{
+	struct box all = box_of(page, shape, tab);
 	struct playback *p = page->p;
-	cairo_rectangle_t extents = {0, 0, page->width, page->height};
+	cairo_rectangle_t extents = {0, 0, all.width, all.height};
 	cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, &extents);
 	cairo_t *cr = cairo_create(surface);
 	struct canvas c;
@@ -57,9 +72,9 @@ static void record_scene(struct page *page, int tab)
 	if (!p->compare)
 		p->scene = page->tabs[tab];
 	const struct view *v = playback_view(p);
-	canvas_begin(&c, cr, page->width, page->height, p->text, v->theme, p->fonts);
+	canvas_begin(&c, cr, all.width, all.height, p->text / canvas_scale(all.width, all.height), v->theme, p->fonts);
 	c.record = &page->record;
-	record_begin(&page->record, page->width, page->height);
+	record_begin(&page->record, all.width, all.height);
 	scene_draw_alone(&c, v);
 	page->record.failed |= cairo_status(cr) != CAIRO_STATUS_SUCCESS;
 	canvas_end(&c);
@@ -117,15 +132,18 @@ static enum status put_step(struct page *page, size_t step, FILE *out)
 	export_go(page->p, step);
 	fputs(step ? ",\n[" : "[", out);
 	put_words(page, out);
-	for (int tab = 0; tab < page->tab_count; tab++) {
-		record_scene(page, tab);
+	for (int i = 0; i < SHAPES * page->tab_count; i++) {
+		int shape = i / page->tab_count, tab = i % page->tab_count;
+		record_scene(page, shape, tab);
 		fputc(',', out);
-		record_write(&page->record, &page->series[tab], &page->known, out);
+		record_write(&page->record, &page->series[shape][tab], &page->known, out);
 	}
 	if (!page->p->shown->foreign && !(s = record_figures(page))) {
 		fputc(',', out);
-		record_write(&page->record, &page->series[page->tab_count], &page->known, out);
+		record_write(&page->record, &page->figures, &page->known, out);
 	}
+	fputc(',', out);
+	record_write_texts(&page->record, &page->known_texts, out);
 	fputc(']', out);
 	return !s && page->record.failed ? status_fail(STATUS_MEMORY, "no memory for the page") : s;
 }
@@ -147,8 +165,10 @@ static void put_tabs(const struct page *page, FILE *out)
 	fputs("\"tabs\":[", out);
 	for (int i = 0; i < page->tab_count; i++) {
 		bool compare = page->tabs[i] == SCENE_COUNT;
-		fprintf(out, "%s[\"%s\",\"%s\"]", i ? "," : "", compare ? "compare" : scene_name(page->tabs[i]),
+		struct box screen = box_of(page, 0, i), phone = box_of(page, 1, i);
+		fprintf(out, "%s[\"%s\",\"%s\"", i ? "," : "", compare ? "compare" : scene_name(page->tabs[i]),
 		        compare ? "Compare" : scene_row(page->tabs[i])->title);
+		fprintf(out, ",[%.0f,%.0f],[%.0f,%.0f]]", screen.width, screen.height, phone.width, phone.height);
 	}
 	fputs("],\n", out);
 }
@@ -157,8 +177,8 @@ static void put_settings(const struct page *page, const struct picture *size, FI
 {
 	const struct playback *p = page->p;
 	const struct theme *t = theme_of(p->theme);
-	fprintf(out, "{\"width\":%.0f,\"height\":%.0f,\"delay\":%d,\"start\":%d,\"figures\":%s,\n", page->width,
-	        page->height, 10 * size->delay, page->start, p->shown->foreign ? "false" : "true");
+	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\n", 10 * size->delay, page->start,
+	        p->shown->foreign ? "false" : "true");
 	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
 	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
 	        t->soft, t->accent);

@@ -65,8 +65,7 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
-static void draw_phases(struct canvas *c, const struct view *v, struct box b)
+void draw_phases(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct timeline *s = v->state->timeline;
@@ -185,8 +184,7 @@ void fit_point(const struct fit *f, double *x, double *y)
 	*y = f->inner.y + (*y - f->outer.y) / f->scale;
 }
 
-/* Smaller as a whole where there is too little room, instead of over each other. */
-static void draw_fitted(struct canvas *c, const struct view *v, struct box b)
+void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 {
 	struct fit fit = scene_fit(v, b);
 	if (fit.scale < 1) {
@@ -203,16 +201,6 @@ static void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 		c->pixel *= fit.scale;
 		cairo_restore(c->cr);
 	}
-}
-
-void scene_draw_alone(struct canvas *c, const struct view *v)
-{
-	enum { EDGE = 8 };
-	double phases = v->state ? PHASES : 0;
-	struct box b = {EDGE, EDGE, fmax(1, c->width - 2 * EDGE), fmax(1, c->height - phases - EDGE)};
-	draw_fitted(c, v, b);
-	if (v->state)
-		draw_phases(c, v, (struct box){b.x, b.y + b.height, b.width, PHASES});
 }
 
 void scene_draw_in(struct canvas *c, const struct view *v, struct box all)

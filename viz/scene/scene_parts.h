@@ -60,6 +60,11 @@ struct fit {
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);
 
+/* The scene in a box, smaller as a whole where there is too little room, instead of over each other. */
+void draw_fitted(struct canvas *c, const struct view *v, struct box b);
+/* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
+void draw_phases(struct canvas *c, const struct view *v, struct box b);
+
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);
 struct box frame_phases(const struct view *v, struct box all);
