@@ -170,8 +170,8 @@ static enum status check_options(struct viewer *v, struct exporting *e)
 		return STATUS_OK;
 	}
 	if (!export_parse(path, &e->format))
-		return status_fail(STATUS_INPUT,
-		                   "--export %.60s: the name must end in .png, .svg, .pdf, .gif or .html", path);
+		return status_fail(STATUS_INPUT, "--export %.60s: the name must end in .png, .svg, .pdf, .gif or .html",
+		                   path);
 	if (v->size.width * v->size.scale > 32767 || v->size.height * v->size.scale > 32767)
 		return status_fail(STATUS_INPUT, "--size times --scale: more than 32767 pixels");
 	if (option_given(o, OPTION_PAGES) && e->format != EXPORT_PDF)
@@ -197,7 +197,11 @@ enum status command_view(const struct options *o)
 		s = set_playback(&v->playback, o);
 	}
 	if (!s && option_given(o, OPTION_COMPARE)) {
-		if (viewer_alone(v))
+		if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
+			s = status_fail(STATUS_INPUT,
+			                "--compare shows the memory of each strategy: leave out --scene %s",
+			                scene_name(v->playback.scene));
+		else if (viewer_alone(v))
 			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
 			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
 		else

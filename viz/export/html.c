@@ -7,6 +7,7 @@
 
 #include "viz/draw/record.h"
 #include "viz/export/export.h"
+#include "viz/scene/scene_parts.h"
 
 /* A picture for a screen, and one for a phone that is held upright. */
 enum { SHAPES = 2 };
@@ -173,17 +174,33 @@ static void put_tabs(const struct page *page, FILE *out)
 	fputs("],\n", out);
 }
 
+/* A plan that does not fit says so above every scene. */
+static void put_banner(struct playback *p, FILE *out)
+{
+	const struct view *v = playback_view(p);
+	char what[400], change[400];
+	fputs("\"banner\":[", out);
+	if (v->state && banner_height(v) > 0) {
+		banner_words(v->state->timeline, what, change, sizeof what);
+		put_text(out, what);
+		fputc(',', out);
+		put_text(out, change);
+	}
+	fputs("],\n", out);
+}
+
 static void put_settings(const struct page *page, const struct picture *size, FILE *out)
 {
-	const struct playback *p = page->p;
+	struct playback *p = page->p;
 	const struct theme *t = theme_of(p->theme);
 	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\n", 10 * size->delay, page->start,
 	        p->shown->foreign ? "false" : "true");
-	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
+	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
 	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
-	        t->soft, t->accent);
+	        t->soft, t->accent, t->warning);
 	put_tabs(page, out);
 	put_phases(p, out);
+	put_banner(p, out);
 }
 
 static void put_colours(const struct record *r, FILE *out)

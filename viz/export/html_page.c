@@ -33,6 +33,8 @@ const char page_style[] =
         "var(--accent);min-height:4.4em}\n"
         "#said p{margin:0}\n"
         "#caption{font-size:1.1em;overflow-wrap:anywhere}\n"
+        "#banner{margin:.3em .5em;padding:.3em .6em;border:2px solid var(--warning);"
+        "border-left-width:8px;border-radius:.4em;background:var(--panel)}\n"
         "#when{color:var(--soft);font-size:.9em}\n"
         "nav{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.4em;align-items:center;"
         "padding:.5em .8em;background:var(--ground)}\n"
@@ -55,6 +57,7 @@ const char page_style[] =
 
 const char page_body[] =
         "</h1><div id=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div></header>\n"
+        "<p id=\"banner\" role=\"alert\" hidden></p>\n"
         "<main id=\"picture\"><canvas id=\"canvas\" role=\"img\"></canvas></main>\n"
         "<section id=\"said\"><p id=\"caption\" role=\"status\" aria-live=\"polite\"></p><p "
         "id=\"when\"></p></section>\n"
@@ -88,7 +91,7 @@ const char *const page_script[] = {
         "const data=JSON.parse($('data').textContent),steps=data.steps,last=steps.length-1;\n",
         "const commands=[],texts=[],pictures=[],tiles=new Map(),tabs=data.tabs.length;\n",
         "let at=0,tab=0,shape=0,timer=0,delay=data.delay,drawn=0;\n",
-        "['ground','panel','ink','soft','accent'].forEach((name,i)=>\n",
+        "['ground','panel','ink','soft','accent','warning'].forEach((name,i)=>\n",
         " document.documentElement.style.setProperty('--'+name,data.theme[i]));\n",
         "\n",
         "// A command that is new gets the next number; at the end of a step are the texts that are new.\n",
@@ -148,7 +151,7 @@ const char *const page_script[] = {
         " const c=$('canvas'),across=$('picture').clientWidth-16;\n",
         " shape=across<640&&innerHeight>innerWidth?1:0;\n",
         " const [w,h]=size();\n",
-        " const down=innerHeight-document.querySelector('header').offsetHeight-$('said').offsetHeight-\n",
+        " const down=innerHeight-document.querySelector('header').offsetHeight-$('banner').offsetHeight-$('said').offsetHeight-\n",
         "  document.querySelector('nav').offsetHeight-48;\n",
         " const width=shape?across:Math.max(Math.min(across,down*w/h),Math.min(across,640));\n",
         " const ratio=Math.min(devicePixelRatio||1,3);\n",
@@ -202,6 +205,7 @@ const char *const page_script[] = {
         " b.textContent=title;b.setAttribute('role','tab');b.id='tab-'+name;b.onclick=()=>show(at,i);\n",
         " $('tabs').appendChild(b);\n",
         "});\n",
+        "$('banner').textContent=data.banner.join(' ');$('banner').hidden=!data.banner.length;\n",
         "$('tabs').hidden=tabs<2;$('figures').hidden=!data.figures;$('bar').max=last;\n",
         "$('first').onclick=()=>go(0);$('last').onclick=()=>go(last);\n",
         "$('next').onclick=()=>go(at+1);$('back').onclick=()=>go(at-1);$('play').onclick=play;\n",
