@@ -138,7 +138,7 @@ static void write_text(struct record *r, const char *text, size_t length)
 	struct strings *s = &r->texts;
 	put_byte(r, s, '"');
 	for (const char *end = text + length; text < end; text++)
-		if (strchr("\"\\<>&", *text) || (unsigned char)*text < ' ') {
+		if (strchr("\"\\<", *text) || (unsigned char)*text < ' ') {
 			put_bytes(r, s, "\\u00");
 			put_byte(r, s, hex[*text >> 4 & 15]);
 			put_byte(r, s, hex[*text & 15]);

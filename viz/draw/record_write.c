@@ -92,7 +92,7 @@ void record_put_text(const char *text, size_t length, FILE *out)
 {
 	fputc('"', out);
 	for (const char *end = text + length; text < end; text++)
-		if (strchr("\"\\<>&", *text) || (unsigned char)*text < ' ')
+		if (strchr("\"\\<", *text) || (unsigned char)*text < ' ')
 			fprintf(out, "\\u%04x", (unsigned char)*text);
 		else
 			fputc(*text, out);
