@@ -9,6 +9,7 @@ browser=$(command -v chromium || command -v chromium-browser || true)
 
 tmp=${TMPDIR:-/tmp}
 "$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --scene memory --export "$tmp/player.html"
+"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --compare ddp,zero3 --export "$tmp/compared.html"
 printf '[{"ph":"M","name":"process_name","pid":1,"args":{"name":"</script><script>window.hurt=1</script>"}},
 {"ph":"X","name":"long \\"];hurt=1;[\\"","pid":1,"tid":1,"ts":5,"dur":100}]' >"$tmp/hurt.json"
 "$SHARDLAB" view --trace "$tmp/hurt.json" --export "$tmp/hurt.html"
@@ -36,9 +37,11 @@ $('bar').value=4;$('bar').dispatchEvent(new Event('input'));note('slider');
 const touch=(type,x)=>{const e=new Event(type);e.changedTouches=[{clientX:x,clientY:9}];$('picture').dispatchEvent(e)};
 touch('touchstart',300);touch('touchend',100);note('swipe');
 key('v');note('scene');
-key('ArrowLeft',true);seen.push('phase '+(data.phases.includes(at)&&at<5));
+key('ArrowLeft',true);seen.push('phase '+(data.runs[run].phases.includes(at)&&at<5));
 key('Home');key('n');seen.push('highlight '+$('lines').textContent.startsWith('notable'));
-location.hash='#plan/3';
+if(data.runs.length>1){const label=()=>data.runs[run].label+' '+$('heading').textContent.split(' ')[0];go(last);seen.push('end of '+label());
+ key('2');note('other '+label());show(5,1);key('1');key('2');$('runs').children[0].click();seen.push('back to '+label());key('2')}
+location.hash='#plan/3'+(run?'/'+data.runs[run].label:'');
 const late=()=>{
  note('address');
  for(const b of [...$('tabs').children]){b.click();for(const k of [0,7,last]){go(k);if(shades()<5)seen.push('nothing is drawn')}}
@@ -118,6 +121,13 @@ hurt undefined
 last $last
 DONE"
 done
+
+probed compared 420 800
+last=$(sed -n 's/^last //p' <<<"$got")
+for line in 'end of ddp ddp' "other zero3 zero3 overview $last, step $last of $last" 'back to ddp ddp' 'address plan 3, step 3 of '"$last" 'within true '; do
+	grep -qxF "$line" <<<"$got" || { echo "two strategies: no '$line' in $got"; errors=1; }
+done
+grep -q '^error\|^nothing is drawn' <<<"$got" && { echo "$got"; errors=1; }
 
 probed hurt 420 800
 grep -q '^hurt undefined$' <<<"$got" || { echo "a name broke out of the script: $got"; errors=1; }

@@ -31,7 +31,7 @@ page = open(sys.argv[1], encoding="utf-8").read()
 assert page.count("<script") == 2 and page.count("</script") == 2, "another script"
 data = json.loads(re.search(r'id="data">\n(.*?)</script>', page, re.S).group(1))
 commands, texts = 0, 0
-for step in data["steps"]:
+for step in [step for run in data["runs"] for step in run["steps"]]:
     texts += len(step.pop())
     assert len(step) == 2 + 2 * len(data["tabs"]) + data["figures"], "lists are missing"
     for entries in step[2:]:

@@ -14,6 +14,8 @@ enum { SHAPES = 2 };
 
 struct page {
 	struct playback *p;
+	const struct trace_view *runs[CONTENDERS + 1]; /* what is shown, and what it is compared with */
+	int run_count;
 	struct record record;
 	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
 	struct record_series series[SHAPES][SCENE_COUNT + 1], figures;
@@ -41,13 +43,22 @@ static void page_open(struct page *page, struct playback *p, const struct pictur
 		page->tabs[page->tab_count++] = (enum scene)s;
 }
 
-static void page_release(struct page *page)
+/* What is compared, without what is shown already. */
+static void find_runs(struct page *page)
+{
+	struct playback *p = page->p;
+	page->runs[page->run_count++] = p->shown;
+	for (int i = 0; p->compare && i < p->contender_count; i++)
+		if (strcmp(p->contender[i]->heading, p->shown->heading) != 0)
+			page->runs[page->run_count++] = p->contender[i];
+}
+
+static void forget_pictures(struct page *page)
 {
 	for (int shape = 0; shape < SHAPES; shape++)
 		for (int i = 0; i < page->tab_count; i++)
 			record_series_release(&page->series[shape][i]);
 	record_series_release(&page->figures);
-	record_release(&page->record);
 }
 
 /* ---- one step ---- */
@@ -151,6 +162,18 @@ static enum status put_step(struct page *page, size_t step, FILE *out)
 
 /* ---- the page ---- */
 
+/* Where each step stands in the first run, for going over from one to another. */
+static void put_places(const struct page *page, FILE *out)
+{
+	const struct playback *p = page->p;
+	const struct timeline *s = &p->shown->timeline;
+	fputs("\"places\":[0", out);
+	for (size_t k = 1; page->run_count > 1 && k < s->stop_count[p->step_size]; k++)
+		fprintf(out, ",%zu",
+		        playback_corresponding(s, timeline_stop(s, p->step_size, k), &page->runs[0]->timeline));
+	fputs("],\n", out);
+}
+
 /* The steps that begin a phase, for Shift with the arrows. */
 static void put_phases(const struct playback *p, FILE *out)
 {
@@ -199,8 +222,7 @@ static void put_settings(const struct page *page, const struct picture *size, FI
 	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
 	        t->soft, t->accent, t->warning);
 	put_tabs(page, out);
-	put_phases(p, out);
-	put_banner(p, out);
+	fputs("\"runs\":[\n", out);
 }
 
 static void put_colours(const struct record *r, FILE *out)
@@ -221,6 +243,31 @@ static void put_escaped(FILE *out, const char *text)
 			fputc(*text, out);
 }
 
+static enum status put_run(struct page *page, int run, FILE *out)
+{
+	struct playback *p = page->p;
+	enum status s = STATUS_OK;
+	char heading[sizeof p->shown->heading], label[sizeof p->shown->label];
+	if (run)
+		playback_show(p, page->runs[run]);
+	memcpy(heading, p->shown->heading, sizeof heading);
+	memcpy(label, p->shown->label, sizeof label);
+	fputs(run ? ",\n{\"label\":" : "{\"label\":", out);
+	put_text(out, label);
+	fputs(",\"heading\":", out);
+	put_text(out, heading);
+	fputs(",\n", out);
+	put_places(page, out);
+	put_phases(p, out);
+	put_banner(p, out);
+	fputs("\"steps\":[\n", out);
+	for (size_t k = 0; !s && k < export_steps(p); k++)
+		s = put_step(page, k, out);
+	fputs("\n]}", out);
+	forget_pictures(page);
+	return s;
+}
+
 enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
 	struct page page;
@@ -231,21 +278,23 @@ enum status export_html(struct playback *p, const struct picture *size, FILE *ou
 	memcpy(heading, p->shown->heading, sizeof heading);
 	text_mend(heading);
 	page_open(&page, p, size);
+	find_runs(&page);
 	fputs(page_head, out);
 	put_escaped(out, heading);
 	fputs(page_style, out);
 	put_escaped(out, heading);
 	fputs(page_body, out);
 	put_settings(&page, size, out);
-	fputs("\"steps\":[\n", out);
-	for (size_t k = 0; !s && k < export_steps(p); k++)
-		s = put_step(&page, k, out);
+	for (int run = 0; !s && run < page.run_count; run++)
+		s = put_run(&page, run, out);
 	put_colours(&page.record, out);
 	for (const char *const *line = page_script; *line; line++)
 		fputs(*line, out);
-	page_release(&page);
+	record_release(&page.record);
 	p->scene = scene;
 	p->compare = compare;
+	if (page.run_count > 1)
+		playback_show(p, page.runs[0]);
 	if (!s && ferror(out))
 		s = status_fail(STATUS_RUN, "the page cannot be written");
 	return s;

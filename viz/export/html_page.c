@@ -22,7 +22,8 @@ const char page_style[] =
         "font:16px/1.4 'DejaVu Sans',Verdana,Roboto,sans-serif;background:var(--ground);color:var(--ink)}\n"
         "header{display:flex;flex-wrap:wrap;gap:.3em 1em;align-items:center;padding:.5em .8em 0}\n"
         "h1{flex:1 1 24em;font-size:1em;margin:0;overflow-wrap:anywhere}\n"
-        "#tabs{display:flex;flex-wrap:wrap;gap:.3em}\n"
+        "[hidden]{display:none!important}\n"
+        ".tabs{display:flex;flex-wrap:wrap;gap:.3em}\n"
         "button{font:inherit;padding:.3em .6em;min-height:2.4em;color:var(--ink);background:var(--panel);"
         "border:1px solid var(--soft);border-radius:.4em;cursor:pointer;touch-action:manipulation}\n"
         "button[aria-selected=true]{border:2px solid var(--accent);font-weight:bold}\n"
@@ -46,7 +47,7 @@ const char page_style[] =
         "dt{color:var(--soft)}dd{margin:0}\n"
         "@media (max-width:640px){body{font-size:15px}header{padding:.3em .5em 0}h1{font-size:.8em;"
         "flex-basis:100%}\n"
-        "#tabs{flex:1;gap:.2em}#tabs button{flex:1 1 auto;padding:.2em .3em;font-size:.85em}\n"
+        ".tabs{flex:1 1 100%;gap:.2em}.tabs button{flex:1 1 auto;padding:.2em .3em;font-size:.85em}\n"
         "#said{min-height:7.2em}#caption{font-size:1em}nav{padding:.3em .5em}nav button{flex:1 1 14%;"
         "max-width:none}nav input{flex:1 1 50%}}\n"
         "@media (min-width:641px){nav input{order:-1}nav button{flex:0 0 auto}}\n"
@@ -56,7 +57,8 @@ const char page_style[] =
         "<header><h1 id=\"heading\">";
 
 const char page_body[] =
-        "</h1><div id=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div></header>\n"
+        "</h1><div id=\"runs\" class=\"tabs\" role=\"tablist\" aria-label=\"strategies\"></div>\n"
+        "<div id=\"tabs\" class=\"tabs\" role=\"tablist\" aria-label=\"scenes\"></div></header>\n"
         "<p id=\"banner\" role=\"alert\" hidden></p>\n"
         "<main id=\"picture\"><canvas id=\"canvas\" role=\"img\"></canvas></main>\n"
         "<section id=\"said\"><p id=\"caption\" role=\"status\" aria-live=\"polite\"></p><p "
@@ -80,6 +82,8 @@ const char page_body[] =
         "<dt>Space</dt><dd>play or pause; [ slower, ] faster</dd>\n"
         "<dt>N</dt><dd>to the next highlight: peak, overflow, stall, overlap, end of a collective</dd>\n"
         "<dt>V</dt><dd>the next scene</dd>\n"
+        "<dt>1 &ndash; 9</dt><dd>another strategy, at the same place of the step, where several are "
+        "compared</dd>\n"
         "<dt>F</dt><dd>full screen</dd></dl></details></div>\n"
         "<script type=\"application/json\" id=\"data\">\n";
 
@@ -88,20 +92,20 @@ const char *const page_script[] = {
         "<script>\n",
         "'use strict';\n",
         "const $=id=>document.getElementById(id);\n",
-        "const data=JSON.parse($('data').textContent),steps=data.steps,last=steps.length-1;\n",
+        "const data=JSON.parse($('data').textContent);\n",
         "const commands=[],texts=[],pictures=[],tiles=new Map(),tabs=data.tabs.length;\n",
-        "let at=0,tab=0,shape=0,timer=0,delay=data.delay,drawn=0;\n",
+        "let run=0,steps=[],last=0,at=0,tab=0,shape=0,timer=0,delay=data.delay,drawn=0;\n",
         "['ground','panel','ink','soft','accent','warning'].forEach((name,i)=>\n",
         " document.documentElement.style.setProperty('--'+name,data.theme[i]));\n",
         "\n",
         "// A command that is new gets the next number; at the end of a step are the texts that are new.\n",
-        "for(const step of steps){\n",
+        "for(const {steps} of data.runs)for(const step of steps){\n",
         " for(const text of step.pop())texts.push(text);\n",
         " for(const list of step.slice(2))for(let i=0;i<list.length;i++)if(list[i].length>2)list[i]=commands.push(list[i])-1;\n",
         "}\n",
-        "// The commands of picture k of a series, a tab in a shape: as numbers say, or as they were in the picture before.\n",
+        "// The commands of picture k of a series, a tab in a shape or the figures: as numbers say, or as they were in the picture before.\n",
         "function picture(of,k){\n",
-        " const all=pictures[of]=pictures[of]||[];\n",
+        " const series=run*(2*tabs+1)+of,all=pictures[series]=pictures[series]||[];\n",
         " for(let j=all.length;j<=k;j++){\n",
         "  const was=all[j-1]||[],now=[];let i=0;\n",
         "  const copy=(from,count)=>{for(i=from;i<from+count;i++)now.push(was[i])};\n",
@@ -136,7 +140,7 @@ const char *const page_script[] = {
         " const p=g.createPattern(t,'repeat');p.setTransform(new DOMMatrix().scale(1/scale));\n",
         " tiles.set(key,p);return p;\n",
         "}\n",
-        "function run(g,c,scale){\n",
+        "function carry(g,c,scale){\n",
         " if(c[0]==3)return text(g,c);\n",
         " if(c[0]==4){g.restore();g.save();if(c[3]){g.beginPath();g.rect(c[1],c[2],c[3],c[4]);g.clip()}return}\n",
         " const path=c.path=c.path||new Path2D(c[2]);\n",
@@ -162,7 +166,7 @@ const char *const page_script[] = {
         "function draw(){\n",
         " const c=$('canvas'),g=c.getContext('2d'),[w,h]=size(),scale=c.width/w/10;\n",
         " g.setTransform(scale,0,0,scale,0,0);g.fillStyle=data.theme[0];g.fillRect(0,0,10*w,10*h);\n",
-        " g.save();for(const n of picture(shape*tabs+tab,at))run(g,commands[n],scale);g.restore();\n",
+        " g.save();for(const n of picture(shape*tabs+tab,at))carry(g,commands[n],scale);g.restore();\n",
         " drawn++;\n",
         "}\n",
         "function say(){\n",
@@ -174,14 +178,30 @@ const char *const page_script[] = {
         "  for(const [tag,part] of [['dt',line.slice(0,9).trim()],['dd',line.slice(9)]])\n",
         "   $('lines').appendChild(document.createElement(tag)).textContent=part;\n",
         "}\n",
+        "function mark(list,k){\n",
+        " [...$(list).children].forEach((b,i)=>{b.setAttribute('aria-selected',i==k);b.tabIndex=i==k?0:-1});\n",
+        "}\n",
         "function show(k,of=tab){\n",
         " at=Math.max(0,Math.min(last,k||0));tab=of;\n",
-        " [...$('tabs').children].forEach((b,i)=>{b.setAttribute('aria-selected',i==tab);b.tabIndex=i==tab?0:-1});\n",
+        " mark('tabs',tab);\n",
         " say();fit();draw();\n",
-        " try{history.replaceState(null,'','#'+data.tabs[tab][0]+'/'+at)}catch(e){}\n",
+        " const label=run?'/'+data.runs[run].label:'';\n",
+        " try{history.replaceState(null,'','#'+data.tabs[tab][0]+'/'+at+label)}catch(e){}\n",
+        "}\n",
+        "function choose(r){\n",
+        " run=r;steps=data.runs[r].steps;last=steps.length-1;\n",
+        " const {heading,banner}=data.runs[r];\n",
+        " document.title=$('heading').textContent=heading;\n",
+        " $('banner').textContent=banner.join(' ');$('banner').hidden=!banner.length;$('bar').max=last;\n",
+        " mark('runs',run);\n",
+        "}\n",
+        "function change(r){ // to another strategy, at the same place of the step\n",
+        " const place=data.runs[run].places[at],places=data.runs[r].places;\n",
+        " choose(r);show(Math.max(0,places.findLastIndex(p=>p<=place)));\n",
         "}\n",
         "function read(){ // the part of the address behind '#'\n",
-        " const [name,k]=location.hash.slice(1).split('/'),i=data.tabs.findIndex(t=>t[0]==name);\n",
+        " const [name,k,of]=decodeURIComponent(location.hash.slice(1)).split('/'),i=data.tabs.findIndex(t=>t[0]==name);\n",
+        " choose(Math.max(0,data.runs.findIndex(r=>r.label==of)));\n",
         " show(Math.floor(+k),i<0?data.start:i);\n",
         "}\n",
         "function stop(){clearInterval(timer);timer=0;$('play').textContent='play'}\n",
@@ -197,16 +217,17 @@ const char *const page_script[] = {
         "  if(picture(2*tabs,k).some(n=>texts[commands[n][1]].startsWith('notable')))return go(k);\n",
         "}\n",
         "function phase(forward){\n",
-        " const p=data.phases;\n",
+        " const p=data.runs[run].phases;\n",
         " go(forward?p.find(k=>k>at)??last:[...p].reverse().find(k=>k<at)??0);\n",
         "}\n",
-        "data.tabs.forEach(([name,title],i)=>{\n",
-        " const b=document.createElement('button');\n",
-        " b.textContent=title;b.setAttribute('role','tab');b.id='tab-'+name;b.onclick=()=>show(at,i);\n",
-        " $('tabs').appendChild(b);\n",
-        "});\n",
-        "$('banner').textContent=data.banner.join(' ');$('banner').hidden=!data.banner.length;\n",
-        "$('tabs').hidden=tabs<2;$('figures').hidden=!data.figures;$('bar').max=last;\n",
+        "function button(list,title,press){\n",
+        " const b=$(list).appendChild(document.createElement('button'));\n",
+        " b.textContent=title;b.setAttribute('role','tab');b.onclick=press;\n",
+        "}\n",
+        "data.tabs.forEach((t,i)=>button('tabs',t[1],()=>show(at,i)));\n",
+        "data.runs.forEach((r,i)=>button('runs',r.label,()=>change(i)));\n",
+        "$('runs').hidden=data.runs.length<2;\n",
+        "$('tabs').hidden=tabs<2;$('figures').hidden=!data.figures;\n",
         "$('first').onclick=()=>go(0);$('last').onclick=()=>go(last);\n",
         "$('next').onclick=()=>go(at+1);$('back').onclick=()=>go(at-1);$('play').onclick=play;\n",
         "$('bar').oninput=e=>go(+e.target.value);\n",
@@ -215,7 +236,7 @@ const char *const page_script[] = {
         " '[':()=>pace(1.5),']':()=>pace(1/1.5),n:notable,v:()=>show(at,(tab+1)%tabs),\n",
         " f:()=>document.fullscreenElement?document.exitFullscreen():document.documentElement.requestFullscreen()};\n",
         "document.addEventListener('keydown',e=>{\n",
-        " const key=keys[e.key.length==1?e.key.toLowerCase():e.key];\n",
+        " const key=data.runs[e.key-1]?()=>change(e.key-1):keys[e.key.length==1?e.key.toLowerCase():e.key];\n",
         " if(e.ctrlKey||e.altKey||e.metaKey||!key)return;\n",
         " if(e.key==' '&&['BUTTON','SUMMARY'].includes(e.target.tagName)&&e.target.id!='play')return;\n",
         " e.preventDefault();key(e);\n",
