@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void strings_release(struct strings *s)
-{
-	free(s->list);
-	free(s->slots);
-	free(s->bytes);
-}
-
 void record_release(struct record *r)
 {
 	if (!r)
@@ -30,122 +23,17 @@ void record_begin(struct record *r, double width, double height)
 	r->clip = (struct box){0, 0, width, height};
 }
 
-/* Room for one more; the array stays as it was where there is none. */
-static bool make_room(struct record *r, void **array, size_t *room, size_t count, size_t size)
-{
-	if (count < *room)
-		return true;
-	size_t more = *room < 256 ? 256 : *room * 2;
-	void *larger = count < more && more < SIZE_MAX / size ? realloc(*array, more * size) : NULL;
-	if (!larger) {
-		r->failed = true;
-		return false;
-	}
-	*array = larger;
-	*room = more;
-	return true;
-}
-
-/* ---- strings, each once ---- */
-
-static void put_byte(struct record *r, struct strings *s, char byte)
-{
-	if (make_room(r, (void **)&s->bytes, &s->byte_room, s->written, 1))
-		s->bytes[s->written++] = byte;
-}
-
-static void put_bytes(struct record *r, struct strings *s, const char *text)
-{
-	while (*text)
-		put_byte(r, s, *text++);
-}
-
-static void put_whole(struct record *r, struct strings *s, int64_t v)
-{
-	char digits[20];
-	int n = 0;
-	uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	do
-		digits[n++] = (char)('0' + rest % 10);
-	while ((rest /= 10) > 0);
-	if (v < 0)
-		put_byte(r, s, '-');
-	while (n)
-		put_byte(r, s, digits[--n]);
-}
-
-static bool grow_slots(struct record *r, struct strings *s)
-{
-	size_t count = s->slot_count ? 2 * s->slot_count : 4096;
-	int *slots = calloc(count, sizeof *slots);
-	if (!slots) {
-		r->failed = true;
-		return false;
-	}
-	for (size_t i = 0; i < s->count; i++) {
-		size_t slot = s->list[i].hash % count;
-		while (slots[slot])
-			slot = (slot + 1) % count;
-		slots[slot] = (int)i + 1;
-	}
-	free(s->slots);
-	s->slots = slots;
-	s->slot_count = count;
-	return true;
-}
-
-/* The number of the string that was written, which may be known already; -1: there was no memory. */
-static int finish_string(struct record *r, struct strings *s)
-{
-	const char *text = s->bytes + s->length;
-	size_t length = s->written - s->length;
-	uint32_t hash = 2166136261U; /* FNV-1a */
-	if (r->failed || ((s->count + 1) * 2 > s->slot_count && !grow_slots(r, s)))
-		return -1;
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
-	size_t slot = hash % s->slot_count;
-	for (; s->slots[slot]; slot = (slot + 1) % s->slot_count) {
-		const struct string *k = &s->list[s->slots[slot] - 1];
-		if (k->hash == hash && k->length == length && !memcmp(s->bytes + k->at, text, length))
-			return s->slots[slot] - 1;
-	}
-	if (!make_room(r, (void **)&s->list, &s->room, s->count, sizeof *s->list))
-		return -1;
-	s->list[s->count] = (struct string){s->length, length, hash};
-	s->length = s->written;
-	s->slots[slot] = (int)++s->count;
-	return (int)s->count - 1;
-}
-
 /* ---- a command is written ---- */
 
 static void put(struct record *r, char byte)
 {
-	put_byte(r, &r->commands, byte);
+	strings_put(&r->commands, byte);
 }
 
 static void put_next(struct record *r, int64_t v)
 {
 	put(r, ',');
-	put_whole(r, &r->commands, v);
-}
-
-/* In quotes, as JSON that neither ends a string nor a script. */
-static void write_text(struct record *r, const char *text, size_t length)
-{
-	static const char hex[] = "0123456789abcdef";
-	struct strings *s = &r->texts;
-	put_byte(r, s, '"');
-	for (const char *end = text + length; text < end; text++)
-		if (strchr("\"\\<", *text) || (unsigned char)*text < ' ') {
-			put_bytes(r, s, "\\u00");
-			put_byte(r, s, hex[*text >> 4 & 15]);
-			put_byte(r, s, hex[*text & 15]);
-		} else {
-			put_byte(r, s, *text);
-		}
-	put_byte(r, s, '"');
+	strings_put_whole(&r->commands, v);
 }
 
 static int64_t tenths(double v)
@@ -158,8 +46,10 @@ static int64_t colour_number(struct record *r, uint32_t rgba)
 	for (size_t i = 0; i < r->colour_count; i++)
 		if (r->colours[i] == rgba)
 			return (int64_t)i;
-	if (!make_room(r, (void **)&r->colours, &r->colour_room, r->colour_count, sizeof *r->colours))
+	if (!make_room((void **)&r->colours, &r->colour_room, r->colour_count, sizeof *r->colours)) {
+		r->failed = true;
 		return 0;
+	}
 	r->colours[r->colour_count] = rgba;
 	return (int64_t)r->colour_count++;
 }
@@ -168,15 +58,17 @@ static void begin(struct record *r, int kind)
 {
 	r->commands.written = r->commands.length;
 	put(r, '[');
-	put_whole(r, &r->commands, kind);
+	strings_put_whole(&r->commands, kind);
 }
 
-static void end(struct record *r)
+static void finish(struct record *r)
 {
 	put(r, ']');
-	int number = finish_string(r, &r->commands);
-	if (number >= 0 && make_room(r, (void **)&r->now, &r->now_room, r->now_count, sizeof *r->now))
+	int number = strings_finish(&r->commands);
+	bool kept = number >= 0 && make_room((void **)&r->now, &r->now_room, r->now_count, sizeof *r->now);
+	if (kept)
 		r->now[r->now_count++] = number;
+	r->failed = r->failed || !kept || r->texts.failed;
 }
 
 /* ---- the context's state ---- */
@@ -218,7 +110,7 @@ static bool set_clip(struct canvas *c)
 	put_next(r, all ? 0 : tenths(b.y));
 	put_next(r, all ? 0 : tenths(b.width));
 	put_next(r, all ? 0 : tenths(b.height));
-	end(r);
+	finish(r);
 	return true;
 }
 
@@ -231,10 +123,10 @@ struct pen { /* in tenths; SVG's small letters go on from here */
 
 static void put_pair(struct record *r, int64_t x, int64_t y)
 {
-	put_whole(r, &r->commands, x);
+	strings_put_whole(&r->commands, x);
 	if (y >= 0)
 		put(r, ' ');
-	put_whole(r, &r->commands, y);
+	strings_put_whole(&r->commands, y);
 }
 
 static void pen_go(struct record *r, struct pen *pen, const cairo_path_data_t *to)
@@ -246,7 +138,7 @@ static void pen_go(struct record *r, struct pen *pen, const cairo_path_data_t *t
 	if (x && y)
 		put_pair(r, x, y);
 	else
-		put_whole(r, &r->commands, x ? x : y);
+		strings_put_whole(&r->commands, x ? x : y);
 	pen->x += x;
 	pen->y += y;
 }
@@ -320,13 +212,13 @@ static void each_part(struct canvas *c, bool together, void (*head)(struct canva
 	together = together && !is_boxes(path);
 	for (int i = 0; i < path->num_data && !empty(path, i);) {
 		head(c, context);
-		put_bytes(r, &r->commands, ",\"");
+		strings_put_all(&r->commands, ",\"");
 		do
 			i = put_part(r, path, i);
 		while (together && i < path->num_data && !empty(path, i));
 		put(r, '"');
 		tail(c, context);
-		end(r);
+		finish(r);
 	}
 	r->failed = r->failed || path->status;
 	cairo_path_destroy(path);
@@ -408,14 +300,14 @@ static int text_number(struct record *r, double length, double size, enum weight
 	struct strings *s = &r->texts;
 	const int64_t numbers[] = {tenths(length), tenths(size), w};
 	s->written = s->length;
-	put_byte(r, s, '[');
-	write_text(r, text, strlen(text));
+	strings_put(s, '[');
+	strings_put_quoted(s, text, strlen(text));
 	for (int i = 0; i < 3; i++) {
-		put_byte(r, s, ',');
-		put_whole(r, s, numbers[i]);
+		strings_put(s, ',');
+		strings_put_whole(s, numbers[i]);
 	}
-	put_byte(r, s, ']');
-	return finish_string(r, s);
+	strings_put(s, ']');
+	return strings_finish(s);
 }
 
 void record_text(struct canvas *c, double x, double y, double length, double size, enum weight w, const char *text)
@@ -430,15 +322,15 @@ void record_text(struct canvas *c, double x, double y, double length, double siz
 	put_next(r, text_number(r, length * scale, size * scale, w, text));
 	put_next(r, tenths(x));
 	put_next(r, tenths(y));
-	end(r);
+	finish(r);
 }
 
 void record_line(struct record *r, const char *text, size_t length)
 {
 	r->texts.written = r->texts.length;
-	write_text(r, text, length);
+	strings_put_quoted(&r->texts, text, length);
 	begin(r, 5);
-	put_next(r, finish_string(r, &r->texts));
+	put_next(r, strings_finish(&r->texts));
 	put_next(r, 0);
-	end(r);
+	finish(r);
 }

@@ -20,19 +20,7 @@
 #include <stdio.h>
 
 #include "viz/draw/draw.h"
-
-/* Strings in the order in which they came, each once. */
-struct strings {
-	struct string {
-		size_t at, length;
-		uint32_t hash;
-	} * list;
-	size_t count, room;
-	int *slots; /* by hash: a string's number + 1, 0 where there is none */
-	size_t slot_count;
-	char *bytes; /* one behind the other; behind them, up to `written`, the one that is being written */
-	size_t length, byte_room, written;
-};
+#include "viz/draw/strings.h"
 
 struct record {
 	struct strings commands, texts;

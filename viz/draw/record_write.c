@@ -91,7 +91,7 @@ void record_write_texts(const struct record *r, size_t *known, FILE *out)
 void record_put_text(const char *text, size_t length, FILE *out)
 {
 	fputc('"', out);
-	for (const char *end = text + length; text < end; text++)
+	for (const char *stop = text + length; text < stop; text++)
 		if (strchr("\"\\<", *text) || (unsigned char)*text < ' ')
 			fprintf(out, "\\u%04x", (unsigned char)*text);
 		else
