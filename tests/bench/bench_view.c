@@ -1,5 +1,5 @@
 /* The window's speed: drawing every scene at 1920 × 1080 in every theme, from a key to the picture, and traces of
- * 200,000 spans, of another program and of a plan.
+ * 200,000 spans, of another program and of a plan; and how long the page of a step takes.
  * Targets: the slowest scene under 8 ms, a key under 33 ms, opening under 1 s, scrolling at 30 pictures a second or
  * more.
  */
@@ -151,6 +151,30 @@ static void bench_scenes(struct playback *p, const struct fonts *fonts)
 	cairo_surface_destroy(surface);
 }
 
+/* All steps and scenes in a file. */
+static void bench_page(struct playback *p, const struct fonts *fonts)
+{
+	struct subject b;
+	struct picture size = {.width = 1280, .height = 720, .scale = 1, .delay = 80};
+	char *page = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&page, &bytes);
+	if (!out)
+		exit(1);
+	subject_open(&b, "gpt2-124m", "zero3", 4, 1);
+	playback_init(p, fonts);
+	playback_show(p, &b.shown);
+	double begin = now_ms();
+	must(export_write(p, EXPORT_HTML, &size, false, out));
+	double took = now_ms() - begin;
+	fclose(out);
+	printf("a page of gpt2-124m, zero3, 4 ranks: %zu steps, %.2f MB in %.1f s (target 3 MB, 5 s)\n",
+	       export_steps(p), (double)bytes / 1e6, took / 1e3);
+	free(page);
+	playback_release(p);
+	subject_close(&b);
+}
+
 /* On the display that there is (bench_view_display.sh brings one), or SDL's dummy, whose windows are seen by nobody. */
 static void bench_key(struct playback *p, const struct fonts *fonts)
 {
@@ -282,6 +306,7 @@ int main(int argc, char **argv)
 	must(fonts_open(&fonts));
 	if (!key)
 		bench_scenes(p, &fonts);
+	bench_page(p, &fonts);
 	bench_key(p, &fonts);
 	if (!key) {
 		bench_trace(p, &fonts);

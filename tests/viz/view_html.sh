@@ -1,78 +1,135 @@
 #!/bin/bash
-# The HTML step player in a browser: it steps forward and back by key, button and slider, says nothing on the console, and
-# asks nobody for anything. A script that is put behind the page plays and writes what it saw into the document.
+# The HTML page in a browser: it steps by key, button, slider and swipe, goes through the scenes by tab and key, draws each
+# of them, says nothing on the console, and asks nobody for anything. On a phone nothing is cut off: all that is there lies
+# within 420 pixels. A script that is put behind the page plays, and a frame around it writes down what it saw.
 set -euo pipefail
 
 browser=$(command -v chromium || command -v chromium-browser || true)
 [ -n "$browser" ] || { echo 'chromium is missing: tools/install-dependencies.sh --ci brings it'; exit 77; }
 
 tmp=${TMPDIR:-/tmp}
-"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --size 320x180 --export "$tmp/player.html"
+"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --scene memory --export "$tmp/player.html"
+"$SHARDLAB" view --cluster laptop --model mlp:sizes=12-8-4 --compare ddp,zero3 --export "$tmp/compared.html"
+printf '[{"ph":"M","name":"process_name","pid":1,"args":{"name":"</script><script>window.hurt=1</script>"}},
+{"ph":"X","name":"long \\"];hurt=1;[\\"","pid":1,"tid":1,"ts":5,"dur":100}]' >"$tmp/hurt.json"
+"$SHARDLAB" view --trace "$tmp/hurt.json" --export "$tmp/hurt.html"
 
 cat >"$tmp/probe" <<'SCRIPT'
-<pre id="result"></pre>
 <script>
 'use strict';
 const seen=[];
 window.addEventListener('error',e=>seen.push('error: '+e.message));
-const key=k=>document.dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true}));
-const note=what=>seen.push(what+' '+at+' '+document.getElementById('place').textContent+' '+
- (document.getElementById('picture').alt===steps[at][1])+' '+document.getElementById('picture').src.endsWith(steps[at][0]));
-const last=steps.length-1;
+const key=(k,shiftKey=false)=>document.dispatchEvent(new KeyboardEvent('keydown',{key:k,shiftKey,bubbles:true}));
+const note=what=>seen.push(what+' '+data.tabs[tab][0]+' '+at+', '+$('place').textContent+
+ ($('caption').textContent===steps[at][0]?'':' with another caption'));
+const shades=()=>{const c=$('canvas'),g=Object.assign(document.createElement('canvas'),
+  {width:c.width,height:c.height}).getContext('2d',{willReadFrequently:true});
+ g.drawImage(c,0,0);const p=g.getImageData(0,0,c.width,c.height).data,all=new Set();
+ for(let i=0;i<p.length;i+=4)all.add(p[i]<<16|p[i+1]<<8|p[i+2]);return all.size};
 note('start');
 key('ArrowRight');key('PageDown');key('ArrowRight');note('forward');
 key('ArrowLeft');note('back');
 key('End');note('end');key('ArrowRight');note('stays');
 key('Home');note('home');key('PageUp');note('stays');
-document.getElementById('next').click();note('button');
-document.getElementById('last').click();document.getElementById('back').click();note('buttons');
-const bar=document.getElementById('bar');bar.value=4;bar.dispatchEvent(new Event('input'));note('slider');
-const touch=(type,x)=>{const e=new Event(type);e.changedTouches=[{clientX:x}];document.querySelector('main').dispatchEvent(e)};
+$('next').click();note('button');
+$('last').click();$('back').click();note('buttons');
+$('bar').value=4;$('bar').dispatchEvent(new Event('input'));note('slider');
+const touch=(type,x)=>{const e=new Event(type);e.changedTouches=[{clientX:x,clientY:9}];$('picture').dispatchEvent(e)};
 touch('touchstart',300);touch('touchend',100);note('swipe');
-let loaded=0;
-const wait=setInterval(()=>{const p=document.getElementById('picture');
- if(p.complete&&p.naturalWidth>0){clearInterval(wait);seen.push('picture '+p.naturalWidth+'x'+p.naturalHeight);
+key('v');note('scene');
+key('ArrowLeft',true);seen.push('phase '+(data.runs[run].phases.includes(at)&&at<5));
+key('Home');key('n');seen.push('highlight '+$('lines').textContent.startsWith('notable'));
+if(data.runs.length>1){const label=()=>data.runs[run].label+' '+$('heading').textContent.split(' ')[0];go(last);seen.push('end of '+label());
+ key('2');note('other '+label());show(5,1);key('1');key('2');$('runs').children[0].click();seen.push('back to '+label());key('2')}
+location.hash='#plan/3'+(run?'/'+data.runs[run].label:'');
+const late=()=>{
+ note('address');
+ for(const b of [...$('tabs').children]){b.click();for(const k of [0,7,last]){go(k);if(shades()<5)seen.push('nothing is drawn')}}
+ note('tabs');
+ let beyond=[...document.querySelectorAll('body *')].filter(e=>e.getClientRects().length&&
+  (e.getBoundingClientRect().right>innerWidth+.5||e.getBoundingClientRect().left<-.5)).map(e=>e.id||e.tagName);
+ seen.push('within '+(document.documentElement.scrollWidth<=innerWidth)+' '+beyond);
+ const words=$('caption').getBoundingClientRect(),size=parseFloat(getComputedStyle($('caption')).fontSize);
+ seen.push('caption legible '+(size>=14&&words.width>200));
+ seen.push('shape '+shape);
  seen.push('requests '+performance.getEntriesByType('resource').filter(r=>!r.name.startsWith('data:')).length);
- seen.push('last '+last);document.getElementById('result').textContent='RESULT\n'+seen.join('\n')+'\nDONE'}},20);
+ seen.push('hurt '+(typeof hurt));
+ seen.push('last '+last);
+ parent.postMessage(seen.join('\n'),'*')};
+setTimeout(late,200);
 </script>
 SCRIPT
-# In place of the end of the page: the page itself is as it was written.
-sed 's#</body>##; s#</html>##' "$tmp/player.html" >"$tmp/probed.html"
-cat "$tmp/probe" >>"$tmp/probed.html"
 
-# No network at all: an address would not even be looked up.
-timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$tmp/profile" \
-	--host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --v=0 --virtual-time-budget=5000 \
-	--dump-dom "file://$tmp/probed.html" >"$tmp/dom" 2>"$tmp/log" || { tail -n 5 "$tmp/log"; echo 'the browser failed'; exit 1; }
+# In place of the end of the page: the page itself is as it was written.
+probed() {
+	sed 's#^</body>##; s#^</html>##' "$tmp/$1.html" >"$tmp/probed.html"
+	cat "$tmp/probe" >>"$tmp/probed.html"
+	cat >"$tmp/frame.html" <<FRAME
+<pre id="result"></pre>
+<script>addEventListener('message',e=>{document.getElementById('result').textContent='RESULT\n'+e.data+'\nDONE'})</script>
+<iframe src="probed.html" style="border:0;width:$2px;height:$3px"></iframe>
+FRAME
+	# No network at all: an address would not even be looked up.
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --user-data-dir="$tmp/profile" \
+		--host-resolver-rules='MAP * ~NOTFOUND' --enable-logging=stderr --v=0 --virtual-time-budget=5000 \
+		--dump-dom "file://$tmp/frame.html" >"$tmp/dom" 2>"$tmp/log" || { tail -n 5 "$tmp/log"; echo 'the browser failed'; exit 1; }
+	got=$(sed 's/<[^>]*>//g' "$tmp/dom" | awk '/^RESULT$/ && !done { on = 1 } on { print } /^DONE$/ { on = 0; done = 1 }')
+}
 
 errors=0
-if grep -E 'CONSOLE' "$tmp/log"; then
-	echo 'the console is not empty'
-	errors=1
-fi
-got=$(sed 's/<[^>]*>//g' "$tmp/dom" | awk '/^RESULT$/ && !done { on = 1 } on { print } /^DONE$/ { on = 0; done = 1 }')
-last=$(sed -n 's/^last //p' <<<"$got")
-wanted="RESULT
-start 0 0 of $last true true
-forward 3 3 of $last true true
-back 2 2 of $last true true
-end $last $last of $last true true
-stays $last $last of $last true true
-home 0 0 of $last true true
-stays 0 0 of $last true true
-button 1 1 of $last true true
-buttons $((last - 1)) $((last - 1)) of $last true true
-slider 4 4 of $last true true
-swipe 5 5 of $last true true
-picture 320x180
+check() {
+	if grep -E 'CONSOLE' "$tmp/log"; then
+		echo 'the console is not empty'
+		errors=1
+	fi
+	if [ "$got" != "$1" ]; then
+		echo "the page says:"
+		echo "$got"
+		echo "instead of:"
+		echo "$1"
+		errors=1
+	fi
+}
+
+for size in '1280 720 0' '420 800 1'; do
+	read -r width height shape <<<"$size"
+	probed player "$width" "$height"
+	last=$(sed -n 's/^last //p' <<<"$got")
+	at() { echo "$2 $1, step $1 of ${last:-?}"; }
+	check "RESULT
+start $(at 0 memory)
+forward $(at 3 memory)
+back $(at 2 memory)
+end $(at "${last:-0}" memory)
+stays $(at "${last:-0}" memory)
+home $(at 0 memory)
+stays $(at 0 memory)
+button $(at 1 memory)
+buttons $(at $((${last:-0} - 1)) memory)
+slider $(at 4 memory)
+swipe $(at 5 memory)
+scene $(at 5 timeline)
+phase true
+highlight true
+address $(at 3 plan)
+tabs $(at "${last:-0}" plan)
+within true 
+caption legible true
+shape $shape
 requests 0
+hurt undefined
 last $last
 DONE"
-if [ -z "$last" ] || [ "$got" != "$wanted" ]; then
-	echo "the page says:"
-	echo "$got"
-	echo "instead of:"
-	echo "$wanted"
-	errors=1
-fi
+done
+
+probed compared 420 800
+last=$(sed -n 's/^last //p' <<<"$got")
+for line in 'end of ddp ddp' "other zero3 zero3 overview $last, step $last of $last" 'back to ddp ddp' 'address plan 3, step 3 of '"$last" 'within true '; do
+	grep -qxF "$line" <<<"$got" || { echo "two strategies: no '$line' in $got"; errors=1; }
+done
+grep -q '^error\|^nothing is drawn' <<<"$got" && { echo "$got"; errors=1; }
+
+probed hurt 420 800
+grep -q '^hurt undefined$' <<<"$got" || { echo "a name broke out of the script: $got"; errors=1; }
+grep -q '^error' <<<"$got" && { echo "$got"; errors=1; }
 exit $errors

@@ -6,15 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "viz/draw/record.h"
+
 /* A line of text is cut there. */
 enum { TEXT_BYTES = 1024 };
+
+double canvas_scale(double width, double height)
+{
+	double across = width / 1280, down = height / 720;
+	return fmax(fmin(across, down), fmax(across, down) / 5); /* a strip shows the beginning, legibly */
+}
 
 void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
                   const struct fonts *fonts)
 {
-	double across = width / 1280, down = height / 720;
-	double scale =
-	        fmax(fmin(across, down), fmax(across, down) / 5) * text; /* a strip shows the beginning, legibly */
+	double scale = canvas_scale(width, height) * text;
 	if (scale < 0.02)
 		scale = 0.02;
 	*c = (struct canvas){.cr = cr,
@@ -152,10 +158,15 @@ void draw_text(struct canvas *c, double x, double y, double size, enum weight w,
 	va_end(args);
 	text_mend(text);
 	shorten(c, size, w, text, room);
-	double length = a == ALIGN_LEFT ? 0 : advance(c, size, w, text);
-	draw_font(c, size, w);
+	double length = a == ALIGN_LEFT && !c->record ? 0 : advance(c, size, w, text);
+	double left = a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2;
 	draw_colour(c, ink);
-	cairo_move_to(c->cr, a == ALIGN_LEFT ? x : a == ALIGN_RIGHT ? x - length : x - length / 2, y);
+	if (c->record) {
+		record_text(c, left, y, length, size, w, text);
+		return;
+	}
+	draw_font(c, size, w);
+	cairo_move_to(c->cr, left, y);
 	cairo_show_text(c->cr, text);
 }
 
@@ -226,11 +237,37 @@ void text_of_ranks(char *out, int size, uint64_t set, int64_t of)
 
 /* ---- shapes ---- */
 
+static void fill_path(struct canvas *c) /* and keep it */
+{
+	if (c->record)
+		record_fill(c);
+	else
+		cairo_fill_preserve(c->cr);
+}
+
+void draw_fill_path(struct canvas *c)
+{
+	if (c->record)
+		record_fill(c);
+	else
+		cairo_fill(c->cr);
+	cairo_new_path(c->cr);
+}
+
+void draw_stroke_path(struct canvas *c)
+{
+	if (c->record)
+		record_stroke(c);
+	else
+		cairo_stroke(c->cr);
+	cairo_new_path(c->cr);
+}
+
 void draw_fill(struct canvas *c, struct box b, colour fill)
 {
 	draw_colour(c, fill);
 	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-	cairo_fill(c->cr);
+	draw_fill_path(c);
 }
 
 void draw_frame(struct canvas *c, struct box b, colour line, double width)
@@ -238,7 +275,7 @@ void draw_frame(struct canvas *c, struct box b, colour line, double width)
 	draw_colour(c, line);
 	cairo_set_line_width(c->cr, width * c->theme->stroke);
 	cairo_rectangle(c->cr, b.x, b.y, b.width, b.height);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 }
 
 void draw_round(struct canvas *c, struct box b, double radius)
@@ -256,10 +293,10 @@ void draw_card(struct canvas *c, struct box b, colour fill, colour line, double 
 {
 	draw_round(c, b, 6);
 	draw_colour(c, fill);
-	cairo_fill_preserve(c->cr);
+	fill_path(c);
 	draw_colour(c, line);
 	cairo_set_line_width(c->cr, width * c->theme->stroke);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 }
 
 void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, colour line, double width)
@@ -268,7 +305,7 @@ void draw_line(struct canvas *c, double x0, double y0, double x1, double y1, col
 	cairo_set_line_width(c->cr, width * c->theme->stroke);
 	cairo_move_to(c->cr, x0, y0);
 	cairo_line_to(c->cr, x1, y1);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 }
 
 void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y1, double size, colour fill)
@@ -282,5 +319,5 @@ void draw_arrow_head(struct canvas *c, double x0, double y0, double x1, double y
 	cairo_line_to(c->cr, x1 - size * ux - size * 0.45 * uy, y1 - size * uy + size * 0.45 * ux);
 	cairo_line_to(c->cr, x1 - size * ux + size * 0.45 * uy, y1 - size * uy - size * 0.45 * ux);
 	cairo_close_path(c->cr);
-	cairo_fill(c->cr);
+	draw_fill_path(c);
 }

@@ -35,10 +35,11 @@ struct canvas {
 	cairo_t *cr;
 	const struct theme *theme;
 	const struct fonts *fonts;
-	double width, height; /* units */
-	double pixel;         /* of the device, in units: nothing smaller can be seen */
-	bool raster;          /* pixels, not lines: patterns are tiles */
-	struct tile {         /* that were made for this picture */
+	double width, height;  /* units */
+	double pixel;          /* of the device, in units: nothing smaller can be seen */
+	bool raster;           /* pixels, not lines: patterns are tiles */
+	struct record *record; /* drawing is written down there instead (viz/draw/record.h); NULL: it is drawn */
+	struct tile {          /* that were made for this picture */
 		cairo_pattern_t *source;
 		enum pattern pattern;
 		colour ink, ground;
@@ -60,6 +61,8 @@ struct box {
 /* Clears the picture. text: factor on the size of everything (a larger one leaves less room). */
 void canvas_begin(struct canvas *c, cairo_t *cr, double width, double height, double text, const struct theme *theme,
                   const struct fonts *fonts);
+/* Units of the device for one of a picture of this size, where text is of normal size. */
+double canvas_scale(double width, double height);
 void canvas_end(struct canvas *c);
 
 enum align { ALIGN_LEFT, ALIGN_CENTRE, ALIGN_RIGHT };
@@ -81,6 +84,9 @@ int draw_paragraph(struct canvas *c, double x, double y, double width, double si
                    const char *text);
 
 void draw_colour(struct canvas *c, colour colour);
+/* cairo_fill() and cairo_stroke() of the current path. Scenes call these, so that what they draw can be recorded. */
+void draw_fill_path(struct canvas *c);
+void draw_stroke_path(struct canvas *c);
 void draw_fill(struct canvas *c, struct box b, colour fill);
 void draw_frame(struct canvas *c, struct box b, colour line, double width);
 void draw_round(struct canvas *c, struct box b, double radius); /* the path alone */

@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "viz/draw/draw.h"
+#include "viz/draw/record.h"
 
 static double gap_of(const struct canvas *c)
 {
@@ -90,6 +90,10 @@ void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, 
 {
 	if (pattern == PATTERN_PLAIN || too_small(c, b))
 		return;
+	if (c->record) {
+		record_pattern(c, NULL, pattern, ink);
+		return;
+	}
 	if (c->raster) {
 		cairo_set_source(c->cr, tile_of(c, pattern, ink, NULL));
 		cairo_fill_preserve(c->cr);
@@ -108,7 +112,12 @@ void draw_pattern_on_path(struct canvas *c, struct box b, enum pattern pattern, 
 
 void draw_patterned_path(struct canvas *c, struct box b, colour fill, enum pattern pattern, colour ink)
 {
-	if (c->raster && pattern != PATTERN_PLAIN && !too_small(c, b)) { /* both at once */
+	bool plain = pattern == PATTERN_PLAIN || too_small(c, b);
+	if (c->record) {
+		record_pattern(c, &fill, plain ? PATTERN_PLAIN : pattern, ink);
+		return;
+	}
+	if (c->raster && !plain) { /* both at once */
 		cairo_set_source(c->cr, tile_of(c, pattern, ink, &fill));
 		cairo_fill_preserve(c->cr);
 		return;

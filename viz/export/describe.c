@@ -128,25 +128,31 @@ static void write_all_values(const struct state *st, FILE *out)
 
 /* ---- a stop ---- */
 
+void export_figures(struct playback *p, FILE *out)
+{
+	char highlight[160];
+	caption_highlight(&p->state, highlight, sizeof highlight);
+	if (*highlight)
+		fprintf(out, "notable  %s\n", highlight);
+	write_ledger(&p->state, out);
+	if (p->values)
+		write_all_values(&p->state, out);
+	write_memory(&p->state, out);
+	write_contenders(p, out);
+}
+
 static void write_stop(struct playback *p, FILE *out)
 {
 	const struct state *st = &p->state;
 	const struct timeline *s = st->timeline;
-	char caption[CAPTION_SIZE], highlight[160], time[WORD];
+	char caption[CAPTION_SIZE], time[WORD];
 	caption_make(st, caption, sizeof caption);
-	caption_highlight(st, highlight, sizeof highlight);
 	fprintf(out, "\n%s %zu of %zu, %s at %s, %s\n",
 	        st->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(st->step_size),
 	        timeline_stop_of(s, st->step_size, st->position), s->stop_count[st->step_size] - 1,
 	        s->trace->measured ? "measured" : "simulated", time_word(time, st->time), phase_word(s, st->position));
 	fprintf(out, "caption  %s\n", caption);
-	if (*highlight)
-		fprintf(out, "notable  %s\n", highlight);
-	write_ledger(st, out);
-	if (p->values)
-		write_all_values(st, out);
-	write_memory(st, out);
-	write_contenders(p, out);
+	export_figures(p, out);
 }
 
 /* ---- another program's trace ---- */

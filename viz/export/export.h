@@ -20,7 +20,7 @@ struct picture {
 	X("svg", SVG, "one picture, as lines")                                                                         \
 	X("pdf", PDF, "a page, or with {pages} all one for each step")                                                 \
 	X("gif", GIF, "all steps, moving")                                                                             \
-	X("html", HTML, "all steps, to be turned with keys: one file, no network")
+	X("html", HTML, "all steps and scenes, to be turned with keys: one file, no network")
 
 enum export_format {
 #define X(name, constant, what) EXPORT_##constant,
@@ -43,10 +43,15 @@ enum status export_drawing(void (*draw)(void *context, cairo_t *cr, double width
 /* The captions, the ledger and the figures of all stops as text, or of the one where the playback stands; of another
  * program's trace its lanes. */
 void export_describe(struct playback *p, bool all, FILE *out);
+/* Of those, the lines below the caption, where the playback stands. */
+void export_figures(struct playback *p, FILE *out);
 
 /* Shared by the files of this folder. */
 enum status export_gif(struct playback *p, const struct picture *size, FILE *out);
 enum status export_html(struct playback *p, const struct picture *size, FILE *out);
+/* The page around the data: up to the title, to the heading, to the data; and its lines to the end, the last NULL. */
+extern const char page_head[], page_style[], page_body[];
+extern const char *const page_script[];
 /* A picture of the playback as it stands, to be destroyed by the caller; on failure there is none. */
 enum status export_surface(struct playback *p, const struct picture *size, cairo_surface_t **out);
 /* How many stops there are, and going to one. */

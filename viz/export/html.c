@@ -1,143 +1,301 @@
-/* Playback of a step in one HTML file: every step's picture inside it, as the PNG that --at gives, with its caption as
- * text for those who do not see it. Keys, buttons, a slider, swipes; nothing is fetched.
+/* A step in one HTML file that draws itself: every scene of every step as drawing commands, of which most are those of
+ * the step before, beside captions and figures as text. Nothing is fetched.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/draw/record.h"
 #include "viz/export/export.h"
+#include "viz/scene/scene_parts.h"
 
-static const char page_head[] = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                                "<link rel=\"icon\" href=\"data:,\">\n<title>";
+/* A picture for a screen, and one for a phone that is held upright. */
+enum { SHAPES = 2 };
 
-static const char page_style[] =
-        "</title>\n<style>\n"
-        "html,body{margin:0;height:100%;overflow:hidden;font:16px/1.4 'DejaVu Sans',Verdana,sans-serif}\n"
-        "body{display:flex;flex-direction:column;background:var(--ground);color:var(--ink)}\n"
-        "main{flex:1;min-height:0;display:flex;align-items:center;justify-content:center;touch-action:pan-y}\n"
-        "main img{max-width:100%;max-height:100%;display:block}\n"
-        "nav{display:flex;gap:.5em;align-items:center;padding:.5em .8em}\n"
-        "nav button{font:inherit;min-width:3em;padding:.35em .7em;color:var(--ink);background:var(--panel);"
-        "border:1px solid var(--ink);border-radius:.4em;cursor:pointer}\n"
-        "nav button:focus-visible,nav input:focus-visible{outline:3px solid var(--accent)}\n"
-        "nav input{flex:1;accent-color:var(--accent)}\n"
-        "#place{min-width:6em;text-align:right}\n"
-        "#said{position:absolute;left:-9999px}\n"
-        "</style>\n</head>\n<body>\n<main><img id=\"picture\" alt=\"\"></main>\n"
-        "<nav><button id=\"first\" title=\"first (Home)\" aria-label=\"first\">|&lt;</button>"
-        "<button id=\"back\" title=\"previous (left arrow)\" aria-label=\"previous\">&lt;</button>"
-        "<button id=\"play\" title=\"play or pause (Space)\">play</button>"
-        "<button id=\"next\" title=\"next (right arrow)\" aria-label=\"next\">&gt;</button>"
-        "<button id=\"last\" title=\"last (End)\" aria-label=\"last\">&gt;|</button>"
-        "<input id=\"bar\" type=\"range\" min=\"0\" value=\"0\" aria-label=\"step\"><span id=\"place\"></span></nav>\n"
-        "<div id=\"said\" role=\"status\" aria-live=\"polite\"></div>\n<script>\n'use strict';\nconst steps=[\n";
-
-static const char page_script[] =
-        "];\n"
-        "const $=id=>document.getElementById(id);let at=0,timer=0;\n"
-        "const pictures=[];\n"
-        "function show(k){at=Math.max(0,Math.min(steps.length-1,k));\n"
-        " $('picture').src='data:image/png;base64,'+steps[at][0];$('picture').alt=steps[at][1];\n"
-        " $('said').textContent=steps[at][1];$('bar').value=at;$('place').textContent=at+' of '+(steps.length-1);\n"
-        " try{history.replaceState(null,'','#'+at)}catch(e){}}\n"
-        "function stop(){clearInterval(timer);timer=0;$('play').textContent='play'}\n"
-        "function play(){if(timer){stop();return}if(at==steps.length-1)show(0);$('play').textContent='pause';\n"
-        " timer=setInterval(()=>{if(at==steps.length-1)stop();else show(at+1)},delay)}\n"
-        "function go(k){stop();show(k)}\n"
-        "$('bar').max=steps.length-1;\n"
-        "$('first').onclick=()=>go(0);$('last').onclick=()=>go(steps.length-1);\n"
-        "$('next').onclick=()=>go(at+1);$('back').onclick=()=>go(at-1);$('play').onclick=play;\n"
-        "$('bar').oninput=e=>go(+e.target.value);\n"
-        "document.addEventListener('keydown',e=>{if(e.ctrlKey||e.altKey||e.metaKey)return;const k=e.key;\n"
-        " if(k==' '){if(e.target.tagName=='BUTTON'&&e.target.id!='play')return;play()}\n"
-        " else if(k=='ArrowRight'||k=='PageDown')go(at+1);else if(k=='ArrowLeft'||k=='PageUp')go(at-1);\n"
-        " else if(k=='Home')go(0);else if(k=='End')go(steps.length-1);\n"
-        " else if(k=='f'){if(document.fullscreenElement)document.exitFullscreen();else "
-        "document.documentElement.requestFullscreen()}\n"
-        " else return;e.preventDefault()});\n"
-        "let x0=null;const m=document.querySelector('main');\n"
-        "m.addEventListener('touchstart',e=>{x0=e.changedTouches[0].clientX},{passive:true});\n"
-        "m.addEventListener('touchend',e=>{const "
-        "d=e.changedTouches[0].clientX-x0;if(Math.abs(d)>40)go(at+(d<0?1:-1))});\n"
-        "m.addEventListener('click',e=>go(at+(e.clientX<innerWidth/3?-1:1)));\n"
-        "addEventListener('hashchange',()=>show(+location.hash.slice(1)||0));\n"
-        "show(+location.hash.slice(1)||0);\n"
-        "</script>\n</body>\n</html>\n";
-
-/* Base 64, three bytes at a time, as they come. */
-struct base64 {
-	FILE *out;
-	unsigned char held[3];
-	int count;
+struct page {
+	struct playback *p;
+	const struct trace_view *runs[CONTENDERS + 1]; /* what is shown, and what it is compared with */
+	int run_count;
+	struct record record;
+	enum scene tabs[SCENE_COUNT + 1]; /* SCENE_COUNT: the strategies side by side */
+	struct record_series series[SHAPES][SCENE_COUNT + 1], figures;
+	int tab_count, start;
+	size_t known, known_texts;
+	double width, height; /* of a picture for a screen, in units at normal size of text */
 };
 
-static void put_group(struct base64 *b)
+static void page_open(struct page *page, struct playback *p, const struct picture *size)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	unsigned v = (unsigned)b->held[0] << 16 | (unsigned)b->held[1] << 8 | b->held[2];
-	for (int i = 0; i < 4; i++)
-		fputc(i <= b->count ? digits[v >> (18 - 6 * i) & 63] : '=', b->out);
-	b->count = 0;
-	memset(b->held, 0, sizeof b->held);
-}
-
-static cairo_status_t put_bytes(void *context, const unsigned char *data, unsigned int length)
-{
-	struct base64 *b = context;
-	for (unsigned i = 0; i < length; i++) {
-		b->held[b->count++] = data[i];
-		if (b->count == 3)
-			put_group(b);
+	double scale = fmin(size->width / 1280.0, size->height / 720.0);
+	*page = (struct page){.p = p};
+	/* Heading, caption and buttons are the page's. */
+	page->width = size->width / scale;
+	page->height = fmax(80, size->height / scale - 120);
+	if (p->shown->foreign) {
+		page->tabs[page->tab_count++] = SCENE_TIMELINE;
+		return;
 	}
-	return ferror(b->out) ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+	if (p->compare && p->contender_count)
+		page->tabs[page->tab_count++] = SCENE_COUNT;
+	else
+		page->start = (int)p->scene;
+	for (int s = 0; s < SCENE_COUNT; s++)
+		page->tabs[page->tab_count++] = (enum scene)s;
 }
 
-/* Characters of `unsafe`, and control characters, as `format` says. */
-static void put_escaped(FILE *out, const char *text, const char *unsafe, const char *format)
+/* What is compared, without what is shown already. */
+static void find_runs(struct page *page)
+{
+	struct playback *p = page->p;
+	page->runs[page->run_count++] = p->shown;
+	for (int i = 0; p->compare && i < p->contender_count; i++)
+		if (strcmp(p->contender[i]->heading, p->shown->heading) != 0)
+			page->runs[page->run_count++] = p->contender[i];
+}
+
+static void forget_pictures(struct page *page)
+{
+	for (int shape = 0; shape < SHAPES; shape++)
+		for (int i = 0; i < page->tab_count; i++)
+			record_series_release(&page->series[shape][i]);
+	record_series_release(&page->figures);
+}
+
+/* ---- one step ---- */
+
+/* On a phone the overview's parts are one below the other. */
+static struct box box_of(const struct page *page, int shape, int tab)
+{
+	if (!shape)
+		return (struct box){0, 0, page->width, page->height};
+	return (struct box){0, 0, 540, page->tabs[tab] == SCENE_OVERVIEW ? 660 : 460};
+}
+
+/* On a surface that nothing is drawn on: only its size matters. */
+static void record_scene(struct page *page, int shape, int tab)
+{
+	struct box all = box_of(page, shape, tab);
+	struct playback *p = page->p;
+	cairo_rectangle_t extents = {0, 0, all.width, all.height};
+	cairo_surface_t *surface = cairo_recording_surface_create(CAIRO_CONTENT_COLOR, &extents);
+	cairo_t *cr = cairo_create(surface);
+	struct canvas c;
+	p->compare = page->tabs[tab] == SCENE_COUNT;
+	if (!p->compare)
+		p->scene = page->tabs[tab];
+	const struct view *v = playback_view(p);
+	canvas_begin(&c, cr, all.width, all.height, p->text / canvas_scale(all.width, all.height), v->theme, p->fonts);
+	c.record = &page->record;
+	record_begin(&page->record, all.width, all.height);
+	scene_draw_alone(&c, v);
+	page->record.failed |= cairo_status(cr) != CAIRO_STATUS_SUCCESS;
+	canvas_end(&c);
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+}
+
+static enum status record_figures(struct page *page)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *lines = open_memstream(&text, &size);
+	if (!lines)
+		return status_fail(STATUS_MEMORY, "no memory for the page");
+	page->p->compare = page->tabs[0] == SCENE_COUNT;
+	export_figures(page->p, lines);
+	if (fclose(lines)) {
+		free(text);
+		return status_fail(STATUS_MEMORY, "no memory for the page");
+	}
+	text_mend(text);
+	record_begin(&page->record, 0, 0);
+	for (const char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+		record_line(&page->record, line, (size_t)(end - line));
+	free(text);
+	return STATUS_OK;
+}
+
+static void put_text(FILE *out, char *text)
+{
+	text_mend(text);
+	record_put_text(text, strlen(text), out);
+}
+
+/* Its caption, its time and its phase: what stands beside every scene. */
+static void put_words(const struct page *page, FILE *out)
+{
+	const struct state *st = &page->p->state;
+	char caption[CAPTION_SIZE] = "", when[160] = "", time[WORD];
+	if (!page->p->shown->foreign) {
+		caption_make(st, caption, sizeof caption);
+		snprintf(when, sizeof when, "%s at %s, %s", st->timeline->trace->measured ? "measured" : "simulated",
+		         time_word(time, st->time), phase_word(st->timeline, st->position));
+	} else {
+		snprintf(caption, sizeof caption, "A trace of another program: its lanes and spans.");
+	}
+	put_text(out, caption);
+	fputc(',', out);
+	put_text(out, when);
+}
+
+static enum status put_step(struct page *page, size_t step, FILE *out)
+{
+	enum status s = STATUS_OK;
+	export_go(page->p, step);
+	fputs(step ? ",\n[" : "[", out);
+	put_words(page, out);
+	for (int i = 0; i < SHAPES * page->tab_count; i++) {
+		int shape = i / page->tab_count, tab = i % page->tab_count;
+		record_scene(page, shape, tab);
+		fputc(',', out);
+		record_write(&page->record, &page->series[shape][tab], &page->known, out);
+	}
+	if (!page->p->shown->foreign && !(s = record_figures(page))) {
+		fputc(',', out);
+		record_write(&page->record, &page->figures, &page->known, out);
+	}
+	fputc(',', out);
+	record_write_texts(&page->record, &page->known_texts, out);
+	fputc(']', out);
+	return !s && page->record.failed ? status_fail(STATUS_MEMORY, "no memory for the page") : s;
+}
+
+/* ---- the page ---- */
+
+/* Where each step stands in the first run, for going over from one to another. */
+static void put_places(const struct page *page, FILE *out)
+{
+	const struct playback *p = page->p;
+	const struct timeline *s = &p->shown->timeline;
+	fputs("\"places\":[0", out);
+	for (size_t k = 1; page->run_count > 1 && k < s->stop_count[p->step_size]; k++)
+		fprintf(out, ",%zu",
+		        playback_corresponding(s, timeline_stop(s, p->step_size, k), &page->runs[0]->timeline));
+	fputs("],\n", out);
+}
+
+/* The steps that begin a phase, for Shift with the arrows. */
+static void put_phases(const struct playback *p, FILE *out)
+{
+	const struct timeline *s = &p->shown->timeline;
+	fputs("\"phases\":[0", out);
+	for (size_t k = 1; !p->shown->foreign && k < s->stop_count[STEP_SIZE_PHASE]; k++)
+		fprintf(out, ",%zu", timeline_stop_of(s, p->step_size, s->stops[STEP_SIZE_PHASE][k]));
+	fputs("],\n", out);
+}
+
+static void put_tabs(const struct page *page, FILE *out)
+{
+	fputs("\"tabs\":[", out);
+	for (int i = 0; i < page->tab_count; i++) {
+		bool compare = page->tabs[i] == SCENE_COUNT;
+		struct box screen = box_of(page, 0, i), phone = box_of(page, 1, i);
+		fprintf(out, "%s[\"%s\",\"%s\"", i ? "," : "", compare ? "compare" : scene_name(page->tabs[i]),
+		        compare ? "Compare" : scene_row(page->tabs[i])->title);
+		fprintf(out, ",[%.0f,%.0f],[%.0f,%.0f]]", screen.width, screen.height, phone.width, phone.height);
+	}
+	fputs("],\n", out);
+}
+
+/* A plan that does not fit says so above every scene. */
+static void put_banner(struct playback *p, FILE *out)
+{
+	const struct view *v = playback_view(p);
+	char what[400], change[400];
+	fputs("\"banner\":[", out);
+	if (v->state && banner_height(v) > 0) {
+		banner_words(v->state->timeline, what, change, sizeof what);
+		put_text(out, what);
+		fputc(',', out);
+		put_text(out, change);
+	}
+	fputs("],\n", out);
+}
+
+static void put_settings(const struct page *page, const struct picture *size, FILE *out)
+{
+	struct playback *p = page->p;
+	const struct theme *t = theme_of(p->theme);
+	fprintf(out, "{\"delay\":%d,\"start\":%d,\"figures\":%s,\n", 10 * size->delay, page->start,
+	        p->shown->foreign ? "false" : "true");
+	fprintf(out, "\"word\":\"%s\",\"theme\":[\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\",\"#%06X\"],\n",
+	        p->step_size == STEP_SIZE_ROUND ? "step" : step_size_name(p->step_size), t->ground, t->panel, t->ink,
+	        t->soft, t->accent, t->warning);
+	put_tabs(page, out);
+	fputs("\"runs\":[\n", out);
+}
+
+static void put_colours(const struct record *r, FILE *out)
+{
+	fputs("\n],\"colours\":[", out);
+	for (size_t i = 0; i < r->colour_count; i++)
+		fprintf(out, (r->colours[i] & 255) == 255 ? "%s\"#%06x\"" : "%s\"#%08x\"", i ? "," : "",
+		        (r->colours[i] & 255) == 255 ? r->colours[i] >> 8 : r->colours[i]);
+	fputs("]}\n", out);
+}
+
+static void put_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++)
-		if (strchr(unsafe, *text) || (unsigned char)*text < ' ')
-			fprintf(out, format, (unsigned char)*text);
+		if (strchr("<>&\"", *text) || (unsigned char)*text < ' ')
+			fprintf(out, "&#%d;", (unsigned char)*text);
 		else
 			fputc(*text, out);
 }
 
+static enum status put_run(struct page *page, int run, FILE *out)
+{
+	struct playback *p = page->p;
+	enum status s = STATUS_OK;
+	char heading[sizeof p->shown->heading], label[sizeof p->shown->label];
+	if (run)
+		playback_show(p, page->runs[run]);
+	memcpy(heading, p->shown->heading, sizeof heading);
+	memcpy(label, p->shown->label, sizeof label);
+	fputs(run ? ",\n{\"label\":" : "{\"label\":", out);
+	put_text(out, label);
+	fputs(",\"heading\":", out);
+	put_text(out, heading);
+	fputs(",\n", out);
+	put_places(page, out);
+	put_phases(p, out);
+	put_banner(p, out);
+	fputs("\"steps\":[\n", out);
+	for (size_t k = 0; !s && k < export_steps(p); k++)
+		s = put_step(page, k, out);
+	fputs("\n]}", out);
+	forget_pictures(page);
+	return s;
+}
+
 enum status export_html(struct playback *p, const struct picture *size, FILE *out)
 {
-	const struct theme *t = theme_of(p->theme);
-	char title[sizeof p->shown->heading];
-	memcpy(title, p->shown->heading, sizeof title);
-	text_mend(title);
+	struct page page;
+	char heading[sizeof p->shown->heading];
+	enum status s = STATUS_OK;
+	enum scene scene = p->scene;
+	bool compare = p->compare;
+	memcpy(heading, p->shown->heading, sizeof heading);
+	text_mend(heading);
+	page_open(&page, p, size);
+	find_runs(&page);
 	fputs(page_head, out);
-	put_escaped(out, title, "<>&", "&#%d;");
+	put_escaped(out, heading);
 	fputs(page_style, out);
-	for (size_t k = 0; k < export_steps(p); k++) {
-		char caption[512] = "";
-		struct base64 b = {.out = out};
-		cairo_surface_t *surface;
-		export_go(p, k);
-		enum status drawn = export_surface(p, size, &surface);
-		if (drawn)
-			return drawn;
-		fputs(k ? ",\n[\"" : "[\"", out);
-		cairo_status_t s = cairo_surface_write_to_png_stream(surface, put_bytes, &b);
-		cairo_surface_destroy(surface);
-		if (s)
-			return status_fail(STATUS_RUN, "the picture cannot be written: %s", cairo_status_to_string(s));
-		if (b.count)
-			put_group(&b);
-		if (!p->shown->foreign)
-			caption_make(&p->state, caption, sizeof caption);
-		text_mend(caption);
-		fputs("\",\"", out);
-		put_escaped(out, caption, "\"\\<", "\\u%04x"); /* neither the quote nor the end of the script */
-		fputs("\"]", out);
-	}
-	fprintf(out,
-	        "\n];\nconst "
-	        "delay=%d;document.documentElement.style.cssText='--ground:#%06X;--panel:#%06X;--ink:#%06X;--accent:#%"
-	        "06X';\n",
-	        10 * size->delay, t->ground, t->panel, t->ink, t->accent);
-	fputs(page_script + 3, out); /* the list has been closed */
-	return ferror(out) ? status_fail(STATUS_RUN, "the page cannot be written") : STATUS_OK;
+	put_escaped(out, heading);
+	fputs(page_body, out);
+	put_settings(&page, size, out);
+	for (int run = 0; !s && run < page.run_count; run++)
+		s = put_run(&page, run, out);
+	put_colours(&page.record, out);
+	for (const char *const *line = page_script; *line; line++)
+		fputs(*line, out);
+	record_release(&page.record);
+	p->scene = scene;
+	p->compare = compare;
+	if (page.run_count > 1)
+		playback_show(p, page.runs[0]);
+	if (!s && ferror(out))
+		s = status_fail(STATUS_RUN, "the page cannot be written");
+	return s;
 }

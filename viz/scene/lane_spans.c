@@ -82,7 +82,7 @@ static void draw_bars(struct canvas *c, const struct bar_row *row)
 			cairo_rectangle(c->cr, bar->b.x, bar->b.y, bar->b.width, bar->b.height);
 		}
 		draw_colour(c, row->bars[i].fill);
-		cairo_fill(c->cr);
+		draw_fill_path(c);
 	}
 	for (int live = 0; live < 2; live++) {
 		for (size_t i = 0; i < row->count; i++) {
@@ -92,7 +92,7 @@ static void draw_bars(struct canvas *c, const struct bar_row *row)
 		}
 		draw_colour(c, live ? t->accent : t->outline);
 		cairo_set_line_width(c->cr, (live ? 2.6 : 0.6) * t->stroke);
-		cairo_stroke(c->cr);
+		draw_stroke_path(c);
 	}
 }
 

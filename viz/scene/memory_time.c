@@ -100,7 +100,7 @@ static void draw_categories(struct canvas *c, const struct curve *v)
 		                    colour_mix(t->category[of], ink_on(t->category[of]), 0.4));
 		draw_colour(c, t->outline);
 		cairo_set_line_width(c->cr, 0.8 * t->stroke);
-		cairo_stroke(c->cr);
+		draw_stroke_path(c);
 	}
 }
 
@@ -117,7 +117,7 @@ static void draw_overflow(struct canvas *c, const struct curve *v, double capaci
 	draw_pattern_on_path(c, v->plot, PATTERN_CROSS, c->theme->warning);
 	draw_colour(c, c->theme->warning);
 	cairo_set_line_width(c->cr, 2.2 * c->theme->stroke);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 	cairo_restore(c->cr);
 }
 
@@ -130,14 +130,14 @@ static void draw_future(struct canvas *c, const struct curve *v, double x)
 	cairo_set_source_rgba(c->cr, (t->ground >> 16 & 255) / 255.0, (t->ground >> 8 & 255) / 255.0,
 	                      (t->ground & 255) / 255.0, 0.78);
 	cairo_rectangle(c->cr, x, b->y - 2, right - x + 1, b->height + 1);
-	cairo_fill(c->cr);
+	draw_fill_path(c);
 	cairo_save(c->cr);
 	cairo_rectangle(c->cr, x, b->y - 2, right - x, b->height + 4);
 	cairo_clip(c->cr);
 	make_path(c, v, HELD_COUNT - 1);
 	draw_colour(c, t->soft);
 	cairo_set_line_width(c->cr, 1.2 * t->stroke);
-	cairo_stroke(c->cr);
+	draw_stroke_path(c);
 	cairo_restore(c->cr);
 }
 

@@ -65,8 +65,7 @@ static void draw_heading(struct canvas *c, const struct view *v, struct box all)
 
 /* ---- phases ---- */
 
-/* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
-static void draw_phases(struct canvas *c, const struct view *v, struct box b)
+void draw_phases(struct canvas *c, const struct view *v, struct box b)
 {
 	const struct theme *t = c->theme;
 	const struct timeline *s = v->state->timeline;
@@ -193,14 +192,10 @@ void fit_point(const struct fit *f, double *x, double *y)
 	*y = f->inner.y + (*y - f->outer.y) / f->scale;
 }
 
-void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+void draw_fitted(struct canvas *c, const struct view *v, struct box b)
 {
-	struct box b = frame_scene(v, all);
 	struct fit fit = scene_fit(v, b);
-	if (!v->presenter)
-		draw_heading(c, v, all);
-	draw_banner(c, v, (struct box){b.x, b.y - banner_height(v), b.width, banner_height(v)});
-	if (fit.scale < 1) { /* smaller, instead of over each other */
+	if (fit.scale < 1) {
 		cairo_save(c->cr);
 		cairo_translate(c->cr, b.x, b.y);
 		cairo_scale(c->cr, fit.scale, fit.scale);
@@ -214,6 +209,15 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 		c->pixel *= fit.scale;
 		cairo_restore(c->cr);
 	}
+}
+
+void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
+{
+	struct box b = frame_scene(v, all);
+	if (!v->presenter)
+		draw_heading(c, v, all);
+	draw_banner(c, v, (struct box){b.x, b.y - banner_height(v), b.width, banner_height(v)});
+	draw_fitted(c, v, b);
 	struct box phases = frame_phases(v, all);
 	if (v->state)
 		draw_phases(c, v, phases);

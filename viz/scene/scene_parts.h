@@ -59,6 +59,11 @@ struct fit {
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);
 
+/* The scene in a box, smaller as a whole where there is too little room, instead of over each other. */
+void draw_fitted(struct canvas *c, const struct view *v, struct box b);
+/* The step as a bar of its phases, by position, with ticks at highlights and the cursor. */
+void draw_phases(struct canvas *c, const struct view *v, struct box b);
+
 /* The banner of a plan that does not fit (banner.c): its height, 0 where there is none; its two sentences. */
 double banner_height(const struct view *v);
 void banner_words(const struct timeline *s, char *what, char *change, size_t size);

@@ -138,7 +138,7 @@ static void draw_waits(struct canvas *c, const struct view *v, const struct lane
 		cairo_set_line_width(c->cr, 2 * t->stroke);
 		cairo_move_to(c->cr, x0, y0);
 		cairo_curve_to(c->cr, x0 + bend, y0, x1 - bend, y1, x1 - 2, y1);
-		cairo_stroke(c->cr);
+		draw_stroke_path(c);
 		draw_arrow_head(c, x1 - 12, y1, x1, y1, 10, t->ink);
 	}
 }
