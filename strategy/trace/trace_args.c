@@ -1,5 +1,6 @@
 /* Arguments of another program's events: those that say something to a reader, in words. */
 #include <stdio.h>
+#include <string.h>
 
 #include "strategy/trace/trace_foreign.h"
 
@@ -7,15 +8,11 @@
 static const struct {
 	const char *key, *before, *after;
 } shown[] = {
-        {"device", "device ", ""},
-        {"stream", "stream ", ""},
-        {"Collective name", "", ""},
-        {"In msg nelems", "", " elements"},
-        {"dtype", "of ", ""},
-        {"Group size", "on ", " ranks"},
-        {"bytes", "", " B"},
-        {"memory bandwidth (GB/s)", "at ", " GB/s"},
-        {"Input Dims", "input ", ""},
+        {"device", ", device ", ""},    {"stream", ", stream ", ""},
+        {"Collective name", ", ", ""},  {"In msg nelems", " of ", " elements"},
+        {"dtype", " of ", ""},          {"Group size", " on ", " ranks"},
+        {"bytes", ", ", " B"},          {"memory bandwidth (GB/s)", " at ", " GB/s"},
+        {"Input Dims", ", input ", ""},
 };
 enum { SHOWN = sizeof shown / sizeof shown[0], ARGS_SIZE = 160, VALUE = 60 };
 
@@ -52,9 +49,10 @@ const char *foreign_args(struct arena *a, const struct stream_text *args)
 	}
 	for (int i = 0; i < SHOWN; i++)
 		if (value[i].size && at < sizeof out)
-			at += (size_t)snprintf(out + at, sizeof out - at, "%s%s%.*s%s%s", at ? ", " : "",
-			                       shown[i].before, (int)(value[i].size < VALUE ? value[i].size : VALUE),
-			                       value[i].text, value[i].size > VALUE ? "…" : "", shown[i].after);
+			at += (size_t)snprintf(out + at, sizeof out - at, "%s%.*s%s%s",
+			                       shown[i].before + (at ? 0 : strspn(shown[i].before, ", ")),
+			                       (int)(value[i].size < VALUE ? value[i].size : VALUE), value[i].text,
+			                       value[i].size > VALUE ? "…" : "", shown[i].after);
 	if (!at)
 		return NULL;
 	struct stream_text text = {.text = out, .size = strlen(out), .escaped = true};

@@ -163,8 +163,7 @@ static void add_name(struct raw_events *e, const struct event *v)
 		if (!stream_is(&v->span.name, kinds[i].name) || !(sorts ? v->sorted : text->text != NULL))
 			continue;
 		e->names = array_reserve(e->names, e->name_count, &e->name_capacity, sizeof *e->names);
-		e->names[e->name_count++] =
-		        (struct raw_name){v->span.pid, v->span.tid, *text, v->sort, kinds[i].label};
+		e->names[e->name_count++] = (struct raw_name){v->span.pid, v->span.tid, *text, v->sort, kinds[i].label};
 	}
 }
 

@@ -50,6 +50,15 @@ static void name_process(struct foreign_reader *r, const struct raw_name *n, con
 		        stream_copy(&r->f->arena, &n->name, true, NULL);
 }
 
+/* Kineto's "stream 7 ". */
+static const char *trimmed(char *name)
+{
+	size_t n = strlen(name);
+	while (n && name[n - 1] == ' ')
+		name[--n] = 0;
+	return name;
+}
+
 static void name_lane(struct foreign_reader *r, const struct raw_name *n)
 {
 	const struct text_entry *x = text_table_find(&r->lanes, n->pid, n->tid);
@@ -59,7 +68,7 @@ static void name_lane(struct foreign_reader *r, const struct raw_name *n)
 	if (n->label == RAW_THREAD_SORT)
 		lane->sort = n->sort;
 	else
-		lane->thread = stream_copy(&r->f->arena, &n->name, true, NULL);
+		lane->thread = trimmed(stream_copy(&r->f->arena, &n->name, true, NULL));
 }
 
 static struct stream_text text_of(const char *text)
@@ -212,7 +221,12 @@ static int by_lane_and_time(const void *a, const void *b)
 		return x->lane < y->lane ? -1 : 1;
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
-	return (x->end < y->end) - (x->end > y->end);
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	bool range = !strcmp(x->category, "gpu_user_annotation"); /* around the kernel that fills it */
+	if (range != !strcmp(y->category, "gpu_user_annotation"))
+		return range ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 /* ---- spans ---- */

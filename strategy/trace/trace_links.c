@@ -38,8 +38,7 @@ static struct flow_end *collect_ends(const struct foreign_reader *r, size_t *cou
 		const struct raw_flow *raw = &r->e->flows[i];
 		const struct text_entry *lane = text_table_find(&r->lanes, raw->pid, raw->tid);
 		if (lane)
-			ends[(*count)++] =
-			        (struct flow_end){(int)lane->number, i, SIZE_MAX, raw, raw->time - r->first};
+			ends[(*count)++] = (struct flow_end){(int)lane->number, i, SIZE_MAX, raw, raw->time - r->first};
 	}
 	return ends;
 }
@@ -154,15 +153,14 @@ static struct foreign_counter *curve_of(struct foreign_reader *r, struct curves 
 		key.text = kept;
 		e = text_table_add(&c->numbers, raw->pid, key);
 		e->number = f->counter_count;
-		f->counters = array_reserve(f->counters, (size_t)f->counter_count, &r->counter_capacity,
-		                            sizeof *f->counters);
+		f->counters =
+		        array_reserve(f->counters, (size_t)f->counter_count, &r->counter_capacity, sizeof *f->counters);
 		const char *name = stream_copy(&f->arena, &raw->name, true, NULL);
 		f->counters[f->counter_count++] = (struct foreign_counter){
 		        .process = process,
-		        .name = stream_is(member, "value")
-		                        ? name
-		                        : arena_print(&f->arena, "%s: %s", name,
-		                                      stream_copy(&f->arena, member, true, NULL)),
+		        .name = stream_is(member, "value") ? name
+		                                           : arena_print(&f->arena, "%s: %s", name,
+		                                                         stream_copy(&f->arena, member, true, NULL)),
 		        .least = INFINITY,
 		        .most = -INFINITY};
 	}
@@ -182,10 +180,8 @@ static void add_point(struct foreign_counter *c, int64_t time, double value)
 
 static void read_counter(struct foreign_reader *r, struct curves *c, const struct raw_counter *raw)
 {
-	struct json_stream j = {.at = raw->args.text,
-	                        .begin = raw->args.text,
-	                        .end = raw->args.text + raw->args.size,
-	                        .name = "args"};
+	struct json_stream j = {
+	        .at = raw->args.text, .begin = raw->args.text, .end = raw->args.text + raw->args.size, .name = "args"};
 	struct stream_text member, number;
 	if (!raw->args.size || !stream_enter(&j, '{'))
 		return;

@@ -6,16 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
-
-static colour foreign_colour(const char *name)
-{
-	static const colour some[] = {0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7, 0xF0E442, 0x7FB3D5, 0xD55E00, 0xA9A9A9};
-	unsigned h = 0;
-	for (const char *p = name; *p; p++)
-		h = h * 31 + (unsigned char)*p;
-	return some[h % 8];
-}
 
 static void label_of(const struct lane_area *l, const struct lane *lane, const struct lane_span *s, char *out,
                      size_t size)
@@ -95,7 +87,7 @@ static void find_bars(struct canvas *c, const struct view *v, const struct lane_
 		if (s->op >= 0 && timeline)
 			bar.op = &timeline_role_of(timeline, index)->ops[s->op];
 		enum op_state state = st && bar.op ? state_of_op(st, index, s->op) : OP_DONE;
-		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s->name ? s->name : "");
+		bar.fill = bar.op ? op_colour(t, bar.op) : foreign_colour(s);
 		bar.fill = state == OP_WAITS ? colour_mix(bar.fill, t->panel, 0.55) : bar.fill;
 		bar.live = state == OP_RUNS;
 		bar.framed = bar.b.width > 2.5 * c->pixel && place.height > (bar.live ? 4 : 6);

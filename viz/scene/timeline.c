@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/scene/lane_foreign.h"
 #include "viz/scene/lane_spans.h"
 #include "viz/scene/scene_parts.h"
 
@@ -136,14 +137,19 @@ static void draw_lanes(struct canvas *c, const struct view *v, const struct lane
 	cairo_clip(c->cr);
 	for (int i = l->first, end = lane_area_last(l) + 1; i < end; i++) {
 		const struct lane *lane = &l->lanes->lanes[i];
-		bool head = strcmp(last, lane->process) != 0;
+		if (lane->kind != LANE_SPANS) {
+			foreign_lane_draw(c, l, lane, y);
+			y += l->row;
+			continue;
+		}
+		bool head = !l->lanes->file && strcmp(last, lane->process) != 0;
 		snprintf(last, sizeof last, "%s", lane->process);
 		double size = fmin(12, l->row * 0.62 + 2);
 		if (head && i > l->first && l->row > 5)
 			draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, t->line, 1);
 		if (l->row >= 9)
 			draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft,
-			          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 14, "%s", lane->name);
+			          ALIGN_RIGHT, head ? l->names * 0.52 : l->names - 18, "%s", lane->name);
 		if (head && y - named >= 12) {
 			named = y;
 			draw_text(c, l->box.x + 2, y + l->row / 2 + size * 0.36, fmax(size, 9), WEIGHT_BOLD, t->ink,
@@ -172,7 +178,7 @@ static void draw_extent(struct canvas *c, const struct lane_area *l)
 	char text[160];
 	if (!l->scrolls)
 		return;
-	const char *what = all->timeline ? "ranks" : "lanes";
+	const char *what = all->timeline ? "ranks" : "rows";
 	snprintf(text, sizeof text, "%s %" PRId64 "–%" PRId64 " of %d are drawn", what, number_of(all, l->first),
 	         number_of(all, last), all->timeline ? all->timeline->rank_count : all->lane_count);
 	size_t at = strlen(text);
@@ -204,7 +210,9 @@ static void draw_one(struct canvas *c, const struct view *v, struct lane_area *l
 	draw_lanes(c, v, l);
 	draw_extent(c, l);
 	draw_bubble(c, l);
-	if (l->current)
+	if (l->current && l->lanes->file)
+		foreign_draw_selected(c, v, l);
+	else if (l->current)
 		draw_waits(c, v, l);
 	int64_t now = v->state ? v->state->time : v->cursor;
 	if (now >= l->from && now <= l->to) {

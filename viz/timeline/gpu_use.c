@@ -119,10 +119,15 @@ int64_t gpu_exposed(const struct gpu_process *g, int64_t begin, int64_t end)
 
 const struct gpu_process *gpu_of_process(const struct gpu_use *u, int process)
 {
-	for (int i = 0; i < u->count; i++)
-		if (u->gpus[i].process == process)
-			return &u->gpus[i];
-	return NULL;
+	int low = 0, high = u->count;
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+		if (u->gpus[middle].process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < u->count && u->gpus[low].process == process ? &u->gpus[low] : NULL;
 }
 
 /* ---- the longest ---- */
@@ -135,22 +140,26 @@ static int by_exposed(const void *a, const void *b)
 	return (x->span > y->span) - (x->span < y->span);
 }
 
-/* Of spans within each other, a range and its kernel, the outermost counts. */
+/* A range stands for the kernels in it, which have the arguments. */
+static bool is_range(const struct trace_file *f, size_t i)
+{
+	const struct foreign_span *s = &f->spans[i], *next = s + 1;
+	return i + 1 < f->span_count && next->lane == s->lane && next->end <= s->end &&
+	       kind_of(f, next) == GPU_COMMUNICATION;
+}
+
 static void find_exposed(struct gpu_use *u, const struct trace_file *f)
 {
 	const struct gpu_process *g = NULL;
 	int lane = -1;
-	int64_t until = 0;
 	for (size_t i = 0; i < f->span_count; i++) {
 		const struct foreign_span *s = &f->spans[i];
 		if (s->lane != lane) {
 			lane = s->lane;
-			until = -1;
 			g = gpu_of_process(u, f->lanes[lane].number);
 		}
-		if (!g || s->end <= until || kind_of(f, s) != GPU_COMMUNICATION)
+		if (!g || kind_of(f, s) != GPU_COMMUNICATION || is_range(f, i))
 			continue;
-		until = s->end;
 		int64_t exposed = gpu_exposed(g, s->begin, s->end);
 		if (exposed <= 0)
 			continue;

@@ -11,7 +11,7 @@
 enum gpu_state { GPU_IDLE, GPU_COMPUTES, GPU_EXPOSED, GPU_BOTH, GPU_STATES };
 
 struct gpu_process {
-	int process; /* of the file */
+	int process;                                   /* of the file */
 	int64_t compute, communication, exposed, idle; /* ns; communication: with and without computing */
 	/* From the first operation of all GPUs to the last, without gaps: */
 	struct gpu_stretch {

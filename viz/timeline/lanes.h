@@ -1,5 +1,6 @@
 /* Lanes of a timeline: one a queue of a rank, or a thread of a process of another program's trace, whose processes have
- * a heading above their lanes and their counters below. Where calls nest, a lane has a row for each depth. Spans of a row are in order of time, so that what is in sight is found by halving.
+ * a heading above their lanes and their counters below. Where calls nest, a lane has a row for each depth. Spans of a
+ * row are in order of time, so that what is in sight is found by halving.
  */
 #ifndef SHARDLAB_VIZ_LANES_H
 #define SHARDLAB_VIZ_LANES_H
@@ -26,10 +27,10 @@ enum lane_kind {
 };
 
 struct lane {
-	char name[96];           /* "compute" */
-	char process[96];        /* "rank 0" */
+	char name[96];    /* "compute" */
+	char process[96]; /* "rank 0" */
 	enum lane_kind kind;
-	int process_number;      /* another program's: of the file's processes */
+	int process_number; /* another program's: of the file's processes */
 	const struct foreign_counter *counter;
 	int64_t rank;            /* -1: another program's */
 	enum queue queue;        /* QUEUE_COUNT: the messages that it sends */
@@ -72,7 +73,8 @@ size_t lane_find(const struct lane *l, int depth, int64_t time);
 size_t lane_find_gap(const struct lane *l, int64_t time);
 /* The span under a time and depth; -1: none. */
 int64_t lane_span_at(const struct lane *l, int64_t time, int depth);
-/* The span of any depth that begins next, or began last, from a time and depth on, which are not part of it; -1: none. */
+/* The span of any depth that begins next, or began last, from a time and depth on, which are not part of it; -1: none.
+ */
 int64_t lane_next_span(const struct lane *l, int64_t begin, int depth);
 int64_t lane_previous_span(const struct lane *l, int64_t begin, int depth);
 

@@ -27,7 +27,8 @@ struct box window_scene_box(const struct window *w, const struct canvas *c)
 {
 	if (w->playback->presenter)
 		return (struct box){0, 0, c->width, c->height};
-	return (struct box){0, TOP_BAR, c->width, fmax(1, c->height - TOP_BAR - BOTTOM_BAR)};
+	double top = w->playback->shown->foreign && !w->host.strategies ? 0 : TOP_BAR; /* nothing stands there */
+	return (struct box){0, top, c->width, fmax(1, c->height - top - BOTTOM_BAR)};
 }
 
 static struct widget *add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label)
@@ -66,6 +67,16 @@ static bool is_enabled(const struct window *w, enum action a)
 	case ACTION_ZOOM_IN:
 	case ACTION_ZOOM_OUT:
 		return window_has_timeline(w);
+	case ACTION_FIRST:
+	case ACTION_BACK:
+	case ACTION_NEXT:
+	case ACTION_LAST:
+	case ACTION_BACK_PHASE:
+	case ACTION_NEXT_PHASE:
+	case ACTION_BACK_EVENT:
+	case ACTION_NEXT_EVENT:
+	case ACTION_HIGHLIGHT:
+	case ACTION_RANK:
 	case ACTION_THEME:
 	case ACTION_SAVE:
 	case ACTION_COPY:
