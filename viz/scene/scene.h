@@ -140,5 +140,7 @@ double legend_height(struct canvas *c, double width);
  * parameters. */
 #define GATHERED_IS_PARAMETERS "whole parameters"
 double legend_categories(struct canvas *c, double x, double y, double width, const char *gathered);
+/* The same of those categories whose bits are set. */
+double legend_some(struct canvas *c, double x, double y, double width, const char *gathered, unsigned some);
 
 #endif
