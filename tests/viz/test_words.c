@@ -337,11 +337,13 @@ END_TEST
 START_TEST(what_overflows_is_hatched)
 {
 	static struct chart c = {.bars = {{.label = "a", .role = "rank", .bytes = {50000000}}}, .bar_count = 1};
-	uint32_t warning = theme_of(THEME_PAPER)->warning;
-	c.capacity = 60000000;
-	int line = pixels_of(&c, warning);
-	c.capacity = 30000000;
-	ck_assert_int_gt(pixels_of(&c, warning), line + 500);
+	uint32_t plain = theme_of(THEME_PAPER)->category[CATEGORY_PARAMETERS];
+	c.capacity = 51000000;
+	int fits = pixels_of(&c, plain);
+	c.capacity = 25000000; /* the upper half */
+	int overflows = pixels_of(&c, plain);
+	ck_assert_int_gt(overflows, fits * 45 / 100);
+	ck_assert_int_lt(overflows, fits * 95 / 100);
 }
 END_TEST
 
