@@ -181,7 +181,8 @@ $(BUILD)/libraries.mk: Makefile
 
 # Which headers each object was made from, written by the compiler.
 -include $(patsubst %.o,%.d,$(library_objects) $(test_support)) \
-	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/kernels/bench $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs))
+	 $(patsubst %,%.d,$(BUILD)/cli/main $(BUILD)/kernels/bench $(BUILD)/tests/fuzz/replay $(test_programs) $(fuzz_programs) $(bench_programs)) \
+	 $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/gpu/*.c))
 
 # ---- Set-up and the two commands of the README ----
 

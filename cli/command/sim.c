@@ -6,6 +6,7 @@
 #include "cli/command/command.h"
 #include "cli/command/job.h"
 #include "cli/show/show.h"
+#include "sim/fit.h"
 
 /* The user asked for tf32: a time without it would mislead. */
 static enum status check_tf32(const struct report *r)
@@ -34,6 +35,8 @@ enum status command_sim(const struct options *o)
 		return s;
 	j.tf32 = option_given(o, OPTION_TF32);
 	s = job_predict(&j, option_text(o, OPTION_CLUSTER), grain, 0, traced ? &trace : NULL, &r);
+	if (!s && !r.fits && !j.from_file)
+		fit_find_change(&j.plan, option_text(o, OPTION_CLUSTER), &r.change);
 	if (!s && j.tf32)
 		s = check_tf32(&r);
 	/* The file comes first: if it cannot be written, nothing has been printed yet. */

@@ -216,7 +216,11 @@ enum status command_view(const struct options *o)
 		s = set_playback(&v->playback, o);
 	}
 	if (!s && option_given(o, OPTION_COMPARE)) {
-		if (viewer_alone(v))
+		if (option_given(o, OPTION_SCENE) && v->playback.scene != SCENE_MEMORY)
+			s = status_fail(STATUS_INPUT,
+			                "--compare shows the memory of each strategy: leave out --scene %s",
+			                scene_name(v->playback.scene));
+		else if (viewer_alone(v))
 			s = status_fail(STATUS_INPUT, "--compare makes a plan of each strategy: leave out --%s",
 			                option_name(v->loaded[0].read ? OPTION_TRACE : OPTION_PLAN_FILE));
 		else

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/show/show.h"
+#include "sim/fit.h"
 #include "strategy/base/number.h"
 #include "strategy/strategies/strategy.h"
 
@@ -16,21 +17,43 @@ static void limits_of(struct limits *out, const struct cluster *c, int64_t ranks
 	out->overhead_bytes = c->overhead.value;
 }
 
+/* The settings that change the picture of a step, where they are not the defaults. */
+static void print_techniques(char *out, size_t size, const struct settings *s)
+{
+	static const enum setting shown[] = {SETTING_CHECKPOINTING, SETTING_OFFLOAD, SETTING_BUCKET,
+	                                     SETTING_OPTIMIZER,     SETTING_CLIP,    SETTING_STOCHASTIC_ROUNDING};
+	char value[SETTING_TEXT];
+	size_t at = 0;
+	*out = 0;
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+		if (!setting_differs(shown[i], s) || at >= size)
+			continue;
+		if (setting_rows[shown[i]].type == TAKES_SIZE)
+			number_format_bytes(value, sizeof value, s->bucket);
+		else
+			setting_print(shown[i], s, value, sizeof value);
+		at += (size_t)snprintf(out + at, size - at, " · %s %.48s", setting_rows[shown[i]].name, value);
+	}
+	for (char *c = out; *c; c++)
+		*c = *c == '_' ? '-' : *c;
+}
+
 static void make_heading(struct trace_view *p, const struct plan *plan, const char *where)
 {
 	const struct settings *s = &plan->settings;
-	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "";
+	char parameters[32], batch[32], accumulate[64] = "", sequence[48] = "", techniques[200];
 	if (s->accumulate > 1)
 		snprintf(accumulate, sizeof accumulate, " in %" PRId64 " micro-batches", s->accumulate);
 	if (plan->model->tokens > 1)
 		snprintf(sequence, sizeof sequence, " · sequence %" PRId64, plan->model->tokens);
+	print_techniques(techniques, sizeof techniques, s);
 	snprintf(p->label, sizeof p->label, "%.63s", s->strategy);
 	snprintf(p->heading, sizeof p->heading,
-	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s · %s", s->strategy,
+	         "%.60s on %" PRId64 " rank%s · %.40s, %s parameters · %s · batch %s%s%s%s · %s", s->strategy,
 	         plan->ranks, plan->ranks == 1 ? "" : "s", plan->model->name,
 	         number_format_count(parameters, plan->model->parameters), type_name(s->precision),
 	         number_format_count(batch, s->micro_batch * s->accumulate * plan_data_ranks(plan)), accumulate,
-	         sequence, where);
+	         sequence, techniques, where);
 }
 
 /* At the grain of `sim`, so that both say the same times. Where it is operations, the schedules give the messages. */
@@ -46,6 +69,10 @@ static enum status simulate(const struct plan *plan, const struct options *o, co
 	s = sim_run(plan, &c, grain, trace, &r);
 	limits_of(limits, &c, plan->ranks);
 	limits->measured_rates = r.rates_measured;
+	limits->overflows = !s && !r.fits;
+	limits->tightest = r.tightest;
+	if (limits->overflows)
+		fit_find_change(plan, cluster, &limits->change);
 	report_release(&r);
 	cluster_release(&c);
 	return s;

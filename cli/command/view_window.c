@@ -118,7 +118,10 @@ static void append_arguments(struct line *l, const struct viewer *v, int width, 
 			arguments_drop(&a, OPTION_MICRO_BATCH);
 		}
 	}
-	arguments_set(&a, OPTION_SCENE, "%s", scene_name(shown->foreign ? SCENE_TIMELINE : p->scene));
+	arguments_set(&a, OPTION_SCENE, "%s",
+	              scene_name(shown->foreign ? SCENE_TIMELINE
+	                         : p->compare   ? SCENE_MEMORY
+	                                        : p->scene));
 	arguments_set(&a, OPTION_THEME, "%s", theme_of(p->theme)->name);
 	if (p->step_size != STEP_SIZE_ROUND)
 		arguments_set(&a, OPTION_STEP, "%s", step_size_name(p->step_size));
@@ -187,7 +190,8 @@ enum status viewer_window(struct viewer *v)
 	                           .strategy = strategy_name_at,
 	                           .open = open_strategy,
 	                           .compare = viewer_alone(v) ? NULL : compare_all,
-	                           .command = restore};
+	                           .command = restore,
+	                           .asked_size = option_given(v->options, OPTION_SIZE)};
 	enum status s = window_open(&w, &v->playback, &v->size, &host, !option_given(v->options, OPTION_NO_MOTION));
 	if (s)
 		return s;

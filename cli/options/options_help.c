@@ -23,7 +23,7 @@ static const struct {
         {COMMAND_VALIDATE, "shardlab validate --model gpt --strategy ddp,zero2 --ranks 2"},
         {COMMAND_CALIBRATE, "shardlab calibrate --quick --output mine.yaml"},
         {COMMAND_VIEW, "shardlab view --model gpt --strategy pipeline --accumulate 4 --scene timeline"},
-        {COMMAND_VIEW, "shardlab view --scene ring --export ring.gif"},
+        {COMMAND_VIEW, "shardlab view --scene collective --export ring.gif"},
         {COMMAND_DEMO, "shardlab demo --ranks 2"},
 };
 

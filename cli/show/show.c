@@ -104,7 +104,7 @@ static void show_fits(const struct report *r, FILE *out)
 	const struct report_tightest *t = &r->tightest;
 	bool colour = terminal_colour(out);
 	enum style style = r->fits ? STYLE_GOOD : STYLE_BAD;
-	char needed[32], there[32], missing[32];
+	char needed[32], there[32], missing[32], step[32];
 	number_format_bytes(needed, sizeof needed, t->needed_bytes);
 	number_format_bytes(there, sizeof there, t->capacity_bytes);
 	number_format_bytes(missing, sizeof missing, t->needed_bytes - t->capacity_bytes);
@@ -118,6 +118,10 @@ static void show_fits(const struct report *r, FILE *out)
 	if (!r->fits)
 		fprintf(out, ": %s are missing", missing);
 	fputc('\n', out);
+	if (*r->change.words) {
+		number_format_time(step, sizeof step, r->change.step);
+		fprintf(out, "  would fit with: %s, in %s a step\n", r->change.words, step);
+	}
 }
 
 static void show_peaks(const struct report *r, FILE *out)

@@ -1,5 +1,5 @@
-/* Products in their simplest form, without GELU or sums: a thread makes an element. They do the shapes and addresses that
- * cuBLASLt has no algorithm for. */
+/* Products in their simplest form, without GELU or sums: a thread makes an element. They do the shapes and addresses
+ * that cuBLASLt has no algorithm for. */
 #include "kernels/cuda/element.cuh"
 #include "kernels/cuda/product.h"
 

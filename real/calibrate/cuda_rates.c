@@ -166,14 +166,15 @@ static enum status measure_copies(struct calibration *k, struct gpu *g, void *de
 	                  {"device to host, pinned", {pinned, device, bytes}},
 	                  {"host to device, not pinned", {device, pageable, bytes}},
 	                  {"device to host, not pinned", {pageable, device, bytes}}};
-	struct rate rates[KINDS];
+	struct rate rates[KINDS] = {0};
 	int64_t ns[REPEATS];
 	enum status s = STATUS_OK;
-	for (int i = 0; i < KINDS && !s; i++) {
+	for (int i = 0; i < KINDS; i++) {
 		s = gpu_time(g, issue_copy, &kinds[i].copy, 1, false, REPEATS, ns);
-		rates[i] = s ? (struct rate){0} : calibrate_rate(bytes, ns, REPEATS);
-		if (!s)
-			calibrate_figure(k, kinds[i].name, CALIBRATE_BYTES, rates[i]);
+		if (s)
+			break;
+		rates[i] = calibrate_rate(bytes, ns, REPEATS);
+		calibrate_figure(k, kinds[i].name, CALIBRATE_BYTES, rates[i]);
 	}
 	if (!s)
 		s = gpu_time(g, issue_copy, &(struct copy){pinned, device, SMALL}, 1, false, REPEATS, ns);

@@ -39,8 +39,8 @@ enum status executor_read(struct executor *e, int buffer, void *out, int64_t byt
 void executor_span(const struct executor *e, int op, int64_t *begin, int64_t *end);
 int64_t executor_started(const struct executor *e); /* CLOCK_MONOTONIC */
 struct times executor_times(struct executor *e);
-/* When the last member of an operation's group had come to it, which other ranks have to tell (real/train/meet.c); until
- * then, when this rank had. */
+/* When the last member of an operation's group had come to it, which other ranks have to tell (real/train/meet.c);
+ * until then, when this rank had. */
 void executor_meet(struct executor *e, int op, int64_t came);
 int64_t executor_came(const struct executor *e, int op);
 const struct traffic_count *executor_traffic(const struct executor *e); /* [TRAFFIC_COUNT], of the last section */

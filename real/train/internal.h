@@ -32,8 +32,8 @@ struct training {
 	struct communicator *communicator;
 
 	int64_t steps_done;
-	double *losses;                              /* by step */
-	struct times *times;                         /* by step */
+	double *losses;      /* by step */
+	struct times *times; /* by step */
 	struct meeting meeting;
 	double validation_loss, validation_accuracy; /* NaN: none */
 	uint64_t checksum;

@@ -5,7 +5,8 @@
  * them never has to be whole:
  *
  *     x whole ─► qkv │ columns: own heads ─► attention │ own heads ─► proj │ rows ─► partial sums ─ all-reduce ─► whole
- *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─► whole
+ *     x whole ─► fc  │ columns ──────────────────────── GELU ────────► out  │ rows ─► partial sums ─ all-reduce ─►
+ * whole
  *
  * backward, the gradient of x is what comes out as partial sums. The token table is divided by rows, its tokens: the
  * embedding looks up those it has and is summed over the ranks, the tied head gives each rank the logits of its own

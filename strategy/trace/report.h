@@ -92,6 +92,13 @@ struct report_tightest {
 	int64_t capacity_bytes; /* 0: not known, as of a real run */
 };
 
+/* What would make a plan fit that does not: the options to add, and what a step takes then. "": nothing that was tried.
+ */
+struct report_change {
+	char words[128];
+	int64_t step; /* ns */
+};
+
 struct report {
 	char model[64], strategy[64], cluster[64];
 	char grain[16]; /* of the simulation; "": it was measured */
@@ -109,6 +116,7 @@ struct report {
 	bool rates_measured;        /* the cluster's rates were measured, not taken from a data sheet */
 	struct report_tightest tightest;
 	bool fits; /* the tightest has room, so that all have */
+	struct report_change change;
 	/* of a real run */
 	bool measured;
 	double *losses; /* owned */

@@ -414,6 +414,11 @@ static void report(struct form *f, struct report *r)
 	pipeline(f, &r->bubble);
 	tightest(f, &r->tightest);
 	yes_no(f, "fits", &r->fits);
+	if (!absent(f, "would_fit_with", !*r->change.words))
+		INSIDE (f, "would_fit_with", outer) {
+			TEXT(f, "options", r->change.words);
+			seconds(f, "step_s", &r->change.step);
+		}
 	if (r->measured)
 		run(f, r);
 }

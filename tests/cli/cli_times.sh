@@ -49,7 +49,7 @@ PYTHON
 }
 
 for grain in default operation message; do
-	try dp $grain --strategy dp --ranks 4 --cluster laptop
+	try dp $grain --model mlp --strategy dp --ranks 4 --cluster laptop
 	try zero3 $grain --model mlp:sizes=64-64-10 --strategy zero3 --ranks 3 --cluster laptop
 	try pipeline $grain --model gpt:layers=3,width=32,heads=2,context=16 --strategy pipeline --ranks 4 --accumulate 3 --cluster a100-80gb
 done

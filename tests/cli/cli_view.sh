@@ -22,7 +22,7 @@ frames=$(grep -c '^\["\|^,\["' "$tmp/a.html" || true)
 [ "$pages" = "$frames" ] || complain "the .pdf has $pages pages, the .html $frames steps"
 
 # Every scene and theme opens; scale makes pixels.
-for scene in overview ring memory timeline plan; do
+for scene in overview collective memory timeline plan; do
 	for theme in light dark projector paper; do
 		view --model mlp:sizes=12-8-4 --scene $scene --theme $theme --at 3 --size 320x180 --export "$tmp/x.png" ||
 			complain "$scene in $theme"
@@ -164,8 +164,9 @@ refuse 'does not show rank 9' view --cluster laptop --select 9:20 --export "$tmp
 refuse 'is above' view --cluster laptop --select 0:9999 --export "$tmp/x.png"
 refuse 'the step ends before that' view --cluster laptop --past 99999 --export "$tmp/x.png"
 refuse 'more than 16 strategies' view --cluster laptop --compare all,all,all --export "$tmp/x.png"
+refuse 'leave out --scene plan' view --cluster laptop --compare all --scene plan --export "$tmp/x.png"
 refuse 'measured run' view --cluster laptop --predict --export "$tmp/x.png"
-refuse 'only a timeline' view --cluster laptop --trace "$tmp/f.json" --scene ring --export "$tmp/x.png"
+refuse 'only a timeline' view --cluster laptop --trace "$tmp/f.json" --scene collective --export "$tmp/x.png"
 refuse 'before it begins' view --cluster laptop --range 5:3 --export "$tmp/x.png"
 "$SHARDLAB" plan --model mlp:sizes=12-8-4 --ranks 2 >"$tmp/p.txt"
 refuse 'leave out --plan' view --cluster laptop --plan "$tmp/p.txt" --compare all --export "$tmp/x.png"

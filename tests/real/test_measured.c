@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "strategy/base/clock.h"
 #include "real/train/internal.h"
+#include "strategy/base/clock.h"
 #include "tests/support/images.h"
 #include "tests/support/plan_check.h"
 #include "tests/support/suite.h"

@@ -301,7 +301,8 @@ START_TEST(words_are_refused)
 	assert_refused(setting_read(SETTING_PRECISION, "it", "i32", &s), "i32", "'i32'");
 	assert_refused(setting_read(SETTING_OPTIMIZER, "it", "adam", &s), "adam",
 	               "it: 'adam' is not one of: adamw, sgd");
-	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none", "is not one of: deepspeed, pytorch");
+	assert_refused(setting_read(SETTING_LOSS_SCALER, "it", "none", &s), "none",
+	               "is not one of: deepspeed, pytorch");
 	assert_refused(setting_read(SETTING_STOCHASTIC_ROUNDING, "it", "no", &s), "no", "is not one of: yes");
 	ck_assert_int_eq(setting_read(SETTING_PRECISION, "it", "bf16", &s), STATUS_OK);
 	ck_assert_int_eq(s.precision, TYPE_BF16);

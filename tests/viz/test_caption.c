@@ -121,7 +121,7 @@ static bool check_pause(const struct timeline *s, const struct event *e, const c
 	const struct role *r = timeline_role_of(s, index);
 	const struct op *op = &r->ops[e->op];
 	char words[160];
-	bool exposed = false;
+	bool exposed = false, late = false;
 	for (int i = 0; i < op->after_count; i++)
 		if (ended(s, index, op->after[i]) > e->time &&
 		    (awaited < 0 || ended(s, index, op->after[i]) > ended(s, index, awaited)))
@@ -133,7 +133,20 @@ static bool check_pause(const struct timeline *s, const struct event *e, const c
 	for (int k = r->step.begin; k < r->step.end; k++)
 		exposed |= r->ops[k].queue == QUEUE_COMMUNICATION &&
 		           s->ranks[index].begin[k - r->step.begin] <= e->time && ended(s, index, k) > e->time;
+	for (int k = r->step.begin; k < r->step.end; k++) { /* … but only once all have come to it */
+		int c = timeline_collective_of(s, index, k);
+		if (c < 0 || r->ops[k].queue != QUEUE_COMMUNICATION ||
+		    s->ranks[index].begin[k - r->step.begin] > e->time || ended(s, index, k) <= e->time)
+			continue;
+		const struct collective *one = &s->collectives[c];
+		for (int64_t m = 0; m < one->schedule.ranks; m++) {
+			int there = timeline_index_of(s, one->rank[m]);
+			late |= s->ranks[there].begin[one->ops[m] - timeline_role_of(s, there)->step.begin] > e->time;
+		}
+	}
+	exposed &= !late;
 	ck_assert_msg(exposed == (strstr(caption, "exposed") != NULL), "'%s'", caption);
+	ck_assert_msg(late == (strstr(caption, " to come: a bubble until then.") != NULL), "'%s'", caption);
 	ck_assert_msg(exposed == !strstr(caption, "a bubble"), "'%s'", caption);
 	if (strstr(caption, "other ranks"))
 		ck_assert_int_eq(op_class(r->ops[awaited].kind), OP_CLASS_C);

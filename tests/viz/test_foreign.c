@@ -195,6 +195,57 @@ START_LOOP_TEST(names_say_what_a_span_is, 0, (int)(sizeof names / sizeof names[0
 }
 END_TEST
 
+/* How much of a GPU's heading has the colour of computing, per cent of the plot's width. */
+static int computing_in_heading(int heading)
+{
+	enum { WIDTH = 1280, HEIGHT = 720 };
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, WIDTH, HEIGHT);
+	cairo_t *cr = cairo_create(surface);
+	struct canvas c = {.width = WIDTH, .height = HEIGHT};
+	struct lane_area l;
+	playback_draw(&playback, cr, WIDTH, HEIGHT);
+	cairo_surface_flush(surface);
+	const struct view *v = playback_view(&playback);
+	lane_area_lay(&l, v, v->lanes, scene_box(&c, v));
+	double y = l.plot.y + l.row / 2;
+	for (int i = 0; i < heading; i++)
+		y += l.row * shown.lanes.lanes[i].depth;
+	const unsigned char *rows = cairo_image_surface_get_data(surface);
+	int count = 0, first = (int)l.plot.x + 2, end = (int)(l.plot.x + l.plot.width);
+	for (int row = -8; row < 8; row++)
+		for (int x = first; x < end; x++) {
+			uint32_t pixel;
+			memcpy(&pixel, rows + ((int)y + row) * cairo_image_surface_get_stride(surface) + 4 * x,
+			       sizeof pixel);
+			count += (pixel & 0xFFFFFF) == 0x56B4E9;
+		}
+	cairo_destroy(cr);
+	cairo_surface_destroy(surface);
+	return 100 * count / (16 * (end - first));
+}
+
+/* Kernels that are much shorter than a pixel: three quarters of the time something computes. */
+START_TEST(headings_sum_up_short_kernels)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	ck_assert_ptr_nonnull(out);
+	for (int i = 0; i < 20000; i++)
+		fprintf(out,
+		        "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,\"ts\":%d,\"dur\":%d}",
+		        i ? "," : "[", i % 2 ? "ncclDevKernel" : "gemm", i / 2 * 4 + (i % 2 ? 3 : 0), i % 2 ? 1 : 3);
+	fprintf(out, "]");
+	ck_assert(!fclose(out));
+	open_text(text);
+	ck_assert_int_eq(shown.lanes.gpus.gpus[0].exposed, 10000000);
+	int share = computing_in_heading(0);
+	ck_assert_msg(share > 65 && share < 80, "%d %%", share);
+	close_all();
+	free(text);
+}
+END_TEST
+
 /* ---- the window ---- */
 
 static void press(struct window *w, SDL_Keycode key)

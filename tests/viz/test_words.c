@@ -132,15 +132,15 @@ START_TEST(last_caption_shows_the_shares)
 		s->shown[i] = s->times;
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count),
 	                 "The step is done in 2.000 ms. Every rank computes 50.0 % of it, waits for communication 20.0 "
-	                 "% and for anything else 30.0 %. All ranks together sent 9.120 kB.");
+	                 "% and for anything else 30.0 %. All ranks sent 9.120 kB.");
 	/* One rank differs: then it is said of which these are. */
 	s->shown[0].compute = 500000;
 	s->shown[0].exposed = 402000;
 	char whole[512];
 	snprintf(whole, sizeof whole,
 	         "The step is done in 2.000 ms. Rank %d, the slowest, computes 50.0 %% of it, waits for communication "
-	         "20.0 %% and for anything else 30.0 %%. Over the ranks, computing is 25.0 to 50.0 %% and waiting for "
-	         "communication 20.0 to 20.1 %%. All ranks together sent 9.120 kB.",
+	         "20.0 %% and for anything else 30.0 %%. Ranks differ: computing 25.0–50.0 %%, "
+	         "communication 20.0–20.1 %%. All ranks sent 9.120 kB.",
 	         s->rank_count - 1);
 	ck_assert_str_eq(caption_at(STEP_SIZE_MESSAGE, s->instant_count), whole);
 	close_player();

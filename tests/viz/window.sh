@@ -44,9 +44,9 @@ DISPLAY=:$(cat "$tmp/display")
 export DISPLAY
 unset SDL_VIDEODRIVER WAYLAND_DISPLAY
 
-# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel.
+# open_window ARGUMENTS…: starts it and finds it. MOTION= (empty): messages travel. SIZE=WIDTHxHEIGHT: another size.
 open_window() {
-	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} "$@") >"$tmp/log" 2>&1 &
+	(cd "$tmp" && exec "$SHARDLAB" view ${MOTION---no-motion} --size "${SIZE-1280x720}" "$@") >"$tmp/log" 2>&1 &
 	window=$!
 	id=
 	for _ in $(seq 200); do
@@ -145,20 +145,20 @@ leave() {
 
 # ---- stepping ----
 
-open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10
-expect 'ddp · ring · step 0 of 22'
+open_window --cluster laptop --scene collective --model mlp:sizes=784-256-10
+expect 'ddp · collective · step 0 of 22'
 steps=22
 for ((i = 1; i <= steps; i++)); do
 	key Right
 	expect "step $i of $steps"
-	[ $i != 11 ] || screenshot ring
+	[ $i != 11 ] || screenshot collective
 done
 key Right # stays at the end
 expect "step $steps of $steps"
 for ((i = steps - 1; i >= 0; i--)); do
 	key Left
 	expect "step $i of $steps"
-	[ $i != 11 ] || screenshot ring # the same picture on the way back
+	[ $i != 11 ] || screenshot collective # the same picture on the way back
 done
 to 'step 1 of 22' Next Next Prior
 to 'step 22 of 22' End
@@ -174,8 +174,8 @@ to 'step 4 of 22' Home n
 
 # ---- strategies, scenes, the mouse ----
 
-to 'zero3 · ring · step 24 of 44' 6
-to 'ddp · ring · step 4 of 22' 3
+to 'zero3 · collective · step 24 of 44' 6
+to 'ddp · collective · step 4 of 22' 3
 xdotool mousemove 640 582 click 1 # the bar of phases, in the middle
 expect 'step 10 of 22'
 xdotool mousemove 640 582 mousedown 1 mousemove 900 582 mousemove 1258 582 mouseup 1 mousemove 640 719
@@ -205,7 +205,10 @@ screenshot help
 to 'step 11 of 22' Escape
 to 'presenter' F5
 to 'presenter · blank' b
-key Escape # from the black screen too
+to 'step 11 of 22 · presenter' Right # shows the picture again, and takes no step unseen
+to 'presenter · blank' b
+to 'step 11 of 22 · presenter' Escape # from the black screen to the presenter
+key Escape
 expect 'memory · step 11 of 22'
 to 'compare · step 11 of 22' c
 screenshot compare
@@ -214,7 +217,7 @@ to 'step 22 of 22 · speed 16' bracketright bracketright bracketright bracketrig
 to 'step 22 of 22 · speed 8' bracketleft
 to 'memory · step 22 of 22' Escape BackSpace
 key Tab Tab Return # the second tab
-expect 'ring · step 22 of 22'
+expect 'collective · step 22 of 22'
 key ctrl+plus
 says '--text=1\.1'
 key ctrl+plus ctrl+minus
@@ -225,9 +228,9 @@ lacks '--text'
 # ---- the selection, the rank, the range; by keys and by the mouse ----
 
 key g 9 Return period # a message further than the step
-expect 'ring · step 9 of 22'
+expect 'collective · step 9 of 22'
 says '--past=1'
-round_trip shardlab-ddp-ring-9.png
+round_trip shardlab-ddp-collective-9.png
 key g 1 1 Return v v # the timeline
 expect 'timeline · step 11 of 22'
 key r Down
@@ -278,7 +281,7 @@ key v Escape # the overview
 round_trip "shardlab-ddp-overview-$(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/').png"
 key 9 # a strategy that this model is too small for: a line says so, and it stays
 expect "ddp · overview · step $(xdotool getwindowname "$id" | sed 's/.*step \([0-9]*\) of.*/\1/') of 22"
-to 'of 39' 8
+to 'of 38' 8
 case $(xdotool getwindowname "$id") in *' hybrid '*) ;; *) fail 'key 8 did not open hybrid' ;; esac
 to 'of 22' 3 f
 sleep 0.5
@@ -286,7 +289,7 @@ lacks '--size' # it is the screen's
 key F11
 sleep 0.5
 says '--size='
-to 'ring · step 22 of 22' v End
+to 'collective · step 22 of 22' v End
 
 # ---- sizes; nothing is drawn while nothing changes ----
 
@@ -306,7 +309,7 @@ leave
 
 # ---- moving messages: the next step finishes what moves ----
 
-MOTION='' open_window --cluster laptop --scene ring --model mlp:sizes=784-256-10 --at 10
+MOTION='' open_window --cluster laptop --scene collective --model mlp:sizes=784-256-10 --at 10
 expect 'step 10 of 22'
 key Right Right
 sleep 0.7
@@ -317,14 +320,35 @@ leave
 # ---- groups of ranks: hybrid sharding ----
 
 open_window --cluster laptop --strategy hybrid:shard=2 --scene timeline --model mlp:sizes=784-256-10
-to 'hybrid:shard=2 · timeline · step 20 of 39' g 2 0 Return
+to 'hybrid:shard=2 · timeline · step 20 of 38' g 2 0 Return
 screenshot hybrid
+leave
+
+# ---- full screen, where no window manager sizes windows ----
+
+# wide PIXELS: so wide does the window come to be
+wide() {
+	local now=
+	for _ in $(seq 50); do
+		now=$(xdotool getwindowgeometry --shell "$id" | sed -n 's/^WIDTH=//p')
+		[ "$now" != "$1" ] || return 0
+		sleep 0.1
+	done
+	fail "the window is $now pixels wide, wanted $1"
+}
+SIZE=800x450 open_window --cluster laptop --model mlp:sizes=784-256-10
+wide 800
+key F5
+expect 'presenter'
+wide 1280
+key Escape
+wide 800
 leave
 
 # ---- a measured run, with its simulation above it ----
 
 (cd "$tmp" && "$SHARDLAB" train --ranks 2 --steps 2 --model mlp:sizes=784-256-10 --trace run.json >/dev/null)
-open_window --trace "$tmp/run.json" --scene ring
+open_window --trace "$tmp/run.json" --scene collective
 key p
 case $(sleep 0.5; xdotool getwindowname "$id") in *' timeline '*) ;; *) fail 'P did not open the timeline' ;; esac
 for y in 180 400; do # both of them zoom and pan

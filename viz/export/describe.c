@@ -6,6 +6,7 @@
 #include "strategy/base/number.h"
 #include "viz/export/export.h"
 #include "viz/scene/lane_foreign.h"
+#include "viz/scene/scene_parts.h"
 
 /* ---- memory ---- */
 
@@ -114,6 +115,11 @@ void export_describe(struct playback *p, bool all, FILE *out)
 	if (shown->foreign) {
 		foreign_describe(&shown->lanes, out);
 		return;
+	}
+	if (shown->timeline.limits.overflows) {
+		char what[400], change[400];
+		banner_words(&shown->timeline, what, change, sizeof what);
+		fprintf(out, "%s %s\n", what, change);
 	}
 	for (size_t step = 0; all && step < export_steps(p); step++) {
 		export_go(p, step);

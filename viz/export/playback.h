@@ -16,7 +16,7 @@
 /* One plan and a trace of it, or a trace of another program, which has only lanes. */
 struct trace_view {
 	char label[64];    /* "zero2" */
-	char heading[256]; /* "zero2 on 4 ranks · …" */
+	char heading[384]; /* "zero2 on 4 ranks · …" */
 	bool foreign;
 	struct timeline timeline;
 	struct lanes lanes;

@@ -1,67 +1,11 @@
 /* The caption: what the last step did, and why, made from the plan, so that it is never wrong. */
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "viz/scene/caption_parts.h"
 #include "viz/scene/scene_parts.h"
-
-void say(struct text *t, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	int n = t->at < t->size ? vsnprintf(t->out + t->at, (size_t)(t->size - t->at), format, args) : 0;
-	va_end(args);
-	t->at += n;
-}
-
-/* Ranks that are not shown do what the one of their role does that is. */
-static void say_which(struct who *w, const struct timeline *s, int64_t rank)
-{
-	char ranks[64];
-	int index = timeline_index_of(s, rank);
-	snprintf(w->words, sizeof w->words, "%s%s", s->rank_count < s->plan->ranks ? "Each of " : "",
-	         ranks_word(ranks, s, index, index + 1));
-	w->words[0] = (char)toupper((unsigned char)w->words[0]);
-	if (strncmp(ranks, "ranks", 5) != 0)
-		snprintf(w->words, sizeof w->words, "R%s", ranks + 1);
-}
-
-struct who who_of(const struct state *st, enum event_kind kind, int op, const struct role *role)
-{
-	struct who w = {.s = "s"};
-	uint64_t set = 0;
-	bool fits = true;
-	int64_t any = -1;
-	for (size_t i = st->latest; i < st->latest_end; i++) {
-		const struct event *e = &st->timeline->events[i];
-		if (e->kind != kind || e->op != op || plan_role_of(st->timeline->plan, e->rank) != role)
-			continue;
-		any = e->rank;
-		w.count++;
-		fits &= e->rank < 64;
-		if (e->rank < 64)
-			set |= UINT64_C(1) << e->rank;
-	}
-	w.all = w.count == st->timeline->plan->ranks && w.count > 1;
-	if (w.all) {
-		snprintf(w.words, sizeof w.words, "Every rank");
-	} else if (w.count == 1) {
-		say_which(&w, st->timeline, any);
-	} else if (fits) {
-		char ranks[64];
-		text_of_ranks(ranks, sizeof ranks, set, 65);
-		snprintf(w.words, sizeof w.words, "Ranks %s", ranks);
-		w.s = "";
-	} else {
-		snprintf(w.words, sizeof w.words, "%" PRId64 " ranks", w.count);
-		w.s = "";
-	}
-	return w;
-}
 
 /* ---- operations ---- */
 
@@ -189,6 +133,20 @@ static const struct op *communicating(const struct timeline *s, const struct rol
 
 /* Exposed is a pause in which the communication queue works, as in the step's times. Other ranks can only hold up
  * communication. */
+/* What is under way on the communication queue is exposed once all have come to it; until then nothing moves. */
+static void say_exposed(struct text *t, const struct timeline *s, int index, const struct op *running, int64_t now)
+{
+	struct wait wait = timeline_wait(s, index, (int)(running - timeline_role_of(s, index)->ops));
+	char time[WORD];
+	if (wait.end > now && wait.rank >= 0)
+		say(t, " waits %s more for rank %" PRId64 " to come: a bubble until then.",
+		    time_word(time, wait.end - now), wait.rank);
+	else if (wait.end > now)
+		say(t, " waits %s more for others to come: a bubble until then.", time_word(time, wait.end - now));
+	else
+		say(t, " is exposed.");
+}
+
 static void say_idle(struct text *t, const struct state *st, const struct event *e)
 {
 	const struct timeline *s = st->timeline;
@@ -199,7 +157,8 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 	int64_t wait = s->ranks[index].begin[e->op - role->step.begin] - e->time;
 	const struct op *running = communicating(s, role, index, e->time);
 	const struct op *cause = awaited(s, role, index, &role->ops[e->op], e->time), *before = NULL;
-	say(t, "%s stop%s computing for %s: ", w.words, w.s, time_word(time, wait));
+	say(t, "%s stop%s computing for %s (%.0f %% of the step): ", w.words, w.s, time_word(time, wait),
+	    s->step_ns ? 100 * (double)wait / (double)s->step_ns : 0.0);
 	op_words(words, s, role, &role->ops[e->op]);
 	if (!cause) {
 		say(t, "everything that %s waits for is done, but it begins only then.", words);
@@ -214,10 +173,12 @@ static void say_idle(struct text *t, const struct state *st, const struct event 
 		cause = before;
 	}
 	if (running && cause == running) {
-		say(t, ", which is exposed now.");
+		say(t, ", which");
+		say_exposed(t, s, index, running, e->time);
 	} else if (running) {
 		op_words_beside(words, s, role, running, &role->ops[e->op]);
-		say(t, ", while %s is exposed.", words);
+		say(t, ", while %s", words);
+		say_exposed(t, s, index, running, e->time);
 	} else {
 		bool others = op_class(cause->kind) == OP_CLASS_C && !awaited(s, role, index, cause, e->time);
 		say(t, "%s: a bubble.", others ? ", which waits for other ranks" : "");
@@ -241,10 +202,10 @@ static void say_end(struct text *t, const struct state *st)
 	say(t, " computes %.1f %% of it, waits for communication %.1f %% and for anything else %.1f %%.",
 	    share_of_step(s, s->times.compute), share_of_step(s, s->times.exposed), share_of_step(s, s->times.bubble));
 	if (!alike)
-		say(t, " Over the ranks, computing is %.1f to %.1f %% and waiting for communication %.1f to %.1f %%.",
-		    computes.least, computes.most, waits.least, waits.most);
+		say(t, " Ranks differ: computing %.1f–%.1f %%, communication %.1f–%.1f %%.", computes.least,
+		    computes.most, waits.least, waits.most);
 	if (ledger_step_total(s))
-		say(t, " All ranks together sent %s.", bytes_word(sent, ledger_step_total(s)));
+		say(t, " All ranks sent %s.", bytes_word(sent, ledger_step_total(s)));
 }
 
 void caption_make(const struct state *st, char *out, int size)

@@ -1,7 +1,9 @@
 /* Another program's trace in words. */
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "strategy/base/number.h"
 #include "viz/scene/lane_foreign.h"
 #include "viz/scene/scene_parts.h"
 
@@ -14,6 +16,15 @@ static void append(char *out, size_t size, const char *format, ...)
 	va_start(args, format);
 	status_format(out + at, size - at, format, args);
 	va_end(args);
+}
+
+const char *counter_word(char *out, double value)
+{
+	if (fabs(value) >= 1000 && fabs(value) < 1e15)
+		number_format_count(out, llround(value));
+	else
+		snprintf(out, COUNTER_WORD, "%g", value);
+	return out;
 }
 
 static double share(const struct gpu_use *u, int64_t ns)
@@ -148,14 +159,14 @@ static void hit_process(const struct lane_area *l, const struct lane *lane, stru
 void foreign_hit(const struct lane_area *l, int number, int depth, struct hit *h)
 {
 	const struct lane *lane = &l->lanes->lanes[number];
-	char begin[WORD];
+	char begin[WORD], value[COUNTER_WORD];
 	h->first_lane = l->first;
 	h->rank = number;
 	if (lane->kind == LANE_PROCESS) {
 		hit_process(l, lane, h);
 	} else if (lane->kind == LANE_COUNTER) {
-		snprintf(h->text, sizeof h->text, "%.160s: %g at %s", lane->name, value_at(lane->counter, h->time),
-		         time_word(begin, h->time));
+		snprintf(h->text, sizeof h->text, "%.160s: %s at %s", lane->name,
+		         counter_word(value, value_at(lane->counter, h->time)), time_word(begin, h->time));
 	} else {
 		int64_t span = lane_span_at(lane, h->time, depth);
 		h->op = (int)span;
@@ -190,7 +201,7 @@ static void write_exposed(const struct lanes *l, FILE *out)
 
 void foreign_describe(const struct lanes *l, FILE *out)
 {
-	char word[WORD], words[320];
+	char word[WORD], words[320], least[COUNTER_WORD], most[COUNTER_WORD];
 	for (int i = 0; i < l->gpus.count; i++) {
 		gpu_words(l, &l->gpus.gpus[i], words, sizeof words);
 		fprintf(out, "gpu      %s of %s\n", words, time_word(word, l->gpus.end - l->gpus.begin));
@@ -203,8 +214,9 @@ void foreign_describe(const struct lanes *l, FILE *out)
 		if (lane->kind == LANE_SPANS)
 			write_lane(lane, out);
 		else if (lane->kind == LANE_COUNTER)
-			fprintf(out, "counter  %s, %s: %zu values, %g to %g\n", lane->process, lane->name,
-			        lane->counter->point_count, lane->counter->least, lane->counter->most);
+			fprintf(out, "counter  %s, %s: %zu values, %s to %s\n", lane->process, lane->name,
+			        lane->counter->point_count, counter_word(least, lane->counter->least),
+			        counter_word(most, lane->counter->most));
 	}
 	if (l->file->flow_count)
 		fprintf(out, "flows    %zu\n", l->file->flow_count);

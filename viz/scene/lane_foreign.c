@@ -21,30 +21,41 @@ colour foreign_colour(const struct lane_span *s)
 
 /* ---- the heading of a process ---- */
 
-/* The path of the stretches in a state, in a part of the row; those within a pixel are one. */
-static void add_stretches(struct canvas *c, const struct lane_area *l, const struct gpu_process *g,
-                          enum gpu_state state, double y, double height)
+/* A pixel's column of the strip: how long the GPU is in which state. at: the first stretch that matters. */
+static void sum_column(const struct gpu_process *g, size_t *at, int64_t begin, int64_t end, int64_t sum[GPU_STATES])
 {
-	double drawn = -1e9, right = l->plot.x + l->plot.width;
-	for (size_t i = gpu_stretch_at(g, l->from); i < g->stretch_count && g->stretches[i].begin < l->to; i++) {
-		if (g->stretches[i].state != state)
-			continue;
-		double x0 = fmax(fmax(lane_area_x(l, g->stretches[i].begin), l->plot.x), drawn);
-		double x1 = fmin(lane_area_x(l, g->stretches[i].end), right);
-		if (x1 - x0 < c->pixel * 0.5)
-			continue;
-		cairo_rectangle(c->cr, x0, y, x1 - x0, height);
-		drawn = x1;
+	for (int k = 0; k < GPU_STATES; k++)
+		sum[k] = 0;
+	for (; *at < g->stretch_count && g->stretches[*at].begin < end; (*at)++) {
+		const struct gpu_stretch *s = &g->stretches[*at];
+		int64_t from = s->begin > begin ? s->begin : begin, to = s->end < end ? s->end : end;
+		sum[s->state] += to > from ? to - from : 0;
+		if (s->end > end)
+			return; /* it goes on in the next */
 	}
 }
 
-static void fill_stretches(struct canvas *c, const struct lane_area *l, const struct gpu_process *g,
-                           enum gpu_state state, double y, double height, colour fill)
+/* Adds to the path the part of each column that belongs to a state, from `upper` to `lower` of it. Above lies
+ * computing, below it what is exposed, and between them both at once. */
+static void add_columns(struct canvas *c, const struct lane_area *l, const struct gpu_process *g, struct box b,
+                        enum gpu_state state, double upper, double lower)
 {
+	int columns = (int)fmax(1, ceil(b.width / c->pixel));
+	size_t at = gpu_stretch_at(g, l->from);
+	int64_t sum[GPU_STATES], begin = l->from;
 	cairo_new_path(c->cr);
-	add_stretches(c, l, g, state, y, height);
-	draw_colour(c, fill);
-	cairo_fill(c->cr);
+	for (int i = 0; i < columns; i++) {
+		double x0 = b.x + b.width * i / columns, x1 = b.x + b.width * (i + 1) / columns;
+		int64_t end = lane_area_time(l, x1);
+		sum_column(g, &at, begin, end, sum);
+		double unit = b.height / (double)(end > begin ? end - begin : 1);
+		double above = state == GPU_COMPUTES ? 0 : (double)sum[GPU_COMPUTES];
+		above += state == GPU_EXPOSED ? (double)sum[GPU_BOTH] : 0;
+		if (sum[state])
+			cairo_rectangle(c->cr, x0, b.y + unit * (above + upper * (double)sum[state]), x1 - x0,
+			                unit * (lower - upper) * (double)sum[state]);
+		begin = end;
+	}
 }
 
 static void hatch(struct canvas *c, struct box b)
@@ -54,27 +65,35 @@ static void hatch(struct canvas *c, struct box b)
 	cairo_new_path(c->cr);
 }
 
-static void draw_use(struct canvas *c, const struct lane_area *l, const struct gpu_process *g, double y, double height)
+static void draw_use(struct canvas *c, const struct lane_area *l, const struct gpu_process *g, struct box b)
 {
-	fill_stretches(c, l, g, GPU_COMPUTES, y, height, COMPUTES);
-	fill_stretches(c, l, g, GPU_BOTH, y, height / 2, COMPUTES);
-	fill_stretches(c, l, g, GPU_BOTH, y + height / 2, height / 2, COMMUNICATES);
-	cairo_new_path(c->cr);
-	add_stretches(c, l, g, GPU_EXPOSED, y, height);
-	hatch(c, (struct box){l->plot.x, y, l->plot.width, height});
+	static const struct {
+		enum gpu_state state;
+		double upper, lower;
+		colour fill;
+	} parts[] = {{GPU_COMPUTES, 0, 1, COMPUTES}, {GPU_BOTH, 0, 0.5, COMPUTES}, {GPU_BOTH, 0.5, 1, COMMUNICATES}};
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_NONE); /* columns meet without a seam */
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+		add_columns(c, l, g, b, parts[i].state, parts[i].upper, parts[i].lower);
+		draw_colour(c, parts[i].fill);
+		cairo_fill(c->cr);
+	}
+	add_columns(c, l, g, b, GPU_EXPOSED, 0, 1);
+	hatch(c, b);
+	cairo_set_antialias(c->cr, CAIRO_ANTIALIAS_DEFAULT);
 }
 
 static void draw_process(struct canvas *c, const struct lane_area *l, const struct lane *lane, double y)
 {
 	const struct theme *t = c->theme;
 	const struct gpu_process *g = gpu_of_process(&l->lanes->gpus, lane->process_number);
-	double size = fmin(13, l->row * 0.62 + 2), strip = fmin(16, l->row - 4);
+	double size = fmin(13, l->row * 0.62 + 2), strip = fmin(24, l->row - 4);
 	draw_fill(c, (struct box){l->box.x + 1, y, l->box.width - 2, l->row}, colour_mix(t->panel, t->line, 0.35));
 	draw_line(c, l->box.x, y, l->plot.x + l->plot.width, y, t->line, 1);
 	draw_text(c, l->box.x + 8, y + l->row / 2 + size * 0.36, size, WEIGHT_BOLD, t->ink, ALIGN_LEFT, l->names - 16,
 	          "%s", lane->process);
 	if (g)
-		draw_use(c, l, g, y + (l->row - strip) / 2, strip);
+		draw_use(c, l, g, (struct box){l->plot.x, y + (l->row - strip) / 2, l->plot.width, strip});
 }
 
 /* ---- counters ---- */
@@ -118,8 +137,9 @@ static void draw_counter(struct canvas *c, const struct lane_area *l, const stru
 {
 	const struct theme *t = c->theme;
 	double size = fmin(12, l->row * 0.62 + 2), inset = fmin(3, l->row * 0.15);
+	char most[COUNTER_WORD];
 	draw_text(c, l->plot.x - 8, y + l->row / 2 + size * 0.36, size, WEIGHT_PLAIN, t->soft, ALIGN_RIGHT,
-	          l->names - 18, "%s, up to %g", lane->name, lane->counter->most);
+	          l->names - 18, "%s, up to %s", lane->name, counter_word(most, lane->counter->most));
 	draw_curve(c, l, lane->counter, y + inset, l->row - 2 * inset);
 }
 

@@ -18,6 +18,9 @@ void foreign_draw_selected(struct canvas *c, const struct view *v, const struct 
 
 /* ---- words (foreign_words.c) ---- */
 
+/* "12.5", "1,048,576" in a buffer of the caller, which it returns. */
+enum { COUNTER_WORD = 40 };
+const char *counter_word(char *out, double value);
 /* "python (GPU 0): compute 3 ms (60.0 %), communication …, exposed …, idle …" */
 void gpu_words(const struct lanes *l, const struct gpu_process *g, char *out, size_t size);
 /* Name, time, arguments, exposed time and flows of a span of a lane. */

@@ -5,7 +5,7 @@
 /* constant, name in options, row */
 #define SCENE_LIST(X)                                                                                                  \
 	X(OVERVIEW, "overview", scene_overview)                                                                        \
-	X(RING, "ring", scene_ring)                                                                                    \
+	X(RING, "collective", scene_ring)                                                                              \
 	X(MEMORY, "memory", scene_memory)                                                                              \
 	X(TIMELINE, "timeline", scene_timeline)                                                                        \
 	X(PLAN, "plan", scene_plan)

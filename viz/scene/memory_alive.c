@@ -1,7 +1,9 @@
 /* Buffers that are alive on a rank, by name, the largest first. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "viz/scene/op_words.h"
 #include "viz/scene/scene_parts.h"
 
 struct alive {
@@ -15,6 +17,15 @@ static int by_size(const void *a, const void *b)
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return x->buffer - y->buffer;
+}
+
+/* As the plan names it; what is whole for a while, by what it is. */
+static void name_of(char *out, const struct timeline *s, const struct role *r, int buffer)
+{
+	static const size_t article = sizeof "the " - 1;
+	char words[OP_WORDS];
+	bool whole = r->buffers[buffer].category == CATEGORY_GATHERED;
+	snprintf(out, OP_WORDS, "%s", whole ? buffer_words(words, s, r, buffer) + article : r->buffers[buffer].name);
 }
 
 void draw_alive(struct canvas *c, const struct view *v, struct box b)
@@ -41,6 +52,8 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		if (i == rows * columns - 1 && count > rows * columns)
 			break;
 		const struct buffer *one = &role->buffers[alive[i].buffer];
+		char name[OP_WORDS];
+		name_of(name, st->timeline, role, alive[i].buffer);
 		int column = i / rows;
 		double x = b.x + (width + 20) * column, y = b.y + 26 + 20 * (i % rows);
 		enum category of =
@@ -50,7 +63,7 @@ void draw_alive(struct canvas *c, const struct view *v, struct box b)
 		draw_fill(c, (struct box){x + 2, y + 3, 11, 11}, fill);
 		draw_text(c, x + 7.5, y + 12.5, 11, WEIGHT_BOLD, ink_on(fill), ALIGN_CENTRE, 0, "%c",
 		          category_letter(of));
-		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s%s", one->name,
+		draw_text(c, x + 22, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, width - 106, "%s%s%s", name,
 		          one->space == SPACE_DEVICE ? "" : " on ",
 		          one->space == SPACE_DEVICE ? "" : space_name(one->space));
 		draw_text(c, x + width, y + 13, 12, WEIGHT_PLAIN, t->ink, ALIGN_RIGHT, 0, "%s",

@@ -228,7 +228,8 @@ static int object_of(const struct op *op)
 {
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < op_operand_count(op->kind); i++)
-			if (op->operand[i].buffer >= 0 && (pass || op_access(op, i) != 'r'))
+			if (op->operand[i].buffer >= 0 && op_part(op->kind, i) != PART_STAGING &&
+			    (pass || op_access(op, i) != 'r'))
 				return op->operand[i].buffer;
 	return -1;
 }
@@ -247,7 +248,7 @@ static void sample_words(const struct plan *p, const struct op *op, char *out, s
 {
 	int64_t samples = p->settings.micro_batch * (op->all_ranks ? p->ranks : 1);
 	snprintf(out, size, "%lld sample%s%s", (long long)samples, samples == 1 ? "" : "s",
-	         op->all_ranks                  ? " for all ranks"
+	         op->all_ranks             ? " for all ranks"
 	         : plan_data_ranks(p) == 1 ? "" /* those that work on the same samples */
 	                                   : " of its own");
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viz/scene/op_words.h"
 #include "viz/scene/ring_parts.h"
 #include "viz/scene/scene_parts.h"
 
@@ -225,63 +224,6 @@ static void draw_messages(const struct ring *r)
 		if (st->timeline->events[i].kind == EVENT_MESSAGE &&
 		    st->timeline->events[i].collective == r->group->collective)
 			draw_message(r, &st->timeline->events[i]);
-}
-
-/* ---- what it is about ---- */
-
-/* Nothing of it has happened yet: it waits for what ends last of all that the lead's operation waits for. */
-static void say_next(const struct state *st, const struct collective *c, char *out, size_t size)
-{
-	const struct timeline *s = st->timeline;
-	int index = timeline_index_of(s, c->lead);
-	const struct op *cause = caption_cause(s, index, &timeline_role_of(s, index)->ops[c->op]);
-	char words[OP_WORDS];
-	snprintf(out, size, "next");
-	if (cause)
-		snprintf(out, size, "next, after %s", op_words(words, s, timeline_role_of(s, index), cause));
-}
-
-void ring_title(const struct ring *r, struct box b, double room)
-{
-	const struct theme *t = r->c->theme;
-	const struct collective *c = r->collective;
-	const struct state *st = r->v->state;
-	const struct state_group *g = r->group;
-	char what[COLLECTIVE_WORDS], bytes[WORD], amount[128], progress[160], groups[40] = "";
-	bool ring = c->kind != OP_SEND && c->schedule.algorithm == SCHEDULE_RING_ALL_REDUCE;
-	int round = g->round ? g->round : 1; /* the one that was last over, or that runs first */
-	const char *part = !ring ? "" : round <= c->rounds / 2 ? ": reduce-scatter" : ": all-gather";
-	collective_words(st->timeline, c, what, sizeof what);
-	if (st->group_count > RING_GROUPS)
-		snprintf(groups, sizeof groups, ", one of %d groups", st->group_count);
-	snprintf(amount, sizeof amount, "S = %s%s%s%s", bytes_word(bytes, c->schedule.elements * c->element_bytes),
-	         c->kind == OP_SEND ? "" : ", by ", c->kind == OP_SEND ? "" : schedule_row(c->schedule.algorithm)->name,
-	         groups);
-	if (!st->begun)
-		say_next(st, c, progress, sizeof progress);
-	else if (g->done)
-		snprintf(progress, sizeof progress, "done in %d round%s", c->rounds, c->rounds == 1 ? "" : "s");
-	else
-		snprintf(progress, sizeof progress, "%d of %d rounds%s", g->round, c->rounds, part);
-	if (!r->title_inside) {
-		draw_text(r->c, b.x, b.y + 15, 16, WEIGHT_BOLD, t->ink, ALIGN_LEFT, room, "%s", what);
-		draw_text(r->c, b.x, b.y + 35, 13, WEIGHT_PLAIN, t->soft, ALIGN_LEFT, room, "%s · %s", amount,
-		          progress);
-		return;
-	}
-	double x = b.x + b.width / 2, y = b.y + b.height / 2 - 24;
-	draw_fitting(r->c, x, y, 16, 11, WEIGHT_BOLD, t->ink, ALIGN_CENTRE, room, what);
-	draw_text(r->c, x, y + 20, 13, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room, "%s", amount);
-	draw_fitting(r->c, x, y + 39, 13, 9, g->done && st->begun ? WEIGHT_BOLD : WEIGHT_PLAIN,
-	             st->begun ? t->ink : t->soft, ALIGN_CENTRE, room, progress);
-	if (r->n > 4 && collective_adds(c)) {
-		draw_text(r->c, x, y + 64, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
-		          "a column is a chunk, a row of it a rank:");
-		draw_text(r->c, x, y + 79, 11, WEIGHT_PLAIN, t->soft, ALIGN_CENTRE, room,
-		          r->n > 8 && r->card[0].height > 56
-		                  ? "filled where its sum holds that rank's part; below, how many it holds"
-		                  : "filled where its sum holds that rank's part");
-	}
 }
 
 static void draw_group(struct canvas *c, const struct view *v, int group, struct box b, bool small)

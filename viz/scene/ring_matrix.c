@@ -38,8 +38,13 @@ void ring_matrix(struct canvas *c, const struct view *v, const struct collective
 	double left = 64, top = 66, cell_w = (b.width - left - 10) / chunks, cell_h = (b.height - top - 22) / (double)n;
 	ring_title(&r, b, b.width);
 	for (int64_t rank = 0; rank < n; rank++)
-		draw_row(c, one, st->held + rank * chunks,
-		         (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h});
+		if (collective_adds(one) && !state_ready(st, st->collective, rank)) /* its part is not made yet */
+			draw_fill(c,
+			          (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h},
+			          t->empty);
+		else
+			draw_row(c, one, st->held + rank * chunks,
+			         (struct box){b.x + left, b.y + top + cell_h * (double)rank, cell_w * chunks, cell_h});
 	for (size_t i = st->latest; i < st->latest_end; i++) {
 		const struct event *e = &st->timeline->events[i];
 		if (e->kind != EVENT_MESSAGE || e->collective != st->collective)

@@ -11,7 +11,7 @@ enum { MARGIN = 20, HEADING = 44, PHASES = 30, CAPTION = 78 };
 
 struct box frame_scene(const struct view *v, struct box all)
 {
-	double top = v->presenter ? 8 : HEADING, bottom = PHASES + CAPTION;
+	double top = (v->presenter ? 8 : HEADING) + banner_height(v), bottom = PHASES + CAPTION;
 	struct box b = {all.x + MARGIN, all.y + top, all.width - 2 * MARGIN, all.height - top - bottom};
 	b.height = fmax(b.height, 1);
 	b.width = fmax(b.width, 1);
@@ -27,7 +27,7 @@ struct box scene_box(const struct canvas *c, const struct view *v)
 static size_t break_heading(struct canvas *c, const char *heading, double room)
 {
 	size_t cut = strlen(heading);
-	char part[256];
+	char part[384];
 	for (const char *dot = heading; (dot = strstr(dot, " · ")) != NULL; dot++) {
 		snprintf(part, sizeof part, "%.*s", (int)(dot - heading), heading);
 		if (cut == strlen(heading) || text_length(c, 13, WEIGHT_BOLD, part) <= room)
@@ -102,21 +102,29 @@ static void draw_phases(struct canvas *c, const struct view *v, struct box b)
 
 /* ---- the caption ---- */
 
+/* The largest size in which a text stands on two lines; 0: three are needed. */
+static double size_for_two(struct canvas *c, double size, double width, const char *text)
+{
+	for (; size >= 15; size--)
+		if (text_length(c, size, WEIGHT_PLAIN, text) <= 1.85 * width)
+			return size;
+	return 0;
+}
+
 /* One line in large, two lines smaller, as it fits; above a hint always two. */
 static void write_caption(struct canvas *c, struct box card, double width, double size, const char *caption, bool hint)
 {
 	colour ink = c->theme->ink;
-	double length = text_length(c, size - 2, WEIGHT_PLAIN, caption);
+	double x = card.x + 18, middle = card.y + card.height / 2, two = size_for_two(c, size - 2, width, caption);
 	if (hint)
-		draw_paragraph(c, card.x + 18, card.y + 20, width, length <= 1.85 * width ? size - 2 : 14, 2, ink,
-		               caption);
-	else if (text_length(c, size, WEIGHT_PLAIN, caption) <= width)
-		draw_text(c, card.x + 18, card.y + card.height / 2 + size * 0.36, size, WEIGHT_PLAIN, ink, ALIGN_LEFT,
-		          0, "%s", caption);
-	else if (length <= 1.85 * width)
-		draw_paragraph(c, card.x + 18, card.y + card.height / 2 - 5, width, size - 2, 2, ink, caption);
+		draw_paragraph(c, x, card.y + 20, width, fmin(16, two > 0 ? two : 14), 2, ink, caption);
+	else if (text_length(c, size - 2, WEIGHT_PLAIN, caption) <= width)
+		draw_fitting(c, x, middle + size * 0.36, size, size - 2, WEIGHT_PLAIN, ink, ALIGN_LEFT, width + 1,
+		             caption);
+	else if (two > 0)
+		draw_paragraph(c, x, middle - 5, width, two, 2, ink, caption);
 	else
-		draw_paragraph(c, card.x + 18, card.y + 19, width, 14, 3, ink, caption);
+		draw_paragraph(c, x, card.y + 19, width, 14, 3, ink, caption);
 }
 
 static void draw_caption(struct canvas *c, const struct view *v, struct box b)
@@ -191,6 +199,7 @@ void scene_draw_in(struct canvas *c, const struct view *v, struct box all)
 	struct fit fit = scene_fit(v, b);
 	if (!v->presenter)
 		draw_heading(c, v, all);
+	draw_banner(c, v, (struct box){b.x, b.y - banner_height(v), b.width, banner_height(v)});
 	if (fit.scale < 1) { /* smaller, instead of over each other */
 		cairo_save(c->cr);
 		cairo_translate(c->cr, b.x, b.y);

@@ -21,7 +21,6 @@ void draw_over_time(struct canvas *c, const struct view *v, int index, struct bo
  * there is none in this step. */
 const struct op *caption_cause(const struct timeline *s, int index, const struct op *op);
 
-
 /* Per cent of the step; and from the least to the most of a time of struct times, by its offset, over the ranks. */
 double share_of_step(const struct timeline *s, int64_t ns);
 struct range {
@@ -59,6 +58,11 @@ struct fit {
 };
 struct fit scene_fit(const struct view *v, struct box b);
 void fit_point(const struct fit *f, double *x, double *y);
+
+/* The banner of a plan that does not fit (banner.c): its height, 0 where there is none; its two sentences. */
+double banner_height(const struct view *v);
+void banner_words(const struct timeline *s, char *what, char *change, size_t size);
+void draw_banner(struct canvas *c, const struct view *v, struct box b);
 
 /* Boxes of the whole picture. */
 struct box frame_scene(const struct view *v, struct box all);

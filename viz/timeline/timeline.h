@@ -22,6 +22,7 @@
 
 #include "strategy/plan/plan.h"
 #include "strategy/trace/bubble.h"
+#include "strategy/trace/report.h"
 #include "strategy/trace/trace.h"
 
 /* In the order in which they happen at one time. */
@@ -187,6 +188,9 @@ struct limits {
 	int64_t device_bytes;   /* of one rank */
 	int64_t overhead_bytes; /* what libraries take of it */
 	bool measured_rates;
+	bool overflows; /* it does not fit: then what is tightest, and what would fit */
+	struct report_tightest tightest;
+	struct report_change change;
 };
 
 /* Above so many ranks a collective is summed up instead of shown message by message. */

@@ -39,10 +39,31 @@ static void change_text(struct window *w, int by)
 	w->dirty = true;
 }
 
-static void set_full(struct window *w, bool full)
+/* Nothing changes unseen: behind the black screen a key or click shows the picture, and does no more. */
+bool window_lift_blank(struct window *w)
 {
-	w->full = full;
+	bool was = w->blank;
+	w->dirty |= was;
+	w->blank = false;
+	return was;
+}
+
+/* Where no window manager runs, nobody but us makes the window as large as the display, and small again. */
+void window_set_full(struct window *w, bool full)
+{
+	SDL_Rect *was = &w->windowed, all;
+	if (full && !w->full && !SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(w->window), &all)) {
+		SDL_GetWindowPosition(w->window, &was->x, &was->y);
+		SDL_GetWindowSize(w->window, &was->w, &was->h);
+		SDL_SetWindowPosition(w->window, all.x, all.y);
+		SDL_SetWindowSize(w->window, all.w, all.h);
+	}
 	SDL_SetWindowFullscreen(w->window, full ? SDL_WINDOW_FULLSCREEN_DESKTOP : 0);
+	if (!full && w->full && was->w) {
+		SDL_SetWindowSize(w->window, was->w, was->h);
+		SDL_SetWindowPosition(w->window, was->x, was->y);
+	}
+	w->full = full;
 	w->dirty = true;
 }
 
@@ -176,8 +197,7 @@ static void change_range(struct window *w, enum action a)
 static void present(struct window *w)
 {
 	w->playback->presenter = !w->playback->presenter;
-	w->blank = false;
-	set_full(w, w->playback->presenter);
+	window_set_full(w, w->playback->presenter);
 }
 
 void window_do(struct window *w, enum action a)
@@ -185,6 +205,8 @@ void window_do(struct window *w, enum action a)
 	struct playback *p = w->playback;
 	const struct timeline *s = p->shown->foreign ? NULL : &p->shown->timeline;
 	w->dirty = true;
+	if (a != ACTION_BLANK && window_lift_blank(w))
+		return;
 	w->note_until = 0;
 	p->note[0] = 0;
 	switch (a) {
@@ -289,7 +311,7 @@ void window_do(struct window *w, enum action a)
 		w->blank = p->presenter && !w->blank;
 		break;
 	case ACTION_FULL:
-		set_full(w, !w->full);
+		window_set_full(w, !w->full);
 		break;
 	case ACTION_PRESENT:
 		present(w);

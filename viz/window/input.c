@@ -36,6 +36,8 @@ static void escape(struct window *w)
 {
 	w->dirty = true;
 	window_forget_tip(w);
+	if (window_lift_blank(w))
+		return;
 	if (w->help)
 		w->help = false;
 	else if (w->playback->presenter)
@@ -119,6 +121,8 @@ void window_text(struct window *w, const char *text)
 	if (SDL_GetModState() & KMOD_CTRL)
 		return;
 	if (c >= '1' && c <= '9') {
+		if (window_lift_blank(w))
+			return;
 		window_forget_tip(w);
 		window_open_strategy(w, c - '1');
 	} else if (window_action_of_text(c, &a)) {
@@ -162,6 +166,9 @@ static void select_at(struct window *w, const struct hit *h, bool twice)
 static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent *b)
 {
 	int number = w->playback->presenter ? -1 : widget_at(w, w->mouse_x, w->mouse_y);
+	w->focus = -1; /* the ring of Tab is for keys */
+	if (window_lift_blank(w))
+		return;
 	if (w->help) {
 		w->help = false;
 		w->dirty = true;
@@ -175,7 +182,6 @@ static void press(struct window *w, struct canvas *c, const SDL_MouseButtonEvent
 		return;
 	if (number >= 0) {
 		struct widget one = w->widgets[number];
-		w->focus = number;
 		window_activate(w, &one);
 		return;
 	}

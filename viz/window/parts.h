@@ -75,11 +75,12 @@ struct widget {
 	struct box box;
 	const char *label;
 	bool on, enabled;
+	double before; /* units: room left of it, where a group of buttons begins */
 };
 
 enum drag { DRAG_NONE, DRAG_SCRUB, DRAG_RANGE };
 
-enum { WIDGETS = 80, TOP_BAR = 40, BOTTOM_BAR = 46 };
+enum { WIDGETS = 80 };
 
 struct window {
 	struct playback *playback;
@@ -89,12 +90,14 @@ struct window {
 	SDL_Texture *texture;
 	cairo_surface_t *surface;
 	int width, height; /* pixels */
+	SDL_Rect windowed; /* screen units: the window before it took the whole screen */
 	bool motion, playing, dirty, help, blank, full, left, asking;
 	double speed;
 	Uint64 stepped, tweened; /* ms: when the last step, or the tween, began */
 	Uint64 note_until;       /* ms; 0: no note */
 	struct widget widgets[WIDGETS];
 	int widget_count, focus; /* focus -1: none */
+	double top, bottom;      /* units: how high the two bars of buttons are */
 	int strategy;            /* -1: none of the list */
 	char asked[16];          /* what is typed behind "go to" */
 	char tip[256];
@@ -124,6 +127,9 @@ void window_open_strategy(struct window *w, int number);
 void window_move(struct window *w, size_t position, bool tween);
 void window_note(struct window *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void window_finish_tween(struct window *w);
+void window_set_full(struct window *w, bool full);
+/* True: the screen was black, and is no longer. */
+bool window_lift_blank(struct window *w);
 
 /* window_keys.c: the action of a key, or of what it writes. False: none. */
 bool window_action_of_key(SDL_Keycode key, bool control, bool shift, enum action *out);

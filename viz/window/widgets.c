@@ -27,8 +27,7 @@ struct box window_scene_box(const struct window *w, const struct canvas *c)
 {
 	if (w->playback->presenter)
 		return (struct box){0, 0, c->width, c->height};
-	double top = w->playback->shown->foreign && !w->host.strategies ? 0 : TOP_BAR; /* nothing stands there */
-	return (struct box){0, top, c->width, fmax(1, c->height - top - BOTTOM_BAR)};
+	return (struct box){0, w->top, c->width, fmax(1, c->height - w->top - w->bottom)};
 }
 
 static struct widget *add(struct window *w, enum widget_kind kind, int number, struct box box, const char *label)
@@ -97,61 +96,94 @@ static bool has_number(const struct widget *one)
 	return one->kind == WIDGET_STRATEGY && one->number < 9; /* there are no more keys */
 }
 
-/* At the right; narrower alike where there is too little room right of `left`. */
-static void lay_strategies(struct window *w, struct canvas *c, double left)
+/* ---- rows: where one is too narrow, there are two; where two are, everything is made smaller alike ---- */
+
+enum { TOP_ROW = 33, BOTTOM_ROW = 36, GAP = 4, FIRST_BELOW = ACTION_RANK };
+
+/* How many rows the widgets from `first` on need in `room`. */
+static int rows_of(const struct window *w, int first, double room)
 {
-	int first = w->widget_count;
-	double x = 0, gap = 3, room = c->width - 20 - left;
-	for (int i = 0; i < w->host.strategies; i++) {
-		const char *name = w->host.strategy(w->host.context, i);
-		struct widget *one = add(w, WIDGET_STRATEGY, i, (struct box){x, 7, 0, 28}, name);
-		one->on = i == w->strategy;
-		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
-		x += one->box.width + gap;
-	}
-	double part = x - gap > room ? fmax(room, 1) / (x - gap) : 1;
-	for (int i = first; i < w->widget_count; i++) {
+	double length = -GAP;
+	for (int i = first; i < w->widget_count; i++)
+		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
+	return length <= 1.15 * room ? 1 : 2;
+}
+
+/* Lays widgets [first, end) side by side from `left`, within `room`; at its right end with `right`. */
+static void lay_row(struct window *w, int first, int end, double left, double y, double room, bool right)
+{
+	double length = -GAP, part, x;
+	for (int i = first; i < end; i++)
+		length += w->widgets[i].before + w->widgets[i].box.width + GAP;
+	part = fmin(1, fmax(room, 1) / fmax(length, 1));
+	x = right ? left + room - length * part : left;
+	for (int i = first; i < end; i++) {
 		struct box *b = &w->widgets[i].box;
-		b->x = c->width - 20 - (x - gap - b->x) * part;
+		x += w->widgets[i].before * part;
+		b->x = x;
+		b->y = y;
+		x += (b->width + GAP) * part;
 		b->width *= part;
 	}
 }
 
-/* In one row; where it is too narrow for all, everything is made smaller alike. */
-void widgets_lay(struct window *w, struct canvas *c)
+/* Scenes at the left; strategies at the right, or below. */
+static void lay_top(struct window *w, struct canvas *c)
+{
+	double room = c->width - 40, scenes = 0;
+	for (int i = 0; i < SCENE_COUNT && !w->playback->shown->foreign; i++) {
+		double length = text_length(c, 14, WEIGHT_BOLD, scene_row((enum scene)i)->title) + 22;
+		add(w, WIDGET_SCENE, i, (struct box){0, 0, length, 28}, scene_row((enum scene)i)->title)->on =
+		        w->playback->scene == (enum scene)i && !w->playback->compare;
+		scenes += length + GAP;
+	}
+	int first = w->widget_count;
+	for (int i = 0; i < w->host.strategies; i++) {
+		const char *name = w->host.strategy(w->host.context, i);
+		struct widget *one = add(w, WIDGET_STRATEGY, i, (struct box){0, 0, 0, 28}, name);
+		one->on = i == w->strategy;
+		one->box.width = text_length(c, 13, WEIGHT_BOLD, name) + (has_number(one) ? 26 : 16);
+	}
+	int rows = first ? rows_of(w, 0, room) : 1;
+	lay_row(w, 0, first, 20, 7, room, false);
+	if (rows == 1)
+		lay_row(w, first, w->widget_count, 30 + scenes, 7, room - scenes - 10, true);
+	else
+		lay_row(w, first, w->widget_count, 20, 7 + TOP_ROW, room, false);
+	w->top = w->widget_count ? 7 + TOP_ROW * rows : 7;
+}
+
+static void lay_bottom(struct window *w, struct canvas *c)
 {
 	static const int groups[] = {ACTION_BACK_PHASE, ACTION_BACK_EVENT, ACTION_HIGHLIGHT, ACTION_SLOWER, ACTION_RANK,
 	                             ACTION_ZOOM_IN,    ACTION_COMPARE,    ACTION_LARGER,    ACTION_FULL};
-	double x = 20, y = c->height - BOTTOM_BAR + 6, gap = 4;
-	int first;
-	w->widget_count = 0;
-	for (int i = 0; i < SCENE_COUNT && !w->playback->shown->foreign; i++) {
-		double length = text_length(c, 14, WEIGHT_BOLD, scene_row((enum scene)i)->title) + 22;
-		add(w, WIDGET_SCENE, i, (struct box){x, 7, length, 28}, scene_row((enum scene)i)->title)->on =
-		        w->playback->scene == (enum scene)i && !w->playback->compare;
-		x += length + gap;
-	}
-	lay_strategies(w, c, x + 10);
-	first = w->widget_count;
-	x = 20;
+	int first = w->widget_count, middle;
 	for (int a = 0; a < ACTION_COUNT; a++) {
 		const char *label = label_of(w, (enum action)a);
 		if (!*label)
 			continue;
-		for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
-			x += groups[g] == a ? 8 : 0;
 		double length = a == ACTION_PLAY ? 46 : fmax(30, text_length(c, 12, WEIGHT_PLAIN, label) + 14);
-		struct widget *one = add(w, WIDGET_ACTION, a, (struct box){x, y, length, 32}, label);
+		struct widget *one = add(w, WIDGET_ACTION, a, (struct box){0, 0, length, 32}, label);
+		for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+			one->before += groups[g] == a ? 8 : 0;
 		one->on = is_on(w, (enum action)a);
 		one->enabled = is_enabled(w, (enum action)a);
-		x += length + gap;
 	}
-	double room = c->width - 40, used = x - gap - 20;
-	for (int i = first; used > room && i < w->widget_count; i++) {
-		struct box *b = &w->widgets[i].box;
-		b->x = 20 + (b->x - 20) * room / used;
-		b->width *= room / used;
-	}
+	double room = c->width - 40;
+	int rows = rows_of(w, first, room);
+	w->bottom = 10 + BOTTOM_ROW * rows;
+	for (middle = first; rows == 2 && w->widgets[middle].number != FIRST_BELOW;)
+		middle++;
+	if (rows == 2)
+		lay_row(w, first, middle, 20, c->height - w->bottom + 6, room, false);
+	lay_row(w, middle, w->widget_count, 20, c->height - BOTTOM_ROW - 4, room, false);
+}
+
+void widgets_lay(struct window *w, struct canvas *c)
+{
+	w->widget_count = 0;
+	lay_top(w, c);
+	lay_bottom(w, c);
 	if (w->focus >= w->widget_count)
 		w->focus = -1;
 }

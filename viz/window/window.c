@@ -25,8 +25,20 @@ static enum status check_display(bool begun)
 	                                 "{view} {export} FILE.png (or .svg, .pdf, .gif, .html)");
 }
 
+/* No larger than the display, with its panels and a title bar, shows whole. */
+static void fit_display(int *width, int *height)
+{
+	enum { TITLE_BAR = 32 };
+	SDL_Rect room;
+	if (SDL_GetDisplayUsableBounds(0, &room))
+		return;
+	*width = *width < room.w ? *width : room.w;
+	*height = *height < room.h ? *height : room.h - TITLE_BAR;
+}
+
 static enum status open_video(struct window *w, const struct picture *size)
 {
+	int width = size->width, height = size->height;
 	SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "0");
 	SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
 	enum status s = check_display(false);
@@ -40,8 +52,10 @@ static enum status open_video(struct window *w, const struct picture *size)
 	s = check_display(true);
 	if (s)
 		return s;
-	w->window = SDL_CreateWindow("shardlab", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, size->width,
-	                             size->height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+	if (!w->host.asked_size)
+		fit_display(&width, &height);
+	w->window = SDL_CreateWindow("shardlab", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, width, height,
+	                             SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
 	w->renderer = w->window ? SDL_CreateRenderer(w->window, -1, 0) : NULL;
 	if (!w->renderer)
 		return status_fail(STATUS_INPUT, "no window can be opened: %s", SDL_GetError());
@@ -70,10 +84,8 @@ enum status window_open(struct window **out, struct playback *p, const struct pi
 		window_close(w);
 		return s;
 	}
-	if (p->presenter) {
-		w->full = true;
-		SDL_SetWindowFullscreen(w->window, SDL_WINDOW_FULLSCREEN_DESKTOP);
-	}
+	if (p->presenter)
+		window_set_full(w, true);
 	*out = w;
 	return STATUS_OK;
 }
@@ -147,8 +159,8 @@ static void draw_question(struct window *w, struct canvas *c)
 static void draw_all(struct window *w, struct canvas *c)
 {
 	const struct view *v = playback_view(w->playback);
-	struct box scene = window_scene_box(w, c);
 	widgets_lay(w, c);
+	struct box scene = window_scene_box(w, c);
 	if (w->blank) {
 		draw_fill(c, (struct box){0, 0, c->width, c->height}, 0x000000);
 		return;

@@ -25,6 +25,7 @@ struct window_host {
 	enum status (*compare)(void *context);         /* gives the playback contenders */
 	/* A line that restores what the playback shows; in a window of that size, in screen units (0: not said). */
 	const char *(*command)(void *context, int width, int height);
+	bool asked_size; /* the user wants this size; otherwise it is at most what the display has room for */
 };
 
 struct window;

@@ -1,0 +1,139 @@
+#include "strategy/strategies/variants.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "strategy/strategies/strategy.h"
+
+enum family { FAMILY_NONE, FAMILY_MICRO, FAMILY_RANKS, FAMILY_FIRST_OWN };
+
+struct list {
+	const struct settings *given;
+	struct variant *out;
+	int count, families;
+};
+
+/* The batch is kept where micro-batches can make it up. */
+static bool resolve(struct settings *s, const struct settings *given)
+{
+	s->accumulate = s->ranks == given->ranks ? 0 : given->accumulate;
+	s->batch = s->ranks == given->ranks ? given->batch : 0;
+	return settings_resolve(s, strategy_data_ranks(s)) == STATUS_OK;
+}
+
+/* Adds it unless the settings contradict each other. */
+static void add(struct list *l, struct settings s, enum variant_effort effort, int family, const char *change)
+{
+	if (l->count == VARIANTS || !resolve(&s, l->given))
+		return;
+	struct variant *v = &l->out[l->count++];
+	*v = (struct variant){.settings = s, .effort = effort, .family = family ? family : FAMILY_FIRST_OWN + l->count};
+	snprintf(v->change, sizeof v->change, "%s", change);
+}
+
+static bool is_full(const struct settings *s)
+{
+	return !strncmp(s->checkpointing, "full", 4);
+}
+
+static struct settings with_checkpointing(struct settings s)
+{
+	snprintf(s.checkpointing, sizeof s.checkpointing, "full");
+	return s;
+}
+
+static struct settings with_strategy(struct settings s, const char *strategy)
+{
+	snprintf(s.strategy, sizeof s.strategy, "%s", strategy);
+	return s;
+}
+
+/* A strategy replicates less than another if it comes later in the list: ddp, zero1, zero2, zero3. */
+static bool shards_more(const char *than, const char *strategy)
+{
+	static const char *const order[] = {"dp", "ddp", "zero1", "zero2", "zero3", "fsdp"};
+	size_t length = strcspn(than, ":");
+	int place[2] = {-1, -1};
+	for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++) {
+		if (strlen(order[i]) == length && !strncmp(order[i], than, length))
+			place[0] = i;
+		if (!strcmp(order[i], strategy))
+			place[1] = i;
+	}
+	return place[0] >= 0 && place[0] < 4 && place[1] > place[0];
+}
+
+static void add_singles(struct list *l)
+{
+	static const char *const strategies[] = {"zero1", "zero2", "zero3", "fsdp"};
+	const struct settings *given = l->given;
+	char change[96];
+	for (int64_t micro = given->micro_batch / 2; micro >= 1; micro /= 2) {
+		struct settings s = *given;
+		s.micro_batch = micro;
+		snprintf(change, sizeof change, "{micro_batch} %" PRId64, micro);
+		add(l, s, VARIANT_ONE, FAMILY_MICRO, change);
+	}
+	if (!strcmp(given->checkpointing, "none")) {
+		struct settings s = *given;
+		snprintf(s.checkpointing, sizeof s.checkpointing, "selective");
+		add(l, s, VARIANT_ONE, 0, "{activation_checkpointing} selective");
+	}
+	if (!is_full(given))
+		add(l, with_checkpointing(*given), VARIANT_ONE, 0, "{activation_checkpointing} full");
+	for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++) {
+		snprintf(change, sizeof change, "{strategy} %s", strategies[i]);
+		if (given->ranks > 1 && shards_more(given->strategy, strategies[i]))
+			add(l, with_strategy(*given, strategies[i]), VARIANT_ONE, 0, change);
+	}
+	struct settings s = *given;
+	s.offload.optimizer = true;
+	if (!given->offload.optimizer)
+		add(l, s, VARIANT_ONE, 0, "{offload} optimizer");
+}
+
+/* Everything sharded and made again, then in micro-batches of one sample, then out of the device's memory as well. */
+static void add_combinations(struct list *l)
+{
+	const struct settings *given = l->given;
+	bool shard = given->ranks > 1 && shards_more(given->strategy, "fsdp");
+	struct settings s = with_checkpointing(shard ? with_strategy(*given, "fsdp") : *given);
+	char change[96];
+	int n = snprintf(change, sizeof change, "%s%s", shard ? "{strategy} fsdp " : "",
+	                 is_full(given) ? "" : "{activation_checkpointing} full ");
+	if (n)
+		change[n - 1] = 0;
+	add(l, s, VARIANT_MANY, 0, change);
+	if (n)
+		change[n - 1] = ' ';
+	s.offload.optimizer = true;
+	snprintf(change + n, sizeof change - (size_t)n, "{offload} optimizer");
+	add(l, s, VARIANT_MANY, 0, change);
+	s.micro_batch = 1;
+	snprintf(change + n, sizeof change - (size_t)n, "{micro_batch} 1 {offload} optimizer");
+	add(l, s, VARIANT_MANY, 0, change);
+	s.offload.parameters = true;
+	snprintf(change + n, sizeof change - (size_t)n, "{micro_batch} 1 {offload} optimizer,parameters");
+	add(l, s, VARIANT_MANY, 0, change);
+}
+
+static void add_ranks(struct list *l)
+{
+	char change[96];
+	for (int64_t times = 2; times <= 64 && l->given->ranks > 1 && l->given->ranks < 1 << 20; times *= 2) {
+		struct settings s = *l->given;
+		s.ranks *= times;
+		snprintf(change, sizeof change, "{ranks} %" PRId64, s.ranks);
+		add(l, s, VARIANT_RANKS, FAMILY_RANKS, change);
+	}
+}
+
+int variants_of(const struct settings *given, struct variant out[VARIANTS])
+{
+	struct list l = {.given = given, .out = out};
+	add_singles(&l);
+	add_combinations(&l);
+	add_ranks(&l);
+	return l.count;
+}

@@ -1,0 +1,68 @@
+#!/bin/bash
+# A plan that does not fit: sim and the window say what is missing and the cheapest change that mends it, in the same
+# words, and it does: with these options it fits, in the step that was promised, and no single setting that fits is faster.
+set -euo pipefail
+. "$(dirname "$0")/../support/commands.sh"
+
+# figure NAME KEY: a number of JSON, by its first place.
+figure() { sed -n 's/.*"'"$2"'": \([0-9.e+-]*\).*/\1/p' "$TMPDIR/$1.out" | head -n 1; }
+
+# mends WANTED OPTIONS...: what is proposed contains WANTED ("": one of several).
+mends() {
+	local wanted=$1 change step words
+	shift
+	run before sim "$@" --json
+	grep -q '"fits": false' "$TMPDIR/before.out" || fail "sim $*: fits already"
+	change=$(sed -n 's/.*"options": "\(.*\)",*$/\1/p' "$TMPDIR/before.out")
+	step=$(grep -A 3 would_fit_with "$TMPDIR/before.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')
+	[[ -n "$change" && "$change" == *"$wanted"* ]] || complain "sim $*: would fit with '$change', wanted '$wanted'"
+	# An option that is said again stands for the first.
+	words=()
+	local skip= word
+	for word in "$@"; do
+		if [ -n "$skip" ]; then skip= && continue; fi
+		if [[ " $change " == *" $word "* && $word == --* ]]; then skip=1 && continue; fi
+		words+=("$word")
+	done
+	# shellcheck disable=SC2086
+	run after sim "${words[@]}" $change --json
+	grep -q '"fits": true' "$TMPDIR/after.out" || complain "sim $* $change: does not fit"
+	[ "$(grep -A 30 '"time"' "$TMPDIR/after.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p' | head -n 1)" = "$step" ] ||
+		complain "sim $* $change: another step than $step s"
+	run text sim "$@"
+	grep -qF -- "would fit with: $change, in " "$TMPDIR/text.out" || complain "sim $*: another change in text"
+	run view view "$@" --describe
+	sed -n 2p "$TMPDIR/view.out" | grep -qF -- "Would fit with $change, in " || complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
+	sed -n 2p "$TMPDIR/view.out" | grep -q '^Does not fit. A rank needs [0-9.]* GB, and its device has [0-9.]* GB: [0-9.]* GB are missing' ||
+		complain "view $*: $(sed -n 2p "$TMPDIR/view.out")"
+}
+
+mends '--strategy' --model gpt2-774m --strategy ddp --ranks 4 --batch 4 --cluster v100-16gb
+mends '--micro-batch' --model gpt2-124m --strategy ddp --ranks 2 --batch 64 --cluster v100-16gb
+mends '--strategy fsdp --activation-checkpointing full' --model gpt2-1558m --strategy ddp --ranks 4 --cluster v100-16gb
+mends '--offload' --model gpt2-1558m --strategy single --ranks 1 --batch 4 --cluster v100-16gb
+
+# By hand: of the single settings that fit, the fastest is proposed.
+job='--model gpt2-124m --strategy ddp --ranks 2 --cluster v100-16gb'
+run proposed sim $job --batch 64 --json
+best=
+for change in '--micro-batch 16' '--micro-batch 8' '--activation-checkpointing selective' '--activation-checkpointing full' '--strategy zero1' \
+	'--strategy zero2' '--strategy zero3' '--strategy fsdp' '--offload optimizer'; do
+	# shellcheck disable=SC2086
+	run one sim ${job/--strategy ddp/} $([[ $change == *strategy* ]] || echo --strategy ddp) --batch 64 $change --json
+	if grep -q '"fits": true' "$TMPDIR/one.out"; then
+		best=$(printf '%s\n' "$(grep -A 30 '"time"' "$TMPDIR/one.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p' | head -n 1)" $best |
+			sort -g | head -n 1)
+	fi
+done
+[ "$best" = "$(grep -A 3 would_fit_with "$TMPDIR/proposed.out" | sed -n 's/.*"step_s": \([0-9.e+-]*\).*/\1/p')" ] ||
+	complain "the fastest single setting that fits takes $best s; proposed: $(grep -A 3 would_fit_with "$TMPDIR/proposed.out")"
+
+# What fits says nothing of it; a job that nothing mends says so in the window.
+run fits sim --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb
+! grep -q 'would fit' "$TMPDIR/fits.out" || complain 'a plan that fits would fit'
+run fits view --model gpt2-124m --strategy zero2 --ranks 2 --cluster a100-80gb --describe
+! grep -q '^Does not fit' "$TMPDIR/fits.out" || complain 'a plan that fits has a banner'
+run never view --model gpt3-175b --strategy zero3 --ranks 64 --cluster v100-16gb --describe
+sed -n 2p "$TMPDIR/never.out" | grep -q 'No change of one or a few settings' || complain "$(sed -n 2p "$TMPDIR/never.out")"
+exit $((errors > 0))

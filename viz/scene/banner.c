@@ -1,0 +1,92 @@
+/* The banner of a plan that does not fit: what it needs, what there is, where it runs out, and what would help. */
+#include "strategy/plan/ops.h"
+#include "viz/scene/op_words.h"
+#include "viz/scene/scene_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BANNER = 46 };
+
+double banner_height(const struct view *v)
+{
+	return v->state && v->state->timeline->limits.overflows ? BANNER : 0;
+}
+
+static int64_t live_bytes(const struct timeline_role *r, int issued)
+{
+	int64_t total = 0;
+	for (int c = 0; r->live[SPACE_DEVICE] && c < CATEGORY_COUNT; c++)
+		total += r->live[SPACE_DEVICE][(size_t)issued * CATEGORY_COUNT + (size_t)c];
+	return total;
+}
+
+/* The allocation that comes first beyond the room, by its place in the step, from 1; 0: what lasts is too much already;
+ * -1: none, so that it is the layout or all ranks of a node together. */
+static int first_beyond(const struct timeline_role *r, int64_t room)
+{
+	int ops = r->role->step.end - r->role->step.begin;
+	for (int k = 0; k <= ops; k++)
+		if (live_bytes(r, k) > room)
+			return k;
+	return -1;
+}
+
+/* The operation that the allocation is for: the next that is none. */
+static const struct op *user_of(const struct role *r, int op)
+{
+	while (op + 1 < r->step.end && op_class(r->ops[op].kind) == OP_CLASS_M)
+		op++;
+	return &r->ops[op];
+}
+
+static void say_where(const struct timeline *s, char *out, size_t size)
+{
+	char words[OP_WORDS];
+	*out = 0;
+	for (int i = 0; i < s->plan->role_count; i++) {
+		const struct timeline_role *r = &s->roles[i];
+		int k = first_beyond(r, s->limits.device_bytes - s->limits.overhead_bytes);
+		if (k < 0)
+			continue;
+		if (k == 0)
+			snprintf(out, size, ", before the step begins");
+		else
+			snprintf(out, size, ", first at %s",
+			         op_words(words, s, r->role, user_of(r->role, r->role->step.begin + k - 1)));
+		return;
+	}
+}
+
+void banner_words(const struct timeline *s, char *what, char *change, size_t size)
+{
+	static const char *const places[SPACE_COUNT] = {[SPACE_DEVICE] = "A rank needs %s, and its device has %s",
+	                                                [SPACE_HOST] = "The ranks of a node need %s, and it has %s",
+	                                                [SPACE_DISK] =
+	                                                        "The ranks of a node need %s, and its disk has %s"};
+	const struct limits *l = &s->limits;
+	char needed[WORD], there[WORD], missing[WORD], step[WORD], both[160], where[OP_WORDS + 32];
+	snprintf(both, sizeof both, places[l->tightest.space], bytes_word(needed, l->tightest.needed_bytes),
+	         bytes_word(there, l->tightest.capacity_bytes));
+	say_where(s, where, sizeof where);
+	snprintf(what, size, "Does not fit. %s: %s are missing%s.", both,
+	         bytes_word(missing, l->tightest.needed_bytes - l->tightest.capacity_bytes), where);
+	if (*l->change.words)
+		snprintf(change, size, "Would fit with %s, in %s a step.", l->change.words,
+		         time_word(step, l->change.step));
+	else
+		snprintf(change, size, "No change of one or a few settings makes it fit, nor 64 times the ranks.");
+}
+
+void draw_banner(struct canvas *c, const struct view *v, struct box b)
+{
+	const struct theme *t = c->theme;
+	char what[400], change[400];
+	if (!banner_height(v))
+		return;
+	banner_words(v->state->timeline, what, change, sizeof what);
+	draw_card(c, (struct box){b.x, b.y, b.width, BANNER - 6}, t->panel, t->warning, 2);
+	draw_fill(c, (struct box){b.x + 1, b.y + 1, 6, BANNER - 8}, t->warning);
+	draw_fitting(c, b.x + 16, b.y + 17, 14, 8, WEIGHT_BOLD, t->warning, ALIGN_LEFT, b.width - 28, what);
+	draw_fitting(c, b.x + 16, b.y + 34, 13, 8, WEIGHT_PLAIN, t->ink, ALIGN_LEFT, b.width - 28, change);
+}
