@@ -212,7 +212,7 @@ static int computing_in_heading(int heading)
 		y += l.row * shown.lanes.lanes[i].depth;
 	const unsigned char *rows = cairo_image_surface_get_data(surface);
 	int count = 0, first = (int)l.plot.x + 2, end = (int)(l.plot.x + l.plot.width);
-	for (int row = -8; row < 8; row++)
+	for (int row = -12; row < 12; row++) /* the strip */
 		for (int x = first; x < end; x++) {
 			uint32_t pixel;
 			memcpy(&pixel, rows + ((int)y + row) * cairo_image_surface_get_stride(surface) + 4 * x,
@@ -221,7 +221,7 @@ static int computing_in_heading(int heading)
 		}
 	cairo_destroy(cr);
 	cairo_surface_destroy(surface);
-	return 100 * count / (16 * (end - first));
+	return 100 * count / (24 * (end - first));
 }
 
 /* Kernels that are much shorter than a pixel: three quarters of the time something computes. */
